@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The log of programs (daemon, command, tests). Libraries return, programs log, once. Levels
+ * are syslog's; on stderr, with the "<4>" prefix under systemd and plain on a terminal. A
+ * survived failure ends in ", ignoring".
+ */
+
+#include <stdbool.h>
+#include <syslog.h>
+
+void slu_log_set_level(int level);
+int slu_log_level(void);
+
+void slu_log_write(int level, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+
+#define slu_log(level, ...)                                          \
+	do {                                                         \
+		if (LOG_##level <= slu_log_level())                  \
+			slu_log_write(LOG_##level, __VA_ARGS__);     \
+	} while (0)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The board of a stand-in device: what all processes that use it must agree on, in one mapped
+ * file. Capacity and who holds how much of it; the engines' timelines; the identity. The software
+ * GPU and the limiter are built on it, and the daemon looks at it as it would ask NVML.
+ *
+ * A process takes a *slot*. A slot belongs to an open file description (an OFD lock on one byte of
+ * the file), not to a pid: it is free again the instant its process is gone, however it went, and
+ * what it held is given back by whoever looks next. A forked child closes its copy and must attach
+ * by itself.
+ *
+ * Accounts are kept under one robust mutex in the file; every change is a single store that makes
+ * the books true, so a holder that dies in the middle leaves books that can be checked again.
+ *
+ * Two kinds of bytes: `bytes` are what anybody may see; `hidden_bytes` (context overhead, rounding,
+ * frees that come late) count against capacity, but no view of the board tells them, as no tool
+ * tells them of a real card.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SLU_BOARD_SLOTS_MAX 256
+
+enum slu_board_engine {
+	SLU_BOARD_ENGINE_IN,      /* host to device */
+	SLU_BOARD_ENGINE_OUT,     /* device to host */
+	SLU_BOARD_ENGINE_COMPUTE,
+	_SLU_BOARD_ENGINE_MAX,
+};
+
+enum {
+	_SLU_BOARD_E_SUCCESS,
+	SLU_BOARD_E_FULL,     /* not so many bytes are free */
+	SLU_BOARD_E_NO_SLOT,  /* SLU_BOARD_SLOTS_MAX processes are there already */
+	SLU_BOARD_E_ABSENT,   /* no such board */
+};
+
+struct slu_board_identity {
+	uint8_t uuid[16];
+	char name[48];
+	uint64_t capacity_bytes;
+	uint64_t granule_bytes;
+};
+
+struct slu_board;
+
+/*
+ * Opens the board file @path; creates it (mode 0600) with @identity where it is absent and
+ * @identity is not NULL. An existing board keeps its own identity.
+ */
+int slu_board_open(const char *path, const struct slu_board_identity *identity,
+		   struct slu_board **ret_board);
+void slu_board_close(struct slu_board *board);
+
+const struct slu_board_identity *slu_board_identity(const struct slu_board *board);
+int slu_board_fd(const struct slu_board *board); /* for the arbiter's flock */
+
+/* Space for the user of the board in the same file, shared by all; the first opener sees it zeroed. */
+#define SLU_BOARD_USER_BYTES 65536
+void *slu_board_user(struct slu_board *board);
+void slu_board_user_lock(struct slu_board *board);
+void slu_board_user_unlock(struct slu_board *board);
+
+/* -- slots and bytes ------------------------------------------------------------------------ */
+
+int slu_board_attach(struct slu_board *board, const char *program);
+void slu_board_detach(struct slu_board *board);
+int slu_board_slot(const struct slu_board *board); /* -1 when not attached */
+
+/* Whether the process of @slot is alive (its lock is held). */
+bool slu_board_slot_is_alive(struct slu_board *board, unsigned slot);
+
+/*
+ * A board whose user keeps things by slot (the software GPU's granules) names a function that
+ * gives back what a dead slot held; called with the board's lock held.
+ */
+void slu_board_on_death(struct slu_board *board, void (*reclaim)(struct slu_board *board, unsigned slot, void *data), void *data);
+
+/* Takes bytes for this process's slot. Dead slots are swept first if it does not fit. */
+int slu_board_take(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes);
+
+/* Gives them back. Until @visible_ns (0: at once) they still count against capacity, hidden. */
+void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes,
+		    uint64_t visible_ns);
+
+struct slu_board_slot_view {
+	pid_t pid;
+	char program[32];
+	uint64_t bytes;
+};
+
+struct slu_board_view {
+	uint64_t capacity_bytes;
+	uint64_t used_bytes; /* what may be seen */
+	unsigned n_slots;
+	struct slu_board_slot_view slots[SLU_BOARD_SLOTS_MAX];
+};
+
+/* What an NVML would tell: visible bytes by process. Sweeps dead slots. Works without a slot. */
+int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view);
+
+/* Everything that counts, hidden bytes too. For tests and the device's own arithmetic. */
+uint64_t slu_board_true_used(struct slu_board *board);
+
+/* -- engines -------------------------------------------------------------------------------- */
+
+/*
+ * Books @duration_ns of work on an engine that begins not before @earliest_ns and not before what
+ * is booked already. Return: when it ends. The caller makes the work take until then.
+ */
+uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine,
+			uint64_t earliest_ns, uint64_t duration_ns);
+
+struct slu_board_engine_view {
+	uint64_t busy_ns;   /* booked so far */
+	uint64_t free_at_ns;
+	uint64_t n_jobs;
+	uint64_t bytes;     /* as told by slu_board_book_bytes() */
+};
+
+void slu_board_book_bytes(struct slu_board *board, enum slu_board_engine engine, uint64_t bytes);
+void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine,
+			   struct slu_board_engine_view *ret_view);
+
+/* The folder of boards: SLUICE_BOARDS, else /dev/shm/sluice-<uid>. */
+int slu_board_folder(char *ret_path, size_t size);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a front end can do for the client with one device. The mover's threads and the helper call
+ * these, never a thread of the program, and never with a lock of ours held. An operation that
+ * fails has changed nothing.
+ *
+ * A front end gives primitives, not whole moves: the pipeline of chunks, the staging, the
+ * checksums and the order are the mover's, written once for all APIs.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "place/unit.h"
+
+enum {
+	_SLU_BACKEND_E_SUCCESS,
+	SLU_BACKEND_E_REFUSED, /* create: the driver has no memory now */
+	SLU_BACKEND_E_BUSY,    /* drain, settle, poll: not yet */
+	SLU_BACKEND_E_BLOCKED, /* drain, settle: what is queued waits for the host, not the device */
+	SLU_BACKEND_E_LOST,    /* the context is dead; its memory is gone with it */
+};
+
+enum slu_direction { SLU_DIRECTION_IN, SLU_DIRECTION_OUT, _SLU_DIRECTION_MAX };
+
+/* A copy under way. Opaque to the mover; a back end keeps what it needs in `data`. */
+struct slu_ticket {
+	uint64_t data[2];
+};
+
+struct slu_backend {
+	const char *name; /* "opencl", "cuda" */
+
+	/* Copies need pinned host memory to be fast: stage them. */
+	bool wants_staging;
+
+	/* Called once on each thread that will call the others, first thing. May be NULL. */
+	void (*thread_begin)(void *data);
+
+	/* Makes device memory for @unit, at its address; contents undefined. REFUSED, LOST. */
+	int (*create)(void *data, struct slu_unit *unit);
+
+	/* Gives up the device memory of @unit. Cannot fail. */
+	void (*destroy)(void *data, struct slu_unit *unit);
+
+	/* Starts copying @bytes at @offset of @unit from or to @host. LOST. */
+	int (*copy)(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
+		    void *host, uint64_t bytes, struct slu_ticket *ret_ticket);
+
+	/* 0 when the copy is whole, BUSY, LOST, or -errno if it failed. With @wait it does not answer BUSY. */
+	int (*poll)(void *data, struct slu_ticket *ticket, bool wait);
+
+	/*
+	 * Whether every command that might touch anything on the device has ended. Called again
+	 * and again after the gate is shut and empty. 0, BUSY, BLOCKED, LOST. Must not block.
+	 */
+	int (*drain)(void *data);
+
+	/*
+	 * Mode LAUNCH: whether every command that names @unit has ended. 0, BUSY, BLOCKED, LOST.
+	 * Must not block. NULL in front ends that drain instead.
+	 */
+	int (*settle)(void *data, struct slu_unit *unit);
+
+	/* Whether anything of this program runs or can run on the device: 0, BUSY, BLOCKED. */
+	int (*progress)(void *data);
+
+	/* Pinned host memory. NULL where the API has none. */
+	void *(*pin)(void *data, uint64_t bytes);
+	void (*unpin)(void *data, void *host, uint64_t bytes);
+
+	/*
+	 * The MAPPED place: makes @host_bytes of pinned memory reachable at the unit's address and
+	 * at *ret_host for the CPU; REFUSED. NULL where the API cannot.
+	 */
+	int (*map)(void *data, struct slu_unit *unit, void **ret_host);
+	void (*unmap)(void *data, struct slu_unit *unit);
+
+	/* The unit went to another place; handles that the front end handed out may need renewal. May be NULL. */
+	void (*placed)(void *data, struct slu_unit *unit);
+};

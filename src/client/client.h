@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * libsluice-client.so as the front ends see it: one instance a process, whatever APIs the program
+ * uses. It gates work, keeps the only list of units, and moves their bytes.
+ *
+ * A guest in somebody's program: it never exits, aborts or prints (unless SLUICE_LOG asks, then
+ * on stderr), keeps errno, installs no signal handler, and its threads block all signals. Without
+ * a daemon (SLUICE_SOCKET unset or refused) every device is *loose*: its gate is open, units are
+ * born on the device, nothing moves: as if we were not there. Nothing here works in constructors:
+ * the first slu_client_device_add() starts the threads.
+ *
+ *   LOOSE -> JOINED   [helper]   the daemon welcomed us; units and gate follow the protocol
+ *   JOINED -> LOST    [helper]   the connection ended; by the setting, wait or run on
+ *   LOST -> JOINED    [helper]   rejoined
+ *
+ * The environment, set by `sluice run`:
+ *   SLUICE_SOCKET  the daemon's socket        SLUICE_GROUP  group id, hex
+ *   SLUICE_NAME    the program's name         SLUICE_LOG    "stderr" or a path: what we did and why
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/backend.h"
+#include "client/gate.h"
+#include "place/unit.h"
+
+#define SLU_CLIENT_API __attribute__((__visibility__("default")))
+
+struct slu_client_device;
+
+enum {
+	_SLU_CLIENT_E_SUCCESS,
+	SLU_CLIENT_E_NO_MEMORY, /* the API's out-of-memory: it will never fit, or the driver refused for good */
+};
+
+/*
+ * @backend must outlive the device; @data is handed to each of its calls. @mode is the mode the
+ * front end asks for; MAPPED also needs the daemon's consent and backend->map.
+ *
+ * Return: 0, or -errno. The device stays until slu_client_device_remove().
+ */
+SLU_CLIENT_API int slu_client_device_add(const struct slu_hello_device *identity,
+					 enum slu_mode mode, const struct slu_backend *backend,
+					 void *data, struct slu_client_device **ret_device);
+
+/*
+ * The context is about to be destroyed: moves under way are finished or cancelled, all units of
+ * the device must have been freed before, or are forgotten with their contents.
+ */
+SLU_CLIENT_API void slu_client_device_remove(struct slu_client_device *device);
+
+SLU_CLIENT_API unsigned slu_client_device_index(const struct slu_client_device *device);
+
+/* What the program may own on this device: visible_memory of the settings, or the size less a margin. */
+SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device *device);
+
+/* Bytes that the program owns there, wherever they are: total − owned is what "free" should say. */
+SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
+
+/* -- units ---------------------------------------------------------------------------------- */
+
+/*
+ * Makes a unit. In a turn, with credit at hand, backend->create() is called on this thread and no
+ * message is sent; off turn it is born in RAM and waits for nobody. @frozen units must exist
+ * already: nothing is created, they are charged.
+ *
+ * Return: 0, SLU_CLIENT_E_NO_MEMORY, or -errno.
+ */
+SLU_CLIENT_API int slu_client_unit_new(struct slu_client_device *device, uint64_t bytes,
+				       enum slu_frozen frozen, void *owner,
+				       struct slu_unit **ret_unit);
+
+/*
+ * Waits until the unit does not move; then releases its device memory by backend->destroy() (not
+ * of a frozen unit), its host copy, and the unit. The caller knows that no command uses it.
+ */
+SLU_CLIENT_API void slu_client_unit_free(struct slu_unit *unit);
+
+/* Marks the unit as not movable with a reason (then it must be present), or movable again. */
+SLU_CLIENT_API int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why);
+
+/* The host copy is out of date from now on: a command writes the unit on the device. */
+SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
+
+/*
+ * Access to contents off turn, without bringing the unit in: copies from or to the host copy when
+ * the unit is in RAM. For blocking reads and writes by the program.
+ *
+ * Return: 0 when done; SLU_CLIENT_E_ON_DEVICE when the unit is (or just became) present, then go
+ * through the gate; -errno.
+ */
+enum { SLU_CLIENT_E_ON_DEVICE = 2 };
+
+SLU_CLIENT_API int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction,
+					  uint64_t offset, void *host, uint64_t bytes);
+
+/* -- work, modes ALL and MAPPED --------------------------------------------------------------- */
+
+/*
+ * Waits until the gate of @device is open and stays inside it until slu_client_leave(). The fast
+ * path is slu_gate_try_enter(); this is its slow path.
+ *
+ * Return: 0 inside; SLU_CLIENT_E_NO_MEMORY: it will never fit, not inside.
+ */
+SLU_CLIENT_API int slu_client_enter_slow(struct slu_client_device *device);
+
+static inline int slu_client_enter(struct slu_client_device *device, unsigned index)
+{
+	return slu_gate_try_enter(index) ? 0 : slu_client_enter_slow(device);
+}
+
+static inline void slu_client_leave(void)
+{
+	slu_gate_leave();
+}
+
+/* -- work, mode LAUNCH ------------------------------------------------------------------------ */
+
+/*
+ * Waits until the turn is there and every unit of @units (no duplicates) is on the device, and
+ * keeps them there until slu_client_command_end(). Between the two the front end submits the
+ * command and records, in its own way, what backend->settle() will look at.
+ *
+ * Return: 0; SLU_CLIENT_E_NO_MEMORY: they will never fit together.
+ */
+SLU_CLIENT_API int slu_client_command_begin(struct slu_client_device *device,
+					    struct slu_unit *const *units, size_t n_units);
+SLU_CLIENT_API void slu_client_command_end(struct slu_client_device *device,
+					   struct slu_unit *const *units, size_t n_units);
+
+/* -- looking ---------------------------------------------------------------------------------- */
+
+struct slu_client_counts {
+	uint64_t n_messages_sent, n_messages_received;
+	uint64_t n_moves_in, n_moves_out, n_clean_out;
+	uint64_t moved_in_bytes, moved_out_bytes;
+	uint64_t n_refusals, n_slow_entries;
+};
+
+SLU_CLIENT_API void slu_client_counts(struct slu_client_counts *ret_counts);

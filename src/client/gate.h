@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The gate: one word a device, written by the helper thread only. With the gate open a call
+ * costs two stores and a load: no call, no lock, no message.
+ *
+ * A thread publishes itself first (a plain store to its own cache line), then loads the word, and
+ * withdraws after the driver's call has returned. The helper, closing, stores the word, issues
+ * membarrier(PRIVATE_EXPEDITED), and waits until every slot is empty. Load-then-publish would let
+ * launches through after a "complete" drain. Where membarrier is refused, and under TSan, the
+ * publishing store is sequentially consistent instead.
+ *
+ *   thread:  slot = device + 1 ; word open?  yes: call the driver ; slot = 0
+ *                                            no:  slot = 0 ; wait ; again
+ *   helper:  word = 0 ; membarrier ; until every slot != device + 1
+ *
+ * A thread may be inside for one device at a time. Entering twice (a driver's callback that calls
+ * the API) is allowed and counted: the inner entry passes, for the outer one already holds the
+ * helper back.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SLU_GATE_DEVICES_MAX 8
+
+struct slu_gate_slot {
+	_Atomic uint32_t inside; /* device + 1 while its thread is between enter and leave, else 0 */
+	uint32_t depth;          /* own thread only: entries inside the outermost one */
+	_Atomic uint64_t n_entries; /* own thread only writes: calls that went through */
+	struct slu_gate_slot *next; /* guarded by the gate's lock; constant once published */
+	_Atomic bool is_taken;
+} __attribute__((__aligned__(64)));
+
+struct slu_gate {
+	_Atomic uint32_t open[SLU_GATE_DEVICES_MAX]; /* 1: open. Written by the helper only */
+	bool has_membarrier;                         /* constant after slu_gate_init() */
+};
+
+/* The process's gate, in libsluice-client.so. */
+extern struct slu_gate slu_gate_global;
+
+/* Once a process, before any thread enters; again in a forked child. */
+void slu_gate_init(bool allow_membarrier);
+
+/* This thread's slot, made at first use and given back when the thread ends. Never NULL. */
+struct slu_gate_slot *slu_gate_slot_slow(void);
+
+extern __thread struct slu_gate_slot *slu_gate_slot_mine __attribute__((__tls_model__("initial-exec")));
+
+/*
+ * Return: true when inside (call the driver, then slu_gate_leave), false when the gate is shut
+ * (the thread is not inside: wait, then try again).
+ */
+static inline bool slu_gate_try_enter(unsigned device)
+{
+	struct slu_gate_slot *slot = slu_gate_slot_mine;
+
+	if (__builtin_expect(!slot, 0))
+		slot = slu_gate_slot_slow();
+	if (__builtin_expect(slot->depth, 0)) {
+		slot->depth++;
+		return true;
+	}
+	if (slu_gate_global.has_membarrier) {
+		atomic_store_explicit(&slot->inside, device + 1, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst);
+	} else {
+		atomic_store_explicit(&slot->inside, device + 1, memory_order_seq_cst);
+	}
+	if (__builtin_expect(atomic_load_explicit(&slu_gate_global.open[device],
+						  memory_order_acquire) != 0, 1)) {
+		slot->depth = 1;
+		return true;
+	}
+	atomic_store_explicit(&slot->inside, 0, memory_order_release);
+	return false;
+}
+
+static inline void slu_gate_leave(void)
+{
+	struct slu_gate_slot *slot = slu_gate_slot_mine;
+
+	if (--slot->depth)
+		return;
+	atomic_store_explicit(&slot->n_entries,
+			      atomic_load_explicit(&slot->n_entries, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&slot->inside, 0, memory_order_release);
+}
+
+/* -- the helper's side ---------------------------------------------------------------------- */
+
+void slu_gate_open(unsigned device);
+
+/* Shuts the word. New entries fail from the return of this call on; some may still be inside. */
+void slu_gate_shut(unsigned device);
+
+/* Whether nobody is inside for @device. Only after slu_gate_shut(). */
+bool slu_gate_is_empty(unsigned device);
+
+/* Calls that went through since the process began, all threads. */
+uint64_t slu_gate_n_entries(void);

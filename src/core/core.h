@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The core: who runs, and how many bytes each may hold. Pure: no I/O, no clock, no thread.
+ *
+ * Events go in, each with a time; slu_core_step() then decides, and actions come out, each with
+ * an id and a reason in words. An action is a request that may be answered late, partly or never.
+ * The daemon drives it with real time, the simulator and the tests with virtual time.
+ *
+ *   slu_core_hello(core, now, …);               any number of events
+ *   slu_core_step(core, now);                   decide
+ *   while (slu_core_take_action(core, &a) > 0)  carry out, in this order: a roster line stands
+ *           …                                   before the raise that it covers
+ *   slu_core_deadline_ns(core)                  step again then, even if nothing happens
+ *
+ * Inside: sched/ (who), credit/ (how many bytes), and core.c, the one file where they meet.
+ * docs/protocol.md has the rules by number; the comments in the code name them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/message.h"
+
+struct slu_core;
+
+#define SLU_CORE_REASON_MAX 128
+#define SLU_CORE_NEVER      UINT64_MAX
+
+/* Times in ns, sizes in bytes. slu_core_config_default() fills it; the daemon's settings change it. */
+struct slu_core_config {
+	const char *policy;         /* a name of the policy array: "fifo", "rr" */
+	uint64_t generation;        /* > every generation before it */
+	uint64_t slice_ns;          /* a turn lasts so long when somebody waits */
+	uint64_t slice_min_switches; /* … and at least so many times the switch it took (rule 19) */
+	uint64_t close_deadline_ns; /* a drain longer than this is called stuck */
+	uint64_t limit_deadline_ns; /* a LIMIT unanswered for so long: its client is silent */
+	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
+	uint64_t rise_period_ns;    /* the estimate rises so often, doubled by refusals (rule 16) */
+	uint64_t patience_ns;       /* a group that cannot fit is denied after this (rule 7) */
+	uint64_t grace_ns;          /* no new turns so long after a start while ghosts remain */
+	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
+	uint64_t round_trip_ns;     /* a grant younger than this is not taken back (rule 10) */
+	uint64_t pinned_bytes;      /* budget of the machine */
+	uint64_t home_bytes;        /* budget of the machine */
+	uint64_t staging_bytes;     /* pinned credit that each client gets when it joins (rule 30) */
+	unsigned share_percent;     /* run side by side below this (90) and turns above 100 */
+};
+
+void slu_core_config_default(struct slu_core_config *config);
+
+int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct slu_core **ret_core);
+void slu_core_free(struct slu_core *core);
+
+/* Changes policy, times and budgets of a running core; -EINVAL for an unknown policy. */
+int slu_core_configure(struct slu_core *core, uint64_t now_ns,
+		       const struct slu_core_config *config);
+
+/* -- devices ------------------------------------------------------------------------------- */
+
+/*
+ * @usable_bytes: what may be handed out at most, total less reserve. The estimate starts there,
+ * falls with refusals and outsiders, and rises again slowly.
+ *
+ * Return: the device's number, or -errno.
+ */
+int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
+			uint64_t usable_bytes);
+
+/* What programs that are not clients were seen to hold. */
+void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
+
+/* -- clients: events ------------------------------------------------------------------------ */
+
+/*
+ * A client is named by an id that the caller gives; it is never used again for another process.
+ * Its devices are given as the numbers of slu_core_device_add() in the order of its HELLO;
+ * messages name them by their place in HELLO.
+ */
+struct slu_core_join {
+	uint64_t client;
+	uint64_t group; /* never 0 here: the caller makes one up for a program of its own */
+	const char *name;
+	const struct slu_msg_hello *hello;
+	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
+};
+
+/* Joins or rejoins (then the same client id as before, or the ghost's). */
+int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
+
+/* A line of the roster found at start: charged, never a victim, until HELLO or death. */
+struct slu_core_ghost {
+	uint64_t client;
+	uint64_t group;
+	const char *name;
+	unsigned n_devices;
+	unsigned devices[SLU_WIRE_DEVICES_MAX];
+	uint64_t device_bytes[SLU_WIRE_DEVICES_MAX];
+	uint64_t pinned_bytes;
+	uint64_t home_bytes;
+};
+
+int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost);
+
+/* The connection is gone but the process lives: its charges stay (credit died, held did not). */
+void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client);
+
+/* The process is gone: every charge is zero, its roster line goes. */
+void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client);
+
+/*
+ * SUMS, WANT, READY, IDLE, REST, FACTS of a joined client.
+ *
+ * Return: 0, or SLU_CORE_E_UNKNOWN for a client or a device that never joined (a late message:
+ * ignore it).
+ */
+enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN };
+
+int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
+		     const struct slu_message *m);
+
+/* Parked: gets no turn and gives up its device bytes when somebody lacks room; on demand at once. */
+int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
+
+/* -- deciding ------------------------------------------------------------------------------- */
+
+enum slu_core_action_kind {
+	SLU_CORE_SEND,        /* send message to client */
+	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
+	SLU_CORE_ROSTER_DROP, /* this line goes */
+	SLU_CORE_TELL,        /* nothing to do; a state change worth a line in the log */
+};
+
+struct slu_core_action {
+	uint64_t id; /* counts up from 1 */
+	enum slu_core_action_kind kind;
+	uint64_t client;
+	struct slu_message message;  /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
+	struct slu_core_ghost line;  /* ROSTER_PUT: its charges; name points into the core */
+	char reason[SLU_CORE_REASON_MAX];
+};
+
+void slu_core_step(struct slu_core *core, uint64_t now_ns);
+
+/* Return: 1 with an action, 0 when there is none, -ENOMEM if one was lost (the core is then unfit). */
+int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_action);
+
+/* When to step again even if nothing happens; SLU_CORE_NEVER if nothing is due. */
+uint64_t slu_core_deadline_ns(const struct slu_core *core);
+
+/* -- looking -------------------------------------------------------------------------------- */
+
+enum slu_core_state {
+	SLU_CORE_IDLE,
+	SLU_CORE_WAITING,
+	SLU_CORE_FILLING,
+	SLU_CORE_RUNNING,
+	SLU_CORE_DRAINING,
+	_SLU_CORE_STATE_MAX,
+};
+
+const char *slu_core_state_name(enum slu_core_state state);
+
+struct slu_core_account_view {
+	uint64_t limit_bytes, charge_bytes, held_bytes, floor_bytes, goal_bytes;
+	bool is_pending;
+};
+
+struct slu_core_client_view {
+	uint64_t client, group;
+	const char *name;
+	bool is_ghost, is_lost, is_silent;
+	unsigned n_devices;
+	unsigned devices[SLU_WIRE_DEVICES_MAX];
+	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
+	struct slu_core_account_view device_accounts[SLU_WIRE_DEVICES_MAX];
+	struct slu_core_account_view pinned, home;
+	struct slu_msg_want wants[SLU_WIRE_DEVICES_MAX];
+	struct slu_msg_facts facts[SLU_WIRE_DEVICES_MAX];
+};
+
+struct slu_core_group_view {
+	uint64_t group;
+	const char *name; /* of its first member */
+	enum slu_core_state state;
+	struct slu_epoch epoch;
+	uint64_t since_ns; /* in this state */
+	bool is_stuck, is_idle, is_parked;
+	uint64_t n_turns;
+	uint64_t ran_ns;    /* in RUNNING, all together */
+	uint64_t waited_ns; /* in WAITING and FILLING, all together */
+	char reason[SLU_CORE_REASON_MAX]; /* why it waits, in words */
+};
+
+struct slu_core_device_view {
+	const char *name;
+	uint64_t usable_bytes, estimate_bytes, outsider_bytes, charge_bytes;
+	uint64_t n_refusals;
+};
+
+unsigned slu_core_n_devices(const struct slu_core *core);
+void slu_core_view_device(const struct slu_core *core, unsigned device,
+			  struct slu_core_device_view *ret_view);
+
+/* Iterate: *cursor starts at 0. Return: false at the end. */
+bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
+			  struct slu_core_client_view *ret_view);
+bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
+			 struct slu_core_group_view *ret_view);
+
+/*
+ * The order in which groups will run as far as the policy can tell: fills at most @n group ids
+ * and the expected length of each turn. Return: how many.
+ */
+size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns, size_t n);
+
+/* Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. */
+void slu_core_check(const struct slu_core *core);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The client's half of the protocol. Pure: the client library adds threads, a socket and a back
+ * end; the tests and the simulator add virtual time. docs/protocol.md has the rules by number.
+ *
+ * Safety of bytes is decided here, not at the daemon: the gate of a device opens only when this
+ * client's own units are in place, and units leave only at this client's own rest. Whatever the
+ * daemon wrongly believes, a kernel never meets a missing unit.
+ *
+ * Like the core it takes events and gives actions: call any event, then slu_peer_step(), then
+ * take actions until there is none. Not thread-safe: the client holds one lock around it.
+ *
+ * One device:
+ *
+ *   SHUT    -> OPEN      [step]             epoch, not closing, every unit present, none moving
+ *   OPEN    -> CLOSING   [message CLOSE]    action SHUT; the caller shuts the gate, waits for its
+ *                                           slots and for the device, then calls _drained()
+ *   CLOSING -> SHUT      [slu_peer_drained] REST is sent
+ *   OPEN    -> SHUT      [step]             a unit was born that is not in place: same way as
+ *                                           CLOSING, but the epoch stays and no REST is sent
+ *
+ * In mode LAUNCH "every unit present" is left out: each command waits for its own units.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "place/unit.h"
+#include "wire/message.h"
+
+struct slu_peer;
+
+#define SLU_PEER_NEVER UINT64_MAX
+
+struct slu_peer_config {
+	char program[SLU_WIRE_NAME_MAX];
+	uint64_t group;
+	unsigned refusal_retries;   /* tries on the mover's thread before SUMS(refused), rule 13 */
+	uint64_t refusal_pause_ns;  /* between two of them: late frees */
+	uint64_t idle_ns;           /* no device progress for so long: IDLE (100 ms) */
+};
+
+int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_peer);
+
+/* Asserts that no unit is left. */
+void slu_peer_free(struct slu_peer *peer);
+
+/*
+ * Before the first slu_peer_connected(), or after slu_peer_lost(): the HELLO names all devices.
+ * Return: the place in HELLO, or -ENOSPC.
+ */
+int slu_peer_device_add(struct slu_peer *peer, const struct slu_hello_device *identity,
+			enum slu_mode mode);
+
+/* -- the connection ------------------------------------------------------------------------- */
+
+void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns); /* HELLO becomes an action */
+void slu_peer_lost(struct slu_peer *peer, uint64_t now_ns);
+void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_message *m);
+/*
+ * Without a daemon (never there, or lost under on_daemon_loss = run): gates open without a turn as
+ * soon as the units are in place, and the driver alone says what fits on the device; pinned and
+ * home stay as they were. A device whose gate was opened so joins with an epoch of generation 0.
+ */
+void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
+bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
+/* Settings that came with the last WELCOME. */
+const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer);
+
+/* -- the program ---------------------------------------------------------------------------- */
+
+enum {
+	_SLU_PEER_E_SUCCESS,
+	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
+	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
+	SLU_PEER_E_IN_RAM,  /* slu_peer_born: born without device memory */
+};
+
+/*
+ * A new unit. @unit->bytes, ->device, ->owner and ->frozen are set; the rest is filled in here.
+ *
+ *   0                   born on the device: the caller creates it there now, and calls
+ *                       slu_peer_refused_birth() if the driver would not
+ *   SLU_PEER_E_IN_RAM   born off turn (or in LAUNCH), nothing to create
+ *   SLU_PEER_E_WAIT     no credit of home or device; ask again with the same unit
+ *   SLU_PEER_E_DENIED   never
+ *
+ * A frozen unit is born on the device always and held against the device's account whatever the
+ * limit: it exists already, all we can do is say so.
+ *
+ * A thread that stops asking after SLU_PEER_E_WAIT calls slu_peer_forget_birth().
+ */
+int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+
+/* The unit is gone, its device memory released. It must not be moving nor named. */
+void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+
+/* A unit stops or begins to be movable. */
+void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
+		     enum slu_frozen why);
+
+/*
+ * A thread found the gate of @device shut, or is about to wait for it.
+ * Return: 0 if it is open now, SLU_PEER_E_WAIT, SLU_PEER_E_DENIED.
+ */
+int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device);
+
+/*
+ * Mode LAUNCH: a command names these units. 0: all are present and now named (n_named was
+ * raised: call slu_peer_unname() after submission); else SLU_PEER_E_WAIT or SLU_PEER_E_DENIED.
+ * A command that will not ask again calls slu_peer_forget_command().
+ */
+int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+		  struct slu_unit *const *units, size_t n_units);
+void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units);
+void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			     struct slu_unit *const *units, size_t n_units);
+
+/*
+ * The caller looked at the device: @busy when anything of this program runs or can run there.
+ * Called every few ms while the gate is open and nothing was launched since.
+ */
+void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy);
+
+/*
+ * The gate is shut, its slots are empty, and the device has ended what was queued, or (@blocked)
+ * the rest of it waits for the host. @blocked without proof means that everything on the device
+ * is floor; with proof (LAUNCH) the units with `blocked` set are.
+ */
+void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool blocked);
+
+/* What was blocked at the last drain has ended. */
+void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device);
+
+/*
+ * Holds @bytes (0: none any more) of pinned memory for staging.
+ * Return: 0, or SLU_PEER_E_WAIT while the budget has none: copy through pageable memory.
+ */
+int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes);
+
+/* -- the mover ------------------------------------------------------------------------------ */
+
+enum slu_move_result {
+	SLU_MOVE_DONE,
+	SLU_MOVE_CANCELLED, /* stopped at a chunk; the unit is where it was */
+	SLU_MOVE_REFUSED,   /* the driver had no memory; nothing changed */
+	SLU_MOVE_BLOCKED,   /* out: commands behind a host event name it */
+	SLU_MOVE_FAILED,    /* anything else; nothing changed; tried again later */
+};
+
+void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
+		    enum slu_move_result result);
+
+/* -- actions -------------------------------------------------------------------------------- */
+
+enum slu_peer_action_kind {
+	SLU_PEER_SEND,   /* send message */
+	SLU_PEER_MOVE,   /* start moving the unit as unit->moving says; _moved() ends it */
+	SLU_PEER_OPEN,   /* open the gate of device */
+	SLU_PEER_SHUT,   /* shut it, wait for slots and device, then _drained() */
+	SLU_PEER_WAKE,   /* threads that wait for device (or for memory) ask again */
+};
+
+struct slu_peer_action {
+	enum slu_peer_action_kind kind;
+	unsigned device;
+	struct slu_unit *unit;
+	struct slu_message message;
+};
+
+void slu_peer_step(struct slu_peer *peer, uint64_t now_ns);
+
+/* Return: 1 with an action, 0 when there is none. */
+int slu_peer_take_action(struct slu_peer *peer, struct slu_peer_action *ret_action);
+
+uint64_t slu_peer_deadline_ns(const struct slu_peer *peer);
+
+/* -- looking -------------------------------------------------------------------------------- */
+
+struct slu_peer_account_view {
+	uint64_t limit_bytes, held_bytes, goal_bytes, seq;
+	enum slu_pace pace;
+};
+
+void slu_peer_view_account(const struct slu_peer *peer, struct slu_account account,
+			   struct slu_peer_account_view *ret_view);
+bool slu_peer_gate_is_open(const struct slu_peer *peer, unsigned device);
+struct slu_epoch slu_peer_epoch(const struct slu_peer *peer, unsigned device);
+const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device);
+
+/* Asserts that held equals the units' sums, and that an open gate has every unit present. */
+void slu_peer_check(const struct slu_peer *peer);

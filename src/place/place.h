@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Which units move, in what order. Pure; the client and the simulator use it.
+ *
+ * Out: only the shortfall. The smallest set of units whose bytes reach it (rule 11), with
+ * preference for what costs least (clean before dirty) and is needed last (least recently named).
+ * In: what a waiting command names first, then most recently used first: a program's last
+ * iteration is the best guess of its next.
+ */
+
+#include "place/unit.h"
+
+/* A unit that may leave now: on the device or mapped, not moving, not frozen, not named. */
+bool slu_place_may_leave(const struct slu_unit *u);
+
+/*
+ * The next unit to move out to bring @shortfall_bytes, or NULL if none may leave. Called again
+ * for each unit, with what is still missing: the choices together are minimal to one unit (I11).
+ */
+struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, uint64_t shortfall_bytes);
+
+/*
+ * The next unit to bring in that is not larger than @room_bytes, or NULL. With @only_wanted only
+ * units that a waiting command names (mode LAUNCH).
+ */
+struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
+				   bool only_wanted);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A unit of placement: for CUDA a run of granules at an address that never changes, for OpenCL a
+ * whole object. It is in exactly one place. Pure.
+ *
+ *   (born) -> RAM       off turn: no bytes yet, no device memory
+ *   (born) -> DEVICE    in a turn, out of credit at hand
+ *   RAM    -> DEVICE    [move in]    create, copy the host version in
+ *   DEVICE -> RAM       [move out]   copy out what is newer, then release
+ *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
+ *   MAPPED -> RAM       [unmap]
+ *   DISK                pageable memory beyond its budget; goes through RAM
+ *
+ * While `moving` is set, the place is the *old* one, both sides' bytes are charged, and nobody may
+ * name the unit in a command. A move that fails leaves it where it was.
+ *
+ * Copies have versions; the highest one is the truth. host_version == device_version means clean:
+ * moving out copies nothing. Version 0 means that no byte was ever written there.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "wire/message.h"
+
+enum slu_place {
+	SLU_PLACE_DEVICE,
+	SLU_PLACE_MAPPED,
+	SLU_PLACE_RAM,
+	SLU_PLACE_DISK,
+	_SLU_PLACE_MAX,
+};
+
+enum slu_moving {
+	SLU_MOVING_NO,
+	SLU_MOVING_IN,    /* to DEVICE */
+	SLU_MOVING_OUT,   /* to RAM, from DEVICE or MAPPED */
+	SLU_MOVING_MAP,   /* to MAPPED, from RAM */
+};
+
+struct slu_unit {
+	TAILQ_ENTRY(slu_unit) link; /* the list of its device */
+	uint64_t bytes;             /* constant after birth; as charged, rounded up */
+	uint8_t device;             /* place in HELLO; constant after birth */
+	uint8_t place;              /* enum slu_place */
+	uint8_t moving;             /* enum slu_moving */
+	uint8_t frozen;             /* enum slu_frozen: cannot move, charged as floor */
+	bool cancel;                /* asks the mover to stop at the next chunk and go back */
+	bool wanted;                /* a waiting command names it (mode LAUNCH) */
+	bool blocked;               /* last asked, commands behind a host event still named it */
+	uint32_t n_named;           /* commands being submitted right now that name it */
+	uint64_t device_version;
+	uint64_t host_version;
+	uint64_t last_use;          /* the launch counter of its device when last named */
+	void *owner;                /* the front end's object; constant after birth */
+	void *host;                 /* the tiers' copy; the mover's business, NULL in pure tests */
+};
+
+TAILQ_HEAD(slu_unit_list, slu_unit);
+
+static inline bool slu_unit_is_clean(const struct slu_unit *u)
+{
+	return u->host_version >= u->device_version;
+}
+
+/* In place for a command: reachable by the device and staying so. */
+static inline bool slu_unit_is_present(const struct slu_unit *u)
+{
+	return (u->place == SLU_PLACE_DEVICE || u->place == SLU_PLACE_MAPPED) &&
+	       u->moving == SLU_MOVING_NO;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * One end of a connection: a SOCK_SEQPACKET unix socket that carries one message a packet, at
+ * most one file descriptor with it. Never blocks, never raises SIGPIPE. The queue of what the
+ * socket did not take at once is bounded: protocol rule 1 keeps it short, and a peer that does
+ * not read is cut off when it is full.
+ *
+ *   IDLE -> QUEUED   [slu_channel_send]   the socket is full; poll for writing
+ *   QUEUED -> IDLE   [slu_channel_flush]  all of it has gone out
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "wire/message.h"
+
+#define SLU_CHANNEL_QUEUE_MAX 256 /* messages */
+
+enum {
+	_SLU_CHANNEL_E_SUCCESS,
+	SLU_CHANNEL_E_AGAIN, /* nothing to read now */
+	SLU_CHANNEL_E_EOF,   /* the other end is closed or reset */
+	SLU_CHANNEL_E_BAD,   /* the packet is no message that side may send; see fault */
+	SLU_CHANNEL_E_FULL,  /* the queue is full: the peer does not read */
+};
+
+struct slu_channel;
+
+/* Takes over @fd, a connected SEQPACKET socket. @side is who sits at the *other* end. */
+int slu_channel_new(int fd, enum slu_message_side side, struct slu_channel **ret_channel);
+void slu_channel_free(struct slu_channel *channel);
+
+int slu_channel_fd(const struct slu_channel *channel);
+bool slu_channel_wants_write(const struct slu_channel *channel);
+
+/*
+ * Sends @m, whose header must be stamped; queues it if the socket is full. A passed @fd (or -1)
+ * is duplicated if it must be queued and stays the caller's.
+ *
+ * Return: 0, SLU_CHANNEL_E_EOF, SLU_CHANNEL_E_FULL, or -errno.
+ */
+int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, int fd);
+
+/* Return: 0 when the queue is empty, SLU_CHANNEL_E_AGAIN, SLU_CHANNEL_E_EOF, or -errno. */
+int slu_channel_flush(struct slu_channel *channel);
+
+/*
+ * Reads one message. @ret_fd (may be NULL: passed files are then closed) gets the passed file or
+ * -1. Of a SLU_CHANNEL_E_BAD packet *ret_fault says what is wrong, in words.
+ */
+int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_message, int *ret_fd,
+			const char **ret_fault);
+
+/* Credentials of the other end at connect time. */
+int slu_channel_peer(const struct slu_channel *channel, pid_t *ret_pid, uid_t *ret_uid,
+		     gid_t *ret_gid);
+
+/* Opens a non-blocking connection to the daemon at @path. Return: fd, or -errno. */
+int slu_channel_connect(const char *path);

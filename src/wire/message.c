@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/util.h"
+#include "wire/message.h"
+
+static const struct {
+	const char *name;
+	enum slu_message_side side;
+	unsigned size;
+} kinds[_SLU_MSG_MAX] = {
+#define SLU_MESSAGE(name, from, payload, meaning) \
+	[SLU_MSG_##name] = { #name, SLU_MESSAGE_FROM_##from, sizeof(payload) },
+#include "wire/messages.def"
+#undef SLU_MESSAGE
+};
+
+static const char *const mode_names[_SLU_MODE_MAX] = {
+	[SLU_MODE_ALL] = "all",
+	[SLU_MODE_MAPPED] = "mapped",
+	[SLU_MODE_LAUNCH] = "launch",
+};
+
+static const char *const frozen_names[_SLU_FROZEN_MAX] = {
+	[SLU_FROZEN_NO] = "movable",
+	[SLU_FROZEN_IMAGE] = "image",
+	[SLU_FROZEN_SVM] = "shared virtual memory",
+	[SLU_FROZEN_HOST_PTR] = "host pointer",
+	[SLU_FROZEN_MAPPED] = "mapped by the program",
+	[SLU_FROZEN_EXPORTED] = "exported",
+	[SLU_FROZEN_GRAPH] = "graph",
+	[SLU_FROZEN_MODULE] = "module",
+	[SLU_FROZEN_MANAGED] = "managed",
+	[SLU_FROZEN_POOL] = "pool",
+	[SLU_FROZEN_NO_HOME] = "no room in host memory",
+	[SLU_FROZEN_OTHER] = "other",
+};
+
+const char *slu_message_name(unsigned type)
+{
+	return type > SLU_MSG_NONE && type < _SLU_MSG_MAX ? kinds[type].name : "?";
+}
+
+unsigned slu_message_size(unsigned type)
+{
+	return type > SLU_MSG_NONE && type < _SLU_MSG_MAX ? kinds[type].size : 0;
+}
+
+const char *slu_mode_name(unsigned mode)
+{
+	return mode < _SLU_MODE_MAX ? mode_names[mode] : "?";
+}
+
+const char *slu_frozen_name(unsigned frozen)
+{
+	return frozen < _SLU_FROZEN_MAX ? frozen_names[frozen] : "?";
+}
+
+void slu_message_stamp(struct slu_message *m, enum slu_message_type type)
+{
+	m->header = (struct slu_message_header){
+		.type = (uint16_t)type,
+		.size = (uint16_t)slu_message_size(type),
+	};
+}
+
+static bool account_is_valid(struct slu_account a)
+{
+	if (a.tier >= _SLU_TIER_MAX)
+		return false;
+	return a.tier == SLU_TIER_DEVICE ? a.device < SLU_WIRE_DEVICES_MAX : a.device == 0;
+}
+
+static bool text_ends(const char *s, size_t size)
+{
+	return memchr(s, '\0', size) != NULL;
+}
+
+static const char *hello_fault(const struct slu_msg_hello *hello)
+{
+	if (hello->n_devices > SLU_WIRE_DEVICES_MAX)
+		return "more devices than a client may have";
+	if (!text_ends(hello->program, sizeof(hello->program)))
+		return "a name without an end";
+	for (unsigned d = 0; d < hello->n_devices; d++) {
+		const struct slu_hello_device *dev = &hello->devices[d];
+
+		if (!text_ends(dev->pci, sizeof(dev->pci)) ||
+		    !text_ends(dev->name, sizeof(dev->name)))
+			return "a name without an end";
+		if (dev->mode >= _SLU_MODE_MAX)
+			return "an unknown residency mode";
+		if (dev->floor_bytes > dev->held_bytes)
+			return "a floor above what is held";
+	}
+	return NULL;
+}
+
+static const char *payload_fault(const struct slu_message *m)
+{
+	switch (m->header.type) {
+	case SLU_MSG_HELLO:
+		return hello_fault(&m->hello);
+	case SLU_MSG_WELCOME:
+		return text_ends(m->welcome.detail, sizeof(m->welcome.detail))
+			       ? NULL
+			       : "a text without an end";
+	case SLU_MSG_LIMIT:
+		if (m->limit.pace >= _SLU_PACE_MAX)
+			return "an unknown pace";
+		return account_is_valid(m->limit.account) ? NULL : "an unknown account";
+	case SLU_MSG_DENY:
+		return account_is_valid(m->deny.account) ? NULL : "an unknown account";
+	case SLU_MSG_SUMS:
+		if (!account_is_valid(m->sums.account))
+			return "an unknown account";
+		if (m->sums.ceiling_bytes < m->sums.held_bytes)
+			return "a ceiling below what is held";
+		return m->sums.floor_bytes > m->sums.held_bytes ? "a floor above what is held"
+								 : NULL;
+	case SLU_MSG_WANT:
+		if (m->want.account.tier == SLU_TIER_PINNED)
+			return "a wish for pinned memory";
+		return account_is_valid(m->want.account) ? NULL : "an unknown account";
+	case SLU_MSG_TURN:
+	case SLU_MSG_READY:
+	case SLU_MSG_IDLE:
+		return m->turn.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_CLOSE:
+		return m->close.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_REST:
+		return m->rest.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_FACTS:
+		if (m->facts.mode >= _SLU_MODE_MAX)
+			return "an unknown residency mode";
+		return m->facts.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	default:
+		return NULL;
+	}
+}
+
+const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side)
+{
+	unsigned type;
+
+	if (size < sizeof(m->header))
+		return "shorter than a header";
+	type = m->header.type;
+	if (type == SLU_MSG_NONE || type >= _SLU_MSG_MAX)
+		return "an unknown message";
+	if (kinds[type].side != side)
+		return "a message of the other side";
+	if (m->header.size != kinds[type].size || size != sizeof(m->header) + kinds[type].size)
+		return "a size that is not the message's";
+	return payload_fault(m);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The words that daemon and client say to each other, as plain structs: one message a packet, a
+ * header in front, native byte order, since both ends are on one machine. Pure data: core/ and
+ * peer/ use this header, and neither of them can send anything.
+ *
+ * Bytes are absolute, never differences. An account is one client's share of one tier.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLU_WIRE_VERSION     1
+#define SLU_WIRE_DEVICES_MAX 8
+#define SLU_WIRE_NAME_MAX    64
+#define SLU_WIRE_PACKET_MAX  4096 /* every message fits; longer packets are refused */
+
+enum slu_tier {
+	SLU_TIER_DEVICE, /* the memory of one device */
+	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */
+	SLU_TIER_HOME,   /* pageable memory and disk: where a unit goes when it leaves the device */
+	_SLU_TIER_MAX,
+};
+
+/* Residency: what must be on the device while a program has its turn. */
+enum slu_mode {
+	SLU_MODE_ALL,    /* every unit */
+	SLU_MODE_MAPPED, /* what fits; the rest is pinned and reachable at the same address */
+	SLU_MODE_LAUNCH, /* each command's own units, before it is submitted */
+	_SLU_MODE_MAX,
+};
+
+/* How urgently a raised limit is to be filled. */
+enum slu_pace {
+	SLU_PACE_NONE,  /* spend it on allocations; move nothing */
+	SLU_PACE_AHEAD, /* prefetch; stop at a chunk when told */
+	SLU_PACE_NOW,   /* somebody waits for it */
+	_SLU_PACE_MAX,
+};
+
+/* Why a unit cannot move. Shown in status. */
+enum slu_frozen {
+	SLU_FROZEN_NO,
+	SLU_FROZEN_IMAGE,    /* an image or array the layer does not move yet */
+	SLU_FROZEN_SVM,      /* shared virtual memory: the program holds its address */
+	SLU_FROZEN_HOST_PTR, /* lives in the program's own host memory */
+	SLU_FROZEN_MAPPED,   /* the program holds a mapping of it */
+	SLU_FROZEN_EXPORTED, /* exported, IPC or registered: somebody else holds its pages */
+	SLU_FROZEN_GRAPH,    /* owned by a graph or a command buffer */
+	SLU_FROZEN_MODULE,   /* globals and code of a module */
+	SLU_FROZEN_MANAGED,  /* the driver pages it itself */
+	SLU_FROZEN_POOL,     /* memory of a pool the driver keeps */
+	SLU_FROZEN_NO_HOME,  /* no home credit: it has nowhere to go */
+	SLU_FROZEN_OTHER,
+	_SLU_FROZEN_MAX,
+};
+
+/*
+ * One turn of one group: the generation counts the daemon's starts, the counter its turns.
+ * Compared for equality only. Counter 0 is "none"; generation 0 is the epoch that a client
+ * gives itself when it opens without a daemon.
+ */
+struct slu_epoch {
+	uint64_t generation;
+	uint64_t counter;
+};
+
+static inline bool slu_epoch_is_none(struct slu_epoch e)
+{
+	return e.counter == 0;
+}
+
+static inline bool slu_epoch_equal(struct slu_epoch a, struct slu_epoch b)
+{
+	return a.generation == b.generation && a.counter == b.counter;
+}
+
+/* Names an account of the sender or receiver. @device is the place in HELLO's list; 0 elsewhere. */
+struct slu_account {
+	uint8_t tier; /* enum slu_tier */
+	uint8_t device;
+};
+
+/* One device as its user sees it when it joins. */
+struct slu_hello_device {
+	uint8_t uuid[16];     /* the driver's; alike from CUDA and OpenCL */
+	char pci[16];         /* "0000:01:00.0", or empty */
+	char name[48];        /* the driver's name, for people */
+	uint64_t total_bytes; /* the device's size as the driver reports it */
+	struct slu_epoch epoch;
+	uint64_t held_bytes;    /* on the device now */
+	uint64_t floor_bytes;   /* of these, what cannot leave now */
+	uint64_t min_bytes;     /* see struct slu_msg_want */
+	uint64_t all_bytes;
+	uint64_t largest_bytes;
+	uint8_t mode; /* enum slu_mode */
+	uint8_t gate_is_open;
+	uint8_t is_runnable;
+	uint8_t reserved[5];
+};
+
+struct slu_msg_hello {
+	uint32_t version; /* SLU_WIRE_VERSION; the daemon serves this and the one before */
+	uint32_t n_devices;
+	uint64_t group;                    /* the processes of one `sluice run`; 0: a group of my own */
+	char program[SLU_WIRE_NAME_MAX];   /* name for status and for the settings' [program …] */
+	uint64_t pinned_held_bytes;
+	uint64_t home_held_bytes;
+	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
+};
+
+struct slu_msg_welcome {
+	uint32_t version;
+	uint32_t status;     /* 0, or the errno for which this client stays an outsider */
+	uint64_t generation;
+	/* settings of this program, as the daemon's configuration has them */
+	uint64_t visible_bytes;    /* what the program may own a device; 0: the device less the margin */
+	uint64_t chunk_bytes;      /* size of one staged copy */
+	uint64_t loss_grace_ns;    /* `run` after a lost daemon: wait so long first */
+	uint8_t run_without_daemon; /* on_daemon_loss = run */
+	uint8_t checksum_moves;
+	uint8_t allow_mapped;      /* residency MAPPED may be used */
+	uint8_t reserved[5];
+	char detail[192];          /* for people, where status is not 0: what to do */
+};
+
+struct slu_msg_limit {
+	struct slu_account account;
+	uint8_t pace; /* enum slu_pace */
+	uint8_t reserved[5];
+	uint64_t seq;         /* starts at 1 with each connection; one unanswered an account */
+	uint64_t limit_bytes; /* may hold up to this */
+	uint64_t goal_bytes;  /* what it will become in this turn; the rest must be MAPPED */
+};
+
+/* TURN, READY, IDLE */
+struct slu_msg_turn {
+	uint8_t device;
+	uint8_t reserved[7];
+	struct slu_epoch epoch;
+};
+
+struct slu_msg_close {
+	uint8_t device;
+	uint8_t reserved[7];
+	struct slu_epoch epoch;
+	uint64_t deadline_ns; /* from now; after it the core calls the client stuck */
+};
+
+struct slu_msg_deny {
+	struct slu_account account; /* DEVICE: the waiting launch or allocation; HOME: the allocation */
+	uint8_t reserved[6];
+	uint64_t bytes;
+};
+
+struct slu_msg_sums {
+	struct slu_account account;
+	uint8_t is_final; /* no more can leave now */
+	uint8_t reserved[5];
+	uint64_t seq;           /* of the LIMIT that is in force here */
+	uint64_t ceiling_bytes; /* max(limit, held) */
+	uint64_t held_bytes;
+	uint64_t floor_bytes;   /* what cannot leave now */
+	uint64_t refused_bytes; /* what the driver would not give, or 0 */
+};
+
+struct slu_msg_want {
+	struct slu_account account; /* DEVICE, or HOME (then only all_bytes counts) */
+	uint8_t is_runnable;        /* a thread waits at the gate, or runs */
+	uint8_t reserved[5];
+	uint64_t min_bytes;     /* LAUNCH: the largest command waiting; else all_bytes */
+	uint64_t all_bytes;     /* every byte it owns there, waiting allocations included */
+	uint64_t largest_bytes; /* its largest unit */
+};
+
+struct slu_msg_rest {
+	uint8_t device;
+	uint8_t is_runnable; /* wants another turn */
+	uint8_t reserved[6];
+	struct slu_epoch epoch;
+	uint64_t floor_bytes;
+};
+
+struct slu_msg_facts {
+	uint8_t device;
+	uint8_t mode;
+	uint8_t reserved[6];
+	uint64_t device_bytes;
+	uint64_t mapped_bytes;
+	uint64_t ram_bytes;
+	uint64_t disk_bytes;
+	uint64_t moved_in_bytes;  /* since it joined */
+	uint64_t moved_out_bytes;
+	uint64_t n_launches;
+	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
+};
+
+struct slu_msg_ask {
+	uint64_t size; /* of the passed file */
+};
+
+struct slu_msg_answer {
+	uint64_t size;
+	uint32_t status; /* 0, or an errno; the text says more */
+	uint32_t reserved;
+};
+
+enum slu_message_type {
+	SLU_MSG_NONE,
+#define SLU_MESSAGE(name, from, payload, meaning) SLU_MSG_##name,
+#include "wire/messages.def"
+#undef SLU_MESSAGE
+	_SLU_MSG_MAX,
+};
+
+struct slu_message_header {
+	uint16_t type; /* enum slu_message_type */
+	uint16_t size; /* of the payload */
+	uint32_t reserved;
+};
+
+/* Any message, big enough for the largest. */
+struct slu_message {
+	struct slu_message_header header;
+	union {
+		struct slu_msg_hello hello;
+		struct slu_msg_welcome welcome;
+		struct slu_msg_limit limit;
+		struct slu_msg_turn turn;
+		struct slu_msg_close close;
+		struct slu_msg_deny deny;
+		struct slu_msg_sums sums;
+		struct slu_msg_want want;
+		struct slu_msg_rest rest;
+		struct slu_msg_facts facts;
+		struct slu_msg_ask ask;
+		struct slu_msg_answer answer;
+	};
+};
+
+_Static_assert(sizeof(struct slu_message) <= SLU_WIRE_PACKET_MAX, "a message fits a packet");
+
+enum slu_message_side { SLU_MESSAGE_FROM_CLIENT, SLU_MESSAGE_FROM_DAEMON };
+
+/* "HELLO"; "?" for a number that is no message. */
+const char *slu_message_name(unsigned type);
+
+/* The payload's size, 0 for a number that is no message. */
+unsigned slu_message_size(unsigned type);
+
+/* Fills the header of @m for @type; the payload stays as it is. */
+void slu_message_stamp(struct slu_message *m, enum slu_message_type type);
+
+/*
+ * Whether @size bytes at @m are a message that @side may send: known type, exact size, the
+ * enums, counts, device numbers and names in it within bounds.
+ *
+ * Return: NULL if so, else what is wrong, in words.
+ */
+const char *slu_message_fault(const struct slu_message *m, size_t size,
+			      enum slu_message_side side);
+
+/* Words for status: "all", "mapped", "launch"; "image", "svm", … */
+const char *slu_mode_name(unsigned mode);
+const char *slu_frozen_name(unsigned frozen);
