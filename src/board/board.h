@@ -27,17 +27,17 @@
 #define SLU_BOARD_SLOTS_MAX 256
 
 enum slu_board_engine {
-	SLU_BOARD_ENGINE_IN,      /* host to device */
-	SLU_BOARD_ENGINE_OUT,     /* device to host */
+	SLU_BOARD_ENGINE_IN,  /* host to device */
+	SLU_BOARD_ENGINE_OUT, /* device to host */
 	SLU_BOARD_ENGINE_COMPUTE,
 	_SLU_BOARD_ENGINE_MAX,
 };
 
 enum {
 	_SLU_BOARD_E_SUCCESS,
-	SLU_BOARD_E_FULL,     /* not so many bytes are free */
-	SLU_BOARD_E_NO_SLOT,  /* SLU_BOARD_SLOTS_MAX processes are there already */
-	SLU_BOARD_E_ABSENT,   /* no such board */
+	SLU_BOARD_E_FULL,    /* not so many bytes are free */
+	SLU_BOARD_E_NO_SLOT, /* SLU_BOARD_SLOTS_MAX processes are there already */
+	SLU_BOARD_E_ABSENT,  /* no such board */
 };
 
 struct slu_board_identity {
@@ -51,16 +51,27 @@ struct slu_board;
 
 /*
  * Opens the board file @path; creates it (mode 0600) with @identity where it is absent and
- * @identity is not NULL. An existing board keeps its own identity.
+ * @identity is not NULL. An existing board keeps its own identity. Any number of processes may do
+ * this at once: all get the same board.
+ *
+ * Return: 0; SLU_BOARD_E_ABSENT; -EBADMSG where the file is no board or is damaged,
+ * -EPROTONOSUPPORT where it is a board of another version (neither is touched), -EBUSY where
+ * somebody has kept its lock for ten seconds.
  */
 int slu_board_open(const char *path, const struct slu_board_identity *identity,
 		   struct slu_board **ret_board);
 void slu_board_close(struct slu_board *board);
 
 const struct slu_board_identity *slu_board_identity(const struct slu_board *board);
-int slu_board_fd(const struct slu_board *board); /* for the arbiter's flock */
 
-/* Space for the user of the board in the same file, shared by all; the first opener sees it zeroed. */
+/* For the arbiter's flock. -1 in a forked child, whose copy was closed. */
+int slu_board_fd(const struct slu_board *board);
+
+/*
+ * Space for the user of the board in the same file, shared by all; the first opener sees it zeroed.
+ * The lock is the board's own: it may be taken again by its holder, and every function of the board
+ * may be called with it held. Where a holder dies, its slot is swept before the next one gets it.
+ */
 #define SLU_BOARD_USER_BYTES 65536
 void *slu_board_user(struct slu_board *board);
 void slu_board_user_lock(struct slu_board *board);
@@ -68,7 +79,10 @@ void slu_board_user_unlock(struct slu_board *board);
 
 /* -- slots and bytes ------------------------------------------------------------------------ */
 
+/* Return: 0; SLU_BOARD_E_NO_SLOT; -EALREADY where this handle has a slot. */
 int slu_board_attach(struct slu_board *board, const char *program);
+
+/* Gives back everything that the slot holds, late frees too. */
 void slu_board_detach(struct slu_board *board);
 int slu_board_slot(const struct slu_board *board); /* -1 when not attached */
 
@@ -77,14 +91,24 @@ bool slu_board_slot_is_alive(struct slu_board *board, unsigned slot);
 
 /*
  * A board whose user keeps things by slot (the software GPU's granules) names a function that
- * gives back what a dead slot held; called with the board's lock held.
+ * gives back what a dead slot held; called with the board's lock held, also for the own slot at
+ * detach, and again where a sweep was cut short. From then on this board's dead slots are swept
+ * by handles with such a function only; others do not count them, and leave them.
  */
-void slu_board_on_death(struct slu_board *board, void (*reclaim)(struct slu_board *board, unsigned slot, void *data), void *data);
+void slu_board_on_death(struct slu_board *board,
+			void (*reclaim)(struct slu_board *board, unsigned slot, void *data),
+			void *data);
 
-/* Takes bytes for this process's slot. Dead slots are swept first if it does not fit. */
+/*
+ * Takes bytes for this process's slot. Dead slots are swept first if it does not fit.
+ * Return: 0; SLU_BOARD_E_FULL; -ENOTCONN without a slot.
+ */
 int slu_board_take(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes);
 
-/* Gives them back. Until @visible_ns (0: at once) they still count against capacity, hidden. */
+/*
+ * Gives them back. Until @visible_ns (0: at once) they still count against capacity, hidden, unless
+ * the process goes before. Without a slot (a forked child) nothing happens.
+ */
 void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes,
 		    uint64_t visible_ns);
 
@@ -113,14 +137,14 @@ uint64_t slu_board_true_used(struct slu_board *board);
  * Books @duration_ns of work on an engine that begins not before @earliest_ns and not before what
  * is booked already. Return: when it ends. The caller makes the work take until then.
  */
-uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine,
-			uint64_t earliest_ns, uint64_t duration_ns);
+uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, uint64_t earliest_ns,
+			uint64_t duration_ns);
 
 struct slu_board_engine_view {
-	uint64_t busy_ns;   /* booked so far */
+	uint64_t busy_ns; /* booked so far */
 	uint64_t free_at_ns;
 	uint64_t n_jobs;
-	uint64_t bytes;     /* as told by slu_board_book_bytes() */
+	uint64_t bytes; /* as told by slu_board_book_bytes() */
 };
 
 void slu_board_book_bytes(struct slu_board *board, enum slu_board_engine engine, uint64_t bytes);
