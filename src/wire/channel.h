@@ -36,6 +36,9 @@ void slu_channel_free(struct slu_channel *channel);
 int slu_channel_fd(const struct slu_channel *channel);
 bool slu_channel_wants_write(const struct slu_channel *channel);
 
+/* What waits in the queue, so that its owner can be charged for it. */
+size_t slu_channel_queued_bytes(const struct slu_channel *channel);
+
 /*
  * Sends @m, whose header must be stamped; queues it if the socket is full. A passed @fd (or -1)
  * is duplicated if it must be queued and stays the caller's.
@@ -49,7 +52,9 @@ int slu_channel_flush(struct slu_channel *channel);
 
 /*
  * Reads one message. @ret_fd (may be NULL: passed files are then closed) gets the passed file or
- * -1. Of a SLU_CHANNEL_E_BAD packet *ret_fault says what is wrong, in words.
+ * -1. Of a SLU_CHANNEL_E_BAD packet *ret_fault says what is wrong, in words, and *ret_message has
+ * its beginning with zeroes behind: enough to tell a HELLO of another version. Its files are
+ * closed.
  */
 int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_message, int *ret_fd,
 			const char **ret_fault);

@@ -117,7 +117,7 @@ static const char *payload_fault(const struct slu_message *m)
 		if (m->sums.ceiling_bytes < m->sums.held_bytes)
 			return "a ceiling below what is held";
 		return m->sums.floor_bytes > m->sums.held_bytes ? "a floor above what is held"
-								 : NULL;
+								: NULL;
 	case SLU_MSG_WANT:
 		if (m->want.account.tier == SLU_TIER_PINNED)
 			return "a wish for pinned memory";

@@ -21,13 +21,13 @@
 enum slu_tier {
 	SLU_TIER_DEVICE, /* the memory of one device */
 	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_HOME,   /* pageable memory and disk: where a unit goes when it leaves the device */
+	SLU_TIER_HOME,	 /* pageable memory and disk: where a unit goes when it leaves the device */
 	_SLU_TIER_MAX,
 };
 
 /* Residency: what must be on the device while a program has its turn. */
 enum slu_mode {
-	SLU_MODE_ALL,    /* every unit */
+	SLU_MODE_ALL,	 /* every unit */
 	SLU_MODE_MAPPED, /* what fits; the rest is pinned and reachable at the same address */
 	SLU_MODE_LAUNCH, /* each command's own units, before it is submitted */
 	_SLU_MODE_MAX,
@@ -35,9 +35,9 @@ enum slu_mode {
 
 /* How urgently a raised limit is to be filled. */
 enum slu_pace {
-	SLU_PACE_NONE,  /* spend it on allocations; move nothing */
+	SLU_PACE_NONE,	/* spend it on allocations; move nothing */
 	SLU_PACE_AHEAD, /* prefetch; stop at a chunk when told */
-	SLU_PACE_NOW,   /* somebody waits for it */
+	SLU_PACE_NOW,	/* somebody waits for it */
 	_SLU_PACE_MAX,
 };
 
@@ -45,7 +45,7 @@ enum slu_pace {
 enum slu_frozen {
 	SLU_FROZEN_NO,
 	SLU_FROZEN_IMAGE,    /* an image or array the layer does not move yet */
-	SLU_FROZEN_SVM,      /* shared virtual memory: the program holds its address */
+	SLU_FROZEN_SVM,	     /* shared virtual memory: the program holds its address */
 	SLU_FROZEN_HOST_PTR, /* lives in the program's own host memory */
 	SLU_FROZEN_MAPPED,   /* the program holds a mapping of it */
 	SLU_FROZEN_EXPORTED, /* exported, IPC or registered: somebody else holds its pages */
@@ -87,13 +87,13 @@ struct slu_account {
 /* One device as its user sees it when it joins. */
 struct slu_hello_device {
 	uint8_t uuid[16];     /* the driver's; alike from CUDA and OpenCL */
-	char pci[16];         /* "0000:01:00.0", or empty */
-	char name[48];        /* the driver's name, for people */
+	char pci[16];	      /* "0000:01:00.0", or empty */
+	char name[48];	      /* the driver's name, for people */
 	uint64_t total_bytes; /* the device's size as the driver reports it */
 	struct slu_epoch epoch;
-	uint64_t held_bytes;    /* on the device now */
-	uint64_t floor_bytes;   /* of these, what cannot leave now */
-	uint64_t min_bytes;     /* see struct slu_msg_want */
+	uint64_t held_bytes;  /* on the device now */
+	uint64_t floor_bytes; /* of these, what cannot leave now */
+	uint64_t min_bytes;   /* see struct slu_msg_want */
 	uint64_t all_bytes;
 	uint64_t largest_bytes;
 	uint8_t mode; /* enum slu_mode */
@@ -105,8 +105,8 @@ struct slu_hello_device {
 struct slu_msg_hello {
 	uint32_t version; /* SLU_WIRE_VERSION; the daemon serves this and the one before */
 	uint32_t n_devices;
-	uint64_t group;                    /* the processes of one `sluice run`; 0: a group of my own */
-	char program[SLU_WIRE_NAME_MAX];   /* name for status and for the settings' [program …] */
+	uint64_t group; /* the processes of one `sluice run`; 0: a group of my own */
+	char program[SLU_WIRE_NAME_MAX]; /* name for status and for the settings' [program …] */
 	uint64_t pinned_held_bytes;
 	uint64_t home_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
@@ -114,24 +114,25 @@ struct slu_msg_hello {
 
 struct slu_msg_welcome {
 	uint32_t version;
-	uint32_t status;     /* 0, or the errno for which this client stays an outsider */
+	uint32_t status; /* 0, or the errno for which this client stays an outsider */
 	uint64_t generation;
 	/* settings of this program, as the daemon's configuration has them */
-	uint64_t visible_bytes;    /* what the program may own a device; 0: the device less the margin */
-	uint64_t chunk_bytes;      /* size of one staged copy */
-	uint64_t loss_grace_ns;    /* `run` after a lost daemon: wait so long first */
+	uint64_t visible_bytes; /* what the program may own a device; 0: the device less the margin
+				 */
+	uint64_t chunk_bytes;	/* size of one staged copy */
+	uint64_t loss_grace_ns; /* `run` after a lost daemon: wait so long first */
 	uint8_t run_without_daemon; /* on_daemon_loss = run */
 	uint8_t checksum_moves;
-	uint8_t allow_mapped;      /* residency MAPPED may be used */
+	uint8_t allow_mapped; /* residency MAPPED may be used */
 	uint8_t reserved[5];
-	char detail[192];          /* for people, where status is not 0: what to do */
+	char detail[192]; /* for people, where status is not 0: what to do */
 };
 
 struct slu_msg_limit {
 	struct slu_account account;
 	uint8_t pace; /* enum slu_pace */
 	uint8_t reserved[5];
-	uint64_t seq;         /* starts at 1 with each connection; one unanswered an account */
+	uint64_t seq;	      /* starts at 1 with each connection; one unanswered an account */
 	uint64_t limit_bytes; /* may hold up to this */
 	uint64_t goal_bytes;  /* what it will become in this turn; the rest must be MAPPED */
 };
@@ -151,7 +152,8 @@ struct slu_msg_close {
 };
 
 struct slu_msg_deny {
-	struct slu_account account; /* DEVICE: the waiting launch or allocation; HOME: the allocation */
+	struct slu_account
+		account; /* DEVICE: the waiting launch or allocation; HOME: the allocation */
 	uint8_t reserved[6];
 	uint64_t bytes;
 };
@@ -160,19 +162,19 @@ struct slu_msg_sums {
 	struct slu_account account;
 	uint8_t is_final; /* no more can leave now */
 	uint8_t reserved[5];
-	uint64_t seq;           /* of the LIMIT that is in force here */
+	uint64_t seq;		/* of the LIMIT that is in force here */
 	uint64_t ceiling_bytes; /* max(limit, held) */
 	uint64_t held_bytes;
-	uint64_t floor_bytes;   /* what cannot leave now */
+	uint64_t floor_bytes;	/* what cannot leave now */
 	uint64_t refused_bytes; /* what the driver would not give, or 0 */
 };
 
 struct slu_msg_want {
 	struct slu_account account; /* DEVICE, or HOME (then only all_bytes counts) */
-	uint8_t is_runnable;        /* a thread waits at the gate, or runs */
+	uint8_t is_runnable;	    /* a thread waits at the gate, or runs */
 	uint8_t reserved[5];
-	uint64_t min_bytes;     /* LAUNCH: the largest command waiting; else all_bytes */
-	uint64_t all_bytes;     /* every byte it owns there, waiting allocations included */
+	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all_bytes */
+	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included */
 	uint64_t largest_bytes; /* its largest unit */
 };
 
@@ -192,7 +194,7 @@ struct slu_msg_facts {
 	uint64_t mapped_bytes;
 	uint64_t ram_bytes;
 	uint64_t disk_bytes;
-	uint64_t moved_in_bytes;  /* since it joined */
+	uint64_t moved_in_bytes; /* since it joined */
 	uint64_t moved_out_bytes;
 	uint64_t n_launches;
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
@@ -260,8 +262,7 @@ void slu_message_stamp(struct slu_message *m, enum slu_message_type type);
  *
  * Return: NULL if so, else what is wrong, in words.
  */
-const char *slu_message_fault(const struct slu_message *m, size_t size,
-			      enum slu_message_side side);
+const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side);
 
 /* Words for status: "all", "mapped", "launch"; "image", "svm", … */
 const char *slu_mode_name(unsigned mode);

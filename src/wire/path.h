@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Where the daemon is to be found. Daemon and command must agree without talking, so both ask
+ * here.
+ *
+ *            socket                                         state (the roster)
+ *   given    SLUICE_SOCKET                                  SLUICE_STATE
+ *   system   /run/sluice/sluice.sock                        /run/sluice
+ *   user     <run-time folder>/sluice.sock                  $XDG_STATE_HOME/sluice, else
+ *                                                           the run-time folder
+ *
+ * The run-time folder of a user is the first that works of $XDG_RUNTIME_DIR/sluice,
+ * /run/user/<uid>/sluice and /dev/shm/sluice-<uid>. It must be a real folder, ours, closed to
+ * others: anything else in its place is refused, because /dev/shm is everybody's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum slu_path_mode { SLU_PATH_USER, SLU_PATH_SYSTEM };
+
+#define SLU_PATH_SYSTEM_FOLDER "/run/sluice"
+#define SLU_PATH_SOCKET_NAME   "sluice.sock"
+
+/*
+ * Writes the path of the socket. With @make the user's folder is created where it is absent;
+ * without it the path may name a folder that does not exist.
+ *
+ * Return: 0, -ENAMETOOLONG, or -errno of a folder that cannot be used (-EPERM: somebody else's or
+ * open to others).
+ */
+int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
+
+/* The folder for what outlives the daemon; as above. */
+int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
+
+/*
+ * Makes sure that @path is a folder of ours that nobody else can enter; creates it (0700) with
+ * @make.
+ *
+ * Return: 0, -ENOENT, -ENOTDIR, -EPERM, or -errno.
+ */
+int slu_path_private_folder(const char *path, bool make);
