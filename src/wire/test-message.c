@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "wire/message.h"
+
+static const char *fault_of(const struct slu_message *m, enum slu_message_side side)
+{
+	return slu_message_fault(m, sizeof(m->header) + m->header.size, side);
+}
+
+static void test_every_message_passes_when_stamped_and_zeroed(void **state)
+{
+	(void)state;
+	for (unsigned t = 1; t < _SLU_MSG_MAX; t++) {
+		struct slu_message m = {};
+		const char *a, *b;
+
+		slu_message_stamp(&m, t);
+		assert_int_equal(m.header.size, slu_message_size(t));
+		assert_true(m.header.size > 0);
+		a = fault_of(&m, SLU_MESSAGE_FROM_CLIENT);
+		b = fault_of(&m, SLU_MESSAGE_FROM_DAEMON);
+		assert_true(!a != !b);
+		assert_string_equal(a ? a : b, "a message of the other side");
+		assert_string_not_equal(slu_message_name(t), "?");
+	}
+	assert_string_equal(slu_message_name(0), "?");
+	assert_string_equal(slu_message_name(_SLU_MSG_MAX), "?");
+}
+
+static void test_sizes_that_are_not_the_messages(void **state)
+{
+	struct slu_message m = {};
+
+	(void)state;
+	slu_message_stamp(&m, SLU_MSG_WANT);
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+	for (size_t size = 0; size < sizeof(m); size++) {
+		bool right = size == sizeof(m.header) + sizeof(m.want);
+
+		assert_true(!slu_message_fault(&m, size, SLU_MESSAGE_FROM_CLIENT) == right);
+	}
+	m.header.size++;
+	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+}
+
+static void test_contents_out_of_bounds(void **state)
+{
+	static const struct slu_message rows[] = {
+		{ { SLU_MSG_HELLO }, .hello = { .n_devices = SLU_WIRE_DEVICES_MAX + 1 } },
+		{ { SLU_MSG_HELLO },
+		  .hello = { .n_devices = 1, .devices = { { .mode = _SLU_MODE_MAX } } } },
+		{ { SLU_MSG_HELLO },
+		  .hello = { .n_devices = 1, .devices = { { .floor_bytes = 1 } } } },
+		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = _SLU_TIER_MAX } } },
+		{ { SLU_MSG_SUMS }, .sums = { .account = { .device = SLU_WIRE_DEVICES_MAX } } },
+		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = SLU_TIER_HOME, .device = 1 } } },
+		{ { SLU_MSG_SUMS }, .sums = { .held_bytes = 2, .ceiling_bytes = 1 } },
+		{ { SLU_MSG_SUMS }, .sums = { .floor_bytes = 1 } },
+		{ { SLU_MSG_WANT }, .want = { .account = { .tier = SLU_TIER_PINNED } } },
+		{ { SLU_MSG_READY }, .turn = { .device = SLU_WIRE_DEVICES_MAX } },
+		{ { SLU_MSG_IDLE }, .turn = { .device = SLU_WIRE_DEVICES_MAX } },
+		{ { SLU_MSG_REST }, .rest = { .device = SLU_WIRE_DEVICES_MAX } },
+		{ { SLU_MSG_FACTS }, .facts = { .device = SLU_WIRE_DEVICES_MAX } },
+		{ { SLU_MSG_FACTS }, .facts = { .mode = _SLU_MODE_MAX } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_message m = rows[i];
+
+		slu_message_stamp(&m, rows[i].header.type);
+		assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+	}
+}
+
+static void test_names_without_an_end(void **state)
+{
+	struct slu_message m = {};
+
+	(void)state;
+	slu_message_stamp(&m, SLU_MSG_HELLO);
+	memset(m.hello.program, 'x', sizeof(m.hello.program));
+	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+	m.hello.program[sizeof(m.hello.program) - 1] = '\0';
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_message_passes_when_stamped_and_zeroed),
+		cmocka_unit_test(test_sizes_that_are_not_the_messages),
+		cmocka_unit_test(test_contents_out_of_bounds),
+		cmocka_unit_test(test_names_without_an_end),
+	};
+
+	return cmocka_run_group_tests_name("message", tests, NULL, NULL);
+}
