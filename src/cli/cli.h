@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The command `sluice`: verbs, exit codes, and how it speaks to people. Errors say what happened,
+ * why, and what to do, one line each, on stderr.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit codes of ours; `run` otherwise ends with the program's own. Documented in sluice(1). */
+enum slu_cli_exit {
+	SLU_CLI_OK = 0,
+	SLU_CLI_USAGE = 120, /* the words on the command line are wrong */
+	SLU_CLI_NO_DAEMON,   /* nobody answers at the socket */
+	SLU_CLI_REFUSED,     /* the daemon said no: no such program, not yours, a bad value */
+	SLU_CLI_TROUBLE,     /* doctor found something that keeps Sluice from working */
+	SLU_CLI_FAILED,	     /* anything else that went wrong on our side */
+	SLU_CLI_CANNOT_EXECUTE = 126,
+	SLU_CLI_NOT_FOUND = 127,
+};
+
+struct slu_cli_verb {
+	const char *name;
+	const char *summary;
+	/* argv[0] is "sluice NAME". Return: the exit code. */
+	int (*run)(int argc, char **argv);
+	bool is_common; /* among the few that `sluice` alone prints */
+};
+
+int slu_cli_run(int argc, char **argv);
+int slu_cli_status(int argc, char **argv);
+int slu_cli_set(int argc, char **argv);
+int slu_cli_park(int argc, char **argv);
+int slu_cli_unpark(int argc, char **argv);
+int slu_cli_kick(int argc, char **argv);
+int slu_cli_history(int argc, char **argv);
+int slu_cli_doctor(int argc, char **argv);
+int slu_cli_softgpu(int argc, char **argv);
+
+/* Prints "sluice: " and the line, then each of the further lines; NULL lines are left out. */
+void slu_cli_complain(const char *why_and_what_to_do, const char *what, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+
+/* Whether stdout may have colour: a terminal, and NO_COLOR is not set. */
+bool slu_cli_has_colour(void);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/daemon.h"
+#include "cli/install.h"
+
+/* What a daemon needs from its start to its first accept, on a machine that is busy. */
+#define START_TIMEOUT_NS (5 * SLU_NS_PER_S)
+
+/*
+ * Starts the daemon in a session of its own, so that the terminal's signals do not reach it. It
+ * reports on the inherited pipe: closed without a word means that it serves.
+ *
+ * Return: 0, or -errno; what it said on stderr is in @said.
+ */
+static int start(const char *path, const char *socket, char *said, size_t size)
+{
+	int ends[2], status;
+	size_t n = 0;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (child < 0) {
+		int r = -errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return r;
+	}
+	if (!child) {
+		int null = open("/dev/null", O_RDWR);
+
+		setsid();
+		/* its log goes to us until it serves: --daemonize closes stderr then */
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		dup2(ends[1], STDERR_FILENO);
+		execl(path, path, "--user", "--daemonize", "--socket", socket, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (n + 1 < size) {
+		ssize_t got = read(ends[0], said + n, size - 1 - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	said[n] = '\0';
+	close(ends[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
+}
+
+int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)
+{
+	struct slu_install install;
+	char said[1024] = "";
+	int fd, r;
+
+	fd = slu_cli_connect(where, ret_socket, size);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (where->is_system || where->socket || (fd != -ENOENT && fd != -ECONNREFUSED)) {
+		slu_cli_complain(where->is_system
+					 ? "Start it with 'systemctl start sluiced', or leave "
+					   "--system out to use your own."
+					 : "Start one there, or leave --socket out.",
+				 "nobody manages the GPU: the daemon at %s does not answer (%s).",
+				 ret_socket, strerror(-fd));
+		return SLU_CLI_NO_DAEMON;
+	}
+	slu_install_find(&install);
+	if (!install.daemon[0]) {
+		slu_cli_complain("Reinstall Sluice.",
+				 "the daemon 'sluiced' is not beside this command.");
+		return SLU_CLI_FAILED;
+	}
+	r = start(install.daemon, ret_socket, said, sizeof(said));
+	/* two `sluice run` at once: the other's daemon may have won, and serves both */
+	fd = slu_cli_connect(where, ret_socket, size);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	said[strcspn(said, "\n")] = '\0';
+	slu_cli_complain("Try 'sluiced --user' by hand to see more.",
+			 "the daemon did not start: %s.", said[0] ? said : strerror(r ? -r : -fd));
+	return SLU_CLI_NO_DAEMON;
+}

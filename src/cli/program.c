@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "cli/program.h"
+
+static int check_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return SLU_PROGRAM_E_ABSENT;
+	if (!S_ISREG(st.st_mode) || access(path, X_OK))
+		return SLU_PROGRAM_E_FORBIDDEN;
+	return 0;
+}
+
+int slu_program_find(const char *name, char *ret_path, size_t size)
+{
+	const char *folders = getenv("PATH");
+	int found = SLU_PROGRAM_E_ABSENT;
+
+	if (strchr(name, '/')) {
+		int r = check_file(name);
+
+		if (!r && (size_t)snprintf(ret_path, size, "%s", name) >= size)
+			return -ENAMETOOLONG;
+		return r;
+	}
+	if (!folders)
+		folders = "/bin:/usr/bin";
+	while (*name) {
+		size_t length = strcspn(folders, ":");
+		char path[PATH_MAX];
+
+		if (length)
+			snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, name);
+		else
+			snprintf(path, sizeof(path), "./%s", name);
+		switch (check_file(path)) {
+		case 0:
+			if ((size_t)snprintf(ret_path, size, "%s", path) >= size)
+				return -ENAMETOOLONG;
+			return 0;
+		case SLU_PROGRAM_E_FORBIDDEN:
+			found = SLU_PROGRAM_E_FORBIDDEN;
+			break;
+		default:
+			break;
+		}
+		if (!folders[length])
+			break;
+		folders += length + 1;
+	}
+	return found;
+}
+
+static const char *elf_obstacle(int fd, const Elf64_Ehdr *header)
+{
+	if (header->e_ident[EI_CLASS] != ELFCLASS64)
+		return "it is a 32-bit program, and our libraries are 64-bit";
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr segment;
+		off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
+
+		if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
+			return NULL;
+		if (segment.p_type == PT_INTERP)
+			return NULL;
+	}
+	return "it is statically linked, so no library of ours can be loaded into it";
+}
+
+const char *slu_program_obstacle(const char *path)
+{
+	slu_cleanup(slu_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+	struct stat st;
+
+	/* what cannot be read may still run, and then there is nothing to say about it */
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
+		return "it is set-uid or set-gid, and the loader then ignores preloaded libraries";
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return NULL;
+	/* a script is run by its interpreter, which is an ordinary program */
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return NULL;
+	return elf_obstacle(fd, &header);
+}

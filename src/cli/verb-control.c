@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verbs that steer: set, park, unpark, kick. Each is one request to the daemon, which decides
+ * whether this user may.
+ */
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+
+struct options {
+	struct slu_cli_where where;
+	int all;
+	int is_json;
+	const char *words[2];
+	unsigned n_words, max_words;
+};
+
+enum { OPTION_JSON = 256, OPTION_ALL };
+
+static const struct argp_option plain_options[] = {
+	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
+	{ 0 },
+};
+
+static const struct argp_option all_options[] = {
+	{ "all", OPTION_ALL, NULL, 0, "every program of yours", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->where;
+		return 0;
+	case OPTION_JSON:
+		o->is_json = 1;
+		return 0;
+	case OPTION_ALL:
+		o->all = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->n_words == o->max_words)
+			argp_error(state, "'%s' is one word too many", arg);
+		o->words[o->n_words++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->n_words < o->max_words && !o->all)
+			argp_error(state, "a word is missing");
+		if (o->n_words && o->all)
+			argp_error(state, "a program or --all, not both");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int finish(struct options *o, json_t *request)
+{
+	json_t *reply;
+	int r = slu_cli_ask(&o->where, request, &reply);
+
+	if (r)
+		return r;
+	if (o->is_json) {
+		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+		putchar('\n');
+	} else {
+		const char *said = json_string_value(json_object_get(reply, "message"));
+
+		if (said)
+			puts(said);
+	}
+	json_decref(reply);
+	return SLU_CLI_OK;
+}
+
+static int steer(int argc, char **argv, const char *verb, const struct argp *argp)
+{
+	struct options o = { .max_words = 1 };
+	json_t *request;
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	argp_parse(argp, argc, argv, 0, NULL, &o);
+	request = o.all ? json_pack("{s:s, s:b}", "verb", verb, "all", 1)
+			: json_pack("{s:s, s:s}", "verb", verb, "program", o.words[0]);
+	return finish(&o, request);
+}
+
+int slu_cli_park(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = all_options,
+		.parser = parse,
+		.children = children,
+		.args_doc = "NAME|PID\n--all",
+		.doc = "Put a program aside: it gets no turn, and its bytes leave the device.\v"
+		       "It keeps everything it had; 'sluice unpark' lets it go on.\n\n"
+		       "For example: sluice park train",
+	};
+
+	return steer(argc, argv, "park", &argp);
+}
+
+int slu_cli_unpark(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = all_options,
+		.parser = parse,
+		.children = children,
+		.args_doc = "NAME|PID\n--all",
+		.doc = "Let a parked program run again.\vFor example: sluice unpark train",
+	};
+
+	return steer(argc, argv, "unpark", &argp);
+}
+
+int slu_cli_kick(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = plain_options,
+		.parser = parse,
+		.children = children,
+		.args_doc = "NAME|PID",
+		.doc = "End a program that does not give the device back (SIGKILL).\v"
+		       "What it had not saved is lost. 'sluice status' says who blocks whom.\n\n"
+		       "For example: sluice kick train",
+	};
+
+	return steer(argc, argv, "kick", &argp);
+}
+
+int slu_cli_set(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = plain_options,
+		.parser = parse,
+		.children = children,
+		.args_doc = "SETTING VALUE",
+		.doc = "Change a setting of the running daemon until it ends.\v"
+		       "The settings and what they take: man sluiced.conf. They are written there "
+		       "to stay.\n\n"
+		       "For example: sluice set policy fifo",
+	};
+	struct options o = { .max_words = 2 };
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	return finish(&o, json_pack("{s:s, s:s, s:s}", "verb", "set", "setting", o.words[0],
+				    "value", o.words[1]));
+}

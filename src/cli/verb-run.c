@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sluice run`: sets the environment in which our front ends get into the program, makes sure that
+ * a daemon is there, and *execs*: pid, terminal, signals and exit status are the program's own.
+ *
+ * It prints nothing of its own unless there is something to do for the person, and whatever goes
+ * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
+ * an error.
+ */
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/daemon.h"
+#include "cli/install.h"
+#include "cli/program.h"
+#include "wire/message.h"
+
+struct options {
+	struct slu_cli_where where;
+	const char *name;
+	int require;
+	char **program; /* NULL-ended */
+};
+
+enum { OPTION_REQUIRE = 256 };
+
+static const struct argp_option option_table[] = {
+	{ "name", 'n', "NAME", 0, "name for status and settings (default: the program's own)", 0 },
+	{ "require", OPTION_REQUIRE, NULL, 0, "do not start the program without Sluice", 0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->where;
+		return 0;
+	case 'n':
+		o->name = arg;
+		return 0;
+	case OPTION_REQUIRE:
+		o->require = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		o->program = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which program? For example: sluice run -- python chat.py");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[--] PROGRAM [ARGUMENT…]",
+	.doc = "Start PROGRAM so that it shares the GPU with others that were started so.\v"
+	       "Starts a daemon for you if none runs. Exit status: the program's own; 120 to 127 "
+	       "if it could not be started (see sluice(1)).\n\n"
+	       "For example:\n"
+	       "  sluice run -- python chat.py\n"
+	       "  sluice run --name coder -- ./server --port 8080",
+};
+
+/* Puts @value in front of what the list variable @name has (behind it with @last). */
+static int add_to_list(const char *name, const char *value, bool last)
+{
+	const char *old = getenv(name);
+	char *joined;
+	int r;
+
+	if (!old || !*old)
+		return setenv(name, value, 1);
+	if (asprintf(&joined, "%s:%s", last ? old : value, last ? value : old) < 0)
+		return -1;
+	r = setenv(name, joined, 1);
+	free(joined);
+	return r;
+}
+
+static int set_environment(const struct options *o, const struct slu_install *install,
+			   const char *socket)
+{
+	const char *base = strrchr(o->program[0], '/');
+	char name[SLU_WIRE_NAME_MAX], group[17];
+	uint64_t id = 0;
+
+	snprintf(name, sizeof(name), "%s", o->name ? o->name : base ? base + 1 : o->program[0]);
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id) || !id)
+		id = (uint64_t)getpid();
+	snprintf(group, sizeof(group), "%016llx", (unsigned long long)id);
+
+	if (setenv("SLUICE_SOCKET", socket, 1) || setenv("SLUICE_NAME", name, 1) ||
+	    setenv("SLUICE_GROUP", group, 1))
+		return -1;
+	/* nearest the program is rightmost: the limiter, where there is one, stays nearest the
+	 * driver */
+	if (install->opencl[0] && add_to_list("OPENCL_LAYERS", install->opencl, true))
+		return -1;
+	/* preloaded for who asks for libcuda.so.1; the folder for who asks for libcuda.so */
+	if (install->cuda[0] && (add_to_list("LD_PRELOAD", install->cuda, false) ||
+				 add_to_list("LD_LIBRARY_PATH", install->cuda_folder, false)))
+		return -1;
+	/* NCCL would hand pages to other devices at capture time and keep them when they move */
+	return setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
+
+/* Return: 0 with the environment set, else the exit code after having complained. */
+static int prepare(const struct options *o, const char *path)
+{
+	struct slu_install install;
+	char socket[PATH_MAX];
+	const char *obstacle;
+	int r;
+
+	r = slu_daemon_ensure(&o->where, socket, sizeof(socket));
+	if (r)
+		return r;
+	slu_install_find(&install);
+	if (!install.opencl[0] && !install.cuda[0]) {
+		slu_cli_complain(
+			"Reinstall Sluice, or set SLUICE_LIBDIR to the folder that has them.",
+			"our libraries are not where they should be.");
+		return SLU_CLI_FAILED;
+	}
+	obstacle = slu_program_obstacle(path);
+	if (obstacle) {
+		slu_cli_complain("It will not share: others see it as an outsider.",
+				 "Sluice cannot get into '%s': %s.", path, obstacle);
+		return SLU_CLI_FAILED;
+	}
+	if (set_environment(o, &install, socket)) {
+		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
+		return SLU_CLI_FAILED;
+	}
+	return 0;
+}
+
+int slu_cli_run(int argc, char **argv)
+{
+	struct options o = { 0 };
+	char path[PATH_MAX];
+	int r;
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (r)
+		return SLU_CLI_USAGE;
+
+	switch (slu_program_find(o.program[0], path, sizeof(path))) {
+	case 0:
+		break;
+	case SLU_PROGRAM_E_FORBIDDEN:
+		slu_cli_complain("Is it a program, and may you execute it?", "cannot execute '%s'.",
+				 o.program[0]);
+		return SLU_CLI_CANNOT_EXECUTE;
+	default:
+		slu_cli_complain("Give its path, or look at your PATH.",
+				 "there is no program '%s'.", o.program[0]);
+		return SLU_CLI_NOT_FOUND;
+	}
+
+	r = prepare(&o, path);
+	if (r && o.require)
+		return r;
+	if (r)
+		fprintf(stderr, "sluice: '%s' starts without Sluice.\n", o.program[0]);
+
+	execv(path, o.program);
+	/* execvp's kindness to scripts without a first line is the shell's business, not ours */
+	slu_cli_complain(errno == ENOEXEC ? "A script needs a first line like '#!/bin/sh'." : NULL,
+			 "cannot execute '%s': %s.", path, strerror(errno));
+	return SLU_CLI_CANNOT_EXECUTE;
+}
