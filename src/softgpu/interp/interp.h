@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Runs PTX kernels on the CPU, 32 lanes an instruction.
+ *
+ * A register is a row of 32 lanes, an instruction a call that loops over a row and that the
+ * compiler turns into vector code. Lanes of a warp that part company are kept as groups, the one
+ * that is furthest behind runs first, and they join where they meet; a group that does not let
+ * others come on is made to wait after a while, so that lanes may spin for each other. Blocks are
+ * spread over threads.
+ *
+ * A generic address is a host address. Device memory lies in one window with an access byte a
+ * page, shared and local memory in buffers of the interpreter; every access of every lane is
+ * checked against these, so that a wrong one is a fault of the launch and never a signal. (Memory
+ * that the launch may touch must therefore not be unmapped under it: who wants to take a page
+ * away from a running kernel maps something harmless over it after clearing the access byte.)
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptx/ptx.h"
+
+enum {
+	SLU_INTERP_READ = 1 << 0,
+	SLU_INTERP_WRITE = 1 << 1,
+};
+
+/* Memory outside the device's window that kernels may use: pinned host memory. */
+struct slu_interp_range {
+	uint64_t base;
+	uint64_t bytes;
+	uint8_t access;
+};
+
+struct slu_interp_memory {
+	/* the window: @bytes from @base, in pages of 1 << @shift bytes */
+	uint64_t base;
+	uint64_t bytes;
+	unsigned shift;
+	const uint8_t *access; /* one byte a page: SLU_INTERP_READ | SLU_INTERP_WRITE */
+	/* the truth about a launch: one byte a page, bits are added for what was read and written;
+	 * may be NULL */
+	uint8_t *touched;
+	/* in rising order, without overlap */
+	const struct slu_interp_range *ranges;
+	size_t n_ranges;
+};
+
+enum slu_interp_fault_kind {
+	SLU_INTERP_FAULT_NONE,
+	SLU_INTERP_FAULT_ADDRESS,    /* nothing there, or no right to it: illegal address */
+	SLU_INTERP_FAULT_MISALIGNED, /* misaligned address */
+	SLU_INTERP_FAULT_SPACE,	     /* outside the shared, local or parameter window */
+	SLU_INTERP_FAULT_TRAP,	     /* the kernel executed trap */
+	SLU_INTERP_FAULT_ASSERT,     /* the kernel called __assertfail */
+	SLU_INTERP_FAULT_PC,	     /* an indirect call to something that is no function */
+	SLU_INTERP_FAULT_STACK,	     /* calls nested too deep */
+	SLU_INTERP_FAULT_BARRIER,    /* threads wait at barriers that nobody will complete */
+	SLU_INTERP_FAULT_CANCELLED,  /* *cancel became true */
+	SLU_INTERP_FAULT_NO_MEMORY,  /* the host had no memory for the launch */
+	_SLU_INTERP_FAULT_MAX,
+};
+
+/* The first fault of a launch. */
+struct slu_interp_fault {
+	enum slu_interp_fault_kind kind;
+	uint64_t address; /* of the access, where there was one */
+	bool is_write;
+	unsigned size; /* of the access */
+	const char *kernel;
+	unsigned block[3];
+	unsigned thread[3];
+	unsigned line; /* of the PTX text */
+	const char *form;
+};
+
+const char *slu_interp_fault_name(enum slu_interp_fault_kind kind);
+
+/* A module made ready to run; refers to the parsed module, which must outlive it. */
+struct slu_interp_module;
+
+int slu_interp_module_new(const struct slu_ptx_module *ptx, struct slu_interp_module **ret_module);
+void slu_interp_module_free(struct slu_interp_module *module);
+
+/*
+ * Decodes @kernel and what it calls, once; later calls cost nothing. Thread-safe. What the
+ * interpreter cannot run (a call of an undefined function, a form it lacks) is refused with its
+ * place in the text.
+ *
+ * Return: 0, SLU_INTERP_E_REFUSED, -ENOMEM.
+ */
+enum {
+	_SLU_INTERP_E_SUCCESS,
+	SLU_INTERP_E_REFUSED,
+	SLU_INTERP_E_FAULT,
+};
+int slu_interp_prepare(struct slu_interp_module *module, const struct slu_ptx_function *kernel,
+		       struct slu_ptx_error *ret_error);
+
+/*
+ * What an address in a module's initial bytes becomes when it points to a function: the value
+ * that an indirect call takes.
+ */
+uint64_t slu_interp_function_address(const struct slu_ptx_function *function);
+
+struct slu_interp_launch {
+	struct slu_interp_module *module;
+	const struct slu_ptx_function *kernel; /* prepared */
+	unsigned grid[3];
+	unsigned block[3];
+	uint64_t dynamic_shared_bytes;
+	const void *params; /* kernel->param_bytes bytes */
+	const struct slu_interp_memory *memory;
+	/* generic address of each of the module's variables, by its index; entries of .shared ones
+	 * are not read */
+	const uint64_t *variables;
+	unsigned n_workers;  /* threads to use, the caller's included; 0 and 1: only the caller */
+	bool is_cooperative; /* every block makes progress beside the others */
+	const bool *cancel;  /* read now and then; may be NULL */
+	/* printf: one formatted text; called by several threads, one at a time; may be NULL */
+	void (*print)(void *userdata, const char *text, size_t size);
+	void *userdata;
+};
+
+/*
+ * Runs the launch and returns when its last block has ended.
+ *
+ * Return: 0, SLU_INTERP_E_FAULT with *ret_fault filled, -EINVAL for a shape that cannot be run
+ * (a dimension of 0, more than 1024 threads a block, a kernel that was not prepared).
+ */
+int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_fault *ret_fault);
