@@ -16,10 +16,13 @@
 bool slu_place_may_leave(const struct slu_unit *u);
 
 /*
- * The next unit to move out to bring @shortfall_bytes, or NULL if none may leave. Called again
- * for each unit, with what is still missing: the choices together are minimal to one unit (I11).
+ * The next unit to move out of @from (DEVICE or MAPPED) to bring @shortfall_bytes, or NULL if
+ * none may leave. Called again for each unit, with what is still missing: the choices together
+ * exceed the first shortfall by less than their last unit (I11); near the end no unit among them
+ * is superfluous.
  */
-struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, uint64_t shortfall_bytes);
+struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
+				    uint64_t shortfall_bytes);
 
 /*
  * The next unit to bring in that is not larger than @room_bytes, or NULL. With @only_wanted only
@@ -27,3 +30,9 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, uint64_t 
  */
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
 				   bool only_wanted);
+
+/*
+ * The next unit to reach over the bus instead (MAPPED) that is not larger than @room_bytes, or
+ * NULL. The least recently used: the others shall be on the device.
+ */
+struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes);

@@ -36,27 +36,38 @@ enum slu_place {
 
 enum slu_moving {
 	SLU_MOVING_NO,
-	SLU_MOVING_IN,    /* to DEVICE */
-	SLU_MOVING_OUT,   /* to RAM, from DEVICE or MAPPED */
-	SLU_MOVING_MAP,   /* to MAPPED, from RAM */
+	SLU_MOVING_IN,	/* to DEVICE */
+	SLU_MOVING_OUT, /* to RAM, from DEVICE or MAPPED */
+	SLU_MOVING_MAP, /* to MAPPED, from RAM */
+};
+
+/* What the birth of a unit waits for; after its birth it waits for nothing. */
+enum slu_birth {
+	SLU_BIRTH_FREE,
+	SLU_BIRTH_HOME,	  /* home credit */
+	SLU_BIRTH_DEVICE, /* device credit, in a turn */
 };
 
 struct slu_unit {
-	TAILQ_ENTRY(slu_unit) link; /* the list of its device */
-	uint64_t bytes;             /* constant after birth; as charged, rounded up */
-	uint8_t device;             /* place in HELLO; constant after birth */
-	uint8_t place;              /* enum slu_place */
-	uint8_t moving;             /* enum slu_moving */
-	uint8_t frozen;             /* enum slu_frozen: cannot move, charged as floor */
-	bool cancel;                /* asks the mover to stop at the next chunk and go back */
-	bool wanted;                /* a waiting command names it (mode LAUNCH) */
-	bool blocked;               /* last asked, commands behind a host event still named it */
-	uint32_t n_named;           /* commands being submitted right now that name it */
+	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the births that wait */
+	uint64_t bytes;		    /* constant after birth; as charged, rounded up */
+	uint8_t device;		    /* place in HELLO; constant after birth */
+	uint8_t place;		    /* enum slu_place */
+	uint8_t moving;		    /* enum slu_moving */
+	uint8_t frozen;		    /* enum slu_frozen: cannot move, charged as floor */
+	bool cancel;		    /* asks the mover to stop at the next chunk and go back */
+	bool wanted;		    /* a waiting command names it (mode LAUNCH) */
+	bool blocked;		    /* last asked, commands behind a host event still named it */
+	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
+	bool denied;		    /* its waiting birth was denied: the next answer is no */
+	uint8_t birth;		    /* enum slu_birth */
+	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
+	uint32_t n_named;	    /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
-	uint64_t last_use;          /* the launch counter of its device when last named */
-	void *owner;                /* the front end's object; constant after birth */
-	void *host;                 /* the tiers' copy; the mover's business, NULL in pure tests */
+	uint64_t last_use; /* the launch counter of its device when last named */
+	void *owner;	   /* the front end's object; constant after birth */
+	void *host;	   /* the tiers' copy; the mover's business, NULL in pure tests */
 };
 
 TAILQ_HEAD(slu_unit_list, slu_unit);
@@ -70,5 +81,12 @@ static inline bool slu_unit_is_clean(const struct slu_unit *u)
 static inline bool slu_unit_is_present(const struct slu_unit *u)
 {
 	return (u->place == SLU_PLACE_DEVICE || u->place == SLU_PLACE_MAPPED) &&
+	       u->moving == SLU_MOVING_NO;
+}
+
+/* Waits in host memory to be brought in, and nobody is at it. */
+static inline bool slu_unit_is_away(const struct slu_unit *u)
+{
+	return (u->place == SLU_PLACE_RAM || u->place == SLU_PLACE_DISK) &&
 	       u->moving == SLU_MOVING_NO;
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The order of leaving is: clean before dirty, then least recently used, then the order of the
+ * list. Taking units in that order until the shortfall is reached can take some for nothing: the
+ * last one may be large enough to make earlier ones superfluous. So the end of the set is planned
+ * as a whole:
+ *
+ *   taken:   the first units in order whose bytes reach the shortfall; surplus is what they
+ *            exceed it by
+ *   kept:    from the last one in order backwards, each unit that fits into the surplus stays
+ *            where it is, and the surplus shrinks by it
+ *
+ * What is left has no superfluous unit, and its surplus is less than its smallest one. The first
+ * of it goes now. The next call sees the same units without this one and a shortfall that is
+ * smaller by it, thus the same surplus, and comes to the same set: the plan needs no memory.
+ *
+ * Far from the end (more than FAR units of the largest size missing) the plan could only differ in
+ * units at its end, and the first in order is taken without sorting: a switch of thousands of
+ * units must not spend its time here.
+ */
+
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "place/place.h"
+
+#define FAR 8
+
+bool slu_place_may_leave(const struct slu_unit *u)
+{
+	return slu_unit_is_present(u) && u->frozen == SLU_FROZEN_NO && u->n_named == 0 &&
+	       !u->wanted && !u->blocked;
+}
+
+/* Whether @a leaves before @b. */
+static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b)
+{
+	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
+		return slu_unit_is_clean(a);
+	return a->last_use < b->last_use;
+}
+
+struct candidate {
+	struct slu_unit *unit;
+	size_t index; /* in the list: keeps the sort stable */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (leaves_before(x->unit, y->unit))
+		return -1;
+	if (leaves_before(y->unit, x->unit))
+		return 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static bool is_candidate(const struct slu_unit *u, enum slu_place from)
+{
+	return u->place == from && slu_place_may_leave(u);
+}
+
+/* The first unit of the plan in the head comment; @sorted holds @n units in order of leaving. */
+static struct slu_unit *plan_first(const struct candidate *sorted, size_t n,
+				   uint64_t shortfall_bytes)
+{
+	struct slu_unit *first = NULL;
+	uint64_t taken = 0, surplus;
+	size_t n_taken = 0;
+
+	while (n_taken < n && taken < shortfall_bytes)
+		taken += sorted[n_taken++].unit->bytes;
+	surplus = slu_sub_floor(taken, shortfall_bytes);
+
+	for (size_t i = n_taken; i-- > 0;) {
+		struct slu_unit *u = sorted[i].unit;
+
+		if (u->bytes <= surplus)
+			surplus -= u->bytes;
+		else
+			first = u;
+	}
+	return first;
+}
+
+struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
+				    uint64_t shortfall_bytes)
+{
+	struct slu_unit *u, *best = NULL;
+	struct candidate *sorted;
+	uint64_t largest = 0;
+	size_t n = 0, i = 0;
+
+	if (shortfall_bytes == 0)
+		return NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (!is_candidate(u, from))
+			continue;
+		if (!best || leaves_before(u, best))
+			best = u;
+		largest = SLU_MAX(largest, u->bytes);
+		n++;
+	}
+
+	/* a unit of the largest size cannot become superfluous, nor one that is enough alone */
+	if (!best || best->bytes == largest || best->bytes >= shortfall_bytes ||
+	    shortfall_bytes / FAR > largest)
+		return best;
+
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return best;
+	TAILQ_FOREACH (u, units, link) {
+		if (is_candidate(u, from)) {
+			sorted[i] = (struct candidate){ u, i };
+			i++;
+		}
+	}
+	qsort(sorted, n, sizeof(*sorted), compare);
+	best = plan_first(sorted, n, shortfall_bytes);
+	free(sorted);
+	return best;
+}
+
+struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
+				   bool only_wanted)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (!slu_unit_is_away(u) || u->bytes > room_bytes || (only_wanted && !u->wanted))
+			continue;
+		if (!best || (u->wanted && !best->wanted) ||
+		    (u->wanted == best->wanted && u->last_use > best->last_use))
+			best = u;
+	}
+	return best;
+}
+
+struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (!slu_unit_is_away(u) || u->bytes > room_bytes)
+			continue;
+		if (!best || u->last_use < best->last_use)
+			best = u;
+	}
+	return best;
+}
