@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What integration tests, benchmarks and the demo share: a world of its own for each test.
+
+A World is a folder with a private daemon, private stand-in devices and the environment in which
+real programs find them. Nothing of it is outside that folder, and close() asserts that nothing of
+it is left: no process, no byte held on a device.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(os.environ.get("SLUICE_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
+SOURCE = pathlib.Path(os.environ.get("SLUICE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+
+SLUICE = BUILD / "src/cli/sluice"
+SLUICED = BUILD / "src/daemon/sluiced"
+LIMITER = BUILD / "src/limiter/libsluice-limiter.so"
+SOFTGPU = BUILD / "src/softgpu"
+CLIENTS = BUILD / "test/clients"
+
+MIB = 1 << 20
+
+
+class Skip(Exception):
+    """Raised by a test that cannot run here; the text says why."""
+
+
+class Failure(AssertionError):
+    pass
+
+
+def check(condition, what, *details):
+    """An assertion that says what should have been true, and what was there instead."""
+    if not condition:
+        raise Failure(what + "".join(f"\n{d}" for d in details))
+
+
+def wait_until(what, condition, seconds=60):
+    """Waits for something that must happen; `seconds` is how long a broken run may hang, no measure."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure(f"waited {seconds} s in vain until {what}")
+        time.sleep(0.005)
+
+
+class World:
+    def __init__(self, name, memory=64 * MIB, settings=None, softgpu=None, limiter=None, keep=False):
+        base = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{name}-", dir=base))
+        self.memory = memory
+        self.socket = self.folder / "sluice.sock"
+        self.settings = settings or {}
+        self.softgpu = softgpu or {}
+        self.limiter = limiter or {}
+        self.keep = keep
+        self.daemon = None
+        self.daemon_log = self.folder / "sluiced.log"
+        self.programs = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.close(failed=kind is not None)
+
+    # -- the daemon
+
+    def start_daemon(self):
+        config = self.folder / "sluiced.conf"
+        sections = {}
+        for key, value in self.settings.items():
+            section, _, name = key.rpartition(".")
+            sections.setdefault(section, []).append(f"{name} = {value}")
+        config.write_text("".join(f"[{s}]\n" + "\n".join(lines) + "\n" for s, lines in sections.items()))
+        state = self.folder / "state"
+        state.mkdir(mode=0o700, exist_ok=True)
+        log = open(self.daemon_log, "a")
+        self.daemon = subprocess.Popen(
+            [SLUICED, "--user", "--foreground", "--config", config, "--socket", self.socket, "--state", state,
+             "--log-level", "info"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
+        log.close()
+        wait_until("the daemon answers", self.daemon_answers)
+        return self.daemon
+
+    def daemon_answers(self):
+        if self.daemon.poll() is not None:
+            raise Failure(f"the daemon ended with {self.daemon.returncode}", self.daemon_log.read_text())
+        return subprocess.run([SLUICE, "status", "--json", "--socket", self.socket],
+                              capture_output=True).returncode == 0
+
+    def kill_daemon(self):
+        self.daemon.kill()
+        self.daemon.wait()
+
+    def status(self):
+        done = subprocess.run([SLUICE, "status", "--json", "--socket", self.socket], capture_output=True, text=True)
+        check(done.returncode == 0, "status answers", done.stderr, self.daemon_log.read_text()[-2000:])
+        return json.loads(done.stdout)
+
+    def history(self):
+        done = subprocess.run([SLUICE, "history", "--json", "--socket", self.socket], capture_output=True, text=True)
+        check(done.returncode == 0, "history answers", done.stderr)
+        return json.loads(done.stdout)
+
+    def program(self, name):
+        return next((p for p in self.status()["programs"] if p["name"] == name), None)
+
+    def sluice(self, *words):
+        return subprocess.run([SLUICE, *words, "--socket", self.socket], capture_output=True, text=True)
+
+    # -- programs
+
+    def environment(self, extra=None):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("SLUICE_", "OPENCL_", "LD_", "POCL_"))}
+        env |= {
+            "SLUICE_BOARDS": str(self.folder / "boards"),
+            "XDG_RUNTIME_DIR": str(self.folder),
+            "POCL_CACHE_DIR": str(BUILD / "pocl-cache"),
+            "SLUICE_BUILD": str(BUILD),
+            "SLUICE_SOURCE": str(SOURCE),
+        }
+        (self.folder / "boards").mkdir(mode=0o700, exist_ok=True)
+        return env | {k: str(v) for k, v in (extra or {}).items()}
+
+    def opencl_environment(self):
+        return {"OPENCL_LAYERS": LIMITER, "SLUICE_LIMITER_MEMORY": self.memory} | {
+            f"SLUICE_LIMITER_{k.upper()}": v for k, v in self.limiter.items()}
+
+    def cuda_environment(self):
+        return {"LD_LIBRARY_PATH": SOFTGPU, "SLUICE_SOFTGPU_MEMORY": self.memory} | {
+            f"SLUICE_SOFTGPU_{k.upper()}": v for k, v in self.softgpu.items()}
+
+    def start(self, words, api, name=None, sluice=True, env=None, **popen):
+        """Starts a program on the stand-in device of `api` ("opencl", "cuda" or None), managed or not."""
+        extra = {"opencl": self.opencl_environment, "cuda": self.cuda_environment, None: dict}[api]()
+        words = [str(w) for w in words]
+        if sluice:
+            words = [str(SLUICE), "run", "--require", "--socket", str(self.socket),
+                     *(["--name", name] if name else []), "--", *words]
+        popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} | popen
+        program = subprocess.Popen(words, env=self.environment(extra | (env or {})), **popen)
+        program.label = name or pathlib.Path(words[-1]).name
+        self.programs.append(program)
+        return program
+
+    def finish(self, program, seconds=300):
+        """Waits for a program and returns its output; a program that fails or hangs fails the test."""
+        try:
+            out, _ = program.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            status = self.sluice("status").stdout if self.daemon and self.daemon.poll() is None else "no daemon"
+            program.kill()
+            out, _ = program.communicate()
+            raise Failure(f"{program.label} did not end in {seconds} s\n{status}\n{out}\n"
+                          f"{self.daemon_log.read_text()[-4000:] if self.daemon_log.exists() else ''}")
+        check(program.returncode == 0, f"{program.label} ends with 0, not {program.returncode}", out,
+              self.daemon_log.read_text()[-2000:] if self.daemon_log.exists() else "")
+        return out
+
+    def run(self, words, api, **more):
+        return self.finish(self.start(words, api, **more))
+
+    # -- the end
+
+    def accounts_at_zero(self):
+        """With no program left: no program listed, no byte in use on any device."""
+        status = self.status()
+        return not status["programs"] and not any(d["used_bytes"] for d in status["devices"])
+
+    def close(self, failed=False):
+        for program in self.programs:
+            if program.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    program.send_signal(signal.SIGCONT)
+                program.kill()
+                program.wait()
+            if program.stdout:
+                program.stdout.close()
+        try:
+            if not failed and self.daemon and self.daemon.poll() is None:
+                wait_until("every account is at zero", self.accounts_at_zero)
+                self.daemon.terminate()
+                self.daemon.wait(timeout=30)
+                check(self.daemon.returncode == 0, f"the daemon leaves with 0, not {self.daemon.returncode}",
+                      self.daemon_log.read_text()[-2000:])
+        finally:
+            if self.daemon and self.daemon.poll() is None:
+                self.kill_daemon()
+            if not self.keep:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def seed(fallback):
+    value = int(os.environ.get("SLUICE_SEED", fallback))
+    print(f"# seed {value} (set SLUICE_SEED to repeat)", flush=True)
+    return value
+
+
+def main(*tests):
+    """Runs the tests as TAP. With names on the command line, only these."""
+    chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+    failed = 0
+    print(f"1..{len(chosen)}", flush=True)
+    for number, test in enumerate(chosen, 1):
+        name = test.__name__.replace("_", " ")
+        try:
+            test()
+        except Skip as why:
+            print(f"ok {number} - {name} # SKIP {why}", flush=True)
+        except Exception as error:  # a test that breaks has failed, whatever broke it
+            failed += 1
+            text = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+            print("".join(f"# {line}\n" for line in text.splitlines()) + f"not ok {number} - {name}", flush=True)
+            if not isinstance(error, Failure):
+                import traceback
+                print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), flush=True)
+        else:
+            print(f"ok {number} - {name}", flush=True)
+    sys.exit(1 if failed else 0)
