@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/util.h"
+
+void *slu_real_table[_SLU_CUNAME_MAX];
+
+static struct {
+	pthread_once_t once;
+	void *handle;	     /* constant after once */
+	char path[PATH_MAX]; /* constant after once */
+} driver = { .once = PTHREAD_ONCE_INIT };
+
+static CUresult no_driver(void)
+{
+	return CUDA_ERROR_NO_DEVICE;
+}
+
+static CUresult no_symbol(void)
+{
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+/* Our own file, however it was reached: by link, by another path. */
+static bool is_ourselves(const struct stat *st)
+{
+	static struct stat own;
+	Dl_info info;
+
+	if (!own.st_ino && (!dladdr((void *)slu_real_resolve, &info) || stat(info.dli_fname, &own)))
+		return false;
+	return st->st_dev == own.st_dev && st->st_ino == own.st_ino;
+}
+
+/* A second copy of the shim (another build, an installed one) brings our client along; no driver
+ * does. */
+static bool is_a_shim(void *handle)
+{
+	return dlsym(handle, "slu_client_device_add") != NULL;
+}
+
+static bool try_path(const char *path)
+{
+	struct stat st;
+	void *handle;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || is_ourselves(&st))
+		return false;
+	/* a path with a slash is opened as that file, whatever has the same SONAME already */
+	if (!realpath(path, driver.path))
+		return false;
+	handle = dlopen(driver.path, RTLD_NOW | RTLD_LOCAL);
+	if (handle && !is_a_shim(handle)) {
+		driver.handle = handle;
+		return true;
+	}
+	if (handle)
+		dlclose(handle);
+	driver.path[0] = '\0';
+	return false;
+}
+
+static bool try_folders(const char *folders)
+{
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+		char path[PATH_MAX];
+
+		if (length &&
+		    (size_t)snprintf(path, sizeof(path), "%.*s/libcuda.so.1", (int)length,
+				     folders) < sizeof(path) &&
+		    try_path(path))
+			return true;
+		folders += length + (folders[length] == ':');
+	}
+	return false;
+}
+
+/*
+ * The loader's cache. Its format is glibc's own business; `ldconfig -p` would be a process in
+ * somebody's program. So ask for the strings in the file: absolute paths that end in our name.
+ */
+static bool try_cache(void)
+{
+	FILE *cache = fopen("/etc/ld.so.cache", "re");
+	static const char wanted[] = "/libcuda.so.1";
+	char path[PATH_MAX];
+	size_t n = 0;
+	bool found = false;
+	int c;
+
+	if (!cache)
+		return false;
+	while (!found && (c = getc(cache)) != EOF) {
+		if (c != '\0') {
+			if (n + 1 < sizeof(path))
+				path[n] = (char)c;
+			n++;
+			continue;
+		}
+		if (n > sizeof(wanted) && n + 1 < sizeof(path) && path[0] == '/') {
+			path[n] = '\0';
+			found = !strcmp(path + n - (sizeof(wanted) - 1), wanted) && try_path(path);
+		}
+		n = 0;
+	}
+	fclose(cache);
+	return found;
+}
+
+static void open_driver(void)
+{
+	int saved = errno;
+	const char *said = secure_getenv("SLUICE_CUDA_DRIVER");
+
+	if (said)
+		try_path(said);
+	else if (!try_folders(secure_getenv("LD_LIBRARY_PATH")) && !try_cache())
+		try_folders("/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib");
+	errno = saved;
+}
+
+static void *lookup(unsigned id)
+{
+	pthread_once(&driver.once, open_driver);
+	return driver.handle ? dlsym(driver.handle, slu_cunames[id].symbol) : NULL;
+}
+
+void *slu_real_resolve(unsigned id)
+{
+	void *found = lookup(id);
+
+	if (!found)
+		found = driver.handle ? (void *)no_symbol : (void *)no_driver;
+	/* every thread that gets here writes the same value */
+	__atomic_store_n(&slu_real_table[id], found, __ATOMIC_RELAXED);
+	return found;
+}
+
+bool slu_real_has(unsigned id)
+{
+	void *p = slu_real_table[id] ? slu_real_table[id] : slu_real_resolve(id);
+
+	return p != (void *)no_symbol && p != (void *)no_driver;
+}
+
+const char *slu_real_path(void)
+{
+	pthread_once(&driver.once, open_driver);
+	return driver.handle ? driver.path : NULL;
+}
