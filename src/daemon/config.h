@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The settings: one table (settings.def), read from an INI file and its drop-ins in the order of
+ * their names, the last word wins. A wrong line is never skipped in silence: each is reported with
+ * file, line and what was expected, and the whole reading counts as failed.
+ *
+ *   [daemon] [scheduler] [memory]   the daemon's
+ *   [program NAME]                  of programs whose name matches (as a shell pattern)
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "wire/message.h"
+
+#define SLU_CONFIG_WORD_MAX 16
+#define SLU_CONFIG_PATH_MAX 256
+#define SLU_CONFIG_FILE_MAX (1u << 20) /* bytes; a longer file is refused */
+
+/* What may be set for each program. */
+struct slu_config_program {
+	uint64_t visible_bytes; /* 0: the device less the reserve */
+	uint64_t chunk_bytes;
+	char on_daemon_loss[SLU_CONFIG_WORD_MAX];
+	uint64_t loss_grace_ns;
+	bool checksum_moves;
+	bool allow_mapped;
+};
+
+/* One [program NAME]. */
+struct slu_config_section {
+	char name[SLU_WIRE_NAME_MAX]; /* a shell pattern */
+	uint64_t set;		      /* a set bit: that row of the table was given here */
+	struct slu_config_program values;
+};
+
+struct slu_config {
+	uint64_t idle_exit_ns;
+	char log_level[SLU_CONFIG_WORD_MAX];
+	char boards[SLU_CONFIG_PATH_MAX];
+	uint64_t handshake_ns;
+	uint64_t outsider_period_ns;
+	uint64_t sessions_max;
+	uint64_t user_sessions_max;
+	uint64_t user_programs_max;
+	uint64_t user_groups_max;
+	uint64_t user_queue_max_bytes;
+	uint64_t ask_max_bytes;
+
+	char policy[SLU_CONFIG_WORD_MAX];
+	uint64_t slice_ns;
+	uint64_t slice_min_switches;
+	uint64_t close_deadline_ns;
+	uint64_t limit_deadline_ns;
+	uint64_t fill_deadline_ns;
+	uint64_t grace_ns;
+	uint64_t need_window_ns;
+	uint64_t round_trip_ns;
+	uint64_t share_percent;
+
+	uint64_t reserve_percent;
+	uint64_t pinned_bytes; /* 0: by the machine's memory */
+	uint64_t home_bytes;   /* 0: by the machine's memory */
+	uint64_t staging_bytes;
+	uint64_t rise_period_ns;
+	uint64_t patience_ns;
+
+	struct slu_config_program program; /* of a program without a section of its own */
+	struct slu_config_section *sections;
+	size_t n_sections;
+};
+
+/* Told of each wrong line: "expected a time such as 250ms or 2s". @line is 0 for the file itself.
+ */
+struct slu_config_reporter {
+	void (*report)(void *data, const char *path, unsigned line, const char *text);
+	void *data;
+};
+
+enum {
+	_SLU_CONFIG_E_SUCCESS,
+	SLU_CONFIG_E_WRONG, /* at least one line was wrong; all were reported */
+};
+
+/* Every setting at its default. */
+int slu_config_init(struct slu_config *config);
+void slu_config_deinit(struct slu_config *config);
+int slu_config_copy(const struct slu_config *from, struct slu_config *ret_config);
+
+/* Reads @size bytes at @text; @path is only named in reports. Return: 0, WRONG, or -errno. */
+int slu_config_read_text(struct slu_config *config, const char *path, const char *text, size_t size,
+			 const struct slu_config_reporter *reporter);
+
+/*
+ * Reads @path, then the files *.conf in the folder @path.d by name. An absent @path is an error
+ * only with @must_exist. Return: 0, WRONG, or -errno.
+ */
+int slu_config_read(struct slu_config *config, const char *path, bool must_exist,
+		    const struct slu_config_reporter *reporter);
+
+/*
+ * Changes one setting. @section as it stands in the file: "scheduler", "program ollama".
+ * Return: 0, or WRONG with what was expected in @ret_why.
+ */
+int slu_config_set(struct slu_config *config, const char *section, const char *name,
+		   const char *value, char *ret_why, size_t size);
+
+/* What is in force for a program of this name. */
+void slu_config_program(const struct slu_config *config, const char *name,
+			struct slu_config_program *ret_program);
+
+/* The value of @name as text, as it would stand in a file. Return: 0, or -ENOENT. */
+int slu_config_get(const struct slu_config *config, const char *section, const char *name,
+		   char *ret_text, size_t size);
+
+/* One setting as it is in force. */
+struct slu_config_view {
+	const char *section, *name, *value;
+	const char *fallback; /* its default */
+	const char *meaning;
+	bool is_program; /* may stand in [program NAME] */
+	bool is_own;	 /* does stand in [program NAME] */
+};
+
+/* Calls @each for every row of the table, then for what each [program NAME] has. */
+void slu_config_each(const struct slu_config *config,
+		     void (*each)(void *data, const struct slu_config_view *view), void *data);
+
+enum slu_config_format {
+	SLU_CONFIG_INI,	     /* a file that could be read again */
+	SLU_CONFIG_MAN,	     /* scdoc, for sluiced.conf(5) */
+	SLU_CONFIG_MARKDOWN, /* a table for docs/ */
+};
+
+void slu_config_print(const struct slu_config *config, enum slu_config_format format, FILE *out);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "daemon/config.h"
+
+struct reports {
+	unsigned n;
+	unsigned line; /* of the first */
+	char text[1024];
+	char path[128];
+};
+
+static void note(void *data, const char *path, unsigned line, const char *text)
+{
+	struct reports *reports = data;
+
+	if (reports->n++)
+		return;
+	reports->line = line;
+	snprintf(reports->text, sizeof(reports->text), "%s", text);
+	snprintf(reports->path, sizeof(reports->path), "%s", path);
+}
+
+static int read_text(struct slu_config *config, const char *text, struct reports *reports)
+{
+	struct slu_config_reporter reporter = { note, reports };
+
+	*reports = (struct reports){};
+	return slu_config_read_text(config, "test.conf", text, strlen(text), &reporter);
+}
+
+static void test_defaults_are_within_their_own_bounds(void **state)
+{
+	struct slu_config config;
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(config.idle_exit_ns, 10 * SLU_NS_PER_S);
+	assert_string_equal(config.policy, "rr");
+	assert_int_equal(config.share_percent, 90);
+	assert_int_equal(config.program.visible_bytes, 0);
+	slu_config_deinit(&config);
+}
+
+static void test_good_lines_take_effect(void **state)
+{
+	static const char text[] = "\xef\xbb\xbf# a comment\n"
+				   "; another\n"
+				   "\n"
+				   "[scheduler]\n"
+				   "policy = fifo\r\n"
+				   "  slice=1.5s   ; inline comment\n"
+				   "[ memory ]\n"
+				   "[memory]\n"
+				   "home = auto\n"
+				   "pinned = 2G\n"
+				   "checksum_moves = yes\n"
+				   "[daemon]\n"
+				   "idle_exit = 0s\n"
+				   "boards = /dev/shm/x\n"
+				   "slice = 3";
+	struct slu_config config;
+	struct reports reports;
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(read_text(&config, text, &reports), SLU_CONFIG_E_WRONG);
+	assert_int_equal(reports.n, 2); /* [ memory ], and the last line */
+	assert_int_equal(reports.line, 7);
+	assert_string_equal(config.policy, "fifo");
+	assert_int_equal(config.slice_ns, 1500 * SLU_NS_PER_MS);
+	assert_int_equal(config.home_bytes, 0);
+	assert_int_equal(config.pinned_bytes, 2 * SLU_GIB);
+	assert_true(config.program.checksum_moves);
+	assert_int_equal(config.idle_exit_ns, 0);
+	assert_string_equal(config.boards, "/dev/shm/x");
+	slu_config_deinit(&config);
+}
+
+static void test_each_wrong_line_says_what_was_expected(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		unsigned line;
+		const char *expected;
+	} rows[] = {
+		{ "no section", "policy = rr\n", 1, "before the first setting" },
+		{ "unknown section", "\n[core]\nx = 1\ny = 2\n", 2, "[scheduler]" },
+		{ "open section", "[daemon\n", 1, "']'" },
+		{ "words behind a section", "[daemon] idle\n", 1, "']'" },
+		{ "no value", "[daemon]\nidle_exit\n", 2, "name = value" },
+		{ "unknown name", "[daemon]\nidle = 3s\n", 2, "idle_exit, log_level" },
+		{ "name of another section", "[memory]\nslice = 3s\n", 2,
+		  "no setting of [memory]" },
+		{ "bad time", "[scheduler]\n\nslice = 3\n", 3, "a time such as" },
+		{ "time too small", "[scheduler]\nslice = 0s\n", 2, "from 1ms to 3600s" },
+		{ "negative time", "[scheduler]\nslice = -1s\n", 2, "a time such as" },
+		{ "bad size", "[memory]\npinned = much\n", 2, "auto, or a size" },
+		{ "bad count", "[scheduler]\nshare_percent = 9.5\n", 2, "a whole number" },
+		{ "count too large", "[scheduler]\nshare_percent = 101\n", 2, "from 1 to 100" },
+		{ "bad word", "[scheduler]\npolicy = best\n", 2, "one of fifo|rr" },
+		{ "part of a word", "[scheduler]\npolicy = fi\n", 2, "one of fifo|rr" },
+		{ "two words", "[scheduler]\npolicy = fifo|rr\n", 2, "one of fifo|rr" },
+		{ "bad flag", "[memory]\nchecksum_moves = 2\n", 2, "on or off" },
+		{ "bad path", "[daemon]\nboards = here\n", 2, "begins with /" },
+		{ "program without name", "[program ]\nchunk = 1M\n", 1, "[program NAME]" },
+		{ "not for programs", "[program x]\nslice = 1s\n", 2, "visible_memory" },
+		{ "empty name", "[daemon]\n= 5\n", 2, "is no setting" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_config config;
+		struct reports reports;
+
+		assert_int_equal(slu_config_init(&config), 0);
+		assert_int_equal(read_text(&config, rows[i].text, &reports), SLU_CONFIG_E_WRONG);
+		if (reports.n != 1 || reports.line != rows[i].line ||
+		    !strstr(reports.text, rows[i].expected))
+			fail_msg("%s: %u reports, first %s:%u: %s", rows[i].what, reports.n,
+				 reports.path, reports.line, reports.text);
+		slu_config_deinit(&config);
+	}
+}
+
+static void test_long_and_binary_lines_are_reported(void **state)
+{
+	struct slu_config_reporter reporter;
+	struct slu_config config;
+	struct reports reports = {};
+	char text[600];
+
+	(void)state;
+	reporter = (struct slu_config_reporter){ note, &reports };
+	assert_int_equal(slu_config_init(&config), 0);
+	memset(text, 'x', sizeof(text));
+	text[300] = '\n';
+	text[400] = '\0';
+	assert_int_equal(slu_config_read_text(&config, "t", text, sizeof(text), &reporter),
+			 SLU_CONFIG_E_WRONG);
+	assert_int_equal(reports.n, 2);
+	assert_string_equal(reports.text, "expected a shorter line");
+	slu_config_deinit(&config);
+}
+
+static void test_a_programs_section_goes_before_memory_whatever_the_order(void **state)
+{
+	static const char text[] = "[program ollama*]\nvisible_memory = 8G\nallow_mapped = off\n"
+				   "[memory]\nvisible_memory = 4G\nchunk = 1M\n"
+				   "[program train]\non_daemon_loss = wait\n";
+	struct slu_config config, copy;
+	struct slu_config_program program;
+	struct reports reports;
+	char value[64];
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(read_text(&config, text, &reports), 0);
+	assert_int_equal(reports.n, 0);
+	assert_int_equal(slu_config_copy(&config, &copy), 0);
+	slu_config_deinit(&config);
+
+	slu_config_program(&copy, "ollama-7b", &program);
+	assert_int_equal(program.visible_bytes, 8 * SLU_GIB);
+	assert_false(program.allow_mapped);
+	assert_int_equal(program.chunk_bytes, SLU_MIB);
+	assert_string_equal(program.on_daemon_loss, "run");
+	slu_config_program(&copy, "train", &program);
+	assert_int_equal(program.visible_bytes, 4 * SLU_GIB);
+	assert_true(program.allow_mapped);
+	assert_string_equal(program.on_daemon_loss, "wait");
+	assert_int_equal(
+		slu_config_get(&copy, "program train", "on_daemon_loss", value, sizeof(value)), 0);
+	assert_string_equal(value, "wait");
+	assert_int_equal(slu_config_get(&copy, "memory", "nothing", value, sizeof(value)), -ENOENT);
+	slu_config_deinit(&copy);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	unlink(path);
+}
+
+static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
+{
+	char folder[] = "/tmp/sluice-config-XXXXXX", drop_ins[64], path[64];
+	struct slu_config config;
+	struct reports reports = {};
+	struct slu_config_reporter reporter = { note, &reports };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/s.conf", folder);
+	snprintf(drop_ins, sizeof(drop_ins), "%s/s.conf.d", folder);
+	assert_int_equal(mkdir(drop_ins, 0700), 0);
+	assert_int_equal(slu_config_init(&config), 0);
+
+	/* the file itself may be absent, unless it was asked for by name */
+	assert_int_equal(slu_config_read(&config, path, true, &reporter), -ENOENT);
+	assert_int_equal(reports.line, 0);
+	write_file(drop_ins, "20.conf", "[scheduler]\nslice = 20ms\n");
+	write_file(drop_ins, "10.conf", "[scheduler]\nslice = 10ms\npolicy = fifo\n");
+	write_file(drop_ins, "30.conf~", "[scheduler]\nslice = 30ms\n");
+	write_file(drop_ins, ".40.conf", "[scheduler]\nslice = 40ms\n");
+	reports = (struct reports){};
+	assert_int_equal(slu_config_read(&config, path, false, &reporter), 0);
+	assert_int_equal(config.slice_ns, 20 * SLU_NS_PER_MS);
+	assert_string_equal(config.policy, "fifo");
+
+	write_file(folder, "s.conf", "[scheduler]\nslice = 1ms\n");
+	write_file(drop_ins, "20.conf", "\nwrong\n");
+	assert_int_equal(slu_config_read(&config, path, true, &reporter), SLU_CONFIG_E_WRONG);
+	assert_int_equal(reports.n, 1);
+	assert_int_equal(reports.line, 2);
+	assert_non_null(strstr(reports.path, "s.conf.d/20.conf"));
+	assert_int_equal(config.slice_ns, 10 * SLU_NS_PER_MS);
+
+	slu_config_deinit(&config);
+	remove_file(drop_ins, "10.conf");
+	remove_file(drop_ins, "20.conf");
+	remove_file(drop_ins, "30.conf~");
+	remove_file(drop_ins, ".40.conf");
+	remove_file(folder, "s.conf");
+	rmdir(drop_ins);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_what_is_printed_can_be_read_again(void **state)
+{
+	static const char text[] =
+		"[scheduler]\nslice = 1234567us\n[memory]\nhome = 3G\nchunk = 12K\n"
+		"[program a b]\nchecksum_moves = on\nvisible_memory = 5M\n";
+	struct slu_config config, again;
+	struct slu_config_program program;
+	struct reports reports;
+	char *printed = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(read_text(&config, text, &reports), 0);
+	f = open_memstream(&printed, &size);
+	assert_non_null(f);
+	slu_config_print(&config, SLU_CONFIG_INI, f);
+	fclose(f);
+
+	assert_int_equal(slu_config_init(&again), 0);
+	assert_int_equal(read_text(&again, printed, &reports), 0);
+	assert_int_equal(again.slice_ns, 1234567000);
+	assert_int_equal(again.home_bytes, 3 * SLU_GIB);
+	assert_int_equal(again.program.chunk_bytes, 12 * SLU_KIB);
+	slu_config_program(&again, "a b", &program);
+	assert_true(program.checksum_moves);
+	assert_int_equal(program.visible_bytes, 5 * SLU_MIB);
+	free(printed);
+	slu_config_deinit(&config);
+	slu_config_deinit(&again);
+}
+
+/* The manual is written by hand but for its table: this keeps the two together. */
+static void test_the_manual_has_every_setting_with_its_default(void **state)
+{
+	const char *source = getenv("SLUICE_SOURCE");
+	static char manual[64 * 1024];
+	char path[512], *printed = NULL, *line, *rest;
+	struct slu_config config;
+	size_t size = 0;
+	FILE *f;
+
+	(void)state;
+	if (!source)
+		skip();
+	snprintf(path, sizeof(path), "%s/man/sluiced.conf.5.scd", source);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	manual[fread(manual, 1, sizeof(manual) - 1, f)] = '\0';
+	fclose(f);
+	assert_int_equal(slu_config_init(&config), 0);
+	f = open_memstream(&printed, &size);
+	assert_non_null(f);
+	slu_config_print(&config, SLU_CONFIG_MAN, f);
+	fclose(f);
+	for (line = strtok_r(printed, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (!strstr(manual, line))
+			fail_msg("sluiced.conf.5.scd lacks: %s", line);
+	free(printed);
+	slu_config_deinit(&config);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_within_their_own_bounds),
+		cmocka_unit_test(test_good_lines_take_effect),
+		cmocka_unit_test(test_each_wrong_line_says_what_was_expected),
+		cmocka_unit_test(test_long_and_binary_lines_are_reported),
+		cmocka_unit_test(test_a_programs_section_goes_before_memory_whatever_the_order),
+		cmocka_unit_test(test_drop_ins_are_read_by_name_and_the_last_word_wins),
+		cmocka_unit_test(test_what_is_printed_can_be_read_again),
+		cmocka_unit_test(test_the_manual_has_every_setting_with_its_default),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}
