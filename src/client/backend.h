@@ -20,7 +20,8 @@ enum {
 	_SLU_BACKEND_E_SUCCESS,
 	SLU_BACKEND_E_REFUSED, /* create: the driver has no memory now */
 	SLU_BACKEND_E_BUSY,    /* drain, settle, poll: not yet */
-	SLU_BACKEND_E_BLOCKED, /* drain, settle: what is queued waits for the host, not the device */
+	SLU_BACKEND_E_BLOCKED, /* drain, settle: what is queued waits for the host, not the device
+				*/
 	SLU_BACKEND_E_LOST,    /* the context is dead; its memory is gone with it */
 };
 
@@ -47,10 +48,11 @@ struct slu_backend {
 	void (*destroy)(void *data, struct slu_unit *unit);
 
 	/* Starts copying @bytes at @offset of @unit from or to @host. LOST. */
-	int (*copy)(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
-		    void *host, uint64_t bytes, struct slu_ticket *ret_ticket);
+	int (*copy)(void *data, struct slu_unit *unit, enum slu_direction direction,
+		    uint64_t offset, void *host, uint64_t bytes, struct slu_ticket *ret_ticket);
 
-	/* 0 when the copy is whole, BUSY, LOST, or -errno if it failed. With @wait it does not answer BUSY. */
+	/* 0 when the copy is whole, BUSY, LOST, or -errno if it failed. With @wait it does not
+	 * answer BUSY. */
 	int (*poll)(void *data, struct slu_ticket *ticket, bool wait);
 
 	/*
@@ -79,6 +81,7 @@ struct slu_backend {
 	int (*map)(void *data, struct slu_unit *unit, void **ret_host);
 	void (*unmap)(void *data, struct slu_unit *unit);
 
-	/* The unit went to another place; handles that the front end handed out may need renewal. May be NULL. */
+	/* The unit went to another place; handles that the front end handed out may need renewal.
+	 * May be NULL. */
 	void (*placed)(void *data, struct slu_unit *unit);
 };

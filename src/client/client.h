@@ -34,7 +34,8 @@ struct slu_client_device;
 
 enum {
 	_SLU_CLIENT_E_SUCCESS,
-	SLU_CLIENT_E_NO_MEMORY, /* the API's out-of-memory: it will never fit, or the driver refused for good */
+	SLU_CLIENT_E_NO_MEMORY, /* the API's out-of-memory: it will never fit, or the driver refused
+				   for good */
 };
 
 /*
@@ -55,7 +56,8 @@ SLU_CLIENT_API void slu_client_device_remove(struct slu_client_device *device);
 
 SLU_CLIENT_API unsigned slu_client_device_index(const struct slu_client_device *device);
 
-/* What the program may own on this device: visible_memory of the settings, or the size less a margin. */
+/* What the program may own on this device: visible_memory of the settings, or the size less a
+ * margin. */
 SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device *device);
 
 /* Bytes that the program owns there, wherever they are: total − owned is what "free" should say. */

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * The gate: one word a device, written by the helper thread only. With the gate open a call
+ * The gate: one word a device, written under the client's lock only. With the gate open a call
  * costs two stores and a load: no call, no lock, no message.
  *
  * A thread publishes itself first (a plain store to its own cache line), then loads the word, and
  * withdraws after the driver's call has returned. The helper, closing, stores the word, issues
  * membarrier(PRIVATE_EXPEDITED), and waits until every slot is empty. Load-then-publish would let
  * launches through after a "complete" drain. Where membarrier is refused, and under TSan, the
- * publishing store is sequentially consistent instead.
+ * publishing store and the load after it are sequentially consistent instead.
  *
  *   thread:  slot = device + 1 ; word open?  yes: call the driver ; slot = 0
  *                                            no:  slot = 0 ; wait ; again
@@ -27,28 +27,36 @@
 #define SLU_GATE_DEVICES_MAX 8
 
 struct slu_gate_slot {
-	_Atomic uint32_t inside; /* device + 1 while its thread is between enter and leave, else 0 */
-	uint32_t depth;          /* own thread only: entries inside the outermost one */
+	_Atomic uint32_t
+		inside; /* device + 1 while its thread is between enter and leave, else 0 */
+	uint32_t depth; /* own thread only: entries inside the outermost one */
 	_Atomic uint64_t n_entries; /* own thread only writes: calls that went through */
-	struct slu_gate_slot *next; /* guarded by the gate's lock; constant once published */
-	_Atomic bool is_taken;
+	struct slu_gate_slot
+		*next;	       /* constant once the slot is in the list, and it never leaves it */
+	_Atomic bool is_taken; /* guarded by the gate's lock, but for its thread giving it back */
 } __attribute__((__aligned__(64)));
 
 struct slu_gate {
-	_Atomic uint32_t open[SLU_GATE_DEVICES_MAX]; /* 1: open. Written by the helper only */
-	bool has_membarrier;                         /* constant after slu_gate_init() */
+	_Atomic uint32_t open[SLU_GATE_DEVICES_MAX]; /* 1: open. Written under the client's lock */
+	bool has_membarrier;			     /* constant after slu_gate_init() */
 };
 
+#define SLU_GATE_API __attribute__((__visibility__("default")))
+
 /* The process's gate, in libsluice-client.so. */
-extern struct slu_gate slu_gate_global;
+extern SLU_GATE_API struct slu_gate slu_gate_global;
 
 /* Once a process, before any thread enters; again in a forked child. */
 void slu_gate_init(bool allow_membarrier);
 
-/* This thread's slot, made at first use and given back when the thread ends. Never NULL. */
-struct slu_gate_slot *slu_gate_slot_slow(void);
+/* In the child of a fork: every thread but this one is gone, and so are their entries. */
+void slu_gate_forked(void);
 
-extern __thread struct slu_gate_slot *slu_gate_slot_mine __attribute__((__tls_model__("initial-exec")));
+/* This thread's slot, made at first use and given back when the thread ends. Never NULL. */
+SLU_GATE_API struct slu_gate_slot *slu_gate_slot_slow(void);
+
+extern SLU_GATE_API __thread struct slu_gate_slot *slu_gate_slot_mine
+	__attribute__((__tls_model__("initial-exec")));
 
 /*
  * Return: true when inside (call the driver, then slu_gate_leave), false when the gate is shut
@@ -57,6 +65,7 @@ extern __thread struct slu_gate_slot *slu_gate_slot_mine __attribute__((__tls_mo
 static inline bool slu_gate_try_enter(unsigned device)
 {
 	struct slu_gate_slot *slot = slu_gate_slot_mine;
+	uint32_t is_open;
 
 	if (__builtin_expect(!slot, 0))
 		slot = slu_gate_slot_slow();
@@ -64,14 +73,15 @@ static inline bool slu_gate_try_enter(unsigned device)
 		slot->depth++;
 		return true;
 	}
-	if (slu_gate_global.has_membarrier) {
+	if (__builtin_expect(slu_gate_global.has_membarrier, 1)) {
 		atomic_store_explicit(&slot->inside, device + 1, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);
+		is_open = atomic_load_explicit(&slu_gate_global.open[device], memory_order_acquire);
 	} else {
 		atomic_store_explicit(&slot->inside, device + 1, memory_order_seq_cst);
+		is_open = atomic_load_explicit(&slu_gate_global.open[device], memory_order_seq_cst);
 	}
-	if (__builtin_expect(atomic_load_explicit(&slu_gate_global.open[device],
-						  memory_order_acquire) != 0, 1)) {
+	if (__builtin_expect(is_open, 1)) {
 		slot->depth = 1;
 		return true;
 	}
@@ -89,6 +99,18 @@ static inline void slu_gate_leave(void)
 			      atomic_load_explicit(&slot->n_entries, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	atomic_store_explicit(&slot->inside, 0, memory_order_release);
+}
+
+/*
+ * Inside without looking at the word: the context is dead, nothing can be touched any more, and
+ * the program is to hear so from its driver.
+ */
+void slu_gate_force_enter(unsigned device);
+
+/* Whether this thread is between enter and leave. */
+static inline bool slu_gate_is_inside(void)
+{
+	return slu_gate_slot_mine && slu_gate_slot_mine->depth;
 }
 
 /* -- the helper's side ---------------------------------------------------------------------- */

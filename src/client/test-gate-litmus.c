@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The litmus test of the gate: threads hammer it while a helper closes it again and again. After
+ * each closing nobody may be inside, nor get in, until it opens again. What a thread does inside
+ * is a plain, unordered write to memory of its own: the gate alone must order it, so TSan sees a
+ * gate that does not.
+ *
+ * A broken gate, which looks at the word before it publishes itself, runs through the same test:
+ * it shows that the test can fail. SLUICE_CLOSINGS sets the number of closings.
+ */
+
+#include "lib/test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "client/gate.h"
+
+#define N_THREADS 2
+#define DEVICE	  3
+#define N_LOOKS	  300 /* about a microsecond: a late one needs time to come in */
+
+struct worker {
+	pthread_t thread;
+	bool is_broken;	    /* constant after start */
+	uint32_t is_inside; /* plain on purpose, as are the calls */
+	uint64_t n_calls;
+} __attribute__((__aligned__(64)));
+
+static struct worker workers[N_THREADS];
+static atomic_bool is_over;
+
+static uint64_t n_closings_wanted(uint64_t fallback)
+{
+	const char *s = getenv("SLUICE_CLOSINGS");
+
+	return s ? strtoull(s, NULL, 0) : fallback;
+}
+
+static bool broken_try_enter(unsigned device)
+{
+	struct slu_gate_slot *slot = slu_gate_slot_mine ? slu_gate_slot_mine : slu_gate_slot_slow();
+
+	if (!atomic_load_explicit(&slu_gate_global.open[device], memory_order_acquire))
+		return false;
+	atomic_store_explicit(&slot->inside, device + 1, memory_order_relaxed);
+	slot->depth = 1;
+	return true;
+}
+
+static void *work(void *data)
+{
+	struct worker *w = data;
+
+	while (!atomic_load_explicit(&is_over, memory_order_relaxed)) {
+		if (!(w->is_broken ? broken_try_enter(DEVICE) : slu_gate_try_enter(DEVICE)))
+			continue;
+		*(volatile uint32_t *)&w->is_inside = 1;
+		*(volatile uint64_t *)&w->n_calls = w->n_calls + 1;
+		*(volatile uint32_t *)&w->is_inside = 0;
+		slu_gate_leave();
+	}
+	return NULL;
+}
+
+/* What the threads have done, and whether one of them is in the middle of it. */
+static bool look(uint64_t *ret_n_calls)
+{
+	uint64_t n = 0;
+	bool is_inside = false;
+
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		n += *(volatile uint64_t *)&workers[i].n_calls;
+		is_inside |= *(volatile uint32_t *)&workers[i].is_inside;
+	}
+	*ret_n_calls = n;
+	return is_inside;
+}
+
+/* Return: how many of the closings somebody slipped through. */
+static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uint64_t n_closings)
+{
+	uint64_t n_late = 0;
+	uint64_t n_worked = 0;
+	uint64_t n_before = 0;
+
+	slu_gate_init(allow_membarrier);
+	atomic_store(&is_over, false);
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		workers[i] = (struct worker){ .is_broken = is_broken };
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	for (uint64_t c = 0; c < n_closings; c++) {
+		uint64_t n_first;
+		uint64_t n_then;
+		bool is_late;
+
+		slu_gate_open(DEVICE);
+		/* The gate is closed at every point of a call: wait a varying moment. */
+		for (uint64_t i = 0; i < c % 64; i++)
+			__builtin_ia32_pause();
+		slu_gate_shut(DEVICE);
+		while (!slu_gate_is_empty(DEVICE))
+			sched_yield();
+		is_late = look(&n_first);
+		for (unsigned i = 0; i < N_LOOKS; i++) {
+			is_late |= look(&n_then);
+			is_late |= n_then != n_first;
+		}
+		n_late += is_late;
+		n_worked += n_then != n_before;
+		n_before = n_then;
+	}
+	atomic_store(&is_over, true);
+	for (unsigned i = 0; i < N_THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	printf("# %s%s: %llu closings, %llu of them with calls between, %llu late\n",
+	       slu_gate_global.has_membarrier ? "membarrier" : "sequentially consistent store",
+	       is_broken ? ", load before publish" : "", (unsigned long long)n_closings,
+	       (unsigned long long)n_worked, (unsigned long long)n_late);
+	/* Closing a gate that nobody uses would show nothing. */
+	assert_true(n_worked > n_closings / 1000);
+	return n_late;
+}
+
+static void nobody_is_late_with_membarrier(void **state)
+{
+	slu_gate_init(true);
+	if (!slu_gate_global.has_membarrier)
+		skip();
+	assert_int_equal(close_again_and_again(true, false, n_closings_wanted(1000000)), 0);
+}
+
+static void nobody_is_late_with_a_sequentially_consistent_store(void **state)
+{
+	assert_int_equal(close_again_and_again(false, false, n_closings_wanted(1000000)), 0);
+}
+
+static void a_gate_that_loads_before_it_publishes_is_caught(void **state)
+{
+#if defined(__SANITIZE_THREAD__)
+	skip();
+#endif
+	for (unsigned i = 0; i < 10; i++)
+		if (close_again_and_again(i % 2, true, 100000))
+			return;
+	printf("# the broken gate was not observed to fail on this machine\n");
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_is_late_with_membarrier),
+		cmocka_unit_test(nobody_is_late_with_a_sequentially_consistent_store),
+		cmocka_unit_test(a_gate_that_loads_before_it_publishes_is_caught),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
