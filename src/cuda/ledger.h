@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The ledger of a process: which addresses are whose. It answers the program's questions about
+ * addresses, so that where the bytes are is never visible to it, and it finds the allocation to
+ * free. Pure: it makes no driver call and knows no lock.
+ *
+ * A *range* is a reserved run of addresses that consists of *extents*, one driver handle and one
+ * unit of placement each. A large allocation has a range of its own. Small ones (under a granule)
+ * share a range of one extent, a *slab*; a slab is cut first-fit in pieces of 512 bytes, the
+ * alignment that the genuine driver gives.
+ *
+ *   program's view    allocation  [base, base + bytes)       what cuMemAlloc returned
+ *   our view          range       [base, base + n granules)  large: 1 allocation; slab: many
+ *                     extent      [base, base + class)       moves as a whole
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct slu_unit;
+struct slu_ledger;
+struct slu_range;
+
+/* The genuine driver's alignment of small allocations. */
+#define SLU_LEDGER_ALIGN 512
+
+/* Extents are at most so many granules: the cost of mapping is a handle's, the cost of waste a
+ * unit's. */
+#define SLU_LEDGER_EXTENT_GRANULES_MAX 16
+
+struct slu_extent {
+	uint64_t address;	 /* constant */
+	uint64_t bytes;		 /* constant; a multiple of the granule */
+	struct slu_range *range; /* constant */
+	struct slu_unit *unit;	 /* the client's; NULL until it is made */
+	uint64_t handle; /* the driver's, while it is on the device or mapped; the back end's
+			    business */
+	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
+};
+
+struct slu_range {
+	uint64_t address, bytes; /* constant; whole granules */
+	void *device;		 /* the front end's device; constant */
+	void *context;		 /* the context that owns it; constant */
+	bool is_slab;
+	size_t n_allocations; /* live ones in it */
+	size_t n_extents;
+	struct slu_extent extents[]; /* in order of address, without gaps */
+};
+
+/* What the program sees. */
+struct slu_allocation {
+	uint64_t address, bytes; /* as asked for, not rounded */
+	struct slu_range *range;
+	uint64_t id; /* stable, never used again: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+};
+
+int slu_ledger_new(struct slu_ledger **ret_ledger);
+void slu_ledger_free(struct slu_ledger *ledger);
+
+/*
+ * Adds the range that starts at @address, of whole granules, cut into extents. A slab begins
+ * without allocations; a large range has one of @bytes.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
+		   uint64_t granule_bytes, bool is_slab, void *device, void *context,
+		   struct slu_range **ret_range);
+
+/* Takes out a range; all allocations in it go. The caller has given its extents back. */
+void slu_ledger_remove(struct slu_ledger *ledger, struct slu_range *range);
+
+/*
+ * Cuts @bytes from a slab of @device and @context that has room.
+ * Return: 0, SLU_LEDGER_E_NO_SLAB (add one and ask again), or -ENOMEM.
+ */
+enum { _SLU_LEDGER_E_SUCCESS, SLU_LEDGER_E_NO_SLAB, SLU_LEDGER_E_UNKNOWN };
+
+int slu_ledger_cut(struct slu_ledger *ledger, uint64_t bytes, void *device, void *context,
+		   uint64_t *ret_address);
+
+/*
+ * Ends the allocation that begins at @address. *ret_empty is its range when nothing is left in
+ * it (the caller gives it back and calls slu_ledger_remove()), else NULL.
+ *
+ * Return: 0, or SLU_LEDGER_E_UNKNOWN if no allocation of ours begins there.
+ */
+int slu_ledger_end(struct slu_ledger *ledger, uint64_t address, struct slu_range **ret_empty);
+
+/* The allocation that contains @address, or NULL. Valid until the ledger changes. */
+const struct slu_allocation *slu_ledger_find(const struct slu_ledger *ledger, uint64_t address);
+
+/* Iterates over all ranges: *cursor starts at 0. Return: NULL at the end. */
+struct slu_range *slu_ledger_next(const struct slu_ledger *ledger, size_t *cursor);
