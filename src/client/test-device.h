@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A device in memory for the client's tests. The unit's owner is a struct slu_test_object; its
+ * "device memory" is a heap block that exists between create and destroy only, so touching an
+ * absent unit is an error that sanitizers and the checks here see.
+ *
+ * A copy is done when it is asked for with poll, not before: whoever does not wait gets old bytes.
+ * The n-th operation can be told to fail.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "client/backend.h"
+
+struct slu_test_device {
+	struct slu_lock lock;
+	uint64_t capacity_bytes; /* constant after init; 0: without limit */
+	uint64_t used_bytes;	 /* guarded by lock, as is all below */
+	uint64_t most_bytes;
+	uint64_t pinned_bytes;
+	unsigned n_ops;	  /* operations that can fail, so far */
+	unsigned fail_at; /* the operation with this number fails; 0: none */
+	unsigned n_failed;
+	int fail_with;	    /* what create, copy and poll then answer; 0: -EIO */
+	unsigned n_copying; /* copies started and not yet polled to their end */
+	unsigned n_copies;
+	unsigned n_refused;
+	int settle_answer; /* what settle says: 0, BUSY, BLOCKED */
+	int drain_answer;
+	bool spoil_in;	       /* flip a bit of what goes in: a bad bus */
+	_Atomic int n_running; /* commands under way, as drain sees them */
+};
+
+struct slu_test_object {
+	unsigned char *memory; /* on the device, or NULL */
+	unsigned char *mapped; /* MAPPED, or NULL */
+	_Atomic int n_running; /* commands under way that name it, as settle sees them */
+};
+
+extern const struct slu_backend slu_test_backend;	 /* drains */
+extern const struct slu_backend slu_test_backend_launch; /* settles, for mode LAUNCH */
+
+void slu_test_device_init(struct slu_test_device *device, uint64_t capacity_bytes);
+
+/* Asserts that all memory is back. */
+void slu_test_device_deinit(struct slu_test_device *device);
+
+/* What a command sees: the bytes at the unit's address. Asserts that there are any. */
+unsigned char *slu_test_object_bytes(struct slu_test_object *object);

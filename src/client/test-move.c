@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Moves on a device in memory: contents survive each way, each operation may fail at each place,
+ * and whatever fails leaves the unit where it was with the copy that it had.
+ */
+
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "client/checksum.h"
+#include "client/move.h"
+#include "client/test-device.h"
+#include "client/tiers.h"
+
+enum { UNIT_BYTES = 1000, CHUNK_BYTES = 64 };
+
+struct world {
+	struct slu_test_device device;
+	struct slu_test_object object;
+	struct slu_unit unit;
+	struct slu_staging staging;
+	struct slu_move move;
+	unsigned cancel_at; /* the question with this number is answered with yes; 0: none */
+	unsigned n_asked;
+	uint64_t pattern;
+};
+
+static bool is_cancelled(void *data)
+{
+	struct world *w = data;
+
+	return ++w->n_asked == w->cancel_at;
+}
+
+static void world_init(struct world *w, bool with_staging, bool with_sum)
+{
+	memset(w, 0, sizeof(*w));
+	slu_test_device_init(&w->device, 0);
+	w->unit = (struct slu_unit){ .bytes = UNIT_BYTES, .owner = &w->object };
+	if (with_staging)
+		assert_int_equal(
+			slu_staging_init(&w->staging, &slu_test_backend, &w->device, CHUNK_BYTES),
+			0);
+	w->move = (struct slu_move){
+		.backend = &slu_test_backend,
+		.data = &w->device,
+		.unit = &w->unit,
+		.staging = with_staging ? &w->staging : NULL,
+		.chunk_bytes = CHUNK_BYTES,
+		.has_contents = true,
+		.wants_sum = with_sum,
+		.n_retries = 2,
+		.is_cancelled = is_cancelled,
+		.cancel_data = w,
+	};
+	w->device.n_ops = 0;
+}
+
+static void world_deinit(struct world *w)
+{
+	if (w->object.memory)
+		slu_test_backend.destroy(&w->device, &w->unit);
+	if (w->object.mapped)
+		slu_test_backend.unmap(&w->device, &w->unit);
+	slu_staging_deinit(&w->staging, &slu_test_backend, &w->device);
+	slu_tiers_put(w->move.host, UNIT_BYTES);
+	slu_tiers_trim();
+	slu_test_device_deinit(&w->device);
+}
+
+static unsigned char pattern_at(const struct world *w, unsigned i)
+{
+	return (unsigned char)((i + w->pattern) * 167 + (i >> 5));
+}
+
+/* A command writes the unit on the device. */
+static void write_on_device(struct world *w)
+{
+	unsigned char *bytes = slu_test_object_bytes(&w->object);
+
+	w->pattern++;
+	for (unsigned i = 0; i < UNIT_BYTES; i++)
+		bytes[i] = pattern_at(w, i);
+}
+
+static void assert_contents(const struct world *w, const unsigned char *bytes)
+{
+	for (unsigned i = 0; i < UNIT_BYTES; i++)
+		assert_int_equal(bytes[i], pattern_at(w, i));
+}
+
+static void born_with_contents(struct world *w)
+{
+	assert_int_equal(slu_test_backend.create(&w->device, &w->unit), 0);
+	write_on_device(w);
+	w->device.n_ops = 0;
+}
+
+static void contents_survive_both_ways(void **state)
+{
+	for (unsigned variant = 0; variant < 4; variant++) {
+		struct world w;
+
+		world_init(&w, variant & 1, variant & 2);
+		born_with_contents(&w);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(slu_move_out(&w.move), 0);
+			assert_null(w.object.memory);
+			assert_contents(&w, w.move.host);
+			assert_int_equal(slu_move_in(&w.move), 0);
+			assert_contents(&w, w.object.memory);
+			write_on_device(&w);
+		}
+		world_deinit(&w);
+	}
+}
+
+static void a_unit_without_news_is_not_copied(void **state)
+{
+	struct world w;
+
+	world_init(&w, true, true);
+	born_with_contents(&w);
+	w.move.has_contents = false;
+	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_null(w.move.host);
+	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_int_equal(w.device.n_copies, 0);
+	world_deinit(&w);
+}
+
+static void mapped_bytes_are_the_units_bytes(void **state)
+{
+	struct world w;
+
+	world_init(&w, false, true);
+	born_with_contents(&w);
+	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(slu_move_map(&w.move), 0);
+	assert_contents(&w, w.object.mapped);
+	write_on_device(&w);
+	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_null(w.object.mapped);
+	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_contents(&w, w.object.memory);
+	world_deinit(&w);
+}
+
+/* Where the truth is now, whatever happened: exactly one place has it. */
+static void assert_legal(struct world *w, bool is_out)
+{
+	if (is_out) {
+		assert_null(w->object.memory);
+		assert_null(w->object.mapped);
+		assert_contents(w, w->move.host);
+	} else {
+		assert_contents(w, slu_test_object_bytes(&w->object));
+	}
+}
+
+static int step(struct world *w, unsigned i)
+{
+	switch (i) {
+	case 0:
+		return slu_move_out(&w->move);
+	case 1:
+		return slu_move_in(&w->move);
+	case 2:
+		return slu_move_out(&w->move);
+	case 3:
+		return slu_move_map(&w->move);
+	default:
+		return slu_move_out(&w->move);
+	}
+}
+
+/*
+ * The n-th operation fails, for every n until a round meets no fault. After each the unit is where
+ * it was before the step, and a second try of the step works.
+ */
+static void every_fault_leaves_the_unit_where_it_was(void **state)
+{
+	static const int answers[] = { -EIO, -ENOMEM };
+	unsigned n_faults = 0;
+
+	for (unsigned variant = 0; variant < 8; variant++) {
+		for (unsigned n = 1;; n++) {
+			unsigned n_failed;
+			struct world w;
+
+			world_init(&w, variant & 1, variant & 2);
+			born_with_contents(&w);
+			w.device.fail_at = n;
+			w.device.fail_with = answers[variant >> 2];
+			for (unsigned i = 0; i < 5; i++) {
+				int r = step(&w, i);
+
+				if (r) {
+					assert_true(r < 0);
+					assert_int_equal(w.device.n_failed, 1);
+					assert_legal(&w, i == 1 || i == 3);
+					assert_int_equal(step(&w, i), 0);
+				}
+				assert_legal(&w, i != 1 && i != 3);
+				assert_int_equal(w.device.n_copying, 0);
+			}
+			n_failed = w.device.n_failed;
+			world_deinit(&w);
+			if (!n_failed)
+				break;
+			n_faults++;
+		}
+	}
+	printf("# %u faults\n", n_faults);
+	assert_true(n_faults > 100);
+}
+
+/* The same with the question "cancelled?" answered with yes at every place. */
+static void every_cancellation_leaves_the_unit_where_it_was(void **state)
+{
+	unsigned n_cancelled = 0;
+
+	for (unsigned variant = 0; variant < 2; variant++) {
+		for (unsigned n = 1;; n++) {
+			bool was_cancelled = false;
+			struct world w;
+
+			world_init(&w, variant & 1, true);
+			born_with_contents(&w);
+			w.cancel_at = n;
+			for (unsigned i = 0; i < 5; i++) {
+				int r = step(&w, i);
+
+				if (r) {
+					assert_int_equal(r, SLU_MOVE_E_CANCELLED);
+					was_cancelled = true;
+					assert_legal(&w, i == 1 || i == 3);
+					assert_int_equal(step(&w, i), 0);
+				}
+				assert_legal(&w, i != 1 && i != 3);
+			}
+			world_deinit(&w);
+			if (!was_cancelled)
+				break;
+			n_cancelled++;
+		}
+	}
+	printf("# %u cancellations\n", n_cancelled);
+	assert_true(n_cancelled > 50);
+}
+
+static void a_refusal_is_tried_again_as_often_as_asked(void **state)
+{
+	struct world w;
+
+	world_init(&w, false, false);
+	born_with_contents(&w);
+	assert_int_equal(slu_move_out(&w.move), 0);
+	w.device.capacity_bytes = UNIT_BYTES - 1;
+	w.device.n_refused = 0;
+	assert_int_equal(slu_move_in(&w.move), SLU_MOVE_E_REFUSED);
+	assert_int_equal(w.device.n_refused, 3);
+	assert_int_equal(w.move.n_refusals, 3);
+	assert_legal(&w, true);
+	w.device.capacity_bytes = UNIT_BYTES;
+	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_legal(&w, false);
+	world_deinit(&w);
+}
+
+static void a_refusal_once_is_not_seen_outside(void **state)
+{
+	struct world w;
+
+	world_init(&w, false, false);
+	born_with_contents(&w);
+	assert_int_equal(slu_move_out(&w.move), 0);
+	w.device.n_ops = 0;
+	w.device.fail_at = 1;
+	w.device.fail_with = SLU_BACKEND_E_REFUSED;
+	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_legal(&w, false);
+	world_deinit(&w);
+}
+
+static void a_lost_context_is_said_so(void **state)
+{
+	struct world w;
+
+	world_init(&w, true, false);
+	born_with_contents(&w);
+	w.device.n_ops = 0;
+	w.device.fail_at = 4;
+	w.device.fail_with = SLU_BACKEND_E_LOST;
+	assert_int_equal(slu_move_out(&w.move), SLU_MOVE_E_LOST);
+	assert_int_equal(w.device.n_copying, 0);
+	world_deinit(&w);
+}
+
+static void blocked_commands_keep_a_unit(void **state)
+{
+	struct world w;
+
+	world_init(&w, false, false);
+	w.move.backend = &slu_test_backend_launch;
+	w.move.wants_settle = true;
+	born_with_contents(&w);
+	w.device.settle_answer = SLU_BACKEND_E_BLOCKED;
+	assert_int_equal(slu_move_out(&w.move), SLU_MOVE_E_BLOCKED);
+	assert_legal(&w, false);
+	w.device.settle_answer = 0;
+	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_legal(&w, true);
+	world_deinit(&w);
+}
+
+static void a_spoilt_host_copy_never_reaches_the_device(void **state)
+{
+	for (unsigned with_staging = 0; with_staging < 2; with_staging++) {
+		struct world w;
+
+		world_init(&w, with_staging, true);
+		born_with_contents(&w);
+		assert_int_equal(slu_move_out(&w.move), 0);
+		((unsigned char *)w.move.host)[UNIT_BYTES - 1] ^= 4;
+		assert_int_equal(slu_move_in(&w.move), SLU_MOVE_E_CORRUPT);
+		assert_null(w.object.memory);
+		assert_int_equal(slu_move_map(&w.move), SLU_MOVE_E_CORRUPT);
+		assert_null(w.object.mapped);
+		world_deinit(&w);
+	}
+}
+
+static void a_checksum_sees_lost_swapped_and_torn_bytes(void **state)
+{
+	unsigned char bytes[200];
+	struct slu_checksum sum;
+	uint64_t first;
+
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 7);
+	slu_checksum_init(&sum);
+	slu_checksum_add(&sum, bytes, sizeof(bytes));
+	first = slu_checksum_end(&sum);
+
+	slu_checksum_init(&sum);
+	slu_checksum_add(&sum, bytes, 96);
+	slu_checksum_add(&sum, bytes + 96, sizeof(bytes) - 96);
+	assert_true(slu_checksum_end(&sum) == first);
+
+	slu_checksum_init(&sum);
+	slu_checksum_add(&sum, bytes + 32, 32);
+	slu_checksum_add(&sum, bytes, 32);
+	slu_checksum_add(&sum, bytes + 64, sizeof(bytes) - 64);
+	assert_true(slu_checksum_end(&sum) != first);
+
+	slu_checksum_init(&sum);
+	slu_checksum_add(&sum, bytes, sizeof(bytes) - 1);
+	assert_true(slu_checksum_end(&sum) != first);
+
+	for (unsigned bit = 0; bit < 8 * sizeof(bytes); bit++) {
+		bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+		slu_checksum_init(&sum);
+		slu_checksum_add(&sum, bytes, sizeof(bytes));
+		assert_true(slu_checksum_end(&sum) != first);
+		bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+	}
+}
+
+static void classes_waste_at_most_an_eighth(void **state)
+{
+	for (uint64_t bytes = 1; bytes < 100 * SLU_MIB; bytes += 1 + bytes / 37) {
+		uint64_t class = slu_tiers_class(bytes);
+
+		assert_true(class >= bytes);
+		assert_true(class - bytes < SLU_MAX(UINT64_C(4096), bytes / 8 + 1));
+		assert_int_equal(class % 4096, 0);
+	}
+}
+
+static void the_pool_gives_the_same_region_again(void **state)
+{
+	void *a = slu_tiers_get(100000);
+	void *b;
+
+	assert_non_null(a);
+	memset(a, 1, 100000);
+	slu_tiers_put(a, 100000);
+	b = slu_tiers_get(100000);
+	assert_ptr_equal(a, b);
+	slu_tiers_put(b, 100000);
+	for (unsigned i = 0; i < 200; i++)
+		slu_tiers_put(slu_tiers_get(SLU_MIB * (i % 7 + 1)), SLU_MIB * (i % 7 + 1));
+	slu_tiers_put(slu_tiers_get(2 * SLU_TIERS_POOL_BYTES), 2 * SLU_TIERS_POOL_BYTES);
+	slu_tiers_put(NULL, 7);
+	slu_tiers_trim();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(contents_survive_both_ways),
+		cmocka_unit_test(a_unit_without_news_is_not_copied),
+		cmocka_unit_test(mapped_bytes_are_the_units_bytes),
+		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
+		cmocka_unit_test(every_cancellation_leaves_the_unit_where_it_was),
+		cmocka_unit_test(a_refusal_is_tried_again_as_often_as_asked),
+		cmocka_unit_test(a_refusal_once_is_not_seen_outside),
+		cmocka_unit_test(a_lost_context_is_said_so),
+		cmocka_unit_test(blocked_commands_keep_a_unit),
+		cmocka_unit_test(a_spoilt_host_copy_never_reaches_the_device),
+		cmocka_unit_test(a_checksum_sees_lost_swapped_and_torn_bytes),
+		cmocka_unit_test(classes_waste_at_most_an_eighth),
+		cmocka_unit_test(the_pool_gives_the_same_region_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
