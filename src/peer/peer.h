@@ -38,9 +38,9 @@ struct slu_peer;
 struct slu_peer_config {
 	char program[SLU_WIRE_NAME_MAX];
 	uint64_t group;
-	unsigned refusal_retries;   /* tries on the mover's thread before SUMS(refused), rule 13 */
-	uint64_t refusal_pause_ns;  /* between two of them: late frees */
-	uint64_t idle_ns;           /* no device progress for so long: IDLE (100 ms) */
+	unsigned refusal_retries;  /* tries on the mover's thread before SUMS(refused), rule 13 */
+	uint64_t refusal_pause_ns; /* between two of them: late frees */
+	uint64_t idle_ns;	   /* no device progress for so long: IDLE (100 ms) */
 };
 
 int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_peer);
@@ -74,18 +74,20 @@ const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer);
 
 enum {
 	_SLU_PEER_E_SUCCESS,
-	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
-	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
-	SLU_PEER_E_IN_RAM,  /* slu_peer_born: born without device memory */
+	SLU_PEER_E_WAIT,   /* not now: ask again after the next action WAKE */
+	SLU_PEER_E_DENIED, /* never: the API's out-of-memory */
+	SLU_PEER_E_IN_RAM, /* slu_peer_born: born without device memory */
 };
 
 /*
- * A new unit. @unit->bytes, ->device, ->owner and ->frozen are set; the rest is filled in here.
+ * A new unit. @unit->bytes, ->device, ->owner and ->frozen are set, the rest is zero and is filled
+ * in here.
  *
  *   0                   born on the device: the caller creates it there now, and calls
  *                       slu_peer_refused_birth() if the driver would not
  *   SLU_PEER_E_IN_RAM   born off turn (or in LAUNCH), nothing to create
- *   SLU_PEER_E_WAIT     no credit of home or device; ask again with the same unit
+ *   SLU_PEER_E_WAIT     no credit of home or device, or the gate is being shut; ask again with
+ *                       the same unit. Until then the gate does not open again
  *   SLU_PEER_E_DENIED   never
  *
  * A frozen unit is born on the device always and held against the device's account whatever the
@@ -127,6 +129,9 @@ void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned de
  */
 void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy);
 
+/* Modes ALL and MAPPED: @n calls went through the gate since the last time. For FACTS only. */
+void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n);
+
 /*
  * The gate is shut, its slots are empty, and the device has ended what was queued, or (@blocked)
  * the rest of it waits for the host. @blocked without proof means that everything on the device
@@ -159,11 +164,11 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *uni
 /* -- actions -------------------------------------------------------------------------------- */
 
 enum slu_peer_action_kind {
-	SLU_PEER_SEND,   /* send message */
-	SLU_PEER_MOVE,   /* start moving the unit as unit->moving says; _moved() ends it */
-	SLU_PEER_OPEN,   /* open the gate of device */
-	SLU_PEER_SHUT,   /* shut it, wait for slots and device, then _drained() */
-	SLU_PEER_WAKE,   /* threads that wait for device (or for memory) ask again */
+	SLU_PEER_SEND, /* send message */
+	SLU_PEER_MOVE, /* start moving the unit as unit->moving says; _moved() ends it */
+	SLU_PEER_OPEN, /* open the gate of device */
+	SLU_PEER_SHUT, /* shut it, wait for slots and device, then _drained() */
+	SLU_PEER_WAKE, /* threads that wait for device (or for memory) ask again */
 };
 
 struct slu_peer_action {

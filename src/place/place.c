@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of leaving is: clean before dirty, then least recently used, then the order of the
- * list. Taking units in that order until the shortfall is reached can take some for nothing: the
- * last one may be large enough to make earlier ones superfluous. So the end of the set is planned
- * as a whole:
+ * The order of leaving is: what no waiting command names, clean before dirty, least recently used,
+ * the order of the list. Taking units in that order until the shortfall is reached can take some
+ * for nothing: the last one may be large enough to make earlier ones superfluous. So the end of the
+ * set is planned as a whole:
  *
  *   taken:   the first units in order whose bytes reach the shortfall; surplus is what they
  *            exceed it by
@@ -30,12 +30,14 @@
 bool slu_place_may_leave(const struct slu_unit *u)
 {
 	return slu_unit_is_present(u) && u->frozen == SLU_FROZEN_NO && u->n_named == 0 &&
-	       !u->wanted && !u->blocked;
+	       !u->blocked;
 }
 
 /* Whether @a leaves before @b. */
 static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b)
 {
+	if (a->wanted != b->wanted)
+		return b->wanted;
 	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
 		return slu_unit_is_clean(a);
 	return a->last_use < b->last_use;

@@ -12,14 +12,14 @@
 
 #include "place/unit.h"
 
-/* A unit that may leave now: on the device or mapped, not moving, not frozen, not named. */
+/* A unit that may leave now: on the device or mapped, not moving, frozen, named or blocked. */
 bool slu_place_may_leave(const struct slu_unit *u);
 
 /*
  * The next unit to move out of @from (DEVICE or MAPPED) to bring @shortfall_bytes, or NULL if
- * none may leave. Called again for each unit, with what is still missing: the choices together
- * exceed the first shortfall by less than their last unit (I11); near the end no unit among them
- * is superfluous.
+ * none may leave. One that a waiting command names goes last. Called again for each unit, with
+ * what is still missing: the choices together exceed the first shortfall by less than their last
+ * unit (I11); near the end no unit among them is superfluous.
  */
 struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
 				    uint64_t shortfall_bytes);

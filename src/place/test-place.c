@@ -95,9 +95,6 @@ static void who_may_not_leave_stays(void **state)
 	u.n_named = 1;
 	assert_null(slu_place_next_out(&list, DEV, 1));
 	u.n_named = 0;
-	u.wanted = true;
-	assert_null(slu_place_next_out(&list, DEV, 1));
-	u.wanted = false;
 	u.blocked = true;
 	assert_null(slu_place_next_out(&list, DEV, 1));
 	u.blocked = false;
@@ -109,6 +106,19 @@ static void who_may_not_leave_stays(void **state)
 	u.moving = SLU_MOVING_NO;
 	u.place = MAP;
 	assert_ptr_equal(slu_place_next_out(&list, MAP, 1), &u);
+}
+
+static void what_a_command_waits_for_leaves_last(void **state)
+{
+	static const struct spec specs[] = { { 4, DEV, false, 1 }, { 4, DEV, true, 9 } };
+	struct slu_unit_list list;
+	struct slu_unit units[2];
+
+	make(&list, units, specs, 2);
+	units[0].wanted = true;
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[1]);
+	units[1].place = RAM;
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[0]);
 }
 
 static void who_comes_first(void **state)
@@ -271,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_leaves_first),
 		cmocka_unit_test(who_may_not_leave_stays),
+		cmocka_unit_test(what_a_command_waits_for_leaves_last),
 		cmocka_unit_test(who_comes_first),
 		cmocka_unit_test(the_least_recently_used_is_mapped),
 		cmocka_unit_test(no_unit_leaves_for_nothing),

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One account: the limit that the daemon set, and what is held. Bytes are held from before the
+ * driver is asked until after it has released them (rule 3). SUMS answers every LIMIT at once, goes
+ * out again after each unit that was moved, and says `final` when more is held than allowed and
+ * nothing can leave now (rule 8).
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+#include "place/place.h"
+
+struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu_account name)
+{
+	switch (name.tier) {
+	case SLU_TIER_DEVICE:
+		return name.device < peer->n_devices ? &peer->devices[name.device].account : NULL;
+	case SLU_TIER_PINNED:
+		return &peer->pinned;
+	case SLU_TIER_HOME:
+		return &peer->home;
+	default:
+		return NULL;
+	}
+}
+
+void slu_peer_void_account(struct slu_peer_account *a)
+{
+	a->limit_bytes = a->goal_bytes = a->held_bytes;
+	a->seq = 0;
+	a->pace = SLU_PACE_NONE;
+	a->refused_bytes = 0;
+	a->is_due = false;
+	a->final_is_told = false;
+}
+
+void slu_peer_refuse(struct slu_peer_account *a, uint64_t bytes)
+{
+	a->limit_bytes = SLU_MIN(a->limit_bytes, a->held_bytes);
+	a->refused_bytes = bytes;
+	a->is_due = true;
+}
+
+void slu_peer_hold(struct slu_peer_account *a, uint64_t bytes)
+{
+	a->held_bytes += bytes;
+	a->final_is_told = false;
+}
+
+void slu_peer_release(struct slu_peer_account *a, uint64_t bytes)
+{
+	assert(a->held_bytes >= bytes);
+	/* somebody waits for these: say so as soon as they are gone */
+	if (a->held_bytes > a->limit_bytes)
+		a->is_due = true;
+	a->held_bytes -= bytes;
+	a->final_is_told = false;
+}
+
+/* What on the device cannot leave now; never more than is held. */
+uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	const struct slu_unit *u;
+	uint64_t bytes = 0;
+	bool all = d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d);
+
+	(void)peer;
+	TAILQ_FOREACH (u, &d->units, link) {
+		if (u->place != SLU_PLACE_DEVICE || u->moving == SLU_MOVING_OUT)
+			continue;
+		if (all || u->frozen != SLU_FROZEN_NO || u->n_named || u->blocked)
+			bytes += u->bytes;
+	}
+	return bytes;
+}
+
+static uint64_t pinned_floor(const struct slu_peer *peer)
+{
+	uint64_t bytes = peer->staged_bytes;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		const struct slu_peer_device *d = &peer->devices[i];
+		const struct slu_unit *u;
+
+		if (d->mode == SLU_MODE_LAUNCH || slu_peer_at_rest(d))
+			continue;
+		TAILQ_FOREACH (u, &d->units, link)
+			if (u->place == SLU_PLACE_MAPPED)
+				bytes += u->bytes;
+	}
+	return bytes;
+}
+
+/* Whether a unit in @place is leaving, or will without any further event. */
+static bool gives(const struct slu_peer_device *d, enum slu_place place)
+{
+	if (d->retry_ns[OUT])
+		return true;
+	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
+		if (d->moving[OUT][k] && d->moving[OUT][k]->place == place)
+			return true;
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+		return false;
+	return slu_place_next_out(&d->units, place, 1) != NULL;
+}
+
+static bool pinned_gives(const struct slu_peer *peer)
+{
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		if (gives(&peer->devices[i], SLU_PLACE_MAPPED))
+			return true;
+	return false;
+}
+
+static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer_account *a,
+		 uint64_t floor_bytes, bool is_final)
+{
+	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_SUMS, name.device);
+
+	a->is_due = false;
+	a->final_is_told = is_final;
+	if (!r)
+		return;
+	r->sums = (struct slu_msg_sums){
+		.account = name,
+		.is_final = is_final,
+		.seq = a->seq,
+		.ceiling_bytes = SLU_MAX(a->limit_bytes, a->held_bytes),
+		.held_bytes = a->held_bytes,
+		.floor_bytes = SLU_MIN(floor_bytes, a->held_bytes),
+		.refused_bytes = a->refused_bytes,
+	};
+	a->refused_bytes = 0;
+	a->told_held_bytes = a->held_bytes;
+}
+
+void slu_peer_step_sums(struct slu_peer *peer)
+{
+	struct slu_peer_account *a;
+	bool is_final;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+
+		a = &d->account;
+		is_final = a->held_bytes > a->limit_bytes && !gives(d, SLU_PLACE_DEVICE);
+		if (a->is_due || (is_final && !a->final_is_told))
+			tell(peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)i }, a,
+			     slu_peer_floor(peer, d), is_final);
+	}
+
+	a = &peer->pinned;
+	is_final = a->held_bytes > a->limit_bytes && !pinned_gives(peer);
+	if (a->is_due || (is_final && !a->final_is_told))
+		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
+		     is_final);
+
+	/* a home is held until its unit dies: nothing of it ever leaves */
+	a = &peer->home;
+	is_final = a->held_bytes > a->limit_bytes;
+	if (a->is_due || (is_final && !a->final_is_told))
+		tell(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes, is_final);
+}
+
+int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)
+{
+	struct slu_peer_account *a = &peer->pinned;
+
+	if (bytes > peer->staged_bytes &&
+	    a->held_bytes + (bytes - peer->staged_bytes) > a->limit_bytes)
+		return SLU_PEER_E_WAIT;
+	slu_peer_release(a, peer->staged_bytes);
+	slu_peer_hold(a, bytes);
+	peer->staged_bytes = bytes;
+	slu_peer_touch(peer, now_ns);
+	return 0;
+}

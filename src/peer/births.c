@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Units come and go. A birth needs home credit (rule 4). In a turn, with the gate open, it spends
+ * device credit and the caller creates it there; without credit it waits, while other threads run
+ * on (rule 5). Off turn it is born in RAM and waits for nobody (rule 6).
+ *
+ * While the gate is open or draining no unit may be born in RAM: a thread could still launch, and
+ * its kernel would meet the missing unit. Such a birth waits for the end of the drain.
+ *
+ * Without a daemon a unit is born on the device, and the driver says whether it fits. If there is
+ * no home credit it is frozen with that reason; slu_peer_thaw() makes it movable when the daemon
+ * has given credit.
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+
+const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsigned device)
+{
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u->device == device && u->birth == SLU_BIRTH_DEVICE)
+			return u;
+	return NULL;
+}
+
+static bool waits(const struct slu_peer *peer, const struct slu_unit *unit)
+{
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u == unit)
+			return true;
+	return false;
+}
+
+static void stop_waiting(struct slu_peer *peer, struct slu_unit *u)
+{
+	if (!waits(peer, u))
+		return;
+	TAILQ_REMOVE(&peer->births, u, link);
+	u->birth = SLU_BIRTH_FREE;
+}
+
+static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_birth what)
+{
+	if (!waits(peer, u)) {
+		TAILQ_INSERT_TAIL(&peer->births, u, link);
+		u->denied = false;
+	}
+	u->birth = (uint8_t)what;
+	return SLU_PEER_E_WAIT;
+}
+
+static int deny(struct slu_peer *peer, struct slu_unit *u)
+{
+	stop_waiting(peer, u);
+	u->denied = false;
+	u->n_refused = 0;
+	return SLU_PEER_E_DENIED;
+}
+
+static void take_home(struct slu_peer *peer, struct slu_unit *u)
+{
+	slu_peer_hold(&peer->home, u->bytes);
+	u->has_home = true;
+}
+
+static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, enum slu_place place)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	stop_waiting(peer, u);
+	u->place = (uint8_t)place;
+	u->moving = SLU_MOVING_NO;
+	u->cancel = u->wanted = u->blocked = u->denied = false;
+	u->n_named = 0;
+	u->device_version = u->host_version = 0;
+	u->last_use = d->n_launches;
+	TAILQ_INSERT_TAIL(&d->units, u, link);
+	d->owned_bytes += u->bytes;
+	if (place == SLU_PLACE_DEVICE)
+		slu_peer_hold(&d->account, u->bytes);
+	if (!slu_unit_is_present(u))
+		d->n_absent++;
+	slu_peer_touch(peer, now_ns);
+}
+
+static int born_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_account *a = &peer->devices[u->device].account;
+
+	u->has_home = false;
+	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	if (a->held_bytes > a->limit_bytes)
+		a->is_due = true;
+	return 0;
+}
+
+static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	if (u->n_refused > peer->config.refusal_retries)
+		return deny(peer, u);
+	if (peer->devices[u->device].retry_ns[IN])
+		return wait_for(peer, u, SLU_BIRTH_DEVICE);
+	u->has_home = false;
+	if (peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
+		take_home(peer, u);
+	else
+		u->frozen = SLU_FROZEN_NO_HOME;
+	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	return 0;
+}
+
+int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+	uint64_t visible = peer->welcome.visible_bytes;
+
+	assert(u->bytes > 0 && u->device < peer->n_devices);
+	if (u->frozen != SLU_FROZEN_NO)
+		return born_frozen(peer, now_ns, u);
+	if (waits(peer, u) && u->denied)
+		return deny(peer, u);
+	if (visible && d->owned_bytes + u->bytes > visible)
+		return deny(peer, u);
+	if (peer->is_alone)
+		return born_alone(peer, now_ns, u);
+	if (peer->home.held_bytes + u->bytes > peer->home.limit_bytes)
+		return wait_for(peer, u, SLU_BIRTH_HOME);
+
+	if (d->mode == SLU_MODE_LAUNCH || d->gate == SLU_PEER_GATE_SHUT) {
+		take_home(peer, u);
+		insert(peer, now_ns, u, SLU_PLACE_RAM);
+		return SLU_PEER_E_IN_RAM;
+	}
+	if (d->gate == SLU_PEER_GATE_DRAINING || !slu_peer_may_run(peer, d) || d->retry_ns[IN] ||
+	    d->account.held_bytes + u->bytes > d->account.limit_bytes)
+		return wait_for(peer, u, SLU_BIRTH_DEVICE);
+	take_home(peer, u);
+	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	return 0;
+}
+
+static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	assert(u->moving == SLU_MOVING_NO && u->n_named == 0);
+	TAILQ_REMOVE(&d->units, u, link);
+	d->owned_bytes -= u->bytes;
+	if (!slu_unit_is_present(u))
+		d->n_absent--;
+	if (u->place == SLU_PLACE_DEVICE)
+		slu_peer_release(&d->account, u->bytes);
+	if (u->place == SLU_PLACE_MAPPED)
+		slu_peer_release(&peer->pinned, u->bytes);
+	if (u->has_home)
+		slu_peer_release(&peer->home, u->bytes);
+	u->has_home = false;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	take_out(peer, now_ns, u);
+	if (u->frozen == SLU_FROZEN_NO_HOME)
+		u->frozen = SLU_FROZEN_NO;
+	u->n_refused++;
+	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+	if (!peer->is_alone && u->n_refused > peer->config.refusal_retries) {
+		u->n_refused = 0;
+		slu_peer_refuse(&d->account, u->bytes);
+		d->want_is_current = false;
+	}
+}
+
+void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	(void)now_ns;
+	stop_waiting(peer, u);
+	u->denied = false;
+	u->n_refused = 0;
+}
+
+void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	for (size_t i = 0; i < d->n_command; i++) {
+		if (d->command[i] == u) {
+			slu_peer_drop_command(d);
+			break;
+		}
+	}
+	take_out(peer, now_ns, u);
+	d->denied_until_ns = 0;
+	slu_peer_wake_all(peer);
+}
+
+void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+		     enum slu_frozen why)
+{
+	struct slu_peer_account *a = &peer->devices[u->device].account;
+
+	assert(why == SLU_FROZEN_NO || slu_unit_is_present(u));
+	if (why == SLU_FROZEN_NO && !u->has_home)
+		why = SLU_FROZEN_NO_HOME;
+	u->frozen = (uint8_t)why;
+	slu_peer_thaw(peer);
+	if (a->held_bytes > a->limit_bytes)
+		a->is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_thaw(struct slu_peer *peer)
+{
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_unit *u;
+
+		TAILQ_FOREACH (u, &peer->devices[i].units, link) {
+			if (u->frozen != SLU_FROZEN_NO_HOME ||
+			    peer->home.held_bytes + u->bytes > peer->home.limit_bytes)
+				continue;
+			take_home(peer, u);
+			u->frozen = SLU_FROZEN_NO;
+			peer->devices[i].account.final_is_told = false;
+		}
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Mode LAUNCH: a command names its units and runs when all of them are there. One command a device
+ * is *in front*: its units are brought in, and others leave for them (rule 29). Two commands that
+ * were served at once could each hold what the other waits for. Another command whose units all
+ * happen to be present may pass.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer/internal.h"
+
+static bool is_front(const struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
+{
+	return d->n_command == n && memcmp(d->command, units, n * sizeof(*units)) == 0;
+}
+
+void slu_peer_drop_command(struct slu_peer_device *d)
+{
+	for (size_t i = 0; i < d->n_command; i++)
+		d->command[i]->wanted = false;
+	free(d->command);
+	d->command = NULL;
+	d->n_command = 0;
+	d->wake_is_due = true;
+}
+
+static bool put_in_front(struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
+{
+	d->command = malloc(n * sizeof(*units));
+	if (!d->command)
+		return false;
+	memcpy(d->command, units, n * sizeof(*units));
+	d->n_command = n;
+	d->command_bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		units[i]->wanted = true;
+		d->command_bytes += units[i]->bytes;
+	}
+	return true;
+}
+
+/* What the device must hold for the command in front: its units and what cannot leave. */
+uint64_t slu_peer_command_need(const struct slu_peer_device *d)
+{
+	uint64_t bytes = d->command_bytes;
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &d->units, link)
+		if (!u->wanted && u->place == SLU_PLACE_DEVICE &&
+		    (u->frozen != SLU_FROZEN_NO || u->blocked))
+			bytes += u->bytes;
+	return bytes;
+}
+
+static bool all_present(struct slu_unit *const *units, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!slu_unit_is_present(units[i]))
+			return false;
+	return true;
+}
+
+int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+		  struct slu_unit *const *units, size_t n_units)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	if (d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) &&
+	    all_present(units, n_units)) {
+		if (d->n_command && is_front(d, units, n_units))
+			slu_peer_drop_command(d);
+		d->n_launches++;
+		for (size_t i = 0; i < n_units; i++) {
+			units[i]->n_named++;
+			units[i]->last_use = d->n_launches;
+		}
+		slu_peer_progress(peer, now_ns, device, true);
+		slu_peer_touch(peer, now_ns);
+		return 0;
+	}
+	if (now_ns < d->denied_until_ns) {
+		slu_peer_forget_command(peer, now_ns, device, units, n_units);
+		return SLU_PEER_E_DENIED;
+	}
+	if (n_units == 0)
+		d->is_wanted = true;
+	else if (d->n_command == 0 && !put_in_front(d, units, n_units))
+		return SLU_PEER_E_DENIED;
+	return SLU_PEER_E_WAIT;
+}
+
+void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)
+{
+	for (size_t i = 0; i < n_units; i++)
+		units[i]->n_named--;
+	if (n_units) {
+		struct slu_peer_device *d = &peer->devices[units[0]->device];
+
+		/* what could not leave may be able to now */
+		d->account.final_is_told = false;
+		d->wake_is_due = d->wake_is_due || d->n_command;
+	}
+}
+
+void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			     struct slu_unit *const *units, size_t n_units)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	(void)now_ns;
+	if (n_units && is_front(d, units, n_units))
+		slu_peer_drop_command(d);
+	d->is_wanted = false;
+}

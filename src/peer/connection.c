@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Joining, losing, and what the daemon says. Join and rejoin are the same: HELLO tells what is
+ * held and which turns are open, and everything begins from there.
+ *
+ * What dies with the connection: unspent credit (every limit becomes what is held), sequence
+ * numbers, a CLOSE that was not answered yet, and what waits to be sent. What stays: units, open
+ * gates and their epochs (a holder runs on), and the wishes, which are told again.
+ */
+
+#include <string.h>
+
+#include "peer/internal.h"
+
+static void void_credit(struct slu_peer *peer)
+{
+	slu_peer_void_account(&peer->pinned);
+	slu_peer_void_account(&peer->home);
+	peer->home_want_is_current = false;
+	peer->home_is_exact = false;
+	peer->thaw_is_denied = false;
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+
+		slu_peer_void_account(&d->account);
+		d->close_epoch = (struct slu_epoch){ 0 };
+		d->want_is_current = false;
+	}
+}
+
+void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns)
+{
+	void_credit(peer);
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+
+		if (peer->is_alone && d->gate == SLU_PEER_GATE_OPEN && slu_epoch_is_none(d->epoch))
+			d->epoch = (struct slu_epoch){ 0, SLU_PEER_ALONE_COUNTER };
+		d->ready_epoch = d->gate == SLU_PEER_GATE_OPEN ? d->epoch : (struct slu_epoch){ 0 };
+		d->idle_is_told = false;
+		memset(&d->facts, 0, sizeof(d->facts));
+	}
+	peer->is_alone = false;
+	peer->is_connected = true;
+	peer->is_joined = false;
+	slu_peer_push_message(peer, SLU_MSG_HELLO, 0);
+	slu_peer_touch(peer, now_ns);
+}
+
+/* Takes the messages out of the queue and keeps the other actions in their order. */
+static void forget_messages(struct slu_peer *peer)
+{
+	unsigned n = peer->n_queued, kept = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned from = (peer->first + i) % SLU_PEER_QUEUE_MAX;
+		unsigned to = (peer->first + kept) % SLU_PEER_QUEUE_MAX;
+
+		if (peer->queue[from].kind == SLU_PEER_SEND)
+			continue;
+		if (from != to)
+			peer->queue[to] = peer->queue[from];
+		kept++;
+	}
+	peer->n_queued = kept;
+}
+
+void slu_peer_lost(struct slu_peer *peer, uint64_t now_ns)
+{
+	(void)now_ns;
+	void_credit(peer);
+	forget_messages(peer);
+	peer->is_connected = false;
+	peer->is_joined = false;
+}
+
+void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone)
+{
+	(void)now_ns;
+	peer->is_alone = alone;
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		peer->devices[i].alone_bytes = UINT64_MAX;
+	slu_peer_wake_all(peer);
+}
+
+bool slu_peer_is_joined(const struct slu_peer *peer)
+{
+	return peer->is_joined;
+}
+
+const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer)
+{
+	return &peer->welcome;
+}
+
+void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
+{
+	*ret_hello = (struct slu_msg_hello){
+		.version = SLU_WIRE_VERSION,
+		.n_devices = peer->n_devices,
+		.group = peer->config.group,
+		.pinned_held_bytes = peer->pinned.held_bytes,
+		.home_held_bytes = peer->home.held_bytes,
+	};
+	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
+	ret_hello->program[sizeof(ret_hello->program) - 1] = '\0';
+	peer->pinned.told_held_bytes = peer->pinned.held_bytes;
+	peer->home.told_held_bytes = peer->home.held_bytes;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+		struct slu_hello_device *h = &ret_hello->devices[i];
+
+		slu_peer_fill_want(peer, i, &d->want);
+		d->account.told_held_bytes = d->account.held_bytes;
+		*h = d->identity;
+		h->epoch = d->epoch;
+		h->gate_is_open = d->gate == SLU_PEER_GATE_OPEN;
+		h->mode = (uint8_t)d->mode;
+		h->held_bytes = d->account.held_bytes;
+		h->floor_bytes = slu_peer_floor(peer, d);
+		h->min_bytes = d->want.min_bytes;
+		h->all_bytes = d->want.all_bytes;
+		h->largest_bytes = d->want.largest_bytes;
+		h->is_runnable = d->want.is_runnable;
+	}
+}
+
+static void take_limit(struct slu_peer *peer, const struct slu_msg_limit *limit)
+{
+	struct slu_peer_account *a = slu_peer_find_account(peer, limit->account);
+
+	if (!a)
+		return;
+	a->seq = limit->seq;
+	a->limit_bytes = limit->limit_bytes;
+	a->goal_bytes = limit->goal_bytes;
+	a->pace = (enum slu_pace)limit->pace;
+	a->is_due = true;
+	a->final_is_told = false;
+
+	switch (limit->account.tier) {
+	case SLU_TIER_DEVICE:
+		peer->devices[limit->account.device].want_is_current = false;
+		peer->devices[limit->account.device].wake_is_due = true;
+		break;
+	case SLU_TIER_HOME:
+		peer->home_want_is_current = false;
+		peer->home_is_exact = false;
+		peer->thaw_is_denied = false;
+		slu_peer_thaw(peer);
+		slu_peer_wake_all(peer);
+		break;
+	default:
+		slu_peer_wake_all(peer);
+		break;
+	}
+}
+
+static void take_turn(struct slu_peer *peer, const struct slu_msg_turn *turn)
+{
+	if (turn->device >= peer->n_devices)
+		return;
+	peer->devices[turn->device].epoch = turn->epoch;
+	peer->devices[turn->device].idle_is_told = false;
+}
+
+static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_deny *deny)
+{
+	struct slu_peer_device *d;
+	struct slu_unit *u;
+
+	if (deny->account.tier == SLU_TIER_HOME) {
+		slu_peer_home_denied(peer);
+		return;
+	}
+	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
+		return;
+	/* a DENY that crossed with the thing itself is void */
+	if (!slu_peer_is_unmet(peer, deny->account.device))
+		return;
+	d = &peer->devices[deny->account.device];
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u->birth == SLU_BIRTH_DEVICE && u->device == deny->account.device)
+			u->denied = true;
+	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
+		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;
+	d->want_is_current = false;
+	d->wake_is_due = true;
+}
+
+void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_message *m)
+{
+	if (!peer->is_connected)
+		return;
+	switch (m->header.type) {
+	case SLU_MSG_WELCOME:
+		peer->welcome = m->welcome;
+		peer->is_joined = m->welcome.status == 0;
+		slu_peer_wake_all(peer);
+		break;
+	case SLU_MSG_LIMIT:
+		take_limit(peer, &m->limit);
+		break;
+	case SLU_MSG_TURN:
+		take_turn(peer, &m->turn);
+		break;
+	case SLU_MSG_CLOSE:
+		if (m->close.device < peer->n_devices)
+			slu_peer_close(peer, m->close.device, m->close.epoch);
+		break;
+	case SLU_MSG_DENY:
+		take_deny(peer, now_ns, &m->deny);
+		break;
+	default:
+		break;
+	}
+}

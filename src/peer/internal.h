@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The inside of a peer, shared by the files of this folder only. Each file has one part:
+ *
+ *   peer.c        the object, the step, the queue of actions
+ *   connection.c  joining, losing, and what the daemon says
+ *   accounts.c    limits, floors, SUMS
+ *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
+ *   births.c      units that come and go
+ *   command.c     mode LAUNCH: the command that waits for its units
+ *   moves.c       which move is begun, and what became of it
+ *   want.c        WANT, for devices and for home
+ *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
+ *   view.c        looking, and the check
+ *
+ * A step goes through the parts in the order turn, moves, accounts, want, levels. Events only
+ * change state and mark what is due.
+ */
+
+#include "base/util.h"
+#include "peer/peer.h"
+
+#define SLU_PEER_MOVES_MAX     1 /* moves under way, for each direction and device */
+#define SLU_PEER_QUEUE_MAX     256
+#define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
+#define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
+#define SLU_PEER_HOME_STEP     16	    /* home credit is asked for so many units at once … */
+#define SLU_PEER_HOME_STEP_MAX (256 * SLU_MIB) /* … but not for more than this ahead */
+#define SLU_PEER_ALONE_COUNTER 1	       /* the epoch {0, 1}: opened without a daemon */
+
+enum { IN, OUT, _DIRECTION_MAX };
+
+enum slu_peer_gate { SLU_PEER_GATE_SHUT, SLU_PEER_GATE_OPEN, SLU_PEER_GATE_DRAINING };
+
+struct slu_peer_account {
+	uint64_t limit_bytes;
+	uint64_t held_bytes;
+	uint64_t goal_bytes;
+	uint64_t seq; /* of the last LIMIT; 0: none on this connection */
+	enum slu_pace pace;
+	uint64_t told_held_bytes; /* in the last SUMS or HELLO */
+	uint64_t refused_bytes;	  /* goes into the next SUMS */
+	bool is_due;		  /* a SUMS goes out with the next step */
+	bool final_is_told;	  /* "no more can leave" was said since something changed */
+};
+
+struct slu_peer_device {
+	struct slu_hello_device identity;
+	enum slu_mode mode;
+	struct slu_peer_account account;
+
+	struct slu_unit_list units;
+	uint64_t owned_bytes; /* Σ units, wherever they are */
+	size_t n_absent;      /* units that are not present */
+	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
+	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
+	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */
+	unsigned n_refused;		   /* moves in, in a row */
+	uint64_t alone_bytes;		   /* without a daemon: what the driver was seen to give */
+
+	enum slu_peer_gate gate;
+	struct slu_epoch epoch;	      /* the turn that we have */
+	struct slu_epoch close_epoch; /* the turn whose CLOSE waits for its REST */
+	struct slu_epoch ready_epoch; /* the turn for which the daemon knows our gate open */
+	bool is_blocked; /* commands behind a host event are left from the last drain */
+	bool is_wanted;	 /* a thread waits at the gate */
+	bool idle_is_told;
+	uint64_t busy_ns; /* when the device was last seen busy */
+	uint64_t denied_until_ns;
+
+	/* mode LAUNCH: the command that is served next; the others wait for it */
+	struct slu_unit **command;
+	size_t n_command;
+	uint64_t command_bytes; /* of the command that waits, or of the last one that did */
+	uint64_t n_launches;
+
+	struct slu_msg_want want; /* as last told */
+	bool want_is_current;	  /* nothing changed since then that would ask for a repetition */
+	bool want_is_due;	  /* told even if nothing is unmet: a hint is taken back */
+	bool wake_is_due;
+	uint64_t moved_in_bytes, moved_out_bytes;
+	struct slu_msg_facts facts; /* as last told */
+};
+
+/* An action before it is taken. HELLO and FACTS are filled in then, with what is true then. */
+struct slu_peer_record {
+	enum slu_peer_action_kind kind;
+	enum slu_message_type type;
+	unsigned device;
+	struct slu_unit *unit;
+	union {
+		struct slu_msg_turn turn;
+		struct slu_msg_rest rest;
+		struct slu_msg_sums sums;
+		struct slu_msg_want want;
+	};
+};
+
+struct slu_peer {
+	struct slu_peer_config config; /* constant after init */
+	bool is_connected;	       /* HELLO was or is being sent */
+	bool is_joined;
+	bool is_alone;
+	struct slu_msg_welcome welcome;
+
+	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
+	unsigned n_devices;
+	struct slu_peer_account pinned, home;
+	uint64_t staged_bytes; /* of pinned: chunks of the mover */
+
+	struct slu_unit_list births; /* that wait, in order of arrival */
+	uint64_t home_want_bytes;    /* as last told */
+	bool home_want_is_current;
+	bool home_is_exact;  /* asking ahead was denied: ask for the first birth alone */
+	bool thaw_is_denied; /* units without a home will not get one now */
+	uint64_t levels_ns;  /* when levels are told; SLU_PEER_NEVER: nothing changed */
+
+	struct slu_peer_record queue[SLU_PEER_QUEUE_MAX];
+	unsigned first, n_queued;
+};
+
+/* peer.c */
+struct slu_peer_record *slu_peer_push(struct slu_peer *peer, enum slu_peer_action_kind kind,
+				      unsigned device);
+/* A message to the daemon; NULL when there is no connection. */
+struct slu_peer_record *slu_peer_push_message(struct slu_peer *peer, enum slu_message_type type,
+					      unsigned device);
+void slu_peer_wake_all(struct slu_peer *peer);
+
+/* connection.c */
+void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello);
+
+/* accounts.c */
+struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu_account name);
+uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* Credit dies with the connection (rule 31). */
+void slu_peer_void_account(struct slu_peer_account *account);
+/* The driver would not give @bytes (rule 13). */
+void slu_peer_refuse(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_hold(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_release(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_step_sums(struct slu_peer *peer);
+
+/* turn.c */
+bool slu_peer_may_run(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* No command of ours can touch anything there: units may move (modes ALL and MAPPED). */
+bool slu_peer_at_rest(const struct slu_peer_device *device);
+void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
+
+/* births.c */
+/* Whether a birth waits for device credit there. */
+const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsigned device);
+/* Gives home credit to units that were born without. */
+void slu_peer_thaw(struct slu_peer *peer);
+
+/* command.c */
+uint64_t slu_peer_command_need(const struct slu_peer_device *device);
+void slu_peer_drop_command(struct slu_peer_device *device);
+
+/* moves.c */
+bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
+uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* A mapped unit that has room on the device now, or NULL. */
+struct slu_unit *slu_peer_promotable(const struct slu_peer *peer,
+				     const struct slu_peer_device *device);
+void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, enum slu_place place,
+			enum slu_moving moving);
+void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+
+/* want.c */
+bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index);
+bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);
+void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
+void slu_peer_step_want(struct slu_peer *peer, unsigned index);
+void slu_peer_step_home(struct slu_peer *peer);
+void slu_peer_home_denied(struct slu_peer *peer);
+
+/* levels.c */
+void slu_peer_touch(struct slu_peer *peer, uint64_t now_ns);
+void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
+			 struct slu_msg_facts *ret_facts);
+void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns);

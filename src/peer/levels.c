@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What nobody waits for is told now and then, a little after it changed: FACTS for the eyes of
+ * people, sums that fell or rose inside the limit, and a need that changed while it was met. So an
+ * allocation sends nothing while credit lasts, and the daemon still learns what is slack.
+ */
+
+#include <string.h>
+
+#include "peer/internal.h"
+
+void slu_peer_touch(struct slu_peer *peer, uint64_t now_ns)
+{
+	if (peer->levels_ns == SLU_PEER_NEVER)
+		peer->levels_ns = now_ns + SLU_PEER_LEVELS_NS;
+}
+
+void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n)
+{
+	if (n == 0)
+		return;
+	peer->devices[device].n_launches += n;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
+			 struct slu_msg_facts *ret_facts)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+	const struct slu_unit *u;
+
+	*ret_facts = (struct slu_msg_facts){
+		.device = (uint8_t)index,
+		.mode = (uint8_t)d->mode,
+		.moved_in_bytes = d->moved_in_bytes,
+		.moved_out_bytes = d->moved_out_bytes,
+		.n_launches = d->n_launches,
+	};
+	TAILQ_FOREACH (u, &d->units, link) {
+		switch (u->place) {
+		case SLU_PLACE_DEVICE:
+			ret_facts->device_bytes += u->bytes;
+			break;
+		case SLU_PLACE_MAPPED:
+			ret_facts->mapped_bytes += u->bytes;
+			break;
+		case SLU_PLACE_RAM:
+			ret_facts->ram_bytes += u->bytes;
+			break;
+		default:
+			ret_facts->disk_bytes += u->bytes;
+			break;
+		}
+		if (u->frozen != SLU_FROZEN_NO)
+			ret_facts->frozen_bytes[u->frozen] += u->bytes;
+	}
+}
+
+static void mark_sums(struct slu_peer_account *a)
+{
+	if (a->held_bytes != a->told_held_bytes)
+		a->is_due = true;
+}
+
+void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
+{
+	if (!peer->is_connected || now_ns < peer->levels_ns)
+		return;
+	peer->levels_ns = SLU_PEER_NEVER;
+
+	mark_sums(&peer->pinned);
+	mark_sums(&peer->home);
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		mark_sums(&peer->devices[i].account);
+	slu_peer_step_sums(peer);
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+		struct slu_msg_facts facts;
+		struct slu_msg_want want;
+
+		slu_peer_fill_want(peer, i, &want);
+		if (want.all_bytes != d->want.all_bytes || want.min_bytes != d->want.min_bytes ||
+		    want.largest_bytes != d->want.largest_bytes) {
+			d->want_is_due = true;
+			slu_peer_step_want(peer, i);
+		}
+		slu_peer_fill_facts(peer, i, &facts);
+		if (memcmp(&facts, &d->facts, sizeof(facts)) != 0) {
+			d->facts = facts;
+			slu_peer_push_message(peer, SLU_MSG_FACTS, i);
+		}
+	}
+}

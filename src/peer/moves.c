@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Which move is begun, and what became of it.
+ *
+ * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
+ * mode LAUNCH also for the command in front, inside its own window. In: into the room below the
+ * limit, in a turn or when the daemon fills us ahead, and only while nothing that might touch the
+ * unit can run. To MAPPED: in a turn, what will not be on the device in this turn (above the goal).
+ *
+ * A move that is no longer wanted is asked to stop at its next chunk; it may still end as done.
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+#include "place/place.h"
+
+bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->mode == SLU_MODE_MAPPED && peer->welcome.allow_mapped;
+}
+
+uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return peer->is_alone ? d->alone_bytes : d->account.limit_bytes;
+}
+
+void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
+			enum slu_moving moving)
+{
+	if (!slu_unit_is_present(u))
+		d->n_absent--;
+	u->place = (uint8_t)place;
+	u->moving = (uint8_t)moving;
+	if (!slu_unit_is_present(u))
+		d->n_absent++;
+}
+
+static uint64_t room(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return slu_sub_floor(slu_peer_device_limit(peer, d), d->account.held_bytes);
+}
+
+struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t most =
+		SLU_MIN(room(peer, d), slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
+	struct slu_unit *u;
+
+	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0)
+		return NULL;
+	TAILQ_FOREACH (u, &d->units, link)
+		if (u->place == SLU_PLACE_MAPPED && u->bytes <= most && slu_place_may_leave(u))
+			return u;
+	return NULL;
+}
+
+/* -- cancelling ------------------------------------------------------------------------------ */
+
+static bool may_fill(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return slu_peer_may_run(peer, d) ||
+	       (peer->is_connected && d->account.pace == SLU_PACE_AHEAD);
+}
+
+static bool serves_command(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->mode == SLU_MODE_LAUNCH && d->n_command && d->gate == SLU_PEER_GATE_OPEN &&
+	       slu_peer_may_run(peer, d);
+}
+
+static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d,
+		    const struct slu_unit *u)
+{
+	const struct slu_peer_account *a = &d->account;
+
+	if (peer->is_alone)
+		return false;
+	switch (u->moving) {
+	case SLU_MOVING_IN:
+		return a->held_bytes > a->limit_bytes || !may_fill(peer, d);
+	case SLU_MOVING_OUT:
+		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
+		       !serves_command(peer, d);
+	default:
+		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
+	}
+}
+
+static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
+{
+	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
+		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++) {
+			struct slu_unit *u = d->moving[way][k];
+
+			if (u && is_void(peer, d, u))
+				u->cancel = true;
+		}
+}
+
+/* -- choosing -------------------------------------------------------------------------------- */
+
+/* What must leave for the command in front, or 0 if the window is too small for it at all. */
+static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t limit = slu_peer_device_limit(peer, d), missing = 0;
+
+	if (!serves_command(peer, d) || slu_peer_command_need(d) > limit)
+		return 0;
+	for (size_t i = 0; i < d->n_command; i++)
+		if (slu_unit_is_away(d->command[i]))
+			missing += d->command[i]->bytes;
+	if (missing == 0)
+		return 0;
+	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, limit);
+}
+
+static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	struct slu_unit *u = NULL;
+
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+		return NULL;
+	if (!peer->is_alone) {
+		uint64_t held = d->account.held_bytes - d->leaving_bytes;
+
+		u = slu_place_next_out(&d->units, SLU_PLACE_DEVICE,
+				       slu_sub_floor(held, d->account.limit_bytes));
+		if (!u)
+			u = slu_place_next_out(
+				&d->units, SLU_PLACE_MAPPED,
+				slu_sub_floor(peer->pinned.held_bytes, peer->pinned.limit_bytes));
+		if (!u && slu_peer_may_run(peer, d))
+			u = slu_peer_promotable(peer, d);
+	}
+	if (!u) {
+		u = slu_place_next_out(&d->units, SLU_PLACE_DEVICE, command_shortfall(peer, d));
+		if (u && u->wanted)
+			u = NULL;
+	}
+	return u;
+}
+
+static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
+				  enum slu_moving *ret_moving)
+{
+	struct slu_unit *u;
+
+	*ret_moving = SLU_MOVING_IN;
+	if (d->mode == SLU_MODE_LAUNCH) {
+		if (serves_command(peer, d))
+			return slu_place_next_in(&d->units, room(peer, d), true);
+		if (!slu_peer_may_run(peer, d) && may_fill(peer, d))
+			return slu_place_next_in(&d->units, room(peer, d), false);
+		return NULL;
+	}
+	if (!slu_peer_at_rest(d) || !may_fill(peer, d) || d->n_absent == 0)
+		return NULL;
+	u = slu_place_next_in(&d->units, room(peer, d), false);
+	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
+		return u;
+	/* what still fits the goal waits for the limit to get there */
+	if (slu_place_next_in(&d->units,
+			      slu_sub_floor(d->account.goal_bytes, d->account.held_bytes), false))
+		return NULL;
+	*ret_moving = SLU_MOVING_MAP;
+	return slu_place_next_map(&d->units,
+				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
+}
+
+static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,
+		  unsigned slot, enum slu_moving moving)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	u->cancel = false;
+	slu_peer_set_place(d, u, u->place, moving);
+	d->moving[way][slot] = u;
+	if (moving == SLU_MOVING_IN)
+		slu_peer_hold(&d->account, u->bytes);
+	else if (moving == SLU_MOVING_MAP)
+		slu_peer_hold(&peer->pinned, u->bytes);
+	else if (u->place == SLU_PLACE_DEVICE)
+		d->leaving_bytes += u->bytes;
+	slu_peer_push(peer, SLU_PEER_MOVE, index)->unit = u;
+}
+
+void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	(void)now_ns;
+	cancel_void(peer, d);
+	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
+		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++) {
+			enum slu_moving moving = SLU_MOVING_OUT;
+			struct slu_unit *u;
+
+			if (d->moving[way][k] || d->retry_ns[way])
+				continue;
+			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
+			if (u)
+				begin(peer, index, u, way, k, moving);
+		}
+	/* without a daemon the limit follows what the driver gave */
+	if (peer->is_alone)
+		d->account.limit_bytes = d->account.held_bytes;
+}
+
+/* -- ending ---------------------------------------------------------------------------------- */
+
+static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
+{
+	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
+		if (d->moving[way][k] == u)
+			d->moving[way][k] = NULL;
+}
+
+static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		    struct slu_peer_account *a, uint64_t bytes)
+{
+	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+	if (++d->n_refused <= peer->config.refusal_retries)
+		return;
+	d->n_refused = 0;
+	if (peer->is_alone) {
+		d->alone_bytes = d->account.held_bytes;
+		return;
+	}
+	slu_peer_refuse(a, bytes);
+	d->want_is_current = false;
+}
+
+static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		     struct slu_unit *u, enum slu_move_result result)
+{
+	bool is_map = u->moving == SLU_MOVING_MAP;
+	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
+
+	if (result == SLU_MOVE_DONE) {
+		slu_peer_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
+				   SLU_MOVING_NO);
+		d->n_refused = 0;
+		u->device_version = u->host_version;
+		if (!is_map)
+			d->moved_in_bytes += u->bytes;
+		a->is_due = true;
+		return;
+	}
+	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	slu_peer_release(a, u->bytes);
+	if (result == SLU_MOVE_REFUSED)
+		refused(peer, now_ns, d, a, u->bytes);
+	else if (result != SLU_MOVE_CANCELLED)
+		d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+}
+
+static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		      struct slu_unit *u, enum slu_move_result result)
+{
+	bool is_map = u->place == SLU_PLACE_MAPPED;
+	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
+
+	if (!is_map)
+		d->leaving_bytes -= u->bytes;
+	if (result == SLU_MOVE_DONE) {
+		slu_peer_set_place(d, u, SLU_PLACE_RAM, SLU_MOVING_NO);
+		slu_peer_release(a, u->bytes);
+		a->is_due = true;
+		u->host_version = SLU_MAX(u->host_version, u->device_version);
+		if (!is_map)
+			d->moved_out_bytes += u->bytes;
+		return;
+	}
+	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	a->final_is_told = false;
+	if (result == SLU_MOVE_BLOCKED) {
+		u->blocked = true;
+		a->is_due = true;
+	} else if (result != SLU_MOVE_CANCELLED) {
+		d->retry_ns[OUT] = now_ns + peer->config.refusal_pause_ns;
+	}
+}
+
+void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+		    enum slu_move_result result)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+	unsigned way = u->moving == SLU_MOVING_OUT ? OUT : IN;
+
+	assert(u->moving != SLU_MOVING_NO);
+	forget_move(d, u, way);
+	if (way == OUT)
+		ended_out(peer, now_ns, d, u, result);
+	else
+		ended_in(peer, now_ns, d, u, result);
+	u->cancel = false;
+	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The gate of one device. It opens when we may run and every unit is in place; it is shut when we
+ * may not run any more, or when a birth needs the program at rest. Shutting takes time: from the
+ * action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is moved.
+ *
+ * Every CLOSE is answered with a REST of its own epoch (rule 24): of the present turn after the
+ * drain, of any other at once.
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+
+bool slu_peer_may_run(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	if (peer->is_alone)
+		return true;
+	return !slu_epoch_is_none(d->epoch) && !slu_epoch_equal(d->epoch, d->close_epoch);
+}
+
+bool slu_peer_at_rest(const struct slu_peer_device *d)
+{
+	return d->gate == SLU_PEER_GATE_SHUT && !d->is_blocked;
+}
+
+static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_REST, index);
+
+	if (r)
+		r->rest = (struct slu_msg_rest){
+			.device = (uint8_t)index,
+			.is_runnable = d->is_wanted || d->n_command > 0,
+			.epoch = epoch,
+			.floor_bytes = slu_peer_floor(peer, d),
+		};
+}
+
+void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	if (slu_epoch_equal(d->epoch, epoch))
+		d->close_epoch = epoch;
+	else if (!slu_epoch_equal(d->close_epoch, epoch))
+		push_rest(peer, index, epoch);
+}
+
+/* The CLOSE that waits is answered; what the turn gave ends with it. */
+static void rest(struct slu_peer *peer, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	push_rest(peer, index, d->close_epoch);
+	if (slu_epoch_equal(d->epoch, d->close_epoch))
+		d->epoch = (struct slu_epoch){ 0 };
+	d->close_epoch = d->ready_epoch = (struct slu_epoch){ 0 };
+	d->account.pace = SLU_PACE_NONE;
+	d->account.is_due = true;
+	d->want_is_current = false;
+	d->wake_is_due = true;
+}
+
+static void shut(struct slu_peer *peer, unsigned index)
+{
+	peer->devices[index].gate = SLU_PEER_GATE_DRAINING;
+	slu_peer_push(peer, SLU_PEER_SHUT, index);
+}
+
+/* Mode MAPPED: a birth that neither limit nor goal will ever hold, but pinned memory would. */
+static bool birth_needs_rest(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+	const struct slu_unit *u = slu_peer_waiting_birth(peer, index);
+	uint64_t limit = SLU_MAX(d->account.limit_bytes, d->account.goal_bytes);
+
+	return u && slu_peer_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
+	       peer->pinned.held_bytes + u->bytes <= peer->pinned.limit_bytes;
+}
+
+/* Everything that a command might touch is there, and the births that wait have asked again. */
+static bool is_complete(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	if (d->mode == SLU_MODE_LAUNCH)
+		return true;
+	return d->n_absent == 0 && !slu_peer_waiting_birth(peer, index) &&
+	       !slu_peer_promotable(peer, d);
+}
+
+static void open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	d->gate = SLU_PEER_GATE_OPEN;
+	d->is_wanted = false;
+	d->idle_is_told = false;
+	d->busy_ns = now_ns;
+	d->denied_until_ns = 0;
+	d->wake_is_due = true;
+	slu_peer_push(peer, SLU_PEER_OPEN, index);
+}
+
+void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	if (d->gate == SLU_PEER_GATE_OPEN &&
+	    (!slu_peer_may_run(peer, d) || birth_needs_rest(peer, index)))
+		shut(peer, index);
+	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
+		rest(peer, index);
+	if (d->gate == SLU_PEER_GATE_SHUT && slu_peer_may_run(peer, d) && is_complete(peer, index))
+		open(peer, now_ns, index);
+	if (d->gate == SLU_PEER_GATE_OPEN && peer->is_connected && !slu_epoch_is_none(d->epoch) &&
+	    !slu_epoch_equal(d->epoch, d->ready_epoch)) {
+		struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_READY, index);
+
+		r->turn = (struct slu_msg_turn){ .device = (uint8_t)index, .epoch = d->epoch };
+		d->ready_epoch = d->epoch;
+	}
+}
+
+int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	if (d->gate == SLU_PEER_GATE_OPEN)
+		return 0;
+	if (now_ns < d->denied_until_ns) {
+		d->is_wanted = false;
+		return SLU_PEER_E_DENIED;
+	}
+	d->is_wanted = true;
+	return SLU_PEER_E_WAIT;
+}
+
+void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+	struct slu_peer_record *r;
+
+	if (d->gate != SLU_PEER_GATE_OPEN)
+		return;
+	if (busy) {
+		d->busy_ns = now_ns;
+		/* the hint is taken back by a WANT */
+		if (d->idle_is_told) {
+			d->idle_is_told = false;
+			d->want_is_due = true;
+		}
+		return;
+	}
+	if (d->idle_is_told || slu_epoch_is_none(d->epoch) ||
+	    now_ns - d->busy_ns < peer->config.idle_ns)
+		return;
+	r = slu_peer_push_message(peer, SLU_MSG_IDLE, device);
+	if (!r)
+		return;
+	r->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = d->epoch };
+	d->idle_is_told = true;
+}
+
+static void clear_blocked(struct slu_peer_device *d)
+{
+	struct slu_unit *u;
+
+	d->is_blocked = false;
+	TAILQ_FOREACH (u, &d->units, link)
+		u->blocked = false;
+}
+
+void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool blocked)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	assert(d->gate == SLU_PEER_GATE_DRAINING);
+	d->gate = SLU_PEER_GATE_SHUT;
+	if (blocked)
+		d->is_blocked = true;
+	else
+		clear_blocked(d);
+	d->account.is_due = true;
+	d->account.final_is_told = false;
+	if (slu_peer_uses_map(peer, d))
+		peer->pinned.is_due = true;
+	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	clear_blocked(d);
+	d->account.is_due = true;
+	d->account.final_is_told = false;
+	if (slu_peer_uses_map(peer, d))
+		peer->pinned.is_due = true;
+	slu_peer_touch(peer, now_ns);
+}

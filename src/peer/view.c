@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Looking at a peer without changing it, and the check of what must always hold. */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+
+void slu_peer_view_account(const struct slu_peer *peer, struct slu_account account,
+			   struct slu_peer_account_view *ret_view)
+{
+	const struct slu_peer_account *a = slu_peer_find_account((struct slu_peer *)peer, account);
+
+	*ret_view = (struct slu_peer_account_view){ 0 };
+	if (!a)
+		return;
+	*ret_view = (struct slu_peer_account_view){
+		.limit_bytes = a->limit_bytes,
+		.held_bytes = a->held_bytes,
+		.goal_bytes = a->goal_bytes,
+		.seq = a->seq,
+		.pace = a->pace,
+	};
+}
+
+bool slu_peer_gate_is_open(const struct slu_peer *peer, unsigned device)
+{
+	return peer->devices[device].gate == SLU_PEER_GATE_OPEN;
+}
+
+struct slu_epoch slu_peer_epoch(const struct slu_peer *peer, unsigned device)
+{
+	return peer->devices[device].epoch;
+}
+
+const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device)
+{
+	return &peer->devices[device].units;
+}
+
+static bool is_held(const struct slu_unit *u)
+{
+	return u->place == SLU_PLACE_DEVICE || u->moving == SLU_MOVING_IN;
+}
+
+void slu_peer_check(const struct slu_peer *peer)
+{
+	uint64_t pinned = peer->staged_bytes, home = 0;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		const struct slu_peer_device *d = &peer->devices[i];
+		uint64_t held = 0, owned = 0, leaving = 0;
+		size_t n_absent = 0, n_moving = 0, n_slots = 0;
+		const struct slu_unit *u;
+
+		TAILQ_FOREACH (u, &d->units, link) {
+			assert(u->device == i);
+			owned += u->bytes;
+			held += is_held(u) ? u->bytes : 0;
+			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
+				pinned += u->bytes;
+			home += u->has_home ? u->bytes : 0;
+			if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
+				leaving += u->bytes;
+			n_absent += !slu_unit_is_present(u);
+			n_moving += u->moving != SLU_MOVING_NO;
+			assert(u->n_named == 0 || slu_unit_is_present(u));
+			assert(u->has_home || u->frozen != SLU_FROZEN_NO);
+			assert(u->frozen == SLU_FROZEN_NO || slu_unit_is_present(u));
+		}
+		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
+			n_slots += (d->moving[IN][k] != NULL) + (d->moving[OUT][k] != NULL);
+		assert(owned == d->owned_bytes);
+		assert(held == d->account.held_bytes);
+		assert(leaving == d->leaving_bytes);
+		assert(n_absent == d->n_absent);
+		assert(n_moving == n_slots);
+		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
+			assert(n_absent == 0);
+	}
+	assert(pinned == peer->pinned.held_bytes);
+	assert(home == peer->home.held_bytes);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * WANT is a level, not an edge: what is needed now, told when it changed, and told again after
+ * each event that might have made the daemon forget or pass over it (a LIMIT, a REST, a new
+ * connection, a refusal), for as long as it is unmet.
+ *
+ * Home credit is asked for ahead, some units at a time, so that most births send nothing. Asking
+ * ahead may be denied where the birth itself would not: then the first birth alone is asked for,
+ * and only if that is denied too, it fails.
+ */
+
+#include <string.h>
+
+#include "peer/internal.h"
+
+bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	if (d->is_wanted || d->n_command || slu_peer_waiting_birth(peer, index))
+		return true;
+	if (d->gate == SLU_PEER_GATE_OPEN)
+		return !d->idle_is_told;
+	return slu_peer_may_run(peer, d) && d->mode != SLU_MODE_LAUNCH && d->n_absent > 0;
+}
+
+/* Something waits that only the daemon can bring. */
+bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+	const struct slu_unit *birth;
+
+	if (d->gate != SLU_PEER_GATE_OPEN)
+		return d->is_wanted || d->n_command ||
+		       (slu_peer_may_run(peer, d) && d->n_absent > 0 && d->mode != SLU_MODE_LAUNCH);
+	if (d->n_command && slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
+		return true;
+	birth = slu_peer_waiting_birth(peer, index);
+	return birth && d->account.held_bytes + birth->bytes > d->account.limit_bytes;
+}
+
+void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+	uint64_t all = d->owned_bytes, largest = 0;
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &d->units, link)
+		largest = SLU_MAX(largest, u->bytes);
+	TAILQ_FOREACH (u, &peer->births, link) {
+		if (u->device != index || u->birth != SLU_BIRTH_DEVICE)
+			continue;
+		all += u->bytes;
+		largest = SLU_MAX(largest, u->bytes);
+	}
+	*ret_want = (struct slu_msg_want){
+		.account = { SLU_TIER_DEVICE, (uint8_t)index },
+		.is_runnable = slu_peer_is_runnable(peer, index),
+		.min_bytes = d->mode == SLU_MODE_LAUNCH ? slu_peer_command_need(d) : all,
+		.all_bytes = all,
+		.largest_bytes = largest,
+	};
+}
+
+void slu_peer_step_want(struct slu_peer *peer, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+	struct slu_peer_record *r;
+	struct slu_msg_want want;
+
+	if (!peer->is_connected || (!d->want_is_due && !slu_peer_is_unmet(peer, index)))
+		return;
+	slu_peer_fill_want(peer, index, &want);
+	if (!d->want_is_due && d->want_is_current && memcmp(&want, &d->want, sizeof(want)) == 0)
+		return;
+	d->want = want;
+	d->want_is_current = true;
+	d->want_is_due = false;
+	r = slu_peer_push_message(peer, SLU_MSG_WANT, index);
+	r->want = want;
+}
+
+/* -- home ------------------------------------------------------------------------------------ */
+
+static uint64_t homeless_bytes(const struct slu_peer *peer)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		const struct slu_unit *u;
+
+		TAILQ_FOREACH (u, &peer->devices[i].units, link)
+			if (u->frozen == SLU_FROZEN_NO_HOME)
+				bytes += u->bytes;
+	}
+	return bytes;
+}
+
+static const struct slu_unit *first_home_birth(const struct slu_peer *peer)
+{
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u->birth == SLU_BIRTH_HOME && !u->denied)
+			return u;
+	return NULL;
+}
+
+/* How much home credit is wanted in all; 0: what there is will do. */
+static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
+{
+	const struct slu_unit *first = first_home_birth(peer), *u;
+	uint64_t held = peer->home.held_bytes, waiting = 0, ahead;
+
+	if (!first) {
+		uint64_t homeless = peer->thaw_is_denied ? 0 : homeless_bytes(peer);
+
+		*ret_min = held + homeless;
+		return homeless && *ret_min > peer->home.limit_bytes ? *ret_min : 0;
+	}
+	*ret_min = held + first->bytes;
+	if (*ret_min <= peer->home.limit_bytes)
+		return 0;
+	if (peer->home_is_exact)
+		return *ret_min;
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u->birth == SLU_BIRTH_HOME && !u->denied)
+			waiting += u->bytes;
+	ahead = SLU_MIN((SLU_PEER_HOME_STEP - 1) * first->bytes, SLU_PEER_HOME_STEP_MAX);
+	return held + waiting + ahead;
+}
+
+void slu_peer_step_home(struct slu_peer *peer)
+{
+	uint64_t min, want = home_want(peer, &min);
+	struct slu_peer_record *r;
+
+	if (!peer->is_connected || want == 0 ||
+	    (peer->home_want_is_current && want == peer->home_want_bytes))
+		return;
+	peer->home_want_is_current = true;
+	peer->home_want_bytes = want;
+	r = slu_peer_push_message(peer, SLU_MSG_WANT, 0);
+	r->want = (struct slu_msg_want){
+		.account = { SLU_TIER_HOME, 0 },
+		.is_runnable = 1,
+		.min_bytes = min,
+		.all_bytes = want,
+	};
+}
+
+void slu_peer_home_denied(struct slu_peer *peer)
+{
+	const struct slu_unit *first = first_home_birth(peer);
+	struct slu_unit *u;
+
+	peer->home_want_is_current = false;
+	if (!first) {
+		peer->thaw_is_denied = true;
+		return;
+	}
+	if (!peer->home_is_exact) {
+		peer->home_is_exact = true;
+		return;
+	}
+	TAILQ_FOREACH (u, &peer->births, link)
+		if (u == first)
+			u->denied = true;
+	peer->home_is_exact = false;
+	slu_peer_wake_all(peer);
+}
