@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What users make the daemon hold: connections, processes, groups, bytes in queues and requests.
+ * All of it is charged to the user, has a bound, and is back at zero when the last of it is gone.
+ *
+ * A charge is an object that remembers what it took, so that giving back needs no arguments and
+ * cannot mismatch. It lies in the struct whose existence costs the resource.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum slu_limits_kind {
+	SLU_LIMITS_SESSIONS,	/* connections */
+	SLU_LIMITS_PROGRAMS,	/* joined processes */
+	SLU_LIMITS_GROUPS,	/* groups of them */
+	SLU_LIMITS_QUEUE_BYTES, /* messages that wait for being read */
+	SLU_LIMITS_ASK_BYTES,	/* requests of commands in our memory */
+	_SLU_LIMITS_MAX,
+};
+
+enum {
+	_SLU_LIMITS_E_SUCCESS,
+	SLU_LIMITS_E_USER,  /* this user has all that one user may have */
+	SLU_LIMITS_E_TOTAL, /* all users together have all there is */
+};
+
+struct slu_limits;
+struct slu_limits_user;
+
+struct slu_charge {
+	struct slu_limits *limits; /* NULL: nothing is charged */
+	struct slu_limits_user *user;
+	enum slu_limits_kind kind;
+	uint64_t amount;
+};
+
+int slu_limits_new(struct slu_limits **ret_limits);
+
+/* Asserts that nothing is charged any more. */
+void slu_limits_free(struct slu_limits *limits);
+
+/* Bounds for one user and for all together; what is charged already stays. */
+void slu_limits_set(struct slu_limits *limits, enum slu_limits_kind kind, uint64_t user_max,
+		    uint64_t total_max);
+
+/* Return: 0, a condition as above, or -ENOMEM; then @charge is empty. */
+int slu_charge_take(struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind,
+		    uint64_t amount, struct slu_charge *charge);
+
+/* Changes a charge that was taken. On a condition it is as before. */
+int slu_charge_change(struct slu_charge *charge, uint64_t amount);
+
+/* An empty one is fine. */
+void slu_charge_give(struct slu_charge *charge);
+
+uint64_t slu_limits_used(const struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind);
+size_t slu_limits_n_users(const struct slu_limits *limits);
+const char *slu_limits_kind_name(enum slu_limits_kind kind);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What can be known of another process. A process is named by pid and start time together: a pid
+ * alone may belong to somebody else by now.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* In ticks since boot, as the kernel counts them. Return: 0, or -ESRCH. */
+int slu_process_start(pid_t pid, uint64_t *ret_start);
+
+bool slu_process_is(pid_t pid, uint64_t start);
+
+/* The short name as the kernel has it; "?" when it is gone. */
+void slu_process_name(pid_t pid, char *ret_name, size_t size);
+
+/* Return: 0, or -ESRCH. */
+int slu_process_uid(pid_t pid, uid_t *ret_uid);
+
+/*
+ * A pidfd of the process behind a connected unix socket: by the kernel's own word where it has
+ * SO_PEERPIDFD, else by @pid.
+ *
+ * Return: fd, or -ESRCH when it is gone, or -errno.
+ */
+int slu_process_open_peer(int socket_fd, pid_t pid);
+int slu_process_open(pid_t pid);
+
+/* "sluiced (pid 4121, user alice)", for people. */
+void slu_process_describe(pid_t pid, char *ret_text, size_t size);
+
+/* Who holds a flock on the file behind @fd, as /proc/locks tells. Return: 0, or -ENOENT. */
+int slu_process_of_flock(int fd, pid_t *ret_pid);
