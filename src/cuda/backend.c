@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "cuda/device.h"
+#include "cuda/real.h"
+#include "cuda/syncer.h"
+
+/* A host function that runs longer than this waits for somebody; shorter, it is work. */
+#define HOST_WAIT_NS (20 * SLU_NS_PER_MS)
+
+/* What a driver's answer means to the mover. */
+static int translate(CUresult r)
+{
+	switch (r) {
+	case CUDA_SUCCESS:
+		return 0;
+	case CUDA_ERROR_OUT_OF_MEMORY:
+	case CUDA_ERROR_NOT_READY: /* mapping while the system is short of memory */
+		return SLU_BACKEND_E_REFUSED;
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case CUDA_ERROR_INVALID_CONTEXT:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_LAUNCH_FAILED:
+		return SLU_BACKEND_E_LOST;
+	default:
+		return slu_error(-EIO);
+	}
+}
+
+static void thread_begin(void *data)
+{
+	struct slu_cuda_device *d = data;
+
+	SLU_REAL(cuCtxSetCurrent)(d->home);
+	slu_cuda_relax();
+}
+
+/* Makes a handle at @location and maps it at the extent's address for the device (and the CPU). */
+static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
+		      CUmemLocation location, CUmemGenericAllocationHandle *ret_handle)
+{
+	const CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = location,
+	};
+	const CUmemAccessDesc access[] = {
+		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
+		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+		{ .location = location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+	};
+	CUmemGenericAllocationHandle handle;
+	CUresult r;
+
+	r = SLU_REAL(cuMemCreate)(&handle, bytes, &prop, 0);
+	if (r != CUDA_SUCCESS)
+		return r;
+	r = SLU_REAL(cuMemMap)(address, bytes, 0, handle, 0);
+	if (r == CUDA_SUCCESS) {
+		r = SLU_REAL(cuMemSetAccess)(address, bytes, access,
+					     location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2);
+		if (r == CUDA_SUCCESS) {
+			*ret_handle = handle;
+			return CUDA_SUCCESS;
+		}
+		SLU_REAL(cuMemUnmap)(address, bytes);
+	}
+	SLU_REAL(cuMemRelease)(handle);
+	return r;
+}
+
+static void displace(struct slu_extent *e)
+{
+	SLU_REAL(cuMemUnmap)(e->address, e->bytes);
+	SLU_REAL(cuMemRelease)(e->handle);
+	e->handle = 0;
+}
+
+/* On a thread of the program (an allocation) or on a mover's: either may hold a capture mode. */
+static int create(void *data, struct slu_unit *unit)
+{
+	struct slu_cuda_device *d = data;
+	struct slu_extent *e = unit->owner;
+	const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal };
+	CUmemGenericAllocationHandle handle;
+	CUstreamCaptureMode before = slu_cuda_relax();
+	CUresult r = place(d, e->address, e->bytes, here, &handle);
+
+	slu_cuda_unrelax(before);
+	if (r == CUDA_SUCCESS)
+		e->handle = handle;
+	return translate(r);
+}
+
+static void destroy(void *data, struct slu_unit *unit)
+{
+	CUstreamCaptureMode before = slu_cuda_relax();
+
+	(void)data;
+	displace(unit->owner);
+	slu_cuda_unrelax(before);
+}
+
+static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
+		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+{
+	struct slu_cuda_device *d = data;
+	struct slu_extent *e = unit->owner;
+	CUstream stream = d->streams[direction];
+	CUevent event;
+	CUresult r;
+
+	r = SLU_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+	if (r != CUDA_SUCCESS)
+		return translate(r);
+	if (direction == SLU_DIRECTION_IN)
+		r = SLU_REAL(cuMemcpyHtoDAsync_v2)(e->address + offset, host, bytes, stream);
+	else
+		r = SLU_REAL(cuMemcpyDtoHAsync_v2)(host, e->address + offset, bytes, stream);
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuEventRecord)(event, stream);
+	if (r != CUDA_SUCCESS) {
+		/* what was enqueued may still read or write @host: it is not ours to give back yet
+		 */
+		SLU_REAL(cuStreamSynchronize)(stream);
+		SLU_REAL(cuEventDestroy_v2)(event);
+		return translate(r);
+	}
+	ret_ticket->data[0] = (uint64_t)(uintptr_t)event;
+	return 0;
+}
+
+static int poll(void *data, struct slu_ticket *ticket, bool wait)
+{
+	CUevent event = (CUevent)(uintptr_t)ticket->data[0];
+	CUresult r = wait ? SLU_REAL(cuEventSynchronize)(event) : SLU_REAL(cuEventQuery)(event);
+
+	(void)data;
+	if (r == CUDA_ERROR_NOT_READY)
+		return SLU_BACKEND_E_BUSY;
+	SLU_REAL(cuEventDestroy_v2)(event);
+	ticket->data[0] = 0;
+	return translate(r);
+}
+
+static int drain(void *data)
+{
+	struct slu_cuda_device *d = data;
+	uint64_t since;
+	int r;
+
+	/* a capture records what it sees; waiting now would end it */
+	if (atomic_load(&d->n_capturing))
+		return SLU_BACKEND_E_BUSY;
+	r = slu_cuda_syncer_poll(d->syncer, slu_gate_n_entries());
+	if (r != SLU_BACKEND_E_BUSY || !atomic_load(&d->n_host_waits))
+		return r;
+	since = atomic_load(&d->host_since_ns);
+	return slu_sub_floor(slu_clock_now_ns(), since) > HOST_WAIT_NS ? SLU_BACKEND_E_BLOCKED : r;
+}
+
+static void *pin(void *data, uint64_t bytes)
+{
+	void *host = NULL;
+
+	(void)data;
+	return SLU_REAL(cuMemHostAlloc)(&host, bytes, 0) == CUDA_SUCCESS ? host : NULL;
+}
+
+static void unpin(void *data, void *host, uint64_t bytes)
+{
+	(void)data;
+	(void)bytes;
+	SLU_REAL(cuMemFreeHost)(host);
+}
+
+static CUmemLocation host_of(const struct slu_cuda_device *d)
+{
+	return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = d->numa_node };
+}
+
+static int map(void *data, struct slu_unit *unit, void **ret_host)
+{
+	struct slu_cuda_device *d = data;
+	struct slu_extent *e = unit->owner;
+	CUmemGenericAllocationHandle handle;
+	CUresult r;
+
+	if (!d->can_map)
+		return SLU_BACKEND_E_REFUSED;
+	r = place(d, e->address, e->bytes, host_of(d), &handle);
+	if (r != CUDA_SUCCESS)
+		return translate(r);
+	e->handle = handle;
+	e->cpu = (void *)(uintptr_t)e->address;
+	*ret_host = e->cpu;
+	return 0;
+}
+
+static void unmap(void *data, struct slu_unit *unit)
+{
+	struct slu_extent *e = unit->owner;
+
+	(void)data;
+	displace(e);
+	e->cpu = NULL;
+}
+
+bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
+{
+	CUstreamCaptureMode before = slu_cuda_relax();
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr address;
+	bool works = false;
+
+	if (SLU_REAL(cuMemAddressReserve)(&address, device->granule_bytes, 0, 0, 0) ==
+	    CUDA_SUCCESS) {
+		works = place(device, address, device->granule_bytes, host_of(device), &handle) ==
+			CUDA_SUCCESS;
+		if (works) {
+			/* the CPU's view is part of the proof: the clean copy lives there */
+			*(volatile char *)(uintptr_t)address = 1;
+			SLU_REAL(cuMemUnmap)(address, device->granule_bytes);
+			SLU_REAL(cuMemRelease)(handle);
+		}
+		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);
+	}
+	slu_cuda_unrelax(before);
+	return works;
+}
+
+const struct slu_backend slu_cuda_backend = {
+	.name = "cuda",
+	.wants_staging = true,
+	.thread_begin = thread_begin,
+	.create = create,
+	.destroy = destroy,
+	.copy = copy,
+	.poll = poll,
+	.drain = drain,
+	.progress = drain,
+	.pin = pin,
+	.unpin = unpin,
+	.map = map,
+	.unmap = unmap,
+};

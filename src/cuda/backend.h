@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the client can have done with a CUDA device: extents by the driver's virtual memory calls,
+ * copies on our own streams, waiting by the syncer. `data` is a struct slu_cuda_device.
+ */
+
+#include <stdbool.h>
+
+#include "client/backend.h"
+
+struct slu_cuda_device;
+
+extern const struct slu_backend slu_cuda_backend;
+
+/* Tries the MAPPED place with one granule: only a trial allocation is proof. */
+bool slu_cuda_backend_can_map(const struct slu_cuda_device *device);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The devices of a process as the shim knows them, and the contexts that the program made on them.
+ *
+ * Nothing happens in constructors, nor in cuInit(): the first allocation or gated call of the
+ * program names all devices to the client (the HELLO must list them) and takes the *home* context
+ * of the device in use, the one in which our streams live. Streams and events are created then,
+ * once: creating them later would take the context's lock behind running work.
+ *
+ *   NAMED -> HOME    [slu_cuda_device_here]     the first context that allocates or launches there
+ *   HOME -> NAMED    [slu_cuda_context_ending]  that context is destroyed; its memory goes with it
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "client/client.h"
+#include "cuabi/cuda-min.h"
+#include "cuda/ledger.h"
+
+#define SLU_CUDA_DEVICES_MAX SLU_GATE_DEVICES_MAX
+
+struct slu_cuda_syncer;
+
+struct slu_cuda_device {
+	CUdevice ordinal;		  /* constant */
+	unsigned index;			  /* the client's number; constant after start */
+	struct slu_client_device *client; /* constant after start */
+	uint64_t granule_bytes;		  /* constant after start */
+	uint64_t slab_bytes;		  /* constant after start */
+	bool can_map;  /* the MAPPED place was tried and works; constant after start */
+	int numa_node; /* for it; constant after start */
+
+	CUcontext home;			      /* guarded by the front lock; NULL while NAMED */
+	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
+	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
+
+	_Atomic uint32_t n_capturing;	/* streams that the program is capturing */
+	_Atomic uint32_t n_host_waits;	/* host functions of the program that run right now */
+	_Atomic uint64_t host_since_ns; /* since when, of the oldest */
+};
+
+struct slu_cuda {
+	struct slu_lock lock; /* SLU_LOCK_FRONT: ledger, homes */
+	struct slu_ledger *ledger;
+	unsigned n_devices; /* constant after start */
+	struct slu_cuda_device devices[SLU_CUDA_DEVICES_MAX];
+};
+
+extern struct slu_cuda slu_cuda;
+
+/*
+ * The device of the calling thread's current context, with a home. NULL when the thread has no
+ * context, or we could not start: then the caller passes through to the driver, which says what
+ * there is to say.
+ */
+struct slu_cuda_device *slu_cuda_device_here_slow(void);
+
+extern _Atomic(struct slu_cuda_device *) slu_cuda_only_device;
+
+/* Most processes use one device: then no driver call is needed to know which. */
+static inline struct slu_cuda_device *slu_cuda_device_here(void)
+{
+	struct slu_cuda_device *only =
+		atomic_load_explicit(&slu_cuda_only_device, memory_order_acquire);
+
+	return only ? only : slu_cuda_device_here_slow();
+}
+
+/* The context current on this thread, or NULL. */
+CUcontext slu_cuda_context_here(void);
+
+/* @context is about to be destroyed: what is ours in it is given back. */
+void slu_cuda_context_ending(CUcontext context);
+
+/* Our own calls on a thread of the program: in relaxed mode, so that no capture is disturbed. */
+CUstreamCaptureMode slu_cuda_relax(void);
+void slu_cuda_unrelax(CUstreamCaptureMode before);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/frozen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "cuda/real.h"
+
+struct frozen {
+	LIST_ENTRY(frozen) link;
+	uint64_t key;
+	struct slu_unit *unit;
+};
+
+#define BUCKETS 256
+
+/* guarded by slu_cuda.lock */
+static LIST_HEAD(bucket, frozen) buckets[BUCKETS];
+
+static struct bucket *bucket_of(uint64_t key)
+{
+	return &buckets[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+}
+
+void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
+		     enum slu_frozen why)
+{
+	int saved = errno;
+	struct frozen *f = malloc(sizeof(*f));
+
+	if (f) {
+		f->key = key;
+		if (slu_client_unit_new(device->client, bytes, why, f, &f->unit)) {
+			free(f);
+		} else {
+			slu_lock_take(&slu_cuda.lock);
+			LIST_INSERT_HEAD(bucket_of(key), f, link);
+			slu_lock_give(&slu_cuda.lock);
+		}
+	}
+	errno = saved;
+}
+
+bool slu_cuda_thaw(uint64_t key)
+{
+	struct frozen *f;
+	int saved = errno;
+
+	slu_lock_take(&slu_cuda.lock);
+	LIST_FOREACH (f, bucket_of(key), link)
+		if (f->key == key)
+			break;
+	if (f)
+		LIST_REMOVE(f, link);
+	slu_lock_give(&slu_cuda.lock);
+	if (!f)
+		return false;
+	slu_client_unit_free(f->unit);
+	free(f);
+	errno = saved;
+	return true;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+	CUresult r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
+
+	if (r == CUDA_SUCCESS && d)
+		slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_MANAGED);
+	return r;
+}
+
+#define ALLOCATE_ASYNC(name)                                                      \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)    \
+	{                                                                         \
+		struct slu_cuda_device *d = slu_cuda_device_here();               \
+		CUresult r = SLU_REAL(name)(ret_address, bytes, stream);          \
+                                                                                  \
+		if (r == CUDA_SUCCESS && d)                                       \
+			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL); \
+		return r;                                                         \
+	}
+
+#define ALLOCATE_FROM_POOL(name)                                                                  \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool, CUstream stream) \
+	{                                                                                         \
+		struct slu_cuda_device *d = slu_cuda_device_here();                               \
+		CUresult r = SLU_REAL(name)(ret_address, bytes, pool, stream);                    \
+                                                                                                  \
+		if (r == CUDA_SUCCESS && d)                                                       \
+			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL);                 \
+		return r;                                                                         \
+	}
+
+#define FREE_ASYNC(name)                                      \
+	CUresult name(CUdeviceptr address, CUstream stream)   \
+	{                                                     \
+		CUresult r = SLU_REAL(name)(address, stream); \
+                                                              \
+		if (r == CUDA_SUCCESS)                        \
+			slu_cuda_thaw(address);               \
+		return r;                                     \
+	}
+
+ALLOCATE_ASYNC(cuMemAllocAsync)
+ALLOCATE_ASYNC(cuMemAllocAsync_ptsz)
+ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync)
+ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync_ptsz)
+FREE_ASYNC(cuMemFreeAsync)
+FREE_ASYNC(cuMemFreeAsync_ptsz)
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
+		     const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	CUresult r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
+	struct slu_cuda_device *d;
+
+	if (r != CUDA_SUCCESS || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return r;
+	d = slu_cuda_device_here();
+	if (d)
+		slu_cuda_freeze(d, *ret_handle, bytes, SLU_FROZEN_OTHER);
+	return r;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	CUresult r = SLU_REAL(cuMemRelease)(handle);
+
+	if (r == CUDA_SUCCESS)
+		slu_cuda_thaw(handle);
+	return r;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call that puts work on a device, made from gated.def. With the gate open a wrapper adds
+ * two stores, a load and the genuine call: no lock, no message, no driver call of ours.
+ *
+ * A capture in progress needs no exception: waiting here makes no driver call that could disturb
+ * it, and a program that captures is not drained (backend.c).
+ */
+#include "cuda/device.h"
+#include "cuda/real.h"
+
+#define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
+#define COUNT(...)					COUNT_(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define JOIN_(a, b)					a##b
+#define JOIN(a, b)					JOIN_(a, b)
+
+#define PARAMETERS_1(A)				    A a
+#define PARAMETERS_2(A, B)			    PARAMETERS_1(A), B b
+#define PARAMETERS_3(A, B, C)			    PARAMETERS_2(A, B), C c
+#define PARAMETERS_4(A, B, C, D)		    PARAMETERS_3(A, B, C), D d
+#define PARAMETERS_5(A, B, C, D, E)		    PARAMETERS_4(A, B, C, D), E e
+#define PARAMETERS_6(A, B, C, D, E, F)		    PARAMETERS_5(A, B, C, D, E), F f
+#define PARAMETERS_7(A, B, C, D, E, F, G)	    PARAMETERS_6(A, B, C, D, E, F), G g
+#define PARAMETERS_8(A, B, C, D, E, F, G, H)	    PARAMETERS_7(A, B, C, D, E, F, G), H h
+#define PARAMETERS_9(A, B, C, D, E, F, G, H, I)	    PARAMETERS_8(A, B, C, D, E, F, G, H), I i
+#define PARAMETERS_10(A, B, C, D, E, F, G, H, I, J) PARAMETERS_9(A, B, C, D, E, F, G, H, I), J j
+#define PARAMETERS_11(A, B, C, D, E, F, G, H, I, J, K) \
+	PARAMETERS_10(A, B, C, D, E, F, G, H, I, J), K k
+
+#define ARGUMENTS_1  a
+#define ARGUMENTS_2  ARGUMENTS_1, b
+#define ARGUMENTS_3  ARGUMENTS_2, c
+#define ARGUMENTS_4  ARGUMENTS_3, d
+#define ARGUMENTS_5  ARGUMENTS_4, e
+#define ARGUMENTS_6  ARGUMENTS_5, f
+#define ARGUMENTS_7  ARGUMENTS_6, g
+#define ARGUMENTS_8  ARGUMENTS_7, h
+#define ARGUMENTS_9  ARGUMENTS_8, i
+#define ARGUMENTS_10 ARGUMENTS_9, j
+#define ARGUMENTS_11 ARGUMENTS_10, k
+
+#define SLU_GATED(name, ...)                                                                \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))                   \
+	{                                                                                   \
+		struct slu_cuda_device *device_ = slu_cuda_device_here();                   \
+		CUresult result_;                                                           \
+                                                                                            \
+		if (__builtin_expect(!device_, 0))                                          \
+			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));        \
+		if (__builtin_expect(slu_client_enter(device_->client, device_->index), 0)) \
+			return CUDA_ERROR_OUT_OF_MEMORY;                                    \
+		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));             \
+		slu_client_leave();                                                         \
+		return result_;                                                             \
+	}
+#include "cuda/gated.def"

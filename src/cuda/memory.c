@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocation on extents at addresses that never change. In a turn, with credit at hand, an
+ * allocation is the driver's own calls and no message; off turn its extents are born in RAM.
+ */
+#include "cuda/memory.h"
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "cuda/frozen.h"
+#include "cuda/real.h"
+
+/* Gives back the range's extents and addresses. Not called with a lock, nor while work uses it. */
+static void give_back(struct slu_range *range)
+{
+	for (size_t i = 0; i < range->n_extents; i++)
+		if (range->extents[i].unit)
+			slu_client_unit_free(range->extents[i].unit);
+	SLU_REAL(cuMemAddressFree)(range->address, range->bytes);
+	slu_lock_take(&slu_cuda.lock);
+	slu_ledger_remove(slu_cuda.ledger, range);
+	slu_lock_give(&slu_cuda.lock);
+}
+
+static CUresult fill(struct slu_cuda_device *d, struct slu_range *range)
+{
+	for (size_t i = 0; i < range->n_extents; i++) {
+		struct slu_extent *e = &range->extents[i];
+		int r = slu_client_unit_new(d->client, e->bytes, SLU_FROZEN_NO, e, &e->unit);
+
+		if (r)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* A new range: addresses, ledger, units. */
+static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			   bool is_slab, struct slu_range **ret_range)
+{
+	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
+	struct slu_range *range;
+	CUdeviceptr address;
+	CUresult r;
+	int error;
+
+	if (whole < bytes ||
+	    slu_client_device_owned(d->client) + whole > slu_client_device_visible(d->client))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = SLU_REAL(cuMemAddressReserve)(&address, whole, 0, 0, 0);
+	if (r != CUDA_SUCCESS)
+		return r;
+	slu_lock_take(&slu_cuda.lock);
+	error = slu_ledger_add(slu_cuda.ledger, address, bytes, d->granule_bytes, is_slab, d,
+			       context, &range);
+	slu_lock_give(&slu_cuda.lock);
+	if (error) {
+		SLU_REAL(cuMemAddressFree)(address, whole);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	r = fill(d, range);
+	if (r != CUDA_SUCCESS) {
+		give_back(range);
+		return r;
+	}
+	*ret_range = range;
+	return CUDA_SUCCESS;
+}
+
+static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			       CUdeviceptr *ret_address)
+{
+	struct slu_range *slab;
+	uint64_t address;
+	CUresult r;
+	int found;
+
+	for (;;) {
+		slu_lock_take(&slu_cuda.lock);
+		found = slu_ledger_cut(slu_cuda.ledger, bytes, d, context, &address);
+		slu_lock_give(&slu_cuda.lock);
+		if (!found) {
+			*ret_address = address;
+			return CUDA_SUCCESS;
+		}
+		if (found < 0)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		r = make_range(d, context, d->slab_bytes, true, &slab);
+		if (r != CUDA_SUCCESS)
+			return r;
+	}
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+	CUcontext context = d ? slu_cuda_context_here() : NULL;
+	struct slu_range *range;
+	CUresult r;
+	int saved = errno;
+
+	if (!context || !bytes || !ret_address)
+		return SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
+	if (bytes < d->granule_bytes && bytes <= d->slab_bytes / 2) {
+		r = allocate_small(d, context, bytes, ret_address);
+	} else {
+		r = make_range(d, context, bytes, false, &range);
+		if (r == CUDA_SUCCESS)
+			*ret_address = range->address;
+	}
+	errno = saved;
+	return r;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t width,
+			    size_t height, unsigned int element_bytes)
+{
+	size_t pitch = slu_round_up(width, SLU_LEDGER_ALIGN), bytes;
+	CUresult r;
+
+	if (!slu_cuda_device_here() || !ret_pitch || !width || !height ||
+	    (element_bytes != 4 && element_bytes != 8 && element_bytes != 16) ||
+	    __builtin_mul_overflow(pitch, height, &bytes))
+		return SLU_REAL(cuMemAllocPitch_v2)(ret_address, ret_pitch, width, height,
+						    element_bytes);
+	r = cuMemAlloc_v2(ret_address, bytes);
+	if (r == CUDA_SUCCESS)
+		*ret_pitch = pitch;
+	return r;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address)
+{
+	struct slu_range *empty = NULL;
+	int found = SLU_LEDGER_E_UNKNOWN, saved = errno;
+	CUresult r;
+
+	/* the genuine call waits for work that may use the memory, and programs rely on it */
+	if (slu_cuda.ledger) {
+		slu_lock_take(&slu_cuda.lock);
+		found = slu_ledger_find(slu_cuda.ledger, address) ? 0 : SLU_LEDGER_E_UNKNOWN;
+		slu_lock_give(&slu_cuda.lock);
+	}
+	if (found) {
+		r = SLU_REAL(cuMemFree_v2)(address);
+		if (r == CUDA_SUCCESS)
+			slu_cuda_thaw(address);
+		return r;
+	}
+	r = SLU_REAL(cuCtxSynchronize)();
+	if (r != CUDA_SUCCESS)
+		return r;
+	slu_lock_take(&slu_cuda.lock);
+	found = slu_ledger_end(slu_cuda.ledger, address, &empty);
+	/* an empty slab is kept for the next small allocation: making one costs a mapping */
+	if (empty && empty->is_slab)
+		empty = NULL;
+	slu_lock_give(&slu_cuda.lock);
+	if (found)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (empty)
+		give_back(empty);
+	errno = saved;
+	return CUDA_SUCCESS;
+}
+
+void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context)
+{
+	for (;;) {
+		struct slu_range *range;
+		size_t cursor = 0;
+
+		slu_lock_take(&slu_cuda.lock);
+		do {
+			range = slu_ledger_next(slu_cuda.ledger, &cursor);
+		} while (range && (range->device != device || range->context != context));
+		slu_lock_give(&slu_cuda.lock);
+		if (!range)
+			return;
+		give_back(range);
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program's questions about its memory, answered from the ledger: where a unit is right now
+ * must not show. Calls that only ask are never gated.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "cuda/memory.h"
+#include "cuda/real.h"
+
+/* Copies out what is known of @address. Return: whether it is ours. */
+static bool find(CUdeviceptr address, struct slu_allocation *ret_allocation, CUcontext *ret_context,
+		 CUdevice *ret_ordinal)
+{
+	const struct slu_allocation *a = NULL;
+
+	if (!slu_cuda.ledger)
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	a = slu_ledger_find(slu_cuda.ledger, address);
+	if (a) {
+		*ret_allocation = *a;
+		*ret_context = a->range->context;
+		*ret_ordinal = ((struct slu_cuda_device *)a->range->device)->ordinal;
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return a != NULL;
+}
+
+CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+	uint64_t visible;
+
+	if (!d || !ret_free || !ret_total)
+		return SLU_REAL(cuMemGetInfo_v2)(ret_free, ret_total);
+	visible = slu_client_device_visible(d->client);
+	*ret_total = visible;
+	*ret_free = slu_sub_floor(visible, slu_client_device_owned(d->client));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdeviceptr address)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (!find(address, &a, &context, &ordinal))
+		return SLU_REAL(cuMemGetAddressRange_v2)(ret_base, ret_bytes, address);
+	if (ret_base)
+		*ret_base = a.address;
+	if (ret_bytes)
+		*ret_bytes = a.bytes;
+	return CUDA_SUCCESS;
+}
+
+static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr address,
+		       const struct slu_allocation *a, CUcontext context, CUdevice ordinal)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)ret = context;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(unsigned int *)ret = CU_MEMORYTYPE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		*(CUdeviceptr *)ret = address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+		*(unsigned long long *)ret = a->id;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(int *)ret = ordinal;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		*(CUdeviceptr *)ret = a->address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		*(size_t *)ret = a->bytes;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		*(int *)ret = 1;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+		*(int *)ret = 0;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		*(unsigned long long *)ret = 0;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		*(CUmemAccess_flags *)ret = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)ret = NULL;
+		return CUDA_SUCCESS;
+	default:
+		/* host pointer, peer-to-peer tokens: there is none, as the genuine driver would say
+		 */
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (!ret || !find(address, &a, &context, &ordinal))
+		return SLU_REAL(cuPointerGetAttribute)(ret, attribute, address);
+	return answer(ret, attribute, address, &a, context, ordinal);
+}
+
+/* What an attribute that does not apply is set to: the call as a whole succeeds. */
+static void clear(void *ret, CUpointer_attribute attribute)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		*(void **)ret = NULL;
+		return;
+	default:
+		return;
+	}
+}
+
+CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes, void **rets,
+				CUdeviceptr address)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (!n || !attributes || !rets || !find(address, &a, &context, &ordinal))
+		return SLU_REAL(cuPointerGetAttributes)(n, attributes, rets, address);
+	for (unsigned int i = 0; i < n; i++)
+		if (answer(rets[i], attributes[i], address, &a, context, ordinal) != CUDA_SUCCESS)
+			clear(rets[i], attributes[i]);
+	return CUDA_SUCCESS;
+}
+
+/* Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. */
+CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (find(address, &a, &context, &ordinal))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
+}

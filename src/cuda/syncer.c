@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/syncer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/lock.h"
+#include "client/backend.h"
+#include "cuda/real.h"
+
+struct slu_cuda_syncer {
+	struct slu_lock lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	CUcontext context; /* constant */
+	bool is_wanted;	   /* guarded by lock: a wait is asked for or under way */
+	uint64_t asked;	   /* guarded by lock: the count that the wait covers */
+	uint64_t covered;  /* guarded by lock: the count that the last one covered */
+	bool is_lost;	   /* guarded by lock */
+	bool is_ending;	   /* guarded by lock */
+};
+
+static void *run(void *data)
+{
+	struct slu_cuda_syncer *s = data;
+	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUresult r;
+
+	pthread_setname_np(pthread_self(), "sluice-sync");
+	SLU_REAL(cuCtxSetCurrent)(s->context);
+	SLU_REAL(cuThreadExchangeStreamCaptureMode)(&relaxed);
+	slu_lock_take(&s->lock);
+	for (;;) {
+		while (!s->is_wanted && !s->is_ending)
+			slu_lock_wait(&s->lock, &s->wake, NULL);
+		if (s->is_ending)
+			break;
+		slu_lock_give(&s->lock);
+		slu_lock_assert_none();
+		r = SLU_REAL(cuCtxSynchronize)();
+		slu_lock_take(&s->lock);
+		s->is_wanted = false;
+		s->covered = s->asked;
+		s->is_lost = r != CUDA_SUCCESS;
+	}
+	slu_lock_give(&s->lock);
+	return NULL;
+}
+
+int slu_cuda_syncer_new(CUcontext context, struct slu_cuda_syncer **ret_syncer)
+{
+	struct slu_cuda_syncer *s = calloc(1, sizeof(*s));
+	sigset_t all, before;
+	int r;
+
+	if (!s)
+		return slu_error(-ENOMEM);
+	slu_lock_init(&s->lock, SLU_LOCK_BACKEND);
+	pthread_cond_init(&s->wake, NULL);
+	s->context = context;
+	s->covered = UINT64_MAX;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&s->thread, NULL, run, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r) {
+		slu_lock_deinit(&s->lock);
+		pthread_cond_destroy(&s->wake);
+		free(s);
+		return slu_error(-r);
+	}
+	*ret_syncer = s;
+	return 0;
+}
+
+void slu_cuda_syncer_free(struct slu_cuda_syncer *syncer)
+{
+	if (!syncer)
+		return;
+	slu_lock_take(&syncer->lock);
+	syncer->is_ending = true;
+	pthread_cond_signal(&syncer->wake);
+	slu_lock_give(&syncer->lock);
+	pthread_join(syncer->thread, NULL);
+	slu_lock_deinit(&syncer->lock);
+	pthread_cond_destroy(&syncer->wake);
+	free(syncer);
+}
+
+int slu_cuda_syncer_poll(struct slu_cuda_syncer *syncer, uint64_t entries)
+{
+	int r = SLU_BACKEND_E_BUSY;
+
+	slu_lock_take(&syncer->lock);
+	if (syncer->is_lost) {
+		r = SLU_BACKEND_E_LOST;
+	} else if (syncer->covered == entries && !syncer->is_wanted) {
+		r = 0;
+	} else if (!syncer->is_wanted) {
+		syncer->is_wanted = true;
+		syncer->asked = entries;
+		pthread_cond_signal(&syncer->wake);
+	}
+	slu_lock_give(&syncer->lock);
+	return r;
+}
