@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The command as a person meets it: words, errors, exit codes. SLUICE_BUILD is set by meson.
+
+setup() {
+	sluice=$SLUICE_BUILD/src/cli/sluice
+	world=$(mktemp -d -p /dev/shm sluice-cli-XXXXXX)
+	export XDG_RUNTIME_DIR=$world SLUICE_BOARDS=$world/boards
+	unset SLUICE_SOCKET
+	daemon=
+}
+
+teardown() {
+	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon" || true; }
+	# a daemon that `sluice run` started leaves by itself; here it is not waited for
+	pkill -f "sluiced.*$world" || true
+	rm -rf "$world"
+}
+
+start_daemon() {
+	"$SLUICE_BUILD/src/daemon/sluiced" --user --foreground --socket "$world/sluice.sock" --state "$world" 3>&- 2>"$world/log" &
+	daemon=$!
+	until "$sluice" status --socket "$world/sluice.sock" >/dev/null 2>&1; do
+		kill -0 "$daemon" || { cat "$world/log"; return 1; }
+	done
+}
+
+@test "alone it prints the commands one needs" {
+	run "$sluice"
+	[ "$status" -eq 0 ]
+	[[ $output == *"sluice run -- python chat.py"* ]]
+	[ "$(grep -c '^  [a-z]' <<<"$output")" -eq 5 ]
+}
+
+@test "every command has help with an example or an exit status" {
+	for verb in run status park unpark kick set history doctor; do
+		run "$sluice" "$verb" --help
+		[ "$status" -eq 0 ]
+		[[ $output == *"For example"* || $output == *"Exit status"* ]]
+	done
+}
+
+@test "an unknown command says where the list is" {
+	run "$sluice" frobnicate
+	[ "$status" -eq 120 ]
+	[[ $output == *"no command 'frobnicate'"*"sluice --help"* ]]
+}
+
+@test "run without a program, and with one that is not there" {
+	run "$sluice" run
+	[ "$status" -eq 120 ]
+	run "$sluice" run -- no-such-program
+	[ "$status" -eq 127 ]
+	[[ $output == *"no program 'no-such-program'"* ]]
+	run "$sluice" run -- /etc/passwd
+	[ "$status" -eq 126 ]
+}
+
+@test "nobody at the socket: what, why, what to do" {
+	run "$sluice" status
+	[ "$status" -eq 121 ]
+	[[ $output == *"$world"*"sluice run"* ]]
+	run "$sluice" status --system --socket "$world/none"
+	[ "$status" -eq 121 ]
+	[[ $output == *systemctl* ]]
+}
+
+@test "run is the program: status, output, arguments, environment" {
+	start_daemon
+	run "$sluice" run --socket "$world/sluice.sock" -- sh -c 'echo "$0 $1 $SLUICE_NAME"; exit 7' a b
+	[ "$status" -eq 7 ]
+	[ "$output" = "a b sh" ]
+	run "$sluice" run --socket "$world/sluice.sock" --name coder -- sh -c 'echo "$SLUICE_NAME $SLUICE_SOCKET"'
+	[ "$output" = "coder $world/sluice.sock" ]
+}
+
+@test "run starts a daemon of one's own when none runs" {
+	run "$sluice" run -- sh -c 'echo hello; "$0" status >/dev/null && echo served' "$sluice"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "${lines[0]}" = hello ]
+	[ "${lines[1]}" = served ]
+}
+
+@test "a program that we cannot get into still runs, and is told so" {
+	start_daemon
+	printf 'int main(void) { return 3; }\n' >"$world/a.c"
+	cc -static -o "$world/static" "$world/a.c"
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/static"
+	[ "$status" -eq 3 ]
+	[[ $output == *"statically linked"*"starts without Sluice"* ]]
+	run "$sluice" run --require --socket "$world/sluice.sock" -- "$world/static"
+	[ "$status" -eq 124 ]
+}
+
+@test "status with nobody there, for people and for machines" {
+	start_daemon
+	run "$sluice" status --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ $output == *"No program is running"* ]]
+	"$sluice" status --json --socket "$world/sluice.sock" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["pid"] > 0, s'
+}
+
+@test "steering what is not there is refused with a reason" {
+	start_daemon
+	for verb in park unpark kick; do
+		run "$sluice" "$verb" nobody --socket "$world/sluice.sock"
+		[ "$status" -eq 122 ]
+		[[ $output == *nobody* ]]
+	done
+	run "$sluice" set policy best --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	[[ $output == *fifo* ]]
+	run "$sluice" set no_such_setting 1 --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	run "$sluice" set policy fifo --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+}
+
+@test "doctor says what it found, also as JSON" {
+	run "$sluice" doctor
+	[ "$status" -eq 0 ]
+	[[ $output == *"Nothing is in the way."* ]]
+	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
+}
