@@ -22,7 +22,7 @@ const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsig
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &peer->births, link)
-		if (u->device == device && u->birth == SLU_BIRTH_DEVICE)
+		if (u->device == device && u->birth == SLU_BIRTH_DEVICE && !u->denied)
 			return u;
 	return NULL;
 }

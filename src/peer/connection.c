@@ -186,6 +186,8 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 			u->denied = true;
 	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
 		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;
+	d->is_wanted = false;
+	slu_peer_drop_command(d);
 	d->want_is_current = false;
 	d->wake_is_due = true;
 }

@@ -49,7 +49,7 @@ void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_
 	TAILQ_FOREACH (u, &d->units, link)
 		largest = SLU_MAX(largest, u->bytes);
 	TAILQ_FOREACH (u, &peer->births, link) {
-		if (u->device != index || u->birth != SLU_BIRTH_DEVICE)
+		if (u->device != index || u->birth != SLU_BIRTH_DEVICE || u->denied)
 			continue;
 		all += u->bytes;
 		largest = SLU_MAX(largest, u->bytes);
