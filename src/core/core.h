@@ -27,26 +27,27 @@
 struct slu_core;
 
 #define SLU_CORE_REASON_MAX 128
-#define SLU_CORE_NEVER      UINT64_MAX
+#define SLU_CORE_NEVER	    UINT64_MAX
 
-/* Times in ns, sizes in bytes. slu_core_config_default() fills it; the daemon's settings change it. */
+/* Times in ns, sizes in bytes. slu_core_config_default() fills it; the daemon's settings change it.
+ */
 struct slu_core_config {
-	const char *policy;         /* a name of the policy array: "fifo", "rr" */
-	uint64_t generation;        /* > every generation before it */
-	uint64_t slice_ns;          /* a turn lasts so long when somebody waits */
+	const char *policy;	     /* a name of the policy array: "fifo", "rr" */
+	uint64_t generation;	     /* > every generation before it */
+	uint64_t slice_ns;	     /* a turn lasts so long when somebody waits */
 	uint64_t slice_min_switches; /* … and at least so many times the switch it took (rule 19) */
 	uint64_t close_deadline_ns; /* a drain longer than this is called stuck */
 	uint64_t limit_deadline_ns; /* a LIMIT unanswered for so long: its client is silent */
 	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
 	uint64_t rise_period_ns;    /* the estimate rises so often, doubled by refusals (rule 16) */
-	uint64_t patience_ns;       /* a group that cannot fit is denied after this (rule 7) */
-	uint64_t grace_ns;          /* no new turns so long after a start while ghosts remain */
+	uint64_t patience_ns;	    /* a group that cannot fit is denied after this (rule 7) */
+	uint64_t grace_ns;	    /* no new turns so long after a start while ghosts remain */
 	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
-	uint64_t round_trip_ns;     /* a grant younger than this is not taken back (rule 10) */
-	uint64_t pinned_bytes;      /* budget of the machine */
-	uint64_t home_bytes;        /* budget of the machine */
-	uint64_t staging_bytes;     /* pinned credit that each client gets when it joins (rule 30) */
-	unsigned share_percent;     /* run side by side below this (90) and turns above 100 */
+	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
+	uint64_t pinned_bytes;	    /* budget of the machine */
+	uint64_t home_bytes;	    /* budget of the machine */
+	uint64_t staging_bytes; /* pinned credit that each client gets when it joins (rule 30) */
+	unsigned share_percent; /* run side by side below this (90) and turns above 100 */
 };
 
 void slu_core_config_default(struct slu_core_config *config);
@@ -121,30 +122,32 @@ enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN };
 int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		     const struct slu_message *m);
 
-/* Parked: gets no turn and gives up its device bytes when somebody lacks room; on demand at once. */
+/* Parked: gets no turn and gives up its device bytes when somebody lacks room; on demand at once.
+ */
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
 enum slu_core_action_kind {
-	SLU_CORE_SEND,        /* send message to client */
+	SLU_CORE_SEND,	      /* send message to client */
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
 	SLU_CORE_ROSTER_DROP, /* this line goes */
-	SLU_CORE_TELL,        /* nothing to do; a state change worth a line in the log */
+	SLU_CORE_TELL,	      /* nothing to do; a state change worth a line in the log */
 };
 
 struct slu_core_action {
 	uint64_t id; /* counts up from 1 */
 	enum slu_core_action_kind kind;
 	uint64_t client;
-	struct slu_message message;  /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
-	struct slu_core_ghost line;  /* ROSTER_PUT: its charges; name points into the core */
+	struct slu_message message; /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
+	struct slu_core_ghost line; /* ROSTER_PUT: its charges; name points into the core */
 	char reason[SLU_CORE_REASON_MAX];
 };
 
 void slu_core_step(struct slu_core *core, uint64_t now_ns);
 
-/* Return: 1 with an action, 0 when there is none, -ENOMEM if one was lost (the core is then unfit). */
+/* Return: 1 with an action, 0 when there is none, -ENOMEM if one was lost (the core is then unfit).
+ */
 int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_action);
 
 /* When to step again even if nothing happens; SLU_CORE_NEVER if nothing is due. */
@@ -189,8 +192,8 @@ struct slu_core_group_view {
 	uint64_t since_ns; /* in this state */
 	bool is_stuck, is_idle, is_parked;
 	uint64_t n_turns;
-	uint64_t ran_ns;    /* in RUNNING, all together */
-	uint64_t waited_ns; /* in WAITING and FILLING, all together */
+	uint64_t ran_ns;		  /* in RUNNING, all together */
+	uint64_t waited_ns;		  /* in WAITING and FILLING, all together */
 	char reason[SLU_CORE_REASON_MAX]; /* why it waits, in words */
 };
 
@@ -214,7 +217,8 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
  * The order in which groups will run as far as the policy can tell: fills at most @n group ids
  * and the expected length of each turn. Return: how many.
  */
-size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns, size_t n);
+size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns,
+			 size_t n);
 
 /* Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. */
 void slu_core_check(const struct slu_core *core);

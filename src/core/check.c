@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The invariants of docs/protocol.md as far as the core can see them. I2 is asserted where a raise
+ * is made (slu_core_account_raise), I7 where a REST is taken (by comparison).
+ */
+
+#include <assert.h>
+
+#include "core/credit/plan.h"
+#include "core/state.h"
+
+/* I8: the roster is never more optimistic than the charge, once what is queued is written. */
+static void check_roster(const struct slu_core_client *client)
+{
+	if (client->roster_is_queued || client->standing != SLU_CORE_JOINED)
+		return;
+	assert(client->pinned.roster_bytes >= client->pinned.charge_bytes);
+	assert(client->home.roster_bytes >= client->home.charge_bytes);
+	for (unsigned i = 0; i < client->n_seats; i++)
+		assert(client->seats[i].account.roster_bytes >=
+		       client->seats[i].account.charge_bytes);
+}
+
+void slu_core_check(const struct slu_core *core)
+{
+	const struct slu_core_client *client;
+	const struct slu_core_group *group;
+	size_t n_clients = 0, n_groups = 0;
+
+	for (unsigned d = 0; d < core->n_devices; d++)
+		slu_core_capacity_check(&core->devices[d]->capacity);
+	slu_core_capacity_check(&core->pinned);
+	slu_core_capacity_check(&core->home);
+	TAILQ_FOREACH (client, &core->clients, link) {
+		n_clients++;
+		check_roster(client);
+	}
+	TAILQ_FOREACH (group, &core->groups, link) {
+		n_groups++;
+		assert(!TAILQ_EMPTY(&group->members));
+		slu_core_group_check(group);
+	}
+	assert(n_clients == core->n_clients);
+	assert(n_groups == core->n_groups);
+}

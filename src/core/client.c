@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "core/client.h"
+#include "core/credit/balance.h"
+#include "core/state.h"
+
+struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (client->id == id)
+			return client;
+	return NULL;
+}
+
+/* Room for the victims of a step: each client can be named twice an account. */
+static int make_room(struct slu_core *core, size_t n_clients)
+{
+	size_t n = n_clients * 2;
+	struct slu_core_victim *victims;
+
+	if (n <= core->n_victim_room)
+		return 0;
+	n = SLU_MAX(n, core->n_victim_room * 2);
+	victims = reallocarray(core->victims, n, sizeof(*victims));
+	if (!victims)
+		return -ENOMEM;
+	core->victims = victims;
+	core->n_victim_room = n;
+	return 0;
+}
+
+int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
+			struct slu_core_client **ret_client)
+{
+	struct slu_core_client *client;
+	struct slu_core_group *group;
+	int r;
+
+	if (make_room(core, core->n_clients + 1) < 0)
+		return slu_error(-ENOMEM);
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return slu_error(-ENOMEM);
+	group = slu_core_group_find(core, group_id);
+	if (!group) {
+		r = slu_core_group_new(core, group_id, &group);
+		if (r) {
+			free(client);
+			return slu_fold(r);
+		}
+	}
+	client->id = id;
+	client->group = group;
+	client->standing = SLU_CORE_GHOST;
+	slu_core_account_init(&client->pinned, &core->pinned, client, NULL);
+	slu_core_account_init(&client->home, &core->home, client, NULL);
+	TAILQ_INSERT_TAIL(&core->clients, client, link);
+	TAILQ_INSERT_TAIL(&group->members, client, member_link);
+	core->n_clients++;
+	*ret_client = client;
+	return 0;
+}
+
+void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
+{
+	struct slu_core_group *group;
+
+	if (!client)
+		return;
+	group = client->group;
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_deinit(&client->seats[i].account);
+	slu_core_account_deinit(&client->pinned);
+	slu_core_account_deinit(&client->home);
+	TAILQ_REMOVE(&core->clients, client, link);
+	TAILQ_REMOVE(&group->members, client, member_link);
+	core->n_clients--;
+	free(client);
+	if (TAILQ_EMPTY(&group->members))
+		slu_core_group_free(core, group);
+}
+
+void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client, unsigned n,
+			  const unsigned *devices)
+{
+	assert(n <= SLU_WIRE_DEVICES_MAX);
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_deinit(&client->seats[i].account);
+	client->n_seats = n;
+	for (unsigned i = 0; i < n; i++) {
+		struct slu_core_seat *seat = &client->seats[i];
+
+		assert(devices[i] < core->n_devices);
+		*seat = (struct slu_core_seat){ .device = devices[i], .place = (uint8_t)i };
+		slu_core_account_init(&seat->account, &core->devices[devices[i]]->capacity, client,
+				      seat);
+	}
+}
+
+void slu_core_client_rename(struct slu_core_client *client, const char *name)
+{
+	snprintf(client->name, sizeof(client->name), "%s", name && *name ? name : "a program");
+}
+
+uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
+{
+	return seat->mode == SLU_MODE_LAUNCH ? seat->want.min_bytes : seat->want.all_bytes;
+}
+
+void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
+			const struct slu_msg_want *want)
+{
+	uint64_t before = slu_core_seat_level_bytes(seat), level;
+
+	seat->want = *want;
+	seat->is_denied = false;
+	seat->want.min_bytes = SLU_MIN(want->min_bytes, SLU_CORE_BYTES_MAX);
+	seat->want.all_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+	seat->want.largest_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
+	level = slu_core_seat_level_bytes(seat);
+	if (level >= seat->peak_bytes)
+		seat->peak_bytes = level;
+	if (level < before && before == seat->peak_bytes)
+		seat->peak_ns = now_ns;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * One process: its accounts, and its seat at each of its devices.
+ *
+ *   GHOST  -> JOINED   [slu_core_hello]   a line of the roster came back
+ *   JOINED -> LOST     [slu_core_lost]    the connection went, the process did not
+ *   LOST   -> JOINED   [slu_core_hello]
+ *   any    -> (gone)   [slu_core_dead]
+ *
+ *  GHOST:   charged in full, never a victim, gets no message; its seats are unknown.
+ *  JOINED:  takes part.
+ *  LOST:    as a ghost, but its seats are known: a turn that it has it keeps.
+ *
+ * The seat of a client at a device:
+ *
+ *   NONE    -> TURN      TURN sent                    [sched/turns.c]
+ *   TURN    -> READY     READY, epoch equal
+ *   TURN, READY -> CLOSING   CLOSE sent
+ *   any     -> NONE      REST, epoch equal
+ *   NONE    -> TURN, READY or CLOSING   HELLO reported an epoch: adopted, or told to close
+ *
+ *  NONE:     at rest as far as this device goes.       * epoch is none
+ *  others:   a turn is open there.                     * epoch is the turn's
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/credit/account.h"
+#include "wire/message.h"
+
+struct slu_core;
+struct slu_core_group;
+
+enum slu_core_phase {
+	SLU_CORE_PHASE_NONE,
+	SLU_CORE_PHASE_TURN,
+	SLU_CORE_PHASE_READY,
+	SLU_CORE_PHASE_CLOSING,
+};
+
+struct slu_core_seat {
+	struct slu_core_account account;
+	unsigned device; /* the core's number */
+	uint8_t place;	 /* in HELLO's list: how messages name it */
+	enum slu_mode mode;
+	enum slu_core_phase phase;
+	struct slu_epoch epoch;
+	struct slu_msg_want want; /* as told last */
+	struct slu_msg_facts facts;
+	bool is_denied; /* DENY sent, and no WANT since */
+
+	/* rule 21: the need of the last moments; a fall counts only when it has lasted */
+	uint64_t peak_bytes;
+	uint64_t peak_ns; /* when the level fell below the peak */
+
+	/* of the last plan that this seat was part of */
+	uint64_t need_bytes; /* without it the turn does not begin */
+	uint64_t goal_bytes; /* need and what may be spent beyond it */
+};
+
+enum slu_core_standing { SLU_CORE_GHOST, SLU_CORE_JOINED, SLU_CORE_LOST };
+
+struct slu_core_client {
+	TAILQ_ENTRY(slu_core_client) link;
+	TAILQ_ENTRY(slu_core_client) member_link;
+	uint64_t id;
+	struct slu_core_group *group;
+	char name[SLU_WIRE_NAME_MAX];
+	enum slu_core_standing standing;
+	unsigned n_seats;
+	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
+	struct slu_core_account pinned, home;
+	uint64_t staging_bytes;	    /* of pinned: granted for staging, not taken back */
+	uint64_t pinned_goal_bytes; /* of the last plan: staging and the MAPPED rest */
+	uint64_t home_want_bytes;   /* 0: nothing is asked */
+	bool roster_is_queued;	    /* a ROSTER_PUT waits to be taken */
+};
+
+TAILQ_HEAD(slu_core_clients, slu_core_client);
+
+struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id);
+
+/* A new ghost without seats; -ENOMEM leaves the core as it was. */
+int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group,
+			struct slu_core_client **ret_client);
+
+/* Every charge is given back; the group goes with its last member. */
+void slu_core_client_free(struct slu_core *core, struct slu_core_client *client);
+
+/* Gives the client these seats, new ones, and no others. */
+void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client, unsigned n,
+			  const unsigned *devices);
+
+void slu_core_client_rename(struct slu_core_client *client, const char *name);
+
+/* Bytes the seat must have in its turn, now and in the last moments. */
+uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
+void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
+			const struct slu_msg_want *want);
+
+static inline bool slu_core_client_is_joined(const struct slu_core_client *client)
+{
+	return client->standing == SLU_CORE_JOINED;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Where scheduler and accounts meet: what a message changes, and the step that decides. Who joins
+ * and leaves is in join.c, what people see in view.c.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "base/util.h"
+#include "core/credit/balance.h"
+#include "core/credit/plan.h"
+#include "core/sched/admit.h"
+#include "core/sched/turns.h"
+#include "core/send.h"
+#include "core/state.h"
+
+void slu_core_config_default(struct slu_core_config *config)
+{
+	*config = (struct slu_core_config){
+		.policy = "rr",
+		.generation = 1,
+		.slice_ns = 2 * SLU_NS_PER_S,
+		.slice_min_switches = 10,
+		.close_deadline_ns = 2 * SLU_NS_PER_S,
+		.limit_deadline_ns = 1 * SLU_NS_PER_S,
+		.fill_deadline_ns = 3 * SLU_NS_PER_S,
+		.rise_period_ns = 250 * SLU_NS_PER_MS,
+		.patience_ns = 10 * SLU_NS_PER_S,
+		.grace_ns = 1 * SLU_NS_PER_S,
+		.need_window_ns = 2 * SLU_NS_PER_S,
+		.round_trip_ns = 10 * SLU_NS_PER_MS,
+		.pinned_bytes = 1 * SLU_GIB,
+		.home_bytes = 16 * SLU_GIB,
+		.staging_bytes = 64 * SLU_MIB,
+		.share_percent = 90,
+	};
+}
+
+static int take_config(struct slu_core *core, const struct slu_core_config *config)
+{
+	const struct slu_core_policy *policy = slu_core_policy_find(config->policy);
+
+	if (!policy || config->share_percent < 1 || config->share_percent > 100)
+		return slu_error(-EINVAL);
+	core->policy = policy;
+	core->config = *config;
+	core->config.policy = policy->name;
+	return 0;
+}
+
+int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct slu_core **ret_core)
+{
+	struct slu_core *core = calloc(1, sizeof(*core));
+	int r;
+
+	if (!core)
+		return slu_error(-ENOMEM);
+	r = take_config(core, config);
+	if (r) {
+		free(core);
+		return slu_fold(r);
+	}
+	core->now_ns = core->started_ns = now_ns;
+	core->deadline_ns = SLU_CORE_NEVER;
+	TAILQ_INIT(&core->clients);
+	TAILQ_INIT(&core->groups);
+	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, now_ns);
+	slu_core_capacity_init(&core->home, false, config->home_bytes, now_ns);
+	*ret_core = core;
+	return 0;
+}
+
+void slu_core_free(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	if (!core)
+		return;
+	while ((client = TAILQ_FIRST(&core->clients)))
+		slu_core_client_free(core, client);
+	assert(TAILQ_EMPTY(&core->groups));
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		slu_core_capacity_deinit(&core->devices[d]->capacity);
+		free(core->devices[d]);
+	}
+	slu_core_capacity_deinit(&core->pinned);
+	slu_core_capacity_deinit(&core->home);
+	slu_core_queue_deinit(&core->queue);
+	free(core->opened);
+	free(core->waiting);
+	free(core->victims);
+	free(core);
+}
+
+static void set_budget(struct slu_core_capacity *capacity, uint64_t bytes)
+{
+	capacity->usable_bytes = capacity->estimate_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+}
+
+int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_core_config *config)
+{
+	uint64_t generation = core->config.generation;
+	int r = take_config(core, config);
+
+	if (r)
+		return slu_fold(r);
+	slu_core_set_now(core, now_ns);
+	core->config.generation = generation; /* that of the start; a setting cannot change it */
+	set_budget(&core->pinned, config->pinned_bytes);
+	set_budget(&core->home, config->home_bytes);
+	return 0;
+}
+
+int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
+			uint64_t usable_bytes)
+{
+	struct slu_core_device *device;
+
+	if (core->n_devices == SLU_CORE_DEVICES_MAX)
+		return slu_error(-ENOSPC);
+	device = calloc(1, sizeof(*device));
+	if (!device)
+		return slu_error(-ENOMEM);
+	slu_core_set_now(core, now_ns);
+	snprintf(device->name, sizeof(device->name), "%s", name ? name : "");
+	slu_core_capacity_init(&device->capacity, true, usable_bytes, now_ns);
+	core->devices[core->n_devices] = device;
+	return (int)core->n_devices++;
+}
+
+void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)
+{
+	assert(device < core->n_devices);
+	slu_core_set_now(core, now_ns);
+	slu_core_capacity_outsiders(&core->devices[device]->capacity, bytes);
+}
+
+/* -- messages -------------------------------------------------------------------------------- */
+
+static struct slu_core_seat *seat_at(struct slu_core_client *client, unsigned place)
+{
+	return place < client->n_seats ? &client->seats[place] : NULL;
+}
+
+static struct slu_core_account *account_at(struct slu_core_client *client, struct slu_account name)
+{
+	struct slu_core_seat *seat;
+
+	switch (name.tier) {
+	case SLU_TIER_DEVICE:
+		seat = seat_at(client, name.device);
+		return seat ? &seat->account : NULL;
+	case SLU_TIER_PINNED:
+		return &client->pinned;
+	case SLU_TIER_HOME:
+		return &client->home;
+	default:
+		return NULL;
+	}
+}
+
+static int on_sums(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_sums *sums)
+{
+	struct slu_core_account *account = account_at(client, sums->account);
+	char size[SLU_SIZE_STRING_MAX];
+	uint64_t before;
+	int r;
+
+	if (!account)
+		return SLU_CORE_E_UNKNOWN;
+	before = account->held_bytes;
+	r = slu_core_account_answer(account, core->now_ns, sums);
+	if (account->held_bytes > before && !sums->refused_bytes)
+		client->group->progress_ns = core->now_ns;
+	if (r == 0 && sums->refused_bytes && account->seat) {
+		slu_core_capacity_refused(account->capacity, core->now_ns);
+		slu_core_tell(core, client->id, "the driver refused %s %s", client->name,
+			      slu_size_format(size, sums->refused_bytes));
+	}
+	if (account->seat && account->held_bytes > account->seat->want.all_bytes) {
+		struct slu_msg_want want = account->seat->want;
+
+		want.all_bytes = account->held_bytes;
+		slu_core_seat_want(account->seat, core->now_ns, &want);
+	}
+	slu_core_send_roster(core, client);
+	return 0;
+}
+
+static int on_want(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_want *want)
+{
+	struct slu_core_seat *seat;
+
+	if (want->account.tier == SLU_TIER_HOME) {
+		client->home_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+		return 0;
+	}
+	seat = want->account.tier == SLU_TIER_DEVICE ? seat_at(client, want->account.device) : NULL;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	slu_core_seat_want(seat, core->now_ns, want);
+	return 0;
+}
+
+static int on_turn(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_turn *turn, bool is_ready)
+{
+	struct slu_core_seat *seat = seat_at(client, turn->device);
+
+	(void)core;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	if (slu_epoch_is_none(turn->epoch) || !slu_epoch_equal(seat->epoch, turn->epoch))
+		return 0;
+	if (!is_ready)
+		seat->want.is_runnable = false;
+	else if (seat->phase == SLU_CORE_PHASE_TURN)
+		seat->phase = SLU_CORE_PHASE_READY;
+	return 0;
+}
+
+static int on_rest(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_rest *rest)
+{
+	struct slu_core_seat *seat = seat_at(client, rest->device);
+
+	(void)core;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	seat->account.floor_bytes = SLU_MIN(rest->floor_bytes, seat->account.held_bytes);
+	if (slu_epoch_is_none(rest->epoch) || !slu_epoch_equal(seat->epoch, rest->epoch))
+		return 0;
+	seat->phase = SLU_CORE_PHASE_NONE;
+	seat->epoch = (struct slu_epoch){};
+	seat->want.is_runnable = rest->is_runnable;
+	return 0;
+}
+
+static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *facts)
+{
+	struct slu_core_seat *seat = seat_at(client, facts->device);
+
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	seat->facts = *facts;
+	return 0;
+}
+
+int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
+		     const struct slu_message *m)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+	int r;
+
+	slu_core_set_now(core, now_ns);
+	if (!client || !slu_core_client_is_joined(client))
+		return SLU_CORE_E_UNKNOWN;
+	switch (m->header.type) {
+	case SLU_MSG_SUMS:
+		r = on_sums(core, client, &m->sums);
+		break;
+	case SLU_MSG_WANT:
+		r = on_want(core, client, &m->want);
+		break;
+	case SLU_MSG_READY:
+		r = on_turn(core, client, &m->turn, true);
+		break;
+	case SLU_MSG_IDLE:
+		r = on_turn(core, client, &m->turn, false);
+		break;
+	case SLU_MSG_REST:
+		r = on_rest(core, client, &m->rest);
+		break;
+	case SLU_MSG_FACTS:
+		r = on_facts(client, &m->facts);
+		break;
+	default:
+		return SLU_CORE_E_UNKNOWN;
+	}
+	if (!r)
+		slu_core_turns_settle(core, client->group);
+	return r;
+}
+
+int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, bool parked)
+{
+	struct slu_core_group *group = slu_core_group_find(core, group_id);
+
+	slu_core_set_now(core, now_ns);
+	if (!group)
+		return slu_error(-ENOENT);
+	group->is_parked = parked;
+	group->is_next = false;
+	group->why = (struct slu_core_why){ parked ? SLU_CORE_WHY_PARKED : SLU_CORE_WHY_NOTHING };
+	return 0;
+}
+
+/* -- deciding -------------------------------------------------------------------------------- */
+
+/* The estimate rises while somebody lacks room; who does was found out by the last step. */
+static void rise(struct slu_core *core)
+{
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		struct slu_core_capacity *capacity = &core->devices[d]->capacity;
+		uint64_t due_ns;
+
+		if (capacity->is_lacking &&
+		    slu_core_capacity_can_rise(capacity, core->config.rise_period_ns, &due_ns) &&
+		    core->now_ns >= due_ns)
+			slu_core_capacity_rise(capacity, core->now_ns);
+		capacity->is_lacking = false;
+	}
+}
+
+static void expect_rise(struct slu_core *core)
+{
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		const struct slu_core_capacity *capacity = &core->devices[d]->capacity;
+		uint64_t due_ns;
+
+		if (!capacity->is_lacking ||
+		    !slu_core_capacity_can_rise(capacity, core->config.rise_period_ns, &due_ns))
+			continue;
+		/* one that is due already wants another step at once */
+		due_ns = SLU_MAX(due_ns, core->now_ns);
+		core->deadline_ns = SLU_MIN(core->deadline_ns, due_ns);
+	}
+}
+
+static void tell_silence(struct slu_core *core, struct slu_core_account *account)
+{
+	char span[SLU_SIZE_STRING_MAX];
+
+	if (account->is_told_silent || !slu_core_plan_is_silent(core, account))
+		return;
+	account->is_told_silent = true;
+	slu_core_tell(core, account->client->id, "%s is silent: a limit is unanswered for %s",
+		      account->client->name,
+		      slu_size_format_time(span, core->now_ns - account->sent_ns));
+}
+
+void slu_core_step(struct slu_core *core, uint64_t now_ns)
+{
+	struct slu_core_group *group;
+	struct slu_core_client *client;
+
+	slu_core_set_now(core, now_ns);
+	core->deadline_ns = SLU_CORE_NEVER;
+	rise(core);
+	TAILQ_FOREACH (group, &core->groups, link)
+		slu_core_turns_complete(core, group);
+	slu_core_admit(core);
+	slu_core_balance(core);
+	TAILQ_FOREACH (client, &core->clients, link) {
+		for (unsigned i = 0; i < client->n_seats; i++)
+			tell_silence(core, &client->seats[i].account);
+		tell_silence(core, &client->pinned);
+		tell_silence(core, &client->home);
+	}
+	expect_rise(core);
+#ifndef NDEBUG
+	slu_core_check(core);
+#endif
+}
+
+uint64_t slu_core_deadline_ns(const struct slu_core *core)
+{
+	return core->deadline_ns;
+}
+
+static void fill_line(struct slu_core_client *client, struct slu_core_ghost *ret_line)
+{
+	*ret_line = (struct slu_core_ghost){
+		.client = client->id,
+		.group = client->group->id,
+		.name = client->name,
+		.n_devices = client->n_seats,
+		.pinned_bytes = client->pinned.charge_bytes,
+		.home_bytes = client->home.charge_bytes,
+	};
+	client->pinned.roster_bytes = client->pinned.charge_bytes;
+	client->home.roster_bytes = client->home.charge_bytes;
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		struct slu_core_account *account = &client->seats[i].account;
+
+		ret_line->devices[i] = client->seats[i].device;
+		ret_line->device_bytes[i] = account->charge_bytes;
+		account->roster_bytes = account->charge_bytes;
+	}
+	client->roster_is_queued = false;
+}
+
+int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_action)
+{
+	const struct slu_core_queue_entry *entry;
+	struct slu_core_client *client = NULL;
+
+	if (core->queue.is_unfit)
+		return slu_error(-ENOMEM);
+	do {
+		entry = slu_core_queue_pop(&core->queue);
+		if (!entry)
+			return 0;
+		if (entry->kind == SLU_CORE_ROSTER_PUT)
+			client = slu_core_client_find(core, entry->client);
+	} while (entry->kind == SLU_CORE_ROSTER_PUT && !client);
+
+	*ret_action = (struct slu_core_action){
+		.id = entry->id,
+		.kind = entry->kind,
+		.client = entry->client,
+	};
+	memcpy(ret_action->reason, entry->reason, sizeof(entry->reason));
+	if (client)
+		fill_line(client, &ret_action->line);
+	switch (entry->type) {
+	case SLU_MSG_LIMIT:
+		ret_action->message.limit = entry->limit;
+		break;
+	case SLU_MSG_TURN:
+		ret_action->message.turn = entry->turn;
+		break;
+	case SLU_MSG_CLOSE:
+		ret_action->message.close = entry->close;
+		break;
+	case SLU_MSG_DENY:
+		ret_action->message.deny = entry->deny;
+		break;
+	default:
+		return 1;
+	}
+	slu_message_stamp(&ret_action->message, entry->type);
+	return 1;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "base/util.h"
+#include "core/credit/account.h"
+#include "core/credit/capacity.h"
+
+static void set_charge(struct slu_core_account *account, uint64_t bytes)
+{
+	account->capacity->charge_bytes += bytes - account->charge_bytes;
+	account->charge_bytes = bytes;
+}
+
+static void set_held(struct slu_core_account *account, uint64_t bytes)
+{
+	account->capacity->held_bytes += bytes - account->held_bytes;
+	account->held_bytes = bytes;
+}
+
+void slu_core_account_init(struct slu_core_account *account, struct slu_core_capacity *capacity,
+			   struct slu_core_client *client, struct slu_core_seat *seat)
+{
+	*account = (struct slu_core_account){
+		.capacity = capacity,
+		.client = client,
+		.seat = seat,
+		.roster_bytes = UINT64_MAX,
+	};
+	TAILQ_INSERT_TAIL(&capacity->accounts, account, link);
+}
+
+void slu_core_account_deinit(struct slu_core_account *account)
+{
+	if (!account->capacity)
+		return;
+	set_charge(account, 0);
+	set_held(account, 0);
+	account->capacity->floors_bytes -= account->counted_floor_bytes;
+	TAILQ_REMOVE(&account->capacity->accounts, account, link);
+	account->capacity = NULL;
+}
+
+void slu_core_account_report(struct slu_core_account *account, uint64_t held_bytes,
+			     uint64_t floor_bytes)
+{
+	held_bytes = SLU_MIN(held_bytes, SLU_CORE_BYTES_MAX);
+	set_held(account, held_bytes);
+	set_charge(account, held_bytes);
+	account->limit_bytes = held_bytes;
+	account->goal_bytes = held_bytes;
+	account->floor_bytes = SLU_MIN(floor_bytes, held_bytes);
+	account->seq = 0;
+	account->raised_ns = 0;
+	account->pace = SLU_PACE_NONE;
+	account->is_pending = false;
+	account->is_final = false;
+	account->is_told_silent = false;
+	slu_core_capacity_witnessed(account->capacity);
+	slu_core_account_check(account);
+}
+
+void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_bytes)
+{
+	slu_core_account_report(account, charge_bytes, charge_bytes);
+	account->roster_bytes = account->charge_bytes;
+}
+
+uint64_t slu_core_account_most_bytes(const struct slu_core_account *account)
+{
+	int64_t free_bytes = slu_core_capacity_free_bytes(account->capacity);
+
+	/* a lowering not yet met is still charged: raising up to it again costs nothing */
+	return account->charge_bytes + (free_bytes > 0 ? (uint64_t)free_bytes : 0);
+}
+
+static void send(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
+		 uint64_t goal_bytes, enum slu_pace pace)
+{
+	assert(!account->is_pending);
+	account->limit_bytes = limit_bytes;
+	account->goal_bytes = goal_bytes;
+	account->pace = pace;
+	account->seq++;
+	account->sent_ns = now_ns;
+	account->is_pending = true;
+	account->is_final = false;
+	account->is_told_silent = false;
+	slu_core_account_check(account);
+}
+
+void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
+			    uint64_t goal_bytes, enum slu_pace pace)
+{
+	assert(limit_bytes >= account->limit_bytes);
+	assert(limit_bytes <= slu_core_account_most_bytes(account));
+	if (limit_bytes > account->charge_bytes)
+		set_charge(account, limit_bytes);
+	if (limit_bytes > account->limit_bytes)
+		account->raised_ns = now_ns;
+	send(account, now_ns, limit_bytes, goal_bytes, pace);
+}
+
+void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes)
+{
+	assert(limit_bytes < account->limit_bytes);
+	account->moved_ns = now_ns;
+	send(account, now_ns, limit_bytes, limit_bytes, SLU_PACE_NOW);
+}
+
+int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
+			    const struct slu_msg_sums *sums)
+{
+	uint64_t held = SLU_MIN(sums->held_bytes, SLU_CORE_BYTES_MAX);
+	uint64_t ceiling = SLU_MIN(sums->ceiling_bytes, SLU_CORE_BYTES_MAX);
+
+	if (held < account->held_bytes)
+		account->moved_ns = now_ns;
+	set_held(account, held);
+	account->floor_bytes = SLU_MIN(sums->floor_bytes, held);
+	if (sums->seq != account->seq) {
+		if (held > account->charge_bytes)
+			set_charge(account, held);
+		slu_core_account_check(account);
+		return SLU_CORE_ACCOUNT_E_OLD;
+	}
+
+	account->is_pending = false;
+	account->is_told_silent = false;
+	account->is_final = sums->is_final;
+	if (sums->refused_bytes)
+		account->limit_bytes = SLU_MIN(account->limit_bytes, held);
+	ceiling = SLU_MAX(ceiling, held);
+	set_charge(account, SLU_MAX(ceiling, account->limit_bytes));
+	slu_core_account_check(account);
+	return 0;
+}
+
+void slu_core_account_void(struct slu_core_account *account)
+{
+	account->limit_bytes = SLU_MIN(account->limit_bytes, account->held_bytes);
+	account->goal_bytes = account->limit_bytes;
+	account->pace = SLU_PACE_NONE;
+	account->is_pending = false;
+	account->is_told_silent = false;
+	slu_core_account_check(account);
+}
+
+void slu_core_account_check(const struct slu_core_account *account)
+{
+	assert(account->capacity);
+	assert(account->limit_bytes <= account->charge_bytes);
+	assert(account->held_bytes <= account->charge_bytes);
+	assert(account->floor_bytes <= account->held_bytes);
+	assert(!account->is_pending || account->seq > 0);
+}

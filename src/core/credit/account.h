@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What one client may hold of one tier, as the daemon knows it: an upper bound, never the truth.
+ *
+ *   limit    what was sent last; bytes are absolute, never differences
+ *   charge   the most that the client can hold, whatever it has read of what was sent
+ *   held     what it said last; true when it was said
+ *   floor    of that, what it said cannot leave now
+ *
+ *   SETTLED -> PENDING   [slu_core_account_raise]   charged before it is sent (rule 2)
+ *   SETTLED -> PENDING   [slu_core_account_lower]   frees nothing yet
+ *   PENDING -> SETTLED   [slu_core_account_answer]  with the last seq: charge = max(ceiling, limit)
+ *   PENDING -> PENDING   [slu_core_account_answer]  with an older seq: noted, lowers no charge
+ *   any     -> SETTLED   [slu_core_account_report]  HELLO: limit = charge = held, seq 0
+ *   any     -> SETTLED   [slu_core_account_void]    the connection is gone: credit died, the charge
+ *                                                   stays until HELLO or death
+ *
+ *  SETTLED:  the last LIMIT was answered, or none was sent.  * !is_pending
+ *  PENDING:  one LIMIT is under way, never two (rule 1).     * is_pending, seq > 0
+ *
+ * In every state limit <= charge and held <= charge. A client whose unmovable memory grows may hold
+ * more than its limit; its report then raises the charge, since it is so.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "wire/message.h"
+
+struct slu_core_capacity;
+struct slu_core_client;
+struct slu_core_seat;
+
+struct slu_core_account {
+	TAILQ_ENTRY(slu_core_account) link;
+	struct slu_core_capacity *capacity; /* what it is charged to; NULL before init */
+	struct slu_core_client *client;
+	struct slu_core_seat *seat; /* of a device; NULL for pinned and home */
+	uint64_t limit_bytes;
+	uint64_t charge_bytes;
+	uint64_t held_bytes;
+	uint64_t floor_bytes;
+	uint64_t goal_bytes;   /* sent with the last LIMIT */
+	uint64_t roster_bytes; /* the charge that stands in the roster; UINT64_MAX: unknown */
+	uint64_t seq;	       /* of the last LIMIT; 0: none on this connection */
+	uint64_t sent_ns;      /* of the last LIMIT */
+	uint64_t raised_ns;    /* of the last raise; 0: never */
+	uint64_t moved_ns;     /* last time that held fell, or a lowering was sent */
+	enum slu_pace pace;    /* sent with the last LIMIT */
+	bool is_pending;
+	bool is_final;		      /* it said that no more can leave now */
+	bool is_told_silent;	      /* its silence was told */
+	uint64_t counted_floor_bytes; /* its part of capacity->floors_bytes */
+};
+
+void slu_core_account_init(struct slu_core_account *account, struct slu_core_capacity *capacity,
+			   struct slu_core_client *client, struct slu_core_seat *seat);
+
+/* Gives the charge back. */
+void slu_core_account_deinit(struct slu_core_account *account);
+
+/* HELLO said so. */
+void slu_core_account_report(struct slu_core_account *account, uint64_t held_bytes,
+			     uint64_t floor_bytes);
+
+/* The roster said so: nothing of it can leave before HELLO. */
+void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_bytes);
+
+/* The most that a raise may ask for now. */
+uint64_t slu_core_account_most_bytes(const struct slu_core_account *account);
+
+/* @limit_bytes >= the present limit; equal when only goal or pace change (rule 12). */
+void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
+			    uint64_t goal_bytes, enum slu_pace pace);
+/* @limit_bytes < the present limit. */
+void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns,
+			    uint64_t limit_bytes);
+
+enum {
+	_SLU_CORE_ACCOUNT_E_SUCCESS,
+	SLU_CORE_ACCOUNT_E_OLD, /* the seq is not the last: held and floor are noted, that is all */
+};
+
+/*
+ * SUMS. A refusal under the last seq takes the limit down to what is held (rule 13); the caller
+ * tells the capacity.
+ */
+int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
+			    const struct slu_msg_sums *sums);
+
+void slu_core_account_void(struct slu_core_account *account);
+
+static inline uint64_t slu_core_account_slack_bytes(const struct slu_core_account *account)
+{
+	return account->limit_bytes > account->held_bytes
+		       ? account->limit_bytes - account->held_bytes
+		       : 0;
+}
+
+/* Asserts I1 and I5. */
+void slu_core_account_check(const struct slu_core_account *account);

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/credit/balance.h"
+#include "core/credit/plan.h"
+#include "core/send.h"
+
+/* Home credit beyond what was asked: a part of the budget, so that small allocations need no word.
+ */
+#define HOME_PARTS 64
+
+enum {
+	RANK_IDLE_SLACK,
+	RANK_SLACK,
+	RANK_IDLE,
+	RANK_WAITING,
+	RANK_NEXT,
+};
+
+/* The limits of one capacity in one step. */
+struct balance {
+	struct slu_core *core;
+	struct slu_core_capacity *capacity;
+	int device;		 /* or SLU_CORE_PLAN_PINNED */
+	int64_t short_now_bytes; /* what open groups lack */
+	int64_t short_ahead_bytes;
+	const char *asker; /* name of who lacks, for the reason */
+};
+
+static struct slu_core_account *account_of(const struct balance *b, struct slu_core_client *client)
+{
+	if (b->device == SLU_CORE_PLAN_PINNED)
+		return &client->pinned;
+	for (unsigned i = 0; i < client->n_seats; i++)
+		if (client->seats[i].device == (unsigned)b->device)
+			return &client->seats[i].account;
+	return NULL;
+}
+
+static uint64_t need_of(const struct slu_core_account *account)
+{
+	return account->seat ? account->seat->need_bytes : account->client->pinned_goal_bytes;
+}
+
+static uint64_t goal_of(const struct slu_core_account *account)
+{
+	return account->seat ? account->seat->goal_bytes : account->client->pinned_goal_bytes;
+}
+
+/* LAUNCH lacks its whole window; the others what their turn cannot begin without. */
+static uint64_t target_of(const struct slu_core_account *account)
+{
+	if (account->seat && account->seat->mode == SLU_MODE_LAUNCH)
+		return goal_of(account);
+	return need_of(account);
+}
+
+static bool goal_is_stale(const struct slu_core_account *account)
+{
+	return account->seat && account->seat->mode == SLU_MODE_MAPPED &&
+	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
+}
+
+static void fill_now(struct balance *b, struct slu_core_account *account)
+{
+	uint64_t target = target_of(account), most;
+	char size[SLU_SIZE_STRING_MAX];
+
+	if (!account->is_pending && account->limit_bytes < target) {
+		most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
+		if (most > account->limit_bytes)
+			slu_core_send_raise(b->core, account, most, goal_of(account), SLU_PACE_NOW,
+					    "%s has its turn: it may hold %s",
+					    account->client->name, slu_size_format(size, most));
+	} else if (!account->is_pending && goal_is_stale(account)) {
+		slu_core_send_raise(b->core, account, account->limit_bytes, goal_of(account),
+				    SLU_PACE_NOW, "the device share of %s is now %s",
+				    account->client->name, slu_size_format(size, goal_of(account)));
+	}
+	if (account->limit_bytes >= target)
+		return;
+	b->short_now_bytes += (int64_t)(target - account->limit_bytes);
+	b->asker = account->client->name;
+	if (account->limit_bytes < need_of(account))
+		b->capacity->is_lacking = true;
+}
+
+static bool is_filling_on(const struct balance *b, const struct slu_core_group *group)
+{
+	struct slu_core_client *client;
+
+	if (b->device == SLU_CORE_PLAN_PINNED || group->state != SLU_CORE_FILLING)
+		return false;
+	TAILQ_FOREACH (client, &group->members, member_link) {
+		const struct slu_core_account *account = account_of(b, client);
+
+		if (account && slu_core_client_is_joined(client) &&
+		    account->held_bytes < need_of(account))
+			return true;
+	}
+	return false;
+}
+
+/* Return: whether anybody is filling: then nothing is fetched ahead. */
+static bool fill_open(struct balance *b)
+{
+	bool is_filling = false;
+
+	for (size_t i = 0; i < b->core->n_opened; i++) {
+		struct slu_core_group *group = b->core->opened[i];
+		struct slu_core_client *client;
+
+		if (is_filling_on(b, group)) {
+			if (is_filling) {
+				group->progress_ns = b->core->now_ns;
+				continue;
+			}
+			is_filling = true;
+		}
+		TAILQ_FOREACH (client, &group->members, member_link) {
+			struct slu_core_account *account = account_of(b, client);
+
+			if (account && slu_core_client_is_joined(client))
+				fill_now(b, account);
+		}
+	}
+	return is_filling;
+}
+
+static bool fetches_ahead(const struct slu_core_account *account)
+{
+	return slu_core_client_is_joined(account->client) && account->pace == SLU_PACE_AHEAD &&
+	       slu_core_group_is_at_rest(account->client->group) &&
+	       slu_core_account_slack_bytes(account) > 0;
+}
+
+/* Stops whoever is fetched ahead, but @except. */
+static void cancel_ahead(struct balance *b, const struct slu_core_account *except)
+{
+	struct slu_core_account *account;
+
+	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+		if (account != except && fetches_ahead(account) && !account->is_pending)
+			slu_core_send_raise(b->core, account, account->limit_bytes,
+					    account->goal_bytes, SLU_PACE_NONE,
+					    "%s waits: the bus is for somebody before it",
+					    account->client->name);
+}
+
+static void fill_ahead(struct balance *b, struct slu_core_group *next)
+{
+	struct slu_core_account *chosen = NULL;
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &next->members, member_link) {
+		struct slu_core_account *account = account_of(b, client);
+
+		if (!account || !slu_core_client_is_joined(client) ||
+		    account->held_bytes >= need_of(account))
+			continue;
+		b->short_ahead_bytes +=
+			(int64_t)slu_sub_floor(need_of(account), account->limit_bytes);
+		if (!b->asker)
+			b->asker = client->name;
+		if (!chosen)
+			chosen = account;
+	}
+	cancel_ahead(b, chosen);
+	if (!chosen || chosen->is_pending)
+		return;
+
+	uint64_t limit = SLU_MIN(need_of(chosen), slu_core_account_most_bytes(chosen));
+
+	limit = SLU_MAX(limit, chosen->limit_bytes);
+	if (limit > chosen->limit_bytes ||
+	    (limit > chosen->held_bytes && chosen->pace != SLU_PACE_AHEAD)) {
+		b->short_ahead_bytes -= (int64_t)(limit - chosen->limit_bytes);
+		slu_core_send_raise(b->core, chosen, limit, need_of(chosen), SLU_PACE_AHEAD,
+				    "%s is next: its bytes come ahead", chosen->client->name);
+	}
+}
+
+/* What lowerings under way will still free. */
+static int64_t coming_bytes(const struct balance *b)
+{
+	const struct slu_core_account *account;
+	int64_t coming = 0;
+
+	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+		if (slu_core_client_is_joined(account->client) && !account->is_final &&
+		    !slu_core_plan_is_silent(b->core, account))
+			coming += (int64_t)(account->charge_bytes - account->limit_bytes);
+	return coming;
+}
+
+/* Who moves out of the device now; it keeps that direction while it makes progress. */
+static struct slu_core_group *mover_out(const struct balance *b)
+{
+	const struct slu_core_account *account;
+	uint64_t span = b->core->config.limit_deadline_ns;
+
+	if (b->device == SLU_CORE_PLAN_PINNED)
+		return NULL;
+	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+		if (slu_core_client_is_joined(account->client) && !account->is_final &&
+		    account->held_bytes > account->limit_bytes &&
+		    !slu_core_is_due(b->core, slu_core_after(account->moved_ns, span)))
+			return account->client->group;
+	return NULL;
+}
+
+/* Below this an account is not lowered for others. */
+static uint64_t kept_bytes(const struct balance *b, const struct slu_core_account *account)
+{
+	const struct slu_core_group *group = account->client->group;
+
+	if (slu_core_group_is_open(group) || (group->is_next && account->seat))
+		return need_of(account);
+	return account->seat ? 0 : account->client->staging_bytes;
+}
+
+static size_t find_victims(struct balance *b)
+{
+	struct slu_core_victim *victims = b->core->victims;
+	struct slu_core_account *account;
+	size_t n = 0;
+
+	TAILQ_FOREACH (account, &b->capacity->accounts, link) {
+		const struct slu_core_group *group = account->client->group;
+		bool is_idle = group->state == SLU_CORE_IDLE;
+		uint64_t to;
+
+		if (!slu_core_client_is_joined(account->client) || account->is_pending)
+			continue;
+		assert(n + 2 <= b->core->n_victim_room);
+		to = SLU_MAX(account->held_bytes, kept_bytes(b, account));
+		if (account->limit_bytes > to &&
+		    (!account->raised_ns ||
+		     slu_core_is_due(b->core, slu_core_after(account->raised_ns,
+							     b->core->config.round_trip_ns))))
+			victims[n++] = (struct slu_core_victim){
+				.account = account,
+				.rank = is_idle ? RANK_IDLE_SLACK : RANK_SLACK,
+				.order = account->client->id,
+				.to_bytes = to,
+			};
+		to = SLU_MAX(account->floor_bytes,
+			     account->seat ? 0 : account->client->staging_bytes);
+		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to &&
+		    account->held_bytes > to)
+			victims[n++] = (struct slu_core_victim){
+				.account = account,
+				.rank = is_idle		 ? RANK_IDLE
+					: group->is_next ? RANK_NEXT
+							 : RANK_WAITING,
+				.order = is_idle ? group->since_ns : UINT64_MAX - group->order,
+				.to_bytes = to,
+			};
+	}
+	return n;
+}
+
+static int compare_victims(const void *a, const void *b)
+{
+	const struct slu_core_victim *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return (x->account->client->id > y->account->client->id) -
+	       (x->account->client->id < y->account->client->id);
+}
+
+static void take(struct balance *b)
+{
+	int64_t on_hand = coming_bytes(b) + slu_core_capacity_free_bytes(b->capacity);
+	int64_t lack_now = b->short_now_bytes - on_hand;
+	int64_t lack_all = lack_now + b->short_ahead_bytes;
+	struct slu_core_group *mover;
+	size_t n;
+
+	if (lack_now <= 0 && lack_all <= 0)
+		return;
+	mover = mover_out(b);
+	n = find_victims(b);
+	qsort(b->core->victims, n, sizeof(*b->core->victims), compare_victims);
+	for (size_t i = 0; i < n; i++) {
+		const struct slu_core_victim *v = &b->core->victims[i];
+		struct slu_core_account *account = v->account;
+		int64_t lack = v->rank >= RANK_WAITING ? lack_now : SLU_MAX(lack_now, lack_all);
+		char size[SLU_SIZE_STRING_MAX];
+		uint64_t part;
+
+		if (lack <= 0 || account->is_pending)
+			continue;
+		part = SLU_MIN(account->limit_bytes - v->to_bytes, (uint64_t)lack);
+		if (b->device != SLU_CORE_PLAN_PINNED &&
+		    account->limit_bytes - part < account->held_bytes) {
+			if (mover && mover != account->client->group)
+				continue;
+			mover = account->client->group;
+		}
+		slu_core_send_lower(b->core, account, account->limit_bytes - part,
+				    "%s gives up %s: %s needs room", account->client->name,
+				    slu_size_format(size, part),
+				    b->asker ? b->asker : "an outsider");
+		lack_now -= (int64_t)part;
+		lack_all -= (int64_t)part;
+	}
+}
+
+/* Rule 30: each client gets the chunks that its mover needs, if the budget has them. */
+static void give_staging(struct slu_core *core)
+{
+	struct slu_core_client *client;
+	uint64_t bytes = core->config.staging_bytes;
+
+	TAILQ_FOREACH (client, &core->clients, link) {
+		struct slu_core_account *account = &client->pinned;
+
+		if (!slu_core_client_is_joined(client) || client->staging_bytes ||
+		    account->is_pending)
+			continue;
+		if (account->limit_bytes < bytes) {
+			if (slu_core_account_most_bytes(account) < bytes)
+				continue;
+			slu_core_send_raise(core, account, bytes, bytes, SLU_PACE_NONE,
+					    "%s joined: pinned memory for its copies",
+					    client->name);
+		}
+		client->staging_bytes = bytes;
+		client->pinned_goal_bytes = SLU_MAX(client->pinned_goal_bytes, bytes);
+	}
+}
+
+static void empty_parked(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link) {
+		if (!client->group->is_parked || !slu_core_client_is_joined(client) ||
+		    !slu_core_group_is_at_rest(client->group))
+			continue;
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_account *account = &client->seats[i].account;
+
+			if (!account->is_pending && account->limit_bytes > account->floor_bytes)
+				slu_core_send_lower(core, account, account->floor_bytes,
+						    "%s is parked", client->name);
+		}
+	}
+}
+
+/* Takes home credit that is not used. Return: whether any is to be had, now or soon. */
+static bool take_home(struct slu_core *core, const struct slu_core_client *asker)
+{
+	struct slu_core_account *account;
+	bool is_coming = false;
+
+	TAILQ_FOREACH (account, &core->home.accounts, link) {
+		if (account->client == asker || !slu_core_client_is_joined(account->client))
+			continue;
+		if (account->is_pending) {
+			is_coming |= !slu_core_plan_is_silent(core, account);
+			continue;
+		}
+		if (!slu_core_account_slack_bytes(account))
+			continue;
+		is_coming = true;
+		if (!account->raised_ns ||
+		    slu_core_is_due(core,
+				    slu_core_after(account->raised_ns, core->config.round_trip_ns)))
+			slu_core_send_lower(core, account, account->held_bytes,
+					    "%s does not use it: %s needs host memory",
+					    account->client->name, asker->name);
+	}
+	return is_coming;
+}
+
+/* Rule 4: a place to go for every byte, reserved when it is allocated. */
+static void balance_home(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link) {
+		struct slu_core_account *account = &client->home;
+		uint64_t want = client->home_want_bytes, most;
+
+		if (!slu_core_client_is_joined(client) || !want || account->is_pending)
+			continue;
+		if (want <= account->limit_bytes) {
+			client->home_want_bytes = 0;
+			continue;
+		}
+		most = slu_core_account_most_bytes(account);
+		if (most >= want) {
+			most = SLU_MIN(most, want + core->home.usable_bytes / HOME_PARTS);
+			slu_core_send_raise(core, account, most, most, SLU_PACE_NONE,
+					    "%s allocates: room in host memory", client->name);
+			client->home_want_bytes = 0;
+		} else if (!take_home(core, client)) {
+			client->home_want_bytes = 0;
+			slu_core_send_deny(core, client, NULL, want,
+					   "the budget for host memory is used up");
+		}
+	}
+}
+
+/* The figures of open groups and of the next ones, for all that follows. */
+static bool plan_goals(struct slu_core *core)
+{
+	struct slu_core_plan plan = {
+		.groups = core->opened,
+		.n_groups = core->n_opened,
+		.percent = 100,
+	};
+
+	if (slu_core_plan_make(core, &plan, NULL))
+		return false;
+	for (size_t i = 0; i < core->n_waiting; i++) {
+		struct slu_core_group *group = core->waiting[i];
+
+		plan = (struct slu_core_plan){ .plus = group, .percent = 100 };
+		if (group->is_next && slu_core_plan_make(core, &plan, NULL))
+			group->is_next = false;
+	}
+	return true;
+}
+
+static void balance_device(struct slu_core *core, unsigned device)
+{
+	struct balance b = {
+		.core = core,
+		.capacity = &core->devices[device]->capacity,
+		.device = (int)device,
+	};
+
+	if (fill_open(&b)) {
+		cancel_ahead(&b, NULL);
+	} else {
+		for (size_t i = 0; i < core->n_waiting; i++)
+			if (core->waiting[i]->is_next &&
+			    slu_core_group_uses(core->waiting[i], device))
+				fill_ahead(&b, core->waiting[i]);
+	}
+	take(&b);
+}
+
+void slu_core_balance(struct slu_core *core)
+{
+	empty_parked(core);
+	give_staging(core);
+	if (plan_goals(core)) {
+		struct balance b = {
+			.core = core,
+			.capacity = &core->pinned,
+			.device = SLU_CORE_PLAN_PINNED,
+		};
+
+		for (unsigned d = 0; d < core->n_devices; d++)
+			balance_device(core, d);
+		fill_open(&b);
+		take(&b);
+	} else {
+		/* only while nothing may be closed; nobody is given anything then */
+		assert(core->is_in_grace);
+	}
+	balance_home(core);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "base/util.h"
+#include "core/credit/account.h"
+#include "core/credit/capacity.h"
+
+#define BACK_OFF_MAX 16u
+#define RISE_PARTS   16
+
+void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
+			    uint64_t usable_bytes, uint64_t now_ns)
+{
+	usable_bytes = SLU_MIN(usable_bytes, SLU_CORE_BYTES_MAX);
+	*capacity = (struct slu_core_capacity){
+		.is_learned = is_learned,
+		.usable_bytes = usable_bytes,
+		.estimate_bytes = usable_bytes,
+		.changed_ns = now_ns,
+		.back_off = 1,
+	};
+	TAILQ_INIT(&capacity->accounts);
+}
+
+void slu_core_capacity_deinit(struct slu_core_capacity *capacity)
+{
+	if (!capacity || !capacity->back_off)
+		return;
+	assert(TAILQ_EMPTY(&capacity->accounts));
+	assert(!capacity->charge_bytes && !capacity->held_bytes);
+}
+
+static uint64_t ceiling(const struct slu_core_capacity *capacity)
+{
+	return slu_sub_floor(capacity->usable_bytes, capacity->outsider_bytes);
+}
+
+uint64_t slu_core_capacity_bytes(const struct slu_core_capacity *capacity)
+{
+	uint64_t bytes = SLU_MIN(capacity->estimate_bytes, ceiling(capacity));
+
+	return capacity->is_learned ? SLU_MAX(bytes, capacity->held_bytes) : bytes;
+}
+
+int64_t slu_core_capacity_free_bytes(const struct slu_core_capacity *capacity)
+{
+	return (int64_t)slu_core_capacity_bytes(capacity) - (int64_t)capacity->charge_bytes;
+}
+
+void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_ns)
+{
+	assert(capacity->is_learned);
+	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes);
+	capacity->changed_ns = now_ns;
+	capacity->back_off = SLU_MIN(capacity->back_off * 2, BACK_OFF_MAX);
+	capacity->n_refusals++;
+}
+
+void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
+{
+	if (capacity->is_learned)
+		capacity->estimate_bytes =
+			SLU_MAX(capacity->estimate_bytes, capacity->charge_bytes);
+}
+
+void slu_core_capacity_outsiders(struct slu_core_capacity *capacity, uint64_t bytes)
+{
+	capacity->outsider_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+}
+
+bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64_t period_ns,
+				uint64_t *ret_ns)
+{
+	if (!capacity->is_learned || capacity->estimate_bytes >= ceiling(capacity))
+		return false;
+	*ret_ns = capacity->changed_ns + period_ns * capacity->back_off;
+	return true;
+}
+
+void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
+{
+	uint64_t part = SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
+
+	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes + part, ceiling(capacity));
+	capacity->changed_ns = now_ns;
+	capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
+}
+
+void slu_core_capacity_check(const struct slu_core_capacity *capacity)
+{
+	const struct slu_core_account *account;
+	uint64_t charge = 0, held = 0;
+
+	TAILQ_FOREACH (account, &capacity->accounts, link) {
+		slu_core_account_check(account);
+		charge += account->charge_bytes;
+		held += account->held_bytes;
+	}
+	assert(charge == capacity->charge_bytes);
+	assert(held == capacity->held_bytes);
+	assert(capacity->back_off >= 1 && capacity->back_off <= BACK_OFF_MAX);
+	assert(capacity->is_learned || capacity->estimate_bytes == capacity->usable_bytes);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "base/util.h"
+#include "core/credit/plan.h"
+
+/* An account without a window of its own gets at most this part of the device beyond its need. */
+#define SLACK_PARTS 16
+
+bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account)
+{
+	return account->is_pending &&
+	       slu_core_is_due(core,
+			       slu_core_after(account->sent_ns, core->config.limit_deadline_ns));
+}
+
+static bool is_draining(const struct slu_core_account *account)
+{
+	if (account->seat)
+		return account->seat->phase == SLU_CORE_PHASE_CLOSING;
+	return account->client->group->state == SLU_CORE_DRAINING;
+}
+
+static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
+{
+	struct slu_core_account *account;
+
+	capacity->floors_bytes = 0;
+	TAILQ_FOREACH (account, &capacity->accounts, link) {
+		uint64_t floor = account->floor_bytes;
+
+		if (!account->seat)
+			floor = SLU_MAX(floor, account->client->staging_bytes);
+		floor = SLU_MIN(floor, account->charge_bytes);
+		if (!slu_core_client_is_joined(account->client) || is_draining(account) ||
+		    slu_core_plan_is_silent(core, account))
+			floor = account->charge_bytes;
+		account->counted_floor_bytes = floor;
+		capacity->floors_bytes += floor;
+	}
+}
+
+void slu_core_plan_refresh(struct slu_core *core)
+{
+	for (unsigned d = 0; d < core->n_devices; d++)
+		refresh(core, &core->devices[d]->capacity);
+	refresh(core, &core->pinned);
+}
+
+static uint64_t need(struct slu_core *core, struct slu_core_seat *seat, bool is_overgrown)
+{
+	const struct slu_core_account *account = &seat->account;
+	uint64_t level = slu_core_seat_level_bytes(seat), bytes;
+
+	if (level < seat->peak_bytes &&
+	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
+		seat->peak_bytes = level;
+	bytes = is_overgrown ? 0 : SLU_MAX(seat->peak_bytes, account->floor_bytes);
+	if (is_overgrown || seat->phase == SLU_CORE_PHASE_READY)
+		bytes = SLU_MAX(bytes, account->held_bytes);
+	return bytes;
+}
+
+/* The set as a sequence: its groups, then the one more. */
+static struct slu_core_group *nth(const struct slu_core_plan *plan, size_t i)
+{
+	return i < plan->n_groups ? plan->groups[i] : plan->plus;
+}
+
+static size_t count(const struct slu_core_plan *plan)
+{
+	return plan->n_groups + (plan->plus ? 1 : 0);
+}
+
+#define FOREACH_SEAT(group, client, seat)                                                        \
+	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
+		if (slu_core_client_is_joined(client))                                           \
+			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
+			     seat++)
+
+static uint64_t capacity_of(const struct slu_core_plan *plan,
+			    const struct slu_core_capacity *capacity)
+{
+	uint64_t bytes =
+		plan->is_ideal ? capacity->usable_bytes : slu_core_capacity_bytes(capacity);
+
+	return bytes / 100 * plan->percent + bytes % 100 * plan->percent / 100;
+}
+
+/* What the set may use of each device and of pinned memory. */
+static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
+{
+	int64_t pinned_left = (int64_t)core->pinned.usable_bytes;
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		struct slu_core_device *device = core->devices[d];
+
+		device->left_bytes = (int64_t)capacity_of(plan, &device->capacity);
+		if (!plan->is_alone)
+			device->left_bytes -= (int64_t)device->capacity.floors_bytes;
+		device->n_groups = 0;
+		device->n_slack = 0;
+	}
+	if (!plan->is_alone)
+		pinned_left -= (int64_t)core->pinned.floors_bytes;
+
+	for (size_t i = 0; i < count(plan); i++) {
+		struct slu_core_group *group = nth(plan, i);
+
+		for (unsigned d = 0; d < core->n_devices; d++)
+			core->devices[d]->n_groups += slu_core_group_uses(group, d);
+		TAILQ_FOREACH (client, &group->members, member_link) {
+			client->pinned_goal_bytes = client->staging_bytes;
+			if (slu_core_client_is_joined(client)) {
+				pinned_left -= (int64_t)client->staging_bytes;
+				if (!plan->is_alone)
+					pinned_left += (int64_t)client->pinned.counted_floor_bytes;
+			}
+		}
+		if (plan->is_alone)
+			continue;
+		FOREACH_SEAT(group, client, seat)
+		core->devices[seat->device]->left_bytes +=
+			(int64_t)seat->account.counted_floor_bytes;
+	}
+	return pinned_left;
+}
+
+static bool is_flexible(const struct slu_core *core, const struct slu_core_seat *seat)
+{
+	return seat->mode == SLU_MODE_MAPPED && core->devices[seat->device]->n_groups == 1;
+}
+
+static uint64_t positive(int64_t bytes)
+{
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static int shortage(int device, uint64_t need_bytes, int64_t left_bytes,
+		    struct slu_core_shortage *ret_shortage)
+{
+	if (ret_shortage)
+		*ret_shortage = (struct slu_core_shortage){
+			.device = device,
+			.need_bytes = need_bytes,
+			.room_bytes = positive(left_bytes + (int64_t)need_bytes),
+		};
+	return SLU_CORE_PLAN_E_UNFIT;
+}
+
+static uint64_t needs_on(const struct slu_core_plan *plan, unsigned device)
+{
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count(plan); i++)
+		FOREACH_SEAT(nth(plan, i), client, seat)
+	if (seat->device == device)
+		bytes += seat->need_bytes;
+	return bytes;
+}
+
+/* Everybody who takes a fixed part, then who takes what is left. */
+static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *plan,
+			  int64_t *pinned_left, struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+	uint64_t pinned_need = 0;
+
+	for (size_t i = 0; i < count(plan); i++) {
+		bool is_overgrown = nth(plan, i)->is_overgrown;
+
+		FOREACH_SEAT(nth(plan, i), client, seat)
+		{
+			struct slu_core_device *device = core->devices[seat->device];
+
+			seat->need_bytes = seat->goal_bytes = 0;
+			if (is_flexible(core, seat))
+				continue;
+			seat->need_bytes = need(core, seat, is_overgrown);
+			device->left_bytes -= (int64_t)seat->need_bytes;
+			if (device->left_bytes >= 0 || !seat->need_bytes)
+				continue;
+			if (!is_overgrown || device->n_groups > 1)
+				return shortage((int)seat->device, needs_on(plan, seat->device),
+						device->left_bytes, ret_shortage);
+			device->left_bytes = 0;
+		}
+	}
+	for (size_t i = 0; i < count(plan); i++) {
+		bool is_overgrown = nth(plan, i)->is_overgrown;
+
+		FOREACH_SEAT(nth(plan, i), client, seat)
+		{
+			struct slu_core_device *device = core->devices[seat->device];
+			uint64_t wish, part, least;
+
+			if (!is_flexible(core, seat))
+				continue;
+			wish = need(core, seat, is_overgrown);
+			least = seat->phase == SLU_CORE_PHASE_READY ? seat->account.held_bytes
+								    : seat->account.floor_bytes;
+			part = SLU_MIN(wish, positive(device->left_bytes));
+			part = SLU_MAX(part, least);
+			device->left_bytes -= (int64_t)part;
+			if (device->left_bytes < 0 && part) {
+				if (!is_overgrown)
+					return shortage((int)seat->device,
+							needs_on(plan, seat->device) + part,
+							device->left_bytes, ret_shortage);
+				device->left_bytes = 0;
+			}
+			seat->need_bytes = part;
+			if (part >= wish)
+				continue;
+			client->pinned_goal_bytes += wish - part + seat->want.largest_bytes;
+			pinned_need += wish - part + seat->want.largest_bytes;
+			*pinned_left -= (int64_t)(wish - part + seat->want.largest_bytes);
+		}
+	}
+	if (pinned_need && *pinned_left < 0)
+		return shortage(SLU_CORE_PLAN_PINNED, pinned_need, *pinned_left, ret_shortage);
+	return 0;
+}
+
+static bool wants_slack(const struct slu_core_seat *seat)
+{
+	return seat->mode != SLU_MODE_LAUNCH || seat->want.all_bytes > seat->need_bytes;
+}
+
+static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *plan)
+{
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+
+	for (size_t i = 0; i < count(plan); i++)
+		FOREACH_SEAT(nth(plan, i), client, seat)
+	core->devices[seat->device]->n_slack += wants_slack(seat);
+	for (size_t i = 0; i < count(plan); i++)
+		FOREACH_SEAT(nth(plan, i), client, seat)
+		{
+			struct slu_core_device *device = core->devices[seat->device];
+			uint64_t part, most;
+
+			seat->goal_bytes = seat->need_bytes;
+			if (!wants_slack(seat))
+				continue;
+			part = positive(device->left_bytes) / device->n_slack--;
+			most = seat->mode == SLU_MODE_LAUNCH
+				       ? seat->want.all_bytes - seat->need_bytes
+				       : device->capacity.usable_bytes / SLACK_PARTS;
+			part = nth(plan, i)->is_overgrown ? 0 : SLU_MIN(part, most);
+			seat->goal_bytes += part;
+			device->left_bytes -= (int64_t)part;
+		}
+}
+
+int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
+		       struct slu_core_shortage *ret_shortage)
+{
+	int64_t pinned_left = lay_out(core, plan);
+	int r;
+
+	r = hand_out_needs(core, plan, &pinned_left, ret_shortage);
+	if (r)
+		return r;
+	hand_out_slack(core, plan);
+	return 0;
+}

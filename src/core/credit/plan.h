@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Who fits (rule 20): whether a set of groups can have their turns at the same time, and how many
+ * bytes each of their seats then gets.
+ *
+ * On each device that the set uses
+ *
+ *     sum of needs <= capacity - floors of everybody outside the set
+ *
+ * where a need is all bytes in mode ALL, the largest waiting command in LAUNCH, and never less than
+ * what an open seat holds. A MAPPED seat counts as ALL beside other groups, for at the end of the
+ * bus it would be slower than waiting for its turn; where its group has the device alone it takes
+ * what is left, and its rest and one unit (rule 11) must find pinned memory.
+ *
+ * Floors are what cannot leave now: what clients say, and all that is charged to a ghost, a lost
+ * or silent client, or one that is draining. They are summed up once by slu_core_plan_refresh(), so
+ * that a plan costs as much as its set is large.
+ *
+ * What is left after all needs is slack: LAUNCH seats get it as a larger window, the others a part
+ * of it to spend on allocations without a message.
+ *
+ * A group that is_overgrown wants more than there is; it counts with what it holds, and alone on a
+ * device it always fits: closing it would give nobody anything.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/state.h"
+
+/* Which set; and what is assumed of the rest of the world. */
+struct slu_core_plan {
+	struct slu_core_group *const *groups;
+	size_t n_groups;
+	struct slu_core_group *plus; /* one more, or NULL */
+	unsigned percent;	     /* of each device may be used */
+	bool is_alone;		     /* as if nobody else were there: no floors */
+	bool is_ideal;		     /* as if nothing had ever been refused, nor outsiders seen */
+};
+
+#define SLU_CORE_PLAN_PINNED (-1)
+
+/* Where it does not fit. */
+struct slu_core_shortage {
+	int device;	     /* or SLU_CORE_PLAN_PINNED */
+	uint64_t need_bytes; /* of the whole set there */
+	uint64_t room_bytes;
+};
+
+enum { _SLU_CORE_PLAN_E_SUCCESS, SLU_CORE_PLAN_E_UNFIT };
+
+/* Sums up floors anew: at the start of a step, and when a group was closed. */
+void slu_core_plan_refresh(struct slu_core *core);
+
+/*
+ * Fills need_bytes, goal_bytes and pinned_goal_bytes of the set's joined members.
+ *
+ * Return: 0, or SLU_CORE_PLAN_E_UNFIT with @ret_shortage (which may be NULL); the members' figures
+ * then mean nothing.
+ */
+int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
+		       struct slu_core_shortage *ret_shortage);
+
+/* A LIMIT has not been answered for so long that nothing of it can be counted on. */
+bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who is there: clients that join, join again, are found in the roster, lose their connection, die.
+ *
+ * Credit dies with the connection (rule 31): whatever was sent before, after HELLO the limit is
+ * what is held. A turn that a client reports is adopted if it does no harm, else closed; so after a
+ * restart the programs that ran go on, and nobody waits for a turn that nobody knows of.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "core/credit/plan.h"
+#include "core/sched/admit.h"
+#include "core/sched/turns.h"
+#include "core/send.h"
+#include "core/state.h"
+
+static bool devices_are_valid(const struct slu_core *core, unsigned n, const unsigned *devices)
+{
+	if (n > SLU_WIRE_DEVICES_MAX)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		if (devices[i] >= core->n_devices)
+			return false;
+		for (unsigned j = 0; j < i; j++)
+			if (devices[j] == devices[i])
+				return false;
+	}
+	return true;
+}
+
+/* The process is the same, its group is another. */
+static int regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
+{
+	struct slu_core_group *from = client->group, *to;
+	int r;
+
+	if (from->id == group_id)
+		return 0;
+	to = slu_core_group_find(core, group_id);
+	if (!to) {
+		r = slu_core_group_new(core, group_id, &to);
+		if (r)
+			return slu_fold(r);
+	}
+	TAILQ_REMOVE(&from->members, client, member_link);
+	TAILQ_INSERT_TAIL(&to->members, client, member_link);
+	client->group = to;
+	if (TAILQ_EMPTY(&from->members))
+		slu_core_group_free(core, from);
+	else
+		slu_core_turns_settle(core, from);
+	return 0;
+}
+
+static void take_seats(struct slu_core *core, struct slu_core_client *client,
+		       const struct slu_core_join *join)
+{
+	const struct slu_msg_hello *hello = join->hello;
+
+	slu_core_client_seat(core, client, hello->n_devices, join->devices);
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		const struct slu_hello_device *told = &hello->devices[i];
+		struct slu_core_seat *seat = &client->seats[i];
+
+		seat->mode = (enum slu_mode)told->mode;
+		slu_core_account_report(&seat->account, told->held_bytes, told->floor_bytes);
+		slu_core_seat_want(seat, core->now_ns,
+				   &(struct slu_msg_want){
+					   .account = { SLU_TIER_DEVICE, (uint8_t)i },
+					   .is_runnable = told->is_runnable,
+					   .min_bytes = told->min_bytes,
+					   .all_bytes = SLU_MAX(told->all_bytes, told->held_bytes),
+					   .largest_bytes = told->largest_bytes,
+				   });
+	}
+	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
+	slu_core_account_report(&client->home, hello->home_held_bytes, 0);
+	client->staging_bytes = 0;
+	client->pinned_goal_bytes = 0;
+	client->home_want_bytes = 0;
+}
+
+/* Whether a turn found at HELLO may go on: nobody else has one there, or both fit. */
+static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
+{
+	struct slu_core_plan plan = { .groups = core->opened, .plus = group, .percent = 100 };
+	bool is_beside = false;
+
+	if (group->is_parked || !slu_core_group_is_at_rest(group))
+		return false;
+	slu_core_plan_refresh(core);
+	slu_core_admit_collect_open(core);
+	plan.n_groups = core->n_opened;
+	for (size_t i = 0; i < core->n_opened; i++)
+		is_beside |= slu_core_group_shares(core->opened[i], group);
+	return !is_beside || !slu_core_plan_make(core, &plan, NULL);
+}
+
+static void take_turns(struct slu_core *core, struct slu_core_client *client,
+		       const struct slu_msg_hello *hello)
+{
+	struct slu_core_group *group = client->group;
+
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		const struct slu_hello_device *told = &hello->devices[i];
+
+		if (slu_epoch_is_none(told->epoch))
+			continue;
+		if (may_adopt(core, group)) {
+			group->epoch = told->epoch;
+			group->granted_ns = group->progress_ns = core->now_ns;
+			group->is_adopted = true;
+			group->n_turns++;
+			slu_core_group_enter(core, group, SLU_CORE_FILLING);
+			slu_core_tell(core, client->id, "%s goes on with the turn that it had",
+				      client->name);
+		}
+		slu_core_turns_resume(core, client, &client->seats[i], told->epoch,
+				      told->gate_is_open);
+	}
+}
+
+int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join)
+{
+	struct slu_core_client *client = slu_core_client_find(core, join->client);
+	int r;
+
+	slu_core_set_now(core, now_ns);
+	if (!join->group || !devices_are_valid(core, join->hello->n_devices, join->devices))
+		return slu_error(-EINVAL);
+	r = client ? regroup(core, client, join->group)
+		   : slu_core_client_new(core, join->client, join->group, &client);
+	if (r)
+		return slu_fold(r);
+	slu_core_queue_forget(&core->queue, client->id);
+	slu_core_client_rename(client, join->name);
+	client->standing = SLU_CORE_JOINED;
+	take_seats(core, client, join);
+	take_turns(core, client, join->hello);
+	slu_core_turns_settle(core, client->group);
+	slu_core_send_roster(core, client);
+	return 0;
+}
+
+int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost)
+{
+	struct slu_core_client *client;
+	int r;
+
+	slu_core_set_now(core, now_ns);
+	if (!ghost->group || !devices_are_valid(core, ghost->n_devices, ghost->devices))
+		return slu_error(-EINVAL);
+	if (slu_core_client_find(core, ghost->client))
+		return slu_error(-EEXIST);
+	r = slu_core_client_new(core, ghost->client, ghost->group, &client);
+	if (r)
+		return slu_fold(r);
+	slu_core_client_rename(client, ghost->name);
+	slu_core_client_seat(core, client, ghost->n_devices, ghost->devices);
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_haunt(&client->seats[i].account, ghost->device_bytes[i]);
+	slu_core_account_haunt(&client->pinned, ghost->pinned_bytes);
+	slu_core_account_haunt(&client->home, ghost->home_bytes);
+	return 0;
+}
+
+void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	slu_core_set_now(core, now_ns);
+	if (!client || !slu_core_client_is_joined(client))
+		return;
+	slu_core_queue_forget(&core->queue, client->id);
+	client->standing = SLU_CORE_LOST;
+	client->home_want_bytes = 0;
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_void(&client->seats[i].account);
+	slu_core_account_void(&client->pinned);
+	slu_core_account_void(&client->home);
+	slu_core_turns_settle(core, client->group);
+	slu_core_tell(core, client->id, "the connection of %s is lost; it keeps what it holds",
+		      client->name);
+}
+
+void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+	struct slu_core_group *group;
+	uint64_t group_id;
+
+	slu_core_set_now(core, now_ns);
+	if (!client)
+		return;
+	group_id = client->group->id;
+	slu_core_queue_forget(&core->queue, client->id);
+	(void)slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_DROP, client->id, "%s has ended",
+				  client->name);
+	slu_core_client_free(core, client);
+	group = slu_core_group_find(core, group_id);
+	if (group)
+		slu_core_turns_settle(core, group);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/credit/plan.h"
+#include "core/sched/admit.h"
+#include "core/sched/turns.h"
+#include "core/send.h"
+
+static bool is_older(const struct slu_core_group *a, const struct slu_core_group *b)
+{
+	uint64_t x = a->state == SLU_CORE_RUNNING ? a->running_ns : a->granted_ns;
+	uint64_t y = b->state == SLU_CORE_RUNNING ? b->running_ns : b->granted_ns;
+
+	return x < y;
+}
+
+/* Insertion keeps equals in the order of the list, and the lists are nearly sorted already. */
+static void insert(struct slu_core_group **list, size_t *n, struct slu_core_group *group,
+		   bool (*precedes)(const struct slu_core_group *, const struct slu_core_group *))
+{
+	size_t i = (*n)++;
+
+	while (i > 0 && precedes(group, list[i - 1])) {
+		list[i] = list[i - 1];
+		i--;
+	}
+	list[i] = group;
+}
+
+static void drop(struct slu_core_group **list, size_t *n, const struct slu_core_group *group)
+{
+	size_t i = 0;
+
+	while (i < *n && list[i] != group)
+		i++;
+	assert(i < *n);
+	for (--*n; i < *n; i++)
+		list[i] = list[i + 1];
+}
+
+void slu_core_admit_collect_open(struct slu_core *core)
+{
+	struct slu_core_group *group;
+
+	core->n_opened = 0;
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (slu_core_group_is_open(group))
+			insert(core->opened, &core->n_opened, group, is_older);
+}
+
+void slu_core_admit_collect_waiting(struct slu_core *core)
+{
+	struct slu_core_group *group;
+
+	core->n_waiting = 0;
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->state == SLU_CORE_WAITING && !group->is_parked)
+			insert(core->waiting, &core->n_waiting, group, core->policy->precedes);
+}
+
+static void close_open(struct slu_core *core, struct slu_core_group *group)
+{
+	drop(core->opened, &core->n_opened, group);
+	slu_core_plan_refresh(core);
+}
+
+static void look_at_deadlines(struct slu_core *core)
+{
+	struct slu_core_group *group;
+	char span[SLU_SIZE_STRING_MAX];
+
+	TAILQ_FOREACH (group, &core->groups, link) {
+		const char *name = slu_core_group_name(group);
+
+		if (slu_core_group_is_open(group) && group->is_parked)
+			slu_core_turns_close(core, group, "%s is parked", name);
+		if (group->state == SLU_CORE_FILLING &&
+		    slu_core_is_due(core, slu_core_after(group->progress_ns,
+							 core->config.fill_deadline_ns)))
+			slu_core_turns_close(
+				core, group, "%s placed nothing for %s: its turn is closed", name,
+				slu_size_format_time(span, core->now_ns - group->progress_ns));
+		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
+		    slu_core_is_due(core, group->drain_ns)) {
+			group->is_stuck = true;
+			slu_core_tell(core, TAILQ_FIRST(&group->members)->id,
+				      "%s is stuck: it has not come to rest for %s", name,
+				      slu_size_format_time(span, core->now_ns - group->since_ns));
+		}
+	}
+}
+
+static bool ghosts_may_come_back(struct slu_core *core)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (client->standing == SLU_CORE_GHOST)
+			return !slu_core_is_due(
+				core, slu_core_after(core->started_ns, core->config.grace_ns));
+	return false;
+}
+
+static int plan_group(struct slu_core *core, struct slu_core_group *group, bool is_alone,
+		      bool is_ideal, struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_plan plan = {
+		.plus = group,
+		.percent = 100,
+		.is_alone = is_alone,
+		.is_ideal = is_ideal,
+	};
+
+	return slu_core_plan_make(core, &plan, ret_shortage);
+}
+
+static int plan_open(struct slu_core *core, struct slu_core_group *plus, unsigned percent,
+		     struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_plan plan = {
+		.groups = core->opened,
+		.n_groups = core->n_opened,
+		.plus = plus,
+		.percent = percent,
+	};
+
+	return slu_core_plan_make(core, &plan, ret_shortage);
+}
+
+static bool is_concerned(const struct slu_core_client *client, const struct slu_core_seat *seat,
+			 int device)
+{
+	if (!slu_core_client_is_joined(client) || !seat->want.is_runnable)
+		return false;
+	return device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
+					      : seat->device == (unsigned)device;
+}
+
+static uint64_t missing_bytes(const struct slu_core_seat *seat)
+{
+	return slu_sub_floor(slu_core_seat_level_bytes(seat), seat->account.held_bytes);
+}
+
+/* One seat: the one that lacks most. What it gives up may be enough for the others. */
+static void deny(struct slu_core *core, struct slu_core_group *group,
+		 const struct slu_core_shortage *shortage, bool is_first)
+{
+	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
+	struct slu_core_client *client, *denied = NULL;
+	struct slu_core_seat *chosen = NULL;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_seat *seat = &client->seats[i];
+
+			if (!is_concerned(client, seat, shortage->device))
+				continue;
+			if (is_first && seat->is_denied)
+				return;
+			if (chosen && missing_bytes(seat) <= missing_bytes(chosen))
+				continue;
+			chosen = seat;
+			denied = client;
+		}
+	if (!chosen)
+		return;
+	chosen->is_denied = true;
+	chosen->peak_bytes = slu_core_seat_level_bytes(chosen);
+	group->unfit_ns = core->now_ns;
+	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
+		 slu_size_format(need, shortage->need_bytes),
+		 slu_size_format(room, shortage->room_bytes));
+	slu_core_send_deny(core, denied, chosen, slu_core_seat_level_bytes(chosen), reason);
+}
+
+/* Who keeps most of what cannot leave @device now. */
+static const struct slu_core_group *keeper(const struct slu_core *core,
+					   const struct slu_core_group *asker, int device)
+{
+	const struct slu_core_capacity *capacity =
+		device == SLU_CORE_PLAN_PINNED ? &core->pinned : &core->devices[device]->capacity;
+	const struct slu_core_account *account, *most = NULL;
+
+	TAILQ_FOREACH (account, &capacity->accounts, link)
+		if (account->client->group != asker &&
+		    (!most || account->counted_floor_bytes > most->counted_floor_bytes))
+			most = account;
+	return most && most->counted_floor_bytes ? most->client->group : NULL;
+}
+
+/*
+ * The group fits not even when it runs alone. If it is the floors of others it waits for them,
+ * however long; if it is the device it is denied in the end (rule 7).
+ */
+static void note_unfit(struct slu_core *core, struct slu_core_group *group,
+		       const struct slu_core_shortage *shortage)
+{
+	const struct slu_core_group *other = keeper(core, group, shortage->device);
+	struct slu_core_shortage lasting;
+	bool is_never;
+
+	group->is_next = false;
+	group->why = (struct slu_core_why){
+		.kind = SLU_CORE_WHY_ROOM,
+		.other = other ? other->id : 0,
+		.need_bytes = shortage->need_bytes,
+		.room_bytes = shortage->room_bytes,
+	};
+	if (shortage->device != SLU_CORE_PLAN_PINNED)
+		core->devices[shortage->device]->capacity.is_lacking = true;
+	if (!plan_group(core, group, true, false, &lasting))
+		return;
+
+	group->why.kind = lasting.device == SLU_CORE_PLAN_PINNED ? SLU_CORE_WHY_PINNED
+								 : SLU_CORE_WHY_CAPACITY;
+	group->why.need_bytes = lasting.need_bytes;
+	group->why.room_bytes = lasting.room_bytes;
+	group->is_fit = false;
+	if (group->unfit_ns == SLU_CORE_NEVER)
+		group->unfit_ns = core->now_ns;
+	is_never = plan_group(core, group, true, true, NULL) != 0;
+	if (slu_core_is_due(core, slu_core_after(group->unfit_ns, core->config.patience_ns)))
+		deny(core, group, &lasting, false);
+	else if (is_never)
+		deny(core, group, &lasting, true);
+}
+
+/*
+ * A short glimpse of room does not start the patience anew: an estimate that rises and is refused
+ * in turn would keep the group waiting for ever. A turn does (slu_core_turns_settle).
+ */
+static void note_fit(struct slu_core *core, struct slu_core_group *group)
+{
+	if (!group->is_fit) {
+		group->is_fit = true;
+		group->fit_ns = core->now_ns;
+	}
+	if (group->unfit_ns != SLU_CORE_NEVER &&
+	    slu_core_is_due(core, slu_core_after(group->fit_ns, core->config.patience_ns / 2)))
+		group->unfit_ns = SLU_CORE_NEVER;
+}
+
+static void look_at_open(struct slu_core *core)
+{
+	struct slu_core_shortage shortage;
+	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX];
+
+	for (size_t i = 0; i < core->n_opened; i++) {
+		struct slu_core_group *group = core->opened[i];
+
+		group->is_overgrown = false;
+		if (!plan_group(core, group, false, false, &shortage)) {
+			note_fit(core, group);
+			continue;
+		}
+		if (group->state == SLU_CORE_RUNNING) {
+			note_unfit(core, group, &shortage);
+			group->why = (struct slu_core_why){};
+			group->is_overgrown = true;
+			continue;
+		}
+		if (shortage.device != SLU_CORE_PLAN_PINNED)
+			core->devices[shortage.device]->capacity.is_lacking = true;
+		slu_core_turns_close(core, group, "%s no longer fits: it needs %s of %s",
+				     slu_core_group_name(group),
+				     slu_size_format(need, shortage.need_bytes),
+				     slu_size_format(room, shortage.room_bytes));
+		close_open(core, group);
+		i--;
+	}
+	while (core->n_opened && plan_open(core, NULL, 100, &shortage)) {
+		struct slu_core_group *group = core->opened[0];
+
+		for (size_t i = 0; shortage.device != SLU_CORE_PLAN_PINNED; i++) {
+			group = core->opened[i];
+			if (slu_core_group_uses(group, (unsigned)shortage.device))
+				break;
+		}
+		if (shortage.device != SLU_CORE_PLAN_PINNED)
+			core->devices[shortage.device]->capacity.is_lacking = true;
+		slu_core_turns_close(core, group, "the open programs no longer fit together");
+		close_open(core, group);
+	}
+}
+
+static uint64_t devices_of(const struct slu_core *core, const struct slu_core_group *group)
+{
+	uint64_t mask = 0;
+
+	for (unsigned d = 0; d < core->n_devices; d++)
+		if (slu_core_group_uses(group, d))
+			mask |= UINT64_C(1) << d;
+	return mask;
+}
+
+static const struct slu_core_group *drainer(const struct slu_core *core,
+					    const struct slu_core_group *asker)
+{
+	const struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
+		    slu_core_group_shares(group, asker))
+			return group;
+	return NULL;
+}
+
+static bool turn_is_over(struct slu_core *core, const struct slu_core_group *group)
+{
+	if (group->state != SLU_CORE_RUNNING)
+		return false;
+	return group->is_idle || slu_core_is_due(core, core->policy->over_ns(group, &core->config));
+}
+
+static void make_room(struct slu_core *core, struct slu_core_group *asker)
+{
+	char span[SLU_SIZE_STRING_MAX];
+
+	for (size_t i = 0; i < core->n_opened; i++) {
+		struct slu_core_group *group = core->opened[i];
+
+		if (!slu_core_group_shares(group, asker) || !turn_is_over(core, group))
+			continue;
+		slu_core_turns_close(core, group, "%s's turn is over: %s used%s, %s waits",
+				     slu_core_group_name(group),
+				     slu_size_format_time(span, core->now_ns - group->running_ns),
+				     group->is_idle ? " and idle" : "", slu_core_group_name(asker));
+		close_open(core, group);
+		asker->makes_room = true;
+		if (!plan_open(core, asker, 100, NULL))
+			return;
+		i--;
+	}
+}
+
+/* Return: whether it was let in. */
+static bool let_in(struct slu_core *core, struct slu_core_group *group)
+{
+	const struct slu_core_group *other = drainer(core, group), *beside = NULL;
+	struct slu_core_shortage shortage;
+	unsigned percent;
+
+	if (other) {
+		group->why = (struct slu_core_why){ SLU_CORE_WHY_DRAIN, .other = other->id };
+		return false;
+	}
+	for (size_t i = 0; i < core->n_opened && !beside; i++)
+		if (slu_core_group_shares(core->opened[i], group))
+			beside = core->opened[i];
+	percent = beside && !group->makes_room ? core->config.share_percent : 100;
+	if (!plan_open(core, group, percent, &shortage)) {
+		slu_core_turns_grant(core, group);
+		insert(core->opened, &core->n_opened, group, is_older);
+		return true;
+	}
+	if (shortage.device != SLU_CORE_PLAN_PINNED)
+		core->devices[shortage.device]->capacity.is_lacking = true;
+	group->why = (struct slu_core_why){
+		.kind = SLU_CORE_WHY_TURN,
+		.other = beside ? beside->id : 0,
+		.need_bytes = shortage.need_bytes,
+		.room_bytes = shortage.room_bytes,
+	};
+	make_room(core, group);
+	return false;
+}
+
+/* Rule 26: nobody runs or drains, and everybody who waits waits for bytes that cannot leave. */
+static void look_for_knot(struct slu_core *core)
+{
+	const struct slu_core_group *group;
+	bool is_knotted = core->n_waiting > 0 && core->n_opened == 0;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		is_knotted &= group->state != SLU_CORE_DRAINING;
+	for (size_t i = 0; i < core->n_waiting && is_knotted; i++)
+		is_knotted = core->waiting[i]->why.kind == SLU_CORE_WHY_ROOM;
+	if (is_knotted && !core->is_knotted) {
+		const struct slu_core_group *waiter = core->waiting[0];
+		const struct slu_core_group *other = slu_core_group_find(core, waiter->why.other);
+
+		slu_core_tell(core, TAILQ_FIRST(&waiter->members)->id,
+			      "a knot: %s waits for bytes that %s keeps and cannot move, and "
+			      "nobody runs",
+			      slu_core_group_name(waiter),
+			      other ? slu_core_group_name(other) : "nobody known");
+	}
+	core->is_knotted = is_knotted;
+}
+
+void slu_core_admit(struct slu_core *core)
+{
+	uint64_t reserved = 0;
+
+	look_at_deadlines(core);
+	slu_core_plan_refresh(core);
+	slu_core_admit_collect_open(core);
+	slu_core_admit_collect_waiting(core);
+	core->is_in_grace = ghosts_may_come_back(core);
+	if (core->is_in_grace) {
+		for (size_t i = 0; i < core->n_waiting; i++)
+			core->waiting[i]->why.kind = SLU_CORE_WHY_GRACE;
+		return;
+	}
+	look_at_open(core);
+	slu_core_admit_collect_waiting(core);
+	for (size_t i = 0; i < core->n_waiting; i++) {
+		struct slu_core_group *group = core->waiting[i];
+		struct slu_core_shortage shortage;
+		uint64_t devices = devices_of(core, group);
+
+		group->is_next = false;
+		if (plan_group(core, group, false, false, &shortage)) {
+			note_unfit(core, group, &shortage);
+			continue;
+		}
+		note_fit(core, group);
+		if (devices & reserved) {
+			group->why = (struct slu_core_why){ SLU_CORE_WHY_BEHIND };
+			for (size_t j = 0; j < i && !group->why.other; j++)
+				if (core->waiting[j]->is_next &&
+				    slu_core_group_shares(core->waiting[j], group))
+					group->why.other = core->waiting[j]->id;
+			continue;
+		}
+		if (let_in(core, group))
+			continue;
+		reserved |= devices;
+		group->is_next = true;
+	}
+	slu_core_admit_collect_waiting(core);
+	look_for_knot(core);
+}

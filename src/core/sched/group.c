@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "core/sched/group.h"
+#include "core/state.h"
+
+struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id)
+{
+	struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->id == id)
+			return group;
+	return NULL;
+}
+
+static int make_room(struct slu_core *core, size_t n)
+{
+	struct slu_core_group **list;
+
+	if (n <= core->n_group_room)
+		return 0;
+	n = SLU_MAX(n, core->n_group_room * 2);
+	list = reallocarray(core->opened, n, sizeof(struct slu_core_group *));
+	if (!list)
+		return -ENOMEM;
+	core->opened = list;
+	list = reallocarray(core->waiting, n, sizeof(struct slu_core_group *));
+	if (!list)
+		return -ENOMEM;
+	core->waiting = list;
+	core->n_group_room = n;
+	return 0;
+}
+
+int slu_core_group_new(struct slu_core *core, uint64_t id, struct slu_core_group **ret_group)
+{
+	struct slu_core_group *group;
+
+	if (make_room(core, core->n_groups + 1) < 0)
+		return slu_error(-ENOMEM);
+	group = calloc(1, sizeof(*group));
+	if (!group)
+		return slu_error(-ENOMEM);
+	group->id = id;
+	group->since_ns = core->now_ns;
+	group->unfit_ns = SLU_CORE_NEVER;
+	TAILQ_INIT(&group->members);
+	TAILQ_INSERT_TAIL(&core->groups, group, link);
+	core->n_groups++;
+	*ret_group = group;
+	return 0;
+}
+
+void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
+{
+	if (!group)
+		return;
+	assert(TAILQ_EMPTY(&group->members));
+	TAILQ_REMOVE(&core->groups, group, link);
+	core->n_groups--;
+	free(group);
+}
+
+const char *slu_core_group_name(const struct slu_core_group *group)
+{
+	const struct slu_core_client *first = TAILQ_FIRST(&group->members);
+
+	return first ? first->name : "nobody";
+}
+
+void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
+			  enum slu_core_state state)
+{
+	uint64_t span = core->now_ns - group->since_ns;
+
+	if (group->state == SLU_CORE_RUNNING)
+		group->ran_ns += span;
+	else if (group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING)
+		group->waited_ns += span;
+	if (state == SLU_CORE_WAITING)
+		group->order = ++core->n_orders;
+	if (state != SLU_CORE_WAITING)
+		group->why = (struct slu_core_why){};
+	group->state = state;
+	group->since_ns = core->now_ns;
+}
+
+bool slu_core_group_uses(const struct slu_core_group *group, unsigned device)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].device == device)
+				return true;
+	return false;
+}
+
+bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core_group *b)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &a->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (slu_core_group_uses(b, client->seats[i].device))
+				return true;
+	return false;
+}
+
+bool slu_core_group_is_runnable(const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (slu_core_client_is_joined(client) && client->seats[i].want.is_runnable)
+				return true;
+	return false;
+}
+
+void slu_core_group_check(const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+	unsigned n_open = 0, n_closing = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link) {
+		assert(client->group == group);
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			const struct slu_core_seat *seat = &client->seats[i];
+
+			assert((seat->phase == SLU_CORE_PHASE_NONE) ==
+			       slu_epoch_is_none(seat->epoch));
+			n_closing += seat->phase == SLU_CORE_PHASE_CLOSING;
+			if (seat->phase != SLU_CORE_PHASE_TURN &&
+			    seat->phase != SLU_CORE_PHASE_READY)
+				continue;
+			n_open++;
+			assert(slu_epoch_equal(seat->epoch, group->epoch));
+		}
+	}
+	assert(!n_open || slu_core_group_is_open(group));
+	assert(n_open + n_closing || slu_core_group_is_at_rest(group));
+	assert(!group->is_stuck || group->state == SLU_CORE_DRAINING);
+	assert(!group->is_overgrown || group->state == SLU_CORE_RUNNING);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The processes that get their turns together, over all their devices.
+ *
+ *   IDLE     -> WAITING    a member's WANT(runnable)                   [slu_core_turns_settle]
+ *   WAITING  -> IDLE       no member wants to run any more             [slu_core_turns_settle]
+ *   WAITING  -> FILLING    picked, fits, nobody drains there: TURN     [slu_core_turns_grant]
+ *   FILLING  -> RUNNING    every seat that wants to run is READY       [slu_core_turns_settle]
+ *   FILLING, RUNNING -> DRAINING   CLOSE                               [slu_core_turns_close]
+ *   open or DRAINING -> WAITING or IDLE   no seat has a turn any more  [slu_core_turns_settle]
+ *   IDLE, WAITING -> FILLING or DRAINING  HELLO reported an epoch      [slu_core_hello]
+ *
+ *  IDLE, WAITING:      no seat of a joined or lost member has a turn
+ *  FILLING, RUNNING:   some seat has one, of this epoch ("open")
+ *  DRAINING:           some seat is CLOSING; past the deadline it is `stuck`: its charges are
+ *                      floors, others go on; REST clears it
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/client.h"
+#include "core/core.h"
+
+/* Why a group waits: kept as facts, put into words when somebody looks. */
+enum slu_core_why_kind {
+	SLU_CORE_WHY_NOTHING,
+	SLU_CORE_WHY_GRACE, /* programs of the last daemon are not back yet */
+	SLU_CORE_WHY_PARKED,
+	SLU_CORE_WHY_TURN,     /* of other */
+	SLU_CORE_WHY_DRAIN,    /* other was told to close */
+	SLU_CORE_WHY_BEHIND,   /* other is next */
+	SLU_CORE_WHY_ROOM,     /* others keep what it needs; other is one of them */
+	SLU_CORE_WHY_CAPACITY, /* the device has not so much */
+	SLU_CORE_WHY_PINNED,   /* the pinned budget has not so much */
+};
+
+struct slu_core_why {
+	enum slu_core_why_kind kind;
+	uint64_t other; /* a group's id */
+	uint64_t need_bytes, room_bytes;
+};
+
+struct slu_core_group {
+	TAILQ_ENTRY(slu_core_group) link;
+	struct slu_core_clients members;
+	uint64_t id;
+	enum slu_core_state state;
+	struct slu_epoch epoch;
+	uint64_t since_ns;    /* in this state */
+	uint64_t order;	      /* of arrival at WAITING: counts up */
+	uint64_t granted_ns;  /* TURN of this turn */
+	uint64_t running_ns;  /* the slice of this turn began */
+	uint64_t switch_ns;   /* TURN to READY of this turn */
+	uint64_t progress_ns; /* bytes were placed (rule 34) */
+	uint64_t drain_ns;    /* DRAINING: after this it is stuck */
+
+	bool is_idle; /* no device progress, or blocked by the host: may be closed at once */
+	bool is_stuck;
+	bool is_parked;
+	bool is_adopted;   /* its turn was found at HELLO, not granted (I6) */
+	bool is_overgrown; /* runs, and wants more than there is: keeps what it holds */
+	bool makes_room;   /* somebody was closed for it: 100 % is enough (rule 21) */
+	bool is_next;	   /* WAITING, and nothing else is let in on its devices before it */
+	bool is_fit;	   /* at the last look */
+	uint64_t unfit_ns; /* cannot fit since; SLU_CORE_NEVER: it can */
+	uint64_t fit_ns;   /* is_fit since */
+
+	uint64_t n_turns;
+	uint64_t ran_ns;
+	uint64_t waited_ns;
+	struct slu_core_why why;
+};
+
+TAILQ_HEAD(slu_core_groups, slu_core_group);
+
+struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id);
+int slu_core_group_new(struct slu_core *core, uint64_t id, struct slu_core_group **ret_group);
+void slu_core_group_free(struct slu_core *core, struct slu_core_group *group);
+
+const char *slu_core_group_name(const struct slu_core_group *group);
+void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
+			  enum slu_core_state state);
+bool slu_core_group_uses(const struct slu_core_group *group, unsigned device);
+bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core_group *b);
+/* A joined member wants to run. */
+bool slu_core_group_is_runnable(const struct slu_core_group *group);
+
+static inline bool slu_core_group_is_open(const struct slu_core_group *group)
+{
+	return group->state == SLU_CORE_FILLING || group->state == SLU_CORE_RUNNING;
+}
+
+static inline bool slu_core_group_is_at_rest(const struct slu_core_group *group)
+{
+	return group->state == SLU_CORE_IDLE || group->state == SLU_CORE_WAITING;
+}
+
+void slu_core_group_check(const struct slu_core_group *group);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the core says to clients, as actions. Each carries a reason in words for people. Nothing is
+ * said to a client that is not joined. A raise puts the roster's line in front of itself.
+ */
+
+#include <stdint.h>
+
+#include "core/state.h"
+
+void slu_core_send_raise(struct slu_core *core, struct slu_core_account *account,
+			 uint64_t limit_bytes, uint64_t goal_bytes, enum slu_pace pace,
+			 const char *reason, ...) __attribute__((__format__(__printf__, 6, 7)));
+void slu_core_send_lower(struct slu_core *core, struct slu_core_account *account,
+			 uint64_t limit_bytes, const char *reason, ...)
+	__attribute__((__format__(__printf__, 4, 5)));
+void slu_core_send_turn(struct slu_core *core, struct slu_core_client *client,
+			const struct slu_core_seat *seat, const char *reason);
+void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
+			 const struct slu_core_seat *seat, const char *reason);
+/* @seat NULL: home. */
+void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
+			const struct slu_core_seat *seat, uint64_t bytes, const char *reason);
+
+/* If the charges are not those of the roster, its line is written. */
+void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client);
+
+#define slu_core_tell(core, client, ...) \
+	((void)slu_core_queue_push(&(core)->queue, SLU_CORE_TELL, (client), __VA_ARGS__))

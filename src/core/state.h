@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The core's own state, for the files of core/ only.
+ *
+ * Everything that happens later than now is asked with slu_core_is_due(): it says whether the time
+ * has come and, if not, notes it as a deadline of this step. So a deadline cannot be forgotten,
+ * and one that has passed cannot be asked for again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/client.h"
+#include "core/core.h"
+#include "core/credit/capacity.h"
+#include "core/queue.h"
+#include "core/sched/group.h"
+#include "core/sched/policy.h"
+
+#define SLU_CORE_DEVICES_MAX 64
+
+struct slu_core_device {
+	char name[SLU_WIRE_NAME_MAX];
+	struct slu_core_capacity capacity;
+
+	/* while planning */
+	int64_t left_bytes;
+	unsigned n_groups; /* of the set, that use it */
+	unsigned n_slack;  /* seats that still want some of what is left */
+};
+
+struct slu_core {
+	struct slu_core_config config;
+	const struct slu_core_policy *policy;
+	uint64_t now_ns;
+	uint64_t started_ns;
+	uint64_t deadline_ns;
+	uint64_t n_epochs; /* handed out so far */
+	uint64_t n_orders;
+
+	struct slu_core_clients clients;
+	struct slu_core_groups groups;
+	size_t n_clients, n_groups;
+	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
+	unsigned n_devices;
+	struct slu_core_capacity pinned, home;
+	struct slu_core_queue queue;
+
+	/* room for a step, made when a client joins, so that a step allocates nothing */
+	struct slu_core_group **opened, **waiting;
+	size_t n_opened, n_waiting, n_group_room;
+	struct slu_core_victim *victims;
+	size_t n_victim_room;
+	bool is_in_grace; /* at the last step: no new turn yet */
+	bool is_knotted;  /* at the last step: rule 26; told once */
+};
+
+/* The core's clock never goes back, whatever it is told. */
+static inline void slu_core_set_now(struct slu_core *core, uint64_t now_ns)
+{
+	if (now_ns > core->now_ns)
+		core->now_ns = now_ns;
+}
+
+static inline uint64_t slu_core_after(uint64_t t_ns, uint64_t span_ns)
+{
+	return span_ns > SLU_CORE_NEVER - t_ns ? SLU_CORE_NEVER : t_ns + span_ns;
+}
+
+static inline bool slu_core_is_due(struct slu_core *core, uint64_t t_ns)
+{
+	if (core->now_ns >= t_ns)
+		return true;
+	if (t_ns < core->deadline_ns)
+		core->deadline_ns = t_ns;
+	return false;
+}

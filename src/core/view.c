@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What people see of the core: facts as they are now, and why somebody waits, in words. */
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/state.h"
+
+static const char *const state_names[_SLU_CORE_STATE_MAX] = {
+	[SLU_CORE_IDLE] = "idle",	  [SLU_CORE_WAITING] = "waiting",
+	[SLU_CORE_FILLING] = "filling",	  [SLU_CORE_RUNNING] = "running",
+	[SLU_CORE_DRAINING] = "draining",
+};
+
+const char *slu_core_state_name(enum slu_core_state state)
+{
+	return (unsigned)state < _SLU_CORE_STATE_MAX ? state_names[state] : "?";
+}
+
+unsigned slu_core_n_devices(const struct slu_core *core)
+{
+	return core->n_devices;
+}
+
+void slu_core_view_device(const struct slu_core *core, unsigned number,
+			  struct slu_core_device_view *ret_view)
+{
+	const struct slu_core_device *device;
+
+	assert(number < core->n_devices);
+	device = core->devices[number];
+	*ret_view = (struct slu_core_device_view){
+		.name = device->name,
+		.usable_bytes = device->capacity.usable_bytes,
+		.estimate_bytes = slu_core_capacity_bytes(&device->capacity),
+		.outsider_bytes = device->capacity.outsider_bytes,
+		.charge_bytes = device->capacity.charge_bytes,
+		.n_refusals = device->capacity.n_refusals,
+	};
+}
+
+static struct slu_core_account_view view_account(const struct slu_core_account *account)
+{
+	return (struct slu_core_account_view){
+		.limit_bytes = account->limit_bytes,
+		.charge_bytes = account->charge_bytes,
+		.held_bytes = account->held_bytes,
+		.floor_bytes = account->floor_bytes,
+		.goal_bytes = account->goal_bytes,
+		.is_pending = account->is_pending,
+	};
+}
+
+bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
+			  struct slu_core_client_view *ret_view)
+{
+	const struct slu_core_client *client = TAILQ_FIRST(&core->clients);
+
+	for (size_t i = 0; client && i < *cursor; i++)
+		client = TAILQ_NEXT(client, link);
+	if (!client)
+		return false;
+	++*cursor;
+	*ret_view = (struct slu_core_client_view){
+		.client = client->id,
+		.group = client->group->id,
+		.name = client->name,
+		.is_ghost = client->standing == SLU_CORE_GHOST,
+		.is_lost = client->standing == SLU_CORE_LOST,
+		.is_silent = client->pinned.is_told_silent || client->home.is_told_silent,
+		.n_devices = client->n_seats,
+		.pinned = view_account(&client->pinned),
+		.home = view_account(&client->home),
+	};
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		const struct slu_core_seat *seat = &client->seats[i];
+
+		ret_view->is_silent |= seat->account.is_told_silent;
+		ret_view->devices[i] = seat->device;
+		ret_view->modes[i] = seat->mode;
+		ret_view->device_accounts[i] = view_account(&seat->account);
+		ret_view->wants[i] = seat->want;
+		ret_view->facts[i] = seat->facts;
+	}
+	return true;
+}
+
+/* What the keeper of the bytes is doing, as the end of a sentence. */
+static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf, size_t size)
+{
+	const struct slu_core_group *group = id ? slu_core_group_find(core, id) : NULL;
+	char span[SLU_SIZE_STRING_MAX];
+	const struct slu_core_client *first;
+
+	buf[0] = '\0';
+	if (!group)
+		return;
+	first = TAILQ_FIRST(&group->members);
+	if (group->is_stuck)
+		snprintf(buf, size, "; stuck: %s has not answered for %s",
+			 slu_core_group_name(group),
+			 slu_size_format_time(span, core->now_ns - group->since_ns));
+	else if (group->state == SLU_CORE_DRAINING)
+		snprintf(buf, size, "; %s is finishing a launch", slu_core_group_name(group));
+	else if (!slu_core_client_is_joined(first))
+		snprintf(buf, size, "; %s is not back yet", first->name);
+	else
+		snprintf(buf, size, "; %s keeps bytes that cannot move now",
+			 slu_core_group_name(group));
+}
+
+static void describe_fill(const struct slu_core_group *group, char *buf, size_t size)
+{
+	const struct slu_core_client *client;
+	char held[SLU_SIZE_STRING_MAX], need[SLU_SIZE_STRING_MAX];
+	uint64_t held_bytes = 0, need_bytes = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			held_bytes += client->seats[i].account.held_bytes;
+			need_bytes += client->seats[i].need_bytes;
+		}
+	snprintf(buf, size, "its bytes are coming in: %s of %s", slu_size_format(held, held_bytes),
+		 slu_size_format(need, need_bytes));
+}
+
+static void describe(const struct slu_core *core, const struct slu_core_group *group, char *buf,
+		     size_t size)
+{
+	const struct slu_core_why *why = &group->why;
+	const struct slu_core_group *other =
+		why->other ? slu_core_group_find(core, why->other) : NULL;
+	const char *name = other ? slu_core_group_name(other) : "somebody";
+	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], end[SLU_CORE_REASON_MAX];
+
+	buf[0] = '\0';
+	slu_size_format(need, why->need_bytes);
+	slu_size_format(room, why->room_bytes);
+	if (group->is_parked) {
+		snprintf(buf, size, "parked");
+		return;
+	}
+	if (group->state == SLU_CORE_FILLING) {
+		describe_fill(group, buf, size);
+		return;
+	}
+	if (group->is_stuck) {
+		snprintf(buf, size, "has not answered for %s",
+			 slu_size_format_time(end, core->now_ns - group->since_ns));
+		return;
+	}
+	switch (why->kind) {
+	case SLU_CORE_WHY_NOTHING:
+	case SLU_CORE_WHY_PARKED:
+		break;
+	case SLU_CORE_WHY_GRACE:
+		snprintf(buf, size, "for programs of the last daemon to come back");
+		break;
+	case SLU_CORE_WHY_TURN:
+		snprintf(buf, size, "for %s's turn to end", name);
+		break;
+	case SLU_CORE_WHY_DRAIN:
+		snprintf(buf, size, "for %s to finish a launch", name);
+		break;
+	case SLU_CORE_WHY_BEHIND:
+		snprintf(buf, size, "behind %s, which is next", name);
+		break;
+	case SLU_CORE_WHY_ROOM:
+		describe_keeper(core, why->other, end, sizeof(end));
+		snprintf(buf, size, "needs %s, %s are free%s", need, room, end);
+		break;
+	case SLU_CORE_WHY_CAPACITY:
+		snprintf(buf, size, "needs %s, the device has %s", need, room);
+		break;
+	case SLU_CORE_WHY_PINNED:
+		snprintf(buf, size, "needs %s of pinned memory, %s are left", need, room);
+		break;
+	}
+}
+
+bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
+			 struct slu_core_group_view *ret_view)
+{
+	const struct slu_core_group *group = TAILQ_FIRST(&core->groups);
+	uint64_t span;
+
+	for (size_t i = 0; group && i < *cursor; i++)
+		group = TAILQ_NEXT(group, link);
+	if (!group)
+		return false;
+	++*cursor;
+	span = core->now_ns - group->since_ns;
+	*ret_view = (struct slu_core_group_view){
+		.group = group->id,
+		.name = slu_core_group_name(group),
+		.state = group->state,
+		.epoch = group->epoch,
+		.since_ns = group->since_ns,
+		.is_stuck = group->is_stuck,
+		.is_idle = group->is_idle,
+		.is_parked = group->is_parked,
+		.n_turns = group->n_turns,
+		.ran_ns = group->ran_ns + (group->state == SLU_CORE_RUNNING ? span : 0),
+		.waited_ns =
+			group->waited_ns +
+			(group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING ? span
+											      : 0),
+	};
+	describe(core, group, ret_view->reason, sizeof(ret_view->reason));
+	return true;
+}
+
+/* The next by @precedes after @last in one list, NULL at its end. */
+static const struct slu_core_group *following(const struct slu_core *core,
+					      const struct slu_core_group *last)
+{
+	const struct slu_core_group *group, *best = NULL;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
+		    (!last || core->policy->precedes(last, group)) &&
+		    (!best || core->policy->precedes(group, best)))
+			best = group;
+	return best;
+}
+
+size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns, size_t n)
+{
+	const struct slu_core_group *group;
+	size_t i = 0;
+
+	TAILQ_FOREACH (group, &core->groups, link) {
+		uint64_t length;
+
+		if (!slu_core_group_is_open(group) || i == n)
+			continue;
+		length = core->policy->length_ns(group, &core->config);
+		if (group->state == SLU_CORE_RUNNING)
+			length = slu_sub_floor(length, core->now_ns - group->running_ns);
+		groups[i] = group->id;
+		turn_ns[i++] = length;
+	}
+	for (group = following(core, NULL); group && i < n; group = following(core, group)) {
+		groups[i] = group->id;
+		turn_ns[i++] = core->policy->length_ns(group, &core->config);
+	}
+	return i;
+}
