@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "limiter/fault.h"
+#include "limiter/limiter.h"
+
+static uint64_t n_calls[_SLU_LIMITER_FAULT_MAX]; /* of this process; atomic */
+
+int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITER_FAULT_MAX])
+{
+	static const char *const names[_SLU_LIMITER_FAULT_MAX] = { "create", "write", "read",
+								   "enqueue" };
+	uint64_t at[_SLU_LIMITER_FAULT_MAX] = { 0 };
+
+	for (;;) {
+		size_t length = strcspn(text, ":");
+		unsigned kind;
+		char *end;
+
+		for (kind = 0; kind < _SLU_LIMITER_FAULT_MAX; kind++)
+			if (strlen(names[kind]) == length && !strncmp(names[kind], text, length))
+				break;
+		if (kind == _SLU_LIMITER_FAULT_MAX || text[length] != ':' ||
+		    !isdigit((unsigned char)text[length + 1]))
+			return -EINVAL;
+		at[kind] = strtoull(text + length + 1, &end, 10);
+		if (!at[kind] || (*end && *end != ','))
+			return -EINVAL;
+		if (!*end)
+			break;
+		text = end + 1;
+	}
+	memcpy(ret_at, at, sizeof(at));
+	return 0;
+}
+
+bool slu_limiter_fault_meet(struct slu_limiter_device *device, enum slu_limiter_fault kind)
+{
+	uint64_t n = __atomic_add_fetch(&n_calls[kind], 1, __ATOMIC_RELAXED);
+	bool fails = n == slu_limiter_settings.fault_at[kind];
+
+	if (device) {
+		struct slu_limiter_counts *counts = slu_board_user(device->board);
+
+		__atomic_add_fetch(&counts->n_calls[kind], 1, __ATOMIC_RELAXED);
+		if (fails)
+			__atomic_add_fetch(&counts->n_faults[kind], 1, __ATOMIC_RELAXED);
+	}
+	return fails;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Kernels and what is bound to them. Needed only where failures come late: a launch is then the
+ * first use of an object. A scalar of eight bytes that happens to be a handle's value makes that
+ * object count a little early; nothing else.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "limiter/hash.h"
+#include "limiter/limiter.h"
+
+struct kernel {
+	UT_hash_handle hh;
+	cl_kernel kernel; /* the key */
+	unsigned n_refs;  /* the program's */
+	cl_mem *bound;	  /* by argument; NULL: no memory object */
+	cl_uint n_bound;
+};
+
+static struct kernel *kernels; /* guarded by slu_limiter_lock, as what is in it */
+
+static struct kernel *find_locked(cl_kernel handle)
+{
+	struct kernel *k;
+
+	HASH_FIND_PTR(kernels, &handle, k);
+	return k;
+}
+
+/* A kernel that cannot be noted works; what it uses is charged when something else uses it. */
+static void note(cl_kernel handle, cl_kernel like)
+{
+	struct kernel *k, *other;
+
+	if (!handle || !slu_limiter_settings.fails_lazily)
+		return;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return;
+	k->kernel = handle;
+	k->n_refs = 1;
+	slu_lock_take(&slu_limiter_lock);
+	other = like ? find_locked(like) : NULL;
+	if (other && other->n_bound) {
+		k->bound = malloc(other->n_bound * sizeof(*k->bound));
+		if (k->bound) {
+			memcpy(k->bound, other->bound, other->n_bound * sizeof(*k->bound));
+			k->n_bound = other->n_bound;
+		}
+	}
+	HASH_ADD_PTR(kernels, kernel, k);
+	if (!k->hh.tbl) {
+		free(k->bound);
+		free(k);
+	}
+	slu_lock_give(&slu_limiter_lock);
+}
+
+static void bind(cl_kernel handle, cl_uint index, cl_mem mem)
+{
+	struct kernel *k;
+
+	slu_lock_take(&slu_limiter_lock);
+	k = find_locked(handle);
+	if (k && index >= k->n_bound && mem) {
+		cl_mem *more = reallocarray(k->bound, index + 1u, sizeof(*more));
+
+		if (more) {
+			memset(more + k->n_bound, 0, (index + 1u - k->n_bound) * sizeof(*more));
+			k->bound = more;
+			k->n_bound = index + 1;
+		}
+	}
+	if (k && index < k->n_bound)
+		k->bound[index] = mem;
+	slu_lock_give(&slu_limiter_lock);
+}
+
+cl_int slu_limiter_kernel_use(cl_kernel handle)
+{
+	cl_mem *bound = NULL;
+	cl_uint n = 0;
+	struct kernel *k;
+	cl_int r;
+
+	if (!slu_limiter_settings.fails_lazily)
+		return CL_SUCCESS;
+	slu_lock_take(&slu_limiter_lock);
+	k = find_locked(handle);
+	if (k && k->n_bound) {
+		bound = malloc(k->n_bound * sizeof(*bound));
+		if (bound) {
+			n = k->n_bound;
+			memcpy(bound, k->bound, n * sizeof(*bound));
+		}
+	}
+	slu_lock_give(&slu_limiter_lock);
+	r = slu_limiter_mem_use(n, bound);
+	free(bound);
+	return r;
+}
+
+cl_kernel CL_API_CALL slu_limiter_clCreateKernel(cl_program program, const char *name,
+						 cl_int *ret_r)
+{
+	cl_kernel handle = slu_limiter_driver.clCreateKernel(program, name, ret_r);
+
+	note(handle, NULL);
+	return handle;
+}
+
+cl_int CL_API_CALL slu_limiter_clCreateKernelsInProgram(cl_program program, cl_uint n_entries,
+							cl_kernel *handles, cl_uint *ret_n)
+{
+	cl_uint n = 0;
+	cl_int r = slu_limiter_driver.clCreateKernelsInProgram(program, n_entries, handles, &n);
+
+	for (cl_uint i = 0; !r && handles && i < n && i < n_entries; i++)
+		note(handles[i], NULL);
+	if (!r && ret_n)
+		*ret_n = n;
+	return r;
+}
+
+cl_kernel CL_API_CALL slu_limiter_clCloneKernel(cl_kernel from, cl_int *ret_r)
+{
+	cl_kernel handle = slu_limiter_driver.clCloneKernel(from, ret_r);
+
+	note(handle, from);
+	return handle;
+}
+
+cl_int CL_API_CALL slu_limiter_clRetainKernel(cl_kernel handle)
+{
+	cl_int r = slu_limiter_driver.clRetainKernel(handle);
+	struct kernel *k;
+
+	slu_lock_take(&slu_limiter_lock);
+	k = r ? NULL : find_locked(handle);
+	if (k)
+		k->n_refs++;
+	slu_lock_give(&slu_limiter_lock);
+	return r;
+}
+
+cl_int CL_API_CALL slu_limiter_clReleaseKernel(cl_kernel handle)
+{
+	struct kernel *k;
+
+	/* before the driver may give the handle to somebody else */
+	slu_lock_take(&slu_limiter_lock);
+	k = find_locked(handle);
+	if (k && !--k->n_refs) {
+		HASH_DEL(kernels, k);
+		free(k->bound);
+		free(k);
+	}
+	slu_lock_give(&slu_limiter_lock);
+	return slu_limiter_driver.clReleaseKernel(handle);
+}
+
+cl_int CL_API_CALL slu_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
+					      const void *value)
+{
+	cl_int r = slu_limiter_driver.clSetKernelArg(handle, index, size, value);
+	cl_mem mem = NULL;
+
+	if (r || !slu_limiter_settings.fails_lazily)
+		return r;
+	if (value && size == sizeof(mem)) {
+		memcpy(&mem, value, sizeof(mem));
+		if (!slu_limiter_mem_is_known(mem))
+			mem = NULL;
+	}
+	bind(handle, index, mem);
+	return r;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Memory objects: charged when they are made (or, where failures come late, when a command first
+ * names them), given back when the driver destroys them. The driver's own destructor callback
+ * tells when that is, so commands in flight and references of any kind are its business. Ours is
+ * the first callback of an object, and therefore the last that is called.
+ *
+ *   buffers and pipes   room is taken before the driver is asked: their size is known
+ *   images              after it, because only the driver knows what an image takes
+ *   children            (sub-buffers, images of buffers) take nothing; what is asked of them is
+ *                       answered by the root
+ */
+
+#include <stdlib.h>
+
+#include "limiter/bus.h"
+#include "limiter/fault.h"
+#include "limiter/hash.h"
+#include "limiter/limiter.h"
+
+struct object {
+	UT_hash_handle hh;
+	cl_mem mem;			   /* the key */
+	cl_mem root;			   /* itself, or the object that it is a part of */
+	struct slu_limiter_device *device; /* constant */
+	uint64_t bytes;			   /* constant */
+	bool is_host;			   /* constant: CL_MEM_ALLOC_HOST_PTR */
+	struct slu_limiter_charge charge;  /* guarded by slu_limiter_lock */
+};
+
+static struct object *objects; /* guarded by slu_limiter_lock */
+
+static struct object *find_locked(cl_mem mem)
+{
+	struct object *object;
+
+	HASH_FIND_PTR(objects, &mem, object);
+	return object;
+}
+
+static struct object *find_root_locked(cl_mem mem)
+{
+	struct object *object = find_locked(mem);
+
+	while (object && object->root != object->mem)
+		object = find_locked(object->root);
+	return object;
+}
+
+bool slu_limiter_mem_is_known(cl_mem mem)
+{
+	bool known;
+
+	slu_lock_take(&slu_limiter_lock);
+	known = find_locked(mem) != NULL;
+	slu_lock_give(&slu_limiter_lock);
+	return known;
+}
+
+bool slu_limiter_mem_is_host(cl_mem mem)
+{
+	struct object *object;
+	bool is_host;
+
+	slu_lock_take(&slu_limiter_lock);
+	object = find_root_locked(mem);
+	is_host = object && object->is_host;
+	slu_lock_give(&slu_limiter_lock);
+	return is_host;
+}
+
+cl_int slu_limiter_mem_use(cl_uint n_mems, const cl_mem *mems)
+{
+	cl_int r = CL_SUCCESS;
+
+	if (!slu_limiter_settings.fails_lazily)
+		return CL_SUCCESS;
+	slu_lock_take(&slu_limiter_lock);
+	for (cl_uint i = 0; i < n_mems && !r; i++) {
+		struct object *object = mems[i] ? find_root_locked(mems[i]) : NULL;
+
+		if (object && !object->is_host && !object->charge.device &&
+		    slu_limiter_charge_object(&object->charge, object->device, object->bytes))
+			r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	}
+	slu_lock_give(&slu_limiter_lock);
+	return r;
+}
+
+static void CL_CALLBACK destroyed(cl_mem mem, void *data)
+{
+	struct object *object = data;
+
+	(void)mem;
+	slu_lock_take(&slu_limiter_lock);
+	HASH_DEL(objects, object);
+	slu_lock_give(&slu_limiter_lock);
+	slu_limiter_charge_give(&object->charge);
+	free(object);
+}
+
+static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
+{
+	if (object)
+		slu_limiter_charge_give(&object->charge);
+	free(object);
+	if (ret_r)
+		*ret_r = r;
+	return NULL;
+}
+
+/* Before the driver is asked. NULL: refused with *@ret_code. */
+static struct object *prepare(struct slu_limiter_device *device, uint64_t bytes, cl_mem_flags flags,
+			      cl_int *ret_code)
+{
+	struct object *object;
+
+	if (slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_CREATE)) {
+		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+		return NULL;
+	}
+	object = calloc(1, sizeof(*object));
+	if (!object) {
+		*ret_code = CL_OUT_OF_HOST_MEMORY;
+		return NULL;
+	}
+	object->device = device;
+	object->bytes = bytes;
+	object->is_host = flags & CL_MEM_ALLOC_HOST_PTR;
+	if (bytes && !object->is_host && !slu_limiter_settings.fails_lazily &&
+	    slu_limiter_charge_object(&object->charge, device, bytes)) {
+		free(object);
+		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+		return NULL;
+	}
+	return object;
+}
+
+/* After the driver has made it: from now on the driver says when it ends. */
+static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_r)
+{
+	cl_int r = CL_OUT_OF_HOST_MEMORY;
+	bool is_added;
+
+	object->mem = mem;
+	object->root = root ? root : mem;
+	slu_lock_take(&slu_limiter_lock);
+	HASH_ADD_PTR(objects, mem, object);
+	is_added = object->hh.tbl;
+	slu_lock_give(&slu_limiter_lock);
+	if (is_added)
+		r = slu_limiter_driver.clSetMemObjectDestructorCallback(mem, destroyed, object);
+	if (!r)
+		return mem;
+	if (is_added) {
+		slu_lock_take(&slu_limiter_lock);
+		HASH_DEL(objects, object);
+		slu_lock_give(&slu_limiter_lock);
+	}
+	slu_limiter_driver.clReleaseMemObject(mem);
+	return refuse(object, r, ret_r);
+}
+
+static bool is_too_large(struct slu_limiter_device *device, uint64_t bytes)
+{
+	cl_ulong max_bytes = 0;
+
+	slu_limiter_clGetDeviceInfo(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(max_bytes),
+				    &max_bytes, NULL);
+	return bytes > max_bytes;
+}
+
+static cl_mem create_buffer(cl_context context, const cl_mem_properties *properties,
+			    cl_mem_flags flags, size_t bytes, void *host, cl_int *ret_r)
+{
+	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct object *object = NULL;
+	cl_int r = CL_SUCCESS;
+	cl_mem mem;
+
+	if (device) {
+		if (is_too_large(device, bytes))
+			return refuse(NULL, CL_INVALID_BUFFER_SIZE, ret_r);
+		object = prepare(device, bytes, flags, &r);
+		if (!object)
+			return refuse(NULL, r, ret_r);
+	}
+	if (properties)
+		mem = slu_limiter_driver.clCreateBufferWithProperties(context, properties, flags,
+								      bytes, host, &r);
+	else
+		mem = slu_limiter_driver.clCreateBuffer(context, flags, bytes, host, &r);
+	if (!mem)
+		return refuse(object, r, ret_r);
+	if (device) {
+		mem = adopt(object, mem, NULL, &r);
+		if (mem && (flags & CL_MEM_COPY_HOST_PTR) && !(flags & CL_MEM_ALLOC_HOST_PTR))
+			slu_limiter_bus_take(device, SLU_BOARD_ENGINE_IN, bytes);
+	}
+	if (ret_r)
+		*ret_r = r;
+	return mem;
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
+					      void *host, cl_int *ret_r)
+{
+	return create_buffer(context, NULL, flags, bytes, host, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateBufferWithProperties(cl_context context,
+							    const cl_mem_properties *properties,
+							    cl_mem_flags flags, size_t bytes,
+							    void *host, cl_int *ret_r)
+{
+	static const cl_mem_properties none[] = { 0 };
+
+	return create_buffer(context, properties ? properties : none, flags, bytes, host, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
+						 cl_buffer_create_type type, const void *info,
+						 cl_int *ret_r)
+{
+	cl_mem mem = slu_limiter_driver.clCreateSubBuffer(parent, flags, type, info, ret_r);
+	struct object *object;
+
+	if (!mem || !slu_limiter_mem_is_known(parent))
+		return mem;
+	object = calloc(1, sizeof(*object));
+	if (!object) {
+		slu_limiter_driver.clReleaseMemObject(mem);
+		return refuse(NULL, CL_OUT_OF_HOST_MEMORY, ret_r);
+	}
+	return adopt(object, mem, parent, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags flags,
+					    cl_uint packet_bytes, cl_uint n_packets,
+					    const cl_pipe_properties *properties, cl_int *ret_r)
+{
+	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct object *object = NULL;
+	cl_int r = CL_SUCCESS;
+	cl_mem mem;
+
+	if (device) {
+		object = prepare(device, (uint64_t)packet_bytes * n_packets, 0, &r);
+		if (!object)
+			return refuse(NULL, r, ret_r);
+	}
+	mem = slu_limiter_driver.clCreatePipe(context, flags, packet_bytes, n_packets, properties,
+					      &r);
+	if (!mem)
+		return refuse(object, r, ret_r);
+	if (device)
+		mem = adopt(object, mem, NULL, &r);
+	if (ret_r)
+		*ret_r = r;
+	return mem;
+}
+
+/* An image that the driver has made with @r; it goes again if there is no room for it. */
+static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_int r,
+			 cl_int *ret_r)
+{
+	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct object *object;
+	cl_mem root = NULL;
+	size_t bytes = 0;
+
+	if (!mem)
+		return refuse(NULL, r, ret_r);
+	if (device) {
+		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_ASSOCIATED_MEMOBJECT,
+						      sizeof(root), &root, NULL);
+		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes,
+						      NULL);
+		object = prepare(device, root ? 0 : bytes, flags, &r);
+		if (!object) {
+			slu_limiter_driver.clReleaseMemObject(mem);
+			return refuse(NULL, r, ret_r);
+		}
+		mem = adopt(object, mem, root, &r);
+		if (mem && !root && (flags & CL_MEM_COPY_HOST_PTR) &&
+		    !(flags & CL_MEM_ALLOC_HOST_PTR))
+			slu_limiter_bus_take(device, SLU_BOARD_ENGINE_IN, bytes);
+	}
+	if (ret_r)
+		*ret_r = r;
+	return mem;
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateImage(cl_context context, cl_mem_flags flags,
+					     const cl_image_format *format,
+					     const cl_image_desc *desc, void *host, cl_int *ret_r)
+{
+	cl_int r = CL_SUCCESS;
+	cl_mem mem = slu_limiter_driver.clCreateImage(context, flags, format, desc, host, &r);
+
+	return take_image(context, mem, flags, r, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateImageWithProperties(
+	cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+	const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *ret_r)
+{
+	cl_int r = CL_SUCCESS;
+	cl_mem mem = slu_limiter_driver.clCreateImageWithProperties(context, properties, flags,
+								    format, desc, host, &r);
+
+	return take_image(context, mem, flags, r, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateImage2D(cl_context context, cl_mem_flags flags,
+					       const cl_image_format *format, size_t width,
+					       size_t height, size_t pitch, void *host,
+					       cl_int *ret_r)
+{
+	cl_int r = CL_SUCCESS;
+	cl_mem mem = slu_limiter_driver.clCreateImage2D(context, flags, format, width, height,
+							pitch, host, &r);
+
+	return take_image(context, mem, flags, r, ret_r);
+}
+
+cl_mem CL_API_CALL slu_limiter_clCreateImage3D(cl_context context, cl_mem_flags flags,
+					       const cl_image_format *format, size_t width,
+					       size_t height, size_t depth, size_t row_pitch,
+					       size_t slice_pitch, void *host, cl_int *ret_r)
+{
+	cl_int r = CL_SUCCESS;
+	cl_mem mem = slu_limiter_driver.clCreateImage3D(context, flags, format, width, height,
+							depth, row_pitch, slice_pitch, host, &r);
+
+	return take_image(context, mem, flags, r, ret_r);
+}
