@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the client can have done with an OpenCL device. A unit is a whole buffer; it has no
+ * address that anybody knows, so "create" is a new buffer behind the same proxy.
+ *
+ * The object is made without the HOST_* flags of the program: we must read and write what the
+ * program promised not to. The layer keeps that promise itself.
+ *
+ * Some drivers say at the creation that there is no memory, others only when the object is used
+ * first, in the middle of the program's command. So a new object is touched by one byte, which
+ * either works or is a refusal in the right place, until the driver has once refused a creation
+ * and is thereby known to be of the first sort.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "opencl/command.h"
+#include "opencl/context.h"
+#include "opencl/device.h"
+#include "opencl/proxy.h"
+
+static bool is_refusal(cl_int r)
+{
+	return r == CL_MEM_OBJECT_ALLOCATION_FAILURE || r == CL_OUT_OF_RESOURCES ||
+	       r == CL_OUT_OF_HOST_MEMORY;
+}
+
+static bool is_loss(cl_int r)
+{
+	return r == CL_DEVICE_NOT_AVAILABLE || r == CL_INVALID_CONTEXT;
+}
+
+static cl_int touch(struct slu_proxy *proxy, cl_mem real)
+{
+	cl_command_queue queue = slu_context_queue(proxy->context, SLU_DIRECTION_IN);
+	static const char zero;
+
+	if (!queue)
+		return CL_OUT_OF_RESOURCES;
+	return slu_layer_next.clEnqueueWriteBuffer(queue, real, CL_TRUE, 0, 1, &zero, 0, NULL,
+						   NULL);
+}
+
+static int create(void *data, struct slu_unit *unit)
+{
+	const cl_mem_flags host_access =
+		CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
+	struct slu_device *device = data;
+	struct slu_proxy *proxy = unit->owner;
+	const void *initial = atomic_exchange(&proxy->initial, NULL);
+	cl_mem_flags flags = proxy->flags & ~(host_access | CL_MEM_COPY_HOST_PTR);
+	cl_mem real;
+	cl_int r;
+
+	if (initial)
+		flags |= CL_MEM_COPY_HOST_PTR;
+	real = slu_layer_next.clCreateBuffer(proxy->context->handle, flags, proxy->size_bytes,
+					     (void *)initial, &r);
+	if (r != CL_SUCCESS && is_refusal(r))
+		atomic_store(&device->is_eager, true);
+	if (r == CL_SUCCESS && !initial && !atomic_load(&device->is_eager)) {
+		r = touch(proxy, real);
+		if (r != CL_SUCCESS)
+			slu_layer_next.clReleaseMemObject(real);
+	}
+	if (r != CL_SUCCESS) {
+		proxy->create_error = r;
+		atomic_store(&proxy->initial, initial);
+		return is_refusal(r) ? SLU_BACKEND_E_REFUSED
+		       : is_loss(r)  ? SLU_BACKEND_E_LOST
+				     : slu_error(-EIO);
+	}
+	proxy->real = real;
+	proxy->generation++;
+	if (proxy->holds_context) {
+		proxy->holds_context = false;
+		slu_layer_next.clReleaseContext(proxy->context->handle);
+	}
+	return 0;
+}
+
+/* The children's real objects go first: they are parts of this one. */
+static void destroy(void *data, struct slu_unit *unit)
+{
+	struct slu_proxy *proxy = unit->owner, *child;
+
+	if (!proxy->real)
+		return;
+	slu_layer_next.clRetainContext(proxy->context->handle);
+	proxy->holds_context = true;
+	for (;;) {
+		cl_mem real = NULL;
+
+		slu_layer_take();
+		LIST_FOREACH (child, &proxy->children, sibling)
+			if (child->real)
+				break;
+		if (child)
+			real = slu_steal_ptr(child->real);
+		slu_layer_give();
+		if (!real)
+			break;
+		slu_layer_next.clReleaseMemObject(real);
+	}
+	slu_layer_next.clReleaseMemObject(slu_steal_ptr(proxy->real));
+}
+
+static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
+		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+{
+	struct slu_proxy *proxy = unit->owner;
+	cl_command_queue queue = slu_context_queue(proxy->context, direction);
+	cl_event event = NULL;
+	cl_int r;
+
+	/* the client counts in rounded sizes, the driver in the program's */
+	bytes = SLU_MIN(bytes, slu_sub_floor(proxy->size_bytes, offset));
+	if (!bytes) {
+		*ret_ticket = (struct slu_ticket){ { 0 } };
+		return 0;
+	}
+	if (!queue)
+		return slu_error(-EIO);
+	if (direction == SLU_DIRECTION_IN)
+		r = slu_layer_next.clEnqueueWriteBuffer(queue, proxy->real, CL_FALSE, offset, bytes,
+							host, 0, NULL, &event);
+	else
+		r = slu_layer_next.clEnqueueReadBuffer(queue, proxy->real, CL_FALSE, offset, bytes,
+						       host, 0, NULL, &event);
+	if (r != CL_SUCCESS)
+		return is_loss(r) ? SLU_BACKEND_E_LOST : slu_error(-EIO);
+	slu_layer_next.clFlush(queue);
+	*ret_ticket = (struct slu_ticket){ { (uint64_t)(uintptr_t)event } };
+	return 0;
+}
+
+static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
+{
+	cl_event event = (cl_event)(uintptr_t)ticket->data[0];
+	cl_int status = CL_COMPLETE, r = CL_SUCCESS;
+
+	if (!event)
+		return 0;
+	if (wait)
+		r = slu_layer_next.clWaitForEvents(1, &event);
+	if (r == CL_SUCCESS)
+		r = slu_layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+						  sizeof(status), &status, NULL);
+	if (r == CL_SUCCESS && status > CL_COMPLETE)
+		return SLU_BACKEND_E_BUSY;
+	slu_layer_next.clReleaseEvent(event);
+	ticket->data[0] = 0;
+	if (r == CL_SUCCESS && status == CL_COMPLETE)
+		return 0;
+	return is_loss(r ? r : status) ? SLU_BACKEND_E_LOST : slu_error(-EIO);
+}
+
+static int progress(void *data)
+{
+	return slu_queue_progress(data);
+}
+
+static int settle(void *data, struct slu_unit *unit)
+{
+	return slu_command_settle(unit->owner);
+}
+
+const struct slu_backend slu_device_backend = {
+	.name = "opencl",
+	.create = create,
+	.destroy = destroy,
+	.copy = copy,
+	.poll = poll_copy,
+	.drain = progress,
+	.settle = settle,
+	.progress = progress,
+};

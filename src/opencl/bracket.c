@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdlib.h>
+
+#include "opencl/bracket.h"
+#include "opencl/context.h"
+
+static void name_root(struct slu_bracket *bracket, struct slu_proxy *root)
+{
+	for (size_t i = 0; i < bracket->n_roots; i++)
+		if (bracket->roots[i] == root)
+			return;
+	bracket->roots[bracket->n_roots++] = root;
+	/* what another device pays for does not move, so this turn need not wait for it */
+	if (root->unit && root->device == bracket->queue->device)
+		bracket->units[bracket->n_units++] = root->unit;
+}
+
+cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
+			struct slu_name *names)
+{
+	bracket->names = names;
+	bracket->n_names = n_names;
+	bracket->units = bracket->few_units;
+	bracket->roots = bracket->few_roots;
+	bracket->n_units = bracket->n_roots = 0;
+	bracket->event = NULL;
+	bracket->is_inside = false;
+	bracket->queue = slu_queue_get(queue);
+	if (!bracket->queue)
+		return CL_INVALID_COMMAND_QUEUE;
+	if (n_names > SLU_BRACKET_INLINE) {
+		bracket->units = calloc(n_names, sizeof(*bracket->units));
+		bracket->roots = calloc(n_names, sizeof(*bracket->roots));
+		if (!bracket->units || !bracket->roots)
+			return CL_OUT_OF_HOST_MEMORY;
+	}
+	for (size_t i = 0; i < n_names; i++) {
+		names[i].proxy = slu_proxy_find(names[i].handle);
+		if (!names[i].proxy)
+			return CL_INVALID_MEM_OBJECT;
+		name_root(bracket, names[i].proxy->root);
+	}
+	return CL_SUCCESS;
+}
+
+cl_int slu_bracket_enter(struct slu_bracket *bracket)
+{
+	struct slu_device *device = bracket->queue->device;
+	cl_int r = CL_SUCCESS;
+
+	if (device && device->client) {
+		r = slu_layer_error(
+			slu_client_command_begin(device->client, bracket->units, bracket->n_units));
+		if (r)
+			return r;
+		bracket->is_inside = true;
+	}
+	for (size_t i = 0; i < bracket->n_names && !r; i++)
+		r = slu_bracket_real(bracket->names[i].proxy, &bracket->names[i].real);
+	return r;
+}
+
+cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
+			 struct slu_name *names)
+{
+	cl_int r = slu_bracket_open(bracket, queue, n_names, names);
+
+	return r ? r : slu_bracket_enter(bracket);
+}
+
+static void mark_written(struct slu_bracket *bracket)
+{
+	for (size_t i = 0; i < bracket->n_names; i++)
+		if (bracket->names[i].is_written && bracket->names[i].proxy->root->unit)
+			slu_client_unit_dirty(bracket->names[i].proxy->root->unit);
+}
+
+cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
+		       const cl_event *wait, cl_event *event)
+{
+	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
+
+	if (!bracket->queue)
+		return r;
+	if (r == CL_SUCCESS)
+		mark_written(bracket);
+	if (own && (blocking || event))
+		slu_layer_next.clRetainEvent(own);
+	if (own)
+		slu_command_add(bracket->queue, own, n_wait, wait, bracket->roots,
+				bracket->n_roots);
+	if (bracket->is_inside)
+		slu_client_command_end(bracket->queue->device->client, bracket->units,
+				       bracket->n_units);
+	slu_queue_unref(bracket->queue);
+	if (bracket->units != bracket->few_units)
+		free(bracket->units);
+	if (bracket->roots != bracket->few_roots)
+		free(bracket->roots);
+
+	if (own && blocking)
+		r = slu_layer_next.clWaitForEvents(1, &own);
+	if (own && event)
+		*event = own;
+	else if (own && blocking)
+		slu_layer_next.clReleaseEvent(own);
+	return r;
+}
+
+cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)
+{
+	struct slu_proxy *root = proxy->root;
+	cl_buffer_region region = { .origin = proxy->origin_bytes, .size = proxy->size_bytes };
+	cl_mem real, fresh;
+	cl_int r;
+
+	if (proxy == root || !root->is_movable) {
+		*ret_real = proxy->real;
+		return proxy->real ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	}
+	slu_layer_take();
+	real = proxy->generation == root->generation ? proxy->real : NULL;
+	slu_layer_give();
+	if (real) {
+		*ret_real = real;
+		return CL_SUCCESS;
+	}
+
+	fresh = slu_layer_next.clCreateSubBuffer(
+		root->real,
+		proxy->flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY),
+		CL_BUFFER_CREATE_TYPE_REGION, &region, &r);
+	if (r != CL_SUCCESS)
+		return r;
+	slu_layer_take();
+	if (proxy->generation == root->generation && proxy->real) {
+		real = proxy->real; /* another thread was faster */
+	} else {
+		real = proxy->real = fresh;
+		proxy->generation = root->generation;
+		fresh = NULL;
+	}
+	slu_layer_give();
+	if (fresh)
+		slu_layer_next.clReleaseMemObject(fresh);
+	*ret_real = real;
+	return CL_SUCCESS;
+}
+
+/* One thread at a time tells the client, in the end what the count says then. */
+static void tell(struct slu_proxy *root, int by, enum slu_frozen why)
+{
+	slu_layer_take();
+	root->n_holds = (uint32_t)((int)root->n_holds + by);
+	while (root->hold_is_changing)
+		slu_lock_wait(&slu_layer_lock, &slu_layer_changed, NULL);
+	while (root->unit && root->is_movable && root->n_held != (root->n_holds > 0)) {
+		bool hold = root->n_holds > 0;
+
+		root->hold_is_changing = true;
+		slu_layer_give();
+		slu_client_unit_freeze(root->unit, hold ? why : SLU_FROZEN_NO);
+		slu_layer_take();
+		root->n_held = hold;
+		root->hold_is_changing = false;
+		pthread_cond_broadcast(&slu_layer_changed);
+	}
+	slu_layer_give();
+}
+
+void slu_bracket_hold(struct slu_proxy *root, enum slu_frozen why)
+{
+	tell(root, 1, why);
+}
+
+void slu_bracket_unhold(struct slu_proxy *root)
+{
+	tell(root, -1, SLU_FROZEN_NO);
+}

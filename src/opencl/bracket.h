@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The bracket around one command of the program: from the naming of its objects to the note of
+ * its event. Between slu_bracket_begin() and slu_bracket_end() all named units are on the device
+ * and stay there, and their real handles may be given to the driver.
+ *
+ * The driver is always asked without waiting: a blocking call submits its command inside the
+ * bracket and waits outside, so that a thread which waits (perhaps for a user event that another
+ * thread sets) never keeps a turn from ending or a unit from leaving.
+ *
+ *   struct slu_bracket b;
+ *   cl_int r = slu_bracket_begin(&b, queue, 1, (struct slu_name[]){ { buffer, true } });
+ *
+ *   if (!r)
+ *           r = next.clEnqueueX(queue, b.names[0].real, …, &b.event);
+ *   return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
+ */
+
+#include "opencl/command.h"
+#include "opencl/layer.h"
+#include "opencl/proxy.h"
+
+#define SLU_BRACKET_INLINE 16
+
+struct slu_name {
+	cl_mem handle;		 /* the program's */
+	bool is_written;	 /* the command writes it */
+	struct slu_proxy *proxy; /* out: behind it */
+	cl_mem real;		 /* out: the driver's */
+};
+
+struct slu_bracket {
+	struct slu_queue *queue; /* NULL: the bracket is empty, begin failed at once */
+	struct slu_name *names;	 /* the caller's array */
+	size_t n_names;
+	struct slu_unit **units; /* on the queue's device, each once */
+	size_t n_units;
+	struct slu_proxy **roots; /* each once */
+	size_t n_roots;
+	cl_event event; /* where the driver puts the command's event */
+	bool is_inside;
+	struct slu_unit *few_units[SLU_BRACKET_INLINE];
+	struct slu_proxy *few_roots[SLU_BRACKET_INLINE];
+};
+
+/*
+ * Names the objects (a NULL handle is CL_INVALID_MEM_OBJECT), waits for the turn and for their
+ * units, and fills in proxies and real handles. @names must stay until the end.
+ *
+ * Return: CL_SUCCESS, or what the call answers; slu_bracket_end() is due in both cases.
+ */
+cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
+			 struct slu_name *names);
+
+/* The same in two steps, for calls that check something between. */
+cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
+			struct slu_name *names);
+cl_int slu_bracket_enter(struct slu_bracket *bracket);
+
+/*
+ * Notes the command if @r says that it was submitted, marks what it writes, leaves, hands out the
+ * event if the program wants it, and waits for it if @blocking.
+ *
+ * Return: what the call answers.
+ */
+cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
+		       const cl_event *wait, cl_event *event);
+
+/* The real handle of @proxy, whose root is on the device and named; a child's is made if needed. */
+cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real);
+
+/*
+ * Keeps the root of @proxy where it is, or no longer: counted, and told to the client with the
+ * first and the last. Only while the root is named by the caller.
+ */
+void slu_bracket_hold(struct slu_proxy *root, enum slu_frozen why);
+void slu_bracket_unhold(struct slu_proxy *root);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Buffers and sub-buffers.
+ *
+ * A buffer may be born without an object of the driver behind it (the client decides), so what
+ * is wrong with a size, a flag or a pointer is found here, as the driver would find it. What we
+ * do not know (a vendor's flags, properties) goes to the driver at once, and does not move; so
+ * do buffers in the program's own memory, and those of contexts with several devices, which no
+ * one account could pay for.
+ */
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "opencl/bracket.h"
+#include "opencl/memory.h"
+
+#define ACCESS_FLAGS	  (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define HOST_PTR_FLAGS	  (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+#define HOST_ACCESS_FLAGS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define KNOWN_FLAGS	  (ACCESS_FLAGS | HOST_PTR_FLAGS | HOST_ACCESS_FLAGS)
+
+static bool is_one_at_most(cl_mem_flags flags)
+{
+	return !(flags & (flags - 1));
+}
+
+static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_t size,
+		    const void *host_ptr)
+{
+	bool wants_ptr = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+
+	if (!is_one_at_most(flags & ACCESS_FLAGS) || !is_one_at_most(flags & HOST_ACCESS_FLAGS))
+		return CL_INVALID_VALUE;
+	if ((flags & CL_MEM_USE_HOST_PTR) &&
+	    (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
+		return CL_INVALID_VALUE;
+	if (wants_ptr != (host_ptr != NULL))
+		return CL_INVALID_HOST_PTR;
+	if (!size || size > context->max_alloc_bytes)
+		return CL_INVALID_BUFFER_SIZE;
+	return CL_SUCCESS;
+}
+
+static cl_int write_now(struct slu_proxy *proxy, const void *host)
+{
+	cl_command_queue queue = slu_context_queue(proxy->context, SLU_DIRECTION_IN);
+
+	if (!queue)
+		return CL_OUT_OF_RESOURCES;
+	return slu_layer_next.clEnqueueWriteBuffer(queue, proxy->real, CL_TRUE, 0,
+						   proxy->size_bytes, host, 0, NULL, NULL);
+}
+
+/*
+ * The first contents, after the birth. In RAM they go into the host copy. On the device they may
+ * have come with the creation; but if the object has been moved since, they are gone, because
+ * nobody had said yet that there were any.
+ */
+static cl_int fill(struct slu_proxy *proxy, const void *host, bool came_with_creation)
+{
+	struct slu_client_device *client = proxy->device->client;
+	int r;
+
+	r = slu_client_unit_access(proxy->unit, SLU_DIRECTION_IN, 0, (void *)host,
+				   proxy->size_bytes);
+	if (r != SLU_CLIENT_E_ON_DEVICE)
+		return slu_layer_error(r);
+	r = slu_client_command_begin(client, &proxy->unit, 1);
+	if (r)
+		return slu_layer_error(r);
+	if (!came_with_creation || proxy->generation != 1) {
+		cl_int e = write_now(proxy, host);
+
+		if (e != CL_SUCCESS) {
+			slu_client_command_end(client, &proxy->unit, 1);
+			return e;
+		}
+	}
+	slu_client_unit_dirty(proxy->unit);
+	slu_client_command_end(client, &proxy->unit, 1);
+	return CL_SUCCESS;
+}
+
+static cl_int bear(struct slu_proxy *proxy, const void *host)
+{
+	int r;
+
+	slu_layer_next.clRetainContext(proxy->context->handle);
+	proxy->holds_context = true;
+	atomic_store(&proxy->initial, host);
+	r = slu_client_unit_new(proxy->device->client, proxy->size_bytes, SLU_FROZEN_NO, proxy,
+				&proxy->unit);
+	if (r) {
+		atomic_store(&proxy->initial, NULL);
+		return r < 0 && proxy->create_error ? proxy->create_error : slu_layer_error(r);
+	}
+	if (!host)
+		return CL_SUCCESS;
+	return fill(proxy, host, atomic_exchange(&proxy->initial, NULL) == NULL);
+}
+
+static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, size_t size,
+			     void *host_ptr, struct slu_proxy **ret_proxy)
+{
+	struct slu_proxy *proxy;
+	cl_int r;
+
+	if (slu_proxy_new(&proxy)) {
+		slu_context_unref(context);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	proxy->dispatch = context->dispatch;
+	proxy->context = context;
+	proxy->device = context->device;
+	proxy->type = CL_MEM_OBJECT_BUFFER;
+	proxy->flags = flags & ACCESS_FLAGS ? flags : flags | CL_MEM_READ_WRITE;
+	proxy->size_bytes = size;
+	proxy->is_movable = true;
+	r = bear(proxy, flags & CL_MEM_COPY_HOST_PTR ? host_ptr : NULL);
+	if (r != CL_SUCCESS) {
+		slu_proxy_unref(proxy);
+		slu_memory_bury(proxy);
+		return r;
+	}
+	*ret_proxy = proxy;
+	return CL_SUCCESS;
+}
+
+static enum slu_frozen reason(const struct slu_context *context, cl_mem_flags flags,
+			      bool has_properties)
+{
+	if (flags & CL_MEM_USE_HOST_PTR)
+		return SLU_FROZEN_HOST_PTR;
+	if (has_properties || (flags & ~(cl_mem_flags)KNOWN_FLAGS) || !context->device)
+		return SLU_FROZEN_OTHER;
+	return SLU_FROZEN_NO;
+}
+
+static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_mem_flags flags,
+		     size_t size, void *host_ptr, cl_int *errcode_ret)
+{
+	bool has_properties = properties && properties[0];
+	struct slu_context *context;
+	struct slu_proxy *proxy = NULL;
+	enum slu_frozen why;
+	cl_mem real;
+	cl_int r;
+
+	r = slu_context_get(handle, &context);
+	if (r)
+		return slu_memory_answer(NULL, r, errcode_ret);
+	why = reason(context, flags, has_properties);
+	if (why == SLU_FROZEN_NO && context->device->client) {
+		r = check(context, flags, size, host_ptr);
+		if (r)
+			slu_context_unref(context);
+		else
+			r = create_movable(context, flags, size, host_ptr, &proxy);
+		return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
+	}
+
+	if (has_properties)
+		real = slu_layer_next.clCreateBufferWithProperties(handle, properties, flags, size,
+								   host_ptr, &r);
+	else
+		real = slu_layer_next.clCreateBuffer(handle, flags, size, host_ptr, &r);
+	if (r == CL_SUCCESS)
+		r = slu_memory_adopt(handle, real, why, NULL, &proxy);
+	if (r == CL_SUCCESS && (flags & CL_MEM_USE_HOST_PTR))
+		proxy->host_ptr = host_ptr;
+	slu_context_unref(context);
+	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
+}
+
+/*
+ * What a sub-buffer may say differs from its parent only within what the parent allows; what it
+ * does not say it inherits.
+ */
+static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem_flags *ret_flags)
+{
+	cl_mem_flags above = parent->flags;
+
+	if ((flags & ~(cl_mem_flags)(ACCESS_FLAGS | HOST_ACCESS_FLAGS)) ||
+	    !is_one_at_most(flags & ACCESS_FLAGS) || !is_one_at_most(flags & HOST_ACCESS_FLAGS))
+		return CL_INVALID_VALUE;
+	if ((above & CL_MEM_WRITE_ONLY) && (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)))
+		return CL_INVALID_VALUE;
+	if ((above & CL_MEM_READ_ONLY) && (flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)))
+		return CL_INVALID_VALUE;
+	if ((above & CL_MEM_HOST_WRITE_ONLY) && (flags & CL_MEM_HOST_READ_ONLY))
+		return CL_INVALID_VALUE;
+	if ((above & CL_MEM_HOST_READ_ONLY) && (flags & CL_MEM_HOST_WRITE_ONLY))
+		return CL_INVALID_VALUE;
+	if ((above & CL_MEM_HOST_NO_ACCESS) &&
+	    (flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)))
+		return CL_INVALID_VALUE;
+	if (!(flags & ACCESS_FLAGS))
+		flags |= above & ACCESS_FLAGS;
+	if (!(flags & HOST_ACCESS_FLAGS))
+		flags |= above & HOST_ACCESS_FLAGS;
+	*ret_flags = flags | (above & HOST_PTR_FLAGS);
+	return CL_SUCCESS;
+}
+
+static cl_int check_region(const struct slu_proxy *parent, cl_buffer_create_type type,
+			   const cl_buffer_region *region)
+{
+	if (type != CL_BUFFER_CREATE_TYPE_REGION || !region)
+		return CL_INVALID_VALUE;
+	if (!region->size)
+		return CL_INVALID_BUFFER_SIZE;
+	if (region->origin > parent->size_bytes ||
+	    region->size > parent->size_bytes - region->origin)
+		return CL_INVALID_VALUE;
+	if (region->origin % parent->context->align_bytes)
+		return CL_MISALIGNED_SUB_BUFFER_OFFSET;
+	return CL_SUCCESS;
+}
+
+/* -- the calls -------------------------------------------------------------------------------- */
+
+cl_mem slu_call_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
+			       cl_int *errcode_ret)
+{
+	return create(context, NULL, flags, size, host_ptr, errcode_ret);
+}
+
+cl_mem slu_call_clCreateBufferWithProperties(cl_context context,
+					     const cl_mem_properties *properties,
+					     cl_mem_flags flags, size_t size, void *host_ptr,
+					     cl_int *errcode_ret)
+{
+	return create(context, properties, flags, size, host_ptr, errcode_ret);
+}
+
+cl_mem slu_call_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
+				  const void *info, cl_int *errcode_ret)
+{
+	struct slu_proxy *parent = slu_proxy_find(buffer), *proxy;
+	const cl_buffer_region *region = info;
+	cl_mem real = NULL;
+	cl_int r;
+
+	if (!parent || parent->type != CL_MEM_OBJECT_BUFFER || parent->root != parent)
+		return slu_memory_answer(NULL, CL_INVALID_MEM_OBJECT, errcode_ret);
+	if (parent->is_movable) {
+		cl_mem_flags full;
+
+		r = inherit(parent, flags, &full);
+		if (!r)
+			r = check_region(parent, type, region);
+		flags = full;
+	} else {
+		real = slu_layer_next.clCreateSubBuffer(parent->real, flags, type, info, &r);
+	}
+	if (!r && slu_proxy_new(&proxy)) {
+		if (real)
+			slu_layer_next.clReleaseMemObject(real);
+		r = CL_OUT_OF_HOST_MEMORY;
+	}
+	if (r)
+		return slu_memory_answer(NULL, r, errcode_ret);
+
+	proxy->dispatch = parent->dispatch;
+	proxy->context = parent->context;
+	proxy->device = parent->device;
+	proxy->type = CL_MEM_OBJECT_BUFFER;
+	proxy->flags = flags;
+	if (real)
+		slu_layer_next.clGetMemObjectInfo(real, CL_MEM_FLAGS, sizeof(proxy->flags),
+						  &proxy->flags, NULL);
+	proxy->origin_bytes = region->origin;
+	proxy->size_bytes = region->size;
+	proxy->host_ptr = parent->host_ptr ? (char *)parent->host_ptr + region->origin : NULL;
+	proxy->root = proxy->parent = parent;
+	proxy->real = real;
+	proxy->generation = parent->is_movable ? 0 : 1;
+	slu_proxy_ref(parent);
+	slu_layer_take();
+	LIST_INSERT_HEAD(&parent->children, proxy, sibling);
+	slu_layer_give();
+	return slu_memory_answer(slu_proxy_handle(proxy), CL_SUCCESS, errcode_ret);
+}

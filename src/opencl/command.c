@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "opencl/command.h"
+
+/* An out-of-order queue's commands gather at a unit; beyond this many the ended ones are sought. */
+#define TRACK_MANY 32
+
+void slu_command_ref_locked(struct slu_command *command)
+{
+	command->n_refs++;
+}
+
+void slu_command_unref_locked(struct slu_command *command)
+{
+	if (--command->n_refs)
+		return;
+	assert(command->is_ended && !command->event);
+	slu_blockers_clear_locked(&command->blockers);
+	slu_queue_unref_locked(command->queue);
+	free(command);
+}
+
+/* The event is released by the caller, without the lock. */
+static void take_event_locked(struct slu_command *command, cl_event *ret_release)
+{
+	if (command->is_ended && !command->n_looking) {
+		*ret_release = command->event;
+		command->event = NULL;
+	}
+}
+
+void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
+{
+	*ret_release = NULL;
+	if (command->is_ended)
+		return;
+	command->is_ended = true;
+	TAILQ_REMOVE(&command->queue->commands, command, link);
+	command->queue->n_commands--;
+	take_event_locked(command, ret_release);
+	if (command->event) /* whoever looks at it holds a reference and releases the event */
+		slu_command_ref_locked(command);
+	slu_command_unref_locked(command);
+}
+
+/*
+ * A driver may keep commands back until the queue is flushed; waiting for one of these would
+ * never end. The queue is asked of the event, because the program may have given it up.
+ */
+static void flush(struct slu_command *command)
+{
+	cl_command_queue queue = NULL;
+
+	if (slu_layer_next.clGetEventInfo(command->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue),
+					  &queue, NULL) == CL_SUCCESS &&
+	    queue)
+		slu_layer_next.clFlush(queue);
+}
+
+/* Keeps the event from being released meanwhile. Return: false if it has ended already. */
+static bool look_begin(struct slu_command *command)
+{
+	bool is_ended;
+
+	slu_layer_take();
+	is_ended = command->is_ended;
+	if (!is_ended) {
+		command->n_looking++;
+		slu_command_ref_locked(command);
+	}
+	slu_layer_give();
+	return !is_ended;
+}
+
+static int look_end(struct slu_command *command, bool has_ended)
+{
+	cl_event release = NULL;
+	int r = 0;
+
+	slu_layer_take();
+	command->n_looking--;
+	if (command->is_ended) {
+		bool was_kept = !command->n_looking;
+
+		take_event_locked(command, &release);
+		if (was_kept)
+			slu_command_unref_locked(command);
+	} else if (has_ended) {
+		slu_command_end_locked(command, &release);
+	} else {
+		r = slu_blockers_hold_locked(&command->blockers) ? SLU_BACKEND_E_BLOCKED
+								 : SLU_BACKEND_E_BUSY;
+	}
+	slu_command_unref_locked(command);
+	slu_layer_give();
+	if (release)
+		slu_layer_next.clReleaseEvent(release);
+	return r;
+}
+
+int slu_command_look(struct slu_command *command)
+{
+	cl_int status = CL_COMPLETE;
+	bool flush_now = false;
+
+	if (!look_begin(command))
+		return 0;
+
+	/* A driver that cannot say has lost the command with the device: nothing runs. */
+	if (slu_layer_next.clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+					  sizeof(status), &status, NULL) != CL_SUCCESS)
+		status = CL_COMPLETE;
+	if (status > CL_COMPLETE) {
+		slu_layer_take();
+		flush_now = !command->is_flushed;
+		command->is_flushed = true;
+		slu_layer_give();
+	}
+	if (flush_now)
+		flush(command);
+	return look_end(command, status <= CL_COMPLETE);
+}
+
+static void track_forget_ended_locked(struct slu_proxy_track *track)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < track->n_items; i++)
+		if (track->items[i]->is_ended)
+			slu_command_unref_locked(track->items[i]);
+		else
+			track->items[n++] = track->items[i];
+	track->n_items = n;
+}
+
+static bool track_add_locked(struct slu_proxy_track *track, struct slu_command *command)
+{
+	if (!command->queue->is_out_of_order)
+		for (unsigned i = 0; i < track->n_items; i++)
+			if (track->items[i]->queue == command->queue) {
+				slu_command_unref_locked(track->items[i]);
+				track->items[i] = command;
+				slu_command_ref_locked(command);
+				return true;
+			}
+	track_forget_ended_locked(track);
+	if (track->n_items == track->n_room) {
+		unsigned n = track->n_room ? track->n_room * 2 : 4;
+		struct slu_command **items = realloc(track->items, n * sizeof(*items));
+
+		if (!items)
+			return false;
+		track->items = items;
+		track->n_room = n;
+	}
+	track->items[track->n_items++] = command;
+	slu_command_ref_locked(command);
+	return true;
+}
+
+static void wait_instead(cl_event event)
+{
+	slu_layer_next.clWaitForEvents(1, &event);
+	slu_layer_next.clReleaseEvent(event);
+}
+
+/* A unit could not note the command, so it must have ended before the unit may move. */
+static void wait_unnoted(struct slu_command *command)
+{
+	while (slu_command_look(command))
+		sched_yield();
+	slu_layer_take();
+	slu_command_unref_locked(command);
+	slu_layer_give();
+}
+
+void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, const cl_event *wait,
+		     struct slu_proxy *const *roots, size_t n_roots)
+{
+	struct slu_command *command = malloc(sizeof(*command));
+	bool is_noted = true, is_many = false;
+
+	if (!command) {
+		wait_instead(event);
+		return;
+	}
+	*command = (struct slu_command){ .queue = queue, .event = event, .n_refs = 1 };
+
+	slu_layer_take();
+	queue->n_refs++;
+	if (slu_blockers_exist() || queue->blockers.n_items) {
+		slu_blockers_add_locked(&command->blockers, n_wait, wait, &queue->blockers);
+		if (!queue->is_out_of_order)
+			slu_blockers_add_locked(&queue->blockers, 0, NULL, &command->blockers);
+	}
+	TAILQ_INSERT_TAIL(&queue->commands, command, link);
+	queue->n_commands++;
+	for (size_t i = 0; i < n_roots; i++) {
+		is_noted = track_add_locked(&roots[i]->track, command) && is_noted;
+		is_many = is_many || roots[i]->track.n_items > TRACK_MANY;
+	}
+	is_many = is_many || queue->n_commands % TRACK_MANY == 0;
+	if (!is_noted)
+		slu_command_ref_locked(command);
+	slu_layer_give();
+
+	if (!is_noted)
+		wait_unnoted(command);
+	if (is_many)
+		slu_queue_sweep(queue);
+}
+
+int slu_command_settle(struct slu_proxy *root)
+{
+	bool is_busy = false, is_blocked = false;
+
+	for (unsigned i = 0;; i++) {
+		struct slu_command *command;
+		int r;
+
+		slu_layer_take();
+		if (!i)
+			track_forget_ended_locked(&root->track);
+		if (i >= root->track.n_items) {
+			slu_layer_give();
+			break;
+		}
+		command = root->track.items[i];
+		slu_command_ref_locked(command);
+		slu_layer_give();
+
+		r = slu_command_look(command);
+		is_busy = is_busy || r == SLU_BACKEND_E_BUSY;
+		is_blocked = is_blocked || r == SLU_BACKEND_E_BLOCKED;
+
+		slu_layer_take();
+		slu_command_unref_locked(command);
+		slu_layer_give();
+	}
+	return is_busy ? SLU_BACKEND_E_BUSY : is_blocked ? SLU_BACKEND_E_BLOCKED : 0;
+}
+
+unsigned slu_command_watch(struct slu_proxy *root,
+			   void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0;; i++) {
+		struct slu_command *command = NULL;
+
+		slu_layer_take();
+		if (i < root->track.n_items) {
+			command = root->track.items[i];
+			slu_command_ref_locked(command);
+			root->n_awaited++;
+		}
+		slu_layer_give();
+		if (!command)
+			return n;
+
+		if (look_begin(command)) {
+			cl_int r = slu_layer_next.clSetEventCallback(command->event, CL_COMPLETE,
+								     call, data);
+
+			if (r == CL_SUCCESS)
+				n++;
+			else
+				slu_layer_next.clWaitForEvents(1, &command->event);
+			look_end(command, r != CL_SUCCESS);
+			slu_layer_take();
+			root->n_awaited -= r != CL_SUCCESS;
+		} else {
+			slu_layer_take();
+			root->n_awaited--;
+		}
+		slu_command_unref_locked(command);
+		slu_layer_give();
+	}
+}
+
+void slu_command_forget(struct slu_proxy *root)
+{
+	struct slu_proxy_track track;
+
+	slu_layer_take();
+	track = root->track;
+	root->track = (struct slu_proxy_track){ 0 };
+	for (unsigned i = 0; i < track.n_items; i++)
+		slu_command_unref_locked(track.items[i]);
+	slu_layer_give();
+	free(track.items);
+}

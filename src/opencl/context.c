@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "opencl/context.h"
+
+#define DUMMY_BYTES 64
+
+static struct slu_table contexts; /* guarded by the layer's lock */
+
+static cl_int ask_devices(cl_context handle, cl_device_id **ret_devices, size_t *ret_n)
+{
+	cl_device_id *devices;
+	size_t size = 0;
+
+	if (!handle || slu_layer_next.clGetContextInfo(handle, CL_CONTEXT_DEVICES, 0, NULL,
+						       &size) != CL_SUCCESS)
+		return CL_INVALID_CONTEXT;
+	devices = malloc(SLU_MAX(size, sizeof(*devices)));
+	if (!devices)
+		return CL_OUT_OF_HOST_MEMORY;
+	if (size < sizeof(*devices) ||
+	    slu_layer_next.clGetContextInfo(handle, CL_CONTEXT_DEVICES, size, devices, NULL) !=
+		    CL_SUCCESS) {
+		free(devices);
+		return CL_INVALID_CONTEXT;
+	}
+	*ret_devices = devices;
+	*ret_n = size / sizeof(*devices);
+	return CL_SUCCESS;
+}
+
+static cl_int learn(cl_context handle, struct slu_context **ret_context)
+{
+	struct slu_context *context;
+	cl_device_id *devices;
+	bool is_one = true;
+	size_t n;
+	cl_int r;
+
+	r = ask_devices(handle, &devices, &n);
+	if (r)
+		return r;
+	context = calloc(1, sizeof(*context));
+	if (!context) {
+		free(devices);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	context->handle = handle;
+	context->dispatch = *(const void **)handle;
+	context->first = devices[0];
+	context->payer = slu_device_get(devices[0]);
+	context->align_bytes = UINT32_MAX;
+	for (size_t i = 0; i < n; i++) {
+		cl_ulong max = 0;
+		cl_uint align_bits = 0;
+
+		if (i && slu_device_get(devices[i]) != context->payer)
+			is_one = false;
+		slu_layer_next.clGetDeviceInfo(devices[i], CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+					       sizeof(max), &max, NULL);
+		slu_layer_next.clGetDeviceInfo(devices[i], CL_DEVICE_MEM_BASE_ADDR_ALIGN,
+					       sizeof(align_bits), &align_bits, NULL);
+		context->max_alloc_bytes = SLU_MAX(context->max_alloc_bytes, (uint64_t)max);
+		if (align_bits >= 8)
+			context->align_bytes =
+				SLU_MIN(context->align_bytes, (uint64_t)align_bits / 8);
+	}
+	free(devices);
+	context->device = is_one ? context->payer : NULL;
+	*ret_context = context;
+	return CL_SUCCESS;
+}
+
+static struct slu_context *find_locked(cl_context handle)
+{
+	struct slu_table_node *node = slu_table_find(&contexts, handle);
+
+	return node ? slu_container_of(node, struct slu_context, node) : NULL;
+}
+
+cl_int slu_context_get(cl_context handle, struct slu_context **ret_context)
+{
+	struct slu_context *context, *fresh = NULL;
+	struct slu_table_node *old;
+	cl_int r;
+
+	slu_layer_take();
+	context = find_locked(handle);
+	if (context)
+		context->n_objects++;
+	slu_layer_give();
+
+	if (!context) {
+		r = learn(handle, &fresh);
+		if (r)
+			return r;
+		slu_layer_take();
+		context = find_locked(handle);
+		if (!context && !slu_table_put(&contexts, handle, &fresh->node, &old)) {
+			context = fresh;
+			fresh = NULL;
+		}
+		if (context)
+			context->n_objects++;
+		slu_layer_give();
+		free(fresh);
+	}
+	if (!context)
+		return CL_OUT_OF_HOST_MEMORY;
+	*ret_context = context;
+	return CL_SUCCESS;
+}
+
+void slu_context_ref(struct slu_context *context)
+{
+	slu_layer_take();
+	context->n_objects++;
+	slu_layer_give();
+}
+
+void slu_context_unref(struct slu_context *context)
+{
+	bool is_last;
+
+	slu_layer_take();
+	is_last = --context->n_objects == 0;
+	if (is_last)
+		slu_table_remove(&contexts, &context->node);
+	slu_layer_give();
+	if (!is_last)
+		return;
+
+	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
+		if (context->queue[d])
+			slu_layer_next.clReleaseCommandQueue(context->queue[d]);
+	if (context->dummy)
+		slu_layer_next.clReleaseMemObject(context->dummy);
+	free(context);
+}
+
+cl_command_queue slu_context_queue(struct slu_context *context, enum slu_direction direction)
+{
+	cl_command_queue queue, fresh;
+	cl_int r;
+
+	slu_layer_take();
+	queue = context->queue[direction];
+	slu_layer_give();
+	if (queue)
+		return queue;
+
+	fresh = slu_layer_next.clCreateCommandQueue(context->handle, context->first, 0, &r);
+	if (r != CL_SUCCESS)
+		return NULL;
+	slu_layer_take();
+	queue = context->queue[direction];
+	if (!queue) {
+		queue = context->queue[direction] = fresh;
+		fresh = NULL;
+	}
+	slu_layer_give();
+	if (fresh)
+		slu_layer_next.clReleaseCommandQueue(fresh);
+	return queue;
+}
+
+cl_mem slu_context_dummy(struct slu_context *context)
+{
+	cl_mem dummy, fresh;
+	cl_int r;
+
+	slu_layer_take();
+	dummy = context->dummy;
+	slu_layer_give();
+	if (dummy)
+		return dummy;
+
+	fresh = slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE, DUMMY_BYTES, NULL,
+					      &r);
+	if (r != CL_SUCCESS)
+		return NULL;
+	slu_layer_take();
+	dummy = context->dummy;
+	if (!dummy) {
+		dummy = context->dummy = fresh;
+		fresh = NULL;
+	}
+	slu_layer_give();
+	if (fresh)
+		slu_layer_next.clReleaseMemObject(fresh);
+	return dummy;
+}
+
+cl_uint slu_context_n_hidden(cl_context handle)
+{
+	struct slu_context *context;
+	cl_uint n = 0;
+
+	slu_layer_take();
+	context = find_locked(handle);
+	if (context)
+		n = (context->queue[SLU_DIRECTION_IN] != NULL) +
+		    (context->queue[SLU_DIRECTION_OUT] != NULL) + (context->dummy != NULL);
+	slu_layer_give();
+	return n;
+}

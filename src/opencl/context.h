@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Our note about a context, kept while the program has an object in it. The note owns what we
+ * need there ourselves: one queue a direction for the copies, and a small buffer with which the
+ * type of a kernel's argument is proven. All of these hold references of the context; that is
+ * harmless, because an object of the program does so too at least as long, and
+ * slu_context_n_hidden() tells how many to leave out of what the program is told.
+ */
+
+#include "opencl/device.h"
+#include "opencl/layer.h"
+#include "opencl/table.h"
+
+struct slu_context {
+	struct slu_table_node node; /* guarded by the layer's lock */
+	cl_context handle;
+
+	/* constant after birth */
+	const void *dispatch;	   /* the first word of the driver's object */
+	cl_device_id first;	   /* the device that copies run on */
+	struct slu_device *device; /* the one device below, or NULL with several */
+	struct slu_device *payer;  /* whose account pays for what cannot move */
+	uint64_t max_alloc_bytes;  /* the largest object that any of its devices takes */
+	uint64_t align_bytes;	   /* where a sub-buffer may begin, at the least strict device */
+
+	/* guarded by the layer's lock */
+	size_t n_objects;
+	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* made at the first copy; then constant */
+	cl_mem dummy;				    /* made at the first argument; then constant */
+};
+
+/*
+ * The note of @handle with one object more. Return: 0, CL_INVALID_CONTEXT, CL_OUT_OF_HOST_MEMORY.
+ */
+cl_int slu_context_get(cl_context handle, struct slu_context **ret_context);
+
+/* One more, when it is known that there is one already. */
+void slu_context_ref(struct slu_context *context);
+
+/* One object less; with the last one goes the note. Called before that object's own reference. */
+void slu_context_unref(struct slu_context *context);
+
+/* Our queue for copies in @direction. Called while an object is in the context. */
+cl_command_queue slu_context_queue(struct slu_context *context, enum slu_direction direction);
+
+/* A real buffer of no use but to be an argument; NULL if the driver has none. */
+cl_mem slu_context_dummy(struct slu_context *context);
+
+/* References of @handle that are ours. */
+cl_uint slu_context_n_hidden(cl_context handle);

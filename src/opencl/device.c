@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "opencl/device.h"
+
+static struct slu_device devices[SLU_WIRE_DEVICES_MAX]; /* guarded by the layer's lock */
+
+static cl_device_id root_of(cl_device_id handle)
+{
+	for (;;) {
+		cl_device_id parent = NULL;
+
+		if (slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_PARENT_DEVICE, sizeof(parent),
+						   &parent, NULL) != CL_SUCCESS ||
+		    !parent)
+			return handle;
+		handle = parent;
+	}
+}
+
+static void ask_string(cl_device_id handle, cl_device_info what, char *buf, size_t size)
+{
+	size_t length = 0;
+
+	buf[0] = '\0';
+	if (slu_layer_next.clGetDeviceInfo(handle, what, size - 1, buf, &length) == CL_SUCCESS)
+		buf[SLU_MIN(length, size - 1)] = '\0';
+	else
+		buf[0] = '\0';
+}
+
+static uint64_t hash(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/*
+ * A device without a UUID is named by its platform, its name and its place among the platform's
+ * devices: alike in every process of this machine, which is what it takes.
+ */
+static void make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static 16])
+{
+	cl_device_id all[64];
+	cl_platform_id platform = NULL;
+	cl_uint n = 0, index = 0;
+	char vendor[128] = "";
+	uint64_t h[2];
+
+	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
+				       NULL);
+	if (platform) {
+		slu_layer_next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(vendor) - 1,
+						 vendor, NULL);
+		if (slu_layer_next.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, SLU_ARRAY_SIZE(all),
+						  all, &n) != CL_SUCCESS)
+			n = 0;
+	}
+	n = SLU_MIN(n, (cl_uint)SLU_ARRAY_SIZE(all));
+	while (index < n && all[index] != handle)
+		index++;
+	h[0] = hash(hash(UINT64_C(0xcbf29ce484222325), vendor), name) ^ index;
+	h[1] = hash(hash(h[0] * UINT64_C(0x9e3779b97f4a7c15), name), vendor) + index;
+	memcpy(uuid, h, 16);
+}
+
+static void identify(cl_device_id handle, struct slu_hello_device *ret_identity)
+{
+	struct slu_hello_device id = { .mode = SLU_MODE_LAUNCH };
+	cl_device_pci_bus_info_khr pci;
+	cl_ulong total = 0;
+	char extensions[8192];
+
+	ask_string(handle, CL_DEVICE_NAME, id.name, sizeof(id.name));
+	ask_string(handle, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions));
+	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(total), &total,
+				       NULL);
+	id.total_bytes = total;
+	if (!strstr(extensions, "cl_khr_device_uuid") ||
+	    slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_UUID_KHR, sizeof(id.uuid), id.uuid,
+					   NULL) != CL_SUCCESS)
+		make_uuid(handle, id.name, id.uuid);
+	if (strstr(extensions, "cl_khr_pci_bus_info") &&
+	    slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(pci), &pci,
+					   NULL) == CL_SUCCESS)
+		snprintf(id.pci, sizeof(id.pci), "%04x:%02x:%02x.%x", pci.pci_domain & 0xffff,
+			 pci.pci_bus & 0xff, pci.pci_device & 0xff, pci.pci_function & 0xf);
+	*ret_identity = id;
+}
+
+struct slu_device *slu_device_get(cl_device_id handle)
+{
+	struct slu_device *device = NULL;
+	struct slu_client_device *client = NULL;
+	struct slu_hello_device identity;
+
+	if (!handle)
+		return NULL;
+	handle = root_of(handle);
+
+	slu_layer_take();
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(devices) && !device; i++)
+		if (devices[i].state == SLU_DEVICE_NONE || devices[i].handle == handle)
+			device = &devices[i];
+	if (device && device->state == SLU_DEVICE_NONE) {
+		device->handle = handle;
+		device->state = SLU_DEVICE_ADDING;
+		slu_layer_give();
+
+		identify(handle, &identity);
+		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
+					  &client) < 0)
+			client = NULL;
+
+		slu_layer_take();
+		device->client = client;
+		device->state = SLU_DEVICE_KNOWN;
+		pthread_cond_broadcast(&slu_layer_changed);
+	}
+	while (device && device->state != SLU_DEVICE_KNOWN)
+		slu_lock_wait(&slu_layer_lock, &slu_layer_changed, NULL);
+	slu_layer_give();
+	return device;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The devices that the client manages, one a physical device whatever contexts and sub-devices
+ * the program makes of it. A device is added when the first object or queue on it appears, never
+ * before, so programs that only look (clinfo) start no thread.
+ *
+ *   (none) -> ADDING  [slu_device_get]  one thread asks the driver and tells the client
+ *   ADDING -> KNOWN   [slu_device_get]  constant from here on; `client` NULL: the client would
+ *                                       not have it, everything on it passes through
+ *
+ * Devices stay until the process ends.
+ */
+
+#include <stdatomic.h>
+
+#include "client/client.h"
+#include "opencl/layer.h"
+
+enum slu_device_state {
+	SLU_DEVICE_NONE,
+	SLU_DEVICE_ADDING,
+	SLU_DEVICE_KNOWN,
+};
+
+struct slu_device {
+	cl_device_id handle;		  /* the root device */
+	enum slu_device_state state;	  /* guarded by the layer's lock */
+	struct slu_client_device *client; /* constant once KNOWN */
+	/* Drivers fail at the creation of an object, or only when it is used first. Until this
+	 * one has refused a creation we do not know, and prove new memory by touching it. */
+	_Atomic bool is_eager;
+};
+
+/* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */
+struct slu_device *slu_device_get(cl_device_id handle);
+
+/* What the client calls to make, copy and settle objects; data is the struct slu_device. */
+extern const struct slu_backend slu_device_backend;

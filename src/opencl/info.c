@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Questions of the program. Where an object is must not show, and neither must the references
+ * that we hold ourselves. A movable object may have nothing behind it that could be asked, so
+ * everything about it is answered from the proxy; of the others only what is ours.
+ */
+
+#include "base/util.h"
+#include "opencl/command.h"
+#include "opencl/context.h"
+#include "opencl/proxy.h"
+
+static cl_int answer_handle(cl_mem value, size_t size, void *param, size_t *ret_size)
+{
+	return slu_layer_answer(&value, sizeof(value), size, param, ret_size);
+}
+
+static cl_int answer_size(size_t value, size_t size, void *param, size_t *ret_size)
+{
+	return slu_layer_answer(&value, sizeof(value), size, param, ret_size);
+}
+
+static cl_int answer_uint(cl_uint value, size_t size, void *param, size_t *ret_size)
+{
+	return slu_layer_answer(&value, sizeof(value), size, param, ret_size);
+}
+
+static cl_int answer_movable(struct slu_proxy *proxy, cl_mem_info what, size_t size, void *param,
+			     size_t *ret_size)
+{
+	cl_context context = proxy->context->handle;
+	cl_bool no = CL_FALSE;
+
+	switch (what) {
+	case CL_MEM_TYPE:
+		return answer_uint(proxy->type, size, param, ret_size);
+	case CL_MEM_FLAGS:
+		return slu_layer_answer(&proxy->flags, sizeof(proxy->flags), size, param, ret_size);
+	case CL_MEM_SIZE:
+		return answer_size(proxy->size_bytes, size, param, ret_size);
+	case CL_MEM_HOST_PTR:
+		return slu_layer_answer(&proxy->host_ptr, sizeof(proxy->host_ptr), size, param,
+					ret_size);
+	case CL_MEM_CONTEXT:
+		return slu_layer_answer(&context, sizeof(context), size, param, ret_size);
+	case CL_MEM_OFFSET:
+		return answer_size(proxy->origin_bytes, size, param, ret_size);
+	case CL_MEM_USES_SVM_POINTER:
+		return slu_layer_answer(&no, sizeof(no), size, param, ret_size);
+	case CL_MEM_PROPERTIES:
+		return slu_layer_answer(NULL, 0, size, param, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+cl_int slu_call_clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size, void *param,
+				   size_t *ret_size)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	switch (what) {
+	case CL_MEM_REFERENCE_COUNT:
+		return answer_uint(atomic_load(&proxy->n_refs), size, param, ret_size);
+	case CL_MEM_MAP_COUNT:
+		return answer_uint(proxy->n_maps, size, param, ret_size);
+	case CL_MEM_ASSOCIATED_MEMOBJECT:
+		return answer_handle(proxy->parent ? slu_proxy_handle(proxy->parent) : NULL, size,
+				     param, ret_size);
+	default:
+		break;
+	}
+	if (proxy->root->is_movable && proxy->type == CL_MEM_OBJECT_BUFFER)
+		return answer_movable(proxy, what, size, param, ret_size);
+	return slu_layer_next.clGetMemObjectInfo(proxy->real, what, size, param, ret_size);
+}
+
+cl_int slu_call_clGetImageInfo(cl_mem handle, cl_image_info what, size_t size, void *param,
+			       size_t *ret_size)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+	bool is_on_buffer;
+
+	if (!proxy || proxy->type == CL_MEM_OBJECT_BUFFER || proxy->type == CL_MEM_OBJECT_PIPE)
+		return CL_INVALID_MEM_OBJECT;
+	is_on_buffer = proxy->parent && proxy->parent->type == CL_MEM_OBJECT_BUFFER;
+	if (what == CL_IMAGE_BUFFER)
+		return answer_handle(is_on_buffer ? slu_proxy_handle(proxy->parent) : NULL, size,
+				     param, ret_size);
+	return slu_layer_next.clGetImageInfo(proxy->real, what, size, param, ret_size);
+}
+
+cl_int slu_call_clGetPipeInfo(cl_mem handle, cl_pipe_info what, size_t size, void *param,
+			      size_t *ret_size)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy || proxy->type != CL_MEM_OBJECT_PIPE)
+		return CL_INVALID_MEM_OBJECT;
+	return slu_layer_next.clGetPipeInfo(proxy->real, what, size, param, ret_size);
+}
+
+/* Objects shared with GL are never movable: their real handle is always there. */
+cl_int slu_call_clGetGLObjectInfo(cl_mem handle, cl_gl_object_type *type, cl_GLuint *name)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	if (proxy->root->is_movable)
+		return CL_INVALID_GL_OBJECT;
+	return slu_layer_next.clGetGLObjectInfo(proxy->real, type, name);
+}
+
+cl_int slu_call_clGetGLTextureInfo(cl_mem handle, cl_gl_texture_info what, size_t size, void *param,
+				   size_t *ret_size)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	if (proxy->root->is_movable)
+		return CL_INVALID_GL_OBJECT;
+	return slu_layer_next.clGetGLTextureInfo(proxy->real, what, size, param, ret_size);
+}
+
+/* A count less what is ours, but an object that can be asked has one reference at least. */
+static void take_off(cl_uint n_hidden, size_t size, void *param)
+{
+	cl_uint *count = param;
+
+	if (param && size >= sizeof(*count))
+		*count = *count > n_hidden ? *count - n_hidden : SLU_MIN(*count, 1u);
+}
+
+cl_int slu_call_clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *param,
+				 size_t *ret_size)
+{
+	cl_int r = slu_layer_next.clGetContextInfo(context, what, size, param, ret_size);
+
+	if (r == CL_SUCCESS && what == CL_CONTEXT_REFERENCE_COUNT)
+		take_off(slu_context_n_hidden(context), size, param);
+	return r;
+}
+
+cl_int slu_call_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *param,
+			       size_t *ret_size)
+{
+	cl_int r = slu_layer_next.clGetEventInfo(event, what, size, param, ret_size);
+
+	if (r == CL_SUCCESS && what == CL_EVENT_REFERENCE_COUNT)
+		take_off(slu_queue_hides_event(event) ? 1 : 0, size, param);
+	return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The objects that are bound to a kernel's arguments. The driver is given a movable object's
+ * real handle only at the launch, when it is on the device; until then the note here stands for
+ * it. A note is made with the kernel and goes with its last reference.
+ *
+ *   unbound -> NOTED  [clSetKernelArg]       the driver may hold an older object, or the dummy
+ *   NOTED   -> SET    [slu_kernel_refresh]   the driver holds generation `generation`
+ *   SET     -> NOTED  (by itself)            when the root's generation went on
+ *
+ * A kernel is used by one thread at a time: refreshing its arguments and submitting it must not
+ * meet another thread's doing the same. OpenCL asks the program for that in clSetKernelArg only,
+ * so slu_kernel_take() makes launches of one kernel queue up. It is not a lock: its holder calls
+ * the driver, and the driver never calls the program on that thread (worker.h).
+ */
+
+#include "opencl/layer.h"
+#include "opencl/proxy.h"
+#include "opencl/table.h"
+
+struct slu_kernel_arg {
+	struct slu_proxy *proxy; /* NULL: no object */
+	uint32_t serial;	 /* of the proxy when it was bound */
+	uint64_t generation;	 /* that the driver holds; 0: none */
+	bool is_proven;		 /* the driver has accepted a buffer here */
+};
+
+struct slu_kernel {
+	struct slu_table_node node; /* guarded by the layer's lock */
+	cl_kernel handle;
+	unsigned n_refs;    /* the table's, and each call's; guarded by the layer's lock */
+	unsigned n_program; /* guarded by the layer's lock */
+	bool is_taken;	    /* guarded by the layer's lock */
+	cl_uint n_args;
+	struct slu_kernel_arg args[]; /* guarded by is_taken */
+};
+
+/* The note of @handle, taken; NULL if there is none. */
+struct slu_kernel *slu_kernel_take(cl_kernel handle);
+void slu_kernel_give(struct slu_kernel *kernel);
+
+/*
+ * Between give and take again: the note stays, the arguments may change.
+ */
+void slu_kernel_pause(struct slu_kernel *kernel);
+void slu_kernel_resume(struct slu_kernel *kernel);
+
+/* Gives the driver the real handle of every argument that it does not hold. All roots are named. */
+cl_int slu_kernel_refresh(struct slu_kernel *kernel);

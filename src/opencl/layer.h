@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The OpenCL layer: what all of its files share.
+ *
+ * The loader calls us instead of the driver, because OPENCL_LAYERS names us; whatever is below us
+ * (another layer, the driver) is `slu_layer_next`. Every cl_mem that the program sees is a proxy
+ * of ours (proxy.h), so the object behind it may leave the device and come back. Contexts,
+ * queues, kernels and events are the driver's own; we keep notes about them in tables.
+ *
+ * One command of the program goes this way (bracket.h):
+ *
+ *   name its objects -> slu_client_command_begin(): the turn, every unit on the device
+ *                    -> the driver's call with the real handles
+ *                    -> remember its event at each unit (command.h)
+ *                    -> slu_client_command_end()
+ *
+ * One lock guards all notes. It is never held while the driver is called, while the client is
+ * called, or while anything is waited for, because both may come back into this layer.
+ */
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 300
+#endif
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <CL/cl_layer.h>
+
+#include "base/lock.h"
+
+/* What is below us; constant after clInitLayer(). */
+extern cl_icd_dispatch slu_layer_next;
+
+/* Guards every table and every note of this layer. */
+extern struct slu_lock slu_layer_lock;
+
+/* Signalled when a note changes that somebody may wait for (a device added, a kernel free). */
+extern pthread_cond_t slu_layer_changed;
+
+static inline void slu_layer_take(void)
+{
+	slu_lock_take(&slu_layer_lock);
+}
+
+static inline void slu_layer_give(void)
+{
+	slu_lock_give(&slu_layer_lock);
+}
+
+/* What the client answered, in OpenCL's words. The only place that knows both. */
+cl_int slu_layer_error(int r);
+
+/* The answer of a clGet…Info call whose value is @size bytes at @value. */
+cl_int slu_layer_answer(const void *value, size_t size, size_t param_size, void *param,
+			size_t *ret_size);
+
+/* The calls that we take, by the table; the others go straight to what is below. */
+#define SLU_CALL(name, meaning) __typeof__(*(cl_api_##name)NULL) slu_call_##name;
+#include "opencl/calls.def"
+#undef SLU_CALL

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Mappings, and the calls that take lists of objects.
+ *
+ * The program holds a pointer from the mapping to the unmapping; so long the unit stays where it
+ * is. When the unmapping is submitted it may move again: the command's event names the unit, so
+ * it will not move before the bytes are back.
+ */
+
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "opencl/bracket.h"
+
+static void *answer(void *pointer, cl_int r, cl_int *errcode_ret)
+{
+	if (errcode_ret)
+		*errcode_ret = r;
+	return r == CL_SUCCESS ? pointer : NULL;
+}
+
+static bool maps_for_writing(cl_map_flags flags)
+{
+	return flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
+}
+
+static cl_int check_host_access(const struct slu_proxy *proxy, cl_map_flags flags)
+{
+	if ((flags & CL_MAP_READ) &&
+	    (proxy->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)))
+		return CL_INVALID_OPERATION;
+	if (maps_for_writing(flags) &&
+	    (proxy->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)))
+		return CL_INVALID_OPERATION;
+	return CL_SUCCESS;
+}
+
+static void count(struct slu_proxy *proxy, int by)
+{
+	slu_layer_take();
+	proxy->n_maps = (uint32_t)((int)proxy->n_maps + by);
+	slu_layer_give();
+}
+
+static void mapped(struct slu_proxy *proxy)
+{
+	count(proxy, 1);
+	slu_bracket_hold(proxy->root, SLU_FROZEN_MAPPED);
+}
+
+void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+				  cl_map_flags flags, size_t offset, size_t size, cl_uint n_wait,
+				  const cl_event *wait, cl_event *event, cl_int *errcode_ret)
+{
+	struct slu_name name = { buffer, maps_for_writing(flags) };
+	struct slu_bracket b;
+	void *pointer = NULL;
+	cl_int r;
+
+	r = slu_bracket_open(&b, queue, 1, &name);
+	if (!r)
+		r = check_host_access(name.proxy, flags);
+	if (!r)
+		r = slu_bracket_enter(&b);
+	if (!r)
+		pointer =
+			slu_layer_next.clEnqueueMapBuffer(queue, name.real, CL_FALSE, flags, offset,
+							  size, n_wait, wait, &b.event, &r);
+	if (!r)
+		mapped(name.proxy);
+	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
+	return answer(pointer, r, errcode_ret);
+}
+
+void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+				 cl_map_flags flags, const size_t *origin, const size_t *region,
+				 size_t *row_pitch, size_t *slice_pitch, cl_uint n_wait,
+				 const cl_event *wait, cl_event *event, cl_int *errcode_ret)
+{
+	struct slu_name name = { image, maps_for_writing(flags) };
+	struct slu_bracket b;
+	void *pointer = NULL;
+	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+
+	if (!r)
+		pointer = slu_layer_next.clEnqueueMapImage(queue, name.real, CL_FALSE, flags,
+							   origin, region, row_pitch, slice_pitch,
+							   n_wait, wait, &b.event, &r);
+	if (!r)
+		mapped(name.proxy);
+	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
+	return answer(pointer, r, errcode_ret);
+}
+
+cl_int slu_call_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *pointer,
+					cl_uint n_wait, const cl_event *wait, cl_event *event)
+{
+	struct slu_name name = { object, false };
+	struct slu_bracket b;
+	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	bool is_done;
+
+	if (!r)
+		r = slu_layer_next.clEnqueueUnmapMemObject(queue, name.real, pointer, n_wait, wait,
+							   &b.event);
+	is_done = !r;
+	r = slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
+	if (is_done && name.proxy->n_maps) {
+		count(name.proxy, -1);
+		slu_bracket_unhold(name.proxy->root);
+	}
+	return r;
+}
+
+/* -- lists of objects ------------------------------------------------------------------------- */
+
+struct list {
+	struct slu_bracket bracket;
+	struct slu_name *names;
+	cl_mem *reals; /* NULL where the program gave no list */
+};
+
+static cl_int list_begin(struct list *l, cl_command_queue queue, cl_uint n, const cl_mem *objects,
+			 bool is_written)
+{
+	cl_int r;
+
+	*l = (struct list){ 0 };
+	if (!objects)
+		n = 0;
+	l->names = calloc(n + 1u, sizeof(*l->names));
+	l->reals = calloc(n + 1u, sizeof(*l->reals));
+	if (!l->names || !l->reals)
+		return CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint i = 0; i < n; i++)
+		l->names[i] = (struct slu_name){ .handle = objects[i], .is_written = is_written };
+	r = slu_bracket_begin(&l->bracket, queue, n, l->names);
+	for (cl_uint i = 0; i < n && !r; i++)
+		l->reals[i] = l->names[i].real;
+	return r;
+}
+
+static cl_int list_end(struct list *l, cl_int r, cl_uint n_wait, const cl_event *wait,
+		       cl_event *event)
+{
+	r = slu_bracket_end(&l->bracket, r, CL_FALSE, n_wait, wait, event);
+	free(l->names);
+	free(l->reals);
+	return r;
+}
+
+cl_int slu_call_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, const cl_mem *objects,
+					   cl_mem_migration_flags flags, cl_uint n_wait,
+					   const cl_event *wait, cl_event *event)
+{
+	struct list l;
+	cl_int r =
+		list_begin(&l, queue, n, objects, flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED);
+
+	if (!r)
+		r = slu_layer_next.clEnqueueMigrateMemObjects(
+			queue, n, objects ? l.reals : NULL, flags, n_wait, wait, &l.bracket.event);
+	return list_end(&l, r, n_wait, wait, event);
+}
+
+/* The four calls with which an object shared with GL or EGL changes hands are alike. */
+#define HAND_OVER(name)                                                                           \
+	cl_int slu_call_##name(cl_command_queue queue, cl_uint n, const cl_mem *objects,          \
+			       cl_uint n_wait, const cl_event *wait, cl_event *event)             \
+	{                                                                                         \
+		struct list l;                                                                    \
+		cl_int r = list_begin(&l, queue, n, objects, true);                               \
+                                                                                                  \
+		if (!r)                                                                           \
+			r = slu_layer_next.name(queue, n, objects ? l.reals : NULL, n_wait, wait, \
+						&l.bracket.event);                                \
+		return list_end(&l, r, n_wait, wait, event);                                      \
+	}
+
+HAND_OVER(clEnqueueAcquireGLObjects)
+HAND_OVER(clEnqueueReleaseGLObjects)
+HAND_OVER(clEnqueueAcquireEGLObjectsKHR)
+HAND_OVER(clEnqueueReleaseEGLObjectsKHR)

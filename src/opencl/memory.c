@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * How objects end, and those that we do not move.
+ *
+ * A program may give up an object while its commands are queued; OpenCL keeps it until they have
+ * ended. So does the account: the unit is freed, and the destructor callbacks are called, after
+ * the last command that names it, on a thread of ours.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "opencl/bracket.h"
+#include "opencl/memory.h"
+
+static void notify(struct slu_proxy *proxy)
+{
+	for (;;) {
+		struct slu_proxy_notify *first;
+
+		slu_layer_take();
+		first = proxy->notify;
+		if (first)
+			proxy->notify = first->next;
+		slu_layer_give();
+		if (!first)
+			return;
+		first->call(slu_proxy_handle(proxy), first->data);
+		free(first);
+	}
+}
+
+static void end_child(struct slu_proxy *proxy)
+{
+	struct slu_proxy *root = proxy->root, *parent = proxy->parent;
+	cl_mem real;
+
+	slu_layer_take();
+	LIST_REMOVE(proxy, sibling);
+	real = slu_steal_ptr(proxy->real);
+	slu_layer_give();
+	if (real)
+		slu_layer_next.clReleaseMemObject(real);
+	if (proxy->type != CL_MEM_OBJECT_BUFFER)
+		slu_bracket_unhold(root);
+	slu_proxy_free(proxy);
+	if (slu_proxy_unref(parent))
+		slu_memory_bury(parent);
+}
+
+/* Our own queues in the context go before the object's reference of it does. */
+static void end_root(struct slu_proxy *proxy)
+{
+	cl_context context = proxy->context->handle;
+	bool holds_context;
+	cl_mem real;
+
+	slu_command_forget(proxy);
+	if (proxy->unit) {
+		if (proxy->n_held)
+			slu_client_unit_freeze(proxy->unit, SLU_FROZEN_NO);
+		slu_client_unit_free(slu_steal_ptr(proxy->unit));
+	}
+	real = slu_steal_ptr(proxy->real);
+	holds_context = proxy->holds_context;
+	proxy->holds_context = false;
+	slu_context_unref(proxy->context);
+	slu_proxy_free(proxy);
+	if (real)
+		slu_layer_next.clReleaseMemObject(real);
+	if (holds_context)
+		slu_layer_next.clReleaseContext(context);
+}
+
+static void end(struct slu_proxy *proxy)
+{
+	notify(proxy);
+	if (proxy->root == proxy)
+		end_root(proxy);
+	else
+		end_child(proxy);
+}
+
+static void end_job(struct slu_worker_job *job)
+{
+	end(slu_container_of(job, struct slu_proxy, burial));
+}
+
+static bool count_down(struct slu_proxy *proxy)
+{
+	bool is_last;
+
+	slu_layer_take();
+	is_last = --proxy->n_awaited == 0;
+	slu_layer_give();
+	return is_last;
+}
+
+static void CL_CALLBACK command_ended(cl_event event, cl_int status, void *data)
+{
+	struct slu_proxy *proxy = data;
+
+	if (count_down(proxy))
+		slu_worker_push(&proxy->burial);
+}
+
+void slu_memory_bury(struct slu_proxy *proxy)
+{
+	proxy->burial.run = end_job;
+	if (proxy->root != proxy || !slu_command_settle(proxy)) {
+		end(proxy);
+		return;
+	}
+	proxy->n_awaited = 1; /* our own, so that nobody is last before all are watched */
+	slu_command_watch(proxy, command_ended, proxy);
+	if (count_down(proxy))
+		end(proxy);
+}
+
+static void charge(struct slu_proxy *proxy, enum slu_frozen why)
+{
+	struct slu_device *device = proxy->context->payer;
+
+	proxy->device = device;
+	if (device && device->client &&
+	    slu_client_unit_new(device->client, proxy->size_bytes, why, proxy, &proxy->unit))
+		proxy->unit = NULL;
+}
+
+cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
+			struct slu_proxy *parent, struct slu_proxy **ret_proxy)
+{
+	struct slu_proxy *proxy;
+	size_t size = 0;
+	cl_int r;
+
+	if (slu_proxy_new(&proxy)) {
+		slu_layer_next.clReleaseMemObject(real);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	if (!parent) {
+		r = slu_context_get(context, &proxy->context);
+		if (r) {
+			slu_layer_next.clReleaseMemObject(real);
+			slu_proxy_free(proxy);
+			return r;
+		}
+	} else {
+		proxy->context = parent->context;
+	}
+	slu_layer_next.clGetMemObjectInfo(real, CL_MEM_TYPE, sizeof(proxy->type), &proxy->type,
+					  NULL);
+	slu_layer_next.clGetMemObjectInfo(real, CL_MEM_FLAGS, sizeof(proxy->flags), &proxy->flags,
+					  NULL);
+	slu_layer_next.clGetMemObjectInfo(real, CL_MEM_SIZE, sizeof(size), &size, NULL);
+	proxy->dispatch = proxy->context->dispatch;
+	proxy->size_bytes = size;
+	proxy->real = real;
+	proxy->generation = parent ? parent->root->generation : 1;
+	if (parent) {
+		proxy->parent = parent;
+		proxy->root = parent->root;
+		slu_proxy_ref(parent);
+		slu_layer_take();
+		LIST_INSERT_HEAD(&proxy->root->children, proxy, sibling);
+		slu_layer_give();
+		slu_bracket_hold(proxy->root, SLU_FROZEN_IMAGE);
+	} else {
+		charge(proxy, why);
+	}
+	*ret_proxy = proxy;
+	return CL_SUCCESS;
+}
+
+/* -- the calls -------------------------------------------------------------------------------- */
+
+cl_int slu_call_clRetainMemObject(cl_mem handle)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	slu_proxy_ref(proxy);
+	return CL_SUCCESS;
+}
+
+cl_int slu_call_clReleaseMemObject(cl_mem handle)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	if (slu_proxy_unref(proxy))
+		slu_memory_bury(proxy);
+	return CL_SUCCESS;
+}
+
+cl_int slu_call_clSetMemObjectDestructorCallback(cl_mem handle,
+						 void(CL_CALLBACK *call)(cl_mem, void *),
+						 void *data)
+{
+	struct slu_proxy *proxy = slu_proxy_find(handle);
+	struct slu_proxy_notify *first;
+
+	if (!proxy)
+		return CL_INVALID_MEM_OBJECT;
+	if (!call)
+		return CL_INVALID_VALUE;
+	first = malloc(sizeof(*first));
+	if (!first)
+		return CL_OUT_OF_HOST_MEMORY;
+	*first = (struct slu_proxy_notify){ .call = call, .data = data };
+	slu_layer_take();
+	first->next = proxy->notify;
+	proxy->notify = first;
+	slu_layer_give();
+	return CL_SUCCESS;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The program's queues: whether they are in order, on which device they work, and what is in
+ * flight there. A note is made at the queue's creation, or at its first command where we did not
+ * see that, and goes when the program's last reference and the last command are gone.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "opencl/command.h"
+
+static struct slu_table queues; /* guarded by the layer's lock */
+static TAILQ_HEAD(, slu_queue) all_queues = TAILQ_HEAD_INITIALIZER(all_queues);
+
+void slu_queue_unref_locked(struct slu_queue *queue)
+{
+	if (--queue->n_refs)
+		return;
+	assert(TAILQ_EMPTY(&queue->commands));
+	TAILQ_REMOVE(&all_queues, queue, link);
+	slu_blockers_clear_locked(&queue->blockers);
+	free(queue);
+}
+
+void slu_queue_unref(struct slu_queue *queue)
+{
+	slu_layer_take();
+	slu_queue_unref_locked(queue);
+	slu_layer_give();
+}
+
+/* The driver may have given the handle of a dead queue again: the new note takes its place. */
+static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
+{
+	cl_command_queue_properties properties = 0;
+	struct slu_table_node *old = NULL;
+	struct slu_queue *queue;
+	cl_device_id device = NULL;
+
+	if (slu_layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device), &device,
+						 NULL) != CL_SUCCESS)
+		return NULL;
+	slu_layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties),
+					     &properties, NULL);
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return NULL;
+	queue->handle = handle;
+	queue->device = slu_device_get(device);
+	queue->is_out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+	queue->n_program = n_program;
+	queue->n_refs = 2; /* the table's and the caller's */
+	TAILQ_INIT(&queue->commands);
+
+	slu_layer_take();
+	TAILQ_INSERT_TAIL(&all_queues, queue, link);
+	if (slu_table_put(&queues, handle, &queue->node, &old)) {
+		queue->n_refs = 1;
+		slu_queue_unref_locked(queue);
+		queue = NULL;
+	}
+	if (old)
+		slu_queue_unref_locked(slu_container_of(old, struct slu_queue, node));
+	slu_layer_give();
+	return queue;
+}
+
+static struct slu_queue *find_locked(cl_command_queue handle)
+{
+	struct slu_table_node *node = slu_table_find(&queues, handle);
+
+	return node ? slu_container_of(node, struct slu_queue, node) : NULL;
+}
+
+struct slu_queue *slu_queue_get(cl_command_queue handle)
+{
+	struct slu_queue *queue;
+	cl_uint n_program = 1;
+
+	if (!handle)
+		return NULL;
+	slu_layer_take();
+	queue = find_locked(handle);
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	if (queue)
+		return queue;
+	slu_layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_REFERENCE_COUNT, sizeof(n_program),
+					     &n_program, NULL);
+	return enter(handle, n_program);
+}
+
+void slu_queue_sweep(struct slu_queue *queue)
+{
+	struct slu_command *command, *next;
+
+	slu_layer_take();
+	command = TAILQ_FIRST(&queue->commands);
+	if (command)
+		slu_command_ref_locked(command);
+	slu_layer_give();
+	while (command) {
+		bool goes_on = !slu_command_look(command);
+
+		slu_layer_take();
+		if (goes_on)
+			next = TAILQ_FIRST(&queue->commands);
+		else
+			next = queue->is_out_of_order && !command->is_ended
+				       ? TAILQ_NEXT(command, link)
+				       : NULL;
+		if (next)
+			slu_command_ref_locked(next);
+		slu_command_unref_locked(command);
+		slu_layer_give();
+		command = next;
+	}
+}
+
+int slu_queue_progress(struct slu_device *device)
+{
+	bool is_busy = false, is_blocked = false;
+	struct slu_queue *queue, *next;
+
+	slu_layer_take();
+	queue = TAILQ_FIRST(&all_queues);
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	while (queue) {
+		if (queue->device == device)
+			slu_queue_sweep(queue);
+		slu_layer_take();
+		if (queue->device == device) {
+			struct slu_command *command;
+
+			TAILQ_FOREACH (command, &queue->commands, link)
+				if (slu_blockers_hold_locked(&command->blockers))
+					is_blocked = true;
+				else
+					is_busy = true;
+		}
+		next = TAILQ_NEXT(queue, link);
+		if (next)
+			next->n_refs++;
+		slu_queue_unref_locked(queue);
+		slu_layer_give();
+		queue = next;
+	}
+	return is_busy ? SLU_BACKEND_E_BUSY : is_blocked ? SLU_BACKEND_E_BLOCKED : 0;
+}
+
+struct slu_command *slu_queue_command_locked(cl_event event)
+{
+	struct slu_command *command;
+	struct slu_queue *queue;
+
+	TAILQ_FOREACH (queue, &all_queues, link)
+		TAILQ_FOREACH (command, &queue->commands, link)
+			if (command->event == event)
+				return command;
+	return NULL;
+}
+
+void slu_queue_gather_locked(struct slu_queue *queue, struct slu_blockers *set)
+{
+	struct slu_command *command;
+
+	TAILQ_FOREACH (command, &queue->commands, link)
+		slu_blockers_add_locked(set, 0, NULL, &command->blockers);
+}
+
+bool slu_queue_hides_event(cl_event event)
+{
+	bool is_ours;
+
+	slu_layer_take();
+	is_ours = slu_queue_command_locked(event) != NULL;
+	slu_layer_give();
+	return is_ours;
+}
+
+/* -- the calls -------------------------------------------------------------------------------- */
+
+static cl_command_queue noted(cl_command_queue handle)
+{
+	struct slu_queue *queue = handle ? enter(handle, 1) : NULL;
+
+	if (queue)
+		slu_queue_unref(queue);
+	return handle;
+}
+
+cl_command_queue slu_call_clCreateCommandQueue(cl_context context, cl_device_id device,
+					       cl_command_queue_properties properties,
+					       cl_int *errcode_ret)
+{
+	return noted(slu_layer_next.clCreateCommandQueue(context, device, properties, errcode_ret));
+}
+
+cl_command_queue slu_call_clCreateCommandQueueWithProperties(cl_context context,
+							     cl_device_id device,
+							     const cl_queue_properties *properties,
+							     cl_int *errcode_ret)
+{
+	return noted(slu_layer_next.clCreateCommandQueueWithProperties(context, device, properties,
+								       errcode_ret));
+}
+
+cl_int slu_call_clSetCommandQueueProperty(cl_command_queue handle,
+					  cl_command_queue_properties properties, cl_bool enable,
+					  cl_command_queue_properties *old_properties)
+{
+	struct slu_queue *queue;
+	cl_int r;
+
+	r = slu_layer_next.clSetCommandQueueProperty(handle, properties, enable, old_properties);
+	queue = r == CL_SUCCESS ? slu_queue_get(handle) : NULL;
+	if (!queue)
+		return r;
+	/* Commands already noted as in order are ended before the new order begins. */
+	if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+		slu_layer_next.clFinish(handle);
+		slu_queue_sweep(queue);
+		slu_layer_take();
+		queue->is_out_of_order = enable;
+		slu_layer_give();
+	}
+	slu_queue_unref(queue);
+	return r;
+}
+
+cl_int slu_call_clRetainCommandQueue(cl_command_queue handle)
+{
+	cl_int r = slu_layer_next.clRetainCommandQueue(handle);
+	struct slu_queue *queue;
+
+	if (r != CL_SUCCESS)
+		return r;
+	slu_layer_take();
+	queue = find_locked(handle);
+	if (queue)
+		queue->n_program++;
+	slu_layer_give();
+	return r;
+}
+
+cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
+{
+	struct slu_queue *queue;
+
+	slu_layer_take();
+	queue = find_locked(handle);
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	if (queue) {
+		slu_queue_sweep(queue);
+		slu_layer_take();
+		if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
+			slu_table_remove(&queues, &queue->node);
+			queue->handle = NULL;
+			slu_queue_unref_locked(queue);
+		}
+		slu_queue_unref_locked(queue);
+		slu_layer_give();
+	}
+	return slu_layer_next.clReleaseCommandQueue(handle);
+}
+
+static void sweep(cl_command_queue handle)
+{
+	struct slu_queue *queue;
+
+	slu_layer_take();
+	queue = find_locked(handle);
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	if (queue) {
+		slu_queue_sweep(queue);
+		slu_queue_unref(queue);
+	}
+}
+
+cl_int slu_call_clFinish(cl_command_queue handle)
+{
+	cl_int r = slu_layer_next.clFinish(handle);
+
+	sweep(handle);
+	return r;
+}
+
+/* A driver's events keep their queue; those of ended commands must not do so because of us. */
+cl_int slu_call_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info what,
+				      size_t size, void *param, size_t *ret_size)
+{
+	if (what == CL_QUEUE_REFERENCE_COUNT)
+		sweep(handle);
+	return slu_layer_next.clGetCommandQueueInfo(handle, what, size, param, ret_size);
+}

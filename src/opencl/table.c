@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "opencl/table.h"
+
+#define FIRST_BUCKETS 64
+
+/* Handles are addresses: their low bits say nothing, so the product's high bits choose. */
+static size_t place_of(const struct slu_table *table, const void *key)
+{
+	uint64_t h = ((uint64_t)(uintptr_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(h >> 32) & (table->n_buckets - 1);
+}
+
+static struct slu_table_node **slot_of(const struct slu_table *table, const void *key)
+{
+	struct slu_table_node **p = &table->buckets[place_of(table, key)];
+
+	while (*p && (*p)->key != key)
+		p = &(*p)->next;
+	return p;
+}
+
+static int grow(struct slu_table *table)
+{
+	struct slu_table bigger = { .n_buckets = table->n_buckets ? table->n_buckets * 2
+								  : FIRST_BUCKETS };
+
+	bigger.buckets = calloc(bigger.n_buckets, sizeof(*bigger.buckets));
+	if (!bigger.buckets)
+		return slu_error(-ENOMEM);
+	for (size_t i = 0; i < table->n_buckets; i++)
+		while (table->buckets[i]) {
+			struct slu_table_node *node = table->buckets[i];
+			struct slu_table_node **p = &bigger.buckets[place_of(&bigger, node->key)];
+
+			table->buckets[i] = node->next;
+			node->next = *p;
+			*p = node;
+		}
+	free(table->buckets);
+	table->buckets = bigger.buckets;
+	table->n_buckets = bigger.n_buckets;
+	return 0;
+}
+
+int slu_table_put(struct slu_table *table, const void *key, struct slu_table_node *node,
+		  struct slu_table_node **ret_old)
+{
+	struct slu_table_node **p, *old;
+	int r;
+
+	if (table->n_nodes >= table->n_buckets) {
+		r = grow(table);
+		if (r < 0 && !table->n_buckets)
+			return slu_fold(r);
+	}
+	p = slot_of(table, key);
+	old = *p;
+	node->key = key;
+	node->next = old ? old->next : NULL;
+	*p = node;
+	if (!old)
+		table->n_nodes++;
+	*ret_old = old;
+	return 0;
+}
+
+struct slu_table_node *slu_table_find(const struct slu_table *table, const void *key)
+{
+	return table->n_buckets ? *slot_of(table, key) : NULL;
+}
+
+void slu_table_remove(struct slu_table *table, struct slu_table_node *node)
+{
+	struct slu_table_node **p;
+
+	if (!table->n_buckets)
+		return;
+	p = slot_of(table, node->key);
+	if (*p != node)
+		return;
+	*p = node->next;
+	table->n_nodes--;
+}
+
+void slu_table_deinit(struct slu_table *table)
+{
+	assert(!table->n_nodes);
+	free(table->buckets);
+	*table = (struct slu_table){ 0 };
+}

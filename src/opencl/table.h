@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A table from a driver's handle to our note about it. The note embeds a node; the table owns
+ * nothing but its buckets. A driver may give the same handle again after the old object is gone,
+ * so slu_table_put() hands back a note that is still there under that handle. Callers hold the
+ * layer's lock.
+ */
+
+#include <stddef.h>
+
+struct slu_table_node {
+	struct slu_table_node *next;
+	const void *key;
+};
+
+struct slu_table {
+	struct slu_table_node **buckets; /* NULL until the first put */
+	size_t n_buckets;		 /* a power of two */
+	size_t n_nodes;
+};
+
+/*
+ * Enters @node under @key. *ret_old is the node that was there under the same key and has been
+ * taken out, or NULL. Return: 0 or -ENOMEM.
+ */
+int slu_table_put(struct slu_table *table, const void *key, struct slu_table_node *node,
+		  struct slu_table_node **ret_old);
+
+struct slu_table_node *slu_table_find(const struct slu_table *table, const void *key);
+
+/* Takes out exactly @node, if it is there. */
+void slu_table_remove(struct slu_table *table, struct slu_table_node *node);
+
+/* Gives the buckets back; the table must be empty. */
+void slu_table_deinit(struct slu_table *table);

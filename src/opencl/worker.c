@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/lock.h"
+#include "opencl/worker.h"
+
+static struct {
+	struct slu_lock lock; /* guards the rest */
+	pthread_cond_t more;
+	STAILQ_HEAD(, slu_worker_job) jobs;
+	bool is_running;
+	bool has_fork_handler;
+} worker = {
+	.lock = SLU_LOCK_INIT(SLU_LOCK_LEAF),
+	.more = PTHREAD_COND_INITIALIZER,
+	.jobs = STAILQ_HEAD_INITIALIZER(worker.jobs),
+};
+
+static void *work(void *data)
+{
+	struct slu_worker_job *job;
+
+	pthread_setname_np(pthread_self(), "sluice-cl");
+	for (;;) {
+		slu_lock_take(&worker.lock);
+		while (STAILQ_EMPTY(&worker.jobs))
+			slu_lock_wait(&worker.lock, &worker.more, NULL);
+		job = STAILQ_FIRST(&worker.jobs);
+		STAILQ_REMOVE_HEAD(&worker.jobs, link);
+		slu_lock_give(&worker.lock);
+		job->run(job);
+	}
+	return data;
+}
+
+/* The child has no such thread, and the jobs were the parent's. */
+static void forked(void)
+{
+	slu_lock_init(&worker.lock, SLU_LOCK_LEAF);
+	pthread_cond_init(&worker.more, NULL);
+	STAILQ_INIT(&worker.jobs);
+	worker.is_running = false;
+}
+
+static bool start_locked(void)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (!worker.has_fork_handler)
+		worker.has_fork_handler = pthread_atfork(NULL, NULL, forked) == 0;
+	if (pthread_attr_init(&attr))
+		return false;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&thread, &attr, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return r == 0;
+}
+
+void slu_worker_push(struct slu_worker_job *job)
+{
+	bool is_here = false;
+
+	slu_lock_take(&worker.lock);
+	if (!worker.is_running)
+		worker.is_running = start_locked();
+	if (worker.is_running) {
+		STAILQ_INSERT_TAIL(&worker.jobs, job, link);
+		pthread_cond_signal(&worker.more);
+	} else {
+		is_here = true;
+	}
+	slu_lock_give(&worker.lock);
+	if (is_here)
+		job->run(job);
+}
