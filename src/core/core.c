@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where scheduler and accounts meet: what a message changes, and the step that decides. Who joins
- * and leaves is in join.c, what people see in view.c.
+ * Where scheduler and accounts meet: the step that decides, and what it gives out. Who joins and
+ * leaves is in join.c, what a message changes in message.c, what people see in view.c.
  */
 
 #include <assert.h>
@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/credit/balance.h"
+#include "core/credit/home.h"
 #include "core/credit/plan.h"
 #include "core/sched/admit.h"
 #include "core/sched/turns.h"
@@ -30,7 +31,7 @@ void slu_core_config_default(struct slu_core_config *config)
 		.slice_min_switches = 10,
 		.close_deadline_ns = 2 * SLU_NS_PER_S,
 		.limit_deadline_ns = 1 * SLU_NS_PER_S,
-		.fill_deadline_ns = 3 * SLU_NS_PER_S,
+		.fill_deadline_ns = 5 * SLU_NS_PER_S,
 		.rise_period_ns = 250 * SLU_NS_PER_MS,
 		.patience_ns = 10 * SLU_NS_PER_S,
 		.grace_ns = 1 * SLU_NS_PER_S,
@@ -142,155 +143,6 @@ void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device,
 	slu_core_capacity_outsiders(&core->devices[device]->capacity, bytes);
 }
 
-/* -- messages -------------------------------------------------------------------------------- */
-
-static struct slu_core_seat *seat_at(struct slu_core_client *client, unsigned place)
-{
-	return place < client->n_seats ? &client->seats[place] : NULL;
-}
-
-static struct slu_core_account *account_at(struct slu_core_client *client, struct slu_account name)
-{
-	struct slu_core_seat *seat;
-
-	switch (name.tier) {
-	case SLU_TIER_DEVICE:
-		seat = seat_at(client, name.device);
-		return seat ? &seat->account : NULL;
-	case SLU_TIER_PINNED:
-		return &client->pinned;
-	case SLU_TIER_HOME:
-		return &client->home;
-	default:
-		return NULL;
-	}
-}
-
-static int on_sums(struct slu_core *core, struct slu_core_client *client,
-		   const struct slu_msg_sums *sums)
-{
-	struct slu_core_account *account = account_at(client, sums->account);
-	char size[SLU_SIZE_STRING_MAX];
-	uint64_t before;
-	int r;
-
-	if (!account)
-		return SLU_CORE_E_UNKNOWN;
-	before = account->held_bytes;
-	r = slu_core_account_answer(account, core->now_ns, sums);
-	if (account->held_bytes > before && !sums->refused_bytes)
-		client->group->progress_ns = core->now_ns;
-	if (r == 0 && sums->refused_bytes && account->seat) {
-		slu_core_capacity_refused(account->capacity, core->now_ns);
-		slu_core_tell(core, client->id, "the driver refused %s %s", client->name,
-			      slu_size_format(size, sums->refused_bytes));
-	}
-	if (account->seat && account->held_bytes > account->seat->want.all_bytes) {
-		struct slu_msg_want want = account->seat->want;
-
-		want.all_bytes = account->held_bytes;
-		slu_core_seat_want(account->seat, core->now_ns, &want);
-	}
-	slu_core_send_roster(core, client);
-	return 0;
-}
-
-static int on_want(struct slu_core *core, struct slu_core_client *client,
-		   const struct slu_msg_want *want)
-{
-	struct slu_core_seat *seat;
-
-	if (want->account.tier == SLU_TIER_HOME) {
-		client->home_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
-		return 0;
-	}
-	seat = want->account.tier == SLU_TIER_DEVICE ? seat_at(client, want->account.device) : NULL;
-	if (!seat)
-		return SLU_CORE_E_UNKNOWN;
-	slu_core_seat_want(seat, core->now_ns, want);
-	return 0;
-}
-
-static int on_turn(struct slu_core *core, struct slu_core_client *client,
-		   const struct slu_msg_turn *turn, bool is_ready)
-{
-	struct slu_core_seat *seat = seat_at(client, turn->device);
-
-	(void)core;
-	if (!seat)
-		return SLU_CORE_E_UNKNOWN;
-	if (slu_epoch_is_none(turn->epoch) || !slu_epoch_equal(seat->epoch, turn->epoch))
-		return 0;
-	if (!is_ready)
-		seat->want.is_runnable = false;
-	else if (seat->phase == SLU_CORE_PHASE_TURN)
-		seat->phase = SLU_CORE_PHASE_READY;
-	return 0;
-}
-
-static int on_rest(struct slu_core *core, struct slu_core_client *client,
-		   const struct slu_msg_rest *rest)
-{
-	struct slu_core_seat *seat = seat_at(client, rest->device);
-
-	(void)core;
-	if (!seat)
-		return SLU_CORE_E_UNKNOWN;
-	seat->account.floor_bytes = SLU_MIN(rest->floor_bytes, seat->account.held_bytes);
-	if (slu_epoch_is_none(rest->epoch) || !slu_epoch_equal(seat->epoch, rest->epoch))
-		return 0;
-	seat->phase = SLU_CORE_PHASE_NONE;
-	seat->epoch = (struct slu_epoch){};
-	seat->want.is_runnable = rest->is_runnable;
-	return 0;
-}
-
-static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *facts)
-{
-	struct slu_core_seat *seat = seat_at(client, facts->device);
-
-	if (!seat)
-		return SLU_CORE_E_UNKNOWN;
-	seat->facts = *facts;
-	return 0;
-}
-
-int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
-		     const struct slu_message *m)
-{
-	struct slu_core_client *client = slu_core_client_find(core, client_id);
-	int r;
-
-	slu_core_set_now(core, now_ns);
-	if (!client || !slu_core_client_is_joined(client))
-		return SLU_CORE_E_UNKNOWN;
-	switch (m->header.type) {
-	case SLU_MSG_SUMS:
-		r = on_sums(core, client, &m->sums);
-		break;
-	case SLU_MSG_WANT:
-		r = on_want(core, client, &m->want);
-		break;
-	case SLU_MSG_READY:
-		r = on_turn(core, client, &m->turn, true);
-		break;
-	case SLU_MSG_IDLE:
-		r = on_turn(core, client, &m->turn, false);
-		break;
-	case SLU_MSG_REST:
-		r = on_rest(core, client, &m->rest);
-		break;
-	case SLU_MSG_FACTS:
-		r = on_facts(client, &m->facts);
-		break;
-	default:
-		return SLU_CORE_E_UNKNOWN;
-	}
-	if (!r)
-		slu_core_turns_settle(core, client->group);
-	return r;
-}
-
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, bool parked)
 {
 	struct slu_core_group *group = slu_core_group_find(core, group_id);
@@ -303,8 +155,6 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	group->why = (struct slu_core_why){ parked ? SLU_CORE_WHY_PARKED : SLU_CORE_WHY_NOTHING };
 	return 0;
 }
-
-/* -- deciding -------------------------------------------------------------------------------- */
 
 /* The estimate rises while somebody lacks room; who does was found out by the last step. */
 static void rise(struct slu_core *core)
@@ -360,6 +210,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 		slu_core_turns_complete(core, group);
 	slu_core_admit(core);
 	slu_core_balance(core);
+	slu_core_home(core);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		for (unsigned i = 0; i < client->n_seats; i++)
 			tell_silence(core, &client->seats[i].account);

@@ -8,10 +8,6 @@
 #include "core/credit/plan.h"
 #include "core/send.h"
 
-/* Home credit beyond what was asked: a part of the budget, so that small allocations need no word.
- */
-#define HOME_PARTS 64
-
 enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
@@ -217,7 +213,10 @@ static uint64_t kept_bytes(const struct balance *b, const struct slu_core_accoun
 {
 	const struct slu_core_group *group = account->client->group;
 
-	if (slu_core_group_is_open(group) || (group->is_next && account->seat))
+	if (slu_core_group_is_open(group))
+		return account->seat ? SLU_MAX(need_of(account), account->seat->peak_bytes)
+				     : need_of(account);
+	if (group->is_next && account->seat)
 		return need_of(account);
 	return account->seat ? 0 : account->client->staging_bytes;
 }
@@ -355,61 +354,6 @@ static void empty_parked(struct slu_core *core)
 	}
 }
 
-/* Takes home credit that is not used. Return: whether any is to be had, now or soon. */
-static bool take_home(struct slu_core *core, const struct slu_core_client *asker)
-{
-	struct slu_core_account *account;
-	bool is_coming = false;
-
-	TAILQ_FOREACH (account, &core->home.accounts, link) {
-		if (account->client == asker || !slu_core_client_is_joined(account->client))
-			continue;
-		if (account->is_pending) {
-			is_coming |= !slu_core_plan_is_silent(core, account);
-			continue;
-		}
-		if (!slu_core_account_slack_bytes(account))
-			continue;
-		is_coming = true;
-		if (!account->raised_ns ||
-		    slu_core_is_due(core,
-				    slu_core_after(account->raised_ns, core->config.round_trip_ns)))
-			slu_core_send_lower(core, account, account->held_bytes,
-					    "%s does not use it: %s needs host memory",
-					    account->client->name, asker->name);
-	}
-	return is_coming;
-}
-
-/* Rule 4: a place to go for every byte, reserved when it is allocated. */
-static void balance_home(struct slu_core *core)
-{
-	struct slu_core_client *client;
-
-	TAILQ_FOREACH (client, &core->clients, link) {
-		struct slu_core_account *account = &client->home;
-		uint64_t want = client->home_want_bytes, most;
-
-		if (!slu_core_client_is_joined(client) || !want || account->is_pending)
-			continue;
-		if (want <= account->limit_bytes) {
-			client->home_want_bytes = 0;
-			continue;
-		}
-		most = slu_core_account_most_bytes(account);
-		if (most >= want) {
-			most = SLU_MIN(most, want + core->home.usable_bytes / HOME_PARTS);
-			slu_core_send_raise(core, account, most, most, SLU_PACE_NONE,
-					    "%s allocates: room in host memory", client->name);
-			client->home_want_bytes = 0;
-		} else if (!take_home(core, client)) {
-			client->home_want_bytes = 0;
-			slu_core_send_deny(core, client, NULL, want,
-					   "the budget for host memory is used up");
-		}
-	}
-}
-
 /* The figures of open groups and of the next ones, for all that follows. */
 static bool plan_goals(struct slu_core *core)
 {
@@ -469,5 +413,4 @@ void slu_core_balance(struct slu_core *core)
 		/* only while nothing may be closed; nobody is given anything then */
 		assert(core->is_in_grace);
 	}
-	balance_home(core);
 }

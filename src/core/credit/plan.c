@@ -21,6 +21,15 @@ static bool is_draining(const struct slu_core_account *account)
 	return account->client->group->state == SLU_CORE_DRAINING;
 }
 
+static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
+{
+	uint64_t level = slu_core_seat_level_bytes(seat);
+
+	if (level < seat->peak_bytes &&
+	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
+		seat->peak_bytes = level;
+}
+
 static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 {
 	struct slu_core_account *account;
@@ -29,7 +38,9 @@ static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 	TAILQ_FOREACH (account, &capacity->accounts, link) {
 		uint64_t floor = account->floor_bytes;
 
-		if (!account->seat)
+		if (account->seat)
+			forget_peak(core, account->seat);
+		else
 			floor = SLU_MAX(floor, account->client->staging_bytes);
 		floor = SLU_MIN(floor, account->charge_bytes);
 		if (!slu_core_client_is_joined(account->client) || is_draining(account) ||
@@ -47,15 +58,15 @@ void slu_core_plan_refresh(struct slu_core *core)
 	refresh(core, &core->pinned);
 }
 
-static uint64_t need(struct slu_core *core, struct slu_core_seat *seat, bool is_overgrown)
+/* Rule 21: beside others a seat counts with the most that it needed in the last moments. */
+static uint64_t need(const struct slu_core *core, const struct slu_core_seat *seat,
+		     bool is_overgrown)
 {
 	const struct slu_core_account *account = &seat->account;
-	uint64_t level = slu_core_seat_level_bytes(seat), bytes;
+	bool is_beside = core->devices[seat->device]->n_groups > 1;
+	uint64_t bytes = is_beside ? seat->peak_bytes : slu_core_seat_level_bytes(seat);
 
-	if (level < seat->peak_bytes &&
-	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
-		seat->peak_bytes = level;
-	bytes = is_overgrown ? 0 : SLU_MAX(seat->peak_bytes, account->floor_bytes);
+	bytes = is_overgrown ? 0 : SLU_MAX(bytes, account->floor_bytes);
 	if (is_overgrown || seat->phase == SLU_CORE_PHASE_READY)
 		bytes = SLU_MAX(bytes, account->held_bytes);
 	return bytes;

@@ -10,9 +10,11 @@
  *     sum of needs <= capacity - floors of everybody outside the set
  *
  * where a need is all bytes in mode ALL, the largest waiting command in LAUNCH, and never less than
- * what an open seat holds. A MAPPED seat counts as ALL beside other groups, for at the end of the
- * bus it would be slower than waiting for its turn; where its group has the device alone it takes
- * what is left, and its rest and one unit (rule 11) must find pinned memory.
+ * what an open seat holds; beside others it is the most of the last moments, so that programs which
+ * allocate and free in a loop do not change between sharing and taking turns (rule 21). A MAPPED
+ * seat counts as ALL beside other groups, for at the end of the bus it would be slower than waiting
+ * for its turn; where its group has the device alone it takes what is left, and its rest and one
+ * unit (rule 11) must find pinned memory.
  *
  * Floors are what cannot leave now: what clients say, and all that is charged to a ghost, a lost
  * or silent client, or one that is draining. They are summed up once by slu_core_plan_refresh(), so

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the messages of a joined client change. None of them decides anything: they are noted, the
+ * group's state follows its seats, and the next step looks at it all.
+ */
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/sched/turns.h"
+#include "core/send.h"
+#include "core/state.h"
+
+static struct slu_core_seat *seat_at(struct slu_core_client *client, unsigned place)
+{
+	return place < client->n_seats ? &client->seats[place] : NULL;
+}
+
+static struct slu_core_account *account_at(struct slu_core_client *client, struct slu_account name)
+{
+	struct slu_core_seat *seat;
+
+	switch (name.tier) {
+	case SLU_TIER_DEVICE:
+		seat = seat_at(client, name.device);
+		return seat ? &seat->account : NULL;
+	case SLU_TIER_PINNED:
+		return &client->pinned;
+	case SLU_TIER_HOME:
+		return &client->home;
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * Rule 34: progress of a fill is bytes placed. Bytes that leave for it count as well: there are
+ * only so many of them, and a large unit takes its time.
+ */
+static void note_progress(struct slu_core *core, const struct slu_core_account *account,
+			  uint64_t held_before)
+{
+	struct slu_core_group *group = account->client->group;
+
+	if (account->held_bytes > held_before)
+		group->progress_ns = core->now_ns;
+	if (account->held_bytes >= held_before || held_before <= account->limit_bytes ||
+	    !account->seat)
+		return;
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->state == SLU_CORE_FILLING &&
+		    slu_core_group_uses(group, account->seat->device))
+			group->progress_ns = core->now_ns;
+}
+
+static int on_sums(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_sums *sums)
+{
+	struct slu_core_account *account = account_at(client, sums->account);
+	char size[SLU_SIZE_STRING_MAX];
+	uint64_t before;
+	int r;
+
+	if (!account)
+		return SLU_CORE_E_UNKNOWN;
+	before = account->held_bytes;
+	r = slu_core_account_answer(account, core->now_ns, sums);
+	if (!sums->refused_bytes)
+		note_progress(core, account, before);
+	if (r == 0 && sums->refused_bytes && account->seat) {
+		slu_core_capacity_refused(account->capacity, core->now_ns);
+		slu_core_tell(core, client->id, "the driver refused %s %s", client->name,
+			      slu_size_format(size, sums->refused_bytes));
+	}
+	if (account->seat && account->held_bytes > account->seat->want.all_bytes) {
+		struct slu_msg_want want = account->seat->want;
+
+		want.all_bytes = account->held_bytes;
+		slu_core_seat_want(account->seat, core->now_ns, &want);
+	}
+	slu_core_send_roster(core, client);
+	return 0;
+}
+
+static int on_want(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_want *want)
+{
+	struct slu_core_seat *seat;
+
+	if (want->account.tier == SLU_TIER_HOME) {
+		client->home_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+		return 0;
+	}
+	seat = want->account.tier == SLU_TIER_DEVICE ? seat_at(client, want->account.device) : NULL;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	slu_core_seat_want(seat, core->now_ns, want);
+	return 0;
+}
+
+static int on_turn(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_turn *turn, bool is_ready)
+{
+	struct slu_core_seat *seat = seat_at(client, turn->device);
+
+	(void)core;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	if (slu_epoch_is_none(turn->epoch) || !slu_epoch_equal(seat->epoch, turn->epoch))
+		return 0;
+	if (!is_ready)
+		seat->want.is_runnable = false;
+	else if (seat->phase == SLU_CORE_PHASE_TURN)
+		seat->phase = SLU_CORE_PHASE_READY;
+	return 0;
+}
+
+static int on_rest(struct slu_core *core, struct slu_core_client *client,
+		   const struct slu_msg_rest *rest)
+{
+	struct slu_core_seat *seat = seat_at(client, rest->device);
+
+	(void)core;
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	seat->account.floor_bytes = SLU_MIN(rest->floor_bytes, seat->account.held_bytes);
+	if (slu_epoch_is_none(rest->epoch) || !slu_epoch_equal(seat->epoch, rest->epoch))
+		return 0;
+	seat->phase = SLU_CORE_PHASE_NONE;
+	seat->epoch = (struct slu_epoch){};
+	seat->want.is_runnable = rest->is_runnable;
+	return 0;
+}
+
+static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *facts)
+{
+	struct slu_core_seat *seat = seat_at(client, facts->device);
+
+	if (!seat)
+		return SLU_CORE_E_UNKNOWN;
+	seat->facts = *facts;
+	return 0;
+}
+
+int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
+		     const struct slu_message *m)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+	int r;
+
+	slu_core_set_now(core, now_ns);
+	if (!client || !slu_core_client_is_joined(client))
+		return SLU_CORE_E_UNKNOWN;
+	switch (m->header.type) {
+	case SLU_MSG_SUMS:
+		r = on_sums(core, client, &m->sums);
+		break;
+	case SLU_MSG_WANT:
+		r = on_want(core, client, &m->want);
+		break;
+	case SLU_MSG_READY:
+		r = on_turn(core, client, &m->turn, true);
+		break;
+	case SLU_MSG_IDLE:
+		r = on_turn(core, client, &m->turn, false);
+		break;
+	case SLU_MSG_REST:
+		r = on_rest(core, client, &m->rest);
+		break;
+	case SLU_MSG_FACTS:
+		r = on_facts(client, &m->facts);
+		break;
+	default:
+		return SLU_CORE_E_UNKNOWN;
+	}
+	if (!r)
+		slu_core_turns_settle(core, client->group);
+	return r;
+}
