@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The instance, and carrying out what the peer decides.
+ */
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+
+#define REFUSAL_RETRIES	 8
+#define REFUSAL_PAUSE_NS (10 * SLU_NS_PER_MS)
+#define IDLE_NS		 (100 * SLU_NS_PER_MS)
+
+struct slu_client slu_client_global = {
+	.lock = SLU_LOCK_INIT(SLU_LOCK_CLIENT),
+	.wake_fd = -1,
+};
+
+/* -- starting --------------------------------------------------------------------------------- */
+
+static int make_peer(struct slu_client *c)
+{
+	struct slu_peer_config config = {
+		.refusal_retries = REFUSAL_RETRIES,
+		.refusal_pause_ns = REFUSAL_PAUSE_NS,
+		.idle_ns = IDLE_NS,
+	};
+	const char *name = secure_getenv("SLUICE_NAME");
+	const char *group = secure_getenv("SLUICE_GROUP");
+
+	if (!name || !*name)
+		name = program_invocation_short_name;
+	strncpy(config.program, name, sizeof(config.program) - 1);
+	if (group)
+		config.group = strtoull(group, NULL, 16);
+	return slu_fold(slu_peer_new(&config, &c->peer));
+}
+
+int slu_client_start(struct slu_client *c)
+{
+	const char *torture = secure_getenv("SLUICE_TORTURE");
+	const char *path = secure_getenv("SLUICE_SOCKET");
+	pthread_condattr_t attributes;
+	int r;
+
+	if (c->is_started)
+		return 0;
+	slu_client_log_init();
+	slu_gate_init(true);
+	slu_fork_watch();
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->wake_fd < 0)
+		return slu_error(-errno);
+	r = make_peer(c);
+	if (r)
+		goto fail;
+	r = slu_connection_init(&c->connection, path);
+	if (r)
+		goto fail;
+	if (torture && strcmp(torture, "0") != 0) {
+		r = -ENOMEM;
+		c->torture = slu_torture_new();
+		if (!c->torture)
+			goto fail;
+		slu_connection_give_up(&c->connection);
+	}
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	c->is_started = true;
+	c->stage = SLU_CLIENT_JOINING;
+	if (!c->connection.path && !c->torture) {
+		c->stage = SLU_CLIENT_LOOSE;
+		slu_client_run_alone(c, slu_clock_now_ns());
+	}
+	slu_client_log("started, %s", c->torture ? "tortured" : path ? path : "without a daemon");
+	return 0;
+fail:
+	slu_connection_deinit(&c->connection);
+	slu_peer_free(c->peer);
+	c->peer = NULL;
+	close(c->wake_fd);
+	c->wake_fd = -1;
+	return slu_error(r);
+}
+
+int slu_client_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, const char *name)
+{
+	sigset_t all;
+	sigset_t before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(ret_thread, NULL, run, data);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return slu_error(-r);
+	pthread_setname_np(*ret_thread, name);
+	return 0;
+}
+
+/* -- waiting and waking -------------------------------------------------------------------------
+ */
+
+void slu_client_poke(struct slu_client *c)
+{
+	const uint64_t one = 1;
+
+	if (c->helper_ns == 0)
+		return;
+	c->helper_ns = 0;
+	if (write(c->wake_fd, &one, sizeof(one)) < 0)
+		return; /* full: it wakes anyway */
+}
+
+void slu_client_wait(struct slu_client *c, uint64_t until_ns)
+{
+	struct timespec until = slu_clock_timespec(until_ns);
+
+	c->n_waiting++;
+	slu_lock_wait(&c->lock, &c->changed, until_ns == SLU_PEER_NEVER ? NULL : &until);
+	c->n_waiting--;
+}
+
+/* -- what the peer decides ----------------------------------------------------------------------
+ */
+
+static void send_message(struct slu_client *c, const struct slu_message *m)
+{
+	c->counts.n_messages_sent++;
+	if (c->torture)
+		slu_torture_say(c->torture, m);
+	else
+		slu_connection_send(&c->connection, m);
+}
+
+static void open_gate(struct slu_client *c, unsigned index)
+{
+	struct slu_client_device *d = c->devices[index];
+
+	if (d) {
+		d->n_at_open = slu_gate_n_entries();
+		d->look_ns = 0;
+	}
+	slu_gate_open(index);
+	slu_client_log("device %u: open", index);
+}
+
+static void shut_gate(struct slu_client *c, uint64_t now_ns, unsigned index)
+{
+	struct slu_client_device *d = c->devices[index];
+
+	slu_gate_shut(index);
+	slu_client_log("device %u: shut", index);
+	if (!d) {
+		/* Removed: nothing of it can run. */
+		slu_peer_drained(c->peer, now_ns, index, false);
+		return;
+	}
+	d->is_closing = true;
+	d->drain_ns = 0;
+	d->drain_pause_ns = 0;
+}
+
+static void start_move(struct slu_client *c, const struct slu_peer_action *action)
+{
+	struct slu_client_unit *w = slu_client_unit_of(action->unit);
+	bool is_out = w->unit.moving == SLU_MOVING_OUT;
+
+	slu_mover_push(&w->device->movers[is_out ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN], w);
+}
+
+/* Return: whether a step may find more to do. */
+static bool carry_out(struct slu_client *c, uint64_t now_ns)
+{
+	struct slu_peer_action action;
+	struct slu_message m;
+	bool is_again = false;
+
+	while (slu_peer_take_action(c->peer, &action) > 0) {
+		switch (action.kind) {
+		case SLU_PEER_SEND:
+			send_message(c, &action.message);
+			break;
+		case SLU_PEER_MOVE:
+			start_move(c, &action);
+			break;
+		case SLU_PEER_OPEN:
+			open_gate(c, action.device);
+			pthread_cond_broadcast(&c->changed);
+			break;
+		case SLU_PEER_SHUT:
+			shut_gate(c, now_ns, action.device);
+			is_again |= !c->devices[action.device];
+			break;
+		case SLU_PEER_WAKE:
+			pthread_cond_broadcast(&c->changed);
+			break;
+		}
+	}
+	while (c->torture && slu_torture_take(c->torture, &m) > 0) {
+		slu_client_hear(c, now_ns, &m);
+		is_again = true;
+	}
+	return is_again;
+}
+
+static bool needs_helper(const struct slu_client *c)
+{
+	if (slu_peer_deadline_ns(c->peer) < c->helper_ns)
+		return true;
+	if (c->connection.is_broken || slu_connection_wants_write(&c->connection))
+		return true;
+	for (unsigned i = 0; i < c->n_places; i++) {
+		const struct slu_client_device *d = c->devices[i];
+
+		if (!d)
+			continue;
+		if ((d->is_closing && d->drain_ns < c->helper_ns) || d->look_ns < c->helper_ns)
+			return true;
+	}
+	return false;
+}
+
+void slu_client_pump(struct slu_client *c, uint64_t now_ns)
+{
+	do
+		slu_peer_step(c->peer, now_ns);
+	while (carry_out(c, now_ns));
+	if (c->helper_ns && needs_helper(c))
+		slu_client_poke(c);
+}
+
+/* -- the stages -----------------------------------------------------------------------------------
+ */
+
+void slu_client_run_alone(struct slu_client *c, uint64_t now_ns)
+{
+	c->is_alone = true;
+	slu_peer_run_alone(c->peer, now_ns, true);
+	slu_client_pump(c, now_ns);
+	pthread_cond_broadcast(&c->changed);
+}
+
+void slu_client_lose(struct slu_client *c, uint64_t now_ns)
+{
+	slu_connection_drop(&c->connection, now_ns);
+	slu_peer_lost(c->peer, now_ns);
+	if (c->stage == SLU_CLIENT_JOINED) {
+		c->stage = SLU_CLIENT_LOST;
+		c->lost_ns = now_ns;
+		slu_client_log("lost the daemon; looking for it");
+	} else if (c->stage == SLU_CLIENT_LOOSE) {
+		/* It was alone before it tried, and is so again. */
+		slu_client_run_alone(c, now_ns);
+		return;
+	}
+	slu_client_pump(c, now_ns);
+}
+
+/* They may have their pinned chunks now. */
+static void wake_movers(struct slu_client *c)
+{
+	for (unsigned i = 0; i < c->n_places; i++)
+		for (unsigned k = 0; c->devices[i] && k < _SLU_DIRECTION_MAX; k++)
+			pthread_cond_signal(&c->devices[i]->movers[k].wake);
+}
+
+static void welcomed(struct slu_client *c, uint64_t now_ns)
+{
+	const struct slu_msg_welcome *w = slu_peer_settings(c->peer);
+
+	if (slu_peer_is_joined(c->peer)) {
+		slu_client_log("joined, generation %llu", (unsigned long long)w->generation);
+		c->stage = SLU_CLIENT_JOINED;
+		slu_connection_settle(&c->connection);
+	} else {
+		slu_client_log("the daemon does not take us: %s (%s), going on without it",
+			       w->detail, strerror((int)w->status));
+		slu_connection_give_up(&c->connection);
+		slu_peer_lost(c->peer, now_ns);
+		c->stage = SLU_CLIENT_LOOSE;
+		slu_client_run_alone(c, now_ns);
+	}
+	pthread_cond_broadcast(&c->changed);
+}
+
+void slu_client_hear(struct slu_client *c, uint64_t now_ns, const struct slu_message *m)
+{
+	c->counts.n_messages_received++;
+	slu_peer_message(c->peer, now_ns, m);
+	if (m->header.type == SLU_MSG_WELCOME)
+		welcomed(c, now_ns);
+	if (m->header.type == SLU_MSG_LIMIT && m->limit.account.tier == SLU_TIER_PINNED)
+		wake_movers(c);
+}
+
+void slu_client_counts(struct slu_client_counts *ret_counts)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	*ret_counts = c->counts;
+	slu_lock_give(&c->lock);
+}

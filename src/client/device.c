@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Devices come and go. HELLO names all devices of a process, so a new one means joining again; a
+ * place that was left is taken again by the same device, for the peer never forgets one.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+#include "client/tiers.h"
+
+#define MARGIN_BYTES (256 * SLU_MIB)
+#define MARGIN_SHARE 16 /* of a small device: so many-th part */
+
+/* -- coming -------------------------------------------------------------------------------------
+ */
+
+static int find_place(const struct slu_client *c, const struct slu_hello_device *identity,
+		      enum slu_mode mode)
+{
+	for (unsigned i = 0; i < c->n_places; i++)
+		if (!c->devices[i] && c->modes[i] == mode &&
+		    !memcmp(c->identities[i].uuid, identity->uuid, sizeof(identity->uuid)))
+			return (int)i;
+	return -1;
+}
+
+/* Joins with all devices: the connection, if there is one, begins anew. */
+static void join_again(struct slu_client *c, uint64_t now_ns)
+{
+	if (c->torture) {
+		slu_peer_connected(c->peer, now_ns);
+	} else if (c->connection.path) {
+		slu_connection_hurry(&c->connection);
+		slu_client_poke(c);
+	} else {
+		slu_client_run_alone(c, now_ns);
+	}
+	slu_client_pump(c, now_ns);
+}
+
+static int take_place(struct slu_client *c, const struct slu_hello_device *identity,
+		      enum slu_mode mode)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+	int place = find_place(c, identity, mode);
+
+	if (place >= 0)
+		return place;
+	if (c->n_places == SLU_WIRE_DEVICES_MAX)
+		return slu_error(-ENOSPC);
+	if (c->torture)
+		slu_peer_lost(c->peer, now_ns);
+	else if (c->connection.channel)
+		slu_client_lose(c, now_ns);
+	place = slu_peer_device_add(c->peer, identity, mode);
+	if (place < 0)
+		return slu_fold(place);
+	c->identities[place] = *identity;
+	c->modes[place] = mode;
+	c->n_places = (unsigned)place + 1;
+	return place;
+}
+
+static int start_movers(struct slu_client_device *d)
+{
+	int r;
+
+	r = slu_mover_start(&d->movers[SLU_DIRECTION_IN], d, SLU_DIRECTION_IN);
+	if (r)
+		return slu_fold(r);
+	r = slu_mover_start(&d->movers[SLU_DIRECTION_OUT], d, SLU_DIRECTION_OUT);
+	if (r)
+		slu_mover_stop(&d->movers[SLU_DIRECTION_IN]);
+	return slu_fold(r);
+}
+
+static int start_helper(struct slu_client *c)
+{
+	int r;
+
+	if (c->has_helper)
+		return 0;
+	r = slu_client_thread(&c->helper, slu_helper_run, c, "sluice-helper");
+	if (r)
+		return slu_fold(r);
+	c->has_helper = true;
+	return 0;
+}
+
+static int prepare(struct slu_client *c, const struct slu_hello_device *identity,
+		   enum slu_mode mode)
+{
+	int r;
+
+	r = slu_client_start(c);
+	if (!r)
+		r = start_helper(c);
+	return r ? slu_fold(r) : take_place(c, identity, mode);
+}
+
+int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode mode,
+			  const struct slu_backend *backend, void *data,
+			  struct slu_client_device **ret_device)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_device *d;
+	int place;
+	int r;
+
+	if (mode >= _SLU_MODE_MAX ||
+	    (mode == SLU_MODE_MAPPED && (!backend->map || !backend->unmap)))
+		return slu_error(-EINVAL);
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return slu_error(-ENOMEM);
+	slu_lock_take(&c->lock);
+	place = prepare(c, identity, mode);
+	slu_lock_give(&c->lock);
+	if (place < 0) {
+		free(d);
+		return slu_fold(place);
+	}
+	d->index = (unsigned)place;
+	d->mode = mode;
+	d->backend = backend;
+	d->data = data;
+	d->total_bytes = identity->total_bytes;
+	d->look_ns = SLU_PEER_NEVER;
+	r = start_movers(d);
+	if (r) {
+		free(d);
+		return slu_fold(r);
+	}
+	slu_lock_take(&c->lock);
+	/* Somebody else may have added the same device meanwhile; a place has one owner. */
+	if (c->devices[place])
+		r = -EEXIST;
+	else
+		c->devices[place] = d;
+	if (!r)
+		join_again(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+	if (r) {
+		slu_mover_stop(&d->movers[SLU_DIRECTION_IN]);
+		slu_mover_stop(&d->movers[SLU_DIRECTION_OUT]);
+		free(d);
+		return slu_error(r);
+	}
+	slu_client_log("device %u: %s, mode %s, %s", d->index, identity->name, slu_mode_name(mode),
+		       backend->name);
+	*ret_device = d;
+	return 0;
+}
+
+/* -- going --------------------------------------------------------------------------------------
+ */
+
+/* Forgets the units that the program left behind; their device memory goes with the context. */
+static void forget_units(struct slu_client *c, struct slu_client_device *d)
+{
+	const struct slu_unit_list *units = slu_peer_units(c->peer, d->index);
+
+	while (!TAILQ_EMPTY(units)) {
+		struct slu_client_unit *w = slu_client_unit_of(TAILQ_FIRST(units));
+
+		w->unit.cancel = true;
+		w->is_dying = true;
+		while (w->n_pins || w->unit.moving != SLU_MOVING_NO)
+			slu_client_wait(c, SLU_PEER_NEVER);
+		if (!w->is_gone) {
+			w->unit.n_named = 0;
+			slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+		}
+		slu_tiers_put(w->unit.host, w->unit.bytes);
+		free(w);
+	}
+}
+
+void slu_client_device_remove(struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	uint64_t now_ns = slu_clock_now_ns();
+
+	if (!d)
+		return;
+	slu_lock_take(&c->lock);
+	if (d->is_orphan) {
+		slu_lock_give(&c->lock);
+		free(d);
+		return;
+	}
+	c->devices[d->index] = NULL;
+	if (d->is_closing) {
+		d->is_closing = false;
+		slu_peer_drained(c->peer, now_ns, d->index, false);
+	}
+	if (d->is_blocked)
+		slu_peer_unblocked(c->peer, now_ns, d->index);
+	slu_client_pump(c, now_ns);
+	forget_units(c, d);
+	while (d->n_visits)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	slu_client_pump(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+
+	slu_mover_stop(&d->movers[SLU_DIRECTION_IN]);
+	slu_mover_stop(&d->movers[SLU_DIRECTION_OUT]);
+	slu_client_log("device %u: removed", d->index);
+	free(d);
+}
+
+/* -- looking --------------------------------------------------------------------------------------
+ */
+
+unsigned slu_client_device_index(const struct slu_client_device *d)
+{
+	return d->index;
+}
+
+uint64_t slu_client_device_visible(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	uint64_t margin = SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
+	uint64_t bytes = d->total_bytes;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan && c->stage != SLU_CLIENT_LOOSE) {
+		bytes = slu_peer_settings(c->peer)->visible_bytes;
+		if (!bytes)
+			bytes = d->total_bytes - margin;
+	}
+	slu_lock_give(&c->lock);
+	return bytes;
+}
+
+uint64_t slu_client_device_owned(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	uint64_t bytes;
+
+	slu_lock_take(&slu_client_global.lock);
+	bytes = d->owned_bytes;
+	slu_lock_give(&slu_client_global.lock);
+	return bytes;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A child starts anew: it has none of our threads, its GPU contexts are dead or useless, its host
+ * copies are not mapped, and the connection is its parent's. Devices that its parent made become
+ * orphans, which pass everything; a device that the child adds begins like in a new process.
+ *
+ * The parent's list of units stays behind in the child, unused: its units are still named by the
+ * front end's objects, which the child may free.
+ */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "client/instance.h"
+#include "client/tiers.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void before(void)
+{
+	slu_lock_take(&slu_client_global.lock);
+}
+
+static void after_in_parent(void)
+{
+	slu_lock_give(&slu_client_global.lock);
+}
+
+static void make_orphan(struct slu_client *c, struct slu_client_device *d)
+{
+	struct slu_unit *u;
+
+	d->is_orphan = true;
+	d->is_closing = false;
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link) {
+		struct slu_client_unit *w = slu_client_unit_of(u);
+
+		u->host = NULL; /* MADV_DONTFORK: somebody else's pages may be there by now */
+		u->moving = SLU_MOVING_NO;
+		u->n_named = 0;
+		w->n_pins = 0;
+	}
+}
+
+static void after_in_child(void)
+{
+	struct slu_client *c = &slu_client_global;
+	unsigned n_places = c->n_places;
+
+	if (c->is_started) {
+		for (unsigned i = 0; i < n_places; i++)
+			if (c->devices[i])
+				make_orphan(c, c->devices[i]);
+		slu_connection_deinit(&c->connection);
+		close(c->wake_fd);
+	}
+	slu_lock_give(&c->lock);
+	memset(c, 0, sizeof(*c));
+	slu_lock_init(&c->lock, SLU_LOCK_CLIENT);
+	c->wake_fd = -1;
+	slu_tiers_forked();
+	slu_gate_forked();
+	for (unsigned i = 0; i < n_places; i++)
+		slu_gate_open(i);
+}
+
+static void watch(void)
+{
+	pthread_atfork(before, after_in_parent, after_in_child);
+}
+
+void slu_fork_watch(void)
+{
+	pthread_once(&once, watch);
+}

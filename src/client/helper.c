@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The helper: the one thread that reads what the daemon says, and watches the devices: whether a
+ * shut gate is empty and its device at rest, whether what was blocked has gone on, whether anything
+ * runs at all. It sleeps until a message, a poke or the next look.
+ *
+ * It calls the back end without the lock. A device that is being removed waits until such a visit
+ * is over, and is not visited again.
+ */
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "client/instance.h"
+#include "client/log.h"
+
+#define DRAIN_MIN_NS (20 * SLU_NS_PER_US)
+#define DRAIN_MAX_NS SLU_NS_PER_MS
+#define LOOK_NS	     (8 * SLU_NS_PER_MS)
+#define LOOK_GONE_NS (100 * SLU_NS_PER_MS)
+#define SLACK_NS     1000 /* of the kernel's timers: a drain is polled finely */
+
+/* -- visits to the back end ------------------------------------------------------------------- */
+
+static void begin_visit(struct slu_client *c, struct slu_client_device *d)
+{
+	bool is_first = !d->has_begun;
+
+	d->has_begun = true;
+	d->n_visits++;
+	slu_lock_give(&c->lock);
+	slu_lock_assert_none();
+	if (is_first && d->backend->thread_begin)
+		d->backend->thread_begin(d->data);
+}
+
+/* Return: whether the device is still there. */
+static bool end_visit(struct slu_client *c, struct slu_client_device *d)
+{
+	unsigned index = d->index;
+	bool is_there;
+
+	slu_lock_take(&c->lock);
+	is_there = c->devices[index] == d;
+	if (--d->n_visits == 0 && !is_there)
+		pthread_cond_broadcast(&c->changed);
+	return is_there;
+}
+
+/* -- what commands behind a host event hold ---------------------------------------------------- */
+
+struct look {
+	struct slu_client_unit *w;
+	int answer;
+};
+
+/*
+ * Asks the back end about each unit there, or about those that were blocked. The units are pinned
+ * meanwhile: nobody ends them.
+ *
+ * Return: 1 with the answers, 0 when there is nothing to ask, the device has gone, or no memory.
+ */
+static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool only_blocked,
+			 struct look **ret_looks, size_t *ret_n)
+{
+	const struct slu_unit_list *units = slu_peer_units(c->peer, d->index);
+	struct slu_unit *u;
+	struct look *looks;
+	bool is_there;
+	size_t n = 0;
+
+	TAILQ_FOREACH (u, units, link)
+		n++;
+	looks = n ? calloc(n, sizeof(*looks)) : NULL;
+	if (!looks)
+		return 0;
+	n = 0;
+	TAILQ_FOREACH (u, units, link) {
+		if (u->place == SLU_PLACE_RAM || (only_blocked && !u->blocked))
+			continue;
+		looks[n].w = slu_client_unit_of(u);
+		looks[n++].w->n_pins++;
+	}
+	begin_visit(c, d);
+	for (size_t i = 0; i < n; i++)
+		looks[i].answer = d->backend->settle(d->data, &looks[i].w->unit);
+	is_there = end_visit(c, d);
+	for (size_t i = 0; i < n; i++)
+		looks[i].w->n_pins--;
+	pthread_cond_broadcast(&c->changed);
+	if (!is_there || !n) {
+		free(looks);
+		return 0;
+	}
+	*ret_looks = looks;
+	*ret_n = n;
+	return 1;
+}
+
+/* Return: 0 when the blocked units are known and marked, SLU_BACKEND_E_BUSY when some still run. */
+static int mark_blocked(struct slu_client *c, struct slu_client_device *d)
+{
+	struct look *looks;
+	int r = 0;
+	size_t n;
+
+	if (look_at_units(c, d, false, &looks, &n) <= 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (looks[i].answer == SLU_BACKEND_E_BUSY)
+			r = SLU_BACKEND_E_BUSY;
+	for (size_t i = 0; i < n && !r; i++)
+		looks[i].w->unit.blocked = looks[i].answer == SLU_BACKEND_E_BLOCKED;
+	free(looks);
+	return r;
+}
+
+static void serve_blocked_units(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
+{
+	struct look *looks;
+	size_t n_still = 0;
+	size_t n;
+
+	if (look_at_units(c, d, true, &looks, &n) <= 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		n_still += looks[i].answer == SLU_BACKEND_E_BLOCKED;
+	if (n_still < n) {
+		slu_peer_unblocked(c->peer, now_ns, d->index);
+		for (size_t i = 0; i < n; i++)
+			looks[i].w->unit.blocked = looks[i].answer == SLU_BACKEND_E_BLOCKED;
+		d->is_blocked = n_still > 0;
+	}
+	free(looks);
+}
+
+static void serve_blocked(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
+{
+	int r;
+
+	if (d->backend->settle) {
+		serve_blocked_units(c, d, now_ns);
+		return;
+	}
+	begin_visit(c, d);
+	r = d->backend->drain(d->data);
+	if (!end_visit(c, d) || r == SLU_BACKEND_E_BUSY || r == SLU_BACKEND_E_BLOCKED)
+		return;
+	d->is_blocked = false;
+	slu_client_units_touched(c, d);
+	slu_peer_unblocked(c->peer, now_ns, d->index);
+}
+
+/* -- draining -----------------------------------------------------------------------------------
+ */
+
+static void drain_later(struct slu_client_device *d, uint64_t now_ns)
+{
+	d->drain_pause_ns =
+		d->drain_pause_ns ? SLU_MIN(d->drain_pause_ns * 2, DRAIN_MAX_NS) : DRAIN_MIN_NS;
+	d->drain_ns = now_ns + d->drain_pause_ns;
+}
+
+static void serve_drain(struct slu_client *c, struct slu_client_device *d)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+	bool is_blocked = false;
+	int r;
+
+	if (now_ns < d->drain_ns)
+		return;
+	if (!slu_gate_is_empty(d->index) || d->n_commands) {
+		drain_later(d, now_ns);
+		return;
+	}
+	begin_visit(c, d);
+	r = d->backend->drain(d->data);
+	if (!end_visit(c, d))
+		return;
+	if (r == SLU_BACKEND_E_BLOCKED) {
+		is_blocked = true;
+		r = d->backend->settle ? mark_blocked(c, d) : 0;
+		if (c->devices[d->index] != d)
+			return;
+	}
+	now_ns = slu_clock_now_ns();
+	if (r == SLU_BACKEND_E_LOST) {
+		slu_client_log("device %u: its context is lost", d->index);
+		d->is_dead = true;
+	} else if (r) {
+		drain_later(d, now_ns);
+		return;
+	}
+	d->is_closing = false;
+	d->is_blocked = is_blocked;
+	slu_client_units_touched(c, d);
+	slu_client_log("device %u: %s", d->index, is_blocked ? "blocked" : "at rest");
+	slu_peer_drained(c->peer, now_ns, d->index, is_blocked);
+}
+
+/* -- progress -----------------------------------------------------------------------------------
+ */
+
+static void serve_progress(struct slu_client *c, struct slu_client_device *d)
+{
+	uint64_t n = d->mode == SLU_MODE_LAUNCH ? d->n_submitted : slu_gate_n_entries();
+	uint64_t now_ns = slu_clock_now_ns();
+	bool is_busy = n != d->n_seen;
+	int r;
+
+	if (now_ns < d->look_ns)
+		return;
+	d->look_ns = now_ns + LOOK_NS;
+	if (is_busy && d->mode != SLU_MODE_LAUNCH)
+		slu_peer_count_launches(c->peer, now_ns, d->index, n - d->n_seen);
+	d->n_seen = n;
+	if (!is_busy && d->backend->progress) {
+		begin_visit(c, d);
+		r = d->backend->progress(d->data);
+		if (!end_visit(c, d))
+			return;
+		is_busy = r == SLU_BACKEND_E_BUSY;
+	}
+	slu_peer_progress(c->peer, now_ns, d->index, is_busy);
+}
+
+static bool is_watched(const struct slu_client *c, unsigned index)
+{
+	return c->stage == SLU_CLIENT_JOINED && slu_peer_gate_is_open(c->peer, index);
+}
+
+static void serve_devices(struct slu_client *c)
+{
+	for (unsigned i = 0; i < c->n_places; i++) {
+		struct slu_client_device *d = c->devices[i];
+		uint64_t now_ns = slu_clock_now_ns();
+
+		if (!d) {
+			if (is_watched(c, i))
+				slu_peer_progress(c->peer, now_ns, i, false);
+			continue;
+		}
+		if (d->is_closing)
+			serve_drain(c, d);
+		else if (d->is_blocked && now_ns >= d->look_ns)
+			serve_blocked(c, d, now_ns);
+		d = c->devices[i];
+		if (d && is_watched(c, i))
+			serve_progress(c, d);
+		else if (d && now_ns >= d->look_ns)
+			d->look_ns = d->is_blocked ? now_ns + LOOK_NS : SLU_PEER_NEVER;
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+}
+
+/* -- the connection -------------------------------------------------------------------------------
+ */
+
+static void serve_connection(struct slu_client *c, uint64_t now_ns)
+{
+	struct slu_message m;
+
+	if (c->n_places && slu_connection_try(&c->connection, now_ns) == 0) {
+		c->is_alone = false;
+		slu_peer_connected(c->peer, now_ns);
+		slu_client_pump(c, now_ns);
+	}
+	slu_connection_flush(&c->connection);
+	while (slu_connection_receive(&c->connection, &m) == 0) {
+		slu_client_hear(c, now_ns, &m);
+		slu_client_pump(c, now_ns);
+	}
+	if (c->connection.is_broken)
+		slu_client_lose(c, now_ns);
+}
+
+/* LOST: when the grace of on_daemon_loss = run ends, or never. */
+static uint64_t grace_ns(const struct slu_client *c)
+{
+	const struct slu_msg_welcome *settings = slu_peer_settings(c->peer);
+
+	if (c->stage != SLU_CLIENT_LOST || c->is_alone || c->connection.channel ||
+	    !settings->run_without_daemon)
+		return SLU_PEER_NEVER;
+	return c->lost_ns + settings->loss_grace_ns;
+}
+
+static void serve_loss(struct slu_client *c, uint64_t now_ns)
+{
+	if (now_ns < grace_ns(c))
+		return;
+	slu_client_log("nobody came back; running on without a daemon");
+	slu_client_run_alone(c, now_ns);
+}
+
+/* -- the loop
+ * --------------------------------------------------------------------------------------- */
+
+static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
+{
+	uint64_t at = SLU_MIN(slu_peer_deadline_ns(c->peer), grace_ns(c));
+
+	if (!c->connection.channel && c->connection.path && c->n_places)
+		at = SLU_MIN(at, c->connection.next_ns);
+	for (unsigned i = 0; i < c->n_places; i++) {
+		const struct slu_client_device *d = c->devices[i];
+
+		if (!d) {
+			if (is_watched(c, i))
+				at = SLU_MIN(at, now_ns + LOOK_GONE_NS);
+			continue;
+		}
+		at = SLU_MIN(at, d->look_ns);
+		if (d->is_closing)
+			at = SLU_MIN(at, d->drain_ns);
+	}
+	return at;
+}
+
+static void sleep_until(struct slu_client *c, uint64_t until_ns)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+	struct timespec timeout = slu_clock_timespec(slu_sub_floor(until_ns, now_ns));
+	struct pollfd fds[2] = {
+		{ .fd = c->wake_fd, .events = POLLIN },
+		{ .fd = slu_connection_fd(&c->connection), .events = POLLIN },
+	};
+	uint64_t n_pokes;
+
+	if (slu_connection_wants_write(&c->connection))
+		fds[1].events |= POLLOUT;
+	c->helper_ns = SLU_MAX(until_ns, UINT64_C(1));
+	slu_lock_give(&c->lock);
+	ppoll(fds, SLU_ARRAY_SIZE(fds), until_ns == SLU_PEER_NEVER ? NULL : &timeout, NULL);
+	if (fds[0].revents && read(c->wake_fd, &n_pokes, sizeof(n_pokes)) < 0)
+		n_pokes = 0;
+	slu_lock_take(&c->lock);
+	c->helper_ns = 0;
+}
+
+void *slu_helper_run(void *data)
+{
+	struct slu_client *c = data;
+
+	prctl(PR_SET_TIMERSLACK, SLACK_NS);
+	slu_lock_take(&c->lock);
+	for (;;) {
+		uint64_t now_ns = slu_clock_now_ns();
+
+		serve_connection(c, now_ns);
+		serve_loss(c, now_ns);
+		serve_devices(c);
+		now_ns = slu_clock_now_ns();
+		slu_client_pump(c, now_ns);
+		sleep_until(c, next_look_ns(c, now_ns));
+	}
+	return NULL;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A daemon in the process that torments it, for tests: SLUICE_TORTURE=1. It gives each device a
+ * turn, takes it away behind the first call that went through, has every byte moved out, and only
+ * then gives the next turn. So every unit leaves and comes back between two calls of the program,
+ * by the same code as with a real daemon.
+ *
+ *   GIVEN   -> TAKEN    [slu_torture_turn]   CLOSE
+ *   TAKEN   -> EMPTYING [REST]               LIMIT down to nothing
+ *   EMPTYING -> GIVEN   [SUMS: nothing more can leave]  LIMIT up, TURN
+ *
+ * A LIMIT is sent only when the one before it was answered.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/instance.h"
+
+#define N_QUEUED_MAX 64
+#define PLENTY	     (UINT64_C(1) << 60)
+
+enum state { GIVEN, TAKEN, EMPTYING };
+
+struct slu_torture {
+	unsigned n_devices;
+	enum state states[SLU_WIRE_DEVICES_MAX];
+	uint64_t counters[SLU_WIRE_DEVICES_MAX]; /* of epochs */
+	uint64_t seqs[SLU_WIRE_DEVICES_MAX];
+	struct slu_message queue[N_QUEUED_MAX];
+	unsigned first, n_queued;
+};
+
+struct slu_torture *slu_torture_new(void)
+{
+	return calloc(1, sizeof(struct slu_torture));
+}
+
+static struct slu_message *push(struct slu_torture *t, enum slu_message_type type)
+{
+	struct slu_message *m = &t->queue[(t->first + t->n_queued++) % N_QUEUED_MAX];
+
+	assert(t->n_queued <= N_QUEUED_MAX);
+	memset(m, 0, sizeof(*m));
+	slu_message_stamp(m, type);
+	return m;
+}
+
+static void limit(struct slu_torture *t, enum slu_tier tier, unsigned device, uint64_t bytes)
+{
+	struct slu_message *m = push(t, SLU_MSG_LIMIT);
+
+	m->limit = (struct slu_msg_limit){
+		.account = { (uint8_t)tier, (uint8_t)device },
+		.pace = bytes ? SLU_PACE_NOW : SLU_PACE_NONE,
+		.seq = ++t->seqs[device],
+		.limit_bytes = bytes,
+		.goal_bytes = bytes,
+	};
+}
+
+static struct slu_epoch epoch_of(const struct slu_torture *t, unsigned device)
+{
+	return (struct slu_epoch){ .generation = 1, .counter = t->counters[device] };
+}
+
+static void give(struct slu_torture *t, unsigned device)
+{
+	struct slu_message *m;
+
+	limit(t, SLU_TIER_DEVICE, device, PLENTY);
+	t->counters[device]++;
+	t->states[device] = GIVEN;
+	m = push(t, SLU_MSG_TURN);
+	m->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = epoch_of(t, device) };
+}
+
+static void welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
+{
+	struct slu_message *m = push(t, SLU_MSG_WELCOME);
+
+	m->welcome = (struct slu_msg_welcome){
+		.version = SLU_WIRE_VERSION,
+		.generation = 1,
+		.checksum_moves = 1,
+	};
+	t->n_devices = hello->n_devices;
+	limit(t, SLU_TIER_HOME, 0, PLENTY);
+	limit(t, SLU_TIER_PINNED, 0, PLENTY);
+	for (unsigned d = 0; d < t->n_devices; d++)
+		give(t, d);
+}
+
+void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
+{
+	unsigned d;
+
+	switch (m->header.type) {
+	case SLU_MSG_HELLO:
+		welcome(t, &m->hello);
+		break;
+	case SLU_MSG_REST:
+		d = m->rest.device;
+		if (t->states[d] != TAKEN || m->rest.epoch.counter != t->counters[d])
+			break;
+		t->states[d] = EMPTYING;
+		limit(t, SLU_TIER_DEVICE, d, 0);
+		break;
+	case SLU_MSG_SUMS:
+		d = m->sums.account.device;
+		if (m->sums.account.tier != SLU_TIER_DEVICE || t->states[d] != EMPTYING ||
+		    m->sums.seq != t->seqs[d])
+			break;
+		if (m->sums.held_bytes == 0 || m->sums.is_final)
+			give(t, d);
+		break;
+	default:
+		break;
+	}
+}
+
+void slu_torture_turn(struct slu_torture *t, unsigned d)
+{
+	struct slu_message *m;
+
+	if (t->states[d] != GIVEN)
+		return;
+	t->states[d] = TAKEN;
+	m = push(t, SLU_MSG_CLOSE);
+	m->close = (struct slu_msg_close){ .device = (uint8_t)d, .epoch = epoch_of(t, d) };
+}
+
+int slu_torture_take(struct slu_torture *t, struct slu_message *ret_message)
+{
+	if (!t->n_queued)
+		return 0;
+	*ret_message = t->queue[t->first];
+	t->first = (t->first + 1) % N_QUEUED_MAX;
+	t->n_queued--;
+	return 1;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Units come and go, and the program reaches their contents off turn.
+ *
+ * A unit is born where the peer says. On the device the back end makes it on the program's thread;
+ * while it does, the unit counts as named, so that nobody moves what does not exist yet. The same
+ * holds while its device memory is given back.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+#include "client/tiers.h"
+
+/* -- birth --------------------------------------------------------------------------------------
+ */
+
+/* Never joined, so nobody could make room: the driver's word is final. */
+static bool refusal_is_final(const struct slu_client *c)
+{
+	return c->stage == SLU_CLIENT_LOOSE;
+}
+
+/*
+ * Makes the device memory of a unit that the peer let be born there; with the lock, which is left
+ * meanwhile.
+ *
+ * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: refused, ask the peer again; or -errno.
+ */
+static int make(struct slu_client *c, struct slu_client_unit *w)
+{
+	struct slu_client_device *d = w->device;
+	struct slu_unit *const units[] = { &w->unit };
+	uint64_t now_ns;
+	int r;
+
+	slu_lock_give(&c->lock);
+	slu_lock_assert_none();
+	r = d->backend->create(d->data, &w->unit);
+	slu_lock_take(&c->lock);
+
+	now_ns = slu_clock_now_ns();
+	slu_peer_unname(c->peer, units, 1);
+	if (r == 0) {
+		w->is_made = true;
+	} else if (r == SLU_BACKEND_E_REFUSED) {
+		c->counts.n_refusals++;
+		slu_peer_refused_birth(c->peer, now_ns, &w->unit);
+		r = -EAGAIN;
+		if (refusal_is_final(c)) {
+			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
+			r = SLU_CLIENT_E_NO_MEMORY;
+		}
+	} else {
+		slu_peer_gone(c->peer, now_ns, &w->unit);
+		if (r == SLU_BACKEND_E_LOST)
+			d->is_dead = true;
+		r = r < 0 ? r : -EIO;
+	}
+	slu_client_pump(c, now_ns);
+	return r;
+}
+
+static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
+{
+	for (;;) {
+		uint64_t now_ns = slu_clock_now_ns();
+		int r = slu_peer_born(c->peer, now_ns, &w->unit);
+
+		if (r == 0 && !is_frozen)
+			w->unit.n_named++;
+		slu_client_pump(c, now_ns);
+		switch (r) {
+		case 0:
+			r = is_frozen ? 0 : make(c, w);
+			if (r != -EAGAIN)
+				return r;
+			break;
+		case SLU_PEER_E_IN_RAM:
+			return 0;
+		case SLU_PEER_E_WAIT:
+			slu_client_wait(c, SLU_PEER_NEVER);
+			break;
+		case SLU_PEER_E_DENIED:
+			return SLU_CLIENT_E_NO_MEMORY;
+		default:
+			return slu_fold(r);
+		}
+	}
+}
+
+/* In a child, on a device of its parent: the driver alone decides. */
+static int make_orphan(struct slu_client_unit *w, bool is_frozen)
+{
+	int r;
+
+	w->unit.place = SLU_PLACE_DEVICE;
+	if (is_frozen)
+		return 0;
+	slu_lock_assert_none();
+	r = w->device->backend->create(w->device->data, &w->unit);
+	w->is_made = !r;
+	if (r == SLU_BACKEND_E_REFUSED)
+		return SLU_CLIENT_E_NO_MEMORY;
+	return r > 0 ? slu_error(-EIO) : slu_fold(r);
+}
+
+int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
+			void *owner, struct slu_unit **ret_unit)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_unit *w;
+	int r;
+
+	if (!bytes)
+		return slu_error(-EINVAL);
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return slu_error(-ENOMEM);
+	w->device = d;
+	w->unit.bytes = bytes;
+	w->unit.device = (uint8_t)d->index;
+	w->unit.owner = owner;
+	w->unit.frozen = (uint8_t)frozen;
+	slu_lock_take(&c->lock);
+	if (d->is_orphan) {
+		slu_lock_give(&c->lock);
+		r = make_orphan(w, frozen != SLU_FROZEN_NO);
+	} else {
+		if (frozen == SLU_FROZEN_NO)
+			slu_client_wait_joined(c);
+		r = give_birth(c, w, frozen != SLU_FROZEN_NO);
+		if (!r)
+			d->owned_bytes += bytes;
+		slu_lock_give(&c->lock);
+	}
+	if (r) {
+		free(w);
+		return r;
+	}
+	*ret_unit = &w->unit;
+	return 0;
+}
+
+/* -- end ----------------------------------------------------------------------------------------
+ */
+
+void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
+{
+	if (w->unit.place == SLU_PLACE_RAM || w->unit.place == SLU_PLACE_DISK) {
+		w->unit.n_named = 0;
+		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+		w->is_gone = true;
+	} else {
+		w->unit.n_named++; /* until its memory is released */
+	}
+}
+
+/* Gives back what is on the device, or mapped; without the lock. */
+static void release(struct slu_client_unit *w)
+{
+	struct slu_client_device *d = w->device;
+
+	slu_lock_assert_none();
+	if (w->unit.place == SLU_PLACE_MAPPED)
+		d->backend->unmap(d->data, &w->unit);
+	else if (w->unit.place == SLU_PLACE_DEVICE && w->is_made)
+		d->backend->destroy(d->data, &w->unit);
+}
+
+void slu_client_unit_free(struct slu_unit *unit)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_unit *w;
+
+	if (!unit)
+		return;
+	w = slu_client_unit_of(unit);
+	slu_lock_take(&c->lock);
+	if (w->device->is_orphan) {
+		slu_lock_give(&c->lock);
+		release(w);
+		free(w);
+		return;
+	}
+	w->is_dying = true;
+	w->unit.cancel = true;
+	if (w->unit.moving == SLU_MOVING_NO)
+		slu_client_unit_retire(c, w);
+	else
+		while (w->unit.moving != SLU_MOVING_NO)
+			slu_client_wait(c, SLU_PEER_NEVER);
+	while (w->n_pins)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	if (!w->is_gone) {
+		slu_lock_give(&c->lock);
+		release(w);
+		slu_lock_take(&c->lock);
+		w->unit.n_named = 0;
+		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+	}
+	w->device->owned_bytes -= w->unit.bytes;
+	slu_client_pump(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+	slu_tiers_put(w->unit.host, w->unit.bytes);
+	free(w);
+}
+
+/* -- state ----------------------------------------------------------------------------------------
+ */
+
+int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_unit *w = slu_client_unit_of(unit);
+	int r = 0;
+
+	slu_lock_take(&c->lock);
+	if (w->device->is_orphan) {
+		slu_lock_give(&c->lock);
+		return 0;
+	}
+	while (unit->moving != SLU_MOVING_NO)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	if (why != SLU_FROZEN_NO && !slu_unit_is_present(unit)) {
+		r = slu_error(-EBUSY);
+	} else {
+		slu_peer_freeze(c->peer, slu_clock_now_ns(), unit, why);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+	return r;
+}
+
+static void touch(struct slu_unit *u)
+{
+	uint64_t version = SLU_MAX(u->host_version, u->device_version) + 1;
+
+	__atomic_store_n(&u->device_version, version, __ATOMIC_RELAXED);
+}
+
+void slu_client_unit_dirty(struct slu_unit *unit)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	/* The caller holds the unit in its place, so only dirty() itself can change a version now.
+	 */
+	if (__atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) > unit->host_version)
+		return;
+	slu_lock_take(&c->lock);
+	if (slu_unit_is_clean(unit))
+		touch(unit);
+	slu_lock_give(&c->lock);
+}
+
+void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
+{
+	struct slu_unit *u;
+
+	if (d->mode == SLU_MODE_LAUNCH)
+		return; /* its commands say themselves what they write */
+	if (slu_gate_n_entries() == d->n_at_open && !d->is_blocked)
+		return;
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link)
+		if (slu_unit_is_present(u) && slu_unit_is_clean(u))
+			touch(u);
+}
+
+/* -- access
+ * ----------------------------------------------------------------------------------------- */
+
+/* Copies; without the lock, the unit is pinned. */
+static int copy(struct slu_client_unit *w, enum slu_direction direction, uint64_t offset,
+		void *host, uint64_t bytes)
+{
+	struct slu_unit *u = &w->unit;
+
+	if (direction == SLU_DIRECTION_OUT) {
+		/* What was never written has no contents; zeros tell nobody anything. */
+		if (u->host_version)
+			memcpy(host, (char *)u->host + offset, bytes);
+		else
+			memset(host, 0, bytes);
+		return 0;
+	}
+	if (!u->host) {
+		u->host = slu_tiers_get(u->bytes);
+		if (!u->host)
+			return slu_error(-ENOMEM);
+	}
+	if (!u->host_version && bytes < u->bytes)
+		memset(u->host, 0, u->bytes);
+	memcpy((char *)u->host + offset, host, bytes);
+	return 0;
+}
+
+int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
+			   void *host, uint64_t bytes)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_unit *w = slu_client_unit_of(unit);
+	int r;
+
+	if (offset > unit->bytes || bytes > unit->bytes - offset)
+		return slu_error(-EINVAL);
+	slu_lock_take(&c->lock);
+	/* One access at a time: the second one may need what the first one makes. */
+	while (!w->device->is_orphan && (unit->moving != SLU_MOVING_NO || w->n_pins))
+		slu_client_wait(c, SLU_PEER_NEVER);
+	if (w->device->is_orphan || unit->place != SLU_PLACE_RAM) {
+		slu_lock_give(&c->lock);
+		return SLU_CLIENT_E_ON_DEVICE;
+	}
+	w->n_pins++;
+	slu_lock_give(&c->lock);
+	r = copy(w, direction, offset, host, bytes);
+	slu_lock_take(&c->lock);
+	if (!r && direction == SLU_DIRECTION_IN) {
+		unit->host_version = SLU_MAX(unit->host_version, unit->device_version) + 1;
+		w->has_sum = false;
+	}
+	w->n_pins--;
+	pthread_cond_broadcast(&c->changed);
+	slu_lock_give(&c->lock);
+	return r;
+}

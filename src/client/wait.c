@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Where threads of the program wait: for the daemon's first answer, for the gate, for the units of
+ * a command. Nobody holds anything of ours while waiting, and whoever wakes asks the peer again.
+ */
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+
+#define FIRST_WAIT_NS (2 * SLU_NS_PER_S)
+
+void slu_client_wait_joined(struct slu_client *c)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+	uint64_t until_ns;
+
+	if (c->stage != SLU_CLIENT_JOINING)
+		return;
+	if (!c->first_gate_ns)
+		c->first_gate_ns = now_ns;
+	until_ns = c->first_gate_ns + FIRST_WAIT_NS;
+	while (c->stage == SLU_CLIENT_JOINING && now_ns < until_ns) {
+		slu_client_wait(c, until_ns);
+		now_ns = slu_clock_now_ns();
+	}
+	if (c->stage != SLU_CLIENT_JOINING)
+		return;
+	slu_client_log("nobody answers; going on without a daemon");
+	c->stage = SLU_CLIENT_LOOSE;
+	/* A HELLO under way said nothing of what is born now: the next one will. */
+	if (c->connection.channel)
+		slu_client_lose(c, now_ns);
+	else
+		slu_client_run_alone(c, now_ns);
+}
+
+/* -- the gate -------------------------------------------------------------------------------------
+ */
+
+static int enter(struct slu_client *c, struct slu_client_device *d)
+{
+	for (;;) {
+		uint64_t now_ns = slu_clock_now_ns();
+		int r;
+
+		if (d->is_orphan || d->is_dead) {
+			slu_gate_force_enter(d->index);
+			return 0;
+		}
+		if (d->is_spoilt)
+			return slu_error(-EIO);
+		r = slu_peer_want_open(c->peer, now_ns, d->index);
+		slu_client_pump(c, now_ns);
+		/* The word changes under the lock only: what we see now holds until we wait. */
+		if (slu_gate_try_enter(d->index))
+			return 0;
+		if (r == SLU_PEER_E_DENIED)
+			return SLU_CLIENT_E_NO_MEMORY;
+		slu_client_wait(c, SLU_PEER_NEVER);
+	}
+}
+
+int slu_client_enter_slow(struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	int r;
+
+	slu_lock_take(&c->lock);
+	c->counts.n_slow_entries++;
+	if (!d->is_orphan)
+		slu_client_wait_joined(c);
+	r = enter(c, d);
+	if (!r && c->torture) {
+		slu_torture_turn(c->torture, d->index);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+	return r;
+}
+
+/* -- mode LAUNCH
+ * ------------------------------------------------------------------------------------ */
+
+static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_unit *const *units,
+		 size_t n_units)
+{
+	bool has_waited = false;
+
+	for (;;) {
+		uint64_t now_ns = slu_clock_now_ns();
+		int r;
+
+		if (d->is_orphan || d->is_dead) {
+			for (size_t i = 0; i < n_units; i++)
+				units[i]->n_named++;
+			return 0;
+		}
+		if (d->is_spoilt)
+			return slu_error(-EIO);
+		r = slu_peer_name(c->peer, now_ns, d->index, units, n_units);
+		if (r == 0) {
+			d->n_submitted++;
+			/* What it changed for others is theirs to hear of. */
+			if (has_waited || c->n_waiting)
+				slu_client_pump(c, now_ns);
+			return 0;
+		}
+		slu_client_pump(c, now_ns);
+		if (r == SLU_PEER_E_DENIED)
+			return SLU_CLIENT_E_NO_MEMORY;
+		if (!has_waited)
+			c->counts.n_slow_entries++;
+		has_waited = true;
+		slu_client_wait(c, SLU_PEER_NEVER);
+	}
+}
+
+int slu_client_command_begin(struct slu_client_device *d, struct slu_unit *const *units,
+			     size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	int r;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan)
+		slu_client_wait_joined(c);
+	r = begin(c, d, units, n_units);
+	if (!r)
+		d->n_commands++;
+	slu_lock_give(&c->lock);
+	return r;
+}
+
+/* Whether somebody waits for what a command held. */
+static bool is_awaited(const struct slu_client *c, const struct slu_client_device *d)
+{
+	struct slu_peer_account_view view;
+
+	if (d->is_closing || c->n_waiting)
+		return true;
+	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)d->index },
+			      &view);
+	return view.held_bytes > view.limit_bytes;
+}
+
+void slu_client_command_end(struct slu_client_device *d, struct slu_unit *const *units,
+			    size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	d->n_commands--;
+	if (d->is_orphan) {
+		for (size_t i = 0; i < n_units; i++)
+			units[i]->n_named--;
+		slu_lock_give(&c->lock);
+		return;
+	}
+	slu_peer_unname(c->peer, units, n_units);
+	if (c->torture)
+		slu_torture_turn(c->torture, d->index);
+	if (c->torture || is_awaited(c, d)) {
+		d->drain_ns = 0;
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+}
