@@ -49,6 +49,7 @@ extern __thread unsigned char slu_lock_held[_SLU_LOCK_RANK_MAX];
 
 static inline void slu_lock_note(struct slu_lock *lock, int by)
 {
+	assert(lock->rank < _SLU_LOCK_RANK_MAX);
 	if (by > 0)
 		for (int r = (int)lock->rank; r < _SLU_LOCK_RANK_MAX; r++)
 			assert(!slu_lock_held[r]);
