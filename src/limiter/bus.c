@@ -30,6 +30,12 @@ struct slu_limiter_job {
 	uint64_t end_ns;
 	cl_event gate; /* constant */
 
+	/*
+	 * The marker in front of it, or NULL; constant. Kept until the end: PoCL still uses an
+	 * event that fails when its callbacks have run, and must not be the only one to hold it.
+	 */
+	cl_event marker;
+
 	/* jobs that follow this one, each with a reference */
 	struct slu_limiter_job **followers;
 	size_t n_followers;
@@ -146,6 +152,8 @@ static void *run(void *data)
 		end_locked(job);
 		slu_lock_give(&slu_limiter_lock);
 		open_gate(job->gate);
+		if (job->marker)
+			slu_limiter_driver.clReleaseEvent(job->marker);
 		slu_lock_take(&slu_limiter_lock);
 		slu_limiter_job_unref_locked(job);
 	}
@@ -341,17 +349,16 @@ static void start(struct slu_limiter_passage *p)
 	slu_lock_take(&slu_limiter_lock);
 	for (cl_uint i = 0; i < p->n_earlier; i++)
 		follow_locked(job, p->earlier[i]);
+	job->marker = marker;
 	if (marker) {
 		job->n_refs++;
 		job->n_pending++;
 	}
 	slu_lock_give(&slu_limiter_lock);
 	forget_earlier(p);
-	if (marker) {
-		if (slu_limiter_driver.clSetEventCallback(marker, CL_COMPLETE, marker_is_done, job))
-			marker_is_done(marker, CL_COMPLETE, job);
-		slu_limiter_driver.clReleaseEvent(marker);
-	}
+	if (marker &&
+	    slu_limiter_driver.clSetEventCallback(marker, CL_COMPLETE, marker_is_done, job))
+		marker_is_done(marker, CL_COMPLETE, job);
 	slu_lock_take(&slu_limiter_lock);
 	ready_locked(job, slu_clock_now_ns());
 	slu_lock_give(&slu_limiter_lock);

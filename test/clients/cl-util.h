@@ -6,7 +6,7 @@
  * Sluice and end with an exit status that says what happened.
  */
 
-#define CL_TARGET_OPENCL_VERSION 200
+#define CL_TARGET_OPENCL_VERSION 300
 
 #include <stdint.h>
 
