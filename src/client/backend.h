@@ -3,8 +3,9 @@
 
 /*
  * What a front end can do for the client with one device. The mover's threads and the helper call
- * these, never a thread of the program, and never with a lock of ours held. An operation that
- * fails has changed nothing.
+ * these, never with a lock of ours held; threads of the program only create() and destroy() or
+ * unmap(), inside slu_client_unit_new() and slu_client_unit_free(). An operation that fails has
+ * changed nothing.
  *
  * A front end gives primitives, not whole moves: the pipeline of chunks, the staging, the
  * checksums and the order are the mover's, written once for all APIs.

@@ -18,6 +18,9 @@
  * The environment, set by `sluice run`:
  *   SLUICE_SOCKET  the daemon's socket        SLUICE_GROUP  group id, hex
  *   SLUICE_NAME    the program's name         SLUICE_LOG    "stderr" or a path: what we did and why
+ * and for tests:
+ *   SLUICE_TORTURE 1: instead of a daemon, every byte that can leave is moved out between two
+ *                  entries or commands of the program, checksums on; front ends need do nothing
  */
 
 #include <stdbool.h>
@@ -77,15 +80,26 @@ SLU_CLIENT_API int slu_client_unit_new(struct slu_client_device *device, uint64_
 				       struct slu_unit **ret_unit);
 
 /*
- * Waits until the unit does not move; then releases its device memory by backend->destroy() (not
- * of a frozen unit), its host copy, and the unit. The caller knows that no command uses it.
+ * Waits until the unit does not move; then releases its device memory by backend->destroy() if
+ * backend->create() made it (not of a unit that was born frozen), its host copy, and the unit. The
+ * caller knows that no command uses it.
  */
 SLU_CLIENT_API void slu_client_unit_free(struct slu_unit *unit);
 
-/* Marks the unit as not movable with a reason (then it must be present), or movable again. */
+/*
+ * Marks the unit as not movable with a reason, or movable again. To be frozen it must be present:
+ * call it inside the gate, or between begin and end of a command that names the unit.
+ *
+ * Return: 0, or -EBUSY when it is not present.
+ */
 SLU_CLIENT_API int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why);
 
-/* The host copy is out of date from now on: a command writes the unit on the device. */
+/*
+ * The host copy is out of date from now on: a command writes the unit on the device. Called while
+ * the caller keeps the unit in place (inside the gate, or between begin and end of a command). In
+ * modes ALL and MAPPED nobody needs to call it: whatever was present in a turn that ran counts as
+ * written.
+ */
 SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
 
 /*
@@ -106,7 +120,8 @@ SLU_CLIENT_API int slu_client_unit_access(struct slu_unit *unit, enum slu_direct
  * Waits until the gate of @device is open and stays inside it until slu_client_leave(). The fast
  * path is slu_gate_try_enter(); this is its slow path.
  *
- * Return: 0 inside; SLU_CLIENT_E_NO_MEMORY: it will never fit, not inside.
+ * Return: 0 inside; SLU_CLIENT_E_NO_MEMORY: it will never fit, not inside; -EIO: contents were
+ * lost (a checksum did not match), not inside, and never again.
  */
 SLU_CLIENT_API int slu_client_enter_slow(struct slu_client_device *device);
 
@@ -127,7 +142,7 @@ static inline void slu_client_leave(void)
  * keeps them there until slu_client_command_end(). Between the two the front end submits the
  * command and records, in its own way, what backend->settle() will look at.
  *
- * Return: 0; SLU_CLIENT_E_NO_MEMORY: they will never fit together.
+ * Return: 0; SLU_CLIENT_E_NO_MEMORY: they will never fit together; -EIO as above.
  */
 SLU_CLIENT_API int slu_client_command_begin(struct slu_client_device *device,
 					    struct slu_unit *const *units, size_t n_units);

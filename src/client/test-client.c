@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The library as a front end uses it, on a device in memory. There is one instance a process, so
+ * each test runs in a child of its own; what fails there ends it.
+ */
+
+#include "lib/test.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "client/instance.h"
+#include "client/test-daemon.h"
+#include "client/test-device.h"
+
+#define KIB_UNIT 4096
+
+static const struct slu_hello_device identity = {
+	.uuid = { 1, 2, 3 },
+	.name = "test",
+	.total_bytes = 64 * SLU_MIB,
+};
+
+static void run_apart(void (*test)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		test();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A unit with its object, and what its bytes should be. */
+struct thing {
+	struct slu_unit *unit;
+	struct slu_test_object object;
+	unsigned char pattern;
+};
+
+static void thing_new(struct slu_client_device *d, struct thing *t, uint64_t bytes)
+{
+	memset(t, 0, sizeof(*t));
+	assert(slu_client_unit_new(d, bytes, SLU_FROZEN_NO, &t->object, &t->unit) == 0);
+}
+
+/* A command that writes all of it, then one that checks. */
+static void thing_write(struct slu_client_device *d, struct thing *t, unsigned char pattern)
+{
+	assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
+	memset(slu_test_object_bytes(&t->object), pattern, t->unit->bytes);
+	t->pattern = pattern;
+	slu_client_leave();
+}
+
+static void thing_check(struct slu_client_device *d, struct thing *t)
+{
+	const unsigned char *bytes;
+
+	assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
+	bytes = slu_test_object_bytes(&t->object);
+	for (uint64_t i = 0; i < t->unit->bytes; i++)
+		assert(bytes[i] == t->pattern);
+	slu_client_leave();
+}
+
+static struct slu_test_device device;
+
+static struct slu_client_device *add(enum slu_mode mode, uint64_t capacity_bytes)
+{
+	struct slu_client_device *d;
+
+	slu_test_device_init(&device, capacity_bytes);
+	assert(slu_client_device_add(&identity, mode,
+				     mode == SLU_MODE_LAUNCH ? &slu_test_backend_launch
+							     : &slu_test_backend,
+				     &device, &d) == 0);
+	return d;
+}
+
+static struct slu_client_counts counts(void)
+{
+	struct slu_client_counts c;
+
+	slu_client_counts(&c);
+	return c;
+}
+
+/* -- without a daemon ---------------------------------------------------------------------------
+ */
+
+static void loose(void)
+{
+	struct slu_client_device *d = add(SLU_MODE_ALL, 3 * KIB_UNIT);
+	struct slu_unit *unit;
+	struct thing things[3];
+	struct slu_test_object object = { 0 };
+
+	assert(slu_client_device_visible(d) == identity.total_bytes);
+	for (unsigned i = 0; i < 3; i++) {
+		thing_new(d, &things[i], KIB_UNIT);
+		assert(things[i].object.memory);
+		thing_write(d, &things[i], (unsigned char)i);
+	}
+	assert(slu_client_device_owned(d) == 3 * KIB_UNIT);
+	errno = 77;
+	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_NO, &object, &unit) ==
+	       SLU_CLIENT_E_NO_MEMORY);
+	assert(errno == 77);
+	for (unsigned i = 0; i < 3; i++) {
+		thing_check(d, &things[i]);
+		slu_client_unit_free(things[i].unit);
+	}
+	assert(counts().n_slow_entries == 0);
+	assert(counts().n_messages_sent == 0);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void without_a_daemon_everything_passes_and_nothing_moves(void **state)
+{
+	run_apart(loose);
+}
+
+static void frozen(void)
+{
+	struct slu_client_device *d = add(SLU_MODE_ALL, 0);
+	struct slu_test_object object = { 0 };
+	struct slu_unit *unit;
+
+	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_IMAGE, &object, &unit) == 0);
+	assert(!object.memory);
+	assert(slu_client_device_owned(d) == KIB_UNIT);
+	slu_client_unit_free(unit);
+	assert(slu_client_device_owned(d) == 0);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void a_frozen_unit_is_charged_and_left_alone(void **state)
+{
+	run_apart(frozen);
+}
+
+/* -- tortured -------------------------------------------------------------------------------------
+ */
+
+static void tortured_all(void)
+{
+	struct slu_client_device *d;
+	struct thing things[5];
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_ALL, 5 * KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++)
+		thing_new(d, &things[i], KIB_UNIT);
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 5; i++)
+			thing_write(d, &things[i], (unsigned char)(round * 5 + i));
+		for (unsigned i = 0; i < 5; i++)
+			thing_check(d, &things[i]);
+	}
+	assert(counts().n_moves_out > 200);
+	assert(counts().n_slow_entries >= 200);
+	for (unsigned i = 0; i < 5; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void contents_survive_torture_in_mode_all(void **state)
+{
+	run_apart(tortured_all);
+}
+
+static void command(struct slu_client_device *d, struct thing *t, int pattern)
+{
+	struct slu_unit *const units[] = { t->unit };
+	unsigned char *bytes;
+
+	assert(slu_client_command_begin(d, units, 1) == 0);
+	bytes = slu_test_object_bytes(&t->object);
+	if (pattern >= 0) {
+		slu_client_unit_dirty(t->unit);
+		memset(bytes, pattern, t->unit->bytes);
+		t->pattern = (unsigned char)pattern;
+	}
+	for (uint64_t i = 0; i < t->unit->bytes; i++)
+		assert(bytes[i] == t->pattern);
+	slu_client_command_end(d, units, 1);
+}
+
+static void tortured_launch(void)
+{
+	struct slu_client_device *d;
+	struct thing things[5];
+	struct slu_client_counts before;
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_LAUNCH, KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++)
+		thing_new(d, &things[i], KIB_UNIT);
+	for (unsigned round = 0; round < 20; round++)
+		for (unsigned i = 0; i < 5; i++)
+			command(d, &things[i], (int)(round * 5 + i) & 0xff);
+	before = counts();
+	for (unsigned round = 0; round < 5; round++)
+		for (unsigned i = 0; i < 5; i++)
+			command(d, &things[i], -1);
+	/* Read only: what went out was clean, but for the last one written. */
+	assert(counts().n_moves_in - before.n_moves_in >= 25);
+	assert(counts().moved_out_bytes - before.moved_out_bytes <= KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void contents_survive_torture_in_mode_launch(void **state)
+{
+	run_apart(tortured_launch);
+}
+
+static void tortured_access(void)
+{
+	struct slu_client_device *d;
+	unsigned char bytes[KIB_UNIT];
+	unsigned n_direct = 0;
+	struct thing t;
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_LAUNCH, 0);
+	thing_new(d, &t, KIB_UNIT);
+	for (unsigned round = 0; round < 50; round++) {
+		int r;
+
+		memset(bytes, (int)round, sizeof(bytes));
+		r = slu_client_unit_access(t.unit, SLU_DIRECTION_IN, 0, bytes, sizeof(bytes));
+		if (r == 0)
+			t.pattern = (unsigned char)round;
+		else
+			assert(r == SLU_CLIENT_E_ON_DEVICE);
+		n_direct += !r;
+		command(d, &t, round % 3 ? -1 : (int)round + 100);
+		r = slu_client_unit_access(t.unit, SLU_DIRECTION_OUT, 7, bytes, 100);
+		if (r == 0)
+			for (unsigned i = 0; i < 100; i++)
+				assert(bytes[i] == t.pattern);
+		n_direct += !r;
+	}
+	assert(n_direct > 0);
+	assert(slu_client_unit_access(t.unit, SLU_DIRECTION_OUT, KIB_UNIT, bytes, 1) == -EINVAL);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void the_host_copy_is_reached_off_turn(void **state)
+{
+	run_apart(tortured_access);
+}
+
+static void left_behind(void)
+{
+	struct slu_client_device *d;
+	struct thing things[5];
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	for (unsigned round = 0; round < 3; round++) {
+		d = add(SLU_MODE_ALL, 0);
+		for (unsigned i = 0; i < 5; i++)
+			thing_new(d, &things[i], KIB_UNIT);
+		for (unsigned i = 0; i < 5; i++)
+			thing_write(d, &things[i], (unsigned char)i);
+		/* Moves are under way now, and nothing was freed. */
+		slu_client_device_remove(d);
+		assert(!device.n_copying);
+		for (unsigned i = 0; i < 5; i++)
+			free(things[i].object.memory);
+	}
+}
+
+static void a_device_goes_with_its_units_while_they_move(void **state)
+{
+	run_apart(left_behind);
+}
+
+/* -- spoilt and failing
+ * ----------------------------------------------------------------------------- */
+
+static void failing(void)
+{
+	struct slu_client_device *d;
+	struct thing things[3];
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_ALL, 0);
+	for (unsigned i = 0; i < 3; i++)
+		thing_new(d, &things[i], KIB_UNIT);
+	for (unsigned n = 0; n < 60; n++) {
+		unsigned i = n % 3;
+
+		slu_lock_take(&device.lock);
+		device.fail_at = device.n_ops + n % 17 + 1;
+		slu_lock_give(&device.lock);
+		thing_write(d, &things[i], (unsigned char)n);
+		for (unsigned k = 0; k < 3 && n > 2; k++)
+			thing_check(d, &things[k]);
+	}
+	assert(device.n_failed > 20);
+	slu_lock_take(&device.lock);
+	device.fail_at = 0;
+	slu_lock_give(&device.lock);
+	for (unsigned i = 0; i < 3; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void a_failed_move_is_tried_again(void **state)
+{
+	run_apart(failing);
+}
+
+static void spoilt(void)
+{
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_device *d;
+	struct thing t;
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_LAUNCH, 0);
+	thing_new(d, &t, KIB_UNIT);
+	command(d, &t, 1);
+	slu_lock_take(&c->lock);
+	while (t.unit->place != SLU_PLACE_RAM || t.unit->moving != SLU_MOVING_NO)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	((unsigned char *)t.unit->host)[5] ^= 1;
+	slu_lock_give(&c->lock);
+	assert(slu_client_command_begin(d, &t.unit, 1) == -EIO);
+	assert(slu_client_command_begin(d, &t.unit, 1) == -EIO);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void spoilt_contents_never_reach_the_program(void **state)
+{
+	run_apart(spoilt);
+}
+
+static void dead(void)
+{
+	struct slu_client_device *d;
+	struct thing t;
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT);
+	thing_write(d, &t, 1);
+	slu_lock_take(&device.lock);
+	device.drain_answer = SLU_BACKEND_E_LOST;
+	device.fail_with = SLU_BACKEND_E_LOST;
+	device.fail_at = device.n_ops + 1;
+	slu_lock_give(&device.lock);
+	/* Whoever waits passes, to hear from the driver itself. */
+	for (unsigned i = 0; i < 10; i++) {
+		assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
+		slu_client_leave();
+	}
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void a_dead_context_lets_everybody_pass(void **state)
+{
+	run_apart(dead);
+}
+
+/* -- fork
+ * ------------------------------------------------------------------------------------------- */
+
+static void forking(void)
+{
+	struct slu_client_device *d;
+	struct thing t;
+	int status = -1;
+	pid_t pid;
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++) {
+		thing_write(d, &t, (unsigned char)i);
+		pid = fork();
+		if (!pid) {
+			struct slu_client_device *mine;
+			struct thing u;
+
+			/* The parent's device passes, whatever state it was in. */
+			assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
+			slu_client_leave();
+			/* One of our own begins anew. */
+			mine = add(SLU_MODE_ALL, 0);
+			thing_new(mine, &u, KIB_UNIT);
+			for (unsigned k = 0; k < 5; k++) {
+				thing_write(mine, &u, (unsigned char)k);
+				thing_check(mine, &u);
+			}
+			slu_client_unit_free(u.unit);
+			slu_client_device_remove(mine);
+			slu_test_device_deinit(&device);
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+		assert(status == 0);
+		thing_check(d, &t);
+	}
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void a_forked_child_starts_anew_and_its_parent_goes_on(void **state)
+{
+	run_apart(forking);
+}
+
+/* -- with a daemon
+ * ---------------------------------------------------------------------------------- */
+
+static void nobody_answers(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct thing t;
+
+	slu_test_daemon_init(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT); /* waits a moment, then goes on without */
+	thing_write(d, &t, 9);
+	assert(counts().n_messages_sent == 0);
+	/* It joins when the daemon appears, and keeps what it has. */
+	slu_test_daemon_start(&daemon);
+	slu_test_daemon_wait_turns(&daemon, 3);
+	thing_check(d, &t);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void a_program_goes_on_without_a_daemon_and_joins_when_it_comes(void **state)
+{
+	run_apart(nobody_answers);
+}
+
+static void refused(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct thing t;
+
+	slu_test_daemon_init(&daemon);
+	daemon.status = EBUSY;
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT);
+	thing_write(d, &t, 9);
+	thing_check(d, &t);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void a_program_that_is_not_welcome_is_an_outsider(void **state)
+{
+	run_apart(refused);
+}
+
+static void restarted(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct thing t;
+
+	slu_test_daemon_init(&daemon);
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++) {
+		thing_write(d, &t, (unsigned char)i);
+		slu_test_daemon_stop(&daemon);
+		slu_test_daemon_start(&daemon);
+		slu_test_daemon_wait_turns(&daemon, 2);
+		thing_check(d, &t);
+	}
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void contents_survive_restarts_of_the_daemon(void **state)
+{
+	run_apart(restarted);
+}
+
+static void silent(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct thing things[100];
+	uint64_t n_sent;
+
+	slu_test_daemon_init(&daemon);
+	daemon.is_calm = true;
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &things[0], KIB_UNIT);
+	thing_write(d, &things[0], 1);
+	n_sent = counts().n_messages_sent;
+	for (unsigned i = 1; i < 100; i++) {
+		thing_new(d, &things[i], KIB_UNIT);
+		assert(things[i].object.memory);
+	}
+	/* What was told meanwhile is what is told now and then, not an answer to an allocation. */
+	assert(counts().n_messages_sent - n_sent < 10);
+	for (unsigned i = 0; i < 100; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void allocation_sends_nothing_while_credit_lasts(void **state)
+{
+	run_apart(silent);
+}
+
+static void denied(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct slu_test_object object = { 0 };
+	struct slu_unit *unit;
+	struct thing t;
+
+	slu_test_daemon_init(&daemon);
+	daemon.is_calm = true;
+	daemon.deny_above_bytes = 10 * KIB_UNIT;
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, KIB_UNIT);
+	thing_write(d, &t, 1);
+	assert(slu_client_unit_new(d, 20 * KIB_UNIT, SLU_FROZEN_NO, &object, &unit) ==
+	       SLU_CLIENT_E_NO_MEMORY);
+	thing_check(d, &t);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void what_will_never_fit_is_out_of_memory(void **state)
+{
+	run_apart(denied);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_daemon_everything_passes_and_nothing_moves),
+		cmocka_unit_test(a_frozen_unit_is_charged_and_left_alone),
+		cmocka_unit_test(contents_survive_torture_in_mode_all),
+		cmocka_unit_test(contents_survive_torture_in_mode_launch),
+		cmocka_unit_test(the_host_copy_is_reached_off_turn),
+		cmocka_unit_test(a_device_goes_with_its_units_while_they_move),
+		cmocka_unit_test(a_failed_move_is_tried_again),
+		cmocka_unit_test(spoilt_contents_never_reach_the_program),
+		cmocka_unit_test(a_dead_context_lets_everybody_pass),
+		cmocka_unit_test(a_forked_child_starts_anew_and_its_parent_goes_on),
+		cmocka_unit_test(a_program_goes_on_without_a_daemon_and_joins_when_it_comes),
+		cmocka_unit_test(a_program_that_is_not_welcome_is_an_outsider),
+		cmocka_unit_test(contents_survive_restarts_of_the_daemon),
+		cmocka_unit_test(allocation_sends_nothing_while_credit_lasts),
+		cmocka_unit_test(what_will_never_fit_is_out_of_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
