@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "board/board.h"
+#include "core/core.h"
+#include "daemon/devices.h"
+#include "daemon/node.h"
+#include "daemon/process.h"
+
+#define TOTAL_MAX (UINT64_C(1) << 46) /* 64 TiB: larger is no device */
+
+struct slu_devices {
+	struct slu_core *core;
+	bool is_system;
+	char root[256];
+	char folder[256];
+	unsigned reserve_percent;
+	struct slu_device *list[SLU_DEVICES_MAX];
+	unsigned n;
+	struct slu_board_view view; /* large, so not on the stack */
+};
+
+int slu_devices_new(struct slu_core *core, bool is_system, const char *root,
+		    struct slu_devices **ret_devices)
+{
+	struct slu_devices *devices = calloc(1, sizeof(*devices));
+
+	if (!devices)
+		return slu_error(-ENOMEM);
+	devices->core = core;
+	devices->is_system = is_system;
+	snprintf(devices->root, sizeof(devices->root), "%s", root);
+	*ret_devices = devices;
+	return 0;
+}
+
+static void forget_board(struct slu_device *device)
+{
+	slu_board_close(device->board);
+	device->board = NULL;
+	device->used_bytes = 0;
+	device->n_outsiders = 0;
+}
+
+void slu_devices_free(struct slu_devices *devices)
+{
+	if (!devices)
+		return;
+	for (unsigned i = 0; i < devices->n; i++) {
+		assert(!devices->list[i]->n_users);
+		if (devices->list[i]->board)
+			forget_board(devices->list[i]);
+		free(devices->list[i]);
+	}
+	free(devices);
+}
+
+void slu_devices_configure(struct slu_devices *devices, const char *folder,
+			   unsigned reserve_percent)
+{
+	snprintf(devices->folder, sizeof(devices->folder), "%s", folder);
+	devices->reserve_percent = reserve_percent;
+}
+
+/* Return: the board of @uuid with its path, or NULL. */
+static struct slu_board *find_board(struct slu_devices *devices, const uint8_t uuid[16],
+				    char *ret_path, size_t size)
+{
+	char folder[4096];
+	struct slu_board *found = NULL;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (devices->folder[0])
+		snprintf(folder, sizeof(folder), "%s", devices->folder);
+	else if (slu_board_folder(folder, sizeof(folder)))
+		return NULL;
+	dir = opendir(folder);
+	while (dir && !found && (entry = readdir(dir))) {
+		struct stat st;
+
+		if (snprintf(ret_path, size, "%s/%s", folder, entry->d_name) >= (int)size ||
+		    lstat(ret_path, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    slu_board_open(ret_path, NULL, &found))
+			continue;
+		if (memcmp(slu_board_identity(found)->uuid, uuid, 16) != 0) {
+			slu_board_close(found);
+			found = NULL;
+		}
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Return: 0 when it is ours now, else REFUSED with the holder named. */
+static int lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
+{
+	char who[96] = "another daemon";
+	pid_t pid;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return slu_error(-errno);
+	if (!slu_process_of_flock(fd, &pid))
+		slu_process_describe(pid, who, sizeof(who));
+	*ret_status = EBUSY;
+	snprintf(ret_why, size, "%s is managed by %s already. Join that daemon, or end it first.",
+		 name, who);
+	return SLU_DEVICES_E_REFUSED;
+}
+
+static bool board_is_current(const struct slu_device *device)
+{
+	struct stat ours, named;
+
+	return fstat(slu_board_fd(device->board), &ours) == 0 && stat(device->path, &named) == 0 &&
+	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+/*
+ * Finds what stands for the device and locks it. On success @device has kind, path and the open
+ * board or node.
+ */
+static int claim(struct slu_devices *devices, struct slu_device *device,
+		 const struct slu_hello_device *hello, int *ret_status, char *ret_why, size_t size)
+{
+	int r;
+
+	if (device->board && !board_is_current(device))
+		forget_board(device);
+	if (!device->board)
+		device->board =
+			find_board(devices, hello->uuid, device->path, sizeof(device->path));
+	if (device->board) {
+		device->kind = SLU_DEVICE_BOARD;
+		device->total_bytes = slu_board_identity(device->board)->capacity_bytes;
+		return slu_fold(
+			lock(slu_board_fd(device->board), device->name, ret_status, ret_why, size));
+	}
+
+	if (slu_node_find(devices->root, hello->uuid, hello->pci, device->path,
+			  sizeof(device->path)) == 0) {
+		slu_cleanup(slu_closep) int fd = open(device->path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0) {
+			*ret_status = errno;
+			snprintf(ret_why, size, "%s cannot be locked: %s: %s.", device->name,
+				 device->path, strerror(errno));
+			return SLU_DEVICES_E_REFUSED;
+		}
+		r = lock(fd, device->name, ret_status, ret_why, size);
+		if (r)
+			return slu_fold(r);
+		device->kind = SLU_DEVICE_NODE;
+		device->lock_fd = slu_steal_fd(&fd);
+		return 0;
+	}
+
+	device->path[0] = '\0';
+	device->kind = SLU_DEVICE_NONE;
+	if (devices->is_system) {
+		*ret_status = ENODEV;
+		snprintf(ret_why, size,
+			 "%s is not a device that this daemon finds on the machine. Use a daemon "
+			 "of your own: leave --system out.",
+			 device->name);
+		return SLU_DEVICES_E_REFUSED;
+	}
+	return 0;
+}
+
+static void unclaim(struct slu_device *device)
+{
+	if (device->board)
+		flock(slu_board_fd(device->board), LOCK_UN);
+	if (device->lock_fd >= 0)
+		close(device->lock_fd);
+	device->lock_fd = -1;
+}
+
+/* A new device for the core. Takes over nothing on failure. */
+static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+{
+	int r;
+
+	if (devices->n == SLU_DEVICES_MAX)
+		return slu_error(-ENOSPC);
+	device->usable_bytes =
+		device->total_bytes - device->total_bytes / 100 * devices->reserve_percent;
+	r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes);
+	if (r < 0)
+		return slu_fold(r);
+	assert((unsigned)r == devices->n);
+	device->number = (unsigned)r;
+	devices->list[devices->n++] = device;
+	return 0;
+}
+
+static struct slu_device *find_known(struct slu_devices *devices, const uint8_t uuid[16])
+{
+	/* the newest: a board that was made again with another size is another device */
+	for (unsigned i = devices->n; i-- > 0;)
+		if (!memcmp(devices->list[i]->uuid, uuid, 16))
+			return devices->list[i];
+	return NULL;
+}
+
+static int claim_new(struct slu_devices *devices, uint64_t now_ns,
+		     const struct slu_hello_device *hello, struct slu_device **ret_device,
+		     int *ret_status, char *ret_why, size_t size)
+{
+	struct slu_device *device = calloc(1, sizeof(*device));
+	int r;
+
+	if (!device)
+		return slu_error(-ENOMEM);
+	memcpy(device->uuid, hello->uuid, sizeof(device->uuid));
+	memcpy(device->pci, hello->pci, sizeof(device->pci));
+	snprintf(device->name, sizeof(device->name), "%s", hello->name[0] ? hello->name : "GPU");
+	device->total_bytes = hello->total_bytes;
+	device->lock_fd = -1;
+	r = claim(devices, device, hello, ret_status, ret_why, size);
+	if (!r) {
+		r = introduce(devices, now_ns, device);
+		if (r == -ENOSPC) {
+			*ret_status = ENOSPC;
+			snprintf(ret_why, size, "the daemon knows %u devices, more than it keeps.",
+				 devices->n);
+			r = SLU_DEVICES_E_REFUSED;
+		}
+		if (r)
+			unclaim(device);
+	}
+	if (r) {
+		if (device->board)
+			slu_board_close(device->board);
+		free(device);
+		return slu_fold(r);
+	}
+	*ret_device = device;
+	return 0;
+}
+
+int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
+			const struct slu_hello_device *hello, struct slu_device **ret_device,
+			int *ret_status, char *ret_why, size_t size)
+{
+	struct slu_device *device = find_known(devices, hello->uuid);
+	int r;
+
+	if (!hello->total_bytes || hello->total_bytes > TOTAL_MAX) {
+		*ret_status = EINVAL;
+		snprintf(ret_why, size, "%s has no size that a device can have.", hello->name);
+		return SLU_DEVICES_E_REFUSED;
+	}
+	if (device && !device->n_users) {
+		uint64_t total_bytes = device->total_bytes;
+
+		r = claim(devices, device, hello, ret_status, ret_why, size);
+		if (r)
+			return slu_fold(r);
+		if (device->total_bytes != total_bytes) {
+			device->total_bytes = total_bytes;
+			unclaim(device);
+			device = NULL;
+		}
+	}
+	if (!device) {
+		r = claim_new(devices, now_ns, hello, &device, ret_status, ret_why, size);
+		if (r)
+			return slu_fold(r);
+	}
+	device->n_users++;
+	*ret_device = device;
+	return 0;
+}
+
+void slu_devices_release(struct slu_devices *devices, struct slu_device *device)
+{
+	(void)devices;
+	assert(device->n_users);
+	if (!--device->n_users)
+		unclaim(device);
+}
+
+unsigned slu_devices_n(const struct slu_devices *devices)
+{
+	return devices->n;
+}
+
+struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
+{
+	return number < devices->n ? devices->list[number] : NULL;
+}
+
+void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
+		      bool (*is_client)(void *data, pid_t pid), void *data)
+{
+	struct slu_board_view *view = &devices->view;
+
+	for (unsigned i = 0; i < devices->n; i++) {
+		struct slu_device *device = devices->list[i];
+		uint64_t sum = 0;
+
+		if (device->board && !device->n_users && !board_is_current(device))
+			forget_board(device);
+		if (!device->board || slu_board_look(device->board, view))
+			continue;
+		device->used_bytes = view->used_bytes;
+		device->n_outsiders = 0;
+		for (unsigned s = 0; s < view->n_slots; s++) {
+			const struct slu_board_slot_view *slot = &view->slots[s];
+
+			if (!slot->bytes || is_client(data, slot->pid))
+				continue;
+			sum += slot->bytes;
+			if (device->n_outsiders == SLU_DEVICES_OUTSIDERS_MAX)
+				continue;
+			device->outsiders[device->n_outsiders] = (struct slu_device_outsider){
+				.pid = slot->pid,
+				.bytes = slot->bytes,
+			};
+			memcpy(device->outsiders[device->n_outsiders++].name, slot->program,
+			       sizeof(slot->program));
+		}
+		slu_core_outsiders(devices->core, now_ns, device->number, sum);
+	}
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The devices that clients brought, each found on this machine by its UUID and locked: exactly one
+ * daemon manages a device. The lock is a flock on what every daemon can find,
+ *
+ *   BOARD   the board file of a stand-in device
+ *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128
+ *   NONE    nothing: a device that has neither, such as a processor seen through OpenCL. A
+ *           private daemon takes it unlocked; a system daemon refuses it, since it cannot tell
+ *           it from an invention
+ *
+ * and is held while the device has users. Core numbers are never reused, so a device stays in the
+ * list when its last user has gone.
+ *
+ *   FREE -> USED   [slu_devices_acquire]   locked; n_users > 0
+ *   USED -> FREE   [slu_devices_release]   the last user has gone; unlocked
+ *
+ * The daemon opens no GPU context. What processes that are not clients hold it learns from the
+ * board; on a card, from refusals (protocol rules 13 to 17).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/message.h"
+
+#define SLU_DEVICES_MAX		  64
+#define SLU_DEVICES_OUTSIDERS_MAX 64
+
+struct slu_board;
+struct slu_core;
+
+enum slu_device_kind { SLU_DEVICE_NONE, SLU_DEVICE_BOARD, SLU_DEVICE_NODE };
+
+struct slu_device_outsider {
+	pid_t pid;
+	char name[32];
+	uint64_t bytes;
+};
+
+struct slu_device {
+	unsigned number; /* of the core, and our place */
+	uint8_t uuid[16];
+	char pci[16];
+	char name[48];
+	uint64_t total_bytes;
+	uint64_t usable_bytes;
+	enum slu_device_kind kind;
+	char path[256]; /* what is locked; empty for NONE */
+	unsigned n_users;
+	int lock_fd;		 /* NODE, while it is used */
+	struct slu_board *board; /* BOARD, also while it is free, for status */
+
+	uint64_t used_bytes; /* as the board told last; 0 where nobody tells */
+	struct slu_device_outsider outsiders[SLU_DEVICES_OUTSIDERS_MAX];
+	unsigned n_outsiders;
+};
+
+struct slu_devices;
+
+enum {
+	_SLU_DEVICES_E_SUCCESS,
+	SLU_DEVICES_E_REFUSED, /* *ret_status is the errno, ret_why the words */
+};
+
+/* @root is "" but for tests: a folder in front of /proc and /dev. */
+int slu_devices_new(struct slu_core *core, bool is_system, const char *root,
+		    struct slu_devices **ret_devices);
+
+/* Asserts that no device is used. */
+void slu_devices_free(struct slu_devices *devices);
+
+/* For devices that come later; @folder may be empty. */
+void slu_devices_configure(struct slu_devices *devices, const char *folder,
+			   unsigned reserve_percent);
+
+/* Return: 0 with a device that is ours, REFUSED, or -errno. */
+int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
+			const struct slu_hello_device *hello, struct slu_device **ret_device,
+			int *ret_status, char *ret_why, size_t size);
+void slu_devices_release(struct slu_devices *devices, struct slu_device *device);
+
+unsigned slu_devices_n(const struct slu_devices *devices);
+struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number);
+
+/* Looks at every board and tells the core what those hold for whom @is_client says false. */
+void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
+		      bool (*is_client)(void *data, pid_t pid), void *data);

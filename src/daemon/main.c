@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of sluiced. With --daemonize it leaves the terminal once it serves: the process
+ * that was started ends with 0 then, and with the reason on stderr if it cannot serve.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "daemon/config.h"
+#include "daemon/server.h"
+#include "wire/path.h"
+
+#define SYSTEM_CONFIG "/etc/sluice/sluiced.conf"
+
+enum {
+	OPTION_SYSTEM = 1024,
+	OPTION_USER,
+	OPTION_CONFIG,
+	OPTION_SOCKET,
+	OPTION_STATE,
+	OPTION_FOREGROUND,
+	OPTION_DAEMONIZE,
+	OPTION_LOG_LEVEL,
+	OPTION_PRINT,
+	OPTION_TRACE,
+};
+
+struct arguments {
+	struct slu_server_options server;
+	bool is_mode_given;
+	bool daemonize;
+	bool print;
+	enum slu_config_format format;
+	char socket[PATH_MAX], state[PATH_MAX], config[PATH_MAX];
+};
+
+const char *argp_program_version = "sluiced " SLU_VERSION;
+
+static const struct argp_option options[] = {
+	{ "system", OPTION_SYSTEM, NULL, 0, "serve all users of this machine", 1 },
+	{ "user", OPTION_USER, NULL, 0, "serve yourself alone, and end when unused (the default)",
+	  1 },
+	{ "config", OPTION_CONFIG, "FILE", 0, "read the settings from FILE and FILE.d/*.conf", 2 },
+	{ "socket", OPTION_SOCKET, "PATH", 0, "listen at PATH", 2 },
+	{ "state", OPTION_STATE, "FOLDER", 0, "keep what outlives the daemon in FOLDER", 2 },
+	{ "foreground", OPTION_FOREGROUND, NULL, 0, "stay where it was started (the default)", 3 },
+	{ "daemonize", OPTION_DAEMONIZE, NULL, 0, "go to the background once it serves", 3 },
+	{ "log-level", OPTION_LOG_LEVEL, "LEVEL", 0, "err, warning, notice, info or debug", 3 },
+	{ "trace-errors", OPTION_TRACE, NULL, 0, "show where in the code errors come from", 3 },
+	{ "print-settings", OPTION_PRINT, "FORMAT", OPTION_ARG_OPTIONAL,
+	  "print the settings in force and end; FORMAT is ini, markdown or man", 4 },
+	{ 0 },
+};
+
+static int parse_level(const char *word)
+{
+	static const char *const levels[] = {
+		[LOG_ERR] = "err",   [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+		[LOG_INFO] = "info", [LOG_DEBUG] = "debug",
+	};
+
+	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
+		if (!strcmp(levels[level], word))
+			return level;
+	return -1;
+}
+
+static error_t parse_format(const char *word, enum slu_config_format *ret_format)
+{
+	static const char *const formats[] = {
+		[SLU_CONFIG_INI] = "ini",
+		[SLU_CONFIG_MAN] = "man",
+		[SLU_CONFIG_MARKDOWN] = "markdown",
+	};
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(formats); i++) {
+		if (!strcmp(formats[i], word)) {
+			*ret_format = (enum slu_config_format)i;
+			return 0;
+		}
+	}
+	return EINVAL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_SYSTEM:
+	case OPTION_USER:
+		if (a->is_mode_given && a->server.is_system != (key == OPTION_SYSTEM))
+			argp_error(state, "--system or --user, not both");
+		a->server.is_system = key == OPTION_SYSTEM;
+		a->is_mode_given = true;
+		return 0;
+	case OPTION_CONFIG:
+		a->server.config_path = arg;
+		a->server.config_must_exist = true;
+		return 0;
+	case OPTION_SOCKET:
+		a->server.socket = arg;
+		return 0;
+	case OPTION_STATE:
+		a->server.state = arg;
+		return 0;
+	case OPTION_FOREGROUND:
+		a->daemonize = false;
+		return 0;
+	case OPTION_DAEMONIZE:
+		a->daemonize = true;
+		return 0;
+	case OPTION_LOG_LEVEL:
+		a->server.log_level = parse_level(arg);
+		if (a->server.log_level < 0)
+			argp_error(state, "--log-level takes err, warning, notice, info or debug");
+		return 0;
+	case OPTION_TRACE:
+		slu_error_set_trace(true);
+		return 0;
+	case OPTION_PRINT:
+		a->print = true;
+		if (arg && parse_format(arg, &a->format))
+			argp_error(state, "--print-settings takes ini, markdown or man");
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "The daemon that lets programs share a GPU that is too small for all of them.\v"
+	       "'sluice run -- PROGRAM' starts one for you where none runs, so that you hardly "
+	       "ever call this by hand.\n\nFor example: sluiced --user --log-level info",
+};
+
+/* Where the settings are when nobody says so. */
+static void default_config(struct arguments *a)
+{
+	const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+	int n = -1;
+
+	if (a->server.config_path)
+		return;
+	if (a->server.is_system)
+		n = snprintf(a->config, sizeof(a->config), "%s", SYSTEM_CONFIG);
+	else if (xdg && xdg[0] == '/')
+		n = snprintf(a->config, sizeof(a->config), "%s/sluice/sluiced.conf", xdg);
+	else if (home && home[0] == '/')
+		n = snprintf(a->config, sizeof(a->config), "%s/.config/sluice/sluiced.conf", home);
+	if (n > 0 && n < (int)sizeof(a->config))
+		a->server.config_path = a->config;
+}
+
+static int default_paths(struct arguments *a)
+{
+	enum slu_path_mode mode = a->server.is_system ? SLU_PATH_SYSTEM : SLU_PATH_USER;
+	bool is_activated = getenv("LISTEN_FDS") && !a->server.socket;
+	int r;
+
+	if (!a->server.socket && !is_activated) {
+		r = slu_path_socket(mode, true, a->socket, sizeof(a->socket));
+		if (r)
+			return slu_fold(r);
+		a->server.socket = a->socket;
+	}
+	if (!a->server.state) {
+		r = slu_path_state(mode, true, a->state, sizeof(a->state));
+		if (r)
+			return slu_fold(r);
+		a->server.state = a->state;
+	}
+	return 0;
+}
+
+/* Starts over in a child of its own session. Return: in the child, the pipe to report by. */
+static int leave_terminal(void)
+{
+	int ends[2], status, report = 1;
+	pid_t child;
+	ssize_t n;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return slu_error(-errno);
+	child = fork();
+	if (child < 0)
+		return slu_error(-errno);
+	if (!child) {
+		close(ends[0]);
+		setsid();
+		return ends[1];
+	}
+	close(ends[1]);
+	do {
+		n = read(ends[0], &report, sizeof(report));
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(report) && waitpid(child, &status, 0) == child && WIFEXITED(status))
+		report = WEXITSTATUS(status) ? WEXITSTATUS(status) : 1;
+	_exit(report);
+}
+
+/* From here on nobody's terminal or pipe is held; the log goes to a file in the state folder. */
+static void settle(const struct arguments *a, int report_fd)
+{
+	int served = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC), log;
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/sluiced.log", a->server.state);
+	log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (chdir("/") < 0)
+		slu_log(WARNING, "cannot leave the folder: %m, ignoring");
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(log >= 0 ? log : null, STDERR_FILENO);
+	close(null);
+	if (log >= 0)
+		close(log);
+	if (write(report_fd, &served, sizeof(served)) < 0)
+		slu_log(WARNING, "nobody waits for us any more, ignoring");
+	close(report_fd);
+}
+
+static int print_settings(const struct arguments *a)
+{
+	struct slu_config config;
+
+	if (slu_server_read_config(&a->server, &config))
+		return EXIT_FAILURE;
+	slu_config_print(&config, a->format, stdout);
+	slu_config_deinit(&config);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Relative paths were meant where it was started; in the background we leave that folder. */
+static const char *absolute(const char *path, char buf[static PATH_MAX])
+{
+	char here[PATH_MAX / 2];
+
+	if (!path || path[0] == '/' || !getcwd(here, sizeof(here)) ||
+	    snprintf(buf, PATH_MAX, "%s/%s", here, path) >= PATH_MAX)
+		return path;
+	return buf;
+}
+
+int main(int argc, char **argv)
+{
+	static struct arguments a = { .server.log_level = -1 };
+	struct slu_server *server;
+	int r, report_fd = -1;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	default_config(&a);
+	if (a.print)
+		return print_settings(&a);
+	umask(077);
+	r = default_paths(&a);
+	if (r) {
+		slu_log(ERR, "no folder for the socket and the state can be used: %s",
+			strerror(-r));
+		return EXIT_FAILURE;
+	}
+	if (a.daemonize) {
+		a.server.socket = absolute(a.server.socket, a.socket);
+		a.server.state = absolute(a.server.state, a.state);
+		a.server.config_path = absolute(a.server.config_path, a.config);
+		report_fd = leave_terminal();
+		if (report_fd < 0)
+			return EXIT_FAILURE;
+	}
+	r = slu_server_new(&a.server, &server);
+	if (r)
+		return EXIT_FAILURE;
+	if (a.daemonize)
+		settle(&a, report_fd);
+	r = slu_server_run(server);
+	slu_server_free(server);
+	if (a.daemonize) {
+		char path[PATH_MAX + 16];
+
+		snprintf(path, sizeof(path), "%s/sluiced.log", a.server.state);
+		unlink(path);
+	}
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The node in /dev that stands for a card, found without opening a driver. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * By @uuid in NVIDIA's /proc/driver/nvidia/gpus/<pci>/information, else by @pci (may be empty) as
+ * a render node. @root goes in front of every path.
+ *
+ * Return: 0, or -ENOENT.
+ */
+int slu_node_find(const char *root, const uint8_t uuid[16], const char *pci, char *ret_path,
+		  size_t size);

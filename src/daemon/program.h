@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * One process that joined, from its first HELLO to its death. Death comes from its pidfd, never
+ * from the end of a connection: a forked child may keep the socket open, and a program may lose
+ * its connection and come back.
+ *
+ *   (none)    -> CONNECTED  [slu_program_join]   first HELLO
+ *   (none)    -> GHOST      [slu_program_ghost]  a line of the roster whose process lives
+ *   GHOST     -> CONNECTED  [slu_program_join]   it came back after our restart
+ *   CONNECTED -> LOST       [slu_program_lost]   the connection ended, the process lives
+ *   LOST      -> CONNECTED  [slu_program_join]
+ *   any       -> (none)     [pidfd]              accounts at zero, roster line gone
+ *
+ *  CONNECTED: session != NULL.
+ *  GHOST, LOST: session == NULL; what it may hold stays charged.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "core/core.h"
+#include "daemon/devices.h"
+#include "daemon/limits.h"
+#include "daemon/roster.h"
+#include "daemon/timeline.h"
+#include "wire/message.h"
+
+struct slu_group;
+struct slu_server;
+struct slu_session;
+
+/* What the daemon keeps of a program's use of one device. */
+struct slu_program_device {
+	struct slu_device *device;
+	struct slu_epoch epoch; /* of the turn it has, as last sent or reported; or none */
+	uint64_t turn;		/* number in the timeline, 0: none */
+	uint64_t moved_in_bytes, moved_out_bytes; /* as FACTS told last */
+};
+
+struct slu_program {
+	LIST_ENTRY(slu_program) entry; /* server->programs */
+	struct slu_server *server;
+	uint64_t id; /* the core's client */
+	pid_t pid;
+	uint64_t start;
+	uid_t uid;
+	char name[SLU_WIRE_NAME_MAX];
+	int pidfd;
+	sd_event_source *death;
+	struct slu_group *group;
+	struct slu_session *session;
+	bool is_ghost;
+	int slot; /* in the roster */
+	struct slu_charge charge;
+	unsigned n_devices;
+	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX]; /* by the place in HELLO */
+};
+
+enum {
+	_SLU_PROGRAM_E_SUCCESS,
+	SLU_PROGRAM_E_REFUSED, /* *ret_status is the errno, ret_why the words */
+};
+
+/* Joins or rejoins the process behind @session. Return: 0, REFUSED, or -errno. */
+int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,
+		     int *ret_status, char *ret_why, size_t size);
+
+/* Makes a ghost of the line at @slot, or drops the line when its process or devices are gone. */
+int slu_program_ghost(struct slu_server *server, int slot);
+
+/* Its connection has ended. */
+void slu_program_lost(struct slu_program *program);
+
+/* Lets go of it without a word to the core or the roster: the daemon ends, the process may live. */
+void slu_program_free(struct slu_program *program);
+
+struct slu_program *slu_program_find(struct slu_server *server, uint64_t id);
+struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid);
+
+/* Writes the roster line that the core asks for. Return: 0, or -errno. */
+int slu_program_write(struct slu_program *program, const struct slu_core_ghost *line);
+
+void slu_program_who(const struct slu_program *program, struct slu_timeline_who *ret_who);
+
+/* A message from it, or to it, that is of interest for the timeline. */
+void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
+		      const char *reason);

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "daemon/group.h"
+#include "daemon/listener.h"
+#include "daemon/process.h"
+#include "daemon/program.h"
+#include "daemon/server.h"
+#include "daemon/session.h"
+
+#define MASTERS_GROUP	  "sluice"
+#define DEADLINE_MIN_USEC 100 /* a deadline that stays in the past must not spin a core */
+
+void slu_server_wake(struct slu_server *server)
+{
+	sd_event_source_set_enabled(server->pump, SD_EVENT_ONESHOT);
+}
+
+/* -- carrying out what the core says ---------------------------------------------------------- */
+
+static void send_action(struct slu_server *server, uint64_t now_ns,
+			const struct slu_core_action *action)
+{
+	struct slu_program *program = slu_program_find(server, action->client);
+
+	if (!program || !program->session)
+		return;
+	slu_log(INFO, "%s program=%s pid=%d: %s", slu_message_name(action->message.header.type),
+		program->name, (int)program->pid, action->reason);
+	slu_program_note(program, now_ns, &action->message, action->reason);
+	slu_session_send(program->session, &action->message, -1);
+}
+
+static int carry_out(struct slu_server *server, uint64_t now_ns,
+		     const struct slu_core_action *action)
+{
+	struct slu_program *program;
+
+	switch (action->kind) {
+	case SLU_CORE_SEND:
+		send_action(server, now_ns, action);
+		return 0;
+	case SLU_CORE_ROSTER_PUT:
+		program = slu_program_find(server, action->client);
+		return program ? slu_fold(slu_program_write(program, &action->line)) : 0;
+	case SLU_CORE_ROSTER_DROP:
+		/* a dead program's line went with it */
+		program = slu_program_find(server, action->client);
+		if (program)
+			slu_roster_drop(server->roster, program->slot);
+		return 0;
+	case SLU_CORE_TELL:
+		slu_log(INFO, "%s", action->reason);
+		return 0;
+	}
+	return 0;
+}
+
+static void observe_groups(struct slu_server *server, uint64_t now_ns)
+{
+	struct slu_core_group_view view;
+	size_t cursor = 0;
+
+	while (slu_core_view_group(server->core, &cursor, &view)) {
+		struct slu_group *group = slu_group_find(server, view.group);
+
+		if (group)
+			slu_group_observe(group, now_ns, view.state);
+	}
+}
+
+static int arm_deadline(struct slu_server *server, uint64_t now_ns)
+{
+	uint64_t due_ns = slu_core_deadline_ns(server->core), usec;
+	int r;
+
+	if (due_ns == SLU_CORE_NEVER)
+		return sd_event_source_set_enabled(server->deadline, SD_EVENT_OFF);
+	usec = SLU_MAX(due_ns / SLU_NS_PER_US + 1, now_ns / SLU_NS_PER_US + DEADLINE_MIN_USEC);
+	r = sd_event_source_set_time(server->deadline, usec);
+	return r < 0 ? r : sd_event_source_set_enabled(server->deadline, SD_EVENT_ONESHOT);
+}
+
+static int on_pump(sd_event_source *source, void *data)
+{
+	struct slu_server *server = data;
+	uint64_t now_ns = slu_clock_now_ns();
+	struct slu_core_action action;
+	struct slu_session *session;
+	int r;
+
+	(void)source;
+	slu_core_step(server->core, now_ns);
+	while ((r = slu_core_take_action(server->core, &action)) > 0) {
+		r = carry_out(server, now_ns, &action);
+		if (r < 0)
+			break;
+	}
+	if (r < 0) {
+		/* the roster keeps what was promised; whoever starts next goes on from there */
+		slu_log(CRIT, "the core cannot go on: %s", strerror(-r));
+		return sd_event_exit(server->event, r);
+	}
+	observe_groups(server, now_ns);
+	while ((session = LIST_FIRST(&server->closed)))
+		slu_session_free(session);
+	r = arm_deadline(server, now_ns);
+	return r < 0 ? slu_fold(r) : 0;
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *data)
+{
+	(void)source;
+	(void)usec;
+	slu_server_wake(data);
+	return 0;
+}
+
+/* -- looking at the devices ------------------------------------------------------------------- */
+
+static bool is_client(void *data, pid_t pid)
+{
+	return slu_program_find_pid(data, pid) != NULL;
+}
+
+void slu_server_look(struct slu_server *server)
+{
+	slu_devices_look(server->devices, slu_clock_now_ns(), is_client, server);
+	slu_server_wake(server);
+}
+
+static int on_outsiders(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct slu_server *server = data;
+
+	(void)usec;
+	slu_server_look(server);
+	if (LIST_EMPTY(&server->programs))
+		return 0;
+	sd_event_source_set_time_relative(source,
+					  server->config.outsider_period_ns / SLU_NS_PER_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* -- coming and going ------------------------------------------------------------------------- */
+
+static int on_idle(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct slu_server *server = data;
+
+	(void)source;
+	(void)usec;
+	slu_log(INFO, "nobody needs us any more");
+	return sd_event_exit(server->event, 0);
+}
+
+void slu_server_population_changed(struct slu_server *server)
+{
+	bool has_programs = !LIST_EMPTY(&server->programs);
+	bool is_unused = !has_programs && LIST_EMPTY(&server->sessions);
+	int enabled;
+
+	sd_event_source_get_enabled(server->outsiders, &enabled);
+	if (has_programs && enabled == SD_EVENT_OFF) {
+		sd_event_source_set_time_relative(server->outsiders, 0);
+		sd_event_source_set_enabled(server->outsiders, SD_EVENT_ONESHOT);
+	}
+	if (server->options.is_system || !is_unused || !server->config.idle_exit_ns) {
+		sd_event_source_set_enabled(server->idle, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time_relative(server->idle,
+					  server->config.idle_exit_ns / SLU_NS_PER_US);
+	sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
+}
+
+bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t gid, int socket_fd)
+{
+	slu_cleanup(slu_freep) gid_t *gids = NULL;
+	const struct group *masters;
+	socklen_t size = 0;
+
+	if (uid == 0 || !server->options.is_system)
+		return true;
+	masters = getgrnam(MASTERS_GROUP);
+	if (!masters)
+		return false;
+	if (gid == masters->gr_gid)
+		return true;
+	/* as they were when the peer connected; asks for the size first */
+	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
+		return false;
+	gids = malloc(size);
+	if (!gids || getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, gids, &size) < 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(*gids); i++)
+		if (gids[i] == masters->gr_gid)
+			return true;
+	return false;
+}
+
+/* -- signals ---------------------------------------------------------------------------------- */
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	struct slu_server *server = data;
+	struct slu_config config;
+
+	(void)source;
+	(void)info;
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+		   (unsigned long long)(slu_clock_now_ns() / SLU_NS_PER_US));
+	if (slu_server_read_config(&server->options, &config)) {
+		slu_log(ERR, "the settings stay as they were");
+	} else if (slu_server_apply(server, &config)) {
+		slu_config_deinit(&config);
+		slu_log(ERR, "the settings stay as they were");
+	} else {
+		slu_log(NOTICE, "read the settings again");
+	}
+	sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int add_signals(struct slu_server *server)
+{
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return slu_error(-errno);
+	signal(SIGPIPE, SIG_IGN);
+	r = sd_event_add_signal(server->event, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(server->event, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(server->event, NULL, SIGHUP, on_reload, server);
+	return r < 0 ? slu_error(r) : 0;
+}
+
+/* -- start and end ---------------------------------------------------------------------------- */
+
+static int add_timer(struct slu_server *server, sd_event_time_handler_t handler,
+		     sd_event_source **ret_source)
+{
+	int r = sd_event_add_time(server->event, ret_source, CLOCK_MONOTONIC, 0, 1, handler,
+				  server);
+
+	return r < 0 ? slu_error(r) : sd_event_source_set_enabled(*ret_source, SD_EVENT_OFF);
+}
+
+static int add_sources(struct slu_server *server)
+{
+	int r = sd_event_new(&server->event);
+
+	if (r >= 0)
+		r = sd_event_add_defer(server->event, &server->pump, on_pump, server);
+	if (r >= 0)
+		r = add_timer(server, on_deadline, &server->deadline);
+	if (r >= 0)
+		r = add_timer(server, on_outsiders, &server->outsiders);
+	if (r >= 0)
+		r = add_timer(server, on_idle, &server->idle);
+	if (r >= 0)
+		r = sd_event_set_watchdog(server->event, true);
+	return r < 0 ? slu_error(r) : slu_fold(add_signals(server));
+}
+
+static int open_roster(struct slu_server *server)
+{
+	slu_cleanup(slu_freep) char *path = NULL;
+	struct timespec wall;
+	bool was_bad;
+	pid_t holder;
+	int r;
+
+	if (asprintf(&path, "%s/roster", server->options.state) < 0) {
+		path = NULL;
+		return slu_error(-ENOMEM);
+	}
+	clock_gettime(CLOCK_REALTIME, &wall);
+	r = slu_roster_open(path, (uint64_t)wall.tv_sec * 1000000 + (uint64_t)wall.tv_nsec / 1000,
+			    &server->roster, &was_bad, &holder);
+	if (r == SLU_ROSTER_E_HELD) {
+		char who[96] = "another daemon";
+
+		if (holder)
+			slu_process_describe(holder, who, sizeof(who));
+		slu_log(ERR, "%s is used by %s already", path, who);
+		return slu_error(-EADDRINUSE);
+	}
+	if (r)
+		slu_log(ERR, "cannot use %s: %s", path, strerror(-r));
+	else if (was_bad)
+		slu_log(WARNING,
+			"%s could not be understood: beginning a new one; programs of "
+			"the daemon before are unknown until they come back",
+			path);
+	return slu_fold(r);
+}
+
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int set_up(struct slu_server *server)
+{
+	struct slu_core_config core_config;
+	struct slu_config config;
+	int r;
+
+	r = slu_server_read_config(&server->options, &server->config);
+	if (r)
+		return r < 0 ? slu_fold(r) : slu_error(-EINVAL);
+	r = add_sources(server);
+	if (!r)
+		r = open_roster(server);
+	if (!r)
+		r = slu_limits_new(&server->limits);
+	if (!r)
+		r = slu_timeline_new(&server->timeline);
+	if (r)
+		return slu_fold(r);
+	slu_core_config_default(&core_config);
+	core_config.generation = slu_roster_generation(server->roster);
+	r = slu_core_new(&core_config, server->started_ns, &server->core);
+	if (!r)
+		r = slu_devices_new(server->core, server->options.is_system, "", &server->devices);
+	if (!r)
+		r = slu_config_copy(&server->config, &config);
+	if (r)
+		return slu_fold(r);
+	r = slu_server_apply(server, &config);
+	if (r) {
+		slu_config_deinit(&config);
+		return slu_fold(r);
+	}
+	for (int slot = 0; slot < SLU_ROSTER_LINES_MAX; slot++) {
+		r = slu_program_ghost(server, slot);
+		if (r)
+			return slu_fold(r);
+	}
+	return slu_fold(slu_listener_new(server, server->options.socket, &server->listener));
+}
+
+int slu_server_new(const struct slu_server_options *options, struct slu_server **ret_server)
+{
+	struct slu_server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server)
+		return slu_error(-ENOMEM);
+	server->options = *options;
+	server->uid = geteuid();
+	server->started_ns = slu_clock_now_ns();
+	LIST_INIT(&server->sessions);
+	LIST_INIT(&server->closed);
+	LIST_INIT(&server->programs);
+	LIST_INIT(&server->groups);
+	raise_file_limit();
+	r = set_up(server);
+	if (r) {
+		slu_server_free(server);
+		return slu_fold(r);
+	}
+	slu_server_wake(server);
+	slu_server_population_changed(server);
+	*ret_server = server;
+	return 0;
+}
+
+void slu_server_free(struct slu_server *server)
+{
+	struct slu_program *program;
+	struct slu_session *session;
+
+	if (!server)
+		return;
+	slu_listener_free(server->listener);
+	while ((session = LIST_FIRST(&server->sessions))) {
+		/* their lines stay in the roster: these programs go on, and may come back */
+		if (session->program)
+			session->program->session = NULL;
+		session->program = NULL;
+		slu_session_close(session);
+	}
+	while ((session = LIST_FIRST(&server->closed)))
+		slu_session_free(session);
+	while ((program = LIST_FIRST(&server->programs)))
+		slu_program_free(program);
+	assert(LIST_EMPTY(&server->groups));
+	slu_devices_free(server->devices);
+	slu_core_free(server->core);
+	slu_timeline_free(server->timeline);
+	slu_limits_free(server->limits);
+	slu_roster_close(server->roster);
+	slu_config_deinit(&server->config);
+	sd_event_source_disable_unref(server->pump);
+	sd_event_source_disable_unref(server->deadline);
+	sd_event_source_disable_unref(server->outsiders);
+	sd_event_source_disable_unref(server->idle);
+	sd_event_unref(server->event);
+	free(server);
+}
+
+int slu_server_run(struct slu_server *server)
+{
+	int r;
+
+	sd_notify(0, "READY=1");
+	slu_log(INFO, "serving at %s, generation %llu",
+		server->options.socket ? server->options.socket : "systemd's socket",
+		(unsigned long long)slu_roster_generation(server->roster));
+	r = sd_event_loop(server->event);
+	sd_notify(0, "STOPPING=1");
+	return r < 0 ? slu_fold(r) : 0;
+}

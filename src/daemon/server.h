@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * sluiced, put together: one thread, one sd-event loop. Everything that happens (a packet, a death,
+ * a deadline, a look at the devices) becomes an event of the core and asks for a *pump*: step the
+ * core, carry out its actions in their order, arm its next deadline. The pump is an event source
+ * of its own, so a burst of packets costs one step, and nothing is freed under the feet of a
+ * handler that is still running.
+ *
+ *   listener.c  connections come in
+ *   session.c   one connection: handshake, messages
+ *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
+ *   group.c     the programs of one `sluice run`
+ *   control.c   what commands ask; status.c and history.c answer
+ *   server.c    the pump, the clocks, settings, start and end
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "core/core.h"
+#include "daemon/config.h"
+#include "daemon/devices.h"
+#include "daemon/limits.h"
+#include "daemon/roster.h"
+#include "daemon/timeline.h"
+
+#define SLU_SERVER_BYTES_MAX \
+	(UINT64_C(1) << 50) /* no account is larger; keeps sums from wrapping */
+
+struct slu_session;
+struct slu_program;
+struct slu_group;
+struct slu_listener;
+
+LIST_HEAD(slu_session_list, slu_session);
+LIST_HEAD(slu_program_list, slu_program);
+LIST_HEAD(slu_group_list, slu_group);
+
+struct slu_server_options {
+	bool is_system;
+	const char *socket;	 /* path; NULL when systemd hands the socket over */
+	const char *state;	 /* folder of the roster */
+	const char *config_path; /* file; its drop-ins lie beside it */
+	bool config_must_exist;
+	int log_level; /* -1: as the settings say */
+};
+
+struct slu_server {
+	struct slu_server_options options; /* constant after init */
+	uid_t uid;			   /* ours; a private daemon serves nobody else */
+	uint64_t started_ns;
+
+	sd_event *event;
+	sd_event_source *pump;	   /* one shot: enabled when the core has something to think over */
+	sd_event_source *deadline; /* the core's next one */
+	sd_event_source *outsiders; /* period of looking at the devices, while there are programs */
+	sd_event_source *idle;	    /* end when nobody came until then; a user's daemon only */
+
+	struct slu_config config;
+	struct slu_core *core;
+	struct slu_devices *devices;
+	struct slu_roster *roster;
+	struct slu_limits *limits;
+	struct slu_timeline *timeline;
+	struct slu_listener *listener;
+
+	struct slu_session_list sessions;
+	struct slu_session_list closed; /* to be freed by the pump */
+	struct slu_program_list programs;
+	struct slu_group_list groups;
+	uint64_t last_client; /* id given last */
+};
+
+/*
+ * Reads the settings, takes the roster, the socket and the ghosts. What is wrong has been said in
+ * words when it fails.
+ */
+int slu_server_new(const struct slu_server_options *options, struct slu_server **ret_server);
+void slu_server_free(struct slu_server *server);
+
+/* Until SIGTERM, SIGINT, or nobody needs us. Return: 0, or -errno. */
+int slu_server_run(struct slu_server *server);
+
+/* The core was told something. */
+void slu_server_wake(struct slu_server *server);
+
+/* A session or program came or went: looks after the timers that depend on it. */
+void slu_server_population_changed(struct slu_server *server);
+
+/* Looks at the devices now. */
+void slu_server_look(struct slu_server *server);
+
+/* Puts @config in force and takes it over. Return: 0, or -EINVAL; then the old one stays. */
+int slu_server_apply(struct slu_server *server, struct slu_config *config);
+
+/* Reads the settings into @ret_config; wrong lines are logged. Return: 0, WRONG, or -errno. */
+int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config);
+
+/* Whether this user may see and steer everybody's programs. @socket_fd: for the groups. */
+bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t gid,
+			       int socket_fd);

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "daemon/control.h"
+#include "daemon/program.h"
+#include "daemon/server.h"
+#include "daemon/session.h"
+#include "daemon/text.h"
+
+#define MESSAGES_A_TURN 16 /* read from one peer before the others are looked at */
+
+static void describe(const struct slu_session *session, char *ret_text, size_t size)
+{
+	if (session->program)
+		snprintf(ret_text, size, "program=%s pid=%d", session->program->name,
+			 (int)session->pid);
+	else
+		snprintf(ret_text, size, "pid=%d uid=%u", (int)session->pid,
+			 (unsigned)session->uid);
+}
+
+/* What a peer did wrong. Not above info: a bad peer could fill the log of everybody. */
+static void complain(const struct slu_session *session, const char *what, const char *detail)
+{
+	char who[128];
+
+	describe(session, who, sizeof(who));
+	slu_log(INFO, "closing a connection: %s %s%s", who, what, detail);
+}
+
+void slu_session_close(struct slu_session *session)
+{
+	struct slu_program *program = session->program;
+
+	if (session->state == SLU_SESSION_CLOSED)
+		return;
+	session->state = SLU_SESSION_CLOSED;
+	session->program = NULL;
+	sd_event_source_disable_unref(session->io);
+	sd_event_source_disable_unref(session->timeout);
+	session->io = session->timeout = NULL;
+	slu_channel_free(session->channel);
+	session->channel = NULL;
+	slu_charge_give(&session->charge);
+	slu_charge_give(&session->queue_charge);
+	LIST_REMOVE(session, entry);
+	LIST_INSERT_HEAD(&session->server->closed, session, entry);
+	if (program)
+		slu_program_lost(program);
+	slu_server_wake(session->server);
+	slu_server_population_changed(session->server);
+}
+
+void slu_session_free(struct slu_session *session)
+{
+	assert(session->state == SLU_SESSION_CLOSED);
+	LIST_REMOVE(session, entry);
+	free(session);
+}
+
+/* After each send and flush: what waits is charged, and somebody must wait for writing. */
+static void look_after_queue(struct slu_session *session)
+{
+	bool wants = slu_channel_wants_write(session->channel);
+
+	if (slu_charge_change(&session->queue_charge, slu_channel_queued_bytes(session->channel))) {
+		complain(session, "does not read what we send", "");
+		slu_session_close(session);
+		return;
+	}
+	sd_event_source_set_io_events(session->io, EPOLLIN | (wants ? (uint32_t)EPOLLOUT : 0));
+}
+
+void slu_session_send(struct slu_session *session, const struct slu_message *m, int fd)
+{
+	int r;
+
+	if (session->state == SLU_SESSION_CLOSED)
+		return;
+	r = slu_channel_send(session->channel, m, fd);
+	if (r) {
+		if (r != SLU_CHANNEL_E_EOF)
+			complain(session, "cannot be sent to: ",
+				 r == SLU_CHANNEL_E_FULL ? "it does not read" : strerror(-r));
+		slu_session_close(session);
+		return;
+	}
+	look_after_queue(session);
+}
+
+static void welcome(struct slu_session *session, int status, const char *why)
+{
+	struct slu_server *server = session->server;
+	struct slu_message m = {
+		.welcome = {
+			.version = SLU_WIRE_VERSION,
+			.status = (uint32_t)status,
+			.generation = slu_roster_generation(server->roster),
+		},
+	};
+
+	if (!status) {
+		struct slu_config_program own;
+
+		slu_config_program(&server->config, session->program->name, &own);
+		m.welcome.visible_bytes = own.visible_bytes;
+		m.welcome.chunk_bytes = own.chunk_bytes;
+		m.welcome.loss_grace_ns = own.loss_grace_ns;
+		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
+		m.welcome.checksum_moves = own.checksum_moves;
+		m.welcome.allow_mapped = own.allow_mapped;
+	}
+	snprintf(m.welcome.detail, sizeof(m.welcome.detail), "%s", why);
+	slu_message_stamp(&m, SLU_MSG_WELCOME);
+	slu_session_send(session, &m, -1);
+}
+
+static void refuse(struct slu_session *session, const struct slu_msg_hello *hello, int status,
+		   const char *why)
+{
+	slu_log(NOTICE, "refusing pid=%d: %s", (int)session->pid, why);
+	session->state = SLU_SESSION_OUTSIDE;
+	snprintf(session->name, sizeof(session->name), "%.*s", (int)sizeof(session->name) - 1,
+		 hello->program);
+	slu_text_clean(session->name);
+	snprintf(session->why, sizeof(session->why), "%s", why);
+	welcome(session, status, why);
+}
+
+static void refuse_version(struct slu_session *session, const struct slu_msg_hello *hello)
+{
+	char why[192];
+
+	snprintf(why, sizeof(why),
+		 "this program speaks protocol %u, the daemon %u: install the same version of "
+		 "both, and restart the older one.",
+		 hello->version, SLU_WIRE_VERSION);
+	refuse(session, hello, EPROTONOSUPPORT, why);
+}
+
+static bool version_is_served(uint32_t version)
+{
+	return version && version <= SLU_WIRE_VERSION && version + 1 >= SLU_WIRE_VERSION;
+}
+
+static int take_hello(struct slu_session *session, const struct slu_msg_hello *hello)
+{
+	int r, status = 0;
+	char why[192] = "";
+
+	if (!version_is_served(hello->version)) {
+		refuse_version(session, hello);
+		return 0;
+	}
+	r = slu_program_join(session, hello, &status, why, sizeof(why));
+	if (r == SLU_PROGRAM_E_REFUSED) {
+		refuse(session, hello, status, why);
+		return 0;
+	}
+	if (r)
+		return slu_fold(r);
+	session->state = SLU_SESSION_JOINED;
+	slu_log(INFO, "joined program=%s pid=%d group=%016llx", session->program->name,
+		(int)session->pid, (unsigned long long)hello->group);
+	welcome(session, 0, "");
+	return 0;
+}
+
+/* What message.h cannot know: how many devices this program has, and what a sum may be. */
+static const char *message_fault(const struct slu_session *session, const struct slu_message *m)
+{
+	unsigned n = session->program->n_devices, device = 0;
+	uint64_t most = 0;
+
+	switch (m->header.type) {
+	case SLU_MSG_SUMS:
+		device = m->sums.account.device;
+		most = SLU_MAX(m->sums.ceiling_bytes, m->sums.refused_bytes);
+		break;
+	case SLU_MSG_WANT:
+		device = m->want.account.device;
+		most = SLU_MAX(m->want.all_bytes, m->want.min_bytes);
+		most = m->want.largest_bytes > most ? m->want.largest_bytes : most;
+		break;
+	case SLU_MSG_READY:
+	case SLU_MSG_IDLE:
+		device = m->turn.device;
+		break;
+	case SLU_MSG_REST:
+		device = m->rest.device;
+		most = m->rest.floor_bytes;
+		break;
+	case SLU_MSG_FACTS:
+		device = m->facts.device;
+		break;
+	default:
+		return "a message that a joined program does not send";
+	}
+	if (device >= n)
+		return "a device that it did not name";
+	return most > SLU_SERVER_BYTES_MAX ? "more bytes than there can be" : NULL;
+}
+
+static void take_message(struct slu_session *session, const struct slu_message *m)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+	const char *fault = message_fault(session, m);
+
+	if (fault) {
+		complain(session, "sent ", fault);
+		slu_session_close(session);
+		return;
+	}
+	slu_program_note(session->program, now_ns, m, NULL);
+	/* a message that crossed ours on its way is no fault */
+	(void)slu_core_message(session->server->core, now_ns, session->program->id, m);
+	slu_server_wake(session->server);
+}
+
+/* Return: 0, or -errno when this session cannot go on. */
+static int take(struct slu_session *session, const struct slu_message *m, int fd)
+{
+	if (session->state == SLU_SESSION_NEW)
+		session->timeout = sd_event_source_disable_unref(session->timeout);
+	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_HELLO)
+		return slu_fold(take_hello(session, &m->hello));
+	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_ASK)
+		session->state = SLU_SESSION_ASKING;
+	switch (session->state) {
+	case SLU_SESSION_ASKING:
+		if (m->header.type != SLU_MSG_ASK)
+			return slu_error(-EPROTO);
+		return slu_fold(slu_control_answer(session, &m->ask, fd));
+	case SLU_SESSION_JOINED:
+		take_message(session, m);
+		return 0;
+	case SLU_SESSION_OUTSIDE:
+		return 0;
+	default:
+		return slu_error(-EPROTO);
+	}
+}
+
+static void take_bad(struct slu_session *session, const struct slu_message *m, const char *fault)
+{
+	char why[192];
+
+	if (session->state == SLU_SESSION_OUTSIDE)
+		return;
+	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_HELLO &&
+	    !version_is_served(m->hello.version)) {
+		session->timeout = sd_event_source_disable_unref(session->timeout);
+		refuse_version(session, &m->hello);
+		return;
+	}
+	complain(session, "sent ", fault);
+	if (session->state == SLU_SESSION_NEW) {
+		snprintf(why, sizeof(why), "this is no message of the protocol: %s.", fault);
+		welcome(session, EPROTO, why);
+	}
+	slu_session_close(session);
+}
+
+static void receive(struct slu_session *session)
+{
+	for (int i = 0; i < MESSAGES_A_TURN && session->state != SLU_SESSION_CLOSED; i++) {
+		struct slu_message m;
+		const char *fault = "";
+		int fd = -1, r;
+
+		r = slu_channel_receive(session->channel, &m, &fd, &fault);
+		if (r == SLU_CHANNEL_E_AGAIN)
+			return;
+		if (r == SLU_CHANNEL_E_BAD) {
+			take_bad(session, &m, fault);
+			continue;
+		}
+		if (!r) {
+			r = take(session, &m, fd);
+			if (fd >= 0)
+				close(fd);
+		}
+		if (r) {
+			if (r < 0)
+				complain(session, "cannot be served: ", strerror(-r));
+			slu_session_close(session);
+		}
+	}
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct slu_session *session = data;
+
+	(void)source;
+	(void)fd;
+	if (events & EPOLLOUT) {
+		int r = slu_channel_flush(session->channel);
+
+		if (r && r != SLU_CHANNEL_E_AGAIN)
+			slu_session_close(session);
+		else
+			look_after_queue(session);
+	}
+	if (session->state != SLU_SESSION_CLOSED && (events & ~(uint32_t)EPOLLOUT))
+		receive(session);
+	return 0;
+}
+
+static int on_silence(sd_event_source *source, uint64_t usec, void *data)
+{
+	(void)source;
+	(void)usec;
+	complain(data, "has said nothing", "");
+	slu_session_close(data);
+	return 0;
+}
+
+/* Return: 0, or the errno for which this peer is not served, with the words. */
+static int admit(struct slu_session *session, char *ret_why, size_t size)
+{
+	struct slu_server *server = session->server;
+	int r;
+
+	if (!server->options.is_system && session->uid != server->uid) {
+		snprintf(ret_why, size, "this daemon serves user %u alone.", (unsigned)server->uid);
+		return EACCES;
+	}
+	r = slu_charge_take(server->limits, session->uid, SLU_LIMITS_SESSIONS, 1, &session->charge);
+	if (!r)
+		r = slu_charge_take(server->limits, session->uid, SLU_LIMITS_QUEUE_BYTES, 0,
+				    &session->queue_charge);
+	if (r) {
+		snprintf(ret_why, size, "%s too many connections to the daemon.",
+			 r == SLU_LIMITS_E_USER ? "you have" : "there are");
+		return r < 0 ? -r : EUSERS;
+	}
+	return 0;
+}
+
+int slu_session_new(struct slu_server *server, int fd)
+{
+	struct slu_session *session = calloc(1, sizeof(*session));
+	char why[128];
+	int r;
+
+	if (!session) {
+		close(fd);
+		return slu_error(-ENOMEM);
+	}
+	session->server = server;
+	r = slu_channel_new(fd, SLU_MESSAGE_FROM_CLIENT, &session->channel);
+	if (r) {
+		close(fd);
+		free(session);
+		return slu_fold(r);
+	}
+	r = slu_channel_peer(session->channel, &session->pid, &session->uid, &session->gid);
+	if (r)
+		goto fail;
+	r = admit(session, why, sizeof(why));
+	if (r) {
+		struct slu_message m = {
+			.welcome = { .version = SLU_WIRE_VERSION, .status = (uint32_t)r },
+		};
+
+		strcpy(m.welcome.detail, why);
+		slu_message_stamp(&m, SLU_MSG_WELCOME);
+		(void)slu_channel_send(session->channel, &m, -1);
+		r = 0;
+		goto fail;
+	}
+	r = sd_event_add_io(server->event, &session->io, slu_channel_fd(session->channel), EPOLLIN,
+			    on_io, session);
+	if (r < 0)
+		goto fail;
+	r = sd_event_add_time_relative(server->event, &session->timeout, CLOCK_MONOTONIC,
+				       server->config.handshake_ns / SLU_NS_PER_US, 0, on_silence,
+				       session);
+	if (r < 0)
+		goto fail;
+	LIST_INSERT_HEAD(&server->sessions, session, entry);
+	slu_server_population_changed(server);
+	return 0;
+
+fail:
+	sd_event_source_disable_unref(session->io);
+	slu_charge_give(&session->charge);
+	slu_charge_give(&session->queue_charge);
+	slu_channel_free(session->channel);
+	free(session);
+	return slu_fold(r);
+}

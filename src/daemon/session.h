@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * One connection. The first message says what it is for.
+ *
+ *   NEW     -> JOINED   [HELLO]   a program; its messages are the core's events
+ *   NEW     -> OUTSIDE  [HELLO]   refused (version, device, limits): told why, then not listened
+ *                                 to; kept so that status can show the program and the reason
+ *   NEW     -> ASKING   [ASK]     a command; one question at a time
+ *   any     -> CLOSED   [slu_session_close]   end of file, bad packet, or it does not read
+ *
+ *  CLOSED: the socket is closed, the charges are given back; the pump frees the rest.
+ *
+ * A peer that says nothing is closed after a while, one that does not read when its queue is full.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "daemon/limits.h"
+#include "wire/channel.h"
+
+struct slu_program;
+struct slu_server;
+
+enum slu_session_state {
+	SLU_SESSION_NEW,
+	SLU_SESSION_JOINED,
+	SLU_SESSION_OUTSIDE,
+	SLU_SESSION_ASKING,
+	SLU_SESSION_CLOSED,
+};
+
+struct slu_session {
+	LIST_ENTRY(slu_session) entry; /* server->sessions, or server->closed */
+	struct slu_server *server;
+	enum slu_session_state state;
+	struct slu_channel *channel; /* NULL when CLOSED */
+	sd_event_source *io;
+	sd_event_source *timeout; /* NEW only */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	struct slu_charge charge, queue_charge;
+	struct slu_program *program; /* JOINED */
+
+	/* OUTSIDE */
+	char name[SLU_WIRE_NAME_MAX];
+	char why[192];
+};
+
+/*
+ * Takes over @fd, a fresh connection. Where it cannot be served the peer is told, and @fd is
+ * closed. Return: 0 also then, or -errno.
+ */
+int slu_session_new(struct slu_server *server, int fd);
+void slu_session_close(struct slu_session *session);
+
+/* Frees a closed one. */
+void slu_session_free(struct slu_session *session);
+
+/* A peer that is gone or does not read closes the session. */
+void slu_session_send(struct slu_session *session, const struct slu_message *m, int fd);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server's settings: from files to the core, the limits and the devices. */
+#include <errno.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "daemon/server.h"
+
+static void report(void *data, const char *path, unsigned line, const char *text)
+{
+	(void)data;
+	if (line)
+		slu_log(ERR, "%s:%u: %s", path, line, text);
+	else
+		slu_log(ERR, "%s: %s", path, text);
+}
+
+int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config)
+{
+	static const struct slu_config_reporter reporter = { .report = report };
+	struct slu_config config;
+	int r;
+
+	r = slu_config_init(&config);
+	if (!r && options->config_path)
+		r = slu_config_read(&config, options->config_path, options->config_must_exist,
+				    &reporter);
+	if (r) {
+		slu_config_deinit(&config);
+		return slu_fold(r);
+	}
+	*ret_config = config;
+	return 0;
+}
+
+static int level_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		int level;
+	} levels[] = {
+		{ "err", LOG_ERR },   { "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
+		{ "info", LOG_INFO }, { "debug", LOG_DEBUG },
+	};
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(levels); i++)
+		if (!strcmp(levels[i].word, word))
+			return levels[i].level;
+	return LOG_NOTICE;
+}
+
+static uint64_t machine_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : SLU_GIB;
+}
+
+static void core_config_from(const struct slu_server *server, const struct slu_config *config,
+			     struct slu_core_config *ret_config)
+{
+	uint64_t ram = machine_bytes();
+
+	slu_core_config_default(ret_config);
+	ret_config->generation = slu_roster_generation(server->roster);
+	ret_config->policy = config->policy;
+	ret_config->slice_ns = config->slice_ns;
+	ret_config->slice_min_switches = config->slice_min_switches;
+	ret_config->close_deadline_ns = config->close_deadline_ns;
+	ret_config->limit_deadline_ns = config->limit_deadline_ns;
+	ret_config->fill_deadline_ns = config->fill_deadline_ns;
+	ret_config->rise_period_ns = config->rise_period_ns;
+	ret_config->patience_ns = config->patience_ns;
+	ret_config->grace_ns = config->grace_ns;
+	ret_config->need_window_ns = config->need_window_ns;
+	ret_config->round_trip_ns = config->round_trip_ns;
+	ret_config->pinned_bytes = config->pinned_bytes ? config->pinned_bytes : ram / 8;
+	ret_config->home_bytes = config->home_bytes ? config->home_bytes : ram / 4 * 3;
+	ret_config->staging_bytes = config->staging_bytes;
+	ret_config->share_percent = (unsigned)config->share_percent;
+}
+
+int slu_server_apply(struct slu_server *server, struct slu_config *config)
+{
+	struct slu_core_config core_config;
+	int r;
+
+	core_config_from(server, config, &core_config);
+	r = slu_core_configure(server->core, slu_clock_now_ns(), &core_config);
+	if (r) {
+		slu_log(ERR, "the core refuses these settings: %s", strerror(-r));
+		return slu_fold(r);
+	}
+	slu_limits_set(server->limits, SLU_LIMITS_SESSIONS, config->user_sessions_max,
+		       config->sessions_max);
+	slu_limits_set(server->limits, SLU_LIMITS_PROGRAMS, config->user_programs_max,
+		       SLU_ROSTER_LINES_MAX);
+	slu_limits_set(server->limits, SLU_LIMITS_GROUPS, config->user_groups_max,
+		       SLU_ROSTER_LINES_MAX);
+	slu_limits_set(server->limits, SLU_LIMITS_QUEUE_BYTES, config->user_queue_max_bytes,
+		       UINT64_MAX);
+	slu_limits_set(server->limits, SLU_LIMITS_ASK_BYTES, config->ask_max_bytes, UINT64_MAX);
+	slu_devices_configure(server->devices, config->boards, (unsigned)config->reserve_percent);
+	slu_log_set_level(server->options.log_level >= 0 ? server->options.log_level
+							 : level_of(config->log_level));
+	slu_config_deinit(&server->config);
+	server->config = *config;
+	slu_server_wake(server);
+	slu_server_population_changed(server);
+	return 0;
+}

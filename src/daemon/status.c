@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer to `status`: what is true now, of what the asking user may see. Of other users'
+ * programs nothing is told but the bytes that they take from a device.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "daemon/control.h"
+#include "daemon/group.h"
+#include "daemon/process.h"
+#include "daemon/program.h"
+#include "daemon/server.h"
+#include "daemon/session.h"
+#include "daemon/text.h"
+
+#define SOMEBODY "(another user)"
+
+static json_int_t ms(uint64_t ns)
+{
+	return (json_int_t)(ns / SLU_NS_PER_MS);
+}
+
+static void print_group(char ret_text[static 17], uint64_t id)
+{
+	snprintf(ret_text, 17, "%016llx", (unsigned long long)id);
+}
+
+static bool group_view(const struct slu_server *server, uint64_t id,
+		       struct slu_core_group_view *ret_view)
+{
+	size_t cursor = 0;
+
+	while (slu_core_view_group(server->core, &cursor, ret_view))
+		if (ret_view->group == id)
+			return true;
+	return false;
+}
+
+static bool client_view(const struct slu_server *server, uint64_t id,
+			struct slu_core_client_view *ret_view)
+{
+	size_t cursor = 0;
+
+	while (slu_core_view_client(server->core, &cursor, ret_view))
+		if (ret_view->client == id)
+			return true;
+	return false;
+}
+
+/* -- devices ---------------------------------------------------------------------------------- */
+
+static json_t *make_outsiders(const struct slu_control_view *view, const struct slu_device *device)
+{
+	json_t *list = json_array();
+	uint64_t hidden_bytes = 0;
+
+	for (unsigned i = 0; i < device->n_outsiders; i++) {
+		const struct slu_device_outsider *o = &device->outsiders[i];
+		char name[sizeof(o->name)];
+		uid_t uid;
+
+		if (slu_process_uid(o->pid, &uid) || !slu_control_may_see(view, uid)) {
+			hidden_bytes += o->bytes;
+			continue;
+		}
+		memcpy(name, o->name, sizeof(name));
+		name[sizeof(name) - 1] = '\0';
+		slu_text_clean(name);
+		json_array_append_new(list, json_pack("{s:i, s:s, s:I}", "pid", (int)o->pid, "name",
+						      name, "bytes", (json_int_t)o->bytes));
+	}
+	if (hidden_bytes)
+		json_array_append_new(list, json_pack("{s:i, s:s, s:I}", "pid", 0, "name", SOMEBODY,
+						      "bytes", (json_int_t)hidden_bytes));
+	return list;
+}
+
+static bool uses(const struct slu_program *program, const struct slu_device *device)
+{
+	for (unsigned d = 0; d < program->n_devices; d++)
+		if (program->devices[d].device == device)
+			return true;
+	return false;
+}
+
+/* Who has the device: the group in a turn that has a member there; or null. */
+static json_t *make_turn(const struct slu_control_view *view, const struct slu_device *device,
+			 uint64_t now_ns)
+{
+	struct slu_core_group_view g;
+	size_t cursor = 0;
+
+	while (slu_core_view_group(view->server->core, &cursor, &g)) {
+		struct slu_group *group = slu_group_find(view->server, g.group);
+		struct slu_program *program;
+		char id[17];
+
+		if (!group || (g.state != SLU_CORE_FILLING && g.state != SLU_CORE_RUNNING &&
+			       g.state != SLU_CORE_DRAINING))
+			continue;
+		LIST_FOREACH (program, &view->server->programs, entry)
+			if (program->group == group && uses(program, device))
+				break;
+		if (!program)
+			continue;
+		print_group(id, g.group);
+		if (!slu_control_may_see(view, group->uid))
+			return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
+					 slu_core_state_name(g.state), "since_ms",
+					 ms(now_ns - g.since_ns));
+		return json_pack("{s:s, s:s, s:s, s:I}", "group", id, "name", program->name,
+				 "state", slu_core_state_name(g.state), "since_ms",
+				 ms(now_ns - g.since_ns));
+	}
+	return json_null();
+}
+
+/* The name of who runs next there as far as the policy can tell; or null. */
+static json_t *make_next(const struct slu_control_view *view, const struct slu_device *device)
+{
+	uint64_t groups[16], turns_ns[16];
+	size_t n = slu_core_timeline(view->server->core, groups, turns_ns, SLU_ARRAY_SIZE(groups));
+
+	for (size_t i = 0; i < n; i++) {
+		struct slu_core_group_view g;
+		struct slu_program *program;
+
+		if (!group_view(view->server, groups[i], &g) || g.state != SLU_CORE_WAITING)
+			continue;
+		LIST_FOREACH (program, &view->server->programs, entry)
+			if (program->group->id == groups[i] && uses(program, device))
+				return json_string(slu_control_may_see(view, program->uid)
+							   ? program->name
+							   : SOMEBODY);
+	}
+	return json_null();
+}
+
+static json_t *make_device(const struct slu_control_view *view, const struct slu_device *device,
+			   uint64_t now_ns)
+{
+	static const char *const locks[] = {
+		[SLU_DEVICE_NONE] = "none",
+		[SLU_DEVICE_BOARD] = "board",
+		[SLU_DEVICE_NODE] = "node",
+	};
+	struct slu_core_device_view v;
+	char uuid[33];
+
+	for (unsigned i = 0; i < 16; i++)
+		sprintf(uuid + 2 * i, "%02x", device->uuid[i]);
+	slu_core_view_device(view->server->core, device->number, &v);
+	return json_pack(
+		"{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, s:o, s:o, s:o}",
+		"index", (int)device->number, "name", device->name, "uuid", uuid, "pci",
+		device->pci, "total_bytes", (json_int_t)device->total_bytes, "usable_bytes",
+		(json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
+		"charged_bytes", (json_int_t)v.charge_bytes, "used_bytes",
+		(json_int_t)(device->board ? device->used_bytes : v.charge_bytes), "outsider_bytes",
+		(json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals, "managed",
+		device->n_users > 0, "lock", locks[device->kind], "outsiders",
+		make_outsiders(view, device), "turn", make_turn(view, device, now_ns), "next",
+		make_next(view, device));
+}
+
+/* -- programs --------------------------------------------------------------------------------- */
+
+/* The core's words may name programs of other users; then they are told without names. */
+static const char *reason_for(const struct slu_control_view *view, const char *reason)
+{
+	struct slu_program *program;
+
+	if (view->is_master)
+		return reason;
+	LIST_FOREACH (program, &view->server->programs, entry)
+		if (program->uid != view->uid && strstr(reason, program->name))
+			return "for a program of another user";
+	return reason;
+}
+
+static json_t *make_unmovable(const uint64_t bytes[_SLU_FROZEN_MAX])
+{
+	json_t *list = json_array();
+
+	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
+		if (bytes[why])
+			json_array_append_new(list, json_pack("{s:s, s:I}", "reason",
+							      slu_frozen_name(why), "bytes",
+							      (json_int_t)bytes[why]));
+	return list;
+}
+
+struct sums {
+	uint64_t device, mapped, ram, disk, in, out, launches;
+	uint64_t frozen[_SLU_FROZEN_MAX];
+};
+
+static json_t *make_program_device(const struct slu_core_client_view *c, unsigned d,
+				   struct sums *sums)
+{
+	const struct slu_core_account_view *account = &c->device_accounts[d];
+	const struct slu_msg_facts *facts = &c->facts[d];
+	/* a program that tells no facts still tells what it holds */
+	uint64_t device = facts->device_bytes ? facts->device_bytes : account->held_bytes;
+
+	sums->device += device;
+	sums->mapped += facts->mapped_bytes;
+	sums->ram += facts->ram_bytes;
+	sums->disk += facts->disk_bytes;
+	sums->in += facts->moved_in_bytes;
+	sums->out += facts->moved_out_bytes;
+	sums->launches += facts->n_launches;
+	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
+		sums->frozen[why] += facts->frozen_bytes[why];
+	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "index",
+			 (int)c->devices[d], "mode", slu_mode_name(c->modes[d]), "device_bytes",
+			 (json_int_t)device, "limit_bytes", (json_int_t)account->limit_bytes,
+			 "charge_bytes", (json_int_t)account->charge_bytes, "floor_bytes",
+			 (json_int_t)account->floor_bytes, "need_bytes",
+			 (json_int_t)c->wants[d].all_bytes, "mapped_bytes",
+			 (json_int_t)facts->mapped_bytes, "ram_bytes", (json_int_t)facts->ram_bytes,
+			 "disk_bytes", (json_int_t)facts->disk_bytes);
+}
+
+static const char *connection_of(const struct slu_program *program)
+{
+	return program->session ? "joined" : program->is_ghost ? "ghost" : "lost";
+}
+
+static json_t *make_program(const struct slu_control_view *view, const struct slu_program *program)
+{
+	struct slu_core_client_view c = {};
+	struct slu_core_group_view g = {};
+	struct sums sums = {};
+	json_t *devices = json_array(), *made;
+	char group[17], reason[SLU_CORE_REASON_MAX];
+
+	client_view(view->server, program->id, &c);
+	group_view(view->server, program->group->id, &g);
+	for (unsigned d = 0; d < c.n_devices; d++)
+		json_array_append_new(devices, make_program_device(&c, d, &sums));
+	print_group(group, program->group->id);
+	snprintf(reason, sizeof(reason), "%s", reason_for(view, g.reason));
+	slu_text_clean(reason);
+	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
+			 (int)program->pid, "name", program->name, "group", group, "uid",
+			 (int)program->uid, "state", slu_core_state_name(g.state), "connection",
+			 connection_of(program), "mode",
+			 c.n_devices ? slu_mode_name(c.modes[0]) : "", "reason", reason, "stuck",
+			 g.is_stuck, "idle", g.is_idle, "parked", g.is_parked, "silent",
+			 c.is_silent, "devices", devices);
+	if (!made)
+		return NULL;
+	json_object_update_new(
+		made,
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device_bytes",
+			  (json_int_t)sums.device, "mapped_bytes", (json_int_t)sums.mapped,
+			  "ram_bytes", (json_int_t)sums.ram, "disk_bytes", (json_int_t)sums.disk,
+			  "moved_in_bytes", (json_int_t)sums.in, "moved_out_bytes",
+			  (json_int_t)sums.out, "launches", (json_int_t)sums.launches,
+			  "pinned_bytes", (json_int_t)c.pinned.charge_bytes, "home_bytes",
+			  (json_int_t)c.home.charge_bytes, "unmovable",
+			  make_unmovable(sums.frozen)));
+	json_object_update_new(made,
+			       json_pack("{s:I, s:I, s:I, s:I}", "turns", (json_int_t)g.n_turns,
+					 "ran_ms", ms(g.ran_ns), "waited_ms", ms(g.waited_ns),
+					 "wait_p99_ms", ms(slu_group_wait_p99_ns(program->group))));
+	return made;
+}
+
+/* One that was refused and says so: it runs as if we were not there. */
+static json_t *make_refused(const struct slu_session *session)
+{
+	json_t *made = json_pack("{s:i, s:s, s:n, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b}",
+				 "pid", (int)session->pid, "name", session->name, "group", "uid",
+				 (int)session->uid, "state", "outside", "connection", "refused",
+				 "mode", "", "reason", session->why, "stuck", 0, "idle", 0,
+				 "parked", 0, "silent", 0);
+
+	json_object_update_new(made,
+			       json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}",
+					 "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
+					 "disk_bytes", 0, "turns", 0, "ran_ms", 0, "waited_ms", 0,
+					 "wait_p99_ms", 0, "unmovable", "devices"));
+	return made;
+}
+
+static json_t *make_programs(const struct slu_control_view *view)
+{
+	json_t *list = json_array();
+	struct slu_program *program;
+	struct slu_session *session;
+
+	/* the newest is first in our lists; people expect the oldest there */
+	LIST_FOREACH (program, &view->server->programs, entry)
+		if (slu_control_may_see(view, program->uid))
+			json_array_insert_new(list, 0, make_program(view, program));
+	LIST_FOREACH (session, &view->server->sessions, entry)
+		if (session->state == SLU_SESSION_OUTSIDE &&
+		    slu_control_may_see(view, session->uid))
+			json_array_append_new(list, make_refused(session));
+	return list;
+}
+
+json_t *slu_status_make(const struct slu_control_view *view)
+{
+	struct slu_server *server = view->server;
+	uint64_t now_ns = slu_clock_now_ns();
+	json_t *devices = json_array();
+
+	for (unsigned i = 0; i < slu_devices_n(server->devices); i++)
+		json_array_append_new(
+			devices, make_device(view, slu_devices_get(server->devices, i), now_ns));
+	return json_pack(
+		"{s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I}}", "devices", devices,
+		"programs", make_programs(view), "daemon", "pid", (int)getpid(), "version",
+		SLU_VERSION, "protocol", SLU_WIRE_VERSION, "mode",
+		server->options.is_system ? "system" : "user", "policy", server->config.policy,
+		"generation", (json_int_t)slu_roster_generation(server->roster), "uptime_ms",
+		ms(now_ns - server->started_ns), "sessions",
+		(json_int_t)slu_limits_used(server->limits, view->uid, SLU_LIMITS_SESSIONS));
+}
