@@ -82,7 +82,9 @@ struct slu_backend {
 	int (*map)(void *data, struct slu_unit *unit, void **ret_host);
 	void (*unmap)(void *data, struct slu_unit *unit);
 
-	/* The unit went to another place; handles that the front end handed out may need renewal.
-	 * May be NULL. */
+	/*
+	 * The unit went to another place; handles that the front end handed out may need renewal.
+	 * Called while it still counts as moving, so no command sees it before. May be NULL.
+	 */
 	void (*placed)(void *data, struct slu_unit *unit);
 };
