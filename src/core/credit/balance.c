@@ -12,6 +12,7 @@ enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
 	RANK_IDLE,
+	RANK_PEAK, /* from here on for open groups only, not for what is fetched ahead */
 	RANK_WAITING,
 	RANK_NEXT,
 };
@@ -209,16 +210,29 @@ static struct slu_core_group *mover_out(const struct balance *b)
 }
 
 /* Below this an account is not lowered for others. */
-static uint64_t kept_bytes(const struct balance *b, const struct slu_core_account *account)
+static uint64_t kept_bytes(const struct slu_core_account *account)
 {
 	const struct slu_core_group *group = account->client->group;
 
-	if (slu_core_group_is_open(group))
-		return account->seat ? SLU_MAX(need_of(account), account->seat->peak_bytes)
-				     : need_of(account);
-	if (group->is_next && account->seat)
+	if (slu_core_group_is_open(group) || (group->is_next && account->seat))
 		return need_of(account);
 	return account->seat ? 0 : account->client->staging_bytes;
+}
+
+/* What a program that runs needed a moment ago it will need again: not for fetching ahead. */
+static uint64_t peak_bytes(const struct slu_core_account *account)
+{
+	return account->seat && slu_core_group_is_open(account->client->group)
+		       ? account->seat->peak_bytes
+		       : 0;
+}
+
+/* Rule 10: a grant younger than a round trip is not taken back. */
+static bool may_be_taken(struct slu_core *core, const struct slu_core_account *account)
+{
+	return !account->raised_ns ||
+	       slu_core_is_due(core,
+			       slu_core_after(account->raised_ns, core->config.round_trip_ns));
 }
 
 static size_t find_victims(struct balance *b)
@@ -235,17 +249,20 @@ static size_t find_victims(struct balance *b)
 		if (!slu_core_client_is_joined(account->client) || account->is_pending)
 			continue;
 		assert(n + 2 <= b->core->n_victim_room);
-		to = SLU_MAX(account->held_bytes, kept_bytes(b, account));
-		if (account->limit_bytes > to &&
-		    (!account->raised_ns ||
-		     slu_core_is_due(b->core, slu_core_after(account->raised_ns,
-							     b->core->config.round_trip_ns))))
+		to = SLU_MAX(account->held_bytes, kept_bytes(account));
+		if (account->limit_bytes > to && may_be_taken(b->core, account)) {
+			uint64_t peak = peak_bytes(account);
+			bool is_peak = account->limit_bytes <= peak;
+
 			victims[n++] = (struct slu_core_victim){
 				.account = account,
-				.rank = is_idle ? RANK_IDLE_SLACK : RANK_SLACK,
+				.rank = is_idle	  ? RANK_IDLE_SLACK
+					: is_peak ? RANK_PEAK
+						  : RANK_SLACK,
 				.order = account->client->id,
-				.to_bytes = to,
+				.to_bytes = is_peak ? to : SLU_MAX(to, peak),
 			};
+		}
 		to = SLU_MAX(account->floor_bytes,
 			     account->seat ? 0 : account->client->staging_bytes);
 		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to &&
@@ -290,7 +307,7 @@ static void take(struct balance *b)
 	for (size_t i = 0; i < n; i++) {
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
-		int64_t lack = v->rank >= RANK_WAITING ? lack_now : SLU_MAX(lack_now, lack_all);
+		int64_t lack = v->rank >= RANK_PEAK ? lack_now : SLU_MAX(lack_now, lack_all);
 		char size[SLU_SIZE_STRING_MAX];
 		uint64_t part;
 

@@ -8,9 +8,10 @@
  * Each is raised as far as room goes, up to its goal. What open groups still lack, less what is on
  * its way already, is taken from others by lowering their limits, no more than is lacking:
  *
- *   1. slack of idle programs          3. bytes of idle programs, the longest idle first
- *   2. slack of the others             4. bytes of waiting ones, who runs last first
- *                                      5. bytes of the one that is next
+ *   1. slack of idle programs          4. slack of runners that they used a moment ago
+ *   2. slack of the others             5. bytes of waiting ones, who runs last first
+ *   3. bytes of idle programs, the     6. bytes of the one that is next
+ *      longest idle first
  *
  * For what is fetched AHEAD only 1 to 3 are asked (rule 28). Bytes are asked only of seats at rest
  * (rule 9), never below a floor (rule 8); slack of runners down to their need, and not before a

@@ -14,11 +14,23 @@ bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_accoun
 			       slu_core_after(account->sent_ns, core->config.limit_deadline_ns));
 }
 
-static bool is_draining(const struct slu_core_account *account)
+/*
+ * What cannot leave now. One that is draining comes to rest in a moment, and nobody is let in
+ * beside it before; what it said while it ran is void, and what it will say counts.
+ */
+static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *account)
 {
-	if (account->seat)
-		return account->seat->phase == SLU_CORE_PHASE_CLOSING;
-	return account->client->group->state == SLU_CORE_DRAINING;
+	const struct slu_core_group *group = account->client->group;
+	uint64_t floor = account->floor_bytes;
+
+	if (!slu_core_client_is_joined(account->client) || group->is_stuck ||
+	    slu_core_plan_is_silent(core, account))
+		return account->charge_bytes;
+	if (!slu_core_group_is_at_rest(group))
+		floor = 0;
+	if (!account->seat)
+		floor = SLU_MAX(floor, account->client->staging_bytes);
+	return SLU_MIN(floor, account->charge_bytes);
 }
 
 static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
@@ -36,18 +48,10 @@ static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 
 	capacity->floors_bytes = 0;
 	TAILQ_FOREACH (account, &capacity->accounts, link) {
-		uint64_t floor = account->floor_bytes;
-
 		if (account->seat)
 			forget_peak(core, account->seat);
-		else
-			floor = SLU_MAX(floor, account->client->staging_bytes);
-		floor = SLU_MIN(floor, account->charge_bytes);
-		if (!slu_core_client_is_joined(account->client) || is_draining(account) ||
-		    slu_core_plan_is_silent(core, account))
-			floor = account->charge_bytes;
-		account->counted_floor_bytes = floor;
-		capacity->floors_bytes += floor;
+		account->counted_floor_bytes = floor_of(core, account);
+		capacity->floors_bytes += account->counted_floor_bytes;
 	}
 }
 

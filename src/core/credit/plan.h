@@ -16,8 +16,8 @@
  * for its turn; where its group has the device alone it takes what is left, and its rest and one
  * unit (rule 11) must find pinned memory.
  *
- * Floors are what cannot leave now: what clients say, and all that is charged to a ghost, a lost
- * or silent client, or one that is draining. They are summed up once by slu_core_plan_refresh(), so
+ * Floors are what cannot leave now: what clients at rest say, and all that is charged to a ghost, a
+ * lost, silent or stuck client. They are summed up once by slu_core_plan_refresh(), so
  * that a plan costs as much as its set is large.
  *
  * What is left after all needs is slack: LAUNCH seats get it as a larger window, the others a part
