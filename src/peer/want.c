@@ -57,7 +57,8 @@ void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_
 	*ret_want = (struct slu_msg_want){
 		.account = { SLU_TIER_DEVICE, (uint8_t)index },
 		.is_runnable = slu_peer_is_runnable(peer, index),
-		.min_bytes = d->mode == SLU_MODE_LAUNCH ? slu_peer_command_need(d) : all,
+		.min_bytes =
+			d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), all) : all,
 		.all_bytes = all,
 		.largest_bytes = largest,
 	};

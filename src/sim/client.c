@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One client process: its peer, its connection and its helper thread. What the peer wants done is
+ * carried out at once where the real one is quick (sending, opening), and later where it is not:
+ * shutting waits for its own step, the drain for the device, moves for their chunks.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "sim/random.h"
+#include "sim/world.h"
+
+#define RETRIES	    5
+#define IDLE_STEPS  30
+#define GRACE_STEPS 100
+
+int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devices,
+		       const unsigned *devices, const enum slu_mode *modes)
+{
+	struct slu_peer_config config = {
+		.program = "program",
+		.group = group,
+		.refusal_retries = RETRIES,
+		.refusal_pause_ns = SLU_SIM_STEP_NS,
+		.idle_ns = IDLE_STEPS * SLU_SIM_STEP_NS,
+	};
+	struct slu_sim_client *c = &w->clients[w->n_clients];
+	int r;
+
+	assert(w->n_clients < SLU_SIM_CLIENTS_MAX);
+	r = slu_peer_new(&config, &c->peer);
+	if (r)
+		return slu_fold(r);
+	r = slu_sim_queue_init(&c->inbox);
+	if (!r)
+		r = slu_sim_queue_init(&w->sessions[w->n_clients].inbox);
+	if (r)
+		return slu_fold(r);
+	c->world = w;
+	c->index = w->n_clients;
+	c->group = group;
+	c->n_devices = n_devices;
+	c->is_alive = true;
+	for (unsigned i = 0; i < n_devices; i++) {
+		struct slu_hello_device identity = { .name = "model" };
+
+		identity.uuid[0] = (uint8_t)(devices[i] + 1);
+		identity.total_bytes = w->config.total_bytes[devices[i]];
+		c->devices[i] = devices[i];
+		c->modes[i] = modes[i];
+		r = slu_peer_device_add(c->peer, &identity, modes[i]);
+		if (r < 0)
+			return slu_fold(r);
+	}
+	return (int)w->n_clients++;
+}
+
+void slu_sim_client_do(struct slu_sim_world *w, unsigned client, enum slu_sim_op_kind kind,
+		       unsigned device, uint64_t amount)
+{
+	struct slu_sim_client *c = &w->clients[client];
+
+	assert(c->n_ops < SLU_SIM_OPS_MAX);
+	c->ops[c->n_ops++] = (struct slu_sim_op){ kind, device, amount, 0 };
+}
+
+/* The process is gone: what it had on the device comes back, and nothing is said. */
+void slu_sim_client_kill(struct slu_sim_client *c)
+{
+	if (!c->is_alive)
+		return;
+	c->is_alive = false;
+	c->is_connected = false;
+	slu_sim_queue_clear(&c->inbox);
+	if (c->birth) {
+		slu_peer_forget_birth(c->peer, 0, c->birth);
+		free(c->birth);
+		c->birth = NULL;
+	}
+	for (unsigned d = 0; d < c->n_devices; d++)
+		c->n_kernels[d] = 0;
+	while (c->n_moves) {
+		struct slu_sim_move *m = &c->moves[--c->n_moves];
+
+		if (m->is_begun && m->unit->moving == SLU_MOVING_IN)
+			slu_sim_board_free(c->world, c->devices[m->unit->device], m->unit->bytes);
+		slu_peer_moved(c->peer, 0, m->unit, SLU_MOVE_CANCELLED);
+	}
+	for (unsigned d = 0; d < c->n_devices; d++) {
+		struct slu_unit *u;
+
+		while ((u = TAILQ_FIRST(slu_peer_units(c->peer, d)))) {
+			if (u->place == SLU_PLACE_DEVICE)
+				slu_sim_board_free(c->world, c->devices[d], u->bytes);
+			u->n_named = 0;
+			slu_peer_gone(c->peer, 0, u);
+			free(u);
+		}
+	}
+	c->world->counts.longest_wait_steps =
+		SLU_MAX(c->world->counts.longest_wait_steps, c->longest_wait_steps);
+	c->world->counts.n_denied += c->n_denied;
+}
+
+void slu_sim_client_free(struct slu_sim_client *c)
+{
+	slu_sim_client_kill(c);
+	slu_peer_free(c->peer);
+	slu_sim_queue_deinit(&c->inbox);
+}
+
+bool slu_sim_client_hears(struct slu_sim_client *c, const struct slu_message *m)
+{
+	return slu_sim_queue_put(&c->inbox, m);
+}
+
+/* The other end is gone; what was sent before is still read first. */
+void slu_sim_client_end_connection(struct slu_sim_client *c)
+{
+	if (c->is_alive && c->is_connected && !slu_sim_queue_put(&c->inbox, NULL))
+		slu_sim_break(c->world, "client %u: its inbox is full", c->index);
+}
+
+static void say(struct slu_sim_client *c, const struct slu_message *m)
+{
+	enum slu_sim_mutation mutation = c->world->config.mutation;
+	const char *fault =
+		slu_message_fault(m, sizeof(m->header) + m->header.size, SLU_MESSAGE_FROM_CLIENT);
+	struct slu_message forged = *m;
+
+	if (fault)
+		slu_sim_break(c->world, "client %u sends %s: %s", c->index,
+			      slu_message_name(m->header.type), fault);
+	if (mutation == SLU_SIM_DROP_REST && m->header.type == SLU_MSG_REST)
+		return;
+	if (mutation == SLU_SIM_DROP_WANT && c->connection > 1) {
+		if (m->header.type == SLU_MSG_WANT)
+			return;
+		if (m->header.type == SLU_MSG_HELLO)
+			for (unsigned d = 0; d < c->n_devices; d++)
+				forged.hello.devices[d].is_runnable = 0;
+	}
+	slu_sim_daemon_hears(c->world, c->index, &forged);
+}
+
+static void act(struct slu_sim_client *c)
+{
+	struct slu_peer_action a;
+
+	slu_peer_step(c->peer, slu_sim_now_ns(c->world));
+	while (slu_peer_take_action(c->peer, &a) > 0) {
+		switch (a.kind) {
+		case SLU_PEER_SEND:
+			say(c, &a.message);
+			break;
+		case SLU_PEER_MOVE:
+			slu_sim_mover_take(c, a.unit);
+			break;
+		case SLU_PEER_OPEN:
+			c->gate[a.device] = true;
+			break;
+		case SLU_PEER_SHUT:
+			c->shutting[a.device] = true;
+			break;
+		case SLU_PEER_WAKE:
+			break;
+		}
+	}
+	slu_peer_check(c->peer);
+}
+
+static void connect(struct slu_sim_client *c)
+{
+	struct slu_message old = { 0 };
+
+	c->is_connected = true;
+	c->connection++;
+	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT) {
+		struct slu_peer_account_view view;
+
+		slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_HOME, 0 }, &view);
+		old.limit.account.tier = SLU_TIER_HOME;
+		old.limit.limit_bytes = view.held_bytes + 8 * SLU_SIM_UNIT;
+	}
+	slu_peer_connected(c->peer, slu_sim_now_ns(c->world));
+	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT && c->connection > 1) {
+		slu_message_stamp(&old, SLU_MSG_LIMIT);
+		slu_peer_message(c->peer, slu_sim_now_ns(c->world), &old);
+	}
+}
+
+static void lose(struct slu_sim_client *c)
+{
+	c->is_connected = false;
+	c->lost_step = c->world->step;
+	slu_peer_lost(c->peer, slu_sim_now_ns(c->world));
+}
+
+static void receive(struct slu_sim_client *c)
+{
+	struct slu_sim_packet p;
+
+	if (!slu_sim_queue_take(&c->inbox, &p))
+		return;
+	if (p.is_end)
+		lose(c);
+	else
+		slu_peer_message(c->peer, slu_sim_now_ns(c->world), &p.message);
+}
+
+/* The helper: shuts the word, and reports the drain when the device has ended or is blocked. */
+static void help(struct slu_sim_client *c, unsigned d)
+{
+	bool is_early = c->world->config.mutation == SLU_SIM_EARLY_DRAIN;
+	uint64_t now = slu_sim_now_ns(c->world);
+
+	if (!c->shutting[d]) {
+		if (c->gate[d])
+			slu_peer_progress(c->peer, now, d,
+					  c->n_kernels[d] && !slu_sim_program_is_blocked(c, d));
+		return;
+	}
+	c->gate[d] = false;
+	if (c->n_kernels[d] && !slu_sim_program_is_blocked(c, d) && !is_early)
+		return;
+	c->shutting[d] = false;
+	c->blocked[d] = c->n_kernels[d] > 0 && !is_early;
+	if (c->blocked[d] && c->modes[d] == SLU_MODE_LAUNCH)
+		for (unsigned k = 0; k < c->n_kernels[d]; k++)
+			for (size_t i = 0; i < c->kernels[d][k].n_units; i++)
+				c->kernels[d][k].units[i]->blocked = true;
+	slu_peer_drained(c->peer, now, d, c->blocked[d]);
+}
+
+void slu_sim_client_step(struct slu_sim_client *c)
+{
+	struct slu_sim_world *w = c->world;
+	unsigned choice = slu_sim_between(&w->random, 0, 5);
+
+	if (choice <= 1) {
+		if (c->inbox.n)
+			receive(c);
+		else if (!c->is_connected && w->core)
+			connect(c);
+		else
+			choice = 2;
+	}
+	if (choice == 2)
+		slu_sim_program_step(c);
+	if (!c->is_alive)
+		return;
+	if (choice == 3)
+		slu_sim_mover_step(c);
+	for (unsigned d = 0; d < c->n_devices; d++) {
+		if (choice == 4)
+			slu_sim_program_work(c, d);
+		if (choice == 5)
+			help(c, d);
+	}
+	if (!c->is_connected && c->runs_without_daemon && c->connection > 0 &&
+	    w->step - c->lost_step > GRACE_STEPS && !c->was_alone) {
+		c->was_alone = true;
+		slu_peer_run_alone(c->peer, slu_sim_now_ns(w), true);
+	}
+	act(c);
+}

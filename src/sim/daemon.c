@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The model of the daemon: sessions and a roster around the real core. It handles one message at a
+ * time, steps the core after each and at the core's own deadlines only, and may die before any
+ * action that it was about to carry out; the roster is all that is left then.
+ */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "sim/random.h"
+#include "sim/world.h"
+
+static uint64_t client_id(unsigned index)
+{
+	return index + 1;
+}
+
+int slu_sim_daemon_start(struct slu_sim_world *w)
+{
+	struct slu_core_config config;
+	uint64_t now = slu_sim_now_ns(w);
+	int r;
+
+	slu_core_config_default(&config);
+	config.policy = w->config.policy ? w->config.policy : "rr";
+	config.generation = ++w->generation;
+	config.slice_ns = 250 * SLU_SIM_STEP_NS;
+	config.slice_min_switches = 0;
+	config.close_deadline_ns = 500 * SLU_SIM_STEP_NS;
+	config.limit_deadline_ns = 500 * SLU_SIM_STEP_NS;
+	config.fill_deadline_ns = 900 * SLU_SIM_STEP_NS;
+	config.rise_period_ns = 150 * SLU_SIM_STEP_NS;
+	config.patience_ns = 9000 * SLU_SIM_STEP_NS;
+	config.grace_ns = 300 * SLU_SIM_STEP_NS;
+	config.need_window_ns = 100 * SLU_SIM_STEP_NS;
+	config.round_trip_ns = 60 * SLU_SIM_STEP_NS;
+	config.pinned_bytes = w->config.pinned_bytes;
+	config.home_bytes = w->config.home_bytes;
+	config.staging_bytes = 0;
+
+	r = slu_core_new(&config, now, &w->core);
+	if (r)
+		return slu_fold(r);
+	for (unsigned d = 0; d < w->config.n_devices; d++) {
+		r = slu_core_device_add(w->core, now, "model", w->config.total_bytes[d]);
+		if (r < 0)
+			return slu_fold(r);
+	}
+	for (unsigned i = 0; i < w->n_clients; i++) {
+		struct slu_sim_session *s = &w->sessions[i];
+
+		if (w->config.mutation == SLU_SIM_IGNORE_ROSTER || !w->clients[i].is_alive)
+			s->on_roster = false;
+		if (!s->on_roster)
+			continue;
+		r = slu_core_ghost(w->core, now, &s->line);
+		if (r)
+			return slu_fold(r);
+	}
+	return 0;
+}
+
+void slu_sim_daemon_die(struct slu_sim_world *w)
+{
+	slu_core_free(w->core);
+	w->core = NULL;
+	w->counts.n_restarts++;
+	w->up_at_step = w->step + slu_sim_between(&w->random, 1, 200);
+	for (unsigned i = 0; i < w->n_clients; i++) {
+		w->sessions[i].is_joined = false;
+		slu_sim_queue_clear(&w->sessions[i].inbox);
+		slu_sim_client_end_connection(&w->clients[i]);
+	}
+}
+
+/* The connection of a client breaks while both ends live. */
+void slu_sim_daemon_cut(struct slu_sim_world *w, unsigned client)
+{
+	struct slu_sim_client *c = &w->clients[client];
+
+	if (!c->is_alive || !c->is_connected || !w->core)
+		return;
+	for (unsigned i = 0; i < c->inbox.n; i++)
+		if (c->inbox.packets[(c->inbox.first + i) % SLU_SIM_QUEUE_MAX].is_end)
+			return;
+	w->counts.n_cuts++;
+	slu_sim_client_end_connection(c);
+	slu_sim_queue_put(&w->sessions[client].inbox, NULL);
+	/* what the daemon still says goes nowhere */
+	w->sessions[client].connection = 0;
+}
+
+void slu_sim_daemon_hears(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	w->counts.n_messages++;
+	if (w->core && !slu_sim_queue_put(&w->sessions[client].inbox, m))
+		slu_sim_break(w, "the queue of client %u is full", client);
+}
+
+static void send(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+	struct slu_sim_client *c = &w->clients[client];
+
+	slu_sim_check_sent(w, client, m);
+	w->counts.n_messages++;
+	if (!c->is_alive || !c->is_connected || s->connection != c->connection)
+		return;
+	if (!slu_sim_client_hears(c, m))
+		slu_sim_break(w, "the inbox of client %u is full", client);
+}
+
+static void welcome(struct slu_sim_world *w, unsigned client)
+{
+	struct slu_message m = { .welcome = {
+					 .version = SLU_WIRE_VERSION,
+					 .generation = w->generation,
+					 .allow_mapped = 1,
+				 } };
+
+	slu_message_stamp(&m, SLU_MSG_WELCOME);
+	send(w, client, &m);
+}
+
+static void join(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	struct slu_sim_client *c = &w->clients[client];
+	struct slu_sim_session *s = &w->sessions[client];
+	struct slu_core_join j = {
+		.client = client_id(client),
+		.group = c->group,
+		.name = "program",
+		.hello = &m->hello,
+	};
+	int r;
+
+	for (unsigned d = 0; d < c->n_devices; d++)
+		j.devices[d] = c->devices[d];
+	s->is_joined = true;
+	s->connection = c->connection;
+	w->alone_joined = c->was_alone;
+	slu_sim_check_heard(w, client, m);
+	welcome(w, client);
+	r = slu_core_hello(w->core, slu_sim_now_ns(w), &j);
+	if (r)
+		slu_sim_break(w, "the core does not let client %u join: %d", client, r);
+}
+
+static void forge_seq(struct slu_sim_world *w, unsigned client, struct slu_message *m)
+{
+	const struct slu_sim_session *s = &w->sessions[client];
+
+	m->sums.seq = s->seq_sent[slu_sim_account_number(m->sums.account)];
+}
+
+static void handle(struct slu_sim_world *w, unsigned client, struct slu_sim_packet *p)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+	uint64_t now = slu_sim_now_ns(w);
+
+	if (p->is_end) {
+		s->is_joined = false;
+		slu_core_lost(w->core, now, client_id(client));
+		return;
+	}
+	if (p->message.header.type == SLU_MSG_HELLO) {
+		join(w, client, &p->message);
+		return;
+	}
+	if (!s->is_joined)
+		return;
+	if (w->config.mutation == SLU_SIM_ANY_REPORT && p->message.header.type == SLU_MSG_SUMS)
+		forge_seq(w, client, &p->message);
+	slu_sim_check_message(w, client, &p->message);
+	slu_sim_check_heard(w, client, &p->message);
+}
+
+static void drop(struct slu_sim_world *w, unsigned client)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+
+	slu_sim_queue_clear(&s->inbox);
+	s->is_joined = false;
+	w->clients[client].death_is_told = true;
+	if (w->config.mutation != SLU_SIM_FORGET_DEATH)
+		slu_core_dead(w->core, slu_sim_now_ns(w), client_id(client));
+}
+
+static void write_line(struct slu_sim_world *w, unsigned client, const struct slu_core_ghost *line)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+	struct slu_sim_client *c = &w->clients[client];
+
+	s->on_roster = true;
+	s->line = *line;
+	s->line.name = "program";
+	/* from here on even a new daemon knows what it took while it was alone */
+	if (s->is_joined && c->is_connected && s->connection == c->connection)
+		c->was_alone = false;
+}
+
+/* Return: false if the daemon died in the middle. */
+static bool carry_out(struct slu_sim_world *w)
+{
+	struct slu_core_action a;
+	int r;
+
+	slu_core_step(w->core, slu_sim_now_ns(w));
+	while ((r = slu_core_take_action(w->core, &a)) > 0) {
+		unsigned client = (unsigned)(a.client - 1);
+
+		if ((w->step < w->config.faults.until_step &&
+		     slu_sim_chance(&w->random, w->config.faults.restart)) ||
+		    (w->dies_before && w->dies_before(w, &a))) {
+			slu_sim_daemon_die(w);
+			return false;
+		}
+		switch (a.kind) {
+		case SLU_CORE_SEND:
+			if (a.message.header.type == SLU_MSG_TURN)
+				w->counts.n_switches++;
+			send(w, client, &a.message);
+			break;
+		case SLU_CORE_ROSTER_PUT:
+			write_line(w, client, &a.line);
+			break;
+		case SLU_CORE_ROSTER_DROP:
+			w->sessions[client].on_roster = false;
+			break;
+		case SLU_CORE_TELL:
+			break;
+		}
+	}
+	if (r < 0)
+		slu_sim_break(w, "the core lost an action: %d", r);
+	return true;
+}
+
+void slu_sim_daemon_step(struct slu_sim_world *w)
+{
+	struct slu_sim_packet p;
+	unsigned start;
+
+	if (!w->core) {
+		if (w->step >= w->up_at_step && slu_sim_daemon_start(w))
+			slu_sim_break(w, "the daemon does not start");
+		return;
+	}
+	start = slu_sim_between(&w->random, 0, w->n_clients - 1);
+	for (unsigned k = 0; k < w->n_clients; k++) {
+		unsigned i = (start + k) % w->n_clients;
+
+		if (!w->clients[i].is_alive && !w->clients[i].death_is_told) {
+			drop(w, i);
+			carry_out(w);
+			return;
+		}
+		if (slu_sim_queue_take(&w->sessions[i].inbox, &p)) {
+			handle(w, i, &p);
+			carry_out(w);
+			return;
+		}
+	}
+	if (slu_sim_now_ns(w) >= slu_core_deadline_ns(w->core))
+		carry_out(w);
+}

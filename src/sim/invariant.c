@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The invariants of docs/protocol.md, checked from outside: what the peers hold, what the core
+ * believes, what the wire carried. I2 and I5–I8 are asserted inside the core as well; here they
+ * stand on what can be seen, so that a core that believes its own error is caught too.
+ */
+
+#include <string.h>
+
+#include "base/util.h"
+#include "sim/world.h"
+
+#define PINNED (SLU_SIM_DEVICES_MAX)
+#define HOME   (SLU_SIM_DEVICES_MAX + 1)
+
+unsigned slu_sim_account_number(struct slu_account account)
+{
+	if (account.tier == SLU_TIER_DEVICE)
+		return account.device;
+	return account.tier == SLU_TIER_PINNED ? PINNED : HOME;
+}
+
+static struct slu_account account_name(unsigned number)
+{
+	if (number < SLU_SIM_DEVICES_MAX)
+		return (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)number };
+	return (struct slu_account){ number == PINNED ? SLU_TIER_PINNED : SLU_TIER_HOME, 0 };
+}
+
+static uint64_t held(const struct slu_sim_client *c, unsigned number)
+{
+	struct slu_peer_account_view view;
+
+	slu_peer_view_account(c->peer, account_name(number), &view);
+	return view.held_bytes;
+}
+
+/* -- what is held ------------------------------------------------------------------------------ */
+
+/* I3: the device as the driver sees it, pinned and home as we promised. */
+static void check_totals(struct slu_sim_world *w)
+{
+	uint64_t on_device[SLU_SIM_DEVICES_MAX] = { 0 }, pinned = 0, home = 0;
+
+	for (unsigned i = 0; i < w->n_clients; i++) {
+		const struct slu_sim_client *c = &w->clients[i];
+
+		if (!c->is_alive)
+			continue;
+		pinned += held(c, PINNED);
+		home += held(c, HOME);
+		for (unsigned d = 0; d < c->n_devices; d++)
+			on_device[c->devices[d]] += held(c, d);
+		/* asked for, but the driver was not asked yet */
+		for (unsigned k = 0; k < c->n_moves; k++) {
+			const struct slu_unit *u = c->moves[k].unit;
+
+			if (u->moving == SLU_MOVING_IN && !c->moves[k].is_begun)
+				on_device[c->devices[u->device]] -= u->bytes;
+		}
+	}
+	for (unsigned d = 0; d < w->config.n_devices; d++) {
+		uint64_t late = 0;
+
+		for (size_t i = 0; i < w->board.n_frees; i++)
+			if (w->board.frees[i].device == d)
+				late += w->board.frees[i].bytes;
+		if (on_device[d] + late != w->board.used_bytes[d])
+			slu_sim_break(w, "I3: device %u: the clients count %llu, the board %llu", d,
+				      (unsigned long long)(on_device[d] + late),
+				      (unsigned long long)w->board.used_bytes[d]);
+		if (on_device[d] > w->board.capacity_bytes[d])
+			slu_sim_break(w, "I3: device %u holds more than it has", d);
+	}
+	if (pinned > w->config.pinned_bytes)
+		slu_sim_break(w, "I3: pinned memory beyond its budget");
+	if (home > w->config.home_bytes)
+		slu_sim_break(w, "I3: home beyond its budget");
+}
+
+/* A move that waits for the commands of its unit has not touched it yet. */
+static bool waits_to_settle(const struct slu_sim_client *c, const struct slu_unit *u)
+{
+	for (unsigned k = 0; k < c->n_moves; k++)
+		if (c->moves[k].unit == u)
+			return u->moving == SLU_MOVING_OUT && !c->moves[k].is_begun;
+	return false;
+}
+
+/* I4: for each command in flight, what it might touch is there and stays there. */
+static void check_kernels(struct slu_sim_world *w, const struct slu_sim_client *c)
+{
+	for (unsigned d = 0; d < c->n_devices; d++) {
+		for (unsigned k = 0; k < c->n_kernels[d]; k++) {
+			for (size_t i = 0; i < c->kernels[d][k].n_units; i++) {
+				const struct slu_unit *u = c->kernels[d][k].units[i];
+
+				if (slu_unit_is_present(u) ||
+				    (u->place == SLU_PLACE_DEVICE &&
+				     c->modes[d] == SLU_MODE_LAUNCH && waits_to_settle(c, u)))
+					continue;
+				slu_sim_break(w, "I4: client %u: a kernel meets a missing unit",
+					      c->index);
+				return;
+			}
+		}
+	}
+}
+
+/* -- what the core believes -------------------------------------------------------------------- */
+
+static bool find_view(const struct slu_sim_world *w, unsigned client,
+		      struct slu_core_client_view *ret_view)
+{
+	size_t cursor = 0;
+
+	while (slu_core_view_client(w->core, &cursor, ret_view))
+		if (ret_view->client == client + 1)
+			return true;
+	return false;
+}
+
+static const struct slu_core_account_view *account_of(const struct slu_core_client_view *v,
+						      unsigned number)
+{
+	if (number == PINNED)
+		return &v->pinned;
+	return number == HOME ? &v->home : &v->device_accounts[number];
+}
+
+/* I1: what a client may hold is charged to it, joined, lost or a ghost. */
+static void check_charges(struct slu_sim_world *w, const struct slu_sim_client *c,
+			  const struct slu_core_client_view *view)
+{
+	for (unsigned k = 0; k < SLU_SIM_DEVICES_MAX + 2; k++) {
+		struct slu_peer_account_view mine;
+		uint64_t ceiling;
+
+		if (k < SLU_SIM_DEVICES_MAX && (k >= c->n_devices || c->was_alone))
+			continue;
+		slu_peer_view_account(c->peer, account_name(k), &mine);
+		ceiling = SLU_MAX(mine.limit_bytes, mine.held_bytes);
+		if (ceiling > (view ? account_of(view, k)->charge_bytes : 0))
+			slu_sim_break(w,
+				      "I1: client %u, account %u: ceiling %llu, charge %llu "
+				      "(ghost %d, lost %d, known %d)",
+				      c->index, k, (unsigned long long)ceiling,
+				      view ? (unsigned long long)account_of(view, k)->charge_bytes
+					   : 0ull,
+				      view && view->is_ghost, view && view->is_lost, view != NULL);
+	}
+}
+
+/* I8: what the roster says is never less than what the core charges. */
+static void check_roster(struct slu_sim_world *w, unsigned client,
+			 const struct slu_core_client_view *view)
+{
+	const struct slu_sim_session *s = &w->sessions[client];
+	bool is_covered = s->on_roster && s->line.pinned_bytes >= view->pinned.charge_bytes &&
+			  s->line.home_bytes >= view->home.charge_bytes;
+	uint64_t charge = view->pinned.charge_bytes + view->home.charge_bytes;
+
+	for (unsigned d = 0; d < view->n_devices; d++) {
+		charge += view->device_accounts[d].charge_bytes;
+		if (s->line.device_bytes[d] < view->device_accounts[d].charge_bytes)
+			is_covered = false;
+	}
+	if (charge && !is_covered)
+		slu_sim_break(w, "I8: client %u: the roster says less than is charged", client);
+}
+
+static void sum_charges(const struct slu_sim_world *w,
+			uint64_t ret_sums[static SLU_SIM_DEVICES_MAX + 2])
+{
+	struct slu_core_client_view view;
+	size_t cursor = 0;
+
+	memset(ret_sums, 0, (SLU_SIM_DEVICES_MAX + 2) * sizeof(*ret_sums));
+	while (slu_core_view_client(w->core, &cursor, &view)) {
+		for (unsigned d = 0; d < view.n_devices; d++)
+			ret_sums[view.devices[d]] += view.device_accounts[d].charge_bytes;
+		ret_sums[PINNED] += view.pinned.charge_bytes;
+		ret_sums[HOME] += view.home.charge_bytes;
+	}
+}
+
+/* I2: charges may be above a capacity that fell, but they do not rise there. */
+static void check_capacity(struct slu_sim_world *w)
+{
+	uint64_t now[SLU_SIM_DEVICES_MAX + 2];
+
+	sum_charges(w, now);
+	for (unsigned k = 0; k < SLU_SIM_DEVICES_MAX + 2; k++) {
+		uint64_t capacity = k == PINNED ? w->config.pinned_bytes : w->config.home_bytes;
+
+		if (k < SLU_SIM_DEVICES_MAX) {
+			struct slu_core_device_view view;
+
+			if (k >= w->config.n_devices)
+				continue;
+			slu_core_view_device(w->core, k, &view);
+			capacity = view.estimate_bytes;
+			if (view.charge_bytes != now[k])
+				slu_sim_break(w, "I2: device %u: the sum of charges is wrong", k);
+			if (w->alone_joined)
+				continue;
+		}
+		if (now[k] > capacity && now[k] > w->charge_bytes[k])
+			slu_sim_break(w, "I2: account %u: charges rose to %llu of %llu", k,
+				      (unsigned long long)now[k], (unsigned long long)capacity);
+	}
+}
+
+static bool group_of(const struct slu_sim_world *w, uint64_t group,
+		     struct slu_core_group_view *ret_view)
+{
+	size_t cursor = 0;
+
+	while (slu_core_view_group(w->core, &cursor, ret_view))
+		if (ret_view->group == group)
+			return true;
+	return false;
+}
+
+static bool is_open(enum slu_core_state state)
+{
+	return state == SLU_CORE_FILLING || state == SLU_CORE_RUNNING;
+}
+
+/*
+ * I6: groups that run beside each other fit together. Turns that were adopted from clients are
+ * excepted (rule 33), and a group that runs alone cannot be beside anybody.
+ */
+static void check_side_by_side(struct slu_sim_world *w)
+{
+	for (unsigned d = 0; d < w->config.n_devices; d++) {
+		struct slu_core_client_view view;
+		struct slu_core_device_view device;
+		size_t cursor = 0;
+		uint64_t need = 0, first = 0;
+		bool several = false, adopted = false;
+
+		while (slu_core_view_client(w->core, &cursor, &view)) {
+			struct slu_core_group_view group;
+
+			if (view.is_ghost || !group_of(w, view.group, &group) ||
+			    !is_open(group.state))
+				continue;
+			for (unsigned k = 0; k < view.n_devices; k++) {
+				if (view.devices[k] != d)
+					continue;
+				several = several || (first && first != view.group);
+				first = view.group;
+				adopted = adopted || group.epoch.generation != w->generation;
+				if (view.modes[k] == SLU_MODE_ALL)
+					need += view.wants[k].all_bytes;
+				else if (view.modes[k] == SLU_MODE_LAUNCH)
+					need += view.wants[k].min_bytes;
+			}
+		}
+		slu_core_view_device(w->core, d, &device);
+		if (several && !adopted && need > device.usable_bytes)
+			slu_sim_break(w, "I6: device %u: open groups need %llu of %llu", d,
+				      (unsigned long long)need,
+				      (unsigned long long)device.usable_bytes);
+	}
+}
+
+/* -- the points where all this is looked at ---------------------------------------------------- */
+
+void slu_sim_check_client(struct slu_sim_world *w, struct slu_sim_client *c)
+{
+	struct slu_core_client_view view;
+	bool is_known;
+
+	check_totals(w);
+	if (!c->is_alive)
+		return;
+	check_kernels(w, c);
+	if (!w->core)
+		return;
+	is_known = find_view(w, c->index, &view);
+	check_charges(w, c, is_known ? &view : NULL);
+}
+
+void slu_sim_check_before_daemon(struct slu_sim_world *w)
+{
+	w->alone_joined = false;
+	if (w->core)
+		sum_charges(w, w->charge_bytes);
+	else
+		memset(w->charge_bytes, 0xff, sizeof(w->charge_bytes));
+}
+
+void slu_sim_check_daemon(struct slu_sim_world *w)
+{
+	struct slu_core_client_view view;
+	size_t cursor = 0;
+	bool is_known[SLU_SIM_CLIENTS_MAX] = { false };
+
+	if (!w->core)
+		return;
+	while (slu_core_view_client(w->core, &cursor, &view)) {
+		unsigned i = (unsigned)(view.client - 1);
+
+		is_known[i] = true;
+		if (w->clients[i].is_alive)
+			check_charges(w, &w->clients[i], &view);
+		check_roster(w, i, &view);
+	}
+	for (unsigned i = 0; i < w->n_clients; i++)
+		if (!is_known[i] && w->clients[i].is_alive)
+			check_charges(w, &w->clients[i], NULL);
+	check_capacity(w);
+	check_side_by_side(w);
+}
+
+void slu_sim_check_end(struct slu_sim_world *w)
+{
+	struct slu_core_client_view view;
+	struct slu_core_device_view device;
+	size_t cursor = 0;
+
+	if (slu_core_view_client(w->core, &cursor, &view))
+		slu_sim_break(w, "I9: client %llu is still known after all are gone",
+			      (unsigned long long)view.client - 1);
+	for (unsigned d = 0; d < w->config.n_devices; d++) {
+		slu_core_view_device(w->core, d, &device);
+		if (device.charge_bytes)
+			slu_sim_break(w, "I9: device %u: charges are left", d);
+		if (w->board.used_bytes[d])
+			slu_sim_break(w, "I9: device %u: bytes are left on the board", d);
+	}
+	for (unsigned i = 0; i < w->n_clients; i++)
+		if (w->sessions[i].on_roster)
+			slu_sim_break(w, "I9: client %u is left on the roster", i);
+}
+
+void slu_sim_check_sent(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+	const char *fault =
+		slu_message_fault(m, sizeof(m->header) + m->header.size, SLU_MESSAGE_FROM_DAEMON);
+	unsigned k;
+
+	if (fault)
+		slu_sim_break(w, "the daemon sends %s: %s", slu_message_name(m->header.type),
+			      fault);
+	switch (m->header.type) {
+	case SLU_MSG_LIMIT:
+		k = slu_sim_account_number(m->limit.account);
+		if (s->seq_sent[k] != s->seq_answered[k])
+			slu_sim_break(w, "I5: client %u, account %u: a second LIMIT unanswered",
+				      client, k);
+		if (m->limit.seq <= s->seq_sent[k])
+			slu_sim_break(w, "I5: client %u, account %u: LIMITs out of order", client,
+				      k);
+		s->seq_sent[k] = m->limit.seq;
+		s->limit_sent[k] = m->limit.limit_bytes;
+		break;
+	case SLU_MSG_TURN:
+		if (!slu_epoch_is_none(s->turn[m->turn.device]))
+			slu_sim_break(w, "I5: client %u, device %u: a second turn", client,
+				      m->turn.device);
+		s->turn[m->turn.device] = m->turn.epoch;
+		s->is_closing[m->turn.device] = false;
+		break;
+	case SLU_MSG_CLOSE:
+		if (!slu_epoch_equal(s->turn[m->close.device], m->close.epoch) ||
+		    s->is_closing[m->close.device])
+			slu_sim_break(w, "I5: client %u, device %u: a CLOSE of no open turn",
+				      client, m->close.device);
+		s->is_closing[m->close.device] = true;
+		break;
+	default:
+		break;
+	}
+}
+
+void slu_sim_check_heard(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	struct slu_sim_session *s = &w->sessions[client];
+	unsigned k;
+
+	switch (m->header.type) {
+	case SLU_MSG_HELLO:
+		memset(s->seq_sent, 0, sizeof(s->seq_sent));
+		memset(s->seq_answered, 0, sizeof(s->seq_answered));
+		memset(s->turn, 0, sizeof(s->turn));
+		memset(s->is_closing, 0, sizeof(s->is_closing));
+		for (unsigned d = 0; d < m->hello.n_devices; d++)
+			s->turn[d] = m->hello.devices[d].epoch;
+		break;
+	case SLU_MSG_SUMS:
+		k = slu_sim_account_number(m->sums.account);
+		s->seq_answered[k] = SLU_MAX(s->seq_answered[k], m->sums.seq);
+		break;
+	case SLU_MSG_REST:
+		if (slu_epoch_equal(s->turn[m->rest.device], m->rest.epoch))
+			s->turn[m->rest.device] = (struct slu_epoch){ 0 };
+		break;
+	default:
+		break;
+	}
+}
+
+void slu_sim_check_message(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+{
+	const struct slu_sim_session *s = &w->sessions[client];
+	uint64_t group = w->clients[client].group;
+	struct slu_core_group_view before = { 0 }, after = { 0 };
+	bool is_foreign = false;
+
+	if (m->header.type == SLU_MSG_REST)
+		is_foreign = !slu_epoch_equal(s->turn[m->rest.device], m->rest.epoch);
+	else if (m->header.type == SLU_MSG_READY)
+		is_foreign = !slu_epoch_equal(s->turn[m->turn.device], m->turn.epoch);
+	if (is_foreign)
+		group_of(w, group, &before);
+	slu_core_message(w->core, slu_sim_now_ns(w), client + 1, m);
+	if (!is_foreign)
+		return;
+	group_of(w, group, &after);
+	if (before.state != after.state || !slu_epoch_equal(before.epoch, after.epoch))
+		slu_sim_break(w, "I7: client %u: a %s of another epoch changed the turn", client,
+			      slu_message_name(m->header.type));
+}
+
+void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
+{
+	struct slu_peer_account_view view;
+	uint64_t leaving = 0;
+	const struct slu_unit *u;
+
+	if (moved->place != SLU_PLACE_DEVICE || c->n_command)
+		return;
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, moved->device), link)
+		if (u != moved && u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
+			leaving += u->bytes;
+	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, moved->device },
+			      &view);
+	if (view.held_bytes - leaving <= view.limit_bytes)
+		slu_sim_break(c->world, "I11: client %u: a unit leaves for nothing", c->index);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The model of a client's movers: a move takes some chunks, looks between two of them whether it is
+ * to be cancelled, may be refused memory and may fail. A move out in mode LAUNCH first waits for
+ * the commands that name the unit, as the back end's settle() does.
+ */
+
+#include "sim/random.h"
+#include "sim/world.h"
+
+void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
+{
+	struct slu_sim_move *m = &c->moves[c->n_moves++];
+	bool is_quick = u->moving == SLU_MOVING_OUT && slu_unit_is_clean(u);
+
+	if (u->moving == SLU_MOVING_OUT)
+		slu_sim_check_move(c, u);
+	*m = (struct slu_sim_move){
+		.unit = u,
+		.left = is_quick ? 1 : slu_sim_between(&c->world->random, 1, 3),
+	};
+}
+
+static void end(struct slu_sim_client *c, unsigned index, enum slu_move_result result)
+{
+	struct slu_unit *u = c->moves[index].unit;
+	unsigned device = c->devices[u->device];
+	bool on_board = c->moves[index].is_begun && u->moving == SLU_MOVING_IN;
+	bool leaves = u->moving == SLU_MOVING_OUT && u->place == SLU_PLACE_DEVICE;
+
+	if (on_board && result != SLU_MOVE_DONE)
+		slu_sim_board_free(c->world, device, u->bytes);
+	if (leaves && result == SLU_MOVE_DONE) {
+		slu_sim_board_free(c->world, device, u->bytes);
+		c->world->counts.moved_out_bytes += u->bytes;
+	}
+	if (result == SLU_MOVE_REFUSED)
+		c->world->counts.n_refused++;
+	c->moves[index] = c->moves[--c->n_moves];
+	slu_peer_moved(c->peer, slu_sim_now_ns(c->world), u, result);
+}
+
+/* Whether a command in flight names the unit. */
+static bool is_named(const struct slu_sim_client *c, const struct slu_unit *u)
+{
+	for (unsigned k = 0; k < c->n_kernels[u->device]; k++)
+		for (size_t i = 0; i < c->kernels[u->device][k].n_units; i++)
+			if (c->kernels[u->device][k].units[i] == u)
+				return true;
+	return false;
+}
+
+/* Return: true when the move goes on now, false when it waits or has ended. */
+static bool begin(struct slu_sim_client *c, unsigned index)
+{
+	struct slu_sim_move *m = &c->moves[index];
+	struct slu_unit *u = m->unit;
+
+	switch (u->moving) {
+	case SLU_MOVING_IN:
+		if (!slu_sim_board_create(&c->world->board, c->devices[u->device], u->bytes)) {
+			end(c, index, SLU_MOVE_REFUSED);
+			return false;
+		}
+		break;
+	case SLU_MOVING_OUT:
+		if (c->modes[u->device] == SLU_MODE_LAUNCH && is_named(c, u)) {
+			if (slu_sim_program_is_blocked(c, u->device))
+				end(c, index, SLU_MOVE_BLOCKED);
+			return false;
+		}
+		break;
+	default:
+		break;
+	}
+	m->is_begun = true;
+	return true;
+}
+
+void slu_sim_mover_step(struct slu_sim_client *c)
+{
+	struct slu_sim_world *w = c->world;
+	struct slu_sim_move *m;
+	unsigned index;
+
+	if (c->n_moves == 0)
+		return;
+	index = slu_sim_between(&w->random, 0, c->n_moves - 1);
+	m = &c->moves[index];
+	if (m->unit->cancel) {
+		end(c, index, SLU_MOVE_CANCELLED);
+		return;
+	}
+	if (!m->is_begun && !begin(c, index))
+		return;
+	if (w->step < w->config.faults.until_step &&
+	    slu_sim_chance(&w->random, w->config.faults.move_fails)) {
+		end(c, index, SLU_MOVE_FAILED);
+		return;
+	}
+	if (--m->left == 0)
+		end(c, index, SLU_MOVE_DONE);
+}

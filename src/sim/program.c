@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The model of a program: one thread that goes through its script, and the device's queue of what
+ * it launched. The thread tests the local word of the gate only, as real threads do: it may still
+ * launch between the peer's decision to shut and the helper's store.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "sim/random.h"
+#include "sim/world.h"
+
+static bool is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel *k)
+{
+	const struct slu_sim_client *other = &c->world->clients[k->client];
+
+	return !k->waits || other->n_launches >= k->n_launches || !other->is_alive;
+}
+
+bool slu_sim_program_is_blocked(const struct slu_sim_client *c, unsigned d)
+{
+	return c->n_kernels[d] && !is_ready(c, &c->kernels[d][0]);
+}
+
+/* The device works a piece at the first kernel of its queue. */
+void slu_sim_program_work(struct slu_sim_client *c, unsigned d)
+{
+	struct slu_sim_kernel *k = &c->kernels[d][0];
+
+	if (c->n_kernels[d] == 0 || !is_ready(c, k) || --k->left > 0)
+		return;
+	for (unsigned i = 1; i < c->n_kernels[d]; i++)
+		c->kernels[d][i - 1] = c->kernels[d][i];
+	c->n_kernels[d]--;
+	if (c->n_kernels[d] == 0 && c->blocked[d]) {
+		c->blocked[d] = false;
+		slu_peer_unblocked(c->peer, slu_sim_now_ns(c->world), d);
+	}
+}
+
+static void next(struct slu_sim_client *c)
+{
+	c->next_op++;
+	c->wait_from_step = 0;
+}
+
+static void denied(struct slu_sim_client *c)
+{
+	c->n_denied++;
+	next(c);
+}
+
+static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	uint64_t now = slu_sim_now_ns(c->world);
+
+	if (!c->birth) {
+		c->birth = calloc(1, sizeof(*c->birth));
+		if (!c->birth)
+			abort();
+		c->birth->bytes = op->amount;
+		c->birth->device = (uint8_t)op->device;
+	}
+	switch (slu_peer_born(c->peer, now, c->birth)) {
+	case 0:
+		if (!slu_sim_board_create(&c->world->board, c->devices[op->device], op->amount)) {
+			c->world->counts.n_refused++;
+			slu_peer_refused_birth(c->peer, now, c->birth);
+			return;
+		}
+		c->birth->device_version = 1;
+		break;
+	case SLU_PEER_E_IN_RAM:
+		break;
+	case SLU_PEER_E_WAIT:
+		return;
+	default:
+		free(c->birth);
+		c->birth = NULL;
+		denied(c);
+		return;
+	}
+	c->birth = NULL;
+	next(c);
+}
+
+static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	const struct slu_unit_list *list = slu_peer_units(c->peer, op->device);
+	struct slu_unit *u, *picked = NULL;
+	unsigned n = 0;
+
+	if (c->n_kernels[op->device])
+		return;
+	TAILQ_FOREACH (u, list, link)
+		if (u->moving == SLU_MOVING_NO && u->n_named == 0 &&
+		    slu_sim_between(&c->world->random, 0, n++) == 0)
+			picked = u;
+	next(c);
+	if (!picked)
+		return;
+	for (size_t i = 0; i < c->n_command; i++)
+		if (c->command[i] == picked)
+			c->n_command = 0;
+	if (picked->place == SLU_PLACE_DEVICE)
+		slu_sim_board_free(c->world, c->devices[op->device], picked->bytes);
+	slu_peer_gone(c->peer, slu_sim_now_ns(c->world), picked);
+	free(picked);
+}
+
+/* Mode LAUNCH: about half of the units, in random order. */
+static void choose_command(struct slu_sim_client *c, unsigned d)
+{
+	struct slu_unit *u;
+	size_t n = 0, half;
+
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, d), link)
+		if (n < SLU_SIM_UNITS_MAX)
+			c->command[n++] = u;
+	for (size_t i = n; i > 1; i--) {
+		size_t j = slu_sim_between(&c->world->random, 0, (unsigned)i - 1);
+
+		u = c->command[i - 1];
+		c->command[i - 1] = c->command[j];
+		c->command[j] = u;
+	}
+	half = SLU_MAX(n / 2, (size_t)1);
+	c->n_command = SLU_MIN(n, half);
+}
+
+static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	unsigned d = op->device;
+	struct slu_sim_kernel *k = &c->kernels[d][c->n_kernels[d]++];
+	struct slu_sim_world *w = c->world;
+	struct slu_unit *u;
+
+	k->waits = op->kind == SLU_SIM_AWAIT;
+	k->left = k->waits ? 2 : (unsigned)op->amount;
+	k->client = op->client;
+	k->n_launches = op->amount;
+	k->n_units = 0;
+	if (c->modes[d] == SLU_MODE_LAUNCH) {
+		for (size_t i = 0; i < c->n_command; i++)
+			k->units[k->n_units++] = c->command[i];
+		slu_peer_unname(c->peer, c->command, c->n_command);
+	} else {
+		TAILQ_FOREACH (u, slu_peer_units(c->peer, d), link)
+			if (k->n_units < SLU_SIM_UNITS_MAX)
+				k->units[k->n_units++] = u;
+	}
+	for (size_t i = 0; i < k->n_units; i++)
+		if (slu_sim_chance(&w->random, 700000))
+			k->units[i]->device_version = k->units[i]->host_version + 1;
+	c->n_command = 0;
+	c->longest_wait_steps = SLU_MAX(c->longest_wait_steps, w->step - c->wait_from_step);
+	c->n_launches++;
+	w->counts.n_launches++;
+	next(c);
+}
+
+static void launch(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	struct slu_sim_world *w = c->world;
+	uint64_t now = slu_sim_now_ns(w);
+	unsigned d = op->device;
+	int r;
+
+	if (c->n_kernels[d] == SLU_SIM_KERNELS_MAX)
+		return;
+	if (c->wait_from_step == 0)
+		c->wait_from_step = w->step;
+	if (c->modes[d] == SLU_MODE_LAUNCH) {
+		if (c->n_command == 0)
+			choose_command(c, d);
+		r = c->gate[d] || c->n_command
+			    ? slu_peer_name(c->peer, now, d, c->command, c->n_command)
+			    : slu_peer_want_open(c->peer, now, d);
+	} else if (c->gate[d] || w->config.mutation == SLU_SIM_IGNORE_GATE) {
+		r = 0;
+	} else {
+		r = slu_peer_want_open(c->peer, now, d);
+		/* open in the peer, but the helper has not written the word yet */
+		if (r == 0)
+			return;
+	}
+	if (r == 0)
+		submit(c, op);
+	else if (r == SLU_PEER_E_DENIED) {
+		c->n_command = 0;
+		denied(c);
+	}
+}
+
+static void finish(struct slu_sim_client *c)
+{
+	for (unsigned d = 0; d < c->n_devices; d++)
+		if (c->n_kernels[d])
+			return;
+	if (c->n_moves == 0)
+		slu_sim_client_kill(c);
+}
+
+void slu_sim_program_step(struct slu_sim_client *c)
+{
+	const struct slu_sim_op *op = &c->ops[c->next_op];
+
+	if (c->next_op == c->n_ops) {
+		finish(c);
+		return;
+	}
+	switch (op->kind) {
+	case SLU_SIM_ALLOC:
+		alloc(c, op);
+		break;
+	case SLU_SIM_FREE:
+		free_one(c, op);
+		break;
+	case SLU_SIM_LAUNCH:
+	case SLU_SIM_AWAIT:
+		launch(c, op);
+		break;
+	case SLU_SIM_PAUSE:
+		if (++c->pause >= op->amount) {
+			c->pause = 0;
+			next(c);
+		}
+		break;
+	case SLU_SIM_SYNC:
+		if (c->n_kernels[op->device] == 0)
+			next(c);
+		break;
+	}
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A world drawn from a seed: 2–6 clients in groups, on one or two devices, in all three modes, with
+ * units of 1–7, hidden overhead, outsiders, late frees, budgets from ample to none, and faults. A
+ * tight world has larger programs and more restarts.
+ *
+ * Programs are drawn so that they can end: a group in mode ALL fits the device together; only a
+ * group of one may be larger, in mode MAPPED with pinned memory or in mode LAUNCH.
+ */
+
+#include "base/error.h"
+#include "base/util.h"
+#include "sim/random.h"
+#include "sim/world.h"
+
+#define STEPS_MAX 120000
+
+static unsigned one_of(uint64_t *random, const unsigned *list, unsigned n)
+{
+	return list[slu_sim_between(random, 0, n - 1)];
+}
+
+#define ONE_OF(random, ...)                                 \
+	one_of((random), (const unsigned[]){ __VA_ARGS__ }, \
+	       sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
+
+static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_config)
+{
+	struct slu_sim_config c = { .steps_max = STEPS_MAX };
+
+	c.n_devices = ONE_OF(r, 1, 1, 2);
+	for (unsigned d = 0; d < c.n_devices; d++) {
+		c.total_bytes[d] = ONE_OF(r, 32, 48, 64) * SLU_SIM_UNIT;
+		c.hidden_bytes[d] = ONE_OF(r, 0, 0, 2, 5) * SLU_SIM_UNIT;
+	}
+	c.late_steps = ONE_OF(r, 0, 0, 30, 120);
+	c.pinned_bytes = ONE_OF(r, 0, 6, 16, 64) * SLU_SIM_UNIT;
+	c.home_bytes = ONE_OF(r, 60, 400, 400, 400) * SLU_SIM_UNIT;
+	c.policy = slu_sim_chance(r, 800000) ? "rr" : "fifo";
+	c.faults = (struct slu_sim_faults){
+		.until_step = slu_sim_between(r, 500, 5000),
+		.kill = ONE_OF(r, 0, 0, 400),
+		.stop = ONE_OF(r, 0, 1000),
+		.restart = ONE_OF(r, 0, 1000, 4000),
+		.cut = ONE_OF(r, 0, 0, 1000),
+		.outsider = ONE_OF(r, 0, 4000),
+		.move_fails = ONE_OF(r, 0, 0, 20000),
+	};
+	if (tight) {
+		c.faults.until_step = slu_sim_between(r, 3000, 9000);
+		c.faults.restart = ONE_OF(r, 0, 3000, 6000);
+		c.faults.stop = 2000;
+	}
+	*ret_config = c;
+}
+
+struct draft {
+	uint64_t group;
+	unsigned n_mates; /* of its group, itself included */
+	unsigned n_devices;
+	unsigned devices[SLU_SIM_DEVICES_MAX];
+	enum slu_mode modes[SLU_SIM_DEVICES_MAX];
+	uint64_t budget[SLU_SIM_DEVICES_MAX]; /* in units */
+};
+
+static void draw_devices(uint64_t *r, const struct slu_sim_config *config, bool tight,
+			 struct draft *d)
+{
+	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_ALL, SLU_MODE_MAPPED,
+					       SLU_MODE_LAUNCH };
+	unsigned which = config->n_devices == 1 ? 0 : slu_sim_between(r, 0, 2);
+	bool all_mapped = tight && slu_sim_chance(r, 500000);
+
+	d->n_devices = which == 2 ? 2 : 1;
+	for (unsigned k = 0; k < d->n_devices; k++) {
+		uint64_t total;
+		unsigned percent = tight ? ONE_OF(r, 60, 90) : ONE_OF(r, 20, 50, 90);
+
+		d->devices[k] = which == 2 ? k : which;
+		d->modes[k] = all_mapped ? SLU_MODE_MAPPED : modes[slu_sim_between(r, 0, 3)];
+		total = config->total_bytes[d->devices[k]] / SLU_SIM_UNIT;
+		d->budget[k] = SLU_MAX((total - 6) * percent / 100 / d->n_mates, (uint64_t)2);
+		if (d->n_mates > 1 || !slu_sim_chance(r, 500000))
+			continue;
+		if (d->modes[k] == SLU_MODE_MAPPED &&
+		    config->pinned_bytes >= (tight ? 32 : 64) * SLU_SIM_UNIT)
+			d->budget[k] = total * 14 / 10;
+		if (d->modes[k] == SLU_MODE_LAUNCH)
+			d->budget[k] = total * 16 / 10;
+	}
+}
+
+static void draw_script(uint64_t *r, struct slu_sim_world *w, unsigned client,
+			const struct draft *d, bool tight)
+{
+	unsigned n = slu_sim_between(r, 4, tight ? 30 : 14);
+
+	for (unsigned k = 0; k < d->n_devices; k++) {
+		uint64_t size = ONE_OF(r, 1, 2, 4, 7), live = 0;
+
+		while ((live + size) * 1000 <= d->budget[k] * slu_sim_between(r, 500, 1000)) {
+			slu_sim_client_do(w, client, SLU_SIM_ALLOC, k, size * SLU_SIM_UNIT);
+			live += size;
+		}
+	}
+	for (unsigned i = 0; i < n; i++) {
+		unsigned x = slu_sim_between(r, 0, 9), k = slu_sim_between(r, 0, d->n_devices - 1);
+
+		if (x < 6)
+			slu_sim_client_do(w, client, SLU_SIM_LAUNCH, k, slu_sim_between(r, 1, 12));
+		else if (x == 6)
+			slu_sim_client_do(w, client, SLU_SIM_PAUSE, k, slu_sim_between(r, 1, 40));
+		else if (x == 7)
+			slu_sim_client_do(w, client, SLU_SIM_FREE, k, 0);
+		else if (x == 8)
+			slu_sim_client_do(w, client, SLU_SIM_ALLOC, k,
+					  slu_sim_between(r, 1, 3) * SLU_SIM_UNIT);
+		else
+			slu_sim_client_do(w, client, SLU_SIM_SYNC, k, 0);
+	}
+	slu_sim_client_do(w, client, SLU_SIM_SYNC, 0, 0);
+}
+
+static uint64_t sum_ops(const struct slu_sim_client *c, enum slu_sim_op_kind kind, unsigned device)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < c->n_ops; i++)
+		if (c->ops[i].kind == kind && c->devices[c->ops[i].device] == device)
+			sum += kind == SLU_SIM_ALLOC ? c->ops[i].amount : 1;
+	return sum;
+}
+
+/*
+ * One command of one program waits for launches of another, if the two can stand side by side: a
+ * blocked holder keeps all its bytes, and the other one must fit beside them.
+ */
+static void draw_dependency(uint64_t *r, struct slu_sim_world *w)
+{
+	unsigned a = slu_sim_between(r, 0, w->n_clients - 1);
+	unsigned b = slu_sim_between(r, 0, w->n_clients - 1);
+	struct slu_sim_client *waits = &w->clients[a], *other = &w->clients[b];
+	unsigned d = other->devices[0];
+	uint64_t room = (w->config.total_bytes[d] * 9 / 10) - w->config.hidden_bytes[d];
+	uint64_t n_launches = sum_ops(other, SLU_SIM_LAUNCH, d);
+	struct slu_sim_op *op;
+
+	if (a == b || waits->group == other->group || other->n_devices != 1 || n_launches <= 2 ||
+	    waits->devices[0] != d || waits->n_ops == SLU_SIM_OPS_MAX ||
+	    sum_ops(waits, SLU_SIM_ALLOC, d) + sum_ops(other, SLU_SIM_ALLOC, d) + 8 * SLU_SIM_UNIT >
+		    room)
+		return;
+	slu_sim_client_do(w, a, SLU_SIM_SYNC, 0, 0);
+	op = &waits->ops[waits->n_ops - 2];
+	*op = (struct slu_sim_op){ SLU_SIM_AWAIT, 0, slu_sim_between(r, 1, (unsigned)n_launches),
+				   b };
+}
+
+int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
+		     struct slu_sim_world **ret_world)
+{
+	uint64_t random = seed * UINT64_C(0xd1342543de82ef95) + 7;
+	unsigned n = slu_sim_between(&random, 2, SLU_SIM_CLIENTS_MAX);
+	unsigned n_groups = slu_sim_between(&random, 1, n);
+	struct draft drafts[SLU_SIM_CLIENTS_MAX] = { 0 };
+	struct slu_sim_config config;
+	struct slu_sim_world *w;
+	int r;
+
+	draw_config(&random, tight, &config);
+	config.seed = seed;
+	config.mutation = mutation;
+	r = slu_sim_world_new(&config, &w);
+	if (r)
+		return slu_fold(r);
+	for (unsigned i = 0; i < n; i++)
+		drafts[i].group = 1 + slu_sim_between(&random, 0, n_groups - 1);
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned j = 0; j < n; j++)
+			drafts[i].n_mates += drafts[j].group == drafts[i].group;
+		draw_devices(&random, &config, tight, &drafts[i]);
+		r = slu_sim_client_add(w, drafts[i].group, drafts[i].n_devices, drafts[i].devices,
+				       drafts[i].modes);
+		if (r < 0) {
+			slu_sim_world_free(w);
+			return slu_fold(r);
+		}
+		w->clients[i].runs_without_daemon = slu_sim_chance(&random, 333333);
+		draw_script(&random, w, i, &drafts[i], tight);
+	}
+	if (slu_sim_chance(&random, 500000))
+		draw_dependency(&random, w);
+	*ret_world = w;
+	return 0;
+}

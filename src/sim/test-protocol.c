@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Core and peers together, random interleavings and faults, every invariant after every step.
+ * SLUICE_STEPS says how many steps to make in all (10^5 by default), SLUICE_SEED repeats one world.
+ */
+
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "sim/world.h"
+
+#define STEPS_DEFAULT 100000
+#define FIRST_SEED    1
+
+static uint64_t steps_wanted(void)
+{
+	const char *s = getenv("SLUICE_STEPS");
+
+	return s ? strtoull(s, NULL, 0) : STEPS_DEFAULT;
+}
+
+/* Runs the world of @seed. Return: its steps. */
+static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
+{
+	struct slu_sim_world *w;
+	uint64_t steps;
+
+	assert_int_equal(slu_sim_scenario(seed, tight, SLU_SIM_FAITHFUL, &w), 0);
+	if (slu_sim_world_run(w))
+		fail_msg("seed %llu%s, step %llu: %s", (unsigned long long)seed,
+			 tight ? " (tight)" : "", (unsigned long long)w->step, w->fault);
+	steps = w->counts.n_steps;
+	sum->n_steps += w->counts.n_steps;
+	sum->n_messages += w->counts.n_messages;
+	sum->n_launches += w->counts.n_launches;
+	sum->n_denied += w->counts.n_denied;
+	sum->n_refused += w->counts.n_refused;
+	sum->n_restarts += w->counts.n_restarts;
+	sum->n_kills += w->counts.n_kills;
+	sum->n_cuts += w->counts.n_cuts;
+	sum->longest_wait_steps = SLU_MAX(sum->longest_wait_steps, w->counts.longest_wait_steps);
+	slu_sim_world_free(w);
+	return steps;
+}
+
+static void report(const char *what, uint64_t n_worlds, const struct slu_sim_counts *sum)
+{
+	printf("# %s: %llu worlds, %llu steps, %llu messages, %llu launches, %llu restarts, %llu "
+	       "cuts, %llu kills, %llu refusals, %llu denials, longest wait %llu steps\n",
+	       what, (unsigned long long)n_worlds, (unsigned long long)sum->n_steps,
+	       (unsigned long long)sum->n_messages, (unsigned long long)sum->n_launches,
+	       (unsigned long long)sum->n_restarts, (unsigned long long)sum->n_cuts,
+	       (unsigned long long)sum->n_kills, (unsigned long long)sum->n_refused,
+	       (unsigned long long)sum->n_denied, (unsigned long long)sum->longest_wait_steps);
+}
+
+static void run_many(bool tight)
+{
+	struct slu_sim_counts sum = { 0 };
+	uint64_t steps = 0, n = 0, seed = slu_test_seed(FIRST_SEED);
+	bool is_single = getenv("SLUICE_SEED") != NULL;
+
+	while (n == 0 || (!is_single && steps < steps_wanted() / 2))
+		steps += run(seed + n++, tight, &sum);
+	report(tight ? "tight" : "normal", n, &sum);
+}
+
+static void every_invariant_holds_in_random_worlds(void **state)
+{
+	run_many(false);
+}
+
+static void every_invariant_holds_in_tight_worlds(void **state)
+{
+	run_many(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_invariant_holds_in_random_worlds),
+		cmocka_unit_test(every_invariant_holds_in_tight_worlds),
+	};
+
+	return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
+}
