@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -432,6 +434,47 @@ static int failed_waits_fail_the_copy(void)
 	return 0;
 }
 
+/* The program returns from main() with copies on the bus and in the queue. */
+static int leaves_in_a_hurry(void)
+{
+	char *host = calloc(1, MIB);
+	struct cl_bench b;
+	cl_mem mem;
+
+	cl_open(&b, source, 0);
+	mem = cl_buffer(&b, 8 * MIB);
+	for (unsigned i = 0; i < 8; i++)
+		EXPECT(!clEnqueueWriteBuffer(b.queue, mem, CL_FALSE, i * MIB, MIB, host, 0, NULL,
+					     NULL));
+	EXPECT(!clFlush(b.queue));
+	return 0;
+}
+
+/* A child that has nothing of the parent's OpenCL takes and frees nothing of the parent's bytes. */
+static int forks(void)
+{
+	struct slu_board *board;
+	struct cl_bench b;
+	cl_mem mem;
+	int status;
+	pid_t pid;
+
+	cl_open(&b, source, 0);
+	board = open_board();
+	mem = cl_buffer(&b, 8 * MIB);
+	pid = fork();
+	EXPECT(pid >= 0);
+	if (!pid) {
+		clReleaseMemObject(mem);
+		_exit(0);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+	EXPECT(visible_bytes(board) == 8 * MIB);
+	EXPECT(!clReleaseMemObject(mem) && visible_bytes(board) == 0);
+	cl_close(&b);
+	return 0;
+}
+
 /* Prints what a child process would inherit. */
 static int tells_its_layers(void)
 {
@@ -454,6 +497,8 @@ const struct scene limiter_scenes[] = {
 	{ "profiles-show-the-bus", profiles_show_the_bus },
 	{ "maps-take-the-bus", maps_take_the_bus },
 	{ "failed-waits-fail-the-copy", failed_waits_fail_the_copy },
+	{ "leaves-in-a-hurry", leaves_in_a_hurry },
+	{ "forks", forks },
 	{ "tells-its-layers", tells_its_layers },
 	{ NULL, NULL },
 };

@@ -258,6 +258,22 @@ static void test_failed_waits_fail_the_copy(void **state)
 	play(state, "IN=256M OUT=128M", "failed-waits-fail-the-copy");
 }
 
+static void test_programs_may_leave_with_copies_in_flight(void **state)
+{
+	struct slu_board *board;
+
+	for (unsigned i = 0; i < 10; i++)
+		play(state, "IN=256M OUT=128M", "leaves-in-a-hurry");
+	board = board_of(*state);
+	assert_int_equal(slu_board_true_used(board), 0);
+	slu_board_close(board);
+}
+
+static void test_a_forked_child_gives_back_nothing_of_its_parents(void **state)
+{
+	play(state, "", "forks");
+}
+
 /* Every n-th call of every kind fails once; the program ends with an error and leaves nothing. */
 static void test_faults_come_on_order(void **state)
 {
@@ -351,6 +367,8 @@ int main(int argc, char **argv)
 		TEST(test_profiles_show_the_bus),
 		TEST(test_maps_take_the_bus),
 		TEST(test_failed_waits_fail_the_copy),
+		TEST(test_programs_may_leave_with_copies_in_flight),
+		TEST(test_a_forked_child_gives_back_nothing_of_its_parents),
 		TEST(test_faults_come_on_order),
 		TEST(test_wrong_settings_leave_no_device),
 		TEST(test_children_inherit_all_layers),
