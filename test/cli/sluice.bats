@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command as a person meets it: words, errors, exit codes. SLUICE_BUILD is set by meson.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	sluice=$SLUICE_BUILD/src/cli/sluice
 	world=$(mktemp -d -p /dev/shm sluice-cli-XXXXXX)
@@ -49,7 +51,7 @@ start_daemon() {
 @test "run without a program, and with one that is not there" {
 	run "$sluice" run
 	[ "$status" -eq 120 ]
-	run "$sluice" run -- no-such-program
+	run -127 "$sluice" run -- no-such-program
 	[ "$status" -eq 127 ]
 	[[ $output == *"no program 'no-such-program'"* ]]
 	run "$sluice" run -- /etc/passwd

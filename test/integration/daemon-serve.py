@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A real sluiced and honest raw clients: joining, turns, seeing, steering, dying."""
+
+import os
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+from daemonworld import DaemonWorld
+from rawclient import ASK, HELLO, WELCOME, Raw, pack, pack_device, pack_hello
+from sluice import MIB, check, main, wait_until
+
+# a device for one of them at a time, and slices short enough for a test
+TIGHT = {"total": 100 * MIB}
+FAST = {"scheduler.slice": "20ms", "scheduler.slice_min_switches": 1, "scheduler.need_window": "50ms"}
+
+
+def world(name, **settings):
+    w = DaemonWorld(name, settings=FAST | settings)
+    w.start_daemon()
+    return w
+
+
+def two_that_do_not_fit_alternate():
+    with world("alternate") as w:
+        a = w.client("a", want=80 * MIB, **TIGHT)
+        b = w.client("b", want=80 * MIB, **TIGHT)
+        a.wait("ready", 5)
+        b.wait("ready", 5)
+        programs = w.programs_by_name()
+        check(programs["a"]["turns"] >= 5 and programs["b"]["turns"] >= 5, "both had turns", programs)
+        device = w.answer(verb="status")["devices"][0]
+        check(device["charged_bytes"] <= device["usable_bytes"], "not more is handed out than there is", device)
+        turns = w.answer(verb="history")["turns"]
+        check({t["name"] for t in turns} == {"a", "b"}, "history has both", turns)
+        ended = [t for t in turns if t["end_ms"]]
+        check(all(t["begin_ms"] <= t["ready_ms"] <= t["end_ms"] and t["reason"] for t in ended if t["ready_ms"]),
+              "turns begin, open and end in this order, with a reason", ended)
+        check(any(m["in_bytes"] for m in w.answer(verb="history")["moves"]), "history has what moved")
+
+
+def two_that_fit_run_side_by_side():
+    with world("beside") as w:
+        a = w.client("a", want=30 * MIB, **TIGHT)
+        b = w.client("b", want=30 * MIB, **TIGHT)
+        a.wait("ready")
+        b.wait("ready")
+        states = {n: p["state"] for n, p in w.programs_by_name().items()}
+        check(states == {"a": "running", "b": "running"}, "both run", states)
+        check(a.count("close") == 0 and b.count("close") == 0, "nobody was closed")
+
+
+def status_has_the_documented_keys():
+    with world("keys") as w:
+        w.client("a", want=80 * MIB, **TIGHT).wait("ready")
+        status = w.answer(verb="status")
+        text = (pathlib.Path(os.environ.get("SLUICE_SOURCE", ".")) / "docs/control.md").read_text()
+        for part in (status["daemon"], status["devices"][0], status["devices"][0]["turn"], status["programs"][0],
+                     status["programs"][0]["devices"][0]):
+            for key in part:
+                check(f"`{key}`" in text, f"docs/control.md has the key {key}")
+        check(status["devices"][0]["turn"]["name"] == "a", "the device says whose turn it is", status)
+        check(status["programs"][0]["device_bytes"] == 80 * MIB, "bytes are where they are", status)
+
+
+def members_of_one_group_have_one_turn():
+    with world("group") as w:
+        a = w.client("a", want=40 * MIB, group=77, **TIGHT)
+        a.wait("ready")
+        b = w.client("b", want=40 * MIB, group=77, **TIGHT)
+        b.wait("ready")
+        check(a.events[-1]["epoch"] == b.wait("turn")["epoch"], "a late member gets the open turn's epoch",
+              a.events, b.events)
+        groups = {p["group"] for p in w.answer(verb="status")["programs"]}
+        check(groups == {f"{77:016x}"}, "it is one group", groups)
+
+
+def a_killed_holder_gives_its_turn_to_the_next():
+    with world("killed", **{"scheduler.policy": "fifo"}) as w:
+        a = w.client("a", want=80 * MIB, **TIGHT)
+        a.wait("ready")
+        b = w.client("b", want=80 * MIB, **TIGHT)
+        b.wait("welcome")
+        wait_until("b waits", lambda: w.programs_by_name()["b"]["state"] == "waiting")
+        check(w.programs_by_name()["b"]["reason"], "it is told why b waits")
+        a.kill()
+        b.wait("ready")
+        check(set(w.programs_by_name()) == {"b"}, "the dead one is not listed")
+
+
+def death_comes_from_the_process_not_from_the_socket():
+    with world("fork") as w:
+        # a child keeps the dead parent's socket open
+        parent = os.fork()
+        if not parent:
+            raw = Raw(w.socket)
+            raw.send(pack_hello([pack_device(total=100 * MIB)], b"parent"))
+            raw.expect(WELCOME)
+            if not os.fork():
+                signal.pause()
+            signal.pause()
+        try:
+            wait_until("the parent has joined", lambda: "parent" in w.programs_by_name())
+            children = pathlib.Path(f"/proc/{parent}/task/{parent}/children")
+            child = int(wait_until("the child is there", lambda: children.read_text().split())[0])
+        finally:
+            os.kill(parent, signal.SIGKILL)
+            os.waitpid(parent, 0)
+        try:
+            wait_until("the parent is gone", lambda: not w.programs_by_name())
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def a_lost_connection_keeps_its_charges_until_the_program_is_back():
+    with world("lost") as w:
+        a = w.client("a", want=80 * MIB, **TIGHT)
+        a.wait("ready")
+        a.order(reconnect=1)
+        a.wait("welcome", 2)
+        wait_until("it is joined again", lambda: w.programs_by_name()["a"]["connection"] == "joined")
+        program = w.programs_by_name()["a"]
+        check(program["device_bytes"] == 80 * MIB and program["state"] == "running", "it kept bytes and turn", program)
+
+
+def parked_programs_give_way_and_come_back():
+    with world("park") as w:
+        a = w.client("a", want=80 * MIB, **TIGHT)
+        a.wait("ready")
+        answer = w.answer(verb="park", program="a")
+        check(answer["message"] == f"Parked a (pid {a.pid}).", "it is said who was parked", answer)
+        wait_until("it is off the device", lambda: w.programs_by_name()["a"]["device_bytes"] == 0)
+        check(w.programs_by_name()["a"]["parked"], "status says parked")
+        n = a.count("ready")
+        w.answer(verb="unpark", program=str(a.pid))
+        a.wait("ready", n + 1)
+
+
+def a_kicked_program_ends():
+    with world("kick") as w:
+        a = w.client("a", want=MIB, **TIGHT)
+        a.wait("ready")
+        w.answer(verb="kick", program="a")
+        check(a.process.wait(timeout=60) == -signal.SIGKILL, "it was killed")
+        wait_until("it is gone", lambda: not w.programs_by_name())
+
+
+def settings_can_be_changed_while_it_runs():
+    with world("set") as w:
+        answer = w.answer(verb="set", setting="policy", value="fifo")
+        check("policy = fifo" in answer["message"], "it is said what was set", answer)
+        check(w.answer(verb="status")["daemon"]["policy"] == "fifo", "it is in force")
+        w.answer(verb="set", setting="program a.chunk", value="1M")
+        a = w.client("a", want=MIB, **TIGHT)
+        check(a.wait("welcome")["chunk"] == MIB, "a program's own setting reaches it")
+        for bad in ({"setting": "policy", "value": "best"}, {"setting": "nothing", "value": "1"},
+                    {"setting": "scheduler.slice", "value": "soon"}, {"setting": "slice"}):
+            status, answer = w.ask(verb="set", **bad)
+            check(status and answer["error"], f"{bad} is refused in words", answer)
+        names = {s["name"] for s in w.answer(verb="settings")["settings"]}
+        check({"slice", "policy", "idle_exit"} <= names, "settings are listed", names)
+
+
+def questions_that_make_no_sense_are_answered_in_words():
+    with world("ask") as w:
+        for request in ({"verb": "dance"}, {}, {"verb": 3}, {"verb": "park"}, {"verb": "kick", "program": "nobody"},
+                        {"verb": "history", "last": "x"}):
+            status, answer = w.ask(**request)
+            check(status and answer["error"], f"{request} is refused in words", answer)
+        for text in (b"", b"no json", b"[1]", b'{"verb": "status", "verb": "kick"}', b"\xff" * 20, b"[" * 60000):
+            with w.raw() as raw:
+                raw.ask_text(text)
+                status, answer = raw.answer()
+                check(status and answer["error"], f"{text[:20]} is refused in words", answer)
+
+
+def another_protocol_version_is_refused_and_shown():
+    with world("version") as w:
+        with w.raw() as raw, w.raw() as older:
+            raw.send(pack_hello([pack_device()], b"future", version=9))
+            welcome = raw.expect(WELCOME)
+            check(welcome["status"] and "protocol 9" in welcome["detail"], "it is told why", welcome)
+            # another version's HELLO may be of another size
+            older.send(b"\1\0\4\0\0\0\0\0" + (7).to_bytes(4, "little"))
+            check("protocol 7" in older.expect(WELCOME)["detail"], "also when its HELLO is of another size")
+            program = w.programs_by_name()["future"]
+            check(program["state"] == "outside" and "protocol 9" in program["reason"], "status shows it", program)
+        wait_until("it is gone with its connection", lambda: not w.programs_by_name())
+
+
+def hellos_that_cannot_be_true_are_refused():
+    with world("hello") as w:
+        two = pack_device(total=MIB)
+        for devices, words in (([], "no device"), ([two, two], "twice"), ([pack_device(total=0)], "size"),
+                               ([pack_device(total=MIB, held=2 * MIB)], "more than there can be"),
+                               ([pack_device(total=MIB, everything=1 << 63)], "more than there can be")):
+            with w.raw() as raw:
+                raw.send(pack_hello(devices))
+                welcome = raw.expect(WELCOME)
+                check(welcome["status"] and words in welcome["detail"], f"refused with '{words}'", welcome)
+        name = "\033[31m\xff".encode("latin-1")
+        with w.raw() as raw:
+            raw.send(pack_hello([pack_device(total=100 * MIB)], name))
+            check(raw.expect(WELCOME)["status"] == 0, "a strange name is no fault")
+            check("?[31m?" in w.programs_by_name(), "but it is shown without what a terminal would obey")
+
+
+def outsiders_are_seen_and_make_room_smaller():
+    with world("outside", **{"daemon.outsider_period": "20ms"}) as w:
+        uuid = w.make_board("b0", 100 * MIB)
+        a = w.client("a", want=MIB, uuid=uuid, **TIGHT)
+        a.wait("ready")
+        with w.outsider("b0", 100 * MIB, 40 * MIB) as process:
+            def seen():
+                device = w.answer(verb="status")["devices"][0]
+                return device["outsiders"] == [{"pid": process.pid, "name": "outsider", "bytes": 40 * MIB}] and device
+            device = wait_until("the outsider is seen", seen)
+            wait_until("the estimate is lower",
+                       lambda: w.answer(verb="status")["devices"][0]["estimate_bytes"] <= 60 * MIB)
+            check(device["used_bytes"] == 40 * MIB and device["lock"] == "board", "the board tells", device)
+        wait_until("it is gone", lambda: not w.answer(verb="status")["devices"][0]["outsiders"])
+
+
+if __name__ == "__main__":
+    main(two_that_do_not_fit_alternate, two_that_fit_run_side_by_side, status_has_the_documented_keys,
+         members_of_one_group_have_one_turn, a_killed_holder_gives_its_turn_to_the_next,
+         death_comes_from_the_process_not_from_the_socket,
+         a_lost_connection_keeps_its_charges_until_the_program_is_back, parked_programs_give_way_and_come_back,
+         a_kicked_program_ends, settings_can_be_changed_while_it_runs,
+         questions_that_make_no_sense_are_answered_in_words, another_protocol_version_is_refused_and_shown,
+         hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_make_room_smaller)
