@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -475,6 +476,134 @@ static int forks(void)
 	return 0;
 }
 
+/* Each device has a board of its own. */
+static int has_a_board_for_each_device(void)
+{
+	struct slu_board *boards[2];
+	cl_platform_id platform;
+	cl_device_id ids[2];
+	char path[512];
+	cl_uint n = 0;
+
+	EXPECT(!clGetPlatformIDs(1, &platform, NULL));
+	EXPECT(!clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 2, ids, &n));
+	if (n < 2)
+		return SCENE_IS_NOT_HERE;
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT(!slu_board_folder(path, sizeof(path) - 16));
+		sprintf(path + strlen(path), "/opencl%u", i);
+		EXPECT(!slu_board_open(path, NULL, &boards[i]));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		cl_context context;
+		uint8_t uuid[16];
+		cl_mem mem;
+		cl_int r;
+
+		EXPECT(!clGetDeviceInfo(ids[i], CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL));
+		EXPECT(!memcmp(uuid, slu_board_identity(boards[i])->uuid, 16));
+		context = clCreateContext(NULL, 1, &ids[i], NULL, NULL, &r);
+		EXPECT(context);
+		mem = clCreateBuffer(context, 0, 60 * MIB, NULL, &r);
+		EXPECT(mem && visible_bytes(boards[i]) == 60 * MIB);
+		EXPECT(visible_bytes(boards[!i]) == 0);
+		EXPECT(!clReleaseMemObject(mem) && !clReleaseContext(context));
+	}
+	return 0;
+}
+
+struct worker {
+	pthread_t thread;
+	struct cl_bench *bench;
+	uint64_t random;
+	int result;
+};
+
+static uint64_t next_random(struct worker *w)
+{
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 7;
+	w->random ^= w->random << 17;
+	return w->random;
+}
+
+/* Writes and reads a buffer over two queues of either kind, ordered by events alone. */
+static int copy_about(struct worker *w)
+{
+	enum { N_WORDS = 4096 };
+	cl_uint out[N_WORDS], in[N_WORDS];
+	cl_command_queue queues[2];
+	cl_event last = NULL;
+	cl_mem mem;
+	cl_int r;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const cl_queue_properties list[] = { CL_QUEUE_PROPERTIES,
+						     i ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0,
+						     0 };
+
+		queues[i] = clCreateCommandQueueWithProperties(w->bench->context, w->bench->device,
+							       list, &r);
+		EXPECT(queues[i]);
+	}
+	mem = clCreateBuffer(w->bench->context, 0, sizeof(out), NULL, &r);
+	EXPECT(mem);
+	for (unsigned n = 0; n < 100; n++) {
+		cl_event wrote, read;
+		bool blocking = next_random(w) % 2;
+
+		for (unsigned i = 0; i < N_WORDS; i++)
+			out[i] = (cl_uint)next_random(w);
+		EXPECT(!clEnqueueWriteBuffer(queues[next_random(w) % 2], mem, CL_FALSE, 0,
+					     sizeof(out), out, last ? 1 : 0, last ? &last : NULL,
+					     &wrote));
+		if (next_random(w) % 2)
+			EXPECT(!clFlush(queues[0]) && !clFlush(queues[1]));
+		EXPECT(!clEnqueueReadBuffer(queues[next_random(w) % 2], mem, blocking, 0,
+					    sizeof(in), in, 1, &wrote, &read));
+		EXPECT(!clFlush(queues[0]) && !clFlush(queues[1]));
+		if (!blocking)
+			EXPECT(!clWaitForEvents(1, &read));
+		EXPECT(!memcmp(in, out, sizeof(in)));
+		EXPECT(!clReleaseEvent(wrote) && (!last || !clReleaseEvent(last)));
+		last = read;
+	}
+	EXPECT(!clReleaseEvent(last) && !clReleaseMemObject(mem));
+	EXPECT(!clReleaseCommandQueue(queues[0]) && !clReleaseCommandQueue(queues[1]));
+	return 0;
+}
+
+static void *work(void *data)
+{
+	struct worker *w = data;
+
+	w->result = copy_about(w);
+	return NULL;
+}
+
+static int many_threads_copy(void)
+{
+	struct worker workers[4];
+	struct slu_board *board;
+	struct cl_bench b;
+
+	cl_open(&b, source, 0);
+	board = open_board();
+	for (unsigned i = 0; i < 4; i++) {
+		workers[i] = (struct worker){ .bench = &b, .random = i + 1 };
+		EXPECT(!pthread_create(&workers[i].thread, NULL, work, &workers[i]));
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		EXPECT(!pthread_join(workers[i].thread, NULL));
+		EXPECT(workers[i].result == 0);
+	}
+	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).n_jobs == 400);
+	EXPECT(engine(board, SLU_BOARD_ENGINE_OUT).bytes == (uint64_t)400 * 4 * 4096);
+	cl_close(&b);
+	EXPECT(slu_board_true_used(board) == 0);
+	return 0;
+}
+
 /* Prints what a child process would inherit. */
 static int tells_its_layers(void)
 {
@@ -499,6 +628,8 @@ const struct scene limiter_scenes[] = {
 	{ "failed-waits-fail-the-copy", failed_waits_fail_the_copy },
 	{ "leaves-in-a-hurry", leaves_in_a_hurry },
 	{ "forks", forks },
+	{ "has-a-board-for-each-device", has_a_board_for_each_device },
+	{ "many-threads-copy", many_threads_copy },
 	{ "tells-its-layers", tells_its_layers },
 	{ NULL, NULL },
 };

@@ -7,6 +7,8 @@
  * not as it should be, after saying so on stderr.
  */
 
+#define SCENE_IS_NOT_HERE (-77) /* this machine's devices are not such that it can be played */
+
 struct scene {
 	const char *name;
 	int (*play)(void);
