@@ -112,7 +112,9 @@ void slu_core_client_rename(struct slu_core_client *client, const char *name)
 
 uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
 {
-	return seat->mode == SLU_MODE_LAUNCH ? seat->want.min_bytes : seat->want.all_bytes;
+	if (seat->mode != SLU_MODE_LAUNCH)
+		return seat->want.all_bytes;
+	return seat->want.is_runnable ? seat->want.min_bytes : 0;
 }
 
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,

@@ -97,7 +97,7 @@ void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client,
 
 void slu_core_client_rename(struct slu_core_client *client, const char *name);
 
-/* Bytes the seat must have in its turn, now and in the last moments. */
+/* Bytes that the seat must have in its turn: all, or in LAUNCH those of a command that waits. */
 uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want);

@@ -98,6 +98,12 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
+/* It makes no progress because it lacks what it asked for: that is not idleness. */
+static bool waits_for_us(const struct slu_core_seat *seat)
+{
+	return slu_core_seat_level_bytes(seat) > seat->account.limit_bytes && !seat->is_denied;
+}
+
 static int on_turn(struct slu_core *core, struct slu_core_client *client,
 		   const struct slu_msg_turn *turn, bool is_ready)
 {
@@ -108,9 +114,9 @@ static int on_turn(struct slu_core *core, struct slu_core_client *client,
 		return SLU_CORE_E_UNKNOWN;
 	if (slu_epoch_is_none(turn->epoch) || !slu_epoch_equal(seat->epoch, turn->epoch))
 		return 0;
-	if (!is_ready)
+	if (!is_ready && !waits_for_us(seat))
 		seat->want.is_runnable = false;
-	else if (seat->phase == SLU_CORE_PHASE_TURN)
+	else if (is_ready && seat->phase == SLU_CORE_PHASE_TURN)
 		seat->phase = SLU_CORE_PHASE_READY;
 	return 0;
 }

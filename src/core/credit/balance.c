@@ -265,8 +265,7 @@ static size_t find_victims(struct balance *b)
 		}
 		to = SLU_MAX(account->floor_bytes,
 			     account->seat ? 0 : account->client->staging_bytes);
-		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to &&
-		    account->held_bytes > to)
+		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to)
 			victims[n++] = (struct slu_core_victim){
 				.account = account,
 				.rank = is_idle		 ? RANK_IDLE
@@ -402,7 +401,7 @@ static void balance_device(struct slu_core *core, unsigned device)
 
 	if (fill_open(&b)) {
 		cancel_ahead(&b, NULL);
-	} else {
+	} else if (b.short_now_bytes == 0) {
 		for (size_t i = 0; i < core->n_waiting; i++)
 			if (core->waiting[i]->is_next &&
 			    slu_core_group_uses(core->waiting[i], device))

@@ -76,15 +76,27 @@ static bool has_turn(const struct slu_core_group *group)
 	return false;
 }
 
-/* A seat that wants to run and has not opened yet, one of a lost member too. */
+/*
+ * A seat that wants to run and cannot yet, one of a lost member too. In mode LAUNCH the gate opens
+ * at once; the first command can run when its window is as large as the command (rule 19).
+ */
+static bool is_filling(const struct slu_core_seat *seat)
+{
+	if (!seat->want.is_runnable)
+		return false;
+	if (seat->phase == SLU_CORE_PHASE_TURN)
+		return true;
+	return seat->phase == SLU_CORE_PHASE_READY && seat->mode == SLU_MODE_LAUNCH &&
+	       seat->account.held_bytes < slu_core_seat_level_bytes(seat);
+}
+
 static bool is_still_filling(const struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
 
 	TAILQ_FOREACH (client, &group->members, member_link)
 		for (unsigned i = 0; i < client->n_seats; i++)
-			if (client->seats[i].phase == SLU_CORE_PHASE_TURN &&
-			    client->seats[i].want.is_runnable)
+			if (is_filling(&client->seats[i]))
 				return true;
 	return false;
 }
