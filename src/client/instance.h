@@ -152,7 +152,9 @@ static inline void slu_client_restore_errno(int *saved)
 	errno = *saved;
 }
 
-#define SLU_CLIENT_KEEP_ERRNO() slu_cleanup(slu_client_restore_errno) int slu_saved_errno = errno
+#define SLU_CLIENT_KEEP_ERRNO()                                                                 \
+	slu_cleanup(slu_client_restore_errno) __attribute__((__unused__)) int slu_saved_errno = \
+		errno
 
 /* client.c: all with the lock held ------------------------------------------------------------ */
 
