@@ -23,27 +23,42 @@
 #include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/proxy.h"
-
-static bool is_refusal(cl_int r)
-{
-	return r == CL_MEM_OBJECT_ALLOCATION_FAILURE || r == CL_OUT_OF_RESOURCES ||
-	       r == CL_OUT_OF_HOST_MEMORY;
-}
+#include "opencl/room.h"
 
 static bool is_loss(cl_int r)
 {
 	return r == CL_DEVICE_NOT_AVAILABLE || r == CL_INVALID_CONTEXT;
 }
 
-static cl_int touch(struct slu_proxy *proxy, cl_mem real)
+static cl_int touch(struct slu_proxy *proxy, cl_mem real, const char *initial)
 {
 	cl_command_queue queue = slu_context_queue(proxy->context, SLU_DIRECTION_IN);
 	static const char zero;
 
 	if (!queue)
 		return CL_OUT_OF_RESOURCES;
-	return slu_layer_next.clEnqueueWriteBuffer(queue, real, CL_TRUE, 0, 1, &zero, 0, NULL,
-						   NULL);
+	return slu_layer_next.clEnqueueWriteBuffer(queue, real, CL_TRUE, 0, 1,
+						   initial ? initial : &zero, 0, NULL, NULL);
+}
+
+static int outcome(cl_int r)
+{
+	if (r == CL_SUCCESS)
+		return 0;
+	return slu_room_is_refusal(r) ? SLU_BACKEND_E_REFUSED
+	       : is_loss(r)	      ? SLU_BACKEND_E_LOST
+				      : slu_error(-EIO);
+}
+
+/*
+ * A stand-in's creation is the call that it stands for, once; an error of that call is its own
+ * affair.
+ */
+static int create_other(struct slu_room *room)
+{
+	if (slu_room_is_refusal(room->r))
+		room->r = room->attempt(room);
+	return slu_room_is_refusal(room->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
 static int create(void *data, struct slu_unit *unit)
@@ -57,23 +72,23 @@ static int create(void *data, struct slu_unit *unit)
 	cl_mem real;
 	cl_int r;
 
+	if (proxy->room)
+		return create_other(proxy->room);
 	if (initial)
 		flags |= CL_MEM_COPY_HOST_PTR;
 	real = slu_layer_next.clCreateBuffer(proxy->context->handle, flags, proxy->size_bytes,
 					     (void *)initial, &r);
-	if (r != CL_SUCCESS && is_refusal(r))
+	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && !initial && !atomic_load(&device->is_eager)) {
-		r = touch(proxy, real);
+	if (r == CL_SUCCESS && !atomic_load(&device->is_eager)) {
+		r = touch(proxy, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
 	}
 	if (r != CL_SUCCESS) {
 		proxy->create_error = r;
 		atomic_store(&proxy->initial, initial);
-		return is_refusal(r) ? SLU_BACKEND_E_REFUSED
-		       : is_loss(r)  ? SLU_BACKEND_E_LOST
-				     : slu_error(-EIO);
+		return outcome(r);
 	}
 	proxy->real = real;
 	proxy->generation++;

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
+#include "opencl/room.h"
 
 #define ACCESS_FLAGS	  (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
 #define HOST_PTR_FLAGS	  (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
@@ -139,39 +140,71 @@ static enum slu_frozen reason(const struct slu_context *context, cl_mem_flags fl
 	return SLU_FROZEN_NO;
 }
 
+struct making {
+	struct slu_room room;
+	cl_context context;
+	const cl_mem_properties *properties;
+	cl_mem_flags flags;
+	size_t size;
+	void *host_ptr;
+	cl_mem made;
+};
+
+static cl_int attempt(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	if (m->properties && m->properties[0])
+		m->made = slu_layer_next.clCreateBufferWithProperties(
+			m->context, m->properties, m->flags, m->size, m->host_ptr, &r);
+	else
+		m->made = slu_layer_next.clCreateBuffer(m->context, m->flags, m->size, m->host_ptr,
+							&r);
+	return r;
+}
+
+static cl_int create_fixed(struct slu_context *context, struct making *m, enum slu_frozen why,
+			   struct slu_proxy **ret_proxy)
+{
+	cl_int r;
+
+	r = slu_room_try(&m->room, context->payer, m->size);
+	if (r == CL_SUCCESS)
+		r = slu_memory_adopt(m->context, m->made, why, NULL, ret_proxy);
+	if (r == CL_SUCCESS && (m->flags & CL_MEM_USE_HOST_PTR))
+		(*ret_proxy)->host_ptr = m->host_ptr;
+	slu_context_unref(context);
+	return r;
+}
+
 static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_mem_flags flags,
 		     size_t size, void *host_ptr, cl_int *errcode_ret)
 {
-	bool has_properties = properties && properties[0];
+	struct making m = { .room.attempt = attempt,
+			    .context = handle,
+			    .properties = properties,
+			    .flags = flags,
+			    .size = size,
+			    .host_ptr = host_ptr };
 	struct slu_context *context;
 	struct slu_proxy *proxy = NULL;
 	enum slu_frozen why;
-	cl_mem real;
 	cl_int r;
 
 	r = slu_context_get(handle, &context);
 	if (r)
 		return slu_memory_answer(NULL, r, errcode_ret);
-	why = reason(context, flags, has_properties);
-	if (why == SLU_FROZEN_NO && context->device->client) {
+	why = reason(context, flags, properties && properties[0]);
+	if (why != SLU_FROZEN_NO || !context->device->client) {
+		r = create_fixed(context, &m, why, &proxy);
+	} else {
 		r = check(context, flags, size, host_ptr);
 		if (r)
 			slu_context_unref(context);
 		else
 			r = create_movable(context, flags, size, host_ptr, &proxy);
-		return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 	}
-
-	if (has_properties)
-		real = slu_layer_next.clCreateBufferWithProperties(handle, properties, flags, size,
-								   host_ptr, &r);
-	else
-		real = slu_layer_next.clCreateBuffer(handle, flags, size, host_ptr, &r);
-	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(handle, real, why, NULL, &proxy);
-	if (r == CL_SUCCESS && (flags & CL_MEM_USE_HOST_PTR))
-		proxy->host_ptr = host_ptr;
-	slu_context_unref(context);
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 }
 

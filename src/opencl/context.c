@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "opencl/context.h"
+#include "opencl/room.h"
 
 #define DUMMY_BYTES 64
 
@@ -205,4 +206,86 @@ cl_uint slu_context_n_hidden(cl_context handle)
 		    (context->queue[SLU_DIRECTION_OUT] != NULL) + (context->dummy != NULL);
 	slu_layer_give();
 	return n;
+}
+
+/* -- the calls -------------------------------------------------------------------------------- */
+
+struct making {
+	struct slu_room room;
+	const cl_context_properties *properties;
+	cl_device_type type; /* where no devices are given */
+	cl_uint n_devices;
+	const cl_device_id *devices;
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
+	void *data;
+	cl_context made;
+};
+
+static cl_int attempt(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	if (m->devices)
+		m->made = slu_layer_next.clCreateContext(m->properties, m->n_devices, m->devices,
+							 m->notify, m->data, &r);
+	else
+		m->made = slu_layer_next.clCreateContextFromType(m->properties, m->type, m->notify,
+								 m->data, &r);
+	return r;
+}
+
+/* The device is added to the client only where the driver has refused and room is to be made. */
+static cl_context make(struct making *m, cl_device_id device, cl_int *errcode_ret)
+{
+	cl_int r = attempt(&m->room);
+
+	if (slu_room_is_refusal(r) && device)
+		r = slu_room_try(&m->room, slu_device_get(device), 0);
+	if (errcode_ret)
+		*errcode_ret = r;
+	return r == CL_SUCCESS ? m->made : NULL;
+}
+
+cl_context slu_call_clCreateContext(const cl_context_properties *properties, cl_uint n_devices,
+				    const cl_device_id *devices,
+				    void(CL_CALLBACK *notify)(const char *, const void *, size_t,
+							      void *),
+				    void *data, cl_int *errcode_ret)
+{
+	struct making m = { .room.attempt = attempt,
+			    .properties = properties,
+			    .n_devices = n_devices,
+			    .devices = devices,
+			    .notify = notify,
+			    .data = data };
+
+	if (!devices || !n_devices)
+		return slu_layer_next.clCreateContext(properties, n_devices, devices, notify, data,
+						      errcode_ret);
+	return make(&m, devices[0], errcode_ret);
+}
+
+cl_context slu_call_clCreateContextFromType(const cl_context_properties *properties,
+					    cl_device_type type,
+					    void(CL_CALLBACK *notify)(const char *, const void *,
+								      size_t, void *),
+					    void *data, cl_int *errcode_ret)
+{
+	struct making m = { .room.attempt = attempt,
+			    .properties = properties,
+			    .type = type,
+			    .notify = notify,
+			    .data = data };
+	cl_platform_id platform = NULL;
+	cl_device_id device = NULL;
+
+	for (size_t i = 0; properties && properties[i]; i += 2)
+		if (properties[i] == CL_CONTEXT_PLATFORM)
+			platform = (cl_platform_id)properties[i + 1];
+	if (!platform)
+		slu_layer_next.clGetPlatformIDs(1, &platform, NULL);
+	if (platform && slu_layer_next.clGetDeviceIDs(platform, type, 1, &device, NULL))
+		device = NULL;
+	return make(&m, device, errcode_ret);
 }

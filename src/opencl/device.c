@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -68,6 +69,12 @@ static void make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static
 	memcpy(uuid, h, 16);
 }
 
+/* Whether this process was started to be managed. */
+static bool is_managed(void)
+{
+	return secure_getenv("SLUICE_SOCKET") || secure_getenv("SLUICE_TORTURE");
+}
+
 static void identify(cl_device_id handle, struct slu_hello_device *ret_identity)
 {
 	struct slu_hello_device id = { .mode = SLU_MODE_LAUNCH };
@@ -112,6 +119,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 		slu_layer_give();
 
 		identify(handle, &identity);
+		atomic_store(&device->is_eager, !is_managed());
 		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
 					  &client) < 0)
 			client = NULL;

@@ -29,7 +29,8 @@ struct slu_device {
 	enum slu_device_state state;	  /* guarded by the layer's lock */
 	struct slu_client_device *client; /* constant once KNOWN */
 	/* Drivers fail at the creation of an object, or only when it is used first. Until this
-	 * one has refused a creation we do not know, and prove new memory by touching it. */
+	 * one has refused a creation we do not know, and prove new memory by touching it. Where
+	 * nobody manages us there is nothing to prove: true from the start. */
 	_Atomic bool is_eager;
 };
 

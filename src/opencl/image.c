@@ -6,8 +6,22 @@
  * and keeps it in place.
  */
 
+#include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
+#include "opencl/room.h"
+
+/* The creation of an image, to be tried again where the driver has no room. */
+struct making {
+	struct slu_room room;
+	cl_context context;
+	const cl_mem_properties *properties;
+	cl_mem_flags flags;
+	const cl_image_format *format;
+	const cl_image_desc *desc;
+	void *host_ptr;
+	cl_mem made;
+};
 
 static cl_mem adopted(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
 		      struct slu_proxy *parent, cl_int *errcode_ret)
@@ -27,6 +41,26 @@ static cl_mem make(cl_context context, const cl_mem_properties *properties, cl_m
 		return slu_layer_next.clCreateImageWithProperties(context, properties, flags,
 								  format, desc, host_ptr, ret_r);
 	return slu_layer_next.clCreateImage(context, flags, format, desc, host_ptr, ret_r);
+}
+
+static cl_int attempt(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	m->made = make(m->context, m->properties, m->flags, m->format, m->desc, m->host_ptr, &r);
+	return r;
+}
+
+/* A guess at what it takes; the driver's own measure is known only afterwards. */
+static uint64_t guess_bytes(const cl_image_desc *desc)
+{
+	uint64_t n = SLU_MAX(desc->image_width, (size_t)1);
+
+	n *= SLU_MAX(desc->image_height, (size_t)1);
+	n *= SLU_MAX(desc->image_depth, (size_t)1);
+	n *= SLU_MAX(desc->image_array_size, (size_t)1);
+	return n * 4;
 }
 
 static cl_mem create_on(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
@@ -61,13 +95,24 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 		     const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
 		     cl_int *errcode_ret)
 {
-	cl_mem real;
+	struct making m = { .room.attempt = attempt,
+			    .context = context,
+			    .properties = properties,
+			    .flags = flags,
+			    .format = format,
+			    .desc = desc,
+			    .host_ptr = host_ptr };
+	struct slu_context *known;
 	cl_int r;
 
 	if (desc && desc->mem_object)
 		return create_on(context, properties, flags, format, desc, host_ptr, errcode_ret);
-	real = make(context, properties, flags, format, desc, host_ptr, &r);
-	return adopted(context, real, r,
+	r = attempt(&m.room);
+	if (slu_room_is_refusal(r) && desc && !slu_context_get(context, &known)) {
+		r = slu_room_try(&m.room, known->payer, guess_bytes(desc));
+		slu_context_unref(known);
+	}
+	return adopted(context, m.made, r,
 		       flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR : SLU_FROZEN_IMAGE, NULL,
 		       errcode_ret);
 }

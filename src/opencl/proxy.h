@@ -40,6 +40,7 @@
 struct slu_command;
 struct slu_context;
 struct slu_device;
+struct slu_room;
 
 enum slu_proxy_state {
 	SLU_PROXY_FREE,
@@ -79,6 +80,7 @@ struct slu_proxy {
 	struct slu_proxy *parent;  /* the object it was made from, for the program's questions */
 	bool is_movable;	   /* a root whose real object comes and goes */
 
+	struct slu_room *room; /* of a stand-in: what is made in its stead; NULL: an object */
 	struct slu_unit *unit; /* of a root; constant while LIVE. NULL: not charged */
 
 	/* of a movable root: written by the back end while nothing names the unit, read by
