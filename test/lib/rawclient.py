@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wire as bytes, for tests that must say what no good client says; and one good client.
+
+As a module: Raw, a connection that packs and unpacks messages. As a program (rawclient.py SOCKET JSON): an
+honest client in mode ALL that owns bytes which exist in its books only. It prints a line of JSON for all that
+happens and takes commands on stdin, one JSON object a line: {"want": BYTES, "runnable": 0|1}, {"reconnect": 1},
+{"deaf": 1} (answers nothing any more), {"exit": CODE}.
+"""
+
+import json
+import os
+import select
+import socket
+import struct
+import sys
+
+(HELLO, WELCOME, LIMIT, TURN, CLOSE, DENY, SUMS, WANT, READY, IDLE, REST, FACTS, ASK, ANSWER) = range(1, 15)
+NAMES = "? HELLO WELCOME LIMIT TURN CLOSE DENY SUMS WANT READY IDLE REST FACTS ASK ANSWER".split()
+DEVICE, PINNED, HOME = range(3)
+
+HEADER = struct.Struct("<HHI")
+HELLO_DEVICE = struct.Struct("<16s16s48sQQQQQQQQBBB5x")
+FORMATS = {
+    HELLO: struct.Struct("<IIQ64sQQ" + "152s" * 8),
+    WELCOME: struct.Struct("<IIQQQQBBB5x192s"),
+    LIMIT: struct.Struct("<BBB5xQQQ"),
+    TURN: struct.Struct("<B7xQQ"),
+    CLOSE: struct.Struct("<B7xQQQ"),
+    DENY: struct.Struct("<BB6xQ"),
+    SUMS: struct.Struct("<BBB5xQQQQQ"),
+    WANT: struct.Struct("<BBB5xQQQ"),
+    READY: struct.Struct("<B7xQQ"),
+    IDLE: struct.Struct("<B7xQQ"),
+    REST: struct.Struct("<BB6xQQQ"),
+    FACTS: struct.Struct("<BB6x" + "Q" * 19),
+    ASK: struct.Struct("<Q"),
+    ANSWER: struct.Struct("<QII"),
+}
+FIELDS = {
+    WELCOME: "version status generation visible chunk grace run checksum mapped detail",
+    LIMIT: "tier device pace seq limit goal",
+    TURN: "device generation counter",
+    CLOSE: "device generation counter deadline",
+    DENY: "tier device bytes",
+    ANSWER: "size status reserved",
+}
+
+
+def pack(kind, *values):
+    payload = FORMATS[kind].pack(*values)
+    return HEADER.pack(kind, len(payload), 0) + payload
+
+
+def pack_device(uuid=b"\1" * 16, total=1 << 30, name=b"raw", epoch=(0, 0), held=0, floor=0, least=0, everything=0,
+                largest=0, mode=0, is_open=0, runnable=0):
+    return HELLO_DEVICE.pack(uuid, b"", name, total, *epoch, held, floor, least, everything, largest, mode, is_open,
+                             runnable)
+
+
+def pack_hello(devices, name=b"raw", version=1, group=0, n_devices=None, home=0):
+    blank = bytes(HELLO_DEVICE.size)
+    devices = list(devices)
+    count = len(devices) if n_devices is None else n_devices
+    return pack(HELLO, version, count, group, name, 0, home, *(devices + [blank] * 8)[:8])
+
+
+class Raw:
+    def __init__(self, path, timeout=30):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(timeout)
+        self.socket.connect(str(path))
+
+    def send(self, packet, fds=()):
+        if fds:
+            socket.send_fds(self.socket, [packet], fds)
+        else:
+            self.socket.send(packet)
+
+    def receive(self):
+        """(kind, {field: value}) or None at the end; a passed file is in "fd"."""
+        try:
+            packet, fds, _, _ = socket.recv_fds(self.socket, 4096, 4)
+        except ConnectionResetError:
+            return None
+        if not packet:
+            return None
+        kind, size, _ = HEADER.unpack_from(packet)
+        fields = dict(zip(FIELDS[kind].split(), FORMATS[kind].unpack_from(packet, HEADER.size)))
+        if "detail" in fields:
+            fields["detail"] = fields["detail"].split(b"\0")[0].decode()
+        if fds:
+            fields["fd"] = fds[0]
+        return kind, fields
+
+    def expect(self, kind):
+        """The next message of that kind; others are passed over."""
+        while True:
+            got = self.receive()
+            if got is None:
+                raise AssertionError(f"the daemon closed the connection instead of sending {NAMES[kind]}")
+            if got[0] == kind:
+                return got[1]
+
+    def ends(self):
+        """Reads until the daemon has closed the connection."""
+        while self.receive() is not None:
+            pass
+        return True
+
+    def ask_text(self, text, size=None):
+        fd = os.memfd_create("ask")
+        try:
+            os.write(fd, text)
+            self.send(pack(ASK, len(text) if size is None else size), [fd])
+        finally:
+            os.close(fd)
+
+    def answer(self):
+        got = self.expect(ANSWER)
+        with os.fdopen(got["fd"]) as file:
+            return got["status"], json.loads(file.read())
+
+    def ask(self, **request):
+        self.ask_text(json.dumps(request).encode())
+        return self.answer()
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Honest:
+    """Mode ALL on one device: it moves in no time."""
+
+    def __init__(self, path, want=0, name="raw", group=0, uuid="01" * 16, total=1 << 30, runnable=1, version=1):
+        self.path = path
+        self.want, self.runnable, self.total, self.version = want, runnable, total, version
+        self.name, self.group, self.uuid = name.encode(), group, bytes.fromhex(uuid)
+        self.held = {DEVICE: 0, PINNED: 0, HOME: 0}
+        self.limit = dict(self.held)
+        self.seq = dict(self.held)
+        self.epoch, self.is_open, self.is_deaf = (0, 0), False, False
+        self.moved_in = self.moved_out = 0
+        self.raw = None
+
+    def say(self, event, **more):
+        print(json.dumps({"event": event} | more), flush=True)
+
+    def connect(self):
+        while True:
+            try:
+                self.raw = Raw(self.path)
+                break
+            except (FileNotFoundError, ConnectionRefusedError):
+                select.select([], [], [], 0.01)
+        self.limit, self.seq = dict(self.held), dict.fromkeys(self.held, 0)
+        self.raw.send(pack_hello([pack_device(
+            self.uuid, self.total, self.name, self.epoch, self.held[DEVICE], 0, self.want, self.want, self.want, 0,
+            self.is_open, self.runnable)], self.name, self.version, self.group, home=self.held[HOME]))
+
+    def send_want(self):
+        self.raw.send(pack(WANT, HOME, 0, 0, 0, self.want, 0))
+        self.raw.send(pack(WANT, DEVICE, 0, self.runnable, self.want, self.want, self.want))
+
+    def send_sums(self, tier):
+        held = self.held[tier]
+        self.raw.send(pack(SUMS, tier, 0, 0, self.seq[tier], max(self.limit[tier], held), held, 0, 0))
+
+    def settle(self):
+        """Brings in what it may in its turn, gives up what it must at rest, opens when all is there."""
+        before = self.held[DEVICE]
+        if self.epoch != (0, 0):
+            self.held[DEVICE] = max(before, min(self.limit[DEVICE], self.want))
+        else:
+            self.held[DEVICE] = min(before, self.limit[DEVICE])
+        self.moved_in += max(0, self.held[DEVICE] - before)
+        self.moved_out += max(0, before - self.held[DEVICE])
+        if self.held[DEVICE] != before:
+            self.send_sums(DEVICE)
+            self.raw.send(pack(FACTS, 0, 0, self.held[DEVICE], 0, self.want - self.held[DEVICE], 0, self.moved_in,
+                               self.moved_out, 0, *[0] * 12))
+        if self.epoch != (0, 0) and not self.is_open and self.held[DEVICE] >= self.want:
+            self.is_open = True
+            self.raw.send(pack(READY, 0, *self.epoch))
+            self.say("ready", epoch=self.epoch)
+
+    def take(self, kind, m):
+        if kind == WELCOME:
+            self.say("welcome", **m)
+            if not m["status"]:
+                self.send_want()
+        elif kind == LIMIT:
+            tier = m["tier"]
+            self.seq[tier], self.limit[tier] = m["seq"], m["limit"]
+            if tier == HOME:
+                self.held[HOME] = min(self.limit[HOME], self.want)
+            self.send_sums(tier)
+            self.say("limit", tier=tier, limit=m["limit"])
+            self.settle()
+        elif kind == TURN:
+            self.epoch, self.is_open = (m["generation"], m["counter"]), False
+            self.say("turn", epoch=self.epoch)
+            self.settle()
+        elif kind == CLOSE:
+            epoch = (m["generation"], m["counter"])
+            if epoch == self.epoch:
+                self.epoch, self.is_open = (0, 0), False
+            self.raw.send(pack(REST, 0, self.runnable, *epoch, 0))
+            self.say("close", epoch=epoch)
+            self.settle()
+        else:
+            self.say(NAMES[kind].lower(), **m)
+
+    def command(self, line):
+        order = json.loads(line)
+        if "exit" in order:
+            sys.exit(order["exit"])
+        if "deaf" in order:
+            self.is_deaf = True
+        if "want" in order:
+            self.want = order["want"]
+            self.runnable = order.get("runnable", 1)
+            self.send_want()
+        if "reconnect" in order:
+            self.raw.close()
+            self.say("lost")
+            self.connect()
+
+    def run(self):
+        commands = sys.stdin.buffer.raw
+        self.connect()
+        pending = b""
+        while True:
+            listens = [] if self.is_deaf else [self.raw.socket]
+            ready, _, _ = select.select([commands, *listens], [], [])
+            if commands in ready:
+                got = commands.read(4096)
+                if not got:
+                    return
+                *lines, pending = (pending + got).split(b"\n")
+                for line in lines:
+                    self.command(line)
+            elif ready:
+                got = self.raw.receive()
+                if got is None:
+                    self.raw.close()
+                    self.say("lost")
+                    self.connect()
+                else:
+                    self.take(*got)
+
+
+if __name__ == "__main__":
+    Honest(sys.argv[1], **json.loads(sys.argv[2])).run()
