@@ -228,6 +228,19 @@ static bool is_open(enum slu_core_state state)
 	return state == SLU_CORE_FILLING || state == SLU_CORE_RUNNING;
 }
 
+/* Who fills needs all of it; who runs has what it holds, and may have outgrown the device. */
+static uint64_t need_of(const struct slu_core_client_view *view, unsigned device,
+			enum slu_core_state state)
+{
+	if (state == SLU_CORE_RUNNING)
+		return view->device_accounts[device].held_bytes;
+	if (view->modes[device] == SLU_MODE_MAPPED)
+		return 0;
+	if (view->modes[device] == SLU_MODE_ALL)
+		return view->wants[device].all_bytes;
+	return view->wants[device].is_runnable ? view->wants[device].min_bytes : 0;
+}
+
 /*
  * I6: groups that run beside each other fit together. Turns that were adopted from clients are
  * excepted (rule 33), and a group that runs alone cannot be beside anybody.
@@ -253,10 +266,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 				several = several || (first && first != view.group);
 				first = view.group;
 				adopted = adopted || group.epoch.generation != w->generation;
-				if (view.modes[k] == SLU_MODE_ALL)
-					need += view.wants[k].all_bytes;
-				else if (view.modes[k] == SLU_MODE_LAUNCH)
-					need += view.wants[k].min_bytes;
+				need += need_of(&view, k, group.state);
 			}
 		}
 		slu_core_view_device(w->core, d, &device);
