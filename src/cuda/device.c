@@ -14,7 +14,10 @@
 /* A slab this large holds many small allocations and is still a small unit. */
 #define SLAB_BYTES_MIN (256 * SLU_KIB)
 
-struct slu_cuda slu_cuda = { .lock = SLU_LOCK_INIT(SLU_LOCK_FRONT) };
+struct slu_cuda slu_cuda = {
+	.lock = SLU_LOCK_INIT(SLU_LOCK_FRONT),
+	.settled = PTHREAD_COND_INITIALIZER,
+};
 _Atomic(struct slu_cuda_device *) slu_cuda_only_device;
 
 static pthread_once_t started = PTHREAD_ONCE_INIT;
@@ -64,7 +67,6 @@ static void add_device(CUdevice ordinal)
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal },
 	};
-	struct slu_hello_device id;
 	size_t granule = 0;
 	int node = 0;
 
@@ -81,11 +83,6 @@ static void add_device(CUdevice ordinal)
 		node = 0;
 	d->numa_node = node;
 	d->can_map = slu_cuda_backend_can_map(d);
-	identify(ordinal, &id);
-	if (slu_client_device_add(&id, d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL,
-				  &slu_cuda_backend, d, &d->client))
-		return;
-	d->index = slu_client_device_index(d->client);
 	slu_cuda.n_devices++;
 }
 
@@ -99,55 +96,69 @@ static void start(void)
 	errno = saved;
 }
 
-/* Makes what we need in @context, outside our lock. Return: whether it is all there. */
-static bool make_home(struct slu_cuda_device *made, CUcontext context)
+static void unmake_home(struct slu_cuda_device *d)
+{
+	slu_cuda_syncer_free(d->syncer);
+	d->syncer = NULL;
+	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
+		if (d->streams[i])
+			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
+		d->streams[i] = NULL;
+	}
+}
+
+/* Makes what we need in @context. Only the thread that settles the device is here for it. */
+static bool make_home(struct slu_cuda_device *d, CUcontext context)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
+	struct slu_hello_device id;
 	bool is_whole = true;
 
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++)
 		is_whole = is_whole &&
-			   SLU_REAL(cuStreamCreate)(&made->streams[i], CU_STREAM_NON_BLOCKING) ==
+			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
-	is_whole = is_whole && !slu_cuda_syncer_new(context, &made->syncer);
+	is_whole = is_whole && !slu_cuda_syncer_new(context, &d->syncer);
 	slu_cuda_unrelax(before);
-	return is_whole;
-}
-
-static void unmake_home(struct slu_cuda_device *made)
-{
-	slu_cuda_syncer_free(made->syncer);
-	for (int i = 0; i < _SLU_DIRECTION_MAX; i++)
-		if (made->streams[i])
-			SLU_REAL(cuStreamDestroy_v2)(made->streams[i]);
-}
-
-static bool settle_down(struct slu_cuda_device *d, CUcontext context)
-{
-	struct slu_cuda_device made = { 0 };
-	bool is_mine = false;
-
-	if (!make_home(&made, context)) {
-		unmake_home(&made);
+	if (is_whole) {
+		identify(d->ordinal, &id);
+		d->home = context; /* the client's threads begin with it */
+		is_whole = !slu_client_device_add(&id, d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL,
+						  &slu_cuda_backend, d, &d->client);
+	}
+	if (!is_whole) {
+		d->home = NULL;
+		unmake_home(d);
 		return false;
 	}
-	slu_lock_take(&slu_cuda.lock);
-	if (!d->home) {
-		memcpy(d->streams, made.streams, sizeof(d->streams));
-		d->syncer = made.syncer;
-		d->home = context;
-		is_mine = true;
-	}
-	slu_lock_give(&slu_cuda.lock);
-	if (!is_mine)
-		unmake_home(&made);
+	d->index = slu_client_device_index(d->client);
 	return true;
+}
+
+static bool settle(struct slu_cuda_device *d, CUcontext context)
+{
+	bool is_home;
+
+	slu_lock_take(&slu_cuda.lock);
+	while (d->is_settling)
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+	is_home = d->home != NULL;
+	d->is_settling = !is_home;
+	slu_lock_give(&slu_cuda.lock);
+	if (is_home)
+		return true;
+	is_home = make_home(d, context);
+	slu_lock_take(&slu_cuda.lock);
+	d->is_settling = false;
+	pthread_cond_broadcast(&slu_cuda.settled);
+	slu_lock_give(&slu_cuda.lock);
+	return is_home;
 }
 
 struct slu_cuda_device *slu_cuda_device_here_slow(void)
 {
 	struct slu_cuda_device *d = NULL;
-	CUcontext context = slu_cuda_context_here(), home;
+	CUcontext context = slu_cuda_context_here();
 	CUdevice ordinal;
 
 	if (!context || SLU_REAL(cuCtxGetDevice)(&ordinal) != CUDA_SUCCESS)
@@ -156,12 +167,7 @@ struct slu_cuda_device *slu_cuda_device_here_slow(void)
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
 		if (slu_cuda.devices[i].ordinal == ordinal)
 			d = &slu_cuda.devices[i];
-	if (!d)
-		return NULL;
-	slu_lock_take(&slu_cuda.lock);
-	home = d->home;
-	slu_lock_give(&slu_cuda.lock);
-	if (!home && !settle_down(d, context))
+	if (!d || !settle(d, context))
 		return NULL;
 	if (slu_cuda.n_devices == 1)
 		atomic_store_explicit(&slu_cuda_only_device, d, memory_order_release);
@@ -172,19 +178,21 @@ void slu_cuda_context_ending(CUcontext context)
 {
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++) {
 		struct slu_cuda_device *d = &slu_cuda.devices[i];
-		struct slu_cuda_device ended = { 0 };
+		bool is_home;
 
-		slu_cuda_memory_forget(d, context);
 		slu_lock_take(&slu_cuda.lock);
-		if (d->home == context) {
-			memcpy(ended.streams, d->streams, sizeof(ended.streams));
-			memset(d->streams, 0, sizeof(d->streams));
-			ended.syncer = d->syncer;
-			d->syncer = NULL;
-			d->home = NULL;
-			atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
-		}
+		is_home = d->home == context;
 		slu_lock_give(&slu_cuda.lock);
-		unmake_home(&ended);
+		if (d->client)
+			slu_cuda_memory_forget(d, context);
+		if (!is_home)
+			continue;
+		atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
+		slu_client_device_remove(d->client);
+		d->client = NULL;
+		unmake_home(d);
+		slu_lock_take(&slu_cuda.lock);
+		d->home = NULL;
+		slu_lock_give(&slu_cuda.lock);
 	}
 }

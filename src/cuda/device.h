@@ -4,13 +4,14 @@
 /*
  * The devices of a process as the shim knows them, and the contexts that the program made on them.
  *
- * Nothing happens in constructors, nor in cuInit(): the first allocation or gated call of the
- * program names all devices to the client (the HELLO must list them) and takes the *home* context
- * of the device in use, the one in which our streams live. Streams and events are created then,
- * once: creating them later would take the context's lock behind running work.
+ * Nothing happens in constructors, nor in cuInit(): the first allocation or gated call in a context
+ * makes that context the *home* of its device, the one in which our streams live, and names the
+ * device to the client. Streams are created then, once: creating them later would take the
+ * context's lock behind running work.
  *
- *   NAMED -> HOME    [slu_cuda_device_here]     the first context that allocates or launches there
- *   HOME -> NAMED    [slu_cuda_context_ending]  that context is destroyed; its memory goes with it
+ *   NAMED -> SETTLING -> HOME  [slu_cuda_device_here]     the first context that needs the device
+ *   HOME -> NAMED              [slu_cuda_context_ending]  that context is destroyed, and with it
+ *                                                         all of its memory
  */
 
 #include <pthread.h>
@@ -29,14 +30,15 @@ struct slu_cuda_syncer;
 
 struct slu_cuda_device {
 	CUdevice ordinal;		  /* constant */
-	unsigned index;			  /* the client's number; constant after start */
-	struct slu_client_device *client; /* constant after start */
+	unsigned index;			  /* the client's number; constant while HOME */
+	struct slu_client_device *client; /* constant while HOME */
 	uint64_t granule_bytes;		  /* constant after start */
 	uint64_t slab_bytes;		  /* constant after start */
 	bool can_map;  /* the MAPPED place was tried and works; constant after start */
 	int numa_node; /* for it; constant after start */
 
-	CUcontext home;			      /* guarded by the front lock; NULL while NAMED */
+	CUcontext home;			      /* guarded by the front lock; NULL unless HOME */
+	bool is_settling;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
 
@@ -46,7 +48,8 @@ struct slu_cuda_device {
 };
 
 struct slu_cuda {
-	struct slu_lock lock; /* SLU_LOCK_FRONT: ledger, homes */
+	struct slu_lock lock;	/* SLU_LOCK_FRONT: ledger, homes */
+	pthread_cond_t settled; /* a device left SETTLING */
 	struct slu_ledger *ledger;
 	unsigned n_devices; /* constant after start */
 	struct slu_cuda_device devices[SLU_CUDA_DEVICES_MAX];
