@@ -295,7 +295,10 @@ static void test_each_device_has_a_board(void **state)
 	assert_int_equal(unlink(second), 0);
 }
 
-/* Every n-th call of every kind fails once; the program ends with an error and leaves nothing. */
+/*
+ * The first and the last call of each kind fail on order, and one that never comes does not; the
+ * program ends with an error and leaves nothing.
+ */
 static void test_faults_come_on_order(void **state)
 {
 	static const struct {
