@@ -66,7 +66,7 @@ SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device
 /* Bytes that the program owns there, wherever they are: total − owned is what "free" should say. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
-/* -- units ---------------------------------------------------------------------------------- */
+/* -- units ------------------------------------------------------------------------------------ */
 
 /*
  * Makes a unit. In a turn, with credit at hand, backend->create() is called on this thread and no

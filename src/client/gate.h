@@ -113,7 +113,7 @@ static inline bool slu_gate_is_inside(void)
 	return slu_gate_slot_mine && slu_gate_slot_mine->depth;
 }
 
-/* -- the helper's side ---------------------------------------------------------------------- */
+/* -- the helper's side ------------------------------------------------------------------------ */
 
 void slu_gate_open(unsigned device);
 

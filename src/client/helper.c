@@ -50,7 +50,7 @@ static bool end_visit(struct slu_client *c, struct slu_client_device *d)
 	return is_there;
 }
 
-/* -- what commands behind a host event hold ---------------------------------------------------- */
+/* -- what commands behind a host event hold --------------------------------------------------- */
 
 struct look {
 	struct slu_client_unit *w;
@@ -296,8 +296,7 @@ static void serve_loss(struct slu_client *c, uint64_t now_ns)
 	slu_client_run_alone(c, now_ns);
 }
 
-/* -- the loop
- * --------------------------------------------------------------------------------------- */
+/* -- the loop --------------------------------------------------------------------------------- */
 
 static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
 {

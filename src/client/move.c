@@ -36,7 +36,7 @@ static int copy_result(int r)
 	return r > 0 ? slu_error(-EIO) : slu_fold(r);
 }
 
-/* -- the pipeline ---------------------------------------------------------------------------- */
+/* -- the pipeline ----------------------------------------------------------------------------- */
 
 /* The copy of one unit's bytes, at most two chunks under way. */
 struct pipeline {
@@ -203,7 +203,7 @@ static int judge(const struct slu_move *m)
 	return slu_checksum_end(&sum) == m->sum ? slu_error(-EIO) : SLU_MOVE_E_CORRUPT;
 }
 
-/* -- the moves ------------------------------------------------------------------------------- */
+/* -- the moves -------------------------------------------------------------------------------- */
 
 static int settle(struct slu_move *m)
 {

@@ -85,13 +85,16 @@ static void prepare(struct slu_client *c, struct slu_mover *m, struct slu_client
 	struct slu_unit *u = &w->unit;
 	bool is_out = u->moving == SLU_MOVING_OUT;
 
+	/* The device's copy died with its context; what the host has is the truth that is left. */
+	if (d->is_dead)
+		u->device_version = u->host_version;
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
 		.data = d->data,
 		.unit = u,
 		.staging = m->staging.chunks[0] ? &m->staging : NULL,
 		.chunk_bytes = chunk_bytes(c),
-		.has_contents = is_out ? !slu_unit_is_clean(u) && !d->is_dead : u->host_version > 0,
+		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_settings(c->peer)->checksum_moves,
 		.is_cancelled = is_cancelled,
@@ -163,7 +166,7 @@ static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r)
 	} else if (r == SLU_MOVE_E_BLOCKED) {
 		d->is_blocked = true;
 		d->look_ns = 0;
-	} else if (r < 0 && !d->is_spoilt) {
+	} else if (r < 0 && !d->is_spoilt && !d->is_dead) {
 		slu_client_log("device %u: a move failed: %s, trying again", d->index,
 			       strerror(-r));
 	}
@@ -196,7 +199,7 @@ static void move_one(struct slu_client *c, struct slu_mover *m, struct slu_clien
 {
 	enum slu_moving moving = w->unit.moving;
 	struct slu_move move;
-	bool is_spoilt;
+	bool is_hopeless;
 	uint64_t now_ns;
 	int r;
 
@@ -204,9 +207,9 @@ static void move_one(struct slu_client *c, struct slu_mover *m, struct slu_clien
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	prepare(c, m, w, &move);
-	is_spoilt = m->device->is_spoilt && moving != SLU_MOVING_OUT;
+	is_hopeless = (m->device->is_spoilt || m->device->is_dead) && moving != SLU_MOVING_OUT;
 	slu_lock_give(&c->lock);
-	r = is_spoilt ? -EIO : run(&move, moving);
+	r = is_hopeless ? -EIO : run(&move, moving);
 	if (!r && m->device->backend->placed)
 		m->device->backend->placed(m->device->data, &w->unit);
 	slu_lock_take(&c->lock);

@@ -117,8 +117,7 @@ static void finish(struct slu_test_object *object)
 	pthread_mutex_unlock(&engine.lock);
 }
 
-/* -- the program
- * ------------------------------------------------------------------------------------ */
+/* -- the program ------------------------------------------------------------------------------ */
 
 struct thing {
 	struct slu_unit *unit; /* NULL: none */
@@ -242,8 +241,7 @@ static void *run_program(void *data)
 	return NULL;
 }
 
-/* -- the runs
- * --------------------------------------------------------------------------------------- */
+/* -- the runs --------------------------------------------------------------------------------- */
 
 static void restart_daemon(void)
 {

@@ -296,8 +296,7 @@ static void a_device_goes_with_its_units_while_they_move(void **state)
 	run_apart(left_behind);
 }
 
-/* -- spoilt and failing
- * ----------------------------------------------------------------------------- */
+/* -- spoilt and failing ----------------------------------------------------------------------- */
 
 static void failing(void)
 {
@@ -389,8 +388,116 @@ static void a_dead_context_lets_everybody_pass(void **state)
 	run_apart(dead);
 }
 
-/* -- fork
- * ------------------------------------------------------------------------------------------- */
+/* -- blocked ---------------------------------------------------------------------------------- */
+
+static void set_drain(int answer)
+{
+	slu_lock_take(&device.lock);
+	device.drain_answer = answer;
+	slu_lock_give(&device.lock);
+}
+
+/* So many turns from now on. */
+static void wait_for_turns(struct slu_test_daemon *daemon, uint64_t n)
+{
+	uint64_t n_now;
+
+	pthread_mutex_lock(&daemon->lock);
+	n_now = daemon->n_turns;
+	pthread_mutex_unlock(&daemon->lock);
+	slu_test_daemon_wait_turns(daemon, n_now + n);
+}
+
+static void blocked_all(void)
+{
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	uint64_t n_out;
+	struct thing t;
+
+	slu_test_daemon_init(&daemon);
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_ALL, 0);
+	thing_new(d, &t, 100 * KIB_UNIT); /* above every lowered limit: it has to leave each time */
+	thing_write(d, &t, 1);
+	wait_for_turns(&daemon, 3);
+	set_drain(SLU_BACKEND_E_BLOCKED);
+	wait_for_turns(&daemon, 2);
+	n_out = counts().n_moves_out;
+	assert(n_out > 0);
+	/* The rest of its commands might touch everything: nothing leaves, others are told so. */
+	wait_for_turns(&daemon, 5);
+	assert(counts().n_moves_out == n_out);
+	thing_write(d, &t, 2);
+	set_drain(0);
+	wait_for_turns(&daemon, 5);
+	assert(counts().n_moves_out > n_out);
+	thing_check(d, &t);
+	slu_client_unit_free(t.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void nothing_leaves_while_commands_wait_for_the_host(void **state)
+{
+	run_apart(blocked_all);
+}
+
+static void blocked_launch(void)
+{
+	struct slu_client *c = &slu_client_global;
+	struct slu_client_device *d;
+	struct slu_test_daemon daemon;
+	struct thing a;
+	struct thing b;
+
+	slu_test_daemon_init(&daemon);
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_LAUNCH, 0);
+	thing_new(d, &a, 100 * KIB_UNIT);
+	thing_new(d, &b, 100 * KIB_UNIT);
+	for (unsigned round = 0; round < 3; round++) {
+		struct slu_unit *const units[] = { a.unit };
+
+		command(d, &b, (int)round);
+		/* A command that waits for the host, and will write when it goes on. */
+		assert(slu_client_command_begin(d, units, 1) == 0);
+		slu_client_unit_dirty(a.unit);
+		atomic_store(&a.object.is_blocked, true);
+		set_drain(SLU_BACKEND_E_BLOCKED);
+		slu_client_command_end(d, units, 1);
+		wait_for_turns(&daemon, 4);
+		/* What it names stays, the other one may leave and come back. */
+		slu_lock_take(&c->lock);
+		assert(a.unit->place == SLU_PLACE_DEVICE);
+		slu_lock_give(&c->lock);
+		command(d, &b, -1);
+		memset(slu_test_object_bytes(&a.object), 7, a.unit->bytes);
+		a.pattern = 7;
+		set_drain(0);
+		atomic_store(&a.object.is_blocked, false);
+		slu_lock_take(&c->lock);
+		while (a.unit->place != SLU_PLACE_RAM)
+			slu_client_wait(c, SLU_PEER_NEVER);
+		slu_lock_give(&c->lock);
+		command(d, &a, -1);
+	}
+	slu_client_unit_free(a.unit);
+	slu_client_unit_free(b.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void what_blocked_commands_name_stays_and_the_rest_leaves(void **state)
+{
+	run_apart(blocked_launch);
+}
+
+/* -- fork ------------------------------------------------------------------------------------- */
 
 static void forking(void)
 {
@@ -435,11 +542,13 @@ static void forking(void)
 
 static void a_forked_child_starts_anew_and_its_parent_goes_on(void **state)
 {
+#ifdef __SANITIZE_THREAD__
+	skip(); /* TSan ends children of a program with threads that start some themselves */
+#endif
 	run_apart(forking);
 }
 
-/* -- with a daemon
- * ---------------------------------------------------------------------------------- */
+/* -- with a daemon ---------------------------------------------------------------------------- */
 
 static void nobody_answers(void)
 {
@@ -597,6 +706,8 @@ int main(void)
 		cmocka_unit_test(a_failed_move_is_tried_again),
 		cmocka_unit_test(spoilt_contents_never_reach_the_program),
 		cmocka_unit_test(a_dead_context_lets_everybody_pass),
+		cmocka_unit_test(nothing_leaves_while_commands_wait_for_the_host),
+		cmocka_unit_test(what_blocked_commands_name_stays_and_the_rest_leaves),
 		cmocka_unit_test(a_forked_child_starts_anew_and_its_parent_goes_on),
 		cmocka_unit_test(a_program_goes_on_without_a_daemon_and_joins_when_it_comes),
 		cmocka_unit_test(a_program_that_is_not_welcome_is_an_outsider),

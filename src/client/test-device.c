@@ -145,6 +145,8 @@ static int settle(void *data, struct slu_unit *unit)
 	slu_lock_give(&d->lock);
 	if (r)
 		return r;
+	if (atomic_load(&o->is_blocked))
+		return SLU_BACKEND_E_BLOCKED;
 	return atomic_load(&o->n_running) ? SLU_BACKEND_E_BUSY : 0;
 }
 

@@ -37,9 +37,10 @@ struct slu_test_device {
 };
 
 struct slu_test_object {
-	unsigned char *memory; /* on the device, or NULL */
-	unsigned char *mapped; /* MAPPED, or NULL */
-	_Atomic int n_running; /* commands under way that name it, as settle sees them */
+	unsigned char *memory;	 /* on the device, or NULL */
+	unsigned char *mapped;	 /* MAPPED, or NULL */
+	_Atomic int n_running;	 /* commands under way that name it, as settle sees them */
+	_Atomic bool is_blocked; /* commands that name it wait for the host */
 };
 
 extern const struct slu_backend slu_test_backend;	 /* drains */

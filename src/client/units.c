@@ -274,8 +274,7 @@ void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
 			touch(u);
 }
 
-/* -- access
- * ----------------------------------------------------------------------------------------- */
+/* -- access ----------------------------------------------------------------------------------- */
 
 /* Copies; without the lock, the unit is pinned. */
 static int copy(struct slu_client_unit *w, enum slu_direction direction, uint64_t offset,
