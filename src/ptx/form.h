@@ -111,19 +111,23 @@ enum slu_ptx_family {
 #define SLU_PTX_MODIFIERS(M)                                                                       \
 	M(rn)                                                                                      \
 	M(rz)                                                                                      \
-	M(rm) M(rp) M(rna) M(rni) M(rzi) M(rmi) M(rpi) M(ftz) M(sat) M(relu) M(xorsign) M(         \
-		approx) M(full) M(hi) M(lo) M(wide) M(to) M(cc) M(noftz) M(eq) M(ne) M(lt) M(le)   \
-		M(gt) M(ge) M(ls) M(hs) M(equ) M(neu) M(ltu) M(leu) M(gtu) M(geu) M(num) M(nan) M( \
-			and) M(or) M(xor) M(add) M(min) M(max) M(inc) M(dec) M(exch) M(cas)        \
-			M(popc) M(volatile) M(relaxed) M(acquire) M(release) M(acq_rel) M(sc) M(   \
-				weak) M(mmio) M(cta) M(gpu) M(sys) M(gl) M(cluster) M(nc) M(ca)    \
-				M(cg) M(cs) M(lu) M(cv) M(wb) M(wt) M(uni) M(sync) M(aligned) M(   \
-					arrive) M(red) M(warp) M(up) M(down) M(bfly) M(idx) M(all) \
-					M(any) M(ballot) M(shiftamt) M(clamp) M(wrap) M(l) M(r)    \
-						M(f4e) M(b4e) M(rc8) M(ecl) M(ecr) M(rc16)         \
-							M(proxy) M(alias) M(finite) M(infinite)    \
-								M(number) M(notanumber) M(normal)  \
-									M(subnormal)
+	M(rm)                                                                                      \
+	M(rp)                                                                                      \
+	M(rna)                                                                                     \
+	M(rni)                                                                                     \
+	M(rzi) M(rmi) M(rpi) M(ftz) M(sat) M(relu) M(xorsign) M(approx) M(full) M(hi) M(lo) M(     \
+		wide) M(to) M(cc) M(noftz) M(eq) M(ne) M(lt) M(le) M(gt) M(ge) M(ls) M(hs) M(equ)  \
+		M(neu) M(ltu) M(leu) M(gtu) M(geu) M(num) M(nan) M(and) M(or) M(xor) M(add) M(     \
+			min) M(max) M(inc) M(dec) M(exch) M(cas) M(popc) M(volatile) M(relaxed)    \
+			M(acquire) M(release) M(acq_rel) M(sc) M(weak) M(mmio) M(cta) M(gpu) M(    \
+				sys) M(gl) M(cluster) M(nc) M(ca) M(cg) M(cs) M(lu) M(cv) M(wb)    \
+				M(wt) M(uni) M(sync) M(aligned) M(arrive) M(red) M(warp) M(up)     \
+					M(down) M(bfly) M(idx) M(all) M(any) M(ballot) M(shiftamt) \
+						M(clamp) M(wrap) M(l) M(r) M(f4e) M(b4e) M(rc8)    \
+							M(ecl) M(ecr) M(rc16) M(proxy) M(alias)    \
+								M(finite) M(infinite) M(number)    \
+									M(notanumber) M(normal)    \
+										M(subnormal)
 
 enum slu_ptx_modifier {
 	SLU_PTX_MOD_NONE,
@@ -140,8 +144,7 @@ struct slu_ptx_form {
 	enum slu_ptx_opcode opcode;
 	const struct slu_ptx_row *row; /* of opcodes.def */
 	enum slu_ptx_space space;
-	enum slu_ptx_space to_space; /* a second space, where a form has one */
-	uint8_t types[4];	     /* in the order of the text; NONE behind the last */
+	uint8_t types[4]; /* in the order of the text; NONE behind the last */
 	uint8_t n_types;
 	uint8_t vector; /* 1, 2, 4, 8 */
 	bool has_space;
@@ -167,8 +170,12 @@ static inline bool slu_ptx_form_has(const struct slu_ptx_form *form, enum slu_pt
 /* Bytes of one value; 0 for NONE and PRED. */
 unsigned slu_ptx_type_size(enum slu_ptx_type type);
 const char *slu_ptx_type_name(enum slu_ptx_type type);
+/* Return: the type of that name without its dot, or NONE. */
+enum slu_ptx_type slu_ptx_type_find(const char *text, size_t size);
 bool slu_ptx_type_is_float(enum slu_ptx_type type);
 bool slu_ptx_type_is_signed(enum slu_ptx_type type);
+/* Special registers have 32 bits, a few 64. */
+bool slu_ptx_sreg_is_wide(enum slu_ptx_sreg sreg);
 
 /*
  * Takes "add.rn.f32" (@size bytes) apart. Return: 0, or SLU_PTX_FORM_E_OPCODE if there is no such

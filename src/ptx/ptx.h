@@ -51,10 +51,18 @@ struct slu_ptx_reloc {
 	struct slu_ptx_reloc *next;
 };
 
+/* Which of a function's three parameter buffers a .param variable lies in. */
+enum slu_ptx_role {
+	SLU_PTX_ROLE_PARAM,  /* what the function was given */
+	SLU_PTX_ROLE_RESULT, /* what it gives back */
+	SLU_PTX_ROLE_CALL,   /* what it exchanges with those it calls */
+};
+
 struct slu_ptx_variable {
 	const char *name;
 	enum slu_ptx_space space;
 	enum slu_ptx_linkage linkage;
+	enum slu_ptx_role role; /* .param only */
 	enum slu_ptx_type type; /* of one element of one vector lane */
 	uint64_t size;		/* bytes; 0 for an open array such as dynamic shared memory */
 	unsigned align;		/* a power of two */
@@ -72,15 +80,12 @@ enum slu_ptx_operand_kind {
 	SLU_PTX_OPERAND_REG,	  /* %r1 */
 	SLU_PTX_OPERAND_PAIR,	  /* %p1|%p2: @reg and @second */
 	SLU_PTX_OPERAND_SREG,	  /* %tid.x: @sreg */
-	SLU_PTX_OPERAND_INT,	  /* 42 */
-	SLU_PTX_OPERAND_F32,	  /* 0f3F800000: @imm holds the bits */
-	SLU_PTX_OPERAND_F64,	  /* 0d3FF0000000000000, 1.5 */
+	SLU_PTX_OPERAND_IMM,	  /* 42, 0f3F800000: @imm holds the bits, as wide as its type */
 	SLU_PTX_OPERAND_VARIABLE, /* the address of @variable plus @offset */
 	SLU_PTX_OPERAND_FUNCTION, /* the address of @function */
 	SLU_PTX_OPERAND_LABEL,	  /* @label: index into function->labels */
 	SLU_PTX_OPERAND_VECTOR,	  /* {a, b, …}: @elements, @n_elements */
 	SLU_PTX_OPERAND_ADDRESS,  /* [base + offset]: @elements is the base */
-	SLU_PTX_OPERAND_PROTOTYPE,
 };
 
 struct slu_ptx_operand {

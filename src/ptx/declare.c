@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations: variables of every space with their initial values, and registers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "ptx/parser.h"
+
+static bool is_directive(const struct slu_ptx_parser *p, const char *name)
+{
+	return p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
+	       slu_ptx_token_is(&p->lexer.token, name);
+}
+
+int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align)
+{
+	uint64_t align;
+
+	slu_ptx_lexer_next(&p->lexer);
+	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
+		return slu_ptx_refuse_token(p, "an alignment");
+	align = p->lexer.token.value;
+	if (!align || (align & (align - 1)) || align > 4096)
+		return slu_ptx_refuse_token(p, "a power of two up to 4096");
+	slu_ptx_lexer_next(&p->lexer);
+	*ret_align = (unsigned)align;
+	return 0;
+}
+
+/* ".align 8 .v2 .f32", in any order, as the tools write it */
+static int parse_type(struct slu_ptx_parser *p, struct slu_ptx_variable *v, unsigned *ret_vector)
+{
+	unsigned align = 0, vector = 1;
+	int r;
+
+	v->type = SLU_PTX_TYPE_NONE;
+	while (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE) {
+		enum slu_ptx_type type =
+			slu_ptx_type_find(p->lexer.token.text, p->lexer.token.size);
+
+		if (is_directive(p, "align")) {
+			r = slu_ptx_parse_align(p, &align);
+			if (r)
+				return r;
+			continue;
+		}
+		if (is_directive(p, "attribute")) {
+			slu_ptx_lexer_next(&p->lexer);
+			r = slu_ptx_expect(p, '(');
+			if (r)
+				return r;
+			if (!is_directive(p, "managed"))
+				return slu_ptx_refuse_token(p, ".managed");
+			v->is_managed = true;
+			slu_ptx_lexer_next(&p->lexer);
+			r = slu_ptx_expect(p, ')');
+			if (r)
+				return r;
+			continue;
+		}
+		if (is_directive(p, "ptr")) {
+			/* a hint about what a kernel's pointer points to */
+			slu_ptx_lexer_next(&p->lexer);
+			if (is_directive(p, "global") || is_directive(p, "const") ||
+			    is_directive(p, "shared") || is_directive(p, "local"))
+				slu_ptx_lexer_next(&p->lexer);
+			if (is_directive(p, "align")) {
+				unsigned ignored;
+
+				r = slu_ptx_parse_align(p, &ignored);
+				if (r)
+					return r;
+			}
+			continue;
+		}
+		if (is_directive(p, "v2"))
+			vector = 2;
+		else if (is_directive(p, "v4"))
+			vector = 4;
+		else if (type && type != SLU_PTX_TYPE_PRED)
+			v->type = type;
+		else
+			return slu_ptx_refuse_token(p, "a type");
+		slu_ptx_lexer_next(&p->lexer);
+	}
+	if (!v->type)
+		return slu_ptx_refuse_token(p, "a type");
+	v->align = SLU_MAX(align, slu_ptx_type_size(v->type) * vector);
+	*ret_vector = vector;
+	return 0;
+}
+
+/* "[4][8]" behind a name; "[]" leaves the size open */
+static int parse_dimensions(struct slu_ptx_parser *p, struct slu_ptx_variable *v, unsigned vector)
+{
+	uint64_t bytes = (uint64_t)slu_ptx_type_size(v->type) * vector;
+
+	while (slu_ptx_accept(p, '[')) {
+		if (slu_ptx_accept(p, ']')) {
+			if (v->is_open)
+				return slu_ptx_refuse_token(p, "only one open dimension");
+			v->is_open = true;
+			continue;
+		}
+		if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
+			return slu_ptx_refuse_token(p, "a number of elements");
+		if (__builtin_mul_overflow(bytes, p->lexer.token.value, &bytes) ||
+		    bytes > SLU_PTX_MAX_BYTES)
+			return slu_ptx_refuse(p, &p->lexer.token, "variable is too large");
+		slu_ptx_lexer_next(&p->lexer);
+		if (slu_ptx_expect(p, ']'))
+			return SLU_PTX_E_REFUSED;
+	}
+	v->size = bytes;
+	return 0;
+}
+
+/* Bytes of an initial value as they come in. */
+struct filler {
+	struct slu_ptx_variable *variable;
+	unsigned element_size;
+	uint8_t *bytes;
+	uint64_t n;
+	uint64_t n_allocated;
+	struct slu_ptx_reloc *relocs;
+};
+
+static int filler_put(struct slu_ptx_parser *p, struct filler *f, uint64_t value)
+{
+	if (!f->variable->is_open && f->n + f->element_size > f->variable->size)
+		return slu_ptx_refuse(p, &p->lexer.token,
+				      "more initial values than '%s' has room for",
+				      f->variable->name);
+	if (f->n + f->element_size > f->n_allocated) {
+		uint64_t n = f->n_allocated ? f->n_allocated * 2 : 256;
+		uint8_t *bytes = realloc(f->bytes, n);
+
+		if (!bytes)
+			return slu_error(-ENOMEM);
+		f->bytes = bytes;
+		f->n_allocated = n;
+	}
+	memcpy(f->bytes + f->n, &value, f->element_size);
+	f->n += f->element_size;
+	return 0;
+}
+
+/* name, generic(name), name+8 */
+static int filler_put_address(struct slu_ptx_parser *p, struct filler *f)
+{
+	struct slu_ptx_token name = p->lexer.token;
+	struct slu_ptx_symbol *symbol;
+	struct slu_ptx_reloc *reloc;
+	bool is_generic = slu_ptx_token_is(&name, "generic");
+	int r;
+
+	slu_ptx_lexer_next(&p->lexer);
+	if (is_generic) {
+		r = slu_ptx_expect(p, '(');
+		if (r)
+			return r;
+		name = p->lexer.token;
+		slu_ptx_lexer_next(&p->lexer);
+		r = slu_ptx_expect(p, ')');
+		if (r)
+			return r;
+	}
+	symbol = slu_ptx_scope_find(&p->scope, name.text, name.size);
+	if (!symbol ||
+	    (symbol->kind != SLU_PTX_SYMBOL_VARIABLE && symbol->kind != SLU_PTX_SYMBOL_FUNCTION))
+		return slu_ptx_refuse(p, &name, "'%.*s' is no variable or function",
+				      slu_ptx_shown(&name), name.text);
+	if (symbol->kind == SLU_PTX_SYMBOL_VARIABLE &&
+	    symbol->variable->space != SLU_PTX_SPACE_GLOBAL &&
+	    symbol->variable->space != SLU_PTX_SPACE_CONST)
+		return slu_ptx_refuse(p, &name,
+				      "the address of '%.*s' is not known before a launch",
+				      slu_ptx_shown(&name), name.text);
+	if (f->element_size < 8)
+		return slu_ptx_refuse(p, &name, "an address needs 64 bits, not .%s",
+				      slu_ptx_type_name(f->variable->type));
+	reloc = slu_ptx_arena_take(p->module->arena, sizeof(*reloc));
+	if (!reloc)
+		return slu_error(-ENOMEM);
+	*reloc = (struct slu_ptx_reloc){ .offset = f->n,
+					 .size = f->element_size,
+					 .variable = symbol->variable,
+					 .function = symbol->function,
+					 .next = f->relocs };
+	f->relocs = reloc;
+	if (slu_ptx_lexer_is(&p->lexer, '+') || slu_ptx_lexer_is(&p->lexer, '-')) {
+		bool is_minus = slu_ptx_lexer_is(&p->lexer, '-');
+
+		slu_ptx_lexer_next(&p->lexer);
+		if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
+			return slu_ptx_refuse_token(p, "an offset");
+		reloc->addend = (int64_t)p->lexer.token.value;
+		if (is_minus)
+			reloc->addend = (int64_t)(0 - p->lexer.token.value);
+		slu_ptx_lexer_next(&p->lexer);
+	}
+	return filler_put(p, f, 0);
+}
+
+static int filler_put_number(struct slu_ptx_parser *p, struct filler *f)
+{
+	bool is_minus = slu_ptx_accept(p, '-');
+	struct slu_ptx_token t = p->lexer.token;
+	enum slu_ptx_type type = f->variable->type;
+	uint64_t value = t.value;
+	bool is_float_type = slu_ptx_type_is_float(type);
+
+	if (t.kind != SLU_PTX_TOKEN_INT && t.kind != SLU_PTX_TOKEN_F32 &&
+	    t.kind != SLU_PTX_TOKEN_F64)
+		return slu_ptx_refuse_token(p, "an initial value");
+	if (t.kind == SLU_PTX_TOKEN_F64 && type == SLU_PTX_TYPE_F32) {
+		double d;
+		float s;
+
+		memcpy(&d, &value, 8);
+		s = (float)d;
+		value = 0;
+		memcpy(&value, &s, 4);
+	} else if (t.kind == SLU_PTX_TOKEN_F32 && type == SLU_PTX_TYPE_F64) {
+		float s;
+		double d;
+
+		memcpy(&s, &value, 4);
+		d = s;
+		memcpy(&value, &d, 8);
+	} else if ((t.kind == SLU_PTX_TOKEN_INT) == is_float_type && type != SLU_PTX_TYPE_F16) {
+		return slu_ptx_refuse(p, &t, "initial value does not fit .%s",
+				      slu_ptx_type_name(type));
+	}
+	if (is_minus) {
+		if (is_float_type)
+			value ^= UINT64_C(1) << (slu_ptx_type_size(type) * 8 - 1);
+		else
+			value = 0 - value;
+	}
+	slu_ptx_lexer_next(&p->lexer);
+	return filler_put(p, f, value);
+}
+
+static int filler_fill(struct slu_ptx_parser *p, struct filler *f, unsigned depth)
+{
+	int r;
+
+	if (!slu_ptx_accept(p, '{')) {
+		if (p->lexer.token.kind == SLU_PTX_TOKEN_WORD)
+			return filler_put_address(p, f);
+		return filler_put_number(p, f);
+	}
+	if (depth > 8)
+		return slu_ptx_refuse(p, &p->lexer.token, "initial values are nested too deep");
+	if (slu_ptx_accept(p, '}'))
+		return 0;
+	do {
+		r = filler_fill(p, f, depth + 1);
+		if (r)
+			return r;
+	} while (slu_ptx_accept(p, ','));
+	return slu_ptx_expect(p, '}');
+}
+
+static int parse_init(struct slu_ptx_parser *p, struct slu_ptx_variable *v)
+{
+	struct filler f = { .variable = v, .element_size = slu_ptx_type_size(v->type) };
+	int r;
+
+	if (v->space != SLU_PTX_SPACE_GLOBAL && v->space != SLU_PTX_SPACE_CONST)
+		return slu_ptx_refuse(p, &p->lexer.token,
+				      "only .global and .const have initial values");
+	r = filler_fill(p, &f, 0);
+	if (!r && f.n) {
+		v->init = slu_ptx_arena_copy(p->module->arena, f.bytes, f.n);
+		v->init_size = f.n;
+		v->relocs = f.relocs;
+		if (v->is_open) {
+			v->size = f.n;
+			v->is_open = false;
+		}
+		if (!v->init)
+			r = slu_error(-ENOMEM);
+	}
+	free(f.bytes);
+	return r;
+}
+
+static int declare(struct slu_ptx_parser *p, struct slu_ptx_variable *v,
+		   const struct slu_ptx_token *name)
+{
+	struct slu_ptx_symbol *symbol;
+	int r;
+
+	r = slu_ptx_scope_declare(&p->scope, name->text, name->size, SLU_PTX_SYMBOL_VARIABLE,
+				  &symbol);
+	if (r == SLU_PTX_SCOPE_E_TAKEN) {
+		struct slu_ptx_variable *old = symbol->variable;
+
+		/* a module may declare a variable and then define it */
+		if (p->scope.depth == 0 && symbol->kind == SLU_PTX_SYMBOL_VARIABLE &&
+		    old->space == v->space &&
+		    (old->linkage == SLU_PTX_LINKAGE_EXTERN ||
+		     v->linkage == SLU_PTX_LINKAGE_EXTERN)) {
+			if (v->linkage != SLU_PTX_LINKAGE_EXTERN) {
+				v->index = old->index;
+				*old = *v;
+			}
+			return 0;
+		}
+		return slu_ptx_refuse(p, name, "'%.*s' is declared twice", slu_ptx_shown(name),
+				      name->text);
+	}
+	if (r)
+		return slu_fold(r);
+	symbol->variable = v;
+	if (v->space == SLU_PTX_SPACE_GLOBAL || v->space == SLU_PTX_SPACE_CONST ||
+	    v->space == SLU_PTX_SPACE_SHARED) {
+		v->index = (unsigned)p->variables.n;
+		return slu_fold(slu_ptx_list_add(&p->variables, &v));
+	}
+	return 0;
+}
+
+/* Gives a variable of a function's frame its place. */
+static int place(struct slu_ptx_parser *p, struct slu_ptx_variable *v, uint64_t *top)
+{
+	v->offset = slu_round_up(*top, v->align);
+	*top = v->offset + v->size;
+	if (*top > SLU_PTX_MAX_BYTES)
+		return slu_ptx_refuse(p, &p->lexer.token,
+				      "variables of the function are too large");
+	return 0;
+}
+
+int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
+			    enum slu_ptx_linkage linkage)
+{
+	struct slu_ptx_variable common = { .space = space, .linkage = linkage };
+	unsigned vector;
+	int r;
+
+	r = parse_type(p, &common, &vector);
+	if (r)
+		return r;
+	do {
+		struct slu_ptx_token name = p->lexer.token;
+		struct slu_ptx_variable *v;
+
+		if (name.kind != SLU_PTX_TOKEN_WORD)
+			return slu_ptx_refuse_token(p, "a name");
+		slu_ptx_lexer_next(&p->lexer);
+		v = slu_ptx_arena_copy(p->module->arena, &common, sizeof(common));
+		if (!v)
+			return slu_error(-ENOMEM);
+		v->name = slu_ptx_intern(p, &name);
+		if (!v->name)
+			return slu_error(-ENOMEM);
+		r = parse_dimensions(p, v, vector);
+		if (!r && slu_ptx_accept(p, '='))
+			r = parse_init(p, v);
+		if (r)
+			return r;
+		if (v->is_open) {
+			v->size = 0;
+			if (linkage != SLU_PTX_LINKAGE_EXTERN)
+				return slu_ptx_refuse(p, &name, "'%s' needs a size", v->name);
+		}
+		if (space == SLU_PTX_SPACE_LOCAL) {
+			r = place(p, v, &p->local_top);
+			p->function->local_bytes = SLU_MAX(p->function->local_bytes, p->local_top);
+			p->function->local_align = SLU_MAX(p->function->local_align, v->align);
+		} else if (space == SLU_PTX_SPACE_PARAM) {
+			v->role = SLU_PTX_ROLE_CALL;
+			r = place(p, v, &p->call_top);
+			p->function->call_bytes = SLU_MAX(p->function->call_bytes, p->call_top);
+		}
+		if (!r)
+			r = declare(p, v, &name);
+		if (r)
+			return r;
+	} while (slu_ptx_accept(p, ','));
+	return slu_ptx_expect(p, ';');
+}
+
+int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
+			struct slu_ptx_variable **ret_variable)
+{
+	struct slu_ptx_token name;
+	struct slu_ptx_variable *v;
+	unsigned vector;
+	int r;
+
+	v = slu_ptx_arena_take(p->module->arena, sizeof(*v));
+	if (!v)
+		return slu_error(-ENOMEM);
+	v->space = SLU_PTX_SPACE_PARAM;
+	v->role = role;
+	r = parse_type(p, v, &vector);
+	if (r)
+		return r;
+	name = p->lexer.token;
+	if (name.kind != SLU_PTX_TOKEN_WORD)
+		return slu_ptx_refuse_token(p, "the parameter's name");
+	slu_ptx_lexer_next(&p->lexer);
+	v->name = slu_ptx_intern(p, &name);
+	if (!v->name)
+		return slu_error(-ENOMEM);
+	r = parse_dimensions(p, v, vector);
+	if (r)
+		return r;
+	if (v->is_open)
+		return slu_ptx_refuse(p, &name, "a parameter of open size is not supported");
+	if (v->size > 65536)
+		return slu_ptx_refuse(p, &name, "parameter is too large");
+	v->offset = slu_round_up(*bytes, v->align);
+	*bytes = v->offset + v->size;
+	/* a declaration may leave its parameters unnamed */
+	if (!slu_ptx_token_is(&name, "_")) {
+		r = declare(p, v, &name);
+		if (r)
+			return r;
+	}
+	*ret_variable = v;
+	return 0;
+}
+
+int slu_ptx_parse_registers(struct slu_ptx_parser *p)
+{
+	enum slu_ptx_type type = SLU_PTX_TYPE_NONE;
+	int r;
+
+	if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE)
+		type = slu_ptx_type_find(p->lexer.token.text, p->lexer.token.size);
+	if (!type)
+		return slu_ptx_refuse_token(p, "the type of a register");
+	slu_ptx_lexer_next(&p->lexer);
+	do {
+		struct slu_ptx_token name = p->lexer.token;
+		enum slu_ptx_symbol_kind kind = SLU_PTX_SYMBOL_REG;
+		struct slu_ptx_symbol *symbol;
+		uint64_t count = 1;
+		uint8_t byte = (uint8_t)type;
+
+		if (name.kind != SLU_PTX_TOKEN_WORD)
+			return slu_ptx_refuse_token(p, "a register's name");
+		slu_ptx_lexer_next(&p->lexer);
+		if (slu_ptx_accept(p, '<')) {
+			kind = SLU_PTX_SYMBOL_RANGE;
+			count = p->lexer.token.value;
+			if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
+				return slu_ptx_refuse_token(p, "a number of registers");
+			slu_ptx_lexer_next(&p->lexer);
+			r = slu_ptx_expect(p, '>');
+			if (r)
+				return r;
+		}
+		if (count > SLU_PTX_MAX_REGS - p->reg_types.n)
+			return slu_ptx_refuse(p, &name, "more than %u registers", SLU_PTX_MAX_REGS);
+		r = slu_ptx_scope_declare(&p->scope, name.text, name.size, kind, &symbol);
+		if (r == SLU_PTX_SCOPE_E_TAKEN)
+			return slu_ptx_refuse(p, &name, "'%.*s' is declared twice",
+					      slu_ptx_shown(&name), name.text);
+		if (r)
+			return slu_fold(r);
+		symbol->reg = (uint32_t)p->reg_types.n;
+		symbol->count = (uint32_t)count;
+		for (uint64_t i = 0; i < count; i++) {
+			r = slu_ptx_list_add(&p->reg_types, &byte);
+			if (r)
+				return slu_fold(r);
+		}
+	} while (slu_ptx_accept(p, ','));
+	return slu_ptx_expect(p, ';');
+}

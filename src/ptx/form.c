@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/util.h"
+#include "ptx/form.h"
+
+/* clang-format off */
+const struct slu_ptx_row slu_ptx_rows[] = {
+#define SLU_PTX_FORM(op, fam, mods, ops) \
+	{ SLU_PTX_OP_##op, SLU_PTX_FAMILY_##fam, #op, mods, ops },
+#include "ptx/opcodes.def"
+};
+/* clang-format on */
+const size_t slu_ptx_n_rows = SLU_ARRAY_SIZE(slu_ptx_rows);
+
+static const char *const modifier_names[] = { "",
+#define M(name) #name,
+					      SLU_PTX_MODIFIERS(M)
+#undef M
+};
+
+static const struct {
+	const char *name;
+	uint8_t size;
+	bool is_float;
+	bool is_signed;
+} types[] = {
+	[SLU_PTX_TYPE_NONE] = { "", 0, false, false },
+	[SLU_PTX_TYPE_B8] = { "b8", 1, false, false },
+	[SLU_PTX_TYPE_B16] = { "b16", 2, false, false },
+	[SLU_PTX_TYPE_B32] = { "b32", 4, false, false },
+	[SLU_PTX_TYPE_B64] = { "b64", 8, false, false },
+	[SLU_PTX_TYPE_U8] = { "u8", 1, false, false },
+	[SLU_PTX_TYPE_U16] = { "u16", 2, false, false },
+	[SLU_PTX_TYPE_U32] = { "u32", 4, false, false },
+	[SLU_PTX_TYPE_U64] = { "u64", 8, false, false },
+	[SLU_PTX_TYPE_S8] = { "s8", 1, false, true },
+	[SLU_PTX_TYPE_S16] = { "s16", 2, false, true },
+	[SLU_PTX_TYPE_S32] = { "s32", 4, false, true },
+	[SLU_PTX_TYPE_S64] = { "s64", 8, false, true },
+	[SLU_PTX_TYPE_F16] = { "f16", 2, true, true },
+	[SLU_PTX_TYPE_F16X2] = { "f16x2", 4, true, true },
+	[SLU_PTX_TYPE_BF16] = { "bf16", 2, true, true },
+	[SLU_PTX_TYPE_BF16X2] = { "bf16x2", 4, true, true },
+	[SLU_PTX_TYPE_F32] = { "f32", 4, true, true },
+	[SLU_PTX_TYPE_F64] = { "f64", 8, true, true },
+	[SLU_PTX_TYPE_PRED] = { "pred", 0, false, false },
+};
+
+static const struct {
+	const char *name;
+	enum slu_ptx_space space;
+} spaces[] = {
+	{ "global", SLU_PTX_SPACE_GLOBAL },	 { "const", SLU_PTX_SPACE_CONST },
+	{ "shared", SLU_PTX_SPACE_SHARED },	 { "shared::cta", SLU_PTX_SPACE_SHARED },
+	{ "local", SLU_PTX_SPACE_LOCAL },	 { "param", SLU_PTX_SPACE_PARAM },
+	{ "param::entry", SLU_PTX_SPACE_PARAM }, { "param::func", SLU_PTX_SPACE_PARAM },
+};
+
+unsigned slu_ptx_type_size(enum slu_ptx_type type)
+{
+	return types[type].size;
+}
+
+const char *slu_ptx_type_name(enum slu_ptx_type type)
+{
+	return types[type].name;
+}
+
+bool slu_ptx_type_is_float(enum slu_ptx_type type)
+{
+	return types[type].is_float;
+}
+
+bool slu_ptx_type_is_signed(enum slu_ptx_type type)
+{
+	return types[type].is_signed;
+}
+
+static bool equals(const char *text, size_t size, const char *name)
+{
+	return strlen(name) == size && !memcmp(text, name, size);
+}
+
+enum slu_ptx_type slu_ptx_type_find(const char *text, size_t size)
+{
+	for (size_t i = 1; i < SLU_ARRAY_SIZE(types); i++)
+		if (equals(text, size, types[i].name))
+			return (enum slu_ptx_type)i;
+	return SLU_PTX_TYPE_NONE;
+}
+
+/* The next modifier of "add.rn.f32", from @text, which is at a dot or at the end. */
+static size_t modifier_size(const char *text, const char *end)
+{
+	size_t n = 0;
+
+	while (text + n < end && text[n] != '.')
+		n++;
+	return n;
+}
+
+/* One item of a row, "a", "a?", "{a,b}" or "{a,b}?": does it take the modifier at @text? */
+static bool item_takes(const char *item, const char *item_end, const char *text, size_t size)
+{
+	if (*item == '{')
+		item++;
+	while (item < item_end) {
+		size_t n = strcspn(item, ",}? ");
+
+		if (n == size && size && !memcmp(item, text, n))
+			return true;
+		item += n;
+		if (*item != ',')
+			return false;
+		item++;
+	}
+	return false;
+}
+
+/* Rows are written so that the first item that can take a modifier is the right one. */
+static bool row_takes(const char *pattern, const char *text, const char *end)
+{
+	while (*pattern) {
+		const char *item_end = pattern + strcspn(pattern, " ");
+		bool is_optional = item_end > pattern && item_end[-1] == '?';
+		size_t n = text < end ? modifier_size(text + 1, end) : 0;
+
+		if (text < end && item_takes(pattern, item_end, text + 1, n))
+			text += 1 + n;
+		else if (!is_optional)
+			return false;
+		pattern = item_end + strspn(item_end, " ");
+	}
+	return text == end;
+}
+
+static void classify(struct slu_ptx_form *form, const char *text, size_t size)
+{
+	enum slu_ptx_type type = slu_ptx_type_find(text, size);
+
+	if (type) {
+		if (form->n_types < SLU_ARRAY_SIZE(form->types))
+			form->types[form->n_types++] = (uint8_t)type;
+		return;
+	}
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(spaces); i++)
+		if (equals(text, size, spaces[i].name)) {
+			form->space = spaces[i].space;
+			form->has_space = true;
+			return;
+		}
+	if (size == 2 && text[0] == 'v') {
+		form->vector = (uint8_t)(text[1] - '0');
+		return;
+	}
+	for (size_t i = 1; i < SLU_ARRAY_SIZE(modifier_names); i++)
+		if (equals(text, size, modifier_names[i])) {
+			form->modifiers[i / 64] |= UINT64_C(1) << (i % 64);
+			return;
+		}
+}
+
+int slu_ptx_form_match(const char *text, size_t size, struct slu_ptx_form *ret_form)
+{
+	struct slu_ptx_form form = { .vector = 1 };
+	const char *end = text + size;
+	size_t n = modifier_size(text, end);
+	int r = SLU_PTX_FORM_E_OPCODE;
+
+	for (size_t i = 0; i < slu_ptx_n_rows; i++) {
+		const struct slu_ptx_row *row = &slu_ptx_rows[i];
+
+		if (!equals(text, n, row->name))
+			continue;
+		r = SLU_PTX_FORM_E_FORM;
+		if (!row_takes(row->modifiers, text + n, end))
+			continue;
+		form.opcode = row->opcode;
+		form.row = row;
+		for (text += n; text < end; text += 1 + n) {
+			n = modifier_size(text + 1, end);
+			classify(&form, text + 1, n);
+		}
+		*ret_form = form;
+		return 0;
+	}
+	return r;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the files of the parser share. Each parse function takes the lexer at the first token of
+ * what it parses, leaves it behind the last, and returns 0, SLU_PTX_E_REFUSED with the error
+ * written down, or -ENOMEM. Only the first error counts: everybody returns at once.
+ *
+ *   parse.c    the module: directives, functions, linkage
+ *   declare.c  variables, registers, initial values
+ *   body.c     what stands between the braces of a function
+ *   operand.c  operands, and whether a row of opcodes.def takes them
+ *   shared.c   where a kernel's shared memory lies
+ */
+
+#include "ptx/arena.h"
+#include "ptx/lexer.h"
+#include "ptx/ptx.h"
+#include "ptx/scope.h"
+
+#define SLU_PTX_MAX_REGS     (1u << 20) /* of a function */
+#define SLU_PTX_MAX_DEPTH    64		/* of braces */
+#define SLU_PTX_MAX_OPERANDS 8
+#define SLU_PTX_MAX_BYTES    (UINT64_C(1) << 40) /* of a variable */
+
+/* A growing array of things that end up in the arena. */
+struct slu_ptx_list {
+	void *items;
+	size_t n;
+	size_t n_allocated;
+	size_t item_size;
+};
+
+/* A label that was named before it is known; resolved when its scope ends. */
+struct slu_ptx_pending {
+	const char *name;
+	size_t size;
+	struct slu_ptx_operand *operand;
+	unsigned line;
+	unsigned column;
+};
+
+struct slu_ptx_parser {
+	struct slu_ptx_lexer lexer;
+	struct slu_ptx_scope scope;
+	struct slu_ptx_module *module;
+	struct slu_ptx_error *error;
+
+	struct slu_ptx_list variables; /* of pointers */
+	struct slu_ptx_list functions; /* of pointers */
+	/* forms already met: open addressing, by the hash of their text */
+	struct slu_ptx_form **forms;
+	uint32_t n_forms;
+	uint32_t n_form_slots; /* a power of two */
+
+	/* of the function at hand */
+	struct slu_ptx_function *function;
+	struct slu_ptx_list reg_types; /* of uint8_t */
+	struct slu_ptx_list instrs;
+	struct slu_ptx_list labels;
+	struct slu_ptx_list pending;
+	uint64_t call_top; /* bytes of .param variables in the scopes that are open */
+	uint64_t local_top;
+};
+
+int slu_ptx_list_add(struct slu_ptx_list *list, const void *item);
+void slu_ptx_list_deinit(struct slu_ptx_list *list);
+
+int slu_ptx_refuse(struct slu_ptx_parser *p, const struct slu_ptx_token *at, const char *format,
+		   ...) __attribute__((__format__(__printf__, 3, 4)));
+/* The token at hand is not what should stand there. */
+int slu_ptx_refuse_token(struct slu_ptx_parser *p, const char *expected);
+int slu_ptx_expect(struct slu_ptx_parser *p, char c);
+bool slu_ptx_accept(struct slu_ptx_parser *p, char c);
+char *slu_ptx_intern(struct slu_ptx_parser *p, const struct slu_ptx_token *token);
+
+/* The size of a token for "%.*s", so that a long one does not fill the error. */
+static inline int slu_ptx_shown(const struct slu_ptx_token *token)
+{
+	return token->size > 80 ? 80 : (int)token->size;
+}
+
+/* declare.c: the lexer is behind the space's directive */
+int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
+			    enum slu_ptx_linkage linkage);
+int slu_ptx_parse_registers(struct slu_ptx_parser *p);
+/* one parameter of a function, behind ".param" */
+int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
+			struct slu_ptx_variable **ret_variable);
+int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align);
+
+/* body.c: the lexer is at the opening brace */
+int slu_ptx_parse_body(struct slu_ptx_parser *p);
+
+/* operand.c */
+int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
+			   struct slu_ptx_instr *instr);
+int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
+		       struct slu_ptx_instr *instr);
+
+/* shared.c */
+int slu_ptx_place_shared(struct slu_ptx_module *module);

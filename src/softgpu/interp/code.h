@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the files of the interpreter share: decoded code, and the state of a warp that runs it.
+ *
+ * Rows. A register is a row of 32 lanes in the frame of its function: 4 bytes a lane, 8 for
+ * 64-bit types; narrower values are kept with zeroes above them. Constants, addresses of
+ * variables and special registers are rows of the frame too, filled when it is made, so that an
+ * operand is always the offset of a row. Predicates are one word a register, a bit a lane.
+ *
+ * Handlers. An instruction has two, one for "every lane" and one that looks at the mask; both
+ * return the next instruction, or NULL with the reason in warp->event.
+ *
+ * Groups. Lanes that took different ways are groups, each with its place in the code. The one
+ * that runs is not in the list. Who runs next: the deepest call first, and there the one that is
+ * furthest behind, so that lanes meet again where their ways do.
+ *
+ *   RUN     -> (running)  [schedule]       RUN      has work
+ *   running -> RUN        [branch, yield]  BARRIER  waits for the block, until slu_interp_bar_*
+ *   running -> BARRIER    [bar]            SYNC     waits for other lanes of the warp
+ *   running -> SYNC       [shfl.sync …]
+ *   BARRIER -> RUN        [the last one arrives]
+ *   SYNC    -> RUN        [its lanes are together, or nobody else can run]
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptx/ptx.h"
+#include "softgpu/interp/interp.h"
+
+#define SLU_INTERP_LANES       32u
+#define SLU_INTERP_ALL	       UINT32_MAX
+#define SLU_INTERP_MAX_THREADS 1024u
+#define SLU_INTERP_MAX_WARPS   (SLU_INTERP_MAX_THREADS / SLU_INTERP_LANES)
+#define SLU_INTERP_N_BARRIERS  16u
+#define SLU_INTERP_MAX_DEPTH   1024u
+#define SLU_INTERP_STACK_BYTES ((uint64_t)64 << 10) /* local memory a thread for what is called */
+#define SLU_INTERP_BUDGET      2048u /* taken backward branches until others get their chance */
+#define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
+#define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
+#define SLU_INTERP_CSR_DEFAULT 0x1f80u
+
+struct slu_interp_warp;
+struct slu_interp_insn;
+
+struct slu_interp_handler {
+	const struct slu_interp_insn *(*all)(struct slu_interp_warp *,
+					     const struct slu_interp_insn *);
+	const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
+					      const struct slu_interp_insn *);
+};
+
+struct slu_interp_insn {
+	struct slu_interp_handler run;
+	/* what runs where the guard is true, when @run only looks at the guard */
+	struct slu_interp_handler inner;
+	uint32_t d, a, b, c, e; /* rows, by their offset in the frame; @d is the destination */
+	uint32_t x[4];		/* rows of a vector */
+	uint32_t p, q;		/* predicates written; the last one of a frame is a sink */
+	uint32_t s, t;		/* predicates read */
+	uint32_t guard;		/* predicate */
+	uint32_t s_flip;	/* all ones where !p was written, or for a constant; else 0 */
+	uint32_t t_flip;
+	uint32_t guard_flip;
+	int64_t imm;			      /* offset of an address; constant of lop3 … */
+	const struct slu_interp_insn *target; /* of a branch */
+	const struct slu_ptx_instr *source;
+	uint8_t n;	      /* elements of a vector, operands of a barrier */
+	uint8_t element;      /* bytes in memory of one element */
+	bool is_wide_row;     /* rows of the vector have 8 bytes a lane */
+	bool is_wide_address; /* the address row has */
+	bool is_named;	      /* [name + offset] of a .param variable */
+	bool is_half_row;     /* the register has 16 bits or fewer */
+	uint8_t space;
+	uint8_t role;	 /* of a .param variable */
+	uint8_t n_preds; /* predicates read */
+	uint32_t csr;
+};
+
+/* A row that is filled when a frame is made. */
+enum slu_interp_fill_kind {
+	SLU_INTERP_FILL_IMM,
+	SLU_INTERP_FILL_VARIABLE, /* generic address, or offset in the shared window */
+	SLU_INTERP_FILL_LOCAL,	  /* offset in the frame's local memory */
+	SLU_INTERP_FILL_SREG,
+};
+
+struct slu_interp_fill {
+	enum slu_interp_fill_kind kind;
+	uint32_t row;
+	bool is_wide;
+	uint64_t imm; /* or the addend */
+	const struct slu_ptx_variable *variable;
+	enum slu_ptx_sreg sreg;
+};
+
+/* A function, decoded. */
+struct slu_interp_code {
+	const struct slu_ptx_function *function;
+	struct slu_interp_insn *insns;
+	uint32_t n_insns;
+	struct slu_interp_fill *fills;
+	uint32_t n_fills;
+	uint32_t row_bytes; /* of a frame */
+	uint32_t n_preds;   /* with the sink, the carry flag, and one that is never true */
+	uint32_t csr;	    /* at the beginning of every basic block */
+	bool has_calls;
+};
+
+/* What a call of a function holds; frames that nobody uses any more wait in the warp's pool. */
+struct slu_interp_frame {
+	struct slu_interp_code *code;
+	struct slu_interp_frame *parent;
+	const struct slu_interp_insn *call; /* in the parent's code; NULL for the kernel itself */
+	uint32_t lanes;			    /* that are in it */
+	unsigned depth;
+	uint64_t local_base; /* offset of its local memory in each thread's window */
+	uint8_t *rows;
+	uint32_t *preds;
+	/* parameter buffers: param_bytes, result_bytes, call_bytes a lane, one lane after another;
+	 * of the kernel itself only the last one */
+	uint8_t *params;
+	uint8_t *results;
+	uint8_t *calls;
+	struct slu_interp_frame *next; /* in the pool, or in the list of all */
+};
+
+enum slu_interp_group_state {
+	SLU_INTERP_GROUP_RUN,
+	SLU_INTERP_GROUP_BARRIER,
+	SLU_INTERP_GROUP_SYNC,
+};
+
+struct slu_interp_group {
+	uint32_t mask;
+	enum slu_interp_group_state state;
+	const struct slu_interp_insn *at;
+	struct slu_interp_frame *frame;
+	uint32_t members; /* SYNC: the lanes it waits for */
+	unsigned barrier; /* BARRIER: which */
+	uint64_t ran;	  /* when it last ran, in slices of the warp */
+};
+
+enum slu_interp_event {
+	SLU_INTERP_EVENT_NONE,
+	SLU_INTERP_EVENT_RESCHEDULE, /* the running group was put into the list, or is gone */
+	SLU_INTERP_EVENT_YIELD,	     /* the same, because it ran long enough */
+	SLU_INTERP_EVENT_FAULT,
+};
+
+struct slu_interp_block;
+
+struct slu_interp_warp {
+	/* of the group that runs */
+	uint8_t *rows;
+	uint32_t *preds;
+	uint32_t mask;
+	struct slu_interp_frame *frame;
+	const struct slu_interp_insn *limit; /* another group waits here; NULL if none does */
+	unsigned budget;		     /* taken branches until it must yield */
+	bool is_released;		     /* it waited for lanes that will not come */
+	enum slu_interp_event event;
+
+	struct slu_interp_block *block;
+	unsigned index; /* in the block */
+	uint32_t live;	/* lanes that have not ended */
+	struct slu_interp_group groups[SLU_INTERP_LANES];
+	unsigned n_groups;
+	uint64_t slice;
+	struct slu_interp_frame *root;
+	struct slu_interp_frame *pool;
+	uint32_t tid[3][SLU_INTERP_LANES];
+};
+
+struct slu_interp_barrier {
+	uint32_t arrived;  /* threads */
+	uint32_t expected; /* 0: every thread of the block that has not ended */
+	/* bar.red */
+	uint32_t n_true;
+	uint32_t n_voted;
+};
+
+/* One block on its worker. Constant after the launch began: launch, code, sizes. */
+struct slu_interp_block {
+	const struct slu_interp_launch *launch;
+	struct slu_interp_code *code;
+	const struct slu_interp_memory *memory;
+	const uint64_t *shared_address; /* by the variable's index: offset in the window */
+	uint8_t *shared;
+	uint64_t shared_bytes;
+	uint8_t *local;
+	uint64_t local_bytes; /* a thread */
+	unsigned n_threads;
+	unsigned n_warps;
+	struct slu_interp_warp *warps;
+
+	unsigned id[3];
+	unsigned n_live;
+	unsigned worker;
+	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
+	struct slu_interp_fault fault;
+};
+
+/* module.c */
+struct slu_interp_module {
+	const struct slu_ptx_module *ptx;
+	struct slu_interp_code *
+		*codes; /* by the function's index; guarded by lock while preparing */
+	void *lock;
+};
+struct slu_interp_code *slu_interp_module_code(const struct slu_interp_module *module,
+					       const struct slu_ptx_function *function);
+/* The function behind an address that slu_interp_function_address() gave out, or NULL. */
+const struct slu_ptx_function *slu_interp_module_function(const struct slu_interp_module *module,
+							  uint64_t address);
+
+/* decode.c */
+int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp_code **ret_code,
+		      struct slu_ptx_error *ret_error);
+void slu_interp_code_free(struct slu_interp_code *code);
+
+/* warp.c */
+int slu_interp_warp_init(struct slu_interp_warp *warp, struct slu_interp_block *block,
+			 unsigned index);
+void slu_interp_warp_deinit(struct slu_interp_warp *warp);
+/* Makes the warp ready for the block's next id. */
+void slu_interp_warp_begin(struct slu_interp_warp *warp);
+/* Runs until every group waits, a slice is over, or a fault. Return: false on a fault. */
+bool slu_interp_warp_run(struct slu_interp_warp *warp);
+bool slu_interp_warp_is_waiting(const struct slu_interp_warp *warp);
+/* Puts the group that runs into the list, at @at. */
+struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *warp,
+					      const struct slu_interp_insn *at);
+
+/* frame.c */
+struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *warp,
+					      struct slu_interp_code *code);
+void slu_interp_frame_put(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
+void slu_interp_frame_free(struct slu_interp_frame *frame);
+void slu_interp_frame_fill(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
+
+/* flow.c: handlers that are the same on every machine */
+const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr);
+extern const struct slu_interp_handler slu_interp_guarded, slu_interp_branch,
+	slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
+/*
+ * For instructions that lanes execute together: true if the lanes named are here; else the group
+ * was parked and the handler returns NULL.
+ */
+bool slu_interp_gather(struct slu_interp_warp *warp, const struct slu_interp_insn *insn,
+		       uint32_t members);
+
+/* fault.c */
+const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
+					       const struct slu_interp_insn *insn,
+					       enum slu_interp_fault_kind kind, unsigned lane,
+					       uint64_t address, unsigned size, bool is_write);
+
+/*
+ * The handlers that profit from wider vectors are compiled for several machines; one table a
+ * machine, chosen when a function is decoded.
+ */
+struct slu_interp_isa {
+	const struct slu_interp_handler *(*bind[_SLU_PTX_FAMILY_MAX])(const struct slu_ptx_form *);
+	/* loads and stores also depend on the width of the registers */
+	const struct slu_interp_handler *(*bind_memory)(const struct slu_ptx_form *,
+							bool is_wide_row, bool is_half_row);
+	const struct slu_interp_handler *(*bind_cvt)(const struct slu_ptx_form *, bool to_is_wide,
+						     bool from_is_wide);
+	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
+	const struct slu_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
+};
+extern const struct slu_interp_isa slu_interp_isa_base, slu_interp_isa_v3;
+const struct slu_interp_isa *slu_interp_isa(void);

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers that decide where a group goes on: guards, branches, calls, ends, barriers. */
+#include <string.h>
+
+#include <immintrin.h>
+
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+
+static const struct slu_interp_insn *guarded_some(struct slu_interp_warp *w,
+						  const struct slu_interp_insn *in)
+{
+	uint32_t mask = w->mask;
+	uint32_t taken = mask & (w->preds[in->guard] ^ in->guard_flip);
+	const struct slu_interp_insn *next;
+
+	if (!taken)
+		return in + 1;
+	w->mask = taken;
+	next = in->inner.some(w, in);
+	w->mask = mask;
+	return next;
+}
+
+static const struct slu_interp_insn *guarded_all(struct slu_interp_warp *w,
+						 const struct slu_interp_insn *in)
+{
+	if ((w->preds[in->guard] ^ in->guard_flip) == SLU_INTERP_ALL)
+		return in->inner.all(w, in);
+	return guarded_some(w, in);
+}
+
+const struct slu_interp_handler slu_interp_guarded = { guarded_all, guarded_some };
+
+/* Everybody goes to @to, which may be behind: then the group's time is counted. */
+static const struct slu_interp_insn *go(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+					const struct slu_interp_insn *to)
+{
+	if (to <= in && !--w->budget) {
+		slu_interp_warp_park(w, to);
+		w->event = SLU_INTERP_EVENT_YIELD;
+		return NULL;
+	}
+	return to;
+}
+
+static const struct slu_interp_insn *branch_always(struct slu_interp_warp *w,
+						   const struct slu_interp_insn *in)
+{
+	return go(w, in, in->target);
+}
+
+const struct slu_interp_handler slu_interp_branch_always = { branch_always, branch_always };
+
+static const struct slu_interp_insn *branch(struct slu_interp_warp *w,
+					    const struct slu_interp_insn *in)
+{
+	uint32_t mask = w->mask;
+	uint32_t taken = mask & (w->preds[in->guard] ^ in->guard_flip);
+
+	if (!taken)
+		return in + 1;
+	if (taken == mask)
+		return go(w, in, in->target);
+	w->mask = mask & ~taken;
+	slu_interp_warp_park(w, in + 1);
+	w->mask = taken;
+	slu_interp_warp_park(w, in->target);
+	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	/* a loop that loses some of its lanes spends time like any other */
+	if (in->target <= in && !--w->budget)
+		w->event = SLU_INTERP_EVENT_YIELD;
+	return NULL;
+}
+
+const struct slu_interp_handler slu_interp_branch = { branch, branch };
+
+static void check_barriers(struct slu_interp_block *b);
+
+/* Lanes of the group are gone for good. */
+static void end_lanes(struct slu_interp_warp *w)
+{
+	w->live &= ~w->mask;
+	w->block->n_live -= (unsigned)__builtin_popcount(w->mask);
+	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	check_barriers(w->block);
+}
+
+/* Lets go of the frames of lanes that end inside a call. */
+static void leave_frames(struct slu_interp_warp *w, struct slu_interp_frame *f)
+{
+	while (f->parent) {
+		struct slu_interp_frame *parent = f->parent;
+
+		f->lanes &= ~w->mask;
+		if (!f->lanes)
+			slu_interp_frame_put(w, f);
+		f = parent;
+	}
+}
+
+static const struct slu_interp_insn *end(struct slu_interp_warp *w,
+					 const struct slu_interp_insn *in)
+{
+	(void)in;
+	leave_frames(w, w->frame);
+	end_lanes(w);
+	return NULL;
+}
+
+static const struct slu_interp_insn *set_csr(struct slu_interp_warp *w,
+					     const struct slu_interp_insn *in)
+{
+	(void)w;
+	_mm_setcsr(in->csr);
+	return in + 1;
+}
+
+const struct slu_interp_handler slu_interp_set_csr = { set_csr, set_csr };
+
+/* Moves one parameter of every lane between two buffers of lanes. */
+static void move_param(uint32_t mask, uint8_t *to, uint64_t to_stride, uint64_t to_offset,
+		       const uint8_t *from, uint64_t from_stride, uint64_t from_offset,
+		       uint64_t size)
+{
+	for (; mask; mask &= mask - 1) {
+		unsigned i = (unsigned)__builtin_ctz(mask);
+
+		memcpy(to + i * to_stride + to_offset, from + i * from_stride + from_offset, size);
+	}
+}
+
+static uint8_t *call_buffer(const struct slu_interp_frame *f, const struct slu_ptx_variable *v,
+			    uint64_t *ret_stride)
+{
+	const struct slu_ptx_function *fn = f->code->function;
+
+	switch (v->role) {
+	case SLU_PTX_ROLE_PARAM:
+		*ret_stride = fn->param_bytes;
+		return f->params;
+	case SLU_PTX_ROLE_RESULT:
+		*ret_stride = fn->result_bytes;
+		return f->results;
+	default:
+		*ret_stride = fn->call_bytes;
+		return f->calls;
+	}
+}
+
+static const struct slu_interp_insn *ret(struct slu_interp_warp *w,
+					 const struct slu_interp_insn *in)
+{
+	struct slu_interp_frame *f = w->frame, *parent = f->parent;
+	const struct slu_ptx_function *fn = f->code->function;
+	const struct slu_ptx_call *call;
+
+	if (!parent)
+		return end(w, in);
+	call = f->call->source->call;
+	for (unsigned i = 0; i < fn->n_results; i++) {
+		uint64_t stride;
+		uint8_t *to = call_buffer(parent, call->results[i], &stride);
+
+		move_param(w->mask, to, stride, call->results[i]->offset, f->results,
+			   fn->result_bytes, fn->results[i]->offset, fn->results[i]->size);
+	}
+	f->lanes &= ~w->mask;
+	w->frame = parent;
+	slu_interp_warp_park(w, f->call + 1);
+	if (!f->lanes)
+		slu_interp_frame_put(w, f);
+	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	return NULL;
+}
+
+const struct slu_interp_handler slu_interp_return = { ret, ret };
+
+static const struct slu_interp_insn *
+enter(struct slu_interp_warp *w, const struct slu_interp_insn *in, struct slu_interp_code *code)
+{
+	const struct slu_ptx_function *fn = code->function;
+	const struct slu_ptx_call *call = in->source->call;
+	struct slu_interp_frame *parent = w->frame, *f;
+	uint64_t local_base;
+	unsigned lane = (unsigned)__builtin_ctz(w->mask);
+
+	local_base = slu_round_up(parent->local_base + parent->code->function->local_bytes, 16);
+	if (parent->depth + 1 >= SLU_INTERP_MAX_DEPTH ||
+	    local_base + fn->local_bytes > w->block->local_bytes)
+		return slu_interp_fault(w, in, SLU_INTERP_FAULT_STACK, lane, 0, 0, false);
+	f = slu_interp_frame_get(w, code);
+	if (!f)
+		return slu_interp_fault(w, in, SLU_INTERP_FAULT_NO_MEMORY, lane, 0, 0, false);
+	f->parent = parent;
+	f->call = in;
+	f->lanes = w->mask;
+	f->depth = parent->depth + 1;
+	f->local_base = local_base;
+	slu_interp_frame_fill(w, f);
+	for (unsigned i = 0; i < fn->n_params; i++) {
+		uint64_t stride;
+		const uint8_t *from = call_buffer(parent, call->params[i], &stride);
+
+		move_param(w->mask, f->params, fn->param_bytes, fn->params[i]->offset, from, stride,
+			   call->params[i]->offset, fn->params[i]->size);
+	}
+	w->frame = f;
+	slu_interp_warp_park(w, code->insns);
+	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	return NULL;
+}
+
+static const struct slu_interp_insn *call(struct slu_interp_warp *w,
+					  const struct slu_interp_insn *in)
+{
+	return enter(
+		w, in,
+		slu_interp_module_code(w->block->launch->module, in->source->operands[0].function));
+}
+
+static bool fits(const struct slu_ptx_function *fn, const struct slu_ptx_call *c)
+{
+	if (fn->n_params != c->n_params || fn->n_results != c->n_results)
+		return false;
+	for (unsigned i = 0; i < fn->n_params; i++)
+		if (fn->params[i]->size != c->params[i]->size)
+			return false;
+	for (unsigned i = 0; i < fn->n_results; i++)
+		if (fn->results[i]->size != c->results[i]->size)
+			return false;
+	return true;
+}
+
+/* Lanes with the same target go together, the others try again afterwards. */
+static const struct slu_interp_insn *call_indirect(struct slu_interp_warp *w,
+						   const struct slu_interp_insn *in)
+{
+	const uint64_t *targets = (const uint64_t *)(w->rows + in->a);
+	unsigned first = (unsigned)__builtin_ctz(w->mask);
+	const struct slu_interp_module *m = w->block->launch->module;
+	const struct slu_ptx_function *fn = slu_interp_module_function(m, targets[first]);
+	struct slu_interp_code *code = fn ? slu_interp_module_code(m, fn) : NULL;
+	uint32_t together = 0, mask = w->mask;
+
+	if (!code || !fits(fn, in->source->call))
+		return slu_interp_fault(w, in, SLU_INTERP_FAULT_PC, first, targets[first], 0,
+					false);
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
+		if (mask >> i & 1 && targets[i] == targets[first])
+			together |= UINT32_C(1) << i;
+	if (together != mask) {
+		w->mask = mask & ~together;
+		slu_interp_warp_park(w, in);
+		w->mask = together;
+	}
+	return enter(w, in, code);
+}
+
+static const struct slu_interp_insn *trap(struct slu_interp_warp *w,
+					  const struct slu_interp_insn *in)
+{
+	return slu_interp_fault(w, in, SLU_INTERP_FAULT_TRAP, (unsigned)__builtin_ctz(w->mask), 0,
+				0, false);
+}
+
+static const struct slu_interp_insn *assert_fail(struct slu_interp_warp *w,
+						 const struct slu_interp_insn *in)
+{
+	return slu_interp_fault(w, in, SLU_INTERP_FAULT_ASSERT, (unsigned)__builtin_ctz(w->mask), 0,
+				0, false);
+}
+
+bool slu_interp_gather(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+		       uint32_t members)
+{
+	struct slu_interp_group *g;
+
+	members &= w->live;
+	if (!(members & ~w->mask) || w->is_released)
+		return true;
+	g = slu_interp_warp_park(w, in);
+	g->state = SLU_INTERP_GROUP_SYNC;
+	g->members = members;
+	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	return false;
+}
+
+static const struct slu_interp_insn *warp_sync(struct slu_interp_warp *w,
+					       const struct slu_interp_insn *in)
+{
+	const uint32_t *members = (const uint32_t *)(w->rows + in->a);
+
+	if (!slu_interp_gather(w, in, members[__builtin_ctz(w->mask)]))
+		return NULL;
+	return in + 1;
+}
+
+/* Writes what a bar.red gives to the lanes of a group that waited at it. */
+static void deliver(struct slu_interp_group *g, const struct slu_interp_barrier *bar)
+{
+	const struct slu_interp_insn *in = g->at - 1;
+	const struct slu_ptx_form *form = in->source->form;
+	uint32_t bits;
+
+	if (!slu_ptx_form_has(form, SLU_PTX_MOD_red))
+		return;
+	if (slu_ptx_form_has(form, SLU_PTX_MOD_popc)) {
+		uint32_t *d = (uint32_t *)(g->frame->rows + in->d);
+
+		for (uint32_t m = g->mask; m; m &= m - 1)
+			d[__builtin_ctz(m)] = bar->n_true;
+		return;
+	}
+	bits = slu_ptx_form_has(form, SLU_PTX_MOD_and) ? bar->n_true == bar->n_voted
+						       : bar->n_true > 0;
+	g->frame->preds[in->p] = (g->frame->preds[in->p] & ~g->mask) | (bits ? g->mask : 0);
+}
+
+static void release(struct slu_interp_block *b, unsigned id)
+{
+	for (unsigned i = 0; i < b->n_warps; i++)
+		for (unsigned k = 0; k < b->warps[i].n_groups; k++) {
+			struct slu_interp_group *g = &b->warps[i].groups[k];
+
+			if (g->state != SLU_INTERP_GROUP_BARRIER || g->barrier != id)
+				continue;
+			deliver(g, &b->barriers[id]);
+			g->state = SLU_INTERP_GROUP_RUN;
+		}
+	b->barriers[id] = (struct slu_interp_barrier){ 0 };
+}
+
+static void check_barriers(struct slu_interp_block *b)
+{
+	for (unsigned id = 0; id < SLU_INTERP_N_BARRIERS; id++) {
+		struct slu_interp_barrier *bar = &b->barriers[id];
+
+		if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : b->n_live))
+			release(b, id);
+	}
+}
+
+static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
+					     const struct slu_interp_insn *in)
+{
+	const struct slu_ptx_form *form = in->source->form;
+	unsigned lane = (unsigned)__builtin_ctz(w->mask);
+	uint32_t id = ((const uint32_t *)(w->rows + in->a))[lane];
+	uint32_t count = in->n > 1 ? ((const uint32_t *)(w->rows + in->b))[lane] : 0;
+	bool is_arrive = slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
+	struct slu_interp_barrier *bar;
+	unsigned n = (unsigned)__builtin_popcount(w->mask);
+
+	if (id >= SLU_INTERP_N_BARRIERS)
+		return slu_interp_fault(w, in, SLU_INTERP_FAULT_BARRIER, lane, id, 0, false);
+	bar = &w->block->barriers[id];
+	if (slu_ptx_form_has(form, SLU_PTX_MOD_red)) {
+		uint32_t votes = w->mask & (w->preds[in->s] ^ in->s_flip);
+
+		bar->n_true += (uint32_t)__builtin_popcount(votes);
+		bar->n_voted += n;
+	}
+	bar->arrived += n;
+	bar->expected = count;
+	if (!is_arrive) {
+		struct slu_interp_group *g = slu_interp_warp_park(w, in + 1);
+
+		g->state = SLU_INTERP_GROUP_BARRIER;
+		g->barrier = id;
+		w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	}
+	check_barriers(w->block);
+	return is_arrive ? in + 1 : NULL;
+}
+
+static const struct slu_interp_insn *fence(struct slu_interp_warp *w,
+					   const struct slu_interp_insn *in)
+{
+	(void)w;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return in + 1;
+}
+
+static const struct slu_interp_insn *nothing(struct slu_interp_warp *w,
+					     const struct slu_interp_insn *in)
+{
+	(void)w;
+	return in + 1;
+}
+
+/* Who sleeps lets others run. */
+static const struct slu_interp_insn *sleep_a_little(struct slu_interp_warp *w,
+						    const struct slu_interp_insn *in)
+{
+	slu_interp_warp_park(w, in + 1);
+	w->event = SLU_INTERP_EVENT_YIELD;
+	return NULL;
+}
+
+const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
+{
+	static const struct slu_interp_handler handlers[] = {
+		{ end, end },
+		{ ret, ret },
+		{ call, call },
+		{ call_indirect, call_indirect },
+		{ trap, trap },
+		{ assert_fail, assert_fail },
+		{ warp_sync, warp_sync },
+		{ barrier, barrier },
+		{ fence, fence },
+		{ nothing, nothing },
+		{ sleep_a_little, sleep_a_little },
+	};
+
+	switch (instr->form->opcode) {
+	case SLU_PTX_OP_exit:
+		return &handlers[0];
+	case SLU_PTX_OP_ret:
+		return &handlers[1];
+	case SLU_PTX_OP_call:
+		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
+			return &handlers[3];
+		if (!strcmp(instr->operands[0].function->name, "__assertfail"))
+			return &handlers[5];
+		return &handlers[2];
+	case SLU_PTX_OP_trap:
+		return &handlers[4];
+	case SLU_PTX_OP_bar:
+	case SLU_PTX_OP_barrier:
+		if (slu_ptx_form_has(instr->form, SLU_PTX_MOD_warp))
+			return &handlers[6];
+		return &handlers[7];
+	case SLU_PTX_OP_membar:
+	case SLU_PTX_OP_fence:
+		return &handlers[8];
+	case SLU_PTX_OP_nanosleep:
+		return &handlers[10];
+	default:
+		return &handlers[9];
+	}
+}

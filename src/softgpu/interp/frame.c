@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames: the rows, predicates and parameter buffers of one call. Constants are filled in once,
+ * when a frame is made; what depends on the block or the depth of the call, each time it is used.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+
+static void fill_32(void *row, uint32_t value)
+{
+	uint32_t *lanes = row;
+
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
+		lanes[i] = value;
+}
+
+static void fill_64(void *row, uint64_t value)
+{
+	uint64_t *lanes = row;
+
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
+		lanes[i] = value;
+}
+
+static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sreg, unsigned lane)
+{
+	const struct slu_interp_launch *l = w->block->launch;
+	uint32_t bit = UINT32_C(1) << lane;
+
+	switch (sreg) {
+	case SLU_PTX_SREG_TID_X:
+	case SLU_PTX_SREG_TID_Y:
+	case SLU_PTX_SREG_TID_Z:
+		return w->tid[sreg - SLU_PTX_SREG_TID_X][lane];
+	case SLU_PTX_SREG_NTID_X:
+	case SLU_PTX_SREG_NTID_Y:
+	case SLU_PTX_SREG_NTID_Z:
+		return l->block[sreg - SLU_PTX_SREG_NTID_X];
+	case SLU_PTX_SREG_CTAID_X:
+	case SLU_PTX_SREG_CTAID_Y:
+	case SLU_PTX_SREG_CTAID_Z:
+		return w->block->id[sreg - SLU_PTX_SREG_CTAID_X];
+	case SLU_PTX_SREG_NCTAID_X:
+	case SLU_PTX_SREG_NCTAID_Y:
+	case SLU_PTX_SREG_NCTAID_Z:
+		return l->grid[sreg - SLU_PTX_SREG_NCTAID_X];
+	case SLU_PTX_SREG_LANEID:
+		return lane;
+	case SLU_PTX_SREG_WARPID:
+		return w->index;
+	case SLU_PTX_SREG_NWARPID:
+		return SLU_INTERP_MAX_WARPS;
+	case SLU_PTX_SREG_SMID:
+		return w->block->worker;
+	case SLU_PTX_SREG_NSMID:
+		return SLU_MAX(l->n_workers, 1u);
+	case SLU_PTX_SREG_LANEMASK_EQ:
+		return bit;
+	case SLU_PTX_SREG_LANEMASK_LT:
+		return bit - 1;
+	case SLU_PTX_SREG_LANEMASK_LE:
+		return bit | (bit - 1);
+	case SLU_PTX_SREG_LANEMASK_GE:
+		return ~(bit - 1);
+	case SLU_PTX_SREG_LANEMASK_GT:
+		return ~(bit | (bit - 1));
+	case SLU_PTX_SREG_TOTAL_SMEM_SIZE:
+		return (uint32_t)w->block->shared_bytes;
+	case SLU_PTX_SREG_DYNAMIC_SMEM_SIZE:
+		return (uint32_t)l->dynamic_shared_bytes;
+	default:
+		return 0;
+	}
+}
+
+static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
+		      const struct slu_interp_fill *fill)
+{
+	void *row = f->rows + fill->row;
+
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+		uint32_t value = lane_value(w, fill->sreg, i);
+
+		if (fill->is_wide)
+			((uint64_t *)row)[i] = value;
+		else
+			((uint32_t *)row)[i] = value;
+	}
+}
+
+static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f)
+{
+	const struct slu_interp_block *b = w->block;
+
+	for (uint32_t i = 0; i < f->code->n_fills; i++) {
+		const struct slu_interp_fill *fill = &f->code->fills[i];
+		uint64_t value = fill->imm;
+
+		if (fill->kind == SLU_INTERP_FILL_VARIABLE)
+			value += fill->variable->space == SLU_PTX_SPACE_SHARED
+					 ? b->shared_address[fill->variable->index]
+					 : b->launch->variables[fill->variable->index];
+		else if (fill->kind != SLU_INTERP_FILL_IMM)
+			continue;
+		if (fill->is_wide)
+			fill_64(f->rows + fill->row, value);
+		else
+			fill_32(f->rows + fill->row, (uint32_t)value);
+	}
+}
+
+void slu_interp_frame_fill(struct slu_interp_warp *w, struct slu_interp_frame *f)
+{
+	for (uint32_t i = 0; i < f->code->n_fills; i++) {
+		const struct slu_interp_fill *fill = &f->code->fills[i];
+
+		if (fill->kind == SLU_INTERP_FILL_SREG)
+			fill_sreg(w, f, fill);
+		else if (fill->kind == SLU_INTERP_FILL_LOCAL && fill->is_wide)
+			fill_64(f->rows + fill->row, f->local_base + fill->imm);
+		else if (fill->kind == SLU_INTERP_FILL_LOCAL)
+			fill_32(f->rows + fill->row, (uint32_t)(f->local_base + fill->imm));
+	}
+}
+
+static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_interp_code *code)
+{
+	const struct slu_ptx_function *fn = code->function;
+	size_t head = slu_round_up(sizeof(struct slu_interp_frame), 64);
+	size_t preds = slu_round_up(code->n_preds * sizeof(uint32_t), 64);
+	size_t params = fn->is_kernel ? 0 : slu_round_up(fn->param_bytes * SLU_INTERP_LANES, 64);
+	size_t results = slu_round_up(fn->result_bytes * SLU_INTERP_LANES, 64);
+	size_t calls = slu_round_up(fn->call_bytes * SLU_INTERP_LANES, 64);
+	size_t bytes = head + code->row_bytes + preds + params + results + calls;
+	struct slu_interp_frame *f;
+	uint8_t *at;
+
+	f = aligned_alloc(64, bytes);
+	if (!f)
+		return NULL;
+	memset(f, 0, bytes);
+	at = (uint8_t *)f + head;
+	f->code = code;
+	f->rows = at;
+	at += code->row_bytes;
+	f->preds = (uint32_t *)at;
+	at += preds;
+	f->params = at;
+	at += params;
+	f->results = at;
+	at += results;
+	f->calls = at;
+	fill_constants(w, f);
+	return f;
+}
+
+struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *w,
+					      struct slu_interp_code *code)
+{
+	struct slu_interp_frame **at = &w->pool;
+
+	for (; *at; at = &(*at)->next) {
+		struct slu_interp_frame *f = *at;
+
+		if (f->code != code)
+			continue;
+		*at = f->next;
+		f->next = NULL;
+		return f;
+	}
+	return frame_new(w, code);
+}
+
+void slu_interp_frame_put(struct slu_interp_warp *w, struct slu_interp_frame *f)
+{
+	f->next = w->pool;
+	w->pool = f;
+}
+
+void slu_interp_frame_free(struct slu_interp_frame *f)
+{
+	while (f) {
+		struct slu_interp_frame *next = f->next;
+
+		free(f);
+		f = next;
+	}
+}

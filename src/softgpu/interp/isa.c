@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of handlers of one machine; compiled once for each. */
+#include "softgpu/interp/isa.h"
+
+const struct slu_interp_isa SLU_ISA(isa) = {
+	.bind = {
+		[SLU_PTX_FAMILY_INT] = SLU_ISA(bind_int),
+		[SLU_PTX_FAMILY_FLOAT] = SLU_ISA(bind_float),
+		[SLU_PTX_FAMILY_CMP] = SLU_ISA(bind_compare),
+		[SLU_PTX_FAMILY_PRED] = SLU_ISA(bind_pred),
+		[SLU_PTX_FAMILY_MOVE] = SLU_ISA(bind_move),
+	},
+	.bind_memory = SLU_ISA(bind_memory),
+	.bind_clock = SLU_ISA(bind_clock),
+	.bind_pack = SLU_ISA(bind_pack),
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What each file of handlers gives to the table of its machine. */
+
+#include "softgpu/interp/lanes.h"
+
+const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_float)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_half)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_compare)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_pred)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_warp)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_memory)(const struct slu_ptx_form *form,
+						      bool is_wide_row, bool is_half_row);
+const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
+						   bool from_is_wide);
+const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg);
+const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size);

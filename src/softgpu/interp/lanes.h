@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * How handlers are written: once, as an expression of one lane, from which come the loop over a
+ * whole row and the loop over the lanes of a mask. Files that include this are compiled once for
+ * each machine of slu_interp_isa; SLU_ISA(x) gives their few outside names a suffix.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+
+#define SLU_ISA_PASTE(name, isa) slu_interp_##name##_##isa
+#define SLU_ISA_NAME(name, isa)	 SLU_ISA_PASTE(name, isa)
+#define SLU_ISA(name)		 SLU_ISA_NAME(name, SLU_ISA_SUFFIX)
+
+/* rows of one lane never depend on another lane, even where two operands are the same row */
+#ifdef __clang__
+#define EVERY_LANE                                                                                \
+	_Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < SLU_INTERP_LANES; \
+							    i++)
+#else
+#define EVERY_LANE _Pragma("GCC ivdep") for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
+#endif
+
+#define MASKED_LANES(mask)                                                                       \
+	for (uint32_t _left = (mask), i = 0; _left && ((i = (uint32_t)__builtin_ctz(_left)), 1); \
+	     _left &= _left - 1)
+
+#define ROW(w, offset) __builtin_assume_aligned((w)->rows + (offset), 64)
+
+/*
+ * OPn(name, destination row, destination value, source row, source value, expression): @expr
+ * speaks of a, b, c and e; rows are uint32_t, uint64_t, float or double.
+ */
+#define OP_(name, RD, VD, RS, VS, LOADS, expr, LOOP_ALL, LOOP_SOME)                        \
+	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
+							const struct slu_interp_insn *in)  \
+	{                                                                                  \
+		RD *pd = ROW(w, in->d);                                                    \
+		const RS *pa = ROW(w, in->a), *pb = ROW(w, in->b), *pc = ROW(w, in->c);    \
+                                                                                           \
+		(void)pa, (void)pb, (void)pc;                                              \
+		LOOP_ALL                                                                   \
+		{                                                                          \
+			LOADS(VS)                                                          \
+			pd[i] = (RD)(VD)(expr);                                            \
+		}                                                                          \
+		return in + 1;                                                             \
+	}                                                                                  \
+	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
+							 const struct slu_interp_insn *in) \
+	{                                                                                  \
+		RD *pd = ROW(w, in->d);                                                    \
+		const RS *pa = ROW(w, in->a), *pb = ROW(w, in->b), *pc = ROW(w, in->c);    \
+                                                                                           \
+		(void)pa, (void)pb, (void)pc;                                              \
+		LOOP_SOME                                                                  \
+		{                                                                          \
+			LOADS(VS)                                                          \
+			pd[i] = (RD)(VD)(expr);                                            \
+		}                                                                          \
+		return in + 1;                                                             \
+	}                                                                                  \
+	static const struct slu_interp_handler name = { name##_all, name##_some };
+
+#define LOADS_1(V) V a = (V)pa[i];
+#define LOADS_2(V)      \
+	V a = (V)pa[i]; \
+	V b = (V)pb[i];
+#define LOADS_3(V)      \
+	V a = (V)pa[i]; \
+	V b = (V)pb[i]; \
+	V c = (V)pc[i];
+
+#define OP1(name, RD, VD, RS, VS, expr) \
+	OP_(name, RD, VD, RS, VS, LOADS_1, expr, EVERY_LANE, MASKED_LANES(w->mask))
+#define OP2(name, RD, VD, RS, VS, expr) \
+	OP_(name, RD, VD, RS, VS, LOADS_2, expr, EVERY_LANE, MASKED_LANES(w->mask))
+#define OP3(name, RD, VD, RS, VS, expr) \
+	OP_(name, RD, VD, RS, VS, LOADS_3, expr, EVERY_LANE, MASKED_LANES(w->mask))

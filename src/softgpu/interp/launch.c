@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A launch: blocks handed out in order to workers, each of which has room for one block and uses
+ * it again and again. A cooperative launch has room for all of its blocks at once and lets them
+ * take turns.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <immintrin.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+
+struct run {
+	const struct slu_interp_launch *launch;
+	struct slu_interp_code *code;
+	uint64_t *shared_address; /* by the variable's index */
+	uint64_t shared_bytes;
+	uint64_t local_bytes; /* a thread */
+	uint64_t n_blocks;
+	uint64_t next_block; /* atomic */
+	bool stop;	     /* atomic: somebody met a fault */
+	pthread_mutex_t lock;
+	struct slu_interp_fault fault; /* guarded by lock */
+};
+
+struct worker {
+	struct run *run;
+	pthread_t thread;
+	unsigned index;
+};
+
+static void report(struct run *run, const struct slu_interp_fault *fault)
+{
+	pthread_mutex_lock(&run->lock);
+	if (!run->fault.kind)
+		run->fault = *fault;
+	pthread_mutex_unlock(&run->lock);
+	__atomic_store_n(&run->stop, true, __ATOMIC_RELEASE);
+}
+
+static bool is_over(struct run *run)
+{
+	const bool *cancel = run->launch->cancel;
+
+	if (__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE))
+		return true;
+	if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE)) {
+		struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_CANCELLED,
+						  .kernel = run->launch->kernel->name };
+
+		report(run, &fault);
+		return true;
+	}
+	return false;
+}
+
+static void block_deinit(struct slu_interp_block *b)
+{
+	for (unsigned i = 0; b->warps && i < b->n_warps; i++)
+		slu_interp_warp_deinit(&b->warps[i]);
+	free(b->warps);
+	free(b->shared);
+	if (b->local)
+		munmap(b->local, b->local_bytes * b->n_warps * SLU_INTERP_LANES);
+	*b = (struct slu_interp_block){ 0 };
+}
+
+static int block_init(struct slu_interp_block *b, struct run *run, unsigned worker)
+{
+	const struct slu_interp_launch *l = run->launch;
+	int r;
+
+	*b = (struct slu_interp_block){
+		.launch = l,
+		.code = run->code,
+		.memory = l->memory,
+		.shared_address = run->shared_address,
+		.shared_bytes = run->shared_bytes,
+		.local_bytes = run->local_bytes,
+		.n_threads = l->block[0] * l->block[1] * l->block[2],
+		.worker = worker,
+	};
+	b->n_warps = (b->n_threads + SLU_INTERP_LANES - 1) / SLU_INTERP_LANES;
+	b->warps = calloc(b->n_warps, sizeof(*b->warps));
+	/* at least one byte, so that it is an address that nothing else has */
+	b->shared = aligned_alloc(4096, slu_round_up(b->shared_bytes + 1, 4096));
+	if (!b->warps || !b->shared)
+		goto fail;
+	memset(b->shared, 0, b->shared_bytes);
+	if (b->local_bytes) {
+		void *p = mmap(NULL, b->local_bytes * b->n_warps * SLU_INTERP_LANES,
+			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+
+		if (p == MAP_FAILED)
+			goto fail;
+		b->local = p;
+	}
+	for (unsigned i = 0; i < b->n_warps; i++) {
+		r = slu_interp_warp_init(&b->warps[i], b, i);
+		if (r)
+			goto fail;
+	}
+	return 0;
+
+fail:
+	block_deinit(b);
+	return slu_error(-ENOMEM);
+}
+
+static void block_begin(struct slu_interp_block *b, uint64_t number)
+{
+	const unsigned *grid = b->launch->grid;
+
+	b->id[0] = (unsigned)(number % grid[0]);
+	b->id[1] = (unsigned)(number / grid[0] % grid[1]);
+	b->id[2] = (unsigned)(number / grid[0] / grid[1]);
+	b->n_live = b->n_threads;
+	memset(b->barriers, 0, sizeof(b->barriers));
+	for (unsigned i = 0; i < b->n_warps; i++)
+		slu_interp_warp_begin(&b->warps[i]);
+}
+
+/* One round over the warps. Return: false if the block cannot go on. */
+static bool block_step(struct slu_interp_block *b)
+{
+	bool has_run = false;
+
+	for (unsigned i = 0; i < b->n_warps; i++) {
+		struct slu_interp_warp *w = &b->warps[i];
+
+		if (!w->n_groups || slu_interp_warp_is_waiting(w))
+			continue;
+		has_run = true;
+		if (!slu_interp_warp_run(w))
+			return false;
+	}
+	if (!has_run && b->n_live) {
+		struct slu_interp_insn none = { 0 };
+
+		slu_interp_fault(&b->warps[0], &none, SLU_INTERP_FAULT_BARRIER, 0, 0, 0, false);
+		return false;
+	}
+	return true;
+}
+
+static bool block_run(struct slu_interp_block *b, struct run *run)
+{
+	while (b->n_live) {
+		if (!block_step(b)) {
+			report(run, &b->fault);
+			return false;
+		}
+		if (b->n_live && is_over(run))
+			return false;
+	}
+	return true;
+}
+
+static void work(struct run *run, unsigned index)
+{
+	struct slu_interp_block block;
+	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
+					      .kernel = run->launch->kernel->name };
+	unsigned csr = _mm_getcsr();
+
+	if (block_init(&block, run, index)) {
+		report(run, &no_memory);
+		return;
+	}
+	while (!is_over(run)) {
+		uint64_t number = __atomic_fetch_add(&run->next_block, 1, __ATOMIC_RELAXED);
+
+		if (number >= run->n_blocks)
+			break;
+		block_begin(&block, number);
+		if (!block_run(&block, run))
+			break;
+	}
+	block_deinit(&block);
+	_mm_setcsr(csr);
+}
+
+/* All blocks at once; they share the caller's thread, so that each of them comes on. */
+static void work_cooperatively(struct run *run)
+{
+	struct slu_interp_block *blocks = calloc(run->n_blocks, sizeof(*blocks));
+	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
+					      .kernel = run->launch->kernel->name };
+	unsigned csr = _mm_getcsr();
+	uint64_t n = 0, n_left;
+
+	while (blocks && n < run->n_blocks && !block_init(&blocks[n], run, 0)) {
+		block_begin(&blocks[n], n);
+		n++;
+	}
+	if (n < run->n_blocks)
+		report(run, &no_memory);
+	do {
+		n_left = 0;
+		for (uint64_t i = 0; i < n && !is_over(run); i++) {
+			if (!blocks[i].n_live)
+				continue;
+			n_left++;
+			if (!block_step(&blocks[i]))
+				report(run, &blocks[i].fault);
+		}
+	} while (n_left && !is_over(run));
+	for (uint64_t i = 0; i < n; i++)
+		block_deinit(&blocks[i]);
+	free(blocks);
+	_mm_setcsr(csr);
+}
+
+static void *worker_main(void *userdata)
+{
+	struct worker *w = userdata;
+
+	work(w->run, w->index);
+	return NULL;
+}
+
+/* Helpers that cannot be started are done without. */
+static void work_together(struct run *run)
+{
+	uint64_t n_wanted = SLU_MAX(run->launch->n_workers, 1u);
+	uint64_t n = SLU_MIN(n_wanted, run->n_blocks);
+	struct worker *workers = n > 1 ? calloc(n - 1, sizeof(*workers)) : NULL;
+	uint64_t n_started = 0;
+
+	while (workers && n_started < n - 1) {
+		struct worker *w = &workers[n_started];
+
+		w->run = run;
+		w->index = (unsigned)n_started + 1;
+		if (pthread_create(&w->thread, NULL, worker_main, w))
+			break;
+		n_started++;
+	}
+	work(run, 0);
+	for (uint64_t i = 0; i < n_started; i++)
+		pthread_join(workers[i].thread, NULL);
+	free(workers);
+}
+
+static bool is_runnable(const struct slu_interp_launch *l)
+{
+	uint64_t threads = 1;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!l->grid[i] || !l->block[i] || l->block[i] > SLU_INTERP_MAX_THREADS)
+			return false;
+		threads *= l->block[i];
+	}
+	return threads <= SLU_INTERP_MAX_THREADS && l->grid[1] <= 65535 && l->grid[2] <= 65535 &&
+	       l->dynamic_shared_bytes <= UINT32_MAX && l->kernel->is_kernel &&
+	       slu_interp_module_code(l->module, l->kernel);
+}
+
+static int place_shared(struct run *run)
+{
+	const struct slu_interp_launch *l = run->launch;
+	const struct slu_ptx_function *k = l->kernel;
+	const struct slu_ptx_module *ptx = l->module->ptx;
+	uint64_t dynamic = slu_round_up(k->shared_bytes, k->dynamic_shared_align);
+
+	run->shared_address = calloc(ptx->n_variables + 1, sizeof(*run->shared_address));
+	if (!run->shared_address)
+		return slu_error(-ENOMEM);
+	for (unsigned i = 0; i < ptx->n_variables; i++)
+		run->shared_address[i] = dynamic;
+	for (unsigned i = 0; i < k->n_shared; i++)
+		run->shared_address[k->shared[i]->index] = k->shared_offsets[i];
+	run->shared_bytes =
+		l->dynamic_shared_bytes ? dynamic + l->dynamic_shared_bytes : k->shared_bytes;
+	return 0;
+}
+
+int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_fault *ret_fault)
+{
+	struct run run = { .launch = launch };
+	int r;
+
+	if (!is_runnable(launch))
+		return slu_error(-EINVAL);
+	r = place_shared(&run);
+	if (r)
+		return r;
+	run.code = slu_interp_module_code(launch->module, launch->kernel);
+	run.n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+	run.local_bytes = slu_round_up(launch->kernel->local_bytes, 16) +
+			  (run.code->has_calls ? SLU_INTERP_STACK_BYTES : 0);
+	pthread_mutex_init(&run.lock, NULL);
+	if (launch->is_cooperative && run.n_blocks > 1)
+		work_cooperatively(&run);
+	else
+		work_together(&run);
+	pthread_mutex_destroy(&run.lock);
+	free(run.shared_address);
+	if (run.fault.kind) {
+		*ret_fault = run.fault;
+		return SLU_INTERP_E_FAULT;
+	}
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A module's functions, decoded when a kernel first needs them. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+
+/*
+ * An address of a function is its number in a range that no host address lies in (it is not
+ * canonical), so that a call through a wrong pointer is found out.
+ */
+#define FUNCTION_TAG UINT64_C(0x5c00000000000000)
+
+struct module_lock {
+	pthread_mutex_t mutex;
+};
+
+int slu_interp_module_new(const struct slu_ptx_module *ptx, struct slu_interp_module **ret_module)
+{
+	struct slu_interp_module *m = calloc(1, sizeof(*m));
+	struct module_lock *lock = calloc(1, sizeof(*lock));
+	struct slu_interp_code **codes =
+		calloc(ptx->n_functions + 1, sizeof(struct slu_interp_code *));
+
+	if (!m || !lock || !codes) {
+		free(m);
+		free(lock);
+		free(codes);
+		return slu_error(-ENOMEM);
+	}
+	pthread_mutex_init(&lock->mutex, NULL);
+	m->ptx = ptx;
+	m->codes = codes;
+	m->lock = lock;
+	*ret_module = m;
+	return 0;
+}
+
+void slu_interp_module_free(struct slu_interp_module *m)
+{
+	struct module_lock *lock;
+
+	if (!m)
+		return;
+	for (unsigned i = 0; i < m->ptx->n_functions; i++)
+		slu_interp_code_free(m->codes[i]);
+	lock = m->lock;
+	pthread_mutex_destroy(&lock->mutex);
+	free(lock);
+	free(m->codes);
+	free(m);
+}
+
+struct slu_interp_code *slu_interp_module_code(const struct slu_interp_module *m,
+					       const struct slu_ptx_function *function)
+{
+	return __atomic_load_n(&m->codes[function->index], __ATOMIC_ACQUIRE);
+}
+
+uint64_t slu_interp_function_address(const struct slu_ptx_function *function)
+{
+	return FUNCTION_TAG + ((uint64_t)function->index + 1) * 16;
+}
+
+const struct slu_ptx_function *slu_interp_module_function(const struct slu_interp_module *m,
+							  uint64_t address)
+{
+	uint64_t index = (address - FUNCTION_TAG) / 16 - 1;
+
+	if (address & 15 || index >= m->ptx->n_functions || !m->ptx->functions[index]->is_defined)
+		return NULL;
+	return m->ptx->functions[index];
+}
+
+static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f,
+		   struct slu_ptx_error *ret_error);
+
+/* Whatever the function's text names: what it calls, and what it takes the address of. */
+static int prepare_named(struct slu_interp_module *m, const struct slu_ptx_function *f,
+			 struct slu_ptx_error *ret_error)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i < f->n_instrs; i++) {
+		const struct slu_ptx_instr *instr = &f->instrs[i];
+
+		for (unsigned k = 0; !r && k < instr->n_operands; k++)
+			if (instr->operands[k].kind == SLU_PTX_OPERAND_FUNCTION)
+				r = prepare(m, instr->operands[k].function, ret_error);
+		if (r || !instr->call || instr->operands[0].kind != SLU_PTX_OPERAND_REG)
+			continue;
+		/* an indirect call may reach what tables in memory point to */
+		for (unsigned v = 0; !r && v < m->ptx->n_variables; v++)
+			for (const struct slu_ptx_reloc *reloc = m->ptx->variables[v]->relocs;
+			     !r && reloc; reloc = reloc->next)
+				if (reloc->function)
+					r = prepare(m, reloc->function, ret_error);
+	}
+	return r;
+}
+
+/* Recursion ends because a function that is being prepared counts as prepared. */
+static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f,
+		   struct slu_ptx_error *ret_error)
+{
+	struct slu_interp_code *code;
+	int r;
+
+	if (m->codes[f->index] || !f->is_defined)
+		return 0;
+	r = slu_interp_decode(f, &code, ret_error);
+	if (r)
+		return r;
+	__atomic_store_n(&m->codes[f->index], code, __ATOMIC_RELEASE);
+	r = prepare_named(m, f, ret_error);
+	if (r) {
+		/* nothing has run yet that could hold it */
+		slu_interp_code_free(code);
+		__atomic_store_n(&m->codes[f->index], NULL, __ATOMIC_RELEASE);
+	}
+	return r;
+}
+
+int slu_interp_prepare(struct slu_interp_module *m, const struct slu_ptx_function *kernel,
+		       struct slu_ptx_error *ret_error)
+{
+	struct module_lock *lock = m->lock;
+	int r;
+
+	pthread_mutex_lock(&lock->mutex);
+	r = prepare(m, kernel, ret_error);
+	pthread_mutex_unlock(&lock->mutex);
+	return r;
+}
+
+const struct slu_interp_isa *slu_interp_isa(void)
+{
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	    __builtin_cpu_supports("bmi2"))
+		return &slu_interp_isa_v3;
+	return &slu_interp_isa_base;
+}

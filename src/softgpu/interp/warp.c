@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A warp: which of its groups runs, and for how long. As long as all 32 lanes go the same way
+ * there is one group and the loop is a chain of indirect calls; everything else is the price of
+ * lanes that part.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <immintrin.h>
+
+#include "softgpu/interp/code.h"
+
+int slu_interp_warp_init(struct slu_interp_warp *w, struct slu_interp_block *block, unsigned index)
+{
+	const unsigned *shape = block->launch->block;
+
+	w->block = block;
+	w->index = index;
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+		unsigned t = index * SLU_INTERP_LANES + i;
+
+		w->tid[0][i] = t % shape[0];
+		w->tid[1][i] = t / shape[0] % shape[1];
+		w->tid[2][i] = t / shape[0] / shape[1];
+	}
+	w->root = slu_interp_frame_get(w, block->code);
+	return w->root ? 0 : -ENOMEM;
+}
+
+void slu_interp_warp_deinit(struct slu_interp_warp *w)
+{
+	slu_interp_frame_free(w->root);
+	slu_interp_frame_free(w->pool);
+	w->root = w->pool = NULL;
+}
+
+void slu_interp_warp_begin(struct slu_interp_warp *w)
+{
+	unsigned first = w->index * SLU_INTERP_LANES;
+	unsigned n = w->block->n_threads - first;
+
+	w->live = n >= SLU_INTERP_LANES ? SLU_INTERP_ALL : (UINT32_C(1) << n) - 1;
+	w->root->lanes = w->live;
+	slu_interp_frame_fill(w, w->root);
+	w->groups[0] = (struct slu_interp_group){
+		.mask = w->live,
+		.at = w->block->code->insns,
+		.frame = w->root,
+	};
+	w->n_groups = 1;
+	w->budget = SLU_INTERP_BUDGET;
+}
+
+struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *w,
+					      const struct slu_interp_insn *at)
+{
+	struct slu_interp_group *g = &w->groups[w->n_groups++];
+
+	assert(w->n_groups <= SLU_INTERP_LANES);
+	*g = (struct slu_interp_group){
+		.mask = w->mask,
+		.at = at,
+		.frame = w->frame,
+		.ran = w->slice,
+	};
+	return g;
+}
+
+/* Groups at the same place of the same call are one. */
+static void merge(struct slu_interp_warp *w)
+{
+	for (unsigned i = 0; i < w->n_groups; i++)
+		for (unsigned k = i + 1; k < w->n_groups;) {
+			struct slu_interp_group *a = &w->groups[i], *b = &w->groups[k];
+
+			if (a->at != b->at || a->frame != b->frame ||
+			    (a->state == SLU_INTERP_GROUP_BARRIER) !=
+				    (b->state == SLU_INTERP_GROUP_BARRIER) ||
+			    a->state == SLU_INTERP_GROUP_BARRIER) {
+				k++;
+				continue;
+			}
+			/* one that waits goes back and asks again, now with the other's lanes */
+			a->mask |= b->mask;
+			a->state = SLU_INTERP_GROUP_RUN;
+			w->groups[k] = w->groups[--w->n_groups];
+		}
+}
+
+static bool is_before(const struct slu_interp_group *a, const struct slu_interp_group *b)
+{
+	if (a->frame->depth != b->frame->depth)
+		return a->frame->depth > b->frame->depth;
+	if (a->frame != b->frame)
+		return a->frame < b->frame;
+	return a->at < b->at;
+}
+
+static struct slu_interp_group *choose(struct slu_interp_warp *w, bool is_fair)
+{
+	struct slu_interp_group *best = NULL;
+
+	for (unsigned i = 0; i < w->n_groups; i++) {
+		struct slu_interp_group *g = &w->groups[i];
+
+		if (g->state != SLU_INTERP_GROUP_RUN)
+			continue;
+		if (!best || (is_fair ? g->ran < best->ran : is_before(g, best)))
+			best = g;
+	}
+	if (best)
+		return best;
+	/* nobody can come any more: those who wait for lanes of the warp go on without them */
+	for (unsigned i = 0; i < w->n_groups; i++)
+		if (w->groups[i].state == SLU_INTERP_GROUP_SYNC) {
+			w->groups[i].members = 0;
+			return &w->groups[i];
+		}
+	return NULL;
+}
+
+/* Return: where the chosen group goes on, or NULL if there is none that can run. */
+static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is_fair)
+{
+	struct slu_interp_group *best, g;
+
+	if (w->n_groups > 1)
+		merge(w);
+	best = choose(w, is_fair);
+	if (!best)
+		return NULL;
+	g = *best;
+	*best = w->groups[--w->n_groups];
+	w->mask = g.mask;
+	w->frame = g.frame;
+	w->rows = g.frame->rows;
+	w->preds = g.frame->preds;
+	/* what a group spent counts on while lanes part and meet, or two could spin for ever */
+	if (!w->budget)
+		w->budget = SLU_INTERP_BUDGET;
+	w->event = SLU_INTERP_EVENT_NONE;
+	w->slice++;
+	w->limit = NULL;
+	w->is_released = g.state == SLU_INTERP_GROUP_SYNC && !g.members;
+	for (unsigned i = 0; !is_fair && i < w->n_groups; i++) {
+		const struct slu_interp_group *o = &w->groups[i];
+
+		if (o->frame == g.frame && o->state != SLU_INTERP_GROUP_BARRIER && o->at > g.at &&
+		    (!w->limit || o->at < w->limit))
+			w->limit = o->at;
+	}
+	_mm_setcsr(g.frame->code->csr);
+	return g.at;
+}
+
+bool slu_interp_warp_is_waiting(const struct slu_interp_warp *w)
+{
+	for (unsigned i = 0; i < w->n_groups; i++)
+		if (w->groups[i].state != SLU_INTERP_GROUP_BARRIER)
+			return false;
+	return true;
+}
+
+bool slu_interp_warp_run(struct slu_interp_warp *w)
+{
+	const struct slu_interp_insn *in;
+	bool is_fair = false;
+	unsigned n_slices = 0;
+
+	while ((in = schedule(w, is_fair))) {
+		if (w->mask == SLU_INTERP_ALL) {
+			while (in)
+				in = in->run.all(w, in);
+		} else if (!w->limit) {
+			while (in)
+				in = in->run.some(w, in);
+		} else {
+			do {
+				in = in->run.some(w, in);
+			} while (in && in < w->limit);
+			if (in) {
+				slu_interp_warp_park(w, in);
+				w->event = SLU_INTERP_EVENT_RESCHEDULE;
+			}
+		}
+		if (w->event == SLU_INTERP_EVENT_FAULT)
+			return false;
+		is_fair = w->event == SLU_INTERP_EVENT_YIELD;
+		/* one round of all groups, then the other warps */
+		if (is_fair && ++n_slices > w->n_groups)
+			return true;
+	}
+	return true;
+}
