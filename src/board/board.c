@@ -166,10 +166,13 @@ static int check_accounts(struct board_file *file)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += OPEN_PATIENCE_S;
 	r = pthread_mutex_timedlock(&file->mutex, &until);
-	if (r == EOWNERDEAD)
+	if (r == EOWNERDEAD) {
 		r = pthread_mutex_consistent(&file->mutex);
+		file->dead_holder = file->holder;
+	}
 	if (r)
 		return slu_error(r == ETIMEDOUT ? -EBUSY : -EBADMSG);
+	file->holder = 0;
 	sane = slu_board_accounts_are_sane(file);
 	pthread_mutex_unlock(&file->mutex);
 	return sane ? 0 : slu_error(-EBADMSG);
@@ -296,14 +299,17 @@ int slu_board_reopen_locked(struct slu_board *board)
 
 void slu_board_lock(struct slu_board *board)
 {
-	int r = pthread_mutex_lock(&board->file->mutex);
+	struct board_file *file = board->file;
+	int r = pthread_mutex_lock(&file->mutex);
 
 	if (r == EOWNERDEAD) {
-		pthread_mutex_consistent(&board->file->mutex);
-		slu_board_sweep_locked(board);
-		r = 0;
+		r = pthread_mutex_consistent(&file->mutex);
+		file->dead_holder = file->holder;
 	}
 	assert(!r);
+	file->holder = (uint16_t)(board->slot + 1);
+	if (file->dead_holder)
+		slu_board_sweep_holder_locked(board);
 }
 
 void slu_board_unlock(struct slu_board *board)

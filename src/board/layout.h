@@ -61,7 +61,8 @@ struct board_file {
 	pthread_mutex_t mutex;	/* robust, shared, recursive: the user's lock is the same one */
 	uint32_t wants_reclaim; /* somebody keeps things by slot: only a handle with a hook may
 				   sweep */
-	uint32_t reserved;
+	uint16_t holder;	/* who has the mutex: its slot + 1, or 0 */
+	uint16_t dead_holder;	/* who died with it and is not swept yet, as @holder */
 	struct slu_board_engine_view engines[_SLU_BOARD_ENGINE_MAX];
 	struct board_account accounts[SLU_BOARD_SLOTS_MAX];
 	struct board_slot slots[SLU_BOARD_SLOTS_MAX];
@@ -89,7 +90,10 @@ struct slu_board {
 	void *reclaim_data;
 };
 
-/* Takes and gives the file's mutex. A dead owner's slot is swept before lock() returns. */
+/*
+ * Takes and gives the file's mutex. Where its holder died, that one's slot is swept before the next
+ * handle that may sweep gets the mutex.
+ */
 void slu_board_lock(struct slu_board *board);
 void slu_board_unlock(struct slu_board *board);
 
@@ -98,6 +102,9 @@ int slu_board_reopen_locked(struct slu_board *board);
 
 /* Gives back what dead slots held. */
 void slu_board_sweep_locked(struct slu_board *board);
+
+/* Sweeps the slot of whoever died with the mutex, if this handle may. */
+void slu_board_sweep_holder_locked(struct slu_board *board);
 
 /* Whether the accounts can be true; false for a damaged file. */
 bool slu_board_accounts_are_sane(const struct board_file *file);

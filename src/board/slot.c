@@ -25,6 +25,8 @@
 #include "base/util.h"
 #include "board/layout.h"
 
+#define DEATH_PATIENCE_NS SLU_NS_PER_S
+
 static struct flock slot_lock(short type, unsigned slot)
 {
 	return (struct flock){
@@ -67,6 +69,28 @@ void slu_board_sweep_locked(struct slu_board *board)
 	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++)
 		if (board->file->slots[i].is_used && !is_alive_locked(board, i))
 			clear_locked(board, i);
+}
+
+void slu_board_sweep_holder_locked(struct slu_board *board)
+{
+	uint64_t deadline_ns = slu_clock_now_ns() + DEATH_PATIENCE_NS;
+	const struct timespec pause = { .tv_nsec = 50000 };
+	unsigned slot = board->file->dead_holder - 1u;
+
+	if (!may_sweep(board))
+		return;
+	/* before the sweep, whose hook may take the lock again; if we die in it, it is set again */
+	board->file->dead_holder = 0;
+	/*
+	 * The kernel gives a dying process's mutexes away before it closes its files, so the slot
+	 * may still look alive. Where it stays so, only a thread has died, and the process goes on.
+	 */
+	while (slot < SLU_BOARD_SLOTS_MAX && is_alive_locked(board, slot)) {
+		if (slu_clock_now_ns() >= deadline_ns)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	slu_board_sweep_locked(board);
 }
 
 bool slu_board_accounts_are_sane(const struct board_file *file)

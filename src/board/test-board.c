@@ -429,6 +429,41 @@ static void test_dead_slots_wait_for_somebody_with_a_hook(void **state)
 	assert_int_equal(deaths[0], 1);
 }
 
+static void
+test_what_a_dead_holder_of_the_lock_left_is_reclaimed_before_the_next_one_has_it(void **state)
+{
+	static unsigned deaths[SLU_BOARD_SLOTS_MAX];
+	struct place *p = *state;
+	struct slu_board *board = open_attached(p->path), *watcher;
+	int status, fd;
+	pid_t pid;
+
+	slu_board_on_death(board, note_death, deaths);
+	for (unsigned i = 1; i <= 20; i++) {
+		pid = start(die_with_the_lock, p->path, &fd);
+		await(fd);
+		kill(pid, SIGKILL);
+		/* at once: its files may still be open when the lock comes */
+		slu_board_user_lock(board);
+		assert_int_equal(deaths[1], i);
+		slu_board_user_unlock(board);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	}
+	/* somebody without a hook had the lock first */
+	assert_int_equal(slu_board_open(p->path, NULL, &watcher), 0);
+	pid = start(die_with_the_lock, p->path, &fd);
+	await(fd);
+	end(pid, SIGKILL);
+	slu_board_user_lock(watcher);
+	slu_board_user_unlock(watcher);
+	assert_int_equal(deaths[1], 20);
+	slu_board_user_lock(board);
+	assert_int_equal(deaths[1], 21);
+	slu_board_user_unlock(board);
+	slu_board_close(watcher);
+	slu_board_close(board);
+}
+
 static void test_bookings_on_one_engine_queue_and_two_engines_overlap(void **state)
 {
 	struct slu_board *a, *b;
@@ -552,6 +587,7 @@ int main(void)
 		TEST(test_a_forked_child_keeps_no_slot_alive_and_may_attach),
 		TEST(test_late_frees_count_until_their_time),
 		TEST(test_dead_slots_wait_for_somebody_with_a_hook),
+		TEST(test_what_a_dead_holder_of_the_lock_left_is_reclaimed_before_the_next_one_has_it),
 		TEST(test_bookings_on_one_engine_queue_and_two_engines_overlap),
 		TEST(test_damaged_boards_are_refused),
 		TEST(test_the_folder_is_made_for_the_user_alone),
