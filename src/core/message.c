@@ -98,6 +98,17 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
+/* The need of a LAUNCH program follows it, and so does the peak that counts beside others. */
+static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool is_runnable)
+{
+	struct slu_msg_want want = seat->want;
+	bool is_denied = seat->is_denied;
+
+	want.is_runnable = is_runnable;
+	slu_core_seat_want(seat, core->now_ns, &want);
+	seat->is_denied = is_denied;
+}
+
 /* It makes no progress because it lacks what it asked for: that is not idleness. */
 static bool waits_for_us(const struct slu_core_seat *seat)
 {
@@ -109,13 +120,12 @@ static int on_turn(struct slu_core *core, struct slu_core_client *client,
 {
 	struct slu_core_seat *seat = seat_at(client, turn->device);
 
-	(void)core;
 	if (!seat)
 		return SLU_CORE_E_UNKNOWN;
 	if (slu_epoch_is_none(turn->epoch) || !slu_epoch_equal(seat->epoch, turn->epoch))
 		return 0;
 	if (!is_ready && !waits_for_us(seat))
-		seat->want.is_runnable = false;
+		set_runnable(core, seat, false);
 	else if (is_ready && seat->phase == SLU_CORE_PHASE_TURN)
 		seat->phase = SLU_CORE_PHASE_READY;
 	return 0;
@@ -126,7 +136,6 @@ static int on_rest(struct slu_core *core, struct slu_core_client *client,
 {
 	struct slu_core_seat *seat = seat_at(client, rest->device);
 
-	(void)core;
 	if (!seat)
 		return SLU_CORE_E_UNKNOWN;
 	seat->account.floor_bytes = SLU_MIN(rest->floor_bytes, seat->account.held_bytes);
@@ -134,7 +143,7 @@ static int on_rest(struct slu_core *core, struct slu_core_client *client,
 		return 0;
 	seat->phase = SLU_CORE_PHASE_NONE;
 	seat->epoch = (struct slu_epoch){};
-	seat->want.is_runnable = rest->is_runnable;
+	set_runnable(core, seat, rest->is_runnable);
 	return 0;
 }
 
