@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/card.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/util.h"
+
+#define TRAITS_MAGIC UINT64_C(0x6472614375506753)
+#define OWNER_FREE   0
+#define OWNER_DIRTY  UINT16_MAX
+#define SCRUB_CHUNK  (UINT64_C(1) << 18)
+
+static_assert(sizeof(struct slu_card_shared) <= SLU_BOARD_USER_BYTES,
+	      "the board's user space holds what cards share");
+
+static uint16_t owner_of(const struct slu_card *card)
+{
+	return (uint16_t)(slu_board_slot(card->board) + 1);
+}
+
+static void reclaim(struct slu_board *board, unsigned slot, void *data)
+{
+	struct slu_card_shared *shared = slu_board_user(board);
+
+	(void)data;
+	for (unsigned i = 0; i < SLU_CARD_GRANULES_MAX; i++)
+		if (shared->owner[i] == slot + 1)
+			shared->owner[i] = OWNER_DIRTY;
+	shared->compute.waiting[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+	if (shared->compute.reserved_for == slot + 1)
+		shared->compute.reserved_for = 0;
+	if (shared->compute.holder == slot + 1) {
+		shared->compute.holder = 0;
+		shared->compute.n_running = 0;
+	}
+}
+
+static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int *ret_fd)
+{
+	slu_cleanup(slu_closep) int fd = -1;
+	char path[PATH_MAX];
+	int r;
+
+	if (snprintf(path, sizeof(path), "%s.files", board_path) >= (int)sizeof(path) - 8)
+		return slu_error(-ENAMETOOLONG);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return slu_error(-errno);
+	strcat(path, "/memory");
+	if (is_new)
+		unlink(path);
+	fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	if (fd < 0)
+		return slu_error(-errno);
+	if (is_new) {
+		r = -posix_fallocate(fd, 0, (off_t)bytes);
+		if (r) {
+			unlink(path);
+			return slu_error(r);
+		}
+	}
+	*ret_fd = slu_steal_fd(&fd);
+	return 0;
+}
+
+static void write_traits(struct slu_card_traits *t, const struct slu_settings *s)
+{
+	t->in_alone = s->profile->in_alone / s->scale;
+	t->in_both = s->profile->in_both / s->scale;
+	t->out_alone = s->profile->out_alone / s->scale;
+	t->out_both = s->profile->out_both / s->scale;
+	t->scale = s->scale;
+	snprintf(t->profile, sizeof(t->profile), "%s", s->profile->name);
+	__atomic_store_n(&t->magic, TRAITS_MAGIC, __ATOMIC_RELEASE);
+}
+
+static bool is_as_asked(const struct slu_card *card, const struct slu_settings *s)
+{
+	return !s->asks || (card->capacity_bytes == s->memory_bytes &&
+			    card->granule_bytes == s->granule_bytes &&
+			    !strcmp(card->shared->traits.profile, s->profile->name));
+}
+
+static int make_identity(const struct slu_settings *s, struct slu_board_identity *identity)
+{
+	*identity = (struct slu_board_identity){ .capacity_bytes = s->memory_bytes,
+						 .granule_bytes = s->granule_bytes };
+	if (s->memory_bytes / s->granule_bytes > SLU_CARD_GRANULES_MAX)
+		return slu_error(-EINVAL);
+	if (s->profile->in_alone)
+		snprintf(identity->name, sizeof(identity->name), "Sluice software %s (1/%u)",
+			 s->profile->card, s->scale);
+	else
+		snprintf(identity->name, sizeof(identity->name), "%s", s->profile->card);
+	if (getrandom(identity->uuid, sizeof(identity->uuid), 0) != sizeof(identity->uuid))
+		return slu_error(-EIO);
+	return 0;
+}
+
+int slu_card_open(struct slu_card *card, unsigned index, const struct slu_settings *settings)
+{
+	struct slu_board_identity identity;
+	char path[PATH_MAX];
+	bool is_new;
+	int r;
+
+	*card = (struct slu_card){ .index = index, .memory_fd = -1 };
+	r = make_identity(settings, &identity);
+	if (r)
+		return slu_fold(r);
+	r = slu_board_folder(path, sizeof(path) - 24);
+	if (r)
+		return slu_fold(r);
+	sprintf(path + strlen(path), "/softgpu%u", index);
+	r = slu_board_open(path, &identity, &card->board);
+	if (r)
+		return slu_fold(r);
+
+	card->shared = slu_board_user(card->board);
+	card->capacity_bytes = slu_board_identity(card->board)->capacity_bytes;
+	card->granule_bytes = slu_board_identity(card->board)->granule_bytes;
+	card->n_granules = (unsigned)(card->capacity_bytes / card->granule_bytes);
+	card->context_bytes = settings->context_bytes;
+
+	slu_board_user_lock(card->board);
+	is_new = card->shared->traits.magic != TRAITS_MAGIC;
+	r = open_memory(path, card->capacity_bytes, is_new, &card->memory_fd);
+	if (!r && is_new)
+		write_traits(&card->shared->traits, settings);
+	slu_board_user_unlock(card->board);
+	if (!r && !is_as_asked(card, settings))
+		r = SLU_CARD_E_MISMATCH;
+	if (r) {
+		slu_card_close(card);
+		return slu_fold(r);
+	}
+	slu_board_on_death(card->board, reclaim, NULL);
+	return 0;
+}
+
+void slu_card_close(struct slu_card *card)
+{
+	if (card->memory_fd >= 0)
+		close(card->memory_fd);
+	slu_board_close(card->board);
+	*card = (struct slu_card){ .memory_fd = -1 };
+}
+
+int slu_card_attach(struct slu_card *card)
+{
+	int r = 0;
+
+	slu_board_user_lock(card->board);
+	if (slu_board_slot(card->board) < 0)
+		r = slu_board_attach(card->board, program_invocation_short_name);
+	slu_board_user_unlock(card->board);
+	return r == SLU_BOARD_E_NO_SLOT ? slu_error(-EUSERS) : slu_fold(r);
+}
+
+int slu_card_take_hidden(struct slu_card *card, uint64_t bytes)
+{
+	int r = slu_board_take(card->board, 0, bytes);
+
+	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+}
+
+void slu_card_give_hidden(struct slu_card *card, uint64_t bytes)
+{
+	slu_board_give(card->board, 0, bytes, 0);
+}
+
+/* Finds @n free neighbours. Return: the first one's number, or -1. */
+static int find_run_locked(const struct slu_card *card, unsigned n)
+{
+	const uint16_t *owner = card->shared->owner;
+	unsigned length = 0;
+
+	for (unsigned i = 0; i < card->n_granules; i++) {
+		length = owner[i] == OWNER_FREE || owner[i] == OWNER_DIRTY ? length + 1 : 0;
+		if (length == n)
+			return (int)(i - n + 1);
+	}
+	return -1;
+}
+
+static void take_locked(struct slu_card *card, unsigned n, uint16_t *granules, bool *is_dirty)
+{
+	uint16_t *owner = card->shared->owner;
+	int run = find_run_locked(card, n);
+	unsigned found = 0;
+
+	for (unsigned i = run < 0 ? 0 : (unsigned)run; found < n; i++) {
+		/* the board's account says that so many are free */
+		assert(i < card->n_granules);
+		if (owner[i] != OWNER_FREE && owner[i] != OWNER_DIRTY)
+			continue;
+		is_dirty[found] = owner[i] == OWNER_DIRTY;
+		owner[i] = owner_of(card);
+		granules[found++] = (uint16_t)i;
+	}
+}
+
+static int scrub(struct slu_card *card, uint16_t granule)
+{
+	static const unsigned char zeros[SCRUB_CHUNK];
+	uint64_t at = granule * card->granule_bytes, end = at + card->granule_bytes;
+
+	while (at < end) {
+		ssize_t n =
+			pwrite(card->memory_fd, zeros, SLU_MIN(SCRUB_CHUNK, end - at), (off_t)at);
+
+		if (n < 0 && errno != EINTR)
+			return slu_error(-errno);
+		if (n > 0)
+			at += (uint64_t)n;
+	}
+	return 0;
+}
+
+int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
+{
+	slu_cleanup(slu_freep) bool *is_dirty = calloc(n, sizeof(*is_dirty));
+	slu_cleanup(slu_freep) uint16_t *granules = calloc(n, sizeof(*granules));
+	int r;
+
+	if (!is_dirty || !granules)
+		return slu_error(-ENOMEM);
+	slu_board_user_lock(card->board);
+	r = slu_board_take(card->board, n * card->granule_bytes, 0);
+	if (!r)
+		take_locked(card, n, granules, is_dirty);
+	slu_board_user_unlock(card->board);
+	if (r)
+		return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+
+	for (unsigned i = 0; i < n && !r; i++)
+		if (is_dirty[i])
+			r = scrub(card, granules[i]);
+	if (r) {
+		slu_card_give(card, n, granules);
+		return slu_fold(r);
+	}
+	memcpy(ret_granules, granules, n * sizeof(*granules));
+	return 0;
+}
+
+void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules)
+{
+	slu_board_user_lock(card->board);
+	for (unsigned i = 0; i < n; i++) {
+		assert(card->shared->owner[granules[i]] == owner_of(card));
+		card->shared->owner[granules[i]] = OWNER_DIRTY;
+	}
+	slu_board_give(card->board, n * card->granule_bytes, 0, 0);
+	slu_board_user_unlock(card->board);
+}
+
+uint64_t slu_card_free_bytes(struct slu_card *card)
+{
+	return slu_sub_floor(card->capacity_bytes, slu_board_true_used(card->board));
+}
+
+static uint64_t duration_ns(uint64_t bytes, uint64_t bytes_per_s)
+{
+	return bytes_per_s ? (uint64_t)((__uint128_t)bytes * SLU_NS_PER_S / bytes_per_s) : 0;
+}
+
+uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint64_t bytes,
+		       uint64_t earliest_ns)
+{
+	const struct slu_card_traits *t = &card->shared->traits;
+	bool is_in = engine == SLU_BOARD_ENGINE_IN;
+	struct slu_board_engine_view own, other;
+	uint64_t bandwidth, end_ns;
+
+	slu_board_user_lock(card->board);
+	slu_board_look_engine(card->board, engine, &own);
+	slu_board_look_engine(card->board, is_in ? SLU_BOARD_ENGINE_OUT : SLU_BOARD_ENGINE_IN,
+			      &other);
+	if (other.free_at_ns > SLU_MAX(earliest_ns, own.free_at_ns))
+		bandwidth = is_in ? t->in_both : t->out_both;
+	else
+		bandwidth = is_in ? t->in_alone : t->out_alone;
+	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns(bytes, bandwidth));
+	slu_board_book_bytes(card->board, engine, bytes);
+	slu_board_user_unlock(card->board);
+	return end_ns;
+}
+
+uint64_t slu_card_slice_bytes(const struct slu_card *card, enum slu_board_engine engine)
+{
+	const struct slu_card_traits *t = &card->shared->traits;
+	uint64_t bandwidth = engine == SLU_BOARD_ENGINE_IN ? t->in_alone : t->out_alone;
+
+	return bandwidth ? SLU_MAX(bandwidth / 1000, UINT64_C(4096)) : UINT64_MAX;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A card: the part of the software GPU that all processes share. Its board keeps accounts and
+ * timelines, its memory is a preallocated file beside the board, and a table in the board's user
+ * space says whose each granule of the file is.
+ *
+ *   FREE ─take─▶ OWNED by a slot ─give, or the slot's death─▶ DIRTY ─take─▶ OWNED (after a scrub)
+ *
+ * Granules of a dead process become DIRTY by the board's hook. A dirty granule is cleared inside
+ * the call that takes it, as the genuine driver does: nobody ever reads another one's bytes.
+ *
+ * Compute belongs to one process at a time, in slices: see compute.h.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board/board.h"
+#include "softgpu/driver/settings.h"
+
+/* As the card's maker wrote it into the board's user space; constant after that. */
+struct slu_card_traits {
+	uint64_t magic;
+	uint64_t in_alone, in_both, out_alone, out_both; /* bytes a second, scaled; 0: unlimited */
+	uint32_t scale;
+	char profile[20];
+};
+
+/* Who computes; guarded by the board's user lock. Slots are counted from 1 here, 0 is nobody. */
+struct slu_card_compute {
+	uint32_t holder;
+	uint32_t n_running; /* kernels of the holder that run */
+	int32_t holder_pid;
+	uint32_t reserved_for; /* whose turn it is, where somebody gave it up for others */
+	uint64_t since_ns;
+	uint64_t waiting[SLU_BOARD_SLOTS_MAX / 64]; /* a set bit: that slot waits */
+	uint32_t wake; /* a futex: changes whenever somebody should look again */
+};
+
+#define SLU_CARD_GRANULES_MAX 32000
+
+struct slu_card_shared {
+	struct slu_card_traits traits;
+	struct slu_card_compute compute;
+	uint16_t owner[SLU_CARD_GRANULES_MAX]; /* FREE, DIRTY, or slot + 1 */
+};
+
+struct slu_card {
+	unsigned index;
+	struct slu_board *board;
+	struct slu_card_shared *shared;
+	int memory_fd;
+	uint64_t capacity_bytes;
+	uint64_t granule_bytes;
+	unsigned n_granules;
+	uint64_t context_bytes;
+};
+
+enum {
+	_SLU_CARD_E_SUCCESS,
+	SLU_CARD_E_FULL,     /* so much is not free */
+	SLU_CARD_E_MISMATCH, /* the card that is there is not the one that was asked for */
+};
+
+int slu_card_open(struct slu_card *card, unsigned index, const struct slu_settings *settings);
+void slu_card_close(struct slu_card *card);
+
+/* This process becomes visible on the board, if it is not yet. */
+int slu_card_attach(struct slu_card *card);
+
+/* Takes bytes that are not granules: what a context needs. */
+int slu_card_take_hidden(struct slu_card *card, uint64_t bytes);
+void slu_card_give_hidden(struct slu_card *card, uint64_t bytes);
+
+/* Takes @n granules, cleared, and writes their numbers. Neighbours, where that is possible. */
+int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules);
+void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules);
+
+uint64_t slu_card_free_bytes(struct slu_card *card);
+
+/*
+ * Books the way of @bytes over the bus, from @earliest_ns on.
+ * Return: when they will have arrived.
+ */
+uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint64_t bytes,
+		       uint64_t earliest_ns);
+
+/* How many bytes go over the bus in a millisecond; UINT64_MAX where it is not limited. */
+uint64_t slu_card_slice_bytes(const struct slu_card *card, enum slu_board_engine engine);

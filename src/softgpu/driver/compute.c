@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/compute.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#define SLICE_NS SLU_NS_PER_MS
+#define LOOK_NS	 (10 * SLU_NS_PER_MS) /* how often a waiter looks whether the holder lives */
+
+static void wake_all(struct slu_card_compute *c)
+{
+	__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void wait_for_change(struct slu_card_compute *c, uint32_t seen)
+{
+	struct timespec patience = slu_clock_timespec(LOOK_NS);
+
+	syscall(SYS_futex, &c->wake, FUTEX_WAIT, seen, &patience, NULL, 0);
+}
+
+static bool is_stopped(pid_t pid)
+{
+	char path[32], line[512];
+	const char *state;
+	FILE *file;
+	bool stopped = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	if (fgets(line, sizeof(line), file)) {
+		state = strrchr(line, ')');
+		stopped = state && state[1] == ' ' && strchr("TtXZ", state[2]);
+	}
+	fclose(file);
+	return stopped;
+}
+
+static bool waits(const struct slu_card_compute *c, uint32_t who)
+{
+	return c->waiting[(who - 1) / 64] >> ((who - 1) % 64) & 1;
+}
+
+static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
+{
+	uint64_t bit = UINT64_C(1) << ((who - 1) % 64);
+
+	if (on)
+		c->waiting[(who - 1) / 64] |= bit;
+	else
+		c->waiting[(who - 1) / 64] &= ~bit;
+}
+
+/* Return: the next one that waits after @who in the order of slots, 0 if nobody else does. */
+static uint32_t next_after(const struct slu_card_compute *c, uint32_t who)
+{
+	for (unsigned i = 1; i < SLU_BOARD_SLOTS_MAX; i++) {
+		uint32_t other = (who - 1 + i) % SLU_BOARD_SLOTS_MAX + 1;
+
+		if (waits(c, other))
+			return other;
+	}
+	return 0;
+}
+
+static bool must_give_up(const struct slu_card_compute *c, uint32_t me, uint64_t now_ns)
+{
+	return now_ns - c->since_ns > SLICE_NS && next_after(c, me);
+}
+
+static void give_up(struct slu_card_compute *c, uint32_t me)
+{
+	c->holder = 0;
+	c->reserved_for = next_after(c, me);
+	wake_all(c);
+}
+
+/* Return: true when the engine is ours for one more kernel. */
+static bool try_begin_locked(struct slu_card_compute *c, uint32_t me, uint64_t now_ns)
+{
+	if (c->holder == me) {
+		if (!must_give_up(c, me, now_ns)) {
+			c->n_running++;
+			return true;
+		}
+		if (!c->n_running)
+			give_up(c, me);
+		return false;
+	}
+	if (c->holder && c->n_running)
+		return false;
+	if (c->reserved_for && c->reserved_for != me)
+		return false;
+	c->holder = me;
+	c->holder_pid = getpid();
+	c->n_running = 1;
+	c->since_ns = now_ns;
+	c->reserved_for = 0;
+	return true;
+}
+
+/* Somebody who cannot go on must not keep the others from it. */
+static void pass_over_the_dead_locked(struct slu_card *card)
+{
+	struct slu_card_compute *c = &card->shared->compute;
+
+	if (c->reserved_for && !slu_board_slot_is_alive(card->board, c->reserved_for - 1))
+		set_waiting(c, c->reserved_for, false);
+	/* whoever the engine was kept for had its chance for as long as we waited */
+	c->reserved_for = 0;
+	if (c->holder &&
+	    (!slu_board_slot_is_alive(card->board, c->holder - 1) || is_stopped(c->holder_pid))) {
+		c->holder = 0;
+		c->n_running = 0;
+	}
+}
+
+void slu_compute_begin(struct slu_card *card)
+{
+	struct slu_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	uint64_t looked_ns = slu_clock_now_ns();
+
+	slu_board_user_lock(card->board);
+	while (!try_begin_locked(c, me, slu_clock_now_ns())) {
+		uint32_t seen = __atomic_load_n(&c->wake, __ATOMIC_SEQ_CST);
+
+		set_waiting(c, me, true);
+		slu_board_user_unlock(card->board);
+		wait_for_change(c, seen);
+		slu_board_user_lock(card->board);
+		if (slu_clock_now_ns() - looked_ns > LOOK_NS) {
+			pass_over_the_dead_locked(card);
+			looked_ns = slu_clock_now_ns();
+		}
+	}
+	set_waiting(c, me, false);
+	slu_board_user_unlock(card->board);
+}
+
+void slu_compute_end(struct slu_card *card, uint64_t start_ns)
+{
+	struct slu_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	uint64_t now_ns = slu_clock_now_ns();
+
+	slu_board_user_lock(card->board);
+	slu_board_book(card->board, SLU_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns);
+	/* if we were stopped, others passed over us */
+	if (c->holder == me && c->n_running) {
+		c->n_running--;
+		if (!c->n_running && must_give_up(c, me, now_ns))
+			give_up(c, me);
+		else if (!c->n_running && next_after(c, me))
+			wake_all(c);
+	}
+	slu_board_user_unlock(card->board);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/driver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "softgpu/driver/fault.h"
+
+struct slu_driver slu_driver = { .lock = SLU_LOCK_INIT(SLU_DRIVER_RANK) };
+
+enum state {
+	STATE_NEW,
+	STATE_READY,
+	STATE_FORKED,
+};
+
+static pthread_mutex_t init_mutex = PTHREAD_MUTEX_INITIALIZER;
+static enum state state; /* atomic */
+static __thread bool is_in_host_function;
+
+static void after_fork_in_child(void)
+{
+	__atomic_store_n(&state, STATE_FORKED, __ATOMIC_RELEASE);
+}
+
+CUresult slu_driver_result(int r)
+{
+	switch (r) {
+	case 0:
+		return CUDA_SUCCESS;
+	case -ENOMEM:
+	case -EUSERS:
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	case -EINVAL:
+		return CUDA_ERROR_INVALID_VALUE;
+	default:
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
+}
+
+static CUresult init_locked(void)
+{
+	struct slu_driver *d = &slu_driver;
+	int r;
+
+	r = slu_settings_read(&d->settings);
+	if (!r)
+		r = slu_fault_init(secure_getenv("SLUICE_SOFTGPU_FAULT"));
+	if (r)
+		return slu_driver_result(r);
+	for (unsigned i = 0; i < d->settings.n_devices && !r; i++)
+		r = slu_card_open(&d->cards[i], i, &d->settings);
+	/* one table of addresses serves all cards, so their granules must be alike */
+	for (unsigned i = 1; i < d->settings.n_devices && !r; i++)
+		if (d->cards[i].granule_bytes != d->cards[0].granule_bytes)
+			r = SLU_CARD_E_MISMATCH;
+	if (!r)
+		r = slu_window_init(&d->window, d->cards[0].granule_bytes, d->settings.n_devices);
+	if (r) {
+		for (unsigned i = 0; i < d->settings.n_devices; i++)
+			if (d->cards[i].board)
+				slu_card_close(&d->cards[i]);
+		return r == SLU_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+						: slu_driver_result(r);
+	}
+	d->n_cards = d->settings.n_devices;
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_driver_init(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&init_mutex);
+	if (state == STATE_NEW) {
+		result = init_locked();
+		if (!result)
+			__atomic_store_n(&state, STATE_READY, __ATOMIC_RELEASE);
+	} else if (state == STATE_FORKED) {
+		result = CUDA_ERROR_NOT_INITIALIZED;
+	}
+	pthread_mutex_unlock(&init_mutex);
+	return result;
+}
+
+CUresult slu_driver_enter(void)
+{
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_READY)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	return is_in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+CUresult slu_driver_card(CUdevice device, struct slu_card **ret_card)
+{
+	CUresult result = slu_driver_enter();
+
+	if (result)
+		return result;
+	if (device < 0 || (unsigned)device >= slu_driver.n_cards)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*ret_card = &slu_driver.cards[device];
+	return CUDA_SUCCESS;
+}
+
+void slu_driver_set_in_host_function(bool on)
+{
+	is_in_host_function = on;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The driver of this process: what cuInit() makes and everybody uses. Made once, never taken down:
+ * a program may call us until its last instruction.
+ *
+ * Locks, in the order in which they are taken:
+ *
+ *   a context's lock   held over calls that the genuine driver serialises: the first launch of a
+ *                      kernel keeps it while the context drains, and everybody else waits
+ *   the driver's lock  addresses, handles, allocations, lists of contexts
+ *   the queues' lock   streams, their commands, what is done (stream.h)
+ *   the board's lock   inside board/
+ *
+ * A forked child has the memory of a driver but none of its threads: every call says
+ * NOT_INITIALIZED there, as the genuine driver's do.
+ */
+
+#include "base/lock.h"
+#include "cuabi/cuda-calls.h"
+#include "softgpu/driver/card.h"
+#include "softgpu/driver/settings.h"
+#include "softgpu/driver/window.h"
+
+#define SLU_DRIVER_CONTEXT_RANK SLU_LOCK_FRONT
+#define SLU_DRIVER_RANK		SLU_LOCK_CLIENT
+#define SLU_DRIVER_QUEUE_RANK	SLU_LOCK_BACKEND
+
+struct slu_driver {
+	struct slu_lock lock;
+	struct slu_settings settings; /* constant after init, as the cards */
+	unsigned n_cards;
+	struct slu_card cards[SLU_SETTINGS_DEVICES_MAX];
+	struct slu_window window;
+};
+
+extern struct slu_driver slu_driver;
+
+CUresult slu_driver_init(void);
+
+/*
+ * In front of each call. NOT_INITIALIZED before cuInit() and in a forked child, NOT_PERMITTED
+ * inside a host function.
+ */
+CUresult slu_driver_enter(void);
+
+/* As above; also finds the card. */
+CUresult slu_driver_card(CUdevice device, struct slu_card **ret_card);
+
+/* Set on threads that run a program's host function. */
+void slu_driver_set_in_host_function(bool on);
+
+/* What our own error codes are in the driver's words. */
+CUresult slu_driver_result(int r);
+
+static inline void slu_driver_lock(void)
+{
+	slu_lock_take(&slu_driver.lock);
+}
+
+static inline void slu_driver_unlock(void)
+{
+	slu_lock_give(&slu_driver.lock);
+}

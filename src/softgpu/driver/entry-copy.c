@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Copies and sets. Every form ends in one of a few shapes: a box of bytes from one address to
+ * another, or a rectangle of elements. What the two ends are is told by the addresses alone
+ * (unified addressing). Blocking forms wait when the host's memory takes part; between two places
+ * on the device they only queue, as the genuine driver's do. Arrays are not there.
+ */
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/memory.h"
+
+static CUresult copy_box(const struct slu_command_copy *box, CUstream stream, bool wait)
+{
+	struct slu_command *command;
+
+	SLU_TRY(slu_driver_enter());
+	if (!box->width || !box->height || !box->depth)
+		return CUDA_SUCCESS;
+	command = slu_command_new(SLU_COMMAND_COPY);
+	if (command)
+		command->copy = *box;
+	return slu_entry_submit(stream, command, wait);
+}
+
+static CUresult copy_plain(uint64_t dst, uint64_t src, size_t bytes, CUstream stream, bool wait)
+{
+	return copy_box(
+		&(struct slu_command_copy){
+			.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1 },
+		stream, wait);
+}
+
+static bool is_on_device(uint64_t address)
+{
+	return slu_window_has(&slu_driver.window, address);
+}
+
+static CUresult copy_blocking(uint64_t dst, uint64_t src, size_t bytes, CUstream stream)
+{
+	return copy_plain(dst, src, bytes, stream, !is_on_device(dst) || !is_on_device(src));
+}
+
+static uint64_t address_of(const void *pointer)
+{
+	return (uintptr_t)pointer;
+}
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return copy_blocking(dst, src, bytes, CU_STREAM_LEGACY);
+}
+
+CUresult cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return copy_blocking(dst, src, bytes, CU_STREAM_PER_THREAD);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return copy_plain(dst, src, bytes, stream, false);
+}
+
+static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream,
+			  bool wait)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!is_on_device(dst) && bytes) {
+		/* a pinned address is a device address as well */
+		struct slu_host *h;
+
+		slu_driver_lock();
+		h = slu_memory_find_host_locked(dst);
+		slu_driver_unlock();
+		if (!h)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return copy_plain(dst, address_of(src), bytes, stream, wait);
+}
+
+static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream stream, bool wait)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!is_on_device(src) && bytes) {
+		struct slu_host *h;
+
+		slu_driver_lock();
+		h = slu_memory_find_host_locked(src);
+		slu_driver_unlock();
+		if (!h)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return copy_plain(address_of(dst), src, bytes, stream, wait);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes)
+{
+	return to_device(dst, src, bytes, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr dst, const void *src, size_t bytes)
+{
+	return to_device(dst, src, bytes, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
+{
+	return to_device(dst, src, bytes, stream, false);
+}
+
+CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t bytes)
+{
+	return to_host(dst, src, bytes, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpyDtoH_v2_ptds(void *dst, CUdeviceptr src, size_t bytes)
+{
+	return to_host(dst, src, bytes, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return to_host(dst, src, bytes, stream, false);
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return copy_blocking(dst, src, bytes, CU_STREAM_LEGACY);
+}
+
+CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return copy_blocking(dst, src, bytes, CU_STREAM_PER_THREAD);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return copy_plain(dst, src, bytes, stream, false);
+}
+
+static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+			  CUcontext src_context, size_t bytes, CUstream stream)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!slu_context_get(dst_context) || !slu_context_get(src_context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return copy_plain(dst, src, bytes, stream, false);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+		      CUcontext src_context, size_t bytes)
+{
+	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_LEGACY);
+}
+
+CUresult cuMemcpyPeer_ptds(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+			   CUcontext src_context, size_t bytes)
+{
+	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_PER_THREAD);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+			   CUcontext src_context, size_t bytes, CUstream stream)
+{
+	return copy_peer(dst, dst_context, src, src_context, bytes, stream);
+}
+
+/* -- boxes ---------------------------------------------------------------------------------- */
+
+static CUresult end_of(CUmemorytype type, const void *host, CUdeviceptr device, uint64_t *ret)
+{
+	switch (type) {
+	case CU_MEMORYTYPE_HOST:
+		*ret = address_of(host);
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_DEVICE:
+	case CU_MEMORYTYPE_UNIFIED:
+		*ret = device;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_ARRAY:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult slu_entry_box(const CUDA_MEMCPY3D *c, struct slu_command_copy *ret_box)
+{
+	struct slu_command_copy box = { .width = c->WidthInBytes,
+					.height = c->Height,
+					.depth = c->Depth };
+
+	SLU_TRY(end_of(c->srcMemoryType, c->srcHost, c->srcDevice, &box.src));
+	SLU_TRY(end_of(c->dstMemoryType, c->dstHost, c->dstDevice, &box.dst));
+	if (c->srcLOD || c->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* a pitch of 0 stands for rows without gaps */
+	box.src_pitch = c->srcPitch ? c->srcPitch : c->srcXInBytes + c->WidthInBytes;
+	box.dst_pitch = c->dstPitch ? c->dstPitch : c->dstXInBytes + c->WidthInBytes;
+	if (box.src_pitch < c->srcXInBytes + c->WidthInBytes ||
+	    box.dst_pitch < c->dstXInBytes + c->WidthInBytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	box.src_slice = box.src_pitch * (c->srcHeight ? c->srcHeight : c->srcY + c->Height);
+	box.dst_slice = box.dst_pitch * (c->dstHeight ? c->dstHeight : c->dstY + c->Height);
+	box.src += c->srcXInBytes + c->srcY * box.src_pitch + c->srcZ * box.src_slice;
+	box.dst += c->dstXInBytes + c->dstY * box.dst_pitch + c->dstZ * box.dst_slice;
+	*ret_box = box;
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool blocking)
+{
+	struct slu_command_copy box;
+
+	SLU_TRY(slu_driver_enter());
+	if (!c)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_entry_box(c, &box));
+	return copy_box(&box, stream,
+			blocking && (!is_on_device(box.dst) || !is_on_device(box.src)));
+}
+
+static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool blocking)
+{
+	if (!c)
+		return CUDA_ERROR_INVALID_VALUE;
+	return copy_3d(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
+					 .srcY = c->srcY,
+					 .srcMemoryType = c->srcMemoryType,
+					 .srcHost = c->srcHost,
+					 .srcDevice = c->srcDevice,
+					 .srcPitch = c->srcPitch,
+					 .dstXInBytes = c->dstXInBytes,
+					 .dstY = c->dstY,
+					 .dstMemoryType = c->dstMemoryType,
+					 .dstHost = c->dstHost,
+					 .dstDevice = c->dstDevice,
+					 .dstPitch = c->dstPitch,
+					 .WidthInBytes = c->WidthInBytes,
+					 .Height = c->Height,
+					 .Depth = 1 },
+		       stream, blocking);
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
+{
+	return copy_2d(c, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D *c)
+{
+	return copy_2d(c, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *c)
+{
+	return copy_2d(c, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D *c)
+{
+	return copy_2d(c, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+	return copy_2d(c, stream, false);
+}
+
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *c)
+{
+	return copy_3d(c, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpy3D_v2_ptds(const CUDA_MEMCPY3D *c)
+{
+	return copy_3d(c, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream)
+{
+	return copy_3d(c, stream, false);
+}
+
+/* -- sets ----------------------------------------------------------------------------------- */
+
+static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,
+		    size_t height, CUstream stream)
+{
+	struct slu_command *command;
+
+	SLU_TRY(slu_driver_enter());
+	if (dst % size || (height > 1 && pitch % size))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!width || !height)
+		return CUDA_SUCCESS;
+	command = slu_command_new(SLU_COMMAND_SET);
+	if (command)
+		command->set = (struct slu_command_set){ .dst = dst,
+							 .pitch = pitch,
+							 .width = width,
+							 .height = height,
+							 .value = value,
+							 .size = size };
+	return slu_entry_submit(stream, command, false);
+}
+
+#define SET(bits, type)                                                                            \
+	CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t n)                       \
+	{                                                                                          \
+		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_LEGACY);                       \
+	}                                                                                          \
+	CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr dst, type value, size_t n)                  \
+	{                                                                                          \
+		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_PER_THREAD);                   \
+	}                                                                                          \
+	CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t n, CUstream stream)    \
+	{                                                                                          \
+		return set(dst, 0, value, bits / 8, n, 1, stream);                                 \
+	}                                                                                          \
+	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,   \
+					size_t height)                                             \
+	{                                                                                          \
+		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_LEGACY);          \
+	}                                                                                          \
+	CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr dst, size_t pitch, type value,            \
+					     size_t width, size_t height)                          \
+	{                                                                                          \
+		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_PER_THREAD);      \
+	}                                                                                          \
+	CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, \
+					  size_t height, CUstream stream)                          \
+	{                                                                                          \
+		return set(dst, pitch, value, bits / 8, width, height, stream);                    \
+	}
+
+SET(8, unsigned char)
+SET(16, unsigned short)
+SET(32, unsigned int)

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Allocations of device and host memory. */
+
+#include <errno.h>
+
+#include "base/util.h"
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/fault.h"
+#include "softgpu/driver/memory.h"
+
+#define PITCH_ALIGN 512
+
+static CUresult fault(enum slu_fault_kind kind)
+{
+	uint64_t extra_ns;
+
+	return slu_fault_next(kind, &extra_ns) == SLU_FAULT_FAIL ? CUDA_ERROR_OUT_OF_MEMORY
+								 : CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
+{
+	struct slu_context *context;
+	uint64_t address;
+	int r;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_address || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_CREATE));
+	slu_lock_take(&context->lock);
+	r = slu_memory_alloc(context, bytes, &address);
+	slu_lock_give(&context->lock);
+	if (r)
+		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+	*ret_address = address;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t width,
+			    size_t height, unsigned int element_bytes)
+{
+	size_t pitch = slu_round_up(width, PITCH_ALIGN);
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_pitch || !width || !height || pitch < width || pitch > SIZE_MAX / height)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(cuMemAlloc_v2(ret_address, pitch * height));
+	*ret_pitch = pitch;
+	return CUDA_SUCCESS;
+}
+
+/*
+ * Waits until the context's work is done, and keeps everybody else out meanwhile: programs rely on
+ * the first, and the genuine driver does the second.
+ */
+CUresult cuMemFree_v2(CUdeviceptr address)
+{
+	struct slu_context *context = NULL;
+	struct slu_alloc *a;
+	int r;
+
+	SLU_TRY(slu_driver_enter());
+	if (!address)
+		return CUDA_SUCCESS;
+	SLU_TRY(slu_capture_unsafe());
+	slu_driver_lock();
+	a = slu_memory_find_locked(address);
+	if (a && a->base == address)
+		context = a->context;
+	slu_driver_unlock();
+	if (!context)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_context_error(context));
+	slu_lock_take(&context->lock);
+	slu_stream_drain(context);
+	r = slu_memory_free(address);
+	slu_lock_give(&context->lock);
+	return slu_driver_result(r);
+}
+
+CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
+{
+	struct slu_context *context;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_free || !ret_total)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_free = slu_card_free_bytes(context->card);
+	*ret_total = context->card->capacity_bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostAlloc(void **ret_pointer, size_t bytes, unsigned int flags)
+{
+	struct slu_context *context;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_pointer || !bytes ||
+	    (flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+				 CU_MEMHOSTALLOC_WRITECOMBINED)))
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_HOST));
+	return slu_driver_result(slu_memory_host_alloc(context, bytes, flags, ret_pointer));
+}
+
+CUresult cuMemAllocHost_v2(void **ret_pointer, size_t bytes)
+{
+	return cuMemHostAlloc(ret_pointer, bytes, 0);
+}
+
+static CUresult drop_host(void *pointer, bool is_ours, CUresult error)
+{
+	struct slu_context *context;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_capture_unsafe());
+	/* work that uses it must have ended: the memory may be gone afterwards */
+	slu_stream_drain(context);
+	return slu_memory_host_drop(pointer, is_ours) ? error : CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeHost(void *pointer)
+{
+	return pointer ? drop_host(pointer, true, CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
+}
+
+CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
+{
+	struct slu_context *context;
+	int r;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!pointer || !bytes || (flags & CU_MEMHOSTREGISTER_IOMEMORY) ||
+	    slu_window_has(&slu_driver.window, (uintptr_t)pointer))
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_HOST));
+	r = slu_memory_host_register(context, pointer, bytes, flags);
+	return r == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : slu_driver_result(r);
+}
+
+CUresult cuMemHostRegister(void *pointer, size_t bytes, unsigned int flags)
+{
+	return cuMemHostRegister_v2(pointer, bytes, flags);
+}
+
+CUresult cuMemHostUnregister(void *pointer)
+{
+	return drop_host(pointer, false, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret_address, void *pointer, unsigned int flags)
+{
+	struct slu_context *context;
+	struct slu_host *h;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_address || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_driver_lock();
+	h = slu_memory_find_host_locked((uintptr_t)pointer);
+	slu_driver_unlock();
+	if (!h)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_address = (uintptr_t)pointer;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *ret_flags, void *pointer)
+{
+	struct slu_context *context;
+	CUresult result = CUDA_SUCCESS;
+	struct slu_host *h;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_driver_lock();
+	h = slu_memory_find_host_locked((uintptr_t)pointer);
+	if (!h || !h->is_ours)
+		result = CUDA_ERROR_INVALID_VALUE;
+	else
+		*ret_flags = h->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+	slu_driver_unlock();
+	return result;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Streams, events, host functions, values in memory. */
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/event.h"
+
+#define PRIORITY_LEAST	  0
+#define PRIORITY_GREATEST (-5)
+
+CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+	CUresult result;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_stream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (priority > PRIORITY_LEAST)
+		priority = PRIORITY_LEAST;
+	if (priority < PRIORITY_GREATEST)
+		priority = PRIORITY_GREATEST;
+	slu_lock_take(&context->lock);
+	result = slu_stream_new(context, flags, priority, false, &stream);
+	slu_lock_give(&context->lock);
+	if (!result)
+		*ret_stream = (CUstream)(void *)stream;
+	return result;
+}
+
+CUresult cuStreamCreate(CUstream *ret_stream, unsigned int flags)
+{
+	return cuStreamCreateWithPriority(ret_stream, flags, 0);
+}
+
+static bool is_special(CUstream handle)
+{
+	return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (is_special(handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	slu_stream_free(stream, false);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream handle)
+{
+	return cuStreamDestroy_v2(handle);
+}
+
+CUresult cuStreamSynchronize(CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	SLU_TRY(slu_capture_no_sync(stream));
+	SLU_TRY(slu_capture_unsafe());
+	return slu_stream_synchronize(stream);
+}
+
+CUresult cuStreamQuery(CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	SLU_TRY(slu_capture_no_sync(stream));
+	return slu_stream_is_idle(stream) ? slu_context_error(stream->context)
+					  : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int *ret_priority)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	if (!ret_priority)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_priority = stream->priority;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	if (!ret_flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_flags = stream->flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long *ret_id)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	if (!ret_id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_id = stream->id;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	if (!ret_context)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_context = slu_context_handle(stream->context);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, &stream));
+	if (!ret_device)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_device = (CUdevice)stream->context->card->index;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags)
+{
+	struct slu_event *event = slu_event_get(event_handle);
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags)
+		return flags == CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_NOT_SUPPORTED
+						       : CUDA_ERROR_INVALID_VALUE;
+	return slu_event_wait_in(event, stream);
+}
+
+static CUresult host_command(CUstream handle, enum slu_command_kind kind, CUhostFn function,
+			     CUstreamCallback callback, void *user)
+{
+	struct slu_command *command = slu_command_new(kind);
+
+	if (command) {
+		command->host.function = function;
+		command->host.callback = callback;
+		command->host.stream = handle;
+		command->host.user = user;
+	}
+	return slu_entry_submit(handle, command, false);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	return host_command(handle, SLU_COMMAND_HOST, function, NULL, user);
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *user,
+			     unsigned int flags)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	if (!callback || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* a callback cannot be recorded */
+	SLU_TRY(slu_capture_no_sync(stream));
+	return host_command(handle, SLU_COMMAND_CALLBACK, NULL, callback, user);
+}
+
+static CUresult value_command(CUstream handle, enum slu_command_kind kind, CUdeviceptr address,
+			      uint64_t value, unsigned size, unsigned flags)
+{
+	struct slu_command *command;
+
+	SLU_TRY(slu_driver_enter());
+	if (address % size)
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(kind);
+	if (command)
+		command->value = (struct slu_command_value){
+			.address = address, .value = value, .size = size, .flags = flags
+		};
+	return slu_entry_submit(handle, command, false);
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address, cuuint32_t value,
+				 unsigned int flags)
+{
+	return value_command(handle, SLU_COMMAND_WRITE, address, value, 4, flags);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address, cuuint64_t value,
+				 unsigned int flags)
+{
+	return value_command(handle, SLU_COMMAND_WRITE, address, value, 8, flags);
+}
+
+CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address, cuuint32_t value,
+				unsigned int flags)
+{
+	return value_command(handle, SLU_COMMAND_WAIT, address, value, 4, flags);
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address, cuuint64_t value,
+				unsigned int flags)
+{
+	return value_command(handle, SLU_COMMAND_WAIT, address, value, 8, flags);
+}
+
+/* -- events --------------------------------------------------------------------------------- */
+
+CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
+{
+	struct slu_context *context;
+	struct slu_event *event;
+
+	SLU_TRY(slu_context_enter(&context));
+	if (!ret_event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)))
+		return flags & CU_EVENT_INTERPROCESS ? CUDA_ERROR_NOT_SUPPORTED
+						     : CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_event_new(context, flags, &event));
+	*ret_event = (CUevent)(void *)event;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent handle)
+{
+	struct slu_event *event;
+
+	SLU_TRY(slu_driver_enter());
+	event = slu_event_get(handle);
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	slu_event_free(event);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent handle)
+{
+	return cuEventDestroy_v2(handle);
+}
+
+CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned int flags)
+{
+	struct slu_event *event = slu_event_get(event_handle);
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags)
+		return flags == CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_NOT_SUPPORTED
+							 : CUDA_ERROR_INVALID_VALUE;
+	if (event->context != context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	return slu_event_record(event, stream);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	return cuEventRecordWithFlags(event, stream, 0);
+}
+
+static CUresult look_at(CUevent handle, struct slu_event **ret_event)
+{
+	SLU_TRY(slu_driver_enter());
+	*ret_event = slu_event_get(handle);
+	if (!*ret_event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	SLU_TRY(slu_capture_unsafe());
+	if (slu_capture_has_event(*ret_event))
+		return CUDA_ERROR_CAPTURED_EVENT;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent handle)
+{
+	struct slu_event *event;
+	struct slu_mark *mark;
+	CUresult result;
+
+	SLU_TRY(look_at(handle, &event));
+	mark = slu_event_mark(event);
+	result = !mark || slu_point_is_done(&mark->point) ? slu_context_error(event->context)
+							  : CUDA_ERROR_NOT_READY;
+	slu_mark_unref(mark);
+	return result;
+}
+
+CUresult cuEventSynchronize(CUevent handle)
+{
+	struct slu_event *event;
+	struct slu_mark *mark;
+
+	SLU_TRY(look_at(handle, &event));
+	mark = slu_event_mark(event);
+	if (mark)
+		slu_point_wait(&mark->point);
+	slu_mark_unref(mark);
+	return slu_context_error(event->context);
+}
+
+CUresult cuEventElapsedTime_v2(float *ret_ms, CUevent start_handle, CUevent end_handle)
+{
+	struct slu_event *start, *end;
+	struct slu_mark *first, *last;
+	CUresult result = CUDA_SUCCESS;
+
+	SLU_TRY(look_at(start_handle, &start));
+	SLU_TRY(look_at(end_handle, &end));
+	if (!ret_ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	first = slu_event_mark(start);
+	last = slu_event_mark(end);
+	if (!first || !last || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	else if (!slu_point_is_done(&first->point) || !slu_point_is_done(&last->point))
+		result = CUDA_ERROR_NOT_READY;
+	else
+		*ret_ms = (float)((double)(int64_t)(last->time_ns - first->time_ns) / 1e6);
+	slu_mark_unref(first);
+	slu_mark_unref(last);
+	return result;
+}
+
+CUresult cuEventElapsedTime(float *ret_ms, CUevent start, CUevent end)
+{
+	return cuEventElapsedTime_v2(ret_ms, start, end);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Virtual memory management: physical handles, reserved addresses, mappings, access. These calls
+ * need no context. They count as unsafe while somebody captures.
+ */
+
+#include <string.h>
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/fault.h"
+
+static CUresult window_result(int r)
+{
+	switch (r) {
+	case 0:
+		return CUDA_SUCCESS;
+	case SLU_WINDOW_E_INVALID:
+		return CUDA_ERROR_INVALID_VALUE;
+	case SLU_WINDOW_E_FULL:
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	default:
+		return slu_driver_result(r);
+	}
+}
+
+static CUresult fault(enum slu_fault_kind kind, CUresult error)
+{
+	uint64_t extra_ns;
+
+	return slu_fault_next(kind, &extra_ns) == SLU_FAULT_FAIL ? error : CUDA_SUCCESS;
+}
+
+static bool is_host(CUmemLocationType type)
+{
+	return type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+}
+
+/* What is not made here is refused, and not silently made otherwise. */
+static CUresult check_prop(const CUmemAllocationProp *prop, struct slu_card **ret_card)
+{
+	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (prop->allocFlags.compressionType || prop->allocFlags.usage)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*ret_card = NULL;
+	if (is_host(prop->location.type))
+		return prop->location.id < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	return slu_driver_card(prop->location.id, ret_card);
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *ret_bytes, const CUmemAllocationProp *prop,
+				       CUmemAllocationGranularity_flags option)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_bytes || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(check_prop(prop, &card));
+	*ret_bytes = slu_driver.window.granule_bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
+		     const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	struct slu_phys *phys;
+	struct slu_card *card;
+	int r;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_handle || flags || !bytes || bytes % slu_driver.window.granule_bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(check_prop(prop, &card));
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_CREATE, CUDA_ERROR_OUT_OF_MEMORY));
+	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, &phys);
+	if (r)
+		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+	phys->prop = *prop;
+	*ret_handle = (CUmemGenericAllocationHandle)(uintptr_t)phys;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct slu_phys *phys;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(slu_capture_unsafe());
+	slu_driver_lock();
+	phys = slu_phys_get(handle);
+	if (!phys || !phys->n_handle_refs) {
+		result = CUDA_ERROR_INVALID_VALUE;
+	} else {
+		phys->n_handle_refs--;
+		slu_phys_unref(phys);
+	}
+	slu_driver_unlock();
+	return result;
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, void *address)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct slu_mapping *m;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_driver_lock();
+	m = slu_window_mapping(&slu_driver.window, (uintptr_t)address);
+	if (!m) {
+		result = CUDA_ERROR_INVALID_VALUE;
+	} else {
+		m->phys->n_refs++;
+		m->phys->n_handle_refs++;
+		*ret_handle = (CUmemGenericAllocationHandle)(uintptr_t)m->phys;
+	}
+	slu_driver_unlock();
+	return result;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_prop,
+						CUmemGenericAllocationHandle handle)
+{
+	struct slu_phys *phys;
+
+	SLU_TRY(slu_driver_enter());
+	phys = slu_phys_get(handle);
+	if (!ret_prop || !phys)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_prop = phys->prop;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t bytes, size_t align, CUdeviceptr hint,
+			     unsigned long long flags)
+{
+	uint64_t address;
+	int r;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_address || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	slu_driver_lock();
+	r = slu_window_reserve(&slu_driver.window, bytes, align, hint, &address);
+	slu_driver_unlock();
+	SLU_TRY(window_result(r));
+	*ret_address = address;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
+{
+	int r;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(slu_capture_unsafe());
+	slu_driver_lock();
+	r = slu_window_release(&slu_driver.window, address, bytes);
+	slu_driver_unlock();
+	return window_result(r);
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+		  CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	struct slu_phys *phys;
+	int r = SLU_WINDOW_E_INVALID;
+
+	SLU_TRY(slu_driver_enter());
+	if (offset || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_MAP, CUDA_ERROR_MAP_FAILED));
+	slu_driver_lock();
+	phys = slu_phys_get(handle);
+	if (phys && phys->n_handle_refs && phys->bytes == bytes)
+		r = slu_window_map(&slu_driver.window, address, phys);
+	slu_driver_unlock();
+	return window_result(r);
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
+{
+	int r;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_UNMAP, CUDA_ERROR_UNMAP_FAILED));
+	slu_driver_lock();
+	r = slu_window_unmap(&slu_driver.window, address, bytes);
+	slu_driver_unlock();
+	return window_result(r);
+}
+
+static CUresult whose(const CUmemLocation *location, int *ret_card)
+{
+	struct slu_card *card;
+
+	if (is_host(location->type)) {
+		*ret_card = -1;
+		return CUDA_SUCCESS;
+	}
+	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_card = location->id;
+	return slu_driver_card(location->id, &card);
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *descs, size_t n)
+{
+	int cards[SLU_SETTINGS_DEVICES_MAX + 1];
+	int r = 0;
+
+	SLU_TRY(slu_driver_enter());
+	if (!descs || !n || n > SLU_SETTINGS_DEVICES_MAX + 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++) {
+		SLU_TRY(whose(&descs[i].location, &cards[i]));
+		if (descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+		    descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+		    descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(fault(SLU_FAULT_ACCESS, CUDA_ERROR_UNKNOWN));
+	slu_driver_lock();
+	/* the driver's flags are the table's bits */
+	for (size_t i = 0; i < n && !r; i++)
+		r = slu_window_set_access(&slu_driver.window, address, bytes, cards[i],
+					  (uint8_t)descs[i].flags);
+	slu_driver_unlock();
+	return window_result(r);
+}
+
+CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,
+			CUdeviceptr address)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct slu_mapping *m;
+	int card;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_flags || !location)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(whose(location, &card));
+	slu_driver_lock();
+	m = slu_window_mapping(&slu_driver.window, address);
+	if (!m)
+		result = CUDA_ERROR_INVALID_VALUE;
+	else if (card >= 0)
+		*ret_flags = m->access[card];
+	else
+		*ret_flags = (m->is_host_readable ? CU_MEM_ACCESS_FLAGS_PROT_READ : 0) |
+			     (m->is_host_writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0);
+	slu_driver_unlock();
+	return result;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/entry.h"
+
+CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
+			  struct slu_stream **ret_stream)
+{
+	struct slu_context *context;
+
+	SLU_TRY(slu_context_enter(&context));
+	SLU_TRY(slu_stream_get(context, handle, ret_stream));
+	/* a stream works in its own context, whatever is current */
+	context = (*ret_stream)->context;
+	SLU_TRY(slu_context_error(context));
+	/* whoever loads a kernel or frees memory keeps everybody else out meanwhile */
+	slu_lock_take(&context->lock);
+	slu_lock_give(&context->lock);
+	*ret_context = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_entry_submit(CUstream handle, struct slu_command *command, bool wait)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+	bool is_pageable = false;
+	CUresult result;
+
+	if (!command)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = slu_entry_stream(handle, &context, &stream);
+	if (!result)
+		result = slu_command_check(context, command, &is_pageable);
+	if (!result && wait)
+		result = slu_capture_unsafe();
+	if (result) {
+		slu_command_free(command);
+		return result;
+	}
+	SLU_TRY(slu_stream_submit(stream, command));
+	return wait || (is_pageable && !stream->capture) ? slu_stream_synchronize(stream)
+							 : CUDA_SUCCESS;
+}

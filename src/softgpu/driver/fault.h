@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Faults on order. SLUICE_SOFTGPU_FAULT is a list, separated by commas, of
+ *
+ *   KIND:N             the N-th operation of that kind in this process fails
+ *   hang:KIND:N        it never comes to an end (its context's destruction ends it)
+ *   slow:KIND:N:TIME   it takes that much longer ("slow:copy:4:250ms")
+ *
+ * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning). A failed
+ * operation has done nothing, and the next one of its kind is well again: the error is not sticky,
+ * so that a caller can be watched trying again.
+ */
+
+#include <stdint.h>
+
+enum slu_fault_kind {
+	SLU_FAULT_CREATE,
+	SLU_FAULT_MAP,
+	SLU_FAULT_ACCESS,
+	SLU_FAULT_UNMAP,
+	SLU_FAULT_COPY,
+	SLU_FAULT_SET,
+	SLU_FAULT_LAUNCH,
+	SLU_FAULT_HOST,
+	_SLU_FAULT_MAX,
+};
+
+enum slu_fault_action {
+	SLU_FAULT_NONE,
+	SLU_FAULT_FAIL,
+	SLU_FAULT_HANG,
+	SLU_FAULT_SLOW,
+};
+
+/* Reads the list. Return: 0, or -EINVAL where it is not understood. */
+int slu_fault_init(const char *list);
+
+/* Counts an operation of @kind. Return: what shall happen to it; SLOW also says how long. */
+enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_extra_ns);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/kernel.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "softgpu/driver/compute.h"
+#include "softgpu/driver/context.h"
+#include "softgpu/driver/driver.h"
+#include "softgpu/driver/memory.h"
+#include "softgpu/driver/module.h"
+#include "softgpu/interp/interp.h"
+
+static CUresult error_of(enum slu_interp_fault_kind kind)
+{
+	switch (kind) {
+	case SLU_INTERP_FAULT_ADDRESS:
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	case SLU_INTERP_FAULT_MISALIGNED:
+		return CUDA_ERROR_MISALIGNED_ADDRESS;
+	case SLU_INTERP_FAULT_SPACE:
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	case SLU_INTERP_FAULT_ASSERT:
+		return CUDA_ERROR_ASSERT;
+	case SLU_INTERP_FAULT_PC:
+		return CUDA_ERROR_INVALID_PC;
+	case SLU_INTERP_FAULT_STACK:
+		return CUDA_ERROR_HARDWARE_STACK_ERROR;
+	case SLU_INTERP_FAULT_NO_MEMORY:
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	default:
+		return CUDA_ERROR_LAUNCH_FAILED;
+	}
+}
+
+unsigned slu_kernel_workers(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return 1;
+	return (unsigned)CPU_COUNT(&set);
+}
+
+static void print(void *userdata, const char *text, size_t size)
+{
+	(void)userdata;
+	fwrite(text, 1, size, stdout);
+	fflush(stdout);
+}
+
+void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel)
+{
+	struct slu_window *window = &slu_driver.window;
+	struct slu_memory_ranges *ranges = slu_memory_ranges_ref();
+	struct slu_interp_memory memory = {
+		.base = window->base,
+		.bytes = window->bytes,
+		.shift = window->shift,
+		.access = window->access[context->card->index],
+		.ranges = ranges ? ranges->ranges : NULL,
+		.n_ranges = ranges ? ranges->n : 0,
+	};
+	struct slu_interp_launch launch = {
+		.module = kernel->function->module->interp,
+		.kernel = kernel->function->kernel,
+		.grid = { kernel->grid[0], kernel->grid[1], kernel->grid[2] },
+		.block = { kernel->block[0], kernel->block[1], kernel->block[2] },
+		.dynamic_shared_bytes = kernel->shared_bytes,
+		.params = kernel->params,
+		.memory = &memory,
+		.variables = kernel->function->module->variables,
+		.n_workers = slu_kernel_workers(),
+		.is_cooperative = kernel->is_cooperative,
+		.cancel = &context->cancel,
+		.print = print,
+	};
+	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
+	uint64_t start_ns;
+	int r;
+
+	slu_compute_begin(context->card);
+	start_ns = slu_clock_now_ns();
+	slu_window_enter(window);
+	r = slu_interp_launch(&launch, &fault);
+	slu_window_leave(window);
+	slu_compute_end(context->card, start_ns);
+	slu_memory_ranges_unref(ranges);
+	if (r == SLU_INTERP_E_FAULT)
+		slu_context_break(context, error_of(fault.kind));
+	else if (r)
+		slu_context_break(context, CUDA_ERROR_LAUNCH_FAILED);
+}

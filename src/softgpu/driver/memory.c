@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "softgpu/driver/context.h"
+#include "softgpu/driver/slab.h"
+
+/* all guarded by the driver's lock */
+static struct slu_spans allocs;
+static struct slu_spans hosts;
+static struct slu_memory_ranges *ranges;
+static uint64_t last_id;
+
+/* Maps new memory at new addresses, usable by @card. */
+static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
+{
+	struct slu_window *window = &slu_driver.window;
+	struct slu_phys *phys;
+	uint64_t address;
+	int r;
+
+	r = slu_phys_new(card, bytes, &phys);
+	if (r)
+		return slu_fold(r);
+	r = slu_window_reserve(window, bytes, 0, 0, &address);
+	if (r) {
+		slu_phys_unref(phys);
+		return slu_error(-ENOMEM);
+	}
+	r = slu_window_map(window, address, phys);
+	slu_phys_unref(phys);
+	if (r) {
+		slu_window_release(window, address, bytes);
+		return slu_error(-ENOMEM);
+	}
+	slu_window_set_access(window, address, bytes, (int)card->index,
+			      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
+	*ret_address = address;
+	return 0;
+}
+
+static void unmap_locked(uint64_t address, uint64_t bytes)
+{
+	slu_window_unmap(&slu_driver.window, address, bytes);
+	slu_window_release(&slu_driver.window, address, bytes);
+}
+
+static int place_small_locked(struct slu_alloc *a)
+{
+	uint64_t address;
+	int r;
+
+	a->slab = slu_slab_take(a->card, a->bytes, &a->base);
+	if (a->slab)
+		return 0;
+	r = map_new_locked(a->card, a->card->granule_bytes, &address);
+	if (r)
+		return r;
+	if (!slu_slab_new(a->card, address)) {
+		unmap_locked(address, a->card->granule_bytes);
+		return slu_error(-ENOMEM);
+	}
+	a->slab = slu_slab_take(a->card, a->bytes, &a->base);
+	return 0;
+}
+
+static void displace_locked(struct slu_alloc *a)
+{
+	uint64_t address;
+
+	if (!a->slab)
+		unmap_locked(a->base, a->mapped_bytes);
+	else if (slu_slab_give(a->slab, a->base, a->bytes, &address))
+		unmap_locked(address, a->card->granule_bytes);
+}
+
+int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_address)
+{
+	uint64_t granule = context->card->granule_bytes;
+	struct slu_alloc *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return slu_error(-ENOMEM);
+	a->context = context;
+	a->card = context->card;
+	a->bytes = bytes;
+	slu_driver_lock();
+	a->id = ++last_id;
+	if (bytes <= granule / 2) {
+		r = place_small_locked(a);
+	} else if (bytes > a->card->capacity_bytes) {
+		r = SLU_CARD_E_FULL;
+	} else {
+		a->mapped_bytes = slu_round_up(bytes, granule);
+		r = map_new_locked(a->card, a->mapped_bytes, &a->base);
+	}
+	if (!r) {
+		r = slu_spans_add(&allocs, a->base, a->slab ? slu_round_up(bytes, 512) : bytes, a);
+		if (r)
+			displace_locked(a);
+	}
+	slu_driver_unlock();
+	if (r) {
+		free(a);
+		return slu_fold(r);
+	}
+	*ret_address = a->base;
+	return 0;
+}
+
+int slu_memory_free(uint64_t address)
+{
+	struct slu_alloc *a;
+
+	slu_driver_lock();
+	a = slu_spans_remove(&allocs, address);
+	if (a)
+		displace_locked(a);
+	slu_driver_unlock();
+	if (!a)
+		return slu_error(-EINVAL);
+	free(a);
+	return 0;
+}
+
+void slu_memory_drop_context(struct slu_context *context)
+{
+	slu_driver_lock();
+	for (size_t i = allocs.n; i-- > 0;) {
+		struct slu_alloc *a = allocs.array[i].data;
+
+		if (a->context != context)
+			continue;
+		slu_spans_remove(&allocs, a->base);
+		displace_locked(a);
+		free(a);
+	}
+	slu_driver_unlock();
+}
+
+struct slu_alloc *slu_memory_find_locked(uint64_t address)
+{
+	const struct slu_span *s = slu_spans_find(&allocs, address);
+
+	return s ? s->data : NULL;
+}
+
+struct slu_host *slu_memory_find_host_locked(uint64_t address)
+{
+	const struct slu_span *s = slu_spans_find(&hosts, address);
+
+	return s ? s->data : NULL;
+}
+
+static int rebuild_ranges_locked(void)
+{
+	struct slu_memory_ranges *fresh =
+		calloc(1, sizeof(*fresh) + hosts.n * sizeof(fresh->ranges[0]));
+
+	if (!fresh)
+		return slu_error(-ENOMEM);
+	fresh->n_refs = 1;
+	fresh->n = hosts.n;
+	for (size_t i = 0; i < hosts.n; i++) {
+		const struct slu_host *h = hosts.array[i].data;
+		bool is_read_only = !h->is_ours && (h->flags & CU_MEMHOSTREGISTER_READ_ONLY);
+
+		fresh->ranges[i] = (struct slu_interp_range){
+			.base = h->base,
+			.bytes = h->bytes,
+			.access =
+				is_read_only ? SLU_INTERP_READ : SLU_INTERP_READ | SLU_INTERP_WRITE,
+		};
+	}
+	slu_memory_ranges_unref(ranges);
+	ranges = fresh;
+	return 0;
+}
+
+struct slu_memory_ranges *slu_memory_ranges_ref(void)
+{
+	struct slu_memory_ranges *r;
+
+	slu_driver_lock();
+	r = ranges;
+	if (r)
+		__atomic_add_fetch(&r->n_refs, 1, __ATOMIC_RELAXED);
+	slu_driver_unlock();
+	return r;
+}
+
+void slu_memory_ranges_unref(struct slu_memory_ranges *r)
+{
+	if (r && !__atomic_sub_fetch(&r->n_refs, 1, __ATOMIC_ACQ_REL))
+		free(r);
+}
+
+static int add_host(struct slu_context *context, void *pointer, uint64_t bytes, unsigned flags,
+		    bool is_ours)
+{
+	struct slu_host *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return slu_error(-ENOMEM);
+	*h = (struct slu_host){ .base = (uintptr_t)pointer,
+				.bytes = bytes,
+				.context = context,
+				.flags = flags,
+				.is_ours = is_ours };
+	slu_driver_lock();
+	h->id = ++last_id;
+	r = slu_spans_add(&hosts, h->base, bytes, h);
+	if (!r) {
+		r = rebuild_ranges_locked();
+		if (r)
+			slu_spans_remove(&hosts, h->base);
+	}
+	slu_driver_unlock();
+	if (r)
+		free(h);
+	return r;
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return slu_round_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+int slu_memory_host_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
+			  void **ret_pointer)
+{
+	void *p = mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	int r;
+
+	if (p == MAP_FAILED)
+		return slu_error(-ENOMEM);
+	r = add_host(context, p, bytes, flags, true);
+	if (r) {
+		munmap(p, whole_pages(bytes));
+		return slu_error(-ENOMEM);
+	}
+	*ret_pointer = p;
+	return 0;
+}
+
+int slu_memory_host_register(struct slu_context *context, void *pointer, uint64_t bytes,
+			     unsigned flags)
+{
+	return add_host(context, pointer, bytes, flags, false);
+}
+
+int slu_memory_host_drop(void *pointer, bool is_ours)
+{
+	struct slu_host *h;
+
+	slu_driver_lock();
+	h = slu_memory_find_host_locked((uintptr_t)pointer);
+	if (!h || h->base != (uintptr_t)pointer || h->is_ours != is_ours) {
+		slu_driver_unlock();
+		return slu_error(-EINVAL);
+	}
+	slu_spans_remove(&hosts, h->base);
+	/* without memory for a shorter list the old one serves on, with a range that nobody uses */
+	(void)rebuild_ranges_locked();
+	slu_driver_unlock();
+	if (is_ours)
+		munmap(pointer, whole_pages(h->bytes));
+	free(h);
+	return 0;
+}
+
+enum slu_memory_kind slu_memory_piece(struct slu_card *card, uint64_t address, uint64_t bytes,
+				      uint8_t access, uint64_t *ret_bytes,
+				      struct slu_card **ret_card)
+{
+	enum slu_memory_kind kind = SLU_MEMORY_PAGEABLE;
+	const struct slu_span *s;
+
+	*ret_bytes = bytes;
+	*ret_card = card;
+	slu_driver_lock();
+	if (slu_window_has(&slu_driver.window, address)) {
+		const struct slu_mapping *m = slu_window_mapping(&slu_driver.window, address);
+
+		kind = SLU_MEMORY_INVALID;
+		if (m) {
+			kind = m->phys->card ? SLU_MEMORY_DEVICE : SLU_MEMORY_PINNED;
+			*ret_card = m->phys->card ? m->phys->card : card;
+			*ret_bytes = SLU_MIN(bytes, m->base + m->phys->bytes - address);
+			if ((m->access[(*ret_card)->index] & access) != access)
+				kind = SLU_MEMORY_INVALID;
+		}
+	} else {
+		s = slu_spans_from(&hosts, address);
+		if (s && s->base <= address) {
+			kind = SLU_MEMORY_PINNED;
+			*ret_bytes = SLU_MIN(bytes, s->base + s->bytes - address);
+		} else if (s) {
+			*ret_bytes = SLU_MIN(bytes, s->base - address);
+		}
+	}
+	slu_driver_unlock();
+	return kind;
+}
+
+bool slu_memory_is_usable(struct slu_card *card, uint64_t address, uint64_t bytes, uint8_t access,
+			  bool *ret_is_pageable)
+{
+	struct slu_card *whose;
+	bool is_pageable = false;
+	uint64_t n;
+
+	for (uint64_t at = address; at < address + bytes; at += n) {
+		switch (slu_memory_piece(card, at, address + bytes - at, access, &n, &whose)) {
+		case SLU_MEMORY_INVALID:
+			return false;
+		case SLU_MEMORY_PAGEABLE:
+			is_pageable = true;
+			break;
+		default:
+			break;
+		}
+	}
+	*ret_is_pageable = is_pageable;
+	return true;
+}

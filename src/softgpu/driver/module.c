@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "softgpu/driver/driver.h"
+#include "softgpu/driver/image.h"
+#include "softgpu/driver/memory.h"
+#include "softgpu/driver/stream.h"
+
+static struct slu_objects modules = SLU_OBJECTS_INIT(struct slu_module);
+static struct slu_objects functions = SLU_OBJECTS_INIT(struct slu_function);
+
+static bool is_in_device_memory(const struct slu_ptx_variable *v)
+{
+	return v->space != SLU_PTX_SPACE_SHARED;
+}
+
+static void write_initial_bytes(const struct slu_module *module, const struct slu_ptx_variable *v)
+{
+	uint8_t *at = (uint8_t *)(uintptr_t)module->variables[v->index];
+
+	if (v->init)
+		memcpy(at, v->init, v->init_size);
+	for (const struct slu_ptx_reloc *reloc = v->relocs; reloc; reloc = reloc->next) {
+		uint64_t address = reloc->variable ? module->variables[reloc->variable->index]
+						   : slu_interp_function_address(reloc->function);
+
+		address += (uint64_t)reloc->addend;
+		memcpy(at + reloc->offset, &address, reloc->size);
+	}
+}
+
+static CUresult place_variables(struct slu_module *module)
+{
+	const struct slu_ptx_module *ptx = module->ptx;
+	uint64_t bytes = 0;
+	int r;
+
+	module->variables = calloc(ptx->n_variables + 1, sizeof(*module->variables));
+	if (!module->variables)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (unsigned i = 0; i < ptx->n_variables; i++) {
+		const struct slu_ptx_variable *v = ptx->variables[i];
+
+		if (!is_in_device_memory(v))
+			continue;
+		bytes = slu_round_up(bytes, SLU_MAX(v->align, 1u));
+		module->variables[i] = bytes;
+		bytes += v->size;
+	}
+	if (!bytes)
+		return CUDA_SUCCESS;
+	r = slu_memory_alloc(module->context, bytes, &module->memory);
+	if (r)
+		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+	for (unsigned i = 0; i < ptx->n_variables; i++)
+		if (is_in_device_memory(ptx->variables[i]))
+			module->variables[i] += module->memory;
+	memset((void *)(uintptr_t)module->memory, 0, bytes);
+	for (unsigned i = 0; i < ptx->n_variables; i++)
+		if (is_in_device_memory(ptx->variables[i]))
+			write_initial_bytes(module, ptx->variables[i]);
+	return CUDA_SUCCESS;
+}
+
+static void discard(struct slu_module *module)
+{
+	struct slu_function *f;
+
+	while ((f = module->functions)) {
+		module->functions = f->next;
+		slu_objects_free(&functions, f);
+	}
+	if (module->memory)
+		slu_memory_free(module->memory);
+	free(module->variables);
+	if (module->interp)
+		slu_interp_module_free(module->interp);
+	if (module->ptx)
+		slu_ptx_module_free(module->ptx);
+	slu_objects_free(&modules, module);
+}
+
+static CUresult parse(struct slu_module *module, const void *image, char *log, size_t log_size)
+{
+	struct slu_ptx_error error = { 0 };
+	struct slu_image text;
+	CUresult result;
+	int r;
+
+	result = slu_image_open(image, &text);
+	if (result)
+		return result;
+	r = slu_ptx_parse(text.text, text.bytes, &module->ptx, &error);
+	slu_image_close(&text);
+	if (r == SLU_PTX_E_REFUSED) {
+		if (log && log_size)
+			snprintf(log, log_size, "ptx: line %u, column %u: %s\n", error.line,
+				 error.column, error.text);
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	if (!r)
+		r = slu_interp_module_new(module->ptx, &module->interp);
+	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult slu_module_load(struct slu_context *context, const void *image, char *log, size_t log_size,
+			 struct slu_module **ret_module)
+{
+	struct slu_module *module = slu_objects_new(&modules);
+	CUresult result;
+
+	if (!module)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	module->context = context;
+	result = parse(module, image, log, log_size);
+	if (!result)
+		result = place_variables(module);
+	if (result) {
+		discard(module);
+		return result;
+	}
+	slu_lock_take(&context->lock);
+	LIST_INSERT_HEAD(&context->modules, module, link);
+	slu_lock_give(&context->lock);
+	*ret_module = module;
+	return CUDA_SUCCESS;
+}
+
+void slu_module_free(struct slu_module *module)
+{
+	LIST_REMOVE(module, link);
+	discard(module);
+}
+
+struct slu_module *slu_module_get(CUmodule handle)
+{
+	return slu_objects_get(&modules, handle);
+}
+
+CUresult slu_module_function(struct slu_module *module, const char *name,
+			     struct slu_function **ret_function)
+{
+	const struct slu_ptx_function *kernel = slu_ptx_module_kernel(module->ptx, name);
+	struct slu_function *f;
+
+	if (!kernel || !kernel->is_defined)
+		return CUDA_ERROR_NOT_FOUND;
+	slu_lock_take(&module->context->lock);
+	for (f = module->functions; f; f = f->next)
+		if (f->kernel == kernel)
+			break;
+	if (!f) {
+		f = slu_objects_new(&functions);
+		if (f) {
+			f->module = module;
+			f->kernel = kernel;
+			f->carveout = -1;
+			f->next = module->functions;
+			module->functions = f;
+		}
+	}
+	slu_lock_give(&module->context->lock);
+	if (!f)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret_function = f;
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_module_variable(struct slu_module *module, const char *name, uint64_t *ret_address,
+			     size_t *ret_bytes)
+{
+	const struct slu_ptx_variable *v = slu_ptx_module_variable(module->ptx, name);
+
+	if (!v || !is_in_device_memory(v))
+		return CUDA_ERROR_NOT_FOUND;
+	*ret_address = module->variables[v->index];
+	*ret_bytes = v->size;
+	return CUDA_SUCCESS;
+}
+
+struct slu_function *slu_function_get(CUfunction handle)
+{
+	return slu_objects_get(&functions, handle);
+}
+
+CUresult slu_function_load(struct slu_function *function)
+{
+	struct slu_context *context = function->module->context;
+	struct slu_ptx_error error;
+	int r = 0;
+
+	if (__atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE))
+		return CUDA_SUCCESS;
+	/* everybody else in this context waits: so does the genuine driver's */
+	slu_lock_take(&context->lock);
+	if (!function->is_loaded) {
+		r = slu_interp_prepare(function->module->interp, function->kernel, &error);
+		if (!r) {
+			slu_stream_drain(context);
+			__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
+		}
+	}
+	slu_lock_give(&context->lock);
+	if (r == SLU_INTERP_E_REFUSED)
+		return CUDA_ERROR_INVALID_PTX;
+	return slu_driver_result(r);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_FIRST 64
+
+static void push(struct slu_objects *objects, struct slu_object *object)
+{
+	object->next_free = NULL;
+	if (objects->last_free)
+		objects->last_free->next_free = object;
+	else
+		objects->first_free = object;
+	objects->last_free = object;
+}
+
+static void grow(struct slu_objects *objects)
+{
+	size_t n = (size_t)POOL_FIRST << objects->n_pools;
+	unsigned char *pool;
+
+	if (objects->n_pools == SLU_OBJECT_POOLS_MAX)
+		return;
+	pool = calloc(n, objects->size);
+	if (!pool)
+		return;
+	objects->pools[objects->n_pools++] = pool;
+	for (size_t i = 0; i < n; i++)
+		push(objects, (struct slu_object *)(pool + i * objects->size));
+}
+
+void *slu_objects_new(struct slu_objects *objects)
+{
+	struct slu_object *object;
+
+	pthread_mutex_lock(&objects->mutex);
+	/* keep some distance between a free and the next use of its place */
+	if (!objects->first_free || objects->first_free == objects->last_free)
+		grow(objects);
+	object = objects->first_free;
+	if (object) {
+		objects->first_free = object->next_free;
+		if (!objects->first_free)
+			objects->last_free = NULL;
+		memset(object, 0, objects->size);
+		__atomic_store_n(&object->is_live, 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&objects->mutex);
+	return object;
+}
+
+void slu_objects_free(struct slu_objects *objects, void *object)
+{
+	struct slu_object *o = object;
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&objects->mutex);
+	__atomic_store_n(&o->is_live, 0, __ATOMIC_RELEASE);
+	push(objects, o);
+	pthread_mutex_unlock(&objects->mutex);
+}
+
+void *slu_objects_get(struct slu_objects *objects, const void *handle)
+{
+	const unsigned char *p = handle;
+	struct slu_object *found = NULL;
+
+	pthread_mutex_lock(&objects->mutex);
+	for (unsigned i = 0; i < objects->n_pools; i++) {
+		size_t bytes = ((size_t)POOL_FIRST << i) * objects->size;
+
+		if ((uintptr_t)p < (uintptr_t)objects->pools[i] ||
+		    (uintptr_t)p - (uintptr_t)objects->pools[i] >= bytes)
+			continue;
+		if (((uintptr_t)p - (uintptr_t)objects->pools[i]) % objects->size == 0)
+			found = (struct slu_object *)(uintptr_t)handle;
+		break;
+	}
+	if (found && !__atomic_load_n(&found->is_live, __ATOMIC_ACQUIRE))
+		found = NULL;
+	pthread_mutex_unlock(&objects->mutex);
+	return found;
+}

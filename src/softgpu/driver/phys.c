@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/phys.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/util.h"
+
+static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_phys);
+static uint64_t last_id;
+
+static struct slu_phys *make(struct slu_card *card, uint64_t bytes)
+{
+	struct slu_phys *phys = slu_objects_new(&objects);
+
+	if (phys) {
+		phys->n_refs = 1;
+		phys->n_handle_refs = 1;
+		phys->card = card;
+		phys->bytes = bytes;
+		phys->host_fd = -1;
+		phys->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+	}
+	return phys;
+}
+
+static void discard(struct slu_phys *phys)
+{
+	free(phys->granules);
+	if (phys->host_fd >= 0)
+		close(phys->host_fd);
+	slu_objects_free(&objects, phys);
+}
+
+int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_phys)
+{
+	struct slu_phys *phys;
+	int r;
+
+	assert(bytes && bytes % card->granule_bytes == 0);
+	if (bytes > card->capacity_bytes)
+		return SLU_CARD_E_FULL;
+	r = slu_card_attach(card);
+	if (r)
+		return slu_fold(r);
+	phys = make(card, bytes);
+	if (!phys)
+		return slu_error(-ENOMEM);
+	phys->n_granules = (unsigned)(bytes / card->granule_bytes);
+	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
+	r = phys->granules ? slu_card_take(card, phys->n_granules, phys->granules) : -ENOMEM;
+	if (r) {
+		discard(phys);
+		return slu_fold(r);
+	}
+	*ret_phys = phys;
+	return 0;
+}
+
+int slu_phys_new_host(uint64_t bytes, struct slu_phys **ret_phys)
+{
+	struct slu_phys *phys = make(NULL, bytes);
+	int r = 0;
+
+	if (!phys)
+		return slu_error(-ENOMEM);
+	phys->host_fd = memfd_create("sluice-softgpu-host", MFD_CLOEXEC);
+	if (phys->host_fd < 0)
+		r = slu_error(-errno);
+	else
+		r = -posix_fallocate(phys->host_fd, 0, (off_t)bytes);
+	if (r) {
+		discard(phys);
+		return slu_error(r);
+	}
+	*ret_phys = phys;
+	return 0;
+}
+
+struct slu_phys *slu_phys_get(CUmemGenericAllocationHandle handle)
+{
+	return slu_objects_get(&objects, (const void *)(uintptr_t)handle);
+}
+
+void slu_phys_unref(struct slu_phys *phys)
+{
+	assert(phys->n_refs);
+	if (--phys->n_refs)
+		return;
+	if (phys->card)
+		slu_card_give(phys->card, phys->n_granules, phys->granules);
+	discard(phys);
+}
+
+static int map_piece(uint64_t address, uint64_t bytes, int fd, uint64_t offset)
+{
+	void *p = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+
+	return p == MAP_FAILED ? slu_error(-errno) : 0;
+}
+
+int slu_phys_map(const struct slu_phys *phys, uint64_t address)
+{
+	uint64_t granule;
+
+	if (!phys->card)
+		return map_piece(address, phys->bytes, phys->host_fd, 0);
+	granule = phys->card->granule_bytes;
+	for (unsigned i = 0, n; i < phys->n_granules; i += n) {
+		int r;
+
+		for (n = 1; i + n < phys->n_granules; n++)
+			if (phys->granules[i + n] != phys->granules[i] + n)
+				break;
+		r = map_piece(address + i * granule, n * granule, phys->card->memory_fd,
+			      phys->granules[i] * granule);
+		if (r)
+			return slu_fold(r);
+	}
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "base/util.h"
+
+#define SCALE_MAX 512
+
+static int read_number(const char *name, unsigned max, unsigned *number)
+{
+	const char *s = secure_getenv(name);
+	unsigned long value;
+	char *end;
+
+	if (!s || !*s)
+		return 0;
+	value = strtoul(s, &end, 10);
+	if (*end || value < 1 || value > max)
+		return slu_error(-EINVAL);
+	*number = (unsigned)value;
+	return 1;
+}
+
+static int read_bytes(const char *name, uint64_t *bytes)
+{
+	const char *s = secure_getenv(name);
+	int r;
+
+	if (!s || !*s)
+		return 0;
+	r = slu_size_parse(s, bytes);
+	return r ? slu_fold(r) : 1;
+}
+
+int slu_settings_read(struct slu_settings *ret_settings)
+{
+	const char *name = secure_getenv("SLUICE_SOFTGPU_PROFILE");
+	struct slu_settings s = { .n_devices = 1 };
+	int r;
+
+	s.profile = slu_profile_find(name && *name ? name : "none");
+	if (!s.profile)
+		return slu_error(-EINVAL);
+	s.asks = name && *name;
+
+	s.scale = s.profile->default_scale;
+	r = read_number("SLUICE_SOFTGPU_SCALE", SCALE_MAX, &s.scale);
+	if (r < 0 || (s.scale & (s.scale - 1)))
+		return slu_error(-EINVAL);
+	s.asks = s.asks || r;
+	s.granule_bytes = SLU_PROFILE_GRANULE_BYTES / s.scale;
+
+	s.memory_bytes = s.profile->memory_bytes / s.scale;
+	r = read_bytes("SLUICE_SOFTGPU_MEMORY", &s.memory_bytes);
+	if (r < 0 || s.memory_bytes > (UINT64_C(1) << 42))
+		return slu_error(-EINVAL);
+	s.asks = s.asks || r;
+	s.memory_bytes = slu_round_up(s.memory_bytes, s.granule_bytes);
+	if (!s.memory_bytes)
+		return slu_error(-EINVAL);
+
+	s.context_bytes = s.profile->context_bytes / s.scale;
+	r = read_bytes("SLUICE_SOFTGPU_CONTEXT_OVERHEAD", &s.context_bytes);
+	if (r < 0)
+		return slu_fold(r);
+	r = read_number("SLUICE_SOFTGPU_DEVICES", SLU_SETTINGS_DEVICES_MAX, &s.n_devices);
+	if (r < 0)
+		return slu_fold(r);
+
+	*ret_settings = s;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the environment says about the software GPU:
+ *
+ *   SLUICE_SOFTGPU_PROFILE           none | rtx5080 | rtx5090-x8 | rtx3080
+ *   SLUICE_SOFTGPU_SCALE             a power of two up to 512; divides the profile's figures
+ *   SLUICE_SOFTGPU_MEMORY            the device's size as it shall be, not scaled ("64M")
+ *   SLUICE_SOFTGPU_CONTEXT_OVERHEAD  what a context takes, not scaled ("2M")
+ *   SLUICE_SOFTGPU_DEVICES           how many devices there are
+ *   SLUICE_SOFTGPU_FAULT             see fault.h
+ *
+ * The first process makes the device; it lives on in its files. Who comes later gets the device
+ * that is there, and is refused where it asks in so many words for another one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "softgpu/driver/profile.h"
+
+#define SLU_SETTINGS_DEVICES_MAX 8
+
+struct slu_settings {
+	const struct slu_profile *profile;
+	unsigned scale;
+	unsigned n_devices;
+	uint64_t memory_bytes;
+	uint64_t context_bytes;
+	uint64_t granule_bytes;
+	bool asks; /* the size, the profile or the scale was given */
+};
+
+/* Return: 0, or -EINVAL where the environment holds something that is not understood. */
+int slu_settings_read(struct slu_settings *ret_settings);

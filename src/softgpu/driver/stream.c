@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/stream.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/util.h"
+#include "softgpu/driver/capture.h"
+#include "softgpu/driver/command.h"
+#include "softgpu/driver/context.h"
+#include "softgpu/driver/driver.h"
+#include "softgpu/driver/event.h"
+
+static struct slu_lock queues = SLU_LOCK_INIT(SLU_DRIVER_QUEUE_RANK);
+static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* something was done */
+static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_stream);
+static uint64_t last_id;
+
+/* The calling thread's own streams, one a context. */
+struct own_stream {
+	LIST_ENTRY(own_stream) link;
+	uint64_t context_id;
+	struct slu_context *context;
+	struct slu_stream *stream;
+	uint64_t stream_id;
+};
+LIST_HEAD(own_streams, own_stream);
+
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+static pthread_key_t own_key;
+
+void slu_stream_lock(void)
+{
+	slu_lock_take(&queues);
+}
+
+void slu_stream_unlock(void)
+{
+	slu_lock_give(&queues);
+}
+
+/* -- points --------------------------------------------------------------------------------- */
+
+static void unref_locked(struct slu_timeline *timeline)
+{
+	if (timeline && !--timeline->n_refs)
+		free(timeline);
+}
+
+static bool is_done_locked(const struct slu_point *point)
+{
+	return !point->timeline || point->timeline->n_done >= point->number;
+}
+
+static void wait_locked(const struct slu_point *point)
+{
+	while (!is_done_locked(point))
+		slu_lock_wait(&queues, &progress, NULL);
+}
+
+static struct slu_point point_locked(struct slu_stream *stream)
+{
+	stream->timeline->n_refs++;
+	return (struct slu_point){ stream->timeline, stream->timeline->n_submitted };
+}
+
+struct slu_point slu_stream_point(struct slu_stream *stream)
+{
+	struct slu_point point;
+
+	slu_stream_lock();
+	point = point_locked(stream);
+	slu_stream_unlock();
+	return point;
+}
+
+void slu_point_drop(struct slu_point *point)
+{
+	slu_stream_lock();
+	unref_locked(point->timeline);
+	slu_stream_unlock();
+	*point = (struct slu_point){ 0 };
+}
+
+bool slu_point_is_done(const struct slu_point *point)
+{
+	bool done;
+
+	slu_stream_lock();
+	done = is_done_locked(point);
+	slu_stream_unlock();
+	return done;
+}
+
+void slu_point_wait(const struct slu_point *point)
+{
+	slu_stream_lock();
+	wait_locked(point);
+	slu_stream_unlock();
+}
+
+/* -- the thread ----------------------------------------------------------------------------- */
+
+static void execute_first_locked(struct slu_stream *stream)
+{
+	struct slu_command *command = TAILQ_FIRST(&stream->queue);
+	uint64_t start_ns = SLU_MAX(stream->timeline->done_ns, command->submitted_ns), end_ns;
+
+	for (unsigned i = 0; i < command->n_deps; i++) {
+		wait_locked(&command->deps[i]);
+		if (command->deps[i].timeline)
+			start_ns = SLU_MAX(start_ns, command->deps[i].timeline->done_ns);
+	}
+	slu_stream_unlock();
+	end_ns = slu_command_execute(stream, command, start_ns);
+	slu_stream_lock();
+	TAILQ_REMOVE(&stream->queue, command, link);
+	stream->n_queued--;
+	stream->timeline->done_ns = end_ns;
+	stream->timeline->n_done++;
+	pthread_cond_broadcast(&progress);
+	slu_stream_unlock();
+	slu_command_free(command);
+	slu_stream_lock();
+}
+
+static void retire_locked(struct slu_stream *stream)
+{
+	unref_locked(stream->timeline);
+	pthread_cond_destroy(&stream->wake);
+	slu_objects_free(&objects, stream);
+}
+
+static void *thread_main(void *data)
+{
+	struct slu_stream *stream = data;
+
+	/* the device's times are short: let the timer be exact */
+	prctl(PR_SET_TIMERSLACK, 1000UL);
+	prctl(PR_SET_NAME, "softgpu-stream");
+	slu_stream_lock();
+	for (;;) {
+		while (TAILQ_EMPTY(&stream->queue) && !stream->is_closing)
+			slu_lock_wait(&queues, &stream->wake, NULL);
+		if (TAILQ_EMPTY(&stream->queue))
+			break;
+		execute_first_locked(stream);
+	}
+	slu_stream_unlock();
+	return NULL;
+}
+
+static int start_thread_locked(struct slu_stream *stream)
+{
+	sigset_t all, old;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&stream->thread, NULL, thread_main, stream);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!r)
+		stream->has_thread = true;
+	return -r;
+}
+
+/* -- streams -------------------------------------------------------------------------------- */
+
+CUresult slu_stream_new(struct slu_context *context, unsigned flags, int priority, bool is_legacy,
+			struct slu_stream **ret_stream)
+{
+	struct slu_stream *stream = slu_objects_new(&objects);
+	pthread_condattr_t attr;
+
+	if (!stream)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	stream->timeline = calloc(1, sizeof(*stream->timeline));
+	if (!stream->timeline) {
+		slu_objects_free(&objects, stream);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	stream->timeline->n_refs = 1;
+	stream->context = context;
+	stream->flags = flags;
+	stream->priority = priority;
+	stream->is_legacy = is_legacy;
+	stream->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+	TAILQ_INIT(&stream->queue);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&stream->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	slu_stream_lock();
+	LIST_INSERT_HEAD(&context->streams, stream, link);
+	slu_stream_unlock();
+	*ret_stream = stream;
+	return CUDA_SUCCESS;
+}
+
+static void *join_and_retire(void *data)
+{
+	struct slu_stream *stream = data;
+
+	if (stream->has_thread)
+		pthread_join(stream->thread, NULL);
+	slu_stream_lock();
+	LIST_REMOVE(stream, link);
+	retire_locked(stream);
+	pthread_cond_broadcast(&progress);
+	slu_stream_unlock();
+	return NULL;
+}
+
+void slu_stream_free(struct slu_stream *stream, bool wait)
+{
+	pthread_t helper;
+	bool was_closing;
+
+	slu_capture_drop_stream(stream);
+	slu_stream_lock();
+	was_closing = stream->is_closing;
+	stream->is_closing = true;
+	pthread_cond_signal(&stream->wake);
+	if (was_closing) {
+		/* somebody else sees to it */
+		uint64_t id = stream->id;
+
+		while (wait && slu_objects_get(&objects, stream) && stream->id == id)
+			slu_lock_wait(&queues, &progress, NULL);
+		slu_stream_unlock();
+		return;
+	}
+	slu_stream_unlock();
+	if (!wait && stream->has_thread && !pthread_create(&helper, NULL, join_and_retire, stream))
+		pthread_detach(helper);
+	else
+		join_and_retire(stream);
+}
+
+static void drop_own_streams(void *data)
+{
+	struct own_streams *list = data;
+	struct own_stream *own;
+
+	while ((own = LIST_FIRST(list))) {
+		struct slu_stream *stream = slu_objects_get(&objects, own->stream);
+
+		LIST_REMOVE(own, link);
+		if (stream && stream->id == own->stream_id)
+			slu_stream_free(stream, false);
+		free(own);
+	}
+	free(list);
+}
+
+static void make_own_key(void)
+{
+	pthread_key_create(&own_key, drop_own_streams);
+}
+
+static CUresult get_own(struct slu_context *context, struct slu_stream **ret_stream)
+{
+	struct own_streams *list;
+	struct own_stream *own;
+	CUresult result;
+
+	pthread_once(&own_once, make_own_key);
+	list = pthread_getspecific(own_key);
+	if (!list) {
+		list = calloc(1, sizeof(*list));
+		if (!list || pthread_setspecific(own_key, list)) {
+			free(list);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+	}
+	LIST_FOREACH (own, list, link)
+		if (own->context == context && own->context_id == context->id) {
+			*ret_stream = own->stream;
+			return CUDA_SUCCESS;
+		}
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = slu_stream_new(context, 0, 0, false, &own->stream);
+	if (result) {
+		free(own);
+		return result;
+	}
+	own->context = context;
+	own->context_id = context->id;
+	own->stream_id = own->stream->id;
+	LIST_INSERT_HEAD(list, own, link);
+	*ret_stream = own->stream;
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_stream_get(struct slu_context *context, CUstream handle,
+			struct slu_stream **ret_stream)
+{
+	struct slu_stream *stream;
+
+	if (!handle || handle == CU_STREAM_LEGACY) {
+		*ret_stream = context->legacy;
+		return CUDA_SUCCESS;
+	}
+	if (handle == CU_STREAM_PER_THREAD)
+		return get_own(context, ret_stream);
+	stream = slu_objects_get(&objects, handle);
+	if (!stream || stream->is_closing)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ret_stream = stream;
+	return CUDA_SUCCESS;
+}
+
+/* -- work ----------------------------------------------------------------------------------- */
+
+static bool is_blocking(const struct slu_stream *stream)
+{
+	return !stream->is_legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* The legacy stream and the blocking streams of a context wait for each other. */
+static int add_legacy_order_locked(struct slu_stream *stream, struct slu_command *command)
+{
+	struct slu_stream *other;
+	int r = 0;
+
+	if (is_blocking(stream) && stream->context->legacy->n_queued)
+		return slu_command_depend(command, point_locked(stream->context->legacy));
+	if (!stream->is_legacy)
+		return 0;
+	LIST_FOREACH (other, &stream->context->streams, link) {
+		if (is_blocking(other) && other->n_queued && !r)
+			r = slu_command_depend(command, point_locked(other));
+	}
+	return r;
+}
+
+static int submit_locked(struct slu_stream *stream, struct slu_command *command)
+{
+	int r = stream->has_thread ? 0 : start_thread_locked(stream);
+
+	if (!r)
+		r = add_legacy_order_locked(stream, command);
+	if (r)
+		return r;
+	command->submitted_ns = slu_clock_now_ns();
+	TAILQ_INSERT_TAIL(&stream->queue, command, link);
+	stream->n_queued++;
+	stream->timeline->n_submitted++;
+	pthread_cond_signal(&stream->wake);
+	return 0;
+}
+
+static CUresult submit(struct slu_stream *stream, struct slu_command *command,
+		       struct slu_mark *mark)
+{
+	CUresult result;
+	int r;
+
+	slu_stream_lock();
+	while (stream->n_queued >= SLU_STREAM_DEPTH)
+		slu_lock_wait(&queues, &progress, NULL);
+	if (stream->capture) {
+		result = slu_capture_append_locked(stream, command);
+		slu_stream_unlock();
+		return result;
+	}
+	if (stream->is_legacy && slu_capture_bars_legacy_locked(stream->context)) {
+		slu_stream_unlock();
+		slu_command_free(command);
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	}
+	r = submit_locked(stream, command);
+	if (!r && mark)
+		mark->point = point_locked(stream);
+	slu_stream_unlock();
+	if (r) {
+		slu_command_free(command);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_stream_submit(struct slu_stream *stream, struct slu_command *command)
+{
+	return submit(stream, command, NULL);
+}
+
+CUresult slu_stream_submit_mark(struct slu_stream *stream, struct slu_command *command)
+{
+	return submit(stream, command, command->mark);
+}
+
+CUresult slu_stream_run(struct slu_stream *stream, struct slu_command *command)
+{
+	CUresult result = slu_stream_submit(stream, command);
+
+	return result ? result : slu_stream_synchronize(stream);
+}
+
+CUresult slu_stream_synchronize(struct slu_stream *stream)
+{
+	struct slu_context *context = stream->context;
+	struct slu_point point = slu_stream_point(stream);
+
+	if (stream->is_legacy) {
+		struct slu_stream *other;
+
+		slu_stream_lock();
+	again:
+		LIST_FOREACH (other, &context->streams, link) {
+			struct slu_point its = { other->timeline, other->timeline->n_submitted };
+
+			if (!is_blocking(other) || is_done_locked(&its))
+				continue;
+			its = point_locked(other);
+			wait_locked(&its);
+			unref_locked(its.timeline);
+			goto again;
+		}
+		slu_stream_unlock();
+	}
+	slu_point_wait(&point);
+	slu_point_drop(&point);
+	return slu_context_error(context);
+}
+
+bool slu_stream_is_idle(struct slu_stream *stream)
+{
+	struct slu_stream *other;
+	bool idle;
+
+	slu_stream_lock();
+	idle = !stream->n_queued;
+	if (stream->is_legacy)
+		LIST_FOREACH (other, &stream->context->streams, link)
+			if (is_blocking(other) && other->n_queued)
+				idle = false;
+	slu_stream_unlock();
+	return idle;
+}
+
+void slu_stream_drain(struct slu_context *context)
+{
+	struct slu_stream *stream;
+	struct slu_point *points;
+	size_t n = 0, i = 0;
+
+	slu_stream_lock();
+	LIST_FOREACH (stream, &context->streams, link)
+		n++;
+	points = calloc(n ? n : 1, sizeof(*points));
+	LIST_FOREACH (stream, &context->streams, link)
+		if (points)
+			points[i++] = point_locked(stream);
+	/* without memory for the list: until there is a moment in which nothing is queued */
+	for (bool busy = !points; busy;) {
+		busy = false;
+		LIST_FOREACH (stream, &context->streams, link)
+			busy = busy || stream->n_queued;
+		if (busy)
+			slu_lock_wait(&queues, &progress, NULL);
+	}
+	for (i = 0; points && i < n; i++) {
+		wait_locked(&points[i]);
+		unref_locked(points[i].timeline);
+	}
+	slu_stream_unlock();
+	free(points);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Streams: ordered queues, each with a thread that carries out its commands one after the other.
+ *
+ * Order between streams is by dependencies on timelines. A timeline counts what was submitted to a
+ * stream and what of it is done; a command waits until the timelines it names have come far enough.
+ * A dependency always points to what was submitted earlier, so no ring of waits can arise. The
+ * legacy stream waits for all blocking streams of its context, and they for it.
+ *
+ * Beside the real time runs the device's: a command ends, on the card, at a time that its engine's
+ * timeline tells, and its successor begins there and not when our thread happens to wake up. So the
+ * engines are busy without gaps although the threads of this machine come late at times.
+ *
+ * Everything is guarded by one lock of the process, the queues' lock.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "cuabi/cuda-min.h"
+#include "softgpu/driver/object.h"
+
+struct slu_command;
+struct slu_context;
+struct slu_capture;
+
+struct slu_timeline {
+	unsigned n_refs;
+	uint64_t n_submitted;
+	uint64_t n_done;
+	uint64_t done_ns; /* when the last one that is done ended, in the device's time */
+};
+
+/* A place in a stream: done when its timeline has come so far. */
+struct slu_point {
+	struct slu_timeline *timeline; /* NULL: was never reached, is always done */
+	uint64_t number;
+};
+
+struct slu_stream {
+	struct slu_object object;
+	struct slu_context *context; /* constant, as the next four */
+	unsigned flags;
+	int priority;
+	bool is_legacy;
+	uint64_t id;
+	struct slu_timeline *timeline;
+	TAILQ_HEAD(, slu_command) queue; /* submitted and not done */
+	unsigned n_queued;
+	bool has_thread;
+	bool is_closing;
+	pthread_t thread;
+	pthread_cond_t wake; /* there is work, or the end has come */
+	LIST_ENTRY(slu_stream) link;
+	/* what its work is recorded into; guarded by the queues' lock */
+	struct slu_capture *capture;
+	struct slu_graph_node *capture_tail;
+};
+
+/* What a stream takes before the launching thread must wait. */
+#define SLU_STREAM_DEPTH 1024
+
+CUresult slu_stream_new(struct slu_context *context, unsigned flags, int priority, bool is_legacy,
+			struct slu_stream **ret_stream);
+
+/* Work that is queued still runs; the thread ends after it. @wait: for that. */
+void slu_stream_free(struct slu_stream *stream, bool wait);
+
+/*
+ * The stream of @handle in @context: 0 and LEGACY are the legacy stream, PER_THREAD is the calling
+ * thread's own.
+ */
+CUresult slu_stream_get(struct slu_context *context, CUstream handle,
+			struct slu_stream **ret_stream);
+
+/* Appends @command, which belongs to the stream from now on, also on failure. */
+CUresult slu_stream_submit(struct slu_stream *stream, struct slu_command *command);
+
+/* As submit; the mark that the command carries gets the command's own place as its point. */
+CUresult slu_stream_submit_mark(struct slu_stream *stream, struct slu_command *command);
+
+/* As submit; returns when the command is done. */
+CUresult slu_stream_run(struct slu_stream *stream, struct slu_command *command);
+
+CUresult slu_stream_synchronize(struct slu_stream *stream);
+bool slu_stream_is_idle(struct slu_stream *stream);
+
+/* Waits until everything that was submitted in @context before is done. */
+void slu_stream_drain(struct slu_context *context);
+
+/* The place that the stream has come to now. The point holds its timeline until it is dropped. */
+struct slu_point slu_stream_point(struct slu_stream *stream);
+void slu_point_drop(struct slu_point *point);
+bool slu_point_is_done(const struct slu_point *point);
+void slu_point_wait(const struct slu_point *point);
+
+void slu_stream_lock(void);
+void slu_stream_unlock(void);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/window.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/util.h"
+
+#define WINDOW_BYTES (UINT64_C(256) << 30)
+
+static void *as_pointer(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+static uint8_t *access_of(const struct slu_window *window, unsigned card, uint64_t address)
+{
+	return &window->access[card][(address - window->base) >> window->shift];
+}
+
+int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned n_cards)
+{
+	uint64_t bytes = WINDOW_BYTES + granule_bytes;
+	uint8_t *p;
+
+	*window = (struct slu_window){ .granule_bytes = granule_bytes,
+				       .n_cards = n_cards,
+				       .shift = (unsigned)__builtin_ctzll(granule_bytes) };
+	for (unsigned i = 0; i < n_cards; i++) {
+		p = mmap(NULL, WINDOW_BYTES / granule_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return slu_error(-errno);
+		window->access[i] = p;
+	}
+	p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return slu_error(-errno);
+	window->base = slu_round_up((uintptr_t)p, granule_bytes);
+	window->bytes = WINDOW_BYTES;
+	return 0;
+}
+
+/* What a range of addresses becomes when its memory is taken away. */
+static int make_empty(struct slu_window *window, uint64_t address, uint64_t bytes)
+{
+	bool somebody = __atomic_load_n(&window->n_inside, __ATOMIC_SEQ_CST) != 0;
+	void *p = mmap(as_pointer(address), bytes, somebody ? PROT_READ | PROT_WRITE : PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	return p == MAP_FAILED ? slu_error(-errno) : 0;
+}
+
+int slu_window_reserve(struct slu_window *window, uint64_t bytes, uint64_t align, uint64_t hint,
+		       uint64_t *ret_address)
+{
+	uint64_t end = window->base + window->bytes, address = 0;
+	int r;
+
+	align = SLU_MAX(align, window->granule_bytes);
+	if (!bytes || bytes % window->granule_bytes || (align & (align - 1)))
+		return SLU_WINDOW_E_INVALID;
+	if (bytes > window->bytes)
+		return SLU_WINDOW_E_FULL;
+	if (hint && hint % align == 0 && slu_window_has(window, hint)) {
+		address = slu_spans_room(&window->reservations, hint, end, bytes, align);
+		if (address != hint)
+			address = 0;
+	}
+	if (!address)
+		address = slu_spans_room(&window->reservations, window->base, end, bytes, align);
+	if (!address)
+		return SLU_WINDOW_E_FULL;
+	r = slu_spans_add(&window->reservations, address, bytes, as_pointer(address));
+	if (r)
+		return slu_fold(r);
+	*ret_address = address;
+	return 0;
+}
+
+int slu_window_release(struct slu_window *window, uint64_t address, uint64_t bytes)
+{
+	const struct slu_span *s = slu_spans_find(&window->reservations, address);
+	const struct slu_span *m = slu_spans_from(&window->mappings, address);
+
+	if (!s || s->base != address || s->bytes != bytes)
+		return SLU_WINDOW_E_INVALID;
+	if (m && m->base < address + bytes)
+		return SLU_WINDOW_E_INVALID;
+	make_empty(window, address, bytes);
+	slu_spans_remove(&window->reservations, address);
+	return 0;
+}
+
+static bool is_reserved(const struct slu_window *window, uint64_t address, uint64_t bytes)
+{
+	const struct slu_span *s = slu_spans_find(&window->reservations, address);
+
+	return s && bytes <= s->base + s->bytes - address;
+}
+
+int slu_window_map(struct slu_window *window, uint64_t address, struct slu_phys *phys)
+{
+	struct slu_mapping *m;
+	int r;
+
+	if (address % window->granule_bytes || !is_reserved(window, address, phys->bytes))
+		return SLU_WINDOW_E_INVALID;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return slu_error(-ENOMEM);
+	m->base = address;
+	m->phys = phys;
+	r = slu_spans_add(&window->mappings, address, phys->bytes, m);
+	if (r) {
+		free(m);
+		return r == -EEXIST ? SLU_WINDOW_E_INVALID : slu_fold(r);
+	}
+	r = slu_phys_map(phys, address);
+	if (r) {
+		make_empty(window, address, phys->bytes);
+		slu_spans_remove(&window->mappings, address);
+		free(m);
+		return slu_fold(r);
+	}
+	phys->n_refs++;
+	return 0;
+}
+
+/* Whether the range is made of whole mappings without a gap. Return: the first, or NULL. */
+static struct slu_span *whole_mappings(const struct slu_window *window, uint64_t address,
+				       uint64_t bytes)
+{
+	struct slu_span *first = slu_spans_find(&window->mappings, address);
+	uint64_t at = address;
+
+	if (!bytes || !first || first->base != address)
+		return NULL;
+	for (const struct slu_span *s = first; at < address + bytes; s++) {
+		if (s == slu_spans_end(&window->mappings) || s->base != at)
+			return NULL;
+		at += s->bytes;
+	}
+	return at == address + bytes ? first : NULL;
+}
+
+static void write_access(struct slu_window *window, unsigned card, uint64_t address, uint64_t bytes,
+			 uint8_t access)
+{
+	uint8_t *p = access_of(window, card, address);
+
+	for (uint64_t i = 0; i < bytes >> window->shift; i++)
+		__atomic_store_n(&p[i], access, __ATOMIC_SEQ_CST);
+}
+
+int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes)
+{
+	uint64_t at = address;
+	int r;
+
+	if (!whole_mappings(window, address, bytes))
+		return SLU_WINDOW_E_INVALID;
+	for (unsigned i = 0; i < window->n_cards; i++)
+		write_access(window, i, address, bytes, 0);
+	r = make_empty(window, address, bytes);
+	if (r)
+		return slu_fold(r);
+	while (at < address + bytes) {
+		struct slu_mapping *m = slu_spans_remove(&window->mappings, at);
+
+		at += m->phys->bytes;
+		slu_phys_unref(m->phys);
+		free(m);
+	}
+	return 0;
+}
+
+int slu_window_set_access(struct slu_window *window, uint64_t address, uint64_t bytes, int card,
+			  uint8_t access)
+{
+	struct slu_span *s = whole_mappings(window, address, bytes);
+
+	if (!s)
+		return SLU_WINDOW_E_INVALID;
+	if (card < 0) {
+		/* the host may be given what lies in its own memory, and nothing else */
+		for (struct slu_span *i = s; i->base < address + bytes; i++) {
+			if (((struct slu_mapping *)i->data)->phys->card)
+				return SLU_WINDOW_E_INVALID;
+			if (i + 1 == slu_spans_end(&window->mappings))
+				break;
+		}
+	}
+	for (uint64_t at = address; at < address + bytes; at += s->bytes, s++) {
+		struct slu_mapping *m = s->data;
+
+		if (card < 0) {
+			m->is_host_readable = access & SLU_WINDOW_READ;
+			m->is_host_writable = access & SLU_WINDOW_WRITE;
+		} else {
+			m->access[card] = access;
+			write_access(window, (unsigned)card, s->base, s->bytes, access);
+		}
+	}
+	return 0;
+}
+
+bool slu_window_may(const struct slu_window *window, unsigned card, uint64_t address,
+		    uint64_t bytes, uint8_t access)
+{
+	const uint8_t *p;
+	uint64_t first, last;
+
+	if (!bytes)
+		return true;
+	if (!slu_window_has(window, address) || bytes > window->base + window->bytes - address)
+		return false;
+	p = window->access[card];
+	first = (address - window->base) >> window->shift;
+	last = (address + bytes - 1 - window->base) >> window->shift;
+	for (uint64_t i = first; i <= last; i++)
+		if ((__atomic_load_n(&p[i], __ATOMIC_ACQUIRE) & access) != access)
+			return false;
+	return true;
+}
+
+struct slu_mapping *slu_window_mapping(const struct slu_window *window, uint64_t address)
+{
+	const struct slu_span *s = slu_spans_find(&window->mappings, address);
+
+	return s ? s->data : NULL;
+}
+
+void slu_window_enter(struct slu_window *window)
+{
+	__atomic_add_fetch(&window->n_inside, 1, __ATOMIC_SEQ_CST);
+}
+
+void slu_window_leave(struct slu_window *window)
+{
+	__atomic_sub_fetch(&window->n_inside, 1, __ATOMIC_SEQ_CST);
+}

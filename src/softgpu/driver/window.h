@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The device's addresses: one window of this process's address space, the same for all cards,
+ * reserved once. The CPU's memory management plays the card's: mapping physical memory at an
+ * address is mmap() there. Beside it each card has a table with one byte a granule that says what
+ * its kernels and copies may do there; nothing is touched without a look at it.
+ *
+ *   reserved ─map─▶ mapped, access none ─set access─▶ mapped, usable ─unmap─▶ reserved
+ *
+ * By the driver's rules: a mapping is a whole handle at offset 0; unmap takes whole mappings and
+ * waits for nobody; after a new map the access rights start from none. Work that runs meanwhile
+ * finds the access byte cleared, and, for the instant between its look and its access, harmless
+ * memory instead of a hole.
+ *
+ * Everything here is guarded by the driver's lock, but for the tables (bytes, read at any time)
+ * and slu_window_enter/leave.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "softgpu/driver/phys.h"
+#include "softgpu/driver/settings.h"
+#include "softgpu/driver/span.h"
+
+enum {
+	SLU_WINDOW_READ = 1 << 0,
+	SLU_WINDOW_WRITE = 1 << 1,
+};
+
+struct slu_mapping {
+	uint64_t base;
+	struct slu_phys *phys;
+	uint8_t access[SLU_SETTINGS_DEVICES_MAX];
+	bool is_host_readable, is_host_writable;
+};
+
+struct slu_window {
+	uint64_t base, bytes; /* constant after init */
+	uint64_t granule_bytes;
+	unsigned shift;
+	unsigned n_cards;
+	uint8_t *access[SLU_SETTINGS_DEVICES_MAX]; /* one byte a granule */
+	struct slu_spans reservations;		   /* data: the reservation's own address */
+	struct slu_spans mappings;		   /* data: struct slu_mapping */
+	unsigned n_inside;			   /* kernels and copies under way; atomic */
+};
+
+enum {
+	_SLU_WINDOW_E_SUCCESS,
+	SLU_WINDOW_E_INVALID, /* not so: overlaps, is not reserved, is only a part, … */
+	SLU_WINDOW_E_FULL,    /* no room for so many addresses */
+};
+
+int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned n_cards);
+
+static inline bool slu_window_has(const struct slu_window *window, uint64_t address)
+{
+	return address - window->base < window->bytes;
+}
+
+int slu_window_reserve(struct slu_window *window, uint64_t bytes, uint64_t align, uint64_t hint,
+		       uint64_t *ret_address);
+int slu_window_release(struct slu_window *window, uint64_t address, uint64_t bytes);
+
+/* Maps the whole of @phys and takes a reference to it. */
+int slu_window_map(struct slu_window *window, uint64_t address, struct slu_phys *phys);
+int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes);
+
+/* Sets what card @card may do (−1: what the host may do) in a range of whole mappings. */
+int slu_window_set_access(struct slu_window *window, uint64_t address, uint64_t bytes, int card,
+			  uint8_t access);
+
+/* Whether all bytes of the range may be used so by card @card. Needs no lock. */
+bool slu_window_may(const struct slu_window *window, unsigned card, uint64_t address,
+		    uint64_t bytes, uint8_t access);
+
+/* Return: the mapping that holds @address, or NULL. */
+struct slu_mapping *slu_window_mapping(const struct slu_window *window, uint64_t address);
+
+/* Around everything that touches device memory. */
+void slu_window_enter(struct slu_window *window);
+void slu_window_leave(struct slu_window *window);
