@@ -28,7 +28,7 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 	config.policy = w->config.policy ? w->config.policy : "rr";
 	config.generation = ++w->generation;
 	config.slice_ns = 250 * SLU_SIM_STEP_NS;
-	config.slice_min_switches = 0;
+	config.slice_min_switches = 1;
 	config.close_deadline_ns = 500 * SLU_SIM_STEP_NS;
 	config.limit_deadline_ns = 500 * SLU_SIM_STEP_NS;
 	config.fill_deadline_ns = 900 * SLU_SIM_STEP_NS;
