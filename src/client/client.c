@@ -273,7 +273,7 @@ static void wake_movers(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
 		for (unsigned k = 0; c->devices[i] && k < _SLU_DIRECTION_MAX; k++)
-			pthread_cond_signal(&c->devices[i]->movers[k].wake);
+			pthread_cond_broadcast(&c->devices[i]->movers[k].wake);
 }
 
 static void welcomed(struct slu_client *c, uint64_t now_ns)

@@ -8,7 +8,7 @@
  *   client.c      the instance, and carrying out what the peer decides
  *   device.c      devices come and go
  *   helper.c      the thread that talks to the daemon and watches the devices
- *   mover.c       one thread a direction and device that moves units
+ *   mover.c       the threads that move units, for each direction and device
  *   units.c       units come and go; access to their contents off turn
  *   wait.c        the slow path of the gate; commands of mode LAUNCH
  *   fork.c        a child starts anew
@@ -75,15 +75,24 @@ static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
 	return slu_container_of(unit, struct slu_client_unit, unit);
 }
 
+/* Moves under way at once in one direction: the device copies for one while the other is prepared.
+ */
+#define SLU_MOVER_LANES 2
+
+struct slu_mover_lane {
+	struct slu_mover *mover; /* constant */
+	pthread_t thread;
+	struct slu_staging staging; /* of its own thread; empty without pinned credit */
+};
+
 struct slu_mover {
 	struct slu_client_device *device; /* constant, as is direction */
 	enum slu_direction direction;
-	pthread_t thread;
+	struct slu_mover_lane lanes[SLU_MOVER_LANES];
 	pthread_cond_t wake; /* something in the queue, or an end */
 
 	STAILQ_HEAD(, slu_client_unit) queue; /* guarded by the lock, as is the rest */
 	bool is_stopping;
-	struct slu_staging staging; /* of its own thread; empty without pinned credit */
 };
 
 struct slu_client_device {

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One thread a direction and device, so that both directions of the bus are used at once. It takes
- * units from its queue in order, moves each (move.h), and tells the peer what came of it.
+ * Each direction of each device has a queue and threads of its own, so that both directions of the
+ * bus are used at once. A thread takes the next unit, moves it (move.h), and tells the peer what
+ * came of it.
+ *
+ * Two threads a direction (lanes): between the last chunk of a unit and the first of the next one
+ * lie the processor's copy, the driver's calls and the protocol. With a second unit under way the
+ * bus does not stand still meanwhile, also where a unit is one chunk. How many moves there are at
+ * once is the peer's decision; a lane without one sleeps.
  *
  * What is copied is decided when the move starts: a unit whose host copy is current is only given
  * up. While bytes go into a host copy it counts as unwritten (version 0), for it is neither the
@@ -31,25 +37,29 @@ static uint64_t chunk_bytes(const struct slu_client *c)
 
 /* -- pinned chunks ---------------------------------------------------------------------------- */
 
-static bool wants_staging(const struct slu_client *c, const struct slu_mover *m)
+static bool wants_staging(const struct slu_client *c, const struct slu_mover_lane *l)
 {
-	const struct slu_backend *b = m->device->backend;
+	const struct slu_backend *b = l->mover->device->backend;
 
-	return b->wants_staging && b->pin && b->unpin && !m->staging.chunks[0] &&
+	return b->wants_staging && b->pin && b->unpin && !l->staging.chunks[0] &&
 	       c->stage == SLU_CLIENT_JOINED;
 }
 
-/* Gives back the credit of this mover's chunks. */
+/* Gives back the credit of a lane's chunks. */
 static void unstage(struct slu_client *c, uint64_t bytes)
 {
 	c->staged_bytes -= bytes;
 	slu_peer_stage(c->peer, slu_clock_now_ns(), c->staged_bytes);
 }
 
-/* Pins the chunks if there is credit for them now; with the lock, which is left meanwhile. */
-static void stage(struct slu_client *c, struct slu_mover *m)
+/*
+ * Pins the chunks if there is credit for them now; with the lock, which is left meanwhile. The
+ * lanes share what a direction has.
+ */
+static void stage(struct slu_client *c, struct slu_mover_lane *l)
 {
-	uint64_t chunk = chunk_bytes(c);
+	const struct slu_client_device *d = l->mover->device;
+	uint64_t chunk = slu_round_up(chunk_bytes(c) / SLU_MOVER_LANES, CHUNK_MIN_BYTES);
 	uint64_t bytes = chunk * SLU_STAGING_CHUNKS;
 	int r;
 
@@ -58,7 +68,7 @@ static void stage(struct slu_client *c, struct slu_mover *m)
 	c->staged_bytes += bytes;
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
-	r = slu_staging_init(&m->staging, m->device->backend, m->device->data, chunk);
+	r = slu_staging_init(&l->staging, d->backend, d->data, chunk);
 	slu_lock_take(&c->lock);
 	if (r)
 		unstage(c, bytes);
@@ -78,10 +88,10 @@ static bool is_cancelled(void *data)
 	return r;
 }
 
-static void prepare(struct slu_client *c, struct slu_mover *m, struct slu_client_unit *w,
+static void prepare(struct slu_client *c, struct slu_mover_lane *l, struct slu_client_unit *w,
 		    struct slu_move *ret_move)
 {
-	const struct slu_client_device *d = m->device;
+	const struct slu_client_device *d = w->device;
 	struct slu_unit *u = &w->unit;
 	bool is_out = u->moving == SLU_MOVING_OUT;
 
@@ -92,7 +102,7 @@ static void prepare(struct slu_client *c, struct slu_mover *m, struct slu_client
 		.backend = d->backend,
 		.data = d->data,
 		.unit = u,
-		.staging = m->staging.chunks[0] ? &m->staging : NULL,
+		.staging = l->staging.chunks[0] ? &l->staging : NULL,
 		.chunk_bytes = chunk_bytes(c),
 		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
@@ -195,8 +205,9 @@ static void settle_copies(struct slu_client_unit *w, const struct slu_move *move
 	}
 }
 
-static void move_one(struct slu_client *c, struct slu_mover *m, struct slu_client_unit *w)
+static void move_one(struct slu_client *c, struct slu_mover_lane *l, struct slu_client_unit *w)
 {
+	struct slu_client_device *d = w->device;
 	enum slu_moving moving = w->unit.moving;
 	struct slu_move move;
 	bool is_hopeless;
@@ -206,12 +217,12 @@ static void move_one(struct slu_client *c, struct slu_mover *m, struct slu_clien
 	/* An access of the program to the host copy comes to its end first. */
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
-	prepare(c, m, w, &move);
-	is_hopeless = (m->device->is_spoilt || m->device->is_dead) && moving != SLU_MOVING_OUT;
+	prepare(c, l, w, &move);
+	is_hopeless = (d->is_spoilt || d->is_dead) && moving != SLU_MOVING_OUT;
 	slu_lock_give(&c->lock);
 	r = is_hopeless ? -EIO : run(&move, moving);
-	if (!r && m->device->backend->placed)
-		m->device->backend->placed(m->device->data, &w->unit);
+	if (!r && d->backend->placed)
+		d->backend->placed(d->data, &w->unit);
 	slu_lock_take(&c->lock);
 
 	now_ns = slu_clock_now_ns();
@@ -234,29 +245,31 @@ static void move_one(struct slu_client *c, struct slu_mover *m, struct slu_clien
 static void *work(void *data)
 {
 	struct slu_client *c = &slu_client_global;
-	struct slu_mover *m = data;
+	struct slu_mover_lane *l = data;
+	struct slu_mover *m = l->mover;
+	struct slu_client_device *d = m->device;
 
-	if (m->device->backend->thread_begin)
-		m->device->backend->thread_begin(m->device->data);
+	if (d->backend->thread_begin)
+		d->backend->thread_begin(d->data);
 	slu_lock_take(&c->lock);
 	while (!m->is_stopping) {
 		struct slu_client_unit *w;
 
-		if (wants_staging(c, m))
-			stage(c, m);
+		if (wants_staging(c, l))
+			stage(c, l);
 		w = STAILQ_FIRST(&m->queue);
 		if (w) {
 			STAILQ_REMOVE_HEAD(&m->queue, link);
-			move_one(c, m, w);
+			move_one(c, l, w);
 		} else if (!m->is_stopping) {
 			slu_lock_wait(&c->lock, &m->wake, NULL);
 		}
 	}
 	slu_lock_give(&c->lock);
-	if (m->staging.chunks[0]) {
-		uint64_t bytes = m->staging.chunk_bytes * SLU_STAGING_CHUNKS;
+	if (l->staging.chunks[0]) {
+		uint64_t bytes = l->staging.chunk_bytes * SLU_STAGING_CHUNKS;
 
-		slu_staging_deinit(&m->staging, m->device->backend, m->device->data);
+		slu_staging_deinit(&l->staging, d->backend, d->data);
 		slu_lock_take(&c->lock);
 		unstage(c, bytes);
 		slu_lock_give(&c->lock);
@@ -264,33 +277,47 @@ static void *work(void *data)
 	return NULL;
 }
 
+static void stop_lanes(struct slu_mover *m, unsigned n_lanes)
+{
+	slu_lock_take(&slu_client_global.lock);
+	m->is_stopping = true;
+	pthread_cond_broadcast(&m->wake);
+	slu_lock_give(&slu_client_global.lock);
+	for (unsigned i = 0; i < n_lanes; i++)
+		pthread_join(m->lanes[i].thread, NULL);
+	pthread_cond_destroy(&m->wake);
+}
+
 int slu_mover_start(struct slu_mover *m, struct slu_client_device *device,
 		    enum slu_direction direction)
 {
-	char name[16];
-	int r;
+	const char *way = direction == SLU_DIRECTION_IN ? "in" : "out";
 
 	m->device = device;
 	m->direction = direction;
 	STAILQ_INIT(&m->queue);
 	pthread_cond_init(&m->wake, NULL);
-	snprintf(name, sizeof(name), "sluice-%s-%u", direction == SLU_DIRECTION_IN ? "in" : "out",
-		 device->index % 10);
-	r = slu_client_thread(&m->thread, work, m, name);
-	if (r)
-		pthread_cond_destroy(&m->wake);
-	return slu_fold(r);
+	for (unsigned i = 0; i < SLU_MOVER_LANES; i++) {
+		struct slu_mover_lane *l = &m->lanes[i];
+		char name[16];
+		int r;
+
+		l->mover = m;
+		snprintf(name, sizeof(name), "sluice-%s-%u%c", way, device->index % 10,
+			 (char)('a' + i));
+		r = slu_client_thread(&l->thread, work, l, name);
+		if (r) {
+			stop_lanes(m, i);
+			return slu_fold(r);
+		}
+	}
+	return 0;
 }
 
 void slu_mover_stop(struct slu_mover *m)
 {
-	slu_lock_take(&slu_client_global.lock);
-	m->is_stopping = true;
-	pthread_cond_signal(&m->wake);
-	slu_lock_give(&slu_client_global.lock);
-	pthread_join(m->thread, NULL);
+	stop_lanes(m, SLU_MOVER_LANES);
 	assert(STAILQ_EMPTY(&m->queue));
-	pthread_cond_destroy(&m->wake);
 }
 
 void slu_mover_push(struct slu_mover *m, struct slu_client_unit *w)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/util.h"
 #include "client/test-device.h"
 
 /* A copy that has been started. */
@@ -13,6 +15,7 @@ struct copying {
 	const void *from;
 	uint64_t bytes;
 	bool is_spoilt;
+	uint64_t end_ns; /* on the bus */
 };
 
 /* Return: 0, or what the operation is to answer instead of being done. */
@@ -34,6 +37,25 @@ static int take_locked(struct slu_test_device *d, uint64_t bytes)
 	if (d->used_bytes > d->most_bytes)
 		d->most_bytes = d->used_bytes;
 	return 0;
+}
+
+/* Books the bus: a copy begins when the ones before it have ended. */
+static uint64_t book_locked(struct slu_test_device *d, enum slu_direction way, uint64_t bytes)
+{
+	uint64_t now_ns;
+	uint64_t ns;
+
+	if (!d->bytes_per_s)
+		return 0;
+	now_ns = slu_clock_now_ns();
+	ns = bytes * SLU_NS_PER_S / d->bytes_per_s;
+	if (d->bus_free_ns[way] < now_ns)
+		d->bus_free_ns[way] = now_ns;
+	if (!d->bus_first_ns[way])
+		d->bus_first_ns[way] = d->bus_free_ns[way];
+	d->bus_busy_ns[way] += ns;
+	d->bus_free_ns[way] += ns;
+	return d->bus_free_ns[way];
 }
 
 static int create(void *data, struct slu_unit *unit)
@@ -76,6 +98,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 	struct slu_test_device *d = data;
 	struct slu_test_object *o = unit->owner;
 	struct copying *c;
+	uint64_t end_ns = 0;
 	int r;
 
 	assert(o->memory && offset + bytes <= unit->bytes);
@@ -84,13 +107,14 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 	if (!r) {
 		d->n_copying++;
 		d->n_copies++;
+		end_ns = book_locked(d, direction, bytes);
 	}
 	slu_lock_give(&d->lock);
 	if (r)
 		return r;
 	c = malloc(sizeof(*c));
 	assert(c);
-	*c = (struct copying){ .device = d, .bytes = bytes };
+	*c = (struct copying){ .device = d, .bytes = bytes, .end_ns = end_ns };
 	c->to = direction == SLU_DIRECTION_IN ? (void *)(o->memory + offset) : host;
 	c->from = direction == SLU_DIRECTION_IN ? host : (void *)(o->memory + offset);
 	c->is_spoilt = d->spoil_in && direction == SLU_DIRECTION_IN;
@@ -109,6 +133,11 @@ static int poll_ticket(void *data, struct slu_ticket *ticket, bool wait)
 	r = fault_locked(d);
 	d->n_copying--;
 	slu_lock_give(&d->lock);
+	if (c->end_ns > slu_clock_now_ns()) {
+		struct timespec end = slu_clock_timespec(c->end_ns);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+	}
 	if (!r) {
 		memcpy(c->to, c->from, c->bytes);
 		if (c->is_spoilt)

@@ -32,8 +32,12 @@ struct slu_test_device {
 	unsigned n_refused;
 	int settle_answer; /* what settle says: 0, BUSY, BLOCKED */
 	int drain_answer;
-	bool spoil_in;	       /* flip a bit of what goes in: a bad bus */
-	_Atomic int n_running; /* commands under way, as drain sees them */
+	uint64_t bytes_per_s;			  /* of the bus, each way; 0: copies take no time */
+	uint64_t bus_free_ns[_SLU_DIRECTION_MAX]; /* when its engine has done what is queued */
+	uint64_t bus_busy_ns[_SLU_DIRECTION_MAX]; /* how long it was busy */
+	uint64_t bus_first_ns[_SLU_DIRECTION_MAX]; /* when its first copy began; 0: none yet */
+	bool spoil_in;				   /* flip a bit of what goes in: a bad bus */
+	_Atomic int n_running;			   /* commands under way, as drain sees them */
 };
 
 struct slu_test_object {
