@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
@@ -45,4 +46,4 @@ void cl_bench_expect(struct cl_bench *b, cl_mem buffer, size_t offset, const cl_
 cl_uint cl_bench_mem_uint(cl_mem object, cl_mem_info what);
 
 /* Whether Sluice's layer is between us and the driver. */
-bool cl_bench_has_layer(void);
+bool cl_bench_has_layer(struct cl_bench *b);
