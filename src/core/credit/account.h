@@ -53,6 +53,7 @@ struct slu_core_account {
 	bool is_pending;
 	bool is_final;		      /* it said that no more can leave now */
 	bool is_told_silent;	      /* its silence was told */
+	uint64_t cut_bytes;	      /* while a step decides: what it is to give up */
 	uint64_t counted_floor_bytes; /* its part of capacity->floors_bytes */
 };
 

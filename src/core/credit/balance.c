@@ -290,6 +290,19 @@ static int compare_victims(const void *a, const void *b)
 	       (x->account->client->id < y->account->client->id);
 }
 
+static void cut(const struct balance *b, struct slu_core_account *account)
+{
+	char size[SLU_SIZE_STRING_MAX];
+	uint64_t bytes = account->cut_bytes;
+
+	account->cut_bytes = 0;
+	if (bytes)
+		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,
+				    "%s gives up %s: %s needs room", account->client->name,
+				    slu_size_format(size, bytes),
+				    b->asker ? b->asker : "an outsider");
+}
+
 static void take(struct balance *b)
 {
 	int64_t on_hand = coming_bytes(b) + slu_core_capacity_free_bytes(b->capacity);
@@ -303,29 +316,27 @@ static void take(struct balance *b)
 	mover = mover_out(b);
 	n = find_victims(b);
 	qsort(b->core->victims, n, sizeof(*b->core->victims), compare_victims);
+	/* what one account gives of several ranks is one LIMIT: less to say, sooner begun */
 	for (size_t i = 0; i < n; i++) {
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
 		int64_t lack = v->rank >= RANK_PEAK ? lack_now : SLU_MAX(lack_now, lack_all);
-		char size[SLU_SIZE_STRING_MAX];
-		uint64_t part;
+		uint64_t left = account->limit_bytes - account->cut_bytes, part;
 
-		if (lack <= 0 || account->is_pending)
+		if (lack <= 0 || left <= v->to_bytes)
 			continue;
-		part = SLU_MIN(account->limit_bytes - v->to_bytes, (uint64_t)lack);
-		if (b->device != SLU_CORE_PLAN_PINNED &&
-		    account->limit_bytes - part < account->held_bytes) {
+		part = SLU_MIN(left - v->to_bytes, (uint64_t)lack);
+		if (b->device != SLU_CORE_PLAN_PINNED && left - part < account->held_bytes) {
 			if (mover && mover != account->client->group)
 				continue;
 			mover = account->client->group;
 		}
-		slu_core_send_lower(b->core, account, account->limit_bytes - part,
-				    "%s gives up %s: %s needs room", account->client->name,
-				    slu_size_format(size, part),
-				    b->asker ? b->asker : "an outsider");
+		account->cut_bytes += part;
 		lack_now -= (int64_t)part;
 		lack_all -= (int64_t)part;
 	}
+	for (size_t i = 0; i < n; i++)
+		cut(b, b->core->victims[i].account);
 }
 
 /* Rule 30: each client gets the chunks that its mover needs, if the budget has them. */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include "core/credit/account.h"
+#include "core/credit/capacity.h"
+
+static void test_rule_14_a_refusal_leaves_nothing_free(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account a;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 160, 0);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_account_report(&a, 100, 0);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 60);
+	slu_core_capacity_refused(&c, 5);
+	assert_int_equal(slu_core_capacity_bytes(&c), 100);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 0);
+	assert_int_equal(c.n_refusals, 1);
+	slu_core_account_deinit(&a);
+	slu_core_capacity_deinit(&c);
+}
+
+static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(void **state)
+{
+	struct slu_core_capacity c;
+	uint64_t due;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 160, 0);
+	assert_false(slu_core_capacity_can_rise(&c, 100, &due));
+	for (unsigned i = 0, back_off = 2; i < 6;
+	     i++, back_off = back_off < 16 ? back_off * 2 : 16) {
+		slu_core_capacity_refused(&c, 1000);
+		assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+		assert_int_equal(due, 1000 + 100 * back_off);
+	}
+	slu_core_capacity_rise(&c, 3000);
+	assert_int_equal(slu_core_capacity_bytes(&c), 10);
+	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+	assert_int_equal(due, 3000 + 100 * 8);
+	for (unsigned i = 0; i < 20; i++)
+		slu_core_capacity_rise(&c, 4000);
+	assert_int_equal(slu_core_capacity_bytes(&c), 160);
+	assert_false(slu_core_capacity_can_rise(&c, 100, &due));
+	slu_core_capacity_deinit(&c);
+}
+
+static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account a;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 100, 0);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_capacity_outsiders(&c, 70);
+	assert_int_equal(slu_core_capacity_bytes(&c), 30);
+	slu_core_account_report(&a, 50, 0);
+	assert_int_equal(slu_core_capacity_bytes(&c), 50);
+	slu_core_capacity_outsiders(&c, 500);
+	assert_int_equal(slu_core_capacity_bytes(&c), 50);
+	slu_core_capacity_outsiders(&c, 0);
+	assert_int_equal(slu_core_capacity_bytes(&c), 100);
+	slu_core_account_deinit(&a);
+	slu_core_capacity_deinit(&c);
+}
+
+static void test_a_client_that_holds_more_than_was_believed_is_believed(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account a;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 100, 0);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_capacity_refused(&c, 1);
+	assert_int_equal(c.estimate_bytes, 0);
+	slu_core_account_report(&a, 60, 0);
+	assert_int_equal(c.estimate_bytes, 60);
+	slu_core_account_deinit(&a);
+	slu_core_capacity_deinit(&c);
+}
+
+static void test_a_budget_is_not_learned(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account a;
+	uint64_t due;
+
+	(void)state;
+	slu_core_capacity_init(&c, false, 100, 0);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_account_report(&a, 130, 0);
+	assert_int_equal(slu_core_capacity_bytes(&c), 100);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), -30);
+	assert_false(slu_core_capacity_can_rise(&c, 100, &due));
+	slu_core_account_deinit(&a);
+	slu_core_capacity_deinit(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rule_14_a_refusal_leaves_nothing_free),
+		cmocka_unit_test(test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait),
+		cmocka_unit_test(
+			test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below),
+		cmocka_unit_test(test_a_client_that_holds_more_than_was_believed_is_believed),
+		cmocka_unit_test(test_a_budget_is_not_learned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
