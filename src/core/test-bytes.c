@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Limits by script: who gives, who gets, in what order, and what is learned of the device. */
+
+#include "core/test-script.h"
+
+#include "base/util.h"
+
+static void run(struct script *s, uint64_t client, uint64_t all)
+{
+	script_want(s, client, 0, all, true);
+	script_obey(s, client, all, true);
+	assert_int_equal(script_state(s, client), SLU_CORE_RUNNING);
+}
+
+/* @client ran with @all MiB and is idle now, still holding them. */
+static void leave(struct script *s, uint64_t client, uint64_t all)
+{
+	run(s, client, all);
+	assert_int_equal(slu_core_park(s->core, s->now_ns, client, true), 0);
+	script_step(s);
+	assert_int_equal(slu_core_park(s->core, s->now_ns, client, false), 0);
+	script_rest(s, client, 0, false, 0);
+	script_obey(s, client, all, false);
+	assert_int_equal(script_state(s, client), SLU_CORE_IDLE);
+	assert_int_equal(script_account(s, client, 0).held_bytes, MIB(all));
+}
+
+static const struct slu_msg_limit *last_limit(const struct script *s, uint64_t client)
+{
+	const struct slu_core_action *a = script_find(s, client, SLU_MSG_LIMIT);
+
+	return a ? &a->message.limit : NULL;
+}
+
+static void refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib)
+{
+	script_sums_full(s, client,
+			 (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, 0 },
+						.seq = s->limits[client][0].limit.seq,
+						.ceiling_bytes = MIB(held_mib),
+						.held_bytes = MIB(held_mib),
+						.refused_bytes = MIB(asked_mib) });
+}
+
+static void test_rule_1_one_limit_is_unanswered_at_most(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 20, true);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 1);
+	script_want(&s, 1, 0, 40, true);
+	script_want(&s, 1, 0, 60, true);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 1);
+	script_sums(&s, 1, 0, 20);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 2);
+	assert_true(script_limit(&s, 1, 0) >= 60);
+	script_end(&s);
+}
+
+static void test_i11_no_more_is_asked_out_than_is_lacking(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	leave(&s, 1, 70);
+	script_forget(&s);
+	script_want(&s, 2, 0, 50, true);
+	script_obey(&s, 2, 50, true); /* its 30 MiB are free, 20 lack, some of it slack */
+	script_pass(&s, 20);
+	assert_true(script_limit(&s, 1, 0) >= 50);
+	script_obey(&s, 1, 70, false);
+	script_obey(&s, 2, 50, true);
+	assert_int_equal(script_limit(&s, 1, 0), 50);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_the_longest_idle_gives_first_and_one_at_a_time(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	leave(&s, 2, 40);
+	s.now_ns += MS(10);
+	leave(&s, 1, 40);
+	script_pass(&s, 100);
+	script_forget(&s);
+	script_want(&s, 3, 0, 80, true);
+	for (unsigned i = 0; i < 4 && script_limit(&s, 2, 0) == 40; i++) {
+		script_pass(&s, 20);
+		script_obey(&s, 3, 80, true);
+	}
+	/* 60 lack: 40 of them are asked of the longest idle; the other moves when it has (rule 27)
+	 */
+	assert_int_equal(script_limit(&s, 2, 0), 0);
+	assert_true(script_limit(&s, 1, 0) >= 40);
+	script_sums(&s, 1, 0, 40); /* its slack */
+	script_obey(&s, 2, 40, false);
+	script_pass(&s, 20);
+	assert_int_equal(script_limit(&s, 1, 0), 20);
+	script_end(&s);
+}
+
+static void test_rule_27_who_makes_no_progress_loses_its_direction(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.fill_deadline_ns = MS(10000);
+	script_begin(&s, &config, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	leave(&s, 2, 40);
+	s.now_ns += MS(10);
+	leave(&s, 1, 40);
+	script_pass(&s, 100);
+	script_want(&s, 3, 0, 80, true);
+	for (unsigned i = 0; i < 4 && script_limit(&s, 2, 0) == 40; i++) {
+		script_pass(&s, 20);
+		script_obey(&s, 3, 80, true);
+	}
+	script_sums(&s, 1, 0, 40); /* its slack */
+	script_sums(&s, 2, 0, 40); /* heard it, moves nothing */
+	script_pass(&s, 900);
+	assert_int_equal(script_limit(&s, 1, 0), 40);
+	script_pass(&s, 100);
+	assert_true(script_limit(&s, 1, 0) < 40);
+	script_end(&s);
+}
+
+static void test_rule_9_bytes_of_a_runner_are_not_asked_for(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	run(&s, 1, 60);
+	script_want(&s, 2, 0, 60, true);
+	for (unsigned i = 0; i < 5; i++) {
+		script_pass(&s, 15);
+		script_obey(&s, 1, 60, true);
+		script_obey(&s, 2, 60, true);
+		assert_true(script_limit(&s, 1, 0) >= 60);
+	}
+	/* and its slack is fetched ahead for the next one (rule 28) */
+	assert_int_equal(script_limit(&s, 2, 0), 40);
+	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
+	script_end(&s);
+}
+
+static void test_rule_8_a_floor_is_respected_and_the_rest_taken_elsewhere(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	leave(&s, 1, 40);
+	s.now_ns += MS(10);
+	leave(&s, 2, 40);
+	script_pass(&s, 100);
+	script_want(&s, 3, 0, 70, true);
+	for (unsigned i = 0; i < 4 && script_limit(&s, 1, 0) == 40; i++) {
+		script_pass(&s, 20);
+		script_obey(&s, 3, 70, true);
+	}
+	assert_true(script_limit(&s, 1, 0) < 40);
+	script_sums(&s, 2, 0, 40); /* its slack */
+	script_sums_full(&s, 1,
+			 (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, 0 },
+						.is_final = 1,
+						.seq = s.limits[1][0].limit.seq,
+						.ceiling_bytes = MIB(25),
+						.held_bytes = MIB(25),
+						.floor_bytes = MIB(25) });
+	script_pass(&s, 20);
+	assert_int_equal(script_limit(&s, 2, 0), 5);
+	script_end(&s);
+}
+
+static void test_rule_10_slack_is_not_taken_before_it_could_be_used(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.round_trip_ns = MS(50);
+	script_begin(&s, &config, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	run(&s, 1, 50);
+	assert_true(script_limit(&s, 1, 0) > 50);
+	script_want(&s, 2, 0, 80, true); /* waits for its turn, and is fetched ahead */
+	assert_true(script_limit(&s, 1, 0) > 50);
+	script_pass(&s, 49);
+	assert_true(script_limit(&s, 1, 0) > 50);
+	script_pass(&s, 1);
+	assert_int_equal(script_limit(&s, 1, 0), 50);
+	script_end(&s);
+}
+
+static void test_rule_10_a_client_whose_limit_was_lowered_asks_and_gets_again(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	run(&s, 1, 50);
+	script_want(&s, 2, 0, 80, true);
+	script_pass(&s, 20);
+	script_obey(&s, 1, 50, true);
+	script_obey(&s, 2, 80, true); /* 50 MiB came ahead */
+	assert_int_equal(script_limit(&s, 2, 0), 50);
+	script_want(&s, 1, 0, 60, true); /* an allocation of the runner: NOW beats AHEAD */
+	script_obey(&s, 2, 80, true);
+	script_obey(&s, 1, 60, true);
+	assert_true(script_limit(&s, 1, 0) >= 60);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(200);
+	script_begin(&s, &config, 100);
+	script_join_plain(&s, 1, SLU_MODE_MAPPED);
+	script_want(&s, 1, 0, 150, true);
+	assert_int_equal(script_limit(&s, 1, 0), 100);
+	assert_int_equal(s.limits[1][0].limit.goal_bytes, MIB(100));
+	/* its pinned share and one unit */
+	assert_int_equal(s.limits[1][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(51));
+	script_sums(&s, 1, 0, 60);
+	script_forget(&s);
+	refuse(&s, 1, 70, 10);
+	assert_non_null(last_limit(&s, 1));
+	assert_int_equal(last_limit(&s, 1)->limit_bytes, MIB(70));
+	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(70));
+	script_end(&s);
+}
+
+static void test_rule_14_a_refusal_is_learned_and_rule_16_forgotten_slowly(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 160);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 120, true);
+	refuse(&s, 1, 80, 40);
+	assert_int_equal(script_estimate(&s, 0), 80);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING); /* it cannot be filled any more */
+	script_rest(&s, 1, 0, true, 0);
+	script_pass(&s, 399); /* the period is 200 ms, doubled by the refusal */
+	assert_int_equal(script_estimate(&s, 0), 80);
+	script_pass(&s, 1);
+	assert_int_equal(script_estimate(&s, 0), 90);
+	script_end(&s);
+}
+
+static void test_rule_14_a_refusal_under_an_older_limit_is_only_noted(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 60, true);
+	script_sums_full(&s, 1,
+			 (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, 0 },
+						.seq = 0,
+						.refused_bytes = MIB(5) });
+	assert_int_equal(script_estimate(&s, 0), 100);
+	assert_true(script_account(&s, 1, 0).is_pending);
+	script_end(&s);
+}
+
+static void test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slack(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	leave(&s, 1, 40);
+	script_pass(&s, 100);
+	assert_true(script_account(&s, 1, 0).charge_bytes > MIB(40));
+	slu_core_outsiders(s.core, s.now_ns, 0, MIB(70));
+	script_step(&s);
+	assert_int_equal(script_estimate(&s, 0), 40);
+	assert_int_equal(script_limit(&s, 1, 0), 40);
+	script_forget(&s);
+	script_want(&s, 2, 0, 30, true);
+	assert_int_equal(script_limit(&s, 2, 0), 0);
+	script_end(&s);
+}
+
+static void test_a_silent_client_is_told_and_its_charge_is_a_floor(void **state)
+{
+	struct slu_core_client_view view;
+	struct script s;
+	size_t cursor = 0;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	leave(&s, 1, 60);
+	script_want(&s, 2, 0, 90, true);
+	script_obey(&s, 2, 90, true);
+	script_pass(&s, 20);
+	assert_true(script_account(&s, 1, 0).is_pending);
+	script_pass(&s, 1000);
+	assert_true(slu_core_view_client(s.core, &cursor, &view));
+	assert_true(view.is_silent);
+	/* the fill that waits for it cannot end: it is closed and says why it waits */
+	script_obey(&s, 2, 90, true);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
+	assert_non_null(strstr(script_group(&s, 2).reason, "one keeps bytes"));
+	script_sums(&s, 1, 0, 0);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
+	script_end(&s);
+}
+
+static void test_rule_28_ahead_takes_nothing_of_who_runs_before(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	leave(&s, 3, 30);
+	run(&s, 1, 60);
+	script_want(&s, 2, 0, 80, true);
+	for (unsigned i = 0; i < 5; i++) {
+		script_pass(&s, 15);
+		for (uint64_t c = 1; c <= 3; c++)
+			script_obey(&s, c, c == 1 ? 60 : c == 2 ? 80 : 30, c != 3);
+	}
+	assert_int_equal(script_limit(&s, 1, 0), 60);
+	assert_int_equal(script_limit(&s, 3, 0), 0);
+	assert_int_equal(script_limit(&s, 2, 0), 40);
+	script_end(&s);
+}
+
+static void test_rule_29_a_launch_window_takes_what_is_left(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_want_min(&s, 1, 20, 300);
+	assert_int_equal(script_limit(&s, 1, 0), 100);
+	script_end(&s);
+}
+
+static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(40);
+	config.staging_bytes = MIB(16);
+	script_begin(&s, &config, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	assert_int_equal(s.limits[1][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
+	assert_int_equal(s.limits[2][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
+	assert_null(script_find(&s, 3, SLU_MSG_LIMIT));
+	slu_core_dead(s.core, s.now_ns, 1);
+	script_step(&s);
+	assert_int_equal(s.limits[3][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
+	script_end(&s);
+}
+
+static void want_home(struct script *s, uint64_t client, uint64_t mib)
+{
+	struct slu_message m = { .want = { .account = { SLU_TIER_HOME, 0 },
+					   .all_bytes = MIB(mib) } };
+
+	slu_message_stamp(&m, SLU_MSG_WANT);
+	assert_int_equal(slu_core_message(s->core, s->now_ns, client, &m), 0);
+	script_step(s);
+}
+
+static void sums_home(struct script *s, uint64_t client, uint64_t held_mib)
+{
+	const struct slu_msg_limit *limit = &s->limits[client][SLU_WIRE_DEVICES_MAX + 1].limit;
+
+	script_sums_full(
+		s, client,
+		(struct slu_msg_sums){ .account = { SLU_TIER_HOME, 0 },
+				       .seq = limit->seq,
+				       .ceiling_bytes = SLU_MAX(limit->limit_bytes, MIB(held_mib)),
+				       .held_bytes = MIB(held_mib) });
+}
+
+static void test_rule_4_home_credit_is_reserved_taken_back_and_denied(void **state)
+{
+	struct script s;
+	const size_t home = SLU_WIRE_DEVICES_MAX + 1;
+
+	(void)state;
+	script_begin(&s, NULL, 100); /* home is 1024 MiB */
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	want_home(&s, 1, 600);
+	assert_true(s.limits[1][home].limit.limit_bytes >= MIB(600));
+	sums_home(&s, 1, 500);
+	want_home(&s, 2, 480); /* only with what the other one does not use */
+	assert_null(script_find(&s, 2, SLU_MSG_LIMIT));
+	script_pass(&s, 10);
+	assert_int_equal(s.limits[1][home].limit.limit_bytes, MIB(500));
+	sums_home(&s, 1, 500);
+	assert_true(s.limits[2][home].limit.limit_bytes >= MIB(480));
+	sums_home(&s, 2, 480);
+	script_forget(&s);
+	want_home(&s, 1, 800);
+	script_pass(&s, 20);
+	sums_home(&s, 2, 480);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_int_equal(script_find(&s, 1, SLU_MSG_DENY)->message.deny.account.tier,
+			 SLU_TIER_HOME);
+	script_end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rule_1_one_limit_is_unanswered_at_most),
+		cmocka_unit_test(test_i11_no_more_is_asked_out_than_is_lacking),
+		cmocka_unit_test(test_the_longest_idle_gives_first_and_one_at_a_time),
+		cmocka_unit_test(test_rule_27_who_makes_no_progress_loses_its_direction),
+		cmocka_unit_test(test_rule_9_bytes_of_a_runner_are_not_asked_for),
+		cmocka_unit_test(test_rule_8_a_floor_is_respected_and_the_rest_taken_elsewhere),
+		cmocka_unit_test(test_rule_10_slack_is_not_taken_before_it_could_be_used),
+		cmocka_unit_test(test_rule_10_a_client_whose_limit_was_lowered_asks_and_gets_again),
+		cmocka_unit_test(test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay),
+		cmocka_unit_test(test_rule_14_a_refusal_is_learned_and_rule_16_forgotten_slowly),
+		cmocka_unit_test(test_rule_14_a_refusal_under_an_older_limit_is_only_noted),
+		cmocka_unit_test(
+			test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slack),
+		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
+		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
+		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
+		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
+		cmocka_unit_test(test_rule_4_home_credit_is_reserved_taken_back_and_denied),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
