@@ -124,4 +124,4 @@ void slu_gate_shut(unsigned device);
 bool slu_gate_is_empty(unsigned device);
 
 /* Calls that went through since the process began, all threads. */
-uint64_t slu_gate_n_entries(void);
+SLU_GATE_API uint64_t slu_gate_n_entries(void);
