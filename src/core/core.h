@@ -88,7 +88,11 @@ struct slu_core_join {
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 
-/* Joins or rejoins (then the same client id as before, or the ghost's). */
+/*
+ * Joins or rejoins (then the same client id as before, or the ghost's). Credit that was sent on the
+ * connection before is void, and so are actions not yet taken. -EINVAL for a device that was never
+ * added, or named twice; -ENOMEM leaves the core as it was.
+ */
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
 
 /* A line of the roster found at start: charged, never a victim, until HELLO or death. */
@@ -105,7 +109,10 @@ struct slu_core_ghost {
 
 int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost);
 
-/* The connection is gone but the process lives: its charges stay (credit died, held did not). */
+/*
+ * The connection is gone but the process lives: its charges stay (credit died, held did not), it is
+ * no victim, and a turn that it has it keeps until HELLO, death, or a drain that is stuck.
+ */
 void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client);
 
 /* The process is gone: every charge is zero, its roster line goes. */
