@@ -134,9 +134,22 @@ void slu_client_wait(struct slu_client *c, uint64_t until_ns)
 /* -- what the peer decides ----------------------------------------------------------------------
  */
 
-static void send_message(struct slu_client *c, const struct slu_message *m)
+/* The peer counts units that went; people want the bytes that were copied. */
+static void correct_facts(struct slu_client *c, struct slu_msg_facts *facts)
+{
+	const struct slu_client_device *d = c->devices[facts->device];
+
+	if (!d)
+		return;
+	facts->moved_in_bytes = d->moved_in_bytes;
+	facts->moved_out_bytes = d->moved_out_bytes;
+}
+
+static void send_message(struct slu_client *c, struct slu_message *m)
 {
 	c->counts.n_messages_sent++;
+	if (m->header.type == SLU_MSG_FACTS)
+		correct_facts(c, &m->facts);
 	if (c->torture)
 		slu_torture_say(c->torture, m);
 	else

@@ -71,7 +71,8 @@ SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *
 /*
  * Makes a unit. In a turn, with credit at hand, backend->create() is called on this thread and no
  * message is sent; off turn it is born in RAM and waits for nobody. @frozen units must exist
- * already: nothing is created, they are charged.
+ * already: nothing is created, they are charged. Not to be called inside the gate: it may wait, and
+ * the gate cannot be emptied meanwhile.
  *
  * Return: 0, SLU_CLIENT_E_NO_MEMORY, or -errno.
  */

@@ -20,6 +20,8 @@
 #define DRAIN_MIN_NS (20 * SLU_NS_PER_US)
 #define DRAIN_MAX_NS SLU_NS_PER_MS
 #define LOOK_NS	     (8 * SLU_NS_PER_MS)
+#define N_LOOKS_IDLE 125 /* after so many idle ones it looks less often */
+#define LOOK_IDLE_NS (50 * SLU_NS_PER_MS)
 #define LOOK_GONE_NS (100 * SLU_NS_PER_MS)
 #define SLACK_NS     1000 /* of the kernel's timers: a drain is polled finely */
 
@@ -149,8 +151,8 @@ static void serve_blocked(struct slu_client *c, struct slu_client_device *d, uin
 	r = d->backend->drain(d->data);
 	if (!end_visit(c, d) || r == SLU_BACKEND_E_BUSY || r == SLU_BACKEND_E_BLOCKED)
 		return;
-	d->is_blocked = false;
 	slu_client_units_touched(c, d);
+	d->is_blocked = false;
 	slu_peer_unblocked(c->peer, now_ns, d->index);
 }
 
@@ -213,7 +215,6 @@ static void serve_progress(struct slu_client *c, struct slu_client_device *d)
 
 	if (now_ns < d->look_ns)
 		return;
-	d->look_ns = now_ns + LOOK_NS;
 	if (is_busy && d->mode != SLU_MODE_LAUNCH)
 		slu_peer_count_launches(c->peer, now_ns, d->index, n - d->n_seen);
 	d->n_seen = n;
@@ -224,6 +225,8 @@ static void serve_progress(struct slu_client *c, struct slu_client_device *d)
 			return;
 		is_busy = r == SLU_BACKEND_E_BUSY;
 	}
+	d->n_idle_looks = is_busy ? 0 : d->n_idle_looks + 1;
+	d->look_ns = now_ns + (d->n_idle_looks < N_LOOKS_IDLE ? LOOK_NS : LOOK_IDLE_NS);
 	slu_peer_progress(c->peer, now_ns, d->index, is_busy);
 }
 

@@ -115,12 +115,14 @@ struct slu_client_device {
 	unsigned n_visits;   /* calls of the helper into the back end, under way */
 	bool has_begun;	     /* thread_begin was called on the helper */
 	uint64_t owned_bytes;
-	uint64_t n_submitted;	 /* mode LAUNCH: commands so far */
-	uint64_t n_seen;	 /* entries and commands at the last look */
-	uint64_t n_at_open;	 /* entries when the gate was opened */
-	uint64_t look_ns;	 /* when to look at its progress next */
-	uint64_t drain_pause_ns; /* between two looks at a drain */
-	uint64_t drain_ns;	 /* when to look at it next */
+	uint64_t n_submitted;			  /* mode LAUNCH: commands so far */
+	uint64_t n_seen;			  /* entries and commands at the last look */
+	uint64_t n_at_open;			  /* entries when the gate was opened */
+	uint64_t look_ns;			  /* when to look at its progress next */
+	unsigned n_idle_looks;			  /* in a row that found nothing running */
+	uint64_t moved_in_bytes, moved_out_bytes; /* really copied, for FACTS */
+	uint64_t drain_pause_ns;		  /* between two looks at a drain */
+	uint64_t drain_ns;			  /* when to look at it next */
 };
 
 struct slu_torture;

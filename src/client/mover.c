@@ -146,7 +146,8 @@ static enum slu_move_result result_of(int r)
 	}
 }
 
-static void count(struct slu_client *c, const struct slu_move *move, enum slu_moving moving)
+static void count(struct slu_client *c, struct slu_client_device *d, const struct slu_move *move,
+		  enum slu_moving moving)
 {
 	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
 
@@ -154,9 +155,11 @@ static void count(struct slu_client *c, const struct slu_move *move, enum slu_mo
 		c->counts.n_moves_out++;
 		c->counts.n_clean_out += !move->has_contents;
 		c->counts.moved_out_bytes += bytes;
+		d->moved_out_bytes += bytes;
 	} else {
 		c->counts.n_moves_in++;
 		c->counts.moved_in_bytes += bytes;
+		d->moved_in_bytes += bytes;
 	}
 }
 
@@ -230,7 +233,7 @@ static void move_one(struct slu_client *c, struct slu_mover_lane *l, struct slu_
 	if (r)
 		note_fault(c, w, r);
 	else
-		count(c, &move, moving);
+		count(c, d, &move, moving);
 	slu_peer_moved(c->peer, now_ns, &w->unit, result_of(r));
 	settle_copies(w, &move, moving, !r);
 	if (w->is_dying)

@@ -296,6 +296,32 @@ static void a_device_goes_with_its_units_while_they_move(void **state)
 	run_apart(left_behind);
 }
 
+static struct slu_client_device *exiting_device;
+static struct thing exiting_thing;
+
+/* As a program's own destructors do. */
+static void clean_up(void)
+{
+	thing_check(exiting_device, &exiting_thing);
+	slu_client_unit_free(exiting_thing.unit);
+}
+
+static void exiting(void)
+{
+	setenv("SLUICE_TORTURE", "1", 1);
+	exiting_device = add(SLU_MODE_ALL, 0);
+	atexit(clean_up);
+	thing_new(exiting_device, &exiting_thing, 100 * KIB_UNIT);
+	thing_write(exiting_device, &exiting_thing, 3);
+	exit(0); /* with moves under way */
+}
+
+static void a_program_that_exits_while_we_work_ends_cleanly(void **state)
+{
+	for (unsigned i = 0; i < 5; i++)
+		run_apart(exiting);
+}
+
 /* -- spoilt and failing ----------------------------------------------------------------------- */
 
 static void failing(void)
@@ -703,6 +729,7 @@ int main(void)
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(the_host_copy_is_reached_off_turn),
 		cmocka_unit_test(a_device_goes_with_its_units_while_they_move),
+		cmocka_unit_test(a_program_that_exits_while_we_work_ends_cleanly),
 		cmocka_unit_test(a_failed_move_is_tried_again),
 		cmocka_unit_test(spoilt_contents_never_reach_the_program),
 		cmocka_unit_test(a_dead_context_lets_everybody_pass),
