@@ -70,8 +70,8 @@ struct slu_interp_insn {
 	const struct slu_ptx_instr *source;
 	uint8_t n;	      /* elements of a vector, operands of a barrier */
 	uint8_t element;      /* bytes in memory of one element */
-	bool is_wide_row;     /* rows of the vector have 8 bytes a lane */
-	bool is_wide_address; /* the address row has */
+	bool is_wide_row;     /* rows of the vector, or of a cvt's result, have 8 bytes a lane */
+	bool is_wide_address; /* the row of the address, or of a cvt's source, has */
 	bool is_named;	      /* [name + offset] of a .param variable */
 	bool is_half_row;     /* the register has 16 bits or fewer */
 	uint8_t space;

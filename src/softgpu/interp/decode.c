@@ -490,11 +490,7 @@ static const struct slu_interp_handler *bind(struct decoder *d, const struct slu
 	case SLU_PTX_FAMILY_STORE:
 		return d->isa->bind_memory(form, in->is_wide_row, in->is_half_row);
 	case SLU_PTX_FAMILY_CVT:
-		return d->isa->bind_cvt(
-			form, o[0].kind == SLU_PTX_OPERAND_REG && reg_is_wide(d, o[0].reg),
-			o[1].kind == SLU_PTX_OPERAND_REG
-				? reg_is_wide(d, o[1].reg)
-				: slu_ptx_type_size((enum slu_ptx_type)form->types[1]) == 8);
+		return d->isa->bind_cvt(form, in->is_wide_row, in->is_wide_address);
 	case SLU_PTX_FAMILY_MOVE:
 		if (form->opcode == SLU_PTX_OP_mov) {
 			unsigned size = slu_ptx_type_size((enum slu_ptx_type)form->types[0]);
@@ -535,6 +531,21 @@ static int decode_branch(struct decoder *d, const struct slu_ptx_instr *instr)
 	/* where to is known when everything has its place */
 	in->imm = d->function->labels[instr->operands[0].label].instr;
 	return 0;
+}
+
+/* cvt takes registers that are wider than its types */
+static void note_widths(const struct decoder *d, const struct slu_ptx_instr *instr,
+			struct slu_interp_insn *in)
+{
+	const struct slu_ptx_operand *to = &instr->operands[0], *from = &instr->operands[1];
+	enum slu_ptx_type type = (enum slu_ptx_type)instr->form->types[1];
+
+	if (to->kind == SLU_PTX_OPERAND_REG) {
+		in->is_wide_row = reg_is_wide(d, to->reg);
+		in->is_half_row = reg_size(d, to->reg) <= 2;
+	}
+	in->is_wide_address = from->kind == SLU_PTX_OPERAND_REG ? reg_is_wide(d, from->reg)
+								: slu_ptx_type_size(type) == 8;
 }
 
 static int decode_instr(struct decoder *d, const struct slu_ptx_instr *instr)
@@ -583,6 +594,8 @@ static int decode_instr(struct decoder *d, const struct slu_ptx_instr *instr)
 
 		in->n = (uint8_t)(instr->n_operands - (is_red ? 2 : 0));
 	}
+	if (instr->form->row->family == SLU_PTX_FAMILY_CVT)
+		note_widths(d, instr, in);
 	handler = reads_clock(instr) ? d->isa->bind_clock(instr->operands[1].sreg)
 				     : bind(d, instr, in);
 	if (!handler)

@@ -6,11 +6,15 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 	.bind = {
 		[SLU_PTX_FAMILY_INT] = SLU_ISA(bind_int),
 		[SLU_PTX_FAMILY_FLOAT] = SLU_ISA(bind_float),
+		[SLU_PTX_FAMILY_HALF] = SLU_ISA(bind_half),
+		[SLU_PTX_FAMILY_WARP] = SLU_ISA(bind_warp),
+		[SLU_PTX_FAMILY_ATOM] = SLU_ISA(bind_atomic),
 		[SLU_PTX_FAMILY_CMP] = SLU_ISA(bind_compare),
 		[SLU_PTX_FAMILY_PRED] = SLU_ISA(bind_pred),
 		[SLU_PTX_FAMILY_MOVE] = SLU_ISA(bind_move),
 	},
 	.bind_memory = SLU_ISA(bind_memory),
+	.bind_cvt = SLU_ISA(bind_cvt),
 	.bind_clock = SLU_ISA(bind_clock),
 	.bind_pack = SLU_ISA(bind_pack),
 };

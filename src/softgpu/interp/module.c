@@ -141,7 +141,8 @@ const struct slu_interp_isa *slu_interp_isa(void)
 {
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	    __builtin_cpu_supports("bmi2"))
+	    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+	    __builtin_cpu_supports("popcnt"))
 		return &slu_interp_isa_v3;
 	return &slu_interp_isa_base;
 }
