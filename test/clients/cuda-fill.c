@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Fills allocations with a pattern, changes all of them in every round, and checks every word at
+ * the end. Each word is stepped by a function that cannot be undone by chance: a word that was
+ * lost, stale, stepped twice or exchanged with another is seen. The work is shared by threads, each
+ * with streams of its own; what is done to one allocation in different streams is ordered by
+ * events.
+ */
+
+#include <getopt.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda-util.h"
+
+static const char usage[] =
+	"usage: cuda-fill [OPTION]...\n"
+	"Fills memory of the first CUDA device, changes it in rounds, checks every word.\n"
+	"\n"
+	"  -m, --mib N        MiB in all (default 16)\n"
+	"  -b, --buffers N    in so many allocations (default 4)\n"
+	"  -r, --rounds N     every allocation is changed so many times (default 10)\n"
+	"  -s, --seed N       of contents and order (default 1)\n"
+	"  -k, --kernels N    kernels an allocation and round (default 1)\n"
+	"  -t, --threads N    threads that share the allocations (default 1)\n"
+	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
+	"  -x, --mix          change them also by copies to the host and back, and through a\n"
+	"                     second allocation (needs that much more memory)\n"
+	"  -w, --wait         when the memory is filled: print 'ready' and wait for the end of\n"
+	"                     standard input before the first round\n"
+	"  -v, --verify-each  check every allocation after every round\n"
+	"  -h, --help\n"
+	"\n" CUDA_EXIT_TEXT;
+
+static const char ptx[] = ".version 6.3\n"
+			  ".target sm_75\n"
+			  ".address_size 64\n"
+			  ".visible .entry fill(.param .u64 p, .param .u32 n, .param .u32 seed)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b32 %r<9>;\n"
+			  "	.reg .b64 %d<5>;\n"
+			  "	ld.param.u64 %d1, [p];\n"
+			  "	ld.param.u32 %r1, [n];\n"
+			  "	ld.param.u32 %r2, [seed];\n"
+			  "	mov.u32 %r3, %ctaid.x;\n"
+			  "	mov.u32 %r4, %ntid.x;\n"
+			  "	mov.u32 %r5, %tid.x;\n"
+			  "	mad.lo.s32 %r6, %r3, %r4, %r5;\n"
+			  "	setp.ge.u32 %q1, %r6, %r1;\n"
+			  "	@%q1 bra DONE;\n"
+			  "	mul.lo.s32 %r7, %r6, -1640531527;\n"
+			  "	xor.b32 %r8, %r7, %r2;\n"
+			  "	mul.wide.u32 %d2, %r6, 4;\n"
+			  "	cvta.to.global.u64 %d3, %d1;\n"
+			  "	add.s64 %d4, %d3, %d2;\n"
+			  "	st.global.u32 [%d4], %r8;\n"
+			  "DONE:\n"
+			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry advance(.param .u64 p, .param .u32 n)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b32 %r<15>;\n"
+			  "	.reg .b64 %d<5>;\n"
+			  "	ld.param.u64 %d1, [p];\n"
+			  "	ld.param.u32 %r1, [n];\n"
+			  "	mov.u32 %r3, %ctaid.x;\n"
+			  "	mov.u32 %r4, %ntid.x;\n"
+			  "	mov.u32 %r5, %tid.x;\n"
+			  "	mad.lo.s32 %r6, %r3, %r4, %r5;\n"
+			  "	setp.ge.u32 %q1, %r6, %r1;\n"
+			  "	@%q1 bra DONE;\n"
+			  "	mul.wide.u32 %d2, %r6, 4;\n"
+			  "	cvta.to.global.u64 %d3, %d1;\n"
+			  "	add.s64 %d4, %d3, %d2;\n"
+			  "	ld.global.u32 %r7, [%d4];\n"
+			  "	shr.u32 %r8, %r7, 15;\n"
+			  "	xor.b32 %r9, %r8, %r7;\n"
+			  "	mul.lo.s32 %r10, %r9, 739982445;\n"
+			  "	shr.u32 %r11, %r10, 12;\n"
+			  "	xor.b32 %r12, %r11, %r10;\n"
+			  "	mad.lo.s32 %r13, %r12, 695872825, %r6;\n"
+			  "	add.s32 %r14, %r13, 1;\n"
+			  "	st.global.u32 [%d4], %r14;\n"
+			  "DONE:\n"
+			  "	ret;\n"
+			  "}\n";
+
+#define THREADS_MAX 64
+#define STREAMS_MAX 16
+#define BLOCK	    256
+
+struct options {
+	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams;
+	bool is_mixed, waits, verifies_each;
+};
+
+struct buffer {
+	CUdeviceptr p;
+	uint64_t n_steps; /* so far */
+	CUevent last;	  /* the last command on it */
+};
+
+/* constant while the threads run; a buffer belongs to one of them */
+static struct options o;
+static struct buffer *buffers;
+static size_t n_words; /* a buffer */
+static CUfunction fill, advance;
+static unsigned n_wrong; /* buffers; atomic */
+
+struct worker {
+	pthread_t thread;
+	unsigned number;
+	uint64_t random;
+	CUstream streams[STREAMS_MAX];
+	uint32_t *host;	   /* pinned, one buffer */
+	CUdeviceptr aside; /* where mixed */
+};
+
+static uint32_t step_word(uint32_t x, uint32_t i)
+{
+	x ^= x >> 15;
+	x *= 0x2c1b3c6du;
+	x ^= x >> 12;
+	return x * 0x297a2d39u + i + 1u;
+}
+
+static uint32_t seed_of(uint64_t buffer)
+{
+	return (uint32_t)(o.seed * 1000003u + buffer);
+}
+
+/* A stream for the next command on @b, which waits there for the one before. */
+static CUstream next_stream(struct worker *w, struct buffer *b)
+{
+	CUstream stream =
+		o.n_streams ? w->streams[cuda_random(&w->random) % o.n_streams] : (CUstream)0;
+
+	CHECK(cuStreamWaitEvent(stream, b->last, 0));
+	return stream;
+}
+
+static void launch(CUfunction function, struct buffer *b, uint32_t number, CUstream stream)
+{
+	uint32_t n = (uint32_t)n_words;
+	void *params[] = { &b->p, &n, &number };
+
+	CHECK(cuLaunchKernel(function, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
+			     params, NULL));
+	CHECK(cuEventRecord(b->last, stream));
+}
+
+static void read_back(struct worker *w, struct buffer *b)
+{
+	CUstream stream = next_stream(w, b);
+
+	CHECK(cuMemcpyDtoHAsync_v2(w->host, b->p, n_words * 4, stream));
+	CHECK(cuStreamSynchronize(stream));
+}
+
+static void step_on_the_host(struct worker *w, struct buffer *b)
+{
+	CUstream stream;
+
+	read_back(w, b);
+	for (size_t i = 0; i < n_words; i++)
+		w->host[i] = step_word(w->host[i], (uint32_t)i);
+	stream = next_stream(w, b);
+	CHECK(cuMemcpyHtoDAsync_v2(b->p, w->host, n_words * 4, stream));
+	CHECK(cuEventRecord(b->last, stream));
+	/* the host's copy is used again */
+	CHECK(cuStreamSynchronize(stream));
+}
+
+static void step_aside(struct worker *w, struct buffer *b)
+{
+	CUstream stream = next_stream(w, b);
+	uint32_t n = (uint32_t)n_words;
+	void *params[] = { &w->aside, &n };
+
+	CHECK(cuMemcpyDtoDAsync_v2(w->aside, b->p, n_words * 4, stream));
+	CHECK(cuLaunchKernel(advance, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params,
+			     NULL));
+	CHECK(cuMemcpyDtoDAsync_v2(b->p, w->aside, n_words * 4, stream));
+	CHECK(cuEventRecord(b->last, stream));
+	/* so is the place aside */
+	CHECK(cuStreamSynchronize(stream));
+}
+
+static void step(struct worker *w, struct buffer *b)
+{
+	unsigned way = o.is_mixed ? (unsigned)(cuda_random(&w->random) % 4) : 3;
+
+	if (way == 0)
+		step_on_the_host(w, b);
+	else if (way == 1)
+		step_aside(w, b);
+	else
+		launch(advance, b, 0, next_stream(w, b));
+	b->n_steps++;
+}
+
+static void verify(struct worker *w, uint64_t number)
+{
+	struct buffer *b = &buffers[number];
+
+	read_back(w, b);
+	for (size_t i = 0; i < n_words; i++) {
+		uint32_t x = ((uint32_t)i * 0x9e3779b9u) ^ seed_of(number);
+
+		for (uint64_t s = 0; s < b->n_steps; s++)
+			x = step_word(x, (uint32_t)i);
+		if (x == w->host[i])
+			continue;
+		fprintf(stderr, "buffer %llu, word %zu: %08x instead of %08x after %llu steps\n",
+			(unsigned long long)number, i, w->host[i], x,
+			(unsigned long long)b->n_steps);
+		__atomic_add_fetch(&n_wrong, 1, __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+static void open_worker(struct worker *w)
+{
+	CHECK(cuCtxSetCurrent(cuda_context));
+	for (uint64_t i = 0; i < o.n_streams; i++)
+		CHECK(cuStreamCreate(&w->streams[i],
+				     i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+	CHECK(cuMemAllocHost_v2((void **)&w->host, n_words * 4));
+	if (o.is_mixed)
+		CHECK(cuMemAlloc_v2(&w->aside, n_words * 4));
+}
+
+static void close_worker(struct worker *w)
+{
+	for (uint64_t i = 0; i < o.n_streams; i++)
+		CHECK(cuStreamDestroy_v2(w->streams[i]));
+	CHECK(cuMemFreeHost(w->host));
+	if (o.is_mixed)
+		CHECK(cuMemFree_v2(w->aside));
+}
+
+static void *work(void *data)
+{
+	struct worker *w = data;
+
+	open_worker(w);
+	for (uint64_t r = 0; r < o.n_rounds; r++) {
+		uint64_t first = cuda_random(&w->random) % o.n_buffers;
+
+		for (uint64_t i = 0; i < o.n_buffers; i++) {
+			uint64_t number = (first + i) % o.n_buffers;
+
+			if (number % o.n_threads != w->number)
+				continue;
+			for (uint64_t k = 0; k < o.n_kernels; k++)
+				step(w, &buffers[number]);
+			if (o.verifies_each)
+				verify(w, number);
+		}
+	}
+	for (uint64_t i = w->number; i < o.n_buffers; i += o.n_threads)
+		verify(w, i);
+	close_worker(w);
+	return NULL;
+}
+
+static void read_command_line(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "mib", required_argument, NULL, 'm' },
+		{ "buffers", required_argument, NULL, 'b' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "kernels", required_argument, NULL, 'k' },
+		{ "threads", required_argument, NULL, 't' },
+		{ "streams", required_argument, NULL, 'S' },
+		{ "mix", no_argument, NULL, 'x' },
+		{ "wait", no_argument, NULL, 'w' },
+		{ "verify-each", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	o = (struct options){ .mib = 16,
+			      .n_buffers = 4,
+			      .n_rounds = 10,
+			      .seed = 1,
+			      .n_kernels = 1,
+			      .n_threads = 1,
+			      .n_streams = 2 };
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xwvh", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'm':
+			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
+			break;
+		case 'b':
+			o.n_buffers = cuda_number(optarg, 1, 1 << 20, usage);
+			break;
+		case 'r':
+			o.n_rounds = cuda_number(optarg, 0, 1 << 30, usage);
+			break;
+		case 's':
+			o.seed = cuda_number(optarg, 0, UINT32_MAX, usage);
+			break;
+		case 'k':
+			o.n_kernels = cuda_number(optarg, 1, 1 << 20, usage);
+			break;
+		case 't':
+			o.n_threads = cuda_number(optarg, 1, THREADS_MAX, usage);
+			break;
+		case 'S':
+			o.n_streams = cuda_number(optarg, 0, STREAMS_MAX, usage);
+			break;
+		case 'x':
+			o.is_mixed = true;
+			break;
+		case 'w':
+			o.waits = true;
+			break;
+		case 'v':
+			o.verifies_each = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(CUDA_EXIT_RIGHT);
+		default:
+			fputs(usage, stderr);
+			exit(CUDA_EXIT_USAGE);
+		}
+	}
+	n_words = (o.mib << 20) / o.n_buffers / 4;
+	if (optind != argc || !n_words || n_words > UINT32_MAX) {
+		fputs(usage, stderr);
+		exit(CUDA_EXIT_USAGE);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct worker workers[THREADS_MAX] = { 0 };
+
+	read_command_line(argc, argv);
+	cuda_open();
+	fill = cuda_function(ptx, "fill");
+	advance = cuda_function(ptx, "advance");
+	buffers = calloc(o.n_buffers, sizeof(*buffers));
+	if (!buffers)
+		return CUDA_EXIT_NO_MEMORY;
+	for (uint64_t i = 0; i < o.n_buffers; i++) {
+		CHECK(cuMemAlloc_v2(&buffers[i].p, n_words * 4));
+		CHECK(cuEventCreate(&buffers[i].last, CU_EVENT_DISABLE_TIMING));
+		launch(fill, &buffers[i], seed_of(i), NULL);
+	}
+	CHECK(cuCtxSynchronize());
+	if (o.waits)
+		cuda_wait();
+
+	for (unsigned i = 0; i < o.n_threads; i++) {
+		workers[i].number = i;
+		workers[i].random = o.seed * 7919 + i + 1;
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			return CUDA_EXIT_NO_MEMORY;
+	}
+	for (unsigned i = 0; i < o.n_threads; i++)
+		pthread_join(workers[i].thread, NULL);
+
+	for (uint64_t i = 0; i < o.n_buffers; i++) {
+		CHECK(cuEventDestroy_v2(buffers[i].last));
+		CHECK(cuMemFree_v2(buffers[i].p));
+	}
+	cuda_close();
+	free(buffers);
+	printf("cuda-fill: %llu MiB in %llu allocations, %llu rounds, seed %llu: %s\n",
+	       (unsigned long long)o.mib, (unsigned long long)o.n_buffers,
+	       (unsigned long long)o.n_rounds, (unsigned long long)o.seed,
+	       n_wrong ? "wrong" : "right");
+	return n_wrong ? CUDA_EXIT_WRONG : CUDA_EXIT_RIGHT;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the small CUDA programs have in common. They are ordinary programs: they open libcuda.so.1
+ * as a runtime does, know nothing of Sluice, and end with an exit status that says what happened.
+ * Their kernels are PTX texts, so that no compiler is needed.
+ */
+
+#include <stdint.h>
+
+#include "cuabi/cuda-calls.h"
+
+enum cuda_exit {
+	CUDA_EXIT_RIGHT = 0,	 /* everything was as it should be */
+	CUDA_EXIT_WRONG = 1,	 /* contents were wrong */
+	CUDA_EXIT_USAGE = 2,	 /* the command line was */
+	CUDA_EXIT_CUDA = 3,	 /* a CUDA call failed */
+	CUDA_EXIT_NO_MEMORY = 4, /* a CUDA call failed for want of memory */
+	CUDA_EXIT_NO_DEVICE = 5, /* there is no driver or no device */
+};
+
+#define CUDA_EXIT_TEXT                                                                 \
+	"Exit status: 0 right, 1 wrong contents, 2 usage, 3 a CUDA call failed, 4 it " \
+	"failed for want of memory, 5 no device.\n"
+
+/* The driver's functions that they use, found by dlsym(). */
+#define CUDA_CALLS(X)                   \
+	X(cuInit)                       \
+	X(cuGetErrorName)               \
+	X(cuDeviceGet)                  \
+	X(cuDevicePrimaryCtxRetain)     \
+	X(cuDevicePrimaryCtxRelease_v2) \
+	X(cuCtxSetCurrent)              \
+	X(cuCtxSynchronize)             \
+	X(cuMemAlloc_v2)                \
+	X(cuMemFree_v2)                 \
+	X(cuMemAllocHost_v2)            \
+	X(cuMemFreeHost)                \
+	X(cuMemGetAddressRange_v2)      \
+	X(cuMemcpyHtoD_v2)              \
+	X(cuMemcpyDtoH_v2)              \
+	X(cuMemcpyDtoHAsync_v2)         \
+	X(cuMemcpyHtoDAsync_v2)         \
+	X(cuMemcpyDtoDAsync_v2)         \
+	X(cuModuleLoadData)             \
+	X(cuModuleGetFunction)          \
+	X(cuStreamCreate)               \
+	X(cuStreamDestroy_v2)           \
+	X(cuStreamSynchronize)          \
+	X(cuStreamWaitEvent)            \
+	X(cuEventCreate)                \
+	X(cuEventRecord)                \
+	X(cuEventDestroy_v2)            \
+	X(cuLaunchKernel)               \
+	X(cuLaunchHostFunc)
+
+struct cuda_calls {
+#define X(name) __typeof__(&name) name;
+	CUDA_CALLS(X)
+#undef X
+};
+
+extern struct cuda_calls cu;
+extern CUcontext cuda_context;
+
+/* Ends the program with a line on stderr where @r is an error. */
+void cuda_check(CUresult r, const char *what);
+#define CHECK(call) cuda_check(cu.call, #call)
+
+/* Opens the driver and the first device; its primary context is current afterwards. */
+void cuda_open(void);
+void cuda_close(void);
+
+CUfunction cuda_function(const char *ptx, const char *name);
+
+/* The number that follows an option; ends with the usage text where it is none. */
+uint64_t cuda_number(const char *text, uint64_t min, uint64_t max, const char *usage);
+
+/* xorshift: the same numbers on every machine. */
+uint64_t cuda_random(uint64_t *state);
+
+/* Prints 'ready' and waits for the end of standard input. */
+void cuda_wait(void);
