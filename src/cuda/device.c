@@ -100,6 +100,7 @@ static void unmake_home(struct slu_cuda_device *d)
 {
 	slu_cuda_syncer_free(d->syncer);
 	d->syncer = NULL;
+	slu_cuda_flight_deinit(&d->flight);
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
 		if (d->streams[i])
 			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
@@ -119,6 +120,7 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
 	is_whole = is_whole && !slu_cuda_syncer_new(context, &d->syncer);
+	slu_cuda_flight_init(&d->flight);
 	slu_cuda_unrelax(before);
 	if (is_whole) {
 		identify(d->ordinal, &id);

@@ -22,6 +22,7 @@
 #include "base/lock.h"
 #include "client/client.h"
 #include "cuabi/cuda-min.h"
+#include "cuda/flight.h"
 #include "cuda/ledger.h"
 
 #define SLU_CUDA_DEVICES_MAX SLU_GATE_DEVICES_MAX
@@ -41,6 +42,8 @@ struct slu_cuda_device {
 	bool is_settling;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
+
+	struct slu_cuda_flight flight; /* what is queued there; while HOME */
 
 	_Atomic uint32_t n_capturing;	/* streams that the program is capturing */
 	_Atomic uint32_t n_host_waits;	/* host functions of the program that run right now */

@@ -39,7 +39,26 @@
 #define ARGUMENTS_10 ARGUMENTS_9, j
 #define ARGUMENTS_11 ARGUMENTS_10, k
 
-#define SLU_GATED(name, ...)                                                                \
+/* The driver's handle for the calling thread's own stream, which the _ptsz calls mean by 0. */
+#define PER_THREAD(stream) ((stream) ? (stream) : (CUstream)(uintptr_t)2)
+
+/* No stream has this handle. */
+#define NONE ((CUstream)(uintptr_t)-1)
+
+/* Outside the gate: whoever waits here holds nobody up. */
+static inline void before(struct slu_cuda_device *device, CUstream stream)
+{
+	if (stream != NONE && __builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
+		slu_cuda_flight_wait(device);
+}
+
+static inline void after(struct slu_cuda_device *device, CUstream stream)
+{
+	if (stream != NONE && __builtin_expect(slu_cuda_flight_add(&device->flight), 0))
+		slu_cuda_flight_mark(device, stream);
+}
+
+#define SLU_GATED(name, stream, ...)                                                        \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))                   \
 	{                                                                                   \
 		struct slu_cuda_device *device_ = slu_cuda_device_here();                   \
@@ -47,9 +66,11 @@
                                                                                             \
 		if (__builtin_expect(!device_, 0))                                          \
 			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));        \
+		before(device_, stream);                                                    \
 		if (__builtin_expect(slu_client_enter(device_->client, device_->index), 0)) \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                    \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));             \
+		after(device_, stream);                                                     \
 		slu_client_leave();                                                         \
 		return result_;                                                             \
 	}
