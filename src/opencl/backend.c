@@ -22,6 +22,7 @@
 #include "opencl/command.h"
 #include "opencl/context.h"
 #include "opencl/device.h"
+#include "opencl/ending.h"
 #include "opencl/proxy.h"
 #include "opencl/room.h"
 
@@ -61,12 +62,10 @@ static int create_other(struct slu_room *room)
 	return slu_room_is_refusal(room->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
-static int create(void *data, struct slu_unit *unit)
+static int create_now(struct slu_device *device, struct slu_proxy *proxy)
 {
 	const cl_mem_flags host_access =
 		CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
-	struct slu_device *device = data;
-	struct slu_proxy *proxy = unit->owner;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
 	cl_mem_flags flags = proxy->flags & ~(host_access | CL_MEM_COPY_HOST_PTR);
 	cl_mem real;
@@ -100,9 +99,9 @@ static int create(void *data, struct slu_unit *unit)
 }
 
 /* The children's real objects go first: they are parts of this one. */
-static void destroy(void *data, struct slu_unit *unit)
+static void destroy_now(struct slu_proxy *proxy)
 {
-	struct slu_proxy *proxy = unit->owner, *child;
+	struct slu_proxy *child;
 
 	if (!proxy->real)
 		return;
@@ -125,10 +124,9 @@ static void destroy(void *data, struct slu_unit *unit)
 	slu_layer_next.clReleaseMemObject(slu_steal_ptr(proxy->real));
 }
 
-static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
-		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+static int copy_now(struct slu_proxy *proxy, enum slu_direction direction, uint64_t offset,
+		    void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
 {
-	struct slu_proxy *proxy = unit->owner;
 	cl_command_queue queue = slu_context_queue(proxy->context, direction);
 	cl_event event = NULL;
 	cl_int r;
@@ -154,7 +152,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 	return 0;
 }
 
-static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
+static int poll_now(struct slu_ticket *ticket, bool wait)
 {
 	cl_event event = (cl_event)(uintptr_t)ticket->data[0];
 	cl_int status = CL_COMPLETE, r = CL_SUCCESS;
@@ -175,18 +173,81 @@ static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
 	return is_loss(r ? r : status) ? SLU_BACKEND_E_LOST : slu_error(-EIO);
 }
 
+/* -- the table: our threads stay out of a driver that ends ----------------------------------- */
+
+static void thread_begin(void *data)
+{
+	slu_ending_mark_thread();
+}
+
+static int create(void *data, struct slu_unit *unit)
+{
+	int r;
+
+	if (!slu_ending_enter())
+		return slu_error(-EIO);
+	r = create_now(data, unit->owner);
+	slu_ending_leave();
+	return r;
+}
+
+/* What is not destroyed here goes with the proxy, or with the process. */
+static void destroy(void *data, struct slu_unit *unit)
+{
+	if (!slu_ending_enter())
+		return;
+	destroy_now(unit->owner);
+	slu_ending_leave();
+}
+
+static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
+		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+{
+	int r;
+
+	if (!slu_ending_enter())
+		return slu_error(-EIO);
+	r = copy_now(unit->owner, direction, offset, host, bytes, ret_ticket);
+	slu_ending_leave();
+	return r;
+}
+
+static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
+{
+	int r;
+
+	if (!slu_ending_enter())
+		return slu_error(-EIO);
+	r = poll_now(ticket, wait);
+	slu_ending_leave();
+	return r;
+}
+
 static int progress(void *data)
 {
-	return slu_queue_progress(data);
+	int r;
+
+	if (!slu_ending_enter())
+		return SLU_BACKEND_E_BUSY;
+	r = slu_queue_progress(data);
+	slu_ending_leave();
+	return r;
 }
 
 static int settle(void *data, struct slu_unit *unit)
 {
-	return slu_command_settle(unit->owner);
+	int r;
+
+	if (!slu_ending_enter())
+		return SLU_BACKEND_E_BUSY;
+	r = slu_command_settle(unit->owner);
+	slu_ending_leave();
+	return r;
 }
 
 const struct slu_backend slu_device_backend = {
 	.name = "opencl",
+	.thread_begin = thread_begin,
 	.create = create,
 	.destroy = destroy,
 	.copy = copy,

@@ -142,6 +142,7 @@ static enum slu_frozen reason(const struct slu_context *context, cl_mem_flags fl
 
 struct making {
 	struct slu_room room;
+	struct slu_context *known;
 	cl_context context;
 	const cl_mem_properties *properties;
 	cl_mem_flags flags;
@@ -161,7 +162,7 @@ static cl_int attempt(struct slu_room *room)
 	else
 		m->made = slu_layer_next.clCreateBuffer(m->context, m->flags, m->size, m->host_ptr,
 							&r);
-	return r;
+	return r ? r : slu_room_prove(m->known, m->made);
 }
 
 static cl_int create_fixed(struct slu_context *context, struct making *m, enum slu_frozen why,
@@ -169,6 +170,7 @@ static cl_int create_fixed(struct slu_context *context, struct making *m, enum s
 {
 	cl_int r;
 
+	m->known = context;
 	r = slu_room_try(&m->room, context->payer, m->size);
 	if (r == CL_SUCCESS)
 		r = slu_memory_adopt(m->context, m->made, why, NULL, ret_proxy);

@@ -14,6 +14,7 @@
 /* The creation of an image, to be tried again where the driver has no room. */
 struct making {
 	struct slu_room room;
+	struct slu_context *known;
 	cl_context context;
 	const cl_mem_properties *properties;
 	cl_mem_flags flags;
@@ -49,7 +50,7 @@ static cl_int attempt(struct slu_room *room)
 	cl_int r = CL_SUCCESS;
 
 	m->made = make(m->context, m->properties, m->flags, m->format, m->desc, m->host_ptr, &r);
-	return r;
+	return r ? r : slu_room_prove(m->known, m->made);
 }
 
 /* A guess at what it takes; the driver's own measure is known only afterwards. */
@@ -102,16 +103,17 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 			    .format = format,
 			    .desc = desc,
 			    .host_ptr = host_ptr };
-	struct slu_context *known;
 	cl_int r;
 
 	if (desc && desc->mem_object)
 		return create_on(context, properties, flags, format, desc, host_ptr, errcode_ret);
-	r = attempt(&m.room);
-	if (slu_room_is_refusal(r) && desc && !slu_context_get(context, &known)) {
-		r = slu_room_try(&m.room, known->payer, guess_bytes(desc));
-		slu_context_unref(known);
+	/* what is wrong with the call, the driver says best */
+	if (!desc || slu_context_get(context, &m.known)) {
+		m.made = make(context, properties, flags, format, desc, host_ptr, &r);
+		return adopted(context, m.made, r, SLU_FROZEN_IMAGE, NULL, errcode_ret);
 	}
+	r = slu_room_try(&m.room, m.known->payer, guess_bytes(desc));
+	slu_context_unref(m.known);
 	return adopted(context, m.made, r,
 		       flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR : SLU_FROZEN_IMAGE, NULL,
 		       errcode_ret);

@@ -55,6 +55,16 @@ static cl_int answer_movable(struct slu_proxy *proxy, cl_mem_info what, size_t s
 	}
 }
 
+static cl_uint n_maps(const struct slu_proxy *proxy)
+{
+	cl_uint n;
+
+	slu_layer_take();
+	n = proxy->n_maps;
+	slu_layer_give();
+	return n;
+}
+
 cl_int slu_call_clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size, void *param,
 				   size_t *ret_size)
 {
@@ -66,7 +76,7 @@ cl_int slu_call_clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,
 	case CL_MEM_REFERENCE_COUNT:
 		return answer_uint(atomic_load(&proxy->n_refs), size, param, ret_size);
 	case CL_MEM_MAP_COUNT:
-		return answer_uint(proxy->n_maps, size, param, ret_size);
+		return answer_uint(n_maps(proxy), size, param, ret_size);
 	case CL_MEM_ASSOCIATED_MEMOBJECT:
 		return answer_handle(proxy->parent ? slu_proxy_handle(proxy->parent) : NULL, size,
 				     param, ret_size);

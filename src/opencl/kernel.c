@@ -148,7 +148,8 @@ static void unbind_stale(struct slu_kernel *kernel)
 		struct slu_kernel_arg *arg = &kernel->args[i];
 		cl_mem dummy;
 
-		if (!arg->proxy || !arg->proxy->root->is_movable || !arg->generation)
+		if (!slu_kernel_arg_is_live(arg) || !arg->proxy->root->is_movable ||
+		    !arg->generation)
 			continue;
 		dummy = slu_context_dummy(arg->proxy->context);
 		if (dummy && slu_layer_next.clSetKernelArg(kernel->handle, i, sizeof(dummy),

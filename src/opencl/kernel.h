@@ -27,6 +27,13 @@ struct slu_kernel_arg {
 	bool is_proven;		 /* the driver has accepted a buffer here */
 };
 
+/* Whether an object is bound that the program has not given up since. */
+static inline bool slu_kernel_arg_is_live(const struct slu_kernel_arg *arg)
+{
+	return arg->proxy && arg->serial == atomic_load(&arg->proxy->serial) &&
+	       slu_proxy_find(arg->proxy);
+}
+
 struct slu_kernel {
 	struct slu_table_node node; /* guarded by the layer's lock */
 	cl_kernel handle;

@@ -32,7 +32,7 @@ static cl_int name_args(struct slu_kernel *kernel, struct slu_name *names, size_
 
 		if (!arg->proxy)
 			continue;
-		if (arg->serial != atomic_load(&arg->proxy->serial) || !slu_proxy_find(arg->proxy))
+		if (!slu_kernel_arg_is_live(arg))
 			return CL_INVALID_KERNEL_ARGS;
 		names[n++] = (struct slu_name){ .handle = slu_proxy_handle(arg->proxy),
 						.is_written = is_written(arg->proxy) };

@@ -36,17 +36,24 @@ static cl_int check_host_access(const struct slu_proxy *proxy, cl_map_flags flag
 	return CL_SUCCESS;
 }
 
-static void count(struct slu_proxy *proxy, int by)
-{
-	slu_layer_take();
-	proxy->n_maps = (uint32_t)((int)proxy->n_maps + by);
-	slu_layer_give();
-}
-
 static void mapped(struct slu_proxy *proxy)
 {
-	count(proxy, 1);
+	slu_layer_take();
+	proxy->n_maps++;
+	slu_layer_give();
 	slu_bracket_hold(proxy->root, SLU_FROZEN_MAPPED);
+}
+
+static void unmapped(struct slu_proxy *proxy)
+{
+	bool was_mapped;
+
+	slu_layer_take();
+	was_mapped = proxy->n_maps;
+	proxy->n_maps -= was_mapped;
+	slu_layer_give();
+	if (was_mapped)
+		slu_bracket_unhold(proxy->root);
 }
 
 void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -106,10 +113,8 @@ cl_int slu_call_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, v
 							   &b.event);
 	is_done = !r;
 	r = slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
-	if (is_done && name.proxy->n_maps) {
-		count(name.proxy, -1);
-		slu_bracket_unhold(name.proxy->root);
-	}
+	if (is_done)
+		unmapped(name.proxy);
 	return r;
 }
 

@@ -14,6 +14,28 @@ bool slu_room_is_refusal(cl_int r)
 	       r == CL_OUT_OF_HOST_MEMORY;
 }
 
+cl_int slu_room_prove(struct slu_context *context, cl_mem real)
+{
+	cl_command_queue queue;
+	cl_event event;
+	cl_int r;
+
+	if (!context->payer || atomic_load(&context->payer->is_eager))
+		return CL_SUCCESS;
+	queue = slu_context_queue(context, SLU_DIRECTION_IN);
+	if (!queue)
+		return CL_SUCCESS;
+	r = slu_layer_next.clEnqueueMigrateMemObjects(queue, 1, &real, 0, 0, NULL, &event);
+	if (r == CL_SUCCESS) {
+		r = slu_layer_next.clWaitForEvents(1, &event);
+		slu_layer_next.clReleaseEvent(event);
+	}
+	if (!slu_room_is_refusal(r))
+		return CL_SUCCESS; /* a driver that cannot do this has said nothing about memory */
+	slu_layer_next.clReleaseMemObject(real);
+	return r;
+}
+
 static void try_as_unit(struct slu_room *room, struct slu_device *device, uint64_t bytes,
 			struct slu_proxy *proxy)
 {

@@ -9,6 +9,7 @@
  * charged as what it is, or learned of as overhead.
  */
 
+#include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/layer.h"
 
@@ -16,6 +17,12 @@ struct slu_room {
 	cl_int (*attempt)(struct slu_room *room); /* calls the driver; may run on another thread */
 	cl_int r;				  /* what the driver said last */
 };
+
+/*
+ * For an attempt that made @real: has the driver really find memory for it, where it might put
+ * that off until the program's first command. On failure @real is released.
+ */
+cl_int slu_room_prove(struct slu_context *context, cl_mem real);
 
 /* Whether @r says that the driver lacked memory. */
 bool slu_room_is_refusal(cl_int r);
