@@ -127,7 +127,8 @@ struct filler {
 	struct slu_ptx_reloc *relocs;
 };
 
-static int filler_put(struct slu_ptx_parser *p, struct filler *f, uint64_t value)
+static int filler_put(struct slu_ptx_parser *p, struct filler *f, const struct slu_ptx_token *at,
+		      uint64_t value)
 {
 	if (!f->variable->is_open && f->n + f->element_size > f->variable->size)
 		return slu_ptx_refuse(p, &p->lexer.token,
@@ -201,7 +202,7 @@ static int filler_put_address(struct slu_ptx_parser *p, struct filler *f)
 			reloc->addend = (int64_t)(0 - p->lexer.token.value);
 		slu_ptx_lexer_next(&p->lexer);
 	}
-	return filler_put(p, f, 0);
+	return filler_put(p, f, &name, 0);
 }
 
 static int filler_put_number(struct slu_ptx_parser *p, struct filler *f)
@@ -241,7 +242,7 @@ static int filler_put_number(struct slu_ptx_parser *p, struct filler *f)
 			value = 0 - value;
 	}
 	slu_ptx_lexer_next(&p->lexer);
-	return filler_put(p, f, value);
+	return filler_put(p, f, &t, value);
 }
 
 static int filler_fill(struct slu_ptx_parser *p, struct filler *f, unsigned depth)

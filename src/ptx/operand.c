@@ -378,6 +378,19 @@ static int check_source(struct slu_ptx_parser *p, struct raw *raw, const struct 
 	}
 }
 
+static int check_element(struct slu_ptx_parser *p, const struct raw *raw, uint32_t reg,
+			 const struct demand *d)
+{
+	enum slu_ptx_type type = reg_type(p, reg);
+	unsigned size = slu_ptx_type_size(type);
+
+	if (size == d->size || (d->may_be_wider && size > d->size))
+		return 0;
+	return slu_ptx_refuse(p, &raw->token,
+			      "the vector has a .%s, but the instruction wants %u bits",
+			      slu_ptx_type_name(type), d->size * 8);
+}
+
 static int check_vector(struct slu_ptx_parser *p, struct raw *raw, const struct demand *d,
 			unsigned n, bool is_source)
 {
@@ -388,7 +401,7 @@ static int check_vector(struct slu_ptx_parser *p, struct raw *raw, const struct 
 		int r = 0;
 
 		if (e->kind == SLU_PTX_OPERAND_REG)
-			r = check_reg(p, raw, e->reg, d);
+			r = check_element(p, raw, e->reg, d);
 		else if (is_source ? e->kind != SLU_PTX_OPERAND_IMM
 				   : e->kind != SLU_PTX_OPERAND_SINK)
 			r = refuse_operand(p, raw, "a vector of registers");

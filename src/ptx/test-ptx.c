@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "ptx/ptx.h"
+
+#define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
+/* lines 4 and 5; the body begins in line 6 */
+#define BODY(text) HEAD ".visible .entry k(.param .u64 p)\n{\n" text "\n}\n"
+#define REGS \
+	".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"
+
+static struct slu_ptx_module *good(const char *text)
+{
+	struct slu_ptx_module *m = NULL;
+	struct slu_ptx_error e = { 0 };
+	int r = slu_ptx_parse(text, strlen(text), &m, &e);
+
+	if (r)
+		fail_msg("%u:%u: %s\n%s", e.line, e.column, e.text, text);
+	return m;
+}
+
+static void test_what_is_right_is_taken(void **state)
+{
+	static const struct {
+		const char *what;
+		const char *text;
+	} rows[] = {
+		{ "an empty module", HEAD },
+		{ "no newline at the end", HEAD "// end" },
+		{ "comments of both kinds", HEAD "/* a\n b */ // c\n.visible .entry k() { ret; }" },
+		{ "labels in front of nothing", BODY("L: M: ret; N:") },
+		{ "a branch to a label further down", BODY("bra L; L: ret;") },
+		{ "scopes with the same names in them",
+		  BODY("{ .reg .b32 t; mov.u32 t, 1; L: bra L; } { .reg .b32 t; mov.u32 t, 2; L: "
+		       "bra L; }") },
+		{ "a branch out of an inner scope", BODY("{ bra L; } L: ret;") },
+		{ "offsets with two signs", BODY(REGS "ld.global.u32 %r1, [%d1+-4];") },
+		{ "vectors and sinks", BODY(REGS "ld.global.v4.u32 {%r1, _, %r2, %r3}, [%d1];") },
+		{ "packing and unpacking",
+		  BODY(REGS "mov.b64 %d1, {%r1, %r2}; mov.b64 {%r3, %r4}, %d1;") },
+		{ "a pair of predicates", BODY(REGS "setp.lt.s32 %p1|%p2, %r1, %r2;") },
+		{ "a third predicate, negated", BODY(REGS "setp.lt.and.s32 %p1, %r1, %r2, !%p3;") },
+		{ "guards", BODY(REGS "@%p1 add.s32 %r1, %r2, 3; @!%p1 bra L; L: ret;") },
+		{ "special registers as operands",
+		  BODY(REGS "mad.lo.s32 %r1, %ctaid.x, %ntid.x, %tid.x;") },
+		{ "constants in every notation",
+		  BODY(REGS
+		       "mov.b32 %r1, 0x1F; mov.b32 %r1, 0b101; mov.b32 %r1, 017; mov.b32 %r1, -3;"
+		       "mov.u32 %r1, 4294967295U; mov.f32 %f1, 0f3F800000; mov.f32 %f1, 1.5;") },
+		{ "debug information",
+		  HEAD ".file 1 \"a.cu\"\n.visible .entry k() {\n.loc 1 2 3\nret;\n}\n"
+		       ".section .debug_str { .b8 1,2\n}\n" },
+		{ "performance directives",
+		  HEAD ".entry k() .maxntid 256, 1, 1 .minnctapersm 2 { ret; }" },
+		{ "a function declared, then defined",
+		  HEAD ".func (.param .b32 r) f(.param .b32 a);\n.func (.param .b32 r) f(.param "
+		       ".b32 a) { ret; }" },
+		{ "unnamed parameters of a declaration",
+		  HEAD ".extern .func g(.param .b64 _, .param .b32 _);" },
+		{ "cache hints",
+		  BODY(REGS "ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%r1,%r2}, [%d1];") },
+		{ "registers wider than what is loaded",
+		  BODY(REGS "ld.global.u8 %d1, [%d2]; st.global.u8 [%d2], %r1;") },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		printf("# %s\n", rows[i].what);
+		slu_ptx_module_free(good(rows[i].text));
+	}
+}
+
+static void test_what_is_wrong_is_refused_at_its_place(void **state)
+{
+	static const struct {
+		unsigned line, column;
+		const char *text, *says;
+	} rows[] = {
+		{ 1, 1, "", "ends where .version" },
+		{ 1, 1, "garbage", "'garbage' where .version" },
+		{ 1, 10, ".version x", "where a version is wanted" },
+		{ 3, 15, ".version 7.0\n.target sm_75\n.address_size 32\n", "'32' where 64" },
+		{ 4, 1, HEAD ".frob 1", ".frob" },
+		{ 6, 1, BODY("frobnicate.u32 %r1;"), "unknown instruction 'frobnicate.u32'" },
+		{ 6, 2, BODY("\tadd.f128 a, b, c;"), "form 'add.f128' is not supported" },
+		{ 6, 1, BODY("cvt.u32.f32 a, b;"), "form 'cvt.u32.f32' is not supported" },
+		{ 7, 9, BODY(REGS "add.s32 %r9, %r1, %r2;"), "'%r9' is not declared" },
+		{ 7, 14, BODY(REGS "add.s32 %r1, %d1, %r2;"), "'%d1' is .b64" },
+		{ 7, 1, BODY(REGS "add.s32 %r1, %r2;"), "takes 3 operands, not 2" },
+		{ 7, 9, BODY(REGS "add.s32 5, %r1, %r2;"), "'5' where a register" },
+		{ 7, 19, BODY(REGS "add.f32 %f1, %f2, 3;"), "where a floating-point constant" },
+		{ 7, 1, BODY(REGS "setp.eq.s32 %p1, %r1; "), "takes 3 operands" },
+		{ 7, 13, BODY(REGS "setp.eq.s32 %r1, %r1, %r2;"), "'%r1' is no predicate" },
+		{ 7, 2, BODY(REGS "@%r1 ret;"), "where a predicate" },
+		{ 6, 5, BODY("bra nowhere;"), "label 'nowhere' is not declared" },
+		{ 7, 5, BODY("{ L: ret; }\nbra L;"), "label 'L' is not declared" },
+		{ 6, 7, BODY("L: M: L: ret;"), "'L' is declared twice" },
+		{ 6, 14, BODY(".reg .u32 a, a;"), "'a' is declared twice" },
+		{ 6, 11, BODY(".reg .b32 %r<99999999>;"), "more than" },
+		{ 7, 20, BODY(REGS "ld.global.u32 %r1, %d1;"), "where an address" },
+		{ 7, 18, BODY(REGS "ld.global.v2.u32 {%r1}, [%d1];"), "a vector of 2" },
+		{ 7, 21, BODY(REGS "ld.global.u32 %r1, [%h1];"), "an address has 32 or 64 bits" },
+		{ 7, 25, BODY(REGS "ld.global.u32 %r1, [%d1 %r1];"), "where ']'" },
+		{ 7, 14, BODY(REGS "mov.b32 %r1, {%r2, %r3};"), "wants 16 bits" },
+		{ 7, 14, BODY(REGS "mov.b32 %r1, 0xZ;"), "'0xZ'" },
+		{ 6, 18, BODY(".shared .b32 s = 3;"), "only .global and .const" },
+		{ 4, 22, HEAD ".global .b32 a = {1, 2};", "more initial values" },
+		{ 4, 20, HEAD ".global .u64 a = { b };", "'b' is no variable" },
+		{ 4, 16, HEAD ".global .align 3 .b8 a;", "a power of two" },
+		{ 4, 15, HEAD ".global .b8 a[99999999999999999999];", "a number of elements" },
+		{ 5, 8, HEAD ".entry k() { ret; }\n.entry k() { ret; }", "'k' is declared twice" },
+		{ 6, 1, HEAD ".func f(.param .b32 a) { ret; }\n.entry k() {\ncall f;\n}",
+		  "takes 1 values" },
+		{ 5, 8, HEAD ".entry k()\n{ ret; ", "ends" },
+		{ 4, 11, HEAD ".entry k( { ret; }", "where .param" },
+	};
+	unsigned n_wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_ptx_module *m = NULL;
+		struct slu_ptx_error e = { 0 };
+		int r = slu_ptx_parse(rows[i].text, strlen(rows[i].text), &m, &e);
+
+		if (r != SLU_PTX_E_REFUSED)
+			fail_msg("taken:\n%s", rows[i].text);
+		if (e.line != rows[i].line || e.column != rows[i].column ||
+		    !strstr(e.text, rows[i].says))
+			print_error("row %zu: %u:%u: %s, not %u:%u %s\n", i, e.line, e.column,
+				    e.text, rows[i].line, rows[i].column, rows[i].says);
+		n_wrong += e.line != rows[i].line || e.column != rows[i].column ||
+			   !strstr(e.text, rows[i].says);
+	}
+	assert_int_equal(n_wrong, 0);
+}
+
+static void test_a_module_says_what_a_driver_asks(void **state)
+{
+	struct slu_ptx_module *m = good(
+		HEAD ".global .align 4 .f32 one = 0f3F800000;\n"
+		     ".const .align 2 .b8 two[5] = { 1, 2, -3 };\n"
+		     ".func f() { ret; }\n"
+		     ".global .align 8 .u64 table[4] = { one, two+8, generic(one), f };\n"
+		     ".shared .align 16 .b8 tile[100];\n"
+		     ".extern .shared .align 32 .b8 rest[];\n"
+		     ".visible .entry k(.param .u8 a, .param .u64 b, .param .align 16 .b8 c[20],"
+		     " .param .u16 d) .reqntid 8, 4\n"
+		     "{ .reg .b64 %d<3>; .local .align 8 .b8 depot[24]; .shared .b32 own;\n"
+		     "  mov.u64 %d1, tile; mov.u64 %d1, own; mov.u64 %d2, rest; ret; }\n"
+		     ".visible .entry l() { ret; }\n");
+	const struct slu_ptx_function *k = slu_ptx_module_kernel(m, "k");
+	const struct slu_ptx_variable *v;
+	const struct slu_ptx_reloc *reloc;
+	unsigned n = 0;
+
+	(void)state;
+	assert_int_equal(m->version_major, 7);
+	assert_int_equal(m->target, 75);
+	assert_non_null(k);
+	assert_null(slu_ptx_module_kernel(m, "f"));
+	assert_int_equal(k->n_params, 4);
+	assert_int_equal(k->params[0]->offset, 0);
+	assert_int_equal(k->params[1]->offset, 8);
+	assert_int_equal(k->params[2]->offset, 16);
+	assert_int_equal(k->params[2]->size, 20);
+	assert_int_equal(k->params[3]->offset, 36);
+	assert_int_equal(k->param_bytes, 38);
+	assert_int_equal(k->required_threads[0] * k->required_threads[1] * k->required_threads[2],
+			 32);
+	assert_int_equal(k->shared_bytes, 104);
+	assert_int_equal(k->dynamic_shared_align, 32);
+	assert_int_equal(k->local_bytes, 24);
+	assert_int_equal(slu_ptx_module_kernel(m, "l")->shared_bytes, 0);
+
+	v = slu_ptx_module_variable(m, "two");
+	assert_int_equal(v->size, 5);
+	assert_int_equal(v->init_size, 3);
+	assert_int_equal(v->init[2], 253);
+	v = slu_ptx_module_variable(m, "table");
+	assert_int_equal(v->size, 32);
+	for (reloc = v->relocs; reloc; reloc = reloc->next) {
+		n++;
+		if (reloc->offset == 24)
+			assert_string_equal(reloc->function->name, "f");
+		else
+			assert_string_equal(reloc->variable->name,
+					    reloc->offset == 8 ? "two" : "one");
+		assert_int_equal(reloc->addend, reloc->offset == 8 ? 8 : 0);
+	}
+	assert_int_equal(n, 4);
+	assert_null(slu_ptx_module_variable(m, "tile"));
+	slu_ptx_module_free(m);
+}
+
+/* every prefix of a text is refused or taken, and never more */
+static void test_a_text_that_breaks_off_anywhere_is_no_disaster(void **state)
+{
+	static const char text[] =
+		BODY(REGS "{ .reg .f32 t; @%p1 fma.rn.f32 t, %f1, 0f3F800000, %f2; }\n"
+			  "L: ld.global.v2.u32 {%r1, %r2}, [%d1+8]; @!%p2 bra L;");
+
+	(void)state;
+	for (size_t n = 0; n <= strlen(text); n++) {
+		char *cut = malloc(n + 1);
+		struct slu_ptx_module *m = NULL;
+		struct slu_ptx_error e;
+
+		memcpy(cut, text, n);
+		if (!slu_ptx_parse(cut, n, &m, &e))
+			slu_ptx_module_free(m);
+		free(cut);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_right_is_taken),
+		cmocka_unit_test(test_what_is_wrong_is_refused_at_its_place),
+		cmocka_unit_test(test_a_module_says_what_a_driver_asks),
+		cmocka_unit_test(test_a_text_that_breaks_off_anywhere_is_no_disaster),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
