@@ -112,7 +112,18 @@ static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool
 /* It makes no progress because it lacks what it asked for: that is not idleness. */
 static bool waits_for_us(const struct slu_core_seat *seat)
 {
-	return slu_core_seat_level_bytes(seat) > seat->account.limit_bytes && !seat->is_denied;
+	const struct slu_core_account *account = &seat->account;
+
+	if (seat->is_denied)
+		return false;
+	switch (seat->mode) {
+	case SLU_MODE_LAUNCH:
+		return slu_core_seat_level_bytes(seat) > account->held_bytes;
+	case SLU_MODE_MAPPED:
+		return seat->need_bytes > account->limit_bytes;
+	default:
+		return slu_core_seat_level_bytes(seat) > account->limit_bytes;
+	}
 }
 
 static int on_turn(struct slu_core *core, struct slu_core_client *client,

@@ -280,6 +280,27 @@ static void test_rule_19_a_launch_program_runs_when_its_window_holds_the_command
 	script_end(&s);
 }
 
+static void test_idle_while_its_bytes_are_coming_in_is_not_idle(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	script_want_min(&s, 1, 60, 60);
+	script_ready(&s, 1, 0);
+	script_sums(&s, 1, 0, 20);
+	script_want(&s, 2, 0, 60, true);
+	script_idle(&s, 1, 0);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+	script_sums(&s, 1, 0, 60);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_idle(&s, 1, 0);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
+	script_end(&s);
+}
+
 static void test_rule_24_a_rest_of_another_epoch_changes_nothing(void **state)
 {
 	struct script s;
@@ -528,6 +549,7 @@ int main(void)
 			test_rule_19_the_slice_begins_when_the_last_wanting_member_is_ready),
 		cmocka_unit_test(
 			test_rule_19_a_launch_program_runs_when_its_window_holds_the_command),
+		cmocka_unit_test(test_idle_while_its_bytes_are_coming_in_is_not_idle),
 		cmocka_unit_test(test_rule_24_a_rest_of_another_epoch_changes_nothing),
 		cmocka_unit_test(
 			test_a_drain_past_its_deadline_is_stuck_and_others_run_in_the_rest),
