@@ -292,8 +292,8 @@ uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint
 		bandwidth = is_in ? t->in_both : t->out_both;
 	else
 		bandwidth = is_in ? t->in_alone : t->out_alone;
-	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns(bytes, bandwidth));
-	slu_board_book_bytes(card->board, engine, bytes);
+	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns(bytes, bandwidth),
+				bytes);
 	slu_board_user_unlock(card->board);
 	return end_ns;
 }

@@ -156,7 +156,7 @@ void slu_compute_end(struct slu_card *card, uint64_t start_ns)
 	uint64_t now_ns = slu_clock_now_ns();
 
 	slu_board_user_lock(card->board);
-	slu_board_book(card->board, SLU_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns);
+	slu_board_book(card->board, SLU_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns, 0);
 	/* if we were stopped, others passed over us */
 	if (c->holder == me && c->n_running) {
 		c->n_running--;

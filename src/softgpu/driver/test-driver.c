@@ -164,8 +164,8 @@ static void variables_of_a_module_have_their_initial_bytes(void **state)
 
 static void a_bad_text_is_refused_with_its_place_in_the_log(void **state)
 {
-	static const char bad[] =
-		TEST_PTX_HEAD ".visible .entry k()\n{\n	frobnicate.u32;\n}\n";
+	static const char bad[] = TEST_PTX_HEAD ".visible .entry k()\n{\n	"
+						"frobnicate.u32;\n}\n";
 	char log[256] = "x";
 	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
 	void *values[] = { log, (void *)sizeof(log) };

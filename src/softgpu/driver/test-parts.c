@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include <stdbool.h>
+
+#include "softgpu/driver/fault.h"
+#include "softgpu/driver/object.h"
+#include "softgpu/driver/span.h"
+
+/* The small parts: spans, doubted handles, faults on order. */
+
+static void spans_agree_with_a_naive_model(void **state)
+{
+	enum { WORLD = 256, STEPS = 20000 };
+	uint64_t random = slu_test_seed(20260701);
+	struct slu_spans spans = { 0 };
+	uint64_t owner[WORLD] = { 0 }; /* base + 1 of the span that holds a place */
+
+	(void)state;
+	for (unsigned step = 0; step < STEPS; step++) {
+		uint64_t base = slu_test_random(&random) % WORLD;
+		uint64_t bytes = 1 + slu_test_random(&random) % 24;
+		const struct slu_span *found;
+		bool is_free = base + bytes <= WORLD;
+
+		switch (slu_test_random(&random) % 3) {
+		case 0:
+			for (uint64_t i = base; i < base + bytes && is_free; i++)
+				is_free = !owner[i];
+			if (base + bytes > WORLD)
+				break;
+			if (slu_spans_add(&spans, base, bytes, owner)) {
+				assert_false(is_free);
+				break;
+			}
+			assert_true(is_free);
+			for (uint64_t i = base; i < base + bytes; i++)
+				owner[i] = base + 1;
+			break;
+		case 1:
+			if (!slu_spans_remove(&spans, base)) {
+				assert_true(owner[base] != base + 1);
+				break;
+			}
+			for (uint64_t i = 0; i < WORLD; i++)
+				if (owner[i] == base + 1)
+					owner[i] = 0;
+			break;
+		default:
+			found = slu_spans_find(&spans, base);
+			assert_int_equal(found ? found->base + 1 : 0, owner[base]);
+			break;
+		}
+	}
+	slu_spans_deinit(&spans);
+}
+
+static void room_is_the_lowest_that_fits(void **state)
+{
+	struct slu_spans spans = { 0 };
+
+	(void)state;
+	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 8), 16);
+	assert_int_equal(slu_spans_add(&spans, 16, 8, &spans), 0);
+	assert_int_equal(slu_spans_add(&spans, 32, 8, &spans), 0);
+	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 8), 24);
+	assert_int_equal(slu_spans_room(&spans, 16, 100, 9, 8), 40);
+	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 32), 64);
+	assert_int_equal(slu_spans_room(&spans, 16, 100, 61, 8), 0);
+	assert_int_equal(slu_spans_room(&spans, 32, 100, 8, 8), 40);
+	slu_spans_deinit(&spans);
+}
+
+struct thing {
+	struct slu_object object;
+	int value;
+};
+
+static void dead_and_foreign_handles_are_told_from_live_ones(void **state)
+{
+	static struct slu_objects things = SLU_OBJECTS_INIT(struct thing);
+	struct thing *all[500], stranger;
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		all[i] = slu_objects_new(&things);
+		assert_non_null(all[i]);
+		all[i]->value = i;
+	}
+	assert_null(slu_objects_get(&things, NULL));
+	assert_null(slu_objects_get(&things, &stranger));
+	assert_null(slu_objects_get(&things, (char *)all[0] + 4));
+	for (int i = 0; i < 500; i += 2)
+		slu_objects_free(&things, all[i]);
+	for (int i = 0; i < 500; i++) {
+		struct thing *t = slu_objects_get(&things, all[i]);
+
+		if (i % 2)
+			assert_int_equal(t->value, i);
+		else
+			assert_null(t);
+	}
+	for (unsigned i = 0; i < things.n_pools; i++)
+		free(things.pools[i]);
+}
+
+static void the_ordered_operation_fails_and_no_other(void **state)
+{
+	uint64_t extra_ns;
+
+	(void)state;
+	assert_int_equal(slu_fault_init("create:2,hang:copy:1,slow:launch:3:250ms"), 0);
+	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(slu_fault_next(SLU_FAULT_MAP, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_FAIL);
+	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(slu_fault_next(SLU_FAULT_COPY, &extra_ns), SLU_FAULT_HANG);
+	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_SLOW);
+	assert_int_equal(extra_ns, 250000000);
+	assert_int_equal(slu_fault_init(NULL), 0);
+	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
+}
+
+static void orders_that_are_not_understood_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"create", "create:",  "create:0",  "create:x",	    "nothing:1",  "slow:copy:1",
+		"hang:1", "copy:1:2", "slow:copy", "slow:copy:1:x", "hang:copy:", "create:2x"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!slu_fault_init(bad[i]))
+			fail_msg("'%s' was taken", bad[i]);
+	assert_int_equal(slu_fault_init(""), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans_agree_with_a_naive_model),
+		cmocka_unit_test(room_is_the_lowest_that_fits),
+		cmocka_unit_test(dead_and_foreign_handles_are_told_from_live_ones),
+		cmocka_unit_test(the_ordered_operation_fails_and_no_other),
+		cmocka_unit_test(orders_that_are_not_understood_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("softgpu-parts", tests, NULL, NULL);
+}
