@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * board-look FILE...: what is on a board, a JSON object a line, for tests and benchmarks that are
- * not written in C. It tells the hidden bytes too; the daemon never learns those.
+ * board-look FILE...: what is on a board, a JSON object a line, for tests, benchmarks and pictures
+ * that are not written in C: who holds what, the engines, their last jobs. It tells the hidden
+ * bytes too; the daemon never learns those.
  */
 
 #include <stdio.h>
@@ -10,9 +11,25 @@
 
 #include "board/board.h"
 
+static const char *const names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
+
+static void print_jobs(struct slu_board *board)
+{
+	static struct slu_board_job jobs[SLU_BOARD_JOBS_MAX];
+	size_t n = slu_board_look_jobs(board, jobs, SLU_BOARD_JOBS_MAX);
+
+	printf(", \"jobs\": [");
+	for (size_t i = 0; i < n; i++)
+		printf("%s{\"engine\": \"%s\", \"pid\": %d, \"begin_ns\": %llu, \"end_ns\": %llu, "
+		       "\"bytes\": %llu}",
+		       i ? ", " : "", names[jobs[i].engine], (int)jobs[i].pid,
+		       (unsigned long long)jobs[i].begin_ns, (unsigned long long)jobs[i].end_ns,
+		       (unsigned long long)jobs[i].bytes);
+	printf("]");
+}
+
 static int look(const char *path)
 {
-	static const char *const names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 	static struct slu_board_view view;
 	struct slu_board *board;
 	int r;
@@ -45,7 +62,9 @@ static int look(const char *path)
 		       (unsigned long long)e.free_at_ns, (unsigned long long)e.n_jobs,
 		       (unsigned long long)e.bytes);
 	}
-	printf("}}\n");
+	printf("}");
+	print_jobs(board);
+	printf("}\n");
 	slu_board_close(board);
 	return 0;
 }

@@ -135,21 +135,34 @@ uint64_t slu_board_true_used(struct slu_board *board);
 
 /*
  * Books @duration_ns of work on an engine that begins not before @earliest_ns and not before what
- * is booked already. Return: when it ends. The caller makes the work take until then.
+ * is booked already; @bytes is what it moves, for the books. Return: when it ends. The caller makes
+ * the work take until then.
  */
 uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, uint64_t earliest_ns,
-			uint64_t duration_ns);
+			uint64_t duration_ns, uint64_t bytes);
 
 struct slu_board_engine_view {
 	uint64_t busy_ns; /* booked so far */
 	uint64_t free_at_ns;
 	uint64_t n_jobs;
-	uint64_t bytes; /* as told by slu_board_book_bytes() */
+	uint64_t bytes;
 };
 
-void slu_board_book_bytes(struct slu_board *board, enum slu_board_engine engine, uint64_t bytes);
 void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine,
 			   struct slu_board_engine_view *ret_view);
+
+/* The last jobs of all engines, for pictures and measurements. */
+#define SLU_BOARD_JOBS_MAX 8192
+
+struct slu_board_job {
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t bytes;
+	int32_t pid;
+	uint32_t engine;
+};
+
+/* Copies the jobs that are still known, the oldest first. Return: how many, at most @n. */
+size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jobs, size_t n);
 
 /* The folder of boards: SLUICE_BOARDS, else /dev/shm/sluice-<uid>. */
 int slu_board_folder(char *ret_path, size_t size);

@@ -6,29 +6,47 @@
  * does not start work that had not been submitted yet.
  */
 
+#include <unistd.h>
+
 #include "base/util.h"
 #include "board/layout.h"
 
 uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, uint64_t earliest_ns,
-			uint64_t duration_ns)
+			uint64_t duration_ns, uint64_t bytes)
 {
-	struct slu_board_engine_view *e = &board->file->engines[engine];
-	uint64_t end_ns;
+	struct board_file *file = board->file;
+	struct slu_board_engine_view *e = &file->engines[engine];
+	uint64_t begin_ns;
 
 	slu_board_lock(board);
-	end_ns = SLU_MAX(earliest_ns, e->free_at_ns) + duration_ns;
-	e->free_at_ns = end_ns;
+	begin_ns = SLU_MAX(earliest_ns, e->free_at_ns);
+	e->free_at_ns = begin_ns + duration_ns;
 	e->busy_ns += duration_ns;
+	e->bytes += bytes;
 	e->n_jobs++;
+	file->jobs[file->n_jobs++ % SLU_BOARD_JOBS_MAX] = (struct slu_board_job){
+		.begin_ns = begin_ns,
+		.end_ns = begin_ns + duration_ns,
+		.bytes = bytes,
+		.pid = getpid(),
+		.engine = engine,
+	};
 	slu_board_unlock(board);
-	return end_ns;
+	return begin_ns + duration_ns;
 }
 
-void slu_board_book_bytes(struct slu_board *board, enum slu_board_engine engine, uint64_t bytes)
+size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jobs, size_t n)
 {
+	const struct board_file *file = board->file;
+	uint64_t first;
+
 	slu_board_lock(board);
-	board->file->engines[engine].bytes += bytes;
+	n = SLU_MIN(n, (size_t)SLU_MIN(file->n_jobs, (uint64_t)SLU_BOARD_JOBS_MAX));
+	first = file->n_jobs - n;
+	for (size_t i = 0; i < n; i++)
+		ret_jobs[i] = file->jobs[(first + i) % SLU_BOARD_JOBS_MAX];
 	slu_board_unlock(board);
+	return n;
 }
 
 void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine,

@@ -23,7 +23,7 @@
 #include "board/board.h"
 
 #define BOARD_MAGIC	 UINT64_C(0x3164726f42756c73) /* the bytes "sluBord1" */
-#define BOARD_VERSION	 1
+#define BOARD_VERSION	 2
 #define SLOT_LOCK_OFFSET (INT64_C(1) << 32)
 #define SLOT_LATE_MAX	 16
 
@@ -64,6 +64,8 @@ struct board_file {
 	uint16_t holder;	/* who has the mutex: its slot + 1, or 0 */
 	uint16_t dead_holder;	/* who died with it and is not swept yet, as @holder */
 	struct slu_board_engine_view engines[_SLU_BOARD_ENGINE_MAX];
+	uint64_t n_jobs; /* ever; the last of them are in the ring */
+	struct slu_board_job jobs[SLU_BOARD_JOBS_MAX];
 	struct board_account accounts[SLU_BOARD_SLOTS_MAX];
 	struct board_slot slots[SLU_BOARD_SLOTS_MAX];
 

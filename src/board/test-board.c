@@ -177,7 +177,7 @@ static void churn(const char *path, int ready_fd)
 
 		if (slu_board_take(board, bytes, bytes / 16))
 			continue;
-		slu_board_book(board, SLU_BOARD_ENGINE_IN, slu_clock_now_ns(), 10);
+		slu_board_book(board, SLU_BOARD_ENGINE_IN, slu_clock_now_ns(), 10, 0);
 		slu_board_give(board, bytes, bytes / 16,
 			       bytes % 3 ? 0 : slu_clock_now_ns() + SLU_NS_PER_S);
 	}
@@ -398,7 +398,7 @@ static void note_death(struct slu_board *board, unsigned slot, void *data)
 {
 	((unsigned *)data)[slot]++;
 	/* the board may be used from here */
-	slu_board_book_bytes(board, SLU_BOARD_ENGINE_IN, 1);
+	slu_board_book(board, SLU_BOARD_ENGINE_IN, 0, 0, 1);
 }
 
 static void test_dead_slots_wait_for_somebody_with_a_hook(void **state)
@@ -468,17 +468,17 @@ static void test_bookings_on_one_engine_queue_and_two_engines_overlap(void **sta
 {
 	struct slu_board *a, *b;
 	struct slu_board_engine_view view;
+	struct slu_board_job jobs[8];
 	struct place *p = *state;
 
 	assert_int_equal(slu_board_open(p->path, &identity, &a), 0);
 	assert_int_equal(slu_board_open(p->path, &identity, &b), 0);
-	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 1000, 50), 1050);
-	assert_int_equal(slu_board_book(b, SLU_BOARD_ENGINE_IN, 1010, 50), 1100);
-	assert_int_equal(slu_board_book(b, SLU_BOARD_ENGINE_OUT, 1010, 50), 1060);
-	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 2000, 1), 2001);
+	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 1000, 50, 0), 1050);
+	assert_int_equal(slu_board_book(b, SLU_BOARD_ENGINE_IN, 1010, 50, 4096), 1100);
+	assert_int_equal(slu_board_book(b, SLU_BOARD_ENGINE_OUT, 1010, 50, 0), 1060);
+	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 2000, 1, 0), 2001);
 	/* a gap that was left behind stays a gap */
-	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 1200, 1), 2002);
-	slu_board_book_bytes(b, SLU_BOARD_ENGINE_IN, 4096);
+	assert_int_equal(slu_board_book(a, SLU_BOARD_ENGINE_IN, 1200, 1, 0), 2002);
 	slu_board_look_engine(a, SLU_BOARD_ENGINE_IN, &view);
 	assert_int_equal(view.busy_ns, 102);
 	assert_int_equal(view.free_at_ns, 2002);
@@ -486,6 +486,16 @@ static void test_bookings_on_one_engine_queue_and_two_engines_overlap(void **sta
 	assert_int_equal(view.bytes, 4096);
 	slu_board_look_engine(a, SLU_BOARD_ENGINE_COMPUTE, &view);
 	assert_int_equal(view.n_jobs, 0);
+
+	/* the jobs are told in the order of booking, the last ones if not all are asked for */
+	assert_int_equal(slu_board_look_jobs(b, jobs, SLU_ARRAY_SIZE(jobs)), 5);
+	assert_int_equal(jobs[1].begin_ns, 1050);
+	assert_int_equal(jobs[1].end_ns, 1100);
+	assert_int_equal(jobs[1].bytes, 4096);
+	assert_int_equal(jobs[2].engine, SLU_BOARD_ENGINE_OUT);
+	assert_int_equal(jobs[2].pid, getpid());
+	assert_int_equal(slu_board_look_jobs(b, jobs, 1), 1);
+	assert_int_equal(jobs[0].end_ns, 2002);
 	slu_board_close(a);
 	slu_board_close(b);
 }

@@ -76,9 +76,8 @@ static void book_locked(struct slu_limiter_job *job)
 {
 	struct slu_limiter_job *other;
 
-	job->end_ns =
-		slu_board_book(job->device->board, job->engine, job->ready_ns, job->duration_ns);
-	slu_board_book_bytes(job->device->board, job->engine, job->bytes);
+	job->end_ns = slu_board_book(job->device->board, job->engine, job->ready_ns,
+				     job->duration_ns, job->bytes);
 	job->state = JOB_BOOKED;
 	TAILQ_FOREACH_REVERSE(other, &timers, timers, link)
 	if (other->end_ns <= job->end_ns)
@@ -183,10 +182,9 @@ void slu_limiter_bus_take(struct slu_limiter_device *device, enum slu_board_engi
 			  uint64_t bytes)
 {
 	uint64_t end_ns = slu_board_book(device->board, engine, slu_clock_now_ns(),
-					 duration_of(engine, bytes));
+					 duration_of(engine, bytes), bytes);
 	struct timespec until = slu_clock_timespec(end_ns);
 
-	slu_board_book_bytes(device->board, engine, bytes);
 	if (!duration_of(engine, bytes))
 		return;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
@@ -370,8 +368,8 @@ cl_int slu_limiter_bus_end(struct slu_limiter_passage *p, cl_int r)
 	if (!p->job) {
 		if (!r && p->device) {
 			slu_limiter_queue_note(p->queue, NULL);
-			slu_board_book(p->device->board, p->engine, slu_clock_now_ns(), 0);
-			slu_board_book_bytes(p->device->board, p->engine, p->bytes);
+			slu_board_book(p->device->board, p->engine, slu_clock_now_ns(), 0,
+				       p->bytes);
 		}
 		return r;
 	}
