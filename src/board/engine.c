@@ -41,7 +41,8 @@ size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jo
 	uint64_t first;
 
 	slu_board_lock(board);
-	n = SLU_MIN(n, (size_t)SLU_MIN(file->n_jobs, (uint64_t)SLU_BOARD_JOBS_MAX));
+	n = SLU_MIN(n, (size_t)SLU_BOARD_JOBS_MAX);
+	n = SLU_MIN(n, (size_t)file->n_jobs);
 	first = file->n_jobs - n;
 	for (size_t i = 0; i < n; i++)
 		ret_jobs[i] = file->jobs[(first + i) % SLU_BOARD_JOBS_MAX];
