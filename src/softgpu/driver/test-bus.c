@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/softgpu.h"
+
+#include "board/board.h"
+
+/*
+ * The bus, on a card of 1/256 size: what the engines' timelines say, in the device's own time. How
+ * fast this machine is, or how late its threads come, changes nothing here.
+ */
+
+#define KIB  1024u
+#define MIB  (1u << 20)
+#define PART (4u * MIB)
+
+/* rtx5080 by 256, as facts have it: bytes a second */
+#define IN_ALONE  (45600000000.0 / 256)
+#define OUT_ALONE (37800000000.0 / 256)
+
+static struct slu_board *board;
+static CUdeviceptr one, two;
+static unsigned char *pinned_one, *pinned_two;
+
+struct engines {
+	struct slu_board_engine_view in, out;
+};
+
+static struct engines look(void)
+{
+	struct engines e;
+
+	slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &e.in);
+	slu_board_look_engine(board, SLU_BOARD_ENGINE_OUT, &e.out);
+	return e;
+}
+
+static float elapsed_ms(CUevent from, CUevent to)
+{
+	float ms;
+
+	assert_cu(cuEventElapsedTime(&ms, from, to));
+	return ms;
+}
+
+static void assert_near(double value, double wanted, double share)
+{
+	if (value < wanted * (1 - share) || value > wanted * (1 + share))
+		fail_msg("%g instead of %g", value, wanted);
+}
+
+static void sizes_and_granule_are_scaled(void **state)
+{
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				     .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+	size_t granule, total, available;
+
+	(void)state;
+	assert_cu(cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	assert_int_equal(granule, 8 * KIB);
+	assert_cu(cuDeviceTotalMem_v2(&total, 0));
+	assert_int_equal(total, 64 * MIB);
+	/* what the context takes is felt, and seen by nobody on the board */
+	assert_cu(cuMemGetInfo_v2(&available, &total));
+	assert_int_equal(available, total - 2 * PART - 400 * MIB / 256);
+}
+
+static void a_copy_takes_the_time_of_its_direction(void **state)
+{
+	struct engines before = look(), after;
+	CUevent a, b, c;
+	CUstream stream;
+
+	(void)state;
+	assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	assert_cu(cuEventCreate(&a, 0));
+	assert_cu(cuEventCreate(&b, 0));
+	assert_cu(cuEventCreate(&c, 0));
+	assert_cu(cuEventRecord(a, stream));
+	assert_cu(cuMemcpyHtoDAsync_v2(one, pinned_one, PART, stream));
+	assert_cu(cuEventRecord(b, stream));
+	assert_cu(cuMemcpyDtoHAsync_v2(pinned_one, one, PART, stream));
+	assert_cu(cuEventRecord(c, stream));
+	assert_cu(cuStreamSynchronize(stream));
+	after = look();
+	assert_int_equal(after.in.bytes - before.in.bytes, PART);
+	assert_int_equal(after.out.bytes - before.out.bytes, PART);
+	assert_near((double)(after.in.busy_ns - before.in.busy_ns), PART / IN_ALONE * 1e9, 0.01);
+	assert_near((double)(after.out.busy_ns - before.out.busy_ns), PART / OUT_ALONE * 1e9, 0.01);
+	assert_near(elapsed_ms(a, b), PART / IN_ALONE * 1e3, 0.01);
+	assert_near(elapsed_ms(b, c), PART / OUT_ALONE * 1e3, 0.01);
+	assert_cu(cuEventDestroy_v2(a));
+	assert_cu(cuEventDestroy_v2(b));
+	assert_cu(cuEventDestroy_v2(c));
+	assert_cu(cuStreamDestroy_v2(stream));
+}
+
+/* Both copies are queued behind one gate, so that they begin together. */
+static void run_together(CUdeviceptr first_dst, CUdeviceptr first_src, CUdeviceptr second_dst,
+			 CUdeviceptr second_src, unsigned n, float *ret_first_ms,
+			 float *ret_second_ms, float *ret_apart_ms)
+{
+	CUstream gate, s[2];
+	CUevent open, begin[2], end[2];
+	float apart;
+
+	assert_cu(cuStreamCreate(&gate, CU_STREAM_NON_BLOCKING));
+	assert_cu(cuEventCreate(&open, 0));
+	/* long enough for everything behind it to be queued */
+	assert_cu(cuMemcpyAsync(one, (uintptr_t)pinned_one, PART, gate));
+	assert_cu(cuMemcpyAsync(one, (uintptr_t)pinned_one, PART, gate));
+	assert_cu(cuEventRecord(open, gate));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_cu(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+		assert_cu(cuEventCreate(&begin[i], 0));
+		assert_cu(cuEventCreate(&end[i], 0));
+		assert_cu(cuStreamWaitEvent(s[i], open, 0));
+		assert_cu(cuEventRecord(begin[i], s[i]));
+		for (unsigned j = 0; j < n; j++)
+			assert_cu(cuMemcpyAsync(i ? second_dst : first_dst,
+						i ? second_src : first_src, PART, s[i]));
+		assert_cu(cuEventRecord(end[i], s[i]));
+	}
+	assert_cu(cuCtxSynchronize());
+	*ret_first_ms = elapsed_ms(begin[0], end[0]);
+	*ret_second_ms = elapsed_ms(begin[1], end[1]);
+	apart = elapsed_ms(begin[0], begin[1]);
+	*ret_apart_ms = apart < 0 ? -apart : apart;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_cu(cuEventDestroy_v2(begin[i]));
+		assert_cu(cuEventDestroy_v2(end[i]));
+		assert_cu(cuStreamDestroy_v2(s[i]));
+	}
+	assert_cu(cuEventDestroy_v2(open));
+	assert_cu(cuStreamDestroy_v2(gate));
+}
+
+static void opposite_directions_overlap(void **state)
+{
+	enum { N = 8 };
+	double in_alone = N * (PART / IN_ALONE) * 1e3, out_alone = N * (PART / OUT_ALONE) * 1e3;
+	float in_ms, out_ms, apart_ms;
+
+	(void)state;
+	run_together(one, (uintptr_t)pinned_one, (uintptr_t)pinned_two, two, N, &in_ms, &out_ms,
+		     &apart_ms);
+	/* beside each other they are slower than alone, and much faster than one after the other */
+	assert_true(in_ms >= in_alone * 0.99);
+	assert_true(out_ms >= out_alone * 0.99);
+	assert_true(in_ms < (in_alone + out_alone) * 0.9);
+	assert_true(out_ms < (in_alone + out_alone) * 0.9);
+}
+
+static void the_same_direction_queues(void **state)
+{
+	enum { N = 8 };
+	double alone = N * (PART / IN_ALONE) * 1e3;
+	float first_ms, second_ms, apart_ms, span_ms;
+
+	(void)state;
+	run_together(one, (uintptr_t)pinned_one, two, (uintptr_t)pinned_two, N, &first_ms,
+		     &second_ms, &apart_ms);
+	span_ms = (first_ms > second_ms ? first_ms : second_ms) + apart_ms;
+	assert_true(span_ms >= 2 * alone * 0.97);
+}
+
+static void copies_inside_the_device_take_no_bus(void **state)
+{
+	struct engines before = look(), after;
+
+	(void)state;
+	assert_cu(cuMemcpyDtoD_v2(two, one, PART));
+	assert_cu(cuMemsetD8_v2(two, 1, PART));
+	assert_cu(cuCtxSynchronize());
+	after = look();
+	assert_int_equal(after.in.bytes, before.in.bytes);
+	assert_int_equal(after.out.bytes, before.out.bytes);
+	assert_int_equal(after.in.n_jobs, before.in.n_jobs);
+}
+
+static void contents_survive_the_way_over_the_bus(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < PART; i++)
+		pinned_one[i] = (unsigned char)(i * 31 + i / 4099);
+	memset(pinned_two, 0, PART);
+	assert_cu(cuMemcpyHtoD_v2(one, pinned_one, PART));
+	assert_cu(cuMemcpyDtoD_v2(two, one, PART));
+	assert_cu(cuMemcpyDtoH_v2(pinned_two, two, PART));
+	assert_memory_equal(pinned_one, pinned_two, PART);
+}
+
+static int set_up(void **state)
+{
+	CUcontext context;
+	char path[128];
+
+	(void)state;
+	test_device_make(NULL);
+	setenv("SLUICE_SOFTGPU_PROFILE", "rtx5080", 1);
+	assert_cu(cuInit(0));
+	assert_cu(cuDevicePrimaryCtxRetain(&context, 0));
+	assert_cu(cuCtxSetCurrent(context));
+	assert_cu(cuMemAlloc_v2(&one, PART));
+	assert_cu(cuMemAlloc_v2(&two, PART));
+	assert_cu(cuMemAllocHost_v2((void **)&pinned_one, PART));
+	assert_cu(cuMemAllocHost_v2((void **)&pinned_two, PART));
+	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
+	assert_int_equal(slu_board_open(path, NULL, &board), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	slu_board_close(board);
+	assert_cu(cuDevicePrimaryCtxRelease_v2(0));
+	test_device_remove();
+	return 0;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_and_granule_are_scaled),
+		cmocka_unit_test(a_copy_takes_the_time_of_its_direction),
+		cmocka_unit_test(opposite_directions_overlap),
+		cmocka_unit_test(the_same_direction_queues),
+		cmocka_unit_test(copies_inside_the_device_take_no_bus),
+		cmocka_unit_test(contents_survive_the_way_over_the_bus),
+	};
+
+	return cmocka_run_group_tests_name("softgpu-bus", tests, set_up, tear_down);
+}
