@@ -223,15 +223,25 @@ static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
 	return r;
 }
 
-static int progress(void *data)
+static int look(struct slu_device *device, bool flush)
 {
 	int r;
 
 	if (!slu_ending_enter())
 		return SLU_BACKEND_E_BUSY;
-	r = slu_queue_progress(data);
+	r = slu_queue_progress(device, flush);
 	slu_ending_leave();
 	return r;
+}
+
+static int drain(void *data)
+{
+	return look(data, true);
+}
+
+static int progress(void *data)
+{
+	return look(data, false);
 }
 
 static int settle(void *data, struct slu_unit *unit)
@@ -252,7 +262,7 @@ const struct slu_backend slu_device_backend = {
 	.destroy = destroy,
 	.copy = copy,
 	.poll = poll_copy,
-	.drain = progress,
+	.drain = drain,
 	.settle = settle,
 	.progress = progress,
 };

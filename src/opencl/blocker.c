@@ -168,6 +168,9 @@ static cl_int hand_on(cl_command_queue handle, cl_uint n_wait, const cl_event *w
 		slu_layer_next.clRetainEvent(own);
 		*event = own;
 	}
+	slu_layer_take();
+	queue->n_refs++;
+	slu_layer_give();
 	slu_command_add(queue, own, n_wait, wait, NULL, 0);
 	slu_layer_take();
 	command = n_wait ? NULL : slu_queue_command_locked(own);

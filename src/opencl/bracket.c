@@ -80,6 +80,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		       const cl_event *wait, cl_event *event)
 {
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
+	struct slu_client_device *client;
 
 	if (!bracket->queue)
 		return r;
@@ -87,13 +88,14 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		mark_written(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
+	client = bracket->is_inside ? bracket->queue->device->client : NULL;
 	if (own)
 		slu_command_add(bracket->queue, own, n_wait, wait, bracket->roots,
 				bracket->n_roots);
-	if (bracket->is_inside)
-		slu_client_command_end(bracket->queue->device->client, bracket->units,
-				       bracket->n_units);
-	slu_queue_unref(bracket->queue);
+	else
+		slu_queue_unref(bracket->queue);
+	if (client)
+		slu_client_command_end(client, bracket->units, bracket->n_units);
 	if (bracket->units != bracket->few_units)
 		free(bracket->units);
 	if (bracket->roots != bracket->few_roots)

@@ -52,7 +52,7 @@ void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
  * A driver may keep commands back until the queue is flushed; waiting for one of these would
  * never end. The queue is asked of the event, because the program may have given it up.
  */
-static void flush(struct slu_command *command)
+static void flush_queue(struct slu_command *command)
 {
 	cl_command_queue queue = NULL;
 
@@ -103,7 +103,7 @@ static int look_end(struct slu_command *command, bool has_ended)
 	return r;
 }
 
-int slu_command_look(struct slu_command *command)
+int slu_command_look(struct slu_command *command, bool flush)
 {
 	cl_int status = CL_COMPLETE;
 	bool flush_now = false;
@@ -115,14 +115,14 @@ int slu_command_look(struct slu_command *command)
 	if (slu_layer_next.clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
 					  sizeof(status), &status, NULL) != CL_SUCCESS)
 		status = CL_COMPLETE;
-	if (status > CL_COMPLETE) {
+	if (flush && status > CL_COMPLETE) {
 		slu_layer_take();
 		flush_now = !command->is_flushed;
 		command->is_flushed = true;
 		slu_layer_give();
 	}
 	if (flush_now)
-		flush(command);
+		flush_queue(command);
 	return look_end(command, status <= CL_COMPLETE);
 }
 
@@ -172,7 +172,7 @@ static void wait_instead(cl_event event)
 /* A unit could not note the command, so it must have ended before the unit may move. */
 static void wait_unnoted(struct slu_command *command)
 {
-	while (slu_command_look(command))
+	while (slu_command_look(command, true))
 		sched_yield();
 	slu_layer_take();
 	slu_command_unref_locked(command);
@@ -187,17 +187,18 @@ void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, co
 
 	if (!command) {
 		wait_instead(event);
+		slu_queue_unref(queue);
 		return;
 	}
 	*command = (struct slu_command){ .queue = queue, .event = event, .n_refs = 1 };
 
 	slu_layer_take();
-	queue->n_refs++;
 	if (slu_blockers_exist() || queue->blockers.n_items) {
 		slu_blockers_add_locked(&command->blockers, n_wait, wait, &queue->blockers);
 		if (!queue->is_out_of_order)
 			slu_blockers_add_locked(&queue->blockers, 0, NULL, &command->blockers);
 	}
+	command->seq = ++queue->last_seq;
 	TAILQ_INSERT_TAIL(&queue->commands, command, link);
 	queue->n_commands++;
 	for (size_t i = 0; i < n_roots; i++) {
@@ -207,12 +208,16 @@ void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, co
 	is_many = is_many || queue->n_commands % TRACK_MANY == 0;
 	if (!is_noted)
 		slu_command_ref_locked(command);
+	if (is_many)
+		queue->n_refs++;
 	slu_layer_give();
 
 	if (!is_noted)
 		wait_unnoted(command);
-	if (is_many)
-		slu_queue_sweep(queue);
+	if (is_many) {
+		slu_queue_sweep(queue, false);
+		slu_queue_unref(queue);
+	}
 }
 
 int slu_command_settle(struct slu_proxy *root)
@@ -234,7 +239,7 @@ int slu_command_settle(struct slu_proxy *root)
 		slu_command_ref_locked(command);
 		slu_layer_give();
 
-		r = slu_command_look(command);
+		r = slu_command_look(command, true);
 		is_busy = is_busy || r == SLU_BACKEND_E_BUSY;
 		is_blocked = is_blocked || r == SLU_BACKEND_E_BLOCKED;
 

@@ -38,6 +38,7 @@ struct slu_command {
 	link;			 /* its queue's list, in order of submission, while in flight */
 	struct slu_queue *queue; /* constant; kept alive by the command */
 	cl_event event;		 /* ours while in flight or looked at */
+	uint64_t seq;		 /* constant: counts the queue's commands */
 	unsigned n_refs;	 /* the queue's list, and each unit that names it */
 	unsigned n_looking;	 /* threads that ask the driver about the event now */
 	bool is_ended;
@@ -59,6 +60,7 @@ struct slu_queue {
 	unsigned n_refs;    /* the table's, each command's, each bracket's */
 	unsigned n_program; /* the program's own references */
 	unsigned n_commands;
+	uint64_t last_seq;
 	struct slu_command_list commands;
 	struct slu_blockers blockers; /* what every later command waits for too */
 };
@@ -70,11 +72,14 @@ struct slu_queue *slu_queue_get(cl_command_queue handle);
 void slu_queue_unref(struct slu_queue *queue);
 void slu_queue_unref_locked(struct slu_queue *queue);
 
-/* Asks about the oldest commands of @queue and forgets the ended ones. */
-void slu_queue_sweep(struct slu_queue *queue);
+/*
+ * Asks about commands of @queue and forgets the ended ones. With @flush the driver is asked to
+ * begin those that it may be keeping back.
+ */
+void slu_queue_sweep(struct slu_queue *queue, bool flush);
 
 /* Everything on @device: 0 if nothing is in flight, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
-int slu_queue_progress(struct slu_device *device);
+int slu_queue_progress(struct slu_device *device, bool flush);
 
 /* The command in flight whose event is @event, or NULL. Walks over all of them. */
 struct slu_command *slu_queue_command_locked(cl_event event);
@@ -88,14 +93,15 @@ bool slu_queue_hides_event(cl_event event);
 /* -- commands (command.c) --------------------------------------------------------------------- */
 
 /*
- * Notes a command that was just submitted. Takes over @event. @roots are noted to be named by it.
+ * Notes a command that was just submitted. Takes over @event and the caller's reference of @queue.
+ * @roots are noted to be named by it.
  * Where memory is out, waits for the command instead: then there is nothing to note.
  */
 void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, const cl_event *wait,
 		     struct slu_proxy *const *roots, size_t n_roots);
 
 /* Asks the driver. Return: 0 when ended, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
-int slu_command_look(struct slu_command *command);
+int slu_command_look(struct slu_command *command, bool flush);
 
 /* The same for everything that names @root; forgets what has ended. */
 int slu_command_settle(struct slu_proxy *root);

@@ -12,6 +12,8 @@
 #include "base/util.h"
 #include "opencl/command.h"
 
+#define SWEEP_BATCH 64
+
 static struct slu_table queues; /* guarded by the layer's lock */
 static TAILQ_HEAD(, slu_queue) all_queues = TAILQ_HEAD_INITIALIZER(all_queues);
 
@@ -94,34 +96,105 @@ struct slu_queue *slu_queue_get(cl_command_queue handle)
 	return enter(handle, n_program);
 }
 
-void slu_queue_sweep(struct slu_queue *queue)
+/* Ends all commands that were submitted before @seq: their queue is in order. */
+static void end_before(struct slu_queue *queue, uint64_t seq)
 {
-	struct slu_command *command, *next;
+	unsigned n;
+
+	do {
+		cl_event release[SWEEP_BATCH];
+		struct slu_command *first;
+
+		n = 0;
+		slu_layer_take();
+		while (n < SWEEP_BATCH && (first = TAILQ_FIRST(&queue->commands)) &&
+		       first->seq < seq) {
+			slu_command_end_locked(first, &release[n]);
+			n += release[n] != NULL;
+		}
+		slu_layer_give();
+		for (unsigned i = 0; i < n; i++)
+			slu_layer_next.clReleaseEvent(release[i]);
+	} while (n == SWEEP_BATCH);
+}
+
+static struct slu_command *nth_with_ref(struct slu_queue *queue, unsigned n)
+{
+	struct slu_command *command;
 
 	slu_layer_take();
-	command = TAILQ_FIRST(&queue->commands);
+	TAILQ_FOREACH (command, &queue->commands, link)
+		if (n-- == 0)
+			break;
 	if (command)
 		slu_command_ref_locked(command);
 	slu_layer_give();
-	while (command) {
-		bool goes_on = !slu_command_look(command);
+	return command;
+}
 
-		slu_layer_take();
-		if (goes_on)
-			next = TAILQ_FIRST(&queue->commands);
-		else
-			next = queue->is_out_of_order && !command->is_ended
-				       ? TAILQ_NEXT(command, link)
-				       : NULL;
-		if (next)
-			slu_command_ref_locked(next);
-		slu_command_unref_locked(command);
-		slu_layer_give();
-		command = next;
+static void unref(struct slu_command *command)
+{
+	slu_layer_take();
+	slu_command_unref_locked(command);
+	slu_layer_give();
+}
+
+/* An in-order queue: the last command that has ended is sought by halving. */
+static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool flush)
+{
+	bool has_ended = false;
+
+	for (; n_commands && !has_ended; n_commands /= 2) {
+		struct slu_command *command = nth_with_ref(queue, n_commands - 1);
+
+		if (!command)
+			return;
+		has_ended = !slu_command_look(command, flush);
+		if (has_ended)
+			end_before(queue, command->seq);
+		unref(command);
 	}
 }
 
-int slu_queue_progress(struct slu_device *device)
+/* Any other: each is asked. Where memory is out, at another time. */
+static void sweep_out_of_order(struct slu_queue *queue, unsigned n_commands, bool flush)
+{
+	struct slu_command **all = malloc((n_commands + 1) * sizeof(*all)), *command;
+	unsigned n = 0;
+
+	if (!all)
+		return;
+	slu_layer_take();
+	TAILQ_FOREACH (command, &queue->commands, link) {
+		if (n == n_commands)
+			break;
+		slu_command_ref_locked(command);
+		all[n++] = command;
+	}
+	slu_layer_give();
+	for (unsigned i = 0; i < n; i++) {
+		slu_command_look(all[i], flush);
+		unref(all[i]);
+	}
+	free(all);
+}
+
+void slu_queue_sweep(struct slu_queue *queue, bool flush)
+{
+	unsigned n_commands;
+	bool is_out_of_order;
+
+	slu_layer_take();
+	n_commands = queue->n_commands;
+	is_out_of_order = queue->is_out_of_order;
+	slu_layer_give();
+	if (is_out_of_order)
+		sweep_out_of_order(queue, n_commands, flush);
+	else
+		sweep_in_order(queue, n_commands, flush);
+}
+
+int slu_queue_progress(struct slu_device *device, bool flush)
 {
 	bool is_busy = false, is_blocked = false;
 	struct slu_queue *queue, *next;
@@ -133,7 +206,7 @@ int slu_queue_progress(struct slu_device *device)
 	slu_layer_give();
 	while (queue) {
 		if (queue->device == device)
-			slu_queue_sweep(queue);
+			slu_queue_sweep(queue, flush);
 		slu_layer_take();
 		if (queue->device == device) {
 			struct slu_command *command;
@@ -225,7 +298,7 @@ cl_int slu_call_clSetCommandQueueProperty(cl_command_queue handle,
 	/* Commands already noted as in order are ended before the new order begins. */
 	if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
 		slu_layer_next.clFinish(handle);
-		slu_queue_sweep(queue);
+		slu_queue_sweep(queue, false);
 		slu_layer_take();
 		queue->is_out_of_order = enable;
 		slu_layer_give();
@@ -259,7 +332,7 @@ cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
 		queue->n_refs++;
 	slu_layer_give();
 	if (queue) {
-		slu_queue_sweep(queue);
+		slu_queue_sweep(queue, false);
 		slu_layer_take();
 		if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
 			slu_table_remove(&queues, &queue->node);
@@ -282,7 +355,7 @@ static void sweep(cl_command_queue handle)
 		queue->n_refs++;
 	slu_layer_give();
 	if (queue) {
-		slu_queue_sweep(queue);
+		slu_queue_sweep(queue, false);
 		slu_queue_unref(queue);
 	}
 }
