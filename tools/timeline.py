@@ -72,6 +72,7 @@ class Picture:
 def draw(title, turns, jobs, programs):
     """turns: dicts with name, begin, ready, closing, end (seconds, 0: not yet). jobs: dicts with engine, name, begin,
     end, bytes. programs: names in the order of the lanes."""
+    jobs = [j for j in jobs if j["engine"] in ("in", "out")]
     times = [t["begin"] for t in turns] + [j["begin"] for j in jobs]
     ends = [t["end"] for t in turns if t["end"]] + [j["end"] for j in jobs]
     begin, end = min(times, default=0.0), max(ends, default=1.0)
