@@ -432,6 +432,23 @@ static void symbols_are_found_by_version_and_flag(void **state)
 	dlclose(driver);
 }
 
+static void every_public_name_is_exported(void **state)
+{
+	static const char *const names[] = {
+#define SLU_CUNAME(symbol, base, version, thread) #symbol,
+#include "cuabi/names.def"
+#undef SLU_CUNAME
+	};
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+	(void)state;
+	assert_non_null(driver);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!dlsym(driver, names[i]))
+			fail_msg("%s is not there", names[i]);
+	dlclose(driver);
+}
+
 static void what_is_not_there_says_so(void **state)
 {
 	const void *table = &table;
@@ -513,6 +530,7 @@ int main(void)
 		cmocka_unit_test(pointers_are_known_for_what_they_are),
 		cmocka_unit_test(the_device_says_what_it_is),
 		cmocka_unit_test(symbols_are_found_by_version_and_flag),
+		cmocka_unit_test(every_public_name_is_exported),
 		cmocka_unit_test(what_is_not_there_says_so),
 		cmocka_unit_test(a_forked_child_has_no_driver),
 	};
