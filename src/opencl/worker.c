@@ -7,11 +7,14 @@
 #include "base/lock.h"
 #include "opencl/worker.h"
 
+#define THREADS_MAX 16
+
 static struct {
 	struct slu_lock lock; /* guards the rest */
 	pthread_cond_t more;
 	STAILQ_HEAD(, slu_worker_job) jobs;
-	bool is_running;
+	unsigned n_jobs;
+	unsigned n_idle, n_threads;
 	bool has_fork_handler;
 } worker = {
 	.lock = SLU_LOCK_INIT(SLU_LOCK_LEAF),
@@ -26,23 +29,26 @@ static void *work(void *data)
 	pthread_setname_np(pthread_self(), "sluice-cl");
 	for (;;) {
 		slu_lock_take(&worker.lock);
+		worker.n_idle++;
 		while (STAILQ_EMPTY(&worker.jobs))
 			slu_lock_wait(&worker.lock, &worker.more, NULL);
+		worker.n_idle--;
 		job = STAILQ_FIRST(&worker.jobs);
 		STAILQ_REMOVE_HEAD(&worker.jobs, link);
+		worker.n_jobs--;
 		slu_lock_give(&worker.lock);
 		job->run(job);
 	}
 	return data;
 }
 
-/* The child has no such thread, and the jobs were the parent's. */
+/* The child has no such threads, and the jobs were the parent's. */
 static void forked(void)
 {
 	slu_lock_init(&worker.lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&worker.more, NULL);
 	STAILQ_INIT(&worker.jobs);
-	worker.is_running = false;
+	worker.n_jobs = worker.n_idle = worker.n_threads = 0;
 }
 
 static bool start_locked(void)
@@ -70,10 +76,11 @@ void slu_worker_push(struct slu_worker_job *job)
 	bool is_here = false;
 
 	slu_lock_take(&worker.lock);
-	if (!worker.is_running)
-		worker.is_running = start_locked();
-	if (worker.is_running) {
+	if (worker.n_jobs >= worker.n_idle && worker.n_threads < THREADS_MAX)
+		worker.n_threads += start_locked();
+	if (worker.n_threads) {
 		STAILQ_INSERT_TAIL(&worker.jobs, job, link);
+		worker.n_jobs++;
 		pthread_cond_signal(&worker.more);
 	} else {
 		is_here = true;

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * One thread of ours for what the driver's threads must not do. A driver calls back on the very
+ * Threads of ours for what the driver's threads must not do. A driver calls back on the very
  * threads that run its commands; the program's callbacks may call the layer, which may have to
- * wait for a copy, which needs those threads. So callbacks only leave a job here. Jobs run in the
- * order in which they were left. The thread begins with the first job.
+ * wait for a copy, which needs those threads. So callbacks only leave a job here. Jobs begin in
+ * the order in which they were left; one that waits does not keep the next from beginning, for
+ * that may be what it waits for. The first thread begins with the first job.
  */
 
 #include <sys/queue.h>
