@@ -20,9 +20,8 @@ int slu_error_raise(int r, const char *func, const char *file, int line);
 void slu_error_set_trace(bool on);
 
 #define slu_error(r) slu_error_raise((r), __func__, __FILE__, __LINE__)
-#define slu_fold(r)                                                                \
-	({                                                                         \
-		int _slu_r = (r);                                                  \
-		_slu_r < 0 ? slu_error_raise(_slu_r, __func__, __FILE__, __LINE__) \
-			   : _slu_r;                                               \
+#define slu_fold(r)                                                                          \
+	({                                                                                   \
+		int _slu_r = (r);                                                            \
+		_slu_r < 0 ? slu_error_raise(_slu_r, __func__, __FILE__, __LINE__) : _slu_r; \
 	})

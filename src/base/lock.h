@@ -14,9 +14,9 @@
 enum slu_lock_rank {
 	SLU_LOCK_FRONT = 1, /* a front end's tables of handles and allocations */
 	SLU_LOCK_CLIENT,    /* the client: peer, units, movers */
-	SLU_LOCK_GATE,      /* the list of the gate's slots */
+	SLU_LOCK_GATE,	    /* the list of the gate's slots */
 	SLU_LOCK_BACKEND,   /* what a back end keeps for its movers */
-	SLU_LOCK_LEAF,      /* held for a few instructions, takes nothing */
+	SLU_LOCK_LEAF,	    /* held for a few instructions, takes nothing */
 	_SLU_LOCK_RANK_MAX,
 };
 
@@ -25,9 +25,9 @@ struct slu_lock {
 	enum slu_lock_rank rank; /* constant after init */
 };
 
-#define SLU_LOCK_INIT(r)                                            \
-	{                                                           \
-		.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r)     \
+#define SLU_LOCK_INIT(r)                                        \
+	{                                                       \
+		.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r) \
 	}
 
 #ifdef NDEBUG
@@ -44,7 +44,8 @@ static inline void slu_lock_assert_none(void)
 
 #else
 
-/* How many locks of each rank this thread holds; one a process for each library linked with base. */
+/* How many locks of each rank this thread holds; one a process for each library linked with base.
+ */
 extern __thread unsigned char slu_lock_held[_SLU_LOCK_RANK_MAX];
 
 static inline void slu_lock_note(struct slu_lock *lock, int by)

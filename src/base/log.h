@@ -13,10 +13,11 @@
 void slu_log_set_level(int level);
 int slu_log_level(void);
 
-void slu_log_write(int level, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+void slu_log_write(int level, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
 
-#define slu_log(level, ...)                                          \
-	do {                                                         \
-		if (LOG_##level <= slu_log_level())                  \
-			slu_log_write(LOG_##level, __VA_ARGS__);     \
+#define slu_log(level, ...)                                      \
+	do {                                                     \
+		if (LOG_##level <= slu_log_level())              \
+			slu_log_write(LOG_##level, __VA_ARGS__); \
 	} while (0)

@@ -17,11 +17,10 @@ struct suffix {
 };
 
 static const struct suffix size_suffixes[] = {
-	{ "", 1 },          { "b", 1 },
-	{ "k", 0x1p10 },    { "kb", 0x1p10 },   { "kib", 0x1p10 },
-	{ "m", 0x1p20 },    { "mb", 0x1p20 },   { "mib", 0x1p20 },
-	{ "g", 0x1p30 },    { "gb", 0x1p30 },   { "gib", 0x1p30 },
-	{ "t", 0x1p40 },    { "tb", 0x1p40 },   { "tib", 0x1p40 },
+	{ "", 1 },	   { "b", 1 },	      { "k", 0x1p10 },	 { "kb", 0x1p10 },
+	{ "kib", 0x1p10 }, { "m", 0x1p20 },   { "mb", 0x1p20 },	 { "mib", 0x1p20 },
+	{ "g", 0x1p30 },   { "gb", 0x1p30 },  { "gib", 0x1p30 }, { "t", 0x1p40 },
+	{ "tb", 0x1p40 },  { "tib", 0x1p40 },
 };
 
 static const struct suffix time_suffixes[] = {

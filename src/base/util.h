@@ -8,16 +8,16 @@
 
 #define SLU_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define SLU_MIN(a, b)                      \
-	({                                 \
-		__typeof__(a) _slu_a = (a); \
-		__typeof__(b) _slu_b = (b); \
+#define SLU_MIN(a, b)                              \
+	({                                         \
+		__typeof__(a) _slu_a = (a);        \
+		__typeof__(b) _slu_b = (b);        \
 		_slu_a < _slu_b ? _slu_a : _slu_b; \
 	})
-#define SLU_MAX(a, b)                      \
-	({                                 \
-		__typeof__(a) _slu_a = (a); \
-		__typeof__(b) _slu_b = (b); \
+#define SLU_MAX(a, b)                              \
+	({                                         \
+		__typeof__(a) _slu_a = (a);        \
+		__typeof__(b) _slu_b = (b);        \
 		_slu_a > _slu_b ? _slu_a : _slu_b; \
 	})
 

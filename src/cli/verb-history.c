@@ -62,8 +62,7 @@ static void print_turns(const json_t *reply)
 		slu_table_add(table, "%s", heads[i]);
 	slu_table_align_right(table, 0);
 	slu_table_align_right(table, 1);
-	json_array_foreach(json_object_get(reply, "turns"), i, turn)
-	{
+	json_array_foreach (json_object_get(reply, "turns"), i, turn) {
 		json_int_t begin = json_integer_value(json_object_get(turn, "begin_ms"));
 		json_int_t end = json_integer_value(json_object_get(turn, "end_ms"));
 		const char *name = json_string_value(json_object_get(turn, "name"));

@@ -112,8 +112,7 @@ static void add_unmovable(struct slu_table *table, const json_t *program)
 	char all[256] = "", buf[SLU_SIZE_STRING_MAX];
 	size_t i, n = 0;
 
-	json_array_foreach(list, i, entry)
-	{
+	json_array_foreach (list, i, entry) {
 		int wrote = snprintf(all + n, sizeof(all) - n, "%s%s cannot move (%s)",
 				     n || *text(program, "reason") ? "; " : "",
 				     slu_size_format(buf, number(entry, "bytes")),
@@ -141,8 +140,7 @@ static void print_programs(const json_t *reply)
 		slu_table_align_right(table, column);
 	slu_table_align_right(table, 1);
 
-	json_array_foreach(json_object_get(reply, "programs"), i, program)
-	{
+	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		slu_table_add(table, "%s", text(program, "name"));
 		slu_table_add(table, "%llu", (unsigned long long)number(program, "pid"));
 		slu_table_add(table, "%s%s",
@@ -160,10 +158,8 @@ static void print_programs(const json_t *reply)
 		add_time(table, number(program, "wait_p99_ms"));
 		add_unmovable(table, program);
 	}
-	json_array_foreach(json_object_get(reply, "devices"), i, device)
-	{
-		json_array_foreach(json_object_get(device, "outsiders"), j, outsider)
-		{
+	json_array_foreach (json_object_get(reply, "devices"), i, device) {
+		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {
 			slu_table_add(table, "(outside) %s", text(outsider, "name"));
 			slu_table_add(table, "%llu", (unsigned long long)number(outsider, "pid"));
 			slu_table_add(table, "%s", "");
@@ -188,7 +184,8 @@ static void print_reply(const json_t *reply, const struct options *o)
 		putchar('\n');
 		return;
 	}
-	json_array_foreach(json_object_get(reply, "devices"), i, device) print_device(device);
+	json_array_foreach (json_object_get(reply, "devices"), i, device)
+		print_device(device);
 	if (json_array_size(json_object_get(reply, "programs")))
 		print_programs(reply);
 	else

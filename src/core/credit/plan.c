@@ -136,9 +136,9 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 		}
 		if (plan->is_alone)
 			continue;
-		FOREACH_SEAT(group, client, seat)
-		core->devices[seat->device]->left_bytes +=
-			(int64_t)seat->account.counted_floor_bytes;
+		FOREACH_SEAT (group, client, seat)
+			core->devices[seat->device]->left_bytes +=
+				(int64_t)seat->account.counted_floor_bytes;
 	}
 	return pinned_left;
 }
@@ -172,9 +172,9 @@ static uint64_t needs_on(const struct slu_core_plan *plan, unsigned device)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT(nth(plan, i), client, seat)
-	if (seat->device == device)
-		bytes += seat->need_bytes;
+		FOREACH_SEAT (nth(plan, i), client, seat)
+			if (seat->device == device)
+				bytes += seat->need_bytes;
 	return bytes;
 }
 
@@ -189,8 +189,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	for (size_t i = 0; i < count(plan); i++) {
 		bool is_overgrown = nth(plan, i)->is_overgrown;
 
-		FOREACH_SEAT(nth(plan, i), client, seat)
-		{
+		FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 
 			seat->need_bytes = seat->goal_bytes = 0;
@@ -209,8 +208,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	for (size_t i = 0; i < count(plan); i++) {
 		bool is_overgrown = nth(plan, i)->is_overgrown;
 
-		FOREACH_SEAT(nth(plan, i), client, seat)
-		{
+		FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t wish, part, least;
 
@@ -253,11 +251,10 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 	struct slu_core_seat *seat;
 
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT(nth(plan, i), client, seat)
-	core->devices[seat->device]->n_slack += wants_slack(seat);
+		FOREACH_SEAT (nth(plan, i), client, seat)
+			core->devices[seat->device]->n_slack += wants_slack(seat);
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT(nth(plan, i), client, seat)
-		{
+		FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t part, most;
 
