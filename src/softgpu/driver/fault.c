@@ -3,6 +3,7 @@
 #include "softgpu/driver/fault.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,12 @@ static int parse_kind(const char *word, enum slu_fault_kind *ret_kind)
 	return slu_error(-EINVAL);
 }
 
+/* Only what runs in a stream can take longer than its call. */
+static bool may_last(enum slu_fault_kind kind)
+{
+	return kind == SLU_FAULT_COPY || kind == SLU_FAULT_SET || kind == SLU_FAULT_LAUNCH;
+}
+
 static int parse_order(char *text, struct order *ret_order)
 {
 	struct order order = { .action = SLU_FAULT_FAIL };
@@ -57,6 +64,8 @@ static int parse_order(char *text, struct order *ret_order)
 	r = parse_kind(word, &order.kind);
 	if (r)
 		return slu_fold(r);
+	if (order.action != SLU_FAULT_FAIL && !may_last(order.kind))
+		return slu_error(-EINVAL);
 	word = strtok_r(NULL, ":", &rest);
 	if (!word)
 		return slu_error(-EINVAL);

@@ -8,9 +8,9 @@
  *   hang:KIND:N        it never comes to an end (its context's destruction ends it)
  *   slow:KIND:N:TIME   it takes that much longer ("slow:copy:4:250ms")
  *
- * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning). A failed
- * operation has done nothing, and the next one of its kind is well again: the error is not sticky,
- * so that a caller can be watched trying again.
+ * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning); only copy, set
+ * and launch can hang or be slow. A failed operation has done nothing, and the next one of its kind
+ * is well again: the error is not sticky, so that a caller can be watched trying again.
  */
 
 #include <stdint.h>

@@ -125,10 +125,11 @@ static void the_ordered_operation_fails_and_no_other(void **state)
 
 static void orders_that_are_not_understood_are_refused(void **state)
 {
-	static const char *const bad[] = {
-		"create", "create:",  "create:0",  "create:x",	    "nothing:1",  "slow:copy:1",
-		"hang:1", "copy:1:2", "slow:copy", "slow:copy:1:x", "hang:copy:", "create:2x"
-	};
+	static const char *const bad[] = { "create",	    "create:",	    "create:0",
+					   "create:x",	    "nothing:1",    "slow:copy:1",
+					   "hang:1",	    "copy:1:2",	    "slow:copy",
+					   "slow:copy:1:x", "hang:copy:",   "create:2x",
+					   "hang:create:1", "slow:map:1:1s" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
