@@ -10,6 +10,35 @@
 /* An out-of-order queue's commands gather at a unit; beyond this many the ended ones are sought. */
 #define TRACK_MANY 32
 
+#define SPARE_MAX 128
+
+/* Ended commands wait here to be used again: a program makes one with each call. */
+static struct {
+	TAILQ_HEAD(, slu_command) list;
+	unsigned n;
+} spare = { .list = TAILQ_HEAD_INITIALIZER(spare.list) }; /* guarded by the layer's lock */
+
+static struct slu_command *take_spare_locked(void)
+{
+	struct slu_command *command = TAILQ_FIRST(&spare.list);
+
+	if (command) {
+		TAILQ_REMOVE(&spare.list, command, link);
+		spare.n--;
+	}
+	return command;
+}
+
+static void put_spare_locked(struct slu_command *command)
+{
+	if (spare.n >= SPARE_MAX) {
+		free(command);
+		return;
+	}
+	TAILQ_INSERT_HEAD(&spare.list, command, link);
+	spare.n++;
+}
+
 void slu_command_ref_locked(struct slu_command *command)
 {
 	command->n_refs++;
@@ -22,7 +51,7 @@ void slu_command_unref_locked(struct slu_command *command)
 	assert(command->is_ended && !command->event);
 	slu_blockers_clear_locked(&command->blockers);
 	slu_queue_unref_locked(command->queue);
-	free(command);
+	put_spare_locked(command);
 }
 
 /* The event is released by the caller, without the lock. */
@@ -182,17 +211,22 @@ static void wait_unnoted(struct slu_command *command)
 void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, const cl_event *wait,
 		     struct slu_proxy *const *roots, size_t n_roots)
 {
-	struct slu_command *command = malloc(sizeof(*command));
+	struct slu_command *command;
 	bool is_noted = true, is_many = false;
 
+	slu_layer_take();
+	command = take_spare_locked();
 	if (!command) {
-		wait_instead(event);
-		slu_queue_unref(queue);
-		return;
+		slu_layer_give();
+		command = malloc(sizeof(*command));
+		if (!command) {
+			wait_instead(event);
+			slu_queue_unref(queue);
+			return;
+		}
+		slu_layer_take();
 	}
 	*command = (struct slu_command){ .queue = queue, .event = event, .n_refs = 1 };
-
-	slu_layer_take();
 	if (slu_blockers_exist() || queue->blockers.n_items) {
 		slu_blockers_add_locked(&command->blockers, n_wait, wait, &queue->blockers);
 		if (!queue->is_out_of_order)

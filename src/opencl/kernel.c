@@ -50,11 +50,21 @@ static void enter(cl_kernel handle, const struct slu_kernel *like)
 	slu_layer_give();
 }
 
+static unsigned n_waiting; /* for any kernel; guarded by the layer's lock */
+
 static void take_locked(struct slu_kernel *kernel)
 {
+	n_waiting++;
 	while (kernel->is_taken)
 		slu_lock_wait(&slu_layer_lock, &slu_layer_changed, NULL);
+	n_waiting--;
 	kernel->is_taken = true;
+}
+
+static void wake_locked(void)
+{
+	if (n_waiting)
+		pthread_cond_broadcast(&slu_layer_changed);
 }
 
 struct slu_kernel *slu_kernel_take(cl_kernel handle)
@@ -71,12 +81,29 @@ struct slu_kernel *slu_kernel_take(cl_kernel handle)
 	return kernel;
 }
 
-void slu_kernel_pause(struct slu_kernel *kernel)
+struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_room, struct slu_kernel_arg *ret_args,
+				   size_t *ret_n)
 {
+	struct slu_kernel *kernel;
+	size_t n = 0;
+
 	slu_layer_take();
-	kernel->is_taken = false;
-	pthread_cond_broadcast(&slu_layer_changed);
+	kernel = find_locked(handle);
+	if (kernel) {
+		kernel->n_refs++;
+		take_locked(kernel);
+		for (cl_uint i = 0; i < kernel->n_args; i++)
+			if (kernel->args[i].proxy) {
+				if (n < n_room)
+					ret_args[n] = kernel->args[i];
+				n++;
+			}
+		kernel->is_taken = false;
+		wake_locked();
+		*ret_n = n;
+	}
 	slu_layer_give();
+	return kernel;
 }
 
 void slu_kernel_resume(struct slu_kernel *kernel)
@@ -90,7 +117,7 @@ void slu_kernel_give(struct slu_kernel *kernel)
 {
 	slu_layer_take();
 	kernel->is_taken = false;
-	pthread_cond_broadcast(&slu_layer_changed);
+	wake_locked();
 	unref_locked(kernel);
 	slu_layer_give();
 }

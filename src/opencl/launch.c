@@ -19,55 +19,73 @@ static bool is_written(const struct slu_proxy *proxy)
 	return !(proxy->flags & CL_MEM_READ_ONLY);
 }
 
-/*
- * Names what is bound to the kernel. An object that the program has given up since is no
- * argument any more.
- */
-static cl_int name_args(struct slu_kernel *kernel, struct slu_name *names, size_t *ret_n)
-{
-	size_t n = 0;
-
-	for (cl_uint i = 0; i < kernel->n_args; i++) {
-		const struct slu_kernel_arg *arg = &kernel->args[i];
-
-		if (!arg->proxy)
-			continue;
-		if (!slu_kernel_arg_is_live(arg))
-			return CL_INVALID_KERNEL_ARGS;
-		names[n++] = (struct slu_name){ .handle = slu_proxy_handle(arg->proxy),
-						.is_written = is_written(arg->proxy) };
-	}
-	*ret_n = n;
-	return CL_SUCCESS;
-}
-
 struct launch {
 	struct slu_bracket bracket;
 	struct slu_kernel *kernel;
-	struct slu_name few[FEW], *names;
-	size_t n_names;
+	struct slu_kernel_arg few_args[FEW], *args;
+	struct slu_name few_names[FEW], *names;
+	size_t n;
 };
+
+/* Makes room for @n arguments. Return: false where memory is out. */
+static bool enlarge(struct launch *l, size_t n)
+{
+	l->args = calloc(n, sizeof(*l->args));
+	l->names = calloc(n, sizeof(*l->names));
+	return l->args && l->names;
+}
+
+static void forget(struct launch *l)
+{
+	if (l->args != l->few_args)
+		free(l->args);
+	if (l->names != l->few_names)
+		free(l->names);
+}
+
+/* An object that the program has given up since is no argument any more. */
+static cl_int name_args(struct launch *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!slu_kernel_arg_is_live(&l->args[i]))
+			return CL_INVALID_KERNEL_ARGS;
+		l->names[i] = (struct slu_name){ .handle = slu_proxy_handle(l->args[i].proxy),
+						 .is_written = is_written(l->args[i].proxy) };
+	}
+	return CL_SUCCESS;
+}
 
 /* The kernel is not kept while the bracket waits for a turn; afterwards it is, until the end. */
 static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 {
+	size_t n_room = FEW;
 	cl_int r;
 
 	l->bracket.queue = NULL;
-	l->names = l->few;
-	l->n_names = 0;
-	l->kernel = slu_kernel_take(handle);
-	if (!l->kernel) { /* no note: not a kernel, and the driver says which error comes first */
+	l->args = l->few_args;
+	l->names = l->few_names;
+	l->kernel = slu_kernel_peek(handle, n_room, l->args, &l->n);
+	if (!l->kernel) { /* no note: not a kernel, but a wrong queue is the first thing wrong */
 		r = slu_bracket_open(&l->bracket, queue, 0, NULL);
 		return r ? r : CL_INVALID_KERNEL;
 	}
-	if (l->kernel->n_args > FEW)
-		l->names = calloc(l->kernel->n_args, sizeof(*l->names));
-	r = l->names ? name_args(l->kernel, l->names, &l->n_names) : CL_OUT_OF_HOST_MEMORY;
-	slu_kernel_pause(l->kernel);
+	r = CL_SUCCESS;
+	if (l->n > n_room) {
+		size_t n_most = l->kernel->n_args;
+
+		r = enlarge(l, n_most) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+		slu_kernel_resume(l->kernel);
+		slu_kernel_give(l->kernel);
+		l->kernel = r ? NULL : slu_kernel_peek(handle, n_most, l->args, &l->n);
+		if (!r && !l->kernel)
+			r = CL_INVALID_KERNEL;
+	}
 	if (!r)
-		r = slu_bracket_begin(&l->bracket, queue, l->n_names, l->names);
-	slu_kernel_resume(l->kernel);
+		r = name_args(l);
+	if (!r)
+		r = slu_bracket_begin(&l->bracket, queue, l->n, l->names);
+	if (l->kernel)
+		slu_kernel_resume(l->kernel);
 	return r ? r : slu_kernel_refresh(l->kernel);
 }
 
@@ -76,8 +94,7 @@ static cl_int end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wa
 	if (l->kernel)
 		slu_kernel_give(l->kernel);
 	r = slu_bracket_end(&l->bracket, r, CL_FALSE, n_wait, wait, event);
-	if (l->names != l->few)
-		free(l->names);
+	forget(l);
 	return r;
 }
 
