@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/util.h"
 #include "softgpu/driver/compute.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
@@ -35,13 +36,15 @@ static CUresult error_of(enum slu_interp_fault_kind kind)
 	}
 }
 
-unsigned slu_kernel_workers(void)
+/* How many threads a launch may use: not more than it has blocks. */
+static unsigned count_workers(const unsigned grid[3])
 {
+	uint64_t n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	cpu_set_t set;
 
-	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+	if (n_blocks < 2 || sched_getaffinity(0, sizeof(set), &set) < 0)
 		return 1;
-	return (unsigned)CPU_COUNT(&set);
+	return (unsigned)SLU_MIN(n_blocks, (uint64_t)CPU_COUNT(&set));
 }
 
 static void print(void *userdata, const char *text, size_t size)
@@ -72,7 +75,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.params = kernel->params,
 		.memory = &memory,
 		.variables = kernel->function->module->variables,
-		.n_workers = slu_kernel_workers(),
+		.n_workers = count_workers(kernel->grid),
 		.is_cooperative = kernel->is_cooperative,
 		.cancel = &context->cancel,
 		.print = print,

@@ -8,6 +8,3 @@
 struct slu_context;
 
 void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel);
-
-/* How many threads a launch may use. */
-unsigned slu_kernel_workers(void);

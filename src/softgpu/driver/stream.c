@@ -105,13 +105,15 @@ void slu_point_wait(const struct slu_point *point)
 	slu_stream_unlock();
 }
 
-/* -- the thread ----------------------------------------------------------------------------- */
+/* -- carrying out --------------------------------------------------------------------------- */
 
+/* The stream may be gone afterwards, if this was its last command. */
 static void execute_first_locked(struct slu_stream *stream)
 {
 	struct slu_command *command = TAILQ_FIRST(&stream->queue);
 	uint64_t start_ns = SLU_MAX(stream->timeline->done_ns, command->submitted_ns), end_ns;
 
+	stream->is_executing = true;
 	for (unsigned i = 0; i < command->n_deps; i++) {
 		wait_locked(&command->deps[i]);
 		if (command->deps[i].timeline)
@@ -124,10 +126,36 @@ static void execute_first_locked(struct slu_stream *stream)
 	stream->n_queued--;
 	stream->timeline->done_ns = end_ns;
 	stream->timeline->n_done++;
+	stream->is_executing = false;
+	pthread_cond_signal(&stream->wake);
 	pthread_cond_broadcast(&progress);
 	slu_stream_unlock();
 	slu_command_free(command);
 	slu_stream_lock();
+}
+
+static bool may_help_locked(const struct slu_stream *stream)
+{
+	const struct slu_command *command = TAILQ_FIRST(&stream->queue);
+
+	if (stream->is_executing || command->kind == SLU_COMMAND_HOST ||
+	    command->kind == SLU_COMMAND_CALLBACK)
+		return false;
+	for (unsigned i = 0; i < command->n_deps; i++)
+		if (!is_done_locked(&command->deps[i]))
+			return false;
+	return true;
+}
+
+/* While the point is not reached, its stream has commands left and therefore lives. */
+static void help_locked(struct slu_stream *stream, const struct slu_point *point)
+{
+	while (!is_done_locked(point)) {
+		if (may_help_locked(stream))
+			execute_first_locked(stream);
+		else
+			slu_lock_wait(&queues, &progress, NULL);
+	}
 }
 
 static void retire_locked(struct slu_stream *stream)
@@ -146,11 +174,12 @@ static void *thread_main(void *data)
 	prctl(PR_SET_NAME, "softgpu-stream");
 	slu_stream_lock();
 	for (;;) {
-		while (TAILQ_EMPTY(&stream->queue) && !stream->is_closing)
+		if (stream->is_executing || (TAILQ_EMPTY(&stream->queue) && !stream->is_closing))
 			slu_lock_wait(&queues, &stream->wake, NULL);
-		if (TAILQ_EMPTY(&stream->queue))
+		else if (!TAILQ_EMPTY(&stream->queue))
+			execute_first_locked(stream);
+		else
 			break;
-		execute_first_locked(stream);
 	}
 	slu_stream_unlock();
 	return NULL;
@@ -427,8 +456,10 @@ CUresult slu_stream_synchronize(struct slu_stream *stream)
 		}
 		slu_stream_unlock();
 	}
-	slu_point_wait(&point);
-	slu_point_drop(&point);
+	slu_stream_lock();
+	help_locked(stream, &point);
+	unref_locked(point.timeline);
+	slu_stream_unlock();
 	return slu_context_error(context);
 }
 
@@ -449,29 +480,32 @@ bool slu_stream_is_idle(struct slu_stream *stream)
 
 void slu_stream_drain(struct slu_context *context)
 {
+	struct place {
+		struct slu_stream *stream;
+		struct slu_point point;
+	} * places;
 	struct slu_stream *stream;
-	struct slu_point *points;
 	size_t n = 0, i = 0;
 
 	slu_stream_lock();
 	LIST_FOREACH (stream, &context->streams, link)
 		n++;
-	points = calloc(n ? n : 1, sizeof(*points));
+	places = calloc(n ? n : 1, sizeof(*places));
 	LIST_FOREACH (stream, &context->streams, link)
-		if (points)
-			points[i++] = point_locked(stream);
+		if (places)
+			places[i++] = (struct place){ stream, point_locked(stream) };
 	/* without memory for the list: until there is a moment in which nothing is queued */
-	for (bool busy = !points; busy;) {
+	for (bool busy = !places; busy;) {
 		busy = false;
 		LIST_FOREACH (stream, &context->streams, link)
 			busy = busy || stream->n_queued;
 		if (busy)
 			slu_lock_wait(&queues, &progress, NULL);
 	}
-	for (i = 0; points && i < n; i++) {
-		wait_locked(&points[i]);
-		unref_locked(points[i].timeline);
+	for (i = 0; places && i < n; i++) {
+		help_locked(places[i].stream, &places[i].point);
+		unref_locked(places[i].point.timeline);
 	}
 	slu_stream_unlock();
-	free(points);
+	free(places);
 }

@@ -13,6 +13,10 @@
  * timeline tells, and its successor begins there and not when our thread happens to wake up. So the
  * engines are busy without gaps although the threads of this machine come late at times.
  *
+ * Whoever waits for a stream may carry out its first command instead of sleeping: the way over to
+ * another thread and back costs more than a small command. Host functions are left to the stream's
+ * own thread.
+ *
  * Everything is guarded by one lock of the process, the queues' lock.
  */
 
@@ -52,6 +56,7 @@ struct slu_stream {
 	TAILQ_HEAD(, slu_command) queue; /* submitted and not done */
 	unsigned n_queued;
 	bool has_thread;
+	bool is_executing; /* somebody carries out the first command */
 	bool is_closing;
 	pthread_t thread;
 	pthread_cond_t wake; /* there is work, or the end has come */
