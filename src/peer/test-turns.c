@@ -209,6 +209,28 @@ static void idle_is_a_hint_and_is_taken_back(void **state)
 	fixture_deinit(&f);
 }
 
+static void who_waits_for_credit_is_not_idle(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	f.now_ns += 2 * FIXTURE_IDLE_NS;
+	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_IDLE));
+
+	fixture_deny(&f, DEVICE0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	fixture_step(&f);
+	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
+	fixture_deinit(&f);
+}
+
 static void want_is_repeated_while_it_is_unmet(void **state)
 {
 	struct fixture f;
@@ -375,6 +397,7 @@ int main(void)
 		cmocka_unit_test(rule_25_a_blocked_holder_rests_with_everything_as_floor),
 		cmocka_unit_test(rule_25_with_proof_only_the_blocked_units_are_floor),
 		cmocka_unit_test(idle_is_a_hint_and_is_taken_back),
+		cmocka_unit_test(who_waits_for_credit_is_not_idle),
 		cmocka_unit_test(want_is_repeated_while_it_is_unmet),
 		cmocka_unit_test(rule_31_credit_dies_with_the_connection),
 		cmocka_unit_test(an_unfinished_close_dies_with_the_connection),

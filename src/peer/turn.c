@@ -155,7 +155,8 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 		}
 		return;
 	}
-	if (d->idle_is_told || slu_epoch_is_none(d->epoch) ||
+	/* one that waits for the daemon is not idle: the hint would make the daemon forget it */
+	if (d->idle_is_told || slu_epoch_is_none(d->epoch) || slu_peer_is_unmet(peer, device) ||
 	    now_ns - d->busy_ns < peer->config.idle_ns)
 		return;
 	r = slu_peer_push_message(peer, SLU_MSG_IDLE, device);
