@@ -110,7 +110,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 
 static int take_inherited(struct slu_listener *listener)
 {
-	int n = sd_listen_fds(1);
+	int flags, n = sd_listen_fds(1);
 
 	if (n != 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
 		slu_log(ERR,
@@ -120,6 +120,10 @@ static int take_inherited(struct slu_listener *listener)
 		return slu_error(-EINVAL);
 	}
 	listener->fd = SD_LISTEN_FDS_START;
+	/* systemd leaves it blocking; accept would wait for the second one after the first */
+	flags = fcntl(listener->fd, F_GETFL);
+	if (flags < 0 || fcntl(listener->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return slu_error(-errno);
 	return 0;
 }
 

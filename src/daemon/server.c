@@ -339,6 +339,9 @@ static int set_up(struct slu_server *server)
 	if (r)
 		return r < 0 ? slu_fold(r) : slu_error(-EINVAL);
 	r = add_sources(server);
+	/* first of all: whoever holds the socket is the one to name to a second daemon */
+	if (!r)
+		r = slu_listener_new(server, server->options.socket, &server->listener);
 	if (!r)
 		r = open_roster(server);
 	if (!r)
@@ -366,7 +369,7 @@ static int set_up(struct slu_server *server)
 		if (r)
 			return slu_fold(r);
 	}
-	return slu_fold(slu_listener_new(server, server->options.socket, &server->listener));
+	return 0;
 }
 
 int slu_server_new(const struct slu_server_options *options, struct slu_server **ret_server)

@@ -126,6 +126,24 @@ class DaemonWorld(World):
             process.wait()
             process.stdout.close()
 
+    def serves(self):
+        with self.raw() as raw:
+            try:
+                return raw.ask(verb="status")[0] == 0
+            except (AssertionError, ConnectionError):
+                return False  # turned away
+
+    def settled_fds(self, sessions=1):
+        """Open files of the daemon when that many connections are left, with ours the last one."""
+        with self.raw() as raw:
+            wait_until("all other connections are gone",
+                       lambda: raw.ask(verb="status")[1]["daemon"]["sessions"] == sessions)
+            # one thing after another: when this one is turned away, the files of the answer are closed
+            with self.raw() as probe:
+                probe.send(b"?")
+                probe.ends()
+            return self.daemon_fds()
+
     def daemon_fds(self):
         return len(os.listdir(f"/proc/{self.daemon.pid}/fd"))
 

@@ -7,6 +7,7 @@ happens and takes commands on stdin, one JSON object a line: {"want": BYTES, "ru
 {"deaf": 1} (answers nothing any more), {"exit": CODE}.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -67,8 +68,9 @@ def pack_hello(devices, name=b"raw", version=1, group=0, n_devices=None, home=0)
 class Raw:
     def __init__(self, path, timeout=30):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(timeout)
+        # blocking: one with a timeout would be turned away when the queue of the listener is full
         self.socket.connect(str(path))
+        self.socket.settimeout(timeout)
 
     def send(self, packet, fds=()):
         if fds:
@@ -151,25 +153,29 @@ class Honest:
     def say(self, event, **more):
         print(json.dumps({"event": event} | more), flush=True)
 
+    def send(self, packet):
+        with contextlib.suppress(ConnectionError):  # the end is read, after what came before it
+            self.raw.send(packet)
+
     def connect(self):
         while True:
             try:
                 self.raw = Raw(self.path)
                 break
-            except (FileNotFoundError, ConnectionRefusedError):
+            except (FileNotFoundError, ConnectionError):
                 select.select([], [], [], 0.01)
         self.limit, self.seq = dict(self.held), dict.fromkeys(self.held, 0)
-        self.raw.send(pack_hello([pack_device(
+        self.send(pack_hello([pack_device(
             self.uuid, self.total, self.name, self.epoch, self.held[DEVICE], 0, self.want, self.want, self.want, 0,
             self.is_open, self.runnable)], self.name, self.version, self.group, home=self.held[HOME]))
 
     def send_want(self):
-        self.raw.send(pack(WANT, HOME, 0, 0, 0, self.want, 0))
-        self.raw.send(pack(WANT, DEVICE, 0, self.runnable, self.want, self.want, self.want))
+        self.send(pack(WANT, HOME, 0, 0, 0, self.want, 0))
+        self.send(pack(WANT, DEVICE, 0, self.runnable, self.want, self.want, self.want))
 
     def send_sums(self, tier):
         held = self.held[tier]
-        self.raw.send(pack(SUMS, tier, 0, 0, self.seq[tier], max(self.limit[tier], held), held, 0, 0))
+        self.send(pack(SUMS, tier, 0, 0, self.seq[tier], max(self.limit[tier], held), held, 0, 0))
 
     def settle(self):
         """Brings in what it may in its turn, gives up what it must at rest, opens when all is there."""
@@ -182,11 +188,11 @@ class Honest:
         self.moved_out += max(0, before - self.held[DEVICE])
         if self.held[DEVICE] != before:
             self.send_sums(DEVICE)
-            self.raw.send(pack(FACTS, 0, 0, self.held[DEVICE], 0, self.want - self.held[DEVICE], 0, self.moved_in,
+            self.send(pack(FACTS, 0, 0, self.held[DEVICE], 0, self.want - self.held[DEVICE], 0, self.moved_in,
                                self.moved_out, 0, *[0] * 12))
         if self.epoch != (0, 0) and not self.is_open and self.held[DEVICE] >= self.want:
             self.is_open = True
-            self.raw.send(pack(READY, 0, *self.epoch))
+            self.send(pack(READY, 0, *self.epoch))
             self.say("ready", epoch=self.epoch)
 
     def take(self, kind, m):
@@ -210,7 +216,7 @@ class Honest:
             epoch = (m["generation"], m["counter"])
             if epoch == self.epoch:
                 self.epoch, self.is_open = (0, 0), False
-            self.raw.send(pack(REST, 0, self.runnable, *epoch, 0))
+            self.send(pack(REST, 0, self.runnable, *epoch, 0))
             self.say("close", epoch=epoch)
             self.settle()
         else:

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bad peers: whatever they send, or do not read, is refused clearly, costs bounded memory, and leaves nothing."""
+
+import os
+import pathlib
+import random
+import resource
+import select
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+from daemonworld import DaemonWorld, forked
+from rawclient import (ANSWER, ASK, DEVICE, FACTS, FORMATS, HEADER, HELLO, READY, REST, SUMS, TURN, WANT, WELCOME, Raw,
+                       pack, pack_device, pack_hello)
+from sluice import MIB, check, main, seed, wait_until
+
+
+def world(name, **settings):
+    w = DaemonWorld(name, settings=settings)
+    w.start_daemon()
+    w.fds = w.settled_fds()
+    return w
+
+
+def nothing_is_left(w):
+    """Same files as before, nobody connected but the one who asks, and it still serves."""
+    fds = w.settled_fds()
+    check(fds == w.fds, "every file is closed", w.fds, fds)
+    client = w.client("good", want=MIB)
+    client.wait("ready")
+    client.kill()
+
+
+def hello(name=b"raw"):
+    return pack_hello([pack_device(total=100 * MIB)], name)
+
+
+def packets_that_are_no_message_are_refused_in_words():
+    with world("garbage") as w:
+        packets = [b"x", b"\0" * 8, os.urandom(4096), b"\0" * 100000, hello()[:-1], hello() + b"\0", HEADER.pack(WANT, 0, 0),
+                   HEADER.pack(99, 0, 0), pack(ANSWER, 0, 0, 0), pack(TURN, 0, 1, 1),
+                   pack_hello([], n_devices=9), pack_hello([pack_device(mode=3)]), pack_hello([pack_device()], b"x" * 64)]
+        for packet in packets:
+            with w.raw() as raw:
+                raw.send(packet)
+                welcome = raw.expect(WELCOME)
+                check(welcome["status"] and welcome["detail"], f"{packet[:12]} is refused in words", welcome)
+                check(raw.ends(), "and the connection is closed")
+        nothing_is_left(w)
+
+
+def messages_out_of_place_end_the_connection():
+    with world("place") as w:
+        for first in (pack(WANT, DEVICE, 0, 1, 1, 1, 1), pack(REST, 0, 0, 1, 1, 0), pack(READY, 0, 1, 1),
+                      pack(FACTS, 0, 0, *[0] * 19), pack(SUMS, 0, 0, 0, 0, 0, 0, 0, 0)):
+            with w.raw() as raw:
+                raw.send(first)
+                check(raw.ends(), "nobody speaks before HELLO")
+        seconds = [hello(), pack(ASK, 5), pack(WANT, DEVICE, 3, 1, 1, 1, 1), pack(READY, 7, 1, 1),
+                   pack(SUMS, DEVICE, 0, 0, 0, 1 << 63, 1 << 63, 0, 0), pack(WANT, DEVICE, 0, 1, 1 << 62, 1 << 62, 0),
+                   b"junk"]
+        for second in seconds:
+            def join_and_say(second=second):
+                raw = Raw(w.socket)
+                raw.send(hello())
+                check(raw.expect(WELCOME)["status"] == 0, "it joins")
+                raw.send(second)
+                check(raw.ends(), "the connection is closed")
+                os._exit(0)
+            child = os.fork()
+            if not child:
+                join_and_say()
+            _, status = os.waitpid(child, 0)
+            check(status == 0, f"a joined program that sends {second[:12]} is cut off")
+        wait_until("their programs are gone", lambda: not w.answer(verb="status")["programs"])
+        nothing_is_left(w)
+
+
+def random_packets_never_hurt():
+    with world("random") as w:
+        rng = random.Random(seed(7))
+        rss = None
+        for number in range(1500):
+            with w.raw() as raw:
+                try:
+                    for _ in range(rng.randrange(1, 6)):
+                        kind = rng.randrange(0, 17)
+                        size = FORMATS[kind].size if kind in FORMATS and rng.random() < 0.8 else rng.randrange(0, 3000)
+                        body = bytearray(rng.randbytes(size)) if rng.random() < 0.5 else bytearray(size)
+                        for _ in range(rng.randrange(4)):
+                            if body:
+                                body[rng.randrange(len(body))] = rng.randrange(256)
+                        if kind == HELLO and len(body) >= 8:
+                            body[0:8] = b"\1\0\0\0\0\0\0\0"
+                        raw.send(HEADER.pack(kind, size, 0) + body, [0] if rng.random() < 0.2 else [])
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+            if number == 300:
+                rss = w.daemon_rss()
+        check(w.daemon_rss() < rss + 8 * MIB, "memory does not grow", rss, w.daemon_rss())
+        nothing_is_left(w)
+
+
+def ten_thousand_quick_connects():
+    with world("quick") as w:
+        rss = w.daemon_rss()
+        for number in range(10000):
+            raw = Raw(w.socket)
+            if number % 3 == 1:
+                raw.send(hello()[:100])
+            elif number % 3 == 2:
+                raw.ask_text(b'{"verb": "status"}')
+            raw.close()
+        check(w.daemon_rss() < rss + 16 * MIB, "memory does not grow", rss, w.daemon_rss())
+        nothing_is_left(w)
+
+
+def too_many_connections_are_refused_and_the_others_stay():
+    with world("many", **{"daemon.user_sessions_max": 20}) as w:
+        raws = [w.raw() for _ in range(19)]
+        with w.raw() as last:
+            check(last.ask(verb="status")[0] == 0, "the 20th is served")
+            with w.raw() as beyond:
+                welcome = beyond.expect(WELCOME)
+                check(welcome["status"] and "too many connections" in welcome["detail"], "the 21st is told", welcome)
+        for raw in raws:
+            raw.close()
+        wait_until("it serves again", w.serves)
+        nothing_is_left(w)
+
+
+def too_many_programs_are_refused():
+    with world("programs", **{"daemon.user_programs_max": 2, "daemon.user_groups_max": 5}) as w:
+        clients = [w.client(f"c{i}", want=0) for i in range(3)]
+        welcomes = [c.wait("welcome") for c in clients]
+        refused = [x for x in welcomes if x["status"]]
+        check(len(refused) == 1 and "too many programs" in refused[0]["detail"], "one of three is refused", welcomes)
+        for client in clients:
+            client.kill()
+        nothing_is_left(w)
+
+
+def without_file_descriptors_it_goes_on_when_there_are_some():
+    with world("fds", **{"daemon.user_sessions_max": 4000, "daemon.sessions_max": 4000}) as w:
+        limits = resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE, (w.fds + 12, limits[1]))
+        raws = [w.raw() for _ in range(40)]
+        wait_until("it says that no descriptor is left", lambda: "no file descriptor is left" in w.log())
+        for raw in raws:
+            raw.close()
+        wait_until("it serves again", w.serves)
+        resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE, limits)
+        nothing_is_left(w)
+
+
+def one_who_says_nothing_is_closed():
+    with world("silent", **{"daemon.handshake_timeout": "50ms"}) as w:
+        with w.raw() as raw:
+            check(raw.ends(), "the connection is closed")
+        with w.raw() as raw:
+            check(raw.ask(verb="status")[0] == 0, "one who asks is served")
+            ready, _, _ = select.select([raw.socket], [], [], 0.2)
+            check(not ready and raw.ask(verb="status")[0] == 0, "and may take its time for the next question")
+        nothing_is_left(w)
+
+
+def one_who_asks_without_reading_is_cut_off():
+    with world("unread") as w:
+        with w.raw() as raw:
+            try:
+                for _ in range(1000):
+                    raw.ask_text(b'{"verb": "history"}')
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            else:
+                check(False, "it is cut off before it has asked a thousand times")
+        nothing_is_left(w)
+
+
+def one_who_never_answers_costs_one_message_an_account():
+    with world("deaf", **{"scheduler.slice": "10ms", "scheduler.close_deadline": "50ms",
+                          "scheduler.limit_deadline": "50ms"}) as w:
+        deaf = w.client("deaf", want=60 * MIB, total=100 * MIB)
+        deaf.wait("ready")
+        deaf.order(deaf=1)
+        good = w.client("good", want=60 * MIB, total=100 * MIB)
+        small = w.client("small", want=20 * MIB, total=100 * MIB)
+        wait_until("it is called stuck", lambda: w.programs_by_name()["deaf"]["stuck"])
+        small.wait("ready")
+        reason = w.programs_by_name()["good"]["reason"]
+        check("deaf" in reason, "the one who waits is told for whom", reason)
+        deaf.kill()
+        good.wait("ready")
+        good.kill()
+        small.kill()
+        nothing_is_left(w)
+
+
+def files_that_are_no_memory_file_are_not_read():
+    with world("files") as w:
+        read_end, write_end = os.pipe()
+        for fd in (read_end, os.open("/dev/zero", os.O_RDONLY), os.open("/etc/passwd", os.O_RDONLY),
+                   os.open("/", os.O_RDONLY), os.open("/proc/self/mem", os.O_RDONLY)):
+            with w.raw() as raw:
+                raw.send(pack(ASK, 10), [fd])
+                status, answer = raw.answer()
+                check(status and answer["error"], "it is refused in words", answer)
+            os.close(fd)
+        os.close(write_end)
+        with w.raw() as raw:
+            raw.send(pack(ASK, 10))
+            check(raw.answer()[0], "no file at all")
+        for size in (0, 5, 1 << 20, 1 << 62):
+            with w.raw() as raw:
+                raw.ask_text(b'{"verb": "status"}', size)
+                check(raw.answer()[0], f"a size of {size} is not the text's")
+        with w.raw() as raw:
+            raw.ask_text(b'{"verb": "status"}' + b" " * 70000)
+            check(raw.answer()[0], "longer than a request may be")
+        nothing_is_left(w)
+
+
+def many_passed_files_are_closed():
+    def join_with_files():
+        raw = Raw(w.socket)
+        raw.send(hello(), [0] * 200)
+        check(raw.expect(WELCOME)["status"] == 0, "it may join")
+        for _ in range(20):
+            raw.send(pack(WANT, DEVICE, 0, 0, 7, 7, 7), [0] * 200)
+        return raw
+
+    with world("passed") as w:
+        with forked(join_with_files):
+            wait_until("it has said all", lambda: any(
+                d["need_bytes"] == 7 for p in w.answer(verb="status")["programs"] for d in p["devices"]))
+            # its connection and its process, and nothing else
+            check(w.settled_fds(2) == w.fds + 2, "its files are closed")
+        nothing_is_left(w)
+
+
+if __name__ == "__main__":
+    main(packets_that_are_no_message_are_refused_in_words, messages_out_of_place_end_the_connection,
+         random_packets_never_hurt, ten_thousand_quick_connects, too_many_connections_are_refused_and_the_others_stay,
+         too_many_programs_are_refused, without_file_descriptors_it_goes_on_when_there_are_some,
+         one_who_says_nothing_is_closed, one_who_asks_without_reading_is_cut_off,
+         one_who_never_answers_costs_one_message_an_account, files_that_are_no_memory_file_are_not_read,
+         many_passed_files_are_closed)
