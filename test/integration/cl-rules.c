@@ -8,6 +8,7 @@
 #include "cl-lib.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { WORDS = 1024 };
@@ -18,6 +19,16 @@ static cl_uint context_refs(struct cl_bench *b)
 
 	assert_cl(clGetContextInfo(b->context, CL_CONTEXT_REFERENCE_COUNT, sizeof(n), &n, NULL));
 	return n;
+}
+
+/*
+ * A driver's own work holds references for moments, so the count is waited for; if it never comes
+ * to @n, the test runs into its time limit.
+ */
+static void expect_context_refs(struct cl_bench *b, cl_uint n)
+{
+	while (context_refs(b) != n)
+		sched_yield();
 }
 
 /* -- creation --------------------------------------------------------------------------------- */
@@ -150,7 +161,7 @@ static void references_are_counted_as_by_the_driver(void **state)
 	before = context_refs(b);
 	in = cl_bench_buffer(b, 0, WORDS * 4, NULL);
 	out = cl_bench_buffer(b, 0, WORDS * 4, NULL);
-	assert_int_equal(context_refs(b), before + 2);
+	expect_context_refs(b, before + 2);
 	assert_int_equal(cl_bench_mem_uint(in, CL_MEM_REFERENCE_COUNT), 1);
 	assert_cl(clRetainMemObject(in));
 	assert_int_equal(cl_bench_mem_uint(in, CL_MEM_REFERENCE_COUNT), 2);
@@ -160,10 +171,10 @@ static void references_are_counted_as_by_the_driver(void **state)
 	cl_bench_launch(b->queue, muladd, in, out, 1, WORDS, 0, NULL, &event);
 	assert_cl(clFinish(b->queue));
 	assert_cl(clReleaseEvent(event));
-	assert_int_equal(context_refs(b), before + 2);
+	expect_context_refs(b, before + 2);
 	assert_cl(clReleaseMemObject(in));
 	assert_cl(clReleaseMemObject(out));
-	assert_int_equal(context_refs(b), before);
+	expect_context_refs(b, before);
 	assert_cl(clReleaseKernel(muladd));
 }
 
