@@ -18,6 +18,7 @@
 #include "daemon/devices.h"
 #include "daemon/node.h"
 #include "daemon/process.h"
+#include "daemon/text.h"
 
 #define TOTAL_MAX (UINT64_C(1) << 46) /* 64 TiB: larger is no device */
 
@@ -146,8 +147,14 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 		device->board =
 			find_board(devices, hello->uuid, device->path, sizeof(device->path));
 	if (device->board) {
+		const struct slu_board_identity *identity = slu_board_identity(device->board);
+
+		/* what the board says, not what its first user says */
+		snprintf(device->name, sizeof(device->name), "%.*s",
+			 (int)sizeof(identity->name) - 1, identity->name);
+		slu_text_clean(device->name);
 		device->kind = SLU_DEVICE_BOARD;
-		device->total_bytes = slu_board_identity(device->board)->capacity_bytes;
+		device->total_bytes = identity->capacity_bytes;
 		return slu_fold(
 			lock(slu_board_fd(device->board), device->name, ret_status, ret_why, size));
 	}

@@ -20,10 +20,10 @@ CLIENT = pathlib.Path(__file__).with_name("rawclient.py")
 class Client:
     """An honest raw client in a process of its own."""
 
-    def __init__(self, world, name="raw", words=None, **options):
+    def __init__(self, world, name="raw", words=None, script=CLIENT, **options):
         self.events = []
         self.pending = b""
-        self.process = subprocess.Popen([*(words or [sys.executable]), CLIENT, world.socket,
+        self.process = subprocess.Popen([*(words or [sys.executable]), script, world.socket,
                                          json.dumps({"name": name} | options)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         world.programs.append(self.process)

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Several users: nobody gets into a private daemon, nobody sees or steers a stranger's programs on a system one."""
+
+import grp
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+from daemonworld import CLIENT, Client, DaemonWorld
+from rawclient import WELCOME, Raw
+from sluice import MIB, SLUICED, Skip, check, main, wait_until
+
+ALICE, BOB = 54321, 54322
+TIGHT = {"total": 100 * MIB}
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("only root can be two users")
+
+
+def as_user(uid, work, groups=()):
+    """What `work` returns in a child that is that user."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups(list(groups))
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            result = work()
+        except Exception as error:
+            result = {"exception": type(error).__name__, "text": str(error)}
+        os.write(write_end, json.dumps(result).encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def ask_as(w, uid, groups=(), **request):
+    def work():
+        with Raw(w.socket) as raw:
+            return raw.ask(**request)
+    return as_user(uid, work, groups)
+
+
+class SystemWorld(DaemonWorld):
+    """A system daemon, in a folder that everybody may enter."""
+
+    def start_daemon(self):
+        os.chmod(self.folder, 0o755)
+        state = self.folder / "state"
+        state.mkdir(mode=0o700, exist_ok=True)
+        config = self.folder / "sluiced.conf"
+        config.write_text("[scheduler]\npolicy = fifo\n")
+        self.daemon = subprocess.Popen(
+            [SLUICED, "--system", "--config", config, "--socket", self.socket, "--state", state, "--log-level", "info"],
+            stdin=subprocess.DEVNULL, stderr=open(self.daemon_log, "a"), env=self.environment())
+        wait_until("the daemon answers", self.daemon_answers)
+        self.uuid = self.make_board("b0", 100 * MIB)
+        # the others may not be allowed into the folder of the sources
+        self.script = shutil.copy(CLIENT, self.folder)
+
+    def client_of(self, uid, name, **options):
+        words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "python3"]
+        return Client(self, name, words, self.script, **{"uuid": self.uuid} | TIGHT | options)
+
+
+def a_private_daemon_is_for_its_user_alone():
+    need_root()
+    with DaemonWorld("private") as w:
+        w.start_daemon()
+        os.chmod(w.folder, 0o755)
+        check(ask_as(w, ALICE, verb="status")["exception"] == "PermissionError", "the socket is closed to others")
+        # and if somebody opened it, the daemon itself refuses
+        os.chmod(w.socket, 0o666)
+
+        def knock():
+            with Raw(w.socket) as raw:
+                return raw.expect(WELCOME)["detail"], raw.ends()
+        check(as_user(ALICE, knock) == ["this daemon serves user 0 alone.", True], "it says why")
+
+
+def users_see_their_own_programs_only():
+    need_root()
+    with SystemWorld("system") as w:
+        w.start_daemon()
+        a = w.client_of(ALICE, "alices-secret", want=80 * MIB)
+        a.wait("ready")
+        b = w.client_of(BOB, "bobs", want=80 * MIB)
+        b.wait("welcome")
+        wait_until("bob waits", lambda: w.programs_by_name()["bobs"]["reason"])
+
+        status, answer = ask_as(w, BOB, verb="status")
+        check([p["name"] for p in answer["programs"]] == ["bobs"], "bob sees his own", answer)
+        check("secret" not in json.dumps(answer) and str(a.pid) not in json.dumps(answer), "and nothing of alice's", answer)
+        check(answer["devices"][0]["turn"]["name"] == "(another user)", "but that somebody has the device", answer)
+        check("secret" not in json.dumps(ask_as(w, BOB, verb="history")), "nor in the history")
+        names = [p["name"] for p in w.status()["programs"]]
+        check(sorted(names) == ["alices-secret", "bobs"], "root sees all", names)
+        a.kill()
+        b.kill()
+
+
+def users_steer_their_own_programs_only():
+    need_root()
+    with SystemWorld("steer") as w:
+        w.start_daemon()
+        a = w.client_of(ALICE, "alices", want=MIB)
+        a.wait("ready")
+        for request in ({"verb": "kick", "program": "alices"}, {"verb": "park", "program": str(a.pid)}):
+            status, answer = ask_as(w, BOB, **request)
+            check(status and "no program of yours" in answer["error"], "bob may not", answer)
+        status, answer = ask_as(w, BOB, verb="park", all=True)
+        check(status == 0 and answer["programs"] == [], "all of bob's is nothing", answer)
+        check(not w.programs_by_name()["alices"]["parked"], "alice's is untouched")
+        status, answer = ask_as(w, BOB, verb="set", setting="policy", value="rr")
+        check(status and "may not" in answer["error"], "nor change settings", answer)
+        status, answer = ask_as(w, ALICE, verb="park", program="alices")
+        check(status == 0, "alice may", answer)
+        a.kill()
+
+
+def nobody_gets_into_a_strangers_group():
+    need_root()
+    with SystemWorld("groups") as w:
+        w.start_daemon()
+        a = w.client_of(ALICE, "a", want=MIB, group=99)
+        b = w.client_of(BOB, "b", want=MIB, group=99)
+        a.wait("ready")
+        b.wait("ready")
+        programs = w.programs_by_name()
+        check(programs["a"]["group"] != programs["b"]["group"], "the same number is another group", programs)
+        a.kill()
+        b.kill()
+
+
+def a_device_that_is_not_on_the_machine_is_refused():
+    need_root()
+    with SystemWorld("absent") as w:
+        w.start_daemon()
+        a = w.client_of(ALICE, "a", want=MIB, uuid="77" * 16)
+        welcome = a.wait("welcome")
+        check(welcome["status"] and "not a device" in welcome["detail"], "an invented device", welcome)
+        a.kill()
+
+
+def members_of_the_group_sluice_see_all():
+    need_root()
+    try:
+        gid = grp.getgrnam("sluice").gr_gid
+    except KeyError:
+        raise Skip("there is no group sluice on this machine")
+    with SystemWorld("masters") as w:
+        w.start_daemon()
+        a = w.client_of(ALICE, "alices", want=MIB)
+        a.wait("ready")
+        status, answer = ask_as(w, BOB, [gid], verb="status")
+        check([p["name"] for p in answer["programs"]] == ["alices"], "a master sees all", answer)
+        a.kill()
+
+
+if __name__ == "__main__":
+    main(a_private_daemon_is_for_its_user_alone, users_see_their_own_programs_only,
+         users_steer_their_own_programs_only, nobody_gets_into_a_strangers_group,
+         a_device_that_is_not_on_the_machine_is_refused, members_of_the_group_sluice_see_all)
