@@ -79,6 +79,10 @@ def forked(work):
 class DaemonWorld(World):
     """Asks the daemon itself, not through the command."""
 
+    def environment(self, extra=None):
+        # a sanitizer that keeps freed memory would look like a daemon that does
+        return super().environment({"ASAN_OPTIONS": "quarantine_size_mb=1"} | (extra or {}))
+
     def daemon_answers(self):
         if self.daemon.poll() is not None:
             raise Failure(f"the daemon ended with {self.daemon.returncode}", self.log())
