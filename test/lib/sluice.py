@@ -113,7 +113,21 @@ class World:
     def history(self):
         done = subprocess.run([SLUICE, "history", "--json", "--socket", self.socket], capture_output=True, text=True)
         check(done.returncode == 0, "history answers", done.stderr)
-        return json.loads(done.stdout)
+        return json.loads(done.stdout) | {"asked": time.monotonic()}
+
+    def log(self):
+        return self.daemon_log.read_text() if self.daemon_log.exists() else ""
+
+    def clock_of(self, history):
+        """When the daemon's history began, on the clock of the boards (seconds, monotonic)."""
+        return history["asked"] - history["now_ms"] / 1e3
+
+    def jobs(self, board):
+        """The last jobs of a stand-in device's engines; times in seconds, monotonic."""
+        done = subprocess.run([BUILD / "src/board/board-look", self.folder / "boards" / board], capture_output=True, text=True)
+        check(done.returncode == 0, "the board can be read", done.stderr)
+        return [{"engine": j["engine"], "pid": j["pid"], "begin": j["begin_ns"] / 1e9, "end": j["end_ns"] / 1e9, "bytes": j["bytes"]}
+                for j in json.loads(done.stdout)["jobs"]]
 
     def program(self, name):
         return next((p for p in self.status()["programs"] if p["name"] == name), None)
@@ -203,14 +217,48 @@ class World:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Switches:
+    """Counts how often a device went from one program to another, by the daemon's history.
+
+    A switch is a turn that began after a turn of another process on the same device. look() must be
+    called before the daemon's record of 4,096 turns has gone round once, and with each daemon.
+    """
+
+    def __init__(self, world):
+        self.world = world
+        self.turns = {}
+
+    def look(self):
+        for turn in self.world.history()["turns"]:
+            if turn["ready_ms"]:
+                self.turns[turn["device"], turn["begin_ms"], turn["epoch"], turn["pid"]] = turn
+        last, count = {}, 0
+        for device, _, _, pid in sorted(self.turns, key=lambda key: (key[0], key[1], str(key[2]))):
+            count += last.setdefault(device, pid) != pid
+            last[device] = pid
+        return count
+
+
+def note(text):
+    """A line for people in the test's output."""
+    print(f"# {text}", flush=True)
+
+
+def scaled(name, fallback):
+    """A number of the test that the environment may raise."""
+    return int(os.environ.get(name, fallback))
+
+
 def seed(fallback):
     value = int(os.environ.get("SLUICE_SEED", fallback))
-    print(f"# seed {value} (set SLUICE_SEED to repeat)", flush=True)
+    note(f"seed {value} (set SLUICE_SEED to repeat)")
     return value
 
 
 def main(*tests):
     """Runs the tests as TAP. With names on the command line, only these."""
+    # a test that is ended from outside still cleans up: every World is a context manager
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
     failed = 0
     print(f"1..{len(chosen)}", flush=True)
