@@ -125,7 +125,8 @@ struct slu_interp_frame {
 	uint8_t *params;
 	uint8_t *results;
 	uint8_t *calls;
-	struct slu_interp_frame *next; /* in the pool, or in the list of all */
+	struct slu_interp_frame *next;	    /* in the warp's pool */
+	struct slu_interp_frame *next_made; /* in the list of all that the warp made */
 };
 
 enum slu_interp_group_state {
@@ -171,7 +172,8 @@ struct slu_interp_warp {
 	unsigned n_groups;
 	uint64_t slice;
 	struct slu_interp_frame *root;
-	struct slu_interp_frame *pool;
+	struct slu_interp_frame *pool; /* frames that nobody uses */
+	struct slu_interp_frame *made; /* all frames, for the end */
 	uint32_t tid[3][SLU_INTERP_LANES];
 };
 
@@ -239,7 +241,7 @@ struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *warp,
 struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *warp,
 					      struct slu_interp_code *code);
 void slu_interp_frame_put(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
-void slu_interp_frame_free(struct slu_interp_frame *frame);
+void slu_interp_frame_free_all(struct slu_interp_warp *warp);
 void slu_interp_frame_fill(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
 
 /* flow.c: handlers that are the same on every machine */

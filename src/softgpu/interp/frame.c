@@ -154,6 +154,8 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	at += results;
 	f->calls = at;
 	fill_constants(w, f);
+	f->next_made = w->made;
+	w->made = f;
 	return f;
 }
 
@@ -180,12 +182,13 @@ void slu_interp_frame_put(struct slu_interp_warp *w, struct slu_interp_frame *f)
 	w->pool = f;
 }
 
-void slu_interp_frame_free(struct slu_interp_frame *f)
+void slu_interp_frame_free_all(struct slu_interp_warp *w)
 {
-	while (f) {
-		struct slu_interp_frame *next = f->next;
+	while (w->made) {
+		struct slu_interp_frame *f = w->made;
 
+		w->made = f->next_made;
 		free(f);
-		f = next;
 	}
+	w->pool = w->root = NULL;
 }

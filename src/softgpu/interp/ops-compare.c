@@ -237,18 +237,24 @@ static const struct slu_interp_insn *setp_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler setp = { setp_run, setp_run };
 
-/* setp as it mostly is: one predicate, no third operand */
+/* setp as it mostly is: no third operand */
 #define SETP_FAST(name)                                                                           \
 	static const struct slu_interp_insn *setp_##name##_all(struct slu_interp_warp *w,         \
 							       const struct slu_interp_insn *in)  \
 	{                                                                                         \
-		w->preds[in->p] = cmp_##name(w, in);                                              \
+		uint32_t bits = cmp_##name(w, in);                                                \
+                                                                                                  \
+		w->preds[in->p] = bits;                                                           \
+		w->preds[in->q] = ~bits;                                                          \
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct slu_interp_insn *setp_##name##_some(struct slu_interp_warp *w,        \
 								const struct slu_interp_insn *in) \
 	{                                                                                         \
-		put(w, in->p, cmp_##name(w, in));                                                 \
+		uint32_t bits = cmp_##name(w, in);                                                \
+                                                                                                  \
+		put(w, in->p, bits);                                                              \
+		put(w, in->q, ~bits);                                                             \
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct slu_interp_handler setp_##name = { setp_##name##_all,                 \

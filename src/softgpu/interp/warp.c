@@ -32,9 +32,7 @@ int slu_interp_warp_init(struct slu_interp_warp *w, struct slu_interp_block *blo
 
 void slu_interp_warp_deinit(struct slu_interp_warp *w)
 {
-	slu_interp_frame_free(w->root);
-	slu_interp_frame_free(w->pool);
-	w->root = w->pool = NULL;
+	slu_interp_frame_free_all(w);
 }
 
 void slu_interp_warp_begin(struct slu_interp_warp *w)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What one lane of an instruction should give, written a second time and in another way than the
+ * handlers: on wide integers and with the C library's rounding modes, by reading the form's text
+ * alone. For tests.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ptx/form.h"
+
+struct slu_reference {
+	uint64_t value; /* of the destination register, as wide as its type */
+	bool p, q;	/* of predicates */
+	/* 0: the bits must be equal (any NaN for any NaN); else the relative error that is allowed
+	 */
+	double tolerance;
+};
+
+/*
+ * @in: the sources in order, predicates as 0 or 1. Return: false if the reference knows nothing
+ * about the form.
+ */
+bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct slu_reference *ret);
