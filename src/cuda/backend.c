@@ -149,20 +149,34 @@ static int poll(void *data, struct slu_ticket *ticket, bool wait)
 	return translate(r);
 }
 
+/* Whether what is queued waits for the host, and whether that is all there is. */
+static int look_behind_host(struct slu_cuda_device *d)
+{
+	uint64_t since = slu_cuda_streams_host_since(&d->stream_uses);
+
+	if (!since || slu_sub_floor(slu_clock_now_ns(), since) <= HOST_WAIT_NS)
+		return SLU_BACKEND_E_BUSY;
+	return slu_cuda_streams_is_at_rest(d) ? 0 : SLU_BACKEND_E_BLOCKED;
+}
+
+/* Everything that entered, also by the gate. */
+static uint64_t n_submitted(struct slu_cuda_device *d)
+{
+	return slu_gate_n_entries() + atomic_load(&d->n_passed);
+}
+
+/* Called with the gate shut and empty to see whether it is at rest, and open to see whether it is
+ * idle: then the answer may be out of date when it is given, and nothing depends on it. */
 static int drain(void *data)
 {
 	struct slu_cuda_device *d = data;
-	uint64_t since;
 	int r;
 
-	/* a capture records what it sees; waiting now would end it */
-	if (atomic_load(&d->n_capturing))
+	/* in this order: see enter.h. A capture records what it sees; waiting now would end it */
+	if (atomic_load(&d->n_capturing) || atomic_load(&d->n_passing))
 		return SLU_BACKEND_E_BUSY;
-	r = slu_cuda_syncer_poll(d->syncer, slu_gate_n_entries());
-	if (r != SLU_BACKEND_E_BUSY || !atomic_load(&d->n_host_waits))
-		return r;
-	since = atomic_load(&d->host_since_ns);
-	return slu_sub_floor(slu_clock_now_ns(), since) > HOST_WAIT_NS ? SLU_BACKEND_E_BLOCKED : r;
+	r = slu_cuda_syncer_poll(d->syncer, n_submitted(d));
+	return r == SLU_BACKEND_E_BUSY ? look_behind_host(d) : r;
 }
 
 static void *pin(void *data, uint64_t bytes)

@@ -1,17 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where contexts end, and where captures begin and end. Memory dies with its context, so ours must
- * be given back before; a program that captures is not drained.
+ * Where contexts and streams end, and where captures begin and end. Memory dies with its context,
+ * so ours must be given back before; a program that captures is not drained.
  */
 #include "cuda/device.h"
+#include "cuda/enter.h"
 #include "cuda/real.h"
 
-#define DESTROY(name)                                     \
-	CUresult name(CUcontext context)                  \
-	{                                                 \
-		if (context)                              \
-			slu_cuda_context_ending(context); \
-		return SLU_REAL(name)(context);           \
+/* Every context is waited for when a turn ends; one that cannot be noted must not be. */
+#define CREATE(name, arguments, ...)                                                   \
+	CUresult name(CUcontext *ret_context, __VA_ARGS__)                             \
+	{                                                                              \
+		CUresult r = SLU_REAL(name) arguments;                                 \
+                                                                                       \
+		if (r != CUDA_SUCCESS || slu_cuda_context_made(*ret_context, ordinal)) \
+			return r;                                                      \
+		SLU_REAL(cuCtxDestroy_v2)(*ret_context);                               \
+		return CUDA_ERROR_OUT_OF_MEMORY;                                       \
+	}
+
+CREATE(cuCtxCreate, (ret_context, flags, ordinal), unsigned int flags, CUdevice ordinal)
+CREATE(cuCtxCreate_v2, (ret_context, flags, ordinal), unsigned int flags, CUdevice ordinal)
+CREATE(cuCtxCreate_v3, (ret_context, affinity, n, flags, ordinal), CUexecAffinityParam *affinity,
+       int n, unsigned int flags, CUdevice ordinal)
+CREATE(cuCtxCreate_v4, (ret_context, params, flags, ordinal), CUctxCreateParams *params,
+       unsigned int flags, CUdevice ordinal)
+
+#define DESTROY(name)                                                                   \
+	CUresult name(CUcontext context)                                                \
+	{                                                                               \
+		CUresult r = context ? slu_cuda_context_ending(context) : CUDA_SUCCESS; \
+                                                                                        \
+		return r == CUDA_SUCCESS ? SLU_REAL(name)(context) : r;                 \
 	}
 
 DESTROY(cuCtxDestroy)
@@ -35,35 +55,44 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 	if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal < ORDINALS_MAX) {
 		atomic_store(&primaries[ordinal].context, *ret_context);
 		atomic_fetch_add(&primaries[ordinal].n_retained, 1);
+		slu_cuda_context_made(*ret_context, ordinal);
 	}
 	return r;
 }
 
-static void primary_ending(CUdevice ordinal)
+static CUresult primary_ending(CUdevice ordinal)
 {
-	CUcontext context = atomic_exchange(&primaries[ordinal].context, NULL);
+	CUcontext context = atomic_load(&primaries[ordinal].context);
+	CUresult r = context ? slu_cuda_context_ending(context) : CUDA_SUCCESS;
 
-	if (context)
-		slu_cuda_context_ending(context);
+	if (r == CUDA_SUCCESS)
+		atomic_store(&primaries[ordinal].context, NULL);
+	return r;
 }
 
-#define RELEASE(name)                                                         \
-	CUresult name(CUdevice ordinal)                                       \
-	{                                                                     \
-		if (ordinal >= 0 && ordinal < ORDINALS_MAX &&                 \
-		    atomic_load(&primaries[ordinal].n_retained) > 0 &&        \
-		    atomic_fetch_sub(&primaries[ordinal].n_retained, 1) == 1) \
-			primary_ending(ordinal);                              \
-		return SLU_REAL(name)(ordinal);                               \
+#define RELEASE(name)                                                        \
+	CUresult name(CUdevice ordinal)                                      \
+	{                                                                    \
+		CUresult r = CUDA_SUCCESS;                                   \
+		bool is_ours = ordinal >= 0 && ordinal < ORDINALS_MAX;       \
+                                                                             \
+		if (is_ours && primaries[ordinal].n_retained == 1)           \
+			r = primary_ending(ordinal);                         \
+		if (r == CUDA_SUCCESS)                                       \
+			r = SLU_REAL(name)(ordinal);                         \
+		if (r == CUDA_SUCCESS && is_ours)                            \
+			atomic_fetch_sub(&primaries[ordinal].n_retained, 1); \
+		return r;                                                    \
 	}
 
 /* A reset ends the context, however many references there are. */
-#define RESET(name)                                         \
-	CUresult name(CUdevice ordinal)                     \
-	{                                                   \
-		if (ordinal >= 0 && ordinal < ORDINALS_MAX) \
-			primary_ending(ordinal);            \
-		return SLU_REAL(name)(ordinal);             \
+#define RESET(name)                                                                           \
+	CUresult name(CUdevice ordinal)                                                       \
+	{                                                                                     \
+		CUresult r = ordinal >= 0 && ordinal < ORDINALS_MAX ? primary_ending(ordinal) \
+								    : CUDA_SUCCESS;           \
+                                                                                              \
+		return r == CUDA_SUCCESS ? SLU_REAL(name)(ordinal) : r;                       \
 	}
 
 RELEASE(cuDevicePrimaryCtxRelease)
@@ -71,61 +100,94 @@ RELEASE(cuDevicePrimaryCtxRelease_v2)
 RESET(cuDevicePrimaryCtxReset)
 RESET(cuDevicePrimaryCtxReset_v2)
 
-static void count_capture(CUresult r, int by)
-{
-	struct slu_cuda_device *d = r == CUDA_SUCCESS ? slu_cuda_device_here() : NULL;
+/* -- captures -----------------------------------------------------------------------------------
+ */
 
-	if (!d)
-		return;
-	if (by > 0)
-		atomic_fetch_add(&d->n_capturing, 1);
-	else if (atomic_load(&d->n_capturing))
-		atomic_fetch_sub(&d->n_capturing, 1);
+/*
+ * A capture begins inside the gate and counts before it can be shut: whoever drains sees either
+ * the thread in the gate or the capture.
+ */
+#define BEGIN_CAPTURE(name, arguments, ...)                                    \
+	CUresult name(__VA_ARGS__)                                             \
+	{                                                                      \
+		struct slu_cuda_device *d = slu_cuda_device_here();            \
+		CUresult r = d ? slu_cuda_enter(d) : SLU_REAL(name) arguments; \
+                                                                               \
+		if (!d || r != CUDA_SUCCESS)                                   \
+			return r;                                              \
+		r = SLU_REAL(name) arguments;                                  \
+		if (r == CUDA_SUCCESS)                                         \
+			atomic_fetch_add(&d->n_capturing, 1);                  \
+		slu_cuda_leave(d);                                             \
+		return r;                                                      \
+	}
+
+#define BEGIN_CAPTURE_TO(name)                                                               \
+	BEGIN_CAPTURE(name, (stream, graph, nodes, edges, n, mode), CUstream stream,         \
+		      CUgraph graph, const CUgraphNode *nodes, const CUgraphEdgeData *edges, \
+		      size_t n, CUstreamCaptureMode mode)
+
+/* Whether a capture under way, whole or spoilt, began in @stream. */
+static bool is_capturing(CUstream stream)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUstreamCaptureMode before = slu_cuda_relax();
+	CUresult r = SLU_REAL(cuStreamIsCapturing)(stream, &status);
+
+	slu_cuda_unrelax(before);
+	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-#define BEGIN_CAPTURE(name)                          \
-	CUresult name(CUstream stream)               \
-	{                                            \
-		CUresult r = SLU_REAL(name)(stream); \
-                                                     \
-		count_capture(r, 1);                 \
-		return r;                            \
+static void capture_ended(struct slu_cuda_device *d)
+{
+	uint32_t n = atomic_load(&d->n_capturing);
+
+	while (n && !atomic_compare_exchange_weak(&d->n_capturing, &n, n - 1))
+		;
+}
+
+/* A spoilt capture ends here, too, with an error: it counts all the same. */
+#define END_CAPTURE(name, stream_meant)                                                  \
+	CUresult name(CUstream stream, CUgraph *ret_graph)                               \
+	{                                                                                \
+		struct slu_cuda_device *d = slu_cuda_device_here();                      \
+		bool was_capturing = d && is_capturing(stream_meant);                    \
+		CUresult r = SLU_REAL(name)(stream, ret_graph);                          \
+                                                                                         \
+		if (was_capturing && (r == CUDA_SUCCESS || !is_capturing(stream_meant))) \
+			capture_ended(d);                                                \
+		return r;                                                                \
 	}
 
-#define BEGIN_CAPTURE_MODE(name)                                 \
-	CUresult name(CUstream stream, CUstreamCaptureMode mode) \
-	{                                                        \
-		CUresult r = SLU_REAL(name)(stream, mode);       \
-                                                                 \
-		count_capture(r, 1);                             \
-		return r;                                        \
-	}
+#define MINE (stream ? stream : SLU_STREAM_PER_THREAD)
 
-#define BEGIN_CAPTURE_TO(name)                                                          \
-	CUresult name(CUstream stream, CUgraph graph, const CUgraphNode *nodes,         \
-		      const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode) \
-	{                                                                               \
-		CUresult r = SLU_REAL(name)(stream, graph, nodes, edges, n, mode);      \
-                                                                                        \
-		count_capture(r, 1);                                                    \
-		return r;                                                               \
-	}
-
-/* An invalidated capture ends here, too, with an error: it counts all the same. */
-#define END_CAPTURE(name)                                       \
-	CUresult name(CUstream stream, CUgraph *ret_graph)      \
-	{                                                       \
-		CUresult r = SLU_REAL(name)(stream, ret_graph); \
-                                                                \
-		count_capture(CUDA_SUCCESS, -1);                \
-		return r;                                       \
-	}
-
-BEGIN_CAPTURE(cuStreamBeginCapture)
-BEGIN_CAPTURE(cuStreamBeginCapture_ptsz)
-BEGIN_CAPTURE_MODE(cuStreamBeginCapture_v2)
-BEGIN_CAPTURE_MODE(cuStreamBeginCapture_v2_ptsz)
+BEGIN_CAPTURE(cuStreamBeginCapture, (stream), CUstream stream)
+BEGIN_CAPTURE(cuStreamBeginCapture_ptsz, (stream), CUstream stream)
+BEGIN_CAPTURE(cuStreamBeginCapture_v2, (stream, mode), CUstream stream, CUstreamCaptureMode mode)
+BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, (stream, mode), CUstream stream,
+	      CUstreamCaptureMode mode)
 BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph)
 BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph_ptsz)
-END_CAPTURE(cuStreamEndCapture)
-END_CAPTURE(cuStreamEndCapture_ptsz)
+END_CAPTURE(cuStreamEndCapture, stream)
+END_CAPTURE(cuStreamEndCapture_ptsz, MINE)
+
+/* A stream takes its capture along. */
+#define DESTROY_STREAM(name)                                                          \
+	CUresult name(CUstream stream)                                                \
+	{                                                                             \
+		struct slu_cuda_device *d = stream ? slu_cuda_device_here() : NULL;   \
+		bool was_capturing;                                                   \
+		CUresult r;                                                           \
+                                                                                      \
+		if (!d)                                                               \
+			return SLU_REAL(name)(stream);                                \
+		was_capturing = atomic_load(&d->n_capturing) && is_capturing(stream); \
+		slu_cuda_streams_destroy(&d->stream_uses, stream);                    \
+		r = SLU_REAL(name)(stream);                                           \
+		if (was_capturing && r == CUDA_SUCCESS)                               \
+			capture_ended(d);                                             \
+		return r;                                                             \
+	}
+
+DESTROY_STREAM(cuStreamDestroy)
+DESTROY_STREAM(cuStreamDestroy_v2)

@@ -86,10 +86,23 @@ static void add_device(CUdevice ordinal)
 	slu_cuda.n_devices++;
 }
 
+/*
+ * A child has no driver any more, as the genuine one says, and none of our threads: everything
+ * passes. What its parent was doing under our lock is undone in neither.
+ */
+static void forked(void)
+{
+	slu_lock_init(&slu_cuda.lock, SLU_LOCK_FRONT);
+	slu_cuda.n_devices = 0;
+	slu_cuda.ledger = NULL;
+	atomic_store(&slu_cuda_only_device, NULL);
+}
+
 static void start(void)
 {
 	int saved = errno, n = 0;
 
+	pthread_atfork(NULL, NULL, forked);
 	if (slu_ledger_new(&slu_cuda.ledger) == 0 && SLU_REAL(cuDeviceGetCount)(&n) == CUDA_SUCCESS)
 		for (int i = 0; i < n && slu_cuda.n_devices < SLU_CUDA_DEVICES_MAX; i++)
 			add_device(i);
@@ -101,6 +114,7 @@ static void unmake_home(struct slu_cuda_device *d)
 	slu_cuda_syncer_free(d->syncer);
 	d->syncer = NULL;
 	slu_cuda_flight_deinit(&d->flight);
+	slu_cuda_streams_deinit(&d->stream_uses);
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
 		if (d->streams[i])
 			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
@@ -119,8 +133,9 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 		is_whole = is_whole &&
 			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
-	is_whole = is_whole && !slu_cuda_syncer_new(context, &d->syncer);
 	slu_cuda_flight_init(&d->flight);
+	slu_cuda_streams_init(&d->stream_uses);
+	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
 	slu_cuda_unrelax(before);
 	if (is_whole) {
 		identify(d->ordinal, &id);
@@ -169,32 +184,84 @@ struct slu_cuda_device *slu_cuda_device_here_slow(void)
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
 		if (slu_cuda.devices[i].ordinal == ordinal)
 			d = &slu_cuda.devices[i];
-	if (!d || !settle(d, context))
+	if (!d || !slu_cuda_context_made(context, ordinal) || !settle(d, context))
 		return NULL;
 	if (slu_cuda.n_devices == 1)
 		atomic_store_explicit(&slu_cuda_only_device, d, memory_order_release);
 	return d;
 }
 
-void slu_cuda_context_ending(CUcontext context)
+bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 {
-	for (unsigned i = 0; i < slu_cuda.n_devices; i++) {
-		struct slu_cuda_device *d = &slu_cuda.devices[i];
-		bool is_home;
+	bool has_room;
+	unsigned i = 0;
 
-		slu_lock_take(&slu_cuda.lock);
-		is_home = d->home == context;
-		slu_lock_give(&slu_cuda.lock);
-		if (d->client)
-			slu_cuda_memory_forget(d, context);
-		if (!is_home)
-			continue;
-		atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
-		slu_client_device_remove(d->client);
-		d->client = NULL;
-		unmake_home(d);
-		slu_lock_take(&slu_cuda.lock);
-		d->home = NULL;
-		slu_lock_give(&slu_cuda.lock);
+	slu_lock_take(&slu_cuda.lock);
+	while (i < slu_cuda.n_contexts && slu_cuda.contexts[i].context != context)
+		i++;
+	has_room = i < SLU_CUDA_CONTEXTS_MAX;
+	if (has_room) {
+		slu_cuda.contexts[i].context = context;
+		slu_cuda.contexts[i].ordinal = ordinal;
+		slu_cuda.n_contexts = SLU_MAX(slu_cuda.n_contexts, i + 1);
 	}
+	slu_lock_give(&slu_cuda.lock);
+	return has_room;
+}
+
+static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext context)
+{
+	const struct slu_range *range;
+	size_t cursor = 0;
+
+	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
+		if (range->device == d && range->context != context && range->n_allocations)
+			return true;
+	return false;
+}
+
+/* Takes @context out of the list. Return: its device, or NULL if we do not know it. */
+static struct slu_cuda_device *take_out(CUcontext context, bool *ret_is_home, bool *ret_is_needed)
+{
+	struct slu_cuda_device *d = NULL;
+
+	*ret_is_home = *ret_is_needed = false;
+	slu_lock_take(&slu_cuda.lock);
+	for (unsigned i = 0; i < slu_cuda.n_contexts; i++) {
+		if (slu_cuda.contexts[i].context != context)
+			continue;
+		for (unsigned k = 0; k < slu_cuda.n_devices; k++)
+			if (slu_cuda.devices[k].ordinal == slu_cuda.contexts[i].ordinal)
+				d = &slu_cuda.devices[k];
+		*ret_is_home = d && d->home == context;
+		*ret_is_needed = *ret_is_home && others_have_memory_locked(d, context);
+		if (!*ret_is_needed)
+			slu_cuda.contexts[i] = slu_cuda.contexts[--slu_cuda.n_contexts];
+		break;
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return d;
+}
+
+CUresult slu_cuda_context_ending(CUcontext context)
+{
+	bool is_home, is_needed;
+	struct slu_cuda_device *d = take_out(context, &is_home, &is_needed);
+
+	if (is_needed)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!d || !d->home)
+		return CUDA_SUCCESS;
+	slu_cuda_syncer_leave(d->syncer, context);
+	slu_cuda_memory_forget(d, is_home ? NULL : context);
+	if (!is_home)
+		return CUDA_SUCCESS;
+	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
+	slu_client_device_remove(d->client);
+	d->client = NULL;
+	unmake_home(d);
+	slu_lock_take(&slu_cuda.lock);
+	d->home = NULL;
+	slu_lock_give(&slu_cuda.lock);
+	return CUDA_SUCCESS;
 }

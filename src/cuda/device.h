@@ -24,8 +24,10 @@
 #include "cuabi/cuda-min.h"
 #include "cuda/flight.h"
 #include "cuda/ledger.h"
+#include "cuda/stream.h"
 
-#define SLU_CUDA_DEVICES_MAX SLU_GATE_DEVICES_MAX
+#define SLU_CUDA_DEVICES_MAX  SLU_GATE_DEVICES_MAX
+#define SLU_CUDA_CONTEXTS_MAX 64
 
 struct slu_cuda_syncer;
 
@@ -43,11 +45,12 @@ struct slu_cuda_device {
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
 
-	struct slu_cuda_flight flight; /* what is queued there; while HOME */
+	struct slu_cuda_flight flight;	     /* what is queued there; while HOME */
+	struct slu_cuda_streams stream_uses; /* and where; while HOME */
 
-	_Atomic uint32_t n_capturing;	/* streams that the program is capturing */
-	_Atomic uint32_t n_host_waits;	/* host functions of the program that run right now */
-	_Atomic uint64_t host_since_ns; /* since when, of the oldest */
+	_Atomic uint32_t n_capturing; /* streams that the program is capturing */
+	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (enter.h) */
+	_Atomic uint64_t n_passed;    /* how often that was */
 };
 
 struct slu_cuda {
@@ -55,6 +58,11 @@ struct slu_cuda {
 	pthread_cond_t settled; /* a device left SETTLING */
 	struct slu_ledger *ledger;
 	unsigned n_devices; /* constant after start */
+	struct {
+		CUcontext context;
+		CUdevice ordinal;
+	} contexts[SLU_CUDA_CONTEXTS_MAX]; /* guarded by lock: the program's, alive */
+	unsigned n_contexts;
 	struct slu_cuda_device devices[SLU_CUDA_DEVICES_MAX];
 };
 
@@ -81,8 +89,16 @@ static inline struct slu_cuda_device *slu_cuda_device_here(void)
 /* The context current on this thread, or NULL. */
 CUcontext slu_cuda_context_here(void);
 
-/* @context is about to be destroyed: what is ours in it is given back. */
-void slu_cuda_context_ending(CUcontext context);
+/* The program made a context. Return: whether there was room to note it. */
+bool slu_cuda_context_made(CUcontext context, CUdevice ordinal);
+
+/*
+ * @context is about to be destroyed: what is ours in it is given back.
+ *
+ * Return: CUDA_SUCCESS, or CUDA_ERROR_NOT_SUPPORTED if it is the home of its device and another
+ * context has memory there: our streams and threads live in it, and that memory by them.
+ */
+CUresult slu_cuda_context_ending(CUcontext context);
 
 /* Our own calls on a thread of the program: in relaxed mode, so that no capture is disturbed. */
 CUstreamCaptureMode slu_cuda_relax(void);

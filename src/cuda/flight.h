@@ -54,11 +54,12 @@ static inline bool slu_cuda_flight_is_full(struct slu_cuda_flight *flight)
 	       atomic_load_explicit(&flight->limit, memory_order_relaxed);
 }
 
-/* Counts a launch. Return: whether a mark is due behind it. */
-static inline bool slu_cuda_flight_add(struct slu_cuda_flight *flight)
+/* Counts a launch; its number tells it from others. Return: whether a mark is due behind it. */
+static inline bool slu_cuda_flight_add(struct slu_cuda_flight *flight, uint64_t *ret_number)
 {
 	uint64_t n = atomic_fetch_add_explicit(&flight->n_launched, 1, memory_order_relaxed) + 1;
 
+	*ret_number = n;
 	return n - atomic_load_explicit(&flight->n_marked, memory_order_relaxed) >=
 	       (atomic_load_explicit(&flight->limit, memory_order_relaxed) + 3) / 4;
 }

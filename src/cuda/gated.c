@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every call that puts work on a device, made from gated.def. With the gate open a wrapper adds
- * two stores, a load and the genuine call: no lock, no message, no driver call of ours.
- *
- * A capture in progress needs no exception: waiting here makes no driver call that could disturb
- * it, and a program that captures is not drained (backend.c).
+ * a few stores and loads and the genuine call: no lock, no message, no driver call of ours.
  */
 #include "cuda/device.h"
+#include "cuda/enter.h"
 #include "cuda/real.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
@@ -39,39 +37,61 @@
 #define ARGUMENTS_10 ARGUMENTS_9, j
 #define ARGUMENTS_11 ARGUMENTS_10, k
 
-/* The driver's handle for the calling thread's own stream, which the _ptsz calls mean by 0. */
-#define PER_THREAD(stream) ((stream) ? (stream) : (CUstream)(uintptr_t)2)
-
-/* No stream has this handle. */
-#define NONE ((CUstream)(uintptr_t)-1)
+/* The _ptsz calls mean the calling thread's own stream by 0. */
+#define PER_THREAD(stream) ((stream) ? (stream) : SLU_STREAM_PER_THREAD)
+#define LEGACY		   SLU_STREAM_LEGACY
+#define MINE		   SLU_STREAM_PER_THREAD
 
 /* Outside the gate: whoever waits here holds nobody up. */
-static inline void before(struct slu_cuda_device *device, CUstream stream)
+static inline void before(struct slu_cuda_device *device)
 {
-	if (stream != NONE && __builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
+	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
 		slu_cuda_flight_wait(device);
+}
+
+/*
+ * A call that waits for all that is queued before it would wait inside the gate for a host
+ * function, and the host function perhaps for a program that needs our turn to end. So it waits out
+ * here.
+ */
+static inline void before_waiting(struct slu_cuda_device *device, CUstream stream)
+{
+	if (__builtin_expect(atomic_load_explicit(&device->stream_uses.n_host_calls,
+						  memory_order_relaxed) != 0,
+			     0))
+		slu_cuda_wait_outside(device, stream);
 }
 
 static inline void after(struct slu_cuda_device *device, CUstream stream)
 {
-	if (stream != NONE && __builtin_expect(slu_cuda_flight_add(&device->flight), 0))
+	uint64_t number;
+
+	if (__builtin_expect(slu_cuda_flight_add(&device->flight, &number), 0))
 		slu_cuda_flight_mark(device, stream);
+	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define SLU_GATED(name, stream, ...)                                                        \
-	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))                   \
-	{                                                                                   \
-		struct slu_cuda_device *device_ = slu_cuda_device_here();                   \
-		CUresult result_;                                                           \
-                                                                                            \
-		if (__builtin_expect(!device_, 0))                                          \
-			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));        \
-		before(device_, stream);                                                    \
-		if (__builtin_expect(slu_client_enter(device_->client, device_->index), 0)) \
-			return CUDA_ERROR_OUT_OF_MEMORY;                                    \
-		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));             \
-		after(device_, stream);                                                     \
-		slu_client_leave();                                                         \
-		return result_;                                                             \
+#define GATED(name, stream, prepare, ...)                                            \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))            \
+	{                                                                            \
+		struct slu_cuda_device *device_ = slu_cuda_device_here();            \
+		CUresult result_;                                                    \
+                                                                                     \
+		if (__builtin_expect(!device_, 0))                                   \
+			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+		prepare;                                                             \
+		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {      \
+			result_ = slu_cuda_enter_slow(device_);                      \
+			if (result_ != CUDA_SUCCESS)                                 \
+				return result_;                                      \
+		}                                                                    \
+		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));      \
+		after(device_, stream);                                              \
+		slu_cuda_leave(device_);                                             \
+		return result_;                                                      \
 	}
+
+#define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), __VA_ARGS__)
+#define SLU_GATED_WAITS(name, stream, ...) \
+	GATED(name, stream, before_waiting(device_, stream), __VA_ARGS__)
 #include "cuda/gated.def"

@@ -7,49 +7,41 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "cuda/device.h"
 #include "cuda/real.h"
 
 struct call {
-	struct slu_cuda_device *device;
+	struct slu_cuda_host_call seen;
 	CUhostFn function; /* one of the two */
 	CUstreamCallback callback;
 	void *user;
 };
 
-static void begin(struct slu_cuda_device *d)
+static void finish(struct call *call)
 {
-	if (atomic_fetch_add(&d->n_host_waits, 1) == 0)
-		atomic_store(&d->host_since_ns, slu_clock_now_ns());
-}
-
-static void end(struct slu_cuda_device *d)
-{
-	atomic_fetch_sub(&d->n_host_waits, 1);
+	slu_cuda_streams_host_end(&call->seen);
+	free(call);
 }
 
 static void run_function(void *data)
 {
-	struct call call = *(struct call *)data;
+	struct call *call = data;
 
-	free(data);
-	begin(call.device);
-	call.function(call.user);
-	end(call.device);
+	slu_cuda_streams_host_begin(&call->seen);
+	call->function(call->user);
+	finish(call);
 }
 
 static void run_callback(CUstream stream, CUresult status, void *data)
 {
-	struct call call = *(struct call *)data;
+	struct call *call = data;
 
-	free(data);
-	begin(call.device);
-	call.callback(stream, status, call.user);
-	end(call.device);
+	slu_cuda_streams_host_begin(&call->seen);
+	call->callback(stream, status, call->user);
+	finish(call);
 }
 
-static struct call *make(CUhostFn function, CUstreamCallback callback, void *user)
+static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback callback, void *user)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 	struct call *call;
@@ -61,41 +53,45 @@ static struct call *make(CUhostFn function, CUstreamCallback callback, void *use
 		return NULL;
 	call = malloc(sizeof(*call));
 	errno = saved;
-	if (call)
-		*call = (struct call){ d, function, callback, user };
+	if (!call)
+		return NULL;
+	*call = (struct call){ .function = function, .callback = callback, .user = user };
+	slu_cuda_streams_host_add(d, stream, &call->seen);
 	return call;
 }
 
+#define PER_THREAD (stream ? stream : SLU_STREAM_PER_THREAD)
+
 /* Without a record the program's own function is passed on: it runs all the same, unseen. */
-#define HOST_FUNCTION(name)                                            \
-	CUresult name(CUstream stream, CUhostFn function, void *user)  \
-	{                                                              \
-		struct call *call = make(function, NULL, user);        \
-		CUresult r;                                            \
-                                                                       \
-		if (!call)                                             \
-			return SLU_REAL(name)(stream, function, user); \
-		r = SLU_REAL(name)(stream, run_function, call);        \
-		if (r != CUDA_SUCCESS)                                 \
-			free(call);                                    \
-		return r;                                              \
+#define HOST_FUNCTION(name, stream_meant)                                     \
+	CUresult name(CUstream stream, CUhostFn function, void *user)         \
+	{                                                                     \
+		struct call *call = make(stream_meant, function, NULL, user); \
+		CUresult r;                                                   \
+                                                                              \
+		if (!call)                                                    \
+			return SLU_REAL(name)(stream, function, user);        \
+		r = SLU_REAL(name)(stream, run_function, call);               \
+		if (r != CUDA_SUCCESS)                                        \
+			finish(call);                                         \
+		return r;                                                     \
 	}
 
-#define STREAM_CALLBACK(name)                                                                     \
+#define STREAM_CALLBACK(name, stream_meant)                                                       \
 	CUresult name(CUstream stream, CUstreamCallback callback, void *user, unsigned int flags) \
 	{                                                                                         \
-		struct call *call = make(NULL, callback, user);                                   \
+		struct call *call = make(stream_meant, NULL, callback, user);                     \
 		CUresult r;                                                                       \
                                                                                                   \
 		if (!call)                                                                        \
 			return SLU_REAL(name)(stream, callback, user, flags);                     \
 		r = SLU_REAL(name)(stream, run_callback, call, flags);                            \
 		if (r != CUDA_SUCCESS)                                                            \
-			free(call);                                                               \
+			finish(call);                                                             \
 		return r;                                                                         \
 	}
 
-HOST_FUNCTION(cuLaunchHostFunc)
-HOST_FUNCTION(cuLaunchHostFunc_ptsz)
-STREAM_CALLBACK(cuStreamAddCallback)
-STREAM_CALLBACK(cuStreamAddCallback_ptsz)
+HOST_FUNCTION(cuLaunchHostFunc, stream)
+HOST_FUNCTION(cuLaunchHostFunc_ptsz, PER_THREAD)
+STREAM_CALLBACK(cuStreamAddCallback, stream)
+STREAM_CALLBACK(cuStreamAddCallback_ptsz, PER_THREAD)

@@ -130,25 +130,53 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 	return r;
 }
 
+/* The genuine call waits for work that may use the memory, and programs rely on it. */
+static CUresult wait_for_context(CUcontext owner)
+{
+	CUcontext popped;
+	CUresult r;
+
+	if (slu_cuda_context_here() == owner)
+		return SLU_REAL(cuCtxSynchronize)();
+	r = SLU_REAL(cuCtxPushCurrent_v2)(owner);
+	if (r != CUDA_SUCCESS)
+		return r;
+	r = SLU_REAL(cuCtxSynchronize)();
+	SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+	return r;
+}
+
+/* Whether an allocation of ours begins at @address, and whose it is. */
+static bool find_owner(CUdeviceptr address, CUcontext *ret_owner)
+{
+	const struct slu_allocation *a = NULL;
+
+	if (!slu_cuda.ledger)
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	a = slu_ledger_find(slu_cuda.ledger, address);
+	if (a && a->address != address)
+		a = NULL;
+	if (a)
+		*ret_owner = a->range->context;
+	slu_lock_give(&slu_cuda.lock);
+	return a != NULL;
+}
+
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
 	struct slu_range *empty = NULL;
-	int found = SLU_LEDGER_E_UNKNOWN, saved = errno;
+	int found, saved = errno;
+	CUcontext owner;
 	CUresult r;
 
-	/* the genuine call waits for work that may use the memory, and programs rely on it */
-	if (slu_cuda.ledger) {
-		slu_lock_take(&slu_cuda.lock);
-		found = slu_ledger_find(slu_cuda.ledger, address) ? 0 : SLU_LEDGER_E_UNKNOWN;
-		slu_lock_give(&slu_cuda.lock);
-	}
-	if (found) {
+	if (!find_owner(address, &owner)) {
 		r = SLU_REAL(cuMemFree_v2)(address);
 		if (r == CUDA_SUCCESS)
 			slu_cuda_thaw(address);
 		return r;
 	}
-	r = SLU_REAL(cuCtxSynchronize)();
+	r = wait_for_context(owner);
 	if (r != CUDA_SUCCESS)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
@@ -157,6 +185,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	if (empty && empty->is_slab)
 		empty = NULL;
 	slu_lock_give(&slu_cuda.lock);
+	/* another thread was faster with the same address */
 	if (found)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (empty)
@@ -174,7 +203,8 @@ void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context)
 		slu_lock_take(&slu_cuda.lock);
 		do {
 			range = slu_ledger_next(slu_cuda.ledger, &cursor);
-		} while (range && (range->device != device || range->context != context));
+		} while (range &&
+			 (range->device != device || (context && range->context != context)));
 		slu_lock_give(&slu_cuda.lock);
 		if (!range)
 			return;

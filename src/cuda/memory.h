@@ -5,5 +5,6 @@
 
 #include "cuda/device.h"
 
-/* Gives back everything that @context owns on @device: the context ends, and its memory with it. */
+/* Gives back everything that @context owns on @device (NULL: whoever does): the context ends, and
+ * its memory with it. */
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context);

@@ -10,28 +10,72 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "client/backend.h"
+#include "cuda/device.h"
 #include "cuda/real.h"
 
 struct slu_cuda_syncer {
 	struct slu_lock lock;
 	pthread_cond_t wake;
 	pthread_t thread;
-	CUcontext context; /* constant */
-	bool is_wanted;	   /* guarded by lock: a wait is asked for or under way */
-	uint64_t asked;	   /* guarded by lock: the count that the wait covers */
-	uint64_t covered;  /* guarded by lock: the count that the last one covered */
-	bool is_lost;	   /* guarded by lock */
-	bool is_ending;	   /* guarded by lock */
+	struct slu_cuda_device *device; /* constant */
+	CUcontext home;			/* constant */
+	CUcontext now;			/* guarded by lock: the one that is being waited for */
+	bool is_wanted;			/* guarded by lock: a wait is asked for or under way */
+	uint64_t asked;			/* guarded by lock: the count that the wait covers */
+	uint64_t covered;		/* guarded by lock: the count that the last one covered */
+	bool is_lost;			/* guarded by lock */
+	bool is_ending;			/* guarded by lock */
 };
+
+/* The next context of the device after @n of them, entered; NULL behind the last. */
+static CUcontext enter_next(struct slu_cuda_syncer *s, unsigned n)
+{
+	CUcontext context = NULL;
+
+	/* both locks: a context that leaves the list is either not taken or seen to be taken */
+	slu_lock_take(&slu_cuda.lock);
+	slu_lock_take(&s->lock);
+	for (unsigned i = 0; i < slu_cuda.n_contexts && !context; i++)
+		if (slu_cuda.contexts[i].ordinal == s->device->ordinal && !n--)
+			context = slu_cuda.contexts[i].context;
+	s->now = context;
+	slu_lock_give(&s->lock);
+	slu_lock_give(&slu_cuda.lock);
+	return context;
+}
+
+/* Waits for every context. Return: whether the home context is alive. */
+static bool wait_for_all(struct slu_cuda_syncer *s)
+{
+	CUresult r = CUDA_SUCCESS;
+	CUcontext context;
+
+	for (unsigned n = 0; (context = enter_next(s, n)); n++) {
+		CUresult answer;
+
+		slu_lock_assert_none();
+		SLU_REAL(cuCtxSetCurrent)(context);
+		answer = SLU_REAL(cuCtxSynchronize)();
+		/* nothing runs in a context that is dead, and only the home is needed by us */
+		if (context == s->home)
+			r = answer;
+		slu_lock_take(&s->lock);
+		s->now = NULL;
+		pthread_cond_broadcast(&s->wake);
+		slu_lock_give(&s->lock);
+	}
+	return r == CUDA_SUCCESS;
+}
 
 static void *run(void *data)
 {
 	struct slu_cuda_syncer *s = data;
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
-	CUresult r;
+	uint64_t number;
+	bool is_alive;
 
 	pthread_setname_np(pthread_self(), "sluice-sync");
-	SLU_REAL(cuCtxSetCurrent)(s->context);
+	SLU_REAL(cuCtxSetCurrent)(s->home);
 	SLU_REAL(cuThreadExchangeStreamCaptureMode)(&relaxed);
 	slu_lock_take(&s->lock);
 	for (;;) {
@@ -40,18 +84,20 @@ static void *run(void *data)
 		if (s->is_ending)
 			break;
 		slu_lock_give(&s->lock);
-		slu_lock_assert_none();
-		r = SLU_REAL(cuCtxSynchronize)();
+		number = atomic_load(&s->device->flight.n_launched);
+		is_alive = wait_for_all(s);
+		slu_cuda_streams_rest(&s->device->stream_uses, number);
 		slu_lock_take(&s->lock);
 		s->is_wanted = false;
 		s->covered = s->asked;
-		s->is_lost = r != CUDA_SUCCESS;
+		s->is_lost = !is_alive;
 	}
 	slu_lock_give(&s->lock);
 	return NULL;
 }
 
-int slu_cuda_syncer_new(CUcontext context, struct slu_cuda_syncer **ret_syncer)
+int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext home,
+			struct slu_cuda_syncer **ret_syncer)
 {
 	struct slu_cuda_syncer *s = calloc(1, sizeof(*s));
 	sigset_t all, before;
@@ -61,7 +107,8 @@ int slu_cuda_syncer_new(CUcontext context, struct slu_cuda_syncer **ret_syncer)
 		return slu_error(-ENOMEM);
 	slu_lock_init(&s->lock, SLU_LOCK_BACKEND);
 	pthread_cond_init(&s->wake, NULL);
-	s->context = context;
+	s->device = device;
+	s->home = home;
 	s->covered = UINT64_MAX;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -83,7 +130,7 @@ void slu_cuda_syncer_free(struct slu_cuda_syncer *syncer)
 		return;
 	slu_lock_take(&syncer->lock);
 	syncer->is_ending = true;
-	pthread_cond_signal(&syncer->wake);
+	pthread_cond_broadcast(&syncer->wake);
 	slu_lock_give(&syncer->lock);
 	pthread_join(syncer->thread, NULL);
 	slu_lock_deinit(&syncer->lock);
@@ -103,8 +150,16 @@ int slu_cuda_syncer_poll(struct slu_cuda_syncer *syncer, uint64_t entries)
 	} else if (!syncer->is_wanted) {
 		syncer->is_wanted = true;
 		syncer->asked = entries;
-		pthread_cond_signal(&syncer->wake);
+		pthread_cond_broadcast(&syncer->wake);
 	}
 	slu_lock_give(&syncer->lock);
 	return r;
+}
+
+void slu_cuda_syncer_leave(struct slu_cuda_syncer *syncer, CUcontext context)
+{
+	slu_lock_take(&syncer->lock);
+	while (syncer->now == context)
+		slu_lock_wait(&syncer->lock, &syncer->wake, NULL);
+	slu_lock_give(&syncer->lock);
 }

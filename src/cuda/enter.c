@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/enter.h"
+
+#include <errno.h>
+
+#include "cuda/real.h"
+
+__thread uint32_t slu_cuda_n_by_the_gate;
+
+static bool pass_by(struct slu_cuda_device *device)
+{
+	if (!atomic_load(&device->n_capturing))
+		return false;
+	atomic_fetch_add(&device->n_passing, 1);
+	if (atomic_load(&device->n_capturing)) {
+		slu_cuda_n_by_the_gate++;
+		return true;
+	}
+	atomic_fetch_sub(&device->n_passing, 1);
+	return false;
+}
+
+CUresult slu_cuda_enter_slow(struct slu_cuda_device *device)
+{
+	int r;
+
+	if (pass_by(device))
+		return CUDA_SUCCESS;
+	r = slu_client_enter_slow(device->client);
+	if (!r)
+		return CUDA_SUCCESS;
+	/* contents that are lost are no lack of memory */
+	return r == SLU_CLIENT_E_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
+}
+
+void slu_cuda_leave_slow(struct slu_cuda_device *device)
+{
+	slu_cuda_n_by_the_gate--;
+	atomic_fetch_add(&device->n_passed, 1);
+	atomic_fetch_sub(&device->n_passing, 1);
+}
+
+/* What went wrong there is said by the call that follows. */
+void slu_cuda_wait_outside(struct slu_cuda_device *device, CUstream stream)
+{
+	CUstreamCaptureMode before;
+
+	if (atomic_load(&device->n_capturing) || slu_gate_is_inside())
+		return;
+	before = slu_cuda_relax();
+	SLU_REAL(cuStreamSynchronize)(stream);
+	slu_cuda_unrelax(before);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The streams that the program left work in, and the host functions that it queued there: to tell
+ * a program that waits for the host from one whose device works.
+ *
+ * A host function may wait for another process. What is queued behind it cannot run before; what
+ * is queued nowhere cannot touch anything. So when a turn ends while a host function runs, the
+ * question is whether something that could touch device memory is still to come:
+ *
+ *   for each use (a stream, on a thread) since the last rest:
+ *     a host function of the same stream runs, and nothing was submitted after it   -> at rest
+ *     no host function is queued there, and the driver says that the stream is idle -> at rest
+ *     anything else                                                                 -> unproven
+ *
+ * Submissions are numbered by the flight's counter, taken after the driver's call: a number that is
+ * not above the one that a host function got before its own call belongs to work ahead of it.
+ * Per-thread streams of other threads cannot be asked about; they stay unproven until the whole
+ * context was waited for. So do streams that were destroyed with work in them, and those for which
+ * the table has no room.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "cuabi/cuda-min.h"
+
+struct slu_cuda_device;
+
+/* The driver's special handles, and what the older calls mean by 0. */
+#define SLU_STREAM_LEGACY     ((CUstream)(uintptr_t)1)
+#define SLU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
+
+#define SLU_STREAM_USES	    256
+#define SLU_STREAM_MEMORIES 4
+
+/* One thread's work in one stream. Nobody else ever gets it, unless the stream is destroyed. */
+struct slu_cuda_use {
+	CUstream stream;       /* guarded by lock; NULL: free */
+	uint64_t thread;       /* guarded by lock */
+	_Atomic uint64_t last; /* the number of its last submission; written by its thread only */
+};
+
+/* A host function between its submission and its end. */
+struct slu_cuda_host_call {
+	struct slu_cuda_host_call *next, **back; /* guarded by lock */
+	struct slu_cuda_device *device;
+	CUstream stream;
+	uint64_t thread;   /* whose stream it is, of a per-thread one; else 0 */
+	uint64_t ahead;	   /* what is numbered so or lower is not behind it */
+	uint64_t since_ns; /* guarded by lock; when it began to run, 0 before */
+};
+
+struct slu_cuda_streams {
+	_Atomic uint32_t generation;   /* uses that threads remember are of this one */
+	_Atomic uint32_t n_host_calls; /* in the list */
+	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
+	pthread_cond_t asked;	       /* the stream that was asked about no longer is */
+	struct slu_cuda_use uses[SLU_STREAM_USES];
+	struct slu_cuda_host_call *host_calls;
+	uint64_t unproven; /* up to this number there may be work that no use tells of */
+	uint64_t rested;   /* up to this number everything has ended */
+	CUstream asking;   /* the driver is being asked about it: not to be destroyed */
+};
+
+void slu_cuda_streams_init(struct slu_cuda_streams *streams);
+void slu_cuda_streams_deinit(struct slu_cuda_streams *streams);
+
+/* The uses that this thread remembers. */
+struct slu_cuda_use_memory {
+	struct slu_cuda_streams *streams;
+	CUstream stream;
+	uint32_t generation;
+	struct slu_cuda_use *use;
+};
+
+extern __thread struct slu_cuda_use_memory slu_cuda_uses_mine[SLU_STREAM_MEMORIES]
+	__attribute__((__tls_model__("initial-exec")));
+
+static inline struct slu_cuda_use_memory *slu_cuda_use_memory_of(CUstream stream)
+{
+	uintptr_t bits = (uintptr_t)stream;
+
+	return &slu_cuda_uses_mine[(bits ^ bits >> 6) % SLU_STREAM_MEMORIES];
+}
+
+void slu_cuda_streams_note_slow(struct slu_cuda_streams *streams, CUstream stream, uint64_t number);
+
+/* This thread has submitted work to @stream, as number @number. */
+static inline void slu_cuda_streams_note(struct slu_cuda_streams *streams, CUstream stream,
+					 uint64_t number)
+{
+	struct slu_cuda_use_memory *m = slu_cuda_use_memory_of(stream);
+
+	if (__builtin_expect(m->stream == stream && m->streams == streams &&
+				     m->generation == atomic_load_explicit(&streams->generation,
+									   memory_order_relaxed),
+			     1))
+		atomic_store_explicit(&m->use->last, number, memory_order_relaxed);
+	else
+		slu_cuda_streams_note_slow(streams, stream, number);
+}
+
+/* A host function is about to be queued; queued it will begin and end, else it ends. */
+void slu_cuda_streams_host_add(struct slu_cuda_device *device, CUstream stream,
+			       struct slu_cuda_host_call *ret_call);
+void slu_cuda_streams_host_begin(struct slu_cuda_host_call *call);
+void slu_cuda_streams_host_end(struct slu_cuda_host_call *call);
+
+/* A stream is about to be destroyed. Waits while the driver is asked about it. */
+void slu_cuda_streams_destroy(struct slu_cuda_streams *streams, CUstream stream);
+
+/* What is numbered @number or lower has ended. */
+void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint64_t number);
+
+/* Since when a host function runs, of those that run the oldest; 0 if none does. */
+uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *streams);
+
+/* Whether nothing that could touch memory is left, host functions or not. Does not block. */
+bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device);
