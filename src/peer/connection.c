@@ -177,10 +177,12 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	}
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
 		return;
-	/* a DENY that crossed with the thing itself is void */
-	if (!slu_peer_is_unmet(peer, deny->account.device))
-		return;
 	d = &peer->devices[deny->account.device];
+	/* one that crossed with the thing itself is void; but the daemon shall know what we want */
+	if (!slu_peer_is_unmet(peer, deny->account.device)) {
+		d->want_is_due = true;
+		return;
+	}
 	TAILQ_FOREACH (u, &peer->births, link)
 		if (u->birth == SLU_BIRTH_DEVICE && u->device == deny->account.device)
 			u->denied = true;
@@ -190,6 +192,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	slu_peer_drop_command(d);
 	d->want_is_current = false;
 	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
 }
 
 void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_message *m)

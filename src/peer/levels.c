@@ -2,8 +2,9 @@
 
 /*
  * What nobody waits for is told now and then, a little after it changed: FACTS for the eyes of
- * people, sums that fell or rose inside the limit, and a need that changed while it was met. So an
- * allocation sends nothing while credit lasts, and the daemon still learns what is slack.
+ * people, sums that fell or rose inside the limit, a need that changed while it was met, and a
+ * wish that nobody has any more. So an allocation sends nothing while credit lasts, and the daemon
+ * still learns what is slack.
  */
 
 #include <string.h>
@@ -81,8 +82,7 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 		struct slu_msg_want want;
 
 		slu_peer_fill_want(peer, i, &want);
-		if (want.all_bytes != d->want.all_bytes || want.min_bytes != d->want.min_bytes ||
-		    want.largest_bytes != d->want.largest_bytes) {
+		if (memcmp(&want, &d->want, sizeof(want)) != 0) {
 			d->want_is_due = true;
 			slu_peer_step_want(peer, i);
 		}

@@ -370,6 +370,31 @@ static void a_denial_that_crossed_with_the_turn_is_void(void **state)
 	fixture_deinit(&f);
 }
 
+static void a_wish_that_nobody_has_any_more_is_withdrawn(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	assert_true(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
+	fixture_close(&f, EPOCH(1));
+	assert_false(fixture_said(&f, SLU_MSG_REST)->rest.is_runnable);
+
+	/* a thread that waited, and was denied */
+	slu_peer_want_open(f.peer, f.now_ns, 0);
+	fixture_step(&f);
+	assert_true(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
+	fixture_deny(&f, DEVICE0);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_false(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
+
+	/* a denial of what nobody asked for: the daemon is told what is true */
+	fixture_deny(&f, DEVICE0);
+	assert_false(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
+	fixture_deinit(&f);
+}
+
 static void devices_are_named_before_joining(void **state)
 {
 	struct fixture f;
@@ -404,6 +429,7 @@ int main(void)
 		cmocka_unit_test(alone_the_driver_decides_and_the_turn_is_reported),
 		cmocka_unit_test(a_denied_launch_fails_and_may_be_asked_again_later),
 		cmocka_unit_test(a_denial_that_crossed_with_the_turn_is_void),
+		cmocka_unit_test(a_wish_that_nobody_has_any_more_is_withdrawn),
 		cmocka_unit_test(devices_are_named_before_joining),
 	};
 

@@ -30,13 +30,14 @@ static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch ep
 	const struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_REST, index);
 
-	if (r)
-		r->rest = (struct slu_msg_rest){
-			.device = (uint8_t)index,
-			.is_runnable = d->is_wanted || d->n_command > 0,
-			.epoch = epoch,
-			.floor_bytes = slu_peer_floor(peer, d),
-		};
+	if (!r)
+		return;
+	r->rest = (struct slu_msg_rest){
+		.device = (uint8_t)index,
+		.is_runnable = d->is_wanted || d->n_command > 0,
+		.epoch = epoch,
+		.floor_bytes = slu_peer_floor(peer, d),
+	};
 }
 
 void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
@@ -55,6 +56,7 @@ static void rest(struct slu_peer *peer, unsigned index)
 	struct slu_peer_device *d = &peer->devices[index];
 
 	push_rest(peer, index, d->close_epoch);
+	d->want.is_runnable = d->is_wanted || d->n_command > 0;
 	if (slu_epoch_equal(d->epoch, d->close_epoch))
 		d->epoch = (struct slu_epoch){ 0 };
 	d->close_epoch = d->ready_epoch = (struct slu_epoch){ 0 };
@@ -164,6 +166,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 		return;
 	r->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = d->epoch };
 	d->idle_is_told = true;
+	d->want.is_runnable = 0;
 }
 
 static void clear_blocked(struct slu_peer_device *d)

@@ -308,6 +308,52 @@ static void refusals_and_rising_again_come_to_an_end(void **state)
 	assert_true(longest < 30000);
 }
 
+/* Rule 16. An outsider came and went: the device share rises again, and pinned memory suffices. */
+static void an_estimate_rises_for_who_lacks_pinned_memory(void **state)
+{
+	struct slu_sim_config config = plain;
+
+	config.total_bytes[0] = U(64);
+	config.pinned_bytes = U(6);
+	config.faults.until_step = 3000;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct slu_sim_world *w = make(config, seed);
+		unsigned c = join_on(w, 1, 0, SLU_MODE_MAPPED);
+
+		w->board.outsider_bytes[0] = U(32);
+		allocate(w, c, 0, 9, 4);
+		launch(w, c, 0, 4);
+		finish(w, "an outsider beside a mapped program");
+		assert_int_equal(w->counts.n_denied, 0);
+		assert_int_equal(w->counts.n_launches, 4);
+		slu_sim_world_free(w);
+	}
+}
+
+/* Rule 7. What can never fit is on one device, who waits because of it is on the other one. */
+static void who_waits_for_a_neighbour_that_never_fits_is_denied(void **state)
+{
+	const unsigned devices[] = { 0, 1 };
+	const enum slu_mode modes[] = { SLU_MODE_MAPPED, SLU_MODE_ALL };
+	struct slu_sim_config config = plain;
+
+	config.n_devices = 2;
+	config.pinned_bytes = 0;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct slu_sim_world *w = make(config, seed);
+		unsigned c = (unsigned)slu_sim_client_add(w, 1, 2, devices, modes);
+
+		allocate(w, c, 0, 10, 4);
+		allocate(w, c, 1, 2, 4);
+		/* until the core has learnt of both */
+		slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 100);
+		launch(w, c, 1, 2);
+		finish(w, "a program that is too large on a device that it does not use");
+		assert_int_equal(w->counts.n_denied, 2);
+		slu_sim_world_free(w);
+	}
+}
+
 /* A program that waits on the device for another one yields, and what it waits for runs. */
 static void a_blocked_holder_lets_the_other_one_run(void **state)
 {
@@ -516,6 +562,8 @@ int main(void)
 		cmocka_unit_test(a_rejoined_holder_counts_with_its_need),
 		cmocka_unit_test(home_is_not_exceeded_after_a_restart),
 		cmocka_unit_test(refusals_and_rising_again_come_to_an_end),
+		cmocka_unit_test(an_estimate_rises_for_who_lacks_pinned_memory),
+		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),
 		cmocka_unit_test(a_blocked_holder_lets_the_other_one_run),
 		cmocka_unit_test(a_need_that_comes_back_with_a_rest_counts),
 		cmocka_unit_test(i10_every_group_gets_its_turn_in_time),

@@ -130,11 +130,32 @@ static int plan_open(struct slu_core *core, struct slu_core_group *plus, unsigne
 	return slu_core_plan_make(core, &plan, ret_shortage);
 }
 
-static bool is_concerned(const struct slu_core_client *client, const struct slu_core_seat *seat,
-			 int device)
+/*
+ * Rule 16: the estimate of a device rises while somebody lacks room there. Who lacks pinned memory
+ * would need less of it if the device held more.
+ */
+static void note_lack(struct slu_core *core, const struct slu_core_group *group,
+		      const struct slu_core_shortage *shortage)
 {
-	if (!slu_core_client_is_joined(client) || !seat->want.is_runnable)
-		return false;
+	const struct slu_core_client *client;
+
+	if (shortage->device != SLU_CORE_PLAN_PINNED) {
+		core->devices[shortage->device]->capacity.is_lacking = true;
+		return;
+	}
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].mode == SLU_MODE_MAPPED)
+				core->devices[client->seats[i].device]->capacity.is_lacking = true;
+}
+
+static bool may_be_denied(const struct slu_core_client *client, const struct slu_core_seat *seat)
+{
+	return slu_core_client_is_joined(client) && seat->want.is_runnable;
+}
+
+static bool is_concerned(const struct slu_core_seat *seat, int device)
+{
 	return device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
 					      : seat->device == (unsigned)device;
 }
@@ -144,23 +165,31 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
 	return slu_sub_floor(slu_core_seat_level_bytes(seat), seat->account.held_bytes);
 }
 
-/* One seat: the one that lacks most. What it gives up may be enough for the others. */
+/*
+ * One seat: of those where it is lacking the one that lacks most, for what it gives up may be
+ * enough for the others. If none of them wants to run, one that waits because of them.
+ */
 static void deny(struct slu_core *core, struct slu_core_group *group,
 		 const struct slu_core_shortage *shortage, bool is_first)
 {
 	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
 	struct slu_core_client *client, *denied = NULL;
 	struct slu_core_seat *chosen = NULL;
+	bool is_better;
 
 	TAILQ_FOREACH (client, &group->members, member_link)
 		for (unsigned i = 0; i < client->n_seats; i++) {
 			struct slu_core_seat *seat = &client->seats[i];
 
-			if (!is_concerned(client, seat, shortage->device))
+			if (!may_be_denied(client, seat))
 				continue;
 			if (is_first && seat->is_denied)
 				return;
-			if (chosen && missing_bytes(seat) <= missing_bytes(chosen))
+			is_better = !chosen || missing_bytes(seat) > missing_bytes(chosen);
+			if (chosen && is_concerned(seat, shortage->device) !=
+					      is_concerned(chosen, shortage->device))
+				is_better = is_concerned(seat, shortage->device);
+			if (!is_better)
 				continue;
 			chosen = seat;
 			denied = client;
@@ -209,8 +238,7 @@ static void note_unfit(struct slu_core *core, struct slu_core_group *group,
 		.need_bytes = shortage->need_bytes,
 		.room_bytes = shortage->room_bytes,
 	};
-	if (shortage->device != SLU_CORE_PLAN_PINNED)
-		core->devices[shortage->device]->capacity.is_lacking = true;
+	note_lack(core, group, shortage);
 	if (!plan_group(core, group, true, false, &lasting))
 		return;
 
@@ -262,8 +290,7 @@ static void look_at_open(struct slu_core *core)
 			group->is_overgrown = true;
 			continue;
 		}
-		if (shortage.device != SLU_CORE_PLAN_PINNED)
-			core->devices[shortage.device]->capacity.is_lacking = true;
+		note_lack(core, group, &shortage);
 		slu_core_turns_close(core, group, "%s no longer fits: it needs %s of %s",
 				     slu_core_group_name(group),
 				     slu_size_format(need, shortage.need_bytes),
@@ -279,8 +306,7 @@ static void look_at_open(struct slu_core *core)
 			if (slu_core_group_uses(group, (unsigned)shortage.device))
 				break;
 		}
-		if (shortage.device != SLU_CORE_PLAN_PINNED)
-			core->devices[shortage.device]->capacity.is_lacking = true;
+		note_lack(core, group, &shortage);
 		slu_core_turns_close(core, group, "the open programs no longer fit together");
 		close_open(core, group);
 	}
@@ -356,8 +382,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 		insert(core->opened, &core->n_opened, group, is_older);
 		return true;
 	}
-	if (shortage.device != SLU_CORE_PLAN_PINNED)
-		core->devices[shortage.device]->capacity.is_lacking = true;
+	note_lack(core, group, &shortage);
 	group->why = (struct slu_core_why){
 		.kind = SLU_CORE_WHY_TURN,
 		.other = beside ? beside->id : 0,
