@@ -2,15 +2,20 @@
 
 /*
  * Fills buffers with a pattern, changes all of them in every round, and checks every word at the
- * end. Each word is stepped by a function that cannot be undone by chance: a word that was lost,
- * stale, stepped twice or exchanged with another is seen.
+ * end. A word's next value is a * x + c, with an odd c of its own: all values of a word differ for
+ * 2^32 steps, so one that was lost, stale, stepped twice or exchanged with another is seen, and
+ * the value after any number of steps is known without making them. The buffers are shared out
+ * among threads, each of which has a queue and kernels of its own.
  */
 
 #include <getopt.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cl-util.h"
 
@@ -25,6 +30,9 @@ static const char usage[] =
 	"  -k, --kernels N    kernels a buffer and round (default 1)\n"
 	"  -x, --mix          change them also by read and write, by map and unmap, through\n"
 	"                     sub-buffers, and through a copy (needs one more buffer)\n"
+	"  -t, --threads N    threads that share the buffers out (default 1)\n"
+	"  -u, --uneven       buffers of different sizes, by the seed\n"
+	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -o, --out-of-order use an out-of-order queue (ordered by events)\n"
 	"  -w, --wait         when the buffers are filled: print 'ready' and wait for the end of\n"
 	"                     standard input before the first round\n"
@@ -33,8 +41,7 @@ static const char usage[] =
 	"\n" CL_EXIT_TEXT;
 
 static const char source[] = "uint step_word(uint x, uint i) {\n"
-			     "  x ^= x >> 15; x *= 0x2c1b3c6du; x ^= x >> 12;\n"
-			     "  return x * 0x297a2d39u + i + 1u;\n"
+			     "  return x * 1664525u + 2 * i + 1;\n"
 			     "}\n"
 			     "kernel void fill(global uint *p, uint seed) {\n"
 			     "  uint i = get_global_id(0);\n"
@@ -46,28 +53,57 @@ static const char source[] = "uint step_word(uint x, uint i) {\n"
 			     "}\n";
 
 struct options {
-	uint64_t mib, n_buffers, n_rounds, seed, n_kernels;
-	bool is_mixed, is_out_of_order, waits, verifies_each;
+	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads;
+	bool is_mixed, is_uneven, is_endless, is_out_of_order, waits, verifies_each;
 };
 
+struct buffer {
+	cl_mem mem;
+	size_t n_words;
+	uint64_t number; /* of all */
+	uint64_t n_steps;
+};
+
+#define THREADS_MAX 64
+
+/* One thread's part of the work. */
 struct fill {
+	pthread_t thread;
 	struct options o;
-	struct cl_bench bench;
+	struct cl_bench bench; /* with a queue of its own */
 	cl_kernel fill, step;
-	cl_mem *buffers;
-	cl_mem scratch; /* where mixed */
-	size_t n_words; /* a buffer */
-	uint32_t *host; /* one buffer */
+	struct buffer *buffers;
+	uint64_t n_buffers;
+	cl_mem scratch;	    /* where mixed */
+	size_t n_words_max; /* of the largest buffer */
+	uint32_t *host;	    /* so large */
 	uint64_t random;
 	cl_event last; /* out-of-order: the command that the next one waits for */
 };
 
 static uint32_t step_word(uint32_t x, uint32_t i)
 {
-	x ^= x >> 15;
-	x *= 0x2c1b3c6du;
-	x ^= x >> 12;
-	return x * 0x297a2d39u + i + 1u;
+	return x * 1664525u + 2 * i + 1;
+}
+
+/* n steps at once: x becomes times * x + plus * c. */
+struct leap {
+	uint32_t times, plus;
+};
+
+static struct leap leap_of(uint64_t n)
+{
+	struct leap all = { .times = 1, .plus = 0 }, one = { .times = 1664525u, .plus = 1 };
+
+	for (; n; n >>= 1) {
+		if (n & 1) {
+			all.plus = one.times * all.plus + one.plus;
+			all.times *= one.times;
+		}
+		one.plus += one.times * one.plus;
+		one.times *= one.times;
+	}
+	return all;
 }
 
 static uint32_t first_word(const struct fill *f, uint64_t buffer, size_t i)
@@ -117,9 +153,9 @@ static void run(struct fill *f, cl_kernel kernel, cl_mem mem, cl_uint number, si
 	follow(f, event);
 }
 
-static void by_read_and_write(struct fill *f, cl_mem mem)
+static void by_read_and_write(struct fill *f, cl_mem mem, size_t n_words)
 {
-	size_t bytes = f->n_words * sizeof(uint32_t);
+	size_t bytes = n_words * sizeof(uint32_t);
 	cl_event event;
 
 	cl_check(clEnqueueReadBuffer(f->bench.queue, mem, CL_FALSE, 0, bytes, f->host, n_wait(f),
@@ -127,7 +163,7 @@ static void by_read_and_write(struct fill *f, cl_mem mem)
 		 "clEnqueueReadBuffer");
 	cl_check(clWaitForEvents(1, &event), "clWaitForEvents");
 	follow(f, event);
-	for (size_t i = 0; i < f->n_words; i++)
+	for (size_t i = 0; i < n_words; i++)
 		f->host[i] = step_word(f->host[i], (uint32_t)i);
 	cl_check(clEnqueueWriteBuffer(f->bench.queue, mem, CL_TRUE, 0, bytes, f->host, n_wait(f),
 				      wait_list(f), &event),
@@ -135,9 +171,9 @@ static void by_read_and_write(struct fill *f, cl_mem mem)
 	follow(f, event);
 }
 
-static void by_map(struct fill *f, cl_mem mem)
+static void by_map(struct fill *f, cl_mem mem, size_t n_words)
 {
-	size_t bytes = f->n_words * sizeof(uint32_t);
+	size_t bytes = n_words * sizeof(uint32_t);
 	cl_event event;
 	uint32_t *p;
 	cl_int r;
@@ -146,17 +182,17 @@ static void by_map(struct fill *f, cl_mem mem)
 			       n_wait(f), wait_list(f), &event, &r);
 	cl_check(r, "clEnqueueMapBuffer");
 	follow(f, event);
-	for (size_t i = 0; i < f->n_words; i++)
+	for (size_t i = 0; i < n_words; i++)
 		p[i] = step_word(p[i], (uint32_t)i);
 	cl_check(clEnqueueUnmapMemObject(f->bench.queue, mem, p, n_wait(f), wait_list(f), &event),
 		 "clEnqueueUnmapMemObject");
 	follow(f, event);
 }
 
-static void by_sub_buffers(struct fill *f, cl_mem mem)
+static void by_sub_buffers(struct fill *f, cl_mem mem, size_t n_words)
 {
-	size_t half = f->n_words / 2 & ~(size_t)1023;
-	const size_t from[] = { 0, half }, n[] = { half, f->n_words - half };
+	size_t half = n_words / 2 & ~(size_t)1023;
+	const size_t from[] = { 0, half }, n[] = { half, n_words - half };
 
 	for (unsigned i = 0; i < 2; i++) {
 		cl_buffer_region region = { from[i] * 4, n[i] * 4 };
@@ -171,82 +207,119 @@ static void by_sub_buffers(struct fill *f, cl_mem mem)
 	}
 }
 
-static void by_copy(struct fill *f, cl_mem mem)
+static void by_copy(struct fill *f, cl_mem mem, size_t n_words)
 {
-	size_t bytes = f->n_words * sizeof(uint32_t);
+	size_t bytes = n_words * sizeof(uint32_t);
 	cl_event event;
 
 	cl_check(clEnqueueCopyBuffer(f->bench.queue, mem, f->scratch, 0, 0, bytes, n_wait(f),
 				     wait_list(f), &event),
 		 "clEnqueueCopyBuffer");
 	follow(f, event);
-	run(f, f->step, f->scratch, 0, f->n_words);
+	run(f, f->step, f->scratch, 0, n_words);
 	cl_check(clEnqueueCopyBuffer(f->bench.queue, f->scratch, mem, 0, 0, bytes, n_wait(f),
 				     wait_list(f), &event),
 		 "clEnqueueCopyBuffer");
 	follow(f, event);
 }
 
-static void change(struct fill *f, cl_mem mem)
+static void change(struct fill *f, struct buffer *b)
 {
 	switch (f->o.is_mixed ? next_random(f) % 5 : 0) {
 	case 1:
-		by_read_and_write(f, mem);
+		by_read_and_write(f, b->mem, b->n_words);
 		break;
 	case 2:
-		by_map(f, mem);
+		by_map(f, b->mem, b->n_words);
 		break;
 	case 3:
-		by_sub_buffers(f, mem);
+		by_sub_buffers(f, b->mem, b->n_words);
 		break;
 	case 4:
-		by_copy(f, mem);
+		by_copy(f, b->mem, b->n_words);
 		break;
 	default:
-		run(f, f->step, mem, 0, f->n_words);
+		run(f, f->step, b->mem, 0, b->n_words);
 	}
+	b->n_steps++;
 }
 
-static void verify(struct fill *f, uint64_t buffer, uint64_t n_steps)
+static void verify(struct fill *f, const struct buffer *b)
 {
-	cl_check(clEnqueueReadBuffer(f->bench.queue, f->buffers[buffer], CL_TRUE, 0,
-				     f->n_words * sizeof(uint32_t), f->host, n_wait(f),
+	struct leap leap = leap_of(b->n_steps);
+
+	cl_check(clEnqueueReadBuffer(f->bench.queue, b->mem, CL_TRUE, 0,
+				     b->n_words * sizeof(uint32_t), f->host, n_wait(f),
 				     wait_list(f), NULL),
 		 "clEnqueueReadBuffer");
-	for (size_t i = 0; i < f->n_words; i++) {
-		uint32_t x = first_word(f, buffer, i);
+	for (size_t i = 0; i < b->n_words; i++) {
+		uint32_t x = first_word(f, b->number, i) * leap.times +
+			     leap.plus * (2 * (uint32_t)i + 1);
 
-		for (uint64_t n = 0; n < n_steps; n++)
-			x = step_word(x, (uint32_t)i);
 		if (x == f->host[i])
 			continue;
 		fprintf(stderr, "buffer %llu word %zu after %llu steps: %08x and not %08x\n",
-			(unsigned long long)buffer, i, (unsigned long long)n_steps, f->host[i], x);
+			(unsigned long long)b->number, i, (unsigned long long)b->n_steps,
+			f->host[i], x);
 		exit(CL_EXIT_WRONG);
 	}
 }
 
-static void set_up(struct fill *f)
+/* Uneven: between a half and three halves of an even share; the last one has what is left. */
+static void share_out(struct buffer *buffers, const struct options *o)
 {
+	uint64_t n_left = o->mib * 1048576 / 4, even = n_left / o->n_buffers, random = o->seed;
+
+	for (uint64_t b = 0; b < o->n_buffers; b++) {
+		uint64_t n = even;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		if (o->is_uneven)
+			n = b == o->n_buffers - 1 ? n_left : even / 2 + (random >> 33) % even;
+		/* the ones that follow have a half at least */
+		if (n + (o->n_buffers - 1 - b) * (even / 2) > n_left)
+			n = even / 2;
+		buffers[b].number = b;
+		buffers[b].n_words = (size_t)n;
+		n_left -= n;
+	}
+}
+
+/* @buffers: those of this thread; @bench: everybody's. */
+static void set_up(struct fill *f, const struct cl_bench *bench, const struct options *o,
+		   struct buffer *buffers, uint64_t n_buffers)
+{
+	const cl_queue_properties list[] = {
+		CL_QUEUE_PROPERTIES,
+		o->is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0, 0
+	};
 	cl_int r;
 
-	cl_open(&f->bench, source,
-		f->o.is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
-	f->fill = clCreateKernel(f->bench.program, "fill", &r);
+	f->o = *o;
+	f->bench = *bench;
+	f->buffers = buffers;
+	f->n_buffers = n_buffers;
+	f->random = (o->seed + buffers[0].number) * 2 + 1;
+	f->bench.queue =
+		clCreateCommandQueueWithProperties(bench->context, bench->device, list, &r);
+	cl_check(r, "clCreateCommandQueueWithProperties");
+	f->fill = clCreateKernel(bench->program, "fill", &r);
 	cl_check(r, "clCreateKernel");
-	f->step = clCreateKernel(f->bench.program, "advance", &r);
+	f->step = clCreateKernel(bench->program, "advance", &r);
 	cl_check(r, "clCreateKernel");
-	f->n_words = (size_t)(f->o.mib * 1048576 / f->o.n_buffers / 4);
-	f->host = malloc(f->n_words * sizeof(uint32_t));
-	f->buffers = calloc(f->o.n_buffers, sizeof(*f->buffers));
-	if (!f->host || !f->buffers)
-		exit(CL_EXIT_NO_MEMORY);
-	for (uint64_t b = 0; b < f->o.n_buffers; b++) {
-		f->buffers[b] = cl_buffer(&f->bench, f->n_words * sizeof(uint32_t));
-		run(f, f->fill, f->buffers[b], (cl_uint)(f->o.seed * 1000003u + b), f->n_words);
+	for (uint64_t b = 0; b < n_buffers; b++) {
+		size_t n_words = buffers[b].n_words;
+
+		if (n_words > f->n_words_max)
+			f->n_words_max = n_words;
+		buffers[b].mem = cl_buffer(&f->bench, n_words * sizeof(uint32_t));
+		run(f, f->fill, buffers[b].mem, first_word(f, buffers[b].number, 0), n_words);
 	}
-	if (f->o.is_mixed)
-		f->scratch = cl_buffer(&f->bench, f->n_words * sizeof(uint32_t));
+	f->host = malloc(f->n_words_max * sizeof(uint32_t));
+	if (!f->host)
+		exit(CL_EXIT_NO_MEMORY);
+	if (o->is_mixed)
+		f->scratch = cl_buffer(&f->bench, f->n_words_max * sizeof(uint32_t));
 	cl_check(clFinish(f->bench.queue), "clFinish");
 }
 
@@ -254,15 +327,41 @@ static void tear_down(struct fill *f)
 {
 	if (f->last)
 		cl_check(clReleaseEvent(f->last), "clReleaseEvent");
-	for (uint64_t b = 0; b < f->o.n_buffers; b++)
-		cl_check(clReleaseMemObject(f->buffers[b]), "clReleaseMemObject");
+	for (uint64_t b = 0; b < f->n_buffers; b++)
+		cl_check(clReleaseMemObject(f->buffers[b].mem), "clReleaseMemObject");
 	if (f->scratch)
 		cl_check(clReleaseMemObject(f->scratch), "clReleaseMemObject");
 	cl_check(clReleaseKernel(f->fill), "clReleaseKernel");
 	cl_check(clReleaseKernel(f->step), "clReleaseKernel");
-	cl_close(&f->bench);
-	free(f->buffers);
+	cl_check(clReleaseCommandQueue(f->bench.queue), "clReleaseCommandQueue");
 	free(f->host);
+}
+
+/* Whether standard input is still open. */
+static bool goes_on(const struct fill *f)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return f->o.is_endless && poll(&input, 1, 0) == 0;
+}
+
+static void *work(void *data)
+{
+	struct fill *f = data;
+
+	for (uint64_t round = 0; round < f->o.n_rounds || goes_on(f); round++) {
+		uint64_t first = next_random(f) % f->n_buffers;
+
+		for (uint64_t b = 0; b < f->n_buffers; b++)
+			for (uint64_t k = 0; k < f->o.n_kernels; k++)
+				change(f, &f->buffers[(first + b) % f->n_buffers]);
+		for (uint64_t b = 0; f->o.verifies_each && b < f->n_buffers; b++)
+			verify(f, &f->buffers[b]);
+		cl_check(clFlush(f->bench.queue), "clFlush");
+	}
+	for (uint64_t b = 0; b < f->n_buffers; b++)
+		verify(f, &f->buffers[b]);
+	return NULL;
 }
 
 static void parse(struct options *o, int argc, char **argv)
@@ -274,6 +373,9 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "kernels", required_argument, NULL, 'k' },
 		{ "mix", no_argument, NULL, 'x' },
+		{ "threads", required_argument, NULL, 't' },
+		{ "uneven", no_argument, NULL, 'u' },
+		{ "endless", no_argument, NULL, 'e' },
 		{ "out-of-order", no_argument, NULL, 'o' },
 		{ "wait", no_argument, NULL, 'w' },
 		{ "verify-each", no_argument, NULL, 'v' },
@@ -283,9 +385,9 @@ static void parse(struct options *o, int argc, char **argv)
 	int c;
 
 	*o = (struct options){
-		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_kernels = 1
+		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_kernels = 1, .n_threads = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:xowvh", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:xt:ueowvh", options, NULL)) >= 0) {
 		switch (c) {
 		case 'm':
 			o->mib = cl_number(optarg, 1, 1 << 20, usage);
@@ -305,6 +407,15 @@ static void parse(struct options *o, int argc, char **argv)
 		case 'x':
 			o->is_mixed = true;
 			break;
+		case 't':
+			o->n_threads = cl_number(optarg, 1, THREADS_MAX, usage);
+			break;
+		case 'u':
+			o->is_uneven = true;
+			break;
+		case 'e':
+			o->is_endless = true;
+			break;
 		case 'o':
 			o->is_out_of_order = true;
 			break;
@@ -322,7 +433,8 @@ static void parse(struct options *o, int argc, char **argv)
 			exit(CL_EXIT_USAGE);
 		}
 	}
-	if (optind < argc || o->mib * 1048576 / o->n_buffers < 16384) {
+	if (optind < argc || o->mib * 1048576 / o->n_buffers < 16384 ||
+	    o->n_threads > o->n_buffers) {
 		fputs(usage, stderr);
 		exit(CL_EXIT_USAGE);
 	}
@@ -330,31 +442,39 @@ static void parse(struct options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct fill f = { 0 };
+	struct fill fills[THREADS_MAX] = { 0 };
+	struct buffer *buffers;
+	struct cl_bench bench;
+	struct options o;
 
-	parse(&f.o, argc, argv);
-	f.random = f.o.seed * 2 + 1;
-	set_up(&f);
-	if (f.o.waits) {
+	parse(&o, argc, argv);
+	buffers = calloc(o.n_buffers, sizeof(*buffers));
+	if (!buffers)
+		return CL_EXIT_NO_MEMORY;
+	share_out(buffers, &o);
+	cl_open(&bench, source, 0);
+	for (uint64_t t = 0; t < o.n_threads; t++) {
+		uint64_t from = o.n_buffers * t / o.n_threads;
+		uint64_t to = o.n_buffers * (t + 1) / o.n_threads;
+
+		set_up(&fills[t], &bench, &o, buffers + from, to - from);
+	}
+	if (o.waits) {
 		puts("ready");
 		fflush(stdout);
 		while (getchar() != EOF)
 			;
 	}
-	for (uint64_t round = 0; round < f.o.n_rounds; round++) {
-		uint64_t first = next_random(&f) % f.o.n_buffers;
-
-		for (uint64_t b = 0; b < f.o.n_buffers; b++)
-			for (uint64_t k = 0; k < f.o.n_kernels; k++)
-				change(&f, f.buffers[(first + b) % f.o.n_buffers]);
-		for (uint64_t b = 0; f.o.verifies_each && b < f.o.n_buffers; b++)
-			verify(&f, b, (round + 1) * f.o.n_kernels);
-		cl_check(clFlush(f.bench.queue), "clFlush");
-	}
-	for (uint64_t b = 0; b < f.o.n_buffers; b++)
-		verify(&f, b, f.o.n_rounds * f.o.n_kernels);
-	tear_down(&f);
-	printf("right: %llu MiB in %llu buffers, %llu rounds\n", (unsigned long long)f.o.mib,
-	       (unsigned long long)f.o.n_buffers, (unsigned long long)f.o.n_rounds);
+	for (uint64_t t = 0; t < o.n_threads; t++)
+		if (pthread_create(&fills[t].thread, NULL, work, &fills[t]))
+			return CL_EXIT_NO_MEMORY;
+	for (uint64_t t = 0; t < o.n_threads; t++)
+		pthread_join(fills[t].thread, NULL);
+	for (uint64_t t = 0; t < o.n_threads; t++)
+		tear_down(&fills[t]);
+	cl_close(&bench);
+	printf("right: %llu MiB in %llu buffers, %llu rounds\n", (unsigned long long)o.mib,
+	       (unsigned long long)o.n_buffers, (unsigned long long)o.n_rounds);
+	free(buffers);
 	return CL_EXIT_RIGHT;
 }

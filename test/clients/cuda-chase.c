@@ -8,9 +8,11 @@
  */
 
 #include <getopt.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cuda-util.h"
 
@@ -23,6 +25,7 @@ static const char usage[] =
 	"  -r, --rounds N   launches (default 10)\n"
 	"  -n, --steps N    steps each of 64 walkers takes in a launch (default 1000)\n"
 	"  -s, --seed N     of the way (default 1)\n"
+	"  -e, --endless    rounds until the end of standard input; N rounds at least\n"
 	"  -w, --wait       when the table is there: print 'ready' and wait for the end of "
 	"standard\n"
 	"                   input before the first round\n"
@@ -76,7 +79,7 @@ struct node {
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, n_steps, seed;
-	bool waits;
+	bool is_endless, waits;
 };
 
 static struct options o;
@@ -89,6 +92,7 @@ static void read_command_line(int argc, char **argv)
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "steps", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "endless", no_argument, NULL, 'e' },
 		{ "wait", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -98,7 +102,7 @@ static void read_command_line(int argc, char **argv)
 	o = (struct options){
 		.mib = 16, .n_buffers = 4, .n_rounds = 10, .n_steps = 1000, .seed = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:n:s:wh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "m:b:r:n:s:ewh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'm':
 			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
@@ -115,6 +119,9 @@ static void read_command_line(int argc, char **argv)
 		case 's':
 			o.seed = cuda_number(optarg, 0, UINT32_MAX, usage);
 			break;
+		case 'e':
+			o.is_endless = true;
+			break;
 		case 'w':
 			o.waits = true;
 			break;
@@ -130,6 +137,14 @@ static void read_command_line(int argc, char **argv)
 		fputs(usage, stderr);
 		exit(CUDA_EXIT_USAGE);
 	}
+}
+
+/* Whether standard input is still open. */
+static bool goes_on(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return o.is_endless && poll(&input, 1, 0) == 0;
 }
 
 /* A ring through all nodes in random order (Sattolo's shuffle). */
@@ -195,7 +210,7 @@ int main(int argc, char **argv)
 	if (o.waits)
 		cuda_wait();
 
-	for (uint64_t r = 0; r < o.n_rounds; r++) {
+	for (uint64_t r = 0; r < o.n_rounds || goes_on(); r++) {
 		void *params[] = { &d_starts, &d_out, &steps };
 
 		CHECK(cuLaunchKernel(chase, 1, 1, 1, N_WALKERS, 1, 1, 0, NULL, params, NULL));

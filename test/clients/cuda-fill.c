@@ -2,18 +2,21 @@
 
 /*
  * Fills allocations with a pattern, changes all of them in every round, and checks every word at
- * the end. Each word is stepped by a function that cannot be undone by chance: a word that was
- * lost, stale, stepped twice or exchanged with another is seen. The work is shared by threads, each
- * with streams of its own; what is done to one allocation in different streams is ordered by
+ * the end. A word's next value is a * x + c, with an odd c of its own: all values of a word differ
+ * for 2^32 steps, so one that was lost, stale, stepped twice or exchanged with another is seen, and
+ * the value after any number of steps is known without making them. The work is shared by threads,
+ * each with streams of its own; what is done to one allocation in different streams is ordered by
  * events.
  */
 
 #include <getopt.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda-util.h"
 
@@ -30,6 +33,8 @@ static const char usage[] =
 	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
 	"  -x, --mix          change them also by copies to the host and back, and through a\n"
 	"                     second allocation (needs that much more memory)\n"
+	"  -u, --uneven       allocations of different sizes, by the seed\n"
+	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -w, --wait         when the memory is filled: print 'ready' and wait for the end of\n"
 	"                     standard input before the first round\n"
 	"  -v, --verify-each  check every allocation after every round\n"
@@ -65,7 +70,7 @@ static const char ptx[] = ".version 6.3\n"
 			  ".visible .entry advance(.param .u64 p, .param .u32 n)\n"
 			  "{\n"
 			  "	.reg .pred %q<2>;\n"
-			  "	.reg .b32 %r<15>;\n"
+			  "	.reg .b32 %r<11>;\n"
 			  "	.reg .b64 %d<5>;\n"
 			  "	ld.param.u64 %d1, [p];\n"
 			  "	ld.param.u32 %r1, [n];\n"
@@ -79,14 +84,10 @@ static const char ptx[] = ".version 6.3\n"
 			  "	cvta.to.global.u64 %d3, %d1;\n"
 			  "	add.s64 %d4, %d3, %d2;\n"
 			  "	ld.global.u32 %r7, [%d4];\n"
-			  "	shr.u32 %r8, %r7, 15;\n"
-			  "	xor.b32 %r9, %r8, %r7;\n"
-			  "	mul.lo.s32 %r10, %r9, 739982445;\n"
-			  "	shr.u32 %r11, %r10, 12;\n"
-			  "	xor.b32 %r12, %r11, %r10;\n"
-			  "	mad.lo.s32 %r13, %r12, 695872825, %r6;\n"
-			  "	add.s32 %r14, %r13, 1;\n"
-			  "	st.global.u32 [%d4], %r14;\n"
+			  "	shl.b32 %r8, %r6, 1;\n"
+			  "	add.s32 %r9, %r8, 1;\n"
+			  "	mad.lo.s32 %r10, %r7, 1664525, %r9;\n"
+			  "	st.global.u32 [%d4], %r10;\n"
 			  "DONE:\n"
 			  "	ret;\n"
 			  "}\n";
@@ -97,11 +98,12 @@ static const char ptx[] = ".version 6.3\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams;
-	bool is_mixed, waits, verifies_each;
+	bool is_mixed, is_uneven, is_endless, waits, verifies_each;
 };
 
 struct buffer {
 	CUdeviceptr p;
+	size_t n_words;
 	uint64_t n_steps; /* so far */
 	CUevent last;	  /* the last command on it */
 };
@@ -109,7 +111,7 @@ struct buffer {
 /* constant while the threads run; a buffer belongs to one of them */
 static struct options o;
 static struct buffer *buffers;
-static size_t n_words; /* a buffer */
+static size_t n_words_max; /* of the largest buffer */
 static CUfunction fill, advance;
 static unsigned n_wrong; /* buffers; atomic */
 
@@ -124,10 +126,27 @@ struct worker {
 
 static uint32_t step_word(uint32_t x, uint32_t i)
 {
-	x ^= x >> 15;
-	x *= 0x2c1b3c6du;
-	x ^= x >> 12;
-	return x * 0x297a2d39u + i + 1u;
+	return x * 1664525u + 2 * i + 1;
+}
+
+/* n steps at once: x becomes times * x + plus * c. */
+struct leap {
+	uint32_t times, plus;
+};
+
+static struct leap leap_of(uint64_t n)
+{
+	struct leap all = { .times = 1, .plus = 0 }, one = { .times = 1664525u, .plus = 1 };
+
+	for (; n; n >>= 1) {
+		if (n & 1) {
+			all.plus = one.times * all.plus + one.plus;
+			all.times *= one.times;
+		}
+		one.plus += one.times * one.plus;
+		one.times *= one.times;
+	}
+	return all;
 }
 
 static uint32_t seed_of(uint64_t buffer)
@@ -147,7 +166,7 @@ static CUstream next_stream(struct worker *w, struct buffer *b)
 
 static void launch(CUfunction function, struct buffer *b, uint32_t number, CUstream stream)
 {
-	uint32_t n = (uint32_t)n_words;
+	uint32_t n = (uint32_t)b->n_words;
 	void *params[] = { &b->p, &n, &number };
 
 	CHECK(cuLaunchKernel(function, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
@@ -159,7 +178,7 @@ static void read_back(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
 
-	CHECK(cuMemcpyDtoHAsync_v2(w->host, b->p, n_words * 4, stream));
+	CHECK(cuMemcpyDtoHAsync_v2(w->host, b->p, b->n_words * 4, stream));
 	CHECK(cuStreamSynchronize(stream));
 }
 
@@ -168,10 +187,10 @@ static void step_on_the_host(struct worker *w, struct buffer *b)
 	CUstream stream;
 
 	read_back(w, b);
-	for (size_t i = 0; i < n_words; i++)
+	for (size_t i = 0; i < b->n_words; i++)
 		w->host[i] = step_word(w->host[i], (uint32_t)i);
 	stream = next_stream(w, b);
-	CHECK(cuMemcpyHtoDAsync_v2(b->p, w->host, n_words * 4, stream));
+	CHECK(cuMemcpyHtoDAsync_v2(b->p, w->host, b->n_words * 4, stream));
 	CHECK(cuEventRecord(b->last, stream));
 	/* the host's copy is used again */
 	CHECK(cuStreamSynchronize(stream));
@@ -180,13 +199,13 @@ static void step_on_the_host(struct worker *w, struct buffer *b)
 static void step_aside(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
-	uint32_t n = (uint32_t)n_words;
+	uint32_t n = (uint32_t)b->n_words;
 	void *params[] = { &w->aside, &n };
 
-	CHECK(cuMemcpyDtoDAsync_v2(w->aside, b->p, n_words * 4, stream));
+	CHECK(cuMemcpyDtoDAsync_v2(w->aside, b->p, b->n_words * 4, stream));
 	CHECK(cuLaunchKernel(advance, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params,
 			     NULL));
-	CHECK(cuMemcpyDtoDAsync_v2(b->p, w->aside, n_words * 4, stream));
+	CHECK(cuMemcpyDtoDAsync_v2(b->p, w->aside, b->n_words * 4, stream));
 	CHECK(cuEventRecord(b->last, stream));
 	/* so is the place aside */
 	CHECK(cuStreamSynchronize(stream));
@@ -208,13 +227,13 @@ static void step(struct worker *w, struct buffer *b)
 static void verify(struct worker *w, uint64_t number)
 {
 	struct buffer *b = &buffers[number];
+	struct leap leap = leap_of(b->n_steps);
 
 	read_back(w, b);
-	for (size_t i = 0; i < n_words; i++) {
-		uint32_t x = ((uint32_t)i * 0x9e3779b9u) ^ seed_of(number);
+	for (size_t i = 0; i < b->n_words; i++) {
+		uint32_t x = (((uint32_t)i * 0x9e3779b9u) ^ seed_of(number)) * leap.times +
+			     leap.plus * (2 * (uint32_t)i + 1);
 
-		for (uint64_t s = 0; s < b->n_steps; s++)
-			x = step_word(x, (uint32_t)i);
 		if (x == w->host[i])
 			continue;
 		fprintf(stderr, "buffer %llu, word %zu: %08x instead of %08x after %llu steps\n",
@@ -231,9 +250,9 @@ static void open_worker(struct worker *w)
 	for (uint64_t i = 0; i < o.n_streams; i++)
 		CHECK(cuStreamCreate(&w->streams[i],
 				     i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
-	CHECK(cuMemAllocHost_v2((void **)&w->host, n_words * 4));
+	CHECK(cuMemAllocHost_v2((void **)&w->host, n_words_max * 4));
 	if (o.is_mixed)
-		CHECK(cuMemAlloc_v2(&w->aside, n_words * 4));
+		CHECK(cuMemAlloc_v2(&w->aside, n_words_max * 4));
 }
 
 static void close_worker(struct worker *w)
@@ -245,12 +264,20 @@ static void close_worker(struct worker *w)
 		CHECK(cuMemFree_v2(w->aside));
 }
 
+/* Whether standard input is still open. */
+static bool goes_on(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return o.is_endless && poll(&input, 1, 0) == 0;
+}
+
 static void *work(void *data)
 {
 	struct worker *w = data;
 
 	open_worker(w);
-	for (uint64_t r = 0; r < o.n_rounds; r++) {
+	for (uint64_t r = 0; r < o.n_rounds || goes_on(); r++) {
 		uint64_t first = cuda_random(&w->random) % o.n_buffers;
 
 		for (uint64_t i = 0; i < o.n_buffers; i++) {
@@ -281,6 +308,8 @@ static void read_command_line(int argc, char **argv)
 		{ "threads", required_argument, NULL, 't' },
 		{ "streams", required_argument, NULL, 'S' },
 		{ "mix", no_argument, NULL, 'x' },
+		{ "uneven", no_argument, NULL, 'u' },
+		{ "endless", no_argument, NULL, 'e' },
 		{ "wait", no_argument, NULL, 'w' },
 		{ "verify-each", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -295,7 +324,7 @@ static void read_command_line(int argc, char **argv)
 			      .n_kernels = 1,
 			      .n_threads = 1,
 			      .n_streams = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xwvh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xuewvh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'm':
 			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
@@ -321,6 +350,12 @@ static void read_command_line(int argc, char **argv)
 		case 'x':
 			o.is_mixed = true;
 			break;
+		case 'u':
+			o.is_uneven = true;
+			break;
+		case 'e':
+			o.is_endless = true;
+			break;
 		case 'w':
 			o.waits = true;
 			break;
@@ -335,10 +370,31 @@ static void read_command_line(int argc, char **argv)
 			exit(CUDA_EXIT_USAGE);
 		}
 	}
-	n_words = (o.mib << 20) / o.n_buffers / 4;
-	if (optind != argc || !n_words || n_words > UINT32_MAX) {
+	if (optind != argc || (o.mib << 20) / o.n_buffers < 64 || o.mib > 4096) {
 		fputs(usage, stderr);
 		exit(CUDA_EXIT_USAGE);
+	}
+}
+
+/* Uneven: between a half and three halves of an even share; the last one has what is left. */
+static void share_out(void)
+{
+	uint64_t n_left = (o.mib << 20) / 4, even = n_left / o.n_buffers, random = o.seed + 1;
+
+	for (uint64_t i = 0; i < o.n_buffers; i++) {
+		uint64_t n = even;
+
+		if (i == o.n_buffers - 1)
+			n = o.is_uneven ? n_left : even;
+		else if (o.is_uneven)
+			n = even / 2 + cuda_random(&random) % even;
+		/* the ones that follow have a half at least */
+		if (n + (o.n_buffers - 1 - i) * (even / 2) > n_left)
+			n = even / 2;
+		buffers[i].n_words = n;
+		n_left -= n;
+		if (n > n_words_max)
+			n_words_max = n;
 	}
 }
 
@@ -353,8 +409,9 @@ int main(int argc, char **argv)
 	buffers = calloc(o.n_buffers, sizeof(*buffers));
 	if (!buffers)
 		return CUDA_EXIT_NO_MEMORY;
+	share_out();
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
-		CHECK(cuMemAlloc_v2(&buffers[i].p, n_words * 4));
+		CHECK(cuMemAlloc_v2(&buffers[i].p, buffers[i].n_words * 4));
 		CHECK(cuEventCreate(&buffers[i].last, CU_EVENT_DISABLE_TIMING));
 		launch(fill, &buffers[i], seed_of(i), NULL);
 	}

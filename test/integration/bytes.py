@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes: programs whose memory goes away and comes back a thousand times find in it what they left there.
+
+Four programs share a device that holds one of them. Sizes, orders and ways of changing memory come from a
+seed; several threads and streams work at once; every move is checksummed, and the programs check every
+word. They go on until the device has gone from one to another often enough (SLUICE_SWITCHES).
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SWITCHES = s.scaled("SLUICE_SWITCHES", 1000)
+SETTINGS = {"scheduler.slice": "2ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
+            "memory.reserve_percent": 0}
+
+
+def go_on_until(world, programs, n_switches):
+    """Lets endless programs run until there were so many switches, then ends them and checks them."""
+    switches = s.Switches(world)
+    begin = time.monotonic()
+
+    def enough():
+        for program in programs:
+            if program.poll() is not None:
+                world.finish(program)
+                raise s.Failure(f"{program.label} ended before it was told to", program.stdout.read())
+        time.sleep(0.2)
+        return switches.look() >= n_switches
+
+    s.wait_until(f"there were {n_switches} switches", enough, seconds=60 + n_switches)
+    seconds = time.monotonic() - begin
+    moved = sum(p["moved_in_bytes"] + p["moved_out_bytes"] for p in world.status()["programs"])
+    for program in programs:
+        program.stdin.close()
+        program.stdin = None
+    for program in programs:
+        world.finish(program)
+    count = switches.look()
+    s.note(f"{count} switches, {moved >> 20} MiB moved, {seconds * 1000 / count:.1f} ms a switch")
+    s.check(count >= n_switches and moved > 0, "bytes moved at switches", count, moved)
+
+
+def four_cuda_programs_on_a_device_that_holds_one():
+    rng = random.Random(s.seed(20251))
+    with s.World("cuda-bytes", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = []
+        for i in range(4):
+            words = [s.CLIENTS / "cuda-fill", "--mib", 1, "--buffers", rng.randrange(8, 24), "--rounds", 1, "--endless",
+                     "--uneven", "--threads", rng.randrange(1, 4), "--streams", rng.randrange(0, 4),
+                     "--seed", rng.randrange(1 << 20)] + ["--mix"] * (i != 0)
+            programs.append(w.start(words, "cuda", name=f"p{i}", stdin=subprocess.PIPE))
+        go_on_until(w, programs, SWITCHES // 2)
+
+
+def four_opencl_programs_on_a_device_that_holds_one():
+    rng = random.Random(s.seed(20252))
+    with s.World("cl-bytes", memory=6 * s.MIB, settings=SETTINGS) as w:
+        w.start_daemon()
+        programs = []
+        for i in range(4):
+            words = [s.CLIENTS / "cl-fill", "--mib", 4, "--buffers", rng.randrange(4, 16), "--rounds", 1, "--endless",
+                     "--uneven", "--threads", rng.randrange(1, 4), "--seed", rng.randrange(1 << 20)] + [
+                         "--mix"] * (i != 0) + ["--out-of-order"] * (i % 2)
+            programs.append(w.start(words, "opencl", name=f"p{i}", stdin=subprocess.PIPE))
+        go_on_until(w, programs, SWITCHES // 2)
+
+
+def pointers_in_device_memory_lead_where_they_did():
+    rng = random.Random(s.seed(20253))
+    with s.World("chase", memory=3 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cuda-chase", "--mib", 2, "--buffers", rng.randrange(1, 9), "--rounds", 1,
+                             "--endless", "--steps", 200, "--seed", rng.randrange(1 << 20)], "cuda", name=f"p{i}",
+                            stdin=subprocess.PIPE) for i in range(2)]
+        go_on_until(w, programs, SWITCHES)
+
+
+s.main(four_cuda_programs_on_a_device_that_holds_one, four_opencl_programs_on_a_device_that_holds_one,
+       pointers_in_device_memory_lead_where_they_did)
