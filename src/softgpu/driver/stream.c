@@ -158,11 +158,14 @@ static void help_locked(struct slu_stream *stream, const struct slu_point *point
 	}
 }
 
+/* The end of a stream: by its own thread, if it has one. */
 static void retire_locked(struct slu_stream *stream)
 {
+	LIST_REMOVE(stream, link);
 	unref_locked(stream->timeline);
 	pthread_cond_destroy(&stream->wake);
 	slu_objects_free(&objects, stream);
+	pthread_cond_broadcast(&progress);
 }
 
 static void *thread_main(void *data)
@@ -181,19 +184,25 @@ static void *thread_main(void *data)
 		else
 			break;
 	}
+	retire_locked(stream);
 	slu_stream_unlock();
 	return NULL;
 }
 
 static int start_thread_locked(struct slu_stream *stream)
 {
+	pthread_attr_t attr;
 	sigset_t all, old;
+	pthread_t thread;
 	int r;
 
 	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&stream->thread, NULL, thread_main, stream);
+	r = pthread_create(&thread, &attr, thread_main, stream);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
 	if (!r)
 		stream->has_thread = true;
 	return -r;
@@ -232,44 +241,20 @@ CUresult slu_stream_new(struct slu_context *context, unsigned flags, int priorit
 	return CUDA_SUCCESS;
 }
 
-static void *join_and_retire(void *data)
-{
-	struct slu_stream *stream = data;
-
-	if (stream->has_thread)
-		pthread_join(stream->thread, NULL);
-	slu_stream_lock();
-	LIST_REMOVE(stream, link);
-	retire_locked(stream);
-	pthread_cond_broadcast(&progress);
-	slu_stream_unlock();
-	return NULL;
-}
-
 void slu_stream_free(struct slu_stream *stream, bool wait)
 {
-	pthread_t helper;
-	bool was_closing;
+	uint64_t id = stream->id;
 
 	slu_capture_drop_stream(stream);
 	slu_stream_lock();
-	was_closing = stream->is_closing;
 	stream->is_closing = true;
-	pthread_cond_signal(&stream->wake);
-	if (was_closing) {
-		/* somebody else sees to it */
-		uint64_t id = stream->id;
-
-		while (wait && slu_objects_get(&objects, stream) && stream->id == id)
-			slu_lock_wait(&queues, &progress, NULL);
-		slu_stream_unlock();
-		return;
-	}
-	slu_stream_unlock();
-	if (!wait && stream->has_thread && !pthread_create(&helper, NULL, join_and_retire, stream))
-		pthread_detach(helper);
+	if (stream->has_thread)
+		pthread_cond_signal(&stream->wake);
 	else
-		join_and_retire(stream);
+		retire_locked(stream);
+	while (wait && slu_objects_get(&objects, stream) && stream->id == id)
+		slu_lock_wait(&queues, &progress, NULL);
+	slu_stream_unlock();
 }
 
 static void drop_own_streams(void *data)

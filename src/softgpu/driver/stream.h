@@ -55,10 +55,9 @@ struct slu_stream {
 	struct slu_timeline *timeline;
 	TAILQ_HEAD(, slu_command) queue; /* submitted and not done */
 	unsigned n_queued;
-	bool has_thread;
+	bool has_thread;   /* which carries out the commands, and frees the stream at its end */
 	bool is_executing; /* somebody carries out the first command */
 	bool is_closing;
-	pthread_t thread;
 	pthread_cond_t wake; /* there is work, or the end has come */
 	LIST_ENTRY(slu_stream) link;
 	/* what its work is recorded into; guarded by the queues' lock */
