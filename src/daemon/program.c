@@ -12,11 +12,9 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "daemon/group.h"
-#include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
-#include "daemon/text.h"
 
 struct slu_program *slu_program_find(struct slu_server *server, uint64_t id)
 {
@@ -49,19 +47,13 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 	strcpy(ret_who->name, program->name);
 }
 
-static void release_devices(struct slu_server *server, struct slu_program_device *devices,
-			    unsigned n)
-{
-	for (unsigned d = 0; d < n; d++)
-		slu_devices_release(server->devices, devices[d].device);
-}
-
 void slu_program_free(struct slu_program *program)
 {
 	struct slu_server *server = program->server;
 
 	assert(!program->session);
-	release_devices(server, program->devices, program->n_devices);
+	for (unsigned d = 0; d < program->n_devices; d++)
+		slu_devices_release(server->devices, program->devices[d].device);
 	sd_event_source_disable_unref(program->death);
 	if (program->pidfd >= 0)
 		close(program->pidfd);
@@ -109,12 +101,8 @@ void slu_program_lost(struct slu_program *program)
 	slu_server_wake(program->server);
 }
 
-/*
- * A program without group, devices and session. Takes over @pidfd. Return: 0, a condition of
- * slu_charge_take(), or -errno.
- */
-static int create(struct slu_server *server, pid_t pid, uint64_t start, uid_t uid, int pidfd,
-		  struct slu_program **ret_program)
+int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t uid, int pidfd,
+		    struct slu_program **ret_program)
 {
 	struct slu_program *program = calloc(1, sizeof(*program));
 	int r;
@@ -178,292 +166,6 @@ int slu_program_write(struct slu_program *program, const struct slu_core_ghost *
 		line.devices[d].charge_bytes = charges->device_bytes[d];
 	return slu_roster_put(program->server->roster, &program->slot, &line) ? slu_error(-ENOSPC)
 									      : 0;
-}
-
-static int refuse(int errno_value, const char *why, int *ret_status, char *ret_why, size_t size)
-{
-	*ret_status = errno_value;
-	snprintf(ret_why, size, "%s", why);
-	return SLU_PROGRAM_E_REFUSED;
-}
-
-static int refuse_limit(int r, const char *what, int *ret_status, char *ret_why, size_t size)
-{
-	if (r < 0)
-		return slu_fold(r);
-	*ret_status = EUSERS;
-	snprintf(ret_why, size, "%s too many %s in the daemon.",
-		 r == SLU_LIMITS_E_USER ? "you have" : "there are", what);
-	return SLU_PROGRAM_E_REFUSED;
-}
-
-static const char *hello_fault(const struct slu_msg_hello *hello)
-{
-	if (!hello->n_devices)
-		return "the program named no device.";
-	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
-	    hello->home_held_bytes > SLU_SERVER_BYTES_MAX)
-		return "the program says that it holds more than there can be.";
-	for (unsigned d = 0; d < hello->n_devices; d++) {
-		const struct slu_hello_device *device = &hello->devices[d];
-
-		if (device->held_bytes > device->total_bytes ||
-		    device->all_bytes > SLU_SERVER_BYTES_MAX ||
-		    device->min_bytes > SLU_SERVER_BYTES_MAX ||
-		    device->largest_bytes > SLU_SERVER_BYTES_MAX)
-			return "the program says that it holds more than there can be.";
-		for (unsigned e = 0; e < d; e++)
-			if (!memcmp(device->uuid, hello->devices[e].uuid, sizeof(device->uuid)))
-				return "the program named a device twice.";
-	}
-	return NULL;
-}
-
-/* Acquires all or none. */
-static int acquire_devices(struct slu_server *server, uint64_t now_ns,
-			   const struct slu_hello_device *hello, unsigned n,
-			   struct slu_program_device *ret_devices, int *ret_status, char *ret_why,
-			   size_t size)
-{
-	for (unsigned d = 0; d < n; d++) {
-		struct slu_hello_device named = hello[d];
-		int r;
-
-		slu_text_clean(named.name);
-		slu_text_clean(named.pci);
-		ret_devices[d] = (struct slu_program_device){ .epoch = hello[d].epoch };
-		r = slu_devices_acquire(server->devices, now_ns, &named, &ret_devices[d].device,
-					ret_status, ret_why, size);
-		if (r) {
-			release_devices(server, ret_devices, d);
-			return r == SLU_DEVICES_E_REFUSED ? SLU_PROGRAM_E_REFUSED : slu_fold(r);
-		}
-	}
-	return 0;
-}
-
-/* Tells the core and the roster of a program whose devices and group are known. */
-static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu_msg_hello *hello)
-{
-	struct slu_core_join join = {
-		.client = program->id,
-		.group = program->group->id,
-		.name = program->name,
-		.hello = hello,
-	};
-	struct slu_core_ghost charges = {
-		.n_devices = program->n_devices,
-		.pinned_bytes = hello->pinned_held_bytes,
-		.home_bytes = hello->home_held_bytes,
-	};
-	int r;
-
-	for (unsigned d = 0; d < program->n_devices; d++) {
-		join.devices[d] = program->devices[d].device->number;
-		charges.device_bytes[d] = hello->devices[d].held_bytes;
-	}
-	r = slu_program_write(program, &charges);
-	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
-}
-
-/* A process that was not known: program, group. */
-static int admit(struct slu_session *session, const struct slu_msg_hello *hello, uint64_t start,
-		 int pidfd, struct slu_program **ret_program, int *ret_status, char *ret_why,
-		 size_t size)
-{
-	struct slu_program *program = NULL;
-	int r;
-
-	r = create(session->server, session->pid, start, session->uid, pidfd, &program);
-	if (r)
-		return refuse_limit(r, "programs", ret_status, ret_why, size);
-	strcpy(program->name, hello->program);
-	if (!program->name[0])
-		slu_process_name(session->pid, program->name, sizeof(program->name));
-	slu_text_clean(program->name);
-	r = slu_group_join(session->server, session->uid, hello->group, 0, &program->group);
-	if (r) {
-		slu_program_free(program);
-		return refuse_limit(r, "groups of programs", ret_status, ret_why, size);
-	}
-	*ret_program = program;
-	return 0;
-}
-
-/* The process behind @session, known or new. */
-static int identify(struct slu_session *session, const struct slu_msg_hello *hello,
-		    struct slu_program **ret_program, int *ret_status, char *ret_why, size_t size)
-{
-	struct slu_program *program = slu_program_find_pid(session->server, session->pid);
-	uint64_t start;
-	int pidfd;
-
-	if (session->pid <= 0)
-		return refuse(ESRCH, "the daemon cannot see the program's process.", ret_status,
-			      ret_why, size);
-	pidfd = slu_process_open_peer(slu_channel_fd(session->channel), session->pid);
-	if (pidfd < 0 || slu_process_start(session->pid, &start)) {
-		if (pidfd >= 0)
-			close(pidfd);
-		return refuse(ESRCH, "the program that connected has ended.", ret_status, ret_why,
-			      size);
-	}
-	/* a pid used again before we heard of the death of the one before: on_death is under way */
-	if (!program || program->start != start)
-		return slu_fold(admit(session, hello, start, pidfd, ret_program, ret_status,
-				      ret_why, size));
-	close(pidfd);
-	if (program->uid != session->uid)
-		return refuse(EPERM, "the program joined as another user before.", ret_status,
-			      ret_why, size);
-	*ret_program = program;
-	return 0;
-}
-
-/* A turn that it brought along, from before a restart or a lost connection. */
-static void note_adopted(struct slu_program *program, uint64_t now_ns,
-			 const struct slu_msg_hello *hello)
-{
-	struct slu_timeline *timeline = program->server->timeline;
-	struct slu_timeline_who who;
-
-	slu_program_who(program, &who);
-	for (unsigned d = 0; d < program->n_devices; d++) {
-		struct slu_program_device *own = &program->devices[d];
-
-		if (slu_epoch_is_none(own->epoch))
-			continue;
-		own->turn = slu_timeline_granted(timeline, now_ns, &who, own->device->number,
-						 own->epoch);
-		if (hello->devices[d].gate_is_open)
-			slu_timeline_ready(timeline, now_ns, own->turn);
-	}
-}
-
-int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,
-		     int *ret_status, char *ret_why, size_t size)
-{
-	struct slu_server *server = session->server;
-	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX] = {};
-	uint64_t now_ns = slu_clock_now_ns();
-	struct slu_program *program = NULL;
-	const char *fault;
-	int r;
-
-	fault = hello_fault(hello);
-	if (fault)
-		return refuse(EINVAL, fault, ret_status, ret_why, size);
-	r = acquire_devices(server, now_ns, hello->devices, hello->n_devices, devices, ret_status,
-			    ret_why, size);
-	if (r)
-		return slu_fold(r);
-	r = identify(session, hello, &program, ret_status, ret_why, size);
-	if (r) {
-		release_devices(server, devices, hello->n_devices);
-		return slu_fold(r);
-	}
-
-	if (program->session)
-		slu_session_close(program->session);
-	for (unsigned d = 0; d < program->n_devices; d++)
-		slu_timeline_end(server->timeline, now_ns, program->devices[d].turn,
-				 "the program joined again");
-	release_devices(server, program->devices, program->n_devices);
-	memcpy(program->devices, devices, sizeof(devices));
-	program->n_devices = hello->n_devices;
-	program->session = session;
-	program->is_ghost = false;
-	session->program = program;
-	r = enroll(program, now_ns, hello);
-	if (r) {
-		session->program = NULL;
-		program->session = NULL;
-		slu_core_dead(server->core, now_ns, program->id);
-		slu_roster_drop(server->roster, program->slot);
-		slu_program_free(program);
-		if (r == -ENOSPC)
-			return refuse(ENOSPC, "the daemon serves as many programs as it can.",
-				      ret_status, ret_why, size);
-		return slu_fold(r);
-	}
-	note_adopted(program, now_ns, hello);
-	slu_server_wake(server);
-	slu_server_population_changed(server);
-	return 0;
-}
-
-/* Fills in what the line says. Return: 0, or why it cannot be done. */
-static int revive(struct slu_program *program, const struct slu_roster_line *line)
-{
-	struct slu_hello_device named[SLU_WIRE_DEVICES_MAX] = {};
-	struct slu_server *server = program->server;
-	struct slu_core_ghost ghost = {
-		.client = program->id,
-		.name = program->name,
-		.n_devices = line->n_devices,
-		.pinned_bytes = line->pinned_bytes,
-		.home_bytes = line->home_bytes,
-	};
-	uint64_t now_ns = slu_clock_now_ns();
-	char why[192];
-	int r, status;
-
-	program->is_ghost = true;
-	strcpy(program->name, line->name);
-	r = slu_group_join(server, line->uid, line->wire_group, line->group, &program->group);
-	if (r)
-		return slu_fold(r);
-	for (unsigned d = 0; d < line->n_devices; d++) {
-		memcpy(named[d].uuid, line->devices[d].uuid, sizeof(named[d].uuid));
-		memcpy(named[d].pci, line->devices[d].pci, sizeof(named[d].pci));
-		memcpy(named[d].name, line->devices[d].name, sizeof(named[d].name));
-		named[d].total_bytes = line->devices[d].total_bytes;
-		ghost.device_bytes[d] = line->devices[d].charge_bytes;
-	}
-	r = acquire_devices(server, now_ns, named, line->n_devices, program->devices, &status, why,
-			    sizeof(why));
-	if (r == SLU_PROGRAM_E_REFUSED)
-		slu_log(WARNING, "program=%s pid=%d cannot come back: %s", program->name,
-			(int)program->pid, why);
-	if (r)
-		return slu_fold(r);
-	program->n_devices = line->n_devices;
-	ghost.group = program->group->id;
-	for (unsigned d = 0; d < line->n_devices; d++)
-		ghost.devices[d] = program->devices[d].device->number;
-	return slu_fold(slu_core_ghost(server->core, now_ns, &ghost));
-}
-
-int slu_program_ghost(struct slu_server *server, int slot)
-{
-	struct slu_program *program;
-	struct slu_roster_line line;
-	int pidfd, r;
-
-	if (!slu_roster_get(server->roster, slot, &line))
-		return 0;
-	pidfd = slu_process_open(line.pid);
-	/* asked after the pidfd is open: from here on the pid cannot be somebody else's */
-	if (pidfd < 0 || !slu_process_is(line.pid, line.start)) {
-		if (pidfd >= 0)
-			close(pidfd);
-		slu_roster_drop(server->roster, slot);
-		return 0;
-	}
-	r = create(server, line.pid, line.start, line.uid, pidfd, &program);
-	if (!r) {
-		program->slot = slot;
-		r = revive(program, &line);
-		if (r)
-			slu_program_free(program);
-	}
-	if (r) {
-		slu_roster_drop(server->roster, slot);
-		return r < 0 ? slu_fold(r) : 0;
-	}
-	slu_log(NOTICE, "waiting for program=%s pid=%d to come back", program->name,
-		(int)program->pid);
-	return 0;
 }
 
 static void note_facts(struct slu_program *program, uint64_t now_ns,

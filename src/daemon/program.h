@@ -6,7 +6,7 @@
  * from the end of a connection: a forked child may keep the socket open, and a program may lose
  * its connection and come back.
  *
- *   (none)    -> CONNECTED  [slu_program_join]   first HELLO
+ *   (none)    -> CONNECTED  [slu_program_join]   first HELLO (join.c)
  *   (none)    -> GHOST      [slu_program_ghost]  a line of the roster whose process lives
  *   GHOST     -> CONNECTED  [slu_program_join]   it came back after our restart
  *   CONNECTED -> LOST       [slu_program_lost]   the connection ended, the process lives
@@ -65,6 +65,13 @@ enum {
 	_SLU_PROGRAM_E_SUCCESS,
 	SLU_PROGRAM_E_REFUSED, /* *ret_status is the errno, ret_why the words */
 };
+
+/*
+ * One without group, devices and session, listed and followed. Takes over @pidfd.
+ * Return: 0, a condition of slu_charge_take(), or -errno.
+ */
+int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t uid, int pidfd,
+		    struct slu_program **ret_program);
 
 /* Joins or rejoins the process behind @session. Return: 0, REFUSED, or -errno. */
 int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,

@@ -11,6 +11,7 @@
  *   listener.c  connections come in
  *   session.c   one connection: handshake, messages
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
+ *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
  *   control.c   what commands ask; status.c and history.c answer
  *   server.c    the pump, the clocks, settings, start and end

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "board/board.h"
+#include "core/core.h"
+#include "daemon/devices.h"
+#include "daemon/node.h"
+
+/* A folder that stands for / and for the folder of boards, a core, and a private daemon's devices.
+ */
+struct fixture {
+	char root[64];
+	struct slu_core *core;
+	struct slu_devices *devices;
+	int status;
+	char why[192];
+};
+
+static const uint8_t card[16] = { 0x1a, 0x2b, 0x3c, 0x4d, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+
+static void make(struct fixture *f, const char *path, const char *text)
+{
+	char full[256], *slash = full + strlen(f->root) + 1;
+	FILE *file;
+
+	snprintf(full, sizeof(full), "%s/%s", f->root, path);
+	while ((slash = strchr(slash, '/'))) {
+		*slash = '\0';
+		mkdir(full, 0700);
+		*slash++ = '/';
+	}
+	file = fopen(full, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct slu_core_config config;
+
+	assert_non_null(f);
+	strcpy(f->root, "/tmp/sluice-devices-XXXXXX");
+	assert_non_null(mkdtemp(f->root));
+	slu_core_config_default(&config);
+	assert_int_equal(slu_core_new(&config, 1, &f->core), 0);
+	assert_int_equal(slu_devices_new(f->core, false, f->root, &f->devices), 0);
+	slu_devices_configure(f->devices, f->root, 10);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+
+	slu_devices_free(f->devices);
+	slu_core_free(f->core);
+	snprintf(command, sizeof(command), "rm -rf %s", f->root);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+static struct slu_hello_device hello_of(const uint8_t uuid[16], uint64_t total_bytes)
+{
+	struct slu_hello_device hello = { .total_bytes = total_bytes, .name = "GPU" };
+
+	memcpy(hello.uuid, uuid, 16);
+	return hello;
+}
+
+static int acquire(struct fixture *f, const struct slu_hello_device *hello,
+		   struct slu_device **ret_device)
+{
+	f->status = 0;
+	return slu_devices_acquire(f->devices, 2, hello, ret_device, &f->status, f->why,
+				   sizeof(f->why));
+}
+
+static void make_card(struct fixture *f)
+{
+	make(f, "proc/driver/nvidia/gpus/0000:01:00.0/information",
+	     "Model: \t\t Some Card\nGPU UUID: \t GPU-00000000-0000-0000-0000-000000000000\n"
+	     "Device Minor: \t 0\n");
+	make(f, "proc/driver/nvidia/gpus/0000:02:00.0/information",
+	     "Model: \t\t Some Card\nGPU UUID: \t GPU-1a2b3c4d-0102-0304-0506-0708090a0b0c\n"
+	     "Device Minor: \t 1\n");
+	make(f, "dev/nvidia1", "");
+}
+
+static void test_a_card_is_found_by_uuid(void **state)
+{
+	struct fixture *f = *state;
+	char path[256], want[256];
+	uint8_t other[16] = { 9 };
+
+	make_card(f);
+	snprintf(want, sizeof(want), "%s/dev/nvidia1", f->root);
+	assert_int_equal(slu_node_find(f->root, card, "", path, sizeof(path)), 0);
+	assert_string_equal(path, want);
+	assert_int_equal(slu_node_find(f->root, other, "", path, sizeof(path)), -ENOENT);
+}
+
+static void test_a_card_without_that_is_found_by_its_place_on_the_bus(void **state)
+{
+	struct fixture *f = *state;
+	char path[256], want[256];
+
+	make(f, "sys/bus/pci/devices/0000:03:00.0/drm/renderD129/x", "");
+	make(f, "dev/dri/renderD129", "");
+	snprintf(want, sizeof(want), "%s/dev/dri/renderD129", f->root);
+	assert_int_equal(slu_node_find(f->root, card, "0000:03:00.0", path, sizeof(path)), 0);
+	assert_string_equal(path, want);
+	assert_int_equal(slu_node_find(f->root, card, "../../x", path, sizeof(path)), -ENOENT);
+}
+
+static void test_a_card_is_locked_while_it_is_used(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1000);
+	struct slu_device *device, *same;
+	char path[256];
+	int fd;
+
+	make_card(f);
+	snprintf(path, sizeof(path), "%s/dev/nvidia1", f->root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(device->kind, SLU_DEVICE_NODE);
+	assert_int_equal(device->usable_bytes, 900);
+	assert_int_equal(acquire(f, &hello, &same), 0);
+	assert_ptr_equal(device, same);
+	slu_devices_release(f->devices, device);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	slu_devices_release(f->devices, device);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+
+	/* now it is somebody else's */
+	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
+	assert_int_equal(f->status, EBUSY);
+	assert_non_null(strstr(f->why, "is managed by"));
+	close(fd);
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(slu_devices_n(f->devices), 1);
+	slu_devices_release(f->devices, device);
+}
+
+static struct slu_board *make_board(struct fixture *f, const char *name, uint64_t bytes)
+{
+	struct slu_board_identity identity = {
+		.name = "board's own name",
+		.capacity_bytes = bytes,
+		.granule_bytes = 4096,
+	};
+	struct slu_board *board;
+	char path[256];
+
+	memcpy(identity.uuid, card, sizeof(card));
+	snprintf(path, sizeof(path), "%s/%s", f->root, name);
+	assert_int_equal(slu_board_open(path, &identity, &board), 0);
+	return board;
+}
+
+static void test_a_board_tells_size_and_name_itself(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 5 << 20);
+	struct slu_board *board = make_board(f, "opencl0", 1 << 20);
+	struct slu_device *device;
+
+	make(f, "not-a-board", "memory of something");
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(device->kind, SLU_DEVICE_BOARD);
+	assert_int_equal(device->total_bytes, 1 << 20);
+	assert_string_equal(device->name, "board's own name");
+	assert_int_equal(flock(slu_board_fd(board), LOCK_EX | LOCK_NB), -1);
+	slu_devices_release(f->devices, device);
+	slu_board_close(board);
+}
+
+static void test_a_board_made_again_with_another_size_is_another_device(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1 << 20);
+	struct slu_device *first, *second;
+	char path[256];
+
+	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	assert_int_equal(acquire(f, &hello, &first), 0);
+	slu_devices_release(f->devices, first);
+	snprintf(path, sizeof(path), "%s/opencl0", f->root);
+	assert_int_equal(unlink(path), 0);
+	slu_board_close(make_board(f, "opencl0", 2 << 20));
+	assert_int_equal(acquire(f, &hello, &second), 0);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(second->total_bytes, 2 << 20);
+	assert_int_equal(slu_devices_n(f->devices), 2);
+	slu_devices_release(f->devices, second);
+}
+
+static bool nobody(void *data, pid_t pid)
+{
+	(void)data;
+	(void)pid;
+	return false;
+}
+
+static bool us(void *data, pid_t pid)
+{
+	(void)data;
+	return pid == getpid();
+}
+
+static void test_outsiders_are_those_who_are_no_clients(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1 << 20);
+	struct slu_board *board = make_board(f, "opencl0", 1 << 20);
+	struct slu_core_device_view view;
+	struct slu_device *device;
+
+	assert_int_equal(slu_board_attach(board, "somebody"), 0);
+	assert_int_equal(slu_board_take(board, 4096, 0), 0);
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	slu_devices_look(f->devices, 3, nobody, NULL);
+	assert_int_equal(device->n_outsiders, 1);
+	assert_string_equal(device->outsiders[0].name, "somebody");
+	slu_core_view_device(f->core, device->number, &view);
+	assert_int_equal(view.outsider_bytes, 4096);
+	slu_devices_look(f->devices, 4, us, NULL);
+	assert_int_equal(device->n_outsiders, 0);
+	assert_int_equal(device->used_bytes, 4096);
+	slu_core_view_device(f->core, device->number, &view);
+	assert_int_equal(view.outsider_bytes, 0);
+	slu_devices_release(f->devices, device);
+	slu_board_close(board);
+}
+
+static void test_what_is_not_there_is_for_private_daemons_only(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1000);
+	struct slu_devices *system_wide;
+	struct slu_device *device;
+
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(device->kind, SLU_DEVICE_NONE);
+	slu_devices_release(f->devices, device);
+
+	assert_int_equal(slu_devices_new(f->core, true, f->root, &system_wide), 0);
+	slu_devices_configure(system_wide, f->root, 10);
+	assert_int_equal(slu_devices_acquire(system_wide, 3, &hello, &device, &f->status, f->why,
+					     sizeof(f->why)),
+			 SLU_DEVICES_E_REFUSED);
+	assert_int_equal(f->status, ENODEV);
+	slu_devices_free(system_wide);
+}
+
+static void test_sizes_that_no_device_has_and_too_many_devices(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 0);
+	struct slu_device *device;
+
+	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
+	hello.total_bytes = UINT64_MAX;
+	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
+	hello.total_bytes = 1000;
+	for (unsigned i = 0; i < SLU_DEVICES_MAX; i++) {
+		int r;
+
+		hello.uuid[0] = (uint8_t)i;
+		r = acquire(f, &hello, &device);
+		if (r)
+			fail_msg("device %u: %s", i, f->why);
+		slu_devices_release(f->devices, device);
+	}
+	hello.uuid[0] = 0xff;
+	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
+	assert_int_equal(f->status, ENOSPC);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	static const struct CMUnitTest tests[] = {
+		T(test_a_card_is_found_by_uuid),
+		T(test_a_card_without_that_is_found_by_its_place_on_the_bus),
+		T(test_a_card_is_locked_while_it_is_used),
+		T(test_a_board_tells_size_and_name_itself),
+		T(test_a_board_made_again_with_another_size_is_another_device),
+		T(test_outsiders_are_those_who_are_no_clients),
+		T(test_what_is_not_there_is_for_private_daemons_only),
+		T(test_sizes_that_no_device_has_and_too_many_devices),
+	};
+#undef T
+
+	return cmocka_run_group_tests_name("devices", tests, NULL, NULL);
+}
