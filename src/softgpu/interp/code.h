@@ -277,3 +277,6 @@ struct slu_interp_isa {
 };
 extern const struct slu_interp_isa slu_interp_isa_base, slu_interp_isa_v3;
 const struct slu_interp_isa *slu_interp_isa(void);
+/* For tests: use this table instead of asking the CPU; NULL asks it again. */
+void slu_interp_isa_force(const struct slu_interp_isa *isa);
+bool slu_interp_isa_has_v3(void);

@@ -137,12 +137,24 @@ int slu_interp_prepare(struct slu_interp_module *m, const struct slu_ptx_functio
 	return r;
 }
 
-const struct slu_interp_isa *slu_interp_isa(void)
+static const struct slu_interp_isa *forced;
+
+void slu_interp_isa_force(const struct slu_interp_isa *isa)
+{
+	forced = isa;
+}
+
+bool slu_interp_isa_has_v3(void)
 {
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-	    __builtin_cpu_supports("popcnt"))
-		return &slu_interp_isa_v3;
-	return &slu_interp_isa_base;
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+	       __builtin_cpu_supports("popcnt");
+}
+
+const struct slu_interp_isa *slu_interp_isa(void)
+{
+	if (forced)
+		return forced;
+	return slu_interp_isa_has_v3() ? &slu_interp_isa_v3 : &slu_interp_isa_base;
 }

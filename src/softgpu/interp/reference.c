@@ -66,21 +66,23 @@ static bool int_op(const struct slu_ptx_form *form, const uint64_t in[4], uint64
 		r = a - b;
 		break;
 	case SLU_PTX_OP_mul:
-		r = a * b;
+		/* wraps where the low half is wanted; a signed product always fits */
+		r = (__int128)((unsigned __int128)a * (unsigned __int128)b);
 		if (HAS(hi) && !slu_ptx_type_is_signed(type))
 			r = (__int128)((unsigned __int128)x * y >> bits);
 		else if (HAS(hi))
 			r = floor_shift(r, bits);
 		break;
 	case SLU_PTX_OP_mad:
-		r = a * b;
+		/* wraps where the low half is wanted; a signed product always fits */
+		r = (__int128)((unsigned __int128)a * (unsigned __int128)b);
 		if (HAS(hi) && !slu_ptx_type_is_signed(type))
 			r = (__int128)((unsigned __int128)x * y >> bits);
 		else if (HAS(hi))
 			r = floor_shift(r, bits);
 		if (HAS(wide))
 			c = (__int128)in[2];
-		r += c;
+		r = (__int128)((unsigned __int128)r + (unsigned __int128)c);
 		break;
 	case SLU_PTX_OP_mul24:
 	case SLU_PTX_OP_mad24:

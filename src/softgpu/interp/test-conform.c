@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "softgpu/interp/code.h"
 #include "softgpu/interp/reference.h"
 #include "softgpu/interp/testbed.h"
 
@@ -452,10 +453,11 @@ static bool is_carry(const struct slu_ptx_row *row)
 	       strstr(row->modifiers, "cc ");
 }
 
-static void run_family(enum slu_ptx_family family)
+static void run_family_on(enum slu_ptx_family family, const struct slu_interp_isa *isa)
 {
 	unsigned n_rows = 0;
 
+	slu_interp_isa_force(isa);
 	slu_testbed_init(&bed);
 	inputs = slu_testbed_alloc(&bed, 4 * N_VALUES * 8);
 	outputs = slu_testbed_alloc(&bed, N_VALUES * 8);
@@ -470,6 +472,15 @@ static void run_family(enum slu_ptx_family family)
 	printf("# %u rows, %u kernels of %u values\n", n_rows, n_run, N_VALUES);
 	assert_true(n_rows > 0);
 	slu_testbed_deinit(&bed);
+	slu_interp_isa_force(NULL);
+}
+
+/* the handlers of every x86-64, and those of machines like this one */
+static void run_family(enum slu_ptx_family family)
+{
+	run_family_on(family, &slu_interp_isa_base);
+	if (slu_interp_isa_has_v3())
+		run_family_on(family, &slu_interp_isa_v3);
 }
 
 static void test_integer_rows(void **state)

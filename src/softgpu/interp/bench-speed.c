@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast kernels run, as a share of native C for the same loop in the same run: one thread, the
+ * best of several rounds each. The last lines are one JSON object a figure.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "softgpu/interp/testbed.h"
+
+#define N_STREAM (1u << 20)
+#define N_ROUNDS 2000u
+#define N_GEMM	 256u
+#define N_BEST	 7
+
+/* built with -O3 -march=native, as the goal says */
+#define NATIVE __attribute__((noinline))
+
+NATIVE static void native_stream(const float *a, const float *b, float *c, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		c[i] = a[i] * b[i] + c[i];
+}
+
+NATIVE static void native_fma(float *out, unsigned lanes, unsigned rounds)
+{
+	for (unsigned t = 0; t < lanes; t += 32) {
+		float a[32], b[32], c[32], d[32];
+
+		for (unsigned i = 0; i < 32; i++) {
+			a[i] = (float)(t + i);
+			b[i] = 0.5f;
+			c[i] = 0.25f;
+			d[i] = 0.125f;
+		}
+		for (unsigned r = 0; r < rounds * 2; r++)
+			for (unsigned i = 0; i < 32; i++) {
+				a[i] = fmaf(a[i], 0.999f, 0.001f);
+				b[i] = fmaf(b[i], 0.999f, 0.001f);
+				c[i] = fmaf(c[i], 0.999f, 0.001f);
+				d[i] = fmaf(d[i], 0.999f, 0.001f);
+			}
+		for (unsigned i = 0; i < 32; i++)
+			out[t + i] = a[i] + b[i] + c[i] + d[i];
+	}
+}
+
+NATIVE static void native_sgemm(const float *a, const float *b, float *c, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < n; k++) {
+			float x = a[i * n + k];
+
+			for (unsigned j = 0; j < n; j++)
+				c[i * n + j] = fmaf(x, b[k * n + j], c[i * n + j]);
+		}
+}
+
+static struct slu_testbed bed;
+static float *a, *b, *c;
+
+static void run(const char *kernel, unsigned grid, unsigned block)
+{
+	if (slu_testbed_run(&bed, kernel, grid, block)) {
+		fprintf(stderr, "%s did not run\n", kernel);
+		exit(1);
+	}
+}
+
+static void interp_stream(void)
+{
+	slu_testbed_param_ptr(&bed, a);
+	slu_testbed_param_ptr(&bed, b);
+	slu_testbed_param_ptr(&bed, c);
+	slu_testbed_param_u32(&bed, N_STREAM);
+	run("stream_fma", 16, 256);
+}
+
+static void interp_fma(void)
+{
+	slu_testbed_param_ptr(&bed, c);
+	slu_testbed_param_u32(&bed, N_ROUNDS);
+	run("fma_registers", 4, 256);
+}
+
+static void interp_sgemm(void)
+{
+	slu_testbed_param_ptr(&bed, a);
+	slu_testbed_param_ptr(&bed, b);
+	slu_testbed_param_ptr(&bed, c);
+	slu_testbed_param_u32(&bed, N_GEMM);
+	run("sgemm", N_GEMM / 16 * (N_GEMM / 16), 256);
+}
+
+static void c_stream(void)
+{
+	native_stream(a, b, c, N_STREAM);
+}
+
+static void c_fma(void)
+{
+	native_fma(c, 1024, N_ROUNDS);
+}
+
+static void c_sgemm(void)
+{
+	native_sgemm(a, b, c, N_GEMM);
+}
+
+static double best_of(void (*what)(void))
+{
+	uint64_t best = UINT64_MAX;
+
+	for (unsigned i = 0; i < N_BEST; i++) {
+		uint64_t start = slu_clock_now_ns(), took;
+
+		what();
+		took = slu_clock_now_ns() - start;
+		best = SLU_MIN(best, took);
+	}
+	return (double)best;
+}
+
+static void compare(const char *name, void (*interp)(void), void (*native)(void), double operations,
+		    double goal)
+{
+	double ours = best_of(interp), theirs = best_of(native);
+
+	printf("{\"name\": \"softgpu-speed.%s_ratio\", \"value\": %.4f, \"unit\": \"share\", "
+	       "\"bound\": 1, \"goal\": %.4f, \"valid\": true}\n",
+	       name, theirs / ours, goal);
+	printf("{\"name\": \"softgpu-speed.%s_rate\", \"value\": %.3f, \"unit\": \"GFMA/s\", "
+	       "\"bound\": %.3f, \"goal\": null, \"valid\": true}\n",
+	       name, operations / ours, operations / theirs);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = argc > 1 ? fopen(argv[1], "r") : NULL;
+	char *text = calloc(1, 1 << 20);
+
+	if (!f || !text || !fread(text, 1, (1 << 20) - 1, f)) {
+		fprintf(stderr, "usage: bench-speed kernels.ptx\n");
+		return 2;
+	}
+	fclose(f);
+	slu_testbed_init(&bed);
+	if (slu_testbed_load(&bed, text))
+		return 1;
+	a = slu_testbed_alloc(&bed, N_STREAM * 4);
+	b = slu_testbed_alloc(&bed, N_STREAM * 4);
+	c = slu_testbed_alloc(&bed, N_STREAM * 4);
+	for (unsigned i = 0; i < N_STREAM; i++) {
+		a[i] = (float)(i % 7) / 8;
+		b[i] = (float)(i % 5) / 8;
+	}
+	compare("stream", interp_stream, c_stream, N_STREAM, 0.25);
+	compare("fma", interp_fma, c_fma, 1024.0 * N_ROUNDS * 8, 0.125);
+	compare("sgemm", interp_sgemm, c_sgemm, (double)N_GEMM * N_GEMM * N_GEMM, 0.125);
+	slu_testbed_deinit(&bed);
+	free(text);
+	return 0;
+}
