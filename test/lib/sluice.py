@@ -25,6 +25,7 @@ SLUICED = BUILD / "src/daemon/sluiced"
 LIMITER = BUILD / "src/limiter/libsluice-limiter.so"
 SOFTGPU = BUILD / "src/softgpu"
 CLIENTS = BUILD / "test/clients"
+KILL_AT = CLIENTS / "libkill-at.so"
 
 MIB = 1 << 20
 
@@ -77,7 +78,8 @@ class World:
 
     # -- the daemon
 
-    def start_daemon(self):
+    def start_daemon(self, env=None, answers=True):
+        """Starts it; with answers=False without waiting for it (it may be going to die)."""
         config = self.folder / "sluiced.conf"
         sections = {}
         for key, value in self.settings.items():
@@ -90,9 +92,10 @@ class World:
         self.daemon = subprocess.Popen(
             [SLUICED, "--user", "--foreground", "--config", config, "--socket", self.socket, "--state", state,
              "--log-level", "info"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(env))
         log.close()
-        wait_until("the daemon answers", self.daemon_answers)
+        if answers:
+            wait_until("the daemon answers", self.daemon_answers)
         return self.daemon
 
     def daemon_answers(self):
@@ -170,8 +173,11 @@ class World:
         self.programs.append(program)
         return program
 
-    def finish(self, program, seconds=300):
-        """Waits for a program and returns its output; a program that fails or hangs fails the test."""
+    def finish(self, program, seconds=300, exits=(0,)):
+        """Waits for a program and returns its output; a program that fails or hangs fails the test.
+
+        exits: how it may end; a signal is a negative number.
+        """
         try:
             out, _ = program.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -180,9 +186,15 @@ class World:
             out, _ = program.communicate()
             raise Failure(f"{program.label} did not end in {seconds} s\n{status}\n{out}\n"
                           f"{self.daemon_log.read_text()[-4000:] if self.daemon_log.exists() else ''}")
-        check(program.returncode == 0, f"{program.label} ends with 0, not {program.returncode}", out,
-              self.daemon_log.read_text()[-2000:] if self.daemon_log.exists() else "")
+        check(program.returncode in exits, f"{program.label} ends with {exits}, not {program.returncode}", out,
+              self.log()[-2000:])
         return out
+
+    def end(self, program, **more):
+        """Tells an endless program that it is enough, and checks what it found."""
+        program.stdin.close()
+        program.stdin = None
+        return self.finish(program, **more)
 
     def run(self, words, api, **more):
         return self.finish(self.start(words, api, **more))
@@ -201,8 +213,9 @@ class World:
                     program.send_signal(signal.SIGCONT)
                 program.kill()
                 program.wait()
-            if program.stdout:
-                program.stdout.close()
+            for end in (program.stdin, program.stdout):
+                if end:
+                    end.close()
         try:
             if not failed and self.daemon and self.daemon.poll() is None:
                 wait_until("every account is at zero", self.accounts_at_zero)

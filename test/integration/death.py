@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Death of programs: at every message, in every state, in the middle of a copy. The others go on and end right,
+and when all are gone every account is at zero.
+
+A survivor works beside the one that dies for the whole of a test: both want a device that holds one of
+them.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+LONG = bool(s.scaled("SLUICE_LONG", 0))
+SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
+            "memory.reserve_percent": 0}
+SCALED = {"scale": 256}
+#: a link so slow that whoever looks sees bytes move
+SLOW = {"profile": "rtx5080", "scale": 512, "context_overhead": 0}
+
+
+def fill(w, api, name, *words, mib=1, **more):
+    program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
+    return w.start([s.CLIENTS / program, "--mib", mib, "--buffers", 6, *words], api, name=name, **more)
+
+
+def survivor(w, api, **more):
+    program = fill(w, api, "survivor", "--rounds", 1, "--endless", stdin=subprocess.PIPE, **more)
+    s.wait_until("the survivor is there", lambda: w.program("survivor"))
+    return program
+
+
+def is_alone(w):
+    """The survivor is the only one who has anything: the dead one's accounts are gone, on the device too."""
+    status = w.status()
+    return [p["name"] for p in status["programs"]] == ["survivor"] and not status["devices"][0]["outsider_bytes"]
+
+
+def still_has_turns(w):
+    launches = w.program("survivor")["launches"]
+    s.wait_until("the survivor has turns", lambda: w.program("survivor")["launches"] > launches)
+
+
+def at_every_message(api, memory):
+    with s.World(f"{api}-messages", memory=memory, settings=SETTINGS, softgpu=SCALED) as w:
+        w.start_daemon()
+        other = survivor(w, api)
+        number = 0
+        while True:
+            number += 1
+            victim = fill(w, api, "victim", "--rounds", 3, "--mix", env={
+                "LD_PRELOAD": s.KILL_AT, "KILL_AT": number, "KILL_IN": "cuda-fill" if api == "cuda" else "cl-fill"})
+            w.finish(victim, exits=(0, -signal.SIGKILL))
+            w.programs.remove(victim)
+            s.wait_until(f"the one killed at message {number} is gone", lambda: is_alone(w))
+            if victim.returncode == 0:
+                break
+            s.check(other.poll() is None, f"the survivor lives after message {number}")
+        s.check(number > 10, "the program was killed at its messages", number)
+        s.note(f"killed at each of {number - 1} messages")
+        still_has_turns(w)
+        w.end(other)
+
+
+def a_cuda_program_killed_at_every_message():
+    at_every_message("cuda", 2 * s.MIB)
+
+
+def an_opencl_program_killed_at_every_message():
+    at_every_message("opencl", 2 * s.MIB)
+
+
+def killed_in_every_state():
+    times = 6 if LONG else 2
+    with s.World("states", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=SLOW) as w:
+        w.start_daemon()
+        other = survivor(w, "cuda", mib=2)
+        for state in ("waiting", "filling", "running", "draining") * times:
+            victim = fill(w, "cuda", "victim", "--rounds", 1000000, mib=2)
+            s.wait_until(f"the victim is {state}", lambda: (w.program("victim") or {}).get("state") == state)
+            victim.kill()
+            w.finish(victim, exits=(-signal.SIGKILL,))
+            w.programs.remove(victim)
+            s.wait_until("it is gone", lambda: is_alone(w))
+            still_has_turns(w)
+        w.end(other)
+
+
+def killed_in_the_middle_of_a_copy():
+    times = 12 if LONG else 4
+    with s.World("copies", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=SLOW) as w:
+        w.start_daemon()
+        other = survivor(w, "cuda", mib=2)
+        for number in range(times):
+            victim = fill(w, "cuda", "victim", "--rounds", 1000000, mib=2)
+            # both directions in turn; what is told to have moved is less than all of it: some is under way
+            key = ("moved_in_bytes", "moved_out_bytes")[number % 2]
+
+            def moves():
+                now = w.program("victim") or {}
+                return now.get(key, 0) % (2 * s.MIB) and 0 < now["device_bytes"] < 2 * s.MIB
+
+            s.wait_until("the victim's bytes move", moves)
+            victim.kill()
+            w.finish(victim, exits=(-signal.SIGKILL,))
+            w.programs.remove(victim)
+            s.wait_until("it is gone", lambda: is_alone(w))
+        still_has_turns(w)
+        w.end(other)
+
+
+s.main(a_cuda_program_killed_at_every_message, an_opencl_program_killed_at_every_message, killed_in_every_state,
+       killed_in_the_middle_of_a_copy)
