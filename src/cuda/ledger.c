@@ -204,7 +204,8 @@ int slu_ledger_cut(struct slu_ledger *ledger, uint64_t bytes, void *device, void
 		struct slu_range *slab = ledger->ranges[i];
 		uint64_t address;
 
-		if (!slab->is_slab || slab->device != device || slab->context != context)
+		if (!slab->is_slab || !slab->is_open || slab->device != device ||
+		    slab->context != context)
 			continue;
 		address = find_gap(ledger, slab, bytes);
 		if (address) {

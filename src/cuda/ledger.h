@@ -46,6 +46,7 @@ struct slu_range {
 	void *device;		 /* the front end's device; constant */
 	void *context;		 /* the context that owns it; constant */
 	bool is_slab;
+	bool is_open; /* a slab: may be cut. Set by the caller once its extent has its unit */
 	size_t n_allocations; /* live ones in it */
 	size_t n_extents;
 	struct slu_extent extents[]; /* in order of address, without gaps */
@@ -75,7 +76,7 @@ int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
 void slu_ledger_remove(struct slu_ledger *ledger, struct slu_range *range);
 
 /*
- * Cuts @bytes from a slab of @device and @context that has room.
+ * Cuts @bytes from an open slab of @device and @context that has room.
  * Return: 0, SLU_LEDGER_E_NO_SLAB (add one and ask again), or -ENOMEM.
  */
 enum { _SLU_LEDGER_E_SUCCESS, SLU_LEDGER_E_NO_SLAB, SLU_LEDGER_E_UNKNOWN };

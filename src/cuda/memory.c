@@ -64,6 +64,9 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 		give_back(range);
 		return r;
 	}
+	slu_lock_take(&slu_cuda.lock);
+	range->is_open = true;
+	slu_lock_give(&slu_cuda.lock);
 	*ret_range = range;
 	return CUDA_SUCCESS;
 }
@@ -92,6 +95,14 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 	}
 }
 
+/* A dead context says so in every call; a piece of a slab would not even ask it. */
+static CUresult say_if_dead(const struct slu_cuda_device *d, CUcontext context)
+{
+	CUresult r = context == d->home ? SLU_REAL(cuStreamQuery)(d->streams[0]) : CUDA_SUCCESS;
+
+	return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r;
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
@@ -103,7 +114,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	if (!context || !bytes || !ret_address)
 		return SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
 	if (bytes < d->granule_bytes && bytes <= d->slab_bytes / 2) {
-		r = allocate_small(d, context, bytes, ret_address);
+		r = say_if_dead(d, context);
+		if (r == CUDA_SUCCESS)
+			r = allocate_small(d, context, bytes, ret_address);
 	} else {
 		r = make_range(d, context, bytes, false, &range);
 		if (r == CUDA_SUCCESS)

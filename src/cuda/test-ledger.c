@@ -51,6 +51,10 @@ static void test_a_slab_serves_only_its_own_device(void **state)
 	assert_int_equal(slu_ledger_add(ledger, 64 * SLU_GIB, GRANULE, GRANULE, true, &device_a,
 					&context, &slab),
 			 0);
+	/* a slab whose memory is not there yet is nobody's */
+	assert_int_equal(slu_ledger_cut(ledger, 100, &device_a, &context, &address),
+			 SLU_LEDGER_E_NO_SLAB);
+	slab->is_open = true;
 	assert_int_equal(slu_ledger_cut(ledger, 100, &device_b, &context, &address),
 			 SLU_LEDGER_E_NO_SLAB);
 	assert_int_equal(slu_ledger_cut(ledger, 100, &device_a, &context, &address), 0);
@@ -78,6 +82,7 @@ static void test_cuts_never_overlap_and_gaps_are_found_again(void **state)
 	assert_int_equal(
 		slu_ledger_add(ledger, base, GRANULE, GRANULE, true, &device_a, &context, &slab),
 		0);
+	slab->is_open = true;
 	for (int step = 0; step < STEPS; step++) {
 		unsigned i = (unsigned)(slu_test_random(&seed) % MOST);
 		uint64_t first = (live[i].address - base) / SLU_LEDGER_ALIGN;

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The CUDA shim, with programs that know nothing of it: alone, tormented, and with others on a small device."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SCENES = s.BUILD / "src/cuda/cuda-scenes"
+SHIM = s.BUILD / "src/cuda/libcuda.so.1"
+SMALL = {"scale": 256}
+SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+
+# the scene, and how often it does what it does
+EACH = [("contents", 120), ("graphs", 3), ("host-functions", 10), ("contexts", 2), ("exits-with-work", 1), ("forks", 1),
+        ("errors", 1)]
+
+
+def run_each(world, env, sluice):
+    for scene, rounds in EACH:
+        world.run([SCENES, scene, rounds], "cuda", name=scene, sluice=sluice, env=env)
+
+
+def every_scene_is_as_with_the_driver_alone():
+    with s.World("shim-plain", memory=32 * s.MIB, softgpu=SMALL) as w:
+        run_each(w, {"SLUICE_SEED": s.seed(7)}, sluice=False)
+
+
+def every_scene_is_right_without_a_daemon():
+    with s.World("shim-loose", memory=32 * s.MIB, softgpu=SMALL) as w:
+        run_each(w, {"SLUICE_SEED": s.seed(7), "LD_PRELOAD": SHIM}, sluice=False)
+
+
+def every_scene_is_right_while_everything_moves_between_two_calls():
+    with s.World("shim-torture", memory=32 * s.MIB, softgpu=SMALL) as w:
+        run_each(w, {"SLUICE_SEED": s.seed(7), "LD_PRELOAD": SHIM, "SLUICE_TORTURE": 1}, sluice=False)
+
+
+def every_scene_is_right_beside_programs_that_do_not_fit():
+    with s.World("shim-beside", memory=24 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        others = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--endless", "--mix", "--threads", 2, "--seed", i], "cuda",
+                          name=f"other{i}", stdin=subprocess.PIPE) for i in range(2)]
+        run_each(w, {"SLUICE_SEED": s.seed(7)}, sluice=True)
+        for other in others:
+            other.stdin.close()
+            other.stdin = None
+            w.finish(other)
+
+
+def a_program_larger_than_the_device_runs_with_mapped_memory():
+    settings = SETTINGS | {"memory.allow_mapped": "on", "memory.pinned": "64M", "memory.visible_memory": "40M"}
+    with s.World("shim-mapped", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+        w.start_daemon()
+        fills = [w.start([s.CLIENTS / "cuda-fill", "--mib", 24, "--buffers", 12, "--rounds", 4, "--seed", i], "cuda",
+                         name=f"large{i}") for i in range(2)]
+        for fill in fills:
+            w.finish(fill)
+
+
+# -- who waits for whom
+
+def wait_for_line(program, line):
+    """Reads the program's output until it says `line`."""
+    while True:
+        said = program.stdout.readline()
+        s.check(said, f"{program.label} says {line!r} before it ends")
+        if said.strip() == line:
+            return
+
+
+def go_on(world, program):
+    program.stdin.close()
+    program.stdin = None
+    world.finish(program)
+
+
+def host_waits(how):
+    with s.World("shim-" + how, memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, "host-waits", how], "cuda", name="first", stdin=subprocess.PIPE,
+                        env={"SCENE_BYTES": 10 * s.MIB})
+        wait_for_line(first, "waiting")
+        # the first one goes on only when the second one has ended
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 10, "--rounds", 3], "cuda", name="second")
+        go_on(w, first)
+
+
+def a_host_function_with_nothing_behind_it_keeps_nobody_out():
+    host_waits("alone")
+
+
+def a_blocking_copy_behind_a_host_function_keeps_nobody_out():
+    host_waits("copy")
+
+
+def work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest():
+    with s.World("shim-behind", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, "host-waits", "behind"], "cuda", name="first", stdin=subprocess.PIPE,
+                        env={"SCENE_BYTES": 6 * s.MIB})
+        wait_for_line(first, "waiting")
+        # together they are over 90 % of the device: side by side is not enough
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 8, "--rounds", 3], "cuda", name="second")
+        held = next(p for p in w.status()["programs"] if p["name"] == "first")
+        s.check(held["device_bytes"] >= 6 * s.MIB, "what is queued keeps its memory", held)
+        go_on(w, first)
+
+
+def a_long_kernel_with_a_spinning_host_keeps_its_turn():
+    with s.World("shim-spin", memory=16 * s.MIB, settings=SETTINGS | {"scheduler.slice": "30s"}, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, "spins", 1500], "cuda", name="first", env={"SCENE_BYTES": 12 * s.MIB})
+        wait_for_line(first, "spinning")
+        second = w.start([SCENES, "pulse", 1], "cuda", name="second", stdin=subprocess.PIPE,
+                         env={"SCENE_BYTES": 12 * s.MIB})
+        wait_for_line(first, "ended")
+        closed = [line for line in w.daemon_log.read_text().splitlines() if "CLOSE" in line and "first" in line]
+        s.check(not closed, "a program whose kernel runs is not idle", *closed)
+        w.finish(first)
+        wait_for_line(second, "waiting")
+        go_on(w, second)
+
+
+def a_program_that_does_nothing_gives_its_turn_away():
+    with s.World("shim-idle", memory=16 * s.MIB, settings=SETTINGS | {"scheduler.slice": "1h"}, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, "pulse", 2], "cuda", name="first", stdin=subprocess.PIPE,
+                        env={"SCENE_BYTES": 12 * s.MIB})
+        wait_for_line(first, "waiting")
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 12, "--rounds", 2], "cuda", name="second")
+        go_on(w, first)
+
+
+s.main(every_scene_is_as_with_the_driver_alone,
+       every_scene_is_right_without_a_daemon,
+       every_scene_is_right_while_everything_moves_between_two_calls,
+       every_scene_is_right_beside_programs_that_do_not_fit,
+       a_program_larger_than_the_device_runs_with_mapped_memory,
+       a_host_function_with_nothing_behind_it_keeps_nobody_out,
+       a_blocking_copy_behind_a_host_function_keeps_nobody_out,
+       work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest,
+       a_long_kernel_with_a_spinning_host_keeps_its_turn,
+       a_program_that_does_nothing_gives_its_turn_away)
