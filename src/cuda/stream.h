@@ -36,7 +36,7 @@ struct slu_cuda_device;
 #define SLU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
 
 #define SLU_STREAM_USES	    256
-#define SLU_STREAM_MEMORIES 4
+#define SLU_STREAM_MEMORIES 16 /* a power of two */
 
 /* One thread's work in one stream. Nobody else ever gets it, unless the stream is destroyed. */
 struct slu_cuda_use {
@@ -83,9 +83,9 @@ extern __thread struct slu_cuda_use_memory slu_cuda_uses_mine[SLU_STREAM_MEMORIE
 
 static inline struct slu_cuda_use_memory *slu_cuda_use_memory_of(CUstream stream)
 {
-	uintptr_t bits = (uintptr_t)stream;
+	uint64_t bits = (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &slu_cuda_uses_mine[(bits ^ bits >> 6) % SLU_STREAM_MEMORIES];
+	return &slu_cuda_uses_mine[bits >> 32 & (SLU_STREAM_MEMORIES - 1)];
 }
 
 void slu_cuda_streams_note_slow(struct slu_cuda_streams *streams, CUstream stream, uint64_t number);
