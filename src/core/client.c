@@ -117,17 +117,25 @@ uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
 	return seat->want.is_runnable ? seat->want.min_bytes : 0;
 }
 
+uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat)
+{
+	uint64_t level = slu_core_seat_level_bytes(seat);
+
+	return seat->mode == SLU_MODE_LAUNCH ? SLU_MAX(level, seat->want.working_bytes) : level;
+}
+
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want)
 {
-	uint64_t before = slu_core_seat_level_bytes(seat), level;
+	uint64_t before = slu_core_seat_beside_bytes(seat), level;
 
 	seat->want = *want;
 	seat->is_denied = false;
 	seat->want.min_bytes = SLU_MIN(want->min_bytes, SLU_CORE_BYTES_MAX);
 	seat->want.all_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+	seat->want.working_bytes = SLU_MIN(want->working_bytes, seat->want.all_bytes);
 	seat->want.largest_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
-	level = slu_core_seat_level_bytes(seat);
+	level = slu_core_seat_beside_bytes(seat);
 	if (level >= seat->peak_bytes)
 		seat->peak_bytes = level;
 	if (level < before && before == seat->peak_bytes)

@@ -53,7 +53,7 @@ struct slu_core_seat {
 	struct slu_msg_facts facts;
 	bool is_denied; /* DENY sent, and no WANT since */
 
-	/* rule 21: the need of the last moments; a fall counts only when it has lasted */
+	/* rule 21: the need beside others; a fall counts only when it has lasted */
 	uint64_t peak_bytes;
 	uint64_t peak_ns; /* when the level fell below the peak */
 
@@ -99,6 +99,8 @@ void slu_core_client_rename(struct slu_core_client *client, const char *name);
 
 /* Bytes that the seat must have in its turn: all, or in LAUNCH those of a command that waits. */
 uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
+/* What it needs where others run beside it: in LAUNCH its working set too (rule 20). */
+uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want);
 

@@ -74,6 +74,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 					   .is_runnable = told->is_runnable,
 					   .min_bytes = told->min_bytes,
 					   .all_bytes = SLU_MAX(told->all_bytes, told->held_bytes),
+					   .working_bytes = told->working_bytes,
 					   .largest_bytes = told->largest_bytes,
 				   });
 	}

@@ -379,6 +379,114 @@ static void test_rule_29_a_launch_window_takes_what_is_left(void **state)
 	script_end(&s);
 }
 
+/* A LAUNCH program that runs and fills its window up to @all MiB. */
+static void run_launch(struct script *s, uint64_t client, uint64_t working, uint64_t all)
+{
+	script_want_working(s, client, 5, working, all);
+	for (unsigned i = 0; i < 64 && script_account(s, client, 0).is_pending; i++)
+		script_sums(s, client, 0, SLU_MIN(script_limit(s, client, 0), all));
+	script_ready(s, client, 0);
+	assert_int_equal(script_state(s, client), SLU_CORE_RUNNING);
+}
+
+static void test_rule_20_working_sets_that_fit_run_side_by_side(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 20, 60);
+	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(60));
+
+	/* the window of the first shrinks while it runs, to no less than its working set */
+	script_want_working(&s, 2, 5, 30, 60);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
+	script_pass(&s, 20);
+	assert_in_range(script_limit(&s, 1, 0), 20, 34);
+	script_sums(&s, 1, 0, script_limit(&s, 1, 0));
+	script_sums(&s, 2, 0, script_limit(&s, 2, 0));
+	assert_in_range(script_limit(&s, 2, 0), 30, 44);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_CLOSE), 0);
+	script_pass(&s, 1000);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_rule_20_working_sets_that_do_not_fit_take_turns(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 40, 40);
+	script_want_working(&s, 2, 5, 40, 40);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
+	script_pass(&s, 200);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
+	script_rest(&s, 1, 0, true, 0);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
+	script_pass(&s, 20);
+
+	/* what does not fit beside the one that runs leaves, the rest waits there */
+	assert_int_equal(script_limit(&s, 1, 0), 24);
+	script_end(&s);
+}
+
+static void test_rule_20_programs_that_outgrow_each_other_part(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 0, 20);
+	run_launch(&s, 2, 0, 20);
+	script_want_working(&s, 1, 5, 40, 40);
+	script_want_working(&s, 2, 5, 40, 40);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_rule_20_a_working_set_above_the_device_gets_all_of_it(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 200, 300);
+	assert_int_equal(script_limit(&s, 1, 0), 64);
+	script_want_working(&s, 2, 5, 5, 5);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+static void test_rule_28_ahead_brings_in_a_working_set(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 44, 44);
+	script_want_working(&s, 2, 5, 16, 64);
+	script_want_working(&s, 2, 5, 30, 64);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
+	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
+	script_sums(&s, 2, 0, 16);
+	assert_int_equal(script_limit(&s, 2, 0), 20);
+	script_end(&s);
+}
+
 static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
 {
 	struct slu_core_config config;
@@ -470,6 +578,11 @@ int main(void)
 		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
 		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
+		cmocka_unit_test(test_rule_20_working_sets_that_fit_run_side_by_side),
+		cmocka_unit_test(test_rule_20_working_sets_that_do_not_fit_take_turns),
+		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
+		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
+		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
 		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
 		cmocka_unit_test(test_rule_4_home_credit_is_reserved_taken_back_and_denied),
 	};

@@ -177,11 +177,18 @@ void script_want(struct script *s, uint64_t client, unsigned device, uint64_t al
 
 void script_want_min(struct script *s, uint64_t client, uint64_t min_mib, uint64_t all_mib)
 {
+	script_want_working(s, client, min_mib, 0, all_mib);
+}
+
+void script_want_working(struct script *s, uint64_t client, uint64_t min_mib, uint64_t working_mib,
+			 uint64_t all_mib)
+{
 	struct slu_message m = { .want = {
 					 .account = { SLU_TIER_DEVICE, 0 },
 					 .is_runnable = true,
 					 .min_bytes = MIB(min_mib),
 					 .all_bytes = MIB(all_mib),
+					 .working_bytes = MIB(working_mib),
 					 .largest_bytes = MIB(1),
 				 } };
 

@@ -49,6 +49,9 @@ void script_join_plain(struct script *s, uint64_t client, enum slu_mode mode);
 void script_want(struct script *s, uint64_t client, unsigned device, uint64_t all_mib,
 		 bool is_runnable);
 void script_want_min(struct script *s, uint64_t client, uint64_t min_mib, uint64_t all_mib);
+/* Mode LAUNCH: wants to run a command of @min_mib, and names @working_mib lately. */
+void script_want_working(struct script *s, uint64_t client, uint64_t min_mib, uint64_t working_mib,
+			 uint64_t all_mib);
 /* Answers the last LIMIT of the device's account; holds @held_mib from now on. */
 void script_sums(struct script *s, uint64_t client, unsigned device, uint64_t held_mib);
 void script_sums_full(struct script *s, uint64_t client, struct slu_msg_sums sums);

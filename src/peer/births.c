@@ -76,7 +76,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	stop_waiting(peer, u);
 	u->place = (uint8_t)place;
 	u->moving = SLU_MOVING_NO;
-	u->cancel = u->wanted = u->blocked = u->denied = false;
+	u->cancel = u->wanted = u->blocked = u->working = u->denied = false;
 	u->n_named = 0;
 	u->device_version = u->host_version = 0;
 	u->last_use = d->n_launches;
@@ -151,6 +151,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 
 	assert(u->moving == SLU_MOVING_NO && u->n_named == 0);
 	TAILQ_REMOVE(&d->units, u, link);
+	slu_peer_working_drop(d, u);
 	d->owned_bytes -= u->bytes;
 	if (!slu_unit_is_present(u))
 		d->n_absent--;

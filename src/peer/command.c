@@ -76,6 +76,7 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		for (size_t i = 0; i < n_units; i++) {
 			units[i]->n_named++;
 			units[i]->last_use = d->n_launches;
+			slu_peer_working_add(d, now_ns, units[i]);
 		}
 		slu_peer_progress(peer, now_ns, device, true);
 		slu_peer_touch(peer, now_ns);

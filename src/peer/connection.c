@@ -122,6 +122,7 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 		h->floor_bytes = slu_peer_floor(peer, d);
 		h->min_bytes = d->want.min_bytes;
 		h->all_bytes = d->want.all_bytes;
+		h->working_bytes = d->want.working_bytes;
 		h->largest_bytes = d->want.largest_bytes;
 		h->is_runnable = d->want.is_runnable;
 	}
@@ -160,10 +161,15 @@ static void take_limit(struct slu_peer *peer, const struct slu_msg_limit *limit)
 
 static void take_turn(struct slu_peer *peer, const struct slu_msg_turn *turn)
 {
+	struct slu_peer_device *d;
+
 	if (turn->device >= peer->n_devices)
 		return;
-	peer->devices[turn->device].epoch = turn->epoch;
-	peer->devices[turn->device].idle_is_told = false;
+	d = &peer->devices[turn->device];
+	if (!slu_epoch_equal(d->epoch, turn->epoch))
+		d->n_turns++;
+	d->epoch = turn->epoch;
+	d->idle_is_told = false;
 }
 
 static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_deny *deny)

@@ -10,6 +10,7 @@
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
  *   births.c      units that come and go
  *   command.c     mode LAUNCH: the command that waits for its units
+ *   working.c     mode LAUNCH: the working set
  *   moves.c       which move is begun, and what became of it
  *   want.c        WANT, for devices and for home
  *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
@@ -75,6 +76,11 @@ struct slu_peer_device {
 	size_t n_command;
 	uint64_t command_bytes; /* of the command that waits, or of the last one that did */
 	uint64_t n_launches;
+	struct slu_unit_list working; /* by working_link: the least recently named first */
+	uint64_t working_bytes;
+	uint64_t ran_ns;    /* with the gate open, up to when it was last shut */
+	uint64_t opened_ns; /* when it was last opened */
+	uint64_t n_turns;
 
 	struct slu_msg_want want; /* as last told */
 	bool want_is_current;	  /* nothing changed since then that would ask for a repetition */
@@ -160,6 +166,16 @@ void slu_peer_thaw(struct slu_peer *peer);
 uint64_t slu_peer_command_need(const struct slu_peer_device *device);
 void slu_peer_drop_command(struct slu_peer_device *device);
 
+/* working.c */
+void slu_peer_working_opened(struct slu_peer_device *device, uint64_t now_ns);
+void slu_peer_working_shut(struct slu_peer_device *device, uint64_t now_ns);
+/* A command names @unit now. */
+void slu_peer_working_add(struct slu_peer_device *device, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_working_drop(struct slu_peer_device *device, struct slu_unit *unit);
+void slu_peer_step_working(struct slu_peer_device *device, uint64_t now_ns);
+/* What the daemon is to know: the last figure told, unless it is off by too much. */
+uint64_t slu_peer_working_told(const struct slu_peer_device *device);
+
 /* moves.c */
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
@@ -174,6 +190,8 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index);
 bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);
 void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
+/* Whether something else is true than what was told. */
+bool slu_peer_want_is_stale(const struct slu_peer *peer, unsigned index);
 void slu_peer_step_want(struct slu_peer *peer, unsigned index);
 void slu_peer_step_home(struct slu_peer *peer);
 void slu_peer_home_denied(struct slu_peer *peer);

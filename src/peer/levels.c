@@ -79,10 +79,8 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
 		struct slu_msg_facts facts;
-		struct slu_msg_want want;
 
-		slu_peer_fill_want(peer, i, &want);
-		if (memcmp(&want, &d->want, sizeof(want)) != 0) {
+		if (slu_peer_want_is_stale(peer, i)) {
 			d->want_is_due = true;
 			slu_peer_step_want(peer, i);
 		}

@@ -101,16 +101,25 @@ static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 
 /* -- choosing -------------------------------------------------------------------------------- */
 
+/* Bytes of the command in front that nobody is bringing in yet. */
+static uint64_t command_misses(const struct slu_peer_device *d)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < d->n_command; i++)
+		if (slu_unit_is_away(d->command[i]))
+			bytes += d->command[i]->bytes;
+	return bytes;
+}
+
 /* What must leave for the command in front, or 0 if the window is too small for it at all. */
 static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t limit = slu_peer_device_limit(peer, d), missing = 0;
+	uint64_t limit = slu_peer_device_limit(peer, d), missing;
 
 	if (!serves_command(peer, d) || slu_peer_command_need(d) > limit)
 		return 0;
-	for (size_t i = 0; i < d->n_command; i++)
-		if (slu_unit_is_away(d->command[i]))
-			missing += d->command[i]->bytes;
+	missing = command_misses(d);
 	if (missing == 0)
 		return 0;
 	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, limit);
@@ -149,20 +158,21 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 
 	*ret_moving = SLU_MOVING_IN;
 	if (d->mode == SLU_MODE_LAUNCH) {
-		if (serves_command(peer, d))
-			return slu_place_next_in(&d->units, room(peer, d), true);
-		if (!slu_peer_may_run(peer, d) && may_fill(peer, d))
-			return slu_place_next_in(&d->units, room(peer, d), false);
+		if (serves_command(peer, d) && command_misses(d))
+			return slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_WANTED);
+		if (may_fill(peer, d) && !peer->is_alone)
+			return slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_WORKING);
 		return NULL;
 	}
 	if (!slu_peer_at_rest(d) || !may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
-	u = slu_place_next_in(&d->units, room(peer, d), false);
+	u = slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_ANY);
 	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
 		return u;
 	/* what still fits the goal waits for the limit to get there */
 	if (slu_place_next_in(&d->units,
-			      slu_sub_floor(d->account.goal_bytes, d->account.held_bytes), false))
+			      slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
+			      SLU_PLACE_IN_ANY))
 		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
 	return slu_place_next_map(&d->units,
@@ -183,6 +193,9 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 		slu_peer_hold(&peer->pinned, u->bytes);
 	else if (u->place == SLU_PLACE_DEVICE)
 		d->leaving_bytes += u->bytes;
+	/* the window is too small for the working set: the daemon shall know how large that is */
+	if (moving == SLU_MOVING_OUT && u->working && d->n_command && !peer->is_alone)
+		d->want_is_due = d->want_is_due || slu_peer_want_is_stale(peer, index);
 	slu_peer_push(peer, SLU_PEER_MOVE, index)->unit = u;
 }
 
@@ -241,10 +254,12 @@ static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_dev
 	if (result == SLU_MOVE_DONE) {
 		slu_peer_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
 				   SLU_MOVING_NO);
-		d->n_refused = 0;
 		u->device_version = u->host_version;
-		if (!is_map)
+		/* pinned memory that is there says nothing about what the device refused */
+		if (!is_map) {
+			d->n_refused = 0;
 			d->moved_in_bytes += u->bytes;
+		}
 		a->is_due = true;
 		return;
 	}

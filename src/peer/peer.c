@@ -53,6 +53,7 @@ int slu_peer_device_add(struct slu_peer *peer, const struct slu_hello_device *id
 	d->mode = mode;
 	d->alone_bytes = UINT64_MAX;
 	TAILQ_INIT(&d->units);
+	TAILQ_INIT(&d->working);
 	return (int)peer->n_devices++;
 }
 
@@ -146,6 +147,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		end_pauses(&peer->devices[i], now_ns);
+		slu_peer_step_working(&peer->devices[i], now_ns);
 		slu_peer_step_turn(peer, now_ns, i);
 		slu_peer_step_moves(peer, now_ns, i);
 	}

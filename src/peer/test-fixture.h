@@ -241,8 +241,32 @@ static inline void fixture_deinit(struct fixture *f)
 /* Brings in whatever the peer wants in, until it wants nothing more. */
 static inline void fixture_settle(struct fixture *f)
 {
-	while (f->n_moves)
-		fixture_moved(f, f->moves[0], SLU_MOVE_DONE);
+	unsigned i = 0;
+
+	while (i < f->n_units) {
+		if (f->units[i].moving == SLU_MOVING_NO) {
+			i++;
+			continue;
+		}
+		fixture_moved(f, &f->units[i], SLU_MOVE_DONE);
+		i = 0; /* what it makes room for may come before it */
+	}
+}
+
+/* Mode LAUNCH: a command that names @units is served and submitted. */
+static inline int fixture_command(struct fixture *f, struct slu_unit *const *units, size_t n)
+{
+	int r = slu_peer_name(f->peer, f->now_ns, 0, units, n);
+
+	if (r == SLU_PEER_E_WAIT) {
+		fixture_step(f);
+		fixture_settle(f);
+		r = slu_peer_name(f->peer, f->now_ns, 0, units, n);
+	}
+	if (r == 0)
+		slu_peer_unname(f->peer, units, n);
+	fixture_step(f);
+	return r;
 }
 
 /* A program with units of the given sizes, in its turn, with the gate open and no slack. */

@@ -166,13 +166,14 @@ static void rule_25_a_blocked_holder_rests_with_everything_as_floor(void **state
 static void rule_25_with_proof_only_the_blocked_units_are_floor(void **state)
 {
 	struct fixture f;
+	struct slu_unit *both[2];
 
 	fixture_init(&f, SLU_MODE_LAUNCH, 100);
-	fixture_in_ram(&f, 4);
-	fixture_in_ram(&f, 6);
-	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_AHEAD);
-	fixture_settle(&f);
+	both[0] = fixture_in_ram(&f, 4);
+	both[1] = fixture_in_ram(&f, 6);
 	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_NOW);
+	assert_int_equal(fixture_command(&f, both, 2), 0);
 	fixture_close(&f, EPOCH(1));
 	f.units[0].blocked = true;
 	fixture_drained(&f, true);

@@ -66,8 +66,9 @@ static void rest(struct slu_peer *peer, unsigned index)
 	d->wake_is_due = true;
 }
 
-static void shut(struct slu_peer *peer, unsigned index)
+static void shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
+	slu_peer_working_shut(&peer->devices[index], now_ns);
 	peer->devices[index].gate = SLU_PEER_GATE_DRAINING;
 	slu_peer_push(peer, SLU_PEER_SHUT, index);
 }
@@ -99,6 +100,7 @@ static void open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	struct slu_peer_device *d = &peer->devices[index];
 
 	d->gate = SLU_PEER_GATE_OPEN;
+	slu_peer_working_opened(d, now_ns);
 	d->is_wanted = false;
 	d->idle_is_told = false;
 	d->busy_ns = now_ns;
@@ -113,7 +115,7 @@ void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 
 	if (d->gate == SLU_PEER_GATE_OPEN &&
 	    (!slu_peer_may_run(peer, d) || birth_needs_rest(peer, index)))
-		shut(peer, index);
+		shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
 		rest(peer, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && slu_peer_may_run(peer, d) && is_complete(peer, index))

@@ -33,6 +33,11 @@ struct slu_epoch slu_peer_epoch(const struct slu_peer *peer, unsigned device)
 	return peer->devices[device].epoch;
 }
 
+uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device)
+{
+	return peer->devices[device].working_bytes;
+}
+
 const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device)
 {
 	return &peer->devices[device].units;
@@ -49,13 +54,14 @@ void slu_peer_check(const struct slu_peer *peer)
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
-		uint64_t held = 0, owned = 0, leaving = 0;
+		uint64_t held = 0, owned = 0, leaving = 0, working = 0;
 		size_t n_absent = 0, n_moving = 0, n_slots = 0;
 		const struct slu_unit *u;
 
 		TAILQ_FOREACH (u, &d->units, link) {
 			assert(u->device == i);
 			owned += u->bytes;
+			working += u->working ? u->bytes : 0;
 			held += is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
@@ -71,6 +77,7 @@ void slu_peer_check(const struct slu_peer *peer)
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 			n_slots += (d->moving[IN][k] != NULL) + (d->moving[OUT][k] != NULL);
 		assert(owned == d->owned_bytes);
+		assert(working == d->working_bytes);
 		assert(held == d->account.held_bytes);
 		assert(leaving == d->leaving_bytes);
 		assert(n_absent == d->n_absent);

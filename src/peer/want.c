@@ -60,8 +60,17 @@ void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_
 		.min_bytes =
 			d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), all) : all,
 		.all_bytes = all,
+		.working_bytes = slu_peer_working_told(d),
 		.largest_bytes = largest,
 	};
+}
+
+bool slu_peer_want_is_stale(const struct slu_peer *peer, unsigned index)
+{
+	struct slu_msg_want want;
+
+	slu_peer_fill_want(peer, index, &want);
+	return memcmp(&want, &peer->devices[index].want, sizeof(want)) != 0;
 }
 
 void slu_peer_step_want(struct slu_peer *peer, unsigned index)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of leaving is: what no waiting command names, clean before dirty, least recently used,
- * the order of the list. Taking units in that order until the shortfall is reached can take some
- * for nothing: the last one may be large enough to make earlier ones superfluous. So the end of the
- * set is planned as a whole:
+ * The order of leaving is: what no waiting command names, what is not in the working set, clean
+ * before dirty, least recently used, the order of the list. Taking units in that order until the
+ * shortfall is reached can take some for nothing: the last one may be large enough to make earlier
+ * ones superfluous. So the end of the set is planned as a whole:
  *
  *   taken:   the first units in order whose bytes reach the shortfall; surplus is what they
  *            exceed it by
@@ -38,6 +38,8 @@ static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b)
 {
 	if (a->wanted != b->wanted)
 		return b->wanted;
+	if (a->working != b->working)
+		return b->working;
 	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
 		return slu_unit_is_clean(a);
 	return a->last_use < b->last_use;
@@ -127,16 +129,23 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_
 	return best;
 }
 
+static enum slu_place_in kind_of(const struct slu_unit *u)
+{
+	if (u->wanted)
+		return SLU_PLACE_IN_WANTED;
+	return u->working ? SLU_PLACE_IN_WORKING : SLU_PLACE_IN_ANY;
+}
+
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
-				   bool only_wanted)
+				   enum slu_place_in which)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > room_bytes || (only_wanted && !u->wanted))
+		if (!slu_unit_is_away(u) || u->bytes > room_bytes || kind_of(u) > which)
 			continue;
-		if (!best || (u->wanted && !best->wanted) ||
-		    (u->wanted == best->wanted && u->last_use > best->last_use))
+		if (!best || kind_of(u) < kind_of(best) ||
+		    (kind_of(u) == kind_of(best) && u->last_use > best->last_use))
 			best = u;
 	}
 	return best;

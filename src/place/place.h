@@ -5,9 +5,9 @@
  * Which units move, in what order. Pure; the client and the simulator use it.
  *
  * Out: only the shortfall. The smallest set of units whose bytes reach it (rule 11), with
- * preference for what costs least (clean before dirty) and is needed last (least recently named).
- * In: what a waiting command names first, then most recently used first: a program's last
- * iteration is the best guess of its next.
+ * preference for what is not in the working set, costs least (clean before dirty) and is needed
+ * last (least recently named). In: what a waiting command names first, then the working set, then
+ * most recently used first: a program's last iteration is the best guess of its next.
  */
 
 #include "place/unit.h"
@@ -24,12 +24,16 @@ bool slu_place_may_leave(const struct slu_unit *u);
 struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
 				    uint64_t shortfall_bytes);
 
-/*
- * The next unit to bring in that is not larger than @room_bytes, or NULL. With @only_wanted only
- * units that a waiting command names (mode LAUNCH).
- */
+/* Which units may come in; each includes the ones before it. */
+enum slu_place_in {
+	SLU_PLACE_IN_WANTED,  /* mode LAUNCH: that a waiting command names */
+	SLU_PLACE_IN_WORKING, /* mode LAUNCH: of the working set */
+	SLU_PLACE_IN_ANY,
+};
+
+/* The next unit to bring in that is not larger than @room_bytes, or NULL. */
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
-				   bool only_wanted);
+				   enum slu_place_in which);
 
 /*
  * The next unit to reach over the bus instead (MAPPED) that is not larger than @room_bytes, or

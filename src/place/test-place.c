@@ -128,29 +128,53 @@ static void who_comes_first(void **state)
 		struct spec specs[3];
 		size_t n;
 		int wanted; /* which one a command names, or -1 */
-		bool only_wanted;
+		enum slu_place_in which;
 		uint64_t room;
 		int expected;
 	} rows[] = {
-		{ "nobody without room", { { 4, RAM, false, 1 } }, 1, -1, false, 3, -1 },
+		{ "nobody without room", { { 4, RAM, false, 1 } }, 1, -1, SLU_PLACE_IN_ANY, 3, -1 },
 		{ "most recently used",
 		  { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } },
 		  2,
 		  -1,
-		  false,
+		  SLU_PLACE_IN_ANY,
 		  4,
 		  1 },
-		{ "the one that fits", { { 4, RAM, 0, 1 }, { 8, RAM, 0, 5 } }, 2, -1, false, 4, 0 },
-		{ "the named one", { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } }, 2, 0, false, 9, 0 },
-		{ "only a named one", { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } }, 2, -1, true, 9, -1 },
+		{ "the one that fits",
+		  { { 4, RAM, 0, 1 }, { 8, RAM, 0, 5 } },
+		  2,
+		  -1,
+		  SLU_PLACE_IN_ANY,
+		  4,
+		  0 },
+		{ "the named one",
+		  { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } },
+		  2,
+		  0,
+		  SLU_PLACE_IN_ANY,
+		  9,
+		  0 },
+		{ "only a named one",
+		  { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } },
+		  2,
+		  -1,
+		  SLU_PLACE_IN_WANTED,
+		  9,
+		  -1 },
 		{ "not one that is there",
 		  { { 4, DEV, 0, 1 }, { 4, MAP, 0, 5 } },
 		  2,
 		  -1,
-		  false,
+		  SLU_PLACE_IN_ANY,
 		  9,
 		  -1 },
-		{ "one from disk too", { { 4, SLU_PLACE_DISK, 0, 1 } }, 1, -1, false, 9, 0 },
+		{ "one from disk too",
+		  { { 4, SLU_PLACE_DISK, 0, 1 } },
+		  1,
+		  -1,
+		  SLU_PLACE_IN_ANY,
+		  9,
+		  0 },
 	};
 
 	for (size_t r = 0; r < SLU_ARRAY_SIZE(rows); r++) {
@@ -161,10 +185,30 @@ static void who_comes_first(void **state)
 		make(&list, units, rows[r].specs, rows[r].n);
 		if (rows[r].wanted >= 0)
 			units[rows[r].wanted].wanted = true;
-		u = slu_place_next_in(&list, rows[r].room, rows[r].only_wanted);
+		u = slu_place_next_in(&list, rows[r].room, rows[r].which);
 		if ((u ? (int)(u - units) : -1) != rows[r].expected)
 			fail_msg("%s: got %d", rows[r].what, u ? (int)(u - units) : -1);
 	}
+}
+
+static void the_working_set_comes_first_and_leaves_last(void **state)
+{
+	static const struct spec specs[] = { { 4, RAM, false, 1 }, { 4, RAM, false, 5 } };
+	struct slu_unit_list list;
+	struct slu_unit units[2];
+
+	make(&list, units, specs, 2);
+	assert_null(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING));
+	units[0].working = true;
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING), &units[0]);
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_ANY), &units[0]);
+	units[1].wanted = true;
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING), &units[1]);
+
+	units[0].place = units[1].place = DEV;
+	units[1].wanted = false;
+	units[1].device_version = 2; /* dirty: else it would be the other one */
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[1]);
 }
 
 static void the_least_recently_used_is_mapped(void **state)
@@ -283,6 +327,7 @@ int main(void)
 		cmocka_unit_test(who_may_not_leave_stays),
 		cmocka_unit_test(what_a_command_waits_for_leaves_last),
 		cmocka_unit_test(who_comes_first),
+		cmocka_unit_test(the_working_set_comes_first_and_leaves_last),
 		cmocka_unit_test(the_least_recently_used_is_mapped),
 		cmocka_unit_test(no_unit_leaves_for_nothing),
 		cmocka_unit_test(a_plan_near_its_end_has_no_superfluous_unit),

@@ -59,15 +59,19 @@ struct slu_unit {
 	bool wanted;		    /* a waiting command names it (mode LAUNCH) */
 	bool blocked;		    /* last asked, commands behind a host event still named it */
 	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
+	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting birth was denied: the next answer is no */
 	uint8_t birth;		    /* enum slu_birth */
 	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
 	uint32_t n_named;	    /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
-	uint64_t last_use; /* the launch counter of its device when last named */
-	void *owner;	   /* the front end's object; constant after birth */
-	void *host;	   /* the tiers' copy; the mover's business, NULL in pure tests */
+	uint64_t last_use;		    /* the launch counter of its device when last named */
+	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */
+	uint64_t named_ns;		    /* when last named, in running time of its device */
+	uint64_t named_turn;		    /* the turn in which it was last named */
+	void *owner;			    /* the front end's object; constant after birth */
+	void *host; /* the tiers' copy; the mover's business, NULL in pure tests */
 };
 
 TAILQ_HEAD(slu_unit_list, slu_unit);

@@ -45,6 +45,8 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 	c->group = group;
 	c->n_devices = n_devices;
 	c->is_alive = true;
+	c->working_percent = 100;
+	c->command_percent = 50;
 	for (unsigned i = 0; i < n_devices; i++) {
 		struct slu_hello_device identity = { .name = "model" };
 

@@ -238,7 +238,8 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 		return 0;
 	if (view->modes[device] == SLU_MODE_ALL)
 		return view->wants[device].all_bytes;
-	return view->wants[device].is_runnable ? view->wants[device].min_bytes : 0;
+	return SLU_MAX(view->wants[device].is_runnable ? view->wants[device].min_bytes : 0,
+		       view->wants[device].working_bytes);
 }
 
 /*

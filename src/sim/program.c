@@ -111,15 +111,16 @@ static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
 	free(picked);
 }
 
-/* Mode LAUNCH: about half of the units, in random order. */
+/* Mode LAUNCH: some of the units that this program works with, in random order. */
 static void choose_command(struct slu_sim_client *c, unsigned d)
 {
 	struct slu_unit *u;
-	size_t n = 0, half;
+	size_t n = 0, part;
 
 	TAILQ_FOREACH (u, slu_peer_units(c->peer, d), link)
 		if (n < SLU_SIM_UNITS_MAX)
 			c->command[n++] = u;
+	n = (n * c->working_percent + 99) / 100;
 	for (size_t i = n; i > 1; i--) {
 		size_t j = slu_sim_between(&c->world->random, 0, (unsigned)i - 1);
 
@@ -127,8 +128,8 @@ static void choose_command(struct slu_sim_client *c, unsigned d)
 		c->command[i - 1] = c->command[j];
 		c->command[j] = u;
 	}
-	half = SLU_MAX(n / 2, (size_t)1);
-	c->n_command = SLU_MIN(n, half);
+	part = SLU_MAX(n * c->command_percent / 100, (size_t)1);
+	c->n_command = SLU_MIN(n, part);
 }
 
 static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)

@@ -186,6 +186,8 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 			slu_sim_world_free(w);
 			return slu_fold(r);
 		}
+		w->clients[i].working_percent = ONE_OF(&random, 25, 50, 100);
+		w->clients[i].command_percent = ONE_OF(&random, 10, 50, 50);
 		w->clients[i].runs_without_daemon = slu_sim_chance(&random, 333333);
 		draw_script(&random, w, i, &drafts[i], tight);
 	}

@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "sim/world.h"
 
-#define SEEDS 150
+#define SEEDS 400
 
 /* In the child. Return: the seed that was caught, or 0. */
 static uint64_t catch (enum slu_sim_mutation mutation)

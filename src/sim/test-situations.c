@@ -431,7 +431,9 @@ static void a_need_that_comes_back_with_a_rest_counts(void **state)
 	static struct slu_msg_hello hello = { .version = SLU_WIRE_VERSION,
 					      .n_devices = 1,
 					      .devices = { { .mode = SLU_MODE_LAUNCH } } };
-	struct slu_msg_want want = { .is_runnable = 1, .min_bytes = U(20), .all_bytes = U(40) };
+	struct slu_msg_want want = {
+		.is_runnable = 1, .min_bytes = U(20), .all_bytes = U(40), .working_bytes = U(20)
+	};
 	struct slu_epoch epochs[3] = { { 0 } };
 	struct slu_core_config config;
 	struct slu_core *core;

@@ -136,6 +136,8 @@ struct slu_sim_client {
 	struct slu_unit *birth; /* an allocation that waits */
 	struct slu_unit *command[SLU_SIM_UNITS_MAX];
 	size_t n_command; /* mode LAUNCH: what the waiting launch names; 0: not chosen yet */
+	unsigned working_percent; /* of its units, the ones that its commands choose from */
+	unsigned command_percent; /* of these, what one command names */
 
 	bool gate[SLU_SIM_DEVICES_MAX];	    /* the word that threads test */
 	bool shutting[SLU_SIM_DEVICES_MAX]; /* the helper was told to shut it */

@@ -92,6 +92,8 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 			return "an unknown residency mode";
 		if (dev->floor_bytes > dev->held_bytes)
 			return "a floor above what is held";
+		if (dev->working_bytes > dev->all_bytes)
+			return "a working set above all bytes";
 	}
 	return NULL;
 }
@@ -121,6 +123,8 @@ static const char *payload_fault(const struct slu_message *m)
 	case SLU_MSG_WANT:
 		if (m->want.account.tier == SLU_TIER_PINNED)
 			return "a wish for pinned memory";
+		if (m->want.working_bytes > m->want.all_bytes)
+			return "a working set above all bytes";
 		return account_is_valid(m->want.account) ? NULL : "an unknown account";
 	case SLU_MSG_TURN:
 	case SLU_MSG_READY:

@@ -95,6 +95,7 @@ struct slu_hello_device {
 	uint64_t floor_bytes; /* of these, what cannot leave now */
 	uint64_t min_bytes;   /* see struct slu_msg_want */
 	uint64_t all_bytes;
+	uint64_t working_bytes;
 	uint64_t largest_bytes;
 	uint8_t mode; /* enum slu_mode */
 	uint8_t gate_is_open;
@@ -175,6 +176,7 @@ struct slu_msg_want {
 	uint8_t reserved[5];
 	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all_bytes */
 	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included */
+	uint64_t working_bytes; /* LAUNCH: of these, what it named lately; else 0 */
 	uint64_t largest_bytes; /* its largest unit */
 };
 

@@ -8,11 +8,14 @@
 #include "core/credit/plan.h"
 #include "core/send.h"
 
+#define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
+
 enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
 	RANK_IDLE,
-	RANK_PEAK, /* from here on for open groups only, not for what is fetched ahead */
+	RANK_PEAK,   /* from here on for open groups only, not for what is fetched ahead */
+	RANK_WINDOW, /* LAUNCH: what is there beyond what the turns that are open leave to it */
 	RANK_WAITING,
 	RANK_NEXT,
 };
@@ -47,12 +50,33 @@ static uint64_t goal_of(const struct slu_core_account *account)
 	return account->seat ? account->seat->goal_bytes : account->client->pinned_goal_bytes;
 }
 
-/* LAUNCH lacks its whole window; the others what their turn cannot begin without. */
+static bool has_window(const struct slu_core_account *account)
+{
+	return account->seat && account->seat->mode == SLU_MODE_LAUNCH;
+}
+
+/*
+ * What others give up bytes for: what the turn cannot begin without, and in LAUNCH as much of the
+ * working set as there is room for. A larger window comes out of what is free.
+ */
 static uint64_t target_of(const struct slu_core_account *account)
 {
-	if (account->seat && account->seat->mode == SLU_MODE_LAUNCH)
-		return goal_of(account);
-	return need_of(account);
+	uint64_t working;
+
+	if (!has_window(account))
+		return need_of(account);
+	working = SLU_MIN(account->seat->want.working_bytes, goal_of(account));
+	return SLU_MAX(need_of(account), working);
+}
+
+/* A window that can become larger by a part worth a message. */
+static bool window_can_grow(const struct slu_core_account *account)
+{
+	uint64_t most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
+	uint64_t step = SLU_MIN(account->capacity->usable_bytes / WINDOW_PARTS, goal_of(account));
+
+	return has_window(account) && most > account->limit_bytes &&
+	       (most == goal_of(account) || most - account->limit_bytes >= step);
 }
 
 static bool goal_is_stale(const struct slu_core_account *account)
@@ -66,7 +90,7 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 	uint64_t target = target_of(account), most;
 	char size[SLU_SIZE_STRING_MAX];
 
-	if (!account->is_pending && account->limit_bytes < target) {
+	if (!account->is_pending && (account->limit_bytes < target || window_can_grow(account))) {
 		most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
 		if (most > account->limit_bytes)
 			slu_core_send_raise(b->core, account, most, goal_of(account), SLU_PACE_NOW,
@@ -156,10 +180,10 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 		struct slu_core_account *account = account_of(b, client);
 
 		if (!account || !slu_core_client_is_joined(client) ||
-		    account->held_bytes >= need_of(account))
+		    account->held_bytes >= target_of(account))
 			continue;
 		b->short_ahead_bytes +=
-			(int64_t)slu_sub_floor(need_of(account), account->limit_bytes);
+			(int64_t)slu_sub_floor(target_of(account), account->limit_bytes);
 		if (!b->asker)
 			b->asker = client->name;
 		if (!chosen)
@@ -169,13 +193,13 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 	if (!chosen || chosen->is_pending)
 		return;
 
-	uint64_t limit = SLU_MIN(need_of(chosen), slu_core_account_most_bytes(chosen));
+	uint64_t limit = SLU_MIN(target_of(chosen), slu_core_account_most_bytes(chosen));
 
 	limit = SLU_MAX(limit, chosen->limit_bytes);
 	if (limit > chosen->limit_bytes ||
 	    (limit > chosen->held_bytes && chosen->pace != SLU_PACE_AHEAD)) {
 		b->short_ahead_bytes -= (int64_t)(limit - chosen->limit_bytes);
-		slu_core_send_raise(b->core, chosen, limit, need_of(chosen), SLU_PACE_AHEAD,
+		slu_core_send_raise(b->core, chosen, limit, target_of(chosen), SLU_PACE_AHEAD,
 				    "%s is next: its bytes come ahead", chosen->client->name);
 	}
 }
@@ -215,7 +239,7 @@ static uint64_t kept_bytes(const struct slu_core_account *account)
 	const struct slu_core_group *group = account->client->group;
 
 	if (slu_core_group_is_open(group) || (group->is_next && account->seat))
-		return need_of(account);
+		return target_of(account);
 	return account->seat ? 0 : account->client->staging_bytes;
 }
 
@@ -263,6 +287,15 @@ static size_t find_victims(struct balance *b)
 				.to_bytes = is_peak ? to : SLU_MAX(to, peak),
 			};
 		}
+		to = SLU_MAX(account->floor_bytes, goal_of(account));
+		if (slu_core_group_is_open(group) && has_window(account) &&
+		    account->limit_bytes > to && account->held_bytes > to)
+			victims[n++] = (struct slu_core_victim){
+				.account = account,
+				.rank = RANK_WINDOW,
+				.order = account->client->id,
+				.to_bytes = to,
+			};
 		to = SLU_MAX(account->floor_bytes,
 			     account->seat ? 0 : account->client->staging_bytes);
 		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to)

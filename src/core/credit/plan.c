@@ -35,7 +35,7 @@ static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *a
 
 static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
 {
-	uint64_t level = slu_core_seat_level_bytes(seat);
+	uint64_t level = slu_core_seat_beside_bytes(seat);
 
 	if (level < seat->peak_bytes &&
 	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
@@ -62,7 +62,10 @@ void slu_core_plan_refresh(struct slu_core *core)
 	refresh(core, &core->pinned);
 }
 
-/* Rule 21: beside others a seat counts with the most that it needed in the last moments. */
+/*
+ * Rule 21: beside others a seat counts with the most that it needed in the last moments. What it
+ * holds it keeps, but in mode LAUNCH: its window may shrink while it runs (rule 9).
+ */
 static uint64_t need(const struct slu_core *core, const struct slu_core_seat *seat,
 		     bool is_overgrown)
 {
@@ -71,7 +74,7 @@ static uint64_t need(const struct slu_core *core, const struct slu_core_seat *se
 	uint64_t bytes = is_beside ? seat->peak_bytes : slu_core_seat_level_bytes(seat);
 
 	bytes = is_overgrown ? 0 : SLU_MAX(bytes, account->floor_bytes);
-	if (is_overgrown || seat->phase == SLU_CORE_PHASE_READY)
+	if (is_overgrown || (seat->phase == SLU_CORE_PHASE_READY && seat->mode != SLU_MODE_LAUNCH))
 		bytes = SLU_MAX(bytes, account->held_bytes);
 	return bytes;
 }

@@ -9,9 +9,12 @@
  *
  *     sum of needs <= capacity - floors of everybody outside the set
  *
- * where a need is all bytes in mode ALL, the largest waiting command in LAUNCH, and never less than
- * what an open seat holds; beside others it is the most of the last moments, so that programs which
- * allocate and free in a loop do not change between sharing and taking turns (rule 21). A MAPPED
+ * where a need is all bytes in mode ALL, and never less than what an open seat holds; beside others
+ * it is the most of the last moments, so that programs which allocate and free in a loop do not
+ * change between sharing and taking turns (rule 21). A LAUNCH seat needs the largest waiting
+ * command, and beside others its working set: with less it would move the same bytes for ever.
+ * Where its group has the device alone it takes what is left, so it may be larger than the device
+ * (docs/decisions/0003-launch-working-set.md). A MAPPED
  * seat counts as ALL beside other groups, for at the end of the bus it would be slower than waiting
  * for its turn; where its group has the device alone it takes what is left, and its rest and one
  * unit (rule 11) must find pinned memory.

@@ -197,7 +197,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 	if (!chosen)
 		return;
 	chosen->is_denied = true;
-	chosen->peak_bytes = slu_core_seat_level_bytes(chosen);
+	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
 	group->unfit_ns = core->now_ns;
 	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),

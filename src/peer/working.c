@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Mode LAUNCH: the working set, which is what the commands of the last moments named. Beside others
+ * a program counts with it (rule 20): what it owns may be much more, and the one command that waits
+ * much less, and a window of that size would be emptied and filled again by each command.
+ *
+ * Named lately means in the last two seconds or in the last turn. The seconds are those in which
+ * the gate was open: off turn nothing grows old, and a turn begins with the set that the last one
+ * ended with. A list in the order of the last naming holds the set, so that a command moves its own
+ * units to the end and whoever grew old is at the front; nobody else is looked at.
+ *
+ * The daemon is told about a change of more than an eighth only.
+ */
+
+#include "peer/internal.h"
+
+#define WINDOW_NS  (2 * SLU_NS_PER_S)
+#define TELL_PARTS 8
+
+static uint64_t running_ns(const struct slu_peer_device *d, uint64_t now_ns)
+{
+	if (d->gate != SLU_PEER_GATE_OPEN)
+		return d->ran_ns;
+	return d->ran_ns + slu_sub_floor(now_ns, d->opened_ns);
+}
+
+void slu_peer_working_opened(struct slu_peer_device *d, uint64_t now_ns)
+{
+	d->opened_ns = now_ns;
+}
+
+void slu_peer_working_shut(struct slu_peer_device *d, uint64_t now_ns)
+{
+	d->ran_ns += slu_sub_floor(now_ns, d->opened_ns);
+}
+
+void slu_peer_working_drop(struct slu_peer_device *d, struct slu_unit *u)
+{
+	if (!u->working)
+		return;
+	TAILQ_REMOVE(&d->working, u, working_link);
+	d->working_bytes -= u->bytes;
+	u->working = false;
+}
+
+void slu_peer_working_add(struct slu_peer_device *d, uint64_t now_ns, struct slu_unit *u)
+{
+	if (u->working) {
+		TAILQ_REMOVE(&d->working, u, working_link);
+	} else {
+		d->working_bytes += u->bytes;
+		u->working = true;
+	}
+	TAILQ_INSERT_TAIL(&d->working, u, working_link);
+	u->named_ns = running_ns(d, now_ns);
+	u->named_turn = d->n_turns;
+}
+
+void slu_peer_step_working(struct slu_peer_device *d, uint64_t now_ns)
+{
+	uint64_t ran_ns = running_ns(d, now_ns);
+	struct slu_unit *u;
+
+	while ((u = TAILQ_FIRST(&d->working)) && u->named_turn != d->n_turns &&
+	       slu_sub_floor(ran_ns, u->named_ns) > WINDOW_NS)
+		slu_peer_working_drop(d, u);
+}
+
+uint64_t slu_peer_working_told(const struct slu_peer_device *d)
+{
+	uint64_t told = d->want.working_bytes, now = d->working_bytes;
+	uint64_t change = now > told ? now - told : told - now;
+
+	return change > told / TELL_PARTS ? now : SLU_MIN(told, d->owned_bytes);
+}
