@@ -27,18 +27,19 @@ static json_t *make_who(const struct slu_control_view *view, const struct slu_ti
 			 "name", who->name, "group", group, "uid", (int)who->uid);
 }
 
+/* The reason may name whoever waited, also one who is gone by now: it is for masters. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_timeline_turn *turn)
 {
 	json_t *made = make_who(view, &turn->who, turn->device);
 	const struct slu_server *server = view->server;
 
-	json_object_update_new(
-		made,
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "begin_ms",
-			  ms(server, turn->granted_ns), "ready_ms", ms(server, turn->ready_ns),
-			  "closing_ms", ms(server, turn->closing_ns), "end_ms",
-			  ms(server, turn->end_ns), "epoch", (json_int_t)turn->epoch.counter,
-			  "reason", slu_control_may_see(view, turn->who.uid) ? turn->reason : ""));
+	json_object_update_new(made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "begin_ms",
+					       ms(server, turn->granted_ns), "ready_ms",
+					       ms(server, turn->ready_ns), "closing_ms",
+					       ms(server, turn->closing_ns), "end_ms",
+					       ms(server, turn->end_ns), "epoch",
+					       (json_int_t)turn->epoch.counter, "reason",
+					       view->is_master ? turn->reason : ""));
 	return made;
 }
 

@@ -170,16 +170,19 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 
 /* -- programs --------------------------------------------------------------------------------- */
 
-/* The core's words may name programs of other users; then they are told without names. */
+/*
+ * The core's words may name programs, dead ones too. Beside programs of other users they are
+ * therefore told to masters only; to look for names in them would miss some.
+ */
 static const char *reason_for(const struct slu_control_view *view, const char *reason)
 {
 	struct slu_program *program;
 
-	if (view->is_master)
+	if (view->is_master || !reason[0])
 		return reason;
 	LIST_FOREACH (program, &view->server->programs, entry)
-		if (program->uid != view->uid && strstr(reason, program->name))
-			return "for a program of another user";
+		if (program->uid != view->uid)
+			return "for a program of another user, perhaps";
 	return reason;
 }
 

@@ -156,7 +156,7 @@ def settings_can_be_changed_while_it_runs():
         check(w.answer(verb="status")["daemon"]["policy"] == "fifo", "it is in force")
         w.answer(verb="set", setting="program a.chunk", value="1M")
         a = w.client("a", want=MIB, **TIGHT)
-        check(a.wait("welcome")["chunk"] == MIB, "a program's own setting reaches it")
+        check(a.wait("welcome")["chunk_bytes"] == MIB, "a program's own setting reaches it")
         for bad in ({"setting": "policy", "value": "best"}, {"setting": "nothing", "value": "1"},
                     {"setting": "scheduler.slice", "value": "soon"}, {"setting": "slice"}):
             status, answer = w.ask(verb="set", **bad)

@@ -111,6 +111,26 @@ def users_see_their_own_programs_only():
         b.kill()
 
 
+def the_reasons_of_ones_own_turns_do_not_name_strangers():
+    need_root()
+    with SystemWorld("reasons") as w:
+        w.start_daemon()
+        for setting, value in (("policy", "rr"), ("slice", "20ms"), ("slice_min_switches", "1")):
+            w.answer(verb="set", setting=setting, value=value)
+        a = w.client_of(ALICE, "alices-secret", want=80 * MIB)
+        b = w.client_of(BOB, "bobs", want=80 * MIB)
+        b.wait("ready", 3)
+        check("alices-secret" in json.dumps([t["reason"] for t in w.answer(verb="history")["turns"]
+                                             if t["name"] == "bobs"]), "root is told for whom bob's turns ended")
+        for verb in ("status", "history"):
+            answer = ask_as(w, BOB, verb=verb)
+            check("secret" not in json.dumps(answer), f"bob is not, in {verb}", answer)
+        a.kill()
+        wait_until("alice's is gone", lambda: "alices-secret" not in w.programs_by_name())
+        check("secret" not in json.dumps(ask_as(w, BOB, verb="history")), "nor after its end")
+        b.kill()
+
+
 def users_steer_their_own_programs_only():
     need_root()
     with SystemWorld("steer") as w:
@@ -171,5 +191,6 @@ def members_of_the_group_sluice_see_all():
 
 if __name__ == "__main__":
     main(a_private_daemon_is_for_its_user_alone, users_see_their_own_programs_only,
+         the_reasons_of_ones_own_turns_do_not_name_strangers,
          users_steer_their_own_programs_only, nobody_gets_into_a_strangers_group,
          a_device_that_is_not_on_the_machine_is_refused, members_of_the_group_sluice_see_all)

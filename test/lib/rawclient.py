@@ -10,9 +10,11 @@ happens and takes commands on stdin, one JSON object a line: {"want": BYTES, "ru
 import contextlib
 import json
 import os
+import pathlib
 import select
 import socket
 import struct
+import subprocess
 import sys
 
 (HELLO, WELCOME, LIMIT, TURN, CLOSE, DENY, SUMS, WANT, READY, IDLE, REST, FACTS, ASK, ANSWER) = range(1, 15)
@@ -20,49 +22,93 @@ NAMES = "? HELLO WELCOME LIMIT TURN CLOSE DENY SUMS WANT READY IDLE REST FACTS A
 DEVICE, PINNED, HOME = range(3)
 
 HEADER = struct.Struct("<HHI")
-HELLO_DEVICE = struct.Struct("<16s16s48sQQQQQQQQBBB5x")
-FORMATS = {
-    HELLO: struct.Struct("<IIQ64sQQ" + "152s" * 8),
-    WELCOME: struct.Struct("<IIQQQQBBB5x192s"),
-    LIMIT: struct.Struct("<BBB5xQQQ"),
-    TURN: struct.Struct("<B7xQQ"),
-    CLOSE: struct.Struct("<B7xQQQ"),
-    DENY: struct.Struct("<BB6xQ"),
-    SUMS: struct.Struct("<BBB5xQQQQQ"),
-    WANT: struct.Struct("<BBB5xQQQ"),
-    READY: struct.Struct("<B7xQQ"),
-    IDLE: struct.Struct("<B7xQQ"),
-    REST: struct.Struct("<BB6xQQQ"),
-    FACTS: struct.Struct("<BB6x" + "Q" * 19),
-    ASK: struct.Struct("<Q"),
-    ANSWER: struct.Struct("<QII"),
-}
+
+# The fields that tests name, in the order in which pack() takes them. What else a message has is zero.
 FIELDS = {
-    WELCOME: "version status generation visible chunk grace run checksum mapped detail",
-    LIMIT: "tier device pace seq limit goal",
-    TURN: "device generation counter",
-    CLOSE: "device generation counter deadline",
-    DENY: "tier device bytes",
-    ANSWER: "size status reserved",
+    "hello": "version n_devices group program pinned_held_bytes home_held_bytes",
+    "hello_device": "uuid pci name total_bytes epoch.generation epoch.counter held_bytes floor_bytes min_bytes all_bytes "
+                    "largest_bytes mode gate_is_open is_runnable",
+    "welcome": "version status generation visible_bytes chunk_bytes loss_grace_ns run_without_daemon checksum_moves "
+               "allow_mapped detail",
+    "limit": "account.tier account.device pace seq limit_bytes goal_bytes",
+    "turn": "device epoch.generation epoch.counter",
+    "close": "device epoch.generation epoch.counter deadline_ns",
+    "deny": "account.tier account.device bytes",
+    "sums": "account.tier account.device is_final seq ceiling_bytes held_bytes floor_bytes refused_bytes",
+    "want": "account.tier account.device is_runnable min_bytes all_bytes largest_bytes",
+    "rest": "device is_runnable epoch.generation epoch.counter floor_bytes",
+    "facts": "device mode device_bytes mapped_bytes ram_bytes disk_bytes moved_in_bytes moved_out_bytes n_launches",
+    "ask": "size",
+    "answer": "size status",
 }
+PAYLOADS = dict(zip(range(1, 15), "hello welcome limit turn close deny sums want turn turn rest facts ask answer".split()))
+
+
+def load_layout():
+    """{"want": {"": size, "all_bytes": (offset, size)}}, as the compiler has it: wire-layout prints it.
+
+    In the environment for children, which may be other users and see no build folder.
+    """
+    text = os.environ.get("SLUICE_WIRE_LAYOUT")
+    if not text:
+        build = os.environ.get("SLUICE_BUILD") or pathlib.Path(__file__).resolve().parents[2] / "build"
+        text = subprocess.run([pathlib.Path(build) / "src/daemon/wire-layout"], check=True, capture_output=True,
+                              text=True).stdout
+        os.environ["SLUICE_WIRE_LAYOUT"] = text
+    layout = {}
+    for line in text.splitlines():
+        name, field, offset, size = line.split(" ")
+        layout.setdefault(name, {})[field] = (int(offset), int(size))
+    return layout
+
+
+LAYOUT = load_layout()
+
+
+def size_of(name):
+    return LAYOUT[name]["-"][1]
+
+
+def fill(name, values):
+    """The struct of that name with the fields of FIELDS set in their order."""
+    payload = bytearray(size_of(name))
+    for field, value in zip(FIELDS[name].split(), values, strict=True):
+        offset, size = LAYOUT[name][field]
+        raw = value.ljust(size, b"\0") if isinstance(value, bytes) else int(value).to_bytes(size, "little")
+        assert len(raw) == size, f"{name}.{field} is longer than its field"
+        payload[offset:offset + size] = raw
+    return payload
 
 
 def pack(kind, *values):
-    payload = FORMATS[kind].pack(*values)
-    return HEADER.pack(kind, len(payload), 0) + payload
+    payload = fill(PAYLOADS[kind], values)
+    return HEADER.pack(kind, len(payload), 0) + bytes(payload)
+
+
+def unpack(kind, payload):
+    """{the last word of each field's name: value}"""
+    name, fields = PAYLOADS[kind], {}
+    for field in FIELDS[name].split():
+        offset, size = LAYOUT[name][field]
+        raw = payload[offset:offset + size]
+        fields[field.split(".")[-1]] = raw.split(b"\0")[0].decode() if field == "detail" else int.from_bytes(raw, "little")
+    return fields
 
 
 def pack_device(uuid=b"\1" * 16, total=1 << 30, name=b"raw", epoch=(0, 0), held=0, floor=0, least=0, everything=0,
                 largest=0, mode=0, is_open=0, runnable=0):
-    return HELLO_DEVICE.pack(uuid, b"", name, total, *epoch, held, floor, least, everything, largest, mode, is_open,
-                             runnable)
+    return bytes(fill("hello_device", (uuid, b"", name, total, *epoch, held, floor, least, everything, largest, mode,
+                                       is_open, runnable)))
 
 
 def pack_hello(devices, name=b"raw", version=1, group=0, n_devices=None, home=0):
-    blank = bytes(HELLO_DEVICE.size)
     devices = list(devices)
-    count = len(devices) if n_devices is None else n_devices
-    return pack(HELLO, version, count, group, name, 0, home, *(devices + [blank] * 8)[:8])
+    payload = fill("hello", (version, len(devices) if n_devices is None else n_devices, group, name, 0, home))
+    offset, _ = LAYOUT["hello"]["devices"]
+    for number, device in enumerate(devices):
+        start = offset + number * size_of("hello_device")
+        payload[start:start + len(device)] = device
+    return HEADER.pack(HELLO, len(payload), 0) + bytes(payload)
 
 
 class Raw:
@@ -86,10 +132,8 @@ class Raw:
             return None
         if not packet:
             return None
-        kind, size, _ = HEADER.unpack_from(packet)
-        fields = dict(zip(FIELDS[kind].split(), FORMATS[kind].unpack_from(packet, HEADER.size)))
-        if "detail" in fields:
-            fields["detail"] = fields["detail"].split(b"\0")[0].decode()
+        kind, _, _ = HEADER.unpack_from(packet)
+        fields = unpack(kind, packet[HEADER.size:])
         if fds:
             fields["fd"] = fds[0]
         return kind, fields
@@ -189,7 +233,7 @@ class Honest:
         if self.held[DEVICE] != before:
             self.send_sums(DEVICE)
             self.send(pack(FACTS, 0, 0, self.held[DEVICE], 0, self.want - self.held[DEVICE], 0, self.moved_in,
-                               self.moved_out, 0, *[0] * 12))
+                               self.moved_out, 0))
         if self.epoch != (0, 0) and not self.is_open and self.held[DEVICE] >= self.want:
             self.is_open = True
             self.send(pack(READY, 0, *self.epoch))
@@ -202,11 +246,11 @@ class Honest:
                 self.send_want()
         elif kind == LIMIT:
             tier = m["tier"]
-            self.seq[tier], self.limit[tier] = m["seq"], m["limit"]
+            self.seq[tier], self.limit[tier] = m["seq"], m["limit_bytes"]
             if tier == HOME:
                 self.held[HOME] = min(self.limit[HOME], self.want)
             self.send_sums(tier)
-            self.say("limit", tier=tier, limit=m["limit"])
+            self.say("limit", tier=tier, limit=m["limit_bytes"])
             self.settle()
         elif kind == TURN:
             self.epoch, self.is_open = (m["generation"], m["counter"]), False
