@@ -38,7 +38,10 @@
 #define SLU_INTERP_N_BARRIERS  16u
 #define SLU_INTERP_MAX_DEPTH   1024u
 #define SLU_INTERP_STACK_BYTES ((uint64_t)64 << 10) /* local memory a thread for what is called */
-#define SLU_INTERP_BUDGET      2048u /* taken backward branches until others get their chance */
+/* taken backward branches until other groups of the warp get their chance, and, while a warp is
+ * one group, until the next warp does: neighbours that stay together share what is in the cache */
+#define SLU_INTERP_BUDGET      2048u
+#define SLU_INTERP_SLICE       2u
 #define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
 #define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
 #define SLU_INTERP_CSR_DEFAULT 0x1f80u
@@ -171,6 +174,7 @@ struct slu_interp_warp {
 	struct slu_interp_group groups[SLU_INTERP_LANES];
 	unsigned n_groups;
 	uint64_t slice;
+	bool is_alone; /* the group that runs, or ran last, is all there is of the warp */
 	struct slu_interp_frame *root;
 	struct slu_interp_frame *pool; /* frames that nobody uses */
 	struct slu_interp_frame *made; /* all frames, for the end */

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/util.h"
 #include "softgpu/interp/memory.h"
 
-/* Pages of the window from the one of @offset to the one of its last byte. */
+static bool page_allows(const struct slu_interp_memory *m, uint64_t page, uint8_t want)
+{
+	if (!(__atomic_load_n(&m->access[page], __ATOMIC_RELAXED) & want))
+		return false;
+	if (m->touched && !(__atomic_load_n(&m->touched[page], __ATOMIC_RELAXED) & want))
+		__atomic_fetch_or(&m->touched[page], want, __ATOMIC_RELAXED);
+	return true;
+}
+
 static bool window_allows(const struct slu_interp_memory *m, uint64_t offset, uint64_t bytes,
 			  uint8_t want)
 {
-	uint64_t first = offset >> m->shift, last = (offset + bytes - 1) >> m->shift;
+	uint64_t last = (offset + bytes - 1) >> m->shift;
 
-	for (uint64_t page = first; page <= last; page++) {
-		if (!(__atomic_load_n(&m->access[page], __ATOMIC_RELAXED) & want))
+	for (uint64_t page = offset >> m->shift; page <= last; page++)
+		if (!page_allows(m, page, want))
 			return false;
-		if (m->touched && !(m->touched[page] & want))
-			__atomic_fetch_or(&m->touched[page], want, __ATOMIC_RELAXED);
-	}
 	return true;
 }
 
@@ -54,14 +58,55 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	return ranges_allow(m, address, bytes, want);
 }
 
-static uint64_t address_of(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
-			   unsigned lane)
+static inline void read_addresses(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+				  uint64_t *addresses)
 {
-	const void *row = w->rows + in->a;
-	uint64_t base =
-		in->is_wide_address ? ((const uint64_t *)row)[lane] : ((const uint32_t *)row)[lane];
+	uint64_t more = (uint64_t)in->imm;
 
-	return base + (uint64_t)in->imm;
+	if (in->is_wide_address) {
+		const uint64_t *row = ROW(w, in->a);
+
+		EVERY_LANE addresses[i] = row[i] + more;
+	} else {
+		const uint32_t *row = ROW(w, in->a);
+
+		EVERY_LANE addresses[i] = row[i] + more;
+	}
+}
+
+/* What is known of 32 addresses together. */
+struct survey {
+	bool is_inside; /* a window, all of them, and aligned */
+	bool is_piece;
+	bool is_same;
+	bool is_one_page; /* of 1 << shift bytes */
+};
+
+/*
+ * @origin is where the window begins and becomes 0; offsets stay behind in @offsets. Inside means
+ * 0 <= offset <= limit for all: where it does not hold, one of the two terms is negative.
+ */
+static inline struct survey look_at(uint64_t *offsets, uint64_t origin, uint64_t bytes,
+				    unsigned size, unsigned shift)
+{
+	uint64_t first = offsets[0] - origin, limit = bytes - size;
+	uint64_t outside = 0, low = 0, apart = 0, different = 0;
+
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+		uint64_t offset = offsets[i] - origin;
+
+		low |= offsets[i];
+		outside |= offset | (limit - offset);
+		apart |= offset - (first + (uint64_t)i * size);
+		different |= offset ^ first;
+		offsets[i] = offset;
+	}
+	return (struct survey){
+		.is_inside = bytes >= size && !(outside >> 63) && !(low & (size - 1)),
+		.is_piece = !apart,
+		.is_same = !different,
+		.is_one_page = !(different >> shift),
+	};
 }
 
 static enum slu_interp_shape fail(struct slu_interp_warp *w, const struct slu_interp_insn *in,
@@ -72,9 +117,29 @@ static enum slu_interp_shape fail(struct slu_interp_warp *w, const struct slu_in
 	return SLU_INTERP_SHAPE_FAULT;
 }
 
-static inline uint8_t *pointer(uint64_t address)
+static enum slu_interp_shape place(const struct survey *s, uint8_t *window,
+				   struct slu_interp_places *ret)
 {
-	return (uint8_t *)(uintptr_t)address;
+	ret->base = window;
+	if (!s->is_piece && !s->is_same)
+		return SLU_INTERP_SHAPE_APART;
+	ret->base += ret->offsets[0];
+	return s->is_piece ? SLU_INTERP_SHAPE_PIECE : SLU_INTERP_SHAPE_SAME;
+}
+
+/* Rights of all pages that 32 lanes inside the window touch. */
+static bool survey_allows(const struct slu_interp_memory *m, const struct survey *s,
+			  const uint64_t *offsets, unsigned size, uint8_t want)
+{
+	/* an aligned access does not cross into the next page */
+	if (s->is_one_page)
+		return page_allows(m, offsets[0] >> m->shift, want);
+	if (s->is_piece)
+		return window_allows(m, offsets[0], (uint64_t)size * SLU_INTERP_LANES, want);
+	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
+		if (!page_allows(m, offsets[i] >> m->shift, want))
+			return false;
+	return true;
 }
 
 static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
@@ -82,35 +147,27 @@ static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
 					  bool is_write, struct slu_interp_places *ret)
 {
 	const struct slu_interp_block *b = w->block;
+	const struct slu_interp_memory *m = b->memory;
 	uint8_t want = is_write ? SLU_INTERP_WRITE : SLU_INTERP_READ;
-	uint64_t first;
 
-	if (in->is_wide_address && w->mask == SLU_INTERP_ALL) {
-		const uint64_t *a = __builtin_assume_aligned(w->rows + in->a, 64);
-		uint64_t apart = 0, different = 0;
+	read_addresses(w, in, ret->offsets);
+	if (w->mask == SLU_INTERP_ALL) {
+		struct survey s = look_at(ret->offsets, m->base, m->bytes, size, m->shift);
 
-		for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
-			apart |= a[i] - (a[0] + (uint64_t)i * size);
-			different |= a[i] ^ a[0];
-		}
-		first = a[0] + (uint64_t)in->imm;
-		if (!(first & (size - 1))) {
-			ret->base = pointer(first);
-			if (!apart && allows(b, first, (uint64_t)size * SLU_INTERP_LANES, want))
-				return SLU_INTERP_SHAPE_PIECE;
-			if (!different && allows(b, first, size, want))
-				return SLU_INTERP_SHAPE_SAME;
-		}
+		if (s.is_inside && survey_allows(m, &s, ret->offsets, size, want))
+			return place(&s, (uint8_t *)(uintptr_t)m->base, ret);
+		read_addresses(w, in, ret->offsets);
 	}
-	for (uint32_t m = w->mask; m; m &= m - 1) {
-		unsigned i = (unsigned)__builtin_ctz(m);
-		uint64_t address = address_of(w, in, i);
+	/* anywhere: whole addresses are the offsets */
+	ret->base = NULL;
+	MASKED_LANES(w->mask)
+	{
+		uint64_t address = ret->offsets[i];
 
 		if (address & (size - 1))
 			return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, i, address, size, is_write);
 		if (!allows(b, address, size, want))
 			return fail(w, in, SLU_INTERP_FAULT_ADDRESS, i, address, size, is_write);
-		ret->lanes[i] = pointer(address);
 	}
 	return SLU_INTERP_SHAPE_APART;
 }
@@ -121,33 +178,29 @@ static enum slu_interp_shape reach_window(struct slu_interp_warp *w,
 					  bool is_write, uint8_t *window, uint64_t bytes,
 					  uint64_t stride, struct slu_interp_places *ret)
 {
-	if (!stride && w->mask == SLU_INTERP_ALL) {
-		uint64_t first = address_of(w, in, 0), apart = 0, different = 0;
+	read_addresses(w, in, ret->offsets);
+	if (w->mask == SLU_INTERP_ALL) {
+		struct survey s = look_at(ret->offsets, 0, bytes, size, 63);
 
-		for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
-			uint64_t a = address_of(w, in, i);
-
-			apart |= a - (first + (uint64_t)i * size);
-			different |= a ^ first;
-		}
-		if (!(first & (size - 1)) && first < bytes) {
-			ret->base = window + first;
-			if (!apart && bytes - first >= (uint64_t)size * SLU_INTERP_LANES)
-				return SLU_INTERP_SHAPE_PIECE;
-			if (!different && bytes - first >= size)
-				return SLU_INTERP_SHAPE_SAME;
+		if (s.is_inside && !stride)
+			return place(&s, window, ret);
+		if (s.is_inside) {
+			ret->base = window;
+			EVERY_LANE ret->offsets[i] += i * stride;
+			return SLU_INTERP_SHAPE_APART;
 		}
 	}
-	for (uint32_t m = w->mask; m; m &= m - 1) {
-		unsigned i = (unsigned)__builtin_ctz(m);
-		uint64_t offset = address_of(w, in, i);
+	MASKED_LANES(w->mask)
+	{
+		uint64_t offset = ret->offsets[i];
 
 		if (offset & (size - 1))
 			return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, i, offset, size, is_write);
 		if (offset >= bytes || bytes - offset < size)
 			return fail(w, in, SLU_INTERP_FAULT_SPACE, i, offset, size, is_write);
-		ret->lanes[i] = window + i * stride + offset;
+		ret->offsets[i] = i * stride + offset;
 	}
+	ret->base = window;
 	return SLU_INTERP_SHAPE_APART;
 }
 
@@ -165,12 +218,10 @@ static enum slu_interp_shape reach_named(struct slu_interp_warp *w,
 	if (offset >= bytes || bytes - offset < size || (is_kernels && is_write))
 		return fail(w, in, SLU_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), offset,
 			    size, is_write);
-	if (is_kernels) {
-		ret->base = buffer + offset;
+	ret->base = buffer + offset;
+	if (is_kernels)
 		return SLU_INTERP_SHAPE_SAME;
-	}
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
-		ret->lanes[i] = buffer + i * bytes + offset;
+	EVERY_LANE ret->offsets[i] = i * bytes;
 	return SLU_INTERP_SHAPE_APART;
 }
 
@@ -207,9 +258,9 @@ static enum slu_interp_shape reach_param(struct slu_interp_warp *w,
 	return reach_window(w, in, size, is_write, buffer, bytes, is_kernels ? 0 : bytes, ret);
 }
 
-enum slu_interp_shape slu_interp_reach(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-				       unsigned size, bool is_write,
-				       struct slu_interp_places *ret_places)
+enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+				     unsigned size, bool is_write,
+				     struct slu_interp_places *ret_places)
 {
 	struct slu_interp_block *b = w->block;
 	uint8_t *local;

@@ -177,7 +177,7 @@ static void *place(const struct slu_interp_places *at, enum slu_interp_shape sha
 {
 	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + i * size
 	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
-						: at->lanes[i];
+						: slu_interp_place(at, i);
 }
 
 static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
@@ -191,9 +191,9 @@ static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
 	enum slu_interp_shape shape;
 
 	/* an atomic access wants both rights */
-	shape = slu_interp_reach(w, in, size, false, &at);
+	shape = SLU_ISA(reach)(w, in, size, false, &at);
 	if (shape != SLU_INTERP_SHAPE_FAULT)
-		shape = slu_interp_reach(w, in, size, true, &at);
+		shape = SLU_ISA(reach)(w, in, size, true, &at);
 	if (shape == SLU_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)

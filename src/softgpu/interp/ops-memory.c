@@ -10,52 +10,59 @@
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/memory.h"
 
-#define LOAD(name, R, M, V)                                                                      \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,               \
-							const struct slu_interp_insn *in)        \
-	{                                                                                        \
-		struct slu_interp_places at;                                                     \
-		unsigned n = in->n;                                                              \
-                                                                                                 \
-		switch (slu_interp_reach(w, in, (unsigned)sizeof(M) * n, false, &at)) {          \
-		case SLU_INTERP_SHAPE_FAULT:                                                     \
-			return NULL;                                                             \
-		case SLU_INTERP_SHAPE_PIECE:                                                     \
-			if (n == 1) {                                                            \
-				const M *from = (const M *)at.base;                              \
-				R *to = ROW(w, in->x[0]);                                        \
-                                                                                                 \
-				EVERY_LANE to[i] = (R)(V)from[i];                                \
-				return in + 1;                                                   \
-			}                                                                        \
-			for (unsigned k = 0; k < n; k++) {                                       \
-				const M *from = (const M *)at.base + k;                          \
-				R *to = ROW(w, in->x[k]);                                        \
-                                                                                                 \
-				EVERY_LANE to[i] = (R)(V)from[i * n];                            \
-			}                                                                        \
-			return in + 1;                                                           \
-		case SLU_INTERP_SHAPE_SAME:                                                      \
-			for (unsigned k = 0; k < n; k++) {                                       \
-				R value = (R)(V)((const M *)at.base)[k];                         \
-				R *to = ROW(w, in->x[k]);                                        \
-                                                                                                 \
-				if (w->mask == SLU_INTERP_ALL)                                   \
-					EVERY_LANE to[i] = value;                                \
-				else                                                             \
-					MASKED_LANES(w->mask) to[i] = value;                     \
-			}                                                                        \
-			return in + 1;                                                           \
-		case SLU_INTERP_SHAPE_APART:                                                     \
-			for (unsigned k = 0; k < n; k++) {                                       \
-				R *to = ROW(w, in->x[k]);                                        \
-                                                                                                 \
-				MASKED_LANES(w->mask) to[i] = (R)(V)((const M *)at.lanes[i])[k]; \
-			}                                                                        \
-			return in + 1;                                                           \
-		}                                                                                \
-		return NULL;                                                                     \
-	}                                                                                        \
+#define LOAD(name, R, M, V)                                                                        \
+	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,                 \
+							const struct slu_interp_insn *in)          \
+	{                                                                                          \
+		struct slu_interp_places at;                                                       \
+		unsigned n = in->n;                                                                \
+                                                                                                   \
+		switch (SLU_ISA(reach)(w, in, (unsigned)sizeof(M) * n, false, &at)) {              \
+		case SLU_INTERP_SHAPE_FAULT:                                                       \
+			return NULL;                                                               \
+		case SLU_INTERP_SHAPE_PIECE:                                                       \
+			if (n == 1) {                                                              \
+				const M *from = (const M *)at.base;                                \
+				R *to = ROW(w, in->x[0]);                                          \
+                                                                                                   \
+				EVERY_LANE to[i] = (R)(V)from[i];                                  \
+				return in + 1;                                                     \
+			}                                                                          \
+			for (unsigned k = 0; k < n; k++) {                                         \
+				const M *from = (const M *)at.base + k;                            \
+				R *to = ROW(w, in->x[k]);                                          \
+                                                                                                   \
+				EVERY_LANE to[i] = (R)(V)from[i * n];                              \
+			}                                                                          \
+			return in + 1;                                                             \
+		case SLU_INTERP_SHAPE_SAME:                                                        \
+			for (unsigned k = 0; k < n; k++) {                                         \
+				R value = (R)(V)((const M *)at.base)[k];                           \
+				R *to = ROW(w, in->x[k]);                                          \
+                                                                                                   \
+				if (w->mask == SLU_INTERP_ALL)                                     \
+					EVERY_LANE to[i] = value;                                  \
+				else                                                               \
+					MASKED_LANES(w->mask) to[i] = value;                       \
+			}                                                                          \
+			return in + 1;                                                             \
+		case SLU_INTERP_SHAPE_APART:                                                       \
+			for (unsigned k = 0; k < n; k++) {                                         \
+				R *to = ROW(w, in->x[k]);                                          \
+                                                                                                   \
+				if (w->mask == SLU_INTERP_ALL) {                                   \
+					for (unsigned i = 0; i < SLU_INTERP_LANES; i++)            \
+						to[i] = (R)(V)((const M *)slu_interp_place(&at,    \
+											   i))[k]; \
+				} else {                                                           \
+					MASKED_LANES(w->mask)                                      \
+					to[i] = (R)(V)((const M *)slu_interp_place(&at, i))[k];    \
+				}                                                                  \
+			}                                                                          \
+			return in + 1;                                                             \
+		}                                                                                  \
+		return NULL;                                                                       \
+	}                                                                                          \
 	static const struct slu_interp_handler name = { name##_run, name##_run };
 
 /* through the signed type into an unsigned row: that is the sign's extension */
@@ -73,47 +80,53 @@ LOAD(load_u32_64, uint64_t, uint32_t, uint64_t)
 LOAD(load_s32_64, uint64_t, int32_t, int64_t)
 LOAD(load_64_64, uint64_t, uint64_t, uint64_t)
 
-#define STORE(name, R, M)                                                                 \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
-	{                                                                                 \
-		struct slu_interp_places at;                                              \
-		unsigned n = in->n;                                                       \
-                                                                                          \
-		switch (slu_interp_reach(w, in, (unsigned)sizeof(M) * n, true, &at)) {    \
-		case SLU_INTERP_SHAPE_FAULT:                                              \
-			return NULL;                                                      \
-		case SLU_INTERP_SHAPE_PIECE:                                              \
-			if (n == 1) {                                                     \
-				M *to = (M *)at.base;                                     \
-				const R *from = ROW(w, in->x[0]);                         \
-                                                                                          \
-				EVERY_LANE to[i] = (M)from[i];                            \
-				return in + 1;                                            \
-			}                                                                 \
-			for (unsigned k = 0; k < n; k++) {                                \
-				M *to = (M *)at.base + k;                                 \
-				const R *from = ROW(w, in->x[k]);                         \
-                                                                                          \
-				EVERY_LANE to[i * n] = (M)from[i];                        \
-			}                                                                 \
-			return in + 1;                                                    \
-		case SLU_INTERP_SHAPE_SAME:                                               \
-			/* one of them wins: the last */                                  \
-			for (unsigned k = 0; k < n; k++)                                  \
-				((M *)at.base)[k] =                                       \
-					(M)((const R *)ROW(w, in->x[k]))[last_lane(w)];   \
-			return in + 1;                                                    \
-		case SLU_INTERP_SHAPE_APART:                                              \
-			for (unsigned k = 0; k < n; k++) {                                \
-				const R *from = ROW(w, in->x[k]);                         \
-                                                                                          \
-				MASKED_LANES(w->mask)((M *)at.lanes[i])[k] = (M)from[i];  \
-			}                                                                 \
-			return in + 1;                                                    \
-		}                                                                         \
-		return NULL;                                                              \
-	}                                                                                 \
+#define STORE(name, R, M)                                                                        \
+	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,               \
+							const struct slu_interp_insn *in)        \
+	{                                                                                        \
+		struct slu_interp_places at;                                                     \
+		unsigned n = in->n;                                                              \
+                                                                                                 \
+		switch (SLU_ISA(reach)(w, in, (unsigned)sizeof(M) * n, true, &at)) {             \
+		case SLU_INTERP_SHAPE_FAULT:                                                     \
+			return NULL;                                                             \
+		case SLU_INTERP_SHAPE_PIECE:                                                     \
+			if (n == 1) {                                                            \
+				M *to = (M *)at.base;                                            \
+				const R *from = ROW(w, in->x[0]);                                \
+                                                                                                 \
+				EVERY_LANE to[i] = (M)from[i];                                   \
+				return in + 1;                                                   \
+			}                                                                        \
+			for (unsigned k = 0; k < n; k++) {                                       \
+				M *to = (M *)at.base + k;                                        \
+				const R *from = ROW(w, in->x[k]);                                \
+                                                                                                 \
+				EVERY_LANE to[i * n] = (M)from[i];                               \
+			}                                                                        \
+			return in + 1;                                                           \
+		case SLU_INTERP_SHAPE_SAME:                                                      \
+			/* one of them wins: the last */                                         \
+			for (unsigned k = 0; k < n; k++)                                         \
+				((M *)at.base)[k] =                                              \
+					(M)((const R *)ROW(w, in->x[k]))[last_lane(w)];          \
+			return in + 1;                                                           \
+		case SLU_INTERP_SHAPE_APART:                                                     \
+			for (unsigned k = 0; k < n; k++) {                                       \
+				const R *from = ROW(w, in->x[k]);                                \
+                                                                                                 \
+				if (w->mask == SLU_INTERP_ALL) {                                 \
+					for (unsigned i = 0; i < SLU_INTERP_LANES; i++)          \
+						((M *)slu_interp_place(&at, i))[k] = (M)from[i]; \
+				} else {                                                         \
+					MASKED_LANES(w->mask)                                    \
+					((M *)slu_interp_place(&at, i))[k] = (M)from[i];         \
+				}                                                                \
+			}                                                                        \
+			return in + 1;                                                           \
+		}                                                                                \
+		return NULL;                                                                     \
+	}                                                                                        \
 	static const struct slu_interp_handler name = { name##_run, name##_run };
 
 static inline unsigned last_lane(const struct slu_interp_warp *w)

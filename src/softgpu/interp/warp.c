@@ -49,7 +49,7 @@ void slu_interp_warp_begin(struct slu_interp_warp *w)
 		.frame = w->root,
 	};
 	w->n_groups = 1;
-	w->budget = SLU_INTERP_BUDGET;
+	w->is_alone = true;
 }
 
 struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *w,
@@ -137,8 +137,11 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 	w->rows = g.frame->rows;
 	w->preds = g.frame->preds;
 	/* what a group spent counts on while lanes part and meet, or two could spin for ever */
-	if (!w->budget)
+	if (!w->n_groups)
+		w->budget = SLU_INTERP_SLICE;
+	else if (w->is_alone || !w->budget)
 		w->budget = SLU_INTERP_BUDGET;
+	w->is_alone = !w->n_groups;
 	w->event = SLU_INTERP_EVENT_NONE;
 	w->slice++;
 	w->limit = NULL;
