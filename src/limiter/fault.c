@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "limiter/fault.h"
 #include "limiter/limiter.h"
+
+static const char *const names[_SLU_LIMITER_FAULT_MAX] = { "create", "write", "read", "enqueue" };
 
 static uint64_t n_calls[_SLU_LIMITER_FAULT_MAX]; /* of this process; atomic */
 
 int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITER_FAULT_MAX])
 {
-	static const char *const names[_SLU_LIMITER_FAULT_MAX] = { "create", "write", "read",
-								   "enqueue" };
 	uint64_t at[_SLU_LIMITER_FAULT_MAX] = { 0 };
 
 	for (;;) {
@@ -37,11 +40,24 @@ int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITE
 	return 0;
 }
 
+static void tell(enum slu_limiter_fault kind, uint64_t n)
+{
+	const char *path = secure_getenv("SLUICE_LIMITER_FAULT_LOG");
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s:%llu\n", names[kind], (unsigned long long)n);
+	close(fd);
+}
+
 bool slu_limiter_fault_meet(struct slu_limiter_device *device, enum slu_limiter_fault kind)
 {
 	uint64_t n = __atomic_add_fetch(&n_calls[kind], 1, __ATOMIC_RELAXED);
 	bool fails = n == slu_limiter_settings.fault_at[kind];
 
+	if (fails)
+		tell(kind, n);
 	if (device) {
 		struct slu_limiter_counts *counts = slu_board_user(device->board);
 

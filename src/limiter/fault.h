@@ -10,7 +10,8 @@
  *   enqueue  kernels, copies and fills on the device   CL_OUT_OF_RESOURCES
  *
  * The n of an order counts the calls of this process. What all processes did together stands in the
- * user's space of the board.
+ * user's space of the board. Each fault that was met is a line KIND:N in the file that
+ * SLUICE_LIMITER_FAULT_LOG names, if it names one.
  */
 
 #include <stdbool.h>

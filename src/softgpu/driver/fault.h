@@ -10,7 +10,8 @@
  *
  * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning); only copy, set
  * and launch can hang or be slow. A failed operation has done nothing, and the next one of its kind
- * is well again: the error is not sticky, so that a caller can be watched trying again.
+ * is well again: the error is not sticky, so that a caller can be watched trying again. Each fault
+ * that was met is a line KIND:N in the file that SLUICE_SOFTGPU_FAULT_LOG names, if it names one.
  */
 
 #include <stdint.h>
