@@ -11,6 +11,8 @@
 
 #include "board/board.h"
 
+#define LOOKS_MAX 100
+
 static const char *const names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 
 static void print_jobs(struct slu_board *board)
@@ -35,10 +37,16 @@ static int look(const char *path)
 	int r;
 
 	r = slu_board_open(path, NULL, &board);
-	if (!r)
+	for (unsigned n = 0; !r && n < LOOKS_MAX; n++) {
 		r = slu_board_look(board, &view);
+		if (r != SLU_BOARD_E_BUSY)
+			break;
+	}
 	if (r) {
-		fprintf(stderr, "%s: %s\n", path, r > 0 ? "no such board" : strerror(-r));
+		fprintf(stderr, "%s: %s\n", path,
+			r == SLU_BOARD_E_BUSY ? "somebody keeps it locked"
+			: r > 0		      ? "no such board"
+					      : strerror(-r));
 		return 1;
 	}
 	printf("{\"board\": \"%s\", \"uuid\": \"", slu_board_identity(board)->name);

@@ -27,9 +27,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/util.h"
 #include "board/layout.h"
 
 #define OPEN_PATIENCE_S 10
+#define LOCK_SOON_NS	(20 * (long)SLU_NS_PER_MS)
 
 static pthread_mutex_t boards_mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, slu_board) boards = LIST_HEAD_INITIALIZER(boards);
@@ -297,10 +299,10 @@ int slu_board_reopen_locked(struct slu_board *board)
 	return r;
 }
 
-void slu_board_lock(struct slu_board *board)
+/* What is to be done by whoever has just got the mutex with @r. */
+static void take_over(struct slu_board *board, int r)
 {
 	struct board_file *file = board->file;
-	int r = pthread_mutex_lock(&file->mutex);
 
 	if (r == EOWNERDEAD) {
 		r = pthread_mutex_consistent(&file->mutex);
@@ -310,6 +312,29 @@ void slu_board_lock(struct slu_board *board)
 	file->holder = (uint16_t)(board->slot + 1);
 	if (file->dead_holder)
 		slu_board_sweep_holder_locked(board);
+}
+
+void slu_board_lock(struct slu_board *board)
+{
+	take_over(board, pthread_mutex_lock(&board->file->mutex));
+}
+
+bool slu_board_lock_soon(struct slu_board *board)
+{
+	struct timespec until;
+	int r;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOCK_SOON_NS;
+	if (until.tv_nsec >= (long)SLU_NS_PER_S) {
+		until.tv_nsec -= (long)SLU_NS_PER_S;
+		until.tv_sec++;
+	}
+	r = pthread_mutex_timedlock(&board->file->mutex, &until);
+	if (r == ETIMEDOUT)
+		return false;
+	take_over(board, r);
+	return true;
 }
 
 void slu_board_unlock(struct slu_board *board)

@@ -38,6 +38,7 @@ enum {
 	SLU_BOARD_E_FULL,    /* not so many bytes are free */
 	SLU_BOARD_E_NO_SLOT, /* SLU_BOARD_SLOTS_MAX processes are there already */
 	SLU_BOARD_E_ABSENT,  /* no such board */
+	SLU_BOARD_E_BUSY,    /* somebody keeps the board locked; look again later */
 };
 
 struct slu_board_identity {
@@ -125,7 +126,11 @@ struct slu_board_view {
 	struct slu_board_slot_view slots[SLU_BOARD_SLOTS_MAX];
 };
 
-/* What an NVML would tell: visible bytes by process. Sweeps dead slots. Works without a slot. */
+/*
+ * What an NVML would tell: visible bytes by process. Sweeps dead slots. Works without a slot.
+ * Gives up after a moment (SLU_BOARD_E_BUSY): whoever was stopped with the lock in its hand must
+ * not stop those who only look.
+ */
 int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view);
 
 /* Everything that counts, hidden bytes too. For tests and the device's own arithmetic. */

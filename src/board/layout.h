@@ -97,6 +97,9 @@ struct slu_board {
  * handle that may sweep gets the mutex.
  */
 void slu_board_lock(struct slu_board *board);
+
+/* As slu_board_lock(), but gives up after a moment. Return: whether the lock is held. */
+bool slu_board_lock_soon(struct slu_board *board);
 void slu_board_unlock(struct slu_board *board);
 
 /* Gets @board->fd back after a fork. */

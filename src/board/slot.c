@@ -290,7 +290,8 @@ int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 {
 	int r;
 
-	slu_board_lock(board);
+	if (!slu_board_lock_soon(board))
+		return SLU_BOARD_E_BUSY;
 	r = slu_board_reopen_locked(board);
 	if (r) {
 		slu_board_unlock(board);
