@@ -464,6 +464,32 @@ test_what_a_dead_holder_of_the_lock_left_is_reclaimed_before_the_next_one_has_it
 	slu_board_close(board);
 }
 
+static void test_who_only_looks_is_not_stopped_by_a_holder_that_is(void **state)
+{
+	static struct slu_board_view view;
+	struct place *p = *state;
+	struct slu_board *board;
+	int status;
+	pid_t child;
+
+	assert_int_equal(slu_board_open(p->path, &identity, &board), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		slu_board_user_lock(board);
+		raise(SIGSTOP);
+		slu_board_user_unlock(board);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(slu_board_look(board, &view), SLU_BOARD_E_BUSY);
+	kill(child, SIGCONT);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(slu_board_look(board, &view), 0);
+	slu_board_close(board);
+}
+
 static void test_bookings_on_one_engine_queue_and_two_engines_overlap(void **state)
 {
 	struct slu_board *a, *b;
@@ -598,6 +624,7 @@ int main(void)
 		TEST(test_late_frees_count_until_their_time),
 		TEST(test_dead_slots_wait_for_somebody_with_a_hook),
 		TEST(test_what_a_dead_holder_of_the_lock_left_is_reclaimed_before_the_next_one_has_it),
+		TEST(test_who_only_looks_is_not_stopped_by_a_holder_that_is),
 		TEST(test_bookings_on_one_engine_queue_and_two_engines_overlap),
 		TEST(test_damaged_boards_are_refused),
 		TEST(test_the_folder_is_made_for_the_user_alone),
