@@ -42,6 +42,15 @@ static void thread_begin(void *data)
 	slu_cuda_relax();
 }
 
+/* A mapping that stays where it should not be blocks its address: a failure is not taken at once.
+ */
+static CUresult unmap_at(uint64_t address, uint64_t bytes)
+{
+	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
+
+	return r == CUDA_SUCCESS ? r : SLU_REAL(cuMemUnmap)(address, bytes);
+}
+
 /* Makes a handle at @location and maps it at the extent's address for the device (and the CPU). */
 static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
 		      CUmemLocation location, CUmemGenericAllocationHandle *ret_handle)
@@ -69,17 +78,38 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
 			*ret_handle = handle;
 			return CUDA_SUCCESS;
 		}
-		SLU_REAL(cuMemUnmap)(address, bytes);
+		unmap_at(address, bytes);
 	}
 	SLU_REAL(cuMemRelease)(handle);
 	return r;
 }
 
-static void displace(struct slu_extent *e)
+/*
+ * An extent that the driver would not unmap, also when asked again, keeps its handle: nothing else
+ * could be mapped at its address, and whoever wants to place something there tries once more.
+ */
+static CUresult displace(struct slu_extent *e)
 {
-	SLU_REAL(cuMemUnmap)(e->address, e->bytes);
+	CUresult r = unmap_at(e->address, e->bytes);
+
+	if (r != CUDA_SUCCESS)
+		return r;
 	SLU_REAL(cuMemRelease)(e->handle);
 	e->handle = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult place_extent(const struct slu_cuda_device *d, struct slu_extent *e,
+			     CUmemLocation location)
+{
+	CUmemGenericAllocationHandle handle;
+	CUresult r = e->handle ? displace(e) : CUDA_SUCCESS;
+
+	if (r == CUDA_SUCCESS)
+		r = place(d, e->address, e->bytes, location, &handle);
+	if (r == CUDA_SUCCESS)
+		e->handle = handle;
+	return r;
 }
 
 /* On a thread of the program (an allocation) or on a mover's: either may hold a capture mode. */
@@ -88,13 +118,10 @@ static int create(void *data, struct slu_unit *unit)
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
 	const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal };
-	CUmemGenericAllocationHandle handle;
 	CUstreamCaptureMode before = slu_cuda_relax();
-	CUresult r = place(d, e->address, e->bytes, here, &handle);
+	CUresult r = place_extent(d, e, here);
 
 	slu_cuda_unrelax(before);
-	if (r == CUDA_SUCCESS)
-		e->handle = handle;
 	return translate(r);
 }
 
@@ -203,15 +230,13 @@ static int map(void *data, struct slu_unit *unit, void **ret_host)
 {
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
-	CUmemGenericAllocationHandle handle;
 	CUresult r;
 
 	if (!d->can_map)
 		return SLU_BACKEND_E_REFUSED;
-	r = place(d, e->address, e->bytes, host_of(d), &handle);
+	r = place_extent(d, e, host_of(d));
 	if (r != CUDA_SUCCESS)
 		return translate(r);
-	e->handle = handle;
 	e->cpu = (void *)(uintptr_t)e->address;
 	*ret_host = e->cpu;
 	return 0;
@@ -240,7 +265,7 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 		if (works) {
 			/* the CPU's view is part of the proof: the clean copy lives there */
 			*(volatile char *)(uintptr_t)address = 1;
-			SLU_REAL(cuMemUnmap)(address, device->granule_bytes);
+			unmap_at(address, device->granule_bytes);
 			SLU_REAL(cuMemRelease)(handle);
 		}
 		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);

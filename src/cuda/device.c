@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "cuda/backend.h"
+#include "cuda/frozen.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
@@ -71,6 +72,7 @@ static void add_device(CUdevice ordinal)
 	int node = 0;
 
 	d->ordinal = ordinal;
+	slu_cuda_streams_init(&d->stream_uses);
 	if (SLU_REAL(cuMemGetAllocationGranularity)(
 		    &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
 	    !granule)
@@ -114,7 +116,6 @@ static void unmake_home(struct slu_cuda_device *d)
 	slu_cuda_syncer_free(d->syncer);
 	d->syncer = NULL;
 	slu_cuda_flight_deinit(&d->flight);
-	slu_cuda_streams_deinit(&d->stream_uses);
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
 		if (d->streams[i])
 			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
@@ -134,7 +135,7 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
 	slu_cuda_flight_init(&d->flight);
-	slu_cuda_streams_init(&d->stream_uses);
+	slu_cuda_streams_reset(&d->stream_uses);
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
 	slu_cuda_unrelax(before);
 	if (is_whole) {
@@ -257,6 +258,7 @@ CUresult slu_cuda_context_ending(CUcontext context)
 	if (!is_home)
 		return CUDA_SUCCESS;
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
+	slu_cuda_frozen_forget(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;
 	unmake_home(d);

@@ -9,6 +9,7 @@
 
 struct frozen {
 	LIST_ENTRY(frozen) link;
+	struct slu_cuda_device *device;
 	uint64_t key;
 	struct slu_unit *unit;
 };
@@ -30,6 +31,7 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 	struct frozen *f = malloc(sizeof(*f));
 
 	if (f) {
+		f->device = device;
 		f->key = key;
 		if (slu_client_unit_new(device->client, bytes, why, f, &f->unit)) {
 			free(f);
@@ -60,6 +62,26 @@ bool slu_cuda_thaw(uint64_t key)
 	free(f);
 	errno = saved;
 	return true;
+}
+
+void slu_cuda_frozen_forget(struct slu_cuda_device *device)
+{
+	struct frozen *f = NULL;
+	int saved = errno;
+
+	for (unsigned i = 0; i < BUCKETS; i += !f) {
+		slu_lock_take(&slu_cuda.lock);
+		LIST_FOREACH (f, &buckets[i], link)
+			if (f->device == device)
+				break;
+		if (f)
+			LIST_REMOVE(f, link);
+		slu_lock_give(&slu_cuda.lock);
+		if (f)
+			slu_client_unit_free(f->unit);
+		free(f);
+	}
+	errno = saved;
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)

@@ -15,3 +15,6 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 
 /* Ends the charge under @key. Return: whether there was one. */
 bool slu_cuda_thaw(uint64_t key);
+
+/* Ends all charges on @device: its home context ends. */
+void slu_cuda_frozen_forget(struct slu_cuda_device *device);

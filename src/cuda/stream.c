@@ -28,19 +28,23 @@ static CUstream name_of(CUstream stream)
 
 void slu_cuda_streams_init(struct slu_cuda_streams *s)
 {
-	/* generations go on: a thread may remember a use of the table as it was */
-	uint32_t generation = atomic_load(&s->generation) + 1;
-
-	*s = (struct slu_cuda_streams){ .generation = generation };
 	slu_lock_init(&s->lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&s->asked, NULL);
 }
 
-void slu_cuda_streams_deinit(struct slu_cuda_streams *s)
+void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 {
+	slu_lock_take(&s->lock);
+	for (unsigned i = 0; i < SLU_STREAM_USES; i++) {
+		s->uses[i].stream = NULL;
+		atomic_store(&s->uses[i].last, 0);
+	}
+	for (struct slu_cuda_host_call *h = s->host_calls; h; h = h->next)
+		h->ahead = 0;
+	s->unproven = s->rested = 0;
+	/* threads may remember uses of the table as it was */
 	atomic_fetch_add(&s->generation, 1);
-	slu_lock_deinit(&s->lock);
-	pthread_cond_destroy(&s->asked);
+	slu_lock_give(&s->lock);
 }
 
 static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream stream)

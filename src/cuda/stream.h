@@ -67,8 +67,11 @@ struct slu_cuda_streams {
 	CUstream asking;   /* the driver is being asked about it: not to be destroyed */
 };
 
+/* Once, for the life of the process: a host function may outlive the context it was queued in. */
 void slu_cuda_streams_init(struct slu_cuda_streams *streams);
-void slu_cuda_streams_deinit(struct slu_cuda_streams *streams);
+
+/* A new home: submissions are numbered anew, and no stream is known. */
+void slu_cuda_streams_reset(struct slu_cuda_streams *streams);
 
 /* The uses that this thread remembers. */
 struct slu_cuda_use_memory {

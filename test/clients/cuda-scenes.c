@@ -373,6 +373,8 @@ static void contexts(const char *rounds)
 	scene_load();
 	OK(cuMemAlloc_v2(&p, 1 << 20));
 	OK(cuMemsetD32_v2(p, 4, 1 << 18));
+	/* contexts do not wait for each other */
+	OK(cuCtxSynchronize());
 	OK(cuCtxCreate_v2(&own, 0, 0));
 	scene_load();
 	for (int i = 0; i < 20; i++)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work in flight, over a driver of our own making: its events end when the test says so. */
+#include "lib/test.h"
+
+#include "cuda/device.h"
+#include "cuda/real.h"
+
+#define EVENTS_MAX 64
+
+void *slu_real_table[_SLU_CUNAME_MAX];
+
+static struct slu_cuda_device device;
+static bool is_recorded[EVENTS_MAX], is_done[EVENTS_MAX];
+static unsigned n_events, n_waits;
+static bool refuses_events;
+static CUresult record_answer;
+
+CUstreamCaptureMode slu_cuda_relax(void)
+{
+	return CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+void slu_cuda_unrelax(CUstreamCaptureMode before)
+{
+}
+
+void *slu_real_resolve(unsigned id)
+{
+	fail_msg("%s was not expected", slu_cunames[id].symbol);
+	return NULL;
+}
+
+static unsigned number_of(CUevent event)
+{
+	return (unsigned)(uintptr_t)event - 1;
+}
+
+static CUresult create(CUevent *ret_event, unsigned int flags)
+{
+	if (refuses_events)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	assert_true(n_events < EVENTS_MAX);
+	*ret_event = (CUevent)(uintptr_t)++n_events;
+	return CUDA_SUCCESS;
+}
+
+static CUresult destroy(CUevent event)
+{
+	is_recorded[number_of(event)] = false;
+	n_events--;
+	return CUDA_SUCCESS;
+}
+
+static CUresult record(CUevent event, CUstream stream)
+{
+	if (record_answer)
+		return record_answer;
+	/* an event that is under way must not be recorded again: its end would be lost */
+	assert_true(!is_recorded[number_of(event)] || is_done[number_of(event)]);
+	is_recorded[number_of(event)] = true;
+	is_done[number_of(event)] = false;
+	return CUDA_SUCCESS;
+}
+
+static CUresult query(CUevent event)
+{
+	return is_done[number_of(event)] ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult synchronize(CUevent event)
+{
+	n_waits++;
+	is_done[number_of(event)] = true;
+	return CUDA_SUCCESS;
+}
+
+static int set_up(void **state)
+{
+	n_events = n_waits = 0;
+	refuses_events = false;
+	record_answer = CUDA_SUCCESS;
+	slu_real_table[SLU_CUNAME_cuEventCreate] = (void *)create;
+	slu_real_table[SLU_CUNAME_cuEventDestroy_v2] = (void *)destroy;
+	slu_real_table[SLU_CUNAME_cuEventRecord] = (void *)record;
+	slu_real_table[SLU_CUNAME_cuEventQuery] = (void *)query;
+	slu_real_table[SLU_CUNAME_cuEventSynchronize] = (void *)synchronize;
+	atomic_store(&device.n_capturing, 0);
+	return 0;
+}
+
+/* As a gated call does it. Return: whether it waited. */
+static bool launch(void)
+{
+	unsigned before = n_waits;
+	uint64_t number;
+
+	if (slu_cuda_flight_is_full(&device.flight))
+		slu_cuda_flight_wait(&device);
+	if (slu_cuda_flight_add(&device.flight, &number))
+		slu_cuda_flight_mark(&device, NULL);
+	return n_waits != before;
+}
+
+static uint64_t n_out(void)
+{
+	return device.flight.n_launched - device.flight.n_ended;
+}
+
+static void test_a_device_that_does_not_end_work_is_given_only_so_much(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	for (int i = 0; i < 10000; i++) {
+		launch();
+		/* under the depth of the driver's own queues */
+		assert_in_range(n_out(), 0, 1000);
+	}
+	assert_true(n_waits > 0);
+	slu_cuda_flight_deinit(&device.flight);
+	assert_int_equal(n_events, 0);
+}
+
+static void test_every_launch_is_numbered(void **state)
+{
+	uint64_t number;
+
+	slu_cuda_flight_init(&device.flight);
+	for (uint64_t i = 1; i <= 5; i++) {
+		slu_cuda_flight_add(&device.flight, &number);
+		assert_int_equal(number, i);
+	}
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_work_that_ends_quickly_is_never_waited_for(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	for (int i = 0; i < 10000; i++) {
+		for (unsigned e = 0; e < EVENTS_MAX; e++)
+			is_done[e] = true;
+		assert_false(launch());
+	}
+	assert_in_range(device.flight.limit, 100, 1000);
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_without_events_everything_passes(void **state)
+{
+	refuses_events = true;
+	slu_cuda_flight_init(&device.flight);
+	for (int i = 0; i < 5000; i++)
+		assert_false(launch());
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_a_mark_that_cannot_be_recorded_is_not_lost(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	record_answer = CUDA_ERROR_INVALID_HANDLE;
+	for (int i = 0; i < 1000; i++)
+		assert_false(launch());
+	record_answer = CUDA_SUCCESS;
+	for (int i = 0; i < 5000; i++)
+		launch();
+	assert_in_range(n_out(), 0, 1000);
+	slu_cuda_flight_deinit(&device.flight);
+	assert_int_equal(n_events, 0);
+}
+
+static void test_in_a_capture_nothing_is_recorded_nor_waited_for(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	atomic_store(&device.n_capturing, 1);
+	record_answer = CUDA_ERROR_UNKNOWN;
+	for (int i = 0; i < 1000; i++)
+		assert_false(launch());
+	assert_int_equal(device.flight.n_marks, 0);
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_device_that_does_not_end_work_is_given_only_so_much,
+				       set_up),
+		cmocka_unit_test_setup(test_every_launch_is_numbered, set_up),
+		cmocka_unit_test_setup(test_work_that_ends_quickly_is_never_waited_for, set_up),
+		cmocka_unit_test_setup(test_without_events_everything_passes, set_up),
+		cmocka_unit_test_setup(test_a_mark_that_cannot_be_recorded_is_not_lost, set_up),
+		cmocka_unit_test_setup(test_in_a_capture_nothing_is_recorded_nor_waited_for,
+				       set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
