@@ -79,7 +79,9 @@ def go_on(world, program):
 
 
 def host_waits(how):
-    with s.World("shim-" + how, memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+    # without mapped memory the second one has no room unless all of the first one's leaves
+    settings = SETTINGS | {"memory.allow_mapped": "off"}
+    with s.World("shim-" + how, memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
         w.start_daemon()
         first = w.start([SCENES, "host-waits", how], "cuda", name="first", stdin=subprocess.PIPE,
                         env={"SCENE_BYTES": 10 * s.MIB})
