@@ -23,7 +23,7 @@
 #include "base/util.h"
 #include "peer/peer.h"
 
-#define SLU_PEER_MOVES_MAX     1 /* moves under way, for each direction and device */
+#define SLU_PEER_MOVES_MAX     2 /* moves under way, for each direction and device */
 #define SLU_PEER_QUEUE_MAX     256
 #define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
 #define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */

@@ -48,7 +48,8 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct s
 		SLU_MIN(room(peer, d), slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
 	struct slu_unit *u;
 
-	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0)
+	/* one after another: what is absent has the room first, or nothing is ever complete */
+	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent)
 		return NULL;
 	TAILQ_FOREACH (u, &d->units, link)
 		if (u->place == SLU_PLACE_MAPPED && u->bytes <= most && slu_place_may_leave(u))

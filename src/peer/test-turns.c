@@ -157,7 +157,7 @@ static void rule_25_a_blocked_holder_rests_with_everything_as_floor(void **state
 
 	slu_peer_unblocked(f.peer, f.now_ns, 0);
 	fixture_step(&f);
-	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(f.n_moves, 2);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 0);
 	assert_false(fixture_sums(&f, DEVICE0)->is_final);
 	fixture_deinit(&f);

@@ -228,18 +228,22 @@ static bool is_open(enum slu_core_state state)
 	return state == SLU_CORE_FILLING || state == SLU_CORE_RUNNING;
 }
 
-/* Who fills needs all of it; who runs has what it holds, and may have outgrown the device. */
+/*
+ * Who fills needs all of it; who runs has what it holds, and may have outgrown the device. The
+ * window of a LAUNCH program that runs may still shrink, to what it needs.
+ */
 static uint64_t need_of(const struct slu_core_client_view *view, unsigned device,
 			enum slu_core_state state)
 {
+	const struct slu_msg_want *want = &view->wants[device];
+	uint64_t held = view->device_accounts[device].held_bytes;
+	uint64_t need = SLU_MAX(want->is_runnable ? want->min_bytes : 0, want->working_bytes);
+
+	if (view->modes[device] == SLU_MODE_LAUNCH)
+		return state == SLU_CORE_RUNNING ? SLU_MIN(held, need) : need;
 	if (state == SLU_CORE_RUNNING)
-		return view->device_accounts[device].held_bytes;
-	if (view->modes[device] == SLU_MODE_MAPPED)
-		return 0;
-	if (view->modes[device] == SLU_MODE_ALL)
-		return view->wants[device].all_bytes;
-	return SLU_MAX(view->wants[device].is_runnable ? view->wants[device].min_bytes : 0,
-		       view->wants[device].working_bytes);
+		return held;
+	return view->modes[device] == SLU_MODE_ALL ? want->all_bytes : 0;
 }
 
 /*
