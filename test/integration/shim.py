@@ -100,13 +100,14 @@ def a_blocking_copy_behind_a_host_function_keeps_nobody_out():
 
 
 def work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest():
-    with s.World("shim-behind", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+    settings = SETTINGS | {"memory.allow_mapped": "on", "memory.pinned": "96M"}
+    with s.World("shim-behind", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
         w.start_daemon()
         first = w.start([SCENES, "host-waits", "behind"], "cuda", name="first", stdin=subprocess.PIPE,
                         env={"SCENE_BYTES": 6 * s.MIB})
         wait_for_line(first, "waiting")
-        # together they are over 90 % of the device: side by side is not enough
-        w.run([s.CLIENTS / "cuda-fill", "--mib", 8, "--rounds", 3], "cuda", name="second")
+        # they do not fit together: the second one has part of its memory mapped
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 12, "--buffers", 12, "--rounds", 3], "cuda", name="second")
         held = next(p for p in w.status()["programs"] if p["name"] == "first")
         s.check(held["device_bytes"] >= 6 * s.MIB, "what is queued keeps its memory", held)
         go_on(w, first)
