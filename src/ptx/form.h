@@ -109,28 +109,17 @@ enum slu_ptx_family {
 
 /* clang-format off */
 /* Every modifier that is no type, space or vector width; the names come from the list itself. */
-#define SLU_PTX_MODIFIERS(M)                                                                       \
-	M(rn)                                                                                      \
-	M(rz)                                                                                      \
-	M(rm)                                                                                      \
-	M(rp)                                                                                      \
-	M(rna)                                                                                     \
-	M(rni)                                                                                     \
-	M(rzi)                                                                                     \
-	M(rmi)                                                                                     \
-	M(rpi) M(ftz) M(sat) M(relu) M(xorsign) M(approx) M(full) M(hi) M(lo) M(wide) M(to) M(     \
-		cc) M(noftz) M(eq) M(ne) M(lt) M(le) M(gt) M(ge) M(ls) M(hs) M(equ) M(neu) M(ltu)  \
-		M(leu) M(gtu) M(geu) M(num) M(nan) M(and) M(or) M(xor) M(add) M(min) M(max) M(     \
-			inc) M(dec) M(exch) M(cas) M(popc) M(volatile) M(relaxed) M(acquire)       \
-			M(release) M(acq_rel) M(sc) M(weak) M(mmio) M(cta) M(gpu) M(sys) M(gl) M(  \
-				cluster) M(nc) M(ca) M(cg) M(cs) M(lu) M(cv) M(wb) M(wt) M(uni)    \
-				M(sync) M(aligned) M(arrive) M(red) M(warp) M(up) M(down) M(bfly)  \
-					M(idx) M(all) M(any) M(ballot) M(shiftamt) M(clamp)        \
-						M(wrap) M(l) M(r) M(f4e) M(b4e) M(rc8) M(ecl)      \
-							M(ecr) M(rc16) M(proxy) M(alias) M(finite) \
-								M(infinite) M(number)              \
-									M(notanumber) M(normal)    \
-										M(subnormal)
+#define SLU_PTX_MODIFIERS(M) \
+	M(rn) M(rz) M(rm) M(rp) M(rna) M(rni) M(rzi) M(rmi) M(rpi) M(ftz) M(sat) M(relu) \
+	M(xorsign) M(approx) M(full) M(hi) M(lo) M(wide) M(to) M(cc) M(noftz) M(eq) M(ne) \
+	M(lt) M(le) M(gt) M(ge) M(ls) M(hs) M(equ) M(neu) M(ltu) M(leu) M(gtu) M(geu) \
+	M(num) M(nan) M(and) M(or) M(xor) M(add) M(min) M(max) M(inc) M(dec) M(exch) \
+	M(cas) M(popc) M(volatile) M(relaxed) M(acquire) M(release) M(acq_rel) M(sc) \
+	M(weak) M(mmio) M(cta) M(gpu) M(sys) M(gl) M(cluster) M(nc) M(ca) M(cg) M(cs) \
+	M(lu) M(cv) M(wb) M(wt) M(uni) M(sync) M(aligned) M(arrive) M(red) M(warp) M(up) \
+	M(down) M(bfly) M(idx) M(all) M(any) M(ballot) M(shiftamt) M(clamp) M(wrap) M(l) \
+	M(r) M(f4e) M(b4e) M(rc8) M(ecl) M(ecr) M(rc16) M(proxy) M(alias) M(finite) \
+	M(infinite) M(number) M(notanumber) M(normal) M(subnormal)
 /* clang-format on */
 
 enum slu_ptx_modifier {
