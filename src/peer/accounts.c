@@ -64,13 +64,17 @@ uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_devic
 {
 	const struct slu_unit *u;
 	uint64_t bytes = 0;
-	bool all = d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d);
 
 	(void)peer;
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+		return d->place_bytes[SLU_PLACE_DEVICE] - d->leaving_bytes;
+	if (d->place_bytes[SLU_PLACE_DEVICE] == 0)
+		return 0;
+	slu_peer_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link) {
 		if (u->place != SLU_PLACE_DEVICE || u->moving == SLU_MOVING_OUT)
 			continue;
-		if (all || u->frozen != SLU_FROZEN_NO || u->n_named || u->blocked)
+		if (u->frozen != SLU_FROZEN_NO || u->n_named || u->blocked)
 			bytes += u->bytes;
 	}
 	return bytes;
@@ -82,13 +86,9 @@ static uint64_t pinned_floor(const struct slu_peer *peer)
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
-		const struct slu_unit *u;
 
-		if (d->mode == SLU_MODE_LAUNCH || slu_peer_at_rest(d))
-			continue;
-		TAILQ_FOREACH (u, &d->units, link)
-			if (u->place == SLU_PLACE_MAPPED)
-				bytes += u->bytes;
+		if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+			bytes += d->place_bytes[SLU_PLACE_MAPPED];
 	}
 	return bytes;
 }
@@ -103,6 +103,9 @@ static bool gives(const struct slu_peer_device *d, enum slu_place place)
 			return true;
 	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
 		return false;
+	if (d->place_bytes[place] == 0)
+		return false;
+	slu_peer_note_scan(d);
 	return slu_place_next_out(&d->units, place, 1) != NULL;
 }
 

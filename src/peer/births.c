@@ -81,11 +81,9 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	u->device_version = u->host_version = 0;
 	u->last_use = d->n_launches;
 	TAILQ_INSERT_TAIL(&d->units, u, link);
-	d->owned_bytes += u->bytes;
+	slu_peer_tally_add(d, u);
 	if (place == SLU_PLACE_DEVICE)
 		slu_peer_hold(&d->account, u->bytes);
-	if (!slu_unit_is_present(u))
-		d->n_absent++;
 	slu_peer_touch(peer, now_ns);
 }
 
@@ -152,9 +150,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	assert(u->moving == SLU_MOVING_NO && u->n_named == 0);
 	TAILQ_REMOVE(&d->units, u, link);
 	slu_peer_working_drop(d, u);
-	d->owned_bytes -= u->bytes;
-	if (!slu_unit_is_present(u))
-		d->n_absent--;
+	slu_peer_tally_remove(d, u);
 	if (u->place == SLU_PLACE_DEVICE)
 		slu_peer_release(&d->account, u->bytes);
 	if (u->place == SLU_PLACE_MAPPED)
@@ -212,7 +208,7 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	assert(why == SLU_FROZEN_NO || slu_unit_is_present(u));
 	if (why == SLU_FROZEN_NO && !u->has_home)
 		why = SLU_FROZEN_NO_HOME;
-	u->frozen = (uint8_t)why;
+	slu_peer_set_frozen(&peer->devices[u->device], u, why);
 	slu_peer_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
@@ -222,15 +218,19 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 void slu_peer_thaw(struct slu_peer *peer)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
 		struct slu_unit *u;
 
-		TAILQ_FOREACH (u, &peer->devices[i].units, link) {
+		if (d->frozen_bytes[SLU_FROZEN_NO_HOME] == 0)
+			continue;
+		slu_peer_note_scan(d);
+		TAILQ_FOREACH (u, &d->units, link) {
 			if (u->frozen != SLU_FROZEN_NO_HOME ||
 			    peer->home.held_bytes + u->bytes > peer->home.limit_bytes)
 				continue;
 			take_home(peer, u);
-			u->frozen = SLU_FROZEN_NO;
-			peer->devices[i].account.final_is_told = false;
+			slu_peer_set_frozen(d, u, SLU_FROZEN_NO);
+			d->account.final_is_told = false;
 		}
 	}
 }

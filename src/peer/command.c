@@ -48,6 +48,9 @@ uint64_t slu_peer_command_need(const struct slu_peer_device *d)
 	uint64_t bytes = d->command_bytes;
 	const struct slu_unit *u;
 
+	if (!d->has_blocked && !slu_peer_has_frozen(d))
+		return bytes;
+	slu_peer_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		if (!u->wanted && u->place == SLU_PLACE_DEVICE &&
 		    (u->frozen != SLU_FROZEN_NO || u->blocked))

@@ -11,6 +11,7 @@
  *   births.c      units that come and go
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
+ *   tally.c       sums over the units, kept as they change
  *   moves.c       which move is begun, and what became of it
  *   want.c        WANT, for devices and for home
  *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
@@ -54,7 +55,13 @@ struct slu_peer_device {
 
 	struct slu_unit_list units;
 	uint64_t owned_bytes; /* Σ units, wherever they are */
-	size_t n_absent;      /* units that are not present */
+	uint64_t place_bytes[_SLU_PLACE_MAX];
+	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
+	uint64_t largest_bytes;	 /* the largest unit, unless stale */
+	bool largest_is_stale;	 /* one of that size has gone */
+	size_t n_absent;	 /* units that are not present */
+	size_t n_working_absent; /* of these, in the working set */
+	uint64_t n_scans;	 /* times that somebody went through all units */
 	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
 	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
 	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */
@@ -65,8 +72,9 @@ struct slu_peer_device {
 	struct slu_epoch epoch;	      /* the turn that we have */
 	struct slu_epoch close_epoch; /* the turn whose CLOSE waits for its REST */
 	struct slu_epoch ready_epoch; /* the turn for which the daemon knows our gate open */
-	bool is_blocked; /* commands behind a host event are left from the last drain */
-	bool is_wanted;	 /* a thread waits at the gate */
+	bool is_blocked;  /* commands behind a host event are left from the last drain */
+	bool has_blocked; /* some unit may have its mark */
+	bool is_wanted;	  /* a thread waits at the gate */
 	bool idle_is_told;
 	uint64_t busy_ns; /* when the device was last seen busy */
 	uint64_t denied_until_ns;
@@ -176,22 +184,38 @@ void slu_peer_step_working(struct slu_peer_device *device, uint64_t now_ns);
 /* What the daemon is to know: the last figure told, unless it is off by too much. */
 uint64_t slu_peer_working_told(const struct slu_peer_device *device);
 
+/* tally.c */
+void slu_peer_tally_add(struct slu_peer_device *device, const struct slu_unit *unit);
+void slu_peer_tally_remove(struct slu_peer_device *device, const struct slu_unit *unit);
+void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, enum slu_place place,
+			enum slu_moving moving);
+void slu_peer_set_frozen(struct slu_peer_device *device, struct slu_unit *unit,
+			 enum slu_frozen why);
+bool slu_peer_has_frozen(const struct slu_peer_device *device);
+uint64_t slu_peer_homeless_bytes(const struct slu_peer *peer);
+uint64_t slu_peer_largest_bytes(struct slu_peer_device *device);
+void slu_peer_tally_check(const struct slu_peer_device *device);
+
+/* Looking changes nothing but this count, so it takes devices that are only looked at too. */
+static inline void slu_peer_note_scan(const struct slu_peer_device *device)
+{
+	((struct slu_peer_device *)device)->n_scans++;
+}
+
 /* moves.c */
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that has room on the device now, or NULL. */
 struct slu_unit *slu_peer_promotable(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
-void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, enum slu_place place,
-			enum slu_moving moving);
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 
 /* want.c */
 bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index);
 bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);
-void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
+void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
 /* Whether something else is true than what was told. */
-bool slu_peer_want_is_stale(const struct slu_peer *peer, unsigned index);
+bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index);
 void slu_peer_step_want(struct slu_peer *peer, unsigned index);
 void slu_peer_step_home(struct slu_peer *peer);
 void slu_peer_home_denied(struct slu_peer *peer);

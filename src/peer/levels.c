@@ -29,33 +29,20 @@ void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 			 struct slu_msg_facts *ret_facts)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
-	const struct slu_unit *u;
 
 	*ret_facts = (struct slu_msg_facts){
 		.device = (uint8_t)index,
 		.mode = (uint8_t)d->mode,
+		.device_bytes = d->place_bytes[SLU_PLACE_DEVICE],
+		.mapped_bytes = d->place_bytes[SLU_PLACE_MAPPED],
+		.ram_bytes = d->place_bytes[SLU_PLACE_RAM],
+		.disk_bytes = d->place_bytes[SLU_PLACE_DISK],
 		.moved_in_bytes = d->moved_in_bytes,
 		.moved_out_bytes = d->moved_out_bytes,
 		.n_launches = d->n_launches,
 	};
-	TAILQ_FOREACH (u, &d->units, link) {
-		switch (u->place) {
-		case SLU_PLACE_DEVICE:
-			ret_facts->device_bytes += u->bytes;
-			break;
-		case SLU_PLACE_MAPPED:
-			ret_facts->mapped_bytes += u->bytes;
-			break;
-		case SLU_PLACE_RAM:
-			ret_facts->ram_bytes += u->bytes;
-			break;
-		default:
-			ret_facts->disk_bytes += u->bytes;
-			break;
-		}
-		if (u->frozen != SLU_FROZEN_NO)
-			ret_facts->frozen_bytes[u->frozen] += u->bytes;
-	}
+	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
+		ret_facts->frozen_bytes[why] = d->frozen_bytes[why];
 }
 
 static void mark_sums(struct slu_peer_account *a)

@@ -26,17 +26,6 @@ uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_pee
 	return peer->is_alone ? d->alone_bytes : d->account.limit_bytes;
 }
 
-void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
-			enum slu_moving moving)
-{
-	if (!slu_unit_is_present(u))
-		d->n_absent--;
-	u->place = (uint8_t)place;
-	u->moving = (uint8_t)moving;
-	if (!slu_unit_is_present(u))
-		d->n_absent++;
-}
-
 static uint64_t room(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return slu_sub_floor(slu_peer_device_limit(peer, d), d->account.held_bytes);
@@ -49,8 +38,10 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct s
 	struct slu_unit *u;
 
 	/* one after another: what is absent has the room first, or nothing is ever complete */
-	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent)
+	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
+	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
+	slu_peer_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		if (u->place == SLU_PLACE_MAPPED && u->bytes <= most && slu_place_may_leave(u))
 			return u;
@@ -126,6 +117,24 @@ static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_
 	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, limit);
 }
 
+static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t room_bytes,
+				enum slu_place_in which)
+{
+	if (room_bytes == 0)
+		return NULL;
+	slu_peer_note_scan(d);
+	return slu_place_next_in(&d->units, room_bytes, which);
+}
+
+static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place from,
+				 uint64_t shortfall_bytes)
+{
+	if (shortfall_bytes == 0 || d->place_bytes[from] == 0)
+		return NULL;
+	slu_peer_note_scan(d);
+	return slu_place_next_out(&d->units, from, shortfall_bytes);
+}
+
 static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	struct slu_unit *u = NULL;
@@ -135,17 +144,16 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 	if (!peer->is_alone) {
 		uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
-		u = slu_place_next_out(&d->units, SLU_PLACE_DEVICE,
-				       slu_sub_floor(held, d->account.limit_bytes));
+		u = next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
 		if (!u)
-			u = slu_place_next_out(
-				&d->units, SLU_PLACE_MAPPED,
+			u = next_out(
+				d, SLU_PLACE_MAPPED,
 				slu_sub_floor(peer->pinned.held_bytes, peer->pinned.limit_bytes));
 		if (!u && slu_peer_may_run(peer, d))
 			u = slu_peer_promotable(peer, d);
 	}
 	if (!u) {
-		u = slu_place_next_out(&d->units, SLU_PLACE_DEVICE, command_shortfall(peer, d));
+		u = next_out(d, SLU_PLACE_DEVICE, command_shortfall(peer, d));
 		if (u && u->wanted)
 			u = NULL;
 	}
@@ -160,22 +168,22 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 	*ret_moving = SLU_MOVING_IN;
 	if (d->mode == SLU_MODE_LAUNCH) {
 		if (serves_command(peer, d) && command_misses(d))
-			return slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_WANTED);
-		if (may_fill(peer, d) && !peer->is_alone)
-			return slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_WORKING);
+			return next_in(d, room(peer, d), SLU_PLACE_IN_WANTED);
+		if (may_fill(peer, d) && !peer->is_alone && d->n_working_absent)
+			return next_in(d, room(peer, d), SLU_PLACE_IN_WORKING);
 		return NULL;
 	}
 	if (!slu_peer_at_rest(d) || !may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
-	u = slu_place_next_in(&d->units, room(peer, d), SLU_PLACE_IN_ANY);
+	u = next_in(d, room(peer, d), SLU_PLACE_IN_ANY);
 	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
 		return u;
 	/* what still fits the goal waits for the limit to get there */
-	if (slu_place_next_in(&d->units,
-			      slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
-			      SLU_PLACE_IN_ANY))
+	if (next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
+		    SLU_PLACE_IN_ANY))
 		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
+	slu_peer_note_scan(d);
 	return slu_place_next_map(&d->units,
 				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
 }
@@ -292,7 +300,7 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
 	a->final_is_told = false;
 	if (result == SLU_MOVE_BLOCKED) {
-		u->blocked = true;
+		u->blocked = d->has_blocked = true;
 		a->is_due = true;
 	} else if (result != SLU_MOVE_CANCELLED) {
 		d->retry_ns[OUT] = now_ns + peer->config.refusal_pause_ns;

@@ -198,6 +198,8 @@ bool slu_peer_gate_is_open(const struct slu_peer *peer, unsigned device);
 struct slu_epoch slu_peer_epoch(const struct slu_peer *peer, unsigned device);
 /* Mode LAUNCH: bytes of the working set as it is now. */
 uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device);
+/* How often all units of a device were gone through since the start. For tests. */
+uint64_t slu_peer_n_scans(const struct slu_peer *peer);
 const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device);
 
 /* Asserts that held equals the units' sums, and that an open gate has every unit present. */

@@ -176,6 +176,10 @@ static void clear_blocked(struct slu_peer_device *d)
 	struct slu_unit *u;
 
 	d->is_blocked = false;
+	if (!d->has_blocked)
+		return;
+	d->has_blocked = false;
+	slu_peer_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		u->blocked = false;
 }
@@ -187,7 +191,7 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 	assert(d->gate == SLU_PEER_GATE_DRAINING);
 	d->gate = SLU_PEER_GATE_SHUT;
 	if (blocked)
-		d->is_blocked = true;
+		d->is_blocked = d->has_blocked = true;
 	else
 		clear_blocked(d);
 	d->account.is_due = true;

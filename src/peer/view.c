@@ -38,6 +38,15 @@ uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device)
 	return peer->devices[device].working_bytes;
 }
 
+uint64_t slu_peer_n_scans(const struct slu_peer *peer)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		n += peer->devices[i].n_scans;
+	return n;
+}
+
 const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device)
 {
 	return &peer->devices[device].units;
@@ -54,21 +63,18 @@ void slu_peer_check(const struct slu_peer *peer)
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
-		uint64_t held = 0, owned = 0, leaving = 0, working = 0;
-		size_t n_absent = 0, n_moving = 0, n_slots = 0;
+		uint64_t held = 0, leaving = 0;
+		size_t n_moving = 0, n_slots = 0;
 		const struct slu_unit *u;
 
 		TAILQ_FOREACH (u, &d->units, link) {
 			assert(u->device == i);
-			owned += u->bytes;
-			working += u->working ? u->bytes : 0;
 			held += is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
 			home += u->has_home ? u->bytes : 0;
 			if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
 				leaving += u->bytes;
-			n_absent += !slu_unit_is_present(u);
 			n_moving += u->moving != SLU_MOVING_NO;
 			assert(u->n_named == 0 || slu_unit_is_present(u));
 			assert(u->has_home || u->frozen != SLU_FROZEN_NO);
@@ -76,14 +82,12 @@ void slu_peer_check(const struct slu_peer *peer)
 		}
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 			n_slots += (d->moving[IN][k] != NULL) + (d->moving[OUT][k] != NULL);
-		assert(owned == d->owned_bytes);
-		assert(working == d->working_bytes);
+		slu_peer_tally_check(d);
 		assert(held == d->account.held_bytes);
 		assert(leaving == d->leaving_bytes);
-		assert(n_absent == d->n_absent);
 		assert(n_moving == n_slots);
 		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
-			assert(n_absent == 0);
+			assert(d->n_absent == 0);
 	}
 	assert(pinned == peer->pinned.held_bytes);
 	assert(home == peer->home.held_bytes);

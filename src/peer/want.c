@@ -40,14 +40,12 @@ bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
 	return birth && d->account.held_bytes + birth->bytes > d->account.limit_bytes;
 }
 
-void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
+void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
 {
-	const struct slu_peer_device *d = &peer->devices[index];
-	uint64_t all = d->owned_bytes, largest = 0;
+	struct slu_peer_device *d = &peer->devices[index];
+	uint64_t all = d->owned_bytes, largest = slu_peer_largest_bytes(d);
 	const struct slu_unit *u;
 
-	TAILQ_FOREACH (u, &d->units, link)
-		largest = SLU_MAX(largest, u->bytes);
 	TAILQ_FOREACH (u, &peer->births, link) {
 		if (u->device != index || u->birth != SLU_BIRTH_DEVICE || u->denied)
 			continue;
@@ -65,7 +63,7 @@ void slu_peer_fill_want(const struct slu_peer *peer, unsigned index, struct slu_
 	};
 }
 
-bool slu_peer_want_is_stale(const struct slu_peer *peer, unsigned index)
+bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index)
 {
 	struct slu_msg_want want;
 
@@ -93,20 +91,6 @@ void slu_peer_step_want(struct slu_peer *peer, unsigned index)
 
 /* -- home ------------------------------------------------------------------------------------ */
 
-static uint64_t homeless_bytes(const struct slu_peer *peer)
-{
-	uint64_t bytes = 0;
-
-	for (unsigned i = 0; i < peer->n_devices; i++) {
-		const struct slu_unit *u;
-
-		TAILQ_FOREACH (u, &peer->devices[i].units, link)
-			if (u->frozen == SLU_FROZEN_NO_HOME)
-				bytes += u->bytes;
-	}
-	return bytes;
-}
-
 static const struct slu_unit *first_home_birth(const struct slu_peer *peer)
 {
 	const struct slu_unit *u;
@@ -124,7 +108,7 @@ static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
 	uint64_t held = peer->home.held_bytes, waiting = 0, ahead;
 
 	if (!first) {
-		uint64_t homeless = peer->thaw_is_denied ? 0 : homeless_bytes(peer);
+		uint64_t homeless = peer->thaw_is_denied ? 0 : slu_peer_homeless_bytes(peer);
 
 		*ret_min = held + homeless;
 		return homeless && *ret_min > peer->home.limit_bytes ? *ret_min : 0;

@@ -41,6 +41,7 @@ void slu_peer_working_drop(struct slu_peer_device *d, struct slu_unit *u)
 		return;
 	TAILQ_REMOVE(&d->working, u, working_link);
 	d->working_bytes -= u->bytes;
+	d->n_working_absent -= !slu_unit_is_present(u);
 	u->working = false;
 }
 
@@ -50,6 +51,7 @@ void slu_peer_working_add(struct slu_peer_device *d, uint64_t now_ns, struct slu
 		TAILQ_REMOVE(&d->working, u, working_link);
 	} else {
 		d->working_bytes += u->bytes;
+		d->n_working_absent += !slu_unit_is_present(u);
 		u->working = true;
 	}
 	TAILQ_INSERT_TAIL(&d->working, u, working_link);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Sums over the units of a device, kept as the units change. A program may have tens of thousands
+ * of units, and a step follows each of its allocations: a step looks at single units only when it
+ * chooses one to move, or when a rare state (frozen, blocked) needs it. Whoever goes through the
+ * list says so with slu_peer_note_scan(), which the tests count.
+ *
+ * A unit is counted from its birth to its death. Its place, what it is moved for and why it is
+ * frozen change through the functions here only.
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+
+void slu_peer_tally_add(struct slu_peer_device *d, const struct slu_unit *u)
+{
+	d->owned_bytes += u->bytes;
+	d->place_bytes[u->place] += u->bytes;
+	d->frozen_bytes[u->frozen] += u->bytes;
+	d->n_absent += !slu_unit_is_present(u);
+	d->largest_bytes = SLU_MAX(d->largest_bytes, u->bytes);
+}
+
+void slu_peer_tally_remove(struct slu_peer_device *d, const struct slu_unit *u)
+{
+	d->owned_bytes -= u->bytes;
+	d->place_bytes[u->place] -= u->bytes;
+	d->frozen_bytes[u->frozen] -= u->bytes;
+	d->n_absent -= !slu_unit_is_present(u);
+	if (u->bytes == d->largest_bytes)
+		d->largest_is_stale = true;
+}
+
+void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
+			enum slu_moving moving)
+{
+	bool was_absent = !slu_unit_is_present(u), is_absent;
+
+	d->place_bytes[u->place] -= u->bytes;
+	d->place_bytes[place] += u->bytes;
+	u->place = (uint8_t)place;
+	u->moving = (uint8_t)moving;
+	is_absent = !slu_unit_is_present(u);
+	d->n_absent = d->n_absent - was_absent + is_absent;
+	if (u->working)
+		d->n_working_absent = d->n_working_absent - was_absent + is_absent;
+}
+
+void slu_peer_set_frozen(struct slu_peer_device *d, struct slu_unit *u, enum slu_frozen why)
+{
+	d->frozen_bytes[u->frozen] -= u->bytes;
+	d->frozen_bytes[why] += u->bytes;
+	u->frozen = (uint8_t)why;
+}
+
+bool slu_peer_has_frozen(const struct slu_peer_device *d)
+{
+	return d->frozen_bytes[SLU_FROZEN_NO] != d->owned_bytes;
+}
+
+uint64_t slu_peer_homeless_bytes(const struct slu_peer *peer)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		bytes += peer->devices[i].frozen_bytes[SLU_FROZEN_NO_HOME];
+	return bytes;
+}
+
+uint64_t slu_peer_largest_bytes(struct slu_peer_device *d)
+{
+	const struct slu_unit *u;
+
+	if (!d->largest_is_stale)
+		return d->largest_bytes;
+	slu_peer_note_scan(d);
+	d->largest_bytes = 0;
+	d->largest_is_stale = false;
+	TAILQ_FOREACH (u, &d->units, link)
+		d->largest_bytes = SLU_MAX(d->largest_bytes, u->bytes);
+	return d->largest_bytes;
+}
+
+void slu_peer_tally_check(const struct slu_peer_device *d)
+{
+	uint64_t places[_SLU_PLACE_MAX] = { 0 }, frozen[_SLU_FROZEN_MAX] = { 0 };
+	uint64_t owned = 0, working = 0, largest = 0;
+	size_t n_absent = 0, n_working_absent = 0;
+	const struct slu_unit *u;
+
+	TAILQ_FOREACH (u, &d->units, link) {
+		owned += u->bytes;
+		places[u->place] += u->bytes;
+		frozen[u->frozen] += u->bytes;
+		largest = SLU_MAX(largest, u->bytes);
+		n_absent += !slu_unit_is_present(u);
+		if (u->working) {
+			working += u->bytes;
+			n_working_absent += !slu_unit_is_present(u);
+		}
+		assert(!u->blocked || d->has_blocked || d->gate == SLU_PEER_GATE_DRAINING);
+	}
+	assert(owned == d->owned_bytes);
+	assert(working == d->working_bytes);
+	assert(n_absent == d->n_absent);
+	assert(n_working_absent == d->n_working_absent);
+	assert(d->largest_is_stale || largest == d->largest_bytes);
+	for (unsigned i = 0; i < _SLU_PLACE_MAX; i++)
+		assert(places[i] == d->place_bytes[i]);
+	for (unsigned i = 0; i < _SLU_FROZEN_MAX; i++)
+		assert(frozen[i] == d->frozen_bytes[i]);
+}
