@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each device operation of a switch fails once, at every place: the program ends right, or with the error that its
+own call would have got alone; the one beside it ends right.
+
+For each kind of operation the 1st, 2nd, 3rd … fails, until a run has met no fault. By default later ones are taken
+with gaps; SLUICE_LONG takes all.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+LONG = bool(s.scaled("SLUICE_LONG", 0))
+SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
+            "memory.reserve_percent": 0}
+
+#: of each kind: the calls of the program that would meet it without Sluice too. Only an allocation maps; nothing of
+#: its own unmaps while it works.
+CUDA = {
+    "create": "cuMemAlloc_v2|cuDevicePrimaryCtxRetain|cuModuleLoadData",
+    "map": "cuMemAlloc_v2",
+    "access": "cuMemAlloc_v2",
+    "unmap": None,
+    "copy": "cuMemcpy",
+    "launch": "cuLaunchKernel",
+    "host": "cuMemAllocHost|cuDevicePrimaryCtxRetain",
+}
+OPENCL = {
+    "create": "clCreateBuffer",
+    "write": "clEnqueueWriteBuffer|clEnqueueUnmapMemObject",
+    "read": "clEnqueueReadBuffer|clEnqueueMapBuffer",
+    "enqueue": "clEnqueueNDRangeKernel|clEnqueueCopyBuffer",
+}
+
+
+def one_fault(w, api, kind, number, own_calls):
+    """Returns whether the fault was met."""
+    log = w.folder / "faults"
+    log.unlink(missing_ok=True)
+    stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
+    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", 1, "--buffers", 4, "--rounds",
+                      3, "--mix"], api, name="victim", env={
+                          f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log})
+    out = w.finish(victim, exits=(0, 3, 4))
+    w.programs.remove(victim)
+    if victim.returncode:
+        s.check(own_calls and re.search(own_calls, out), f"{kind}:{number} is no error of the program's own call", out)
+    return log.exists()
+
+
+def every_fault(api, kind, own_calls):
+    n_met, n_absorbed = 0, 0
+    with s.World(f"{api}-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
+        other = w.start([s.CLIENTS / program, "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], api, name="other",
+                        stdin=subprocess.PIPE)
+        s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches"))
+        number, step = 1, 1
+        while one_fault(w, api, kind, number, own_calls):
+            n_met += 1
+            if not LONG and number >= 4:
+                step = max(1, number // 2)
+            number += step
+        s.wait_until("the other one is alone", lambda: [p["name"] for p in w.status()["programs"]] == ["other"])
+        w.end(other)
+    s.check(n_met, f"a {kind} failed at least once", number)
+    s.note(f"{kind}: {n_met} faults, the last one before {number}")
+
+
+def test_of(api, kind, own_calls):
+    def test():
+        every_fault(api, kind, own_calls)
+    test.__name__ = f"each_{kind}_of_{api}_fails_once"
+    return test
+
+
+s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[test_of("opencl", *row) for row in OPENCL.items()])

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sharing: programs that fit together are left alone; programs that do not take turns; real programs get the results
+of the plain driver; an outsider that comes and goes makes nobody fail."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+HERE = pathlib.Path(__file__).resolve().parent
+CHECKED = {"memory.checksum_moves": "on"}
+
+
+def fill(api, *words):
+    return [s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], *words]
+
+
+def two_programs_that_do_not_fit_together_both_end_right():
+    with s.World("cl-two", memory=32 * s.MIB, settings=CHECKED | {"scheduler.slice": "50ms"}) as w:
+        w.start_daemon()
+        programs = [w.start(fill("opencl", "--mib", 24, "--buffers", 6, "--rounds", 20, "--seed", i), "opencl",
+                            name=f"p{i}") for i in range(2)]
+        for p in programs:
+            w.finish(p)
+
+
+def side_by_side(api, memory):
+    with s.World(f"{api}-beside", memory=memory, settings=CHECKED | {"scheduler.slice": "5ms"},
+                 softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [w.start(fill(api, "--mib", 2, "--rounds", 5, "--endless", "--mix", "--seed", i), api, name=f"p{i}",
+                            stdin=subprocess.PIPE) for i in range(2)]
+
+        def both_have_run():
+            found = w.status()["programs"]
+            return len(found) == 2 and all(p["launches"] > 200 for p in found) and found
+
+        for program in s.wait_until("both have run for a while", both_have_run):
+            s.check(program["turns"] == 1, "one turn that is never closed", program)
+            s.check(not program["moved_in_bytes"] and not program["moved_out_bytes"], "no byte moves", program)
+        history = w.history()
+        s.check(all(not t["closing_ms"] for t in history["turns"]), "no turn is closed", history["turns"])
+        s.check(not any(m["in_bytes"] or m["out_bytes"] for m in history["moves"]), "nothing moves", history["moves"])
+        for program in programs:
+            w.end(program)
+
+
+def cuda_programs_that_fit_together_move_nothing():
+    side_by_side("cuda", 12 * s.MIB)
+
+
+def opencl_programs_that_fit_together_move_nothing():
+    side_by_side("opencl", 12 * s.MIB)
+
+
+class Slot:
+    """One managed program after another, each of which must end right."""
+
+    def __init__(self, world, api, number, words):
+        self.world, self.api, self.number, self.words = world, api, number, words
+        self.program, self.n_ended = None, 0
+
+    def step(self, starts=True):
+        if self.program and self.program.poll() is not None:
+            self.world.finish(self.program)
+            self.world.programs.remove(self.program)
+            self.program = None
+            self.n_ended += 1
+        if starts and not self.program:
+            self.program = self.world.start(fill(self.api, *self.words, "--seed", self.n_ended), self.api,
+                                            name=f"p{self.number}")
+        return self.program
+
+
+def outsider_beside(api, memory, mib, **stand_in):
+    """Managed programs of 40 % of the device come and go in two slots; an outsider takes half of it, stays until a
+    program of each slot has ended beside it, goes, and comes again. It comes when a slot is empty: nobody makes room
+    for outsiders."""
+    settings = CHECKED | {"scheduler.slice": "20ms", "daemon.outsider_period": "20ms"}
+    with s.World(f"{api}-outsider", memory=memory, settings=settings, **stand_in) as w:
+        w.start_daemon()
+        slots = [Slot(w, api, i, ["--mib", mib, "--buffers", 8, "--rounds", 4, "--mix"]) for i in range(2)]
+
+        def each_ends_one():
+            before = [slot.n_ended for slot in slots]
+            s.wait_until("a program of each slot has ended", lambda: [slot.step() for slot in slots] and all(
+                slot.n_ended > n for slot, n in zip(slots, before)), seconds=120)
+
+        times = s.scaled("SLUICE_OUTSIDERS", 30 if os.environ.get("SLUICE_LONG") else 4)
+        for _ in range(times):
+            each_ends_one()
+            s.wait_until("a slot is empty", lambda: slots[1].step() and not slots[0].step(starts=False))
+
+            def comes():
+                # it stays with its memory until its input ends; frees of the last program may still be on their way
+                program = w.start(fill(api, "--mib", memory // 2 // s.MIB, "--buffers", 1, "--rounds", 1, "--wait"), api,
+                                  sluice=False, stdin=subprocess.PIPE, name="outsider")
+                if program.stdout.readline() == "ready\n":
+                    return program
+                w.end(program, exits=(4,))
+                return w.programs.remove(program)
+
+            outsider = s.wait_until("the outsider has half of the device", comes)
+            s.wait_until("it is seen", lambda: w.status()["devices"][0]["outsider_bytes"] >= memory // 2)
+            each_ends_one()
+            w.end(outsider)
+            w.programs.remove(outsider)
+        for slot in slots:
+            s.wait_until("the last ones end", lambda: not slot.step(starts=False))
+        s.note(f"{times} times half the device; {sum(slot.n_ended for slot in slots)} programs ended right, "
+               f"{w.status()['devices'][0]['refusals']} refusals by the driver")
+
+
+def a_cuda_outsider_takes_and_frees_half_the_device():
+    outsider_beside("cuda", 8 * s.MIB, 3, softgpu={"scale": 256, "context_overhead": 100000})
+
+
+def an_opencl_outsider_takes_and_frees_half_the_device():
+    outsider_beside("opencl", 16 * s.MIB, 6,
+                    limiter={"overhead": 300000, "round": 65536, "late_free": "20ms"})
+
+
+def an_opencl_outsider_on_a_device_that_fails_late():
+    outsider_beside("opencl", 16 * s.MIB, 6,
+                    limiter={"overhead": 300000, "round": 65536, "late_free": "20ms", "fail": "lazy"})
+
+
+def real(name, words, memory, compared):
+    """A real program plain, alone under the limiter, and two side by side on a device smaller than their need."""
+    env = {"POCL_MEMORY_LIMIT": 2}
+    with s.World(name, memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}) as w:
+        plain = compared(w.run(words, None, sluice=False, env=env))
+        s.check(len(plain) > 3, "there is something to compare", plain)
+        w.start_daemon()
+        alone = compared(w.run(words, "opencl", name="alone", env=env))
+        s.check(alone == plain, "alone its results are the plain driver's", alone, plain)
+        switches = s.Switches(w)
+        programs = [w.start(words, "opencl", name=f"p{i}", env=env) for i in range(2)]
+        for program in programs:
+            out = compared(w.finish(program))
+            s.check(out == plain, "beside another its results are the plain driver's", out, plain)
+        s.note(f"{len(plain)} results are equal; {switches.look()} switches")
+
+
+def pyopencl_gets_the_plain_drivers_results():
+    if subprocess.run(["/usr/bin/python3", "-c", "import pyopencl"], capture_output=True).returncode:
+        raise s.Skip("python3-pyopencl is not installed")
+    real("pyopencl", ["/usr/bin/python3", HERE / "cl-pyopencl.py"], 12 * s.MIB, str.splitlines)
+
+
+def clblast_xaxpy_gets_the_plain_drivers_results():
+    if not shutil.which("clblast_test_xaxpy"):
+        raise s.Skip("clblast-tests is not installed")
+
+    def compared(out):
+        return re.findall(r"\d+ test\(s\) (?:passed|skipped|failed)", re.sub(r"\x1b\[[0-9;]*m", "", out))
+
+    real("xaxpy", ["clblast_test_xaxpy"], s.MIB, compared)
+
+
+s.main(two_programs_that_do_not_fit_together_both_end_right, cuda_programs_that_fit_together_move_nothing,
+       opencl_programs_that_fit_together_move_nothing, a_cuda_outsider_takes_and_frees_half_the_device,
+       an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
+       pyopencl_gets_the_plain_drivers_results, clblast_xaxpy_gets_the_plain_drivers_results)
