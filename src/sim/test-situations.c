@@ -470,6 +470,20 @@ static void a_need_that_comes_back_with_a_rest_counts(void **state)
 	slu_core_free(core);
 }
 
+/*
+ * Rule 28. A mapped program that outgrows a device which is smaller than it says, under FIFO: units
+ * left their mapped place for room that the driver refused, and nothing was ever complete.
+ */
+static void a_mapped_program_is_complete_between_two_refusals(void **state)
+{
+	struct slu_sim_world *w;
+
+	assert_int_equal(slu_sim_scenario(2477, true, SLU_SIM_FAITHFUL, &w), 0);
+	if (slu_sim_world_run(w))
+		fail_msg("step %llu: %s", (unsigned long long)w->step, w->fault);
+	slu_sim_world_free(w);
+}
+
 /* -- numbers ----------------------------------------------------------------------------------- */
 
 /*
@@ -568,6 +582,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),
 		cmocka_unit_test(a_blocked_holder_lets_the_other_one_run),
 		cmocka_unit_test(a_need_that_comes_back_with_a_rest_counts),
+		cmocka_unit_test(a_mapped_program_is_complete_between_two_refusals),
 		cmocka_unit_test(i10_every_group_gets_its_turn_in_time),
 		cmocka_unit_test(i11_only_the_shortfall_leaves_at_a_switch),
 		cmocka_unit_test(what_fits_stays_out_of_each_others_way),
