@@ -16,6 +16,9 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
+/* How long an answer to WANT may take before we make room ourselves. */
+#define ANSWER_NS (5 * SLU_NS_PER_MS)
+
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_MAPPED && peer->welcome.allow_mapped;
@@ -202,17 +205,31 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 		slu_peer_hold(&peer->pinned, u->bytes);
 	else if (u->place == SLU_PLACE_DEVICE)
 		d->leaving_bytes += u->bytes;
-	/* the window is too small for the working set: the daemon shall know how large that is */
-	if (moving == SLU_MOVING_OUT && u->working && d->n_command && !peer->is_alone)
-		d->want_is_due = d->want_is_due || slu_peer_want_is_stale(peer, index);
 	slu_peer_push(peer, SLU_PEER_MOVE, index)->unit = u;
+}
+
+/*
+ * A unit that would leave only because our window is too small for the command in front: if the
+ * daemon does not know yet how much we need, it is told, and has a moment to answer with more.
+ * Else a program that fits moves bytes to and fro inside a window that is about to grow.
+ */
+static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+
+	if (!peer->is_connected || peer->is_alone || !d->n_command ||
+	    d->account.held_bytes - d->leaving_bytes > d->account.limit_bytes ||
+	    !slu_peer_want_is_stale(peer, index))
+		return false;
+	d->want_is_due = true;
+	d->retry_ns[OUT] = now_ns + ANSWER_NS;
+	return true;
 }
 
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
-	(void)now_ns;
 	cancel_void(peer, d);
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++) {
@@ -222,6 +239,8 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 			if (d->moving[way][k] || d->retry_ns[way])
 				continue;
 			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
+			if (u && way == OUT && waits_for_a_larger_window(peer, now_ns, index))
+				u = NULL;
 			if (u)
 				begin(peer, index, u, way, k, moving);
 		}

@@ -496,17 +496,45 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	assert_ptr_equal(f.moves[0], second[1]);
 	fixture_moved(&f, second[1], SLU_MOVE_DONE);
 	assert_int_equal(f.n_moves, 0);
+	/* the daemon hears first that more is wanted than it knew; it might give it */
 	slu_peer_unname(f.peer, first, 1);
 	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 6);
+	fixture_wait(&f, 5 * SLU_NS_PER_MS);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], first[0]);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 6);
 	fixture_moved(&f, first[0], SLU_MOVE_DONE);
 	assert_ptr_equal(f.moves[0], second[0]);
 	fixture_moved(&f, second[0], SLU_MOVE_DONE);
 	assert_int_equal(f.n_woken, 1);
 	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 2), 0);
 	slu_peer_unname(f.peer, second, 2);
+	fixture_deinit(&f);
+}
+
+static void rule_29_a_window_that_grows_is_not_emptied(void **state)
+{
+	struct fixture f;
+	struct slu_unit *first[1], *second[1];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	first[0] = fixture_in_ram(&f, 6);
+	second[0] = fixture_in_ram(&f, 5);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
+	assert_int_equal(fixture_command(&f, first, 1), 0);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
+	fixture_limit(&f, DEVICE0, 2, 11, 11, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], second[0]);
+	fixture_moved(&f, second[0], SLU_MOVE_DONE);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 11);
+	slu_peer_unname(f.peer, second, 1);
 	fixture_deinit(&f);
 }
 
@@ -737,6 +765,7 @@ int main(void)
 		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
 		cmocka_unit_test(rule_29_a_command_exchanges_units_inside_its_window),
+		cmocka_unit_test(rule_29_a_window_that_grows_is_not_emptied),
 		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),
 		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_told),
 		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
