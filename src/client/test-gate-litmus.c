@@ -80,6 +80,16 @@ static bool look(uint64_t *ret_n_calls)
 	return is_inside;
 }
 
+static void wait_for_a_call(uint64_t n_before)
+{
+	uint64_t n_now;
+
+	do {
+		sched_yield();
+		look(&n_now);
+	} while (n_now == n_before);
+}
+
 /* Return: how many of the closings somebody slipped through. */
 static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uint64_t n_closings)
 {
@@ -102,6 +112,9 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 		/* The gate is closed at every point of a call: wait a varying moment. */
 		for (uint64_t i = 0; i < c % 64; i++)
 			__builtin_ia32_pause();
+		/* However busy the machine is, the threads come to their turn now and then. */
+		if (c % 256 == 0)
+			wait_for_a_call(n_before);
 		slu_gate_shut(DEVICE);
 		while (!slu_gate_is_empty(DEVICE))
 			sched_yield();
