@@ -146,12 +146,12 @@ static void nobody_is_late_with_membarrier(void **state)
 		printf("# membarrier is refused here: nothing to test\n");
 		return;
 	}
-	assert_int_equal(close_again_and_again(true, false, n_closings_wanted(1000000)), 0);
+	assert_int_equal(close_again_and_again(true, false, n_closings_wanted(200000)), 0);
 }
 
 static void nobody_is_late_with_a_sequentially_consistent_store(void **state)
 {
-	assert_int_equal(close_again_and_again(false, false, n_closings_wanted(1000000)), 0);
+	assert_int_equal(close_again_and_again(false, false, n_closings_wanted(200000)), 0);
 }
 
 static void a_gate_that_loads_before_it_publishes_is_caught(void **state)
