@@ -163,6 +163,14 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 	return u;
 }
 
+/* Ahead, or behind the command in front: a holder that asks for nothing gets nothing moved. */
+static bool fetches_working_set(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	if (peer->is_alone || d->n_working_absent == 0)
+		return false;
+	return slu_peer_may_run(peer, d) ? serves_command(peer, d) : may_fill(peer, d);
+}
+
 static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
 				  enum slu_moving *ret_moving)
 {
@@ -172,7 +180,7 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 	if (d->mode == SLU_MODE_LAUNCH) {
 		if (serves_command(peer, d) && command_misses(d))
 			return next_in(d, room(peer, d), SLU_PLACE_IN_WANTED);
-		if (may_fill(peer, d) && !peer->is_alone && d->n_working_absent)
+		if (fetches_working_set(peer, d))
 			return next_in(d, room(peer, d), SLU_PLACE_IN_WORKING);
 		return NULL;
 	}
