@@ -339,9 +339,37 @@ static void test_a_silent_client_is_told_and_its_charge_is_a_floor(void **state)
 	/* the fill that waits for it cannot end: it is closed and says why it waits */
 	script_obey(&s, 2, 90, true);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
-	assert_non_null(strstr(script_group(&s, 2).reason, "one keeps bytes"));
+	assert_non_null(strstr(script_group(&s, 2).reason, "silent: one has not answered for"));
 	script_sums(&s, 1, 0, 0);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
+	script_end(&s);
+}
+
+/* A holder that was stopped with slack in its hands: what it may hold is nobody else's. */
+static void test_a_silent_holder_counts_with_its_slack(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	run(&s, 1, 60);
+	assert_true(script_account(&s, 1, 0).charge_bytes > MIB(60));
+	script_want(&s, 2, 0, 20, true);
+	script_obey(&s, 2, 20, true);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	script_pass(&s, 20);
+	/* needs of 60 and 40 would fit, but it does not answer, so its slack cannot be had */
+	script_want(&s, 2, 0, 40, true);
+	assert_true(script_account(&s, 1, 0).is_pending);
+	script_pass(&s, 3000);
+	assert_non_null(strstr(script_group(&s, 2).reason, "silent: one has not answered for"));
+	assert_true(script_limit(&s, 2, 0) < 40);
+	/* it goes on */
+	script_sums(&s, 1, 0, 60);
+	script_obey(&s, 2, 40, true);
+	assert_int_equal(script_limit(&s, 2, 0), 40);
 	script_end(&s);
 }
 
@@ -576,6 +604,7 @@ int main(void)
 		cmocka_unit_test(
 			test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slack),
 		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
+		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
 		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
 		cmocka_unit_test(test_rule_20_working_sets_that_fit_run_side_by_side),

@@ -88,6 +88,22 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 	return true;
 }
 
+/* For how long a member has left a LIMIT unanswered; 0: none is called silent for it. */
+static uint64_t silence_ns(const struct slu_core *core, const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+	uint64_t longest = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			const struct slu_core_account *account = &client->seats[i].account;
+
+			if (account->is_told_silent)
+				longest = SLU_MAX(longest, core->now_ns - account->sent_ns);
+		}
+	return longest;
+}
+
 /* What the keeper of the bytes is doing, as the end of a sentence. */
 static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf, size_t size)
 {
@@ -105,6 +121,10 @@ static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf,
 			 slu_size_format_time(span, core->now_ns - group->since_ns));
 	else if (group->state == SLU_CORE_DRAINING)
 		snprintf(buf, size, "; %s is finishing a launch", slu_core_group_name(group));
+	else if (silence_ns(core, group))
+		snprintf(buf, size, "; silent: %s has not answered for %s",
+			 slu_core_group_name(group),
+			 slu_size_format_time(span, silence_ns(core, group)));
 	else if (!slu_core_client_is_joined(first))
 		snprintf(buf, size, "; %s is not back yet", first->name);
 	else

@@ -89,14 +89,32 @@ static int acquire_devices(struct slu_server *server, uint64_t now_ns,
 	return 0;
 }
 
+/*
+ * What the core is to believe of @hello: a program that could map the rest of its memory, and may
+ * not by its settings, needs all of it on the device.
+ */
+static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
+					      const struct slu_msg_hello *hello)
+{
+	struct slu_msg_hello copy = *hello;
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	for (unsigned d = 0; d < copy.n_devices && !own.allow_mapped; d++)
+		if (copy.devices[d].mode == SLU_MODE_MAPPED)
+			copy.devices[d].mode = SLU_MODE_ALL;
+	return copy;
+}
+
 /* Tells the core and the roster of a program whose devices and group are known. */
 static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu_msg_hello *hello)
 {
+	struct slu_msg_hello allowed = as_settings_allow(program, hello);
 	struct slu_core_join join = {
 		.client = program->id,
 		.group = program->group->id,
 		.name = program->name,
-		.hello = hello,
+		.hello = &allowed,
 	};
 	struct slu_core_ghost charges = {
 		.n_devices = program->n_devices,

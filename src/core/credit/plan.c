@@ -76,7 +76,8 @@ static uint64_t need(const struct slu_core *core, const struct slu_core_seat *se
 	bytes = is_overgrown ? 0 : SLU_MAX(bytes, account->floor_bytes);
 	if (is_overgrown || (seat->phase == SLU_CORE_PHASE_READY && seat->mode != SLU_MODE_LAUNCH))
 		bytes = SLU_MAX(bytes, account->held_bytes);
-	return bytes;
+	/* one that does not answer gives no slack back: it counts with all that it may hold */
+	return SLU_MAX(bytes, account->counted_floor_bytes);
 }
 
 /* The set as a sequence: its groups, then the one more. */

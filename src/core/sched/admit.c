@@ -279,6 +279,9 @@ static void look_at_open(struct slu_core *core)
 	for (size_t i = 0; i < core->n_opened; i++) {
 		struct slu_core_group *group = core->opened[i];
 
+		/* one that runs and wants more than there is has a call that waits: it is told why
+		 */
+		group->why = (struct slu_core_why){};
 		group->is_overgrown = false;
 		if (!plan_group(core, group, false, false, &shortage)) {
 			note_fit(core, group);
@@ -286,7 +289,6 @@ static void look_at_open(struct slu_core *core)
 		}
 		if (group->state == SLU_CORE_RUNNING) {
 			note_unfit(core, group, &shortage);
-			group->why = (struct slu_core_why){};
 			group->is_overgrown = true;
 			continue;
 		}
