@@ -26,6 +26,8 @@ static const char usage[] =
 	"Two processes with buffers on the first OpenCL device pass a number to and fro.\n"
 	"\n"
 	"  -m, --mib N      MiB that each process has on the device (default 16)\n"
+	"  -b, --buffers N  in so many buffers; the number is added to one of them a hop (default "
+	"1)\n"
 	"  -n, --hops N     how often each of them gets the number (default 20)\n"
 	"  -e, --event      the kernel waits for a user event that is set when the number comes\n"
 	"  -r, --role ROLE  both: start the other process too (default)\n"
@@ -39,11 +41,19 @@ static const char source[] = "kernel void add(global uint *p, uint n) {\n"
 			     "  p[i] += n + i;\n"
 			     "}\n";
 
+#define BUFFERS_MAX 64
+
 struct player {
-	uint64_t mib, n_hops;
+	uint64_t mib, n_buffers, n_hops;
 	bool by_event;
 	int in, out;
 	bool begins;
+};
+
+struct buffer {
+	cl_mem mem;
+	uint32_t sum; /* of the numbers that were added */
+	uint32_t n_adds;
 };
 
 static void get(const struct player *p, uint32_t *ret_number)
@@ -83,18 +93,17 @@ static void add(struct cl_bench *b, cl_kernel kernel, cl_mem mem, uint32_t numbe
 	cl_check(clFlush(b->queue), "clFlush");
 }
 
-static void check(const struct player *p, struct cl_bench *b, cl_mem mem, size_t n_words,
-		  uint32_t sum)
+static void check(struct cl_bench *b, const struct buffer *buffer, size_t n_words)
 {
 	uint32_t *host = malloc(n_words * sizeof(*host));
 
 	if (!host)
 		exit(CL_EXIT_NO_MEMORY);
-	cl_check(clEnqueueReadBuffer(b->queue, mem, CL_TRUE, 0, n_words * sizeof(*host), host, 0,
-				     NULL, NULL),
+	cl_check(clEnqueueReadBuffer(b->queue, buffer->mem, CL_TRUE, 0, n_words * sizeof(*host),
+				     host, 0, NULL, NULL),
 		 "clEnqueueReadBuffer");
 	for (size_t i = 0; i < n_words; i++) {
-		uint32_t expected = sum + (uint32_t)(i * p->n_hops);
+		uint32_t expected = buffer->sum + (uint32_t)i * buffer->n_adds;
 
 		if (host[i] == expected)
 			continue;
@@ -107,31 +116,34 @@ static void check(const struct player *p, struct cl_bench *b, cl_mem mem, size_t
 static void play(const struct player *p)
 {
 	/* with an event the kernel is enqueued before its number is known: it is the turn's */
-	size_t n_words = (size_t)(p->mib * 1048576 / 4);
+	size_t n_words = (size_t)(p->mib * 1048576 / 4 / p->n_buffers);
+	struct buffer buffers[BUFFERS_MAX] = { 0 };
 	const uint32_t zero = 0;
 	struct cl_bench b;
-	uint32_t number = 1, sum = 0, word;
+	uint32_t number = 1, word;
 	cl_kernel kernel;
-	cl_mem mem;
 	cl_int r;
 
 	cl_open(&b, source, 0);
 	kernel = clCreateKernel(b.program, "add", &r);
 	cl_check(r, "clCreateKernel");
-	mem = cl_buffer(&b, n_words * 4);
-	cl_check(clEnqueueFillBuffer(b.queue, mem, &zero, sizeof(zero), 0, n_words * 4, 0, NULL,
-				     NULL),
-		 "clEnqueueFillBuffer");
+	for (uint64_t i = 0; i < p->n_buffers; i++) {
+		buffers[i].mem = cl_buffer(&b, n_words * 4);
+		cl_check(clEnqueueFillBuffer(b.queue, buffers[i].mem, &zero, sizeof(zero), 0,
+					     n_words * 4, 0, NULL, NULL),
+			 "clEnqueueFillBuffer");
+	}
 	cl_check(clFinish(b.queue), "clFinish");
 	for (uint64_t hop = 0; hop < p->n_hops; hop++) {
 		/* ping has the odd numbers, pong the even ones */
 		uint32_t expected = (uint32_t)(2 * hop + (p->begins ? 1 : 2));
+		struct buffer *buffer = &buffers[hop % p->n_buffers];
 		cl_event gate = NULL;
 
 		if (p->by_event) {
 			gate = clCreateUserEvent(b.context, &r);
 			cl_check(r, "clCreateUserEvent");
-			add(&b, kernel, mem, expected, n_words, gate);
+			add(&b, kernel, buffer->mem, expected, n_words, gate);
 		}
 		if (hop || !p->begins)
 			get(p, &number);
@@ -143,22 +155,25 @@ static void play(const struct player *p)
 			cl_check(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
 			cl_check(clReleaseEvent(gate), "clReleaseEvent");
 		} else {
-			add(&b, kernel, mem, number, n_words, NULL);
+			add(&b, kernel, buffer->mem, number, n_words, NULL);
 		}
-		cl_check(clEnqueueReadBuffer(b.queue, mem, CL_TRUE, 0, sizeof(word), &word, 0, NULL,
-					     NULL),
+		cl_check(clEnqueueReadBuffer(b.queue, buffer->mem, CL_TRUE, 0, sizeof(word), &word,
+					     0, NULL, NULL),
 			 "clEnqueueReadBuffer");
-		sum += number;
-		if (word != sum) {
+		buffer->sum += number;
+		buffer->n_adds++;
+		if (word != buffer->sum) {
 			fprintf(stderr, "hop %llu: %08x and not %08x\n", (unsigned long long)hop,
-				word, sum);
+				word, buffer->sum);
 			exit(CL_EXIT_WRONG);
 		}
 		if (p->begins || hop + 1 < p->n_hops)
 			put(p, number + 1);
 	}
-	check(p, &b, mem, n_words, sum);
-	cl_check(clReleaseMemObject(mem), "clReleaseMemObject");
+	for (uint64_t i = 0; i < p->n_buffers; i++) {
+		check(&b, &buffers[i], n_words);
+		cl_check(clReleaseMemObject(buffers[i].mem), "clReleaseMemObject");
+	}
 	cl_check(clReleaseKernel(kernel), "clReleaseKernel");
 	cl_close(&b);
 }
@@ -204,18 +219,27 @@ static int play_both(struct player *p)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "mib", required_argument, NULL, 'm' }, { "hops", required_argument, NULL, 'n' },
-		{ "event", no_argument, NULL, 'e' },	 { "role", required_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },	 { 0 },
+		{ "mib", required_argument, NULL, 'm' },
+		{ "buffers", required_argument, NULL, 'b' },
+		{ "hops", required_argument, NULL, 'n' },
+		{ "event", no_argument, NULL, 'e' },
+		{ "role", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
-	struct player p = { .mib = 16, .n_hops = 20, .in = STDIN_FILENO, .out = STDOUT_FILENO };
+	struct player p = {
+		.mib = 16, .n_buffers = 1, .n_hops = 20, .in = STDIN_FILENO, .out = STDOUT_FILENO
+	};
 	const char *role = "both";
 	int c;
 
-	while ((c = getopt_long(argc, argv, "m:n:er:h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "m:b:n:er:h", options, NULL)) >= 0) {
 		switch (c) {
 		case 'm':
 			p.mib = cl_number(optarg, 1, 1 << 20, usage);
+			break;
+		case 'b':
+			p.n_buffers = cl_number(optarg, 1, BUFFERS_MAX, usage);
 			break;
 		case 'n':
 			p.n_hops = cl_number(optarg, 1, 1000000, usage);

@@ -22,7 +22,7 @@
 
 static const char usage[] =
 	"usage: cuda-fill [OPTION]...\n"
-	"Fills memory of the first CUDA device, changes it in rounds, checks every word.\n"
+	"Fills memory of a CUDA device, changes it in rounds, checks every word.\n"
 	"\n"
 	"  -m, --mib N        MiB in all (default 16)\n"
 	"  -b, --buffers N    in so many allocations (default 4)\n"
@@ -33,6 +33,7 @@ static const char usage[] =
 	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
 	"  -x, --mix          change them also by copies to the host and back, and through a\n"
 	"                     second allocation (needs that much more memory)\n"
+	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -w, --wait         when the memory is filled: print 'ready' and wait for the end of\n"
@@ -308,6 +309,7 @@ static void read_command_line(int argc, char **argv)
 		{ "threads", required_argument, NULL, 't' },
 		{ "streams", required_argument, NULL, 'S' },
 		{ "mix", no_argument, NULL, 'x' },
+		{ "device", required_argument, NULL, 'd' },
 		{ "uneven", no_argument, NULL, 'u' },
 		{ "endless", no_argument, NULL, 'e' },
 		{ "wait", no_argument, NULL, 'w' },
@@ -324,7 +326,7 @@ static void read_command_line(int argc, char **argv)
 			      .n_kernels = 1,
 			      .n_threads = 1,
 			      .n_streams = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xuewvh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xd:uewvh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'm':
 			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
@@ -349,6 +351,9 @@ static void read_command_line(int argc, char **argv)
 			break;
 		case 'x':
 			o.is_mixed = true;
+			break;
+		case 'd':
+			cuda_device = (int)cuda_number(optarg, 0, 63, usage);
 			break;
 		case 'u':
 			o.is_uneven = true;

@@ -8,6 +8,7 @@
 
 struct cuda_calls cu;
 CUcontext cuda_context;
+int cuda_device;
 
 void cuda_check(CUresult r, const char *what)
 {
@@ -43,14 +44,14 @@ void cuda_open(void)
 		fprintf(stderr, "no CUDA device: error %d\n", (int)r);
 		exit(r == CUDA_ERROR_NO_DEVICE ? CUDA_EXIT_NO_DEVICE : CUDA_EXIT_CUDA);
 	}
-	CHECK(cuDeviceGet(&device, 0));
+	CHECK(cuDeviceGet(&device, cuda_device));
 	CHECK(cuDevicePrimaryCtxRetain(&cuda_context, device));
 	CHECK(cuCtxSetCurrent(cuda_context));
 }
 
 void cuda_close(void)
 {
-	CHECK(cuDevicePrimaryCtxRelease_v2(0));
+	CHECK(cuDevicePrimaryCtxRelease_v2(cuda_device));
 }
 
 CUfunction cuda_function(const char *ptx, const char *name)

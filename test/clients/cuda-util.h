@@ -48,6 +48,9 @@ enum cuda_exit {
 	X(cuStreamCreate)               \
 	X(cuStreamDestroy_v2)           \
 	X(cuStreamSynchronize)          \
+	X(cuStreamQuery)                \
+	X(cuCtxCreate_v2)               \
+	X(cuCtxDestroy_v2)              \
 	X(cuStreamWaitEvent)            \
 	X(cuEventCreate)                \
 	X(cuEventRecord)                \
@@ -63,12 +66,13 @@ struct cuda_calls {
 
 extern struct cuda_calls cu;
 extern CUcontext cuda_context;
+extern int cuda_device; /* which one cuda_open() opens; 0 unless set before */
 
 /* Ends the program with a line on stderr where @r is an error. */
 void cuda_check(CUresult r, const char *what);
 #define CHECK(call) cuda_check(cu.call, #call)
 
-/* Opens the driver and the first device; its primary context is current afterwards. */
+/* Opens the driver and the device; its primary context is current afterwards. */
 void cuda_open(void);
 void cuda_close(void);
 

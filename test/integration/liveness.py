@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Liveness: programs that wait for each other, stop, or compute for long, on a device that holds one of them.
+
+Each pair is two runs of `sluice run` with pipes between them, so each has turns of its own. What is asserted is that
+they end, with the right results; the time a hop takes is printed, and nothing depends on it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+HOPS = s.scaled("SLUICE_HOPS", 200 if os.environ.get("SLUICE_LONG") else 20)
+SETTINGS = {"memory.checksum_moves": "on", "memory.reserve_percent": 0}
+SCALED = {"scale": 256}
+
+
+def pair(w, api, ping, pong):
+    """Two programs, each with the other's output as its input. Returns the seconds that they took."""
+    there, back = os.pipe(), os.pipe()
+    begin = time.monotonic()
+    programs = [w.start(ping, api, name="ping", stdin=back[0], stdout=there[1], stderr=None),
+                w.start(pong, api, name="pong", stdin=there[0], stdout=back[1], stderr=None)]
+    for end in (*there, *back):
+        os.close(end)
+    return programs, begin
+
+
+def play(name, api, memory, ping, pong, **more):
+    with s.World(name, memory=memory, settings=SETTINGS, softgpu=SCALED, **more) as w:
+        w.start_daemon()
+        programs, begin = pair(w, api, ping, pong)
+        for program in programs:
+            w.finish(program, seconds=120)
+        s.note(f"{HOPS * 2} hops, {(time.monotonic() - begin) * 1000 / (HOPS * 2):.1f} ms a hop")
+
+
+def cuda(*words):
+    return [s.CLIENTS / "cuda-pingpong", "--mib", 1, "--hops", HOPS, *words]
+
+
+def opencl(role, *words):
+    return [s.CLIENTS / "cl-pingpong", "--mib", 4, "--buffers", 4, "--hops", HOPS, "--role", role, *words]
+
+
+def two_cuda_programs_in_a_pipe():
+    play("cuda-pipe", "cuda", 3 * s.MIB // 2, cuda("--begin"), cuda())
+
+
+def two_opencl_programs_in_a_pipe():
+    play("cl-pipe", "opencl", 6 * s.MIB, opencl("ping"), opencl("pong"))
+
+
+def a_user_event_that_the_others_result_sets():
+    play("cl-event", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong"))
+
+
+def two_user_events_that_wait_for_each_other():
+    play("cl-events", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong", "--event"))
+
+
+def a_knot_that_nobody_can_untie_is_named():
+    """All of ping's memory is named by a kernel in the driver's queue that waits for pong, which has no room."""
+    with s.World("knot", memory=6 * s.MIB, settings=SETTINGS) as w:
+        w.start_daemon()
+        programs, _ = pair(w, "opencl", opencl("ping", "--event", "--buffers", 1), opencl("pong", "--buffers", 1))
+        why = s.wait_until("pong is told that it waits for ping", lambda: (
+            p := w.program("pong")) and p["state"] == "waiting" and "ping" in p["reason"] and p["reason"])
+        s.note(f"pong is told: {why}")
+        s.wait_until("the daemon names the knot", lambda: "a knot: pong waits for bytes that ping keeps" in w.log())
+        programs[0].kill()
+        w.finish(programs[1], exits=(6,))
+
+
+def a_host_function_that_waits_for_the_other_program():
+    play("cuda-function", "cuda", 3 * s.MIB // 2, cuda("--begin", "--function"), cuda())
+
+
+def two_that_spin_over_two_devices_beside_a_group_that_wants_both():
+    with s.World("spin", memory=3 * s.MIB // 2, settings=SETTINGS | {"scheduler.slice": "20ms"},
+                 softgpu=SCALED | {"devices": 2}) as w:
+        w.start_daemon()
+        # a group: both processes are of one `sluice run`, each on a device of its own
+        one = f"{s.CLIENTS}/cuda-fill --mib 1 --rounds 30 --verify-each"
+        group = w.start(["sh", "-c", f"{one} --device 0 & first=$!; {one} --device 1 && wait $first"], "cuda", name="group")
+        programs, begin = pair(w, "cuda", cuda("--begin", "--spin"), cuda("--spin", "--device", 1))
+        for program in (*programs, group):
+            w.finish(program, seconds=120)
+        s.note(f"{HOPS * 2} hops, {(time.monotonic() - begin) * 1000 / (HOPS * 2):.1f} ms a hop")
+
+
+def a_stopped_holder_is_named_and_loses_nothing():
+    settings = SETTINGS | {"scheduler.slice": "20ms", "scheduler.close_deadline": "100ms",
+                           "scheduler.limit_deadline": "100ms", "memory.allow_mapped": "off"}
+    with s.World("stopped", memory=6 * s.MIB, settings=settings, softgpu=SCALED) as w:
+        w.start_daemon()
+
+        def fill(name, mib):
+            return w.start([s.CLIENTS / "cuda-fill", "--mib", mib, "--rounds", 1, "--endless"], "cuda", name=name,
+                           stdin=subprocess.PIPE)
+
+        def launches(name):
+            return w.program(name)["launches"]
+
+        holder = fill("holder", 3)
+        s.wait_until("the holder runs", lambda: (w.program("holder") or {}).get("launches", 0) > 5)
+        holder.send_signal(signal.SIGSTOP)
+        large = w.start([s.CLIENTS / "cuda-fill", "--mib", 4, "--rounds", 5], "cuda", name="large")
+        why = s.wait_until("the large one is told whom it waits for", lambda: (
+            p := w.program("large")) and "holder has not answered for" in p["reason"] and p["reason"])
+        s.note(f"the large one is told: {why}")
+        stuck = s.wait_until("the holder is called stuck", lambda: (p := w.program("holder")) and (
+            p["stuck"] or p["silent"]) and p)
+        s.check(stuck["device_bytes"] > 0, "its bytes stay where they are", stuck)
+        text = w.sluice("status").stdout
+        s.check("holder" in text, "people are told too", text)
+        small = fill("small", 1)
+        s.wait_until("the small one runs in what is left", lambda: (w.program("small") or {}).get("launches", 0) > 50)
+        s.check("holder" in w.program("large")["reason"], "the large one still has no room", w.status())
+        holder.send_signal(signal.SIGCONT)
+        w.finish(large)
+        before = launches("holder")
+        s.wait_until("the holder goes on", lambda: launches("holder") > before)
+        for program in (holder, small):
+            w.end(program)
+
+
+def a_five_second_kernel_with_a_spinning_host_keeps_its_turn():
+    with s.World("long", memory=3 * s.MIB // 2, settings=SETTINGS | {"scheduler.slice": "1h"}, softgpu=SCALED) as w:
+        w.start_daemon()
+        # one kernel; the host asks all the time whether it has ended, and does nothing else
+        holder = w.start([s.CLIENTS / "cuda-pingpong", "--begin", "--spin", "--hops", 1], "cuda", name="holder",
+                         stdout=subprocess.DEVNULL, env={"SLUICE_SOFTGPU_FAULT": "slow:launch:1:5s"})
+        s.wait_until("the kernel runs", lambda: (w.program("holder") or {}).get("launches"))
+        other = w.start([s.CLIENTS / "cuda-fill", "--mib", 1, "--buffers", 1, "--rounds", 1], "cuda",
+                        name="other")
+        w.finish(holder)
+        w.finish(other)
+        turns = [t for t in w.history()["turns"] if t["name"] == "holder" and t["ready_ms"]]
+        longest = max((t["closing_ms"] or t["end_ms"]) - t["ready_ms"] for t in turns)
+        s.note(f"its longest turn took {longest} ms")
+        s.check(longest >= 5000, "the turn was not taken for idle while the kernel ran", turns)
+
+
+if __name__ == "__main__":
+    s.main(two_cuda_programs_in_a_pipe, two_opencl_programs_in_a_pipe, a_user_event_that_the_others_result_sets,
+           two_user_events_that_wait_for_each_other, a_knot_that_nobody_can_untie_is_named,
+           a_host_function_that_waits_for_the_other_program, two_that_spin_over_two_devices_beside_a_group_that_wants_both, a_stopped_holder_is_named_and_loses_nothing,
+           a_five_second_kernel_with_a_spinning_host_keeps_its_turn)
