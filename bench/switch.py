@@ -25,6 +25,7 @@ SHORTFALL = 2 * EACH - MEMORY
 def watch(world, programs):
     """The jobs of both copy engines while the programs run; the board remembers only the last ones, so it is read often."""
     seen = {}
+    s.wait_until("the device is there", (world.folder / "boards/softgpu0").exists)
     while any(p.poll() is None for p in programs):
         for job in world.jobs("softgpu0"):
             if job["engine"] != "compute" and job["bytes"]:
