@@ -113,5 +113,36 @@ def killed_in_the_middle_of_a_copy():
         w.end(other)
 
 
+def leaves(api, how):
+    times = 20 if LONG else 2
+    with s.World(f"{api}-{how}", memory=3 * s.MIB // 2, settings=SETTINGS, softgpu=SCALED) as w:
+        w.start_daemon()
+        other = survivor(w, api)
+        for _ in range(times):
+            leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", how], api, name="leaver")
+            w.finish(leaver)
+            w.programs.remove(leaver)
+            s.wait_until("it is gone", lambda: is_alone(w))
+        still_has_turns(w)
+        w.end(other)
+
+
+def programs_that_exit_with_work_queued():
+    for api in ("cuda", "opencl"):
+        leaves(api, "exit")
+        leaves(api, "quit")
+
+
+def programs_that_fork():
+    leaves("cuda", "fork")
+    leaves("opencl", "fork")
+
+
+def programs_that_give_up_what_is_in_use():
+    leaves("cuda", "destroy")
+    leaves("opencl", "release")
+
+
 s.main(a_cuda_program_killed_at_every_message, an_opencl_program_killed_at_every_message, killed_in_every_state,
-       killed_in_the_middle_of_a_copy)
+       killed_in_the_middle_of_a_copy, programs_that_exit_with_work_queued, programs_that_fork,
+       programs_that_give_up_what_is_in_use)
