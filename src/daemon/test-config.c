@@ -149,7 +149,7 @@ static void test_long_and_binary_lines_are_reported(void **state)
 
 static void test_a_programs_section_goes_before_memory_whatever_the_order(void **state)
 {
-	static const char text[] = "[program ollama*]\nvisible_memory = 8G\nallow_mapped = off\n"
+	static const char text[] = "[program ollama*]\nvisible_memory = 8G\nallow_mapped = on\n"
 				   "[memory]\nvisible_memory = 4G\nchunk = 1M\n"
 				   "[program train]\non_daemon_loss = wait\n";
 	struct slu_config config, copy;
@@ -166,12 +166,12 @@ static void test_a_programs_section_goes_before_memory_whatever_the_order(void *
 
 	slu_config_program(&copy, "ollama-7b", &program);
 	assert_int_equal(program.visible_bytes, 8 * SLU_GIB);
-	assert_false(program.allow_mapped);
+	assert_true(program.allow_mapped);
 	assert_int_equal(program.chunk_bytes, SLU_MIB);
 	assert_string_equal(program.on_daemon_loss, "run");
 	slu_config_program(&copy, "train", &program);
 	assert_int_equal(program.visible_bytes, 4 * SLU_GIB);
-	assert_true(program.allow_mapped);
+	assert_false(program.allow_mapped);
 	assert_string_equal(program.on_daemon_loss, "wait");
 	assert_int_equal(
 		slu_config_get(&copy, "program train", "on_daemon_loss", value, sizeof(value)), 0);
