@@ -8,7 +8,8 @@
 
 #define TARGET_NS (20 * SLU_NS_PER_MS)
 #define LIMIT_MIN 2
-#define LIMIT_MAX 512
+/* long kernels may follow short ones, and so many of them are queued before we know */
+#define LIMIT_MAX 64
 
 void slu_cuda_flight_init(struct slu_cuda_flight *f)
 {
@@ -73,7 +74,7 @@ static void retire(struct slu_cuda_flight *f, const struct slu_cuda_mark *mark, 
 		atomic_store(&f->n_ended, mark->n_launches);
 	if (waited && span > TARGET_NS)
 		limit = SLU_MAX(limit / 2, (uint32_t)LIMIT_MIN);
-	else if (!waited || span < TARGET_NS / 2)
+	else if (span < TARGET_NS / 2) /* an old mark that has come tells nothing about the queue */
 		limit = SLU_MIN(limit * 2, (uint32_t)LIMIT_MAX);
 	atomic_store(&f->limit, limit);
 	slu_lock_give(&f->lock);

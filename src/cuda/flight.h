@@ -10,7 +10,7 @@
  * Behind every few launches an event, a *mark*, is recorded in the same stream. When more launches
  * are out than the limit, the next one waits for the oldest mark. How long a mark was under way
  * tells how much time is queued: the limit is halved above TARGET, doubled well below it, between
- * 2 launches and LIMIT_MAX. Long kernels are thus queued two at a time, short ones by the hundred.
+ * 2 launches and LIMIT_MAX. Long kernels are thus queued two at a time, short ones by the dozen.
  */
 
 #include <stdatomic.h>
