@@ -16,7 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
 HOPS = s.scaled("SLUICE_HOPS", 200 if os.environ.get("SLUICE_LONG") else 20)
-SETTINGS = {"memory.checksum_moves": "on", "memory.reserve_percent": 0}
+# two programs that wait for each other and exceed the device need mapped memory
+SETTINGS = {"memory.allow_mapped": "on", "memory.checksum_moves": "on", "memory.reserve_percent": 0}
 SCALED = {"scale": 256}
 
 
