@@ -17,7 +17,7 @@
 #include "place/place.h"
 
 /* How long an answer to WANT may take before we make room ourselves. */
-#define ANSWER_NS (5 * SLU_NS_PER_MS)
+#define ANSWER_NS (20 * SLU_NS_PER_MS)
 
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -217,20 +217,30 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 }
 
 /*
- * A unit that would leave only because our window is too small for the command in front: if the
- * daemon does not know yet how much we need, it is told, and has a moment to answer with more.
- * Else a program that fits moves bytes to and fro inside a window that is about to grow.
+ * A unit that would leave only because our window is too small for the command in front, or be
+ * mapped only because it is above the goal: if the daemon does not know yet how much we need, it is
+ * told, and has a moment to answer with more. Else a program that fits moves bytes to and fro
+ * inside a window that is about to grow.
  */
-static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, unsigned index,
+				      unsigned way, enum slu_moving moving)
 {
 	struct slu_peer_device *d = &peer->devices[index];
+	struct slu_msg_want want;
 
-	if (!peer->is_connected || peer->is_alone || !d->n_command ||
-	    d->account.held_bytes - d->leaving_bytes > d->account.limit_bytes ||
-	    !slu_peer_want_is_stale(peer, index))
+	if (!peer->is_connected || peer->is_alone)
+		return false;
+	if (way == OUT &&
+	    (!d->n_command || d->account.held_bytes - d->leaving_bytes > d->account.limit_bytes))
+		return false;
+	if (way == IN && moving != SLU_MOVING_MAP)
+		return false;
+	slu_peer_fill_want(peer, index, &want);
+	if (want.min_bytes <= d->want.min_bytes && want.all_bytes <= d->want.all_bytes &&
+	    want.working_bytes <= d->want.working_bytes)
 		return false;
 	d->want_is_due = true;
-	d->retry_ns[OUT] = now_ns + ANSWER_NS;
+	d->retry_ns[way] = now_ns + ANSWER_NS;
 	return true;
 }
 
@@ -247,7 +257,7 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 			if (d->moving[way][k] || d->retry_ns[way])
 				continue;
 			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
-			if (u && way == OUT && waits_for_a_larger_window(peer, now_ns, index))
+			if (u && waits_for_a_larger_window(peer, now_ns, index, way, moving))
 				u = NULL;
 			if (u)
 				begin(peer, index, u, way, k, moving);
