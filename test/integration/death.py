@@ -52,7 +52,7 @@ def at_every_message(api, memory):
         number = 0
         while True:
             number += 1
-            victim = fill(w, api, "victim", "--rounds", 3, "--mix", env={
+            victim = fill(w, api, "victim", "--rounds", 1, "--mix", env={
                 "LD_PRELOAD": s.KILL_AT, "KILL_AT": number, "KILL_IN": "cuda-fill" if api == "cuda" else "cl-fill"})
             w.finish(victim, exits=(0, -signal.SIGKILL))
             w.programs.remove(victim)

@@ -43,8 +43,8 @@ def one_fault(w, api, kind, number, own_calls):
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
-    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", 1, "--buffers", 4, "--rounds",
-                      3, "--mix"], api, name="victim", env={
+    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", 1, "--buffers", 3, "--rounds",
+                      2, "--mix"], api, name="victim", env={
                           f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log})
     out = w.finish(victim, exits=(0, 3, 4))
     w.programs.remove(victim)
@@ -65,7 +65,7 @@ def every_fault(api, kind, own_calls):
         while one_fault(w, api, kind, number, own_calls):
             n_met += 1
             if not LONG and number >= 4:
-                step = max(1, number // 2)
+                step = number
             number += step
         s.wait_until("the other one is alone", lambda: [p["name"] for p in w.status()["programs"]] == ["other"])
         w.end(other)

@@ -66,7 +66,8 @@ def alices_world():
                 w.start_daemon()
                 programs = [w.start([s.CLIENTS / "cuda-fill", "--mib", 1, "--rounds", 1, "--endless"], "cuda", name=f"a{i}",
                                     stdin=subprocess.PIPE) for i in range(2)]
-                s.wait_until("bytes are away", lambda: any(p["ram_bytes"] for p in w.status()["programs"]))
+                s.wait_until("bytes have left the device", lambda: any(p["moved_out_bytes"] for p in w.status()["programs"]),
+                             look=lambda: w.sluice("status").stdout + w.log()[-3000:])
                 os.write(tell, json.dumps({"folder": str(w.folder), "socket": str(w.socket), "pids": [
                     p.pid for p in programs]}).encode())
                 os.close(tell)
@@ -74,6 +75,8 @@ def alices_world():
                 for program in programs:
                     w.end(program)
             status = 0
+        except Exception as error:
+            s.note("alice: " + "\n# ".join(str(error).splitlines()))
         finally:
             os._exit(status)
     os.close(tell)

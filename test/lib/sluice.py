@@ -44,15 +44,18 @@ def check(condition, what, *details):
         raise Failure(what + "".join(f"\n{d}" for d in details))
 
 
-def wait_until(what, condition, seconds=60):
-    """Waits for something that must happen; `seconds` is how long a broken run may hang, no measure."""
+def wait_until(what, condition, seconds=60, look=None):
+    """Waits for something that must happen; `seconds` is how long a broken run may hang, no measure.
+
+    look: what to show when it did not happen.
+    """
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise Failure(f"waited {seconds} s in vain until {what}")
+            raise Failure(f"waited {seconds} s in vain until {what}" + (f"\n{look()}" if look else ""))
         time.sleep(0.005)
 
 
