@@ -300,7 +300,7 @@ static void welcomed(struct slu_client *c, uint64_t now_ns)
 	} else {
 		slu_client_log("the daemon does not take us: %s (%s), going on without it",
 			       w->detail, strerror((int)w->status));
-		slu_connection_give_up(&c->connection);
+		slu_connection_stay(&c->connection);
 		slu_peer_lost(c->peer, now_ns);
 		c->stage = SLU_CLIENT_LOOSE;
 		slu_client_run_alone(c, now_ns);

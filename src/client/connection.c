@@ -68,7 +68,15 @@ void slu_connection_settle(struct slu_connection *c)
 void slu_connection_drop(struct slu_connection *c, uint64_t now_ns)
 {
 	go_down(c);
-	pause_from(c, now_ns);
+	if (c->is_last)
+		c->next_ns = NEVER_NS;
+	else
+		pause_from(c, now_ns);
+}
+
+void slu_connection_stay(struct slu_connection *c)
+{
+	c->is_last = true;
 }
 
 void slu_connection_give_up(struct slu_connection *c)

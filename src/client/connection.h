@@ -23,6 +23,7 @@ struct slu_connection {
 	char *path;		     /* NULL: there is no daemon to look for */
 	struct slu_channel *channel; /* NULL: DOWN */
 	bool is_broken;
+	bool is_last;	   /* DOWN is for good */
 	uint64_t pause_ns; /* before the next try but one */
 	uint64_t next_ns;  /* when to try */
 };
@@ -47,6 +48,12 @@ void slu_connection_drop(struct slu_connection *connection, uint64_t now_ns);
 
 /* Goes DOWN and does not try again. */
 void slu_connection_give_up(struct slu_connection *connection);
+
+/*
+ * Stays UP and says nothing more; when it ends it is not tried again. A daemon that did not take a
+ * program shows it, with the reason, for as long as its connection lasts.
+ */
+void slu_connection_stay(struct slu_connection *connection);
 
 /* Tries again at once. */
 void slu_connection_hurry(struct slu_connection *connection);

@@ -152,7 +152,8 @@ def the_second_daemon_says_whose_the_device_is():
         second.start_daemon(env=boards)
         stranger = second.start(words, "cuda", name="stranger", stdin=subprocess.PIPE, env=boards)
         refused = s.wait_until("the second one refuses it", lambda: (
-            p := second.program("stranger")) and p["connection"] == "refused" and p)
+            p := second.program("stranger")) and p["connection"] == "refused" and p,
+            look=lambda: second.sluice("status").stdout + second.log() + first.log())
         s.check(str(first.daemon.pid) in refused["reason"], "it says whose the device is", refused)
         s.note(f"the program is told: {refused['reason']}")
         outsiders = s.wait_until("the first one sees an outsider", lambda: first.status()["devices"][0]["outsiders"])
