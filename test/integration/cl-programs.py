@@ -3,8 +3,7 @@
 """cl-programs.py LAYER PROGRAM: a real program, plain, with the layer, and with everything evicted
 between two calls: its results are the same three times.
 
-PROGRAM is piglit (api and custom), xaxpy (CLBlast's test) or pyopencl (a script of ours). Exit
-status 77: the program is not installed.
+PROGRAM is piglit (api and custom), xaxpy (CLBlast's test) or pyopencl (a script of ours).
 """
 
 import json
@@ -30,7 +29,7 @@ def need(*paths):
     for path in paths:
         if not (shutil.which(path) or os.path.exists(path)):
             print(f"1..0 # SKIP {path} is not installed")
-            sys.exit(77)
+            sys.exit(0)
 
 
 def environment(how):

@@ -15,35 +15,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from daemonworld import CLIENT, Client, DaemonWorld
 from rawclient import WELCOME, Raw
 from sluice import MIB, SLUICED, Skip, check, main, wait_until
+from twousers import ALICE, BOB, as_user, need_two_users
 
-ALICE, BOB = 54321, 54322
 TIGHT = {"total": 100 * MIB}
-
-
-def need_root():
-    if os.geteuid() != 0:
-        raise Skip("only root can be two users")
-
-
-def as_user(uid, work, groups=()):
-    """What `work` returns in a child that is that user."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.setgroups(list(groups))
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-            result = work()
-        except Exception as error:
-            result = {"exception": type(error).__name__, "text": str(error)}
-        os.write(write_end, json.dumps(result).encode())
-        os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as file:
-        text = file.read()
-    os.waitpid(child, 0)
-    return json.loads(text)
 
 
 def ask_as(w, uid, groups=(), **request):
@@ -76,7 +50,7 @@ class SystemWorld(DaemonWorld):
 
 
 def a_private_daemon_is_for_its_user_alone():
-    need_root()
+    need_two_users()
     with DaemonWorld("private") as w:
         w.start_daemon()
         os.chmod(w.folder, 0o755)
@@ -91,7 +65,7 @@ def a_private_daemon_is_for_its_user_alone():
 
 
 def users_see_their_own_programs_only():
-    need_root()
+    need_two_users()
     with SystemWorld("system") as w:
         w.start_daemon()
         a = w.client_of(ALICE, "alices-secret", want=80 * MIB)
@@ -112,7 +86,7 @@ def users_see_their_own_programs_only():
 
 
 def the_reasons_of_ones_own_turns_do_not_name_strangers():
-    need_root()
+    need_two_users()
     with SystemWorld("reasons") as w:
         w.start_daemon()
         for setting, value in (("policy", "rr"), ("slice", "20ms"), ("slice_min_switches", "1")):
@@ -132,7 +106,7 @@ def the_reasons_of_ones_own_turns_do_not_name_strangers():
 
 
 def users_steer_their_own_programs_only():
-    need_root()
+    need_two_users()
     with SystemWorld("steer") as w:
         w.start_daemon()
         a = w.client_of(ALICE, "alices", want=MIB)
@@ -151,7 +125,7 @@ def users_steer_their_own_programs_only():
 
 
 def nobody_gets_into_a_strangers_group():
-    need_root()
+    need_two_users()
     with SystemWorld("groups") as w:
         w.start_daemon()
         a = w.client_of(ALICE, "a", want=MIB, group=99)
@@ -165,7 +139,7 @@ def nobody_gets_into_a_strangers_group():
 
 
 def a_device_that_is_not_on_the_machine_is_refused():
-    need_root()
+    need_two_users()
     with SystemWorld("absent") as w:
         w.start_daemon()
         a = w.client_of(ALICE, "a", want=MIB, uuid="77" * 16)
@@ -175,7 +149,7 @@ def a_device_that_is_not_on_the_machine_is_refused():
 
 
 def members_of_the_group_sluice_see_all():
-    need_root()
+    need_two_users()
     try:
         gid = grp.getgrnam("sluice").gr_gid
     except KeyError:

@@ -14,41 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
+from twousers import ALICE, BOB, as_user, become, need_two_users
 
-ALICE, BOB = 54321, 54322
 SETTINGS = {"scheduler.slice": "20ms", "memory.reserve_percent": 0}
-
-
-def become(uid):
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-
-
-def as_user(uid, work):
-    """What `work` returns, or the name of what it raises, in a child that is that user."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            become(uid)
-            answer = work()
-        except Exception as error:
-            answer = type(error).__name__
-        os.write(write_end, json.dumps(answer).encode())
-        os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as file:
-        text = file.read()
-    os.waitpid(child, 0)
-    return json.loads(text)
-
-
-def need_two_users():
-    if os.geteuid():
-        raise s.Skip("only root can be two users")
-    if as_user(ALICE, lambda: os.access(s.SLUICED, os.X_OK)) is not True:
-        raise s.Skip(f"another user cannot run {s.SLUICED}")
 
 
 @contextlib.contextmanager
