@@ -54,7 +54,7 @@ def a_private_daemon_is_for_its_user_alone():
     with DaemonWorld("private") as w:
         w.start_daemon()
         os.chmod(w.folder, 0o755)
-        check(ask_as(w, ALICE, verb="status")["exception"] == "PermissionError", "the socket is closed to others")
+        check(ask_as(w, ALICE, verb="status") == "PermissionError", "the socket is closed to others")
         # and if somebody opened it, the daemon itself refuses
         os.chmod(w.socket, 0o666)
 
