@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/stream.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -10,15 +13,54 @@
 
 __thread struct slu_cuda_use_memory slu_cuda_uses_mine[SLU_STREAM_MEMORIES];
 
+static __thread uint64_t thread_mine __attribute__((__tls_model__("initial-exec")));
+
+/* All of the process; one more is put in front, and none ever goes. */
+static _Atomic(struct slu_cuda_streams *) all_streams;
+
+static struct {
+	pthread_once_t once;
+	pthread_key_t key; /* constant after once */
+	bool works;	   /* constant after once */
+} ends = { .once = PTHREAD_ONCE_INIT };
+
+static void leave_uses(struct slu_cuda_streams *s, uint64_t thread)
+{
+	slu_lock_take(&s->lock);
+	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
+		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
+			if (b->uses[i].stream && b->uses[i].thread == thread)
+				b->uses[i].is_left = true;
+	slu_lock_give(&s->lock);
+}
+
+/* A destructor that runs after this one may still submit work: then as a thread that is new. */
+static void thread_ends(void *unused)
+{
+	(void)unused;
+	for (struct slu_cuda_streams *s = atomic_load(&all_streams); s; s = s->next)
+		leave_uses(s, thread_mine);
+	memset(slu_cuda_uses_mine, 0, sizeof(slu_cuda_uses_mine));
+	thread_mine = 0;
+}
+
+static void watch_ends(void)
+{
+	ends.works = !pthread_key_create(&ends.key, thread_ends);
+}
+
 /* Threads are numbered: the system gives its own names for them out again. */
 static uint64_t thread_here(void)
 {
 	static _Atomic uint64_t n_threads;
-	static __thread uint64_t mine __attribute__((__tls_model__("initial-exec")));
 
-	if (!mine)
-		mine = atomic_fetch_add(&n_threads, 1) + 1;
-	return mine;
+	if (!thread_mine) {
+		thread_mine = atomic_fetch_add(&n_threads, 1) + 1;
+		/* unwatched, it keeps its uses for ever */
+		if (ends.works)
+			pthread_setspecific(ends.key, &ends);
+	}
+	return thread_mine;
 }
 
 static CUstream name_of(CUstream stream)
@@ -30,15 +72,41 @@ void slu_cuda_streams_init(struct slu_cuda_streams *s)
 {
 	slu_lock_init(&s->lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&s->asked, NULL);
+	pthread_once(&ends.once, watch_ends);
+	s->next = atomic_load(&all_streams);
+	while (!atomic_compare_exchange_weak(&all_streams, &s->next, s))
+		;
+}
+
+static struct slu_cuda_use **bucket_of(struct slu_cuda_streams *s, CUstream stream, uint64_t thread)
+{
+	uint64_t bits = ((uint64_t)(uintptr_t)stream ^ thread << 48) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &s->buckets[bits >> 32 & (SLU_STREAM_BUCKETS - 1)];
+}
+
+/* Its owner does not use it any more, or will find that the generation has changed. */
+static void free_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
+{
+	struct slu_cuda_use **at = bucket_of(s, use->stream, use->thread);
+
+	while (*at != use)
+		at = &(*at)->next;
+	*at = use->next;
+	use->stream = NULL;
+	use->is_left = false;
+	atomic_store(&use->last, 0);
+	use->next = s->spare;
+	s->spare = use;
 }
 
 void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 {
 	slu_lock_take(&s->lock);
-	for (unsigned i = 0; i < SLU_STREAM_USES; i++) {
-		s->uses[i].stream = NULL;
-		atomic_store(&s->uses[i].last, 0);
-	}
+	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
+		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
+			if (b->uses[i].stream)
+				free_locked(s, &b->uses[i]);
 	for (struct slu_cuda_host_call *h = s->host_calls; h; h = h->next)
 		h->ahead = 0;
 	s->unproven = s->rested = 0;
@@ -47,28 +115,63 @@ void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 	slu_lock_give(&s->lock);
 }
 
+/* Frees what threads that have ended left; all of it, or only where the work has ended, too. */
+static void harvest_locked(struct slu_cuda_streams *s, bool takes_all)
+{
+	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
+		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
+			struct slu_cuda_use *use = &b->uses[i];
+			uint64_t last = atomic_load(&use->last);
+
+			if (!use->stream || !use->is_left || (!takes_all && last > s->rested))
+				continue;
+			s->unproven = SLU_MAX(s->unproven, last);
+			free_locked(s, use);
+		}
+}
+
+static void grow_locked(struct slu_cuda_streams *s)
+{
+	struct slu_cuda_use_block *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return;
+	b->next = s->blocks;
+	s->blocks = b;
+	s->n_uses += SLU_STREAM_BLOCK_USES;
+	for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
+		b->uses[i].next = s->spare;
+		s->spare = &b->uses[i];
+	}
+}
+
+/* The calling thread's use of @stream, or NULL without memory. */
 static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream stream)
 {
-	struct slu_cuda_use *spare = NULL;
 	uint64_t thread = thread_here();
+	struct slu_cuda_use **bucket = bucket_of(s, stream, thread), *use;
 
-	for (unsigned i = 0; i < SLU_STREAM_USES; i++) {
-		struct slu_cuda_use *use = &s->uses[i];
-
+	for (use = *bucket; use; use = use->next)
 		if (use->stream == stream && use->thread == thread)
 			return use;
-		if (!use->stream && !spare)
-			spare = use;
-	}
-	if (spare) {
-		spare->stream = stream;
-		spare->thread = thread;
-	}
-	return spare;
+	if (!s->spare)
+		harvest_locked(s, s->n_uses >= SLU_STREAM_USES_PLENTY);
+	if (!s->spare)
+		grow_locked(s);
+	use = s->spare;
+	if (!use)
+		return NULL;
+	s->spare = use->next;
+	use->stream = stream;
+	use->thread = thread;
+	use->next = *bucket;
+	*bucket = use;
+	return use;
 }
 
 void slu_cuda_streams_note_slow(struct slu_cuda_streams *s, CUstream stream, uint64_t number)
 {
+	int saved = errno;
 	struct slu_cuda_use *use;
 
 	slu_lock_take(&s->lock);
@@ -85,6 +188,7 @@ void slu_cuda_streams_note_slow(struct slu_cuda_streams *s, CUstream stream, uin
 		s->unproven = SLU_MAX(s->unproven, number);
 	}
 	slu_lock_give(&s->lock);
+	errno = saved;
 }
 
 void slu_cuda_streams_host_add(struct slu_cuda_device *device, CUstream stream,
@@ -135,16 +239,17 @@ void slu_cuda_streams_destroy(struct slu_cuda_streams *s, CUstream stream)
 	slu_lock_take(&s->lock);
 	while (s->asking == stream)
 		slu_lock_wait(&s->lock, &s->asked, NULL);
-	for (unsigned i = 0; i < SLU_STREAM_USES; i++) {
-		struct slu_cuda_use *use = &s->uses[i];
+	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
+		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
+			struct slu_cuda_use *use = &b->uses[i];
 
-		if (use->stream != stream)
-			continue;
-		/* its work goes on without it, and its handle may be given out again */
-		s->unproven = SLU_MAX(s->unproven, atomic_load(&use->last));
-		use->stream = NULL;
-		atomic_fetch_add(&s->generation, 1);
-	}
+			if (use->stream != stream)
+				continue;
+			/* its work goes on without it, and its handle may be given out again */
+			s->unproven = SLU_MAX(s->unproven, atomic_load(&use->last));
+			free_locked(s, use);
+			atomic_fetch_add(&s->generation, 1);
+		}
 	slu_lock_give(&s->lock);
 }
 
@@ -190,6 +295,24 @@ static enum proof look_locked(const struct slu_cuda_streams *s, const struct slu
 	return use->stream == SLU_STREAM_PER_THREAD ? UNPROVEN : ASK;
 }
 
+/* Whether @use has ended; asks the driver where it must, without the lock. */
+static bool has_ended_locked(struct slu_cuda_streams *s, const struct slu_cuda_use *use)
+{
+	CUstream stream = use->stream;
+	enum proof proof = stream ? look_locked(s, use) : ENDED;
+
+	if (proof == ASK) {
+		s->asking = stream;
+		slu_lock_give(&s->lock);
+		proof = SLU_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
+		slu_lock_take(&s->lock);
+		s->asking = NULL;
+		pthread_cond_broadcast(&s->asked);
+	}
+	/* a stream may have been destroyed meanwhile */
+	return proof == ENDED && s->unproven <= s->rested;
+}
+
 bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device)
 {
 	struct slu_cuda_streams *s = &device->stream_uses;
@@ -197,21 +320,9 @@ bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device)
 
 	slu_lock_take(&s->lock);
 	is_at_rest = s->unproven <= s->rested;
-	for (unsigned i = 0; is_at_rest && i < SLU_STREAM_USES; i++) {
-		CUstream stream = s->uses[i].stream;
-		enum proof proof = stream ? look_locked(s, &s->uses[i]) : ENDED;
-
-		if (proof == ASK) {
-			s->asking = stream;
-			slu_lock_give(&s->lock);
-			proof = SLU_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
-			slu_lock_take(&s->lock);
-			s->asking = NULL;
-			pthread_cond_broadcast(&s->asked);
-		}
-		/* a stream may have been destroyed meanwhile */
-		is_at_rest = proof == ENDED && s->unproven <= s->rested;
-	}
+	for (struct slu_cuda_use_block *b = s->blocks; is_at_rest && b; b = b->next)
+		for (unsigned i = 0; is_at_rest && i < SLU_STREAM_BLOCK_USES; i++)
+			is_at_rest = has_ended_locked(s, &b->uses[i]);
 	slu_lock_give(&s->lock);
 	return is_at_rest;
 }

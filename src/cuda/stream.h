@@ -18,7 +18,17 @@
  * not above the one that a host function got before its own call belongs to work ahead of it.
  * Per-thread streams of other threads cannot be asked about; they stay unproven until the whole
  * context was waited for. So do streams that were destroyed with work in them, and those for which
- * the table has no room.
+ * there was no memory.
+ *
+ * A use lives as long as its thread and its stream do. One whose thread has ended is given out
+ * again once its work has ended; where very many have not, they are summed up in one number
+ * (unproven), which loses precision, never safety. So the table is as large as what the program has
+ * at a time, however many threads and streams it has had.
+ *
+ *   FREE   -> TAKEN   [slu_cuda_streams_note]     a thread's first work in a stream
+ *   TAKEN  -> LEFT    [the thread's end]          nobody writes it any more
+ *   LEFT   -> FREE    [slu_cuda_streams_note]     somebody needs one
+ *   TAKEN, LEFT -> FREE  [slu_cuda_streams_destroy, _reset]  and what threads remember is void
  */
 
 #include <pthread.h>
@@ -35,14 +45,24 @@ struct slu_cuda_device;
 #define SLU_STREAM_LEGACY     ((CUstream)(uintptr_t)1)
 #define SLU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
 
-#define SLU_STREAM_USES	    256
-#define SLU_STREAM_MEMORIES 16 /* a power of two */
+#define SLU_STREAM_MEMORIES    16 /* a power of two */
+#define SLU_STREAM_BLOCK_USES  64
+#define SLU_STREAM_BUCKETS     64 /* a power of two */
+#define SLU_STREAM_USES_PLENTY 1024
 
-/* One thread's work in one stream. Nobody else ever gets it, unless the stream is destroyed. */
+/* One thread's work in one stream. */
 struct slu_cuda_use {
-	CUstream stream;       /* guarded by lock; NULL: free */
-	uint64_t thread;       /* guarded by lock */
+	struct slu_cuda_use *next; /* guarded by lock: of its bucket, or of those that are free */
+	CUstream stream;	   /* guarded by lock; NULL: free */
+	uint64_t thread;	   /* guarded by lock */
+	bool is_left;		   /* guarded by lock: its thread has ended */
 	_Atomic uint64_t last; /* the number of its last submission; written by its thread only */
+};
+
+/* Uses are made by the block and stay where they are: threads remember them. */
+struct slu_cuda_use_block {
+	struct slu_cuda_use_block *next; /* constant */
+	struct slu_cuda_use uses[SLU_STREAM_BLOCK_USES];
 };
 
 /* A host function between its submission and its end. */
@@ -60,11 +80,15 @@ struct slu_cuda_streams {
 	_Atomic uint32_t n_host_calls; /* in the list */
 	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
 	pthread_cond_t asked;	       /* the stream that was asked about no longer is */
-	struct slu_cuda_use uses[SLU_STREAM_USES];
+	struct slu_cuda_use_block *blocks;
+	struct slu_cuda_use *buckets[SLU_STREAM_BUCKETS]; /* by stream and thread */
+	struct slu_cuda_use *spare;
+	unsigned n_uses; /* in all blocks */
 	struct slu_cuda_host_call *host_calls;
 	uint64_t unproven; /* up to this number there may be work that no use tells of */
 	uint64_t rested;   /* up to this number everything has ended */
 	CUstream asking;   /* the driver is being asked about it: not to be destroyed */
+	struct slu_cuda_streams *next; /* constant after init: all of the process */
 };
 
 /* Once, for the life of the process: a host function may outlive the context it was queued in. */
