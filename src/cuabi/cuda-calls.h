@@ -32,7 +32,9 @@ CUresult cuDeviceGetPCIBusId(char *, int, CUdevice);
 CUresult cuDeviceGetProperties(CUdevprop *, CUdevice);
 CUresult cuDeviceGetUuid(CUuuid *, CUdevice);
 CUresult cuDeviceGetUuid_v2(CUuuid *, CUdevice);
+CUresult cuDeviceGetGraphMemAttribute(CUdevice, CUgraphMem_attribute, void *);
 CUresult cuDeviceGraphMemTrim(CUdevice);
+CUresult cuDeviceSetGraphMemAttribute(CUdevice, CUgraphMem_attribute, void *);
 CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool);
 CUresult cuDeviceTotalMem(unsigned int *, CUdevice);
 CUresult cuDeviceTotalMem_v2(size_t *, CUdevice);
@@ -462,6 +464,8 @@ CUresult cuGraphAddKernelNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_
 			      const CUDA_KERNEL_NODE_PARAMS_v1 *);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
 				 const CUDA_KERNEL_NODE_PARAMS *);
+CUresult cuGraphAddMemAllocNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+				CUDA_MEM_ALLOC_NODE_PARAMS *);
 CUresult cuGraphAddMemFreeNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUdeviceptr);
 CUresult cuGraphAddMemcpyNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
 			      const CUDA_MEMCPY3D *, CUcontext);
@@ -516,6 +520,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *);
 CUresult cuGraphLaunch(CUgraphExec, CUstream);
 CUresult cuGraphLaunch_ptsz(CUgraphExec, CUstream);
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *);
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode, CUdeviceptr *);
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode, CUDA_MEMCPY3D *);
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode, const CUDA_MEMCPY3D *);
