@@ -6,6 +6,7 @@
 
 #include "softgpu/driver/capture.h"
 #include "softgpu/driver/driver.h"
+#include "softgpu/driver/library.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/stream.h"
@@ -88,6 +89,7 @@ void slu_context_free(struct slu_context *context)
 			break;
 		slu_stream_free(stream, true);
 	}
+	slu_library_drop_context(context);
 	slu_lock_take(&context->lock);
 	while ((module = LIST_FIRST(&context->modules)))
 		slu_module_free(module);

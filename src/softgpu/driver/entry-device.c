@@ -7,10 +7,9 @@
 
 #include "softgpu/driver/entry.h"
 
-#define N_MULTIPROCESSORS 4 /* few: programs size their grids by it */
-#define SHARED_BYTES	  49152
-#define SHARED_BYTES_MAX  65536
-#define N_REGISTERS	  65536
+#define SHARED_BYTES	 49152
+#define SHARED_BYTES_MAX 65536
+#define N_REGISTERS	 65536
 
 CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
 {
@@ -112,15 +111,15 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
 		return 32;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-		return N_MULTIPROCESSORS;
+		return (int)slu_driver.settings.n_multiprocessors;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
 		return 16;
 	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
 		return 2;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-		return 7;
+		return (int)slu_driver.settings.capability / 10;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-		return 5;
+		return (int)slu_driver.settings.capability % 10;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
 		return (int)card->index;
 	case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
@@ -175,8 +174,8 @@ CUresult cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice devi
 	SLU_TRY(slu_driver_card(device, &card));
 	if (!ret_major || !ret_minor)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_major = 7;
-	*ret_minor = 5;
+	*ret_major = (int)slu_driver.settings.capability / 10;
+	*ret_minor = (int)slu_driver.settings.capability % 10;
 	return CUDA_SUCCESS;
 }
 

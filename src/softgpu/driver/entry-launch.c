@@ -8,12 +8,10 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/module.h"
 
-#define SHARED_BYTES 49152
-
 static CUresult check_shape(const struct slu_function *function, const unsigned grid[3],
 			    const unsigned block[3], unsigned shared_bytes)
 {
-	unsigned allowed = SHARED_BYTES;
+	unsigned allowed = SLU_TRAITS_SHARED_BYTES;
 	uint64_t threads;
 
 	if (!grid[0] || !grid[1] || !grid[2] || !block[0] || !block[1] || !block[2])
@@ -25,8 +23,8 @@ static CUresult check_shape(const struct slu_function *function, const unsigned 
 	threads = (uint64_t)block[0] * block[1] * block[2];
 	if (threads > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (function->max_dynamic_shared_bytes)
-		allowed = (unsigned)function->max_dynamic_shared_bytes +
+	if (function->wishes.dynamic_shared_bytes)
+		allowed = (unsigned)function->wishes.dynamic_shared_bytes +
 			  (unsigned)function->kernel->shared_bytes;
 	if (function->kernel->shared_bytes + shared_bytes > allowed)
 		return CUDA_ERROR_INVALID_VALUE;

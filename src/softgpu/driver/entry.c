@@ -2,6 +2,9 @@
 
 #include "softgpu/driver/entry.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
 			  struct slu_stream **ret_stream)
 {
@@ -40,4 +43,30 @@ CUresult slu_entry_submit(CUstream handle, struct slu_command *command, bool wai
 	SLU_TRY(slu_stream_submit(stream, command));
 	return wait || (is_pageable && !stream->capture) ? slu_stream_synchronize(stream)
 							 : CUDA_SUCCESS;
+}
+
+CUresult slu_entry_read_file(const char *path, char **ret_bytes, size_t *ret_n)
+{
+	CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
+	FILE *file = fopen(path, "re");
+	char *bytes;
+	long n;
+
+	if (!file)
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	if (!fseek(file, 0, SEEK_END) && (n = ftell(file)) >= 0) {
+		rewind(file);
+		bytes = calloc(1, (size_t)n + 32);
+		if (!bytes) {
+			result = CUDA_ERROR_OUT_OF_MEMORY;
+		} else if (fread(bytes, 1, (size_t)n, file) == (size_t)n) {
+			*ret_bytes = bytes;
+			*ret_n = (size_t)n;
+			result = CUDA_SUCCESS;
+		} else {
+			free(bytes);
+		}
+	}
+	fclose(file);
+	return result;
 }

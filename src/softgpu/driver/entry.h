@@ -35,3 +35,6 @@ CUresult slu_entry_box(const CUDA_MEMCPY3D *description, struct slu_command_copy
 CUresult slu_entry_kernel(CUfunction function, const unsigned grid[3], const unsigned block[3],
 			  unsigned shared_bytes, bool is_cooperative, void **params, void **extra,
 			  struct slu_command **ret_command);
+
+/* A whole file, to be freed; zeros follow it, so that it may be taken for a text. */
+CUresult slu_entry_read_file(const char *path, char **ret_bytes, size_t *ret_n);

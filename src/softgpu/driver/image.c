@@ -2,23 +2,40 @@
 
 #include "softgpu/driver/image.h"
 
+#include <lz4.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
+
+#include "softgpu/driver/merge.h"
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
 #define ELF_MAGIC     0x464c457fu
 
+#define FATBIN_BYTES_MAX (UINT64_C(1) << 40)
+#define TEXT_BYTES_MAX	 (UINT64_C(1) << 30)
+#define OBJECTS_MAX	 65536
+
 enum {
 	KIND_PTX = 1,
+	KIND_ELF = 2,
+};
+
+enum {
+	FLAG_LZ4 = 0x2000,
+	FLAG_ZSTD = 0x8000,
 };
 
 struct wrapper {
 	uint32_t magic;
-	uint32_t version;
+	uint32_t version; /* 2: @extra is a list of fat binaries that ends with NULL */
 	const void *fatbin;
-	const void *extra;
+	const void *const *extra;
 };
 
 struct fatbin {
@@ -33,65 +50,205 @@ struct entry {
 	uint16_t flags16;
 	uint32_t header_bytes;
 	uint64_t payload_bytes;
-	uint32_t compressed_bytes; /* 0: not compressed */
+	uint32_t packed_bytes; /* 0: not packed */
 	uint32_t options;
 	uint16_t minor, major;
 	uint32_t arch;
+	uint32_t name, name_bytes;
+	uint64_t flags;
+	uint64_t reserved;
+	uint64_t text_bytes; /* of what is packed */
 };
 
-static CUresult open_fatbin(const unsigned char *p, struct slu_image *ret_image)
-{
-	const unsigned char *at, *end, *best = NULL;
-	struct fatbin head;
-	struct entry entry, chosen = { 0 };
+/* The part that every entry has; the rest is there where something is packed. */
+#define ENTRY_BYTES_MIN offsetof(struct entry, name)
 
-	memcpy(&head, p, sizeof(head));
-	at = p + head.header_bytes;
-	end = at + head.bytes;
-	while (at + sizeof(entry) <= end) {
-		memcpy(&entry, at, sizeof(entry));
-		if (entry.header_bytes < sizeof(entry) || entry.header_bytes > (size_t)(end - at) ||
-		    entry.payload_bytes > (size_t)(end - at) - entry.header_bytes)
-			return CUDA_ERROR_INVALID_IMAGE;
-		if (entry.kind == KIND_PTX && (!best || entry.arch > chosen.arch)) {
-			best = at + entry.header_bytes;
-			chosen = entry;
-		}
-		at += entry.header_bytes + entry.payload_bytes;
+void slu_image_tell(const struct slu_image_log *log, const char *format, ...)
+{
+	va_list ap;
+
+	if (!log || !log->text || !log->size)
+		return;
+	va_start(ap, format);
+	vsnprintf(log->text, log->size, format, ap);
+	va_end(ap);
+}
+
+static bool unpack(const struct entry *e, const char *packed, char *text)
+{
+	if (e->flags & FLAG_ZSTD)
+		return ZSTD_decompress(text, e->text_bytes, packed, e->packed_bytes) ==
+		       e->text_bytes;
+	return LZ4_decompress_safe(packed, text, (int)e->packed_bytes, (int)e->text_bytes) ==
+	       (int)e->text_bytes;
+}
+
+static CUresult open_entry(const struct entry *e, const char *payload,
+			   const struct slu_image_log *log, struct slu_image *ret_image)
+{
+	char *text;
+
+	if (!e->packed_bytes) {
+		*ret_image = (struct slu_image){ .text = payload,
+						 .bytes = strnlen(payload, e->payload_bytes) };
+		return CUDA_SUCCESS;
 	}
-	if (!best)
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	/* unpacking is not there yet; saying so is better than running something else */
-	if (chosen.compressed_bytes)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	*ret_image = (struct slu_image){
-		.text = (const char *)best,
-		.bytes = strnlen((const char *)best, chosen.payload_bytes),
-	};
+	if (e->header_bytes < sizeof(*e) || e->packed_bytes > e->payload_bytes ||
+	    e->text_bytes > TEXT_BYTES_MAX || e->packed_bytes > TEXT_BYTES_MAX)
+		return CUDA_ERROR_INVALID_IMAGE;
+	if (!(e->flags & (FLAG_ZSTD | FLAG_LZ4))) {
+		slu_image_tell(log, "the image is packed in a way that is not known here\n");
+		return CUDA_ERROR_INVALID_IMAGE;
+	}
+	text = malloc(e->text_bytes + 1);
+	if (!text)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!unpack(e, payload, text)) {
+		free(text);
+		slu_image_tell(log, "the image cannot be unpacked\n");
+		return CUDA_ERROR_INVALID_IMAGE;
+	}
+	text[e->text_bytes] = '\0';
+	*ret_image = (struct slu_image){ .text = text,
+					 .bytes = strnlen(text, e->text_bytes),
+					 .owned = text };
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_image_open(const void *image, struct slu_image *ret_image)
+static void tell_missing(const struct slu_image_log *log, unsigned capability, unsigned lowest_ptx,
+			 unsigned code)
 {
+	char what[64] = "";
+
+	if (lowest_ptx)
+		snprintf(what, sizeof(what), ", only PTX for compute_%u and higher", lowest_ptx);
+	else if (code)
+		snprintf(what, sizeof(what), ", only machine code (sm_%u)", code);
+	slu_image_tell(log,
+		       "no PTX for compute_%u in the image%s; the software GPU runs PTX only: "
+		       "compile with -gencode arch=compute_%u,code=compute_%u\n",
+		       capability, what, capability, capability);
+}
+
+static CUresult open_fatbin(const char *p, unsigned capability, const struct slu_image_log *log,
+			    struct slu_image *ret_image)
+{
+	unsigned lowest_ptx = 0, code = 0;
+	const char *at, *end, *best = NULL;
+	struct entry chosen = { 0 };
+	struct fatbin head;
+
+	memcpy(&head, p, sizeof(head));
+	if (head.magic != FATBIN_MAGIC || head.header_bytes < sizeof(head) ||
+	    head.bytes > FATBIN_BYTES_MAX)
+		return CUDA_ERROR_INVALID_IMAGE;
+	at = p + head.header_bytes;
+	end = at + head.bytes;
+	while ((size_t)(end - at) >= ENTRY_BYTES_MIN) {
+		size_t room = (size_t)(end - at);
+		struct entry e = { 0 };
+
+		memcpy(&e, at, ENTRY_BYTES_MIN);
+		if (e.header_bytes < ENTRY_BYTES_MIN || e.header_bytes > room ||
+		    e.payload_bytes > room - e.header_bytes)
+			return CUDA_ERROR_INVALID_IMAGE;
+		if (e.header_bytes >= sizeof(e))
+			memcpy(&e, at, sizeof(e));
+		if (e.kind == KIND_ELF)
+			code = e.arch;
+		else if (e.kind == KIND_PTX && e.arch > capability)
+			lowest_ptx = lowest_ptx && lowest_ptx < e.arch ? lowest_ptx : e.arch;
+		else if (e.kind == KIND_PTX && (!best || e.arch > chosen.arch)) {
+			best = at + e.header_bytes;
+			chosen = e;
+		}
+		at += e.header_bytes + e.payload_bytes;
+	}
+	if (!best) {
+		tell_missing(log, capability, lowest_ptx, code);
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	}
+	return open_entry(&chosen, best, log, ret_image);
+}
+
+/* The objects of a program that was linked from several. */
+static CUresult open_objects(const void *const *objects, unsigned capability,
+			     const struct slu_image_log *log, struct slu_image *ret_image)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct slu_image *images;
+	size_t n = 0, n_open = 0;
+
+	while (n < OBJECTS_MAX && objects[n])
+		n++;
+	images = calloc(n, sizeof(*images));
+	if (!images)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (; n_open < n && !result; n_open++)
+		result = open_fatbin(objects[n_open], capability, log, &images[n_open]);
+	if (result)
+		n_open--;
+	else
+		result = slu_image_merge(images, n, log, ret_image);
+	for (size_t i = 0; i < n_open; i++)
+		slu_image_close(&images[i]);
+	free(images);
+	return result;
+}
+
+CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct slu_image_log *log,
+			 struct slu_image *ret_image)
+{
+	struct slu_merge_input *inputs = calloc(n + 1, sizeof(*inputs));
+	char *text, *clash = NULL;
+	size_t bytes;
+	int r;
+
+	if (!inputs)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < n; i++)
+		inputs[i] = (struct slu_merge_input){ images[i].text, images[i].bytes, NULL };
+	r = slu_merge(inputs, n, &text, &bytes, &clash);
+	free(inputs);
+	if (r == SLU_MERGE_E_REFUSED) {
+		slu_image_tell(log, "'%s' is defined twice\n", clash ? clash : "a name");
+		free(clash);
+		return CUDA_ERROR_INVALID_IMAGE;
+	}
+	if (r)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret_image = (struct slu_image){ .text = text, .bytes = bytes, .owned = text };
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_image_open(const void *image, unsigned capability, const struct slu_image_log *log,
+			struct slu_image *ret_image)
+{
+	const char *p = image;
 	struct wrapper wrapper;
 	uint32_t magic;
-	char first = *(const char *)image;
 
 	/* a text may be shorter than a magic number */
-	if (first == '\0')
+	if (!p[0])
 		return CUDA_ERROR_INVALID_IMAGE;
-	if (((const char *)image)[1] && ((const char *)image)[2]) {
-		memcpy(&magic, image, sizeof(magic));
-		if (magic == ELF_MAGIC)
+	if (p[1] && p[2]) {
+		memcpy(&magic, p, sizeof(magic));
+		if (magic == ELF_MAGIC) {
+			tell_missing(log, capability, 0, 0);
 			return CUDA_ERROR_NO_BINARY_FOR_GPU;
+		}
 		if (magic == FATBIN_MAGIC)
-			return open_fatbin(image, ret_image);
+			return open_fatbin(p, capability, log, ret_image);
 		if (magic == WRAPPER_MAGIC) {
-			memcpy(&wrapper, image, sizeof(wrapper));
-			return slu_image_open(wrapper.fatbin, ret_image);
+			memcpy(&wrapper, p, sizeof(wrapper));
+			if (wrapper.version == 2 && wrapper.extra && wrapper.extra[0])
+				return open_objects(wrapper.extra, capability, log, ret_image);
+			return wrapper.fatbin
+				       ? slu_image_open(wrapper.fatbin, capability, log, ret_image)
+				       : CUDA_ERROR_INVALID_IMAGE;
 		}
 	}
-	*ret_image = (struct slu_image){ .text = image, .bytes = strlen(image) };
+	*ret_image = (struct slu_image){ .text = p, .bytes = strlen(p) };
 	return CUDA_SUCCESS;
 }
 

@@ -3,8 +3,15 @@
 
 /*
  * What a program hands over as a module: PTX text, a fat binary, or the wrapper that a compiler
- * puts around one. Found is the PTX of the highest target that this device can run. Machine code
- * alone (an ELF image) cannot be run here and is refused as "no binary for this GPU".
+ * puts around one.
+ *
+ *   wrapper ── fat binary ── entry: PTX for sm_75, zstd      the highest that the device can run
+ *      │                 └── entry: machine code for sm_90   cannot be run here
+ *      └─ version 2: one more fat binary for each object that was compiled with -rdc=true; their
+ *         texts are merged
+ *
+ * A text may be raw or packed (LZ4, zstd). Machine code alone is refused as "no binary for this
+ * GPU", with a hint of what to do in the log.
  */
 
 #include <stddef.h>
@@ -14,8 +21,23 @@
 struct slu_image {
 	const char *text;
 	size_t bytes;
-	char *owned; /* where the text had to be unpacked */
+	char *owned; /* where the text had to be unpacked or merged */
 };
 
-CUresult slu_image_open(const void *image, struct slu_image *ret_image);
+/* Where a refusal is explained; may be NULL. */
+struct slu_image_log {
+	char *text;
+	size_t size;
+};
+
+/* @capability: of the device, 75 for 7.5. */
+CUresult slu_image_open(const void *image, unsigned capability, const struct slu_image_log *log,
+			struct slu_image *ret_image);
 void slu_image_close(struct slu_image *image);
+
+/* Merges texts into one; @images stay the caller's. */
+CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct slu_image_log *log,
+			 struct slu_image *ret_image);
+
+void slu_image_tell(const struct slu_image_log *log, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));

@@ -67,7 +67,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.n_ranges = ranges ? ranges->n : 0,
 	};
 	struct slu_interp_launch launch = {
-		.module = kernel->function->module->interp,
+		.module = kernel->function->module->program->interp,
 		.kernel = kernel->function->kernel,
 		.grid = { kernel->grid[0], kernel->grid[1], kernel->grid[2] },
 		.block = { kernel->block[0], kernel->block[1], kernel->block[2] },

@@ -2,14 +2,12 @@
 
 #include "softgpu/driver/module.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "softgpu/driver/driver.h"
-#include "softgpu/driver/image.h"
+#include "softgpu/driver/library.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/stream.h"
 
@@ -38,7 +36,7 @@ static void write_initial_bytes(const struct slu_module *module, const struct sl
 
 static CUresult place_variables(struct slu_module *module)
 {
-	const struct slu_ptx_module *ptx = module->ptx;
+	const struct slu_ptx_module *ptx = module->program->ptx;
 	uint64_t bytes = 0;
 	int r;
 
@@ -80,38 +78,12 @@ static void discard(struct slu_module *module)
 	if (module->memory)
 		slu_memory_free(module->memory);
 	free(module->variables);
-	if (module->interp)
-		slu_interp_module_free(module->interp);
-	if (module->ptx)
-		slu_ptx_module_free(module->ptx);
+	slu_program_unref(module->program);
 	slu_objects_free(&modules, module);
 }
 
-static CUresult parse(struct slu_module *module, const void *image, char *log, size_t log_size)
-{
-	struct slu_ptx_error error = { 0 };
-	struct slu_image text;
-	CUresult result;
-	int r;
-
-	result = slu_image_open(image, &text);
-	if (result)
-		return result;
-	r = slu_ptx_parse(text.text, text.bytes, &module->ptx, &error);
-	slu_image_close(&text);
-	if (r == SLU_PTX_E_REFUSED) {
-		if (log && log_size)
-			snprintf(log, log_size, "ptx: line %u, column %u: %s\n", error.line,
-				 error.column, error.text);
-		return CUDA_ERROR_INVALID_PTX;
-	}
-	if (!r)
-		r = slu_interp_module_new(module->ptx, &module->interp);
-	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
-}
-
-CUresult slu_module_load(struct slu_context *context, const void *image, char *log, size_t log_size,
-			 struct slu_module **ret_module)
+CUresult slu_module_new(struct slu_context *context, struct slu_program *program,
+			struct slu_module **ret_module)
 {
 	struct slu_module *module = slu_objects_new(&modules);
 	CUresult result;
@@ -119,9 +91,8 @@ CUresult slu_module_load(struct slu_context *context, const void *image, char *l
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	module->context = context;
-	result = parse(module, image, log, log_size);
-	if (!result)
-		result = place_variables(module);
+	module->program = slu_program_ref(program);
+	result = place_variables(module);
 	if (result) {
 		discard(module);
 		return result;
@@ -147,7 +118,7 @@ struct slu_module *slu_module_get(CUmodule handle)
 CUresult slu_module_function(struct slu_module *module, const char *name,
 			     struct slu_function **ret_function)
 {
-	const struct slu_ptx_function *kernel = slu_ptx_module_kernel(module->ptx, name);
+	const struct slu_ptx_function *kernel = slu_ptx_module_kernel(module->program->ptx, name);
 	struct slu_function *f;
 
 	if (!kernel || !kernel->is_defined)
@@ -161,7 +132,7 @@ CUresult slu_module_function(struct slu_module *module, const char *name,
 		if (f) {
 			f->module = module;
 			f->kernel = kernel;
-			f->carveout = -1;
+			f->wishes.carveout = -1;
 			f->next = module->functions;
 			module->functions = f;
 		}
@@ -176,7 +147,7 @@ CUresult slu_module_function(struct slu_module *module, const char *name,
 CUresult slu_module_variable(struct slu_module *module, const char *name, uint64_t *ret_address,
 			     size_t *ret_bytes)
 {
-	const struct slu_ptx_variable *v = slu_ptx_module_variable(module->ptx, name);
+	const struct slu_ptx_variable *v = slu_ptx_module_variable(module->program->ptx, name);
 
 	if (!v || !is_in_device_memory(v))
 		return CUDA_ERROR_NOT_FOUND;
@@ -187,7 +158,9 @@ CUresult slu_module_variable(struct slu_module *module, const char *name, uint64
 
 struct slu_function *slu_function_get(CUfunction handle)
 {
-	return slu_objects_get(&functions, handle);
+	struct slu_function *function = slu_objects_get(&functions, handle);
+
+	return function ? function : slu_library_function((CUkernel)(void *)handle);
 }
 
 CUresult slu_function_load(struct slu_function *function)
@@ -201,7 +174,7 @@ CUresult slu_function_load(struct slu_function *function)
 	/* everybody else in this context waits: so does the genuine driver's */
 	slu_lock_take(&context->lock);
 	if (!function->is_loaded) {
-		r = slu_interp_prepare(function->module->interp, function->kernel, &error);
+		r = slu_interp_prepare(function->module->program->interp, function->kernel, &error);
 		if (!r) {
 			slu_stream_drain(context);
 			__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);

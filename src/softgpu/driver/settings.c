@@ -3,13 +3,15 @@
 #include "softgpu/driver/settings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/size.h"
 #include "base/util.h"
 
-#define SCALE_MAX 512
+#define SCALE_MAX	    512
+#define MULTIPROCESSORS_MAX 256
 
 static int read_number(const char *name, unsigned max, unsigned *number)
 {
@@ -37,10 +39,26 @@ static int read_bytes(const char *name, uint64_t *bytes)
 	return r ? slu_fold(r) : 1;
 }
 
+/* "7.5" becomes 75 */
+static int read_capability(unsigned *capability)
+{
+	const char *s = secure_getenv("SLUICE_SOFTGPU_CAPABILITY");
+	unsigned major, minor;
+	char rest;
+
+	if (!s || !*s)
+		return 0;
+	if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) != 2 || major < 5)
+		return slu_error(-EINVAL);
+	*capability = major * 10 + minor;
+	return 0;
+}
+
 int slu_settings_read(struct slu_settings *ret_settings)
 {
 	const char *name = secure_getenv("SLUICE_SOFTGPU_PROFILE");
-	struct slu_settings s = { .n_devices = 1 };
+	/* few multiprocessors: programs size their grids by them */
+	struct slu_settings s = { .n_devices = 1, .capability = 75, .n_multiprocessors = 4 };
 	int r;
 
 	s.profile = slu_profile_find(name && *name ? name : "none");
@@ -70,6 +88,13 @@ int slu_settings_read(struct slu_settings *ret_settings)
 		return slu_fold(r);
 	r = read_number("SLUICE_SOFTGPU_DEVICES", SLU_SETTINGS_DEVICES_MAX, &s.n_devices);
 	if (r < 0)
+		return slu_fold(r);
+	r = read_number("SLUICE_SOFTGPU_MULTIPROCESSORS", MULTIPROCESSORS_MAX,
+			&s.n_multiprocessors);
+	if (r < 0)
+		return slu_fold(r);
+	r = read_capability(&s.capability);
+	if (r)
 		return slu_fold(r);
 
 	*ret_settings = s;

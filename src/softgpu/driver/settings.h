@@ -9,6 +9,8 @@
  *   SLUICE_SOFTGPU_MEMORY            the device's size as it shall be, not scaled ("64M")
  *   SLUICE_SOFTGPU_CONTEXT_OVERHEAD  what a context takes, not scaled ("2M")
  *   SLUICE_SOFTGPU_DEVICES           how many devices there are
+ *   SLUICE_SOFTGPU_CAPABILITY        the compute capability that programs are told ("8.0")
+ *   SLUICE_SOFTGPU_MULTIPROCESSORS   how many of them programs are told
  *   SLUICE_SOFTGPU_FAULT             see fault.h
  *
  * The first process makes the device; it lives on in its files. Who comes later gets the device
@@ -29,6 +31,8 @@ struct slu_settings {
 	uint64_t memory_bytes;
 	uint64_t context_bytes;
 	uint64_t granule_bytes;
+	unsigned capability; /* 75 for 7.5 */
+	unsigned n_multiprocessors;
 	bool asks; /* the size, the profile or the scale was given */
 };
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/jit.h"
+
+#include <stdint.h>
+#include <string.h>
+
+CUresult slu_jit_read(unsigned n, const CUjit_option *options, void **values,
+		      struct slu_jit *ret_jit)
+{
+	struct slu_jit jit = { 0 };
+
+	if (n && (!options || !values))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++) {
+		switch (options[i]) {
+		case CU_JIT_ERROR_LOG_BUFFER:
+			jit.error.text = values[i];
+			break;
+		case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+			jit.error.size = (unsigned)(uintptr_t)values[i];
+			jit.error_used = &values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER:
+			jit.info.text = values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+			jit.info.size = (unsigned)(uintptr_t)values[i];
+			jit.info_used = &values[i];
+			break;
+		default:
+			break;
+		}
+	}
+	slu_image_tell(&jit.error, "%s", "");
+	slu_image_tell(&jit.info, "%s", "");
+	*ret_jit = jit;
+	return CUDA_SUCCESS;
+}
+
+static void finish(const struct slu_image_log *log, void **used)
+{
+	if (used)
+		*used = (void *)(uintptr_t)(log->text && log->size ? strnlen(log->text, log->size)
+								   : 0);
+}
+
+void slu_jit_finish(const struct slu_jit *jit)
+{
+	finish(&jit->error, jit->error_used);
+	finish(&jit->info, jit->info_used);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/link.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "ptx/ptx.h"
+#include "softgpu/driver/driver.h"
+
+#define ARCHIVE_MAGIC	    "!<arch>\n"
+#define ARCHIVE_MAGIC_BYTES 8
+#define FATBIN_MAGIC	    0xba55ed50u
+
+/* The head of a member of an archive; numbers are decimal text. */
+struct member {
+	char name[16];
+	char date[12], owner[6], group[6], mode[8];
+	char size[10];
+	char end[2];
+};
+
+static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_link);
+
+struct slu_link *slu_link_new(const struct slu_jit *jit)
+{
+	struct slu_link *link = slu_objects_new(&objects);
+
+	if (link)
+		link->jit = *jit;
+	return link;
+}
+
+void slu_link_free(struct slu_link *link)
+{
+	for (size_t i = 0; i < link->n_inputs; i++)
+		slu_image_close(&link->inputs[i]);
+	free(link->inputs);
+	free(link->text);
+	slu_objects_free(&objects, link);
+}
+
+struct slu_link *slu_link_get(CUlinkState handle)
+{
+	return slu_objects_get(&objects, handle);
+}
+
+/* Keeps a copy of the text: the caller's bytes need not stay. */
+static CUresult keep(struct slu_link *link, const struct slu_image *image)
+{
+	struct slu_image *inputs = reallocarray(link->inputs, link->n_inputs + 1, sizeof(*inputs));
+	char *copy;
+
+	if (!inputs)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	link->inputs = inputs;
+	copy = malloc(image->bytes + 1);
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(copy, image->text, image->bytes);
+	copy[image->bytes] = '\0';
+	inputs[link->n_inputs++] =
+		(struct slu_image){ .text = copy, .bytes = image->bytes, .owned = copy };
+	return CUDA_SUCCESS;
+}
+
+static CUresult add_text(struct slu_link *link, const char *text, size_t bytes)
+{
+	return keep(link, &(struct slu_image){ .text = text, .bytes = strnlen(text, bytes) });
+}
+
+/* Return: how many bytes the fat binary at @data has, 0 where there is none. */
+static size_t fatbin_bytes(const unsigned char *data, size_t room)
+{
+	uint16_t header_bytes;
+	uint64_t bytes;
+	uint32_t magic;
+
+	if (room < 16)
+		return 0;
+	memcpy(&magic, data, sizeof(magic));
+	memcpy(&header_bytes, data + 6, sizeof(header_bytes));
+	memcpy(&bytes, data + 8, sizeof(bytes));
+	if (magic != FATBIN_MAGIC || header_bytes < 16 || header_bytes > room ||
+	    bytes > room - header_bytes)
+		return 0;
+	return header_bytes + bytes;
+}
+
+static CUresult add_fatbin(struct slu_link *link, const unsigned char *data, size_t bytes)
+{
+	struct slu_image image;
+	CUresult result;
+
+	if (!fatbin_bytes(data, bytes))
+		return CUDA_ERROR_INVALID_IMAGE;
+	result = slu_image_open(data, slu_driver.settings.capability, &link->jit.error, &image);
+	if (result)
+		return result;
+	result = keep(link, &image);
+	slu_image_close(&image);
+	return result;
+}
+
+static CUresult add_section(struct slu_link *link, const unsigned char *data, size_t bytes)
+{
+	CUresult result = CUDA_SUCCESS;
+	size_t n;
+
+	for (size_t at = 0; at < bytes && !result; at += n) {
+		n = fatbin_bytes(data + at, bytes - at);
+		if (n)
+			result = add_fatbin(link, data + at, n);
+		else
+			n = 8; /* fat binaries are aligned so */
+	}
+	return result;
+}
+
+/* The fat binaries of a host object; one without any adds nothing. */
+static CUresult add_object(struct slu_link *link, const unsigned char *data, size_t bytes)
+{
+	CUresult result = CUDA_SUCCESS;
+	Elf64_Shdr names;
+	Elf64_Ehdr head;
+
+	if (bytes < sizeof(head))
+		return CUDA_ERROR_INVALID_IMAGE;
+	memcpy(&head, data, sizeof(head));
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shoff > bytes ||
+	    head.e_shnum > (bytes - head.e_shoff) / sizeof(Elf64_Shdr) ||
+	    head.e_shstrndx >= head.e_shnum)
+		return CUDA_ERROR_INVALID_IMAGE;
+	memcpy(&names, data + head.e_shoff + head.e_shstrndx * sizeof(names), sizeof(names));
+	if (names.sh_offset > bytes || names.sh_size > bytes - names.sh_offset)
+		return CUDA_ERROR_INVALID_IMAGE;
+	for (unsigned i = 0; i < head.e_shnum && !result; i++) {
+		const char *name;
+		Elf64_Shdr s;
+		size_t n;
+
+		memcpy(&s, data + head.e_shoff + i * sizeof(s), sizeof(s));
+		if (s.sh_name >= names.sh_size || s.sh_type == SHT_NOBITS || s.sh_offset > bytes ||
+		    s.sh_size > bytes - s.sh_offset)
+			continue;
+		name = (const char *)data + names.sh_offset + s.sh_name;
+		n = strnlen(name, names.sh_size - s.sh_name);
+		if ((n == 14 && !memcmp(name, "__nv_relfatbin", n)) ||
+		    (n == 10 && !memcmp(name, ".nv_fatbin", n)))
+			result = add_section(link, data + s.sh_offset, s.sh_size);
+	}
+	return result;
+}
+
+static CUresult add_archive(struct slu_link *link, const unsigned char *data, size_t bytes)
+{
+	CUresult result = CUDA_SUCCESS;
+	size_t at = ARCHIVE_MAGIC_BYTES;
+
+	if (bytes < ARCHIVE_MAGIC_BYTES || memcmp(data, ARCHIVE_MAGIC, ARCHIVE_MAGIC_BYTES))
+		return CUDA_ERROR_INVALID_IMAGE;
+	while (!result && at < bytes && bytes - at >= sizeof(struct member)) {
+		char size[sizeof(((struct member *)NULL)->size) + 1] = "";
+		struct member m;
+		size_t n;
+
+		memcpy(&m, data + at, sizeof(m));
+		memcpy(size, m.size, sizeof(m.size));
+		at += sizeof(m);
+		n = SLU_MIN(strtoull(size, NULL, 10), (unsigned long long)(bytes - at));
+		if (n > SELFMAG && !memcmp(data + at, ELFMAG, SELFMAG))
+			result = add_object(link, data + at, n);
+		at += n + n % 2;
+	}
+	return result;
+}
+
+CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *data, size_t bytes)
+{
+	const unsigned char *p = data;
+
+	switch (type) {
+	case CU_JIT_INPUT_PTX:
+		return add_text(link, data, bytes);
+	case CU_JIT_INPUT_FATBINARY:
+		return add_fatbin(link, data, bytes);
+	case CU_JIT_INPUT_OBJECT:
+		return add_object(link, data, bytes);
+	case CU_JIT_INPUT_LIBRARY:
+		return add_archive(link, data, bytes);
+	case CU_JIT_INPUT_CUBIN:
+		/* what a link of ours made, and not machine code */
+		if (bytes > SELFMAG && memcmp(p, ELFMAG, SELFMAG))
+			return add_text(link, data, bytes);
+		slu_image_tell(&link->jit.error,
+			       "machine code cannot be linked here: give the linker PTX\n");
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	default:
+		return (unsigned)type > CU_JIT_INPUT_NVVM ? CUDA_ERROR_INVALID_VALUE
+							  : CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+CUresult slu_link_complete(struct slu_link *link)
+{
+	struct slu_ptx_module *ptx;
+	struct slu_ptx_error error;
+	struct slu_image image;
+	CUresult result;
+	int r;
+
+	if (link->text)
+		return CUDA_SUCCESS;
+	if (!link->n_inputs)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (link->n_inputs == 1) {
+		image = link->inputs[0];
+		link->n_inputs = 0;
+	} else {
+		result = slu_image_merge(link->inputs, link->n_inputs, &link->jit.error, &image);
+		if (result)
+			return result;
+	}
+	/* whoever links wants to know now what is wrong, and not when the image is loaded */
+	r = slu_ptx_parse(image.text, image.bytes, &ptx, &error);
+	if (r == SLU_PTX_E_REFUSED)
+		slu_image_tell(&link->jit.error, "ptx: line %u, column %u: %s\n", error.line,
+			       error.column, error.text);
+	if (r) {
+		slu_image_close(&image);
+		return r == SLU_PTX_E_REFUSED ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	slu_ptx_module_free(ptx);
+	link->text = image.owned;
+	link->bytes = image.bytes;
+	return CUDA_SUCCESS;
+}

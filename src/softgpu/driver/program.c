@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/program.h"
+
+#include <stdlib.h>
+
+static CUresult parse(struct slu_program *program, const struct slu_image *image,
+		      const struct slu_image_log *log)
+{
+	struct slu_ptx_error error = { 0 };
+	int r;
+
+	r = slu_ptx_parse(image->text, image->bytes, &program->ptx, &error);
+	if (r == SLU_PTX_E_REFUSED) {
+		slu_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
+			       error.text);
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	if (!r)
+		r = slu_interp_module_new(program->ptx, &program->interp);
+	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
+			  struct slu_program **ret_program)
+{
+	struct slu_program *program;
+	struct slu_image opened;
+	CUresult result;
+
+	result = slu_image_open(image, capability, log, &opened);
+	if (result)
+		return result;
+	program = calloc(1, sizeof(*program));
+	if (program) {
+		program->n_refs = 1;
+		result = parse(program, &opened, log);
+	} else {
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	slu_image_close(&opened);
+	if (result) {
+		slu_program_unref(program);
+		return result;
+	}
+	*ret_program = program;
+	return CUDA_SUCCESS;
+}
+
+struct slu_program *slu_program_ref(struct slu_program *program)
+{
+	__atomic_add_fetch(&program->n_refs, 1, __ATOMIC_RELAXED);
+	return program;
+}
+
+void slu_program_unref(struct slu_program *program)
+{
+	if (!program || __atomic_sub_fetch(&program->n_refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (program->interp)
+		slu_interp_module_free(program->interp);
+	if (program->ptx)
+		slu_ptx_module_free(program->ptx);
+	free(program);
+}
+
+unsigned slu_program_count_kernels(const struct slu_program *program)
+{
+	unsigned n = 0;
+
+	while (slu_program_kernel(program, n))
+		n++;
+	return n;
+}
+
+const struct slu_ptx_function *slu_program_kernel(const struct slu_program *program, unsigned i)
+{
+	const struct slu_ptx_module *ptx = program->ptx;
+
+	for (unsigned j = 0; j < ptx->n_functions; j++)
+		if (ptx->functions[j]->is_kernel && ptx->functions[j]->is_defined && !i--)
+			return ptx->functions[j];
+	return NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A program: PTX that is parsed, and what the interpreter made of it. It knows no context; modules
+ * and libraries share it.
+ */
+
+#include "ptx/ptx.h"
+#include "softgpu/driver/image.h"
+#include "softgpu/interp/interp.h"
+
+struct slu_program {
+	unsigned n_refs; /* atomic */
+	struct slu_ptx_module *ptx;
+	struct slu_interp_module *interp;
+};
+
+/* A refusal of the image or its text goes to @log, which may be NULL. */
+CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
+			  struct slu_program **ret_program);
+struct slu_program *slu_program_ref(struct slu_program *program);
+void slu_program_unref(struct slu_program *program);
+
+unsigned slu_program_count_kernels(const struct slu_program *program);
+
+/* Return: the @i-th kernel that is defined, or NULL. */
+const struct slu_ptx_function *slu_program_kernel(const struct slu_program *program, unsigned i);
