@@ -6,14 +6,18 @@
 #include "cuda/device.h"
 #include "cuda/real.h"
 
-#define TARGET_NS (20 * SLU_NS_PER_MS)
-#define LIMIT_MIN 2
+#define TARGET_NS (10 * SLU_NS_PER_MS)
 /* long kernels may follow short ones, and so many of them are queued before we know */
-#define LIMIT_MAX 64
+#define LIMIT_MAX     64
+#define LIMIT_UNKNOWN 2
+#define N_SPREAD      16
+/* what was longer ago than this counts half */
+#define N_CARRIED_MAX 32
+#define BUSY_MAX_NS   (8 * TARGET_NS)
 
 void slu_cuda_flight_init(struct slu_cuda_flight *f)
 {
-	*f = (struct slu_cuda_flight){ .limit = LIMIT_MIN };
+	*f = (struct slu_cuda_flight){ .limit = LIMIT_UNKNOWN };
 	slu_lock_init(&f->lock, SLU_LOCK_LEAF);
 	while (f->n_spare < SLU_FLIGHT_MARKS &&
 	       SLU_REAL(cuEventCreate)(&f->spare[f->n_spare],
@@ -36,7 +40,8 @@ void slu_cuda_flight_deinit(struct slu_cuda_flight *f)
 void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream)
 {
 	struct slu_cuda_flight *f = &device->flight;
-	struct slu_cuda_mark mark = { .ns = slu_clock_now_ns() };
+	struct slu_cuda_mark mark = { .stream = stream };
+	uint64_t now_ns = slu_clock_now_ns();
 	CUstreamCaptureMode before;
 	CUresult r;
 
@@ -45,6 +50,10 @@ void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream)
 		return;
 	slu_lock_take(&f->lock);
 	mark.n_launches = atomic_load(&f->n_launched);
+	mark.since_ns = f->marked_ns;
+	f->marked_ns = now_ns;
+	f->n_spread = f->stream == stream ? slu_sub_floor(f->n_spread, 1) : N_SPREAD;
+	f->stream = stream;
 	atomic_store(&f->n_marked, mark.n_launches);
 	if (f->n_spare)
 		mark.event = f->spare[--f->n_spare];
@@ -62,47 +71,83 @@ void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream)
 	slu_lock_give(&f->lock);
 }
 
+static uint32_t limit_of(const struct slu_cuda_flight *f)
+{
+	uint64_t n = f->cost_ns ? TARGET_NS / f->cost_ns : LIMIT_MAX;
+
+	n = SLU_MAX(n, f->n_spread ? UINT64_C(2) : UINT64_C(1));
+	return (uint32_t)SLU_MIN(n, (uint64_t)LIMIT_MAX);
+}
+
+void slu_cuda_flight_learn(struct slu_cuda_flight *f, const struct slu_cuda_mark *mark,
+			   uint64_t came_ns, bool is_exact)
+{
+	uint64_t n_ended = atomic_load(&f->n_ended), n, took_ns;
+
+	/* marks of several streams may come in another order: this one tells nothing new */
+	if (mark->n_launches <= n_ended)
+		return;
+	n = mark->n_launches - n_ended;
+	took_ns = slu_sub_floor(came_ns, SLU_MAX(f->came_ns, mark->since_ns));
+	/* one that had come before we looked may have come long before */
+	if (is_exact || !f->n_carried || took_ns <= n * f->cost_ns) {
+		f->busy_ns += took_ns;
+		f->n_carried += n;
+		f->cost_ns = f->busy_ns / f->n_carried;
+	}
+	if (f->n_carried > N_CARRIED_MAX || f->busy_ns > BUSY_MAX_NS) {
+		f->busy_ns /= 2;
+		f->n_carried = (f->n_carried + 1) / 2;
+	}
+	f->came_ns = came_ns;
+	atomic_store(&f->n_ended, mark->n_launches);
+	atomic_store(&f->limit, limit_of(f));
+}
+
 /* The mark has come; @waited tells whether it was still under way when we looked. */
 static void retire(struct slu_cuda_flight *f, const struct slu_cuda_mark *mark, bool waited)
 {
-	uint64_t span = slu_clock_now_ns() - mark->ns;
-	uint32_t limit = atomic_load(&f->limit);
-
 	slu_lock_take(&f->lock);
 	f->spare[f->n_spare++] = mark->event;
-	if (mark->n_launches > atomic_load(&f->n_ended))
-		atomic_store(&f->n_ended, mark->n_launches);
-	if (waited && span > TARGET_NS)
-		limit = SLU_MAX(limit / 2, (uint32_t)LIMIT_MIN);
-	else if (span < TARGET_NS / 2) /* an old mark that has come tells nothing about the queue */
-		limit = SLU_MIN(limit * 2, (uint32_t)LIMIT_MAX);
-	atomic_store(&f->limit, limit);
+	slu_cuda_flight_learn(f, mark, slu_clock_now_ns(), waited);
 	slu_lock_give(&f->lock);
+}
+
+static bool take_oldest(struct slu_cuda_flight *f, struct slu_cuda_mark *ret_mark)
+{
+	bool has_mark;
+
+	slu_lock_take(&f->lock);
+	has_mark = f->n_marks > 0;
+	if (has_mark) {
+		*ret_mark = f->marks[f->first];
+		f->first = (f->first + 1) % SLU_FLIGHT_MARKS;
+		f->n_marks--;
+	}
+	slu_lock_give(&f->lock);
+	return has_mark;
+}
+
+static void wait_for(struct slu_cuda_flight *f, struct slu_cuda_mark mark)
+{
+	CUstreamCaptureMode before = slu_cuda_relax();
+	bool waited;
+
+	waited = SLU_REAL(cuEventQuery)(mark.event) == CUDA_ERROR_NOT_READY;
+	if (waited)
+		SLU_REAL(cuEventSynchronize)(mark.event);
+	slu_cuda_unrelax(before);
+	retire(f, &mark, waited);
 }
 
 void slu_cuda_flight_wait(struct slu_cuda_device *device)
 {
 	struct slu_cuda_flight *f = &device->flight;
 	struct slu_cuda_mark mark;
-	CUstreamCaptureMode before;
-	bool waited;
 
 	if (atomic_load(&device->n_capturing))
 		return;
-	slu_lock_take(&f->lock);
-	if (!f->n_marks) {
-		/* other threads wait for them, or none could be recorded: nothing to wait for */
-		slu_lock_give(&f->lock);
-		return;
-	}
-	mark = f->marks[f->first];
-	f->first = (f->first + 1) % SLU_FLIGHT_MARKS;
-	f->n_marks--;
-	slu_lock_give(&f->lock);
-	before = slu_cuda_relax();
-	waited = SLU_REAL(cuEventQuery)(mark.event) == CUDA_ERROR_NOT_READY;
-	if (waited)
-		SLU_REAL(cuEventSynchronize)(mark.event);
-	slu_cuda_unrelax(before);
-	retire(f, &mark, waited);
+	/* without a mark: other threads wait for them, or none could be recorded */
+	while (slu_cuda_flight_is_full(f) && take_oldest(f, &mark))
+		wait_for(f, mark);
 }

@@ -8,9 +8,11 @@
  * stream, at which calls block inside it.
  *
  * Behind every few launches an event, a *mark*, is recorded in the same stream. When more launches
- * are out than the limit, the next one waits for the oldest mark. How long a mark was under way
- * tells how much time is queued: the limit is halved above TARGET, doubled well below it, between
- * 2 launches and LIMIT_MAX. Long kernels are thus queued two at a time, short ones by the dozen.
+ * are out than the limit, the next one waits for the oldest mark. From one mark's end to the next
+ * the device has carried out the launches between them: that tells how long a launch takes, and the
+ * limit is as many of them as fill TARGET. Short kernels are thus queued by the dozen; one that is
+ * longer than TARGET runs alone, and a second one behind it only where the program uses several
+ * streams, which may run at the same time.
  */
 
 #include <stdatomic.h>
@@ -27,7 +29,8 @@ struct slu_cuda_device;
 struct slu_cuda_mark {
 	CUevent event;
 	uint64_t n_launches; /* how many had been launched when it was recorded */
-	uint64_t ns;	     /* and when that was */
+	uint64_t since_ns;   /* when the mark before was: its launches are no older than this */
+	CUstream stream;
 };
 
 struct slu_cuda_flight {
@@ -41,6 +44,13 @@ struct slu_cuda_flight {
 	unsigned first, n_marks;
 	CUevent spare[SLU_FLIGHT_MARKS]; /* events that are not recorded */
 	unsigned n_spare;
+	uint64_t cost_ns;   /* what a launch takes on the device: busy_ns ÷ n_carried */
+	uint64_t busy_ns;   /* in which the device carried out … */
+	uint64_t n_carried; /* … so many launches, lately */
+	uint64_t came_ns;   /* when the last mark that has come was seen to have come */
+	uint64_t marked_ns;
+	CUstream stream;   /* of the last mark */
+	unsigned n_spread; /* marks to come before the program counts as using one stream again */
 };
 
 /* In the current context. A flight without events lets everything pass. */
@@ -64,5 +74,14 @@ static inline bool slu_cuda_flight_add(struct slu_cuda_flight *flight, uint64_t 
 	       (atomic_load_explicit(&flight->limit, memory_order_relaxed) + 3) / 4;
 }
 
+/*
+ * A mark has come, at @came_ns if somebody waited for it (@is_exact), else at some time before.
+ * Sets the limit by what it tells.
+ */
+void slu_cuda_flight_learn(struct slu_cuda_flight *flight, const struct slu_cuda_mark *mark,
+			   uint64_t came_ns, bool is_exact);
+
 void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream);
+
+/* Waits until there is room for a launch, as far as there are marks to wait for. */
 void slu_cuda_flight_wait(struct slu_cuda_device *device);

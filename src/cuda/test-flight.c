@@ -2,6 +2,7 @@
 /* Work in flight, over a driver of our own making: its events end when the test says so. */
 #include "lib/test.h"
 
+#include "base/util.h"
 #include "cuda/device.h"
 #include "cuda/real.h"
 
@@ -119,6 +120,20 @@ static void test_a_device_that_does_not_end_work_is_given_only_so_much(void **st
 	assert_int_equal(n_events, 0);
 }
 
+static void test_what_is_out_shrinks_when_the_limit_does(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	device.flight.limit = 40;
+	while (!slu_cuda_flight_is_full(&device.flight))
+		launch();
+	device.flight.busy_ns = device.flight.cost_ns = 1000 * SLU_NS_PER_S;
+	device.flight.n_carried = 1;
+	device.flight.limit = 2;
+	launch();
+	assert_in_range(n_out(), 1, 2);
+	slu_cuda_flight_deinit(&device.flight);
+}
+
 static void test_every_launch_is_numbered(void **state)
 {
 	uint64_t number;
@@ -140,6 +155,89 @@ static void test_work_that_ends_quickly_is_never_waited_for(void **state)
 		assert_false(launch());
 	}
 	assert_in_range(device.flight.limit, 32, 64);
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+/* @n_marks marks come one after the other, each behind four launches that took @each_ns. */
+static void carry_out(uint64_t each_ns, unsigned n_marks)
+{
+	static uint64_t now_ns = SLU_NS_PER_S;
+
+	for (unsigned i = 0; i < n_marks; i++) {
+		struct slu_cuda_mark mark = { .since_ns = now_ns };
+
+		mark.n_launches = device.flight.n_launched += 4;
+		now_ns += 4 * each_ns;
+		slu_cuda_flight_learn(&device.flight, &mark, now_ns, true);
+	}
+}
+
+static void test_as_many_launches_are_let_out_as_fill_the_time(void **state)
+{
+	static const struct {
+		uint64_t each_ns;
+		unsigned n_streams;
+		uint32_t least, most;
+	} rows[] = {
+		{ 10 * SLU_NS_PER_US, 1, 64, 64 }, { SLU_NS_PER_MS, 1, 9, 10 },
+		{ 4 * SLU_NS_PER_MS, 1, 2, 2 },	   { 70 * SLU_NS_PER_MS, 1, 1, 1 },
+		{ 70 * SLU_NS_PER_MS, 2, 2, 2 },   { 70 * SLU_NS_PER_MS, 1, 1, 1 },
+		{ SLU_NS_PER_MS, 2, 9, 10 },
+	};
+
+	slu_cuda_flight_init(&device.flight);
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		device.flight.n_spread = rows[i].n_streams - 1;
+		carry_out(rows[i].each_ns, 40);
+		assert_in_range(device.flight.limit, rows[i].least, rows[i].most);
+	}
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_a_program_of_several_streams_is_known_by_its_marks(void **state)
+{
+	slu_cuda_flight_init(&device.flight);
+	for (uintptr_t i = 0; i < 4; i++)
+		slu_cuda_flight_mark(&device, (CUstream)(1 + i % 2));
+	assert_true(device.flight.n_spread > 0);
+	for (unsigned i = 0; i < 40; i++) {
+		slu_cuda_flight_wait(&device);
+		slu_cuda_flight_mark(&device, NULL);
+	}
+	assert_int_equal(device.flight.n_spread, 0);
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_marks_that_come_together_share_the_time(void **state)
+{
+	uint64_t now_ns = SLU_NS_PER_S;
+
+	slu_cuda_flight_init(&device.flight);
+	for (unsigned i = 0; i < 40; i++) {
+		struct slu_cuda_mark mark = { .since_ns = now_ns, .n_launches = i + 1 };
+
+		/* every fourth is waited for, and the three after it have come by then */
+		if (i % 4 == 0)
+			now_ns += 20 * SLU_NS_PER_MS;
+		slu_cuda_flight_learn(&device.flight, &mark, now_ns, i % 4 == 0);
+		if (i > 8)
+			assert_in_range(device.flight.limit, 1, 3);
+	}
+	slu_cuda_flight_deinit(&device.flight);
+}
+
+static void test_a_program_that_came_late_has_not_long_kernels(void **state)
+{
+	struct slu_cuda_mark mark = { .since_ns = SLU_NS_PER_S };
+	uint32_t before;
+
+	slu_cuda_flight_init(&device.flight);
+	carry_out(SLU_NS_PER_MS, 40);
+	before = device.flight.limit;
+	mark.n_launches = device.flight.n_ended + 1;
+	slu_cuda_flight_learn(&device.flight, &mark, 100 * SLU_NS_PER_S, false);
+	assert_int_equal(device.flight.limit, before);
+	assert_int_equal(device.flight.n_ended, mark.n_launches);
 	slu_cuda_flight_deinit(&device.flight);
 }
 
@@ -182,8 +280,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_a_device_that_does_not_end_work_is_given_only_so_much,
 				       set_up),
+		cmocka_unit_test_setup(test_what_is_out_shrinks_when_the_limit_does, set_up),
 		cmocka_unit_test_setup(test_every_launch_is_numbered, set_up),
 		cmocka_unit_test_setup(test_work_that_ends_quickly_is_never_waited_for, set_up),
+		cmocka_unit_test_setup(test_as_many_launches_are_let_out_as_fill_the_time, set_up),
+		cmocka_unit_test_setup(test_a_program_of_several_streams_is_known_by_its_marks,
+				       set_up),
+		cmocka_unit_test_setup(test_marks_that_come_together_share_the_time, set_up),
+		cmocka_unit_test_setup(test_a_program_that_came_late_has_not_long_kernels, set_up),
 		cmocka_unit_test_setup(test_without_events_everything_passes, set_up),
 		cmocka_unit_test_setup(test_a_mark_that_cannot_be_recorded_is_not_lost, set_up),
 		cmocka_unit_test_setup(test_in_a_capture_nothing_is_recorded_nor_waited_for,
