@@ -166,7 +166,8 @@ static void carry_out(uint64_t each_ns, unsigned n_marks)
 	for (unsigned i = 0; i < n_marks; i++) {
 		struct slu_cuda_mark mark = { .since_ns = now_ns };
 
-		mark.n_launches = device.flight.n_launched += 4;
+		device.flight.n_launched += 4;
+		mark.n_launches = device.flight.n_launched;
 		now_ns += 4 * each_ns;
 		slu_cuda_flight_learn(&device.flight, &mark, now_ns, true);
 	}
