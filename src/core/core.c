@@ -25,10 +25,13 @@
 void slu_core_config_default(struct slu_core_config *config)
 {
 	*config = (struct slu_core_config){
-		.policy = "rr",
+		.policy = SLU_CORE_POLICY_DEFAULT,
 		.generation = 1,
-		.slice_ns = 2 * SLU_NS_PER_S,
+		.slice_ns = 4 * SLU_NS_PER_S,
 		.slice_min_switches = 10,
+		.allotment_ns = 8 * SLU_NS_PER_S,
+		.wait_percent = 50,
+		.levels = 5,
 		.close_deadline_ns = 2 * SLU_NS_PER_S,
 		.limit_deadline_ns = 1 * SLU_NS_PER_S,
 		.fill_deadline_ns = 5 * SLU_NS_PER_S,

@@ -32,10 +32,13 @@ struct slu_core;
 /* Times in ns, sizes in bytes. slu_core_config_default() fills it; the daemon's settings change it.
  */
 struct slu_core_config {
-	const char *policy;	     /* a name of the policy array: "fifo", "rr" */
+	const char *policy;	     /* a name of the policy array: "mlfq", "rr", "fifo" */
 	uint64_t generation;	     /* > every generation before it */
 	uint64_t slice_ns;	     /* a turn lasts so long when somebody waits */
 	uint64_t slice_min_switches; /* … and at least so many times the switch it took (rule 19) */
+	uint64_t allotment_ns;	     /* mlfq: who has used so much of the top level sinks */
+	uint64_t wait_percent;	     /* mlfq: so much of the time spent waiting counts as rest */
+	unsigned levels;	     /* mlfq */
 	uint64_t close_deadline_ns; /* a drain longer than this is called stuck */
 	uint64_t limit_deadline_ns; /* a LIMIT unanswered for so long: its client is silent */
 	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
@@ -198,6 +201,7 @@ struct slu_core_group_view {
 	struct slu_epoch epoch;
 	uint64_t since_ns; /* in this state */
 	bool is_stuck, is_idle, is_parked;
+	unsigned level; /* of the policy: 0 is the top */
 	uint64_t n_turns;
 	uint64_t ran_ns;		  /* in RUNNING, all together */
 	uint64_t waited_ns;		  /* in WAITING and FILLING, all together */

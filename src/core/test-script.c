@@ -6,6 +6,7 @@
 void script_config(struct slu_core_config *ret_config)
 {
 	slu_core_config_default(ret_config);
+	ret_config->policy = "rr";
 	ret_config->slice_ns = MS(100);
 	ret_config->slice_min_switches = 0;
 	ret_config->close_deadline_ns = MS(1000);

@@ -222,6 +222,7 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 		.is_stuck = group->is_stuck,
 		.is_idle = group->is_idle,
 		.is_parked = group->is_parked,
+		.level = group->record.level,
 		.n_turns = group->n_turns,
 		.ran_ns = group->ran_ns + (group->state == SLU_CORE_RUNNING ? span : 0),
 		.waited_ns =

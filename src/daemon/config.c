@@ -12,11 +12,10 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/util.h"
+#include "core/sched/policy.h"
 #include "daemon/config.h"
 
-#define SLU_SETTING_POLICIES "fifo|rr"
-
-enum kind { FLAG, TIME, SIZE, AUTO, COUNT, WORD, PATH };
+enum kind { FLAG, TIME, SIZE, AUTO, COUNT, WORD, POLICY, PATH };
 
 struct row {
 	const char *section;
@@ -73,6 +72,21 @@ static bool word_is_listed(const char *words, const char *value)
 		words += length + (words[length] == '|');
 	}
 	return false;
+}
+
+/* The names of all policies, each with what it is about if that is asked for. */
+static void list_policies(char *ret_text, size_t size, const char *between, bool with_about)
+{
+	size_t used = 0;
+
+	ret_text[0] = '\0';
+	for (unsigned i = 0; slu_core_policy_at(i) && used < size; i++) {
+		const struct slu_core_policy *policy = slu_core_policy_at(i);
+
+		used += (size_t)snprintf(ret_text + used, size - used, "%s%s%s%s", i ? between : "",
+					 policy->name, with_about ? ": " : "",
+					 with_about ? policy->about : "");
+	}
 }
 
 static int parse_flag(const char *value, bool *ret_flag)
@@ -155,7 +169,7 @@ static void explain(const struct row *row, char *ret_why, size_t size)
 		[AUTO] = "auto, or a size such as 512M or 16G",
 		[COUNT] = "a whole number",
 	};
-	char min[32], max[32];
+	char min[32], max[32], names[256];
 
 	switch (row->kind) {
 	case FLAG:
@@ -163,6 +177,10 @@ static void explain(const struct row *row, char *ret_why, size_t size)
 		break;
 	case WORD:
 		snprintf(ret_why, size, "%s: expected one of %s", row->name, row->words);
+		break;
+	case POLICY:
+		list_policies(names, sizeof(names), "|", false);
+		snprintf(ret_why, size, "%s: expected one of %s", row->name, names);
 		break;
 	case PATH:
 		snprintf(ret_why, size, "%s: expected a path that begins with /", row->name);
@@ -192,6 +210,11 @@ static int assign(const struct row *row, void *field, const char *value)
 			return SLU_CONFIG_E_WRONG;
 		strcpy(field, value);
 		return 0;
+	case POLICY:
+		if (!slu_core_policy_find(value) || strlen(value) >= row->size)
+			return SLU_CONFIG_E_WRONG;
+		strcpy(field, value);
+		return 0;
 	case PATH:
 		if ((value[0] && value[0] != '/') || strlen(value) >= row->size)
 			return SLU_CONFIG_E_WRONG;
@@ -212,6 +235,7 @@ static void print_value(const struct row *row, const void *field, char *ret_text
 		snprintf(ret_text, size, "%s", *(const bool *)field ? "on" : "off");
 		break;
 	case WORD:
+	case POLICY:
 	case PATH:
 		snprintf(ret_text, size, "%s", (const char *)field);
 		break;
@@ -380,7 +404,7 @@ int slu_config_get(const struct slu_config *config, const char *section, const c
 static void show(const struct row *row, const char *section, const void *field, bool is_own,
 		 void (*each)(void *data, const struct slu_config_view *view), void *data)
 {
-	char value[SLU_CONFIG_PATH_MAX];
+	char value[SLU_CONFIG_PATH_MAX], policies[512], meaning[768];
 	struct slu_config_view view = {
 		.section = section,
 		.name = row->name,
@@ -392,6 +416,11 @@ static void show(const struct row *row, const char *section, const void *field, 
 	};
 
 	print_value(row, field, value, sizeof(value));
+	if (row->kind == POLICY) {
+		list_policies(policies, sizeof(policies), "; ", true);
+		snprintf(meaning, sizeof(meaning), "%s %s.", row->meaning, policies);
+		view.meaning = meaning;
+	}
 	each(data, &view);
 }
 

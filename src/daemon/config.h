@@ -54,6 +54,9 @@ struct slu_config {
 	char policy[SLU_CONFIG_WORD_MAX];
 	uint64_t slice_ns;
 	uint64_t slice_min_switches;
+	uint64_t allotment_ns;
+	uint64_t levels;
+	uint64_t wait_percent;
 	uint64_t close_deadline_ns;
 	uint64_t limit_deadline_ns;
 	uint64_t fill_deadline_ns;

@@ -70,6 +70,9 @@ static void core_config_from(const struct slu_server *server, const struct slu_c
 	ret_config->policy = config->policy;
 	ret_config->slice_ns = config->slice_ns;
 	ret_config->slice_min_switches = config->slice_min_switches;
+	ret_config->allotment_ns = config->allotment_ns;
+	ret_config->levels = (unsigned)config->levels;
+	ret_config->wait_percent = config->wait_percent;
 	ret_config->close_deadline_ns = config->close_deadline_ns;
 	ret_config->limit_deadline_ns = config->limit_deadline_ns;
 	ret_config->fill_deadline_ns = config->fill_deadline_ns;

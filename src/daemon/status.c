@@ -270,9 +270,10 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 			  (json_int_t)c.home.charge_bytes, "unmovable",
 			  make_unmovable(sums.frozen)));
 	json_object_update_new(made,
-			       json_pack("{s:I, s:I, s:I, s:I}", "turns", (json_int_t)g.n_turns,
-					 "ran_ms", ms(g.ran_ns), "waited_ms", ms(g.waited_ns),
-					 "wait_p99_ms", ms(slu_group_wait_p99_ns(program->group))));
+			       json_pack("{s:i, s:I, s:I, s:I, s:I}", "level", (int)g.level,
+					 "turns", (json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns),
+					 "waited_ms", ms(g.waited_ns), "wait_p99_ms",
+					 ms(slu_group_wait_p99_ns(program->group))));
 	return made;
 }
 
@@ -285,11 +286,11 @@ static json_t *make_refused(const struct slu_session *session)
 				 "mode", "", "reason", session->why, "stuck", 0, "idle", 0,
 				 "parked", 0, "silent", 0);
 
-	json_object_update_new(made,
-			       json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}",
-					 "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
-					 "disk_bytes", 0, "turns", 0, "ran_ms", 0, "waited_ms", 0,
-					 "wait_p99_ms", 0, "unmovable", "devices"));
+	json_object_update_new(
+		made, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}",
+				"level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
+				"disk_bytes", 0, "turns", 0, "ran_ms", 0, "waited_ms", 0,
+				"wait_p99_ms", 0, "unmovable", "devices"));
 	return made;
 }
 

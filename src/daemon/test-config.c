@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "core/sched/policy.h"
 #include "daemon/config.h"
 
 struct reports {
@@ -40,7 +41,7 @@ static void test_defaults_are_within_their_own_bounds(void **state)
 	(void)state;
 	assert_int_equal(slu_config_init(&config), 0);
 	assert_int_equal(config.idle_exit_ns, 10 * SLU_NS_PER_S);
-	assert_string_equal(config.policy, "rr");
+	assert_string_equal(config.policy, SLU_CORE_POLICY_DEFAULT);
 	assert_int_equal(config.share_percent, 90);
 	assert_int_equal(config.program.visible_bytes, 0);
 	slu_config_deinit(&config);
@@ -102,9 +103,9 @@ static void test_each_wrong_line_says_what_was_expected(void **state)
 		{ "bad size", "[memory]\npinned = much\n", 2, "auto, or a size" },
 		{ "bad count", "[scheduler]\nshare_percent = 9.5\n", 2, "a whole number" },
 		{ "count too large", "[scheduler]\nshare_percent = 101\n", 2, "from 1 to 100" },
-		{ "bad word", "[scheduler]\npolicy = best\n", 2, "one of fifo|rr" },
-		{ "part of a word", "[scheduler]\npolicy = fi\n", 2, "one of fifo|rr" },
-		{ "two words", "[scheduler]\npolicy = fifo|rr\n", 2, "one of fifo|rr" },
+		{ "bad word", "[scheduler]\npolicy = best\n", 2, "one of mlfq|rr|fifo" },
+		{ "part of a word", "[scheduler]\npolicy = fi\n", 2, "one of mlfq|rr|fifo" },
+		{ "two words", "[scheduler]\npolicy = fifo|rr\n", 2, "one of mlfq|rr|fifo" },
 		{ "bad flag", "[memory]\nchecksum_moves = 2\n", 2, "on or off" },
 		{ "bad path", "[daemon]\nboards = here\n", 2, "begins with /" },
 		{ "program without name", "[program ]\nchunk = 1M\n", 1, "[program NAME]" },

@@ -304,7 +304,7 @@ static size_t find_victims(struct balance *b)
 				.rank = is_idle		 ? RANK_IDLE
 					: group->is_next ? RANK_NEXT
 							 : RANK_WAITING,
-				.order = is_idle ? group->since_ns : UINT64_MAX - group->order,
+				.order = is_idle ? group->since_ns : UINT64_MAX - group->place,
 				.to_bytes = to,
 			};
 	}

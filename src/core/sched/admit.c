@@ -59,6 +59,10 @@ void slu_core_admit_collect_waiting(struct slu_core *core)
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked)
 			insert(core->waiting, &core->n_waiting, group, core->policy->precedes);
+		else
+			group->place = UINT64_MAX;
+	for (size_t i = 0; i < core->n_waiting; i++)
+		core->waiting[i]->place = i;
 }
 
 static void close_open(struct slu_core *core, struct slu_core_group *group)
@@ -336,11 +340,13 @@ static const struct slu_core_group *drainer(const struct slu_core *core,
 	return NULL;
 }
 
-static bool turn_is_over(struct slu_core *core, const struct slu_core_group *group)
+static bool turn_is_over(struct slu_core *core, const struct slu_core_group *group,
+			 const struct slu_core_group *asker)
 {
 	if (group->state != SLU_CORE_RUNNING)
 		return false;
-	return group->is_idle || slu_core_is_due(core, core->policy->over_ns(group, &core->config));
+	return group->is_idle ||
+	       slu_core_is_due(core, core->policy->over_ns(group, asker, &core->config));
 }
 
 static void make_room(struct slu_core *core, struct slu_core_group *asker)
@@ -350,7 +356,7 @@ static void make_room(struct slu_core *core, struct slu_core_group *asker)
 	for (size_t i = 0; i < core->n_opened; i++) {
 		struct slu_core_group *group = core->opened[i];
 
-		if (!slu_core_group_shares(group, asker) || !turn_is_over(core, group))
+		if (!slu_core_group_shares(group, asker) || !turn_is_over(core, group, asker))
 			continue;
 		slu_core_turns_close(core, group, "%s's turn is over: %s used%s, %s waits",
 				     slu_core_group_name(group),
@@ -418,6 +424,18 @@ static void look_for_knot(struct slu_core *core)
 	core->is_knotted = is_knotted;
 }
 
+/* While nobody waits it does not matter what the policy thinks of whom. */
+static void count_all(struct slu_core *core)
+{
+	struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		slu_core_group_count(core, group);
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (core->n_waiting && group->state != SLU_CORE_IDLE)
+			(void)slu_core_is_due(core, slu_core_group_change_ns(core, group));
+}
+
 void slu_core_admit(struct slu_core *core)
 {
 	uint64_t reserved = 0;
@@ -425,6 +443,8 @@ void slu_core_admit(struct slu_core *core)
 	look_at_deadlines(core);
 	slu_core_plan_refresh(core);
 	slu_core_admit_collect_open(core);
+	slu_core_admit_collect_waiting(core);
+	count_all(core);
 	slu_core_admit_collect_waiting(core);
 	core->is_in_grace = ghosts_may_come_back(core);
 	if (core->is_in_grace) {

@@ -47,7 +47,7 @@ int slu_core_group_new(struct slu_core *core, uint64_t id, struct slu_core_group
 	if (!group)
 		return slu_error(-ENOMEM);
 	group->id = id;
-	group->since_ns = core->now_ns;
+	group->since_ns = group->counted_ns = core->now_ns;
 	group->unfit_ns = SLU_CORE_NEVER;
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
@@ -73,11 +73,62 @@ const char *slu_core_group_name(const struct slu_core_group *group)
 	return first ? first->name : "nobody";
 }
 
+/* Return: whether the time of @group is counted at all, and as what. */
+static bool spends(const struct slu_core_group *group, enum slu_core_spent *ret_spent)
+{
+	switch (group->state) {
+	case SLU_CORE_WAITING:
+	case SLU_CORE_FILLING:
+		*ret_spent = SLU_CORE_SPENT_WAITING;
+		return !group->is_parked;
+	case SLU_CORE_RUNNING:
+	case SLU_CORE_DRAINING:
+		*ret_spent = group->is_idle ? SLU_CORE_SPENT_RESTING : SLU_CORE_SPENT_USING;
+		return true;
+	default:
+		*ret_spent = SLU_CORE_SPENT_RESTING;
+		return true;
+	}
+}
+
+static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group)
+{
+	const struct slu_core_group *other;
+	size_t n = 1;
+
+	TAILQ_FOREACH (other, &core->groups, link)
+		n += other != group && other->record.level == group->record.level &&
+		     other->state != SLU_CORE_IDLE && !other->is_idle && !other->is_parked;
+	return n;
+}
+
+void slu_core_group_count(struct slu_core *core, struct slu_core_group *group)
+{
+	uint64_t span = core->now_ns - group->counted_ns;
+	enum slu_core_spent spent;
+
+	group->counted_ns = core->now_ns;
+	if (core->policy->count && span && spends(group, &spent))
+		core->policy->count(group, spent, span, n_equals(core, group), &core->config);
+}
+
+uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group)
+{
+	enum slu_core_spent spent;
+
+	if (!core->policy->change_ns || !spends(group, &spent))
+		return SLU_CORE_NEVER;
+	return slu_core_after(
+		group->counted_ns,
+		core->policy->change_ns(group, spent, n_equals(core, group), &core->config));
+}
+
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 			  enum slu_core_state state)
 {
 	uint64_t span = core->now_ns - group->since_ns;
 
+	slu_core_group_count(core, group);
 	if (group->state == SLU_CORE_RUNNING)
 		group->ran_ns += span;
 	else if (group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING)

@@ -24,6 +24,7 @@
 
 #include "core/client.h"
 #include "core/core.h"
+#include "core/sched/policy.h"
 
 /* Why a group waits: kept as facts, put into words when somebody looks. */
 enum slu_core_why_kind {
@@ -52,11 +53,13 @@ struct slu_core_group {
 	struct slu_epoch epoch;
 	uint64_t since_ns;    /* in this state */
 	uint64_t order;	      /* of arrival at WAITING: counts up */
+	uint64_t place;	      /* WAITING: so many come before it in the policy's order */
 	uint64_t granted_ns;  /* TURN of this turn */
 	uint64_t running_ns;  /* the slice of this turn began */
 	uint64_t switch_ns;   /* TURN to READY of this turn */
 	uint64_t progress_ns; /* bytes were placed (rule 34) */
 	uint64_t drain_ns;    /* DRAINING: after this it is stuck */
+	uint64_t counted_ns;  /* the policy knows what it did until then */
 
 	bool is_idle; /* no device progress, or blocked by the host: may be closed at once */
 	bool is_stuck;
@@ -72,6 +75,7 @@ struct slu_core_group {
 	uint64_t n_turns;
 	uint64_t ran_ns;
 	uint64_t waited_ns;
+	struct slu_core_record record;
 	struct slu_core_why why;
 };
 
@@ -84,6 +88,11 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group);
 const char *slu_core_group_name(const struct slu_core_group *group);
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 			  enum slu_core_state state);
+/* Lets the policy know how the group spent its time until now. Before it spends it otherwise. */
+void slu_core_group_count(struct slu_core *core, struct slu_core_group *group);
+/* When the policy will think otherwise of the group if it goes on as it does. */
+uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group);
+
 bool slu_core_group_uses(const struct slu_core_group *group, unsigned device);
 bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core_group *b);
 /* A joined member wants to run. */

@@ -17,9 +17,11 @@ static bool precedes(const struct slu_core_group *a, const struct slu_core_group
 	return a->order < b->order;
 }
 
-static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_config *config)
+static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
+			const struct slu_core_config *config)
 {
 	(void)group;
+	(void)asker;
 	(void)config;
 	return SLU_CORE_NEVER;
 }
@@ -31,7 +33,7 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 
 const struct slu_core_policy slu_core_policy_fifo = {
 	.name = "fifo",
-	.about = "in order of arrival; a turn ends when its holder is idle",
+	.about = "in order of arrival, a turn ends when its holder is idle",
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

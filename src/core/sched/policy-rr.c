@@ -26,10 +26,12 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 	return SLU_MAX(config->slice_ns, least);
 }
 
-static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_config *config)
+static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
+			const struct slu_core_config *config)
 {
 	uint64_t end;
 
+	(void)asker;
 	if (__builtin_add_overflow(group->running_ns, length_ns(group, config), &end))
 		return SLU_CORE_NEVER;
 	return end;
@@ -37,7 +39,7 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 
 const struct slu_core_policy slu_core_policy_rr = {
 	.name = "rr",
-	.about = "round robin: in order of arrival, a slice each",
+	.about = "in order of arrival, a slice each",
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

@@ -6,6 +6,7 @@
 #include "core/sched/policy.h"
 
 static const struct slu_core_policy *const policies[] = {
+	&slu_core_policy_mlfq,
 	&slu_core_policy_rr,
 	&slu_core_policy_fifo,
 };

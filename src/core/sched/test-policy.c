@@ -29,10 +29,11 @@ static void test_when_a_turn_is_over(void **state)
 						  .slice_min_switches = rows[i].min_switches };
 		struct slu_core_group group = { .running_ns = rows[i].running_ns,
 						.switch_ns = rows[i].switch_ns };
+		struct slu_core_group asker = {};
 
 		print_message("# %s\n", rows[i].what);
 		assert_non_null(policy);
-		assert_true(policy->over_ns(&group, &config) == rows[i].over_ns);
+		assert_true(policy->over_ns(&group, &asker, &config) == rows[i].over_ns);
 	}
 }
 

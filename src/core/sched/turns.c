@@ -129,6 +129,7 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 			      slu_core_group_name(group),
 			      slu_size_format_time(span, group->switch_ns));
 	}
+	slu_core_group_count(core, group);
 	group->is_idle = group->state == SLU_CORE_RUNNING && !is_runnable;
 }
 

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Multi-level feedback queue: whoever is waiting at the keyboard goes first, and nobody has to say
+ * who that is. A new group is at the top. One that keeps the device busy sinks, one that mostly
+ * rests rises; so an endless job finds its place below the programs that people talk to.
+ *
+ *   level                  0        1        2      …      levels − 1
+ *   allotment T(p)         A        2 A      4 A           doubled from level to level
+ *   slice S(p)             S        2 S      4 S           likewise, and at least
+ *                                                          slice_min_switches switches (rule 19)
+ *
+ * Order: the higher level first, among equals who has waited longest.
+ *
+ * A turn is over for an equal after a slice, for somebody from a higher level as soon as the holder
+ * has run as long as the switch to it took: without that minimum it would pay for switches and
+ * never run a launch. For somebody from a lower level it is over when the holder rests, or has
+ * sunk.
+ *
+ * Levels: a group that has used T(p) sinks by one, at the bottom it stays there. It rises by one
+ * when its credit reaches T(p − 1) and what it has used at this level; at the top the same, against
+ * T(0), forgives what it has used. At each of these steps both counts begin anew. The credit is the
+ * time that it rested, and a share R of the time that it waited. Using means device progress: a
+ * program that computes on the host, or waits for a person, rests, whatever its threads do.
+ *
+ * It follows that
+ *  * a group that uses the device less than a third of the time, in bursts that are short beside
+ *    A, stays at the top: it has earned A and as much as it used before it has used A;
+ *  * R = min(wait_percent, 1 / (n + 1)) for n equals: those who only wait for each other use one
+ *    part while they wait n − 1, earn less than they use, and stay where they are;
+ *  * nobody starves: a group that waits at level p, whoever else there is, is at the top after at
+ *    most A (2^(p + 1) − 1) / R, keeps its place by age there, and then waits only for those who
+ *    came before it, one slice, drain and switch each. With A = 8 s and R = 1/2 the first part is 8
+ *    minutes for a lonely job at the bottom of five levels; it takes programs that keep the device
+ *    busy in turns, each of them resting two thirds of its time, to make it wait so long.
+ *
+ * The rules are those of Nixie's scheduler, less its limits on how often a level may change, which
+ * the counts that begin anew give already.
+ */
+
+#include "base/util.h"
+#include "core/core.h"
+#include "core/sched/group.h"
+#include "core/sched/policy.h"
+#include "core/state.h"
+
+/* Saturates: what is beyond all time is never. */
+static uint64_t doubled(uint64_t span_ns, unsigned times)
+{
+	return times < 64 && span_ns <= SLU_CORE_NEVER >> times ? span_ns << times : SLU_CORE_NEVER;
+}
+
+static unsigned bottom(const struct slu_core_config *config)
+{
+	return config->levels ? config->levels - 1 : 0;
+}
+
+/* A group may be lower than there are levels now: the setting can change. */
+static unsigned level_of(const struct slu_core_group *group, const struct slu_core_config *config)
+{
+	return SLU_MIN(group->record.level, bottom(config));
+}
+
+static uint64_t allotment_ns(unsigned level, const struct slu_core_config *config)
+{
+	return doubled(SLU_MAX(config->allotment_ns, 1u), level);
+}
+
+static uint64_t wait_percent(size_t n_equals, const struct slu_core_config *config)
+{
+	return SLU_MIN(config->wait_percent, 100 / (n_equals + 1));
+}
+
+/* The credit with which the group rises, or is forgiven at the top. */
+static uint64_t goal_ns(const struct slu_core_group *group, const struct slu_core_config *config)
+{
+	unsigned level = level_of(group, config);
+
+	return slu_core_after(allotment_ns(level ? level - 1 : 0, config), group->record.used_ns);
+}
+
+/* How long the group must spend its time so until its counts begin anew. */
+static uint64_t left_ns(const struct slu_core_group *group, enum slu_core_spent spent,
+			size_t n_equals, const struct slu_core_config *config)
+{
+	unsigned level = level_of(group, config);
+	uint64_t missing, percent;
+
+	if (spent == SLU_CORE_SPENT_USING)
+		return slu_sub_floor(allotment_ns(level, config), group->record.used_ns);
+	missing = slu_sub_floor(goal_ns(group, config), group->record.credit_ns);
+	if (spent == SLU_CORE_SPENT_RESTING)
+		return missing;
+	percent = wait_percent(n_equals, config);
+	if (!percent || missing > SLU_CORE_NEVER / 100)
+		return SLU_CORE_NEVER;
+	return (missing * 100 + percent - 1) / percent;
+}
+
+static void spend(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
+		  size_t n_equals, const struct slu_core_config *config)
+{
+	struct slu_core_record *record = &group->record;
+
+	if (spent == SLU_CORE_SPENT_USING)
+		record->used_ns += span_ns;
+	else if (spent == SLU_CORE_SPENT_RESTING)
+		record->credit_ns = slu_core_after(record->credit_ns, span_ns);
+	else
+		record->credit_ns = slu_core_after(
+			record->credit_ns,
+			span_ns / 100 * wait_percent(n_equals, config) +
+				span_ns % 100 * wait_percent(n_equals, config) / 100);
+}
+
+static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
+		  size_t n_equals, const struct slu_core_config *config)
+{
+	uint64_t left;
+
+	group->record.level = level_of(group, config);
+	while ((left = left_ns(group, spent, n_equals, config)) <= span_ns) {
+		span_ns -= left;
+		group->record.used_ns = group->record.credit_ns = 0;
+		if (spent == SLU_CORE_SPENT_USING && group->record.level < bottom(config))
+			group->record.level++;
+		else if (spent == SLU_CORE_SPENT_USING)
+			span_ns %= allotment_ns(group->record.level, config);
+		else if (group->record.level)
+			group->record.level--;
+		else
+			return; /* at the top, and nothing is held against it */
+	}
+	spend(group, spent, span_ns, n_equals, config);
+}
+
+static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
+			  size_t n_equals, const struct slu_core_config *config)
+{
+	unsigned last = spent == SLU_CORE_SPENT_USING ? bottom(config) : 0;
+
+	if (level_of(group, config) == last)
+		return SLU_CORE_NEVER;
+	return left_ns(group, spent, n_equals, config);
+}
+
+static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
+{
+	if (a->record.level != b->record.level)
+		return a->record.level < b->record.level;
+	return a->order < b->order;
+}
+
+static uint64_t switches_ns(const struct slu_core_group *group, uint64_t n)
+{
+	uint64_t span;
+
+	return __builtin_mul_overflow(group->switch_ns, n, &span) ? SLU_CORE_NEVER : span;
+}
+
+static uint64_t length_ns(const struct slu_core_group *group, const struct slu_core_config *config)
+{
+	return SLU_MAX(doubled(config->slice_ns, level_of(group, config)),
+		       switches_ns(group, config->slice_min_switches));
+}
+
+static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
+			const struct slu_core_config *config)
+{
+	unsigned level = level_of(group, config), other = level_of(asker, config);
+
+	if (other > level)
+		return SLU_CORE_NEVER;
+	if (other == level)
+		return slu_core_after(group->running_ns, length_ns(group, config));
+	return slu_core_after(group->running_ns, SLU_MAX(group->switch_ns, config->round_trip_ns));
+}
+
+const struct slu_core_policy slu_core_policy_mlfq = {
+	.name = "mlfq",
+	.about = "who uses the device least goes first, endless jobs run in what is left",
+	.precedes = precedes,
+	.over_ns = over_ns,
+	.length_ns = length_ns,
+	.count = count,
+	.change_ns = change_ns,
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The feedback queue: what it counts, by table, and what follows from it, in virtual time. In
+ * the scenes every program needs more than half of the device, so that one runs at a time.
+ */
+
+#include "core/test-script.h"
+
+#include "base/util.h"
+#include "core/sched/group.h"
+#include "core/sched/policy.h"
+
+#define EACH_MIB 60
+#define TICK_MS	 5
+
+static void test_what_is_used_sinks_and_what_rests_rises(void **state)
+{
+	/* allotments 100, 200, 400 */
+	static const struct {
+		const char *what;
+		unsigned level;
+		uint64_t used_ns, credit_ns;
+		enum slu_core_spent spent;
+		uint64_t span_ns;
+		size_t n_equals;
+		unsigned then_level;
+		uint64_t then_used_ns, then_credit_ns;
+	} rows[] = {
+		{ "less than the allotment", 0, 0, 0, SLU_CORE_SPENT_USING, 99, 1, 0, 99, 0 },
+		{ "the allotment", 0, 0, 0, SLU_CORE_SPENT_USING, 100, 1, 1, 0, 0 },
+		{ "used before counts", 0, 60, 7, SLU_CORE_SPENT_USING, 40, 1, 1, 0, 0 },
+		{ "two levels in one go", 0, 0, 0, SLU_CORE_SPENT_USING, 310, 1, 2, 10, 0 },
+		{ "the bottom is the bottom", 2, 0, 9, SLU_CORE_SPENT_USING, 9999, 1, 2, 399, 0 },
+		{ "not rested enough", 1, 0, 0, SLU_CORE_SPENT_RESTING, 99, 1, 1, 0, 99 },
+		{ "rested enough", 1, 0, 0, SLU_CORE_SPENT_RESTING, 100, 1, 0, 0, 0 },
+		{ "what was used is held against it", 1, 50, 0, SLU_CORE_SPENT_RESTING, 149, 1, 1,
+		  50, 149 },
+		{ "and then no more", 1, 50, 0, SLU_CORE_SPENT_RESTING, 150, 1, 0, 0, 0 },
+		{ "from the bottom to the top", 2, 400, 0, SLU_CORE_SPENT_RESTING, 700, 1, 0, 0,
+		  0 },
+		{ "forgiven at the top", 0, 90, 0, SLU_CORE_SPENT_RESTING, 190, 1, 0, 0, 0 },
+		{ "not yet forgiven", 0, 90, 0, SLU_CORE_SPENT_RESTING, 189, 1, 0, 90, 189 },
+		{ "rest without end", 0, 0, 0, SLU_CORE_SPENT_RESTING, UINT64_MAX, 1, 0, 0, 0 },
+		{ "a quarter of waiting counts", 1, 0, 0, SLU_CORE_SPENT_WAITING, 399, 1, 1, 0,
+		  99 },
+		{ "and lifts", 1, 0, 0, SLU_CORE_SPENT_WAITING, 400, 1, 0, 0, 0 },
+		{ "less among many equals", 1, 0, 0, SLU_CORE_SPENT_WAITING, 900, 9, 1, 0, 90 },
+		{ "a level that is no more", 9, 0, 0, SLU_CORE_SPENT_RESTING, 1, 1, 2, 0, 1 },
+	};
+	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
+	const struct slu_core_config config = { .allotment_ns = 100,
+						.levels = 3,
+						.wait_percent = 25 };
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_core_group group = {
+			.record = { rows[i].level, rows[i].used_ns, rows[i].credit_ns },
+		};
+
+		print_message("# %s\n", rows[i].what);
+		policy->count(&group, rows[i].spent, rows[i].span_ns, rows[i].n_equals, &config);
+		assert_int_equal(group.record.level, rows[i].then_level);
+		assert_int_equal(group.record.used_ns, rows[i].then_used_ns);
+		assert_int_equal(group.record.credit_ns, rows[i].then_credit_ns);
+	}
+}
+
+static void test_a_change_comes_when_it_was_told(void **state)
+{
+	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
+	const struct slu_core_config config = { .allotment_ns = 1000,
+						.levels = 4,
+						.wait_percent = 30 };
+
+	(void)state;
+	for (unsigned level = 0; level < 4; level++)
+		for (unsigned spent = 0; spent <= SLU_CORE_SPENT_WAITING; spent++)
+			for (size_t n = 1; n < 6; n++) {
+				struct slu_core_group group = { .record = { level, 333, 111 } };
+				uint64_t left = policy->change_ns(&group, spent, n, &config);
+
+				if (left == SLU_CORE_NEVER) {
+					assert_true(spent == SLU_CORE_SPENT_USING ? level == 3
+										  : level == 0);
+					continue;
+				}
+				policy->count(&group, spent, left - 1, n, &config);
+				assert_int_equal(group.record.level, level);
+				left = policy->change_ns(&group, spent, n, &config);
+				assert_in_range(left, 1, 8);
+				policy->count(&group, spent, left, n, &config);
+				assert_int_not_equal(group.record.level, level);
+			}
+}
+
+static void test_when_a_turn_is_over(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned holder, asker;
+		uint64_t switch_ns, over_ns;
+	} rows[] = {
+		{ "a slice for an equal", 0, 0, 3, 1100 },
+		{ "slices double downwards", 2, 2, 3, 1400 },
+		{ "a long switch lengthens the slice", 0, 0, 50, 1500 },
+		{ "never for a lower one", 1, 2, 3, SLU_CORE_NEVER },
+		{ "a round trip for a higher one", 2, 1, 3, 1005 },
+		{ "as long as the switch for a higher one", 2, 0, 50, 1050 },
+	};
+	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
+	const struct slu_core_config config = { .allotment_ns = 1000,
+						.levels = 4,
+						.slice_ns = 100,
+						.slice_min_switches = 10,
+						.round_trip_ns = 5 };
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_core_group holder = { .running_ns = 1000,
+						 .switch_ns = rows[i].switch_ns,
+						 .record = { .level = rows[i].holder } };
+		struct slu_core_group asker = { .record = { .level = rows[i].asker } };
+
+		print_message("# %s\n", rows[i].what);
+		assert_true(policy->over_ns(&holder, &asker, &config) == rows[i].over_ns);
+	}
+}
+
+static void test_the_higher_level_goes_first(void **state)
+{
+	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
+	struct slu_core_group old_low = { .order = 1, .record = { .level = 1 } };
+	struct slu_core_group young_top = { .order = 9 }, top = { .order = 5 };
+
+	(void)state;
+	assert_true(policy->precedes(&young_top, &old_low));
+	assert_false(policy->precedes(&old_low, &young_top));
+	assert_true(policy->precedes(&top, &young_top));
+}
+
+/* A program of a scene: computes for @burst_ms, rests for @rest_ms; without a rest it is endless.
+ */
+struct actor {
+	uint64_t burst_ms, rest_ms;
+	uint64_t left_ms; /* of the burst, or of the rest */
+	bool is_resting;
+	uint64_t wanted_ms;  /* since when it waits */
+	uint64_t longest_ms; /* wait from wanting to running */
+	uint64_t ran_ms;
+};
+
+struct scene {
+	struct script s;
+	struct actor actors[SCRIPT_CLIENTS];
+	unsigned n;
+	uint64_t now_ms;
+};
+
+static void scene_config(struct slu_core_config *ret_config)
+{
+	script_config(ret_config);
+	ret_config->policy = "mlfq";
+	ret_config->slice_ns = MS(40);
+	ret_config->allotment_ns = MS(80);
+	ret_config->levels = 5;
+	ret_config->wait_percent = 50;
+	ret_config->round_trip_ns = MS(1);
+	ret_config->need_window_ns = 0;
+}
+
+static void scene_begin(struct scene *scene, const struct slu_core_config *config)
+{
+	memset(scene, 0, sizeof(*scene));
+	script_begin(&scene->s, config, 100);
+}
+
+/* Return: its id, which counts from 1. */
+static unsigned scene_add(struct scene *scene, uint64_t burst_ms, uint64_t rest_ms)
+{
+	struct actor *actor = &scene->actors[++scene->n];
+
+	*actor = (struct actor){ .burst_ms = burst_ms,
+				 .rest_ms = rest_ms,
+				 .left_ms = burst_ms,
+				 .wanted_ms = scene->now_ms };
+	script_join_plain(&scene->s, scene->n, SLU_MODE_ALL);
+	script_want(&scene->s, scene->n, 0, EACH_MIB, true);
+	return scene->n;
+}
+
+static void act(struct scene *scene, unsigned id)
+{
+	struct actor *actor = &scene->actors[id];
+
+	script_obey(&scene->s, id, EACH_MIB, !actor->is_resting);
+	if (actor->is_resting) {
+		if (actor->left_ms > TICK_MS) {
+			actor->left_ms -= TICK_MS;
+			return;
+		}
+		actor->is_resting = false;
+		actor->left_ms = actor->burst_ms;
+		actor->wanted_ms = scene->now_ms;
+		script_want(&scene->s, id, 0, EACH_MIB, true);
+	} else if (script_state(&scene->s, id) != SLU_CORE_RUNNING) {
+		actor->longest_ms = SLU_MAX(actor->longest_ms, scene->now_ms - actor->wanted_ms);
+	} else {
+		actor->wanted_ms = scene->now_ms;
+		actor->ran_ms += TICK_MS;
+		if (!actor->rest_ms || actor->left_ms > TICK_MS) {
+			actor->left_ms -= actor->rest_ms ? TICK_MS : 0;
+			return;
+		}
+		actor->is_resting = true;
+		actor->left_ms = actor->rest_ms;
+		script_idle(&scene->s, id, 0);
+	}
+}
+
+static void scene_play(struct scene *scene, uint64_t ms)
+{
+	for (uint64_t end = scene->now_ms + ms; scene->now_ms < end; scene->now_ms += TICK_MS) {
+		for (unsigned round = 0; round < 3; round++)
+			for (unsigned id = 1; id <= scene->n; id++)
+				script_obey(&scene->s, id, EACH_MIB, !scene->actors[id].is_resting);
+		for (unsigned id = 1; id <= scene->n; id++)
+			act(scene, id);
+		script_forget(&scene->s);
+		script_pass(&scene->s, TICK_MS);
+	}
+}
+
+static unsigned level(const struct scene *scene, unsigned id)
+{
+	return script_group(&scene->s, id).level;
+}
+
+static void test_who_talks_goes_before_who_computes_for_ever(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned endless, talker;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	endless = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	assert_int_equal(level(&scene, endless), 4);
+	talker = scene_add(&scene, 20, 180);
+	scene_play(&scene, 20000);
+	print_message("# the talker waited at most %llu ms, the other one ran %llu ms\n",
+		      (unsigned long long)scene.actors[talker].longest_ms,
+		      (unsigned long long)scene.actors[endless].ran_ms);
+	assert_int_equal(level(&scene, talker), 0);
+	assert_int_equal(level(&scene, endless), 4);
+	assert_true(scene.actors[talker].longest_ms <= 3 * TICK_MS);
+	assert_true(scene.actors[endless].ran_ms >= 15000);
+	script_end(&scene.s);
+}
+
+static void test_equals_that_compute_for_ever_stay_equals(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	for (unsigned i = 0; i < 4; i++)
+		(void)scene_add(&scene, 1000, 0);
+	scene_play(&scene, 20000);
+	for (unsigned id = 1; id <= scene.n; id++) {
+		assert_int_equal(level(&scene, id), 4);
+		least = SLU_MIN(least, scene.actors[id].ran_ms);
+		most = SLU_MAX(most, scene.actors[id].ran_ms);
+	}
+	/* one slice of the bottom is 640 ms */
+	assert_true(most - least <= 2 * 640);
+	script_end(&scene.s);
+}
+
+static void test_who_uses_less_than_a_third_stays_at_the_top(void **state)
+{
+	struct slu_core_config config;
+
+	(void)state;
+	scene_config(&config);
+	for (uint64_t burst = 5; burst <= 30; burst += 5) {
+		struct scene scene;
+		unsigned id;
+
+		scene_begin(&scene, &config);
+		id = scene_add(&scene, burst, burst * 2 + 20);
+		for (unsigned i = 0; i < 50; i++) {
+			scene_play(&scene, 50);
+			assert_int_equal(level(&scene, id), 0);
+		}
+		script_end(&scene.s);
+	}
+}
+
+/*
+ * Enough talkers to keep the device busy, each of them at the top, and one that sank to the bottom
+ * first. The bound of policy-mlfq.c: A (2^(p + 1) − 1) / R, and one slice for each talker.
+ */
+static uint64_t starve(uint64_t wait_percent, unsigned n_talkers, uint64_t burst, uint64_t play_ms)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned victim;
+	uint64_t longest;
+
+	scene_config(&config);
+	config.wait_percent = wait_percent;
+	scene_begin(&scene, &config);
+	victim = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	assert_int_equal(level(&scene, victim), 4);
+	for (unsigned i = 0; i < n_talkers; i++)
+		(void)scene_add(&scene, burst, burst * 2 + 10);
+	scene_play(&scene, play_ms);
+	longest = SLU_MAX(scene.actors[victim].longest_ms,
+			  scene.now_ms - scene.actors[victim].wanted_ms);
+	script_end(&scene.s);
+	return longest;
+}
+
+static void test_nobody_waits_longer_than_the_bound(void **state)
+{
+	uint64_t worst = 0;
+
+	(void)state;
+	for (unsigned n = 3; n <= 5; n++)
+		for (uint64_t burst = 10; burst <= 30; burst += 20) {
+			/* A = 80, p = 4, R = 1/(n + 2) in whole percents */
+			uint64_t bound = 80 * 31 * 100 / (100 / (n + 2)) + n * (40 + 4 * TICK_MS);
+			uint64_t longest = starve(50, n, burst, bound + 1000);
+
+			print_message("# %u talkers, bursts of %llu ms: %llu ms, bound %llu ms\n",
+				      n, (unsigned long long)burst, (unsigned long long)longest,
+				      (unsigned long long)bound);
+			assert_true(longest <= bound);
+			worst = SLU_MAX(worst, longest);
+		}
+	/* the bound is about something: without ageing there is none */
+	assert_true(worst > 1000);
+	assert_true(starve(0, 5, 20, 18000) > 17000);
+}
+
+static void test_the_timeline_follows_the_levels(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	uint64_t groups[4], turns[4];
+	unsigned endless, second, fresh;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	endless = scene_add(&scene, 1000, 0);
+	second = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 4000);
+	if (script_state(&scene.s, endless) != SLU_CORE_RUNNING) {
+		endless = 2;
+		second = 1;
+	}
+	fresh = scene_add(&scene, 20, 100);
+	assert_int_equal(slu_core_timeline(scene.s.core, groups, turns, 4), 2);
+	assert_int_equal(groups[0], fresh);
+	assert_int_equal(groups[1], second);
+	assert_int_equal(turns[0], MS(40));
+	assert_int_equal(turns[1], MS(640));
+	script_end(&scene.s);
+}
+
+static void test_time_in_the_park_counts_for_nothing(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned id;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	id = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	assert_int_equal(slu_core_park(scene.s.core, scene.s.now_ns, id, true), 0);
+	scene_play(&scene, 60000);
+	assert_int_equal(level(&scene, id), 4);
+	script_end(&scene.s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_used_sinks_and_what_rests_rises),
+		cmocka_unit_test(test_a_change_comes_when_it_was_told),
+		cmocka_unit_test(test_when_a_turn_is_over),
+		cmocka_unit_test(test_the_higher_level_goes_first),
+		cmocka_unit_test(test_who_talks_goes_before_who_computes_for_ever),
+		cmocka_unit_test(test_equals_that_compute_for_ever_stay_equals),
+		cmocka_unit_test(test_who_uses_less_than_a_third_stays_at_the_top),
+		cmocka_unit_test(test_nobody_waits_longer_than_the_bound),
+		cmocka_unit_test(test_the_timeline_follows_the_levels),
+		cmocka_unit_test(test_time_in_the_park_counts_for_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
