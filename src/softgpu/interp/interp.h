@@ -47,6 +47,12 @@ struct slu_interp_memory {
 	/* in rising order, without overlap */
 	const struct slu_interp_range *ranges;
 	size_t n_ranges;
+	/* what was read from and written to @ranges, in bytes, is added here; may be NULL */
+	uint64_t *range_bytes;
+	/* asked by any worker where a page's byte does not allow an access; says whether it may be
+	 * made after all, and then the byte allows it; may be NULL */
+	bool (*admit)(void *userdata, uint64_t page, uint8_t want);
+	void *userdata;
 };
 
 enum slu_interp_fault_kind {
