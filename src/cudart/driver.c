@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "cudart/driver.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "base/util.h"
+#include "cuabi/names.h"
+
+struct slu_rt_driver slu_rt_driver;
+
+/* Stands where the driver has no such function; its caller's arguments are nobody's. */
+static CUresult absent(void)
+{
+	return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
+}
+
+int slu_rt_driver_load(void)
+{
+	static const struct {
+		const char *symbol;
+		void **place;
+	} calls[] = {
+#define SLU_RTDRIVER(symbol)		{ #symbol, (void **)&slu_rt_driver.symbol },
+#define SLU_RTDRIVER_AS(symbol, params) SLU_RTDRIVER(symbol)
+#include "cudart/driver.def"
+#undef SLU_RTDRIVER
+#undef SLU_RTDRIVER_AS
+	};
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(cuGetProcAddress_v2) *get;
+
+	if (!library)
+		return -ENOENT;
+	get = (__typeof__(get))dlsym(library, "cuGetProcAddress_v2");
+	if (!get)
+		return -ENOENT;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(calls); i++) {
+		int number = slu_cuname_find(calls[i].symbol);
+		CUdriverProcAddressQueryResult why;
+		void *function = NULL;
+
+		if (number >= 0 &&
+		    get(slu_cunames[number].base, &function, slu_cunames[number].version,
+			slu_cunames[number].per_thread
+				? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+				: CU_GET_PROC_ADDRESS_DEFAULT,
+			&why))
+			function = NULL;
+		*calls[i].place = function ? function : (void *)absent;
+	}
+	return 0;
+}

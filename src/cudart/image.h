@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Images: what a program's constructors register before main(). The compiler leaves one fat binary
+ * a linked object, and for each kernel and variable in it an address on the host that stands for
+ * it; the program later names the kernel or variable by that address.
+ *
+ *   REGISTERED ──first use of a symbol──▶ LOADED ──slu_rt_image_free()──▶ gone
+ *
+ *   REGISTERED  known by its wrapper only: constructors may run where there is no driver at all
+ *   LOADED      a CUlibrary, which serves all devices and outlives their contexts
+ */
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "cudart/cudart-min.h"
+
+struct slu_rt_symbol;
+
+struct slu_rt_image {
+	const void *wrapper;
+	CUlibrary library;		    /* NULL: not loaded; guarded by the lock */
+	LIST_HEAD(, slu_rt_symbol) symbols; /* guarded by the lock */
+};
+
+enum slu_rt_symbol_kind {
+	SLU_RT_KERNEL,
+	SLU_RT_VARIABLE,
+	SLU_RT_MANAGED,
+};
+
+/* Takes no driver. Return: NULL where memory ran out. */
+struct slu_rt_image *slu_rt_image_new(const void *wrapper);
+
+/* Unloads it and forgets its symbols; accepts NULL. */
+void slu_rt_image_free(struct slu_rt_image *image);
+
+/* Symbols that cannot be remembered are unknown afterwards, as those that were never registered. */
+void slu_rt_image_add(struct slu_rt_image *image, enum slu_rt_symbol_kind kind, const void *host,
+		      const char *name);
+
+/* Gives the program's pointers to managed variables their values. */
+cudaError_t slu_rt_image_place_managed(struct slu_rt_image *image);
+
+/*
+ * The kernel that @host stands for, which may be a kernel's handle itself.
+ * Return: cudaErrorInvalidDeviceFunction if it stands for none.
+ */
+cudaError_t slu_rt_kernel(const void *host, CUkernel *ret_kernel);
+
+/* The same as a function of the current context. */
+cudaError_t slu_rt_function(const void *host, CUfunction *ret_function);
+
+/*
+ * The address on the host that stands for @function of the current context, or for @kernel where
+ * that is known; the handle itself if it was never registered.
+ */
+const void *slu_rt_function_host(CUfunction function, CUkernel kernel);
+
+/* A kernel's handle that the program got from a library, so that it may be given for a host
+ * address. */
+void slu_rt_kernel_add(CUkernel kernel);
+
+/* A variable's place on the current device. Return: cudaErrorInvalidSymbol if @host is none. */
+cudaError_t slu_rt_variable(const void *host, CUdeviceptr *ret_address, size_t *ret_bytes);
+
+/* The part [@offset, @offset + @bytes) of a variable. Return: cudaErrorInvalidValue if it is
+ * longer. */
+cudaError_t slu_rt_variable_part(const void *host, size_t bytes, size_t offset, void **ret_pointer);
