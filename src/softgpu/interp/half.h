@@ -26,7 +26,8 @@ static inline float slu_half_to_float(uint16_t half, bool is_flushing)
 	float f;
 
 	if (exponent == 31) {
-		bits = sign | 0x7f800000 | fraction << 13;
+		/* there is one NaN of f32 */
+		bits = fraction ? 0x7fffffff : sign | 0x7f800000;
 	} else if (exponent) {
 		bits = sign | (exponent + 112) << 23 | fraction << 13;
 	} else if (!fraction || is_flushing) {

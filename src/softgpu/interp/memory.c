@@ -55,6 +55,10 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	offset = address - (uint64_t)(uintptr_t)b->local;
 	if (offset < all_local)
 		return all_local - offset >= bytes;
+	/* a kernel's parameters can be read by a generic address */
+	offset = address - (uint64_t)(uintptr_t)b->launch->params;
+	if (offset < b->launch->kernel->param_bytes)
+		return want == SLU_INTERP_READ && b->launch->kernel->param_bytes - offset >= bytes;
 	return ranges_allow(m, address, bytes, want);
 }
 

@@ -47,7 +47,8 @@ static uint32_t add_f32(uint32_t a, uint32_t b)
 	memcpy(&y, &b, 4);
 	x += y;
 	memcpy(&a, &x, 4);
-	return a;
+	/* the one NaN that f32 results are */
+	return x != x ? 0x7fffffff : a;
 }
 
 static uint64_t add_f64(uint64_t a, uint64_t b)

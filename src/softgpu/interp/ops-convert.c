@@ -130,6 +130,16 @@ static inline double u64_to_f64(uint64_t x)
 	return x >> 63 ? 2 * (double)(int64_t)(x >> 1 | (x & 1)) : (double)(int64_t)x;
 }
 
+/* whatever is no number is the one NaN of f32 */
+static inline uint32_t bits_of(double x)
+{
+	float f = (float)x;
+	uint32_t bits;
+
+	memcpy(&bits, &f, 4);
+	return f != f ? 0x7fffffff : bits;
+}
+
 CVT(s32_f32, float, float, uint32_t, int32_t, (float)a)
 CVT(s32_f64, double, double, uint32_t, int32_t, (double)a)
 CVT(u32_f32, float, float, uint32_t, uint32_t, (float)(int64_t)a)
@@ -137,7 +147,7 @@ CVT(u32_f64, double, double, uint32_t, uint32_t, (double)(int64_t)a)
 CVT(u16_f32, float, float, uint32_t, uint16_t, (float)(int32_t)a)
 CVT(s16_f32, float, float, uint32_t, int16_t, (float)a)
 CVT(f32_f64, double, double, float, float, (double)a)
-CVT(f64_f32, float, float, double, double, (float)a)
+CVT(f64_f32, uint32_t, uint32_t, double, double, bits_of(a))
 
 static inline double to_integral(double x, const struct slu_ptx_form *form)
 {

@@ -87,6 +87,8 @@ static uint64_t window_of(const struct slu_interp_warp *w, enum slu_ptx_space sp
 		return (uint64_t)(uintptr_t)b->shared;
 	if (space == SLU_PTX_SPACE_LOCAL)
 		return (uint64_t)(uintptr_t)b->local + thread * b->local_bytes;
+	if (space == SLU_PTX_SPACE_PARAM)
+		return (uint64_t)(uintptr_t)b->launch->params;
 	return 0;
 }
 
@@ -109,25 +111,49 @@ static const struct slu_interp_insn *cvta_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler cvta = { cvta_run, cvta_run };
 
+static bool is_constant(const struct slu_interp_block *b, uint64_t address)
+{
+	const struct slu_ptx_module *m = b->launch->module->ptx;
+
+	for (unsigned i = 0; i < m->n_variables; i++)
+		if (m->variables[i]->space == SLU_PTX_SPACE_CONST &&
+		    address - b->launch->variables[i] < m->variables[i]->size)
+			return true;
+	return false;
+}
+
+/* A kernel's parameters count as global memory too; everything else lies in one space. */
+static bool is_in_space(const struct slu_interp_block *b, enum slu_ptx_space space,
+			uint64_t address)
+{
+	bool is_shared = address - (uint64_t)(uintptr_t)b->shared < b->shared_bytes;
+	bool is_local = address - (uint64_t)(uintptr_t)b->local < b->local_bytes * b->n_threads;
+
+	switch (space) {
+	case SLU_PTX_SPACE_SHARED:
+		return is_shared;
+	case SLU_PTX_SPACE_LOCAL:
+		return is_local;
+	case SLU_PTX_SPACE_CONST:
+		return is_constant(b, address);
+	case SLU_PTX_SPACE_PARAM:
+		return address - (uint64_t)(uintptr_t)b->launch->params <
+		       b->launch->kernel->param_bytes;
+	default:
+		return !is_shared && !is_local && !is_constant(b, address);
+	}
+}
+
 static const struct slu_interp_insn *isspacep_run(struct slu_interp_warp *w,
 						  const struct slu_interp_insn *in)
 {
-	const struct slu_interp_block *b = w->block;
 	enum slu_ptx_space space = in->source->form->space;
 	const uint64_t *a = ROW(w, in->a);
 	uint32_t bits = 0;
 
 	MASKED_LANES(w->mask)
 	{
-		bool is_shared = a[i] - (uint64_t)(uintptr_t)b->shared < b->shared_bytes;
-		bool is_local =
-			a[i] - (uint64_t)(uintptr_t)b->local < b->local_bytes * b->n_threads;
-		bool is = space == SLU_PTX_SPACE_SHARED	  ? is_shared
-			  : space == SLU_PTX_SPACE_LOCAL  ? is_local
-			  : space == SLU_PTX_SPACE_GLOBAL ? !is_shared && !is_local
-							  : false;
-
-		if (is)
+		if (is_in_space(w->block, space, a[i]))
 			bits |= UINT32_C(1) << i;
 	}
 	w->preds[in->p] = (w->preds[in->p] & ~w->mask) | bits;
@@ -144,9 +170,7 @@ const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *f
 	case SLU_PTX_OP_mov:
 		return is_64 ? &mov_64 : &mov_32;
 	case SLU_PTX_OP_cvta:
-		if (is_64 && form->space != SLU_PTX_SPACE_PARAM)
-			return &cvta;
-		return NULL;
+		return &cvta;
 	case SLU_PTX_OP_isspacep:
 		return &isspacep;
 	default:

@@ -15,8 +15,8 @@
 struct slu_reference {
 	uint64_t value; /* of the destination register, as wide as its type */
 	bool p, q;	/* of predicates */
-	/* 0: the bits must be equal (any NaN for any NaN); else the relative error that is allowed
-	 */
+	bool any_nan;	/* the ISA leaves the bits of a NaN open */
+	/* 0: the bits must be equal; else the relative error that is allowed */
 	double tolerance;
 };
 
@@ -26,3 +26,10 @@ struct slu_reference {
  */
 bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4],
 			   struct slu_reference *ret);
+
+/*
+ * What atom or red leaves where @old was, with the operands @b and @c. Return: false if the
+ * reference knows nothing about the form.
+ */
+bool slu_reference_atomic(const struct slu_ptx_form *form, uint64_t old, uint64_t b, uint64_t c,
+			  uint64_t *ret_new);

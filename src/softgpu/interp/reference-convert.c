@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cvt: a long double holds every 64-bit integer and every float. */
+#include "softgpu/interp/reference-parts.h"
+
+static long double rounded(long double x, const struct slu_ptx_form *form)
+{
+	return HAS(rzi) ? truncl(x) : HAS(rmi) ? floorl(x) : HAS(rpi) ? ceill(x) : rintl(x);
+}
+
+bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct slu_reference *ret)
+{
+	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
+	enum slu_ptx_type from = (enum slu_ptx_type)form->types[1];
+	volatile long double x;
+	volatile float f;
+	volatile double d;
+	__int128 v;
+
+	if (!slu_ptx_type_is_float(from) && !slu_ptx_type_is_float(to)) {
+		v = value_of(in[0], from);
+		if (HAS(sat))
+			v = clamp(v, to);
+		ret->value = cut((unsigned __int128)v, bits_of(to));
+		return true;
+	}
+	x = from == SLU_PTX_TYPE_F16   ? narrow_of(in[0] & 0xffff, from)
+	    : from == SLU_PTX_TYPE_F32 ? (HAS(ftz) ? flushed(f32_of(in[0])) : f32_of(in[0]))
+	    : from == SLU_PTX_TYPE_F64 ? f64_of(in[0])
+				       : (long double)value_of(in[0], from);
+	if (HAS(rni) || HAS(rzi) || HAS(rmi) || HAS(rpi))
+		x = rounded(x, form);
+	if (!slu_ptx_type_is_float(to)) {
+		if (isnan(x))
+			v = 0;
+		else if (x < (long double)least_of(to))
+			v = least_of(to);
+		else if (x > (long double)most_of(to))
+			v = most_of(to);
+		else
+			v = (__int128)x;
+		ret->value = cut((unsigned __int128)v, bits_of(to));
+		return true;
+	}
+	if (HAS(sat))
+		x = !(x > 0) ? 0 : x > 1 ? 1 : x;
+	if (to == SLU_PTX_TYPE_F16) {
+		ret->value = narrow_from(x, 0, mode_of(form), to);
+		return true;
+	}
+	fesetround(mode_of(form));
+	f = (float)x;
+	d = (double)x;
+	fesetround(FE_TONEAREST);
+	if (to == SLU_PTX_TYPE_F32 && HAS(ftz))
+		f = flushed(f);
+	ret->any_nan = to == SLU_PTX_TYPE_F64;
+	ret->value = to != SLU_PTX_TYPE_F32 ? bits_of_f64(d)
+		     : isnan(f)		    ? 0x7fffffff
+					    : bits_of_f32(f);
+	return true;
+}
