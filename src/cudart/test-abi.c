@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/test.h"
+
+#include <dlfcn.h>
+
+#include "cuabi/abi.h"
+
+static void every_symbol_is_there_in_the_version_programs_ask_for(void **state)
+{
+	static const char *const symbols[] = {
+#define SLU_RTDONE(symbol)   #symbol,
+#define SLU_RTABSENT(symbol) #symbol,
+#include "cudart/names.def"
+	};
+	void *library = dlopen("libcudart.so.13", RTLD_NOW);
+	size_t n = sizeof(symbols) / sizeof(symbols[0]);
+
+	(void)state;
+	if (!library)
+		fail_msg("%s", dlerror());
+	assert_int_equal(n, 422);
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			assert_true(strcmp(symbols[i - 1], symbols[i]) < 0);
+		if (!dlvsym(library, symbols[i], "libcudart.so.13"))
+			fail_msg("%s is not there", symbols[i]);
+	}
+	dlclose(library);
+}
+
+#ifdef SLU_HAVE_TOOLKIT
+static void our_declarations_agree_with_the_toolkit(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (; slu_abi_ours[n].what && slu_abi_toolkit[n].what; n++) {
+		assert_string_equal(slu_abi_ours[n].what, slu_abi_toolkit[n].what);
+		if (slu_abi_ours[n].number != slu_abi_toolkit[n].number)
+			fail_msg("%s: %lld here, %lld in the toolkit", slu_abi_ours[n].what,
+				 slu_abi_ours[n].number, slu_abi_toolkit[n].number);
+	}
+	assert_null(slu_abi_ours[n].what);
+	assert_null(slu_abi_toolkit[n].what);
+	assert_true(n > 500);
+	printf("# %u claims compared\n", n);
+}
+#endif
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_symbol_is_there_in_the_version_programs_ask_for),
+#ifdef SLU_HAVE_TOOLKIT
+		cmocka_unit_test(our_declarations_agree_with_the_toolkit),
+#else
+		slu_test_skipped(our_declarations_agree_with_the_toolkit,
+				 "no CUDA toolkit was found at build time"),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("cudart-abi", tests, NULL, NULL);
+}
