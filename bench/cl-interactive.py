@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Interactive beside endless: how long short jobs take beside a program that never stops computing.
+
+A talker does a short job 1, 3 or 6 s after the one before has ended; beside it a program launches kernels of 1 to 500 ms for
+ever; the device does not hold both. Under each policy the mean and the 99th percentile of a job's
+time, from the request to the last result, beside the bound: the bytes that are missing over the
+bus, the longest launch that may be in flight, and the job's own time on a device of its own.
+
+By default the shortest interval and few jobs; SLUICE_LONG=1 measures every interval, every length
+of a kernel and every policy.
+"""
+
+import os
+import select
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "lib"))
+import sluice as s
+from figures import Disturbance, conditions, figure
+
+LONG = os.environ.get("SLUICE_LONG") == "1"
+MEMORY, BATCH, TALKER = 64, 48, 40  # MiB
+BUS = 400  # MiB/s each way
+LAUNCHES, LAUNCH_MS = 8, 10  # of a short job
+QUEUE = 1  # launches of the endless program that are queued at a time
+USABLE = MEMORY * 0.97  # less the default reserve
+MISSING = BATCH + TALKER - USABLE  # MiB of the talker that must come back
+PATIENCE = 30.0 if LONG else 8.0  # s; a job that takes longer is called endless
+POLICIES = ("mlfq", "rr", "fifo")
+INTERVALS = (1, 3, 6) if LONG else (1,)
+KERNELS_MS = (1, 10, 100, 500) if LONG else (1, 500)
+N_JOBS = {"mlfq": 100, "rr": 20, "fifo": 1} if LONG else {"mlfq": 12, "rr": 3, "fifo": 1}
+
+
+def read_line(program, seconds):
+    """The next line of a program that writes whole lines, or None if none comes in time."""
+    if not select.select([program.stdout], [], [], seconds)[0]:
+        return None
+    return program.stdout.readline().strip()
+
+
+def start(w, name, words):
+    """Both pipes without a buffer of ours in between, so that select() tells the truth."""
+    program = w.start([s.CLIENTS / "cl-talk", *words], "opencl", name=name, stdin=subprocess.PIPE, bufsize=0, text=False)
+    s.check(read_line(program, 60) == b"ready", f"{name} is ready", w.log()[-2000:])
+    return program
+
+
+def job(talker, seconds=PATIENCE):
+    """How long one took in ms, or None."""
+    talker.stdin.write(b"job\n")
+    answer = read_line(talker, seconds)
+    return float(answer) if answer else None
+
+
+def talk(talker, interval, n):
+    """n jobs, each of them the interval after the answer to the one before: by then the other one has the device."""
+    took = []
+    while len(took) < n and None not in took:
+        time.sleep(interval)
+        took.append(job(talker))
+    return took
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def tell(policy, interval, kernel_ms, took, own_ms, longest_ms, is_quiet):
+    transfer_ms = MISSING / BUS * 1e3
+    bound = transfer_ms + kernel_ms + own_ms
+    # a launch that took much longer than it was made for had to share its processor with somebody
+    is_valid = is_quiet and longest_ms <= 1.5 * kernel_ms + 5 and own_ms <= 1.5 * LAUNCHES * LAUNCH_MS
+    name = f"cl-interactive.{policy}.every_{interval}s.kernel_{kernel_ms}ms"
+    beside = {"jobs": len(took), "transfer_ms": round(transfer_ms, 1), "longest_launch_ms": round(longest_ms, 1), "own_ms": round(own_ms, 1)}
+    if None in took:
+        print(f"{policy}, every {interval} s, kernels of {kernel_ms} ms: no answer in {PATIENCE:.0f} s")
+        figure(f"{name}.p99_ms", None, "ms", bound=bound, valid=is_valid, waited_ms=PATIENCE * 1e3, **beside)
+        return
+    mean, p99 = statistics.mean(took), percentile(took, 0.99)
+    print(f"{policy}, every {interval} s, kernels of {kernel_ms} ms: mean {mean:.0f} ms, p99 {p99:.0f} ms, bound {bound:.0f} ms")
+    figure(f"{name}.mean_ms", mean, "ms", bound=bound, valid=is_valid, **beside)
+    figure(f"{name}.p99_ms", p99, "ms", bound=bound, goal=float(f"{1.2 * bound:.4g}") if policy == "mlfq" else None,
+           valid=is_valid, **beside)
+
+
+def measure(kernel_ms):
+    with s.World("bench-interactive", memory=MEMORY * s.MIB, limiter={"in": f"{BUS}M", "out": f"{BUS}M"}) as w:
+        w.start_daemon()
+        talker = start(w, "talker", ["--mib", TALKER, "--buffers", LAUNCHES, "--launches", LAUNCHES, "--ms", LAUNCH_MS])
+        own_ms = statistics.median(job(talker) for _ in range(7))
+        batch = start(w, "batch", ["--mib", BATCH, "--buffers", 8, "--ms", kernel_ms, "--endless", "--queue", QUEUE])
+        # as it is found in life: it has computed for longer than the allotment when somebody comes along
+        s.wait_until("the endless one has sunk", lambda: w.program("batch")["level"] > 0)
+        for policy in POLICIES:
+            s.check(w.sluice("set", "policy", policy).returncode == 0, "the policy can be set")
+            for interval in INTERVALS if policy != "fifo" else INTERVALS[:1]:
+                with Disturbance() as quiet:
+                    took = talk(talker, interval, N_JOBS[policy])
+                yield policy, interval, took, own_ms, quiet.is_quiet
+        w.sluice("set", "policy", POLICIES[0])
+        if took[-1] is None:
+            read_line(talker, PATIENCE)
+        batch.stdin.close()
+        batch.stdin = None
+        words = w.finish(batch).decode().split()
+        yield float(words[-2])
+        talker.stdin.close()
+        talker.stdin = None
+        w.finish(talker)
+
+
+conditions(f"cl-interactive: PoCL limited to {MEMORY} MiB and {BUS} MiB/s each way; talker of {TALKER} MiB, {LAUNCHES} launches of {LAUNCH_MS} ms a job; "
+           f"endless program of {BATCH} MiB, {QUEUE} launch queued; {MISSING:.0f} MiB are missing at a switch; default settings; "
+           f"with less than 100 jobs p99 is the worst of them; under fifo one job is waited for {PATIENCE:.0f} s")
+for kernel_ms in KERNELS_MS:
+    found = list(measure(kernel_ms))
+    longest_ms = found.pop()
+    for policy, interval, took, own_ms, is_quiet in found:
+        tell(policy, interval, kernel_ms, took, own_ms, longest_ms, is_quiet)
