@@ -94,7 +94,7 @@ def measure(kernel_ms):
         w.start_daemon()
         talker = start(w, "talker", ["--mib", TALKER, "--buffers", LAUNCHES, "--launches", LAUNCHES, "--ms", LAUNCH_MS])
         own_ms = statistics.median(job(talker) for _ in range(7))
-        batch = start(w, "batch", ["--mib", BATCH, "--buffers", 8, "--ms", kernel_ms, "--endless", "--queue", QUEUE])
+        batch = start(w, "batch", ["--mib", BATCH, "--buffers", 8, "--ms", kernel_ms, "--all", "--endless", "--queue", QUEUE])
         # as it is found in life: it has computed for longer than the allotment when somebody comes along
         s.wait_until("the endless one has sunk", lambda: w.program("batch")["level"] > 0)
         for policy in POLICIES:
@@ -116,7 +116,7 @@ def measure(kernel_ms):
 
 
 conditions(f"cl-interactive: PoCL limited to {MEMORY} MiB and {BUS} MiB/s each way; talker of {TALKER} MiB, {LAUNCHES} launches of {LAUNCH_MS} ms a job; "
-           f"endless program of {BATCH} MiB, {QUEUE} launch queued; {MISSING:.0f} MiB are missing at a switch; default settings; "
+           f"endless program of {BATCH} MiB, all of it named by each launch, {QUEUE} launch queued; {MISSING:.0f} MiB are missing at a switch; default settings; "
            f"with less than 100 jobs p99 is the worst of them; under fifo one job is waited for {PATIENCE:.0f} s")
 for kernel_ms in KERNELS_MS:
     found = list(measure(kernel_ms))

@@ -4,8 +4,10 @@
  * A program that somebody talks to, or one that computes for ever: both launch kernels of a known
  * length on buffers of their own. A talker does one job for each line that it reads and answers
  * with the milliseconds that the job took, from the line to its last result; so who drives it needs
- * no clock of its own. Kernels are one work item that touches a word of every cache line and then
- * counts: they leave the machine's other processors alone, as kernels of a GPU would.
+ * no clock of its own. A launch names one buffer after the other, or with --all all of them, as a
+ * step of a language model does with its weights. Kernels are one work item that touches a word of
+ * every page and then counts: they leave the machine's other processors alone, as kernels of a GPU
+ * would.
  */
 
 #include <getopt.h>
@@ -26,28 +28,35 @@ static const char usage[] =
 	"  -b, --buffers N    in so many buffers (default 4)\n"
 	"  -l, --launches N   launches a job, over the buffers in turn (default 4)\n"
 	"  -t, --ms N         a launch takes so long (default 10)\n"
+	"  -a, --all          every launch names all buffers, 8 at most\n"
 	"  -e, --endless      launch till the end of standard input; prints 'ready' first, and at\n"
 	"                     the end how many launches there were and how long the longest took\n"
 	"  -q, --queue N      endless: so many launches are queued at a time (default 2)\n"
 	"  -h, --help\n"
 	"\n" CL_EXIT_TEXT;
 
-static const char source[] = "kernel void work(global uint *p, uint n, uint times) {\n"
-			     "  uint x = 0;\n"
-			     "  for (uint i = 0; i < n; i += 16)\n"
-			     "    x += p[i]++;\n"
-			     "  for (uint i = 0; i < times; i++)\n"
-			     "    x = x * 1664525u + i;\n"
-			     "  p[1] = x;\n"
-			     "}\n";
+static const char source[] =
+	"kernel void work(global uint *a, global uint *b, global uint *c,\n"
+	"                 global uint *d, global uint *e, global uint *f,\n"
+	"                 global uint *g, global uint *h, uint n, uint times) {\n"
+	"  global uint *all[] = { a, b, c, d, e, f, g, h };\n"
+	"  uint x = 0;\n"
+	"  for (uint k = 0; k < 8; k++)\n"
+	"    for (uint i = 0; i < n; i += 1024)\n"
+	"      x += all[k][i]++;\n"
+	"  for (uint i = 0; i < times; i++)\n"
+	"    x = x * 1664525u + i;\n"
+	"  a[1] = x;\n"
+	"}\n";
 
 #define BUFFERS_MAX 64
+#define ARGS	    8
 #define QUEUE_MAX   64
 #define TRIAL_TIMES 4000000u
 
 struct options {
 	uint64_t mib, n_buffers, n_launches, ms, n_queue;
-	bool is_endless;
+	bool is_endless, names_all;
 };
 
 struct talk {
@@ -71,13 +80,19 @@ static double now_ms(void)
 
 static cl_event launch(struct talk *t)
 {
-	cl_mem *mem = &t->buffers[t->n_done++ % t->o.n_buffers];
+	uint64_t first = t->n_done++;
 	size_t one = 1;
 	cl_event event;
 
-	cl_check(clSetKernelArg(t->kernel, 0, sizeof(*mem), mem), "clSetKernelArg");
-	cl_check(clSetKernelArg(t->kernel, 1, sizeof(t->n_words), &t->n_words), "clSetKernelArg");
-	cl_check(clSetKernelArg(t->kernel, 2, sizeof(t->times), &t->times), "clSetKernelArg");
+	for (cl_uint i = 0; i < ARGS; i++) {
+		cl_mem *mem = &t->buffers[(first + (t->o.names_all ? i : 0)) % t->o.n_buffers];
+
+		cl_check(clSetKernelArg(t->kernel, i, sizeof(*mem), mem), "clSetKernelArg");
+	}
+	cl_check(clSetKernelArg(t->kernel, ARGS, sizeof(t->n_words), &t->n_words),
+		 "clSetKernelArg");
+	cl_check(clSetKernelArg(t->kernel, ARGS + 1, sizeof(t->times), &t->times),
+		 "clSetKernelArg");
 	cl_check(clEnqueueNDRangeKernel(t->bench.queue, t->kernel, 1, NULL, &one, NULL, 0, NULL,
 					&event),
 		 "clEnqueueNDRangeKernel");
@@ -209,6 +224,7 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "buffers", required_argument, NULL, 'b' },
 		{ "launches", required_argument, NULL, 'l' },
 		{ "ms", required_argument, NULL, 't' },
+		{ "all", no_argument, NULL, 'a' },
 		{ "endless", no_argument, NULL, 'e' },
 		{ "queue", required_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },
@@ -217,7 +233,7 @@ static void parse(struct options *o, int argc, char **argv)
 	int c;
 
 	*o = (struct options){ .mib = 16, .n_buffers = 4, .n_launches = 4, .ms = 10, .n_queue = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:l:t:eq:h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "m:b:l:t:aeq:h", options, NULL)) >= 0) {
 		switch (c) {
 		case 'm':
 			o->mib = cl_number(optarg, 1, 1 << 20, usage);
@@ -230,6 +246,9 @@ static void parse(struct options *o, int argc, char **argv)
 			break;
 		case 't':
 			o->ms = cl_number(optarg, 0, 5000, usage);
+			break;
+		case 'a':
+			o->names_all = true;
 			break;
 		case 'e':
 			o->is_endless = true;
@@ -245,7 +264,7 @@ static void parse(struct options *o, int argc, char **argv)
 			exit(CL_EXIT_USAGE);
 		}
 	}
-	if (optind < argc) {
+	if (optind < argc || (o->names_all && o->n_buffers > ARGS)) {
 		fputs(usage, stderr);
 		exit(CL_EXIT_USAGE);
 	}
