@@ -30,6 +30,7 @@
 #endif
 
 #define N_FIRST_SLOTS 64
+#define N_TRIES_PAST  64
 
 struct slu_gate slu_gate_global;
 __thread struct slu_gate_slot *slu_gate_slot_mine;
@@ -169,6 +170,37 @@ bool slu_gate_is_empty(unsigned device)
 	for (struct slu_gate_slot *s = atomic_load(&slots); s; s = s->next)
 		if (atomic_load_explicit(&s->inside, memory_order_seq_cst) == device + 1)
 			return false;
+	return true;
+}
+
+void slu_gate_fence(void)
+{
+	int saved = errno;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (slu_gate_global.has_membarrier)
+		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	errno = saved;
+}
+
+static bool is_still_inside(const struct slu_gate_slot *s, unsigned device, uint64_t n_entries)
+{
+	return atomic_load_explicit(&s->inside, memory_order_seq_cst) == device + 1 &&
+	       atomic_load_explicit(&s->n_entries, memory_order_relaxed) == n_entries;
+}
+
+bool slu_gate_is_past(unsigned device)
+{
+	for (struct slu_gate_slot *s = atomic_load(&slots); s; s = s->next) {
+		uint64_t n = atomic_load_explicit(&s->n_entries, memory_order_relaxed);
+		unsigned n_tries = 0;
+
+		while (s != slu_gate_slot_mine && is_still_inside(s, device, n)) {
+			if (++n_tries > N_TRIES_PAST)
+				return false;
+			sched_yield();
+		}
+	}
 	return true;
 }
 

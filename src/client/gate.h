@@ -123,5 +123,14 @@ void slu_gate_shut(unsigned device);
 /* Whether nobody is inside for @device. Only after slu_gate_shut(). */
 bool slu_gate_is_empty(unsigned device);
 
+/*
+ * For words of a front end that are looked at inside the gate, while it stays open: after a store
+ * and slu_gate_fence(), whoever enters sees the new value; slu_gate_is_past() tells whether those
+ * who were inside for @device before have left. It waits for them a moment, and is false if they
+ * do not come out.
+ */
+SLU_GATE_API void slu_gate_fence(void);
+SLU_GATE_API bool slu_gate_is_past(unsigned device);
+
 /* Calls that went through since the process began, all threads. */
 SLU_GATE_API uint64_t slu_gate_n_entries(void);

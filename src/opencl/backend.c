@@ -23,6 +23,7 @@
 #include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/ending.h"
+#include "opencl/lane.h"
 #include "opencl/proxy.h"
 #include "opencl/room.h"
 
@@ -239,8 +240,10 @@ static int drain(void *data)
 	return look(data, true);
 }
 
+/* Asked when the client has heard of no command for a while. */
 static int progress(void *data)
 {
+	slu_lane_age(data);
 	return look(data, false);
 }
 
@@ -250,7 +253,8 @@ static int settle(void *data, struct slu_unit *unit)
 
 	if (!slu_ending_enter())
 		return SLU_BACKEND_E_BUSY;
-	r = slu_command_settle(unit->owner);
+	r = slu_lane_break(unit->owner, data) ? slu_command_settle(unit->owner)
+					      : SLU_BACKEND_E_BUSY;
 	slu_ending_leave();
 	return r;
 }

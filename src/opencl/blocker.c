@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
+#include "opencl/lane.h"
 
 struct slu_user_event {
 	struct slu_table_node node; /* by the event's handle, while unset */
@@ -16,9 +17,8 @@ struct slu_user_event {
 	bool is_set;
 };
 
-/* Both guarded by the layer's lock. */
-static struct slu_table user_events;
-static unsigned n_unset;
+static struct slu_table user_events; /* guarded by the layer's lock */
+static _Atomic unsigned n_unset;     /* changed under the layer's lock */
 
 static void unref_locked(struct slu_user_event *event)
 {
@@ -36,7 +36,7 @@ static void set_locked(struct slu_user_event *event)
 
 bool slu_blockers_exist(void)
 {
-	return n_unset;
+	return atomic_load(&n_unset);
 }
 
 bool slu_blockers_hold_locked(const struct slu_blockers *set)
@@ -118,6 +118,8 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
 	if (old) /* given up by the program without being set, and the handle given again */
 		set_locked(slu_container_of(old, struct slu_user_event, node));
 	slu_layer_give();
+	/* what is on its way must not seem to wait for it */
+	slu_lane_cover_all();
 	return handle;
 }
 
@@ -171,7 +173,7 @@ static cl_int hand_on(cl_command_queue handle, cl_uint n_wait, const cl_event *w
 	slu_layer_take();
 	queue->n_refs++;
 	slu_layer_give();
-	slu_command_add(queue, own, n_wait, wait, NULL, 0);
+	slu_command_add(queue, own, 0, n_wait, wait, NULL, 0);
 	slu_layer_take();
 	command = n_wait ? NULL : slu_queue_command_locked(own);
 	if (command)
@@ -183,12 +185,7 @@ static cl_int hand_on(cl_command_queue handle, cl_uint n_wait, const cl_event *w
 
 static bool nothing_is_blocked(void)
 {
-	bool r;
-
-	slu_layer_take();
-	r = !n_unset;
-	slu_layer_give();
-	return r;
+	return !slu_blockers_exist();
 }
 
 cl_int slu_call_clEnqueueMarker(cl_command_queue queue, cl_event *event)

@@ -4,6 +4,7 @@
 
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/lane.h"
 
 static void name_root(struct slu_bracket *bracket, struct slu_proxy *root)
 {
@@ -25,6 +26,7 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 	bracket->roots = bracket->few_roots;
 	bracket->n_units = bracket->n_roots = 0;
 	bracket->event = NULL;
+	bracket->covers = 0;
 	bracket->is_inside = false;
 	bracket->queue = slu_queue_get(queue);
 	if (!bracket->queue)
@@ -58,6 +60,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 	}
 	for (size_t i = 0; i < bracket->n_names && !r; i++)
 		r = slu_bracket_real(bracket->names[i].proxy, &bracket->names[i].real);
+	bracket->covers = slu_lane_close(bracket->queue);
 	return r;
 }
 
@@ -69,11 +72,18 @@ cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, si
 	return r ? r : slu_bracket_enter(bracket);
 }
 
-static void mark_written(struct slu_bracket *bracket)
+/* What the command wrote; and that the next launch may go the short way. */
+static void mark(struct slu_bracket *bracket)
 {
-	for (size_t i = 0; i < bracket->n_names; i++)
-		if (bracket->names[i].is_written && bracket->names[i].proxy->root->unit)
-			slu_client_unit_dirty(bracket->names[i].proxy->root->unit);
+	for (size_t i = 0; i < bracket->n_names; i++) {
+		const struct slu_name *name = &bracket->names[i];
+		struct slu_proxy *root = name->proxy->root;
+
+		if (name->is_written && root->unit)
+			slu_client_unit_dirty(root->unit);
+		if (bracket->is_inside)
+			slu_lane_lease(root, bracket->queue->device, name->is_written);
+	}
 }
 
 cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
@@ -85,12 +95,12 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 	if (!bracket->queue)
 		return r;
 	if (r == CL_SUCCESS)
-		mark_written(bracket);
+		mark(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
 	client = bracket->is_inside ? bracket->queue->device->client : NULL;
 	if (own)
-		slu_command_add(bracket->queue, own, n_wait, wait, bracket->roots,
+		slu_command_add(bracket->queue, own, bracket->covers, n_wait, wait, bracket->roots,
 				bracket->n_roots);
 	else
 		slu_queue_unref(bracket->queue);

@@ -39,7 +39,8 @@ struct slu_bracket {
 	size_t n_units;
 	struct slu_proxy **roots; /* each once */
 	size_t n_roots;
-	cl_event event; /* where the driver puts the command's event */
+	cl_event event;	 /* where the driver puts the command's event */
+	uint64_t covers; /* what the command will cover (lane.h) */
 	bool is_inside;
 	struct slu_unit *few_units[SLU_BRACKET_INLINE];
 	struct slu_proxy *few_roots[SLU_BRACKET_INLINE];

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
+#include "opencl/lane.h"
 
 /* An out-of-order queue's commands gather at a unit; beyond this many the ended ones are sought. */
 #define TRACK_MANY 32
@@ -69,6 +70,7 @@ void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
 	if (command->is_ended)
 		return;
 	command->is_ended = true;
+	slu_lane_ended_locked(command->queue, command->covers);
 	TAILQ_REMOVE(&command->queue->commands, command, link);
 	command->queue->n_commands--;
 	take_event_locked(command, ret_release);
@@ -171,7 +173,8 @@ static bool track_add_locked(struct slu_proxy_track *track, struct slu_command *
 {
 	if (!command->queue->is_out_of_order)
 		for (unsigned i = 0; i < track->n_items; i++)
-			if (track->items[i]->queue == command->queue) {
+			if (track->items[i]->queue == command->queue &&
+			    track->items[i]->stamp <= command->covers) {
 				slu_command_unref_locked(track->items[i]);
 				track->items[i] = command;
 				slu_command_ref_locked(command);
@@ -192,10 +195,19 @@ static bool track_add_locked(struct slu_proxy_track *track, struct slu_command *
 	return true;
 }
 
-static void wait_instead(cl_event event)
+bool slu_command_name_locked(struct slu_command *command, struct slu_proxy *root)
+{
+	return track_add_locked(&root->track, command);
+}
+
+static void wait_instead(struct slu_queue *queue, cl_event event, uint64_t covers)
 {
 	slu_layer_next.clWaitForEvents(1, &event);
 	slu_layer_next.clReleaseEvent(event);
+	slu_layer_take();
+	slu_lane_ended_locked(queue, covers);
+	slu_queue_unref_locked(queue);
+	slu_layer_give();
 }
 
 /* A unit could not note the command, so it must have ended before the unit may move. */
@@ -208,9 +220,10 @@ static void wait_unnoted(struct slu_command *command)
 	slu_layer_give();
 }
 
-void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, const cl_event *wait,
-		     struct slu_proxy *const *roots, size_t n_roots)
+void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, cl_uint n_wait,
+		     const cl_event *wait, struct slu_proxy *const *roots, size_t n_roots)
 {
+	uint64_t stamp = atomic_load(&queue->stamp);
 	struct slu_command *command;
 	bool is_noted = true, is_many = false;
 
@@ -220,19 +233,19 @@ void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, co
 		slu_layer_give();
 		command = malloc(sizeof(*command));
 		if (!command) {
-			wait_instead(event);
-			slu_queue_unref(queue);
+			wait_instead(queue, event, covers);
 			return;
 		}
 		slu_layer_take();
 	}
-	*command = (struct slu_command){ .queue = queue, .event = event, .n_refs = 1 };
+	*command = (struct slu_command){
+		.queue = queue, .event = event, .n_refs = 1, .stamp = stamp, .covers = covers
+	};
 	if (slu_blockers_exist() || queue->blockers.n_items) {
 		slu_blockers_add_locked(&command->blockers, n_wait, wait, &queue->blockers);
 		if (!queue->is_out_of_order)
 			slu_blockers_add_locked(&queue->blockers, 0, NULL, &command->blockers);
 	}
-	command->seq = ++queue->last_seq;
 	TAILQ_INSERT_TAIL(&queue->commands, command, link);
 	queue->n_commands++;
 	for (size_t i = 0; i < n_roots; i++) {
@@ -256,7 +269,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, co
 
 int slu_command_settle(struct slu_proxy *root)
 {
-	bool is_busy = false, is_blocked = false;
+	bool is_busy = slu_lane_gather(root) < 0, is_blocked = false;
 
 	for (unsigned i = 0;; i++) {
 		struct slu_command *command;
@@ -289,6 +302,8 @@ unsigned slu_command_watch(struct slu_proxy *root,
 {
 	unsigned n = 0;
 
+	while (slu_lane_gather(root))
+		sched_yield();
 	for (unsigned i = 0;; i++) {
 		struct slu_command *command = NULL;
 

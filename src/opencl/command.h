@@ -9,7 +9,8 @@
  *   IN_FLIGHT -> ENDED      [slu_command_look]   the driver says so: complete, or failed
  *
  * An in-order queue ends its commands in order, so a unit keeps only the last of each such
- * queue; of an out-of-order queue it keeps all.
+ * queue; of an out-of-order queue it keeps all. "Before" and "behind" are told by stamps (lane.h),
+ * for several threads may submit to one queue.
  *
  * *Blocked* is a command that cannot run before the host does something: it waits, directly or
  * through others, for a user event that is not set. Each command carries the unset user events
@@ -38,7 +39,8 @@ struct slu_command {
 	link;			 /* its queue's list, in order of submission, while in flight */
 	struct slu_queue *queue; /* constant; kept alive by the command */
 	cl_event event;		 /* ours while in flight or looked at */
-	uint64_t seq;		 /* constant: counts the queue's commands */
+	uint64_t stamp;		 /* constant: the queue's when it had been submitted (lane.h) */
+	uint64_t covers;	 /* constant: its end is the end of all with a stamp up to this */
 	unsigned n_refs;	 /* the queue's list, and each unit that names it */
 	unsigned n_looking;	 /* threads that ask the driver about the event now */
 	bool is_ended;
@@ -60,15 +62,27 @@ struct slu_queue {
 	unsigned n_refs;    /* the table's, each command's, each bracket's */
 	unsigned n_program; /* the program's own references */
 	unsigned n_commands;
-	uint64_t last_seq;
+	unsigned n_marking; /* threads that put a marker: the handle is not given up meanwhile */
+	uint64_t ended;	    /* all with a stamp up to this have ended */
 	struct slu_command_list commands;
 	struct slu_blockers blockers; /* what every later command waits for too */
+
+	/* the short way of launches (lane.h) */
+	unsigned lane;		/* its place there, or SLU_LANE_NONE; constant */
+	_Atomic uint64_t stamp; /* that commands have which are submitted now */
+	_Atomic uint64_t run;	/* the last stamp of a launch that went the short way */
+	_Atomic unsigned n_run; /* about how many did so since the last command with an event */
 };
+
+#define SLU_LANE_NONE (~0u)
 
 /* -- queues (queue.c) ------------------------------------------------------------------------- */
 
 /* The note of @handle, with a reference; NULL if the driver does not know it or memory is out. */
 struct slu_queue *slu_queue_get(cl_command_queue handle);
+
+/* The note of @handle if it was used lately, without a reference; for the length of one call. */
+struct slu_queue *slu_queue_peek(cl_command_queue handle);
 void slu_queue_unref(struct slu_queue *queue);
 void slu_queue_unref_locked(struct slu_queue *queue);
 
@@ -94,11 +108,14 @@ bool slu_queue_hides_event(cl_event event);
 
 /*
  * Notes a command that was just submitted. Takes over @event and the caller's reference of @queue.
- * @roots are noted to be named by it.
+ * @covers is what slu_lane_close() said before. @roots are noted to be named by it.
  * Where memory is out, waits for the command instead: then there is nothing to note.
  */
-void slu_command_add(struct slu_queue *queue, cl_event event, cl_uint n_wait, const cl_event *wait,
-		     struct slu_proxy *const *roots, size_t n_roots);
+void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, cl_uint n_wait,
+		     const cl_event *wait, struct slu_proxy *const *roots, size_t n_roots);
+
+/* Notes that @command names @root too. Return: false where memory is out. */
+bool slu_command_name_locked(struct slu_command *command, struct slu_proxy *root);
 
 /* Asks the driver. Return: 0 when ended, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
 int slu_command_look(struct slu_command *command, bool flush);

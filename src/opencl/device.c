@@ -126,6 +126,9 @@ struct slu_device *slu_device_get(cl_device_id handle)
 
 		slu_layer_take();
 		device->client = client;
+		if (client)
+			device->index = slu_client_device_index(client);
+		atomic_store(&device->lease, SLU_WIRE_DEVICES_MAX + (uint64_t)(device - devices));
 		device->state = SLU_DEVICE_KNOWN;
 		pthread_cond_broadcast(&slu_layer_changed);
 	}

@@ -32,6 +32,9 @@ struct slu_device {
 	 * one has refused a creation we do not know, and prove new memory by touching it. Where
 	 * nobody manages us there is nothing to prove: true from the start. */
 	_Atomic bool is_eager;
+
+	unsigned index;		/* of its gate; constant once KNOWN */
+	_Atomic uint64_t lease; /* the present number (lane.h); never 0 */
 };
 
 /* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */

@@ -7,6 +7,7 @@
 #include "opencl/bracket.h"
 #include "opencl/context.h"
 #include "opencl/kernel.h"
+#include "opencl/lane.h"
 
 static struct slu_table kernels; /* guarded by the layer's lock */
 
@@ -19,6 +20,13 @@ static void unref_locked(struct slu_kernel *kernel)
 static struct slu_kernel *find_locked(cl_kernel handle)
 {
 	struct slu_table_node *node = slu_table_find(&kernels, handle);
+
+	return node ? slu_container_of(node, struct slu_kernel, node) : NULL;
+}
+
+struct slu_kernel *slu_kernel_find(cl_kernel handle)
+{
+	struct slu_table_node *node = slu_table_peek(&kernels, handle);
 
 	return node ? slu_container_of(node, struct slu_kernel, node) : NULL;
 }
@@ -259,6 +267,64 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 	return CL_SUCCESS;
 }
 
+/* Notes what the driver was given. The driver first: a launch believes the note. */
+static void note(struct slu_kernel_arg *arg, struct slu_proxy *proxy)
+{
+	arg->generation = proxy ? proxy->root->generation : 0;
+	arg->serial = proxy ? atomic_load(&proxy->serial) : 0;
+	arg->proxy = proxy;
+}
+
+/* A real handle may be given at once while the root is known to be on the device. */
+static cl_int bind_present(struct slu_kernel *kernel, cl_uint index, struct slu_proxy *proxy)
+{
+	cl_mem real;
+	cl_int r;
+
+	r = slu_bracket_real(proxy, &real);
+	if (r == CL_SUCCESS)
+		r = slu_layer_next.clSetKernelArg(kernel->handle, index, sizeof(real), &real);
+	if (r == CL_SUCCESS)
+		note(&kernel->args[index], proxy);
+	return r;
+}
+
+/*
+ * The short way: the kernel is in nobody's hands, and what is to be set is known to fit and to be
+ * on the device, or is no object.
+ *
+ * Return: whether it was gone; *ret_r is then what the call answers.
+ */
+static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, size_t size,
+			 const void *value, cl_int *ret_r)
+{
+	struct slu_kernel *kernel = slu_kernel_find(handle);
+	struct slu_kernel_arg *arg;
+	bool is_leased;
+
+	if (!kernel || index >= kernel->n_args || atomic_load(&kernel->is_taken))
+		return false;
+	arg = &kernel->args[index];
+	if (!proxy) {
+		*ret_r = slu_layer_next.clSetKernelArg(handle, index, size, value);
+		if (*ret_r == CL_SUCCESS && arg->proxy)
+			note(arg, NULL);
+		return true;
+	}
+	if (!proxy->root->is_movable || !arg->is_proven || !proxy->device)
+		return false;
+	*ret_r = CL_SUCCESS;
+	if (arg->proxy == proxy && arg->serial == atomic_load(&proxy->serial))
+		return true;
+	if (!slu_gate_try_enter(proxy->device->index))
+		return false;
+	is_leased = slu_lane_is_leased(proxy, proxy->device);
+	if (is_leased)
+		*ret_r = bind_present(kernel, index, proxy);
+	slu_gate_leave();
+	return is_leased;
+}
+
 static cl_int bind_other(struct slu_kernel *kernel, cl_uint index, struct slu_proxy *proxy,
 			 size_t size, const void *value)
 {
@@ -267,12 +333,7 @@ static cl_int bind_other(struct slu_kernel *kernel, cl_uint index, struct slu_pr
 	r = slu_layer_next.clSetKernelArg(kernel->handle, index, size,
 					  proxy ? (const void *)&proxy->real : value);
 	if (r == CL_SUCCESS && index < kernel->n_args)
-		kernel->args[index] = (struct slu_kernel_arg){
-			.proxy = proxy,
-			.serial = proxy ? atomic_load(&proxy->serial) : 0,
-			.generation = proxy ? proxy->root->generation : 0,
-			.is_proven = kernel->args[index].is_proven,
-		};
+		note(&kernel->args[index], proxy);
 	return r;
 }
 
@@ -287,6 +348,8 @@ cl_int slu_call_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, con
 		if (!proxy)
 			return CL_INVALID_MEM_OBJECT;
 	}
+	if (bind_shortly(handle, index, proxy, size, value, &r))
+		return r;
 	kernel = slu_kernel_take(handle);
 	if (!kernel)
 		return proxy ? CL_INVALID_KERNEL

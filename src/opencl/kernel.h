@@ -31,18 +31,21 @@ struct slu_kernel_arg {
 static inline bool slu_kernel_arg_is_live(const struct slu_kernel_arg *arg)
 {
 	return arg->proxy && arg->serial == atomic_load(&arg->proxy->serial) &&
-	       slu_proxy_find(arg->proxy);
+	       atomic_load(&arg->proxy->state) == SLU_PROXY_LIVE;
 }
 
 struct slu_kernel {
 	struct slu_table_node node; /* guarded by the layer's lock */
 	cl_kernel handle;
-	unsigned n_refs;    /* the table's, and each call's; guarded by the layer's lock */
-	unsigned n_program; /* guarded by the layer's lock */
-	bool is_taken;	    /* guarded by the layer's lock */
+	unsigned n_refs;       /* the table's, and each call's; guarded by the layer's lock */
+	unsigned n_program;    /* guarded by the layer's lock */
+	_Atomic bool is_taken; /* changed under the layer's lock */
 	cl_uint n_args;
 	struct slu_kernel_arg args[]; /* guarded by is_taken */
 };
+
+/* The note of @handle if it was used lately, for the length of one call; NULL: ask for it. */
+struct slu_kernel *slu_kernel_find(cl_kernel handle);
 
 /* The note of @handle, taken; NULL if there is none. */
 struct slu_kernel *slu_kernel_take(cl_kernel handle);

@@ -11,13 +11,9 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/kernel.h"
+#include "opencl/lane.h"
 
 #define FEW 16
-
-static bool is_written(const struct slu_proxy *proxy)
-{
-	return !(proxy->flags & CL_MEM_READ_ONLY);
-}
 
 struct launch {
 	struct slu_bracket bracket;
@@ -49,8 +45,9 @@ static cl_int name_args(struct launch *l)
 	for (size_t i = 0; i < l->n; i++) {
 		if (!slu_kernel_arg_is_live(&l->args[i]))
 			return CL_INVALID_KERNEL_ARGS;
-		l->names[i] = (struct slu_name){ .handle = slu_proxy_handle(l->args[i].proxy),
-						 .is_written = is_written(l->args[i].proxy) };
+		l->names[i] =
+			(struct slu_name){ .handle = slu_proxy_handle(l->args[i].proxy),
+					   .is_written = slu_proxy_is_written(l->args[i].proxy) };
 	}
 	return CL_SUCCESS;
 }
@@ -98,14 +95,35 @@ static cl_int end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wa
 	return r;
 }
 
+/* The short way, if it is open to this launch; slu_lane_leave() is due then. */
+struct way {
+	struct slu_queue *queue;
+	struct slu_kernel *kernel;
+};
+
+static bool is_short(struct way *way, cl_command_queue queue, cl_kernel kernel)
+{
+	way->queue = slu_queue_peek(queue);
+	way->kernel = slu_kernel_find(kernel);
+	return way->queue && way->kernel && slu_lane_enter(way->queue, way->kernel);
+}
+
 cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
 				       const size_t *offset, const size_t *global,
 				       const size_t *local, cl_uint n_wait, const cl_event *wait,
 				       cl_event *event)
 {
+	struct way way;
 	struct launch l;
-	cl_int r = begin(&l, queue, kernel);
+	cl_int r;
 
+	if (is_short(&way, queue, kernel)) {
+		r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global,
+							  local, n_wait, wait, event);
+		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
+		return r;
+	}
+	r = begin(&l, queue, kernel);
 	if (!r)
 		r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global,
 							  local, n_wait, wait, &l.bracket.event);
@@ -115,9 +133,16 @@ cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
 cl_int slu_call_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint n_wait,
 			      const cl_event *wait, cl_event *event)
 {
+	struct way way;
 	struct launch l;
-	cl_int r = begin(&l, queue, kernel);
+	cl_int r;
 
+	if (is_short(&way, queue, kernel)) {
+		r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait, event);
+		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
+		return r;
+	}
+	r = begin(&l, queue, kernel);
 	if (!r)
 		r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait, &l.bracket.event);
 	return end(&l, r, n_wait, wait, event);

@@ -34,6 +34,9 @@
 
 #define SLU_PROXY_SLOTS_MAX (1u << 20)
 
+/* Queues with a short way (lane.h) at one time. */
+#define SLU_LANES 8
+
 /* So many slots rest before the first of them is used again. */
 #define SLU_PROXY_RESTING 1024
 
@@ -92,6 +95,13 @@ struct slu_proxy {
 	cl_int create_error;	       /* what the driver said at the last failed creation */
 	_Atomic(const void *) initial; /* contents for the creation, within clCreateBuffer only */
 
+	/* of a root: the short way of launches (lane.h) */
+	_Atomic uint64_t lease;		  /* a number of the device's; 0: none */
+	_Atomic uint64_t write_lease;	  /* the same, if it counts as written already */
+	_Atomic bool lease_is_breaking;	  /* taken away; some may still rely on it */
+	_Atomic uint64_t runs[SLU_LANES]; /* stamp of the last launch there that named it; 0: none
+					   */
+
 	/* guarded by the layer's lock */
 	LIST_HEAD(, slu_proxy) children; /* of a root */
 	LIST_ENTRY(slu_proxy) sibling;	 /* of a child */
@@ -124,6 +134,12 @@ struct slu_proxy *slu_proxy_find(const void *handle);
 static inline cl_mem slu_proxy_handle(struct slu_proxy *proxy)
 {
 	return (cl_mem)proxy;
+}
+
+/* Whether a kernel that has it as an argument may write it. */
+static inline bool slu_proxy_is_written(const struct slu_proxy *proxy)
+{
+	return !(proxy->flags & CL_MEM_READ_ONLY);
 }
 
 static inline void slu_proxy_ref(struct slu_proxy *proxy)

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
+#include "opencl/lane.h"
 
 #define SWEEP_BATCH 64
 
@@ -22,6 +23,7 @@ void slu_queue_unref_locked(struct slu_queue *queue)
 	if (--queue->n_refs)
 		return;
 	assert(TAILQ_EMPTY(&queue->commands));
+	slu_lane_shut_locked(queue);
 	TAILQ_REMOVE(&all_queues, queue, link);
 	slu_blockers_clear_locked(&queue->blockers);
 	free(queue);
@@ -58,6 +60,7 @@ static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
 	TAILQ_INIT(&queue->commands);
 
 	slu_layer_take();
+	slu_lane_open_locked(queue);
 	TAILQ_INSERT_TAIL(&all_queues, queue, link);
 	if (slu_table_put(&queues, handle, &queue->node, &old)) {
 		queue->n_refs = 1;
@@ -73,6 +76,13 @@ static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
 static struct slu_queue *find_locked(cl_command_queue handle)
 {
 	struct slu_table_node *node = slu_table_find(&queues, handle);
+
+	return node ? slu_container_of(node, struct slu_queue, node) : NULL;
+}
+
+struct slu_queue *slu_queue_peek(cl_command_queue handle)
+{
+	struct slu_table_node *node = slu_table_peek(&queues, handle);
 
 	return node ? slu_container_of(node, struct slu_queue, node) : NULL;
 }
@@ -96,8 +106,8 @@ struct slu_queue *slu_queue_get(cl_command_queue handle)
 	return enter(handle, n_program);
 }
 
-/* Ends all commands that were submitted before @seq: their queue is in order. */
-static void end_before(struct slu_queue *queue, uint64_t seq)
+/* Ends all commands with a stamp up to @covers: their queue is in order. */
+static void end_covered(struct slu_queue *queue, uint64_t covers)
 {
 	unsigned n;
 
@@ -108,7 +118,7 @@ static void end_before(struct slu_queue *queue, uint64_t seq)
 		n = 0;
 		slu_layer_take();
 		while (n < SWEEP_BATCH && (first = TAILQ_FIRST(&queue->commands)) &&
-		       first->seq < seq) {
+		       first->stamp <= covers) {
 			slu_command_end_locked(first, &release[n]);
 			n += release[n] != NULL;
 		}
@@ -151,7 +161,7 @@ static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool fl
 			return;
 		has_ended = !slu_command_look(command, flush);
 		if (has_ended)
-			end_before(queue, command->seq);
+			end_covered(queue, command->covers);
 		unref(command);
 	}
 }
@@ -205,8 +215,10 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 		queue->n_refs++;
 	slu_layer_give();
 	while (queue) {
-		if (queue->device == device)
+		if (queue->device == device) {
+			is_busy = is_busy || slu_lane_cover(queue) < 0;
 			slu_queue_sweep(queue, flush);
+		}
 		slu_layer_take();
 		if (queue->device == device) {
 			struct slu_command *command;
@@ -322,7 +334,7 @@ cl_int slu_call_clRetainCommandQueue(cl_command_queue handle)
 	return r;
 }
 
-cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
+static struct slu_queue *known_with_ref(cl_command_queue handle)
 {
 	struct slu_queue *queue;
 
@@ -331,29 +343,44 @@ cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
 	if (queue)
 		queue->n_refs++;
 	slu_layer_give();
-	if (queue) {
-		slu_queue_sweep(queue, false);
-		slu_layer_take();
-		if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
-			slu_table_remove(&queues, &queue->node);
-			queue->handle = NULL;
-			slu_queue_unref_locked(queue);
-		}
+	return queue;
+}
+
+/* One of the program's references less. What goes with the last is known by events from then on. */
+static void give_up(struct slu_queue *queue)
+{
+	cl_command_queue handle = queue->handle;
+
+	if (queue->n_program == 1 && slu_lane_cover(queue))
+		slu_layer_next.clFinish(handle);
+	slu_queue_sweep(queue, false);
+	slu_layer_take();
+	if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
+		slu_table_remove(&queues, &queue->node);
+		queue->handle = NULL;
+		while (queue->n_marking)
+			slu_lock_wait(&slu_layer_lock, &slu_layer_changed, NULL);
 		slu_queue_unref_locked(queue);
-		slu_layer_give();
+	}
+	slu_layer_give();
+}
+
+cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
+{
+	struct slu_queue *queue;
+
+	queue = known_with_ref(handle);
+	if (queue) {
+		give_up(queue);
+		slu_queue_unref(queue);
 	}
 	return slu_layer_next.clReleaseCommandQueue(handle);
 }
 
 static void sweep(cl_command_queue handle)
 {
-	struct slu_queue *queue;
+	struct slu_queue *queue = known_with_ref(handle);
 
-	slu_layer_take();
-	queue = find_locked(handle);
-	if (queue)
-		queue->n_refs++;
-	slu_layer_give();
 	if (queue) {
 		slu_queue_sweep(queue, false);
 		slu_queue_unref(queue);
@@ -362,9 +389,19 @@ static void sweep(cl_command_queue handle)
 
 cl_int slu_call_clFinish(cl_command_queue handle)
 {
+	struct slu_queue *queue = known_with_ref(handle);
+	uint64_t covers = queue ? slu_lane_close(queue) : 0;
 	cl_int r = slu_layer_next.clFinish(handle);
 
-	sweep(handle);
+	if (queue) {
+		if (r == CL_SUCCESS) {
+			slu_layer_take();
+			slu_lane_ended_locked(queue, covers);
+			slu_layer_give();
+		}
+		slu_queue_sweep(queue, false);
+		slu_queue_unref(queue);
+	}
 	return r;
 }
 

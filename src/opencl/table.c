@@ -11,11 +11,41 @@
 #define FIRST_BUCKETS 64
 
 /* Handles are addresses: their low bits say nothing, so the product's high bits choose. */
-static size_t place_of(const struct slu_table *table, const void *key)
+static size_t hash(const void *key)
 {
 	uint64_t h = ((uint64_t)(uintptr_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (size_t)(h >> 32) & (table->n_buckets - 1);
+	return (size_t)(h >> 32);
+}
+
+static size_t place_of(const struct slu_table *table, const void *key)
+{
+	return hash(key) & (table->n_buckets - 1);
+}
+
+static struct slu_table_recent *recent_of(struct slu_table *table, const void *key)
+{
+	return &table->recent[hash(key) & (SLU_TABLE_RECENT - 1)];
+}
+
+static void remember(struct slu_table *table, const void *key, struct slu_table_node *node)
+{
+	struct slu_table_recent *recent = recent_of(table, key);
+
+	if (atomic_load_explicit(&recent->node, memory_order_relaxed) == node &&
+	    atomic_load_explicit(&recent->key, memory_order_relaxed) == key)
+		return;
+	atomic_store_explicit(&recent->key, NULL, memory_order_release);
+	atomic_store_explicit(&recent->node, node, memory_order_release);
+	atomic_store_explicit(&recent->key, key, memory_order_release);
+}
+
+static void forget(struct slu_table *table, const void *key)
+{
+	struct slu_table_recent *recent = recent_of(table, key);
+
+	if (atomic_load_explicit(&recent->key, memory_order_relaxed) == key)
+		atomic_store_explicit(&recent->key, NULL, memory_order_release);
 }
 
 static struct slu_table_node **slot_of(const struct slu_table *table, const void *key)
@@ -61,6 +91,7 @@ int slu_table_put(struct slu_table *table, const void *key, struct slu_table_nod
 		if (r < 0 && !table->n_buckets)
 			return slu_fold(r);
 	}
+	forget(table, key);
 	p = slot_of(table, key);
 	old = *p;
 	node->key = key;
@@ -72,9 +103,24 @@ int slu_table_put(struct slu_table *table, const void *key, struct slu_table_nod
 	return 0;
 }
 
-struct slu_table_node *slu_table_find(const struct slu_table *table, const void *key)
+struct slu_table_node *slu_table_find(struct slu_table *table, const void *key)
 {
-	return table->n_buckets ? *slot_of(table, key) : NULL;
+	struct slu_table_node *node = table->n_buckets ? *slot_of(table, key) : NULL;
+
+	if (node)
+		remember(table, key, node);
+	return node;
+}
+
+struct slu_table_node *slu_table_peek(struct slu_table *table, const void *key)
+{
+	struct slu_table_recent *recent = recent_of(table, key);
+	struct slu_table_node *node;
+
+	if (!key || atomic_load_explicit(&recent->key, memory_order_acquire) != key)
+		return NULL;
+	node = atomic_load_explicit(&recent->node, memory_order_acquire);
+	return atomic_load_explicit(&recent->key, memory_order_acquire) == key ? node : NULL;
 }
 
 void slu_table_remove(struct slu_table *table, struct slu_table_node *node)
@@ -86,6 +132,7 @@ void slu_table_remove(struct slu_table *table, struct slu_table_node *node)
 	p = slot_of(table, node->key);
 	if (*p != node)
 		return;
+	forget(table, node->key);
 	*p = node->next;
 	table->n_nodes--;
 }

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "opencl/lane.h"
+
+/* Who has which lane. A lane's stamps go on with the next queue, so that old ones stay old. */
+static struct {
+	struct slu_queue *queue;
+	uint64_t last; /* stamp of the last queue that had it */
+} lanes[SLU_LANES];    /* guarded by the layer's lock */
+
+/* Counts up to @value; nearly always it is there already. */
+static void raise_to(_Atomic uint64_t *number, uint64_t value)
+{
+	uint64_t now = atomic_load_explicit(number, memory_order_relaxed);
+
+	while (now < value && !atomic_compare_exchange_weak(number, &now, value))
+		;
+}
+
+/* -- the launch ------------------------------------------------------------------------------- */
+
+static bool has_lease(const struct slu_proxy *proxy, uint64_t lease)
+{
+	const struct slu_proxy *root = proxy->root;
+
+	return atomic_load(&root->lease) == lease &&
+	       (!slu_proxy_is_written(proxy) || atomic_load(&root->write_lease) == lease);
+}
+
+/* The lease first: without it nothing else about the root may be looked at. */
+static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
+{
+	for (cl_uint i = 0; i < kernel->n_args; i++) {
+		const struct slu_kernel_arg *arg = &kernel->args[i];
+
+		if (arg->proxy && (!slu_kernel_arg_is_live(arg) || !has_lease(arg->proxy, lease) ||
+				   arg->generation != arg->proxy->root->generation))
+			return false;
+	}
+	return true;
+}
+
+bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
+{
+	struct slu_device *device = queue->device;
+
+	if (queue->lane == SLU_LANE_NONE || slu_blockers_exist() ||
+	    atomic_load_explicit(&queue->n_run, memory_order_relaxed) >= SLU_LANE_RUN_MAX ||
+	    atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
+	    !slu_gate_try_enter(device->index))
+		return false;
+	if (is_ready(kernel, atomic_load(&device->lease)))
+		return true;
+	slu_gate_leave();
+	return false;
+}
+
+void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted)
+{
+	uint64_t stamp = atomic_load(&queue->stamp);
+	unsigned n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
+
+	if (was_submitted) {
+		for (cl_uint i = 0; i < kernel->n_args; i++)
+			if (kernel->args[i].proxy)
+				raise_to(&kernel->args[i].proxy->root->runs[queue->lane], stamp);
+		raise_to(&queue->run, stamp);
+		atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
+	}
+	slu_gate_leave();
+}
+
+bool slu_lane_is_leased(struct slu_proxy *proxy, struct slu_device *device)
+{
+	return atomic_load(&proxy->root->lease) == atomic_load(&device->lease);
+}
+
+/* -- leases ----------------------------------------------------------------------------------- */
+
+void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_written)
+{
+	uint64_t lease = atomic_load(&device->lease);
+
+	if (is_written && atomic_load_explicit(&root->write_lease, memory_order_relaxed) != lease)
+		atomic_store(&root->write_lease, lease);
+	if (atomic_load_explicit(&root->lease, memory_order_relaxed) != lease)
+		atomic_store(&root->lease, lease);
+}
+
+/* Two may be at it for one root: the one who finds the lease gone waits all the same. */
+bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
+{
+	if (atomic_load(&root->lease)) {
+		atomic_store(&root->lease_is_breaking, true);
+		atomic_store(&root->lease, 0);
+		atomic_store(&root->write_lease, 0);
+	}
+	if (!atomic_load(&root->lease_is_breaking))
+		return true;
+	slu_gate_fence();
+	if (!slu_gate_is_past(device->index))
+		return false;
+	atomic_store(&root->lease_is_breaking, false);
+	return true;
+}
+
+/* Numbers of different devices never meet: an object may be used on several. */
+void slu_lane_age(struct slu_device *device)
+{
+	atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
+}
+
+/* -- runs ------------------------------------------------------------------------------------- */
+
+void slu_lane_open_locked(struct slu_queue *queue)
+{
+	queue->lane = SLU_LANE_NONE;
+	atomic_store(&queue->stamp, 1);
+	if (queue->is_out_of_order || !queue->device || !queue->device->client ||
+	    !slu_layer_next.clEnqueueMarkerWithWaitList)
+		return;
+	for (unsigned i = 0; i < SLU_LANES; i++)
+		if (!lanes[i].queue) {
+			lanes[i].queue = queue;
+			queue->lane = i;
+			queue->ended = lanes[i].last;
+			atomic_store(&queue->stamp, lanes[i].last + 1);
+			return;
+		}
+}
+
+void slu_lane_shut_locked(struct slu_queue *queue)
+{
+	if (queue->lane == SLU_LANE_NONE)
+		return;
+	lanes[queue->lane].queue = NULL;
+	lanes[queue->lane].last = atomic_load(&queue->stamp);
+	queue->lane = SLU_LANE_NONE;
+}
+
+uint64_t slu_lane_close(struct slu_queue *queue)
+{
+	if (queue->is_out_of_order)
+		return 0;
+	atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
+	return atomic_fetch_add(&queue->stamp, 1);
+}
+
+void slu_lane_ended_locked(struct slu_queue *queue, uint64_t covers)
+{
+	queue->ended = covers > queue->ended ? covers : queue->ended;
+}
+
+static struct slu_command *covering_locked(struct slu_queue *queue, uint64_t stamp)
+{
+	struct slu_command *command;
+
+	TAILQ_FOREACH (command, &queue->commands, link)
+		if (command->covers >= stamp)
+			return command;
+	return NULL;
+}
+
+/* The program does not give the queue up meanwhile: clReleaseCommandQueue() waits. */
+static int mark(struct slu_queue *queue)
+{
+	cl_command_queue handle;
+	cl_event event = NULL;
+	uint64_t covers;
+	cl_int r;
+
+	slu_layer_take();
+	handle = queue->handle;
+	if (handle) {
+		queue->n_marking++;
+		queue->n_refs++; /* the command's */
+	}
+	slu_layer_give();
+	if (!handle)
+		return slu_error(-EBUSY);
+	covers = slu_lane_close(queue);
+	r = slu_layer_next.clEnqueueMarkerWithWaitList(handle, 0, NULL, &event);
+	if (r == CL_SUCCESS)
+		slu_command_add(queue, event, covers, 0, NULL, NULL, 0);
+	slu_layer_take();
+	if (--queue->n_marking == 0)
+		pthread_cond_broadcast(&slu_layer_changed);
+	if (r != CL_SUCCESS)
+		slu_queue_unref_locked(queue);
+	slu_layer_give();
+	return r == CL_SUCCESS ? 0 : slu_error(-EBUSY);
+}
+
+int slu_lane_cover(struct slu_queue *queue)
+{
+	uint64_t run = atomic_load(&queue->run);
+	bool is_covered;
+
+	slu_layer_take();
+	is_covered = run <= queue->ended || covering_locked(queue, run);
+	slu_layer_give();
+	return is_covered ? 0 : mark(queue);
+}
+
+static struct slu_queue *lane_with_ref(unsigned lane)
+{
+	struct slu_queue *queue;
+
+	slu_layer_take();
+	queue = lanes[lane].queue;
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	return queue;
+}
+
+void slu_lane_cover_all(void)
+{
+	for (unsigned i = 0; i < SLU_LANES; i++) {
+		struct slu_queue *queue = lane_with_ref(i);
+
+		if (queue) {
+			slu_lane_cover(queue);
+			slu_queue_unref(queue);
+		}
+	}
+}
+
+/* Return: whether the run of @root in that lane is known to have ended, or is noted at it. */
+static bool adopt(struct slu_proxy *root, unsigned lane, uint64_t stamp)
+{
+	struct slu_command *command = NULL;
+	struct slu_queue *queue;
+	bool is_done;
+
+	slu_layer_take();
+	queue = lanes[lane].queue;
+	is_done = !queue || stamp <= queue->ended;
+	if (!is_done)
+		command = covering_locked(queue, stamp);
+	if (command)
+		is_done = slu_command_name_locked(command, root);
+	slu_layer_give();
+	if (is_done)
+		atomic_compare_exchange_strong(&root->runs[lane], &stamp, 0);
+	return is_done;
+}
+
+int slu_lane_gather(struct slu_proxy *root)
+{
+	for (unsigned i = 0; i < SLU_LANES; i++) {
+		uint64_t stamp = atomic_load(&root->runs[i]);
+		struct slu_queue *queue;
+		int r = 0;
+
+		if (!stamp || adopt(root, i, stamp))
+			continue;
+		queue = lane_with_ref(i);
+		if (queue) {
+			r = mark(queue);
+			slu_queue_unref(queue);
+		}
+		if (r || !adopt(root, i, stamp))
+			return slu_error(-EBUSY);
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The short way of a launch: while nothing is absent, a kernel goes to the driver without a lock,
+ * a message, or an event of ours. It rests on two ideas.
+ *
+ * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
+ * device, and whether it counts as written already. A launch enters the gate of its device (the
+ * turn), and goes the short way if every root that it names has a lease of the device's present
+ * number.
+ *
+ *   (none) -> LEASED   [slu_lane_lease]   in a bracket, the root named
+ *   LEASED -> (none)   [slu_lane_break]   the root is to leave: taken away, then those who are
+ *                                         inside the gate are waited for
+ *   LEASED -> STALE    [slu_lane_age]     now and then the device's number goes on, so that the
+ *                                         client hears of every root in use: its next launch
+ *                                         goes the long way and renews the lease
+ *
+ * A *run*: launches without events of their own are known by their queue's stamp. A command that
+ * has an event and comes behind them covers them: the stamp is counted up before it is submitted,
+ * and is read by the others after they were submitted; so whatever read the old one comes before
+ * it in the queue. Only when somebody must know the end of a run that nothing covers, a marker is
+ * put behind it.
+ *
+ *   stamp        5    5    5 |  6    6 |  7        a launch's stamp, read afterwards
+ *   queue     ...K    K    K   [W]   K   [M]       W a write with an event, M a marker
+ *   covers                     <=5       <=6       their ends are the ends of all these
+ *
+ * An out-of-order queue has no short way.
+ */
+
+#include "opencl/command.h"
+#include "opencl/kernel.h"
+#include "opencl/layer.h"
+#include "opencl/proxy.h"
+
+/* So many launches of a queue at most end with one event: what a unit may have to wait for. */
+#define SLU_LANE_RUN_MAX 32
+
+/* -- the launch ------------------------------------------------------------------------------- */
+
+/* Return: true if the launch may be submitted now; then slu_lane_leave() is due. */
+bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel);
+void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted);
+
+/* Whether @proxy is on the device of its lease, for a caller inside the gate of @device. */
+bool slu_lane_is_leased(struct slu_proxy *proxy, struct slu_device *device);
+
+/* -- leases ----------------------------------------------------------------------------------- */
+
+/* @root is named by the caller; @is_written: and marked as written. */
+void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_written);
+
+/* Return: true when no launch that relied on the lease is on its way to the driver any more. */
+bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
+
+void slu_lane_age(struct slu_device *device);
+
+/* -- runs ------------------------------------------------------------------------------------- */
+
+/* A queue gets one of the few lanes, if there is one, and gives it back. */
+void slu_lane_open_locked(struct slu_queue *queue);
+void slu_lane_shut_locked(struct slu_queue *queue);
+
+/* Before a command with an event is submitted. Return: what it will cover; 0: nothing. */
+uint64_t slu_lane_close(struct slu_queue *queue);
+
+/* Everything that @covers tells has ended. */
+void slu_lane_ended_locked(struct slu_queue *queue, uint64_t covers);
+
+/*
+ * Sees to it that a command with an event covers what is in @queue now. Return: 0, or -EBUSY
+ * where the driver could not do it now.
+ */
+int slu_lane_cover(struct slu_queue *queue);
+void slu_lane_cover_all(void);
+
+/* The runs that name @root become commands that name it (command.h). Return: as above. */
+int slu_lane_gather(struct slu_proxy *root);
