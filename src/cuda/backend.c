@@ -11,9 +11,6 @@
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 
-/* A host function that runs longer than this waits for somebody; shorter, it is work. */
-#define HOST_WAIT_NS (20 * SLU_NS_PER_MS)
-
 /* What a driver's answer means to the mover. */
 static int translate(CUresult r)
 {
@@ -179,9 +176,7 @@ static int poll(void *data, struct slu_ticket *ticket, bool wait)
 /* Whether what is queued waits for the host, and whether that is all there is. */
 static int look_behind_host(struct slu_cuda_device *d)
 {
-	uint64_t since = slu_cuda_streams_host_since(&d->stream_uses);
-
-	if (!since || slu_sub_floor(slu_clock_now_ns(), since) <= HOST_WAIT_NS)
+	if (!slu_cuda_waits_for_host(d))
 		return SLU_BACKEND_E_BUSY;
 	return slu_cuda_streams_is_at_rest(d) ? 0 : SLU_BACKEND_E_BLOCKED;
 }

@@ -73,6 +73,7 @@ static void add_device(CUdevice ordinal)
 
 	d->ordinal = ordinal;
 	slu_cuda_streams_init(&d->stream_uses);
+	slu_cuda_waits_init(&d->waits);
 	if (SLU_REAL(cuMemGetAllocationGranularity)(
 		    &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
 	    !granule)
@@ -254,6 +255,7 @@ CUresult slu_cuda_context_ending(CUcontext context)
 	if (!d || !d->home)
 		return CUDA_SUCCESS;
 	slu_cuda_syncer_leave(d->syncer, context);
+	slu_cuda_waits_forget(d, is_home ? NULL : context);
 	slu_cuda_memory_forget(d, is_home ? NULL : context);
 	if (!is_home)
 		return CUDA_SUCCESS;

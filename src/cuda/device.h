@@ -25,6 +25,7 @@
 #include "cuda/flight.h"
 #include "cuda/ledger.h"
 #include "cuda/stream.h"
+#include "cuda/waits.h"
 
 #define SLU_CUDA_DEVICES_MAX  SLU_GATE_DEVICES_MAX
 #define SLU_CUDA_CONTEXTS_MAX 64
@@ -47,6 +48,7 @@ struct slu_cuda_device {
 
 	struct slu_cuda_flight flight;	     /* what is queued there; while HOME */
 	struct slu_cuda_streams stream_uses; /* and where; while HOME */
+	struct slu_cuda_waits waits;	     /* and what waits there */
 
 	_Atomic uint32_t n_capturing; /* streams that the program is capturing */
 	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (enter.h) */

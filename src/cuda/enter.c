@@ -2,8 +2,14 @@
 #include "cuda/enter.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "cuda/real.h"
+
+/* Under the depth at which calls block inside the driver, and the gate with them. */
+#define DEPTH_MAX 768
+
+#define LOOK_NS 200000
 
 __thread uint32_t slu_cuda_n_by_the_gate;
 
@@ -38,6 +44,22 @@ void slu_cuda_leave_slow(struct slu_cuda_device *device)
 	slu_cuda_n_by_the_gate--;
 	atomic_fetch_add(&device->n_passed, 1);
 	atomic_fetch_sub(&device->n_passing, 1);
+}
+
+void slu_cuda_wait_for_room(struct slu_cuda_device *device)
+{
+	struct slu_cuda_flight *f = &device->flight;
+	const struct slu_cuda_streams *s = &device->stream_uses;
+	struct timespec pause = { .tv_nsec = LOOK_NS };
+
+	if ((!atomic_load(&s->n_host_calls) && !atomic_load(&s->has_nodes)) ||
+	    atomic_load(&f->n_launched) - atomic_load(&f->n_ended) >= DEPTH_MAX) {
+		slu_cuda_flight_wait(device);
+		return;
+	}
+	while (slu_cuda_flight_is_full(f) && slu_cuda_flight_look(device) &&
+	       !slu_cuda_waits_for_host(device))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
 /* What went wrong there is said by the call that follows. */

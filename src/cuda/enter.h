@@ -34,5 +34,12 @@ static inline void slu_cuda_leave(struct slu_cuda_device *device)
 		slu_client_leave();
 }
 
+/*
+ * Waits, outside the gate, until less is in flight. What is queued behind a host function, or
+ * behind a wait of its stream, is not waited for once that has lasted: it may be this thread that
+ * they wait for, and with the driver alone it would get so far.
+ */
+void slu_cuda_wait_for_room(struct slu_cuda_device *device);
+
 /* Waits until everything in @stream has ended, without being inside. */
 void slu_cuda_wait_outside(struct slu_cuda_device *device, CUstream stream);

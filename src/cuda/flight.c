@@ -151,3 +151,27 @@ void slu_cuda_flight_wait(struct slu_cuda_device *device)
 	while (slu_cuda_flight_is_full(f) && take_oldest(f, &mark))
 		wait_for(f, mark);
 }
+
+bool slu_cuda_flight_look(struct slu_cuda_device *device)
+{
+	struct slu_cuda_flight *f = &device->flight;
+	struct slu_cuda_mark mark;
+	CUstreamCaptureMode before;
+	bool is_under_way;
+
+	if (atomic_load(&device->n_capturing) || !take_oldest(f, &mark))
+		return false;
+	before = slu_cuda_relax();
+	is_under_way = SLU_REAL(cuEventQuery)(mark.event) == CUDA_ERROR_NOT_READY;
+	slu_cuda_unrelax(before);
+	if (!is_under_way) {
+		retire(f, &mark, false);
+		return false;
+	}
+	slu_lock_take(&f->lock);
+	f->first = (f->first + SLU_FLIGHT_MARKS - 1) % SLU_FLIGHT_MARKS;
+	f->marks[f->first] = mark;
+	f->n_marks++;
+	slu_lock_give(&f->lock);
+	return true;
+}

@@ -85,3 +85,6 @@ void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream);
 
 /* Waits until there is room for a launch, as far as there are marks to wait for. */
 void slu_cuda_flight_wait(struct slu_cuda_device *device);
+
+/* Whether the oldest mark is still under way; one that has come is taken. Does not wait. */
+bool slu_cuda_flight_look(struct slu_cuda_device *device);

@@ -46,7 +46,7 @@
 static inline void before(struct slu_cuda_device *device)
 {
 	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
-		slu_cuda_flight_wait(device);
+		slu_cuda_wait_for_room(device);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cuda/device.h"
+#include "cuda/nodes.h"
 #include "cuda/real.h"
 
 struct call {
@@ -47,8 +48,7 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 	struct call *call;
 	int saved = errno;
 
-	/* in a capture the node keeps the pointer and may run it many times: it is not ours to free
-	 */
+	/* in a capture it may become a node: see nodes.h */
 	if (!d || atomic_load(&d->n_capturing) || !(function || callback))
 		return NULL;
 	call = malloc(sizeof(*call));
@@ -62,6 +62,14 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 
 #define PER_THREAD (stream ? stream : SLU_STREAM_PER_THREAD)
 
+static void wrap_captured(CUhostFn *function, void **user)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+
+	if (d && atomic_load(&d->n_capturing))
+		slu_cuda_nodes_wrap(function, user);
+}
+
 /* Without a record the program's own function is passed on: it runs all the same, unseen. */
 #define HOST_FUNCTION(name, stream_meant)                                     \
 	CUresult name(CUstream stream, CUhostFn function, void *user)         \
@@ -69,8 +77,10 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 		struct call *call = make(stream_meant, function, NULL, user); \
 		CUresult r;                                                   \
                                                                               \
-		if (!call)                                                    \
+		if (!call) {                                                  \
+			wrap_captured(&function, &user);                      \
 			return SLU_REAL(name)(stream, function, user);        \
+		}                                                             \
 		r = SLU_REAL(name)(stream, run_function, call);               \
 		if (r != CUDA_SUCCESS)                                        \
 			finish(call);                                         \

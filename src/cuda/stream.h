@@ -44,6 +44,8 @@ struct slu_cuda_device;
 /* The driver's special handles, and what the older calls mean by 0. */
 #define SLU_STREAM_LEGACY     ((CUstream)(uintptr_t)1)
 #define SLU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
+/* Our own: a host function that runs in a stream which we do not know. */
+#define SLU_STREAM_UNKNOWN ((CUstream)(uintptr_t)3)
 
 #define SLU_STREAM_MEMORIES    16 /* a power of two */
 #define SLU_STREAM_BLOCK_USES  64
@@ -65,7 +67,7 @@ struct slu_cuda_use_block {
 	struct slu_cuda_use uses[SLU_STREAM_BLOCK_USES];
 };
 
-/* A host function between its submission and its end. */
+/* A host function, or a wait of a stream, between its submission and its end. */
 struct slu_cuda_host_call {
 	struct slu_cuda_host_call *next, **back; /* guarded by lock */
 	struct slu_cuda_device *device;
@@ -78,6 +80,7 @@ struct slu_cuda_host_call {
 struct slu_cuda_streams {
 	_Atomic uint32_t generation;   /* uses that threads remember are of this one */
 	_Atomic uint32_t n_host_calls; /* in the list */
+	_Atomic bool has_nodes;	       /* graphs have host functions (nodes.h) */
 	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
 	pthread_cond_t asked;	       /* the stream that was asked about no longer is */
 	struct slu_cuda_use_block *blocks;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-scenes.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +38,7 @@ void scene_host_waits(const char *how)
 	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
 	OK(cuMemAlloc_v2(&p, (size_t)n * 4));
 	OK(cuMemsetD32_v2(p, 2, n));
+	OK(cuCtxSynchronize());
 	scene_launch_step(p, n, 1, beside);
 	OK(cuStreamSynchronize(beside));
 	scene_launch_step(p, n, 1, stream);
@@ -79,4 +83,174 @@ void scene_pulse(const char *rounds)
 	OK(cuCtxSynchronize());
 	wait_for_the_end(NULL);
 	scene_check(p, n, x);
+}
+
+/* A word that device and host see, and where the device sees it. */
+static _Atomic uint32_t *word_on_the_host(CUdeviceptr *ret_address)
+{
+	_Atomic uint32_t *word;
+
+	OK(cuMemHostAlloc((void **)&word, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+	OK(cuMemHostGetDevicePointer_v2(ret_address, (void *)word, 0));
+	atomic_store(word, 0);
+	return word;
+}
+
+/*
+ * A stream waits for a word, and the program for somebody else before it writes it. @how: "alone":
+ * nothing is queued behind the wait; "behind": a kernel is; "device": the word is in device memory.
+ */
+void scene_stream_waits(const char *how)
+{
+	uint32_t n = (uint32_t)(strtoull(getenv("SCENE_BYTES"), NULL, 0) / 4);
+	CUdeviceptr p, word_there, address;
+	_Atomic uint32_t *word = word_on_the_host(&address);
+	CUstream stream, beside;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc_v2(&p, (size_t)n * 4));
+	OK(cuMemAlloc_v2(&word_there, 4));
+	OK(cuMemsetD32_v2(word_there, 0, 1));
+	OK(cuMemsetD32_v2(p, 2, n));
+	OK(cuCtxSynchronize());
+	if (!strcmp(how, "device"))
+		address = word_there;
+	scene_launch_step(p, n, 1, stream);
+	OK(cuStreamWaitValue32_v2(stream, address, 7, CU_STREAM_WAIT_VALUE_GEQ));
+	if (!strcmp(how, "behind"))
+		scene_launch_step(p, n, 0, stream);
+	wait_for_the_end(NULL);
+	if (!strcmp(how, "device"))
+		OK(cuStreamWriteValue32_v2(beside, address, 8, 0));
+	else
+		atomic_store(word, 8);
+	OK(cuStreamSynchronize(stream));
+	scene_check(p, n, strcmp(how, "behind") ? 7 : 21);
+}
+
+static CUgraphExec graph_of(CUhostFn function, void *user, bool is_captured, CUstream stream)
+{
+	CUDA_HOST_NODE_PARAMS params = { .fn = function, .userData = user };
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraph graph;
+
+	if (is_captured) {
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+		OK(cuLaunchHostFunc(stream, function, user));
+		OK(cuStreamEndCapture(stream, &graph));
+	} else {
+		OK(cuGraphCreate(&graph, 0));
+		OK(cuGraphAddHostNode(&node, graph, NULL, 0, &params));
+		params = (CUDA_HOST_NODE_PARAMS){ 0 };
+		if (cuGraphHostNodeGetParams(node, &params) == CUDA_SUCCESS)
+			EXPECT(params.fn == function && params.userData == user);
+	}
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphDestroy(graph));
+	return exec;
+}
+
+/* As host-waits, with a host function that is a node: "node", or came there by "capture". */
+void scene_graph_waits(const char *how)
+{
+	uint32_t n = (uint32_t)(strtoull(getenv("SCENE_BYTES"), NULL, 0) / 4);
+	CUgraphExec exec;
+	CUstream stream;
+	CUdeviceptr p;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc_v2(&p, (size_t)n * 4));
+	OK(cuMemsetD32_v2(p, 2, n));
+	OK(cuCtxSynchronize());
+	exec = graph_of(wait_for_the_end, NULL, !strcmp(how, "capture"), stream);
+	OK(cuGraphLaunch(exec, stream));
+	scene_launch_step(p, n, 1, stream);
+	OK(cuStreamSynchronize(stream));
+	scene_check(p, n, 7);
+}
+
+static void wait_for_word(void *word)
+{
+	while (!atomic_load((_Atomic uint32_t *)word))
+		usleep(100);
+}
+
+/*
+ * Work behind a wait that this very thread ends afterwards: it must get there. @how: "host",
+ * "value", "node": what the work is behind.
+ */
+void scene_runs_ahead(const char *how)
+{
+	CUdeviceptr p, address;
+	_Atomic uint32_t *word = word_on_the_host(&address);
+	uint32_t x = 1;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc_v2(&p, 4096));
+	/* the first launch of a kernel waits for the device by itself */
+	scene_launch_step(p, 1, 0, stream);
+	OK(cuMemsetD32Async(p, x, 1024, stream));
+	if (!strcmp(how, "host"))
+		OK(cuLaunchHostFunc(stream, wait_for_word, (void *)word));
+	else if (!strcmp(how, "value"))
+		OK(cuStreamWaitValue32_v2(stream, address, 1, CU_STREAM_WAIT_VALUE_EQ));
+	else
+		OK(cuGraphLaunch(graph_of(wait_for_word, (void *)word, false, stream), stream));
+	for (uint32_t i = 0; i < 300; i++) {
+		scene_launch_step(p, 1024, i, stream);
+		x = scene_next(x, i);
+	}
+	EXPECT(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+	atomic_store(word, 1);
+	OK(cuStreamSynchronize(stream));
+	scene_check(p, 1024, x);
+}
+
+struct errand {
+	CUdeviceptr p;
+	bool has_stream;
+};
+
+static void *run_errand(void *data)
+{
+	const struct errand *e = data;
+	CUstream stream = ((CUstream)(uintptr_t)2);
+
+	OK(cuCtxSetCurrent(scene_context));
+	if (e->has_stream)
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	scene_launch_step(e->p, 64, 1, stream);
+	OK(cuStreamSynchronize(stream));
+	if (e->has_stream)
+		OK(cuStreamDestroy_v2(stream));
+	return NULL;
+}
+
+/* So many short threads, eight at a time, in streams of their own; then it waits as host-waits. */
+void scene_threads(const char *n_threads)
+{
+	enum { N = 8 };
+	struct errand errands[N];
+	pthread_t threads[N];
+	uint32_t x = 1;
+	CUdeviceptr p;
+
+	OK(cuMemAlloc_v2(&p, N * 256));
+	OK(cuMemsetD32_v2(p, x, N * 64));
+	OK(cuCtxSynchronize());
+	for (int i = 0; i < atoi(n_threads); i += N) {
+		for (int k = 0; k < N; k++) {
+			errands[k] = (struct errand){ .p = p + k * 256, .has_stream = k % 2 };
+			EXPECT(!pthread_create(&threads[k], NULL, run_errand, &errands[k]));
+		}
+		for (int k = 0; k < N; k++)
+			pthread_join(threads[k], NULL);
+		x = scene_next(x, 1);
+	}
+	scene_check(p, N * 64, x);
+	if (getenv("SCENE_BYTES"))
+		scene_host_waits("alone");
 }

@@ -79,8 +79,12 @@ void scene_check(CUdeviceptr p, uint32_t n, uint32_t x)
 
 	EXPECT(host);
 	OK(cuMemcpyDtoH_v2(host, p, (size_t)n * 4));
-	for (uint32_t i = 0; i < n; i++)
-		EXPECT(host[i] == x);
+	for (uint32_t i = 0; i < n; i++) {
+		if (host[i] == x)
+			continue;
+		fprintf(stderr, "word %u of %u is %u, not %u\n", i, n, host[i], x);
+		exit(1);
+	}
 	free(host);
 }
 
@@ -476,6 +480,10 @@ static const struct {
 	{ "host-waits", scene_host_waits },
 	{ "spins", scene_spins },
 	{ "pulse", scene_pulse },
+	{ "stream-waits", scene_stream_waits },
+	{ "graph-waits", scene_graph_waits },
+	{ "runs-ahead", scene_runs_ahead },
+	{ "threads", scene_threads },
 };
 
 int main(int argc, char **argv)

@@ -56,3 +56,7 @@ void scene_check(CUdeviceptr p, uint32_t n, uint32_t x);
 void scene_host_waits(const char *how);
 void scene_spins(const char *ms);
 void scene_pulse(const char *rounds);
+void scene_stream_waits(const char *how);
+void scene_graph_waits(const char *how);
+void scene_runs_ahead(const char *how);
+void scene_threads(const char *n_threads);

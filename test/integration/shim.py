@@ -16,7 +16,7 @@ SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 
 # the scene, and how often it does what it does
 EACH = [("contents", 120), ("graphs", 3), ("host-functions", 10), ("contexts", 2), ("exits-with-work", 1), ("forks", 1),
-        ("errors", 1)]
+        ("errors", 1), ("runs-ahead", "host"), ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 200)]
 
 
 def run_each(world, env, sluice):
@@ -78,12 +78,12 @@ def go_on(world, program):
     world.finish(program)
 
 
-def host_waits(how):
+def first_waits(scene, how):
     # without mapped memory the second one has no room unless all of the first one's leaves
     settings = SETTINGS | {"memory.allow_mapped": "off"}
-    with s.World("shim-" + how, memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+    with s.World("shim-" + scene, memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
         w.start_daemon()
-        first = w.start([SCENES, "host-waits", how], "cuda", name="first", stdin=subprocess.PIPE,
+        first = w.start([SCENES, scene, how], "cuda", name="first", stdin=subprocess.PIPE,
                         env={"SCENE_BYTES": 10 * s.MIB})
         wait_for_line(first, "waiting")
         # the first one goes on only when the second one has ended
@@ -91,12 +91,48 @@ def host_waits(how):
         go_on(w, first)
 
 
+def first_waits_with_its_memory(scene, how):
+    """What the first one has queued may touch its memory: it yields, and keeps it."""
+    settings = SETTINGS | {"memory.allow_mapped": "off", "scheduler.slice": "1h", "scheduler.close_deadline": "1h"}
+    with s.World("shim-" + scene, memory=20 * s.MIB, settings=settings, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, scene, how], "cuda", name="first", stdin=subprocess.PIPE,
+                        env={"SCENE_BYTES": 8 * s.MIB})
+        wait_for_line(first, "waiting")
+        # together they fit, but so tightly that the second one is let in only when the first one has yielded
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 10, "--rounds", 3], "cuda", name="second")
+        held = next(p for p in w.status()["programs"] if p["name"] == "first")
+        s.check(held["device_bytes"] >= 8 * s.MIB, "what is queued keeps its memory", held)
+        go_on(w, first)
+
+
 def a_host_function_with_nothing_behind_it_keeps_nobody_out():
-    host_waits("alone")
+    first_waits("host-waits", "alone")
 
 
 def a_blocking_copy_behind_a_host_function_keeps_nobody_out():
-    host_waits("copy")
+    first_waits("host-waits", "copy")
+
+
+def a_stream_that_waits_for_a_word_keeps_nobody_out():
+    first_waits("stream-waits", "alone")
+
+
+def work_behind_a_wait_for_a_word_keeps_its_memory():
+    first_waits_with_its_memory("stream-waits", "behind")
+
+
+def a_wait_for_a_word_on_the_device_keeps_its_memory():
+    first_waits_with_its_memory("stream-waits", "device")
+
+
+def a_host_function_in_a_graph_keeps_its_memory_and_yields():
+    first_waits_with_its_memory("graph-waits", "node")
+    first_waits_with_its_memory("graph-waits", "capture")
+
+
+def after_two_thousand_short_threads_a_waiting_program_still_keeps_nobody_out():
+    first_waits("threads", 2000)
 
 
 def work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest():
@@ -145,6 +181,11 @@ s.main(every_scene_is_as_with_the_driver_alone,
        a_program_larger_than_the_device_runs_with_mapped_memory,
        a_host_function_with_nothing_behind_it_keeps_nobody_out,
        a_blocking_copy_behind_a_host_function_keeps_nobody_out,
+       a_stream_that_waits_for_a_word_keeps_nobody_out,
+       work_behind_a_wait_for_a_word_keeps_its_memory,
+       a_wait_for_a_word_on_the_device_keeps_its_memory,
+       a_host_function_in_a_graph_keeps_its_memory_and_yields,
+       after_two_thousand_short_threads_a_waiting_program_still_keeps_nobody_out,
        work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest,
        a_long_kernel_with_a_spinning_host_keeps_its_turn,
        a_program_that_does_nothing_gives_its_turn_away)
