@@ -41,7 +41,7 @@
 /* taken backward branches until other groups of the warp get their chance, and, while a warp is
  * one group, until the next warp does: neighbours that stay together share what is in the cache */
 #define SLU_INTERP_BUDGET      2048u
-#define SLU_INTERP_SLICE       2u
+#define SLU_INTERP_SLICE       1u
 #define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
 #define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
 #define SLU_INTERP_CSR_DEFAULT 0x1f80u
@@ -58,30 +58,36 @@ struct slu_interp_handler {
 
 struct slu_interp_insn {
 	struct slu_interp_handler run;
-	/* what runs where the guard is true, when @run only looks at the guard */
-	struct slu_interp_handler inner;
 	uint32_t d, a, b, c, e; /* rows, by their offset in the frame; @d is the destination */
 	uint32_t x[4];		/* rows of a vector */
-	uint32_t p, q;		/* predicates written; the last one of a frame is a sink */
-	uint32_t s, t;		/* predicates read */
-	uint32_t guard;		/* predicate */
-	uint32_t s_flip;	/* all ones where !p was written, or for a constant; else 0 */
+	uint8_t n;		/* elements of a vector, operands of a barrier */
+	uint8_t space;
+	bool has_line_address; /* may be a line (line.h) */
+	bool has_line_result;  /* what is written may be one */
+	int64_t imm;	       /* offset of an address; constant of lop3 … */
+
+	/* what runs where the guard is true, when @run only looks at the guard */
+	struct slu_interp_handler inner;
+	/* what works on rows, when @run or @inner knows lines */
+	struct slu_interp_handler plain;
+	uint32_t p, q;	 /* predicates written; the last one of a frame is a sink */
+	uint32_t s, t;	 /* predicates read */
+	uint32_t guard;	 /* predicate */
+	uint32_t s_flip; /* all ones where !p was written, or for a constant; else 0 */
 	uint32_t t_flip;
 	uint32_t guard_flip;
-	int64_t imm;			      /* offset of an address; constant of lop3 … */
 	const struct slu_interp_insn *target; /* of a branch */
 	const struct slu_ptx_instr *source;
-	uint8_t n;	      /* elements of a vector, operands of a barrier */
 	uint8_t element;      /* bytes in memory of one element */
 	bool is_wide_row;     /* rows of the vector, or of a cvt's result, have 8 bytes a lane */
 	bool is_wide_address; /* the row of the address, or of a cvt's source, has */
 	bool is_named;	      /* [name + offset] of a .param variable */
 	bool is_half_row;     /* the register has 16 bits or fewer */
-	uint8_t space;
-	uint8_t role;	 /* of a .param variable */
-	uint8_t n_preds; /* predicates read */
+	uint8_t role;	      /* of a .param variable */
+	uint8_t n_preds;      /* predicates read */
+	uint8_t n_sources;    /* rows read, beginning with @a */
 	uint32_t csr;
-};
+} __attribute__((aligned(64)));
 
 /* A row that is filled when a frame is made. */
 enum slu_interp_fill_kind {
@@ -100,6 +106,12 @@ struct slu_interp_fill {
 	enum slu_ptx_sreg sreg;
 };
 
+/* A register that may be a line. */
+struct slu_interp_liner {
+	uint32_t row;
+	bool is_wide;
+};
+
 /* A function, decoded. */
 struct slu_interp_code {
 	const struct slu_ptx_function *function;
@@ -107,6 +119,8 @@ struct slu_interp_code {
 	uint32_t n_insns;
 	struct slu_interp_fill *fills;
 	uint32_t n_fills;
+	struct slu_interp_liner *liners;
+	uint32_t n_liners;
 	uint32_t row_bytes; /* of a frame */
 	uint32_t n_preds;   /* with the sink, the carry flag, and one that is never true */
 	uint32_t csr;	    /* at the beginning of every basic block */
@@ -121,6 +135,7 @@ struct slu_interp_frame {
 	uint32_t lanes;			    /* that are in it */
 	unsigned depth;
 	uint64_t local_base; /* offset of its local memory in each thread's window */
+	bool has_lines;	     /* registers may be stale rows */
 	uint8_t *rows;
 	uint32_t *preds;
 	/* parameter buffers: param_bytes, result_bytes, call_bytes a lane, one lane after another;
@@ -228,6 +243,13 @@ int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp
 		      struct slu_ptx_error *ret_error);
 void slu_interp_code_free(struct slu_interp_code *code);
 
+/* classify.c: which registers may be lines (line.h), and which instructions know them */
+int slu_interp_classify(const struct slu_ptx_function *function, uint8_t **ret_is_line);
+bool slu_interp_makes_line(const struct slu_ptx_function *function,
+			   const struct slu_ptx_instr *instr);
+bool slu_interp_is_access(const struct slu_ptx_instr *instr);
+bool slu_interp_is_compare(const struct slu_ptx_instr *instr);
+
 /* warp.c */
 int slu_interp_warp_init(struct slu_interp_warp *warp, struct slu_interp_block *block,
 			 unsigned index);
@@ -247,11 +269,13 @@ struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *warp,
 void slu_interp_frame_put(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
 void slu_interp_frame_free_all(struct slu_interp_warp *warp);
 void slu_interp_frame_fill(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
+/* Makes rows of all lines, because lanes part company. */
+void slu_interp_frame_flatten(struct slu_interp_frame *frame);
 
 /* flow.c: handlers that are the same on every machine */
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr);
-extern const struct slu_interp_handler slu_interp_guarded, slu_interp_branch,
-	slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
+extern const struct slu_interp_handler slu_interp_guarded, slu_interp_guarded_lines,
+	slu_interp_branch, slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
 /*
  * For instructions that lanes execute together: true if the lanes named are here; else the group
  * was parked and the handler returns NULL.
@@ -271,13 +295,18 @@ const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
  */
 struct slu_interp_isa {
 	const struct slu_interp_handler *(*bind[_SLU_PTX_FAMILY_MAX])(const struct slu_ptx_form *);
-	/* loads and stores also depend on the width of the registers */
-	const struct slu_interp_handler *(*bind_memory)(const struct slu_ptx_form *,
-							bool is_wide_row, bool is_half_row);
+	/* loads and stores also depend on their operands; they know lines */
+	const struct slu_interp_handler *(*bind_load)(const struct slu_ptx_form *,
+						      const struct slu_interp_insn *);
+	const struct slu_interp_handler *(*bind_store)(const struct slu_ptx_form *,
+						       const struct slu_interp_insn *);
 	const struct slu_interp_handler *(*bind_cvt)(const struct slu_ptx_form *, bool to_is_wide,
 						     bool from_is_wide);
 	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
 	const struct slu_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
+	/* the one that knows lines; only its @all */
+	const struct slu_interp_handler *(*bind_line)(const struct slu_ptx_form *);
+	const struct slu_interp_handler *spread;
 };
 extern const struct slu_interp_isa slu_interp_isa_base, slu_interp_isa_v3;
 const struct slu_interp_isa *slu_interp_isa(void);

@@ -26,6 +26,9 @@ struct decoder {
 	uint32_t *reg_place; /* row of a register, or number of a predicate */
 	uint32_t *starts;    /* first insn of each instruction */
 	uint8_t *is_leader;
+	uint8_t *is_line;    /* by register: may be a line */
+	uint32_t *spread_in; /* by register: the basic block in which its row was made to hold */
+	uint32_t block;	     /* which basic block this is */
 	uint32_t n_allocated;
 	uint32_t n_fills_allocated;
 	uint32_t scratch; /* row for results that nobody wants */
@@ -59,9 +62,28 @@ static uint32_t take_row(struct decoder *d, bool is_wide)
 	return row;
 }
 
+static int note_liners(struct decoder *d)
+{
+	const struct slu_ptx_function *f = d->function;
+	struct slu_interp_code *c = d->code;
+
+	d->spread_in = calloc(f->n_regs + 1, sizeof(*d->spread_in));
+	c->liners = calloc(f->n_regs + 1, sizeof(*c->liners));
+	if (!c->liners || !d->spread_in)
+		return slu_error(-ENOMEM);
+	for (uint32_t i = 0; i < f->n_regs; i++)
+		if (d->is_line[i])
+			c->liners[c->n_liners++] = (struct slu_interp_liner){
+				.row = d->reg_place[i],
+				.is_wide = reg_is_wide(d, i),
+			};
+	return 0;
+}
+
 static int place_registers(struct decoder *d)
 {
 	const struct slu_ptx_function *f = d->function;
+	int r;
 
 	d->reg_place = calloc(f->n_regs + 1, sizeof(*d->reg_place));
 	if (!d->reg_place)
@@ -71,6 +93,9 @@ static int place_registers(struct decoder *d)
 		d->reg_place[i] = f->reg_types[i] == SLU_PTX_TYPE_PRED
 					  ? d->code->n_preds++
 					  : take_row(d, reg_is_wide(d, i));
+	r = note_liners(d);
+	if (r)
+		return r;
 	d->sink = d->code->n_preds++;
 	/* the carry flag, and one that is never true, are the last two */
 	d->code->n_preds += 2;
@@ -83,10 +108,13 @@ static struct slu_interp_insn *take_insn(struct decoder *d, const struct slu_ptx
 
 	if (c->n_insns == d->n_allocated) {
 		uint32_t n = d->n_allocated ? d->n_allocated * 2 : 64;
-		struct slu_interp_insn *insns = realloc(c->insns, n * sizeof(*insns));
+		struct slu_interp_insn *insns = aligned_alloc(64, n * sizeof(*insns));
 
 		if (!insns)
 			return NULL;
+		if (c->insns)
+			memcpy(insns, c->insns, c->n_insns * sizeof(*insns));
+		free(c->insns);
 		c->insns = insns;
 		d->n_allocated = n;
 	}
@@ -299,6 +327,7 @@ static int bind_operands(struct decoder *d, const struct slu_ptx_instr *instr,
 			}
 			r = row_of(d, instr, o, (*word == 'x' ? size * 2 : size) == 8,
 				   sources[n_source++]);
+			in->n_sources = (uint8_t)n_source;
 			break;
 		case 'v':
 		case 'V':
@@ -487,8 +516,9 @@ static const struct slu_interp_handler *bind(struct decoder *d, const struct slu
 	case SLU_PTX_FAMILY_NOP:
 		return slu_interp_bind_flow(instr);
 	case SLU_PTX_FAMILY_LOAD:
+		return d->isa->bind_load(form, in);
 	case SLU_PTX_FAMILY_STORE:
-		return d->isa->bind_memory(form, in->is_wide_row, in->is_half_row);
+		return d->isa->bind_store(form, in);
 	case SLU_PTX_FAMILY_CVT:
 		return d->isa->bind_cvt(form, in->is_wide_row, in->is_wide_address);
 	case SLU_PTX_FAMILY_MOVE:
@@ -548,6 +578,115 @@ static void note_widths(const struct decoder *d, const struct slu_ptx_instr *ins
 								: slu_ptx_type_size(type) == 8;
 }
 
+static bool is_line(const struct decoder *d, const struct slu_ptx_operand *o)
+{
+	switch (o->kind) {
+	case SLU_PTX_OPERAND_REG:
+		return d->is_line[o->reg];
+	case SLU_PTX_OPERAND_ADDRESS:
+		return is_line(d, o->elements);
+	case SLU_PTX_OPERAND_VECTOR:
+		for (unsigned i = 0; i < o->n_elements; i++)
+			if (is_line(d, &o->elements[i]))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool any_line(const struct decoder *d, const struct slu_ptx_instr *instr)
+{
+	for (unsigned i = 0; i < instr->n_operands; i++)
+		if (is_line(d, &instr->operands[i]))
+			return true;
+	return false;
+}
+
+static bool knows_lines(const struct decoder *d, const struct slu_ptx_instr *instr)
+{
+	if (slu_interp_is_access(instr))
+		return true;
+	if (slu_interp_is_compare(instr))
+		return any_line(d, instr);
+	return slu_interp_makes_line(d->function, instr) && is_line(d, &instr->operands[0]);
+}
+
+/* An insn in front of one that does not know lines; once for each basic block. */
+static int spread(struct decoder *d, const struct slu_ptx_instr *instr,
+		  const struct slu_ptx_operand *o, struct slu_interp_insn **in)
+{
+	int r = 0;
+
+	switch (o->kind) {
+	case SLU_PTX_OPERAND_ADDRESS:
+		return spread(d, instr, o->elements, in);
+	case SLU_PTX_OPERAND_VECTOR:
+		for (unsigned i = 0; !r && i < o->n_elements; i++)
+			r = spread(d, instr, &o->elements[i], in);
+		return r;
+	case SLU_PTX_OPERAND_REG:
+		break;
+	default:
+		return 0;
+	}
+	if (!d->is_line[o->reg] || d->spread_in[o->reg] == d->block)
+		return 0;
+	if (!*in || (*in)->n == SLU_ARRAY_SIZE((*in)->x)) {
+		*in = take_insn(d, instr);
+		if (!*in)
+			return slu_error(-ENOMEM);
+		(*in)->run = *d->isa->spread;
+		(*in)->n = 0;
+	}
+	(*in)->x[(*in)->n++] = d->reg_place[o->reg];
+	d->spread_in[o->reg] = d->block;
+	return 0;
+}
+
+static int spread_operands(struct decoder *d, const struct slu_ptx_instr *instr)
+{
+	struct slu_interp_insn *in = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < instr->n_operands; i++)
+		r = spread(d, instr, &instr->operands[i], &in);
+	return r;
+}
+
+/* What is written as a line has to be spread again. */
+static void forget_spread(struct decoder *d, const struct slu_ptx_operand *o)
+{
+	if (o->kind == SLU_PTX_OPERAND_REG)
+		d->spread_in[o->reg] = UINT32_MAX;
+	for (unsigned i = 0; o->kind == SLU_PTX_OPERAND_VECTOR && i < o->n_elements; i++)
+		forget_spread(d, &o->elements[i]);
+}
+
+/* Puts what knows lines in front of the handler of rows. */
+static void bind_lines(struct decoder *d, const struct slu_ptx_instr *instr,
+		       struct slu_interp_insn *in)
+{
+	in->plain = in->run;
+	if (!slu_interp_is_access(instr))
+		in->run.all = d->isa->bind_line(instr->form)->all;
+	if (in->has_line_result)
+		forget_spread(d, &instr->operands[0]);
+}
+
+static void note_lines(const struct decoder *d, const struct slu_ptx_instr *instr,
+		       struct slu_interp_insn *in)
+{
+	if (slu_interp_is_access(instr)) {
+		bool is_load = instr->form->opcode != SLU_PTX_OP_st;
+
+		in->has_line_address = is_line(d, &instr->operands[is_load ? 1 : 0]);
+		in->has_line_result = is_load && is_line(d, &instr->operands[0]);
+	} else {
+		in->has_line_result = !slu_interp_is_compare(instr);
+	}
+}
+
 static int decode_instr(struct decoder *d, const struct slu_ptx_instr *instr)
 {
 	const struct slu_interp_handler *handler;
@@ -563,6 +702,11 @@ static int decode_instr(struct decoder *d, const struct slu_ptx_instr *instr)
 		return decode_branch(d, instr);
 	if (instr->form->opcode == SLU_PTX_OP_call) {
 		r = check_call(d, instr);
+		if (r)
+			return r;
+	}
+	if (!knows_lines(d, instr)) {
+		r = spread_operands(d, instr);
 		if (r)
 			return r;
 	}
@@ -596,14 +740,18 @@ static int decode_instr(struct decoder *d, const struct slu_ptx_instr *instr)
 	}
 	if (instr->form->row->family == SLU_PTX_FAMILY_CVT)
 		note_widths(d, instr, in);
+	if (knows_lines(d, instr))
+		note_lines(d, instr, in);
 	handler = reads_clock(instr) ? d->isa->bind_clock(instr->operands[1].sreg)
 				     : bind(d, instr, in);
 	if (!handler)
 		return refuse(d, instr, "is not supported");
 	in->run = *handler;
+	if (knows_lines(d, instr))
+		bind_lines(d, instr, in);
 	if (instr->guard != SLU_PTX_NO_REG && !is_flow) {
-		in->inner = *handler;
-		in->run = slu_interp_guarded;
+		in->inner = in->run;
+		in->run = knows_lines(d, instr) ? slu_interp_guarded_lines : slu_interp_guarded;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
@@ -637,6 +785,7 @@ static int decode_all(struct decoder *d)
 	for (uint32_t i = 0; i < f->n_labels; i++)
 		d->is_leader[f->labels[i].instr] = 1;
 	d->csr = d->code->csr;
+	d->block = 1;
 	for (uint32_t i = 0; i <= f->n_instrs; i++) {
 		const struct slu_ptx_instr *instr = i < f->n_instrs ? &f->instrs[i] : &none;
 
@@ -644,6 +793,7 @@ static int decode_all(struct decoder *d)
 			r = set_csr(d, i ? &f->instrs[i - 1] : NULL, d->code->csr);
 			if (r)
 				return r;
+			d->block++;
 		}
 		d->starts[i] = d->code->n_insns;
 		if (i == f->n_instrs)
@@ -674,13 +824,17 @@ int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp
 	else {
 		d.code->function = function;
 		d.code->csr = usual_csr(function);
-		r = place_registers(&d);
+		r = slu_interp_classify(function, &d.is_line);
+		if (!r)
+			r = place_registers(&d);
 		if (!r)
 			r = decode_all(&d);
 	}
 	free(d.reg_place);
 	free(d.starts);
 	free(d.is_leader);
+	free(d.is_line);
+	free(d.spread_in);
 	if (r) {
 		slu_interp_code_free(d.code);
 		return r;
@@ -695,5 +849,6 @@ void slu_interp_code_free(struct slu_interp_code *code)
 		return;
 	free(code->insns);
 	free(code->fills);
+	free(code->liners);
 	free(code);
 }

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "base/util.h"
-#include "softgpu/interp/code.h"
+#include "softgpu/interp/line.h"
 
 static const struct slu_interp_insn *guarded_some(struct slu_interp_warp *w,
 						  const struct slu_interp_insn *in)
@@ -31,6 +31,31 @@ static const struct slu_interp_insn *guarded_all(struct slu_interp_warp *w,
 }
 
 const struct slu_interp_handler slu_interp_guarded = { guarded_all, guarded_some };
+
+/* The same for what knows lines: a part of the lanes writes rows, and what it reads are rows. */
+static const struct slu_interp_insn *guarded_lines_all(struct slu_interp_warp *w,
+						       const struct slu_interp_insn *in)
+{
+	uint32_t taken = w->preds[in->guard] ^ in->guard_flip;
+	const uint32_t rows[] = { in->a, in->b, in->c, in->e, in->d };
+
+	if (taken == SLU_INTERP_ALL)
+		return in->inner.all(w, in);
+	if (!taken)
+		return in + 1;
+	for (unsigned i = 0; i < SLU_ARRAY_SIZE(rows); i++)
+		slu_interp_line_need(w->rows, rows[i]);
+	for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
+		slu_interp_line_need(w->rows, in->x[i]);
+	if (in->has_line_result) {
+		slu_interp_line(w->rows, in->d)->kind = 0;
+		for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
+			slu_interp_line(w->rows, in->x[i])->kind = 0;
+	}
+	return guarded_some(w, in);
+}
+
+const struct slu_interp_handler slu_interp_guarded_lines = { guarded_lines_all, guarded_some };
 
 /* Everybody goes to @to, which may be behind: then the group's time is counted. */
 static const struct slu_interp_insn *go(struct slu_interp_warp *w, const struct slu_interp_insn *in,

@@ -7,22 +7,19 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "softgpu/interp/code.h"
+#include "softgpu/interp/line.h"
 
-static void fill_32(void *row, uint32_t value)
+/* one value in all lanes: row and line */
+static void fill_one(struct slu_interp_frame *f, const struct slu_interp_fill *fill, uint64_t value)
 {
-	uint32_t *lanes = row;
+	struct slu_interp_line *line = slu_interp_line(f->rows, fill->row);
 
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
-		lanes[i] = value;
-}
-
-static void fill_64(void *row, uint64_t value)
-{
-	uint64_t *lanes = row;
-
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
-		lanes[i] = value;
+	*line = (struct slu_interp_line){
+		.base = fill->is_wide ? value : (uint32_t)value,
+		.kind = SLU_INTERP_LINE,
+		.is_wide = fill->is_wide,
+	};
+	slu_interp_line_spread(line, f->rows + fill->row);
 }
 
 static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sreg, unsigned lane)
@@ -79,6 +76,7 @@ static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sr
 static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 		      const struct slu_interp_fill *fill)
 {
+	struct slu_interp_line *line = slu_interp_line(f->rows, fill->row);
 	void *row = f->rows + fill->row;
 
 	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
@@ -89,6 +87,9 @@ static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 		else
 			((uint32_t *)row)[i] = value;
 	}
+	line->is_wide = fill->is_wide;
+	if (!slu_interp_line_find(line, row))
+		line->kind = 0;
 }
 
 static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f)
@@ -105,10 +106,7 @@ static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f
 					 : b->launch->variables[fill->variable->index];
 		else if (fill->kind != SLU_INTERP_FILL_IMM)
 			continue;
-		if (fill->is_wide)
-			fill_64(f->rows + fill->row, value);
-		else
-			fill_32(f->rows + fill->row, (uint32_t)value);
+		fill_one(f, fill, value);
 	}
 }
 
@@ -119,22 +117,33 @@ void slu_interp_frame_fill(struct slu_interp_warp *w, struct slu_interp_frame *f
 
 		if (fill->kind == SLU_INTERP_FILL_SREG)
 			fill_sreg(w, f, fill);
-		else if (fill->kind == SLU_INTERP_FILL_LOCAL && fill->is_wide)
-			fill_64(f->rows + fill->row, f->local_base + fill->imm);
 		else if (fill->kind == SLU_INTERP_FILL_LOCAL)
-			fill_32(f->rows + fill->row, (uint32_t)(f->local_base + fill->imm));
+			fill_one(f, fill, f->local_base + fill->imm);
 	}
+}
+
+void slu_interp_frame_flatten(struct slu_interp_frame *f)
+{
+	for (uint32_t i = 0; i < f->code->n_liners; i++) {
+		uint32_t row = f->code->liners[i].row;
+
+		slu_interp_line_need(f->rows, row);
+		slu_interp_line(f->rows, row)->kind = 0;
+	}
+	f->has_lines = false;
 }
 
 static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_interp_code *code)
 {
 	const struct slu_ptx_function *fn = code->function;
 	size_t head = slu_round_up(sizeof(struct slu_interp_frame), 64);
+	size_t lines = slu_round_up(
+		code->row_bytes / SLU_INTERP_ROW_32 * sizeof(struct slu_interp_line), 64);
 	size_t preds = slu_round_up(code->n_preds * sizeof(uint32_t), 64);
 	size_t params = fn->is_kernel ? 0 : slu_round_up(fn->param_bytes * SLU_INTERP_LANES, 64);
 	size_t results = slu_round_up(fn->result_bytes * SLU_INTERP_LANES, 64);
 	size_t calls = slu_round_up(fn->call_bytes * SLU_INTERP_LANES, 64);
-	size_t bytes = head + code->row_bytes + preds + params + results + calls;
+	size_t bytes = head + lines + code->row_bytes + preds + params + results + calls;
 	struct slu_interp_frame *f;
 	uint8_t *at;
 
@@ -142,7 +151,7 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	if (!f)
 		return NULL;
 	memset(f, 0, bytes);
-	at = (uint8_t *)f + head;
+	at = (uint8_t *)f + head + lines;
 	f->code = code;
 	f->rows = at;
 	at += code->row_bytes;
@@ -153,6 +162,8 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	f->results = at;
 	at += results;
 	f->calls = at;
+	for (uint32_t i = 0; i < code->n_liners; i++)
+		slu_interp_line(f->rows, code->liners[i].row)->is_wide = code->liners[i].is_wide;
 	fill_constants(w, f);
 	f->next_made = w->made;
 	w->made = f;

@@ -13,8 +13,11 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 		[SLU_PTX_FAMILY_PRED] = SLU_ISA(bind_pred),
 		[SLU_PTX_FAMILY_MOVE] = SLU_ISA(bind_move),
 	},
-	.bind_memory = SLU_ISA(bind_memory),
+	.bind_load = SLU_ISA(bind_load),
+	.bind_store = SLU_ISA(bind_store),
 	.bind_cvt = SLU_ISA(bind_cvt),
 	.bind_clock = SLU_ISA(bind_clock),
 	.bind_pack = SLU_ISA(bind_pack),
+	.bind_line = SLU_ISA(bind_line),
+	.spread = &SLU_ISA(spread),
 };

@@ -13,9 +13,13 @@ const struct slu_interp_handler *SLU_ISA(bind_pred)(const struct slu_ptx_form *f
 const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_warp)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form *form);
-const struct slu_interp_handler *SLU_ISA(bind_memory)(const struct slu_ptx_form *form,
-						      bool is_wide_row, bool is_half_row);
+const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *form,
+						    const struct slu_interp_insn *in);
+const struct slu_interp_handler *SLU_ISA(bind_store)(const struct slu_ptx_form *form,
+						     const struct slu_interp_insn *in);
 const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
 						   bool from_is_wide);
 const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg);
 const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size);
+const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *form);
+extern const struct slu_interp_handler SLU_ISA(spread);

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "softgpu/interp/memory.h"
 
-static bool page_allows(const struct slu_interp_memory *m, uint64_t page, uint8_t want)
+/* What goes over the bus is counted. */
+static bool count(const struct slu_interp_memory *m, uint64_t bytes, uint8_t want)
 {
-	if (!(__atomic_load_n(&m->access[page], __ATOMIC_RELAXED) & want))
-		return false;
-	if (m->touched && !(__atomic_load_n(&m->touched[page], __ATOMIC_RELAXED) & want))
-		__atomic_fetch_or(&m->touched[page], want, __ATOMIC_RELAXED);
-	return true;
-}
-
-static bool window_allows(const struct slu_interp_memory *m, uint64_t offset, uint64_t bytes,
-			  uint8_t want)
-{
-	uint64_t last = (offset + bytes - 1) >> m->shift;
-
-	for (uint64_t page = offset >> m->shift; page <= last; page++)
-		if (!page_allows(m, page, want))
-			return false;
+	if (m->range_bytes)
+		__atomic_fetch_add(&m->range_bytes[want == SLU_INTERP_WRITE], bytes,
+				   __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -35,7 +24,8 @@ static bool ranges_allow(const struct slu_interp_memory *m, uint64_t address, ui
 		else if (address - r->base >= r->bytes)
 			low = mid + 1;
 		else
-			return r->bytes - (address - r->base) >= bytes && r->access & want;
+			return r->bytes - (address - r->base) >= bytes && r->access & want &&
+			       count(m, bytes, want);
 	}
 	return false;
 }
@@ -48,7 +38,8 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	uint64_t all_local = b->local_bytes * b->n_threads;
 
 	if (offset < m->bytes)
-		return m->bytes - offset >= bytes && window_allows(m, offset, bytes, want);
+		return m->bytes - offset >= bytes &&
+		       slu_interp_window_allows(m, offset, bytes, want);
 	offset = address - (uint64_t)(uintptr_t)b->shared;
 	if (offset < b->shared_bytes)
 		return b->shared_bytes - offset >= bytes;
@@ -137,11 +128,12 @@ static bool survey_allows(const struct slu_interp_memory *m, const struct survey
 {
 	/* an aligned access does not cross into the next page */
 	if (s->is_one_page)
-		return page_allows(m, offsets[0] >> m->shift, want);
+		return slu_interp_page_allows(m, offsets[0] >> m->shift, want);
 	if (s->is_piece)
-		return window_allows(m, offsets[0], (uint64_t)size * SLU_INTERP_LANES, want);
+		return slu_interp_window_allows(m, offsets[0], (uint64_t)size * SLU_INTERP_LANES,
+						want);
 	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
-		if (!page_allows(m, offsets[i] >> m->shift, want))
+		if (!slu_interp_page_allows(m, offsets[i] >> m->shift, want))
 			return false;
 	return true;
 }

@@ -9,6 +9,7 @@
  */
 
 #include "softgpu/interp/lanes.h"
+#include "softgpu/interp/line.h"
 
 enum slu_interp_shape {
 	SLU_INTERP_SHAPE_FAULT, /* the warp's event says so */
@@ -31,3 +32,91 @@ static inline void *slu_interp_place(const struct slu_interp_places *at, unsigne
 enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *warp,
 				     const struct slu_interp_insn *insn, unsigned size,
 				     bool is_write, struct slu_interp_places *ret_places);
+
+/*
+ * The same for 32 lanes whose addresses are a line: two halves of a row, each one piece or one
+ * place. Everything else, and every fault, is left to reach().
+ */
+enum slu_interp_halves {
+	SLU_INTERP_HALVES_OTHER,
+	SLU_INTERP_HALVES_PIECE,  /* lane i at first + i * size */
+	SLU_INTERP_HALVES_SAME,	  /* every lane at first */
+	SLU_INTERP_HALVES_PIECES, /* lane i at first + i * size, lane 16 + i at second + i * size */
+	SLU_INTERP_HALVES_SAMES,  /* lane i at first, lane 16 + i at second */
+};
+
+static inline bool slu_interp_page_allows(const struct slu_interp_memory *m, uint64_t page,
+					  uint8_t want)
+{
+	if (!(__atomic_load_n(&m->access[page], __ATOMIC_RELAXED) & want) &&
+	    !(m->admit && m->admit(m->userdata, page, want)))
+		return false;
+	if (m->touched && !(__atomic_load_n(&m->touched[page], __ATOMIC_RELAXED) & want))
+		__atomic_fetch_or(&m->touched[page], want, __ATOMIC_RELAXED);
+	return true;
+}
+
+static inline bool slu_interp_window_allows(const struct slu_interp_memory *m, uint64_t offset,
+					    uint64_t bytes, uint8_t want)
+{
+	uint64_t last = (offset + bytes - 1) >> m->shift;
+
+	for (uint64_t page = offset >> m->shift; page <= last; page++)
+		if (!slu_interp_page_allows(m, page, want))
+			return false;
+	return true;
+}
+
+/* Are @bytes (not more than a window has) at @offset inside a window of @window bytes? */
+static inline bool slu_interp_is_within(uint64_t offset, uint64_t bytes, uint64_t window)
+{
+	return offset <= window && window - offset >= bytes;
+}
+
+/* @size and @is_shared are constants of the caller. */
+__attribute__((always_inline)) static inline enum slu_interp_halves
+slu_interp_halves(const struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned size,
+		  bool is_write, bool is_shared, uint8_t **ret_first, uint8_t **ret_second)
+{
+	const struct slu_interp_line *line = slu_interp_line(w->rows, in->a);
+	const struct slu_interp_block *b = w->block;
+	const struct slu_interp_memory *m = b->memory;
+	uint8_t *window = is_shared ? b->shared : (uint8_t *)(uintptr_t)m->base;
+	uint64_t window_bytes = is_shared ? b->shared_bytes : m->bytes;
+	uint64_t offset = line->base + (uint64_t)in->imm - (is_shared ? 0 : m->base);
+	uint64_t jump = (uint64_t)line->jump, bytes;
+	uint8_t want = is_write ? SLU_INTERP_WRITE : SLU_INTERP_READ;
+	bool are_two = false;
+	int64_t min, max;
+
+	if (!(line->kind & SLU_INTERP_LINE))
+		return SLU_INTERP_HALVES_OTHER;
+	if (line->step == (int64_t)size) {
+		bytes = (uint64_t)size * SLU_INTERP_LANES;
+		if (jump != bytes / 2) {
+			are_two = true;
+			bytes /= 2;
+		}
+	} else if (!line->step) {
+		bytes = size;
+		are_two = jump;
+	} else {
+		return SLU_INTERP_HALVES_OTHER;
+	}
+	/* the window begins at a page, so that its offsets are aligned as the addresses are */
+	if ((offset | jump) & (size - 1) || !slu_interp_is_within(offset, bytes, window_bytes))
+		return SLU_INTERP_HALVES_OTHER;
+	if (!line->is_wide && !slu_interp_line_span_32(line, false, &min, &max))
+		return SLU_INTERP_HALVES_OTHER;
+	if (!is_shared && !slu_interp_window_allows(m, offset, bytes, want))
+		return SLU_INTERP_HALVES_OTHER;
+	*ret_first = window + offset;
+	if (!are_two)
+		return line->step ? SLU_INTERP_HALVES_PIECE : SLU_INTERP_HALVES_SAME;
+	offset += jump;
+	if (!slu_interp_is_within(offset, bytes, window_bytes) ||
+	    (!is_shared && !slu_interp_window_allows(m, offset, bytes, want)))
+		return SLU_INTERP_HALVES_OTHER;
+	*ret_second = window + offset;
+	return line->step ? SLU_INTERP_HALVES_PIECES : SLU_INTERP_HALVES_SAMES;
+}

@@ -145,6 +145,10 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 	w->event = SLU_INTERP_EVENT_NONE;
 	w->slice++;
 	w->limit = NULL;
+	if (g.mask == SLU_INTERP_ALL)
+		g.frame->has_lines = true;
+	else if (g.frame->has_lines)
+		slu_interp_frame_flatten(g.frame);
 	w->is_released = g.state == SLU_INTERP_GROUP_SYNC && !g.members;
 	for (unsigned i = 0; !is_fair && i < w->n_groups; i++) {
 		const struct slu_interp_group *o = &w->groups[i];
