@@ -223,6 +223,17 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *, CUmemoryPool, CUmemPoolPtrExportD
 CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc *, size_t);
 CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void *);
 CUresult cuMemPoolTrimTo(CUmemoryPool, size_t);
+CUresult cuMemAdvise(CUdeviceptr, size_t, CUmem_advise, CUdevice);
+CUresult cuMemAdvise_v2(CUdeviceptr, size_t, CUmem_advise, CUmemLocation);
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *, size_t *, size_t, CUmemLocation *,
+					   size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *, size_t *, size_t, CUmemLocation *,
+						size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *, size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr *, size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemRangeGetAttribute(void *, size_t, CUmem_range_attribute, CUdeviceptr, size_t);
+CUresult cuMemRangeGetAttributes(void **, size_t *, CUmem_range_attribute *, size_t, CUdeviceptr,
+				 size_t);
 CUresult cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
 CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr, size_t, CUdevice, CUstream);
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr, size_t, CUmemLocation, unsigned int, CUstream);
@@ -498,6 +509,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_MEM
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS *,
 					CUcontext);
 CUresult cuGraphExecNodeSetParams(CUgraphExec, CUgraphNode, CUgraphNodeParams *);
+CUresult cuGraphExecUpdate(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
 CUresult cuGraphExecUpdate_v2(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *);
 CUresult cuGraphGetEdges(CUgraph, CUgraphNode *, CUgraphNode *, size_t *);
 CUresult cuGraphGetEdges_v2(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
@@ -545,6 +557,36 @@ CUresult cuGraphUpload_ptsz(CUgraphExec, CUstream);
 CUresult cuUserObjectCreate(CUuserObject *, void *, CUhostFn, unsigned int, unsigned int);
 CUresult cuUserObjectRelease(CUuserObject, unsigned int);
 CUresult cuUserObjectRetain(CUuserObject, unsigned int);
+
+/* -- Other interfaces, and streams of parts of a device */
+
+CUresult cuGraphicsMapResources(unsigned int, CUgraphicsResource *, CUstream);
+CUresult cuGraphicsMapResources_ptsz(unsigned int, CUgraphicsResource *, CUstream);
+CUresult cuGraphicsUnmapResources(unsigned int, CUgraphicsResource *, CUstream);
+CUresult cuGraphicsUnmapResources_ptsz(unsigned int, CUgraphicsResource *, CUstream);
+CUresult cuGreenCtxRecordEvent(CUgreenCtx, CUevent);
+CUresult cuGreenCtxStreamCreate(CUstream *, CUgreenCtx, unsigned int, int);
+CUresult cuGreenCtxWaitEvent(CUgreenCtx, CUevent);
+CUresult cuMemBatchDecompressAsync(CUmemDecompressParams *, size_t, unsigned int, size_t *,
+				   CUstream);
+CUresult cuMemBatchDecompressAsync_ptsz(CUmemDecompressParams *, size_t, unsigned int, size_t *,
+					CUstream);
+CUresult cuMemGetHandleForAddressRange(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
+				       unsigned long long);
+CUresult cuMemMapArrayAsync(CUarrayMapInfo *, unsigned int, CUstream);
+CUresult cuMemMapArrayAsync_ptsz(CUarrayMapInfo *, unsigned int, CUstream);
+CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *,
+					 const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *,
+					 unsigned int, CUstream);
+CUresult cuSignalExternalSemaphoresAsync_ptsz(const CUexternalSemaphore *,
+					      const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *,
+					      unsigned int, CUstream);
+CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *,
+				       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *, unsigned int,
+				       CUstream);
+CUresult cuWaitExternalSemaphoresAsync_ptsz(const CUexternalSemaphore *,
+					    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *,
+					    unsigned int, CUstream);
 
 /* -- Arrays */
 

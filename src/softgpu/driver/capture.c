@@ -19,6 +19,7 @@ struct slu_capture {
 	CUstreamCaptureMode mode;
 	pthread_t thread;
 	bool is_spoiled;
+	bool is_given; /* the graph is the program's, which gave it */
 };
 
 /* all guarded by the queues' lock */
@@ -44,9 +45,30 @@ static void detach_locked(struct slu_capture *capture)
 	slu_objects_free(&objects, capture);
 }
 
-CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode)
+/* Makes @nodes what the next work of @stream waits for. */
+static CUresult set_tail_locked(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+				size_t n)
+{
+	struct slu_graph_node *node = n ? nodes[0] : NULL;
+	struct slu_command *empty;
+
+	if (n > 1) {
+		empty = slu_command_new(SLU_COMMAND_EMPTY);
+		node = empty ? slu_graph_add(stream->capture->graph, empty, nodes, n) : NULL;
+		if (!node) {
+			stream->capture->is_spoiled = true;
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+	}
+	stream->capture_tail = node;
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
+			   struct slu_graph *graph, struct slu_graph_node *const *deps, size_t n)
 {
 	struct slu_capture *capture;
+	CUresult result;
 
 	if (stream->is_legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -56,8 +78,10 @@ CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	}
 	capture = slu_objects_new(&objects);
-	if (capture)
-		capture->graph = slu_graph_new();
+	if (capture) {
+		capture->graph = graph ? graph : slu_graph_new();
+		capture->is_given = graph != NULL;
+	}
 	if (!capture || !capture->graph) {
 		slu_objects_free(&objects, capture);
 		slu_stream_unlock();
@@ -70,8 +94,34 @@ CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode)
 	LIST_INSERT_HEAD(&captures, capture, link);
 	__atomic_add_fetch(&n_captures, 1, __ATOMIC_RELEASE);
 	stream->capture = capture;
+	result = set_tail_locked(stream, deps, n);
 	slu_stream_unlock();
-	return CUDA_SUCCESS;
+	return result;
+}
+
+CUresult slu_capture_set_tail(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+			      size_t n, bool keeps_old)
+{
+	struct slu_graph_node **all = calloc(n + 1, sizeof(*all));
+	CUresult result = CUDA_ERROR_ILLEGAL_STATE;
+	size_t n_all = 0;
+
+	if (!all)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	slu_stream_lock();
+	if (stream->capture && stream->capture->is_spoiled) {
+		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	} else if (stream->capture) {
+		if (keeps_old && stream->capture_tail)
+			all[n_all++] = stream->capture_tail;
+		for (size_t i = 0; i < n; i++)
+			if (!n_all || nodes[i] != all[0])
+				all[n_all++] = nodes[i];
+		result = set_tail_locked(stream, all, n_all);
+	}
+	slu_stream_unlock();
+	free(all);
+	return result;
 }
 
 /* Every stream that joined must have been waited for. */
@@ -91,6 +141,7 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	CUresult result = CUDA_SUCCESS;
 	struct slu_capture *capture;
 	struct slu_graph *graph;
+	bool is_given;
 
 	slu_stream_lock();
 	capture = stream->capture;
@@ -106,6 +157,7 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 		return result;
 	}
 	graph = capture->graph;
+	is_given = capture->is_given;
 	if (capture->is_spoiled)
 		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	else if (!is_joined_locked(capture))
@@ -113,7 +165,8 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	detach_locked(capture);
 	slu_stream_unlock();
 	if (result) {
-		slu_graph_free(graph);
+		if (!is_given)
+			slu_graph_free(graph);
 		graph = NULL;
 	}
 	*ret_graph = (CUgraph)(void *)graph;
@@ -121,9 +174,13 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 }
 
 void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_status,
-		       unsigned long long *ret_id, CUgraph *ret_graph)
+		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,
+		       size_t *ret_n)
 {
 	slu_stream_lock();
+	/* told by address: it holds until the stream's next work */
+	*ret_tail = (const CUgraphNode *)(const void *)&stream->capture_tail;
+	*ret_n = stream->capture && stream->capture_tail ? 1 : 0;
 	if (!stream->capture) {
 		*ret_status = CU_STREAM_CAPTURE_STATUS_NONE;
 		*ret_id = 0;
@@ -197,11 +254,8 @@ CUresult slu_capture_append_locked(struct slu_stream *stream, struct slu_command
 	struct slu_capture *capture = stream->capture;
 	struct slu_graph_node *node = NULL;
 
-	if (capture->is_spoiled) {
-		/* freeing may need the lock that we hold only for commands with dependencies */
-		slu_command_free(command);
+	if (capture->is_spoiled)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	}
 	node = slu_graph_add(capture->graph, command, &stream->capture_tail,
 			     stream->capture_tail ? 1 : 0);
 	if (!node) {
@@ -308,27 +362,38 @@ bool slu_capture_has_event(struct slu_event *event)
 	return has;
 }
 
+/* Return: the graph that is to be freed when the lock is given; NULL: none. */
+static struct slu_graph *drop_locked(struct slu_capture *capture)
+{
+	struct slu_graph *graph = capture->is_given ? NULL : capture->graph;
+
+	detach_locked(capture);
+	return graph;
+}
+
 void slu_capture_drop_stream(struct slu_stream *stream)
 {
+	struct slu_graph *graph = NULL;
+
 	slu_stream_lock();
-	if (stream->capture && stream->capture->origin == stream) {
-		slu_graph_free(stream->capture->graph);
-		detach_locked(stream->capture);
-	}
+	if (stream->capture && stream->capture->origin == stream)
+		graph = drop_locked(stream->capture);
 	slu_stream_unlock();
+	slu_graph_free(graph);
 }
 
 void slu_capture_drop_context(struct slu_context *context)
 {
-	struct slu_capture *capture, *next;
+	struct slu_capture *capture;
+	struct slu_graph *graph;
 
-	slu_stream_lock();
-	for (capture = LIST_FIRST(&captures); capture; capture = next) {
-		next = LIST_NEXT(capture, link);
-		if (capture->origin->context == context) {
-			slu_graph_free(capture->graph);
-			detach_locked(capture);
-		}
-	}
-	slu_stream_unlock();
+	do {
+		slu_stream_lock();
+		LIST_FOREACH (capture, &captures, link)
+			if (capture->origin->context == context)
+				break;
+		graph = capture ? drop_locked(capture) : NULL;
+		slu_stream_unlock();
+		slu_graph_free(graph);
+	} while (capture);
 }

@@ -21,12 +21,21 @@
 struct slu_command;
 struct slu_context;
 struct slu_event;
+struct slu_graph;
+struct slu_graph_node;
 struct slu_stream;
 
-CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode);
+/* @graph: what to record into, behind @deps; NULL: a new one. */
+CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
+			   struct slu_graph *graph, struct slu_graph_node *const *deps, size_t n);
 CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph);
 void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_status,
-		       unsigned long long *ret_id, CUgraph *ret_graph);
+		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,
+		       size_t *ret_n);
+
+/* The stream's next work waits for @nodes; @keeps_old: and for what it waits for already. */
+CUresult slu_capture_set_tail(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+			      size_t n, bool keeps_old);
 
 /* The calling thread's mode becomes *mode, and *mode what it was. */
 CUresult slu_capture_exchange_mode(CUstreamCaptureMode *mode);
@@ -37,7 +46,7 @@ CUresult slu_capture_unsafe(void);
 /* In front of a call that looks at a stream: an error if it captures, which that spoils. */
 CUresult slu_capture_no_sync(struct slu_stream *stream);
 
-/* With the queues' lock held: records @command, which it owns. */
+/* With the queues' lock held: records @command, and owns it unless the answer is INVALIDATED. */
 CUresult slu_capture_append_locked(struct slu_stream *stream, struct slu_command *command);
 
 /* With the queues' lock held: whether work in the legacy stream is barred, which spoils it. */

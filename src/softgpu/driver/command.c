@@ -14,6 +14,8 @@
 #include "softgpu/driver/copy.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/event.h"
+#include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/graph.h"
 #include "softgpu/driver/kernel.h"
 #include "softgpu/driver/memory.h"
 
@@ -38,12 +40,22 @@ struct slu_command *slu_command_clone(const struct slu_command *command)
 	clone->deps = NULL;
 	clone->n_deps = 0;
 	if (command->kind == SLU_COMMAND_KERNEL) {
+		clone->kernel.pointers = NULL;
 		clone->kernel.params = malloc(command->kernel.param_bytes + 1);
 		if (!clone->kernel.params) {
 			free(clone);
 			return NULL;
 		}
 		memcpy(clone->kernel.params, command->kernel.params, command->kernel.param_bytes);
+	} else if (command->kind == SLU_COMMAND_ALLOC || command->kind == SLU_COMMAND_FREE) {
+		slu_graph_memory_ref(clone->memory);
+	} else if (command->kind == SLU_COMMAND_GRAPH) {
+		clone->graph = slu_graph_clone(command->graph);
+		if (!clone->graph) {
+			free(clone);
+			return NULL;
+		}
+		clone->graph->is_child = true;
 	}
 	return clone;
 }
@@ -55,10 +67,16 @@ void slu_command_free(struct slu_command *command)
 	for (unsigned i = 0; i < command->n_deps; i++)
 		slu_point_drop(&command->deps[i]);
 	free(command->deps);
-	if (command->kind == SLU_COMMAND_KERNEL)
+	if (command->kind == SLU_COMMAND_KERNEL) {
 		free(command->kernel.params);
+		free(command->kernel.pointers);
+	}
 	if (command->kind == SLU_COMMAND_MARK)
 		slu_mark_unref(command->mark);
+	if (command->kind == SLU_COMMAND_ALLOC || command->kind == SLU_COMMAND_FREE)
+		slu_graph_memory_unref(command->memory);
+	if (command->kind == SLU_COMMAND_GRAPH)
+		slu_graph_free(command->graph);
 	free(command);
 }
 
@@ -200,6 +218,11 @@ uint64_t slu_command_execute(struct slu_stream *stream, struct slu_command *comm
 		suffer_fault(stream, command);
 	switch (command->kind) {
 	case SLU_COMMAND_EMPTY:
+	case SLU_COMMAND_ALLOC:
+	case SLU_COMMAND_FREE:
+	case SLU_COMMAND_RECORD:
+	case SLU_COMMAND_AWAIT:
+	case SLU_COMMAND_GRAPH:
 		return start_ns;
 	case SLU_COMMAND_MARK:
 		slu_stream_lock();

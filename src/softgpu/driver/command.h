@@ -16,6 +16,8 @@
 #include "softgpu/driver/stream.h"
 
 struct slu_function;
+struct slu_graph;
+struct slu_graph_memory;
 struct slu_mark;
 
 enum slu_command_kind {
@@ -28,6 +30,12 @@ enum slu_command_kind {
 	SLU_COMMAND_MARK,     /* an event is recorded */
 	SLU_COMMAND_WRITE,    /* a value is written to memory */
 	SLU_COMMAND_WAIT,     /* until a value in memory is as wanted */
+	SLU_COMMAND_ALLOC,    /* a graph's memory is there from here on */
+	SLU_COMMAND_FREE,     /* … and is not needed any more */
+	/* these three stand in graphs only */
+	SLU_COMMAND_RECORD, /* an event of the program's is recorded */
+	SLU_COMMAND_AWAIT,  /* … and waited for */
+	SLU_COMMAND_GRAPH,  /* another graph */
 };
 
 /* A box of @depth slices of @height rows of @width bytes; a plain copy has one row. */
@@ -52,6 +60,7 @@ struct slu_command_kernel {
 	bool is_cooperative;
 	void *params; /* owned */
 	size_t param_bytes;
+	void **pointers; /* owned; one a parameter, for whoever asked; NULL: nobody did */
 };
 
 struct slu_command_value {
@@ -77,7 +86,10 @@ struct slu_command {
 			CUstream stream;
 			void *user;
 		} host;
-		struct slu_mark *mark; /* holds a reference */
+		struct slu_mark *mark;		 /* holds a reference */
+		struct slu_graph_memory *memory; /* ALLOC, FREE: as above */
+		CUevent event;			 /* RECORD, AWAIT */
+		struct slu_graph *graph;	 /* GRAPH; owned */
 		struct slu_command_value value;
 	};
 };

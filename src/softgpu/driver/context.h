@@ -38,6 +38,8 @@ struct slu_context {
 	bool cancel;			 /* kernels shall end; atomic */
 	size_t limits[CU_LIMIT_MAX];	 /* guarded by the driver's lock */
 	CUfunc_cache cache_config;	 /* guarded by the driver's lock */
+	uint8_t peers;			 /* cards that may reach what is allocated here: a bit
+					    each; guarded by the driver's lock */
 	struct slu_stream *legacy;	 /* constant */
 	LIST_HEAD(, slu_stream) streams; /* guarded by the queues' lock */
 	LIST_HEAD(, slu_module) modules; /* guarded by the context's lock */

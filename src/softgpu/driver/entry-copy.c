@@ -282,6 +282,54 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream)
 	return copy_3d(c, stream, false);
 }
 
+/* The two contexts say what the addresses say already. */
+static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream stream, bool blocking)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!c)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && !slu_context_get(c->srcContext)) ||
+	    (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && !slu_context_get(c->dstContext)))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return copy_3d(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
+					 .srcY = c->srcY,
+					 .srcZ = c->srcZ,
+					 .srcLOD = c->srcLOD,
+					 .srcMemoryType = c->srcMemoryType,
+					 .srcHost = c->srcHost,
+					 .srcDevice = c->srcDevice,
+					 .srcPitch = c->srcPitch,
+					 .srcHeight = c->srcHeight,
+					 .dstXInBytes = c->dstXInBytes,
+					 .dstY = c->dstY,
+					 .dstZ = c->dstZ,
+					 .dstLOD = c->dstLOD,
+					 .dstMemoryType = c->dstMemoryType,
+					 .dstHost = c->dstHost,
+					 .dstDevice = c->dstDevice,
+					 .dstPitch = c->dstPitch,
+					 .dstHeight = c->dstHeight,
+					 .WidthInBytes = c->WidthInBytes,
+					 .Height = c->Height,
+					 .Depth = c->Depth },
+		       stream, blocking);
+}
+
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *c)
+{
+	return copy_3d_peer(c, CU_STREAM_LEGACY, true);
+}
+
+CUresult cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *c)
+{
+	return copy_3d_peer(c, CU_STREAM_PER_THREAD, true);
+}
+
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
+{
+	return copy_3d_peer(c, stream, false);
+}
+
 /* -- sets ----------------------------------------------------------------------------------- */
 
 static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,

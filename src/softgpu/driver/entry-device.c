@@ -140,6 +140,7 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
 	case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
+	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
 		return 1;
 	case CU_DEVICE_ATTRIBUTE_NUMA_ID:
@@ -227,32 +228,5 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 	if (domain || bus || index >= slu_driver.n_cards)
 		return CUDA_ERROR_INVALID_DEVICE;
 	*ret_device = (CUdevice)index;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer)
-{
-	struct slu_card *card;
-
-	SLU_TRY(slu_driver_card(device, &card));
-	SLU_TRY(slu_driver_card(peer, &card));
-	if (!ret_can)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_can = 0;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute which, CUdevice source,
-				 CUdevice destination)
-{
-	struct slu_card *card;
-
-	SLU_TRY(slu_driver_card(source, &card));
-	SLU_TRY(slu_driver_card(destination, &card));
-	if (!ret_value || source == destination ||
-	    which < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
-	    which > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_value = 0;
 	return CUDA_SUCCESS;
 }

@@ -1,116 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Stream capture and graphs. */
+/* Graphs as wholes: made, looked at, changed, launched. Their nodes are in entry-node.c. */
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
 
 #include "softgpu/driver/entry.h"
+#include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
-#include "softgpu/driver/module.h"
 
 static CUgraph handle_of(struct slu_graph *graph)
 {
 	return (CUgraph)(void *)graph;
 }
 
-/* -- capture -------------------------------------------------------------------------------- */
-
-CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
+static CUgraphNode node_handle(const struct slu_graph_node *node)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
-
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	return slu_capture_begin(stream, mode);
+	return (CUgraphNode)(void *)(uintptr_t)node;
 }
-
-CUresult cuStreamBeginCapture(CUstream handle)
-{
-	return cuStreamBeginCapture_v2(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-CUresult cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
-{
-	struct slu_context *context;
-	struct slu_stream *stream;
-
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	if (!ret_graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	return slu_capture_end(stream, ret_graph);
-}
-
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *ret_status)
-{
-	struct slu_context *context;
-	struct slu_stream *stream;
-	unsigned long long id;
-	CUgraph graph;
-
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
-	if (!ret_status)
-		return CUDA_ERROR_INVALID_VALUE;
-	slu_capture_state(stream, ret_status, &id, &graph);
-	return CUDA_SUCCESS;
-}
-
-static CUresult capture_info(CUstream handle, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
-			     CUgraph *ret_graph)
-{
-	struct slu_context *context;
-	struct slu_stream *stream;
-	unsigned long long id;
-	CUgraph graph;
-
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
-	if (!ret_status)
-		return CUDA_ERROR_INVALID_VALUE;
-	slu_capture_state(stream, ret_status, &id, &graph);
-	if (ret_id)
-		*ret_id = id;
-	if (ret_graph)
-		*ret_graph = graph;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *ret_status,
-				cuuint64_t *ret_id)
-{
-	return capture_info(handle, ret_status, ret_id, NULL);
-}
-
-/* Who wants to know the dependencies is told that we do not tell them. */
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *ret_status,
-				   cuuint64_t *ret_id, CUgraph *ret_graph,
-				   const CUgraphNode **ret_nodes, size_t *ret_n)
-{
-	if (ret_nodes || ret_n)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	return capture_info(handle, ret_status, ret_id, ret_graph);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *ret_status,
-				   cuuint64_t *ret_id, CUgraph *ret_graph,
-				   const CUgraphNode **ret_nodes, const CUgraphEdgeData **ret_edges,
-				   size_t *ret_n)
-{
-	if (ret_nodes || ret_edges || ret_n)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	return capture_info(handle, ret_status, ret_id, ret_graph);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	SLU_TRY(slu_driver_enter());
-	return mode ? slu_capture_exchange_mode(mode) : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* -- graphs --------------------------------------------------------------------------------- */
 
 CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 {
@@ -132,7 +38,7 @@ CUresult cuGraphDestroy(CUgraph handle)
 
 	SLU_TRY(slu_driver_enter());
 	graph = slu_graph_get(handle);
-	if (!graph)
+	if (!graph || graph->is_child)
 		return CUDA_ERROR_INVALID_VALUE;
 	slu_graph_free(graph);
 	return CUDA_SUCCESS;
@@ -153,179 +59,217 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph handle)
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_deps(const struct slu_graph *graph, const CUgraphNode *deps, size_t n)
+CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode origin, CUgraph clone)
 {
-	if (n && !deps)
+	const struct slu_graph_node *node;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	graph = slu_graph_get(clone);
+	if (!ret_node || !graph || !slu_graph_get_node(origin))
 		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < n; i++) {
-		struct slu_graph_node *node = slu_graph_get_node(deps[i]);
-
-		if (!node || node->graph != graph)
-			return CUDA_ERROR_INVALID_VALUE;
-	}
-	return CUDA_SUCCESS;
-}
-
-static CUresult add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *deps, size_t n,
-		    struct slu_command *command)
-{
-	struct slu_graph *graph = slu_graph_get(handle);
-	struct slu_graph_node *node;
-	CUresult result;
-
-	if (!command)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = graph && ret_node ? check_deps(graph, deps, n) : CUDA_ERROR_INVALID_VALUE;
-	if (result) {
-		slu_command_free(command);
-		return result;
-	}
-	node = slu_graph_add(graph, command, (struct slu_graph_node *const *)(const void *)deps, n);
+	node = slu_graph_find_copy(graph, slu_graph_get_node(origin));
 	if (!node)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*ret_node = (CUgraphNode)(void *)node;
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_node = node_handle(node);
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-			     size_t n)
-{
-	SLU_TRY(slu_driver_enter());
-	return add(ret_node, graph, deps, n, slu_command_new(SLU_COMMAND_EMPTY));
-}
+/* -- lists: without room, how many there are; with room, those that fit and NULL after them -- */
 
-CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, size_t n,
-			    const CUDA_HOST_NODE_PARAMS *p)
-{
-	struct slu_command *command;
+struct list {
+	CUgraphNode *nodes, *others;
+	CUgraphEdgeData *edges;
+	size_t n_room, n;
+};
 
-	SLU_TRY(slu_driver_enter());
-	if (!p || !p->fn)
-		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_HOST);
-	if (command) {
-		command->host.function = p->fn;
-		command->host.user = p->userData;
+static void list_add(struct list *list, const struct slu_graph_node *node,
+		     const struct slu_graph_node *other)
+{
+	if (list->n < list->n_room) {
+		if (list->nodes)
+			list->nodes[list->n] = node_handle(node);
+		if (list->others)
+			list->others[list->n] = node_handle(other);
+		if (list->edges)
+			list->edges[list->n] = (CUgraphEdgeData){ 0 };
 	}
-	return add(ret_node, graph, deps, n, command);
+	list->n++;
 }
 
-CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-			      size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
+static CUresult list_end(struct list *list, size_t *n)
 {
-	struct slu_command *command;
-
-	SLU_TRY(slu_driver_enter());
-	if (!p || !slu_context_get(context) ||
-	    (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
-		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_SET);
-	if (command)
-		command->set = (struct slu_command_set){ .dst = p->dst,
-							 .pitch = p->pitch,
-							 .width = p->width,
-							 .height = p->height,
-							 .value = p->value,
-							 .size = p->elementSize };
-	return add(ret_node, graph, deps, n, command);
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-			      size_t n, const CUDA_MEMCPY3D *p, CUcontext context)
-{
-	struct slu_command_copy box;
-	struct slu_command *command;
-
-	SLU_TRY(slu_driver_enter());
-	if (!p || !slu_context_get(context))
-		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_box(p, &box));
-	command = slu_command_new(SLU_COMMAND_COPY);
-	if (command)
-		command->copy = box;
-	return add(ret_node, graph, deps, n, command);
-}
-
-static CUresult add_kernel(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, size_t n,
-			   const CUDA_KERNEL_NODE_PARAMS_v1 *p)
-{
-	struct slu_command *command;
-
-	SLU_TRY(slu_entry_kernel(p->func, (unsigned[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
-				 (unsigned[]){ p->blockDimX, p->blockDimY, p->blockDimZ },
-				 p->sharedMemBytes, false, p->kernelParams, p->extra, &command));
-	return add(ret_node, graph, deps, n, command);
-}
-
-CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-			      size_t n, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
-{
-	SLU_TRY(slu_driver_enter());
-	return p ? add_kernel(ret_node, graph, deps, n, p) : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* The newer form begins like the older one. */
-CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-				 size_t n, const CUDA_KERNEL_NODE_PARAMS *p)
-{
-	CUDA_KERNEL_NODE_PARAMS_v1 first;
-
-	SLU_TRY(slu_driver_enter());
-	if (!p)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (p->kern)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	memcpy(&first, p, sizeof(first));
-	return add_kernel(ret_node, graph, deps, n, &first);
+	for (size_t i = list->n; i < list->n_room; i++) {
+		if (list->nodes)
+			list->nodes[i] = NULL;
+		if (list->others)
+			list->others[i] = NULL;
+	}
+	*n = list->n_room && list->n > list->n_room ? list->n_room : list->n;
+	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 {
+	struct list list = { .nodes = nodes };
 	struct slu_graph *graph;
 
 	SLU_TRY(slu_driver_enter());
 	graph = slu_graph_get(handle);
 	if (!graph || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!nodes) {
-		*n = graph->n_nodes;
-		return CUDA_SUCCESS;
+	list.n_room = nodes ? *n : 0;
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		list_add(&list, graph->nodes[i], NULL);
+	return list_end(&list, n);
+}
+
+CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
+{
+	struct list list = { .nodes = nodes };
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	graph = slu_graph_get(handle);
+	if (!graph || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	list.n_room = nodes ? *n : 0;
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		if (!graph->nodes[i]->n_deps)
+			list_add(&list, graph->nodes[i], NULL);
+	return list_end(&list, n);
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
+			    CUgraphEdgeData *edges, size_t *n)
+{
+	struct list list = { .nodes = from, .others = to, .edges = edges };
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	graph = slu_graph_get(handle);
+	if (!graph || !n || !from != !to)
+		return CUDA_ERROR_INVALID_VALUE;
+	list.n_room = from ? *n : 0;
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		for (size_t j = 0; j < graph->nodes[i]->n_deps; j++)
+			list_add(&list, graph->nodes[i]->deps[j], graph->nodes[i]);
+	return list_end(&list, n);
+}
+
+CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, size_t *n)
+{
+	return cuGraphGetEdges_v2(handle, from, to, NULL, n);
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode handle, CUgraphNode *deps,
+				       CUgraphEdgeData *edges, size_t *n)
+{
+	struct list list = { .nodes = deps, .edges = edges };
+	struct slu_graph_node *node;
+
+	SLU_TRY(slu_driver_enter());
+	node = slu_graph_get_node(handle);
+	if (!node || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	list.n_room = deps ? *n : 0;
+	for (size_t i = 0; i < node->n_deps; i++)
+		list_add(&list, node->deps[i], NULL);
+	return list_end(&list, n);
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode *deps, size_t *n)
+{
+	return cuGraphNodeGetDependencies_v2(handle, deps, NULL, n);
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode *nodes,
+					 CUgraphEdgeData *edges, size_t *n)
+{
+	struct list list = { .nodes = nodes, .edges = edges };
+	struct slu_graph_node *node;
+
+	SLU_TRY(slu_driver_enter());
+	node = slu_graph_get_node(handle);
+	if (!node || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	list.n_room = nodes ? *n : 0;
+	for (size_t i = 0; i < node->graph->n_nodes; i++)
+		for (size_t j = 0; j < node->graph->nodes[i]->n_deps; j++)
+			if (node->graph->nodes[i]->deps[j] == node)
+				list_add(&list, node->graph->nodes[i], NULL);
+	return list_end(&list, n);
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode *nodes, size_t *n)
+{
+	return cuGraphNodeGetDependentNodes_v2(handle, nodes, NULL, n);
+}
+
+/* -- dependencies --------------------------------------------------------------------------- */
+
+static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+		       const CUgraphEdgeData *edges, size_t n,
+		       int (*apply)(struct slu_graph_node *later, struct slu_graph_node *earlier))
+{
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	graph = slu_graph_get(handle);
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_entry_nodes(graph, from, n));
+	SLU_TRY(slu_entry_nodes(graph, to, n));
+	SLU_TRY(slu_entry_edges(edges, n));
+	for (size_t i = 0; i < n; i++) {
+		int r = apply(slu_graph_get_node(to[i]), slu_graph_get_node(from[i]));
+
+		if (r)
+			return r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
 	}
-	for (size_t i = 0; i < *n; i++)
-		nodes[i] = i < graph->n_nodes ? (CUgraphNode)(void *)graph->nodes[i] : NULL;
-	if (*n > graph->n_nodes)
-		*n = graph->n_nodes;
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				   const CUgraphEdgeData *edges, size_t n)
+{
+	return change(graph, from, to, edges, n, slu_graph_depend);
+}
+
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				size_t n)
+{
+	return change(graph, from, to, NULL, n, slu_graph_depend);
+}
+
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				      const CUgraphEdgeData *edges, size_t n)
+{
+	return change(graph, from, to, edges, n, slu_graph_undepend);
+}
+
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+				   size_t n)
+{
+	return change(graph, from, to, NULL, n, slu_graph_undepend);
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode handle)
 {
 	struct slu_graph_node *node;
 
 	SLU_TRY(slu_driver_enter());
 	node = slu_graph_get_node(handle);
-	if (!node || !ret_type)
+	if (!node)
 		return CUDA_ERROR_INVALID_VALUE;
-	switch (node->command->kind) {
-	case SLU_COMMAND_KERNEL:
-		*ret_type = CU_GRAPH_NODE_TYPE_KERNEL;
-		return CUDA_SUCCESS;
-	case SLU_COMMAND_COPY:
-		*ret_type = CU_GRAPH_NODE_TYPE_MEMCPY;
-		return CUDA_SUCCESS;
-	case SLU_COMMAND_SET:
-		*ret_type = CU_GRAPH_NODE_TYPE_MEMSET;
-		return CUDA_SUCCESS;
-	case SLU_COMMAND_HOST:
-		*ret_type = CU_GRAPH_NODE_TYPE_HOST;
-		return CUDA_SUCCESS;
-	case SLU_COMMAND_EMPTY:
-		*ret_type = CU_GRAPH_NODE_TYPE_EMPTY;
-		return CUDA_SUCCESS;
-	default:
+	/* memory that a graph owns is tied to both of its nodes */
+	if (node->command->kind == SLU_COMMAND_ALLOC || node->command->kind == SLU_COMMAND_FREE)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	}
+	slu_graph_remove(node);
+	return CUDA_SUCCESS;
 }
+
+/* -- executable graphs ---------------------------------------------------------------------- */
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
 				     unsigned long long flags)
@@ -422,4 +366,136 @@ CUresult cuGraphUpload(CUgraphExec exec_handle, CUstream handle)
 
 	SLU_TRY(slu_entry_stream(handle, &context, &stream));
 	return slu_graph_exec_get(exec_handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph handle,
+			      CUgraphExecUpdateResultInfo *ret_info)
+{
+	struct slu_graph_exec *exec;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	exec = slu_graph_exec_get(exec_handle);
+	graph = slu_graph_get(handle);
+	if (!exec || !graph || !ret_info)
+		return CUDA_ERROR_INVALID_VALUE;
+	return slu_graph_update(exec, graph, ret_info);
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_node,
+			   CUgraphExecUpdateResult *ret_result)
+{
+	CUgraphExecUpdateResultInfo info = { .result = CU_GRAPH_EXEC_UPDATE_ERROR };
+	CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
+
+	if (ret_node)
+		*ret_node = info.errorNode;
+	if (ret_result)
+		*ret_result = info.result;
+	return result;
+}
+
+/* -- what graphs keep alive ----------------------------------------------------------------- */
+
+CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn destroy,
+			    unsigned int n_refs, unsigned int flags)
+{
+	struct slu_user_object *user;
+
+	SLU_TRY(slu_driver_enter());
+	/* the only flag there is must be given: the destructor may run at any time */
+	if (!ret_user || !destroy || !n_refs || flags != 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	user = slu_user_object_new(pointer, destroy, n_refs);
+	if (!user)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret_user = (CUuserObject)(void *)user;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRetain(CUuserObject handle, unsigned int n)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!slu_user_object_get(handle) || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_user_object_ref(slu_user_object_get(handle), n);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject handle, unsigned int n)
+{
+	struct slu_user_object *user;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	if (!user || !n || n > user->n_refs)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_user_object_unref(user, n);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n,
+				 unsigned int flags)
+{
+	struct slu_user_object *user;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	graph = slu_graph_get(graph_handle);
+	if (!user || !graph || !n || flags > 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* flag 1: the caller's own references go over to the graph */
+	if (!flags)
+		slu_user_object_ref(user, n);
+	return slu_driver_result(slu_graph_retain(graph, user, n));
+}
+
+CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n)
+{
+	struct slu_user_object *user;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	graph = slu_graph_get(graph_handle);
+	if (!user || !graph || slu_graph_release(graph, user, n))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+/* -- memory of graphs ----------------------------------------------------------------------- */
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *ret_value)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!ret_value || (unsigned)which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+		return CUDA_ERROR_INVALID_VALUE;
+	*(cuuint64_t *)ret_value =
+		slu_graph_memory_bytes(card, which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+						     which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!value || *(cuuint64_t *)value ||
+	    (which != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
+	     which != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_graph_memory_reset(card);
+	return CUDA_SUCCESS;
+}
+
+/* Nothing is kept that no graph needs. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+	struct slu_card *card;
+
+	return slu_driver_card(device, &card);
 }

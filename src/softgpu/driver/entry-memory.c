@@ -7,7 +7,9 @@
 #include "base/util.h"
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/fault.h"
+#include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/memory.h"
+#include "softgpu/driver/pool.h"
 
 #define PITCH_ALIGN 512
 
@@ -33,6 +35,11 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	slu_lock_take(&context->lock);
 	r = slu_memory_alloc(context, bytes, &address);
 	slu_lock_give(&context->lock);
+	if (r == SLU_CARD_E_FULL && slu_pool_trim_card(context->card)) {
+		slu_lock_take(&context->lock);
+		r = slu_memory_alloc(context, bytes, &address);
+		slu_lock_give(&context->lock);
+	}
 	if (r)
 		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
 	*ret_address = address;
@@ -54,6 +61,20 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 	return CUDA_SUCCESS;
 }
 
+/* Memory of a pool or of a graph, which belongs to no context. */
+static CUresult free_ordered(uint64_t address)
+{
+	struct slu_context *context;
+	CUresult result;
+
+	SLU_TRY(slu_context_enter(&context));
+	slu_stream_drain(context);
+	result = slu_graph_memory_free_outside(address, NULL);
+	if (result == CUDA_ERROR_NOT_FOUND)
+		result = slu_pool_free(address, NULL);
+	return result == CUDA_ERROR_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
 /*
  * Waits until the context's work is done, and keeps everybody else out meanwhile: programs rely on
  * the first, and the genuine driver does the second.
@@ -61,6 +82,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
 	struct slu_context *context = NULL;
+	bool is_ours, is_ordered = false;
 	struct slu_alloc *a;
 	int r;
 
@@ -70,11 +92,16 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	SLU_TRY(slu_capture_unsafe());
 	slu_driver_lock();
 	a = slu_memory_find_locked(address);
-	if (a && a->base == address)
+	is_ours = a && a->base == address;
+	if (is_ours) {
 		context = a->context;
+		is_ordered = !context;
+	}
 	slu_driver_unlock();
-	if (!context)
+	if (!is_ours)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (is_ordered)
+		return free_ordered(address);
 	SLU_TRY(slu_context_error(context));
 	slu_lock_take(&context->lock);
 	slu_stream_drain(context);

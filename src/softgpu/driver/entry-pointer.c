@@ -6,6 +6,7 @@
 
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/memory.h"
+#include "softgpu/driver/pool.h"
 
 /* What is known of an address, taken under the driver's lock. */
 struct pointer {
@@ -115,7 +116,7 @@ static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attr
 		*(unsigned *)data = p->access;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)data = NULL;
+		*(CUmemoryPool *)data = (CUmemoryPool)(void *)slu_pool_of(address);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = p->map_bytes;
@@ -197,4 +198,16 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdev
 	if (ret_bytes)
 		*ret_bytes = p.map_bytes;
 	return CUDA_SUCCESS;
+}
+
+/* Copies of pageable memory are waited for in any case; more synchronising is not to be had. */
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr address)
+{
+	struct pointer p;
+
+	SLU_TRY(slu_driver_enter());
+	p = look(address);
+	if (!value || !p.is_known || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+		return CUDA_ERROR_INVALID_VALUE;
+	return *(const unsigned *)value ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }

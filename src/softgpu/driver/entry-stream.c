@@ -4,6 +4,7 @@
 
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/event.h"
+#include "softgpu/driver/pool.h"
 
 #define PRIORITY_LEAST	  0
 #define PRIORITY_GREATEST (-5)
@@ -65,7 +66,9 @@ CUresult cuStreamSynchronize(CUstream handle)
 	SLU_TRY(slu_entry_stream(handle, &context, &stream));
 	SLU_TRY(slu_capture_no_sync(stream));
 	SLU_TRY(slu_capture_unsafe());
-	return slu_stream_synchronize(stream);
+	SLU_TRY(slu_stream_synchronize(stream));
+	slu_pool_synchronized();
+	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamQuery(CUstream handle)
@@ -145,6 +148,17 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 	return CUDA_SUCCESS;
 }
 
+/* An event that is meant for others than the capture becomes a node of its own. */
+static CUresult external_event(struct slu_stream *stream, enum slu_command_kind kind, CUevent event)
+{
+	struct slu_command *command = slu_command_new(kind);
+
+	if (!command)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	command->event = event;
+	return slu_stream_submit(stream, command);
+}
+
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags)
 {
 	struct slu_event *event = slu_event_get(event_handle);
@@ -154,9 +168,10 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int f
 	SLU_TRY(slu_entry_stream(handle, &context, &stream));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (flags)
-		return flags == CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_NOT_SUPPORTED
-						       : CUDA_ERROR_INVALID_VALUE;
+	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags && stream->capture)
+		return external_event(stream, SLU_COMMAND_AWAIT, event_handle);
 	return slu_event_wait_in(event, stream);
 }
 
@@ -236,6 +251,30 @@ CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address, cuuint64_t
 	return value_command(handle, SLU_COMMAND_WAIT, address, value, 8, flags);
 }
 
+CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value,
+			      unsigned int flags)
+{
+	return cuStreamWriteValue32_v2(handle, address, value, flags);
+}
+
+CUresult cuStreamWriteValue64(CUstream handle, CUdeviceptr address, cuuint64_t value,
+			      unsigned int flags)
+{
+	return cuStreamWriteValue64_v2(handle, address, value, flags);
+}
+
+CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value,
+			     unsigned int flags)
+{
+	return cuStreamWaitValue32_v2(handle, address, value, flags);
+}
+
+CUresult cuStreamWaitValue64(CUstream handle, CUdeviceptr address, cuuint64_t value,
+			     unsigned int flags)
+{
+	return cuStreamWaitValue64_v2(handle, address, value, flags);
+}
+
 /* -- events --------------------------------------------------------------------------------- */
 
 CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
@@ -278,11 +317,12 @@ CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned 
 	SLU_TRY(slu_entry_stream(handle, &context, &stream));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (flags)
-		return flags == CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_NOT_SUPPORTED
-							 : CUDA_ERROR_INVALID_VALUE;
+	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (event->context != context)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags && stream->capture)
+		return external_event(stream, SLU_COMMAND_RECORD, event_handle);
 	return slu_event_record(event, stream);
 }
 
@@ -327,6 +367,7 @@ CUresult cuEventSynchronize(CUevent handle)
 	if (mark)
 		slu_point_wait(&mark->point);
 	slu_mark_unref(mark);
+	slu_pool_synchronized();
 	return slu_context_error(event->context);
 }
 

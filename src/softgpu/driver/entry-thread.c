@@ -238,3 +238,113 @@ CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus *
 	return cuStreamGetCaptureInfo_v3(own(stream), ret_status, ret_id, ret_graph, ret_nodes,
 					 ret_edges, ret_n);
 }
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *ret_address, size_t bytes, CUstream stream)
+{
+	return cuMemAllocAsync(ret_address, bytes, own(stream));
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool,
+				      CUstream stream)
+{
+	return cuMemAllocFromPoolAsync(ret_address, bytes, pool, own(stream));
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
+{
+	return cuMemFreeAsync(address, own(stream));
+}
+
+CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
+				 CUmemcpyAttributes *attributes, size_t *firsts,
+				 size_t n_attributes, size_t *ret_failed, CUstream stream)
+{
+	return cuMemcpyBatchAsync(dsts, srcs, sizes, n, attributes, firsts, n_attributes,
+				  ret_failed, own(stream));
+}
+
+CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
+				    CUmemcpyAttributes *attributes, size_t *firsts,
+				    size_t n_attributes, CUstream stream)
+{
+	return cuMemcpyBatchAsync_v2(dsts, srcs, sizes, n, attributes, firsts, n_attributes,
+				     own(stream));
+}
+
+CUresult cuMemcpy3DBatchAsync_ptsz(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *ret_failed,
+				   unsigned long long flags, CUstream stream)
+{
+	return cuMemcpy3DBatchAsync(n, ops, ret_failed, flags, own(stream));
+}
+
+CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops,
+				      unsigned long long flags, CUstream stream)
+{
+	return cuMemcpy3DBatchAsync_v2(n, ops, flags, own(stream));
+}
+
+CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
+{
+	return cuMemcpy3DPeerAsync(copy, own(stream));
+}
+
+CUresult cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *ops,
+				 unsigned int flags)
+{
+	return cuStreamBatchMemOp(own(stream), n, ops, flags);
+}
+
+CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *ops,
+				    unsigned int flags)
+{
+	return cuStreamBatchMemOp_v2(own(stream), n, ops, flags);
+}
+
+CUresult cuStreamGetAttribute_ptsz(CUstream stream, CUstreamAttrID which,
+				   CUstreamAttrValue *ret_value)
+{
+	return cuStreamGetAttribute(own(stream), which, ret_value);
+}
+
+CUresult cuStreamSetAttribute_ptsz(CUstream stream, CUstreamAttrID which,
+				   const CUstreamAttrValue *value)
+{
+	return cuStreamSetAttribute(own(stream), which, value);
+}
+
+CUresult cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src)
+{
+	return cuStreamCopyAttributes(own(dst), own(src));
+}
+
+CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode *nodes, size_t n,
+						unsigned int flags)
+{
+	return cuStreamUpdateCaptureDependencies(own(stream), nodes, n, flags);
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream stream, CUgraphNode *nodes,
+						   const CUgraphEdgeData *edges, size_t n,
+						   unsigned int flags)
+{
+	return cuStreamUpdateCaptureDependencies_v2(own(stream), nodes, edges, n, flags);
+}
+
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph, const CUgraphNode *deps,
+					  const CUgraphEdgeData *edges, size_t n,
+					  CUstreamCaptureMode mode)
+{
+	return cuStreamBeginCaptureToGraph(own(stream), graph, deps, edges, n, mode);
+}
+
+#define VALUE(what, bits)                                                                       \
+	CUresult cuStream##what##Value##bits##_ptsz(CUstream stream, CUdeviceptr address,       \
+						    cuuint##bits##_t value, unsigned int flags) \
+	{                                                                                       \
+		return cuStream##what##Value##bits##_v2(own(stream), address, value, flags);    \
+	}
+
+VALUE(Wait, 32)
+VALUE(Wait, 64)
+VALUE(Write, 32)
+VALUE(Write, 64)

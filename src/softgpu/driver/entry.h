@@ -11,6 +11,8 @@
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
 
+struct slu_graph;
+
 #define SLU_TRY(call)                          \
 	do {                                   \
 		CUresult _slu_result = (call); \
@@ -35,6 +37,12 @@ CUresult slu_entry_box(const CUDA_MEMCPY3D *description, struct slu_command_copy
 CUresult slu_entry_kernel(CUfunction function, const unsigned grid[3], const unsigned block[3],
 			  unsigned shared_bytes, bool is_cooperative, void **params, void **extra,
 			  struct slu_command **ret_command);
+
+/* Checks a list of nodes: all live, and of @graph, where one is given. */
+CUresult slu_entry_nodes(const struct slu_graph *graph, const CUgraphNode *nodes, size_t n);
+
+/* Of the data that an edge can have only "none" is known here. */
+CUresult slu_entry_edges(const CUgraphEdgeData *edges, size_t n);
 
 /* A whole file, to be freed; zeros follow it, so that it may be taken for a text. */
 CUresult slu_entry_read_file(const char *path, char **ret_bytes, size_t *ret_n);

@@ -2,14 +2,15 @@
 
 #include "softgpu/driver/graph.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/driver/module.h"
+#include "base/error.h"
 
 static struct slu_objects graphs = SLU_OBJECTS_INIT(struct slu_graph);
 static struct slu_objects nodes = SLU_OBJECTS_INIT(struct slu_graph_node);
-static struct slu_objects execs = SLU_OBJECTS_INIT(struct slu_graph_exec);
+static struct slu_objects users = SLU_OBJECTS_INIT(struct slu_user_object);
 
 struct slu_graph *slu_graph_new(void)
 {
@@ -30,6 +31,9 @@ void slu_graph_free(struct slu_graph *graph)
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		free_node(graph->nodes[i]);
 	free(graph->nodes);
+	for (size_t i = 0; i < graph->n_users; i++)
+		slu_user_object_unref(graph->users[i], 1);
+	free(graph->users);
 	slu_objects_free(&graphs, graph);
 }
 
@@ -57,7 +61,7 @@ struct slu_graph_node *slu_graph_add(struct slu_graph *graph, struct slu_command
 	node->index = graph->n_nodes;
 	node->n_deps = n_deps;
 	node->deps = calloc(n_deps + 1, sizeof(*node->deps));
-	array = realloc(graph->nodes, (graph->n_nodes + 1) * sizeof(*array));
+	array = reallocarray(graph->nodes, graph->n_nodes + 1, sizeof(*array));
 	if (array)
 		graph->nodes = array;
 	if (!node->deps || !array) {
@@ -70,107 +74,181 @@ struct slu_graph_node *slu_graph_add(struct slu_graph *graph, struct slu_command
 	return node;
 }
 
+int slu_graph_undepend(struct slu_graph_node *later, struct slu_graph_node *earlier)
+{
+	for (size_t i = 0; i < later->n_deps; i++) {
+		if (later->deps[i] != earlier)
+			continue;
+		memmove(&later->deps[i], &later->deps[i + 1],
+			(later->n_deps - i - 1) * sizeof(*later->deps));
+		later->n_deps--;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int slu_graph_depend(struct slu_graph_node *later, struct slu_graph_node *earlier)
+{
+	struct slu_graph_node **deps;
+
+	for (size_t i = 0; i < later->n_deps; i++)
+		if (later->deps[i] == earlier)
+			return -EEXIST;
+	if (later == earlier || slu_graph_follows(earlier, later))
+		return -ELOOP;
+	deps = reallocarray(later->deps, later->n_deps + 1, sizeof(*deps));
+	if (!deps)
+		return slu_error(-ENOMEM);
+	later->deps = deps;
+	deps[later->n_deps++] = earlier;
+	return 0;
+}
+
+void slu_graph_remove(struct slu_graph_node *node)
+{
+	struct slu_graph *graph = node->graph;
+
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		(void)slu_graph_undepend(graph->nodes[i], node);
+	memmove(&graph->nodes[node->index], &graph->nodes[node->index + 1],
+		(graph->n_nodes - node->index - 1) * sizeof(*graph->nodes));
+	graph->n_nodes--;
+	for (size_t i = node->index; i < graph->n_nodes; i++)
+		graph->nodes[i]->index = i;
+	free_node(node);
+}
+
 bool slu_graph_follows(const struct slu_graph_node *later, const struct slu_graph_node *earlier)
 {
-	bool *is_waited_for, follows;
+	const struct slu_graph *graph = earlier->graph;
+	const struct slu_graph_node **stack;
+	size_t n = 0;
+	bool *is_seen, follows = false;
 
-	if (!later || later->index < earlier->index)
+	if (!later)
 		return false;
-	is_waited_for = calloc(later->index + 1, sizeof(*is_waited_for));
-	if (!is_waited_for)
-		return false;
-	is_waited_for[later->index] = true;
-	for (size_t i = later->index; i > earlier->index; i--) {
-		const struct slu_graph_node *node = later->graph->nodes[i];
-
-		for (size_t j = 0; is_waited_for[i] && j < node->n_deps; j++)
-			is_waited_for[node->deps[j]->index] = true;
+	is_seen = calloc(graph->n_nodes, sizeof(*is_seen));
+	stack = calloc(graph->n_nodes, sizeof(*stack));
+	if (is_seen && stack) {
+		stack[n++] = later;
+		is_seen[later->index] = true;
 	}
-	follows = is_waited_for[earlier->index];
-	free(is_waited_for);
+	while (n && !follows) {
+		const struct slu_graph_node *node = stack[--n];
+
+		follows = node == earlier;
+		for (size_t i = 0; i < node->n_deps; i++)
+			if (!is_seen[node->deps[i]->index]) {
+				is_seen[node->deps[i]->index] = true;
+				stack[n++] = node->deps[i];
+			}
+	}
+	free(is_seen);
+	free(stack);
 	return follows;
 }
 
 struct slu_graph *slu_graph_clone(const struct slu_graph *graph)
 {
 	struct slu_graph *clone = slu_graph_new();
+	bool is_whole = clone != NULL;
 
-	for (size_t i = 0; clone && i < graph->n_nodes; i++) {
+	for (size_t i = 0; is_whole && i < graph->n_nodes; i++) {
 		const struct slu_graph_node *node = graph->nodes[i];
 		struct slu_command *command = slu_command_clone(node->command);
 		struct slu_graph_node *copy = NULL;
 
 		if (command)
 			copy = slu_graph_add(clone, command, node->deps, node->n_deps);
-		if (!copy) {
-			slu_graph_free(clone);
-			return NULL;
-		}
-		for (size_t j = 0; j < copy->n_deps; j++)
-			copy->deps[j] = clone->nodes[copy->deps[j]->index];
+		if (copy)
+			copy->origin = node;
+		is_whole = copy != NULL;
+	}
+	for (size_t i = 0; is_whole && i < clone->n_nodes; i++)
+		for (size_t j = 0; j < clone->nodes[i]->n_deps; j++)
+			clone->nodes[i]->deps[j] = clone->nodes[clone->nodes[i]->deps[j]->index];
+	for (size_t i = 0; is_whole && i < graph->n_users; i++) {
+		slu_user_object_ref(graph->users[i], 1);
+		is_whole = !slu_graph_retain(clone, graph->users[i], 1);
+	}
+	if (!is_whole) {
+		slu_graph_free(clone);
+		return NULL;
 	}
 	return clone;
 }
 
-struct slu_graph_exec *slu_graph_instantiate(const struct slu_graph *graph)
+struct slu_graph_node *slu_graph_find_copy(const struct slu_graph *graph,
+					   const struct slu_graph_node *origin)
 {
-	struct slu_graph_exec *exec = slu_objects_new(&execs);
+	for (size_t i = 0; i < graph->n_nodes; i++)
+		if (graph->nodes[i]->origin == origin)
+			return graph->nodes[i];
+	return NULL;
+}
 
-	if (!exec)
-		return NULL;
-	exec->commands = calloc(graph->n_nodes + 1, sizeof(*exec->commands));
-	for (size_t i = 0; exec->commands && i < graph->n_nodes; i++) {
-		exec->commands[i] = slu_command_clone(graph->nodes[i]->command);
-		if (!exec->commands[i])
-			break;
-		exec->n_commands++;
+/* -- what graphs keep alive ----------------------------------------------------------------- */
+
+struct slu_user_object *slu_user_object_new(void *pointer, CUhostFn destroy, unsigned n_refs)
+{
+	struct slu_user_object *user = slu_objects_new(&users);
+
+	if (user) {
+		user->pointer = pointer;
+		user->destroy = destroy;
+		user->n_refs = n_refs;
 	}
-	if (!exec->commands || exec->n_commands < graph->n_nodes) {
-		slu_graph_exec_free(exec);
-		return NULL;
+	return user;
+}
+
+struct slu_user_object *slu_user_object_get(CUuserObject handle)
+{
+	return slu_objects_get(&users, handle);
+}
+
+void slu_user_object_ref(struct slu_user_object *user, unsigned n)
+{
+	__atomic_add_fetch(&user->n_refs, n, __ATOMIC_RELAXED);
+}
+
+void slu_user_object_unref(struct slu_user_object *user, unsigned n)
+{
+	if (__atomic_sub_fetch(&user->n_refs, n, __ATOMIC_ACQ_REL))
+		return;
+	user->destroy(user->pointer);
+	slu_objects_free(&users, user);
+}
+
+/* The references themselves come from the caller; without memory they are given up. */
+int slu_graph_retain(struct slu_graph *graph, struct slu_user_object *user, unsigned n)
+{
+	struct slu_user_object **array =
+		reallocarray(graph->users, graph->n_users + n, sizeof(*array));
+
+	if (!array) {
+		slu_user_object_unref(user, n);
+		return slu_error(-ENOMEM);
 	}
-	return exec;
+	graph->users = array;
+	while (n--)
+		graph->users[graph->n_users++] = user;
+	return 0;
 }
 
-void slu_graph_exec_free(struct slu_graph_exec *exec)
+int slu_graph_release(struct slu_graph *graph, struct slu_user_object *user, unsigned n)
 {
-	for (size_t i = 0; i < exec->n_commands; i++)
-		slu_command_free(exec->commands[i]);
-	free(exec->commands);
-	slu_objects_free(&execs, exec);
-}
+	unsigned found = 0;
 
-struct slu_graph_exec *slu_graph_exec_get(CUgraphExec handle)
-{
-	return slu_objects_get(&execs, handle);
-}
-
-static CUresult launch_one(const struct slu_command *command, struct slu_stream *stream)
-{
-	struct slu_command *clone;
-	CUresult result = CUDA_SUCCESS;
-	bool is_pageable;
-
-	if (command->kind == SLU_COMMAND_KERNEL)
-		result = slu_function_load(command->kernel.function);
-	if (result)
-		return result;
-	clone = slu_command_clone(command);
-	if (!clone)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = slu_command_check(stream->context, clone, &is_pageable);
-	if (result) {
-		slu_command_free(clone);
-		return result;
+	for (size_t i = 0; i < graph->n_users; i++)
+		found += graph->users[i] == user;
+	if (found < n)
+		return -ENOENT;
+	for (size_t i = graph->n_users; i-- > 0 && n;) {
+		if (graph->users[i] != user)
+			continue;
+		graph->users[i] = graph->users[--graph->n_users];
+		slu_user_object_unref(user, 1);
+		n--;
 	}
-	return slu_stream_submit(stream, clone);
-}
-
-CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	for (size_t i = 0; i < exec->n_commands && !result; i++)
-		result = launch_one(exec->commands[i], stream);
-	return result;
+	return 0;
 }

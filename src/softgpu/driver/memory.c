@@ -84,16 +84,50 @@ static void displace_locked(struct slu_alloc *a)
 		unmap_locked(address, a->card->granule_bytes);
 }
 
-int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_address)
+/* What peers may do with an allocation. */
+static void set_peers_locked(const struct slu_alloc *a, uint8_t cards, uint8_t access)
 {
-	uint64_t granule = context->card->granule_bytes;
+	uint64_t granule = a->card->granule_bytes;
+
+	for (unsigned i = 0; i < slu_driver.n_cards; i++)
+		if (cards >> i & 1)
+			slu_window_set_access(&slu_driver.window, a->base / granule * granule,
+					      a->slab ? granule : a->mapped_bytes, (int)i, access);
+}
+
+bool slu_memory_set_peer(struct slu_context *context, struct slu_card *card, bool on)
+{
+	uint8_t bit = (uint8_t)(1u << card->index);
+	bool changes;
+
+	slu_driver_lock();
+	changes = !!(context->peers & bit) != on;
+	if (changes) {
+		context->peers ^= bit;
+		for (size_t i = 0; i < allocs.n; i++) {
+			const struct slu_alloc *a = allocs.array[i].data;
+
+			if (a->context == context)
+				set_peers_locked(a, bit,
+						 on ? SLU_WINDOW_READ | SLU_WINDOW_WRITE : 0);
+		}
+	}
+	slu_driver_unlock();
+	return changes;
+}
+
+static int alloc(struct slu_card *card, struct slu_context *context, struct slu_block *block,
+		 uint64_t bytes, uint64_t *ret_address)
+{
+	uint64_t granule = card->granule_bytes;
 	struct slu_alloc *a = calloc(1, sizeof(*a));
 	int r;
 
 	if (!a)
 		return slu_error(-ENOMEM);
 	a->context = context;
-	a->card = context->card;
+	a->card = card;
+	a->block = block;
 	a->bytes = bytes;
 	slu_driver_lock();
 	a->id = ++last_id;
@@ -109,6 +143,8 @@ int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_
 		r = slu_spans_add(&allocs, a->base, a->slab ? slu_round_up(bytes, 512) : bytes, a);
 		if (r)
 			displace_locked(a);
+		else if (context && context->peers)
+			set_peers_locked(a, context->peers, SLU_WINDOW_READ | SLU_WINDOW_WRITE);
 	}
 	slu_driver_unlock();
 	if (r) {
@@ -117,6 +153,17 @@ int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_
 	}
 	*ret_address = a->base;
 	return 0;
+}
+
+int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_address)
+{
+	return alloc(context->card, context, NULL, bytes, ret_address);
+}
+
+int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_block *block,
+			   uint64_t *ret_address)
+{
+	return alloc(card, NULL, block, bytes, ret_address);
 }
 
 int slu_memory_free(uint64_t address)

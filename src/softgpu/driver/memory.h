@@ -17,6 +17,7 @@
 
 struct slu_context;
 struct slu_slab;
+struct slu_block;
 
 /* Something with an address, as pointer queries see it. */
 struct slu_alloc {
@@ -24,8 +25,9 @@ struct slu_alloc {
 	uint64_t bytes;		     /* as asked for */
 	uint64_t mapped_bytes;	     /* of a large one: whole granules; 0 for a small one */
 	struct slu_slab *slab;	     /* of a small one */
-	struct slu_context *context; /* in which it was made */
+	struct slu_context *context; /* in which it was made; NULL: outlives contexts */
 	struct slu_card *card;
+	struct slu_block *block; /* of a pool; NULL: of none */
 	uint64_t id;
 };
 
@@ -41,11 +43,21 @@ struct slu_host {
 /* Return: 0, SLU_CARD_E_FULL, -errno. */
 int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_address);
 
+/* As above, for a pool: belongs to @block and to no context. */
+int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_block *block,
+			   uint64_t *ret_address);
+
 /* Frees the allocation that begins at @address. Return: 0, or -EINVAL where there is none. */
 int slu_memory_free(uint64_t address);
 
 /* Frees what was allocated in @context and not freed. */
 void slu_memory_drop_context(struct slu_context *context);
+
+/*
+ * Lets kernels of @card reach what was and will be allocated in @context, or not any more.
+ * Return: false where that is so already.
+ */
+bool slu_memory_set_peer(struct slu_context *context, struct slu_card *card, bool on);
 
 /* Return: the allocation that holds @address, or NULL; with the driver's lock held. */
 struct slu_alloc *slu_memory_find_locked(uint64_t address);

@@ -384,6 +384,8 @@ static CUresult submit(struct slu_stream *stream, struct slu_command *command,
 	if (stream->capture) {
 		result = slu_capture_append_locked(stream, command);
 		slu_stream_unlock();
+		if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+			slu_command_free(command);
 		return result;
 	}
 	if (stream->is_legacy && slu_capture_bars_legacy_locked(stream->context)) {

@@ -47,9 +47,10 @@ struct slu_point {
 
 struct slu_stream {
 	struct slu_object object;
-	struct slu_context *context; /* constant, as the next four */
+	struct slu_context *context; /* constant, as the next ones */
 	unsigned flags;
 	int priority;
+	int synchronization_policy; /* as set; changes nothing */
 	bool is_legacy;
 	uint64_t id;
 	struct slu_timeline *timeline;

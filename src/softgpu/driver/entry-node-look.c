@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the nodes of graphs are, and whether they run. */
+
+#include <stdlib.h>
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/event.h"
+#include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/graph.h"
+#include "softgpu/driver/module.h"
+
+static const struct {
+	enum slu_command_kind kind;
+	CUgraphNodeType type;
+} types[] = {
+	{ SLU_COMMAND_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL },
+	{ SLU_COMMAND_COPY, CU_GRAPH_NODE_TYPE_MEMCPY },
+	{ SLU_COMMAND_SET, CU_GRAPH_NODE_TYPE_MEMSET },
+	{ SLU_COMMAND_HOST, CU_GRAPH_NODE_TYPE_HOST },
+	{ SLU_COMMAND_GRAPH, CU_GRAPH_NODE_TYPE_GRAPH },
+	{ SLU_COMMAND_EMPTY, CU_GRAPH_NODE_TYPE_EMPTY },
+	{ SLU_COMMAND_AWAIT, CU_GRAPH_NODE_TYPE_WAIT_EVENT },
+	{ SLU_COMMAND_RECORD, CU_GRAPH_NODE_TYPE_EVENT_RECORD },
+	{ SLU_COMMAND_ALLOC, CU_GRAPH_NODE_TYPE_MEM_ALLOC },
+	{ SLU_COMMAND_FREE, CU_GRAPH_NODE_TYPE_MEM_FREE },
+};
+
+CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
+{
+	struct slu_graph_node *node;
+
+	SLU_TRY(slu_driver_enter());
+	node = slu_graph_get_node(handle);
+	if (!node || !ret_type)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].kind == node->command->kind) {
+			*ret_type = types[i].type;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Finds the command of a node that must be of a kind. */
+static CUresult look(CUgraphNode handle, enum slu_command_kind kind, const void *ret,
+		     struct slu_command **ret_command)
+{
+	struct slu_graph_node *node;
+
+	SLU_TRY(slu_driver_enter());
+	node = slu_graph_get_node(handle);
+	if (!node || !ret || node->command->kind != kind)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_command = node->command;
+	return CUDA_SUCCESS;
+}
+
+/* One pointer a parameter into the command's buffer; made when somebody asks, owned by the command.
+ */
+static CUresult point_params(struct slu_command_kernel *k)
+{
+	const struct slu_ptx_function *ptx = k->function->kernel;
+
+	if (!k->pointers)
+		k->pointers = calloc(ptx->n_params + 1, sizeof(*k->pointers));
+	if (!k->pointers)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (unsigned i = 0; i < ptx->n_params; i++)
+		k->pointers[i] = (char *)k->params + ptx->params[i]->offset;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS *ret)
+{
+	struct slu_command *command;
+	struct slu_command_kernel *k;
+
+	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, ret, &command));
+	k = &command->kernel;
+	SLU_TRY(point_params(k));
+	*ret = (CUDA_KERNEL_NODE_PARAMS){
+		.func = (CUfunction)(void *)k->function,
+		.gridDimX = k->grid[0],
+		.gridDimY = k->grid[1],
+		.gridDimZ = k->grid[2],
+		.blockDimX = k->block[0],
+		.blockDimY = k->block[1],
+		.blockDimZ = k->block[2],
+		.sharedMemBytes = (unsigned)k->shared_bytes,
+		.kernelParams = k->pointers,
+		.ctx = slu_context_handle(k->function->module->context),
+	};
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v1 *ret)
+{
+	CUDA_KERNEL_NODE_PARAMS wide;
+
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(cuGraphKernelNodeGetParams_v2(handle, &wide));
+	*ret = (CUDA_KERNEL_NODE_PARAMS_v1){
+		.func = wide.func,
+		.gridDimX = wide.gridDimX,
+		.gridDimY = wide.gridDimY,
+		.gridDimZ = wide.gridDimZ,
+		.blockDimX = wide.blockDimX,
+		.blockDimY = wide.blockDimY,
+		.blockDimZ = wide.blockDimZ,
+		.sharedMemBytes = wide.sharedMemBytes,
+		.kernelParams = wide.kernelParams,
+	};
+	return CUDA_SUCCESS;
+}
+
+/* Both ends are told as unified addresses: that is all that is kept of them. */
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *ret)
+{
+	struct slu_command *command;
+	const struct slu_command_copy *c;
+
+	SLU_TRY(look(handle, SLU_COMMAND_COPY, ret, &command));
+	c = &command->copy;
+	*ret = (CUDA_MEMCPY3D){
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = c->src,
+		.srcPitch = c->src_pitch,
+		.srcHeight = c->src_pitch ? c->src_slice / c->src_pitch : c->height,
+		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.dstDevice = c->dst,
+		.dstPitch = c->dst_pitch,
+		.dstHeight = c->dst_pitch ? c->dst_slice / c->dst_pitch : c->height,
+		.WidthInBytes = c->width,
+		.Height = c->height,
+		.Depth = c->depth,
+	};
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_SET, ret, &command));
+	*ret = (CUDA_MEMSET_NODE_PARAMS){
+		.dst = command->set.dst,
+		.pitch = command->set.pitch,
+		.value = command->set.value,
+		.elementSize = command->set.size,
+		.width = command->set.width,
+		.height = command->set.height,
+	};
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_HOST, ret, &command));
+	*ret = (CUDA_HOST_NODE_PARAMS){ command->host.function, command->host.user };
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_GRAPH, ret, &command));
+	*ret = (CUgraph)(void *)command->graph;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_RECORD, ret, &command));
+	*ret = command->event;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_AWAIT, ret, &command));
+	*ret = command->event;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PARAMS *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_ALLOC, ret, &command));
+	*ret = command->memory->params;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_FREE, ret, &command));
+	*ret = command->memory->address;
+	return CUDA_SUCCESS;
+}
+
+/* Only kernels, copies and sets can be switched off. */
+static CUresult find_in(CUgraphExec exec_handle, CUgraphNode origin,
+			struct slu_graph_node **ret_node)
+{
+	struct slu_graph_exec *exec;
+	struct slu_graph_node *node;
+
+	SLU_TRY(slu_driver_enter());
+	exec = slu_graph_exec_get(exec_handle);
+	node = exec && origin ? slu_graph_find_copy(exec->graph, (const void *)origin) : NULL;
+	if (!node ||
+	    (node->command->kind != SLU_COMMAND_KERNEL && node->command->kind != SLU_COMMAND_COPY &&
+	     node->command->kind != SLU_COMMAND_SET))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_node = node;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned int enabled)
+{
+	struct slu_graph_node *node;
+
+	SLU_TRY(find_in(exec, origin, &node));
+	node->is_disabled = !enabled;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned int *ret_enabled)
+{
+	struct slu_graph_node *node;
+
+	SLU_TRY(find_in(exec, origin, &node));
+	if (!ret_enabled)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_enabled = !node->is_disabled;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Pools and memory that is allocated in the order of streams. */
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/fault.h"
+#include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/pool.h"
+
+static CUmemoryPool handle_of(struct slu_pool *pool)
+{
+	return (CUmemoryPool)(void *)pool;
+}
+
+static CUresult find(CUmemoryPool handle, struct slu_pool **ret_pool)
+{
+	SLU_TRY(slu_driver_enter());
+	*ret_pool = slu_pool_get(handle);
+	return *ret_pool ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult card_at(const CUmemLocation *location, CUmemAllocationType type,
+			struct slu_card **ret_card)
+{
+	if (!location || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return slu_driver_card(location->id, ret_card);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_pool || !props)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (props->handleTypes || props->usage)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	SLU_TRY(card_at(&props->location, props->allocType, &card));
+	SLU_TRY(slu_pool_new(card, props, &pool));
+	*ret_pool = handle_of(pool);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool handle)
+{
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	if (pool->is_default)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_pool_destroy(pool);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_bytes)
+{
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	SLU_TRY(slu_capture_unsafe());
+	slu_pool_trim(pool, keep_bytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *ret_value)
+{
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	return ret_value ? slu_pool_attribute(pool, which, ret_value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *value)
+{
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	return value ? slu_pool_set_attribute(pool, which, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, size_t n)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	if (n && !descs)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++) {
+		if (descs[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+		    (descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+		     descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+			return CUDA_ERROR_INVALID_VALUE;
+		SLU_TRY(slu_driver_card(descs[i].location.id, &card));
+		SLU_TRY(slu_pool_set_access(pool, card, (uint8_t)descs[i].flags));
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool handle,
+			    CUmemLocation *location)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(find(handle, &pool));
+	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_driver_card(location->id, &card));
+	*ret_flags = (CUmemAccess_flags)pool->access[card->index];
+	return CUDA_SUCCESS;
+}
+
+/* -- which pool serves a device ------------------------------------------------------------- */
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice device)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!ret_pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_pool_default(card, &pool));
+	*ret_pool = handle_of(pool);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice device)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!ret_pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_pool_current(card, &pool));
+	*ret_pool = handle_of(pool);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
+{
+	struct slu_card *card;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	SLU_TRY(find(handle, &pool));
+	return slu_pool_set_current(card, pool);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location,
+				CUmemAllocationType type)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(card_at(location, type, &card));
+	return cuDeviceGetDefaultMemPool(ret_pool, (CUdevice)card->index);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(card_at(location, type, &card));
+	return cuDeviceGetMemPool(ret_pool, (CUdevice)card->index);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_enter());
+	SLU_TRY(card_at(location, type, &card));
+	return cuDeviceSetMemPool((CUdevice)card->index, pool);
+}
+
+/* -- allocations ---------------------------------------------------------------------------- */
+
+static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct slu_pool *pool,
+		      struct slu_stream *stream)
+{
+	uint64_t address, extra_ns;
+
+	if (!ret_address || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (slu_fault_next(SLU_FAULT_CREATE, &extra_ns) == SLU_FAULT_FAIL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (bytes > pool->card->capacity_bytes)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (stream->capture)
+		SLU_TRY(slu_graph_memory_capture_alloc(stream, &pool->props, bytes, &address));
+	else
+		SLU_TRY(slu_pool_alloc(pool, bytes, stream, &address));
+	*ret_address = address;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	SLU_TRY(slu_pool_current(context->card, &pool));
+	return alloc(ret_address, bytes, pool, stream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,
+				 CUstream stream_handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_entry_stream(stream_handle, &context, &stream));
+	SLU_TRY(find(handle, &pool));
+	return alloc(ret_address, bytes, pool, stream);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+	CUresult result;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	if (!address)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (stream->capture)
+		return slu_graph_memory_capture_free(stream, address);
+	result = slu_graph_memory_free_outside(address, stream);
+	if (result == CUDA_ERROR_NOT_FOUND)
+		result = slu_pool_free(address, stream);
+	return result == CUDA_ERROR_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE : result;
+}

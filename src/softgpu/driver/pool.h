@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Pools: memory that is allocated and freed in the order of streams. A block that was freed stays
+ * with its pool and may be used again
+ *
+ *   - in the stream that freed it, at once;
+ *   - elsewhere, when that stream has come past the free, or by waiting for it.
+ *
+ *   USED ─free in a stream─▶ IDLE ─alloc─▶ USED
+ *                              └─trim, and the stream has come past it─▶ given back to the card
+ *
+ * What a pool keeps beyond its threshold is given back whenever the program synchronises, and
+ * everything that is idle when an allocation does not fit. Pools belong to a card and outlive
+ * contexts.
+ */
+
+#include <sys/queue.h>
+
+#include "softgpu/driver/card.h"
+#include "softgpu/driver/object.h"
+#include "softgpu/driver/stream.h"
+
+struct slu_block {
+	TAILQ_ENTRY(slu_block) link;
+	struct slu_pool *pool;
+	uint64_t address;
+	uint64_t bytes;		/* as the pool counts them */
+	struct slu_point freed; /* IDLE: where in a stream; USED: nothing */
+	bool is_idle;
+};
+
+struct slu_pool {
+	struct slu_object object;
+	struct slu_card *card; /* constant, as the next two */
+	CUmemPoolProps props;
+	bool is_default;
+	/* the rest is guarded by the pools' mutex */
+	TAILQ_HEAD(, slu_block) used, idle; /* idle: the one that was freed first, first */
+	uint64_t attributes[CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1];
+	uint8_t access[SLU_SETTINGS_DEVICES_MAX];
+	bool is_destroyed; /* goes when its last block comes back */
+	LIST_ENTRY(slu_pool) all;
+};
+
+CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
+		      struct slu_pool **ret_pool);
+void slu_pool_destroy(struct slu_pool *pool);
+struct slu_pool *slu_pool_get(CUmemoryPool handle);
+
+/* The pool that a card begins with, and the one that allocations without a pool come from. */
+CUresult slu_pool_default(struct slu_card *card, struct slu_pool **ret_pool);
+CUresult slu_pool_current(struct slu_card *card, struct slu_pool **ret_pool);
+CUresult slu_pool_set_current(struct slu_card *card, struct slu_pool *pool);
+
+/* Usable by whatever is submitted to @stream from now on. */
+CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
+			uint64_t *ret_address);
+
+/*
+ * Frees the block at @address after what was submitted to @stream; NULL: everything that uses it
+ * has ended. Return: NOT_FOUND where there is none.
+ */
+CUresult slu_pool_free(uint64_t address, struct slu_stream *stream);
+
+/* Gives back idle blocks until not more than @keep_bytes are reserved. */
+void slu_pool_trim(struct slu_pool *pool, uint64_t keep_bytes);
+
+/* Gives back everything that is idle on @card. Return: whether that was anything. */
+bool slu_pool_trim_card(struct slu_card *card);
+
+/* The program has synchronised: pools give back what is beyond their thresholds. */
+void slu_pool_synchronized(void);
+
+CUresult slu_pool_attribute(struct slu_pool *pool, CUmemPool_attribute which, void *ret_value);
+CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which,
+				const void *value);
+CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8_t access);
+
+/* The pool of the block at @address, or NULL. */
+struct slu_pool *slu_pool_of(uint64_t address);
