@@ -133,32 +133,46 @@ static int receive_reply(struct slu_channel *channel, json_t **ret_reply, uint32
 	return 0;
 }
 
-int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
+static int ask(const struct slu_cli_where *where, json_t *request, char *ret_path, size_t size,
+	       json_t **ret_reply)
 {
 	slu_cleanup(channel_freep) struct slu_channel *channel = NULL;
-	char path[PATH_MAX] = "";
-	json_t *reply = NULL;
 	uint32_t status = 0;
 	int fd, r;
 
-	fd = slu_cli_connect(where, path, sizeof(path));
-	if (fd < 0) {
-		json_decref(request);
-		return no_daemon(where, path, fd);
-	}
-	r = slu_channel_new(fd, SLU_MESSAGE_FROM_DAEMON, &channel);
+	fd = slu_cli_connect(where, ret_path, size);
+	r = fd < 0 ? fd : slu_channel_new(fd, SLU_MESSAGE_FROM_DAEMON, &channel);
 	if (!r)
 		r = send_request(channel, request);
 	json_decref(request);
 	if (!r)
-		r = receive_reply(channel, &reply, &status);
+		r = receive_reply(channel, ret_reply, &status);
 	if (r)
-		return no_daemon(where, path, r);
-	if (status) {
-		const char *what = json_string_value(json_object_get(reply, "error"));
-		const char *then = json_string_value(json_object_get(reply, "hint"));
+		return r;
+	return status ? SLU_CLI_E_REFUSED : 0;
+}
 
-		slu_cli_complain(then, "%s", what ? what : strerror((int)status));
+int slu_cli_try(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
+{
+	char path[PATH_MAX] = "";
+
+	return ask(where, request, path, sizeof(path), ret_reply);
+}
+
+int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
+{
+	char path[PATH_MAX] = "";
+	const char *what, *then;
+	json_t *reply = NULL;
+	int r;
+
+	r = ask(where, request, path, sizeof(path), &reply);
+	if (r < 0)
+		return no_daemon(where, path, r);
+	if (r == SLU_CLI_E_REFUSED) {
+		what = json_string_value(json_object_get(reply, "error"));
+		then = json_string_value(json_object_get(reply, "hint"));
+		slu_cli_complain(then, "%s", what ? what : "the daemon said no.");
 		json_decref(reply);
 		return SLU_CLI_REFUSED;
 	}

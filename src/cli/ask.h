@@ -23,6 +23,14 @@ extern const struct argp slu_cli_where_argp;
  */
 int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply);
 
+/*
+ * The same without a word to anybody. Return: 0, -errno if nobody answers, SLU_CLI_E_REFUSED with
+ * the daemon's own words in *ret_reply.
+ */
+enum { _SLU_CLI_E_SUCCESS, SLU_CLI_E_REFUSED };
+
+int slu_cli_try(const struct slu_cli_where *where, json_t *request, json_t **ret_reply);
+
 /* Connects to the daemon without complaining. Return: fd, or -errno; @ret_path gets the socket's
  * path. */
 int slu_cli_connect(const struct slu_cli_where *where, char *ret_path, size_t size);

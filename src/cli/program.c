@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -80,10 +82,29 @@ static const char *elf_obstacle(int fd, const Elf64_Ehdr *header)
 	return "it is statically linked, so no library of ours can be loaded into it";
 }
 
-const char *slu_program_obstacle(const char *path)
+/* The program that a script's first line names into @ret_path; false if it is no script. */
+static bool find_interpreter(const char *start, size_t size, char ret_path[static PATH_MAX])
+{
+	const char *from = start + 2, *end = start + size;
+	size_t n = 0;
+
+	if (size < 2 || memcmp(start, "#!", 2))
+		return false;
+	while (from < end && (*from == ' ' || *from == '\t'))
+		from++;
+	while (from + n < end && n < PATH_MAX - 1 && !strchr(" \t\r\n", from[n]))
+		n++;
+	memcpy(ret_path, from, n);
+	ret_path[n] = '\0';
+	return n > 0;
+}
+
+static const char *obstacle(const char *path, bool is_interpreter)
 {
 	slu_cleanup(slu_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char start[256], interpreter[PATH_MAX];
 	Elf64_Ehdr header;
+	ssize_t n;
 	struct stat st;
 
 	/* what cannot be read may still run, and then there is nothing to say about it */
@@ -92,10 +113,18 @@ const char *slu_program_obstacle(const char *path)
 	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
 	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
 		return "it is set-uid or set-gid, and the loader then ignores preloaded libraries";
-	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
-		return NULL;
-	/* a script is run by its interpreter, which is an ordinary program */
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG))
+	if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
+		return "its file has capabilities, and the loader then ignores preloaded libraries";
+	n = pread(fd, start, sizeof(start), 0);
+	if (!is_interpreter && n > 0 && find_interpreter(start, (size_t)n, interpreter))
+		return obstacle(interpreter, true);
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG))
 		return NULL;
 	return elf_obstacle(fd, &header);
+}
+
+const char *slu_program_obstacle(const char *path)
+{
+	return obstacle(path, false);
 }

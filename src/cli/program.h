@@ -18,5 +18,8 @@ enum {
 /* Finds @name. ret_path must hold PATH_MAX bytes. Return: 0, a condition above, or -errno. */
 int slu_program_find(const char *name, char *ret_path, size_t size);
 
-/* Return: NULL if nothing is in the way, else why the front ends will not get in, in words. */
+/*
+ * Of a script its interpreter is looked at. Return: NULL if nothing is in the way, else why the
+ * front ends will not get in, in words.
+ */
 const char *slu_program_obstacle(const char *path);

@@ -5,7 +5,7 @@
  *
  * It prints nothing of its own unless there is something to do for the person, and whatever goes
  * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
- * an error.
+ * an error. Whether the front ends really got in is seen by somebody who stays outside (watch.h).
  */
 
 #include <argp.h>
@@ -23,12 +23,14 @@
 #include "cli/daemon.h"
 #include "cli/install.h"
 #include "cli/program.h"
+#include "cli/watch.h"
 #include "wire/message.h"
 
 struct options {
 	struct slu_cli_where where;
 	const char *name;
-	int require;
+	int require, is_verbose;
+	char group[17]; /* SLUICE_GROUP, made up here */
 	char **program; /* NULL-ended */
 };
 
@@ -36,6 +38,7 @@ enum { OPTION_REQUIRE = 256 };
 
 static const struct argp_option option_table[] = {
 	{ "name", 'n', "NAME", 0, "name for status and settings (default: the program's own)", 0 },
+	{ "verbose", 'v', NULL, 0, "say when the program shares the GPU, or that it never did", 0 },
 	{ "require", OPTION_REQUIRE, NULL, 0, "do not start the program without Sluice", 0 },
 	{ 0 },
 };
@@ -52,6 +55,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'n':
 		o->name = arg;
+		return 0;
+	case 'v':
+		o->is_verbose = 1;
 		return 0;
 	case OPTION_REQUIRE:
 		o->require = 1;
@@ -97,20 +103,19 @@ static int add_to_list(const char *name, const char *value, bool last)
 	return r;
 }
 
-static int set_environment(const struct options *o, const struct slu_install *install,
-			   const char *socket)
+static int set_environment(struct options *o, const struct slu_install *install, const char *socket)
 {
 	const char *base = strrchr(o->program[0], '/');
-	char name[SLU_WIRE_NAME_MAX], group[17];
+	char name[SLU_WIRE_NAME_MAX];
 	uint64_t id = 0;
 
 	snprintf(name, sizeof(name), "%s", o->name ? o->name : base ? base + 1 : o->program[0]);
 	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id) || !id)
 		id = (uint64_t)getpid();
-	snprintf(group, sizeof(group), "%016llx", (unsigned long long)id);
+	snprintf(o->group, sizeof(o->group), "%016llx", (unsigned long long)id);
 
 	if (setenv("SLUICE_SOCKET", socket, 1) || setenv("SLUICE_NAME", name, 1) ||
-	    setenv("SLUICE_GROUP", group, 1))
+	    setenv("SLUICE_GROUP", o->group, 1))
 		return -1;
 	/* nearest the program is rightmost: the limiter, where there is one, stays nearest the
 	 * driver */
@@ -125,14 +130,13 @@ static int set_environment(const struct options *o, const struct slu_install *in
 }
 
 /* Return: 0 with the environment set, else the exit code after having complained. */
-static int prepare(const struct options *o, const char *path)
+static int prepare(struct options *o, const char *path, char *ret_socket, size_t size)
 {
 	struct slu_install install;
-	char socket[PATH_MAX];
 	const char *obstacle;
 	int r;
 
-	r = slu_daemon_ensure(&o->where, socket, sizeof(socket));
+	r = slu_daemon_ensure(&o->where, ret_socket, size);
 	if (r)
 		return r;
 	slu_install_find(&install);
@@ -148,7 +152,7 @@ static int prepare(const struct options *o, const char *path)
 				 "Sluice cannot get into '%s': %s.", path, obstacle);
 		return SLU_CLI_FAILED;
 	}
-	if (set_environment(o, &install, socket)) {
+	if (set_environment(o, &install, ret_socket)) {
 		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
 		return SLU_CLI_FAILED;
 	}
@@ -158,7 +162,7 @@ static int prepare(const struct options *o, const char *path)
 int slu_cli_run(int argc, char **argv)
 {
 	struct options o = { 0 };
-	char path[PATH_MAX];
+	char path[PATH_MAX], socket[PATH_MAX];
 	int r;
 
 	argp_err_exit_status = SLU_CLI_USAGE;
@@ -179,11 +183,16 @@ int slu_cli_run(int argc, char **argv)
 		return SLU_CLI_NOT_FOUND;
 	}
 
-	r = prepare(&o, path);
+	r = prepare(&o, path, socket, sizeof(socket));
 	if (r && o.require)
 		return r;
 	if (r)
 		fprintf(stderr, "sluice: '%s' starts without Sluice.\n", o.program[0]);
+	else
+		slu_watch_start(&(struct slu_watch){ .name = o.program[0],
+						     .socket = socket,
+						     .group = o.group,
+						     .is_verbose = o.is_verbose });
 
 	execv(path, o.program);
 	/* execvp's kindness to scripts without a first line is the shell's business, not ours */

@@ -91,6 +91,11 @@ start_daemon() {
 	run "$sluice" run --socket "$world/sluice.sock" -- "$world/static"
 	[ "$status" -eq 3 ]
 	[[ $output == *"statically linked"*"starts without Sluice"* ]]
+	printf '#! %s/static with words\n' "$world" >"$world/script"
+	chmod +x "$world/script"
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/script"
+	[ "$status" -eq 3 ]
+	[[ $output == *"script': it is statically linked"* ]]
 	run "$sluice" run --require --socket "$world/sluice.sock" -- "$world/static"
 	[ "$status" -eq 124 ]
 }

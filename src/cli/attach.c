@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "cli/attach.h"
+#include "cli/install.h"
+
+/* Parts of the names of OpenCL drivers; the loader alone says nothing, many programs have it. */
+static const char *const opencl_drivers[] = {
+	"libpocl",	 "libnvidia-opencl", "libamdocl", "libigdrcl",
+	"libMesaOpenCL", "libRusticlOpenCL", "libmali",
+};
+
+static void closefilep(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+static FILE *open_of(pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	return fopen(path, "re");
+}
+
+struct mapped {
+	bool opencl_driver, opencl_layer, cuda_driver, cuda_shim, client;
+};
+
+static void note(const char *path, const struct slu_install *install, struct mapped *m)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	m->client |= !strncmp(base, "libsluice-client.so", 19);
+	m->opencl_layer |= !strcmp(path, install->opencl);
+	if (!strncmp(base, "libcuda.so", 10)) {
+		m->cuda_shim |= !strcmp(path, install->cuda);
+		m->cuda_driver |= strcmp(path, install->cuda) != 0;
+	}
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(opencl_drivers); i++)
+		m->opencl_driver |= strstr(base, opencl_drivers[i]) != NULL;
+}
+
+/* Return: 0, or -errno if its maps are not for us. */
+static int look_at_maps(pid_t pid, const struct slu_install *install, struct mapped *ret_mapped)
+{
+	slu_cleanup(closefilep) FILE *f = open_of(pid, "maps");
+	slu_cleanup(slu_freep) char *line = NULL;
+	size_t size = 0;
+
+	if (!f)
+		return -errno;
+	while (getline(&line, &size, f) > 0) {
+		char *path = strchr(line, '/');
+
+		if (!path)
+			continue;
+		path[strcspn(path, "\n")] = '\0';
+		note(path, install, ret_mapped);
+	}
+	return ferror(f) ? -EACCES : 0;
+}
+
+static bool environment_has(pid_t pid, const char *name)
+{
+	slu_cleanup(closefilep) FILE *f = open_of(pid, "environ");
+	slu_cleanup(slu_freep) char *entry = NULL;
+	size_t size = 0, length = strlen(name);
+
+	/* what we cannot read we do not blame */
+	if (!f)
+		return true;
+	while (getdelim(&entry, &size, '\0', f) > 0)
+		if (!strncmp(entry, name, length) && entry[length] == '=')
+			return true;
+	return false;
+}
+
+static void read_name(pid_t pid, char *ret_name, size_t size)
+{
+	slu_cleanup(closefilep) FILE *f = open_of(pid, "comm");
+
+	if (!f || !fgets(ret_name, (int)size, f))
+		snprintf(ret_name, size, "?");
+	ret_name[strcspn(ret_name, "\n")] = '\0';
+}
+
+static void explain(pid_t pid, struct slu_attach_view *view, const char *variable,
+		    const char *otherwise, const char *then)
+{
+	view->state = SLU_ATTACH_BESIDE;
+	view->why = otherwise;
+	view->then = then;
+	if (environment_has(pid, variable))
+		return;
+	view->why = "its environment was cleared on the way (env -i, sudo, a container?)";
+	view->then = "Start that program itself with 'sluice run', behind what clears it.";
+}
+
+void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_attach_view *ret_view)
+{
+	struct slu_attach_view view = { 0 };
+	struct mapped m = { 0 };
+
+	read_name(pid, view.name, sizeof(view.name));
+	if (look_at_maps(pid, install, &m)) {
+		view.state = SLU_ATTACH_HIDDEN;
+	} else if (m.opencl_driver && !m.opencl_layer) {
+		view.api = "OpenCL";
+		explain(pid, &view, "OPENCL_LAYERS", "its OpenCL loader knows no layers",
+			"Let it use the system's loader: on Debian ocl-icd-libopencl1 2.3 or "
+			"newer.");
+	} else if (m.cuda_driver && !m.cuda_shim) {
+		view.api = "CUDA";
+		explain(pid, &view, "LD_PRELOAD",
+			"its loader left our library out (set-uid, or a file with capabilities?)",
+			"Take the privilege away from it, or let it run unmanaged.");
+	} else if (m.client) {
+		view.state = SLU_ATTACH_INSIDE;
+	}
+	*ret_view = view;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	slu_cleanup(closefilep) FILE *f = open_of(pid, "stat");
+	char line[512];
+	const char *end;
+	int parent;
+
+	if (!f || !fgets(line, sizeof(line), f))
+		return 0;
+	/* the name in brackets may have anything in it */
+	end = strrchr(line, ')');
+	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+static bool has(const pid_t *pids, size_t n, pid_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Children mostly have larger numbers than their parents, so one pass finds nearly all of them. */
+size_t slu_attach_family(pid_t pid, pid_t *ret_pids, size_t max)
+{
+	struct dirent **entries;
+	size_t found = 0;
+	int n = scandir("/proc", &entries, NULL, versionsort);
+
+	if (max)
+		ret_pids[found++] = pid;
+	for (int i = 0; i < n; i++) {
+		pid_t other = isdigit((unsigned char)entries[i]->d_name[0])
+				      ? (pid_t)atoi(entries[i]->d_name)
+				      : 0;
+
+		if (other && other != pid && found < max && has(ret_pids, found, parent_of(other)))
+			ret_pids[found++] = other;
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return found;
+}

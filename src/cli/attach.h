@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Whether our front ends are in a process, seen from outside: what it has mapped, and with which
+ * environment it was started. A process that has a driver of a GPU mapped and not the front end
+ * that belongs to it uses the device behind our back; its environment mostly says why.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct slu_install;
+
+enum slu_attach {
+	SLU_ATTACH_NOTHING, /* it uses no GPU, or not yet */
+	SLU_ATTACH_INSIDE,  /* our client library is in it */
+	SLU_ATTACH_BESIDE,  /* it uses one without us */
+	SLU_ATTACH_HIDDEN,  /* we may not look */
+};
+
+struct slu_attach_view {
+	enum slu_attach state;
+	const char *api;  /* BESIDE: "OpenCL" or "CUDA" */
+	const char *why;  /* BESIDE: in words, as the end of a sentence */
+	const char *then; /* BESIDE: what to do */
+	char name[32];
+};
+
+void slu_attach_look(pid_t pid, const struct slu_install *install,
+		     struct slu_attach_view *ret_view);
+
+/* @pid and its descendants into @ret_pids. Return: how many, at most @max. */
+size_t slu_attach_family(pid_t pid, pid_t *ret_pids, size_t max);

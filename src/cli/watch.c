@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/attach.h"
+#include "cli/cli.h"
+#include "cli/install.h"
+#include "cli/watch.h"
+
+#define FIRST_LOOK_MS 250
+#define LAST_LOOK_MS  8000
+#define FAMILY_MAX    256
+/* a driver that is mapped may be about to get its layer: only who stays so is blamed */
+#define LOOKS_TO_BLAME 2
+
+struct watcher {
+	const struct slu_watch *watch;
+	struct slu_install install;
+	pid_t program;
+	int pidfd;
+	pid_t blamed; /* uses a GPU without us, so many looks long */
+	unsigned n_blamed;
+};
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+/* Return: whether there is nothing more to look at. */
+static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t n)
+{
+	const struct slu_cli_where where = { .socket = w->watch->socket };
+	json_t *reply, *program;
+	bool is_done = false;
+	size_t i;
+
+	if (slu_cli_try(&where, json_pack("{s:s}", "verb", "status"), &reply))
+		return false;
+	json_array_foreach (json_object_get(reply, "programs"), i, program) {
+		pid_t pid = (pid_t)json_integer_value(json_object_get(program, "pid"));
+		bool is_ours = !strcmp(text(program, "group"), w->watch->group);
+
+		for (size_t k = 0; k < n && !is_ours; k++)
+			is_ours = family[k] == pid;
+		if (!is_ours || is_done)
+			continue;
+		is_done = true;
+		if (!strcmp(text(program, "connection"), "refused"))
+			slu_cli_complain("It runs as if there were no Sluice; others see it as an "
+					 "outsider.",
+					 "the daemon refused '%s' (pid %d): %s", w->watch->name,
+					 (int)pid, text(program, "reason"));
+		else if (w->watch->is_verbose)
+			fprintf(stderr, "sluice: '%s' (pid %d) shares the GPU as '%s'.\n",
+				w->watch->name, (int)pid, text(program, "name"));
+	}
+	json_decref(reply);
+	return is_done;
+}
+
+static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct slu_attach_view view;
+
+		slu_attach_look(family[i], &w->install, &view);
+		if (view.state != SLU_ATTACH_BESIDE)
+			continue;
+		w->n_blamed = w->blamed == family[i] ? w->n_blamed + 1 : 1;
+		w->blamed = family[i];
+		if (w->n_blamed < LOOKS_TO_BLAME)
+			return false;
+		slu_cli_complain(view.then, "'%s' (pid %d) uses %s without Sluice: %s.", view.name,
+				 (int)family[i], view.api, view.why);
+		return true;
+	}
+	return false;
+}
+
+static void look_until_done(struct watcher *w)
+{
+	struct pollfd end = { .fd = w->pidfd, .events = POLLIN };
+	int span_ms = FIRST_LOOK_MS;
+	pid_t family[FAMILY_MAX];
+
+	while (poll(&end, 1, span_ms) == 0) {
+		size_t n = slu_attach_family(w->program, family, SLU_ARRAY_SIZE(family));
+
+		if (look_at_family(w, family, n) || look_at_daemon(w, family, n))
+			return;
+		if (w->n_blamed == 0)
+			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
+	}
+	if (w->watch->is_verbose)
+		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
+			w->watch->name);
+}
+
+/* Nothing of the program's stays open in here but its stderr. */
+static void leave_the_program(int pidfd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	/* the end of the list is open: what is not there to be closed is no error */
+	if (pidfd > STDERR_FILENO + 1)
+		(void)syscall(SYS_close_range, STDERR_FILENO + 1, pidfd - 1, 0);
+	(void)syscall(SYS_close_range, pidfd + 1, ~0U, 0);
+	if (chdir("/"))
+		errno = 0;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_NAME, "sluice-watch");
+}
+
+void slu_watch_start(const struct slu_watch *watch)
+{
+	struct watcher w = { .watch = watch, .program = getpid() };
+	pid_t child;
+
+	w.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (w.pidfd < 0)
+		return;
+	slu_install_find(&w.install);
+	child = fork();
+	if (!child) {
+		setsid();
+		/* its parent ends at once: the program will not find a child that it never made */
+		if (!fork()) {
+			leave_the_program(w.pidfd);
+			look_until_done(&w);
+		}
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(w.pidfd);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * `sluice run` becomes the program, so it cannot see for itself whether the front ends really got
+ * in. Somebody else looks: a process that is no child of the program (nothing for it to wait for),
+ * ends with it, and speaks up on its stderr only if a person should know:
+ *
+ *   LOOKING -> (gone)  the program, or a child of it, has joined the daemon: all is well
+ *   LOOKING -> (gone)  one of them uses a GPU without us, or was refused: told once, with the
+ * reason LOOKING -> (gone)  the program has ended
+ *
+ * Looks become rarer the longer nothing happens.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slu_watch {
+	const char *name;   /* of the program, as it was called */
+	const char *socket; /* the daemon's */
+	const char *group;  /* SLUICE_GROUP of this run */
+	bool is_verbose;    /* good news are told too */
+};
+
+/* To be called right before exec. A watcher that cannot start is done without. */
+void slu_watch_start(const struct slu_watch *watch);

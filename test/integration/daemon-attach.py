@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice run` knows whether the front ends got in, says so when asked, and says why not by itself."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import sluice as s
+
+SAYS = (str(s.SLUICE), "run", "--verbose", "--require")
+
+
+def world(name):
+    return s.World(name, memory=64 * s.MIB)
+
+
+def start(w, *words, quiet=False):
+    """A program that lives until its standard input is closed, started by hand to see stderr."""
+    words = [*(SAYS if not quiet else SAYS[:2]), "--socket", str(w.socket), "--", *map(str, words)]
+    program = w.start(words, "opencl", sluice=False, stdin=subprocess.PIPE)
+    program.label = str(words[-1])
+    return program
+
+
+def joined(w, n=1):
+    s.wait_until("it has joined", lambda: sum(p["connection"] == "joined" for p in w.status()["programs"]) == n)
+
+
+FILL = (s.CLIENTS / "cl-fill", "--mib", 4, "--endless")
+
+
+def a_program_that_shares_is_said_to_when_asked():
+    with world("attach") as w:
+        w.start_daemon()
+        program = start(w, *FILL)
+        joined(w)
+        s.check("shares the GPU as 'cl-fill'" in program.stdout.readline(), "it is said")
+        s.check("right" in w.end(program), "it ends right")
+
+
+def nothing_is_said_unless_asked():
+    with world("quiet") as w:
+        w.start_daemon()
+        program = start(w, *FILL, quiet=True)
+        joined(w)
+        out = w.end(program)
+        s.check(out.startswith("right:") and out.count("\n") == 1, "there is no line of ours", out)
+
+
+def children_keep_the_layer_and_the_group():
+    with world("children") as w:
+        w.start_daemon()
+        fill = " ".join(map(str, FILL))
+        program = start(w, "sh", "-c", f"exec 3<&0; {fill} <&3 & {fill} <&3 & wait")
+        joined(w, 2)
+        groups = {p["group"] for p in w.status()["programs"]}
+        s.check(len(groups) == 1, "both are of one group", groups)
+        s.check("shares the GPU" in program.stdout.readline(), "it is said of one of them")
+        s.check(w.end(program).count("right") == 2, "both end right")
+
+
+def a_cleared_environment_is_named():
+    with world("cleared") as w:
+        w.start_daemon()
+        keep = [f"{k}={v}" for k, v in w.environment().items() if k == "POCL_CACHE_DIR"]
+        program = start(w, "env", "-i", *keep, *FILL, quiet=True)
+        said = program.stdout.readline() + program.stdout.readline()
+        s.check("'cl-fill'" in said and "uses OpenCL without Sluice: its environment was cleared" in said and
+                "Start that program itself with 'sluice run'" in said, "what, why, what to do", said)
+        s.check(not w.status()["programs"], "it has not joined")
+        w.end(program)
+
+
+def a_program_without_a_gpu_is_left_in_peace():
+    with world("plain") as w:
+        w.start_daemon()
+        program = start(w, "sh", "-c", "wait; cat", quiet=True)
+        s.check(w.end(program) == "", "not a word")
+        program = start(w, "cat")
+        s.check("was not seen to use a GPU" in w.end(program), "it is told when asked")
+
+
+def the_program_finds_no_child_that_it_never_made():
+    """A shell that waits for its children, and one that looks for them, must not meet our watcher."""
+    with world("childless") as w:
+        w.start_daemon()
+        code = "import os\ntry:\n    os.wait()\nexcept ChildProcessError:\n    print('none')"
+        program = start(w, sys.executable, "-c", code, quiet=True)
+        s.check(w.finish(program) == "none\n", "it has none")
+
+
+def a_refusal_is_told_with_its_reason():
+    with world("refused") as w:
+        w.settings = {"daemon.user_programs_max": 1}
+        w.start_daemon()
+        first = start(w, *FILL, quiet=True)
+        joined(w)
+        second = start(w, *FILL, quiet=True)
+        said = second.stdout.readline()
+        s.check("the daemon refused" in said and "too many programs" in said, "who, and why", said)
+        w.end(second)
+        w.end(first)
+
+
+s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
+       children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
+       a_program_without_a_gpu_is_left_in_peace, the_program_finds_no_child_that_it_never_made,
+       a_refusal_is_told_with_its_reason)
