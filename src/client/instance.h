@@ -32,7 +32,7 @@
 #include "base/util.h"
 #include "client/client.h"
 #include "client/connection.h"
-#include "client/staging.h"
+#include "client/pipe.h"
 #include "peer/peer.h"
 
 /*
@@ -75,23 +75,29 @@ static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
 	return slu_container_of(unit, struct slu_client_unit, unit);
 }
 
-/* Moves under way at once in one direction: the device copies for one while the other is prepared.
- */
-#define SLU_MOVER_LANES 2
-
-struct slu_mover_lane {
-	struct slu_mover *mover; /* constant */
-	pthread_t thread;
-	struct slu_staging staging; /* of its own thread; empty without pinned credit */
+/* A move from the moment that a feeder has begun it. */
+struct slu_mover_job {
+	STAILQ_ENTRY(slu_mover_job) link; /* guarded by the lock, as is the rest but move */
+	struct slu_client_unit *unit;
+	struct slu_move move;
+	bool is_fed; /* no piece will follow */
+	int r;	     /* what it has come to */
 };
 
 struct slu_mover {
 	struct slu_client_device *device; /* constant, as is direction */
 	enum slu_direction direction;
-	struct slu_mover_lane lanes[SLU_MOVER_LANES];
-	pthread_cond_t wake; /* something in the queue, or an end */
+	pthread_t threads[2]; /* the feeder, the reaper */
+	pthread_cond_t wake;  /* something in a queue, room in the pipe, or an end */
 
-	STAILQ_HEAD(, slu_client_unit) queue; /* guarded by the lock, as is the rest */
+	/* All guarded by the lock. */
+	STAILQ_HEAD(, slu_client_unit) queue; /* that nobody has begun to move */
+	unsigned n_queued;
+	STAILQ_HEAD(, slu_mover_job) under_way; /* in the order of their pieces */
+	STAILQ_HEAD(, slu_mover_job) spare;
+	struct slu_mover_job jobs[SLU_PEER_MOVES_MAX];
+	struct slu_pipe pipe;
+	uint64_t staged_bytes; /* what the pinned account holds for the pipe */
 	bool is_stopping;
 };
 

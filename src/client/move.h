@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * One move of one unit from place to place, done by the calling thread from beginning to end. It
- * knows neither locks nor the protocol: what to do is written into the struct before, what came of
- * it is read after.
+ * One move of one unit from place to place. It knows neither locks nor the protocol: what to do is
+ * written into the struct before, what came of it is read after.
  *
  *   out   DEVICE -> RAM     copy what is newer to the host, then give up the device memory
  *         MAPPED -> RAM     the same, from the mapped bytes
@@ -14,27 +13,30 @@
  * The old copy is given up only when the new one is whole. So a move that fails, is cancelled or
  * refused leaves the unit where it was, with the copy that it had.
  *
- * A copy goes in chunks, two at a time:
+ * A move goes in steps, so that the pieces of many moves can be under way at once (pipe.h):
  *
- *   out   device:  |copy 0 |copy 1 |copy 2 |        in   host:    |fill 0 |fill 1 |fill 2 |
- *         host:            |take 0 |take 1 |take 2|      device:          |copy 0 |copy 1 |copy 2|
+ *   begin   rest, memory; a copy between two places that the processor sees is made here as well
+ *   cut     the next piece is named; repeated until none is left
+ *   feed    in: the processor fills the piece's buffer; then the device is told to copy
+ *   reap    waits for the device; out: the processor takes the bytes from the buffer
+ *   end     gives up the old copy, or what was made for the new one
  *
- * where take and fill are the processor's copies between the pinned chunk and the host copy, and
- * the checksum of what passes. Without pinned chunks the device copies from and to the host copy
- * itself, still two chunks at a time.
+ * Begin and feed are one thread's, reap and end may be another's. Pieces are fed and reaped in the
+ * order in which they were cut, each of them once, and all that were cut before end.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "client/backend.h"
-#include "client/staging.h"
+#include "client/checksum.h"
 #include "place/unit.h"
 
 enum {
 	_SLU_MOVE_E_SUCCESS,
 	SLU_MOVE_E_CANCELLED,
 	SLU_MOVE_E_REFUSED, /* the driver has no memory, tried again as often as asked */
+	SLU_MOVE_E_BUSY,    /* begin: commands that name the unit still run; ask again */
 	SLU_MOVE_E_BLOCKED, /* commands behind a host event name the unit */
 	SLU_MOVE_E_LOST,    /* the context is dead, and the device's copy with it */
 	SLU_MOVE_E_CORRUPT, /* the host copy is not what was moved out; there is no other */
@@ -43,9 +45,8 @@ enum {
 struct slu_move {
 	const struct slu_backend *backend;
 	void *data;
-	struct slu_unit *unit;		   /* only read */
-	const struct slu_staging *staging; /* NULL: no pinned chunks */
-	uint64_t chunk_bytes;		   /* without staging; a multiple of SLU_CHECKSUM_BLOCK */
+	struct slu_unit *unit; /* only read */
+	enum slu_moving moving;
 
 	bool has_contents;  /* there is something to copy */
 	bool wants_settle;  /* ask the back end for the unit's own rest first */
@@ -53,7 +54,7 @@ struct slu_move {
 	unsigned n_retries; /* of a refused create */
 	uint64_t pause_ns;  /* before the first retry; doubled each time, at most 20 ms */
 
-	/* Asked at each chunk and pause. */
+	/* Asked at the beginning, at each pause, and often in a copy that the processor makes. */
 	bool (*is_cancelled)(void *cancel_data);
 	void *cancel_data;
 
@@ -65,9 +66,43 @@ struct slu_move {
 
 	/* Out. */
 	uint64_t n_refusals;
+
+	/* Its own, zero at first. */
+	bool is_obtained; /* the new place's memory is there */
+	uint64_t cut_bytes;
+	struct slu_checksum running;
 };
 
-/* Each returns 0, one of the conditions above, or -errno: the back end failed, nothing changed. */
-int slu_move_out(struct slu_move *m);
-int slu_move_in(struct slu_move *m);
-int slu_move_map(struct slu_move *m);
+/* A part of a move: @bytes at @offset of its unit, by way of @buffer. */
+struct slu_piece {
+	struct slu_move *move;
+	uint64_t offset, bytes;
+	void *buffer; /* pinned, or in the host copy itself */
+	struct slu_ticket ticket;
+	bool is_ready; /* fed: it may be reaped. Set by whoever fed it, guarded by their lock */
+	int r;	       /* what became of feed */
+};
+
+/* Return: 0; BUSY: nothing was done; one of the other conditions, or -errno: nothing changed. */
+int slu_move_begin(struct slu_move *m);
+
+/* What is still to be cut. */
+uint64_t slu_move_left_bytes(const struct slu_move *m);
+
+/*
+ * Cuts off the next piece. All but the last are multiples of SLU_CHECKSUM_BLOCK. @buffer NULL: the
+ * device copies from or to the host copy itself.
+ */
+void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_piece *ret_piece);
+
+/* What went wrong is told by reap. */
+void slu_piece_feed(struct slu_piece *piece);
+
+/* Return: 0, LOST, or -errno. */
+int slu_piece_reap(struct slu_piece *piece);
+
+/*
+ * @r: what begin said, or the first piece that failed, or CANCELLED. Whatever was cut was reaped.
+ * Return: @r, or what went wrong here.
+ */
+int slu_move_end(struct slu_move *m, int r);

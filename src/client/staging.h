@@ -2,29 +2,46 @@
 #pragma once
 
 /*
- * The pinned chunks of one direction: two, so that the device copies one while the processor
- * copies the other. They exist only while the pinned account has credit for them; without them a
- * move goes through pageable memory: slower, never stuck.
+ * The pinned memory of one direction: a ring. Pieces are taken at its head and given back at its
+ * tail in the same order, as the device copies them, so small units use it as well as large ones.
+ * It exists only while the pinned account has credit for it; without it a move goes through
+ * pageable memory: slower, never stuck.
+ *
+ *            tail          head
+ *   ┌──────────┬─────────────┬──────────────┐
+ *   │   free   │ under way … │     free     │    a piece never goes round the end
+ *   └──────────┴─────────────┴──────────────┘
  */
 
 #include <stdint.h>
 
 #include "client/backend.h"
 
-#define SLU_STAGING_CHUNKS 2
+#define SLU_STAGING_ALIGN 64
 
 struct slu_staging {
-	void *chunks[SLU_STAGING_CHUNKS]; /* both or none */
-	uint64_t chunk_bytes;		  /* of each */
+	char *host;	     /* NULL: there is none */
+	uint64_t bytes;	     /* a multiple of SLU_STAGING_ALIGN */
+	uint64_t head, tail; /* count up; their rest by bytes is the place */
 };
 
 /*
- * Pins both chunks. The caller has the credit.
+ * Pins @bytes. The caller has the credit.
  *
  * Return: 0, or -ENOMEM when the back end has none; then nothing is held.
  */
 int slu_staging_init(struct slu_staging *staging, const struct slu_backend *backend, void *data,
-		     uint64_t chunk_bytes);
+		     uint64_t bytes);
 
-/* Accepts a zeroed one. */
+/* Accepts a zeroed one. Nothing of it is in use. */
 void slu_staging_deinit(struct slu_staging *staging, const struct slu_backend *backend, void *data);
+
+/*
+ * Takes up to @wanted bytes: less only where the ring ends.
+ *
+ * Return: where, with the number in @ret_bytes; NULL while there is no room.
+ */
+void *slu_staging_take(struct slu_staging *staging, uint64_t wanted, uint64_t *ret_bytes);
+
+/* Gives back the oldest piece that was taken, of @bytes. */
+void slu_staging_give(struct slu_staging *staging, uint64_t bytes);

@@ -9,17 +9,17 @@
 
 #include "base/util.h"
 #include "client/checksum.h"
-#include "client/move.h"
+#include "client/pipe.h"
 #include "client/test-device.h"
 #include "client/tiers.h"
 
-enum { UNIT_BYTES = 1000, CHUNK_BYTES = 64 };
+enum { UNIT_BYTES = 1000, DEPTH_BYTES = SLU_PIPE_PARTS * SLU_STAGING_ALIGN };
 
 struct world {
 	struct slu_test_device device;
 	struct slu_test_object object;
 	struct slu_unit unit;
-	struct slu_staging staging;
+	struct slu_pipe pipe;
 	struct slu_move move;
 	unsigned cancel_at; /* the question with this number is answered with yes; 0: none */
 	unsigned n_asked;
@@ -38,16 +38,15 @@ static void world_init(struct world *w, bool with_staging, bool with_sum)
 	memset(w, 0, sizeof(*w));
 	slu_test_device_init(&w->device, 0);
 	w->unit = (struct slu_unit){ .bytes = UNIT_BYTES, .owner = &w->object };
+	w->pipe.most_bytes = DEPTH_BYTES;
 	if (with_staging)
-		assert_int_equal(
-			slu_staging_init(&w->staging, &slu_test_backend, &w->device, CHUNK_BYTES),
-			0);
+		assert_int_equal(slu_staging_init(&w->pipe.staging, &slu_test_backend, &w->device,
+						  DEPTH_BYTES),
+				 0);
 	w->move = (struct slu_move){
 		.backend = &slu_test_backend,
 		.data = &w->device,
 		.unit = &w->unit,
-		.staging = with_staging ? &w->staging : NULL,
-		.chunk_bytes = CHUNK_BYTES,
 		.has_contents = true,
 		.wants_sum = with_sum,
 		.n_retries = 2,
@@ -63,10 +62,44 @@ static void world_deinit(struct world *w)
 		slu_test_backend.destroy(&w->device, &w->unit);
 	if (w->object.mapped)
 		slu_test_backend.unmap(&w->device, &w->unit);
-	slu_staging_deinit(&w->staging, &slu_test_backend, &w->device);
+	slu_staging_deinit(&w->pipe.staging, &slu_test_backend, &w->device);
 	slu_tiers_put(w->move.host, UNIT_BYTES);
 	slu_tiers_trim();
 	slu_test_device_deinit(&w->device);
+}
+
+static int reap(struct world *w)
+{
+	int r = slu_piece_reap(slu_pipe_oldest(&w->pipe));
+
+	slu_pipe_drop(&w->pipe);
+	return r;
+}
+
+/* As the mover's two threads do it, with as many pieces under way as there is room for. */
+static int move(struct world *w, enum slu_moving moving)
+{
+	struct slu_move *m = &w->move;
+	int r, answer;
+
+	m->moving = moving;
+	r = slu_move_begin(m);
+	assert_int_not_equal(r, SLU_MOVE_E_BUSY);
+	while (!r && slu_move_left_bytes(m)) {
+		struct slu_piece *p = is_cancelled(w) ? NULL : slu_pipe_put(&w->pipe, m);
+
+		if (p)
+			slu_piece_feed(p);
+		else if (w->n_asked == w->cancel_at)
+			r = SLU_MOVE_E_CANCELLED;
+		else
+			r = reap(w);
+	}
+	while (slu_pipe_oldest(&w->pipe)) {
+		answer = reap(w);
+		r = r ? r : answer;
+	}
+	return slu_move_end(m, r);
 }
 
 static unsigned char pattern_at(const struct world *w, unsigned i)
@@ -105,10 +138,10 @@ static void contents_survive_both_ways(void **state)
 		world_init(&w, variant & 1, variant & 2);
 		born_with_contents(&w);
 		for (unsigned i = 0; i < 3; i++) {
-			assert_int_equal(slu_move_out(&w.move), 0);
+			assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 			assert_null(w.object.memory);
 			assert_contents(&w, w.move.host);
-			assert_int_equal(slu_move_in(&w.move), 0);
+			assert_int_equal(move(&w, SLU_MOVING_IN), 0);
 			assert_contents(&w, w.object.memory);
 			write_on_device(&w);
 		}
@@ -123,9 +156,9 @@ static void a_unit_without_news_is_not_copied(void **state)
 	world_init(&w, true, true);
 	born_with_contents(&w);
 	w.move.has_contents = false;
-	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_null(w.move.host);
-	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
 	assert_int_equal(w.device.n_copies, 0);
 	world_deinit(&w);
 }
@@ -136,13 +169,13 @@ static void mapped_bytes_are_the_units_bytes(void **state)
 
 	world_init(&w, false, true);
 	born_with_contents(&w);
-	assert_int_equal(slu_move_out(&w.move), 0);
-	assert_int_equal(slu_move_map(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+	assert_int_equal(move(&w, SLU_MOVING_MAP), 0);
 	assert_contents(&w, w.object.mapped);
 	write_on_device(&w);
-	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_null(w.object.mapped);
-	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
 	assert_contents(&w, w.object.memory);
 	world_deinit(&w);
 }
@@ -163,15 +196,15 @@ static int step(struct world *w, unsigned i)
 {
 	switch (i) {
 	case 0:
-		return slu_move_out(&w->move);
+		return move(w, SLU_MOVING_OUT);
 	case 1:
-		return slu_move_in(&w->move);
+		return move(w, SLU_MOVING_IN);
 	case 2:
-		return slu_move_out(&w->move);
+		return move(w, SLU_MOVING_OUT);
 	case 3:
-		return slu_move_map(&w->move);
+		return move(w, SLU_MOVING_MAP);
 	default:
-		return slu_move_out(&w->move);
+		return move(w, SLU_MOVING_OUT);
 	}
 }
 
@@ -256,15 +289,15 @@ static void a_refusal_is_tried_again_as_often_as_asked(void **state)
 
 	world_init(&w, false, false);
 	born_with_contents(&w);
-	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	w.device.capacity_bytes = UNIT_BYTES - 1;
 	w.device.n_refused = 0;
-	assert_int_equal(slu_move_in(&w.move), SLU_MOVE_E_REFUSED);
+	assert_int_equal(move(&w, SLU_MOVING_IN), SLU_MOVE_E_REFUSED);
 	assert_int_equal(w.device.n_refused, 3);
 	assert_int_equal(w.move.n_refusals, 3);
 	assert_legal(&w, true);
 	w.device.capacity_bytes = UNIT_BYTES;
-	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
 	assert_legal(&w, false);
 	world_deinit(&w);
 }
@@ -275,11 +308,11 @@ static void a_refusal_once_is_not_seen_outside(void **state)
 
 	world_init(&w, false, false);
 	born_with_contents(&w);
-	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	w.device.n_ops = 0;
 	w.device.fail_at = 1;
 	w.device.fail_with = SLU_BACKEND_E_REFUSED;
-	assert_int_equal(slu_move_in(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
 	assert_legal(&w, false);
 	world_deinit(&w);
 }
@@ -293,7 +326,7 @@ static void a_lost_context_is_said_so(void **state)
 	w.device.n_ops = 0;
 	w.device.fail_at = 4;
 	w.device.fail_with = SLU_BACKEND_E_LOST;
-	assert_int_equal(slu_move_out(&w.move), SLU_MOVE_E_LOST);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_LOST);
 	assert_int_equal(w.device.n_copying, 0);
 	world_deinit(&w);
 }
@@ -307,11 +340,71 @@ static void blocked_commands_keep_a_unit(void **state)
 	w.move.wants_settle = true;
 	born_with_contents(&w);
 	w.device.settle_answer = SLU_BACKEND_E_BLOCKED;
-	assert_int_equal(slu_move_out(&w.move), SLU_MOVE_E_BLOCKED);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_BLOCKED);
 	assert_legal(&w, false);
 	w.device.settle_answer = 0;
-	assert_int_equal(slu_move_out(&w.move), 0);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_legal(&w, true);
+	world_deinit(&w);
+}
+
+static void a_unit_whose_commands_run_is_asked_again(void **state)
+{
+	struct world w;
+
+	world_init(&w, false, false);
+	w.move.backend = &slu_test_backend_launch;
+	w.move.wants_settle = true;
+	w.move.moving = SLU_MOVING_OUT;
+	born_with_contents(&w);
+	w.device.settle_answer = SLU_BACKEND_E_BUSY;
+	assert_int_equal(slu_move_begin(&w.move), SLU_MOVE_E_BUSY);
+	assert_legal(&w, false);
+	w.device.settle_answer = 0;
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+	assert_legal(&w, true);
+	world_deinit(&w);
+}
+
+/* Many units of many sizes, as deep as the ring allows; each piece ends in its own order. */
+static void pieces_of_many_units_follow_each_other(void **state)
+{
+	enum { N_UNITS = 40 };
+	struct slu_test_object objects[N_UNITS] = { 0 };
+	struct slu_unit units[N_UNITS];
+	struct slu_move moves[N_UNITS];
+	unsigned n_most = 0, i = 0;
+	struct slu_piece *p;
+	struct world w;
+
+	world_init(&w, true, true);
+	for (unsigned k = 0; k < N_UNITS; k++) {
+		units[k] = (struct slu_unit){ .bytes = 1 + k * 37 % 700, .owner = &objects[k] };
+		assert_int_equal(slu_test_backend.create(&w.device, &units[k]), 0);
+		memset(objects[k].memory, (int)k + 1, units[k].bytes);
+		moves[k] = w.move;
+		moves[k].unit = &units[k];
+		moves[k].moving = SLU_MOVING_OUT;
+		assert_int_equal(slu_move_begin(&moves[k]), 0);
+	}
+	while (i < N_UNITS || slu_pipe_oldest(&w.pipe)) {
+		p = i < N_UNITS ? slu_pipe_put(&w.pipe, &moves[i]) : NULL;
+		if (p)
+			slu_piece_feed(p);
+		else
+			assert_int_equal(reap(&w), 0);
+		n_most = SLU_MAX(n_most, w.pipe.n_pieces);
+		assert_true(w.pipe.n_bytes <= DEPTH_BYTES);
+		while (i < N_UNITS && !slu_move_left_bytes(&moves[i]))
+			i++;
+	}
+	assert_in_range(n_most, SLU_PIPE_PARTS, SLU_PIPE_PIECES);
+	for (unsigned k = 0; k < N_UNITS; k++) {
+		assert_int_equal(slu_move_end(&moves[k], 0), 0);
+		for (uint64_t at = 0; at < units[k].bytes; at++)
+			assert_int_equal(((unsigned char *)moves[k].host)[at], k + 1);
+		slu_tiers_put(moves[k].host, units[k].bytes);
+	}
 	world_deinit(&w);
 }
 
@@ -322,11 +415,11 @@ static void a_spoilt_host_copy_never_reaches_the_device(void **state)
 
 		world_init(&w, with_staging, true);
 		born_with_contents(&w);
-		assert_int_equal(slu_move_out(&w.move), 0);
+		assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 		((unsigned char *)w.move.host)[UNIT_BYTES - 1] ^= 4;
-		assert_int_equal(slu_move_in(&w.move), SLU_MOVE_E_CORRUPT);
+		assert_int_equal(move(&w, SLU_MOVING_IN), SLU_MOVE_E_CORRUPT);
 		assert_null(w.object.memory);
-		assert_int_equal(slu_move_map(&w.move), SLU_MOVE_E_CORRUPT);
+		assert_int_equal(move(&w, SLU_MOVING_MAP), SLU_MOVE_E_CORRUPT);
 		assert_null(w.object.mapped);
 		world_deinit(&w);
 	}
@@ -409,6 +502,8 @@ int main(void)
 		cmocka_unit_test(a_refusal_once_is_not_seen_outside),
 		cmocka_unit_test(a_lost_context_is_said_so),
 		cmocka_unit_test(blocked_commands_keep_a_unit),
+		cmocka_unit_test(a_unit_whose_commands_run_is_asked_again),
+		cmocka_unit_test(pieces_of_many_units_follow_each_other),
 		cmocka_unit_test(a_spoilt_host_copy_never_reaches_the_device),
 		cmocka_unit_test(a_checksum_sees_lost_swapped_and_torn_bytes),
 		cmocka_unit_test(classes_waste_at_most_an_eighth),

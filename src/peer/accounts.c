@@ -180,3 +180,9 @@ int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)
 	slu_peer_touch(peer, now_ns);
 	return 0;
 }
+
+bool slu_peer_must_unstage(const struct slu_peer *peer)
+{
+	return peer->is_joined && peer->staged_bytes &&
+	       peer->pinned.held_bytes > peer->pinned.limit_bytes;
+}

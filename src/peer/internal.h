@@ -24,8 +24,7 @@
 #include "base/util.h"
 #include "peer/peer.h"
 
-#define SLU_PEER_MOVES_MAX     2 /* moves under way, for each direction and device */
-#define SLU_PEER_QUEUE_MAX     256
+#define SLU_PEER_QUEUE_MAX     1024 /* more than all moves and messages of a step */
 #define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
 #define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
 #define SLU_PEER_HOME_STEP     16	    /* home credit is asked for so many units at once … */
@@ -63,6 +62,8 @@ struct slu_peer_device {
 	size_t n_working_absent; /* of these, in the working set */
 	uint64_t n_scans;	 /* times that somebody went through all units */
 	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
+	unsigned n_moving[_DIRECTION_MAX];
+	uint64_t moving_bytes[_DIRECTION_MAX];
 	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
 	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */
 	unsigned n_refused;		   /* moves in, in a row */
@@ -122,7 +123,8 @@ struct slu_peer {
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
 	struct slu_peer_account pinned, home;
-	uint64_t staged_bytes; /* of pinned: chunks of the mover */
+	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
+	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 
 	struct slu_unit_list births; /* that wait, in order of arrival */
 	uint64_t home_want_bytes;    /* as last told */

@@ -19,6 +19,11 @@
 /* How long an answer to WANT may take before we make room ourselves. */
 #define ANSWER_NS (20 * SLU_NS_PER_MS)
 
+/* Moves under way in one direction: so many in any case, more while they are small. */
+#define MOVES_MIN   2
+#define N_CHUNKS    4 /* a mover pins two, and should find the next units prepared */
+#define CHUNK_BYTES (2 * SLU_MIB)
+
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_MAPPED && peer->welcome.allow_mapped;
@@ -149,9 +154,9 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 
 		u = next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
 		if (!u)
-			u = next_out(
-				d, SLU_PLACE_MAPPED,
-				slu_sub_floor(peer->pinned.held_bytes, peer->pinned.limit_bytes));
+			u = next_out(d, SLU_PLACE_MAPPED,
+				     slu_sub_floor(peer->pinned.held_bytes - peer->unmapping_bytes,
+						   peer->pinned.limit_bytes));
 		if (!u && slu_peer_may_run(peer, d))
 			u = slu_peer_promotable(peer, d);
 	}
@@ -207,12 +212,16 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 	u->cancel = false;
 	slu_peer_set_place(d, u, u->place, moving);
 	d->moving[way][slot] = u;
+	d->n_moving[way]++;
+	d->moving_bytes[way] += u->bytes;
 	if (moving == SLU_MOVING_IN)
 		slu_peer_hold(&d->account, u->bytes);
 	else if (moving == SLU_MOVING_MAP)
 		slu_peer_hold(&peer->pinned, u->bytes);
 	else if (u->place == SLU_PLACE_DEVICE)
 		d->leaving_bytes += u->bytes;
+	else
+		peer->unmapping_bytes += u->bytes;
 	slu_peer_push(peer, SLU_PEER_MOVE, index)->unit = u;
 }
 
@@ -244,24 +253,41 @@ static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, un
 	return true;
 }
 
+/* The bus must not stand still between two units; what is under way must be taken back soon. */
+static bool may_begin(const struct slu_peer *peer, const struct slu_peer_device *d, unsigned way)
+{
+	uint64_t chunk = peer->welcome.chunk_bytes ? peer->welcome.chunk_bytes : CHUNK_BYTES;
+
+	if (d->retry_ns[way] || d->n_moving[way] == SLU_PEER_MOVES_MAX)
+		return false;
+	return d->n_moving[way] < MOVES_MIN || d->moving_bytes[way] < N_CHUNKS * chunk;
+}
+
+static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
+{
+	unsigned k = 0;
+
+	while (d->moving[way][k])
+		k++;
+	return k;
+}
+
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	cancel_void(peer, d);
-	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
-		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++) {
+	for (unsigned way = 0; way < _DIRECTION_MAX; way++) {
+		while (may_begin(peer, d, way)) {
 			enum slu_moving moving = SLU_MOVING_OUT;
 			struct slu_unit *u;
 
-			if (d->moving[way][k] || d->retry_ns[way])
-				continue;
 			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
-			if (u && waits_for_a_larger_window(peer, now_ns, index, way, moving))
-				u = NULL;
-			if (u)
-				begin(peer, index, u, way, k, moving);
+			if (!u || waits_for_a_larger_window(peer, now_ns, index, way, moving))
+				break;
+			begin(peer, index, u, way, free_slot(d, way), moving);
 		}
+	}
 	/* without a daemon the limit follows what the driver gave */
 	if (peer->is_alone)
 		d->account.limit_bytes = d->account.held_bytes;
@@ -274,11 +300,16 @@ static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned 
 	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 		if (d->moving[way][k] == u)
 			d->moving[way][k] = NULL;
+	d->n_moving[way]--;
+	d->moving_bytes[way] -= u->bytes;
 }
 
 static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
 		    struct slu_peer_account *a, uint64_t bytes)
 {
+	/* moves that were under way together are refused together: that is one refusal */
+	if (d->retry_ns[IN])
+		return;
 	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
 	if (++d->n_refused <= peer->config.refusal_retries)
 		return;
@@ -323,7 +354,9 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	bool is_map = u->place == SLU_PLACE_MAPPED;
 	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
 
-	if (!is_map)
+	if (is_map)
+		peer->unmapping_bytes -= u->bytes;
+	else
 		d->leaving_bytes -= u->bytes;
 	if (result == SLU_MOVE_DONE) {
 		slu_peer_set_place(d, u, SLU_PLACE_RAM, SLU_MOVING_NO);

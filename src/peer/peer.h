@@ -35,6 +35,9 @@ struct slu_peer;
 
 #define SLU_PEER_NEVER UINT64_MAX
 
+/* Moves under way at most, for each direction and device. */
+#define SLU_PEER_MOVES_MAX 32
+
 struct slu_peer_config {
 	char program[SLU_WIRE_NAME_MAX];
 	uint64_t group;
@@ -147,6 +150,9 @@ void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
  * Return: 0, or SLU_PEER_E_WAIT while the budget has none: copy through pageable memory.
  */
 int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes);
+
+/* More is pinned than allowed: chunks that hold nothing should be given up. */
+bool slu_peer_must_unstage(const struct slu_peer *peer);
 
 /* -- the mover ------------------------------------------------------------------------------ */
 

@@ -26,7 +26,7 @@ struct fixture {
 	/* what the last fixture_step() asked for */
 	struct slu_message messages[FIXTURE_MESSAGES_MAX];
 	unsigned n_messages;
-	struct slu_unit *moves[FIXTURE_UNITS_MAX];
+	struct slu_unit *moves[2 * SLU_PEER_MOVES_MAX];
 	unsigned n_moves;
 	unsigned n_opened, n_shut, n_woken;
 };

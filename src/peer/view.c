@@ -59,7 +59,7 @@ static bool is_held(const struct slu_unit *u)
 
 void slu_peer_check(const struct slu_peer *peer)
 {
-	uint64_t pinned = peer->staged_bytes, home = 0;
+	uint64_t pinned = peer->staged_bytes, unmapping = 0, home = 0;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
@@ -75,6 +75,8 @@ void slu_peer_check(const struct slu_peer *peer)
 			home += u->has_home ? u->bytes : 0;
 			if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
 				leaving += u->bytes;
+			if (u->place == SLU_PLACE_MAPPED && u->moving == SLU_MOVING_OUT)
+				unmapping += u->bytes;
 			n_moving += u->moving != SLU_MOVING_NO;
 			assert(u->n_named == 0 || slu_unit_is_present(u));
 			assert(u->has_home || u->frozen != SLU_FROZEN_NO);
@@ -86,9 +88,11 @@ void slu_peer_check(const struct slu_peer *peer)
 		assert(held == d->account.held_bytes);
 		assert(leaving == d->leaving_bytes);
 		assert(n_moving == n_slots);
+		assert(n_moving == d->n_moving[IN] + d->n_moving[OUT]);
 		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
 			assert(d->n_absent == 0);
 	}
 	assert(pinned == peer->pinned.held_bytes);
+	assert(unmapping == peer->unmapping_bytes);
 	assert(home == peer->home.held_bytes);
 }

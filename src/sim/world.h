@@ -30,7 +30,7 @@
 #define SLU_SIM_DEVICES_MAX 2
 #define SLU_SIM_OPS_MAX	    192
 #define SLU_SIM_KERNELS_MAX 2
-#define SLU_SIM_MOVES_MAX   8
+#define SLU_SIM_MOVES_MAX   (2 * SLU_SIM_DEVICES_MAX * SLU_PEER_MOVES_MAX)
 #define SLU_SIM_UNITS_MAX   128 /* of one client on one device */
 #define SLU_SIM_QUEUE_MAX   512
 #define SLU_SIM_FAULT_MAX   8192

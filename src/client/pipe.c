@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/pipe.h"
+
+#include <assert.h>
+
+#include "base/util.h"
+
+struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
+{
+	uint64_t bytes = SLU_MIN(slu_move_left_bytes(move), p->most_bytes / SLU_PIPE_PARTS);
+	struct slu_piece *piece;
+	void *buffer = NULL;
+
+	assert(bytes);
+	if (p->n_pieces == SLU_PIPE_PIECES || (p->n_bytes && p->n_bytes + bytes > p->most_bytes))
+		return NULL;
+	if (p->staging.host) {
+		buffer = slu_staging_take(&p->staging, bytes, &bytes);
+		if (!buffer)
+			return NULL;
+	}
+	piece = &p->pieces[(p->first + p->n_pieces++) % SLU_PIPE_PIECES];
+	slu_move_cut(move, bytes, buffer, piece);
+	p->n_bytes += bytes;
+	return piece;
+}
+
+struct slu_piece *slu_pipe_oldest(struct slu_pipe *p)
+{
+	return p->n_pieces ? &p->pieces[p->first] : NULL;
+}
+
+void slu_pipe_drop(struct slu_pipe *p)
+{
+	const struct slu_piece *piece = &p->pieces[p->first];
+
+	assert(p->n_pieces);
+	if (p->staging.host)
+		slu_staging_give(&p->staging, piece->bytes);
+	p->n_bytes -= piece->bytes;
+	p->first = (p->first + 1) % SLU_PIPE_PIECES;
+	p->n_pieces--;
+}
