@@ -3,7 +3,8 @@
 
 /*
  * What loads and stores share. There are three handlers of each: one for a single value of global
- * and one of shared memory, which is what most of them are, and one for everything else.
+ * and one of shared memory, for what most of them are: the address is a line, and of each half of
+ * the lanes one piece or one place. A third one does everything else.
  */
 
 #include "softgpu/interp/isa.h"
@@ -35,13 +36,28 @@ static inline void find_address(struct slu_interp_warp *w, const struct slu_inte
 		slu_interp_line_find(line, ROW(w, in->a));
 }
 
+/* A parameter of the kernel: one place for all lanes. */
+static inline enum slu_interp_halves parameter(const struct slu_interp_warp *w,
+					       const struct slu_interp_insn *in, unsigned size,
+					       bool is_write, uint8_t **ret_first)
+{
+	const struct slu_ptx_function *f = w->frame->code->function;
+	uint64_t offset = (uint64_t)in->imm;
+
+	if (!f->is_kernel || in->role != SLU_PTX_ROLE_PARAM || is_write || offset & (size - 1) ||
+	    !slu_interp_is_within(offset, size, f->param_bytes))
+		return SLU_INTERP_HALVES_OTHER;
+	*ret_first = (uint8_t *)(uintptr_t)w->block->launch->params + offset;
+	return SLU_INTERP_HALVES_SAME;
+}
+
 static inline enum slu_interp_halves halves(struct slu_interp_warp *w,
 					    const struct slu_interp_insn *in, unsigned size,
 					    bool is_write, uint8_t **ret_first,
 					    uint8_t **ret_second)
 {
 	if (in->is_named)
-		return SLU_INTERP_HALVES_OTHER;
+		return parameter(w, in, size, is_write, ret_first);
 	find_address(w, in);
 	if (in->space == SLU_PTX_SPACE_SHARED)
 		return slu_interp_halves(w, in, size, is_write, true, ret_first, ret_second);
@@ -50,16 +66,49 @@ static inline enum slu_interp_halves halves(struct slu_interp_warp *w,
 	return SLU_INTERP_HALVES_OTHER;
 }
 
+/* Where a single value of lane 0 is, from the beginning of the window. */
+__attribute__((always_inline)) static inline uint64_t offset_of(const struct slu_interp_warp *w,
+								const struct slu_interp_insn *in,
+								const struct slu_interp_line *line,
+								bool is_shared)
+{
+	return line->base + (uint64_t)in->imm - (is_shared ? 0 : w->block->memory->base);
+}
+
+/*
+ * @bytes of the window, at an @offset that may be anything. (The window begins at a page, so that
+ * its offsets are aligned as the addresses are.) Return: their place, or NULL if they are not
+ * all there, or not for this use.
+ */
+__attribute__((always_inline)) static inline void *piece(const struct slu_interp_warp *w,
+							 uint64_t offset, unsigned bytes,
+							 unsigned size, bool is_shared,
+							 uint8_t want)
+{
+	const struct slu_interp_block *b = w->block;
+	uint64_t window_bytes = is_shared ? b->shared_bytes : b->memory->bytes;
+
+	/* outside, one of the two is negative */
+	if ((offset | (window_bytes - bytes - offset)) >> 63 || offset & (size - 1))
+		return NULL;
+	if (is_shared)
+		return b->shared + offset;
+	if (!slu_interp_window_allows(b->memory, offset, bytes, want))
+		return NULL;
+	return (void *)(uintptr_t)(b->memory->base + offset);
+}
+
 /*
  * Asks for what the warp will want when it comes here again, if it goes on as it did since the
- * last time: other warps run in the meantime.
+ * last time, and lets other warps run in the meantime.
  */
-static inline void look_ahead(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-			      const uint8_t *first, unsigned bytes)
+static inline void look_ahead(struct slu_interp_warp *w, struct slu_interp_line *line,
+			      const void *first, unsigned bytes)
 {
-	struct slu_interp_line *line = slu_interp_line(w->rows, in->a);
 	int32_t ahead = (int32_t)((uint32_t)line->base - line->last);
 
+	if (w->is_alone)
+		w->budget = SLU_INTERP_SLICE_FAR;
 	line->last = (uint32_t)line->base;
 	for (unsigned i = 0; ahead && i < bytes; i += 64)
 		__builtin_prefetch(

@@ -60,6 +60,7 @@ NATIVE static void native_sgemm(const float *a, const float *b, float *c, unsign
 }
 
 static struct slu_testbed bed;
+static const char *wanted; /* the only one to measure, or NULL */
 static float *a, *b, *c;
 
 static void run(const char *kernel, unsigned grid, unsigned block)
@@ -137,8 +138,12 @@ static double best_of(void (*what)(void))
 static void compare(const char *name, void (*interp)(void), void (*native)(void), double operations,
 		    double goal)
 {
-	double ours = best_of(interp), theirs = best_of(native);
+	double ours, theirs;
 
+	if (wanted && strcmp(wanted, name) != 0)
+		return;
+	ours = best_of(interp);
+	theirs = best_of(native);
 	printf("{\"name\": \"softgpu-speed.%s_ratio\", \"value\": %.4f, \"unit\": \"share\", "
 	       "\"bound\": 1, \"goal\": %.4f, \"valid\": true}\n",
 	       name, theirs / ours, goal);
@@ -153,10 +158,11 @@ int main(int argc, char **argv)
 	char *text = calloc(1, 1 << 20);
 
 	if (!f || !text || !fread(text, 1, (1 << 20) - 1, f)) {
-		fprintf(stderr, "usage: bench-speed kernels.ptx\n");
+		fprintf(stderr, "usage: bench-speed kernels.ptx [stream|fma|sgemm]\n");
 		return 2;
 	}
 	fclose(f);
+	wanted = argc > 2 ? argv[2] : NULL;
 	slu_testbed_init(&bed);
 	if (slu_testbed_load(&bed, text))
 		return 1;

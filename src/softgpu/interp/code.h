@@ -41,7 +41,8 @@
 /* taken backward branches until other groups of the warp get their chance, and, while a warp is
  * one group, until the next warp does: neighbours that stay together share what is in the cache */
 #define SLU_INTERP_BUDGET      2048u
-#define SLU_INTERP_SLICE       1u
+#define SLU_INTERP_SLICE       64u
+#define SLU_INTERP_SLICE_FAR   1u
 #define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
 #define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
 #define SLU_INTERP_CSR_DEFAULT 0x1f80u

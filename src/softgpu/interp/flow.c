@@ -137,6 +137,7 @@ static const struct slu_interp_insn *set_csr(struct slu_interp_warp *w,
 					     const struct slu_interp_insn *in)
 {
 	(void)w;
+	*w->block->csr = in->csr;
 	_mm_setcsr(in->csr);
 	return in + 1;
 }
@@ -356,14 +357,18 @@ static void release(struct slu_interp_block *b, unsigned id)
 	b->barriers[id] = (struct slu_interp_barrier){ 0 };
 }
 
+static void check_barrier(struct slu_interp_block *b, unsigned id)
+{
+	struct slu_interp_barrier *bar = &b->barriers[id];
+
+	if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : b->n_live))
+		release(b, id);
+}
+
 static void check_barriers(struct slu_interp_block *b)
 {
-	for (unsigned id = 0; id < SLU_INTERP_N_BARRIERS; id++) {
-		struct slu_interp_barrier *bar = &b->barriers[id];
-
-		if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : b->n_live))
-			release(b, id);
-	}
+	for (unsigned id = 0; id < SLU_INTERP_N_BARRIERS; id++)
+		check_barrier(b, id);
 }
 
 static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
@@ -395,7 +400,7 @@ static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
 		g->barrier = id;
 		w->event = SLU_INTERP_EVENT_RESCHEDULE;
 	}
-	check_barriers(w->block);
+	check_barrier(w->block, id);
 	return is_arrive ? in + 1 : NULL;
 }
 

@@ -71,7 +71,7 @@ static void block_deinit(struct slu_interp_block *b)
 	*b = (struct slu_interp_block){ 0 };
 }
 
-static int block_init(struct slu_interp_block *b, struct run *run, unsigned worker)
+static int block_init(struct slu_interp_block *b, struct run *run, unsigned worker, uint32_t *csr)
 {
 	const struct slu_interp_launch *l = run->launch;
 	int r;
@@ -85,6 +85,7 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		.local_bytes = run->local_bytes,
 		.n_threads = l->block[0] * l->block[1] * l->block[2],
 		.worker = worker,
+		.csr = csr,
 	};
 	b->n_warps = (b->n_threads + SLU_INTERP_LANES - 1) / SLU_INTERP_LANES;
 	b->warps = calloc(b->n_warps, sizeof(*b->warps));
@@ -169,8 +170,9 @@ static void work(struct run *run, unsigned index)
 	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr();
+	uint32_t current = csr;
 
-	if (block_init(&block, run, index)) {
+	if (block_init(&block, run, index, &current)) {
 		report(run, &no_memory);
 		return;
 	}
@@ -194,9 +196,10 @@ static void work_cooperatively(struct run *run)
 	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr();
+	uint32_t current = csr;
 	uint64_t n = 0, n_left;
 
-	while (blocks && n < run->n_blocks && !block_init(&blocks[n], run, 0)) {
+	while (blocks && n < run->n_blocks && !block_init(&blocks[n], run, 0, &current)) {
 		block_begin(&blocks[n], n);
 		n++;
 	}

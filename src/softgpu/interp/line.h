@@ -29,6 +29,9 @@ enum {
 	SLU_INTERP_STALE = 1 << 1,
 };
 
+/* how much smaller a line is than the least row */
+#define SLU_INTERP_LINES_PER_ROW (SLU_INTERP_ROW_32 / sizeof(struct slu_interp_line))
+
 /* Lines lie in front of the rows, one for 128 bytes of them, the first one last. */
 struct slu_interp_line {
 	uint64_t base; /* of a 32-bit register: without anything above */
@@ -41,7 +44,7 @@ struct slu_interp_line {
 
 static inline struct slu_interp_line *slu_interp_line(uint8_t *rows, uint32_t row)
 {
-	return (struct slu_interp_line *)(void *)rows - 1 - row / SLU_INTERP_ROW_32;
+	return (struct slu_interp_line *)(void *)(rows - row / SLU_INTERP_LINES_PER_ROW) - 1;
 }
 
 static inline bool slu_interp_line_is_one(const struct slu_interp_line *line)

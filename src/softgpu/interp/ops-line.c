@@ -337,9 +337,10 @@ static inline bool span(const struct slu_interp_line *line, bool is_signed, bool
 	       (is_signed || *ret_min >= 0);
 }
 
-static inline const struct slu_interp_insn *compare(struct slu_interp_warp *w,
-						    const struct slu_interp_insn *in,
-						    enum relation r, bool is_signed, bool is_wide)
+/* Lines that are more than one value. */
+__attribute__((noinline)) static const struct slu_interp_insn *
+compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relation r,
+	bool is_signed, bool is_wide)
 {
 	const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
 	int64_t a_min, a_max, b_min, b_max;
@@ -358,25 +359,34 @@ static inline const struct slu_interp_insn *compare(struct slu_interp_warp *w,
 	NEXT(w, in);
 }
 
-#define SETP(name, r, is_signed, is_wide)                       \
-	HANDLER(setp_##name)                                    \
-	{                                                       \
-		return compare(w, in, (r), is_signed, is_wide); \
+#define SETP(name, r, op, V, is_signed, is_wide)                                            \
+	HANDLER(setp_##name)                                                                \
+	{                                                                                   \
+		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);      \
+		uint32_t bits = (V)a->base op(V) b->base ? SLU_INTERP_ALL : 0;              \
+                                                                                            \
+		if (!ARE_LINES(a->kind & b->kind) || a->step | a->jump | b->step | b->jump) \
+			return compare(w, in, r, is_signed, is_wide);                       \
+		w->preds[in->p] = bits;                                                     \
+		w->preds[in->q] = ~bits;                                                    \
+		NEXT(w, in);                                                                \
 	}
-#define SETPS(n, is_signed, is_wide)                                                               \
-	SETP(eq_##n, EQ, is_signed, is_wide)                                                       \
-	SETP(ne_##n, NE, is_signed, is_wide)                                                       \
-	SETP(lt_##n, LT, is_signed, is_wide)                                                       \
-	SETP(le_##n, LE, is_signed, is_wide)                                                       \
-	SETP(gt_##n, GT, is_signed, is_wide)                                                       \
-	SETP(ge_##n, GE, is_signed, is_wide)                                                       \
-	static const struct slu_interp_handler *const setp_##n[N_RELATIONS] = {                    \
-		&setp_eq_##n, &setp_ne_##n, &setp_lt_##n, &setp_le_##n, &setp_gt_##n, &setp_ge_##n \
-	};
-SETPS(s32, true, false)
-SETPS(u32, false, false)
-SETPS(s64, true, true)
-SETPS(u64, false, true)
+#define SETPS(n, V, is_signed, is_wide)                           \
+	SETP(eq_##n, EQ, ==, V, is_signed, is_wide)               \
+	SETP(ne_##n, NE, !=, V, is_signed, is_wide)               \
+	SETP(lt_##n, LT, <, V, is_signed, is_wide)                \
+	SETP(le_##n, LE, <=, V, is_signed, is_wide)               \
+	SETP(gt_##n, GT, >, V, is_signed, is_wide)                \
+	SETP(ge_##n, GE, >=, V, is_signed, is_wide)               \
+	static const struct slu_interp_handler                    \
+		*const setp_##n[N_RELATIONS] = {                  \
+			&setp_eq_##n, &setp_ne_##n, &setp_lt_##n, \
+			&setp_le_##n, &setp_gt_##n, &setp_ge_##n, \
+		};
+SETPS(s32, int32_t, true, false)
+SETPS(u32, uint32_t, false, false)
+SETPS(s64, int64_t, true, true)
+SETPS(u64, uint64_t, false, true)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 

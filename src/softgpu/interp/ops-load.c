@@ -31,44 +31,53 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 	line->kind = SLU_INTERP_LINE | SLU_INTERP_STALE;
 }
 
-#define LOAD_ONE(name, R, M, V, where, is_shared)                                                 \
-	static const struct slu_interp_insn *name##_##where##_all(                                \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                      \
-	{                                                                                         \
-		R *to = ROW(w, in->x[0]);                                                         \
-		uint8_t *first, *second;                                                          \
-		const M *from, *more;                                                             \
-		R value, other;                                                                   \
-                                                                                                  \
-		find_address(w, in);                                                              \
-		switch (slu_interp_halves(w, in, sizeof(M), false, is_shared, &first, &second)) { \
-		case SLU_INTERP_HALVES_PIECE:                                                     \
-			from = (const M *)first;                                                  \
-			EVERY_LANE to[i] = (R)(V)from[i];                                         \
-			if (!is_shared)                                                           \
-				look_ahead(w, in, first, sizeof(M) * SLU_INTERP_LANES);           \
-			NEXT(w, in);                                                              \
-		case SLU_INTERP_HALVES_PIECES:                                                    \
-			from = (const M *)first;                                                  \
-			more = (const M *)second;                                                 \
-			HALF_OF_LANES to[i] = (R)(V)from[i];                                      \
-			to += SLU_INTERP_HALF;                                                    \
-			HALF_OF_LANES to[i] = (R)(V)more[i];                                      \
-			NEXT(w, in);                                                              \
-		case SLU_INTERP_HALVES_SAME:                                                      \
-			value = (R)(V) * (const M *)first;                                        \
-			EVERY_LANE to[i] = value;                                                 \
-			NEXT(w, in);                                                              \
-		case SLU_INTERP_HALVES_SAMES:                                                     \
-			value = (R)(V) * (const M *)first;                                        \
-			other = (R)(V) * (const M *)second;                                       \
-			HALF_OF_LANES to[i] = value;                                              \
-			to += SLU_INTERP_HALF;                                                    \
-			HALF_OF_LANES to[i] = other;                                              \
-			NEXT(w, in);                                                              \
-		default:                                                                          \
-			return name##_apart(w, in);                                               \
-		}                                                                                 \
+#define READ(w, offset, bytes, size, is_shared) \
+	piece(w, offset, bytes, size, is_shared, SLU_INTERP_READ)
+#define LOAD_ONE(name, R, M, V, where, is_shared)                                                  \
+	static const struct slu_interp_insn *name##_##where##_all(                                 \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
+	{                                                                                          \
+		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                    \
+		uint64_t offset = offset_of(w, in, line, is_shared);                               \
+		uint64_t jump = (uint64_t)line->jump;                                              \
+		R *to = ROW(w, in->x[0]);                                                          \
+		const M *from, *more;                                                              \
+                                                                                                   \
+		if (!(line->kind & SLU_INTERP_LINE) || !line->is_wide)                             \
+			return name##_any_all(w, in);                                              \
+		if (line->step == sizeof(M) && jump == sizeof(M) * SLU_INTERP_HALF) {              \
+			from = READ(w, offset, sizeof(M) * SLU_INTERP_LANES, sizeof(M),            \
+				    is_shared);                                                    \
+			if (!from)                                                                 \
+				return name##_any_all(w, in);                                      \
+			EVERY_LANE to[i] = (R)(V)from[i];                                          \
+			if (!is_shared)                                                            \
+				look_ahead(w, line, from, sizeof(M) * SLU_INTERP_LANES);           \
+		} else if (line->step == sizeof(M)) {                                              \
+			from = READ(w, offset, sizeof(M) * SLU_INTERP_HALF, sizeof(M), is_shared); \
+			more = READ(w, offset + jump, sizeof(M) * SLU_INTERP_HALF, sizeof(M),      \
+				    is_shared);                                                    \
+			if (!from || !more)                                                        \
+				return name##_any_all(w, in);                                      \
+			HALF_OF_LANES to[i] = (R)(V)from[i];                                       \
+			to += SLU_INTERP_HALF;                                                     \
+			HALF_OF_LANES to[i] = (R)(V)more[i];                                       \
+		} else if (!line->step) {                                                          \
+			R value, other;                                                            \
+                                                                                                   \
+			from = READ(w, offset, sizeof(M), sizeof(M), is_shared);                   \
+			more = READ(w, offset + jump, sizeof(M), sizeof(M), is_shared);            \
+			if (!from || !more)                                                        \
+				return name##_any_all(w, in);                                      \
+			value = (R)(V)*from;                                                       \
+			other = (R)(V)*more;                                                       \
+			HALF_OF_LANES to[i] = value;                                               \
+			to += SLU_INTERP_HALF;                                                     \
+			HALF_OF_LANES to[i] = other;                                               \
+		} else {                                                                           \
+			return name##_any_all(w, in);                                              \
+		}                                                                                  \
+		NEXT(w, in);                                                                       \
 	}
 
 #define LOAD(name, R, M, V)                                                                        \
@@ -132,8 +141,6 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 		wrote_rows(w, in);                                                                 \
 		return name##_some(w, in);                                                         \
 	}                                                                                          \
-	LOAD_ONE(name, R, M, V, global, false)                                                     \
-	LOAD_ONE(name, R, M, V, shared, true)                                                      \
 	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,             \
 							    const struct slu_interp_insn *in)      \
 	{                                                                                          \
@@ -182,6 +189,8 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 			return name##_apart(w, in);                                                \
 		}                                                                                  \
 	}                                                                                          \
+	LOAD_ONE(name, R, M, V, global, false)                                                     \
+	LOAD_ONE(name, R, M, V, shared, true)                                                      \
 	static const struct slu_interp_handler name[] = {                                          \
 		[ANY] = { name##_any_all, name##_some },                                           \
 		[GLOBAL] = { name##_global_all, name##_some },                                     \

@@ -7,41 +7,41 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 	return 31 - (unsigned)__builtin_clz(w->mask);
 }
 
-#define STORE_ONE(name, R, M, where, is_shared)                                                  \
-	static const struct slu_interp_insn *name##_##where##_all(                               \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                     \
-	{                                                                                        \
-		const R *from = ROW(w, in->x[0]);                                                \
-		uint8_t *first, *second;                                                         \
-		M *to, *more;                                                                    \
-                                                                                                 \
-		slu_interp_line_need(w->rows, in->x[0]);                                         \
-		find_address(w, in);                                                             \
-		switch (slu_interp_halves(w, in, sizeof(M), true, is_shared, &first, &second)) { \
-		case SLU_INTERP_HALVES_PIECE:                                                    \
-			to = (M *)first;                                                         \
-			EVERY_LANE to[i] = (M)from[i];                                           \
-			if (!is_shared)                                                          \
-				look_ahead(w, in, first, sizeof(M) * SLU_INTERP_LANES);          \
-			NEXT(w, in);                                                             \
-		case SLU_INTERP_HALVES_PIECES:                                                   \
-			to = (M *)first;                                                         \
-			more = (M *)second;                                                      \
-			HALF_OF_LANES to[i] = (M)from[i];                                        \
-			from += SLU_INTERP_HALF;                                                 \
-			HALF_OF_LANES more[i] = (M)from[i];                                      \
-			NEXT(w, in);                                                             \
-		/* one of them wins: the last */                                                 \
-		case SLU_INTERP_HALVES_SAME:                                                     \
-			*(M *)first = (M)from[SLU_INTERP_LANES - 1];                             \
-			NEXT(w, in);                                                             \
-		case SLU_INTERP_HALVES_SAMES:                                                    \
-			*(M *)first = (M)from[SLU_INTERP_HALF - 1];                              \
-			*(M *)second = (M)from[SLU_INTERP_LANES - 1];                            \
-			NEXT(w, in);                                                             \
-		default:                                                                         \
-			return name##_apart(w, in);                                              \
-		}                                                                                \
+#define WRITE(w, offset, bytes, size, is_shared) \
+	piece(w, offset, bytes, size, is_shared, SLU_INTERP_WRITE)
+#define STORE_ONE(name, R, M, where, is_shared)                                                    \
+	static const struct slu_interp_insn *name##_##where##_all(                                 \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
+	{                                                                                          \
+		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                    \
+		uint64_t offset = offset_of(w, in, line, is_shared);                               \
+		uint64_t jump = (uint64_t)line->jump;                                              \
+		const R *from = ROW(w, in->x[0]);                                                  \
+		M *to, *more;                                                                      \
+                                                                                                   \
+		if (!(line->kind & SLU_INTERP_LINE) || !line->is_wide)                             \
+			return name##_any_all(w, in);                                              \
+		slu_interp_line_need(w->rows, in->x[0]);                                           \
+		if (line->step == sizeof(M) && jump == sizeof(M) * SLU_INTERP_HALF) {              \
+			to = WRITE(w, offset, sizeof(M) * SLU_INTERP_LANES, sizeof(M), is_shared); \
+			if (!to)                                                                   \
+				return name##_any_all(w, in);                                      \
+			EVERY_LANE to[i] = (M)from[i];                                             \
+			if (!is_shared)                                                            \
+				look_ahead(w, line, to, sizeof(M) * SLU_INTERP_LANES);             \
+		} else if (line->step == sizeof(M)) {                                              \
+			to = WRITE(w, offset, sizeof(M) * SLU_INTERP_HALF, sizeof(M), is_shared);  \
+			more = WRITE(w, offset + jump, sizeof(M) * SLU_INTERP_HALF, sizeof(M),     \
+				     is_shared);                                                   \
+			if (!to || !more)                                                          \
+				return name##_any_all(w, in);                                      \
+			HALF_OF_LANES to[i] = (M)from[i];                                          \
+			from += SLU_INTERP_HALF;                                                   \
+			HALF_OF_LANES more[i] = (M)from[i];                                        \
+		} else {                                                                           \
+			return name##_any_all(w, in);                                              \
+		}                                                                                  \
+		NEXT(w, in);                                                                       \
 	}
 
 #define STORE(name, R, M)                                                                        \
@@ -97,8 +97,6 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 		slu_interp_line_need(w->rows, in->a);                                            \
 		return name##_some(w, in);                                                       \
 	}                                                                                        \
-	STORE_ONE(name, R, M, global, false)                                                     \
-	STORE_ONE(name, R, M, shared, true)                                                      \
 	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,           \
 							    const struct slu_interp_insn *in)    \
 	{                                                                                        \
@@ -141,6 +139,8 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 			return name##_apart(w, in);                                              \
 		}                                                                                \
 	}                                                                                        \
+	STORE_ONE(name, R, M, global, false)                                                     \
+	STORE_ONE(name, R, M, shared, true)                                                      \
 	static const struct slu_interp_handler name[] = {                                        \
 		[ANY] = { name##_any_all, name##_some },                                         \
 		[GLOBAL] = { name##_global_all, name##_some },                                   \

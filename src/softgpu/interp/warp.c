@@ -120,6 +120,30 @@ static struct slu_interp_group *choose(struct slu_interp_warp *w, bool is_fair)
 	return NULL;
 }
 
+/* The group is the one that runs; lines are for whole warps only. */
+static const struct slu_interp_insn *resume(struct slu_interp_warp *w,
+					    const struct slu_interp_group *g)
+{
+	uint32_t csr = g->frame->code->csr;
+
+	w->mask = g->mask;
+	w->frame = g->frame;
+	w->rows = g->frame->rows;
+	w->preds = g->frame->preds;
+	w->event = SLU_INTERP_EVENT_NONE;
+	w->limit = NULL;
+	w->slice++;
+	if (g->mask == SLU_INTERP_ALL)
+		g->frame->has_lines = true;
+	else if (g->frame->has_lines)
+		slu_interp_frame_flatten(g->frame);
+	if (*w->block->csr != csr) {
+		_mm_setcsr(csr);
+		*w->block->csr = csr;
+	}
+	return g->at;
+}
+
 /* Return: where the chosen group goes on, or NULL if there is none that can run. */
 static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is_fair)
 {
@@ -132,23 +156,13 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 		return NULL;
 	g = *best;
 	*best = w->groups[--w->n_groups];
-	w->mask = g.mask;
-	w->frame = g.frame;
-	w->rows = g.frame->rows;
-	w->preds = g.frame->preds;
 	/* what a group spent counts on while lanes part and meet, or two could spin for ever */
 	if (!w->n_groups)
 		w->budget = SLU_INTERP_SLICE;
 	else if (w->is_alone || !w->budget)
 		w->budget = SLU_INTERP_BUDGET;
 	w->is_alone = !w->n_groups;
-	w->event = SLU_INTERP_EVENT_NONE;
-	w->slice++;
-	w->limit = NULL;
-	if (g.mask == SLU_INTERP_ALL)
-		g.frame->has_lines = true;
-	else if (g.frame->has_lines)
-		slu_interp_frame_flatten(g.frame);
+	resume(w, &g);
 	w->is_released = g.state == SLU_INTERP_GROUP_SYNC && !g.members;
 	for (unsigned i = 0; !is_fair && i < w->n_groups; i++) {
 		const struct slu_interp_group *o = &w->groups[i];
@@ -157,7 +171,6 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 		    (!w->limit || o->at < w->limit))
 			w->limit = o->at;
 	}
-	_mm_setcsr(g.frame->code->csr);
 	return g.at;
 }
 
@@ -169,12 +182,37 @@ bool slu_interp_warp_is_waiting(const struct slu_interp_warp *w)
 	return true;
 }
 
+static bool is_whole(const struct slu_interp_warp *w)
+{
+	return w->n_groups == 1 && w->groups[0].state == SLU_INTERP_GROUP_RUN &&
+	       w->groups[0].mask == SLU_INTERP_ALL;
+}
+
+/* The whole warp is one group: nothing to choose. Return: as slu_interp_warp_run(). */
+static bool run_whole(struct slu_interp_warp *w)
+{
+	const struct slu_interp_insn *in;
+
+	do {
+		w->n_groups = 0;
+		w->budget = SLU_INTERP_SLICE;
+		w->is_alone = true;
+		w->is_released = false;
+		in = resume(w, &w->groups[0]);
+		while (in)
+			in = in->run.all(w, in);
+	} while (w->event == SLU_INTERP_EVENT_RESCHEDULE && is_whole(w));
+	return w->event != SLU_INTERP_EVENT_FAULT;
+}
+
 bool slu_interp_warp_run(struct slu_interp_warp *w)
 {
 	const struct slu_interp_insn *in;
 	bool is_fair = false;
 	unsigned n_slices = 0;
 
+	if (is_whole(w) && (!run_whole(w) || is_whole(w)))
+		return w->event != SLU_INTERP_EVENT_FAULT;
 	while ((in = schedule(w, is_fair))) {
 		if (w->mask == SLU_INTERP_ALL) {
 			while (in)
