@@ -38,8 +38,9 @@
 #define SLU_INTERP_N_BARRIERS  16u
 #define SLU_INTERP_MAX_DEPTH   1024u
 #define SLU_INTERP_STACK_BYTES ((uint64_t)64 << 10) /* local memory a thread for what is called */
-/* taken backward branches until other groups of the warp get their chance, and, while a warp is
- * one group, until the next warp does: neighbours that stay together share what is in the cache */
+/* taken backward branches until other groups of the warp get their chance; while a warp is one
+ * group, until the next warp does, and the same once it reached for global memory: neighbours that
+ * stay together share what is in the cache */
 #define SLU_INTERP_BUDGET      2048u
 #define SLU_INTERP_SLICE       64u
 #define SLU_INTERP_SLICE_FAR   1u
@@ -223,6 +224,7 @@ struct slu_interp_block {
 	unsigned n_live;
 	unsigned worker;
 	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
+	uint32_t *csr; /* what MXCSR of this thread is */
 	struct slu_interp_fault fault;
 };
 
