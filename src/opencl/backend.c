@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the client can have done with an OpenCL device. A unit is a whole buffer; it has no
- * address that anybody knows, so "create" is a new buffer behind the same proxy.
- *
- * The object is made without the HOST_* flags of the program: we must read and write what the
- * program promised not to. The layer keeps that promise itself.
+ * What the client can have done with an OpenCL device. A unit is a whole buffer or image; it has
+ * no address that anybody knows, so "create" is a new object behind the same proxy (real.h).
  *
  * Some drivers say at the creation that there is no memory, others only when the object is used
  * first, in the middle of the program's command. So a new object is touched by one byte, which
@@ -25,22 +22,12 @@
 #include "opencl/ending.h"
 #include "opencl/lane.h"
 #include "opencl/proxy.h"
+#include "opencl/real.h"
 #include "opencl/room.h"
 
 static bool is_loss(cl_int r)
 {
 	return r == CL_DEVICE_NOT_AVAILABLE || r == CL_INVALID_CONTEXT;
-}
-
-static cl_int touch(struct slu_proxy *proxy, cl_mem real, const char *initial)
-{
-	cl_command_queue queue = slu_context_queue(proxy->context, SLU_DIRECTION_IN);
-	static const char zero;
-
-	if (!queue)
-		return CL_OUT_OF_RESOURCES;
-	return slu_layer_next.clEnqueueWriteBuffer(queue, real, CL_TRUE, 0, 1,
-						   initial ? initial : &zero, 0, NULL, NULL);
 }
 
 static int outcome(cl_int r)
@@ -65,23 +52,17 @@ static int create_other(struct slu_room *room)
 
 static int create_now(struct slu_device *device, struct slu_proxy *proxy)
 {
-	const cl_mem_flags host_access =
-		CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
-	cl_mem_flags flags = proxy->flags & ~(host_access | CL_MEM_COPY_HOST_PTR);
 	cl_mem real;
 	cl_int r;
 
 	if (proxy->room)
 		return create_other(proxy->room);
-	if (initial)
-		flags |= CL_MEM_COPY_HOST_PTR;
-	real = slu_layer_next.clCreateBuffer(proxy->context->handle, flags, proxy->size_bytes,
-					     (void *)initial, &r);
+	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
 	if (r == CL_SUCCESS && !atomic_load(&device->is_eager)) {
-		r = touch(proxy, real, initial);
+		r = slu_real_touch(proxy, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
 	}
@@ -128,27 +109,11 @@ static void destroy_now(struct slu_proxy *proxy)
 static int copy_now(struct slu_proxy *proxy, enum slu_direction direction, uint64_t offset,
 		    void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
 {
-	cl_command_queue queue = slu_context_queue(proxy->context, direction);
-	cl_event event = NULL;
-	cl_int r;
+	cl_event event;
+	cl_int r = slu_real_copy(proxy, direction, offset, host, bytes, &event);
 
-	/* the client counts in rounded sizes, the driver in the program's */
-	bytes = SLU_MIN(bytes, slu_sub_floor(proxy->size_bytes, offset));
-	if (!bytes) {
-		*ret_ticket = (struct slu_ticket){ { 0 } };
-		return 0;
-	}
-	if (!queue)
-		return slu_error(-EIO);
-	if (direction == SLU_DIRECTION_IN)
-		r = slu_layer_next.clEnqueueWriteBuffer(queue, proxy->real, CL_FALSE, offset, bytes,
-							host, 0, NULL, &event);
-	else
-		r = slu_layer_next.clEnqueueReadBuffer(queue, proxy->real, CL_FALSE, offset, bytes,
-						       host, 0, NULL, &event);
 	if (r != CL_SUCCESS)
 		return is_loss(r) ? SLU_BACKEND_E_LOST : slu_error(-EIO);
-	slu_layer_next.clFlush(queue);
 	*ret_ticket = (struct slu_ticket){ { (uint64_t)(uintptr_t)event } };
 	return 0;
 }

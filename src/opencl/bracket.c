@@ -5,6 +5,7 @@
 #include "opencl/bracket.h"
 #include "opencl/context.h"
 #include "opencl/lane.h"
+#include "opencl/real.h"
 
 static void name_root(struct slu_bracket *bracket, struct slu_proxy *root)
 {
@@ -123,8 +124,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)
 {
 	struct slu_proxy *root = proxy->root;
-	cl_buffer_region region = { .origin = proxy->origin_bytes, .size = proxy->size_bytes };
-	cl_mem real, fresh;
+	cl_mem real, fresh, parent;
 	cl_int r;
 
 	if (proxy == root || !root->is_movable) {
@@ -139,10 +139,10 @@ cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)
 		return CL_SUCCESS;
 	}
 
-	fresh = slu_layer_next.clCreateSubBuffer(
-		root->real,
-		proxy->flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY),
-		CL_BUFFER_CREATE_TYPE_REGION, &region, &r);
+	r = slu_bracket_real(proxy->parent, &parent);
+	if (r != CL_SUCCESS)
+		return r;
+	fresh = slu_real_make_child(proxy, parent, &r);
 	if (r != CL_SUCCESS)
 		return r;
 	slu_layer_take();

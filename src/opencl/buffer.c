@@ -6,8 +6,9 @@
  * A buffer may be born without an object of the driver behind it (the client decides), so what
  * is wrong with a size, a flag or a pointer is found here, as the driver would find it. What we
  * do not know (a vendor's flags, properties) goes to the driver at once, and does not move; so
- * do buffers in the program's own memory, and those of contexts with several devices, which no
- * one account could pay for.
+ * do buffers of contexts with several devices, which no one account could pay for. Memory that
+ * the driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name: programs
+ * keep it mapped for life. It stays where it is and is not charged.
  */
 
 #include <stdlib.h>
@@ -18,126 +19,41 @@
 #include "opencl/memory.h"
 #include "opencl/room.h"
 
-#define ACCESS_FLAGS	  (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
-#define HOST_PTR_FLAGS	  (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
-#define HOST_ACCESS_FLAGS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
-#define KNOWN_FLAGS	  (ACCESS_FLAGS | HOST_PTR_FLAGS | HOST_ACCESS_FLAGS)
-
-static bool is_one_at_most(cl_mem_flags flags)
-{
-	return !(flags & (flags - 1));
-}
-
 static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_t size,
 		    const void *host_ptr)
 {
-	bool wants_ptr = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+	cl_int r = slu_memory_check_flags(flags, host_ptr);
 
-	if (!is_one_at_most(flags & ACCESS_FLAGS) || !is_one_at_most(flags & HOST_ACCESS_FLAGS))
-		return CL_INVALID_VALUE;
-	if ((flags & CL_MEM_USE_HOST_PTR) &&
-	    (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
-		return CL_INVALID_VALUE;
-	if (wants_ptr != (host_ptr != NULL))
-		return CL_INVALID_HOST_PTR;
-	if (!size || size > context->max_alloc_bytes)
-		return CL_INVALID_BUFFER_SIZE;
-	return CL_SUCCESS;
-}
-
-static cl_int write_now(struct slu_proxy *proxy, const void *host)
-{
-	cl_command_queue queue = slu_context_queue(proxy->context, SLU_DIRECTION_IN);
-
-	if (!queue)
-		return CL_OUT_OF_RESOURCES;
-	return slu_layer_next.clEnqueueWriteBuffer(queue, proxy->real, CL_TRUE, 0,
-						   proxy->size_bytes, host, 0, NULL, NULL);
-}
-
-/*
- * The first contents, after the birth. In RAM they go into the host copy. On the device they may
- * have come with the creation; but if the object has been moved since, they are gone, because
- * nobody had said yet that there were any.
- */
-static cl_int fill(struct slu_proxy *proxy, const void *host, bool came_with_creation)
-{
-	struct slu_client_device *client = proxy->device->client;
-	int r;
-
-	r = slu_client_unit_access(proxy->unit, SLU_DIRECTION_IN, 0, (void *)host,
-				   proxy->size_bytes);
-	if (r != SLU_CLIENT_E_ON_DEVICE)
-		return slu_layer_error(r);
-	r = slu_client_command_begin(client, &proxy->unit, 1);
-	if (r)
-		return slu_layer_error(r);
-	if (!came_with_creation || proxy->generation != 1) {
-		cl_int e = write_now(proxy, host);
-
-		if (e != CL_SUCCESS) {
-			slu_client_command_end(client, &proxy->unit, 1);
-			return e;
-		}
-	}
-	slu_client_unit_dirty(proxy->unit);
-	slu_client_command_end(client, &proxy->unit, 1);
-	return CL_SUCCESS;
-}
-
-static cl_int bear(struct slu_proxy *proxy, const void *host)
-{
-	int r;
-
-	slu_layer_next.clRetainContext(proxy->context->handle);
-	proxy->holds_context = true;
-	atomic_store(&proxy->initial, host);
-	r = slu_client_unit_new(proxy->device->client, proxy->size_bytes, SLU_FROZEN_NO, proxy,
-				&proxy->unit);
-	if (r) {
-		atomic_store(&proxy->initial, NULL);
-		return r < 0 && proxy->create_error ? proxy->create_error : slu_layer_error(r);
-	}
-	if (!host)
-		return CL_SUCCESS;
-	return fill(proxy, host, atomic_exchange(&proxy->initial, NULL) == NULL);
+	if (!r && (!size || size > context->max_alloc_bytes))
+		r = CL_INVALID_BUFFER_SIZE;
+	return r;
 }
 
 static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, size_t size,
 			     void *host_ptr, struct slu_proxy **ret_proxy)
 {
-	struct slu_proxy *proxy;
-	cl_int r;
+	const struct slu_proxy like = {
+		.type = CL_MEM_OBJECT_BUFFER,
+		.flags = flags,
+		.size_bytes = size,
+		.host_ptr = flags & CL_MEM_USE_HOST_PTR ? host_ptr : NULL,
+	};
 
-	if (slu_proxy_new(&proxy)) {
-		slu_context_unref(context);
-		return CL_OUT_OF_HOST_MEMORY;
-	}
-	proxy->dispatch = context->dispatch;
-	proxy->context = context;
-	proxy->device = context->device;
-	proxy->type = CL_MEM_OBJECT_BUFFER;
-	proxy->flags = flags & ACCESS_FLAGS ? flags : flags | CL_MEM_READ_WRITE;
-	proxy->size_bytes = size;
-	proxy->is_movable = true;
-	r = bear(proxy, flags & CL_MEM_COPY_HOST_PTR ? host_ptr : NULL);
-	if (r != CL_SUCCESS) {
-		slu_proxy_unref(proxy);
-		slu_memory_bury(proxy);
-		return r;
-	}
-	*ret_proxy = proxy;
-	return CL_SUCCESS;
+	return slu_memory_bear(context, &like, flags & CL_MEM_COPY_HOST_PTR ? host_ptr : NULL,
+			       ret_proxy);
 }
 
-static enum slu_frozen reason(const struct slu_context *context, cl_mem_flags flags,
-			      bool has_properties)
+static bool may_move(const struct slu_context *context, cl_mem_flags flags, bool has_properties)
 {
-	if (flags & CL_MEM_USE_HOST_PTR)
-		return SLU_FROZEN_HOST_PTR;
-	if (has_properties || (flags & ~(cl_mem_flags)KNOWN_FLAGS) || !context->device)
-		return SLU_FROZEN_OTHER;
-	return SLU_FROZEN_NO;
+	return context->device && context->device->client && !has_properties &&
+	       !(flags & CL_MEM_ALLOC_HOST_PTR) && !(flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS);
+}
+
+static enum slu_frozen reason(cl_mem_flags flags)
+{
+	return flags & CL_MEM_ALLOC_HOST_PTR ? SLU_FROZEN_NO
+	       : flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR
+					     : SLU_FROZEN_OTHER;
 }
 
 struct making {
@@ -191,15 +107,13 @@ static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_
 			    .host_ptr = host_ptr };
 	struct slu_context *context;
 	struct slu_proxy *proxy = NULL;
-	enum slu_frozen why;
 	cl_int r;
 
 	r = slu_context_get(handle, &context);
 	if (r)
 		return slu_memory_answer(NULL, r, errcode_ret);
-	why = reason(context, flags, properties && properties[0]);
-	if (why != SLU_FROZEN_NO || !context->device->client) {
-		r = create_fixed(context, &m, why, &proxy);
+	if (!may_move(context, flags, properties && properties[0])) {
+		r = create_fixed(context, &m, reason(flags), &proxy);
 	} else {
 		r = check(context, flags, size, host_ptr);
 		if (r)
@@ -218,8 +132,9 @@ static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem
 {
 	cl_mem_flags above = parent->flags;
 
-	if ((flags & ~(cl_mem_flags)(ACCESS_FLAGS | HOST_ACCESS_FLAGS)) ||
-	    !is_one_at_most(flags & ACCESS_FLAGS) || !is_one_at_most(flags & HOST_ACCESS_FLAGS))
+	if ((flags & ~(cl_mem_flags)(SLU_MEMORY_ACCESS_FLAGS | SLU_MEMORY_HOST_ACCESS_FLAGS)) ||
+	    !slu_memory_is_one_at_most(flags & SLU_MEMORY_ACCESS_FLAGS) ||
+	    !slu_memory_is_one_at_most(flags & SLU_MEMORY_HOST_ACCESS_FLAGS))
 		return CL_INVALID_VALUE;
 	if ((above & CL_MEM_WRITE_ONLY) && (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)))
 		return CL_INVALID_VALUE;
@@ -232,11 +147,11 @@ static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem
 	if ((above & CL_MEM_HOST_NO_ACCESS) &&
 	    (flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)))
 		return CL_INVALID_VALUE;
-	if (!(flags & ACCESS_FLAGS))
-		flags |= above & ACCESS_FLAGS;
-	if (!(flags & HOST_ACCESS_FLAGS))
-		flags |= above & HOST_ACCESS_FLAGS;
-	*ret_flags = flags | (above & HOST_PTR_FLAGS);
+	if (!(flags & SLU_MEMORY_ACCESS_FLAGS))
+		flags |= above & SLU_MEMORY_ACCESS_FLAGS;
+	if (!(flags & SLU_MEMORY_HOST_ACCESS_FLAGS))
+		flags |= above & SLU_MEMORY_HOST_ACCESS_FLAGS;
+	*ret_flags = flags | (above & SLU_MEMORY_HOST_PTR_FLAGS);
 	return CL_SUCCESS;
 }
 

@@ -136,8 +136,13 @@ void slu_context_unref(struct slu_context *context)
 	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
 		if (context->queue[d])
 			slu_layer_next.clReleaseCommandQueue(context->queue[d]);
-	if (context->dummy)
-		slu_layer_next.clReleaseMemObject(context->dummy);
+	while (context->dummies) {
+		struct slu_context_dummy *dummy = context->dummies;
+
+		context->dummies = dummy->next;
+		slu_layer_next.clReleaseMemObject(dummy->mem);
+		free(dummy);
+	}
 	free(context);
 }
 
@@ -167,31 +172,74 @@ cl_command_queue slu_context_queue(struct slu_context *context, enum slu_directi
 	return queue;
 }
 
-cl_mem slu_context_dummy(struct slu_context *context)
+static cl_mem find_dummy_locked(const struct slu_context *context, cl_mem_object_type type,
+				cl_mem_flags access)
 {
-	cl_mem dummy, fresh;
+	const struct slu_context_dummy *dummy;
+
+	for (dummy = context->dummies; dummy; dummy = dummy->next)
+		if (dummy->type == type && dummy->access == access)
+			return dummy->mem;
+	return NULL;
+}
+
+/* One pixel in a format that every device with images has. */
+static cl_mem make_dummy(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access)
+{
+	const cl_image_format format = { CL_RGBA, CL_UNORM_INT8 };
+	cl_image_desc desc = {
+		.image_type = type,
+		.image_width = 1,
+		.image_height = 1,
+		.image_depth = 1,
+		.image_array_size = 1,
+	};
+	cl_mem mem;
 	cl_int r;
 
-	slu_layer_take();
-	dummy = context->dummy;
-	slu_layer_give();
-	if (dummy)
-		return dummy;
+	if (type == CL_MEM_OBJECT_BUFFER) {
+		mem = slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE, DUMMY_BYTES,
+						    NULL, &r);
+		return r == CL_SUCCESS ? mem : NULL;
+	}
+	if (type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
+		desc.mem_object = slu_context_dummy(context, CL_MEM_OBJECT_BUFFER, 0);
+	mem = slu_layer_next.clCreateImage(context->handle, access, &format, &desc, NULL, &r);
+	return r == CL_SUCCESS ? mem : NULL;
+}
 
-	fresh = slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE, DUMMY_BYTES, NULL,
-					      &r);
-	if (r != CL_SUCCESS)
-		return NULL;
+cl_mem slu_context_dummy(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access)
+{
+	struct slu_context_dummy *fresh;
+	cl_mem mem;
+
 	slu_layer_take();
-	dummy = context->dummy;
-	if (!dummy) {
-		dummy = context->dummy = fresh;
+	mem = find_dummy_locked(context, type, access);
+	slu_layer_give();
+	if (mem)
+		return mem;
+
+	fresh = malloc(sizeof(*fresh));
+	mem = fresh ? make_dummy(context, type, access) : NULL;
+	if (!mem) {
+		free(fresh);
+		return NULL;
+	}
+	*fresh = (struct slu_context_dummy){ .type = type, .access = access, .mem = mem };
+	slu_layer_take();
+	mem = find_dummy_locked(context, type, access);
+	if (!mem) {
+		fresh->next = context->dummies;
+		context->dummies = fresh;
+		mem = fresh->mem;
 		fresh = NULL;
 	}
 	slu_layer_give();
-	if (fresh)
-		slu_layer_next.clReleaseMemObject(fresh);
-	return dummy;
+	if (fresh) { /* another thread was faster */
+		slu_layer_next.clReleaseMemObject(fresh->mem);
+		free(fresh);
+	}
+	return mem;
 }
 
 cl_uint slu_context_n_hidden(cl_context handle)
@@ -201,9 +249,14 @@ cl_uint slu_context_n_hidden(cl_context handle)
 
 	slu_layer_take();
 	context = find_locked(handle);
-	if (context)
+	if (context) {
+		const struct slu_context_dummy *dummy;
+
 		n = (context->queue[SLU_DIRECTION_IN] != NULL) +
-		    (context->queue[SLU_DIRECTION_OUT] != NULL) + (context->dummy != NULL);
+		    (context->queue[SLU_DIRECTION_OUT] != NULL);
+		for (dummy = context->dummies; dummy; dummy = dummy->next)
+			n++;
+	}
 	slu_layer_give();
 	return n;
 }

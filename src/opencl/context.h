@@ -3,8 +3,8 @@
 
 /*
  * Our note about a context, kept while the program has an object in it. The note owns what we
- * need there ourselves: one queue a direction for the copies, and a small buffer with which the
- * type of a kernel's argument is proven. All of these hold references of the context; that is
+ * need there ourselves: one queue a direction for the copies, and small objects with which the
+ * types of a kernel's arguments are proven. All of these hold references of the context; that is
  * harmless, because an object of the program does so too at least as long, and
  * slu_context_n_hidden() tells how many to leave out of what the program is told.
  */
@@ -12,6 +12,13 @@
 #include "opencl/device.h"
 #include "opencl/layer.h"
 #include "opencl/table.h"
+
+struct slu_context_dummy {
+	struct slu_context_dummy *next;
+	cl_mem_object_type type;
+	cl_mem_flags access; /* of an image: how kernels may reach it */
+	cl_mem mem;
+};
 
 struct slu_context {
 	struct slu_table_node node; /* guarded by the layer's lock */
@@ -28,7 +35,7 @@ struct slu_context {
 	/* guarded by the layer's lock */
 	size_t n_objects;
 	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* made at the first copy; then constant */
-	cl_mem dummy;				    /* made at the first argument; then constant */
+	struct slu_context_dummy *dummies;	    /* made at the first argument of their kind */
 };
 
 /*
@@ -45,8 +52,11 @@ void slu_context_unref(struct slu_context *context);
 /* Our queue for copies in @direction. Called while an object is in the context. */
 cl_command_queue slu_context_queue(struct slu_context *context, enum slu_direction direction);
 
-/* A real buffer of no use but to be an argument; NULL if the driver has none. */
-cl_mem slu_context_dummy(struct slu_context *context);
+/*
+ * A real object of no use but to be an argument, of a type and, if it is an image, with the
+ * access of the program's object; NULL if the driver has none.
+ */
+cl_mem slu_context_dummy(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access);
 
 /* References of @handle that are ours. */
 cl_uint slu_context_n_hidden(cl_context handle);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Images, pipes and objects shared with other APIs: made by the driver, hidden behind proxies
- * like everything else, charged, and not moved. An image on a buffer is a child of that buffer
- * and keeps it in place.
+ * Images. One of a common shape moves like a buffer (real.h). Everything that is unusual or wrong
+ * about a call is left to the driver, which says best what it is; what it makes then does not
+ * move: mip-maps, packed formats, a vendor's flags and properties. An image on a buffer, or on
+ * another image, is a child of that and is made again with it.
  */
+
+#include <stdlib.h>
 
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
+#include "opencl/real.h"
 #include "opencl/room.h"
 
 /* The creation of an image, to be tried again where the driver has no room. */
@@ -25,12 +29,12 @@ struct making {
 };
 
 static cl_mem adopted(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
-		      struct slu_proxy *parent, cl_int *errcode_ret)
+		      cl_int *errcode_ret)
 {
 	struct slu_proxy *proxy = NULL;
 
 	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(context, real, why, parent, &proxy);
+		r = slu_memory_adopt(context, real, why, NULL, &proxy);
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 }
 
@@ -64,19 +68,41 @@ static uint64_t guess_bytes(const cl_image_desc *desc)
 	return n * 4;
 }
 
+/* What the driver says about a child, while it can be asked. */
+static void learn_child(struct slu_proxy *child, const cl_image_format *format,
+			const cl_image_desc *desc)
+{
+	struct slu_shape *s = &child->shape;
+
+	s->format = *format;
+	s->desc = *desc;
+	s->desc.mem_object = NULL;
+	slu_layer_next.clGetImageInfo(child->real, CL_IMAGE_ELEMENT_SIZE, sizeof(s->element_bytes),
+				      &s->element_bytes, NULL);
+	slu_layer_next.clGetImageInfo(child->real, CL_IMAGE_ROW_PITCH, sizeof(s->row_pitch),
+				      &s->row_pitch, NULL);
+	slu_layer_next.clGetImageInfo(child->real, CL_IMAGE_SLICE_PITCH, sizeof(s->slice_pitch),
+				      &s->slice_pitch, NULL);
+	slu_layer_next.clGetMemObjectInfo(child->real, CL_MEM_HOST_PTR, sizeof(child->host_ptr),
+					  &child->host_ptr, NULL);
+}
+
+/* With properties it could not be made again. */
 static cl_mem create_on(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
 			const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
 			cl_int *errcode_ret)
 {
-	struct slu_proxy *parent = slu_proxy_find(desc->mem_object);
+	struct slu_proxy *parent = slu_proxy_find(desc->mem_object), *child = NULL;
 	struct slu_client_device *client;
 	cl_image_desc inner = *desc;
-	cl_mem real = NULL, image;
 	bool is_inside = false;
 	cl_int r = CL_SUCCESS;
+	cl_mem real = NULL;
 
 	if (!parent)
 		return slu_memory_answer(NULL, CL_INVALID_IMAGE_DESCRIPTOR, errcode_ret);
+	if (properties && properties[0] && parent->root->is_movable)
+		return slu_memory_answer(NULL, CL_INVALID_PROPERTY, errcode_ret);
 	client = parent->root->device ? parent->root->device->client : NULL;
 	if (client && parent->root->unit) {
 		r = slu_layer_error(slu_client_command_begin(client, &parent->root->unit, 1));
@@ -86,10 +112,115 @@ static cl_mem create_on(cl_context context, const cl_mem_properties *properties,
 		r = slu_bracket_real(parent, &inner.mem_object);
 	if (!r)
 		real = make(context, properties, flags, format, &inner, host_ptr, &r);
-	image = adopted(context, real, r, SLU_FROZEN_IMAGE, parent, errcode_ret);
+	if (!r)
+		r = slu_memory_adopt(context, real, SLU_FROZEN_IMAGE, parent, &child);
+	if (!r)
+		learn_child(child, format, desc);
 	if (is_inside)
 		slu_client_command_end(client, &parent->root->unit, 1);
-	return image;
+	return slu_memory_answer(r ? NULL : slu_proxy_handle(child), r, errcode_ret);
+}
+
+static bool is_within(cl_device_id device, cl_device_info what, size_t n)
+{
+	size_t max = 0;
+
+	return slu_layer_next.clGetDeviceInfo(device, what, sizeof(max), &max, NULL) ==
+		       CL_SUCCESS &&
+	       n <= max;
+}
+
+static bool has_device_sides(cl_device_id device, const struct slu_shape *s)
+{
+	bool is_3d = s->desc.image_type == CL_MEM_OBJECT_IMAGE3D;
+
+	if (is_3d)
+		return is_within(device, CL_DEVICE_IMAGE3D_MAX_WIDTH, s->size[0]) &&
+		       is_within(device, CL_DEVICE_IMAGE3D_MAX_HEIGHT, s->size[1]) &&
+		       is_within(device, CL_DEVICE_IMAGE3D_MAX_DEPTH, s->size[2]);
+	if (s->desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
+		return is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
+		       is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[1]);
+	return is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
+	       is_within(device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, s->size[1]) &&
+	       (s->size[2] == 1 || is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[2]));
+}
+
+/* Whether the driver makes such images at all, tried with one pixel. */
+static bool has_format(cl_context context, cl_mem_flags flags, const struct slu_shape *s)
+{
+	cl_image_desc one = {
+		.image_type = s->desc.image_type,
+		.image_width = 1,
+		.image_height = SLU_MIN(s->desc.image_height, (size_t)1),
+		.image_depth = SLU_MIN(s->desc.image_depth, (size_t)1),
+		.image_array_size = SLU_MIN(s->desc.image_array_size, (size_t)1),
+	};
+	cl_int r;
+	cl_mem mem = slu_layer_next.clCreateImage(context, flags & SLU_MEMORY_ACCESS_FLAGS,
+						  &s->format, &one, NULL, &r);
+
+	if (r == CL_SUCCESS)
+		slu_layer_next.clReleaseMemObject(mem);
+	return r == CL_SUCCESS || slu_room_is_refusal(r);
+}
+
+static bool may_move(const struct making *m, struct slu_shape *ret_shape)
+{
+	const struct slu_context *context = m->known;
+
+	return context->device && context->device->client && m->format &&
+	       !(m->properties && m->properties[0]) && !(m->flags & CL_MEM_ALLOC_HOST_PTR) &&
+	       !(m->flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS) &&
+	       !slu_memory_check_flags(m->flags, m->host_ptr) &&
+	       slu_shape_init(ret_shape, m->format, m->desc, m->host_ptr != NULL) &&
+	       slu_shape_bytes(ret_shape) <= context->max_alloc_bytes &&
+	       has_device_sides(context->first, ret_shape) &&
+	       has_format(m->context, m->flags, ret_shape);
+}
+
+/* Takes over the context's reference. */
+static cl_int create_movable(struct making *m, const struct slu_shape *shape,
+			     struct slu_proxy **ret_proxy)
+{
+	const struct slu_proxy like = {
+		.type = shape->desc.image_type,
+		.flags = m->flags,
+		.size_bytes = slu_shape_bytes(shape),
+		.host_ptr = m->flags & CL_MEM_USE_HOST_PTR ? m->host_ptr : NULL,
+		.shape = *shape,
+	};
+	const void *initial = m->flags & CL_MEM_COPY_HOST_PTR ? m->host_ptr : NULL;
+	void *packed = NULL;
+	cl_int r;
+
+	if (initial && !slu_shape_is_tight(shape)) {
+		packed = malloc(like.size_bytes);
+		if (!packed) {
+			slu_context_unref(m->known);
+			return CL_OUT_OF_HOST_MEMORY;
+		}
+		slu_shape_pack(shape, initial, packed);
+		initial = packed;
+	}
+	r = slu_memory_bear(m->known, &like, initial, ret_proxy);
+	free(packed);
+	if (!r && !like.host_ptr) /* the pitches were those of memory that is forgotten */
+		slu_shape_init(&(*ret_proxy)->shape, m->format,
+			       &(cl_image_desc){ .image_type = shape->desc.image_type,
+						 .image_width = shape->desc.image_width,
+						 .image_height = shape->desc.image_height,
+						 .image_depth = shape->desc.image_depth,
+						 .image_array_size = shape->desc.image_array_size },
+			       false);
+	return r;
+}
+
+static enum slu_frozen reason(cl_mem_flags flags)
+{
+	return flags & CL_MEM_ALLOC_HOST_PTR ? SLU_FROZEN_NO
+	       : flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR
+					     : SLU_FROZEN_IMAGE;
 }
 
 static cl_mem create(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
@@ -103,6 +234,8 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 			    .format = format,
 			    .desc = desc,
 			    .host_ptr = host_ptr };
+	struct slu_proxy *proxy = NULL;
+	struct slu_shape shape;
 	cl_int r;
 
 	if (desc && desc->mem_object)
@@ -110,13 +243,15 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 	/* what is wrong with the call, the driver says best */
 	if (!desc || slu_context_get(context, &m.known)) {
 		m.made = make(context, properties, flags, format, desc, host_ptr, &r);
-		return adopted(context, m.made, r, SLU_FROZEN_IMAGE, NULL, errcode_ret);
+		return adopted(context, m.made, r, SLU_FROZEN_IMAGE, errcode_ret);
+	}
+	if (may_move(&m, &shape)) {
+		r = create_movable(&m, &shape, &proxy);
+		return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 	}
 	r = slu_room_try(&m.room, m.known->payer, guess_bytes(desc));
 	slu_context_unref(m.known);
-	return adopted(context, m.made, r,
-		       flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR : SLU_FROZEN_IMAGE, NULL,
-		       errcode_ret);
+	return adopted(context, m.made, r, reason(flags), errcode_ret);
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
@@ -139,11 +274,20 @@ cl_mem slu_call_clCreateImage2D(cl_context context, cl_mem_flags flags,
 				const cl_image_format *format, size_t width, size_t height,
 				size_t row_pitch, void *host_ptr, cl_int *errcode_ret)
 {
+	const cl_image_desc desc = {
+		.image_type = CL_MEM_OBJECT_IMAGE2D,
+		.image_width = width,
+		.image_height = height,
+		.image_row_pitch = row_pitch,
+	};
+	cl_mem real;
 	cl_int r;
-	cl_mem real = slu_layer_next.clCreateImage2D(context, flags, format, width, height,
-						     row_pitch, host_ptr, &r);
 
-	return adopted(context, real, r, SLU_FROZEN_IMAGE, NULL, errcode_ret);
+	if (width && height && (host_ptr || !row_pitch))
+		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
+	real = slu_layer_next.clCreateImage2D(context, flags, format, width, height, row_pitch,
+					      host_ptr, &r);
+	return adopted(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
 }
 
 cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
@@ -151,80 +295,20 @@ cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
 				size_t depth, size_t row_pitch, size_t slice_pitch, void *host_ptr,
 				cl_int *errcode_ret)
 {
+	const cl_image_desc desc = {
+		.image_type = CL_MEM_OBJECT_IMAGE3D,
+		.image_width = width,
+		.image_height = height,
+		.image_depth = depth,
+		.image_row_pitch = row_pitch,
+		.image_slice_pitch = slice_pitch,
+	};
+	cl_mem real;
 	cl_int r;
-	cl_mem real = slu_layer_next.clCreateImage3D(context, flags, format, width, height, depth,
-						     row_pitch, slice_pitch, host_ptr, &r);
 
-	return adopted(context, real, r, SLU_FROZEN_IMAGE, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
-			     cl_uint max_packets, const cl_pipe_properties *properties,
-			     cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreatePipe(context, flags, packet_size, max_packets,
-						  properties, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_OTHER, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags, cl_GLuint bufobj,
-				     cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLBuffer(context, flags, bufobj, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture(cl_context context, cl_mem_flags flags, cl_GLenum target,
-				      cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real =
-		slu_layer_next.clCreateFromGLTexture(context, flags, target, miplevel, texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLTexture2D(context, flags, target, miplevel,
-							     texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLTexture3D(context, flags, target, miplevel,
-							     texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags flags,
-					   cl_GLuint renderbuffer, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLRenderbuffer(context, flags, renderbuffer, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR display,
-					CLeglImageKHR image, cl_mem_flags flags,
-					const cl_egl_image_properties_khr *properties,
-					cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromEGLImageKHR(context, display, image, flags,
-							     properties, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, NULL, errcode_ret);
+	if (width && height && depth && (host_ptr || !(row_pitch || slice_pitch)))
+		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
+	real = slu_layer_next.clCreateImage3D(context, flags, format, width, height, depth,
+					      row_pitch, slice_pitch, host_ptr, &r);
+	return adopted(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
 }

@@ -83,9 +83,45 @@ cl_int slu_call_clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,
 	default:
 		break;
 	}
-	if (proxy->root->is_movable && proxy->type == CL_MEM_OBJECT_BUFFER)
+	if (proxy->root->is_movable)
 		return answer_movable(proxy, what, size, param, ret_size);
 	return slu_layer_next.clGetMemObjectInfo(proxy->real, what, size, param, ret_size);
+}
+
+static cl_int answer_shape(const struct slu_shape *s, cl_image_info what, size_t size, void *param,
+			   size_t *ret_size)
+{
+	const cl_image_desc *d = &s->desc;
+	bool is_1d = d->image_type == CL_MEM_OBJECT_IMAGE1D ||
+		     d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ||
+		     d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
+	bool is_array = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ||
+			d->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+
+	switch (what) {
+	case CL_IMAGE_FORMAT:
+		return slu_layer_answer(&s->format, sizeof(s->format), size, param, ret_size);
+	case CL_IMAGE_ELEMENT_SIZE:
+		return answer_size(s->element_bytes, size, param, ret_size);
+	case CL_IMAGE_ROW_PITCH:
+		return answer_size(s->row_pitch, size, param, ret_size);
+	case CL_IMAGE_SLICE_PITCH:
+		return answer_size(s->slice_pitch, size, param, ret_size);
+	case CL_IMAGE_WIDTH:
+		return answer_size(d->image_width, size, param, ret_size);
+	case CL_IMAGE_HEIGHT:
+		return answer_size(is_1d ? 0 : d->image_height, size, param, ret_size);
+	case CL_IMAGE_DEPTH:
+		return answer_size(d->image_type == CL_MEM_OBJECT_IMAGE3D ? d->image_depth : 0,
+				   size, param, ret_size);
+	case CL_IMAGE_ARRAY_SIZE:
+		return answer_size(is_array ? d->image_array_size : 0, size, param, ret_size);
+	case CL_IMAGE_NUM_MIP_LEVELS:
+	case CL_IMAGE_NUM_SAMPLES:
+		return answer_uint(0, size, param, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
 }
 
 cl_int slu_call_clGetImageInfo(cl_mem handle, cl_image_info what, size_t size, void *param,
@@ -100,6 +136,8 @@ cl_int slu_call_clGetImageInfo(cl_mem handle, cl_image_info what, size_t size, v
 	if (what == CL_IMAGE_BUFFER)
 		return answer_handle(is_on_buffer ? slu_proxy_handle(proxy->parent) : NULL, size,
 				     param, ret_size);
+	if (proxy->root->is_movable)
+		return answer_shape(&proxy->shape, what, size, param, ret_size);
 	return slu_layer_next.clGetImageInfo(proxy->real, what, size, param, ret_size);
 }
 

@@ -8,6 +8,7 @@
 #include "opencl/context.h"
 #include "opencl/kernel.h"
 #include "opencl/lane.h"
+#include "opencl/memory.h"
 
 static struct slu_table kernels; /* guarded by the layer's lock */
 
@@ -177,6 +178,24 @@ cl_int slu_call_clCreateKernelsInProgram(cl_program program, cl_uint n_kernels, 
  * The driver copies what it holds, which may be an object that is gone by now. So the clone
  * begins with the dummy in those places, and gets the real ones at its launch.
  */
+static cl_mem dummy_for(const struct slu_proxy *proxy)
+{
+	cl_mem_flags access = proxy->flags & SLU_MEMORY_ACCESS_FLAGS;
+
+	return slu_context_dummy(proxy->context, proxy->type,
+				 proxy->type == CL_MEM_OBJECT_BUFFER ? 0 : access);
+}
+
+/* What a dummy proves: buffers are alike, images by type and access. */
+static cl_ulong kind_of(const struct slu_proxy *proxy)
+{
+	cl_ulong kind = (cl_ulong)proxy->type << 8;
+
+	return proxy->type == CL_MEM_OBJECT_BUFFER
+		       ? kind
+		       : kind | (proxy->flags & SLU_MEMORY_ACCESS_FLAGS);
+}
+
 static void unbind_stale(struct slu_kernel *kernel)
 {
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
@@ -186,7 +205,7 @@ static void unbind_stale(struct slu_kernel *kernel)
 		if (!slu_kernel_arg_is_live(arg) || !arg->proxy->root->is_movable ||
 		    !arg->generation)
 			continue;
-		dummy = slu_context_dummy(arg->proxy->context);
+		dummy = dummy_for(arg->proxy);
 		if (dummy && slu_layer_next.clSetKernelArg(kernel->handle, i, sizeof(dummy),
 							   &dummy) == CL_SUCCESS)
 			arg->generation = 0;
@@ -238,7 +257,7 @@ cl_int slu_call_clReleaseKernel(cl_kernel handle)
 
 /*
  * A movable object is noted, and the driver is asked once, with the dummy, whether the argument
- * takes a buffer at all: so a wrong index, size or type is told here and not at the launch.
+ * takes such an object at all: so a wrong index, size or type is told here and not at the launch.
  */
 static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_proxy *proxy)
 {
@@ -248,14 +267,14 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 
 	if (!arg)
 		return CL_INVALID_ARG_INDEX;
-	if (!arg->is_proven) {
-		dummy = slu_context_dummy(proxy->context);
+	if (arg->proven != kind_of(proxy)) {
+		dummy = dummy_for(proxy);
 		if (dummy) {
 			r = slu_layer_next.clSetKernelArg(kernel->handle, index, sizeof(dummy),
 							  &dummy);
 			if (r != CL_SUCCESS)
 				return r;
-			arg->is_proven = true;
+			arg->proven = kind_of(proxy);
 			arg->generation = 0;
 		}
 	}
@@ -311,7 +330,7 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 			note(arg, NULL);
 		return true;
 	}
-	if (!proxy->root->is_movable || !arg->is_proven || !proxy->device)
+	if (!proxy->root->is_movable || arg->proven != kind_of(proxy) || !proxy->device)
 		return false;
 	*ret_r = CL_SUCCESS;
 	if (arg->proxy == proxy && arg->serial == atomic_load(&proxy->serial))
@@ -354,7 +373,7 @@ cl_int slu_call_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, con
 	if (!kernel)
 		return proxy ? CL_INVALID_KERNEL
 			     : slu_layer_next.clSetKernelArg(handle, index, size, value);
-	if (proxy && proxy->root->is_movable && proxy->type == CL_MEM_OBJECT_BUFFER)
+	if (proxy && proxy->root->is_movable)
 		r = bind_movable(kernel, index, proxy);
 	else
 		r = bind_other(kernel, index, proxy, size, value);

@@ -24,7 +24,7 @@ struct slu_kernel_arg {
 	struct slu_proxy *proxy; /* NULL: no object */
 	uint32_t serial;	 /* of the proxy when it was bound */
 	uint64_t generation;	 /* that the driver holds; 0: none */
-	bool is_proven;		 /* the driver has accepted a buffer here */
+	cl_ulong proven;	 /* the kind of object that the driver has accepted here; 0: none */
 };
 
 /* Whether an object is bound that the program has not given up since. */

@@ -88,8 +88,13 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 	struct slu_name name = { image, maps_for_writing(flags) };
 	struct slu_bracket b;
 	void *pointer = NULL;
-	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	cl_int r;
 
+	r = slu_bracket_open(&b, queue, 1, &name);
+	if (!r)
+		r = check_host_access(name.proxy, flags);
+	if (!r)
+		r = slu_bracket_enter(&b);
 	if (!r)
 		pointer = slu_layer_next.clEnqueueMapImage(queue, name.real, CL_FALSE, flags,
 							   origin, region, row_pitch, slice_pitch,

@@ -35,7 +35,7 @@ static void notify(struct slu_proxy *proxy)
 
 static void end_child(struct slu_proxy *proxy)
 {
-	struct slu_proxy *root = proxy->root, *parent = proxy->parent;
+	struct slu_proxy *parent = proxy->parent;
 	cl_mem real;
 
 	slu_layer_take();
@@ -44,8 +44,6 @@ static void end_child(struct slu_proxy *proxy)
 	slu_layer_give();
 	if (real)
 		slu_layer_next.clReleaseMemObject(real);
-	if (proxy->type != CL_MEM_OBJECT_BUFFER)
-		slu_bracket_unhold(root);
 	slu_proxy_free(proxy);
 	if (slu_proxy_unref(parent))
 		slu_memory_bury(parent);
@@ -167,8 +165,7 @@ cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 		slu_layer_take();
 		LIST_INSERT_HEAD(&proxy->root->children, proxy, sibling);
 		slu_layer_give();
-		slu_bracket_hold(proxy->root, SLU_FROZEN_IMAGE);
-	} else {
+	} else if (why != SLU_FROZEN_NO) {
 		charge(proxy, why);
 	}
 	*ret_proxy = proxy;

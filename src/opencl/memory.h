@@ -18,12 +18,35 @@ static inline cl_mem slu_memory_answer(cl_mem handle, cl_int r, cl_int *errcode_
 
 /*
  * A proxy for @real, which the driver has made and we do not move: charged to the context's
- * first device with the reason @why. Takes over @real, also on failure. Where @parent is given
- * (an image on a buffer, named by the caller), nothing is charged but the parent stays where it
- * is as long as the new object lives.
+ * first device with the reason @why (SLU_FROZEN_NO: it takes none of its memory). Takes over
+ * @real, also on failure. Where @parent is given (of an image on a buffer or an image, named by
+ * the caller), nothing is charged, and where that moves @real belongs to its present generation.
  */
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 			struct slu_proxy *parent, struct slu_proxy **ret_proxy);
+
+#define SLU_MEMORY_ACCESS_FLAGS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define SLU_MEMORY_HOST_PTR_FLAGS \
+	(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+#define SLU_MEMORY_HOST_ACCESS_FLAGS \
+	(CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define SLU_MEMORY_KNOWN_FLAGS \
+	(SLU_MEMORY_ACCESS_FLAGS | SLU_MEMORY_HOST_PTR_FLAGS | SLU_MEMORY_HOST_ACCESS_FLAGS)
+
+static inline bool slu_memory_is_one_at_most(cl_mem_flags flags)
+{
+	return !(flags & (flags - 1));
+}
+
+/* What the driver would say to these flags, all of them known, with this pointer. */
+cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr);
+
+/*
+ * A movable root in @context, whose reference is taken over also on failure. @like says what it
+ * is: type, flags, size, host_ptr, shape. @initial: its first contents, without gaps, or NULL.
+ */
+cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like,
+		       const void *initial, struct slu_proxy **ret_proxy);
 
 /* The last reference is gone: ends it now, or when the last command that names it has ended. */
 void slu_memory_bury(struct slu_proxy *proxy);

@@ -29,6 +29,7 @@
 #include <sys/queue.h>
 
 #include "opencl/layer.h"
+#include "opencl/shape.h"
 #include "opencl/worker.h"
 #include "place/unit.h"
 
@@ -83,6 +84,8 @@ struct slu_proxy {
 	struct slu_proxy *parent;  /* the object it was made from, for the program's questions */
 	bool is_movable;	   /* a root whose real object comes and goes */
 
+	struct slu_shape shape; /* of an image that moves, or whose root does */
+
 	struct slu_room *room; /* of a stand-in: what is made in its stead; NULL: an object */
 	struct slu_unit *unit; /* of a root; constant while LIVE. NULL: not charged */
 
@@ -108,7 +111,7 @@ struct slu_proxy {
 	struct slu_proxy_notify *notify;
 	struct slu_proxy_track track; /* of a root */
 	uint32_t n_maps;	      /* what CL_MEM_MAP_COUNT says */
-	uint32_t n_holds;	      /* of a root: mappings and images that keep it in place */
+	uint32_t n_holds;	      /* of a root: mappings that keep it in place */
 	uint32_t n_held;	      /* of a root: n_holds as the client knows it, 0 or 1 */
 	bool hold_is_changing;	      /* of a root: somebody tells the client */
 	uint32_t n_awaited;	      /* while DYING: completions that will come */

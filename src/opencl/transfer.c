@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/real.h"
 
 enum host_access { HOST_READS, HOST_WRITES };
 
@@ -45,7 +46,9 @@ static bool went_to_host(cl_command_queue queue, cl_mem handle, enum slu_directi
 	cl_event before;
 	cl_int r;
 
-	if (!proxy || !proxy->root->is_movable || !proxy->root->unit || (proxy->flags & against) ||
+	if (!proxy || proxy->root->type != CL_MEM_OBJECT_BUFFER ||
+	    proxy->type != CL_MEM_OBJECT_BUFFER || !proxy->root->is_movable ||
+	    slu_real_is_in_host(proxy->root) || !proxy->root->unit || (proxy->flags & against) ||
 	    __atomic_load_n(&proxy->root->real, __ATOMIC_RELAXED))
 		return false;
 	if (!host || !size || offset > proxy->size_bytes || size > proxy->size_bytes - offset)
@@ -198,7 +201,7 @@ cl_int slu_call_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool
 {
 	struct slu_name name = { image, false };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	cl_int r = begin_host(&b, queue, &name, HOST_READS);
 
 	if (!r)
 		r = slu_layer_next.clEnqueueReadImage(queue, name.real, CL_FALSE, origin, region,
@@ -214,7 +217,7 @@ cl_int slu_call_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_boo
 {
 	struct slu_name name = { image, true };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	cl_int r = begin_host(&b, queue, &name, HOST_WRITES);
 
 	if (!r)
 		r = slu_layer_next.clEnqueueWriteImage(queue, name.real, CL_FALSE, origin, region,

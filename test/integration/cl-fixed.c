@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the layer passes through: images, buffers in the program's memory, shared virtual memory,
- * native kernels. Beside them movable buffers come and go, and nothing of it shows.
+ * What is not simply a buffer: images, buffers in the program's memory, shared virtual memory,
+ * native kernels. Whatever comes and goes meanwhile, nothing of it shows.
  */
 
 #include "cl-lib.h"

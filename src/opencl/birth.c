@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * How movable objects come to be. The client decides where: on the device at once, or in host
+ * memory, without an object of the driver. So what is wrong with the program's flags is found
+ * here, as the driver would find it, and the first contents go to either place.
+ */
+
+#include "base/util.h"
+#include "opencl/memory.h"
+#include "opencl/real.h"
+
+cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr)
+{
+	bool wants_ptr = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+
+	if (!slu_memory_is_one_at_most(flags & SLU_MEMORY_ACCESS_FLAGS) ||
+	    !slu_memory_is_one_at_most(flags & SLU_MEMORY_HOST_ACCESS_FLAGS))
+		return CL_INVALID_VALUE;
+	if ((flags & CL_MEM_USE_HOST_PTR) &&
+	    (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
+		return CL_INVALID_VALUE;
+	if (wants_ptr != (host_ptr != NULL))
+		return CL_INVALID_HOST_PTR;
+	return CL_SUCCESS;
+}
+
+static cl_int write_now(struct slu_proxy *proxy, const void *initial)
+{
+	cl_event event;
+	cl_int r = slu_real_copy(proxy, SLU_DIRECTION_IN, 0, (void *)initial, proxy->size_bytes,
+				 &event);
+
+	if (r == CL_SUCCESS && event) {
+		r = slu_layer_next.clWaitForEvents(1, &event);
+		slu_layer_next.clReleaseEvent(event);
+	}
+	return r;
+}
+
+/*
+ * The first contents, after the birth. In RAM they go into the host copy. On the device they may
+ * have come with the creation; but if the object has been moved since, they are gone, because
+ * nobody had said yet that there were any.
+ */
+static cl_int fill(struct slu_proxy *proxy, const void *initial, bool came_with_creation)
+{
+	struct slu_client_device *client = proxy->device->client;
+	cl_int e = CL_SUCCESS;
+	int r;
+
+	r = slu_client_unit_access(proxy->unit, SLU_DIRECTION_IN, 0, (void *)initial,
+				   proxy->size_bytes);
+	if (r != SLU_CLIENT_E_ON_DEVICE)
+		return slu_layer_error(r);
+	r = slu_client_command_begin(client, &proxy->unit, 1);
+	if (r)
+		return slu_layer_error(r);
+	if (!came_with_creation || proxy->generation != 1)
+		e = write_now(proxy, initial);
+	if (e == CL_SUCCESS)
+		slu_client_unit_dirty(proxy->unit);
+	slu_client_command_end(client, &proxy->unit, 1);
+	return e;
+}
+
+static cl_int bear(struct slu_proxy *proxy, const void *initial)
+{
+	int r;
+
+	slu_layer_next.clRetainContext(proxy->context->handle);
+	proxy->holds_context = true;
+	atomic_store(&proxy->initial, initial);
+	r = slu_client_unit_new(proxy->device->client, proxy->size_bytes, SLU_FROZEN_NO, proxy,
+				&proxy->unit);
+	if (r) {
+		atomic_store(&proxy->initial, NULL);
+		return r < 0 && proxy->create_error ? proxy->create_error : slu_layer_error(r);
+	}
+	if (!initial)
+		return CL_SUCCESS;
+	return fill(proxy, initial, atomic_exchange(&proxy->initial, NULL) == NULL);
+}
+
+cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like,
+		       const void *initial, struct slu_proxy **ret_proxy)
+{
+	struct slu_proxy *proxy;
+	cl_int r;
+
+	if (slu_proxy_new(&proxy)) {
+		slu_context_unref(context);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	proxy->dispatch = context->dispatch;
+	proxy->context = context;
+	proxy->device = context->device;
+	proxy->type = like->type;
+	proxy->flags = like->flags;
+	if (!(proxy->flags & SLU_MEMORY_ACCESS_FLAGS))
+		proxy->flags |= CL_MEM_READ_WRITE;
+	proxy->size_bytes = like->size_bytes;
+	proxy->host_ptr = like->host_ptr;
+	proxy->shape = like->shape;
+	proxy->is_movable = true;
+	r = bear(proxy, initial);
+	if (r != CL_SUCCESS) {
+		slu_proxy_unref(proxy);
+		slu_memory_bury(proxy);
+		return r;
+	}
+	*ret_proxy = proxy;
+	return CL_SUCCESS;
+}
