@@ -68,6 +68,9 @@ static int find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
 		if (r == SLU_PTX_FORM_E_FORM)
 			return slu_ptx_refuse(p, t, "form '%.*s' is not supported",
 					      slu_ptx_shown(t), t->text);
+		if (form->row->target > p->module->target)
+			return slu_ptx_refuse(p, t, "'%.*s' needs .target sm_%u or higher",
+					      slu_ptx_shown(t), t->text, form->row->target);
 		form->text = slu_ptx_intern(p, t);
 		if (!form->text)
 			return slu_error(-ENOMEM);
@@ -124,7 +127,51 @@ static int skip_statement(struct slu_ptx_parser *p)
 	return 0;
 }
 
-/* "name:", and what may follow it: an ordinary label, or a .callprototype of that name */
+/* ".branchtargets A, B, C;": labels that may stand further down */
+static int parse_targets(struct slu_ptx_parser *p, struct slu_ptx_symbol *symbol)
+{
+	struct slu_ptx_arena *arena = p->module->arena;
+	struct slu_ptx_list names = { .item_size = sizeof(struct slu_ptx_token) };
+	struct slu_ptx_targets *targets = slu_ptx_arena_take(arena, sizeof(*targets));
+	const struct slu_ptx_token *name;
+	int r = 0;
+
+	do {
+		slu_ptx_lexer_next(&p->lexer);
+		if (p->lexer.token.kind != SLU_PTX_TOKEN_WORD)
+			r = slu_ptx_refuse_token(p, "a label");
+		else
+			r = slu_fold(slu_ptx_list_add(&names, &p->lexer.token));
+		if (!r)
+			slu_ptx_lexer_next(&p->lexer);
+	} while (!r && slu_ptx_lexer_is(&p->lexer, ','));
+	if (!r && targets)
+		targets->labels = slu_ptx_arena_take(arena, names.n * sizeof(*targets->labels));
+	if (!r && (!targets || !targets->labels))
+		r = slu_error(-ENOMEM);
+	name = names.items;
+	for (size_t i = 0; !r && i < names.n; i++) {
+		struct slu_ptx_pending pending = {
+			.name = name[i].text,
+			.size = name[i].size,
+			.operand = &targets->labels[i],
+			.line = name[i].line,
+			.column = name[i].column,
+		};
+
+		targets->labels[i] = (struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_LABEL };
+		r = slu_fold(slu_ptx_list_add(&p->pending, &pending));
+	}
+	if (!r) {
+		targets->n_labels = (uint32_t)names.n;
+		symbol->targets = targets;
+		r = slu_ptx_expect(p, ';');
+	}
+	slu_ptx_list_deinit(&names);
+	return r;
+}
+
+/* "name:", and what may follow it: an ordinary label, or a list or prototype of that name */
 static int parse_label(struct slu_ptx_parser *p)
 {
 	struct slu_ptx_token name = p->lexer.token;
@@ -136,8 +183,12 @@ static int parse_label(struct slu_ptx_parser *p)
 	slu_ptx_lexer_next(&p->lexer);
 	slu_ptx_lexer_next(&p->lexer);
 	if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
-	    slu_ptx_token_is(&p->lexer.token, "callprototype"))
+	    (slu_ptx_token_is(&p->lexer.token, "callprototype") ||
+	     slu_ptx_token_is(&p->lexer.token, "calltargets")))
 		kind = SLU_PTX_SYMBOL_PROTOTYPE;
+	else if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
+		 slu_ptx_token_is(&p->lexer.token, "branchtargets"))
+		kind = SLU_PTX_SYMBOL_TARGETS;
 	r = slu_ptx_scope_declare(&p->scope, name.text, name.size, kind, &symbol);
 	if (r == SLU_PTX_SCOPE_E_TAKEN)
 		return slu_ptx_refuse(p, &name, "'%.*s' is declared twice", slu_ptx_shown(&name),
@@ -146,6 +197,8 @@ static int parse_label(struct slu_ptx_parser *p)
 		return slu_fold(r);
 	if (kind == SLU_PTX_SYMBOL_PROTOTYPE)
 		return skip_statement(p);
+	if (kind == SLU_PTX_SYMBOL_TARGETS)
+		return parse_targets(p, symbol);
 	symbol->reg = (uint32_t)p->labels.n;
 	label.name = slu_ptx_intern(p, &name);
 	if (!label.name)

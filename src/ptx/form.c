@@ -7,7 +7,9 @@
 /* clang-format off */
 const struct slu_ptx_row slu_ptx_rows[] = {
 #define SLU_PTX_FORM(op, fam, mods, ops) \
-	{ SLU_PTX_OP_##op, SLU_PTX_FAMILY_##fam, #op, mods, ops },
+	{ SLU_PTX_OP_##op, SLU_PTX_FAMILY_##fam, #op, mods, ops, 0 },
+#define SLU_PTX_FORM_SINCE(target, op, fam, mods, ops) \
+	{ SLU_PTX_OP_##op, SLU_PTX_FAMILY_##fam, #op, mods, ops, target },
 #include "ptx/opcodes.def"
 };
 /* clang-format on */
@@ -42,6 +44,7 @@ static const struct {
 	[SLU_PTX_TYPE_F16X2] = { "f16x2", 4, true, true },
 	[SLU_PTX_TYPE_BF16] = { "bf16", 2, true, true },
 	[SLU_PTX_TYPE_BF16X2] = { "bf16x2", 4, true, true },
+	[SLU_PTX_TYPE_TF32] = { "tf32", 4, true, true },
 	[SLU_PTX_TYPE_F32] = { "f32", 4, true, true },
 	[SLU_PTX_TYPE_F64] = { "f64", 8, true, true },
 	[SLU_PTX_TYPE_PRED] = { "pred", 0, false, false },
@@ -135,6 +138,53 @@ static bool row_takes(const char *pattern, const char *text, const char *end)
 	return text == end;
 }
 
+/* The same in any order: each modifier is taken by an item that has taken none, and none is
+ * missing. */
+static bool row_takes_loosely(const char *pattern, const char *text, const char *end)
+{
+	uint32_t used = 0, wanted = 0;
+
+	while (text < end) {
+		size_t n = modifier_size(text + 1, end);
+		unsigned k = 0;
+		const char *item = pattern;
+
+		for (; *item; k++) {
+			const char *item_end = item + strcspn(item, " ");
+
+			if (!(used >> k & 1) && item_takes(item, item_end, text + 1, n))
+				break;
+			item = item_end + strspn(item_end, " ");
+		}
+		if (!*item)
+			return false;
+		used |= UINT32_C(1) << k;
+		text += 1 + n;
+	}
+	for (unsigned k = 0; *pattern; k++) {
+		const char *item_end = pattern + strcspn(pattern, " ");
+
+		if (item_end[-1] != '?')
+			wanted |= UINT32_C(1) << k;
+		pattern = item_end + strspn(item_end, " ");
+	}
+	return !(wanted & ~used);
+}
+
+static bool takes(const struct slu_ptx_row *row, const char *text, const char *end, bool is_loose)
+{
+	if (!is_loose)
+		return row_takes(row->modifiers, text, end);
+	switch (row->family) {
+	case SLU_PTX_FAMILY_ATOM:
+	case SLU_PTX_FAMILY_LOAD:
+	case SLU_PTX_FAMILY_STORE:
+		return row_takes_loosely(row->modifiers, text, end);
+	default:
+		return false;
+	}
+}
+
 static void classify(struct slu_ptx_form *form, const char *text, size_t size)
 {
 	enum slu_ptx_type type = slu_ptx_type_find(text, size);
@@ -150,7 +200,7 @@ static void classify(struct slu_ptx_form *form, const char *text, size_t size)
 			form->has_space = true;
 			return;
 		}
-	if (size == 2 && text[0] == 'v') {
+	if (size == 2 && text[0] == 'v' && text[1] >= '1' && text[1] <= '9') {
 		form->vector = (uint8_t)(text[1] - '0');
 		return;
 	}
@@ -161,29 +211,39 @@ static void classify(struct slu_ptx_form *form, const char *text, size_t size)
 		}
 }
 
-int slu_ptx_form_match(const char *text, size_t size, struct slu_ptx_form *ret_form)
+/* Return: the row that takes the modifiers, or NULL; *ret_is_opcode: some row has the opcode. */
+static const struct slu_ptx_row *find_row(const char *text, size_t n, const char *end,
+					  bool is_loose, bool *ret_is_opcode)
 {
-	struct slu_ptx_form form = { .vector = 1 };
-	const char *end = text + size;
-	size_t n = modifier_size(text, end);
-	int r = SLU_PTX_FORM_E_OPCODE;
-
 	for (size_t i = 0; i < slu_ptx_n_rows; i++) {
 		const struct slu_ptx_row *row = &slu_ptx_rows[i];
 
 		if (!equals(text, n, row->name))
 			continue;
-		r = SLU_PTX_FORM_E_FORM;
-		if (!row_takes(row->modifiers, text + n, end))
-			continue;
-		form.opcode = row->opcode;
-		form.row = row;
-		for (text += n; text < end; text += 1 + n) {
-			n = modifier_size(text + 1, end);
-			classify(&form, text + 1, n);
-		}
-		*ret_form = form;
-		return 0;
+		*ret_is_opcode = true;
+		if (takes(row, text + n, end, is_loose))
+			return row;
 	}
-	return r;
+	return NULL;
+}
+
+int slu_ptx_form_match(const char *text, size_t size, struct slu_ptx_form *ret_form)
+{
+	struct slu_ptx_form form = { .vector = 1 };
+	const char *end = text + size;
+	size_t n = modifier_size(text, end);
+	bool is_opcode = false;
+
+	form.row = find_row(text, n, end, false, &is_opcode);
+	if (!form.row && is_opcode)
+		form.row = find_row(text, n, end, true, &is_opcode);
+	if (!form.row)
+		return is_opcode ? SLU_PTX_FORM_E_FORM : SLU_PTX_FORM_E_OPCODE;
+	form.opcode = form.row->opcode;
+	for (text += n; text < end; text += 1 + n) {
+		n = modifier_size(text + 1, end);
+		classify(&form, text + 1, n);
+	}
+	*ret_form = form;
+	return 0;
 }

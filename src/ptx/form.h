@@ -29,6 +29,7 @@ enum slu_ptx_type {
 	SLU_PTX_TYPE_F16X2,
 	SLU_PTX_TYPE_BF16,
 	SLU_PTX_TYPE_BF16X2,
+	SLU_PTX_TYPE_TF32,
 	SLU_PTX_TYPE_F32,
 	SLU_PTX_TYPE_F64,
 	SLU_PTX_TYPE_PRED,
@@ -90,16 +91,21 @@ enum slu_ptx_opcode {
 /* Who runs a row: one file of the interpreter each. */
 enum slu_ptx_family {
 	SLU_PTX_FAMILY_INT,   /* integer arithmetic and bits */
+	SLU_PTX_FAMILY_CARRY, /* integer arithmetic with a carry */
+	SLU_PTX_FAMILY_WORD,  /* parts of a word */
 	SLU_PTX_FAMILY_FLOAT, /* f32 and f64 */
-	SLU_PTX_FAMILY_HALF,  /* f16 and f16x2 */
+	SLU_PTX_FAMILY_HALF,  /* f16, bf16 and two of them */
 	SLU_PTX_FAMILY_CMP,   /* compare and select */
 	SLU_PTX_FAMILY_PRED,  /* logic on predicates */
 	SLU_PTX_FAMILY_MOVE,
 	SLU_PTX_FAMILY_CVT,
-	SLU_PTX_FAMILY_WARP, /* lanes of a warp exchange values */
+	SLU_PTX_FAMILY_WARP,   /* lanes of a warp exchange values */
+	SLU_PTX_FAMILY_MATRIX, /* lanes of a warp multiply matrices together */
 	SLU_PTX_FAMILY_LOAD,
 	SLU_PTX_FAMILY_STORE,
 	SLU_PTX_FAMILY_ATOM,
+	SLU_PTX_FAMILY_COPY,  /* from global to shared memory */
+	SLU_PTX_FAMILY_STACK, /* local memory taken while running */
 	SLU_PTX_FAMILY_FENCE,
 	SLU_PTX_FAMILY_FLOW,
 	SLU_PTX_FAMILY_BAR,
@@ -119,7 +125,9 @@ enum slu_ptx_family {
 	M(lu) M(cv) M(wb) M(wt) M(uni) M(sync) M(aligned) M(arrive) M(red) M(warp) M(up) \
 	M(down) M(bfly) M(idx) M(all) M(any) M(ballot) M(shiftamt) M(clamp) M(wrap) M(l) \
 	M(r) M(f4e) M(b4e) M(rc8) M(ecl) M(ecr) M(rc16) M(proxy) M(alias) M(finite) \
-	M(infinite) M(number) M(notanumber) M(normal) M(subnormal)
+	M(infinite) M(number) M(notanumber) M(normal) M(subnormal) M(pack) M(u4) M(s4) M(u2) \
+	M(s2) M(satfinite) M(trans) M(row) M(col) M(load) M(store) M(mma) M(x1) M(x2) M(x4) \
+	M(async) M(mask) M(wait_group)
 /* clang-format on */
 
 enum slu_ptx_modifier {
@@ -141,7 +149,7 @@ struct slu_ptx_form {
 	uint8_t n_types;
 	uint8_t vector; /* 1, 2, 4, 8 */
 	bool has_space;
-	uint64_t modifiers[2]; /* one bit a modifier */
+	uint64_t modifiers[3]; /* one bit a modifier */
 };
 
 /* A row of opcodes.def. */
@@ -151,6 +159,7 @@ struct slu_ptx_row {
 	const char *name;
 	const char *modifiers;
 	const char *operands;
+	unsigned target; /* the first one that has it: 80 for sm_80; 0 for all */
 };
 extern const struct slu_ptx_row slu_ptx_rows[];
 extern const size_t slu_ptx_n_rows;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "ptx/matrix.h"
 #include "ptx/parser.h"
 
 struct raw {
@@ -107,6 +108,21 @@ static bool at_offset(const struct slu_ptx_parser *p)
 	return slu_ptx_lexer_is(&p->lexer, '+') || slu_ptx_lexer_is(&p->lexer, '-');
 }
 
+/* An element of an array is its address: a[2]. */
+static int parse_element(struct slu_ptx_parser *p, const struct slu_ptx_variable *variable,
+			 int64_t *offset)
+{
+	uint64_t index = p->lexer.token.value;
+
+	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
+		return slu_ptx_refuse_token(p, "an index");
+	slu_ptx_lexer_next(&p->lexer);
+	if (!slu_ptx_accept(p, ']'))
+		return slu_ptx_refuse_token(p, "']'");
+	*offset = (int64_t)(index * slu_ptx_type_size(variable->type));
+	return 0;
+}
+
 /* A word: register, pair, special register, variable, function; or a label, perhaps. */
 static int parse_word(struct slu_ptx_parser *p, struct raw *raw)
 {
@@ -130,8 +146,13 @@ static int parse_word(struct slu_ptx_parser *p, struct raw *raw)
 		if (symbol && symbol->kind == SLU_PTX_SYMBOL_VARIABLE) {
 			o->kind = SLU_PTX_OPERAND_VARIABLE;
 			o->variable = symbol->variable;
+			if (slu_ptx_accept(p, '['))
+				return parse_element(p, o->variable, &o->offset);
 			if (at_offset(p))
 				return parse_offset(p, &o->offset);
+		} else if (symbol && symbol->kind == SLU_PTX_SYMBOL_TARGETS) {
+			o->kind = SLU_PTX_OPERAND_TARGETS;
+			o->targets = symbol->targets;
 		} else if (symbol && symbol->kind == SLU_PTX_SYMBOL_FUNCTION) {
 			o->kind = SLU_PTX_OPERAND_FUNCTION;
 			o->function = symbol->function;
@@ -444,6 +465,23 @@ static int check_mov(struct slu_ptx_parser *p, struct raw *raw, const struct dem
 	return check_source(p, raw, d);
 }
 
+/* A vector of as many registers as the lane's part of the matrix; one may stand alone. */
+static int check_fragment(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
+			  const char *word, struct raw *raw)
+{
+	struct slu_ptx_matrix m;
+	const struct slu_ptx_fragment *f;
+	struct demand d;
+
+	if (!slu_ptx_matrix_of(form, form->text, &m))
+		return refuse_operand(p, raw, "something else");
+	f = &m.parts[word[1] - 'a'];
+	d = (struct demand){ .size = f->reg_size };
+	if (f->n_regs == 1 && raw->operand.kind == SLU_PTX_OPERAND_REG)
+		return check_reg(p, raw, raw->operand.reg, &d);
+	return check_vector(p, raw, &d, f->n_regs, *word == 'G');
+}
+
 static int check_label(struct slu_ptx_parser *p, struct raw *raw, struct slu_ptx_operand *place)
 {
 	struct slu_ptx_pending pending = {
@@ -460,6 +498,18 @@ static int check_label(struct slu_ptx_parser *p, struct raw *raw, struct slu_ptx
 	raw->is_unknown = false;
 	raw->operand = (struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_LABEL };
 	return slu_fold(slu_ptx_list_add(&p->pending, &pending));
+}
+
+/* cp.async moves 4, 8 or 16 bytes, past the first cache only 16 */
+static int check_copied(struct slu_ptx_parser *p, const struct slu_ptx_form *form, struct raw *raw)
+{
+	uint64_t n = raw->operand.imm;
+
+	if (raw->operand.kind != SLU_PTX_OPERAND_IMM || raw->literal != SLU_PTX_TOKEN_INT)
+		return refuse_operand(p, raw, "a constant");
+	if (n == 16 || ((n == 4 || n == 8) && slu_ptx_form_has(form, SLU_PTX_MOD_ca)))
+		return 0;
+	return refuse_operand(p, raw, "a number of bytes that can be copied");
 }
 
 static int check(struct slu_ptx_parser *p, const struct slu_ptx_form *form, const char *word,
@@ -531,9 +581,19 @@ static int check(struct slu_ptx_parser *p, const struct slu_ptx_form *form, cons
 			return refuse_operand(p, raw, "a predicate");
 		return check_pred(p, raw, o->reg);
 	case 'a':
+	case 'A':
 		if (o->kind != SLU_PTX_OPERAND_ADDRESS)
 			return refuse_operand(p, raw, "an address");
 		return 0;
+	case 'g':
+	case 'G':
+		return check_fragment(p, form, word, raw);
+	case 'L':
+		if (o->kind != SLU_PTX_OPERAND_TARGETS)
+			return refuse_operand(p, raw, "a list of labels");
+		return 0;
+	case 'z':
+		return check_copied(p, form, raw);
 	case 'i':
 		if (o->kind != SLU_PTX_OPERAND_IMM || raw->literal != SLU_PTX_TOKEN_INT)
 			return refuse_operand(p, raw, "a constant");

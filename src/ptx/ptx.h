@@ -86,7 +86,10 @@ enum slu_ptx_operand_kind {
 	SLU_PTX_OPERAND_LABEL,	  /* @label: index into function->labels */
 	SLU_PTX_OPERAND_VECTOR,	  /* {a, b, …}: @elements, @n_elements */
 	SLU_PTX_OPERAND_ADDRESS,  /* [base + offset]: @elements is the base */
+	SLU_PTX_OPERAND_TARGETS,  /* the name of a list of labels: @targets */
 };
+
+struct slu_ptx_targets;
 
 struct slu_ptx_operand {
 	enum slu_ptx_operand_kind kind;
@@ -104,7 +107,14 @@ struct slu_ptx_operand {
 		const struct slu_ptx_variable *variable;
 		const struct slu_ptx_function *function;
 		struct slu_ptx_operand *elements;
+		const struct slu_ptx_targets *targets;
 	};
+};
+
+/* .branchtargets: every one is a LABEL. */
+struct slu_ptx_targets {
+	struct slu_ptx_operand *labels;
+	uint32_t n_labels;
 };
 
 #define SLU_PTX_NO_REG UINT32_MAX

@@ -20,6 +20,7 @@ enum slu_ptx_symbol_kind {
 	SLU_PTX_SYMBOL_FUNCTION,
 	SLU_PTX_SYMBOL_LABEL, /* @reg is its number */
 	SLU_PTX_SYMBOL_PROTOTYPE,
+	SLU_PTX_SYMBOL_TARGETS,
 };
 
 struct slu_ptx_symbol {
@@ -32,6 +33,7 @@ struct slu_ptx_symbol {
 	uint32_t count;
 	struct slu_ptx_variable *variable;
 	struct slu_ptx_function *function;
+	const struct slu_ptx_targets *targets;
 	struct slu_ptx_symbol *next;	 /* in its bucket, innermost first */
 	struct slu_ptx_symbol *previous; /* declared before it */
 };

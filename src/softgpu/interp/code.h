@@ -50,6 +50,7 @@
 
 struct slu_interp_warp;
 struct slu_interp_insn;
+struct slu_interp_extra;
 
 struct slu_interp_handler {
 	const struct slu_interp_insn *(*all)(struct slu_interp_warp *,
@@ -80,7 +81,8 @@ struct slu_interp_insn {
 	uint32_t guard_flip;
 	const struct slu_interp_insn *target; /* of a branch */
 	const struct slu_ptx_instr *source;
-	uint8_t element;      /* bytes in memory of one element */
+	struct slu_interp_extra *extra; /* what few need: extra.h */
+	uint8_t element;		/* bytes in memory of one element */
 	bool is_wide_row;     /* rows of the vector, or of a cvt's result, have 8 bytes a lane */
 	bool is_wide_address; /* the row of the address, or of a cvt's source, has */
 	bool is_named;	      /* [name + offset] of a .param variable */
@@ -126,7 +128,9 @@ struct slu_interp_code {
 	uint32_t row_bytes; /* of a frame */
 	uint32_t n_preds;   /* with the sink, the carry flag, and one that is never true */
 	uint32_t csr;	    /* at the beginning of every basic block */
-	bool has_calls;
+	bool has_calls;	    /* or takes local memory while it runs */
+	uint32_t top_row;   /* of local memory in use, if the function takes some; else 0 */
+	struct slu_interp_extra *extras;
 };
 
 /* What a call of a function holds; frames that nobody uses any more wait in the warp's pool. */
@@ -220,11 +224,11 @@ struct slu_interp_block {
 	unsigned n_warps;
 	struct slu_interp_warp *warps;
 
+	uint32_t *csr; /* what MXCSR of this thread is */
 	unsigned id[3];
 	unsigned n_live;
 	unsigned worker;
 	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
-	uint32_t *csr; /* what MXCSR of this thread is */
 	struct slu_interp_fault fault;
 };
 
@@ -279,6 +283,8 @@ void slu_interp_frame_flatten(struct slu_interp_frame *frame);
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr);
 extern const struct slu_interp_handler slu_interp_guarded, slu_interp_guarded_lines,
 	slu_interp_branch, slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
+/* flow-jump.c */
+extern const struct slu_interp_handler slu_interp_jump;
 /*
  * For instructions that lanes execute together: true if the lanes named are here; else the group
  * was parked and the handler returns NULL.

@@ -14,7 +14,7 @@ static bool knows(const struct slu_ptx_form *form)
 	case SLU_PTX_OP_add:
 	case SLU_PTX_OP_sub:
 	case SLU_PTX_OP_mad:
-		return form->row->family == SLU_PTX_FAMILY_INT &&
+		return form->row->family == SLU_PTX_FAMILY_CARRY &&
 		       slu_ptx_form_has(form, SLU_PTX_MOD_cc);
 	case SLU_PTX_OP_addc:
 	case SLU_PTX_OP_subc:

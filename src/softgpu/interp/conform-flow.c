@@ -142,6 +142,8 @@ static const struct program programs[] = {
 	  "MEET;\nODD: sub.u32 %r3, %r1, 1; MEET: st.shared.u32 [%d4], %r3; @ -1;\n"
 	  "xor.b32 %r4, %r1, 1; mad.wide.u32 %d6, %r4, 4, %d7; ld.shared.u32 %r0, [%d6];\n",
 	  same, 0 },
+	{ SLU_PTX_OP_cp, SLU_PTX_MOD_wait_group, "mov.u32 %r0, %r1; @ 1;\n", same, 0 },
+	{ SLU_PTX_OP_cp, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @;\n", same, 0 },
 	{ SLU_PTX_OP_membar, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @; @%p1 @;\n", same, 0 },
 	{ SLU_PTX_OP_fence, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @; @%p1 @;\n", same, 0 },
 	{ SLU_PTX_OP_prefetch, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @ [%d3]; @%p1 @ [%d3];\n", same,
@@ -168,7 +170,7 @@ static const struct program *find(const struct slu_ptx_form *form)
 
 static bool knows(const struct slu_ptx_form *form)
 {
-	return find(form) != NULL;
+	return form->row->family != SLU_PTX_FAMILY_COPY && find(form) != NULL;
 }
 
 static void put_body(struct slu_conform_text *t, const struct program *p, const char *form)

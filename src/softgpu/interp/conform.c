@@ -192,8 +192,9 @@ void slu_conform_put(struct slu_conform_text *t, const char *format, ...)
 
 const char *slu_conform_head(const struct slu_ptx_form *form)
 {
-	(void)form;
-	return ".version 8.0\n.target sm_80\n.address_size 64\n";
+	return form->row->target > 80 ? ".version 8.0\n.target sm_90\n.address_size 64\n"
+	       : form->row->target    ? ".version 8.0\n.target sm_80\n.address_size 64\n"
+				      : ".version 8.0\n.target sm_75\n.address_size 64\n";
 }
 
 static int launch(const char *kernel, unsigned grid, unsigned block)

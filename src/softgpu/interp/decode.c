@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "softgpu/interp/code.h"
+#include "softgpu/interp/extra.h"
 
 struct decoder {
 	const struct slu_ptx_function *function;
@@ -230,12 +230,13 @@ static int pred_of(struct decoder *d, const struct slu_ptx_operand *o, uint32_t 
 }
 
 static int bind_address(struct decoder *d, const struct slu_ptx_instr *instr,
-			const struct slu_ptx_operand *o, struct slu_interp_insn *in)
+			const struct slu_ptx_operand *o, enum slu_ptx_space space,
+			struct slu_interp_insn *in)
 {
 	const struct slu_ptx_operand *base = o->elements;
 
 	in->imm = o->offset;
-	in->space = (uint8_t)instr->form->space;
+	in->space = (uint8_t)space;
 	if (base->kind == SLU_PTX_OPERAND_REG) {
 		in->is_wide_address = reg_is_wide(d, base->reg);
 		in->a = d->reg_place[base->reg];
@@ -259,14 +260,69 @@ static int bind_address(struct decoder *d, const struct slu_ptx_instr *instr,
 	}
 	/* [variable] in a generic access means its address as it stands */
 	if (base->kind == SLU_PTX_OPERAND_VARIABLE && instr->form->has_space &&
-	    base->variable->space != instr->form->space &&
-	    !(base->variable->space == SLU_PTX_SPACE_CONST &&
-	      instr->form->space == SLU_PTX_SPACE_GLOBAL))
+	    base->variable->space != space &&
+	    !(base->variable->space == SLU_PTX_SPACE_CONST && space == SLU_PTX_SPACE_GLOBAL))
 		return refuse(d, instr, "does not name the space of its variable");
 	if (!instr->form->has_space && (base->variable->space == SLU_PTX_SPACE_SHARED ||
 					base->variable->space == SLU_PTX_SPACE_LOCAL))
 		in->space = (uint8_t)base->variable->space;
 	return row_of(d, instr, base, true, &in->a);
+}
+
+static struct slu_interp_extra *extra_of(struct decoder *d, struct slu_interp_insn *in)
+{
+	if (!in->extra)
+		in->extra = slu_interp_extra_new(d->code);
+	return in->extra;
+}
+
+/* The registers of a lane's part of a matrix. */
+static int bind_fragment(struct decoder *d, const struct slu_ptx_instr *instr,
+			 const struct slu_ptx_operand *o, enum slu_ptx_part part,
+			 struct slu_interp_insn *in)
+{
+	struct slu_interp_extra *e = extra_of(d, in);
+	bool is_vector = o->kind == SLU_PTX_OPERAND_VECTOR;
+	int r = 0;
+
+	if (!e)
+		return slu_error(-ENOMEM);
+	slu_ptx_matrix_of(instr->form, instr->form->text, &e->matrix);
+	for (unsigned i = 0; !r && i < (is_vector ? o->n_elements : 1u); i++)
+		r = row_of(d, instr, is_vector ? &o->elements[i] : o,
+			   e->matrix.parts[part].reg_size == 8, &e->rows[part][i]);
+	return r;
+}
+
+/* The address that a copy reads from; the first one is where it writes. */
+static int bind_second(struct decoder *d, const struct slu_ptx_instr *instr,
+		       const struct slu_ptx_operand *o, struct slu_interp_insn *in)
+{
+	struct slu_interp_extra *e = extra_of(d, in);
+	struct slu_interp_insn second = *in;
+	int r;
+
+	if (!e)
+		return slu_error(-ENOMEM);
+	r = bind_address(d, instr, o, SLU_PTX_SPACE_GLOBAL, &second);
+	in->b = second.a;
+	e->offset = second.imm;
+	e->is_wide_address = second.is_wide_address;
+	return r;
+}
+
+/* Where the labels are is known when everything has its place. */
+static int bind_targets(struct decoder *d, const struct slu_ptx_targets *targets,
+			struct slu_interp_insn *in)
+{
+	struct slu_interp_extra *e = extra_of(d, in);
+
+	if (e)
+		e->targets = calloc(targets->n_labels, sizeof(*e->targets));
+	if (!e || !e->targets)
+		return slu_error(-ENOMEM);
+	e->n_targets = targets->n_labels;
+	return 0;
 }
 
 /* Hands the operands out in the order of the row's words. */
@@ -371,8 +427,26 @@ static int bind_operands(struct decoder *d, const struct slu_ptx_instr *instr,
 				r = pred_of(d, o, &in->s, &in->s_flip);
 			break;
 		case 'a':
-			r = bind_address(d, instr, o, in);
+			r = bind_address(d, instr, o,
+					 form->row->family == SLU_PTX_FAMILY_COPY
+						 ? SLU_PTX_SPACE_SHARED
+						 : form->space,
+					 in);
 			n_source++;
+			break;
+		case 'A':
+			r = bind_second(d, instr, o, in);
+			n_source++;
+			break;
+		case 'g':
+		case 'G':
+			r = bind_fragment(d, instr, o, (enum slu_ptx_part)(word[1] - 'a'), in);
+			break;
+		case 'L':
+			r = bind_targets(d, o->targets, in);
+			break;
+		case 'z':
+			in->element = (uint8_t)o->imm;
 			break;
 		case 'i':
 			in->imm = (int64_t)o->imm;
@@ -380,6 +454,12 @@ static int bind_operands(struct decoder *d, const struct slu_ptx_instr *instr,
 		}
 	}
 	return r;
+}
+
+/* rounded by our own arithmetic */
+static bool is_narrow(uint8_t type)
+{
+	return type >= SLU_PTX_TYPE_F16 && type <= SLU_PTX_TYPE_TF32;
 }
 
 /* Which state of MXCSR an instruction wants; 0 if it does not care. */
@@ -406,8 +486,7 @@ static uint32_t csr_of(const struct slu_ptx_form *form)
 		if (!slu_ptx_type_is_float((enum slu_ptx_type)form->types[0]) &&
 		    !slu_ptx_type_is_float((enum slu_ptx_type)form->types[1]))
 			return 0;
-		/* f16 is rounded by our own arithmetic */
-		if (form->types[0] == SLU_PTX_TYPE_F16 || form->types[1] == SLU_PTX_TYPE_F16)
+		if (is_narrow(form->types[0]) || is_narrow(form->types[1]))
 			return csr;
 		break;
 	case SLU_PTX_FAMILY_CMP:
@@ -480,6 +559,7 @@ static bool changes_group(const struct slu_ptx_form *form)
 	case SLU_PTX_FAMILY_FLOW:
 	case SLU_PTX_FAMILY_BAR:
 	case SLU_PTX_FAMILY_WARP:
+	case SLU_PTX_FAMILY_MATRIX:
 		return true;
 	default:
 		return form->opcode == SLU_PTX_OP_nanosleep;
@@ -511,10 +591,19 @@ static const struct slu_interp_handler *bind(struct decoder *d, const struct slu
 
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_FLOW:
+		if (form->opcode == SLU_PTX_OP_brx)
+			return &slu_interp_jump;
+		return slu_interp_bind_flow(instr);
 	case SLU_PTX_FAMILY_BAR:
 	case SLU_PTX_FAMILY_FENCE:
 	case SLU_PTX_FAMILY_NOP:
 		return slu_interp_bind_flow(instr);
+	case SLU_PTX_FAMILY_STACK:
+		/* whoever takes local memory has a row for how much, and a stack */
+		d->code->has_calls = true;
+		if (!d->code->top_row)
+			d->code->top_row = take_row(d, true);
+		break;
 	case SLU_PTX_FAMILY_LOAD:
 		return d->isa->bind_load(form, in);
 	case SLU_PTX_FAMILY_STORE:
@@ -768,6 +857,13 @@ static void resolve(struct decoder *d)
 	for (uint32_t i = 0; i < c->n_insns; i++) {
 		struct slu_interp_insn *in = &c->insns[i];
 
+		for (uint32_t k = 0; in->extra && k < in->extra->n_targets; k++) {
+			const struct slu_ptx_targets *t = in->source->operands[1].targets;
+			uint32_t label = t->labels[k].label;
+
+			in->extra->targets[k] =
+				&c->insns[d->starts[d->function->labels[label].instr]];
+		}
 		if (in->run.all != slu_interp_branch.all &&
 		    in->run.all != slu_interp_branch_always.all)
 			continue;
@@ -849,6 +945,7 @@ void slu_interp_code_free(struct slu_interp_code *code)
 		return;
 	free(code->insns);
 	free(code->fills);
+	slu_interp_extra_free_all(code);
 	free(code->liners);
 	free(code);
 }

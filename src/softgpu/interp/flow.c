@@ -136,9 +136,8 @@ static const struct slu_interp_insn *end(struct slu_interp_warp *w,
 static const struct slu_interp_insn *set_csr(struct slu_interp_warp *w,
 					     const struct slu_interp_insn *in)
 {
-	(void)w;
-	*w->block->csr = in->csr;
 	_mm_setcsr(in->csr);
+	*w->block->csr = in->csr;
 	return in + 1;
 }
 
@@ -208,10 +207,14 @@ enter(struct slu_interp_warp *w, const struct slu_interp_insn *in, struct slu_in
 	const struct slu_ptx_function *fn = code->function;
 	const struct slu_ptx_call *call = in->source->call;
 	struct slu_interp_frame *parent = w->frame, *f;
-	uint64_t local_base;
+	uint64_t local_base = parent->local_base + parent->code->function->local_bytes;
 	unsigned lane = (unsigned)__builtin_ctz(w->mask);
 
-	local_base = slu_round_up(parent->local_base + parent->code->function->local_bytes, 16);
+	/* above what any lane took while it ran */
+	for (unsigned i = 0; parent->code->top_row && i < SLU_INTERP_LANES; i++)
+		local_base = SLU_MAX(local_base,
+				     ((const uint64_t *)(w->rows + parent->code->top_row))[i]);
+	local_base = slu_round_up(local_base, 16);
 	if (parent->depth + 1 >= SLU_INTERP_MAX_DEPTH ||
 	    local_base + fn->local_bytes > w->block->local_bytes)
 		return slu_interp_fault(w, in, SLU_INTERP_FAULT_STACK, lane, 0, 0, false);

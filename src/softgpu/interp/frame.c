@@ -120,6 +120,9 @@ void slu_interp_frame_fill(struct slu_interp_warp *w, struct slu_interp_frame *f
 		else if (fill->kind == SLU_INTERP_FILL_LOCAL)
 			fill_one(f, fill, f->local_base + fill->imm);
 	}
+	for (unsigned i = 0; f->code->top_row && i < SLU_INTERP_LANES; i++)
+		((uint64_t *)(f->rows + f->code->top_row))[i] =
+			f->local_base + f->code->function->local_bytes;
 }
 
 void slu_interp_frame_flatten(struct slu_interp_frame *f)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * 16-bit floats by hand, because not every machine has them: to float exactly, from double with
- * one rounding in any mode. From double, so that the sum or product of two halves, which a double
- * holds exactly, is rounded once.
+ * 16-bit floats by hand, because not every machine has them: f16 with a fraction of 10 bits, bf16
+ * with 7. To float exactly, from double with one rounding in any mode. From double, because it
+ * holds the product of two of them exactly; what a sum does not hold is kept in its last bit.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,38 @@ static inline float slu_half_to_float(uint16_t half, bool is_flushing)
 	return f;
 }
 
-static inline uint16_t slu_half_from_double(double value, enum slu_half_rounding mode)
+static inline float slu_bf16_to_float(uint16_t half)
 {
+	uint32_t bits = (uint32_t)half << 16;
+	float f;
+
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+/* a + b, with an odd last bit if it is not exact: rounded once more, it is rounded rightly */
+static inline double slu_half_sum(double a, double b)
+{
+	double sum = a + b, from_b = sum - a;
+	double rest = (a - (sum - from_b)) + (b - from_b);
+	uint64_t bits;
+
+	/* also where a or b is no number, and so is the rest */
+	if (!(rest < 0) && !(rest > 0))
+		return sum;
+	memcpy(&bits, &sum, 8);
+	if (!(bits & 1))
+		bits += (rest > 0) == (sum > 0) ? 1 : -UINT64_C(1);
+	memcpy(&sum, &bits, 8);
+	return sum;
+}
+
+/* @n_fraction bits of fraction, 10 or 7, and as many of the exponent as are left of 15 */
+static inline uint16_t slu_narrow_from_double(double value, enum slu_half_rounding mode,
+					      unsigned n_fraction)
+{
+	const int bias = (1 << (14 - n_fraction)) - 1, least = 1 - bias;
+	const uint16_t infinity = (uint16_t)(0x7fff >> n_fraction << n_fraction);
 	uint64_t bits, fraction, rest, half_way;
 	uint16_t sign, magnitude;
 	int exponent;
@@ -54,15 +84,15 @@ static inline uint16_t slu_half_from_double(double value, enum slu_half_rounding
 	exponent = (int)(bits >> 52 & 2047) - 1023;
 	fraction = bits & ((UINT64_C(1) << 52) - 1);
 	if (exponent == 1024)
-		return fraction ? 0x7fff : (uint16_t)(sign | 0x7c00);
+		return fraction ? 0x7fff : (uint16_t)(sign | infinity);
 	if (exponent == -1023 && !fraction)
 		return sign;
 	/* the bits that do not fit, and the value in units of the last that does */
 	if (exponent > -1023)
 		fraction |= UINT64_C(1) << 52;
-	drop = 42;
-	if (exponent < -14)
-		drop += (unsigned)(-14 - exponent);
+	drop = 52 - n_fraction;
+	if (exponent < least)
+		drop += (unsigned)(least - exponent);
 	if (drop > 63)
 		drop = 63;
 	if (exponent < -1000)
@@ -84,20 +114,30 @@ static inline uint16_t slu_half_from_double(double value, enum slu_half_rounding
 		is_up = rest && !sign;
 		break;
 	}
-	/* an exponent of -14 or more brings its own bit, which is added to the field */
-	if (exponent >= -14) {
-		if (exponent > 15)
-			magnitude = 0x7c00;
+	/* a normal number brings its own bit, which is added to the field */
+	if (exponent >= least) {
+		if (exponent > bias)
+			magnitude = infinity;
 		else
-			magnitude = (uint16_t)(magnitude + ((exponent + 14) << 10));
+			magnitude = (uint16_t)(magnitude + ((exponent - least) << n_fraction));
 	}
-	if (exponent > 15 || magnitude >= 0x7c00) {
+	if (exponent > bias || magnitude >= infinity) {
 		bool is_infinite = mode == SLU_HALF_NEAREST || (mode == SLU_HALF_UP && !sign) ||
 				   (mode == SLU_HALF_DOWN && sign);
 
-		return (uint16_t)(sign | (is_infinite ? 0x7c00 : 0x7bff));
+		return (uint16_t)(sign | (infinity - !is_infinite));
 	}
 	if (is_up)
 		magnitude++;
 	return (uint16_t)(sign | magnitude);
+}
+
+static inline uint16_t slu_half_from_double(double value, enum slu_half_rounding mode)
+{
+	return slu_narrow_from_double(value, mode, 10);
+}
+
+static inline uint16_t slu_bf16_from_double(double value, enum slu_half_rounding mode)
+{
+	return slu_narrow_from_double(value, mode, 7);
 }

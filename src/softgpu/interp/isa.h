@@ -13,6 +13,11 @@ const struct slu_interp_handler *SLU_ISA(bind_pred)(const struct slu_ptx_form *f
 const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_warp)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_carry)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_copy)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_matrix)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_stack)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *form,
 						    const struct slu_interp_insn *in);
 const struct slu_interp_handler *SLU_ISA(bind_store)(const struct slu_ptx_form *form,

@@ -193,6 +193,8 @@ static double read_float(uint64_t bits, enum slu_ptx_type type, bool is_ftz)
 	switch (type) {
 	case SLU_PTX_TYPE_F16:
 		return (double)slu_half_to_float((uint16_t)bits, false);
+	case SLU_PTX_TYPE_BF16:
+		return (double)slu_bf16_to_float((uint16_t)bits);
 	case SLU_PTX_TYPE_F32:
 		memcpy(&f, &low, 4);
 		d = (double)f;
@@ -224,9 +226,23 @@ static uint64_t write_float(double x, const struct slu_ptx_form *form)
 
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_sat))
 		x = saturate(x);
+	if (slu_ptx_form_has(form, SLU_PTX_MOD_relu) && x <= 0)
+		x = 0;
 	switch (to) {
 	case SLU_PTX_TYPE_F16:
+	case SLU_PTX_TYPE_F16X2:
 		return slu_half_from_double(x, half_rounding(form));
+	case SLU_PTX_TYPE_BF16:
+	case SLU_PTX_TYPE_BF16X2:
+		return slu_bf16_from_double(x, half_rounding(form));
+	case SLU_PTX_TYPE_TF32:
+		/* an f32 with 10 bits of fraction; a half is rounded away from zero */
+		f = (float)x;
+		if (f != f)
+			return 0x7fffffff;
+		memcpy(&bits, &f, 4);
+		return (bits & 0x7f800000) == 0x7f800000 ? bits
+							 : (bits + 0x1000) & ~UINT64_C(0x1fff);
 	case SLU_PTX_TYPE_F32:
 		f = (float)x;
 		if (f != f)
@@ -303,6 +319,21 @@ static const struct slu_interp_insn *general_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler general = { general_run, general_run };
 
+/* two f32 into the halves of a word, the first above the second */
+static const struct slu_interp_insn *pair_run(struct slu_interp_warp *w,
+					      const struct slu_interp_insn *in)
+{
+	const struct slu_ptx_form *form = in->source->form;
+	const float *a = ROW(w, in->a), *b = ROW(w, in->b);
+	uint32_t *d = ROW(w, in->d);
+
+	MASKED_LANES(w->mask)
+	d[i] = (uint32_t)(write_float((double)a[i], form) << 16 | write_float((double)b[i], form));
+	return in + 1;
+}
+
+static const struct slu_interp_handler pair = { pair_run, pair_run };
+
 /* f32 to 32-bit integers, where most conversions are: a float's range is clamped in double */
 static inline int32_t clamp_s32(double x)
 {
@@ -377,5 +408,7 @@ const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *fo
 {
 	const struct slu_interp_handler *h = bind_fast(form, to_is_wide, from_is_wide);
 
+	if (form->types[0] == SLU_PTX_TYPE_F16X2 || form->types[0] == SLU_PTX_TYPE_BF16X2)
+		return &pair;
 	return h ? h : &general;
 }

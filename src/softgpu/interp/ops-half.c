@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f16 and f16x2. Arithmetic is done in double, which holds sums and products of halves exactly
- * and a fused product and sum closely enough that the one rounding to f16 is the right one. The
- * packed form does both halves of a word.
+ * f16 and bf16, and two of them in a word. Arithmetic is done in double, which holds products
+ * exactly; a sum that it does not hold leaves a mark in its last bit, so that the one rounding to
+ * 16 bits is the right one.
  */
 #include <math.h>
 
@@ -15,28 +15,39 @@ struct options {
 	bool is_sat;
 	bool is_relu;
 	bool is_nan;
+	bool is_bf16;
 };
 
-static uint16_t flush(uint16_t half)
+static uint16_t exponent_of(const struct options *o)
 {
-	return half & 0x7c00 ? half : half & 0x8000;
+	return o->is_bf16 ? 0x7f80 : 0x7c00;
 }
 
-static bool is_nan(uint16_t half)
+static uint16_t flush(const struct options *o, uint16_t half)
 {
-	return (half & 0x7fff) > 0x7c00;
+	return half & exponent_of(o) ? half : half & 0x8000;
+}
+
+static bool is_nan(const struct options *o, uint16_t half)
+{
+	return (half & 0x7fff) > exponent_of(o);
+}
+
+static double value_of(const struct options *o, uint16_t half)
+{
+	return (double)(o->is_bf16 ? slu_bf16_to_float(half) : slu_half_to_float(half, false));
 }
 
 /* the number wins over a NaN unless .nan is asked for; -0 is less than +0 */
-static uint16_t extreme(uint16_t a, uint16_t b, bool is_max, bool is_strict)
+static uint16_t extreme(const struct options *o, uint16_t a, uint16_t b, bool is_max)
 {
-	float x = slu_half_to_float(a, false), y = slu_half_to_float(b, false);
+	double x = value_of(o, a), y = value_of(o, b);
 	bool a_first;
 
-	if (is_nan(a) || is_nan(b)) {
-		if (is_strict || (is_nan(a) && is_nan(b)))
+	if (is_nan(o, a) || is_nan(o, b)) {
+		if (o->is_nan || (is_nan(o, a) && is_nan(o, b)))
 			return 0x7fff;
-		return is_nan(a) ? b : a;
+		return is_nan(o, a) ? b : a;
 	}
 	a_first = x == y ? (a & 0x8000) != 0 : x < y;
 	return a_first != is_max ? a : b;
@@ -48,33 +59,33 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 	uint16_t half;
 
 	if (o->is_ftz) {
-		a = flush(a);
-		b = flush(b);
-		c = flush(c);
+		a = flush(o, a);
+		b = flush(o, b);
+		c = flush(o, c);
 	}
-	x = (double)slu_half_to_float(a, false);
-	y = (double)slu_half_to_float(b, false);
-	z = (double)slu_half_to_float(c, false);
+	x = value_of(o, a);
+	y = value_of(o, b);
+	z = value_of(o, c);
 	switch (o->opcode) {
 	case SLU_PTX_OP_abs:
 		return a & 0x7fff;
 	case SLU_PTX_OP_neg:
 		return a ^ 0x8000;
 	case SLU_PTX_OP_min:
-		return extreme(a, b, false, o->is_nan);
+		return extreme(o, a, b, false);
 	case SLU_PTX_OP_max:
-		return extreme(a, b, true, o->is_nan);
+		return extreme(o, a, b, true);
 	case SLU_PTX_OP_add:
-		r = x + y;
+		r = slu_half_sum(x, y);
 		break;
 	case SLU_PTX_OP_sub:
-		r = x - y;
+		r = slu_half_sum(x, -y);
 		break;
 	case SLU_PTX_OP_mul:
 		r = x * y;
 		break;
 	case SLU_PTX_OP_fma:
-		r = x * y + z;
+		r = slu_half_sum(x * y, z);
 		break;
 	case SLU_PTX_OP_ex2:
 		r = exp2(x);
@@ -85,10 +96,11 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 	}
 	if (o->is_sat)
 		r = !(r > 0) ? 0 : r > 1 ? 1 : r;
-	half = slu_half_from_double(r, SLU_HALF_NEAREST);
-	if (o->is_relu && half & 0x8000 && !is_nan(half))
+	half = o->is_bf16 ? slu_bf16_from_double(r, SLU_HALF_NEAREST)
+			  : slu_half_from_double(r, SLU_HALF_NEAREST);
+	if (o->is_relu && half & 0x8000 && !is_nan(o, half))
 		half = 0;
-	return o->is_ftz ? flush(half) : half;
+	return o->is_ftz ? flush(o, half) : half;
 }
 
 static const struct slu_interp_insn *half_run(struct slu_interp_warp *w,
@@ -97,13 +109,15 @@ static const struct slu_interp_insn *half_run(struct slu_interp_warp *w,
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	uint32_t *d = ROW(w, in->d);
-	bool is_packed = form->types[0] == SLU_PTX_TYPE_F16X2;
+	bool is_packed = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 4;
 	struct options o = {
 		.opcode = form->opcode,
 		.is_ftz = slu_ptx_form_has(form, SLU_PTX_MOD_ftz),
 		.is_sat = slu_ptx_form_has(form, SLU_PTX_MOD_sat),
 		.is_relu = slu_ptx_form_has(form, SLU_PTX_MOD_relu),
 		.is_nan = slu_ptx_form_has(form, SLU_PTX_MOD_nan),
+		.is_bf16 = form->types[0] == SLU_PTX_TYPE_BF16 ||
+			   form->types[0] == SLU_PTX_TYPE_BF16X2,
 	};
 
 	MASKED_LANES(w->mask)

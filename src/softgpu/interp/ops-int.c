@@ -409,51 +409,6 @@ OP3(prmt_ecl, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_ec
 OP3(prmt_ecr, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_ecr[c & 3]))
 OP3(prmt_rc16, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_rc16[c & 3]))
 
-/* add.cc, addc, sub.cc, subc: the carry (or borrow) of each lane is a predicate of the frame */
-static const struct slu_interp_insn *carry(struct slu_interp_warp *w,
-					   const struct slu_interp_insn *in, uint32_t mask)
-{
-	const struct slu_ptx_form *form = in->source->form;
-	bool takes = form->opcode == SLU_PTX_OP_addc || form->opcode == SLU_PTX_OP_subc;
-	bool is_sub = form->opcode == SLU_PTX_OP_sub || form->opcode == SLU_PTX_OP_subc;
-	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
-	uint32_t *flag = &w->preds[w->frame->code->n_preds - 2];
-	uint32_t out = 0;
-
-	MASKED_LANES(mask)
-	{
-		uint64_t a = is_wide ? LANE_64(in->a) : LANE_32(in->a);
-		uint64_t b = is_wide ? LANE_64(in->b) : LANE_32(in->b);
-		uint64_t c = takes ? *flag >> i & 1 : 0;
-		unsigned __int128 r =
-			is_sub ? (unsigned __int128)a - b - c : (unsigned __int128)a + b + c;
-
-		if (r >> (is_wide ? 64 : 32) & 1)
-			out |= UINT32_C(1) << i;
-		if (is_wide)
-			((uint64_t *)ROW(w, in->d))[i] = (uint64_t)r;
-		else
-			((uint32_t *)ROW(w, in->d))[i] = (uint32_t)r;
-	}
-	if (slu_ptx_form_has(form, SLU_PTX_MOD_cc))
-		*flag = (*flag & ~mask) | out;
-	return in + 1;
-}
-
-static const struct slu_interp_insn *carry_all(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
-{
-	return carry(w, in, SLU_INTERP_ALL);
-}
-
-static const struct slu_interp_insn *carry_some(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
-{
-	return carry(w, in, w->mask);
-}
-
-static const struct slu_interp_handler carry_any = { carry_all, carry_some };
-
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 #define TABLE(op)                                                                       \
 	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
@@ -540,12 +495,9 @@ const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *fo
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_add:
-		return HAS(cc) ? &carry_any : HAS(sat) ? &add_sat_s32 : table_add[type];
+		return HAS(sat) ? &add_sat_s32 : table_add[type];
 	case SLU_PTX_OP_sub:
-		return HAS(cc) ? &carry_any : HAS(sat) ? &sub_sat_s32 : table_sub[type];
-	case SLU_PTX_OP_addc:
-	case SLU_PTX_OP_subc:
-		return &carry_any;
+		return HAS(sat) ? &sub_sat_s32 : table_sub[type];
 	case SLU_PTX_OP_mul:
 		return HAS(wide) ? table_mul_wide[type]
 		       : HAS(hi) ? table_mul_hi[type]

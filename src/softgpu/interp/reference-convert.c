@@ -7,6 +7,25 @@ static long double rounded(long double x, const struct slu_ptx_form *form)
 	return HAS(rzi) ? truncl(x) : HAS(rmi) ? floorl(x) : HAS(rpi) ? ceill(x) : rintl(x);
 }
 
+/* the nearest with 10 bits of fraction; of two that are as near, the larger one */
+static uint64_t tf32_from(float x)
+{
+	int exponent;
+	double fraction = frexp(fabsf(x), &exponent), scaled;
+
+	if (isnan(x))
+		return 0x7fffffff;
+	if (isinf(x) || x == 0)
+		return bits_of_f32(x);
+	/* subnormals have fewer */
+	if (exponent < -125) {
+		fraction = ldexp(fraction, exponent + 125);
+		exponent = -125;
+	}
+	scaled = floor(ldexp(fraction, 11) + 0.5);
+	return bits_of_f32(copysignf((float)ldexp(scaled, exponent - 11), x));
+}
+
 bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
 			   struct slu_reference *ret)
 {
@@ -24,7 +43,7 @@ bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 		ret->value = cut((unsigned __int128)v, bits_of(to));
 		return true;
 	}
-	x = from == SLU_PTX_TYPE_F16   ? narrow_of(in[0] & 0xffff, from)
+	x = from == SLU_PTX_TYPE_F16 || from == SLU_PTX_TYPE_BF16 ? narrow_of(in[0] & 0xffff, from)
 	    : from == SLU_PTX_TYPE_F32 ? (HAS(ftz) ? flushed(f32_of(in[0])) : f32_of(in[0]))
 	    : from == SLU_PTX_TYPE_F64 ? f64_of(in[0])
 				       : (long double)value_of(in[0], from);
@@ -44,7 +63,22 @@ bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 	}
 	if (HAS(sat))
 		x = !(x > 0) ? 0 : x > 1 ? 1 : x;
-	if (to == SLU_PTX_TYPE_F16) {
+	if (HAS(relu) && x <= 0)
+		x = 0;
+	if (to == SLU_PTX_TYPE_TF32) {
+		ret->value = tf32_from(f32_of(in[0]));
+		return true;
+	}
+	if (to == SLU_PTX_TYPE_F16X2 || to == SLU_PTX_TYPE_BF16X2) {
+		volatile long double y = f32_of(in[1]);
+
+		if (HAS(relu) && y <= 0)
+			y = 0;
+		ret->value = narrow_from(x, 0, mode_of(form), to) << 16 |
+			     narrow_from(y, 0, mode_of(form), to);
+		return true;
+	}
+	if (to == SLU_PTX_TYPE_F16 || to == SLU_PTX_TYPE_BF16) {
 		ret->value = narrow_from(x, 0, mode_of(form), to);
 		return true;
 	}

@@ -5,6 +5,7 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -169,6 +170,8 @@ bool slu_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
 bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 			 struct slu_reference *ret);
 bool slu_reference_half(const struct slu_ptx_form *form, const uint64_t in[4],
+			struct slu_reference *ret);
+bool slu_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
 			struct slu_reference *ret);
 bool slu_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4],
 			   struct slu_reference *ret);

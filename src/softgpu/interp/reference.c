@@ -7,10 +7,9 @@ bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4]
 	*ret = (struct slu_reference){ 0 };
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_INT:
-		if (form->opcode == SLU_PTX_OP_addc || form->opcode == SLU_PTX_OP_subc ||
-		    form->opcode == SLU_PTX_OP_madc || HAS(cc))
-			return false;
 		return slu_reference_int(form, in, ret);
+	case SLU_PTX_FAMILY_WORD:
+		return slu_reference_word(form, in, ret);
 	case SLU_PTX_FAMILY_FLOAT:
 		return slu_reference_float(form, in, ret);
 	case SLU_PTX_FAMILY_HALF:

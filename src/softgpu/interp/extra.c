@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "softgpu/interp/extra.h"
+
+struct slu_interp_extra *slu_interp_extra_new(struct slu_interp_code *code)
+{
+	struct slu_interp_extra *e = calloc(1, sizeof(*e));
+
+	if (e) {
+		e->next = code->extras;
+		code->extras = e;
+	}
+	return e;
+}
+
+void slu_interp_extra_free_all(struct slu_interp_code *code)
+{
+	while (code->extras) {
+		struct slu_interp_extra *e = code->extras;
+
+		code->extras = e->next;
+		free(e->targets);
+		free(e);
+	}
+}

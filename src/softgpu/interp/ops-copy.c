@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cp.async: from global to shared memory. It may be over at any time before it is waited for; here
+ * it is at once, so that groups and waits have nothing to do.
+ */
+#include "softgpu/interp/extra.h"
+#include "softgpu/interp/isa.h"
+#include "softgpu/interp/memory.h"
+
+static void *place(const struct slu_interp_places *at, enum slu_interp_shape shape, unsigned size,
+		   unsigned i)
+{
+	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + i * size
+	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
+						: slu_interp_place(at, i);
+}
+
+/* Bytes that the source does not have are zero. */
+static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
+					      const struct slu_interp_insn *in)
+{
+	unsigned size = in->element;
+	const uint32_t *given = in->source->n_operands == 4 ? ROW(w, in->c) : NULL;
+	struct slu_interp_insn from = *in;
+	struct slu_interp_places to_at, from_at;
+	enum slu_interp_shape to_shape, from_shape;
+	uint32_t mask = w->mask, reading = 0;
+
+	to_shape = SLU_ISA(reach)(w, in, size, true, &to_at);
+	if (to_shape == SLU_INTERP_SHAPE_FAULT)
+		return NULL;
+	/* who reads nothing may have any address */
+	MASKED_LANES(mask) reading |= (uint32_t)(!given || given[i]) << i;
+	from.a = in->b;
+	from.imm = in->extra->offset;
+	from.is_wide_address = in->extra->is_wide_address;
+	from.space = SLU_PTX_SPACE_GLOBAL;
+	w->mask = reading;
+	from_shape =
+		reading ? SLU_ISA(reach)(w, &from, size, false, &from_at) : SLU_INTERP_SHAPE_SAME;
+	w->mask = mask;
+	if (from_shape == SLU_INTERP_SHAPE_FAULT)
+		return NULL;
+	MASKED_LANES(mask)
+	{
+		uint8_t *to = place(&to_at, to_shape, size, i);
+		unsigned n = given && given[i] < size ? given[i] : size;
+
+		if (n)
+			memcpy(to, place(&from_at, from_shape, size, i), n);
+		memset(to + n, 0, size - n);
+	}
+	return in + 1;
+}
+
+const struct slu_interp_handler *SLU_ISA(bind_copy)(const struct slu_ptx_form *form)
+{
+	static const struct slu_interp_handler copy = { copy_run, copy_run };
+
+	(void)form;
+	return &copy;
+}
