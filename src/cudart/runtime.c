@@ -6,6 +6,9 @@
 
 #include "cudart/absent.h"
 
+/* So that a program that has our archive linked in can be told from one with NVIDIA's. */
+static const char mark[] __attribute__((used)) = "Sluice CUDA runtime";
+
 static struct {
 	pthread_once_t once;
 	cudaError_t error; /* constant after the once */

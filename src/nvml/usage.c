@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "nvml/usage.h"
+
+static uint64_t part_in_window(const struct slu_board_job *job, uint64_t now_ns)
+{
+	uint64_t from = now_ns > SLU_NVML_WINDOW_NS ? now_ns - SLU_NVML_WINDOW_NS : 0;
+	uint64_t begin = job->begin_ns > from ? job->begin_ns : from;
+	uint64_t end = job->end_ns < now_ns ? job->end_ns : now_ns;
+
+	return end > begin ? end - begin : 0;
+}
+
+static unsigned percent(uint64_t busy_ns)
+{
+	uint64_t p = busy_ns * 100 / SLU_NVML_WINDOW_NS;
+
+	return p > 100 ? 100 : (unsigned)p;
+}
+
+struct slu_nvml_usage slu_nvml_usage(const struct slu_board_job *jobs, size_t n, uint64_t now_ns,
+				     pid_t pid)
+{
+	uint64_t busy_ns[_SLU_BOARD_ENGINE_MAX] = { 0 };
+	uint64_t in, out;
+
+	for (size_t i = 0; i < n; i++)
+		if ((!pid || jobs[i].pid == pid) && jobs[i].engine < _SLU_BOARD_ENGINE_MAX)
+			busy_ns[jobs[i].engine] += part_in_window(&jobs[i], now_ns);
+	in = busy_ns[SLU_BOARD_ENGINE_IN];
+	out = busy_ns[SLU_BOARD_ENGINE_OUT];
+	return (struct slu_nvml_usage){
+		.compute_percent = percent(busy_ns[SLU_BOARD_ENGINE_COMPUTE]),
+		.bus_percent = percent(in > out ? in : out),
+	};
+}
