@@ -50,6 +50,8 @@ void slu_install_find(struct slu_install *ret_install)
 		find(i.cuda_folder, folder, "../cuda");
 		find(i.cuda, folder, "../cuda/libcuda.so.1");
 		find(i.softgpu_folder, folder, "../softgpu");
+		find(i.cudart_folder, folder, "../cudart");
+		find(i.nvml_folder, folder, "../nvml");
 		if (!i.daemon[0])
 			find(i.daemon, folder, "../daemon/sluiced");
 		if (!i.opencl[0] && !i.cuda[0])

@@ -15,6 +15,8 @@ struct slu_install {
 	char cuda[PATH_MAX];	    /* the CUDA shim */
 	char cuda_folder[PATH_MAX]; /* a folder with libcuda.so and libcuda.so.1, both the shim */
 	char softgpu_folder[PATH_MAX]; /* the software GPU's libcuda.so.1 */
+	char cudart_folder[PATH_MAX];  /* our libcudart.so.13; empty: where the driver is */
+	char nvml_folder[PATH_MAX];    /* our libnvidia-ml.so.1; empty: where the driver is */
 	char limiter[PATH_MAX];	       /* the OpenCL limiter */
 };
 

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice softgpu run`: starts a program that finds the software GPU's libcuda.so.1 where it would
- * find the genuine driver. To share that device, start the program with `sluice run` inside:
+ * `sluice softgpu`: programs on the software GPU. `run` starts one that finds our libcuda.so.1,
+ * libcudart.so.13 and libnvidia-ml.so.1 where it would find NVIDIA's. The device is made first, so
+ * that what is wrong with it is said in words and not by the program's own handling of an error.
+ * To share the device, start the program with `sluice run` inside:
  *
  *   sluice softgpu run --memory 64M -- sluice run -- ./program
  */
 
 #include <argp.h>
+#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "cli/cli.h"
+#include "cli/cudart.h"
 #include "cli/install.h"
 #include "cli/program.h"
+#include "cli/softgpu.h"
 
 struct options {
 	const char *memory, *profile, *scale, *devices;
@@ -54,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program?");
+		argp_error(state, "which program? For example: sluice softgpu run -- ./vector-add");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -66,6 +71,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[--] PROGRAM [ARGUMENT…]",
 	.doc = "Start PROGRAM on the software GPU: a CUDA device on the CPU.\v"
+	       "The first program makes the device, and it stays; see 'sluice softgpu info' and "
+	       "'sluice softgpu reset'. Exit status: the program's own; 120 to 127 if it could "
+	       "not be started.\n\n"
 	       "For example: sluice softgpu run --memory 64M -- ./vector-add",
 };
 
@@ -74,12 +82,76 @@ static int set(const char *name, const char *value)
 	return value ? setenv(name, value, 1) : 0;
 }
 
-static int run(int argc, char **argv)
+static int set_environment(const struct options *o, const struct slu_install *install)
+{
+	const char *old = getenv("LD_LIBRARY_PATH");
+	char *folders;
+	int r;
+
+	if (asprintf(&folders, "%s%s%s%s%s%s%s", install->softgpu_folder,
+		     install->cudart_folder[0] ? ":" : "", install->cudart_folder,
+		     install->nvml_folder[0] ? ":" : "", install->nvml_folder,
+		     old && *old ? ":" : "", old ? old : "") < 0)
+		return -1;
+	r = set("LD_LIBRARY_PATH", folders);
+	free(folders);
+	return r || set("SLUICE_SOFTGPU_MEMORY", o->memory) ||
+			       set("SLUICE_SOFTGPU_PROFILE", o->profile) ||
+			       set("SLUICE_SOFTGPU_SCALE", o->scale) ||
+			       set("SLUICE_SOFTGPU_DEVICES", o->devices)
+		       ? -1
+		       : 0;
+}
+
+/* The numbers of cuInit() that say something about the device that was asked for. */
+enum {
+	INVALID_VALUE = 1,
+	DRIVER_MISMATCH = 803,
+};
+
+/* The driver itself makes the device: it knows how. */
+static int make_device(const struct slu_install *install)
+{
+	char path[PATH_MAX + 16];
+	int (*init)(unsigned);
+	void *driver;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/libcuda.so.1", install->softgpu_folder);
+	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	init = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+	if (!init) {
+		slu_cli_complain("Reinstall Sluice.", "the software GPU does not load: %s.",
+				 dlerror());
+		return SLU_CLI_FAILED;
+	}
+	r = init(0);
+	switch (r) {
+	case 0:
+		return 0;
+	case INVALID_VALUE:
+		slu_cli_complain("See sluice-softgpu(1) for what SIZE, NAME and N may be.",
+				 "there is no software GPU like that.");
+		return SLU_CLI_USAGE;
+	case DRIVER_MISMATCH:
+		slu_cli_complain("Leave --memory, --profile and --scale out to use it, or remove "
+				 "it with 'sluice softgpu reset'.",
+				 "the software GPU that is there is another one than asked for.");
+		return SLU_CLI_REFUSED;
+	default:
+		slu_cli_complain("Is there room for its memory in /dev/shm? 'sluice softgpu reset' "
+				 "removes devices that nobody uses.",
+				 "the software GPU could not be made (error %d).", r);
+		return SLU_CLI_FAILED;
+	}
+}
+
+int slu_softgpu_run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct slu_install install;
-	char path[PATH_MAX], folders[2 * PATH_MAX];
-	const char *old = getenv("LD_LIBRARY_PATH");
+	char path[PATH_MAX];
+	int r;
 
 	argp_err_exit_status = SLU_CLI_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
@@ -90,33 +162,61 @@ static int run(int argc, char **argv)
 			"the software GPU is not where it should be.");
 		return SLU_CLI_FAILED;
 	}
-	snprintf(folders, sizeof(folders), "%s%s%s", install.softgpu_folder, old && *old ? ":" : "",
-		 old ? old : "");
-	if (set("LD_LIBRARY_PATH", folders) || set("SLUICE_SOFTGPU_MEMORY", o.memory) ||
-	    set("SLUICE_SOFTGPU_PROFILE", o.profile) || set("SLUICE_SOFTGPU_SCALE", o.scale) ||
-	    set("SLUICE_SOFTGPU_DEVICES", o.devices)) {
-		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
-		return SLU_CLI_FAILED;
-	}
 	if (slu_program_find(o.program[0], path, sizeof(path))) {
 		slu_cli_complain("Give its path, or look at your PATH.",
 				 "there is no program '%s'.", o.program[0]);
 		return SLU_CLI_NOT_FOUND;
 	}
+	if (set_environment(&o, &install)) {
+		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
+		return SLU_CLI_FAILED;
+	}
+	r = make_device(&install);
+	if (r)
+		return r;
+	slu_cudart_hint(path, &install);
 	execv(path, o.program);
 	slu_cli_complain(NULL, "cannot execute '%s': %s.", path, strerror(errno));
 	return SLU_CLI_CANNOT_EXECUTE;
 }
 
+int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX])
+{
+	int r = slu_board_folder(ret_path, PATH_MAX - 24);
+
+	if (!r)
+		sprintf(ret_path + strlen(ret_path), "/softgpu%u", index);
+	return r;
+}
+
 int slu_cli_softgpu(int argc, char **argv)
 {
-	static char name[] = "sluice softgpu run";
+	static const struct {
+		const char *word;
+		char name[24];
+		int (*run)(int argc, char **argv);
+	} words[] = {
+		{ "run", "sluice softgpu run", slu_softgpu_run },
+		{ "info", "sluice softgpu info", slu_softgpu_info },
+		{ "reset", "sluice softgpu reset", slu_softgpu_reset },
+	};
 
-	if (argc < 2 || strcmp(argv[1], "run")) {
-		slu_cli_complain("For example: sluice softgpu run --memory 64M -- ./program",
-				 "'sluice softgpu' needs the word 'run'.");
-		return SLU_CLI_USAGE;
+	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		puts("usage: sluice softgpu run [OPTION…] [--] PROGRAM [ARGUMENT…]\n"
+		     "       sluice softgpu info [--json]\n"
+		     "       sluice softgpu reset\n\n"
+		     "Runs programs on the software GPU, shows it, and removes it. Each word has "
+		     "--help.\n\n"
+		     "For example: sluice softgpu run --memory 64M -- ./vector-add");
+		return SLU_CLI_OK;
 	}
-	argv[1] = name;
-	return run(argc - 1, argv + 1);
+	for (size_t i = 0; argc >= 2 && i < SLU_ARRAY_SIZE(words); i++) {
+		if (strcmp(argv[1], words[i].word))
+			continue;
+		argv[1] = (char *)(uintptr_t)words[i].name;
+		return words[i].run(argc - 1, argv + 1);
+	}
+	slu_cli_complain("For example: sluice softgpu run --memory 64M -- ./program",
+			 "'sluice softgpu' needs one of the words 'run', 'info' and 'reset'.");
+	return SLU_CLI_USAGE;
 }

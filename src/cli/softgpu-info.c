@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sluice softgpu info`: the software GPUs of this user, and who uses them. */
+
+#include <argp.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "cli/cli.h"
+#include "cli/softgpu.h"
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	bool *is_json = state->input;
+
+	switch (key) {
+	case 'j':
+		*is_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options =
+		(const struct argp_option[]){ { "json", 'j', NULL, 0, "for machines", 0 }, { 0 } },
+	.parser = parse,
+	.doc = "Show the software GPUs that were made, and who uses them.\v"
+	       "For example: sluice softgpu info --json",
+};
+
+static const char *const engine_names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
+
+static json_t *describe_engines(struct slu_board *board)
+{
+	json_t *engines = json_object();
+
+	for (unsigned i = 0; i < _SLU_BOARD_ENGINE_MAX; i++) {
+		struct slu_board_engine_view e;
+
+		slu_board_look_engine(board, i, &e);
+		json_object_set_new(engines, engine_names[i],
+				    json_pack("{s:I, s:I, s:I}", "busy_ms",
+					      (json_int_t)(e.busy_ns / SLU_NS_PER_MS), "jobs",
+					      (json_int_t)e.n_jobs, "bytes", (json_int_t)e.bytes));
+	}
+	return engines;
+}
+
+static json_t *describe_programs(const struct slu_board_view *view)
+{
+	json_t *programs = json_array();
+
+	for (unsigned i = 0; i < view->n_slots; i++)
+		json_array_append_new(programs,
+				      json_pack("{s:i, s:s, s:I}", "pid", (int)view->slots[i].pid,
+						"name", view->slots[i].program, "bytes",
+						(json_int_t)view->slots[i].bytes));
+	return programs;
+}
+
+/* What is known of a device; a board that cannot be read says why. */
+static json_t *describe(unsigned index, const char *path)
+{
+	static struct slu_board_view view;
+	const struct slu_board_identity *identity;
+	char uuid[40] = "GPU-";
+	struct slu_board *board;
+	json_t *device;
+	int r = slu_board_open(path, NULL, &board);
+
+	if (r == SLU_BOARD_E_ABSENT)
+		return NULL;
+	if (r)
+		return json_pack("{s:i, s:s, s:s}", "index", (int)index, "board", path, "trouble",
+				 r == -EPROTONOSUPPORT ? "it was made by another version"
+				 : r == -EBADMSG       ? "its board is damaged"
+						       : strerror(-r));
+	identity = slu_board_identity(board);
+	for (unsigned i = 0; i < 16; i++)
+		sprintf(uuid + strlen(uuid), "%s%02x",
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", identity->uuid[i]);
+	r = slu_board_look(board, &view);
+	device = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o}", "index", (int)index, "board",
+			   path, "name", identity->name, "uuid", uuid, "total_bytes",
+			   (json_int_t)identity->capacity_bytes, "granule_bytes",
+			   (json_int_t)identity->granule_bytes, "engines", describe_engines(board));
+	if (r) {
+		json_object_set_new(device, "trouble", json_string("somebody keeps it locked"));
+	} else {
+		json_object_set_new(device, "used_bytes",
+				    json_integer((json_int_t)view.used_bytes));
+		json_object_set_new(device, "programs", describe_programs(&view));
+	}
+	slu_board_close(board);
+	return device;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+static const char *bytes(const json_t *object, const char *key, char buf[SLU_SIZE_STRING_MAX])
+{
+	return slu_size_format(buf, (uint64_t)json_integer_value(json_object_get(object, key)));
+}
+
+static void print_device(const json_t *device)
+{
+	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX];
+	int index = (int)json_integer_value(json_object_get(device, "index"));
+	const json_t *program;
+	size_t i;
+
+	if (*text(device, "trouble"))
+		printf("GPU %d  %s: %s\n", index, text(device, "board"), text(device, "trouble"));
+	if (!*text(device, "name"))
+		return;
+	printf("GPU %d  %s   %s   %s in use   %s\n", index, text(device, "name"),
+	       bytes(device, "total_bytes", total), bytes(device, "used_bytes", used),
+	       text(device, "uuid"));
+	json_array_foreach (json_object_get(device, "programs"), i, program)
+		printf("  %-20s %7d   %s\n", text(program, "name"),
+		       (int)json_integer_value(json_object_get(program, "pid")),
+		       bytes(program, "bytes", used));
+}
+
+int slu_softgpu_info(int argc, char **argv)
+{
+	json_t *devices = json_array(), *device;
+	bool is_json = false;
+	char path[PATH_MAX];
+	size_t i;
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &is_json);
+	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
+		if (slu_softgpu_path(index, path))
+			break;
+		device = describe(index, path);
+		if (device)
+			json_array_append_new(devices, device);
+	}
+	if (is_json) {
+		json_t *all = json_pack("{s:o}", "devices", devices);
+
+		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+		putchar('\n');
+		json_decref(all);
+		return SLU_CLI_OK;
+	}
+	json_array_foreach (devices, i, device)
+		print_device(device);
+	if (!json_array_size(devices))
+		puts("No software GPU was made yet. Make one with: sluice softgpu run -- PROGRAM");
+	json_decref(devices);
+	return SLU_CLI_OK;
+}

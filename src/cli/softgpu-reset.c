@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sluice softgpu reset`: removes the software GPUs of this user: their boards and their memory. A
+ * device that somebody uses or manages stays, and that one is named. What cannot be read (made by
+ * another version, damaged) can be used by nobody either, and is removed.
+ */
+
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/softgpu.h"
+
+static const struct argp argp = {
+	.doc = "Remove the software GPUs that nobody uses.\v"
+	       "For example: sluice softgpu reset",
+};
+
+/* Return: 0 where nobody holds it, else the exit code after having complained. */
+static int check_unused(unsigned index, const char *path)
+{
+	static struct slu_board_view view;
+	struct slu_board *board;
+	int r = slu_board_open(path, NULL, &board);
+
+	if (r)
+		return 0;
+	r = slu_board_look(board, &view);
+	if (r || view.n_slots) {
+		if (r)
+			slu_cli_complain("Try again in a moment.", "GPU %u is locked by somebody.",
+					 index);
+		else
+			slu_cli_complain("End it first.", "GPU %u is used by %s (pid %d)%s.", index,
+					 view.slots[0].program, (int)view.slots[0].pid,
+					 view.n_slots > 1 ? " and others" : "");
+		r = SLU_CLI_REFUSED;
+	} else if (flock(slu_board_fd(board), LOCK_EX | LOCK_NB)) {
+		slu_cli_complain("Stop the daemon first; your own one leaves when it is unused.",
+				 "GPU %u is managed by a daemon.", index);
+		r = SLU_CLI_REFUSED;
+	}
+	slu_board_close(board);
+	return r;
+}
+
+/* The folder beside the board: the device's memory, and what the driver keeps there. */
+static int remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!folder)
+		return errno == ENOENT ? 0 : -errno;
+	while ((entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    unlinkat(dirfd(folder), entry->d_name, 0))
+			r = -errno;
+	closedir(folder);
+	if (!r && rmdir(path))
+		r = -errno;
+	return r;
+}
+
+static int reset(unsigned index)
+{
+	char path[PATH_MAX], folder[PATH_MAX + 8];
+	int r = slu_softgpu_path(index, path);
+
+	snprintf(folder, sizeof(folder), "%s.files", path);
+	if (!r && access(path, F_OK) && access(folder, F_OK))
+		return 0;
+	if (!r) {
+		r = check_unused(index, path);
+		if (r)
+			return r;
+		/* first the board: who comes now makes a device of its own */
+		r = unlink(path) && errno != ENOENT ? -errno : remove_folder(folder);
+	}
+	if (r) {
+		slu_cli_complain(NULL, "cannot remove GPU %u: %s.", index, strerror(-r));
+		return SLU_CLI_FAILED;
+	}
+	return 0;
+}
+
+int slu_softgpu_reset(int argc, char **argv)
+{
+	int result = SLU_CLI_OK;
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
+		int r = reset(index);
+
+		if (r)
+			result = r;
+	}
+	return result;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The parts of `sluice softgpu`. argv[0] is "sluice softgpu WORD". Return: the exit code. */
+
+#include <limits.h>
+
+#include "board/board.h"
+
+enum {
+	SLU_SOFTGPU_DEVICES_MAX = 8,
+};
+
+int slu_softgpu_run(int argc, char **argv);
+int slu_softgpu_info(int argc, char **argv);
+int slu_softgpu_reset(int argc, char **argv);
+
+/* The path of a device's board, whether it is there or not. Return: 0 or -errno. */
+int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX]);
