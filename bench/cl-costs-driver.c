@@ -203,6 +203,11 @@ static cl_int CL_API_CALL nothing_queue(cl_command_queue q)
 	return CL_SUCCESS;
 }
 
+static cl_int CL_API_CALL nothing_kernel(cl_kernel k)
+{
+	return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL nothing_event(cl_event e)
 {
 	return CL_SUCCESS;
@@ -223,6 +228,7 @@ static const cl_icd_dispatch calls = {
 	.clCreateBuffer = create_buffer,
 	.clReleaseMemObject = release_buffer,
 	.clCreateKernel = create_kernel,
+	.clReleaseKernel = nothing_kernel,
 	.clGetKernelInfo = get_kernel_info,
 	.clSetKernelArg = set_arg,
 	.clEnqueueNDRangeKernel = enqueue_kernel,
