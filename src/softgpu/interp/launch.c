@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A launch: blocks handed out in order to workers, each of which has room for one block and uses
- * it again and again. A cooperative launch has room for all of its blocks at once and lets them
- * take turns.
+ * A launch: blocks handed out in order to workers (the caller and helpers from the pool), each of
+ * which has room for one block and uses it again and again. A cooperative launch has room for all
+ * of its blocks at once and lets them take turns.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,10 +15,12 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "softgpu/interp/code.h"
+#include "softgpu/interp/pool.h"
 
 struct run {
 	const struct slu_interp_launch *launch;
 	struct slu_interp_code *code;
+	uint32_t workspace[2];	  /* of a cooperative launch: its size, the barrier of the grid */
 	uint64_t *shared_address; /* by the variable's index */
 	uint64_t shared_bytes;
 	uint64_t local_bytes; /* a thread */
@@ -27,12 +29,6 @@ struct run {
 	bool stop;	     /* atomic: somebody met a fault */
 	pthread_mutex_t lock;
 	struct slu_interp_fault fault; /* guarded by lock */
-};
-
-struct worker {
-	struct run *run;
-	pthread_t thread;
-	unsigned index;
 };
 
 static void report(struct run *run, const struct slu_interp_fault *fault)
@@ -85,6 +81,7 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		.local_bytes = run->local_bytes,
 		.n_threads = l->block[0] * l->block[1] * l->block[2],
 		.worker = worker,
+		.workspace = l->is_cooperative ? run->workspace : NULL,
 		.csr = csr,
 	};
 	b->n_warps = (b->n_threads + SLU_INTERP_LANES - 1) / SLU_INTERP_LANES;
@@ -164,14 +161,18 @@ static bool block_run(struct slu_interp_block *b, struct run *run)
 	return true;
 }
 
-static void work(struct run *run, unsigned index)
+static void work(void *userdata, unsigned index)
 {
+	struct run *run = userdata;
 	struct slu_interp_block block;
 	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr();
 	uint32_t current = csr;
 
+	/* a helper may come when everything is handed out */
+	if (__atomic_load_n(&run->next_block, __ATOMIC_RELAXED) >= run->n_blocks)
+		return;
 	if (block_init(&block, run, index, &current)) {
 		report(run, &no_memory);
 		return;
@@ -221,35 +222,12 @@ static void work_cooperatively(struct run *run)
 	_mm_setcsr(csr);
 }
 
-static void *worker_main(void *userdata)
+/* Not more than there are blocks for. */
+static unsigned count_helpers(const struct run *run)
 {
-	struct worker *w = userdata;
+	uint64_t n = SLU_MIN((uint64_t)run->launch->n_workers, run->n_blocks);
 
-	work(w->run, w->index);
-	return NULL;
-}
-
-/* Helpers that cannot be started are done without. */
-static void work_together(struct run *run)
-{
-	uint64_t n_wanted = SLU_MAX(run->launch->n_workers, 1u);
-	uint64_t n = SLU_MIN(n_wanted, run->n_blocks);
-	struct worker *workers = n > 1 ? calloc(n - 1, sizeof(*workers)) : NULL;
-	uint64_t n_started = 0;
-
-	while (workers && n_started < n - 1) {
-		struct worker *w = &workers[n_started];
-
-		w->run = run;
-		w->index = (unsigned)n_started + 1;
-		if (pthread_create(&w->thread, NULL, worker_main, w))
-			break;
-		n_started++;
-	}
-	work(run, 0);
-	for (uint64_t i = 0; i < n_started; i++)
-		pthread_join(workers[i].thread, NULL);
-	free(workers);
+	return n > 1 ? (unsigned)n - 1 : 0;
 }
 
 static bool is_runnable(const struct slu_interp_launch *l)
@@ -295,6 +273,7 @@ int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_
 	r = place_shared(&run);
 	if (r)
 		return r;
+	run.workspace[0] = sizeof(run.workspace);
 	run.code = slu_interp_module_code(launch->module, launch->kernel);
 	run.n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 	run.local_bytes = slu_round_up(launch->kernel->local_bytes, 16) +
@@ -303,7 +282,7 @@ int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_
 	if (launch->is_cooperative && run.n_blocks > 1)
 		work_cooperatively(&run);
 	else
-		work_together(&run);
+		slu_interp_pool_run(count_helpers(&run), work, &run);
 	pthread_mutex_destroy(&run.lock);
 	free(run.shared_address);
 	if (run.fault.kind) {
