@@ -42,6 +42,3 @@ int slu_cli_softgpu(int argc, char **argv);
 /* Prints "sluice: " and the line, then each of the further lines; NULL lines are left out. */
 void slu_cli_complain(const char *why_and_what_to_do, const char *what, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
-
-/* Whether stdout may have colour: a terminal, and NO_COLOR is not set. */
-bool slu_cli_has_colour(void);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/util.h"
 #include "cli/cli.h"
@@ -31,13 +30,6 @@ void slu_cli_complain(const char *then, const char *what, ...)
 	fputc('\n', stderr);
 	if (then)
 		fprintf(stderr, "%s\n", then);
-}
-
-bool slu_cli_has_colour(void)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return isatty(STDOUT_FILENO) && !(no && *no);
 }
 
 static void print_verbs(FILE *out, bool all)

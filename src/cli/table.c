@@ -4,25 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
+
+#define GAP	  2
+#define WORDS_MIN 24 /* characters: with less room the last column gets a line of its own */
 
 struct slu_table {
 	unsigned n_columns;
-	bool is_right[SLU_TABLE_COLUMNS_MAX];
+	bool is_right[SLU_TABLE_COLUMNS_MAX], hides_empty[SLU_TABLE_COLUMNS_MAX];
+	unsigned spare[SLU_TABLE_COLUMNS_MAX], n_spare;
 	char **cells;
 	size_t n_cells;
 	bool is_broken; /* out of memory: nothing is printed */
 };
-
-/* Characters, not bytes: continuation bytes of UTF-8 take no place. */
-static size_t width(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
 
 struct slu_table *slu_table_new(unsigned n_columns)
 {
@@ -50,6 +46,18 @@ void slu_table_align_right(struct slu_table *table, unsigned column)
 		table->is_right[column] = true;
 }
 
+void slu_table_hide_empty(struct slu_table *table, unsigned column)
+{
+	if (table)
+		table->hides_empty[column] = true;
+}
+
+void slu_table_spare(struct slu_table *table, unsigned column)
+{
+	if (table && table->n_spare < SLU_TABLE_COLUMNS_MAX)
+		table->spare[table->n_spare++] = column;
+}
+
 void slu_table_add(struct slu_table *table, const char *format, ...)
 {
 	char **cells, *text;
@@ -73,30 +81,96 @@ void slu_table_add(struct slu_table *table, const char *format, ...)
 		table->cells[table->n_cells++] = text;
 }
 
-void slu_table_print(const struct slu_table *table, FILE *out, const char *indent)
+static bool says_nothing(const char *cell)
+{
+	return !*cell || !strcmp(cell, "–") || !strcmp(cell, "0");
+}
+
+/* Width of each column; 0 for one that is left out. */
+static void measure(const struct slu_table *table, size_t ret_widths[SLU_TABLE_COLUMNS_MAX])
+{
+	for (unsigned column = 0; column < table->n_columns; column++) {
+		bool is_empty = table->hides_empty[column];
+		size_t width = 0;
+
+		for (size_t i = column; i < table->n_cells; i += table->n_columns) {
+			width = SLU_MAX(width, slu_terminal_length(table->cells[i]));
+			is_empty &= i < table->n_columns || says_nothing(table->cells[i]);
+		}
+		ret_widths[column] = is_empty ? 0 : width;
+	}
+}
+
+/* Of all columns but the words. */
+static size_t total_width(const struct slu_table *table, const size_t *widths)
+{
+	size_t total = 0;
+
+	for (unsigned column = 0; column + 1 < table->n_columns; column++)
+		total += widths[column] ? widths[column] + GAP : 0;
+	return total;
+}
+
+/* At most @room characters, the last of them an ellipsis where something is missing. */
+static void print_words(FILE *out, const char *words, size_t room)
+{
+	if (!room || slu_terminal_length(words) <= room)
+		fputs(words, out);
+	else
+		fprintf(out, "%.*s…", (int)slu_terminal_cut(words, room - 1), words);
+}
+
+static void print_cell(FILE *out, const char *cell, size_t width, bool is_right)
+{
+	int pad = (int)(width - slu_terminal_length(cell));
+
+	if (is_right)
+		fprintf(out, "%*s%s", pad, "", cell);
+	else
+		fprintf(out, "%s%*s", cell, pad, "");
+}
+
+static void print_row(const struct slu_table *table, FILE *out, const char *indent, size_t first,
+		      const size_t *widths, size_t width)
+{
+	const char *words = table->cells[first + table->n_columns - 1];
+	size_t room =
+		slu_sub_floor(width, slu_terminal_length(indent) + total_width(table, widths));
+	size_t words_width = widths[table->n_columns - 1];
+	bool is_beside = !width || room >= SLU_MIN((size_t)WORDS_MIN, words_width);
+	int gap = 0;
+
+	fputs(indent, out);
+	for (unsigned column = 0; column + 1 < table->n_columns; column++) {
+		if (!widths[column])
+			continue;
+		fprintf(out, "%*s", gap, "");
+		print_cell(out, table->cells[first + column], widths[column],
+			   table->is_right[column]);
+		gap = GAP;
+	}
+	if (is_beside && *words) {
+		fprintf(out, "%*s", gap, "");
+		print_words(out, words, width ? room : 0);
+	}
+	fputc('\n', out);
+	if (!is_beside && *words && first) {
+		fprintf(out, "%s    ", indent);
+		print_words(out, words, slu_sub_floor(width, slu_terminal_length(indent) + 4));
+		fputc('\n', out);
+	}
+}
+
+void slu_table_print(const struct slu_table *table, FILE *out, const char *indent, size_t width)
 {
 	size_t widths[SLU_TABLE_COLUMNS_MAX] = { 0 };
 
 	if (!table || table->is_broken)
 		return;
-	for (size_t i = 0; i < table->n_cells; i++) {
-		size_t w = width(table->cells[i]);
-
-		if (w > widths[i % table->n_columns])
-			widths[i % table->n_columns] = w;
-	}
-	for (size_t i = 0; i < table->n_cells; i++) {
-		unsigned column = (unsigned)(i % table->n_columns);
-		const char *cell = table->cells[i];
-		int pad = (int)(widths[column] - width(cell));
-
-		if (!column)
-			fputs(indent, out);
-		if (column + 1 == table->n_columns)
-			fprintf(out, "%s\n", cell);
-		else if (table->is_right[column])
-			fprintf(out, "%*s%s   ", pad, "", cell);
-		else
-			fprintf(out, "%s%*s   ", cell, pad, "");
-	}
+	measure(table, widths);
+	for (unsigned i = 0; i < table->n_spare && width; i++)
+		if (total_width(table, widths) + slu_terminal_length(indent) > width + GAP)
+			widths[table->spare[i]] = 0;
+	for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns)
+		print_row(table, out, indent, i, widths, width);
 }

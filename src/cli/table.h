@@ -3,7 +3,8 @@
 
 /*
  * A table for people: columns as wide as their widest cell, counted in characters as a terminal
- * shows them, not in bytes. The last column is not padded.
+ * shows them, not in bytes. The first row is the heads. The last column is not padded; it holds
+ * words, and where a line has no room for them they stand in a line of their own below it.
  */
 
 #include <stdbool.h>
@@ -19,8 +20,16 @@ void slu_table_free(struct slu_table *table);
 /* Numbers stand right. */
 void slu_table_align_right(struct slu_table *table, unsigned column);
 
-/* Appends a cell, row by row, column by column; NULL is a dash. */
+/* Leave the column out where it says nothing: every cell below the head is empty, "–" or "0". */
+void slu_table_hide_empty(struct slu_table *table, unsigned column);
+
+/* The column may be left out where lines are too narrow; the one that was named first goes first.
+ */
+void slu_table_spare(struct slu_table *table, unsigned column);
+
+/* Appends a cell, row by row, column by column. */
 void slu_table_add(struct slu_table *table, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
-void slu_table_print(const struct slu_table *table, FILE *out, const char *indent);
+/* @width: characters a line, @indent included; 0: as many as it takes. */
+void slu_table_print(const struct slu_table *table, FILE *out, const char *indent, size_t width);

@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sluice history`: who had the device when, and what moved, as far back as the daemon remembers.
+/*
+ * `sluice history`: who had the device when, as far back as the daemon remembers: a picture for the
+ * eye, a table of the last turns with the reason why each ended, or JSON with what moved as well.
  */
 
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/picture.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
+
+#define TURNS_SHOWN  20
+#define SPAN_SHOWN_S 60
+#define WIDTH_USUAL  80
 
 struct options {
 	struct slu_cli_where where;
 	int is_json;
+	bool has_picture, has_table;
+	uint64_t span_ns;
+	unsigned long n_turns;
 };
 
-enum { OPTION_JSON = 256 };
+enum { OPTION_JSON = 256, OPTION_DRAW, OPTION_TABLE };
 
 static const struct argp_option option_table[] = {
+	{ "draw", OPTION_DRAW, NULL, 0, "the picture alone", 0 },
+	{ "table", OPTION_TABLE, NULL, 0, "the table alone", 0 },
+	{ "last", 'l', "TIME", 0, "how far back the picture goes (60s)", 0 },
+	{ "turns", 'n', "N", 0, "so many turns in the table (20)", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "for machines; the keys are documented in sluice(1)", 0 },
 	{ 0 },
 };
@@ -30,12 +46,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
+	char *end;
+
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->where;
 		return 0;
 	case OPTION_JSON:
 		o->is_json = 1;
+		return 0;
+	case OPTION_DRAW:
+		o->has_table = false;
+		return 0;
+	case OPTION_TABLE:
+		o->has_picture = false;
+		return 0;
+	case 'l':
+		if (slu_size_parse_time(arg, &o->span_ns) || o->span_ns < SLU_NS_PER_MS)
+			argp_error(state, "--last: expected a time such as 500ms or 30s, not '%s'",
+				   arg);
+		return 0;
+	case 'n':
+		o->n_turns = strtoul(arg, &end, 10);
+		if (!o->n_turns || *end || *arg == '-')
+			argp_error(state, "--turns: expected a number from 1, not '%s'", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -47,14 +81,20 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Show the last turns: who had the device, from when, for how long.\v"
-	       "For example: sluice history --json > turns.json",
+	       "In the picture █ is a program that runs, ▒ one whose bytes come in, ░ one that "
+	       "comes "
+	       "to rest; the number is the share of the time in which it ran.\n\n"
+	       "For example:\n"
+	       "  sluice history --last 10s\n"
+	       "  sluice history --json > turns.json",
 };
 
-static void print_turns(const json_t *reply)
+static void print_turns(const json_t *reply, size_t n_turns)
 {
 	static const char *const heads[] = { "AGO", "LASTED", "GPU", "PROGRAM", "WHY IT ENDED" };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	json_int_t now = json_integer_value(json_object_get(reply, "now_ms"));
+	size_t n = json_array_size(json_object_get(reply, "turns"));
 	const json_t *turn;
 	size_t i;
 
@@ -69,6 +109,8 @@ static void print_turns(const json_t *reply)
 		const char *why = json_string_value(json_object_get(turn, "reason"));
 		char ago[SLU_SIZE_STRING_MAX], lasted[SLU_SIZE_STRING_MAX];
 
+		if (i + n_turns < n)
+			continue;
 		slu_table_add(table, "%s",
 			      slu_size_format_time(ago, (uint64_t)(now - begin) * SLU_NS_PER_MS));
 		slu_table_add(table, "%s",
@@ -79,18 +121,24 @@ static void print_turns(const json_t *reply)
 		slu_table_add(table, "%s", name ? name : "?");
 		slu_table_add(table, "%s", end ? (why ? why : "") : "it still lasts");
 	}
-	slu_table_print(table, stdout, "");
+	slu_table_print(table, stdout, "", slu_terminal_width());
 	slu_table_free(table);
 }
 
 int slu_cli_history(int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .has_picture = true,
+			     .has_table = true,
+			     .span_ns = SPAN_SHOWN_S * SLU_NS_PER_S,
+			     .n_turns = TURNS_SHOWN };
+	size_t width;
 	json_t *reply;
 	int r;
 
 	argp_err_exit_status = SLU_CLI_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (!o.has_picture && !o.has_table)
+		o.has_picture = o.has_table = true;
 	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "history"), &reply);
 	if (r)
 		return r;
@@ -98,7 +146,14 @@ int slu_cli_history(int argc, char **argv)
 		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
 		putchar('\n');
 	} else if (json_array_size(json_object_get(reply, "turns"))) {
-		print_turns(reply);
+		width = slu_terminal_width();
+		if (o.has_picture)
+			slu_picture_print(reply, o.span_ns / SLU_NS_PER_MS,
+					  width ? width : WIDTH_USUAL, stdout);
+		if (o.has_picture && o.has_table)
+			putchar('\n');
+		if (o.has_table)
+			print_turns(reply, o.n_turns);
 	} else {
 		puts("Nobody had a turn yet.");
 	}

@@ -6,9 +6,10 @@
 
 #include <argp.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/size.h"
@@ -16,6 +17,9 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
+
+#define BAR_LENGTH 20
 
 struct options {
 	struct slu_cli_where where;
@@ -25,7 +29,8 @@ struct options {
 enum { OPTION_JSON = 256 };
 
 static const struct argp_option option_table[] = {
-	{ "watch", 'w', NULL, 0, "show it again every second until you press Ctrl-C", 0 },
+	{ "watch", 'w', NULL, 0,
+	  "show it again every second until you press Ctrl-C; with --json a line each", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "for machines; the keys are documented in sluice(1)", 0 },
 	{ 0 },
 };
@@ -59,7 +64,10 @@ static const struct argp argp = {
 	       "STATE is running, waiting, filling, draining, idle or parked. MODE is what must be "
 	       "on "
 	       "the device during a turn: all, mapped (the rest is reached over the bus) or launch "
-	       "(each command's own).\n\nFor example: sluice status --watch",
+	       "(each command's own). LEVEL is the policy's: 0 is for programs that people talk "
+	       "to. In "
+	       "the bar █ is in use, ▓ by programs outside of Sluice.\n\nFor example: sluice "
+	       "status --watch",
 };
 
 static uint64_t number(const json_t *object, const char *key)
@@ -90,20 +98,35 @@ static void add_time(struct slu_table *table, uint64_t ms)
 	slu_table_add(table, "%s", ms ? slu_size_format_time(buf, ms * SLU_NS_PER_MS) : "–");
 }
 
-static void print_device(const json_t *device)
+/* The part of the device that is in use, in characters; what outsiders hold is the last part of it.
+ */
+static void print_bar(FILE *out, uint64_t used, uint64_t outside, uint64_t total)
+{
+	size_t n_used = total ? (size_t)((double)used / (double)total * BAR_LENGTH + 0.5) : 0;
+	size_t n_outside = total ? (size_t)((double)outside / (double)total * BAR_LENGTH + 0.5) : 0;
+
+	n_used = SLU_MIN(n_used, (size_t)BAR_LENGTH);
+	n_outside = SLU_MIN(n_outside, n_used);
+	for (size_t i = 0; i < BAR_LENGTH; i++)
+		fputs(i < n_used - n_outside ? "█" : i < n_used ? "▓" : "░", out);
+}
+
+static void print_device(FILE *out, const json_t *device)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
 	const json_t *turn = json_object_get(device, "turn");
 
-	printf("GPU %d  %s   %s   %s in use", (int)number(device, "index"), text(device, "name"),
-	       slu_size_format(total, number(device, "total_bytes")),
-	       slu_size_format(used, number(device, "used_bytes")));
+	fprintf(out, "GPU %d  %s\n  ", (int)number(device, "index"), text(device, "name"));
+	print_bar(out, number(device, "used_bytes"), number(device, "outsider_bytes"),
+		  number(device, "total_bytes"));
+	fprintf(out, "  %s of %s", slu_size_format(used, number(device, "used_bytes")),
+		slu_size_format(total, number(device, "total_bytes")));
 	if (json_is_object(turn))
-		printf("   turn: %s (%s)", text(turn, "name"),
-		       slu_size_format_time(since, number(turn, "since_ms") * SLU_NS_PER_MS));
+		fprintf(out, "  turn: %s (%s)", text(turn, "name"),
+			slu_size_format_time(since, number(turn, "since_ms") * SLU_NS_PER_MS));
 	if (*text(device, "next"))
-		printf("   next: %s", text(device, "next"));
-	putchar('\n');
+		fprintf(out, "  next: %s", text(device, "next"));
+	fputc('\n', out);
 }
 
 static void add_unmovable(struct slu_table *table, const json_t *program)
@@ -125,20 +148,32 @@ static void add_unmovable(struct slu_table *table, const json_t *program)
 	slu_table_add(table, "%s%s", text(program, "reason"), all);
 }
 
-static void print_programs(const json_t *reply)
+/* The rows of outsiders have no cells between their bytes and the words. */
+enum column { NAME, PID, STATE, LEVEL, MODE, DEVICE, MAPPED, RAM, DISK, TURNS, WAITED, P99, WHY };
+
+static void print_programs(FILE *out, const json_t *reply)
 {
-	static const char *const heads[] = { "PROGRAM", "PID",	  "STATE", "MODE",
-					     "DEVICE",	"MAPPED", "RAM",   "DISK",
-					     "TURNS",	"WAITED", "P99",   "WHY" };
+	static const char *const heads[] = {
+		[NAME] = "PROGRAM", [PID] = "PID",	 [STATE] = "STATE",   [LEVEL] = "LEVEL",
+		[MODE] = "MODE",    [DEVICE] = "DEVICE", [MAPPED] = "MAPPED", [RAM] = "RAM",
+		[DISK] = "DISK",    [TURNS] = "TURNS",	 [WAITED] = "WAITED", [P99] = "P99",
+		[WHY] = "WHY",
+	};
+	static const enum column spare[] = { P99, MODE, TURNS, WAITED, PID, LEVEL };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *program, *device, *outsider;
 	size_t i, j;
 
 	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
 		slu_table_add(table, "%s", heads[i]);
-	for (unsigned column = 4; column <= 10; column++)
+	slu_table_align_right(table, PID);
+	slu_table_hide_empty(table, LEVEL);
+	for (i = 0; i < SLU_ARRAY_SIZE(spare); i++)
+		slu_table_spare(table, spare[i]);
+	for (unsigned column = DEVICE; column <= P99; column++) {
 		slu_table_align_right(table, column);
-	slu_table_align_right(table, 1);
+		slu_table_hide_empty(table, column);
+	}
 
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		slu_table_add(table, "%s", text(program, "name"));
@@ -148,6 +183,7 @@ static void print_programs(const json_t *reply)
 				      ? "parked"
 				      : text(program, "state"),
 			      json_is_true(json_object_get(program, "stuck")) ? " (stuck)" : "");
+		slu_table_add(table, "%llu", (unsigned long long)number(program, "level"));
 		slu_table_add(table, "%s", text(program, "mode"));
 		add_bytes(table, number(program, "device_bytes"));
 		add_bytes(table, number(program, "mapped_bytes"));
@@ -160,49 +196,91 @@ static void print_programs(const json_t *reply)
 	}
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
 		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {
-			slu_table_add(table, "(outside) %s", text(outsider, "name"));
+			slu_table_add(table, "(%s)", text(outsider, "name"));
 			slu_table_add(table, "%llu", (unsigned long long)number(outsider, "pid"));
-			slu_table_add(table, "%s", "");
-			slu_table_add(table, "%s", "");
+			for (unsigned column = STATE; column <= MODE; column++)
+				slu_table_add(table, "%s", "");
 			add_bytes(table, number(outsider, "bytes"));
-			for (unsigned column = 5; column <= 10; column++)
+			for (unsigned column = MAPPED; column <= P99; column++)
 				slu_table_add(table, "%s", "");
 			slu_table_add(table, "%s", "not started with sluice run");
 		}
 	}
-	slu_table_print(table, stdout, "  ");
+	slu_table_print(table, out, "  ", slu_terminal_width());
 	slu_table_free(table);
 }
 
-static void print_reply(const json_t *reply, const struct options *o)
+static void print_reply(FILE *out, const json_t *reply)
 {
 	const json_t *device;
+	bool has_outsiders = false;
 	size_t i;
 
-	if (o->is_json) {
-		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
-		return;
+	json_array_foreach (json_object_get(reply, "devices"), i, device) {
+		print_device(out, device);
+		has_outsiders |= json_array_size(json_object_get(device, "outsiders")) > 0;
 	}
-	json_array_foreach (json_object_get(reply, "devices"), i, device)
-		print_device(device);
-	if (json_array_size(json_object_get(reply, "programs")))
-		print_programs(reply);
+	if (json_array_size(json_object_get(reply, "programs")) || has_outsiders)
+		print_programs(out, reply);
 	else
-		puts("No program is running. Start one with: sluice run -- PROGRAM");
+		fputs("No program is running. Start one with: sluice run -- PROGRAM\n", out);
+}
+
+/* Who is asked, and when: a picture that is looked at for hours should say that it is alive. */
+static void print_title(FILE *out, const json_t *reply)
+{
+	const json_t *daemon = json_object_get(reply, "daemon");
+	char up[SLU_SIZE_STRING_MAX], clock[16];
+	time_t now = time(NULL);
+	struct tm parts;
+
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &parts));
+	fprintf(out, "sluice  %s  policy %s  %zu programs  up %s  (Ctrl-C ends this)\n\n", clock,
+		text(daemon, "policy"), json_array_size(json_object_get(reply, "programs")),
+		slu_size_format_time(up, number(daemon, "uptime_ms") / 1000 * SLU_NS_PER_S));
+}
+
+/*
+ * Over the last screen without a flicker: home, each line and what was behind it cleared, then the
+ * rest. Lines that the terminal has no room for are left out.
+ */
+static void repaint(const char *screen)
+{
+	size_t height = slu_terminal_height(), width = slu_terminal_width();
+
+	fputs("\033[H", stdout);
+	for (size_t line = 0; *screen && (!height || line + 1 < height); line++) {
+		size_t n = strcspn(screen, "\n");
+		size_t shown = width ? slu_terminal_cut(screen, width) : n;
+
+		printf("%.*s\033[K\n", (int)SLU_MIN(n, shown), screen);
+		screen += n + (screen[n] == '\n');
+	}
+	fputs("\033[J", stdout);
 }
 
 static int show(const struct options *o)
 {
+	char *screen = NULL;
+	size_t size = 0;
 	json_t *reply;
+	FILE *out;
 	int r = slu_cli_ask(&o->where, json_pack("{s:s}", "verb", "status"), &reply);
 
 	if (r)
 		return r;
-	/* one write a screen: home, the text, and clear what is left of the last one */
-	if (o->is_watch && !o->is_json && isatty(STDOUT_FILENO))
-		fputs("\033[H\033[J", stdout);
-	print_reply(reply, o);
+	if (o->is_json) {
+		json_dumpf(reply, stdout, JSON_SORT_KEYS | (o->is_watch ? 0 : JSON_INDENT(2)));
+		putchar('\n');
+	} else if (!o->is_watch || !isatty(STDOUT_FILENO)) {
+		print_reply(stdout, reply);
+	} else if ((out = open_memstream(&screen, &size))) {
+		print_title(out, reply);
+		print_reply(out, reply);
+		fclose(out);
+		repaint(screen);
+		free(screen);
+	}
 	fflush(stdout);
 	json_decref(reply);
 	return SLU_CLI_OK;
@@ -215,6 +293,8 @@ int slu_cli_status(int argc, char **argv)
 
 	argp_err_exit_status = SLU_CLI_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.is_watch && !o.is_json && isatty(STDOUT_FILENO))
+		fputs("\033[2J", stdout);
 	do {
 		r = show(&o);
 	} while (!r && o.is_watch && !ferror(stdout) && poll(NULL, 0, 1000) == 0);

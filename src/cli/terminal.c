@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/terminal.h"
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static struct winsize look(void)
+{
+	struct winsize size = { 0 };
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		size = (struct winsize){ 0 };
+	return size;
+}
+
+size_t slu_terminal_width(void)
+{
+	const char *said = getenv("COLUMNS");
+	long n = said ? strtol(said, NULL, 10) : 0;
+	size_t width = look().ws_col;
+
+	if (width)
+		return width;
+	return n > 0 && n < 10000 ? (size_t)n : 0;
+}
+
+size_t slu_terminal_height(void)
+{
+	return look().ws_row;
+}
+
+bool slu_terminal_has_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no && *no);
+}
+
+size_t slu_terminal_length(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += !is_continuation(*text);
+	return n;
+}
+
+size_t slu_terminal_cut(const char *text, size_t n)
+{
+	const char *end = text;
+
+	while (*end && (is_continuation(*end) || n)) {
+		n -= !is_continuation(*end);
+		end++;
+	}
+	return (size_t)(end - text);
+}

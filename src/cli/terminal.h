@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What stdout is: how wide and high, and whether it may have colour. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Characters a line; 0 where it is no terminal and COLUMNS does not say. */
+size_t slu_terminal_width(void);
+/* Lines; 0 where it is no terminal. */
+size_t slu_terminal_height(void);
+/* A terminal, and NO_COLOR is not set. */
+bool slu_terminal_has_colour(void);
+
+/* Characters, not bytes: continuation bytes of UTF-8 take no place. */
+size_t slu_terminal_length(const char *text);
+/* The first @n characters of @text: how many bytes these are. */
+size_t slu_terminal_cut(const char *text, size_t n);

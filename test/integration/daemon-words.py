@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a person reads: status, history and their pictures, in a terminal of 80 columns and in a pipe."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import sluice as s
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def two_programs(w):
+    """A device for one of them, and both have had a turn."""
+    w.start_daemon()
+    programs = [w.start([s.CLIENTS / "cl-fill", "--mib", 20, "--endless", "--seed", i], "opencl", name=name, stdin=subprocess.PIPE)
+                for i, name in enumerate(("chat.py", "a-server-with-a-long-name"))]
+    s.wait_until("both had turns", lambda: len({t["name"] for t in w.history()["turns"] if t["end_ms"]}) == 2)
+    return programs
+
+
+def world(name):
+    return s.World(name, memory=32 * s.MIB, settings={"scheduler.slice": "50ms"})
+
+
+def read_in_terminal(w, words, enough, columns=80, lines=24):
+    """What a terminal shows of a command until `enough` says so; the command is ended then."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    program = subprocess.Popen([s.SLUICE, *words, "--socket", w.socket], stdout=slave, stdin=slave, stderr=slave,
+                               env=w.environment({"TERM": "xterm"}))
+    os.close(slave)
+    seen = b""
+    try:
+        while not enough(seen.decode(errors="replace")):
+            seen += os.read(master, 4096)
+    except OSError:
+        pass  # the command has ended and with it the terminal
+    finally:
+        program.terminate()
+        program.wait()
+        os.close(master)
+    return seen.decode(errors="replace")
+
+
+def status_fits_into_80_columns():
+    with world("words-80") as w:
+        programs = two_programs(w)
+        out = subprocess.run([s.SLUICE, "status", "--socket", w.socket], env=w.environment({"COLUMNS": "80"}), capture_output=True, text=True).stdout
+        rows = [line for line in out.splitlines() if not line.startswith("  █")]
+        s.check(all(len(line) <= 80 for line in rows), "no line is longer", out)
+        for word in ("GPU 0", "PROGRAM", "STATE", "chat.py", "a-server-with-a-long-name", "of 32.0 MiB", "turn:"):
+            s.check(word in out, f"'{word}' is there", out)
+        for p in programs:
+            w.end(p)
+
+
+def watch_repaints_within_the_terminal():
+    with world("words-watch") as w:
+        programs = two_programs(w)
+        seen = read_in_terminal(w, ["status", "--watch"], lambda text: text.count("\x1b[J") >= 2)
+        s.check("\x1b[H" in seen and "policy mlfq" in seen, "a screen, and over it the next", repr(seen))
+        lines = [ESCAPES.sub("", line) for line in seen.split("\r\n")]
+        s.check(max(map(len, lines)) <= 80, "no line is longer than the terminal", lines)
+        small = read_in_terminal(w, ["status", "--watch"], lambda text: text.count("\x1b[J") >= 1, lines=5)
+        s.check(small.count("\r\n") <= 5, "nor are there more lines", repr(small))
+        for p in programs:
+            w.end(p)
+
+
+def watch_for_machines_is_a_line_each():
+    with world("words-lines") as w:
+        w.start_daemon()
+        program = subprocess.Popen([s.SLUICE, "status", "--watch", "--json", "--socket", w.socket], stdout=subprocess.PIPE, text=True)
+        for _ in range(2):
+            s.check(json.loads(program.stdout.readline())["daemon"]["policy"] == "mlfq", "each line is an answer")
+        program.terminate()
+        program.wait()
+        program.stdout.close()
+
+
+def history_draws_who_had_the_device():
+    with world("words-history") as w:
+        programs = two_programs(w)
+        both = w.sluice("history").stdout
+        picture, table = both.split("\n\n", 1)
+        s.check("GPU 0, the last" in picture and "█" in picture and "chat.py" in picture and picture.rstrip().endswith("now"),
+                "a bar for each, and the time", picture)
+        s.check(all(len(line) <= 80 for line in picture.splitlines()), "80 characters in a pipe", picture)
+        s.check(len({len(line) for line in picture.splitlines() if line.endswith("%")}) == 1, "the bars end below each other", picture)
+        s.check("WHY IT ENDED" in table and "turn is over" in table, "and the reasons", table)
+        s.check("WHY" not in w.sluice("history", "--draw").stdout, "the picture alone")
+        s.check("█" not in w.sluice("history", "--table").stdout, "the table alone")
+        s.check(len(w.sluice("history", "--table", "--turns", "1").stdout.splitlines()) == 2, "so many turns")
+        seen = read_in_terminal(w, ["history", "--draw"], lambda text: "now" in text)
+        s.check("\x1b[32m█" in seen, "colour in a terminal", repr(seen))
+        for wrong in (("--last", "soon"), ("--last", "0s"), ("--turns", "0"), ("--turns", "-3"), ("--turns", "many")):
+            done = w.sluice("history", *wrong)
+            s.check(done.returncode == 120 and "expected" in done.stderr, f"{wrong} is refused with what was expected", done)
+        for p in programs:
+            w.end(p)
+
+
+def nothing_to_draw_is_said():
+    with world("words-empty") as w:
+        w.start_daemon()
+        s.check(w.sluice("history").stdout == "Nobody had a turn yet.\n", "history")
+        s.check("No program is running. Start one with: sluice run -- PROGRAM" in w.sluice("status").stdout, "status")
+
+
+s.main(status_fits_into_80_columns, watch_repaints_within_the_terminal, watch_for_machines_is_a_line_each,
+       history_draws_who_had_the_device, nothing_to_draw_is_said)
