@@ -73,7 +73,7 @@ int slu_board_fd(const struct slu_board *board);
  * The lock is the board's own: it may be taken again by its holder, and every function of the board
  * may be called with it held. Where a holder dies, its slot is swept before the next one gets it.
  */
-#define SLU_BOARD_USER_BYTES 65536
+#define SLU_BOARD_USER_BYTES 262144
 void *slu_board_user(struct slu_board *board);
 void slu_board_user_lock(struct slu_board *board);
 void slu_board_user_unlock(struct slu_board *board);
@@ -112,6 +112,12 @@ int slu_board_take(struct slu_board *board, uint64_t bytes, uint64_t hidden_byte
  */
 void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes,
 		    uint64_t visible_ns);
+
+/*
+ * Bytes that slot @from holds are from now on held by slot @to; both are used. Called with the
+ * user's lock held, by a user whose own tables say so already.
+ */
+void slu_board_shift(struct slu_board *board, unsigned from, unsigned to, uint64_t bytes);
 
 struct slu_board_slot_view {
 	pid_t pid;

@@ -23,7 +23,7 @@
 #include "board/board.h"
 
 #define BOARD_MAGIC	 UINT64_C(0x3164726f42756c73) /* the bytes "sluBord1" */
-#define BOARD_VERSION	 2
+#define BOARD_VERSION	 3
 #define SLOT_LOCK_OFFSET (INT64_C(1) << 32)
 #define SLOT_LATE_MAX	 16
 

@@ -286,6 +286,18 @@ void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_byt
 	slu_board_unlock(board);
 }
 
+void slu_board_shift(struct slu_board *board, unsigned from, unsigned to, uint64_t bytes)
+{
+	struct board_account *accounts = board->file->accounts;
+
+	slu_board_lock(board);
+	assert(accounts[from].bytes >= bytes);
+	/* in this order the sum never is too large, wherever somebody dies */
+	accounts[from].bytes -= bytes;
+	accounts[to].bytes += bytes;
+	slu_board_unlock(board);
+}
+
 int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 {
 	int r;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
 
@@ -36,8 +37,10 @@ static void reclaim(struct slu_board *board, unsigned slot, void *data)
 
 	(void)data;
 	for (unsigned i = 0; i < SLU_CARD_GRANULES_MAX; i++)
-		if (shared->owner[i] == slot + 1)
+		if (shared->owner[i] == slot + 1) {
 			shared->owner[i] = OWNER_DIRTY;
+			shared->stamp[i] = 0;
+		}
 	shared->compute.waiting[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 	if (shared->compute.reserved_for == slot + 1)
 		shared->compute.reserved_for = 0;
@@ -80,6 +83,7 @@ static void write_traits(struct slu_card_traits *t, const struct slu_settings *s
 	t->in_both = s->profile->in_both / s->scale;
 	t->out_alone = s->profile->out_alone / s->scale;
 	t->out_both = s->profile->out_both / s->scale;
+	t->fault_ns = s->profile->fault_ns;
 	t->scale = s->scale;
 	snprintf(t->profile, sizeof(t->profile), "%s", s->profile->name);
 	__atomic_store_n(&t->magic, TRAITS_MAGIC, __ATOMIC_RELEASE);
@@ -228,6 +232,89 @@ static int scrub(struct slu_card *card, uint16_t granule)
 	return 0;
 }
 
+/*
+ * Takes the managed granule that came in first away from its owner, who may be anybody. Its bytes
+ * have to cross the bus. Return: whether there was one.
+ */
+static bool evict_locked(struct slu_card *card)
+{
+	struct slu_card_shared *shared = card->shared;
+	unsigned first = card->n_granules, me = (unsigned)slu_board_slot(card->board);
+
+	for (unsigned i = 0; i < card->n_granules; i++)
+		if (shared->stamp[i] &&
+		    (first == card->n_granules || shared->stamp[i] < shared->stamp[first]))
+			first = i;
+	if (first == card->n_granules)
+		return false;
+	if (shared->owner[first] != me + 1) {
+		unsigned from = shared->owner[first] - 1u;
+
+		shared->owner[first] = (uint16_t)(me + 1);
+		slu_board_shift(card->board, from, me, card->granule_bytes);
+	}
+	shared->stamp[first] = 0;
+	shared->owner[first] = OWNER_DIRTY;
+	shared->n_evicted++;
+	slu_board_give(card->board, card->granule_bytes, 0, 0);
+	card->evicted_ns =
+		slu_card_book(card, SLU_BOARD_ENGINE_OUT, card->granule_bytes, slu_clock_now_ns());
+	return true;
+}
+
+static int take_bytes_locked(struct slu_card *card, uint64_t bytes)
+{
+	int r;
+
+	do
+		r = slu_board_take(card->board, bytes, 0);
+	while (r == SLU_BOARD_E_FULL && bytes <= card->capacity_bytes && evict_locked(card));
+	return r;
+}
+
+int slu_card_take_managed(struct slu_card *card, uint16_t *ret_granule)
+{
+	bool is_dirty;
+	int r;
+
+	slu_board_user_lock(card->board);
+	r = take_bytes_locked(card, card->granule_bytes);
+	if (!r) {
+		take_locked(card, 1, ret_granule, &is_dirty);
+		card->shared->stamp[*ret_granule] = (uint32_t)++card->shared->n_brought;
+	}
+	slu_board_user_unlock(card->board);
+	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+}
+
+bool slu_card_has_managed(const struct slu_card *card, uint16_t granule)
+{
+	return card->shared->owner[granule] == owner_of(card) && card->shared->stamp[granule];
+}
+
+bool slu_card_touch_managed(struct slu_card *card, uint16_t granule)
+{
+	bool is_ours;
+
+	slu_board_user_lock(card->board);
+	is_ours = slu_card_has_managed(card, granule);
+	if (is_ours)
+		card->shared->stamp[granule] = (uint32_t)++card->shared->n_brought;
+	slu_board_user_unlock(card->board);
+	return is_ours;
+}
+
+void slu_card_give_managed(struct slu_card *card, uint16_t granule)
+{
+	slu_board_user_lock(card->board);
+	if (slu_card_has_managed(card, granule)) {
+		card->shared->stamp[granule] = 0;
+		card->shared->owner[granule] = OWNER_DIRTY;
+		slu_board_give(card->board, card->granule_bytes, 0, 0);
+	}
+	slu_board_user_unlock(card->board);
+}
+
 int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
 {
 	slu_cleanup(slu_freep) bool *is_dirty = calloc(n, sizeof(*is_dirty));
@@ -237,7 +324,7 @@ int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
 	if (!is_dirty || !granules)
 		return slu_error(-ENOMEM);
 	slu_board_user_lock(card->board);
-	r = slu_board_take(card->board, n * card->granule_bytes, 0);
+	r = take_bytes_locked(card, n * card->granule_bytes);
 	if (!r)
 		take_locked(card, n, granules, is_dirty);
 	slu_board_user_unlock(card->board);
@@ -304,4 +391,14 @@ uint64_t slu_card_slice_bytes(const struct slu_card *card, enum slu_board_engine
 	uint64_t bandwidth = engine == SLU_BOARD_ENGINE_IN ? t->in_alone : t->out_alone;
 
 	return bandwidth ? SLU_MAX(bandwidth / 1000, UINT64_C(4096)) : UINT64_MAX;
+}
+
+void slu_card_sleep_until(uint64_t ns)
+{
+	struct timespec t = slu_clock_timespec(ns);
+
+	if (ns <= slu_clock_now_ns())
+		return;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
 }

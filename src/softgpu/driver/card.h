@@ -24,6 +24,7 @@
 struct slu_card_traits {
 	uint64_t magic;
 	uint64_t in_alone, in_both, out_alone, out_both; /* bytes a second, scaled; 0: unlimited */
+	uint64_t fault_ns; /* what a page fault of a kernel costs beside the bytes */
 	uint32_t scale;
 	char profile[20];
 };
@@ -41,10 +42,18 @@ struct slu_card_compute {
 
 #define SLU_CARD_GRANULES_MAX 32000
 
+/*
+ * Granules with managed memory can be taken away from whoever has them, also by other processes:
+ * their bytes lie with their owner, in the host's memory, and only the room and the time are the
+ * card's. The one that came in first goes first.
+ */
 struct slu_card_shared {
 	struct slu_card_traits traits;
 	struct slu_card_compute compute;
+	uint64_t n_evicted; /* granules that were taken away so; owners look whether it changes */
+	uint64_t n_brought; /* counts what comes in, and so tells who came first */
 	uint16_t owner[SLU_CARD_GRANULES_MAX]; /* FREE, DIRTY, or slot + 1 */
+	uint32_t stamp[SLU_CARD_GRANULES_MAX]; /* of managed ones: when it came in; else 0 */
 };
 
 struct slu_card {
@@ -56,6 +65,8 @@ struct slu_card {
 	uint64_t granule_bytes;
 	unsigned n_granules;
 	uint64_t context_bytes;
+	uint64_t
+		evicted_ns; /* when what was taken away for us is out; guarded by the user's lock */
 };
 
 enum {
@@ -78,6 +89,15 @@ void slu_card_give_hidden(struct slu_card *card, uint64_t bytes);
 int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules);
 void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules);
 
+/* Takes one granule for managed memory, from others if need be; its bytes are not looked at. */
+int slu_card_take_managed(struct slu_card *card, uint16_t *ret_granule);
+
+/* Something was brought into a managed granule again. Return: false where it is not ours any more.
+ */
+bool slu_card_touch_managed(struct slu_card *card, uint16_t granule);
+bool slu_card_has_managed(const struct slu_card *card, uint16_t granule);
+void slu_card_give_managed(struct slu_card *card, uint16_t granule);
+
 uint64_t slu_card_free_bytes(struct slu_card *card);
 
 /*
@@ -89,3 +109,6 @@ uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint
 
 /* How many bytes go over the bus in a millisecond; UINT64_MAX where it is not limited. */
 uint64_t slu_card_slice_bytes(const struct slu_card *card, enum slu_board_engine engine);
+
+/* The device's times are CLOCK_MONOTONIC's. */
+void slu_card_sleep_until(uint64_t ns);

@@ -17,6 +17,7 @@
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
 #include "softgpu/driver/kernel.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 
 #define POLL_NS (20 * SLU_NS_PER_US)
@@ -244,6 +245,12 @@ uint64_t slu_command_execute(struct slu_stream *stream, struct slu_command *comm
 	case SLU_COMMAND_KERNEL:
 		if (!is_broken)
 			slu_kernel_run(stream->context, &command->kernel);
+		break;
+	case SLU_COMMAND_PREFETCH:
+		if (!is_broken)
+			return slu_managed_prefetch(command->prefetch.address,
+						    command->prefetch.bytes,
+						    command->prefetch.where, start_ns);
 		break;
 	case SLU_COMMAND_WRITE:
 	case SLU_COMMAND_WAIT:

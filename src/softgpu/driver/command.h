@@ -30,6 +30,7 @@ enum slu_command_kind {
 	SLU_COMMAND_MARK,     /* an event is recorded */
 	SLU_COMMAND_WRITE,    /* a value is written to memory */
 	SLU_COMMAND_WAIT,     /* until a value in memory is as wanted */
+	SLU_COMMAND_PREFETCH, /* managed memory goes where it will be used */
 	SLU_COMMAND_ALLOC,    /* a graph's memory is there from here on */
 	SLU_COMMAND_FREE,     /* … and is not needed any more */
 	/* these three stand in graphs only */
@@ -68,6 +69,11 @@ struct slu_command_value {
 	unsigned size, flags;
 };
 
+struct slu_command_prefetch {
+	uint64_t address, bytes;
+	int where; /* a card, or SLU_MANAGED_HOST */
+};
+
 struct slu_command {
 	TAILQ_ENTRY(slu_command) link;
 	enum slu_command_kind kind;
@@ -91,6 +97,7 @@ struct slu_command {
 		CUevent event;			 /* RECORD, AWAIT */
 		struct slu_graph *graph;	 /* GRAPH; owned */
 		struct slu_command_value value;
+		struct slu_command_prefetch prefetch;
 	};
 };
 

@@ -7,6 +7,7 @@
 #include "softgpu/driver/capture.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/library.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/stream.h"
@@ -95,6 +96,7 @@ void slu_context_free(struct slu_context *context)
 		slu_module_free(module);
 	slu_lock_give(&context->lock);
 	slu_memory_drop_context(context);
+	slu_managed_drop_context(context);
 	slu_card_give_hidden(context->card, context->overhead_bytes);
 	slu_lock_deinit(&context->lock);
 	slu_objects_free(&objects, context);

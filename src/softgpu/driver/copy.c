@@ -2,9 +2,7 @@
 
 #include "softgpu/driver/copy.h"
 
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -22,16 +20,6 @@ struct pace {
 	uint64_t at_ns; /* the device's time */
 };
 
-static void sleep_until(uint64_t ns)
-{
-	struct timespec t = slu_clock_timespec(ns);
-
-	if (ns <= slu_clock_now_ns())
-		return;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
-}
-
 static void flush(struct pace *pace)
 {
 	uint64_t in_ns = 0, out_ns = 0;
@@ -45,7 +33,7 @@ static void flush(struct pace *pace)
 	pace->bytes = 0;
 	pace->at_ns = SLU_MAX(pace->at_ns, in_ns);
 	pace->at_ns = SLU_MAX(pace->at_ns, out_ns);
-	sleep_until(slu_sub_floor(pace->at_ns, AHEAD_NS));
+	slu_card_sleep_until(slu_sub_floor(pace->at_ns, AHEAD_NS));
 }
 
 static void go(struct pace *pace, struct slu_card *in, struct slu_card *out)
@@ -116,7 +104,7 @@ uint64_t slu_copy_run(struct slu_context *context, const struct slu_command_copy
 					     copy->width);
 	slu_window_leave(&slu_driver.window);
 	flush(&pace);
-	sleep_until(pace.at_ns);
+	slu_card_sleep_until(pace.at_ns);
 	if (!is_usable)
 		slu_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
 	/* without a bus to wait for, the time is what the copy really took */

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "softgpu/driver/fault.h"
+#include "softgpu/driver/managed.h"
+#include "softgpu/driver/truth.h"
 
 struct slu_driver slu_driver = { .lock = SLU_LOCK_INIT(SLU_DRIVER_RANK) };
 
@@ -49,6 +51,10 @@ static CUresult init_locked(void)
 	r = slu_settings_read(&d->settings);
 	if (!r)
 		r = slu_fault_init(secure_getenv("SLUICE_SOFTGPU_FAULT"));
+	if (!r)
+		r = slu_managed_init();
+	if (!r)
+		r = slu_truth_init();
 	if (r)
 		return slu_driver_result(r);
 	for (unsigned i = 0; i < d->settings.n_devices && !r; i++)

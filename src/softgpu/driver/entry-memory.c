@@ -8,6 +8,7 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/fault.h"
 #include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/pool.h"
 
@@ -75,6 +76,17 @@ static CUresult free_ordered(uint64_t address)
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
+static CUresult free_managed(uint64_t address)
+{
+	struct slu_managed_view view;
+
+	if (!slu_managed_look(address, &view) || view.base != address)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (view.context)
+		slu_stream_drain(view.context);
+	return slu_managed_free(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 /*
  * Waits until the context's work is done, and keeps everybody else out meanwhile: programs rely on
  * the first, and the genuine driver does the second.
@@ -99,7 +111,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	}
 	slu_driver_unlock();
 	if (!is_ours)
-		return CUDA_ERROR_INVALID_VALUE;
+		return free_managed(address);
 	if (is_ordered)
 		return free_ordered(address);
 	SLU_TRY(slu_context_error(context));

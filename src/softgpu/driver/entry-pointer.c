@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "softgpu/driver/entry.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/pool.h"
 
@@ -12,7 +13,8 @@
 struct pointer {
 	bool is_known;
 	bool is_device;
-	bool is_host;	      /* the host may use it at @host */
+	bool is_host; /* the host may use it */
+	bool is_managed;
 	uint64_t base, bytes; /* the allocation, or the reservation of a mapping */
 	uint64_t map_base, map_bytes;
 	uint64_t id;
@@ -24,6 +26,7 @@ struct pointer {
 static struct pointer look(uint64_t address)
 {
 	struct pointer p = { .device = CU_DEVICE_INVALID };
+	struct slu_managed_view managed;
 	const struct slu_mapping *m;
 	const struct slu_alloc *a;
 	const struct slu_host *h;
@@ -62,6 +65,15 @@ static struct pointer look(uint64_t address)
 		p.access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	}
 	slu_driver_unlock();
+	if (slu_managed_look(address, &managed)) {
+		p.is_device = p.is_managed = true;
+		p.base = p.map_base = managed.base;
+		p.bytes = p.map_bytes = managed.bytes;
+		p.id = managed.id;
+		p.context = managed.context;
+		p.device = managed.context ? (int)managed.context->card->index : 0;
+		p.access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	}
 	return p;
 }
 
@@ -84,8 +96,10 @@ static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attr
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)data = (void *)(uintptr_t)address;
 		return CUDA_SUCCESS;
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(unsigned *)data = p->is_managed;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 		*(unsigned *)data = 0;
 		return CUDA_SUCCESS;

@@ -348,3 +348,29 @@ VALUE(Wait, 32)
 VALUE(Wait, 64)
 VALUE(Write, 32)
 VALUE(Write, 64)
+
+CUresult cuStreamAttachMemAsync_ptsz(CUstream stream, CUdeviceptr address, size_t bytes,
+				     unsigned int flags)
+{
+	return cuStreamAttachMemAsync(own(stream), address, bytes, flags);
+}
+
+CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
+				 CUstream stream)
+{
+	return cuMemPrefetchAsync(address, bytes, device, own(stream));
+}
+
+CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, CUmemLocation location,
+				    unsigned int flags, CUstream stream)
+{
+	return cuMemPrefetchAsync_v2(address, bytes, location, flags, own(stream));
+}
+
+CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr *addresses, size_t *sizes, size_t n,
+				      CUmemLocation *locations, size_t *firsts, size_t n_locations,
+				      unsigned long long flags, CUstream stream)
+{
+	return cuMemPrefetchBatchAsync(addresses, sizes, n, locations, firsts, n_locations, flags,
+				       own(stream));
+}

@@ -79,7 +79,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 	SLU_TRY(check_prop(prop, &card));
 	SLU_TRY(slu_capture_unsafe());
 	SLU_TRY(fault(SLU_FAULT_CREATE, CUDA_ERROR_OUT_OF_MEMORY));
-	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, &phys);
+	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, false, &phys);
 	if (r)
 		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
 	phys->prop = *prop;

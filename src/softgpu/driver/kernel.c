@@ -10,8 +10,10 @@
 #include "softgpu/driver/compute.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
+#include "softgpu/driver/truth.h"
 #include "softgpu/interp/interp.h"
 
 static CUresult error_of(enum slu_interp_fault_kind kind)
@@ -65,6 +67,8 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.access = window->access[context->card->index],
 		.ranges = ranges ? ranges->ranges : NULL,
 		.n_ranges = ranges ? ranges->n : 0,
+		.admit = slu_managed_admit,
+		.userdata = context->card,
 	};
 	struct slu_interp_launch launch = {
 		.module = kernel->function->module->program->interp,
@@ -81,14 +85,18 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.print = print,
 	};
 	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
+	struct slu_truth truth;
 	uint64_t start_ns;
 	int r;
 
 	slu_compute_begin(context->card);
+	slu_truth_begin(&truth, context->card, &memory);
+	slu_managed_begin(context->card);
 	start_ns = slu_clock_now_ns();
 	slu_window_enter(window);
 	r = slu_interp_launch(&launch, &fault);
 	slu_window_leave(window);
+	slu_card_sleep_until(slu_truth_end(&truth, kernel, start_ns));
 	slu_compute_end(context->card, start_ns);
 	slu_memory_ranges_unref(ranges);
 	if (r == SLU_INTERP_E_FAULT)

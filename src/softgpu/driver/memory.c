@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "softgpu/driver/context.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/slab.h"
 
 /* all guarded by the driver's lock */
@@ -21,7 +22,7 @@ static struct slu_spans hosts;
 static struct slu_memory_ranges *ranges;
 static uint64_t last_id;
 
-/* Maps new memory at new addresses, usable by @card. */
+/* Maps new memory, of a card or (NULL) of the host, at new addresses, usable by that card. */
 static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
 {
 	struct slu_window *window = &slu_driver.window;
@@ -29,7 +30,7 @@ static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_a
 	uint64_t address;
 	int r;
 
-	r = slu_phys_new(card, bytes, &phys);
+	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, true, &phys);
 	if (r)
 		return slu_fold(r);
 	r = slu_window_reserve(window, bytes, 0, 0, &address);
@@ -43,7 +44,7 @@ static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_a
 		slu_window_release(window, address, bytes);
 		return slu_error(-ENOMEM);
 	}
-	slu_window_set_access(window, address, bytes, (int)card->index,
+	slu_window_set_access(window, address, bytes, card ? (int)card->index : -1,
 			      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
 	*ret_address = address;
 	return 0;
@@ -53,6 +54,23 @@ static void unmap_locked(uint64_t address, uint64_t bytes)
 {
 	slu_window_unmap(&slu_driver.window, address, bytes);
 	slu_window_release(&slu_driver.window, address, bytes);
+}
+
+int slu_memory_map_host(uint64_t bytes, uint64_t *ret_address)
+{
+	int r;
+
+	slu_driver_lock();
+	r = map_new_locked(NULL, bytes, ret_address);
+	slu_driver_unlock();
+	return slu_fold(r);
+}
+
+void slu_memory_unmap(uint64_t address, uint64_t bytes)
+{
+	slu_driver_lock();
+	unmap_locked(address, bytes);
+	slu_driver_unlock();
 }
 
 static int place_small_locked(struct slu_alloc *a)
@@ -334,10 +352,19 @@ enum slu_memory_kind slu_memory_piece(struct slu_card *card, uint64_t address, u
 				      struct slu_card **ret_card)
 {
 	enum slu_memory_kind kind = SLU_MEMORY_PAGEABLE;
+	struct slu_managed_view managed;
 	const struct slu_span *s;
 
 	*ret_bytes = bytes;
 	*ret_card = card;
+	if (slu_managed_look(address, &managed)) {
+		*ret_bytes = SLU_MIN(bytes, managed.page_bytes);
+		if (managed.card < 0 || !slu_window_may(&slu_driver.window, (unsigned)managed.card,
+							address, *ret_bytes, access))
+			return SLU_MEMORY_PINNED;
+		*ret_card = &slu_driver.cards[managed.card];
+		return SLU_MEMORY_DEVICE;
+	}
 	slu_driver_lock();
 	if (slu_window_has(&slu_driver.window, address)) {
 		const struct slu_mapping *m = slu_window_mapping(&slu_driver.window, address);

@@ -47,6 +47,10 @@ int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_
 int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_block *block,
 			   uint64_t *ret_address);
 
+/* Memory of the host, in the window, that no card may use yet; for managed memory. */
+int slu_memory_map_host(uint64_t bytes, uint64_t *ret_address);
+void slu_memory_unmap(uint64_t address, uint64_t bytes);
+
 /* Frees the allocation that begins at @address. Return: 0, or -EINVAL where there is none. */
 int slu_memory_free(uint64_t address);
 

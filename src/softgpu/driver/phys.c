@@ -63,7 +63,7 @@ int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_ph
 	return 0;
 }
 
-int slu_phys_new_host(uint64_t bytes, struct slu_phys **ret_phys)
+int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
 {
 	struct slu_phys *phys = make(NULL, bytes);
 	int r = 0;
@@ -73,6 +73,8 @@ int slu_phys_new_host(uint64_t bytes, struct slu_phys **ret_phys)
 	phys->host_fd = memfd_create("sluice-softgpu-host", MFD_CLOEXEC);
 	if (phys->host_fd < 0)
 		r = slu_error(-errno);
+	else if (is_lazy)
+		r = ftruncate(phys->host_fd, (off_t)bytes) < 0 ? -errno : 0;
 	else
 		r = -posix_fallocate(phys->host_fd, 0, (off_t)bytes);
 	if (r) {

@@ -28,7 +28,8 @@ struct slu_phys {
 
 /* Return: 0, SLU_CARD_E_FULL, -errno. */
 int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_phys);
-int slu_phys_new_host(uint64_t bytes, struct slu_phys **ret_phys);
+/* @is_lazy: its pages are made when somebody writes to them. */
+int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys);
 
 /* Return: the physical memory of @handle where it is one, else NULL. */
 struct slu_phys *slu_phys_get(CUmemGenericAllocationHandle handle);

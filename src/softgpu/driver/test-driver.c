@@ -453,11 +453,10 @@ static void what_is_not_there_says_so(void **state)
 {
 	const void *table = &table;
 	CUuuid any = { { 1, 2, 3 } };
-	CUdeviceptr p;
+	CUarray array;
 
 	(void)state;
-	assert_int_equal(cuMemAllocManaged(&p, 4096, CU_MEM_ATTACH_GLOBAL),
-			 CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cuArrayCreate_v2(&array, NULL), CUDA_ERROR_NOT_SUPPORTED);
 	assert_int_not_equal(cuGetExportTable(&table, &any), CUDA_SUCCESS);
 	assert_null(table);
 }

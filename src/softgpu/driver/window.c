@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/util.h"
 
-#define WINDOW_BYTES (UINT64_C(256) << 30)
+#define WINDOW_BYTES	(UINT64_C(256) << 30)
+#define PAGES_A_GRANULE 32
+#define PAGE_BYTES_MIN	UINT64_C(256)
 
 static void *as_pointer(uint64_t address)
 {
@@ -28,11 +30,11 @@ int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned 
 	uint64_t bytes = WINDOW_BYTES + granule_bytes;
 	uint8_t *p;
 
-	*window = (struct slu_window){ .granule_bytes = granule_bytes,
-				       .n_cards = n_cards,
-				       .shift = (unsigned)__builtin_ctzll(granule_bytes) };
+	*window = (struct slu_window){ .granule_bytes = granule_bytes, .n_cards = n_cards };
+	window->page_bytes = SLU_MAX(granule_bytes / PAGES_A_GRANULE, PAGE_BYTES_MIN);
+	window->shift = (unsigned)__builtin_ctzll(window->page_bytes);
 	for (unsigned i = 0; i < n_cards; i++) {
-		p = mmap(NULL, WINDOW_BYTES / granule_bytes, PROT_READ | PROT_WRITE,
+		p = mmap(NULL, WINDOW_BYTES / window->page_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
 			return slu_error(-errno);
@@ -158,6 +160,21 @@ static void write_access(struct slu_window *window, unsigned card, uint64_t addr
 		__atomic_store_n(&p[i], access, __ATOMIC_SEQ_CST);
 }
 
+void slu_window_set_pages(struct slu_window *window, unsigned card, uint64_t address,
+			  uint64_t bytes, uint8_t access)
+{
+	write_access(window, card, address, bytes, access);
+}
+
+/* Whether some card may use a mapping of the host's memory. */
+static bool is_used_from_cards(const struct slu_mapping *m)
+{
+	for (unsigned i = 0; i < SLU_SETTINGS_DEVICES_MAX; i++)
+		if (!m->phys->card && m->access[i])
+			return true;
+	return false;
+}
+
 int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes)
 {
 	uint64_t at = address;
@@ -174,6 +191,7 @@ int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes
 		struct slu_mapping *m = slu_spans_remove(&window->mappings, at);
 
 		at += m->phys->bytes;
+		window->n_host -= is_used_from_cards(m);
 		slu_phys_unref(m->phys);
 		free(m);
 	}
@@ -203,7 +221,9 @@ int slu_window_set_access(struct slu_window *window, uint64_t address, uint64_t 
 			m->is_host_readable = access & SLU_WINDOW_READ;
 			m->is_host_writable = access & SLU_WINDOW_WRITE;
 		} else {
+			window->n_host -= is_used_from_cards(m);
 			m->access[card] = access;
+			window->n_host += is_used_from_cards(m);
 			write_access(window, (unsigned)card, s->base, s->bytes, access);
 		}
 	}

@@ -4,8 +4,9 @@
 /*
  * The device's addresses: one window of this process's address space, the same for all cards,
  * reserved once. The CPU's memory management plays the card's: mapping physical memory at an
- * address is mmap() there. Beside it each card has a table with one byte a granule that says what
- * its kernels and copies may do there; nothing is touched without a look at it.
+ * address is mmap() there. Beside it each card has a table with one byte a page (a granule has 32,
+ * where they are not too small) that says what its kernels and copies may do there; nothing is
+ * touched without a look at it.
  *
  *   reserved ─map─▶ mapped, access none ─set access─▶ mapped, usable ─unmap─▶ reserved
  *
@@ -40,12 +41,14 @@ struct slu_mapping {
 struct slu_window {
 	uint64_t base, bytes; /* constant after init */
 	uint64_t granule_bytes;
-	unsigned shift;
+	uint64_t page_bytes;
+	unsigned shift; /* of a page */
 	unsigned n_cards;
-	uint8_t *access[SLU_SETTINGS_DEVICES_MAX]; /* one byte a granule */
-	struct slu_spans reservations;		   /* data: the reservation's own address */
-	struct slu_spans mappings;		   /* data: struct slu_mapping */
-	unsigned n_inside;			   /* kernels and copies under way; atomic */
+	uint8_t *access[SLU_SETTINGS_DEVICES_MAX]; /* one byte a page */
+	unsigned n_host;	       /* mappings of the host's memory that a card may use */
+	struct slu_spans reservations; /* data: the reservation's own address */
+	struct slu_spans mappings;     /* data: struct slu_mapping */
+	unsigned n_inside;	       /* kernels and copies under way; atomic */
 };
 
 enum {
@@ -72,6 +75,10 @@ int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes
 /* Sets what card @card may do (−1: what the host may do) in a range of whole mappings. */
 int slu_window_set_access(struct slu_window *window, uint64_t address, uint64_t bytes, int card,
 			  uint8_t access);
+
+/* Sets what card @card may do in whole pages, whatever is mapped there. */
+void slu_window_set_pages(struct slu_window *window, unsigned card, uint64_t address,
+			  uint64_t bytes, uint8_t access);
 
 /* Whether all bytes of the range may be used so by card @card. Needs no lock. */
 bool slu_window_may(const struct slu_window *window, unsigned card, uint64_t address,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Managed memory: one address for host and cards, pages that come to a card when a kernel touches
+ * them and go when others need the room. It is done as the vendor's driver does it, so that it is
+ * the baseline to beat:
+ *
+ *   - a block is a granule (2 MiB, scaled), a page a 32nd of it (64 KiB, scaled);
+ *   - a fault brings the pages of its batch, and of the block as much as the share of pages that
+ *     are there by then recommends (a tree of halves; more than 51 % of a half brings all of it);
+ *   - a block takes a whole granule of the card; without room the block of any process that
+ *     faulted longest ago goes out first, and only then the new one comes in;
+ *   - where there is no room at all, or the host is the preferred place, a page is used over the
+ *     bus.
+ *
+ * What is real: the room on the card, in all processes together, and who has it; the faults, page
+ * by page. What is modelled: the bytes always lie in the host's memory, where both sides find them
+ * at the same address; only the time of their way is taken. The host's own accesses are therefore
+ * not noticed and bring nothing back.
+ *
+ *   HOST ─fault, prefetch─▶ ON A CARD (some pages, a granule) ─evicted, prefetch to the host─▶ HOST
+ *
+ * SLUICE_SOFTGPU_PREFETCH is the share in percent; 1 is what tuned systems use, 100 switches it
+ * off.
+ *
+ * Guarded by a mutex of its own, which is taken before the driver's lock.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuabi/cuda-min.h"
+#include "softgpu/driver/card.h"
+
+struct slu_context;
+
+#define SLU_MANAGED_HOST (-1) /* in place of a card's number */
+#define SLU_MANAGED_NONE (-2)
+
+int slu_managed_init(void);
+
+/* Return: 0, -errno. */
+int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
+		      uint64_t *ret_address);
+
+/* Return: -ENOENT where no managed memory begins at @address. */
+int slu_managed_free(uint64_t address);
+void slu_managed_drop_context(struct slu_context *context);
+
+/* What is known of the managed memory that holds @address. */
+struct slu_managed_view {
+	uint64_t base, bytes, id;
+	struct slu_context *context;
+	int card;	     /* where the page lies now; SLU_MANAGED_HOST */
+	uint64_t page_bytes; /* how many bytes from @address on lie in the same page */
+};
+bool slu_managed_look(uint64_t address, struct slu_managed_view *ret_view);
+
+/* In front of a kernel on @card: what was taken away meanwhile is noticed. */
+void slu_managed_begin(struct slu_card *card);
+
+/* As slu_interp_memory.admit wants it; @card is a struct slu_card. */
+bool slu_managed_admit(void *card, uint64_t page, uint8_t want);
+
+/* Whether all of the range is managed memory. */
+bool slu_managed_has(uint64_t address, uint64_t bytes);
+
+/* Brings a range to a card, or to the host. Return: when that has happened, in the device's time.
+ */
+uint64_t slu_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns);
+
+CUresult slu_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where);
+
+/* Return: what holds for the whole range; SLU_MANAGED_NONE where its parts differ. */
+int slu_managed_attribute(uint64_t address, uint64_t bytes, CUmem_range_attribute which);
+bool slu_managed_accessed_by(uint64_t address, uint64_t bytes, int where);

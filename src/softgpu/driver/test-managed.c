@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/softgpu.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "board/board.h"
+
+/*
+ * Managed memory on a card of 1/256 size: 4 MiB, blocks of 8 KiB, pages of 256 bytes. What moves is
+ * read off the engines' books.
+ */
+
+#define KIB	 1024u
+#define MIB	 (1u << 20)
+#define BLOCK	 (8 * KIB)
+#define CAPACITY (4 * MIB)
+
+static struct slu_board *board;
+static CUfunction fill;
+
+static uint64_t moved(enum slu_board_engine engine)
+{
+	struct slu_board_engine_view view;
+
+	slu_board_look_engine(board, engine, &view);
+	return view.bytes;
+}
+
+static uint32_t *managed(size_t bytes)
+{
+	CUdeviceptr p;
+
+	assert_cu(cuMemAllocManaged(&p, bytes, CU_MEM_ATTACH_GLOBAL));
+	return (uint32_t *)(uintptr_t)p;
+}
+
+static void run(uint32_t *p, unsigned n, unsigned value)
+{
+	assert_cu(test_fill(fill, (uintptr_t)p, n, value, NULL));
+	assert_cu(cuCtxSynchronize());
+}
+
+static void host_and_device_see_the_same_bytes(void **state)
+{
+	uint32_t *p = managed(64 * KIB), copy[4];
+	unsigned is_managed;
+
+	(void)state;
+	p[5] = 77;
+	run(p + 8, 1000, 5);
+	assert_int_equal(p[5], 77);
+	assert_int_equal(p[8], 5);
+	assert_int_equal(p[1007], 1004);
+	assert_cu(
+		cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (uintptr_t)p));
+	assert_int_equal(is_managed, 1);
+	assert_cu(cuMemcpyDtoH_v2(copy, (uintptr_t)(p + 8), sizeof(copy)));
+	assert_int_equal(copy[3], 8);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+	assert_int_equal(cuMemFree_v2((uintptr_t)p), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void what_the_host_wrote_crosses_the_bus_and_nothing_else(void **state)
+{
+	uint32_t *p = managed(4 * BLOCK);
+	uint64_t before = moved(SLU_BOARD_ENGINE_IN);
+
+	(void)state;
+	/* never written: nothing has to come */
+	run(p, 4 * BLOCK / 4, 1);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 0);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+
+	p = managed(4 * BLOCK);
+	memset(p, 1, 4 * BLOCK);
+	run(p, 4 * BLOCK / 4, 1);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 4 * BLOCK);
+	/* and it stays */
+	run(p, 4 * BLOCK / 4, 2);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 4 * BLOCK);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void a_single_touch_brings_its_batch_only(void **state)
+{
+	uint32_t *p = managed(4 * BLOCK);
+	uint64_t before = moved(SLU_BOARD_ENGINE_IN);
+
+	(void)state;
+	memset(p, 1, 4 * BLOCK);
+	run(p + BLOCK / 4, 1, 1);
+	/* eight pages of thirty-two */
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK / 4);
+	/* with the next eight half of the block is there, which is not enough to bring the rest */
+	run(p + BLOCK / 4 + BLOCK / 16, 1, 1);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK / 2);
+	run(p + BLOCK / 4 + BLOCK / 8, 1, 1);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void more_than_the_card_has_still_computes(void **state)
+{
+	unsigned n = CAPACITY / 4 / 2 * 3;
+	uint32_t *p = managed(n * 4);
+	struct slu_board_view view;
+	uint64_t out;
+
+	(void)state;
+	memset(p, 0, n * 4);
+	out = moved(SLU_BOARD_ENGINE_OUT);
+	run(p, n, 9);
+	for (unsigned i = 0; i < n; i += 1001)
+		assert_int_equal(p[i], 9 + i);
+	/* what did not fit had to go */
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, n * 4 - CAPACITY);
+	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(view.used_bytes, CAPACITY);
+	/* ordinary memory is more important */
+	{
+		CUdeviceptr plain;
+
+		assert_cu(cuMemAlloc_v2(&plain, CAPACITY));
+		run(p, 1000, 3);
+		assert_int_equal(p[999], 1002);
+		assert_cu(cuMemFree_v2(plain));
+	}
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(view.used_bytes, 0);
+}
+
+static void prefetch_goes_and_comes(void **state)
+{
+	uint32_t *p = managed(MIB);
+	CUdeviceptr address = (uintptr_t)p;
+	uint64_t in, out;
+	int where;
+
+	(void)state;
+	memset(p, 1, MIB);
+	in = moved(SLU_BOARD_ENGINE_IN);
+	out = moved(SLU_BOARD_ENGINE_OUT);
+	assert_cu(cuMemPrefetchAsync(address, MIB, 0, NULL));
+	assert_cu(cuCtxSynchronize());
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, MIB);
+	run(p, MIB / 4, 1);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, MIB);
+	assert_cu(cuMemRangeGetAttribute(&where, sizeof(where),
+					 CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, address,
+					 MIB));
+	assert_int_equal(where, 0);
+	assert_cu(cuMemPrefetchAsync(address, MIB, CU_DEVICE_CPU, NULL));
+	assert_cu(cuCtxSynchronize());
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, MIB);
+	assert_int_equal(cuMemPrefetchAsync(address, MIB, 7, NULL), CUDA_ERROR_INVALID_DEVICE);
+	assert_int_equal(cuMemPrefetchAsync(address, 2 * MIB, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_cu(cuMemFree_v2(address));
+}
+
+static void advice_is_kept_and_followed(void **state)
+{
+	uint32_t *p = managed(2 * BLOCK);
+	CUdeviceptr address = (uintptr_t)p;
+	int value, by[2];
+	uint64_t in;
+
+	(void)state;
+	memset(p, 1, 2 * BLOCK);
+	assert_cu(cuMemAdvise(address, BLOCK, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+	assert_cu(cuMemAdvise(address, 2 * BLOCK, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+	assert_cu(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+					 address, BLOCK));
+	assert_int_equal(value, CU_DEVICE_CPU);
+	assert_cu(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+					 address, 2 * BLOCK));
+	assert_int_equal(value, CU_DEVICE_INVALID);
+	assert_cu(cuMemRangeGetAttribute(by, sizeof(by), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+					 address, 2 * BLOCK));
+	assert_int_equal(by[0], 0);
+	assert_int_equal(by[1], CU_DEVICE_INVALID);
+	in = moved(SLU_BOARD_ENGINE_IN);
+	/* used where it lies, each time anew */
+	run(p, 64, 1);
+	run(p, 64, 2);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, 2 * 256);
+	assert_cu(cuMemAdvise(address, BLOCK, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, 0));
+	assert_cu(cuMemAdvise(address, BLOCK, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	assert_cu(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address,
+					 BLOCK));
+	assert_int_equal(value, 1);
+	run(p, BLOCK / 4, 3);
+	assert_int_equal(p[100], 103);
+	assert_cu(cuMemFree_v2(address));
+}
+
+/* Another process needs the card; ours finds its pages gone, brings them back, and is right. */
+static void other_processes_take_the_room(void **state)
+{
+	unsigned n = CAPACITY / 8;
+	uint32_t *p = managed(n * 4);
+	int status, ready[2];
+	uint64_t in;
+	pid_t pid;
+
+	(void)state;
+	memset(p, 0, n * 4);
+	run(p, n, 1);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		char name[16] = "/proc/self/exe";
+
+		execl(name, name, "--fill", NULL);
+		_exit(9);
+	}
+	close(ready[1]);
+	close(ready[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	in = moved(SLU_BOARD_ENGINE_IN);
+	run(p, n, 2);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, n * 4);
+	assert_int_equal(p[n - 1], n + 1);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static int fill_the_card(void)
+{
+	CUcontext context;
+	CUdeviceptr p;
+
+	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
+		return 1;
+	return cuMemAlloc_v2(&p, CAPACITY) != CUDA_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(host_and_device_see_the_same_bytes),
+		cmocka_unit_test(what_the_host_wrote_crosses_the_bus_and_nothing_else),
+		cmocka_unit_test(a_single_touch_brings_its_batch_only),
+		cmocka_unit_test(more_than_the_card_has_still_computes),
+		cmocka_unit_test(prefetch_goes_and_comes),
+		cmocka_unit_test(advice_is_kept_and_followed),
+		cmocka_unit_test(other_processes_take_the_room),
+	};
+	CUcontext context;
+	char path[128];
+	int r;
+
+	if (argc > 1 && !strcmp(argv[1], "--fill"))
+		return fill_the_card();
+	setenv("SLUICE_SOFTGPU_PROFILE", "rtx5080", 1);
+	setenv("SLUICE_SOFTGPU_CONTEXT_OVERHEAD", "0", 1);
+	test_device_make("4M");
+	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
+		return 1;
+	fill = test_function(test_ptx_fill, "fill");
+	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
+	if (slu_board_open(path, NULL, &board))
+		return 1;
+	r = cmocka_run_group_tests_name("softgpu-managed", tests, NULL, NULL);
+	slu_board_close(board);
+	test_device_remove();
+	return r;
+}

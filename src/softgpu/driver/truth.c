@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/truth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "softgpu/driver/driver.h"
+#include "softgpu/driver/module.h"
+
+static int trace_fd = -1; /* constant after init */
+
+/* held over a launch that is traced */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t n_launches; /* guarded by it */
+
+/* one byte a page of the window; made when it is first needed */
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+static uint8_t *table; /* NULL: there is no room for it, and nothing is counted */
+
+int slu_truth_init(void)
+{
+	const char *path = secure_getenv("SLUICE_SOFTGPU_TRACE");
+
+	if (!path || !*path)
+		return 0;
+	trace_fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	return trace_fd < 0 ? slu_error(-errno) : 0;
+}
+
+static void make_table(void)
+{
+	const struct slu_window *window = &slu_driver.window;
+	void *p = mmap(NULL, window->bytes >> window->shift, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	table = p == MAP_FAILED ? NULL : p;
+}
+
+void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
+		     struct slu_interp_memory *memory)
+{
+	*ret_truth = (struct slu_truth){
+		.card = card,
+		.is_traced = trace_fd >= 0,
+		.is_charged = card->shared->traits.in_alone != 0,
+	};
+	if (ret_truth->is_traced || (ret_truth->is_charged && slu_driver.window.n_host)) {
+		pthread_once(&table_once, make_table);
+		memory->touched = table;
+	}
+	if (ret_truth->is_traced || (ret_truth->is_charged && memory->n_ranges))
+		memory->range_bytes = ret_truth->range_bytes;
+	if (ret_truth->is_traced)
+		pthread_mutex_lock(&one_at_a_time);
+}
+
+/* -- pages ---------------------------------------------------------------------------------- */
+
+struct tally {
+	FILE *trace;		  /* NULL: not traced */
+	uint64_t host_pages[2];	  /* read, written */
+	uint64_t run_page, run_n; /* pages that were touched alike, not written down yet */
+	uint8_t run_how;
+};
+
+static void end_run(struct tally *t)
+{
+	const struct slu_window *window = &slu_driver.window;
+
+	if (t->run_n && t->trace)
+		fprintf(t->trace, "%c %" PRIx64 " %" PRIu64 "\n", " rwx"[t->run_how],
+			window -> base + (t->run_page << window->shift), t -> run_n);
+	t->run_n = 0;
+}
+
+static void add_page(struct tally *t, uint64_t page, uint8_t how, bool is_host)
+{
+	if (t->run_n && (t->run_page + t->run_n != page || t->run_how != how))
+		end_run(t);
+	if (!t->run_n) {
+		t->run_page = page;
+		t->run_how = how;
+	}
+	t->run_n++;
+	if (is_host) {
+		t->host_pages[0] += !!(how & SLU_INTERP_READ);
+		t->host_pages[1] += !!(how & SLU_INTERP_WRITE);
+	}
+}
+
+/* Looks at the pages of one mapping and clears what it finds. */
+static void walk(struct tally *t, uint64_t base, uint64_t bytes, bool is_host)
+{
+	const struct slu_window *window = &slu_driver.window;
+	uint64_t page = (base - window->base) >> window->shift,
+		 end = page + (bytes >> window->shift);
+
+	while (page < end) {
+		uint64_t eight;
+
+		if (end - page >= 8 && page % 8 == 0) {
+			memcpy(&eight, table + page, sizeof(eight));
+			if (!eight) {
+				page += 8;
+				continue;
+			}
+		}
+		if (table[page])
+			add_page(t, page,
+				 __atomic_exchange_n(&table[page], 0, __ATOMIC_RELAXED) & 3,
+				 is_host);
+		page++;
+	}
+}
+
+static void walk_all(struct slu_truth *truth, struct tally *t)
+{
+	const struct slu_spans *mappings = &slu_driver.window.mappings;
+
+	slu_driver_lock();
+	for (size_t i = 0; i < mappings->n; i++) {
+		const struct slu_mapping *m = mappings->array[i].data;
+		bool is_host = !m->phys->card && m->access[truth->card->index];
+
+		if (truth->is_traced || is_host)
+			walk(t, m->base, m->phys->bytes, is_host);
+	}
+	slu_driver_unlock();
+	end_run(t);
+}
+
+/* -- the end of a launch -------------------------------------------------------------------- */
+
+static void write_trace(struct slu_truth *truth, const struct slu_command_kernel *k,
+			uint64_t start_ns, const struct tally *t, const char *pages, size_t bytes)
+{
+	slu_cleanup(slu_freep) char *text = NULL;
+	uint64_t page = slu_driver.window.page_bytes;
+	int n;
+
+	n = asprintf(&text,
+		     "launch %d %" PRIu64 " %s %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64
+		     " %" PRIu64 " %" PRIu64 "\n%.*s",
+		     (int)getpid(), ++n_launches, k->function->kernel->name, k->grid[0], k->grid[1],
+		     k->grid[2], k->block[0], k->block[1], k->block[2], start_ns,
+		     slu_clock_now_ns(), page, truth->range_bytes[0] + t->host_pages[0] * page,
+		     truth->range_bytes[1] + t->host_pages[1] * page, (int)bytes,
+		     pages ? pages : "");
+	/* a trace that cannot be written is short, and nothing else */
+	if (n > 0 && write(trace_fd, text, (size_t)n) < 0)
+		return;
+}
+
+uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel *kernel,
+		       uint64_t start_ns)
+{
+	uint64_t read_bytes, written_bytes, in_ns = 0, out_ns = 0;
+	struct tally t = { 0 };
+	char *pages = NULL;
+	size_t bytes = 0;
+
+	if (truth->is_traced)
+		t.trace = open_memstream(&pages, &bytes);
+	if (table && (truth->is_traced || slu_driver.window.n_host))
+		walk_all(truth, &t);
+	if (t.trace)
+		fclose(t.trace);
+	if (truth->is_traced) {
+		write_trace(truth, kernel, start_ns, &t, pages, bytes);
+		pthread_mutex_unlock(&one_at_a_time);
+	}
+	free(pages);
+
+	read_bytes = truth->range_bytes[0] + t.host_pages[0] * slu_driver.window.page_bytes;
+	written_bytes = truth->range_bytes[1] + t.host_pages[1] * slu_driver.window.page_bytes;
+	if (truth->is_charged && read_bytes)
+		in_ns = slu_card_book(truth->card, SLU_BOARD_ENGINE_IN, read_bytes, start_ns);
+	if (truth->is_charged && written_bytes)
+		out_ns = slu_card_book(truth->card, SLU_BOARD_ENGINE_OUT, written_bytes, start_ns);
+	return SLU_MAX(in_ns, out_ns);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The truth about a launch: which pages it read and wrote. Two want to know it.
+ *
+ *   - Kernels that reach the host's memory pay for the way: every page of mapped host memory that a
+ *     launch touched crosses the bus once, in the direction of the access, and so does every byte
+ * of pinned memory that it touched.
+ *   - With SLUICE_SOFTGPU_TRACE=FILE each launch is written there, as text, in one piece:
+ *
+ *       launch PID NUMBER KERNEL GX GY GZ BX BY BZ START_NS END_NS PAGE_BYTES HOST_READ
+ * HOST_WRITTEN r ADDRESS PAGES         pages that were read only; w: written only; x: both
+ *
+ *     (tools/softgpu-trace reads it.) Kernels of a process then run one at a time, so that what was
+ *     touched is one launch's.
+ */
+
+#include <stdint.h>
+
+#include "softgpu/driver/card.h"
+#include "softgpu/driver/command.h"
+#include "softgpu/interp/interp.h"
+
+struct slu_truth {
+	struct slu_card *card;
+	bool is_traced;
+	bool is_charged;
+	uint64_t range_bytes[2]; /* of pinned memory: read, written */
+};
+
+int slu_truth_init(void);
+
+/* Before a launch, whose view of memory becomes @memory. */
+void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
+		     struct slu_interp_memory *memory);
+
+/* After it. Return: when everything it sent over the bus has arrived. */
+uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel *kernel,
+		       uint64_t start_ns);
