@@ -3,8 +3,6 @@
  * A CUDA driver that does nothing, as fast as possible, for one device: what is left of a call's
  * time is the shim's. Enough of it to let the shim settle; everything else is not there.
  */
-#include <stdlib.h>
-
 #include "cuabi/cuda-calls.h"
 
 static char context, stream, event;
@@ -60,15 +58,13 @@ CUresult cuMemGetAllocationGranularity(size_t *ret_bytes, const CUmemAllocationP
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostAlloc(void **ret_host, size_t bytes, unsigned int flags)
+CUresult cuMemHostRegister_v2(void *host, size_t bytes, unsigned int flags)
 {
-	*ret_host = malloc(bytes);
-	return *ret_host ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return CUDA_SUCCESS;
 }
 
-CUresult cuMemFreeHost(void *host)
+CUresult cuMemHostUnregister(void *host)
 {
-	free(host);
 	return CUDA_SUCCESS;
 }
 

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
+#include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
@@ -140,7 +142,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 	CUevent event;
 	CUresult r;
 
-	r = SLU_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+	r = slu_cuda_events_take(&d->events, &event);
 	if (r != CUDA_SUCCESS)
 		return translate(r);
 	if (direction == SLU_DIRECTION_IN)
@@ -153,7 +155,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 		/* what was enqueued may still read or write @host: it is not ours to give back yet
 		 */
 		SLU_REAL(cuStreamSynchronize)(stream);
-		SLU_REAL(cuEventDestroy_v2)(event);
+		slu_cuda_events_put(&d->events, event);
 		return translate(r);
 	}
 	ret_ticket->data[0] = (uint64_t)(uintptr_t)event;
@@ -162,13 +164,13 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 
 static int poll(void *data, struct slu_ticket *ticket, bool wait)
 {
+	struct slu_cuda_device *d = data;
 	CUevent event = (CUevent)(uintptr_t)ticket->data[0];
 	CUresult r = wait ? SLU_REAL(cuEventSynchronize)(event) : SLU_REAL(cuEventQuery)(event);
 
-	(void)data;
 	if (r == CUDA_ERROR_NOT_READY)
 		return SLU_BACKEND_E_BUSY;
-	SLU_REAL(cuEventDestroy_v2)(event);
+	slu_cuda_events_put(&d->events, event);
 	ticket->data[0] = 0;
 	return translate(r);
 }
@@ -181,10 +183,26 @@ static int look_behind_host(struct slu_cuda_device *d)
 	return slu_cuda_streams_is_at_rest(d) ? 0 : SLU_BACKEND_E_BLOCKED;
 }
 
-/* Everything that entered, also by the gate. */
+/* Everything that was submitted, by the gate, beside it in a capture, and without need of it. */
 static uint64_t n_submitted(struct slu_cuda_device *d)
 {
-	return slu_gate_n_entries() + atomic_load(&d->n_passed);
+	return slu_gate_n_entries() + atomic_load(&d->n_passed) + slu_cuda_bypass_n_counted();
+}
+
+/*
+ * All that we know of, @n calls, has ended: what still runs is what we do not know of. Its program
+ * keeps its memory from then on, and is not waited for.
+ */
+static int look_for_others(struct slu_cuda_device *d, uint64_t n)
+{
+	if (!atomic_load(&d->passes_by) && !slu_cuda_streams_are_idle(d)) {
+		if (!slu_gate_is_past(d->index) || n_submitted(d) != n ||
+		    atomic_load(&d->n_capturing))
+			return SLU_BACKEND_E_BUSY;
+		slu_cuda_bypass_met(d);
+	}
+	slu_cuda_bypass_keep(d);
+	return 0;
 }
 
 /* Called with the gate shut and empty to see whether it is at rest, and open to see whether it is
@@ -192,28 +210,46 @@ static uint64_t n_submitted(struct slu_cuda_device *d)
 static int drain(void *data)
 {
 	struct slu_cuda_device *d = data;
+	uint64_t n;
 	int r;
 
 	/* in this order: see enter.h. A capture records what it sees; waiting now would end it */
 	if (atomic_load(&d->n_capturing) || atomic_load(&d->n_passing))
 		return SLU_BACKEND_E_BUSY;
-	r = slu_cuda_syncer_poll(d->syncer, n_submitted(d));
-	return r == SLU_BACKEND_E_BUSY ? look_behind_host(d) : r;
+	n = n_submitted(d);
+	r = slu_cuda_syncer_poll(d->syncer, n);
+	if (r == SLU_BACKEND_E_BUSY)
+		return look_behind_host(d);
+	return r == 0 ? look_for_others(d, n) : r;
 }
 
+/*
+ * Pinning stops every CUDA process of the machine for as long as it takes. So the pages are there
+ * before the driver is asked, and it is asked for a chunk at a time, by the threads that will use
+ * it and before there is anything to move.
+ */
 static void *pin(void *data, uint64_t bytes)
 {
-	void *host = NULL;
+	void *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	(void)data;
-	return SLU_REAL(cuMemHostAlloc)(&host, bytes, 0) == CUDA_SUCCESS ? host : NULL;
+	if (host == MAP_FAILED)
+		return NULL;
+	madvise(host, bytes, MADV_DONTFORK);
+	madvise(host, bytes, MADV_DONTDUMP);
+	if (SLU_REAL(cuMemHostRegister_v2)(host, bytes, 0) == CUDA_SUCCESS)
+		return host;
+	munmap(host, bytes);
+	return NULL;
 }
 
+/* What the driver does not give up stays mapped: it may still write there. */
 static void unpin(void *data, void *host, uint64_t bytes)
 {
 	(void)data;
-	(void)bytes;
-	SLU_REAL(cuMemFreeHost)(host);
+	if (SLU_REAL(cuMemHostUnregister)(host) == CUDA_SUCCESS)
+		munmap(host, bytes);
 }
 
 static CUmemLocation host_of(const struct slu_cuda_device *d)

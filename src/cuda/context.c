@@ -171,6 +171,27 @@ BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph_ptsz)
 END_CAPTURE(cuStreamEndCapture, stream)
 END_CAPTURE(cuStreamEndCapture_ptsz, MINE)
 
+/* Streams are known from their beginning: work may come into them that passes by the gate. */
+#define CREATE_STREAM(name, arguments, ...)                                          \
+	CUresult name(CUstream *ret_stream, __VA_ARGS__)                             \
+	{                                                                            \
+		CUresult r = SLU_REAL(name) arguments;                               \
+		struct slu_cuda_device *d;                                           \
+                                                                                     \
+		if (r != CUDA_SUCCESS)                                               \
+			return r;                                                    \
+		d = slu_cuda_device_here();                                          \
+		if (d)                                                               \
+			slu_cuda_streams_note_slow(&d->stream_uses, *ret_stream, 0); \
+		return r;                                                            \
+	}
+
+CREATE_STREAM(cuStreamCreate, (ret_stream, flags), unsigned int flags)
+CREATE_STREAM(cuStreamCreateWithPriority, (ret_stream, flags, priority), unsigned int flags,
+	      int priority)
+CREATE_STREAM(cuGreenCtxStreamCreate, (ret_stream, part, flags, priority), CUgreenCtx part,
+	      unsigned int flags, int priority)
+
 /* A stream takes its capture along. */
 #define DESTROY_STREAM(name)                                                          \
 	CUresult name(CUstream stream)                                                \

@@ -117,6 +117,7 @@ static void unmake_home(struct slu_cuda_device *d)
 	slu_cuda_syncer_free(d->syncer);
 	d->syncer = NULL;
 	slu_cuda_flight_deinit(&d->flight);
+	slu_cuda_events_deinit(&d->events);
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
 		if (d->streams[i])
 			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
@@ -136,6 +137,7 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
 	slu_cuda_flight_init(&d->flight);
+	slu_cuda_events_init(&d->events);
 	slu_cuda_streams_reset(&d->stream_uses);
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
 	slu_cuda_unrelax(before);

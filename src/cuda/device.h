@@ -22,6 +22,7 @@
 #include "base/lock.h"
 #include "client/client.h"
 #include "cuabi/cuda-min.h"
+#include "cuda/events.h"
 #include "cuda/flight.h"
 #include "cuda/ledger.h"
 #include "cuda/stream.h"
@@ -44,6 +45,7 @@ struct slu_cuda_device {
 	CUcontext home;			      /* guarded by the front lock; NULL unless HOME */
 	bool is_settling;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
+	struct slu_cuda_events events;	      /* for copies there */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
 
 	struct slu_cuda_flight flight;	     /* what is queued there; while HOME */
@@ -53,6 +55,7 @@ struct slu_cuda_device {
 	_Atomic uint32_t n_capturing; /* streams that the program is capturing */
 	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (enter.h) */
 	_Atomic uint64_t n_passed;    /* how often that was */
+	_Atomic bool passes_by;	      /* work that we never saw was met (bypass.h) */
 };
 
 struct slu_cuda {

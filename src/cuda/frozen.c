@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "cuda/bypass.h"
 #include "cuda/real.h"
 
 struct frozen {
@@ -98,8 +99,10 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)    \
 	{                                                                         \
 		struct slu_cuda_device *d = slu_cuda_device_here();               \
-		CUresult r = SLU_REAL(name)(ret_address, bytes, stream);          \
+		CUresult r;                                                       \
                                                                                   \
+		slu_cuda_bypass_count();                                          \
+		r = SLU_REAL(name)(ret_address, bytes, stream);                   \
 		if (r == CUDA_SUCCESS && d)                                       \
 			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL); \
 		return r;                                                         \
@@ -109,21 +112,25 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool, CUstream stream) \
 	{                                                                                         \
 		struct slu_cuda_device *d = slu_cuda_device_here();                               \
-		CUresult r = SLU_REAL(name)(ret_address, bytes, pool, stream);                    \
+		CUresult r;                                                                       \
                                                                                                   \
+		slu_cuda_bypass_count();                                                          \
+		r = SLU_REAL(name)(ret_address, bytes, pool, stream);                             \
 		if (r == CUDA_SUCCESS && d)                                                       \
 			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL);                 \
 		return r;                                                                         \
 	}
 
-#define FREE_ASYNC(name)                                      \
-	CUresult name(CUdeviceptr address, CUstream stream)   \
-	{                                                     \
-		CUresult r = SLU_REAL(name)(address, stream); \
-                                                              \
-		if (r == CUDA_SUCCESS)                        \
-			slu_cuda_thaw(address);               \
-		return r;                                     \
+#define FREE_ASYNC(name)                                    \
+	CUresult name(CUdeviceptr address, CUstream stream) \
+	{                                                   \
+		CUresult r;                                 \
+                                                            \
+		slu_cuda_bypass_count();                    \
+		r = SLU_REAL(name)(address, stream);        \
+		if (r == CUDA_SUCCESS)                      \
+			slu_cuda_thaw(address);             \
+		return r;                                   \
 	}
 
 ALLOCATE_ASYNC(cuMemAllocAsync)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every call that puts work on a device, made from gated.def. With the gate open a wrapper adds
- * a few stores and loads and the genuine call: no lock, no message, no driver call of ours.
+ * a few stores and loads and the genuine call: no lock, no message, no driver call of ours. And the
+ * calls of loose.def, which are only counted.
  */
+#include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/real.h"
@@ -95,3 +97,11 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 #define SLU_GATED_WAITS(name, stream, ...) \
 	GATED(name, stream, before_waiting(device_, stream), __VA_ARGS__)
 #include "cuda/gated.def"
+
+#define SLU_LOOSE(name, ...)                                                 \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))    \
+	{                                                                    \
+		slu_cuda_bypass_count();                                     \
+		return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+	}
+#include "cuda/loose.def"

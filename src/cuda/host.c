@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/nodes.h"
 #include "cuda/real.h"
@@ -48,6 +49,7 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 	struct call *call;
 	int saved = errno;
 
+	slu_cuda_bypass_count();
 	/* in a capture it may become a node: see nodes.h */
 	if (!d || atomic_load(&d->n_capturing) || !(function || callback))
 		return NULL;

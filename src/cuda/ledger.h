@@ -35,7 +35,7 @@ struct slu_extent {
 	uint64_t address;	 /* constant */
 	uint64_t bytes;		 /* constant; a multiple of the granule */
 	struct slu_range *range; /* constant */
-	struct slu_unit *unit;	 /* the client's; NULL until it is made */
+	struct slu_unit *unit;	 /* the client's; NULL until it is made, and when it ends */
 	uint64_t handle; /* the driver's, while it is on the device or mapped; the back end's
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */

@@ -8,15 +8,23 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cuda/bypass.h"
 #include "cuda/frozen.h"
 #include "cuda/real.h"
 
 /* Gives back the range's extents and addresses. Not called with a lock, nor while work uses it. */
 static void give_back(struct slu_range *range)
 {
-	for (size_t i = 0; i < range->n_extents; i++)
-		if (range->extents[i].unit)
-			slu_client_unit_free(range->extents[i].unit);
+	for (size_t i = 0; i < range->n_extents; i++) {
+		struct slu_unit *unit;
+
+		/* whoever goes through the ledger does not see a unit that ends */
+		slu_lock_take(&slu_cuda.lock);
+		unit = range->extents[i].unit;
+		range->extents[i].unit = NULL;
+		slu_lock_give(&slu_cuda.lock);
+		slu_client_unit_free(unit);
+	}
 	SLU_REAL(cuMemAddressFree)(range->address, range->bytes);
 	slu_lock_take(&slu_cuda.lock);
 	slu_ledger_remove(slu_cuda.ledger, range);
@@ -27,10 +35,13 @@ static CUresult fill(struct slu_cuda_device *d, struct slu_range *range)
 {
 	for (size_t i = 0; i < range->n_extents; i++) {
 		struct slu_extent *e = &range->extents[i];
-		int r = slu_client_unit_new(d->client, e->bytes, SLU_FROZEN_NO, e, &e->unit);
+		struct slu_unit *unit;
 
-		if (r)
+		if (slu_client_unit_new(d->client, e->bytes, SLU_FROZEN_NO, e, &unit))
 			return CUDA_ERROR_OUT_OF_MEMORY;
+		slu_lock_take(&slu_cuda.lock);
+		e->unit = unit;
+		slu_lock_give(&slu_cuda.lock);
 	}
 	return CUDA_SUCCESS;
 }
@@ -45,6 +56,7 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	CUresult r;
 	int error;
 
+	slu_cuda_bypass_wait(d);
 	if (whole < bytes ||
 	    slu_client_device_owned(d->client) + whole > slu_client_device_visible(d->client))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -67,6 +79,7 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	slu_lock_take(&slu_cuda.lock);
 	range->is_open = true;
 	slu_lock_give(&slu_cuda.lock);
+	slu_cuda_bypass_keep(d);
 	*ret_range = range;
 	return CUDA_SUCCESS;
 }

@@ -157,3 +157,27 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
 }
+
+CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, size_t bytes,
+				       CUmemRangeHandleType type, unsigned long long flags)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (find(address, &a, &context, &ordinal))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return SLU_REAL(cuMemGetHandleForAddressRange)(ret_handle, address, bytes, type, flags);
+}
+
+/* The genuine call knows no handle of memory from cuMemAlloc(), and ours change. */
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, void *address)
+{
+	struct slu_allocation a;
+	CUcontext context;
+	CUdevice ordinal;
+
+	if (find((CUdeviceptr)(uintptr_t)address, &a, &context, &ordinal))
+		return CUDA_ERROR_INVALID_VALUE;
+	return SLU_REAL(cuMemRetainAllocationHandle)(ret_handle, address);
+}

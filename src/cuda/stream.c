@@ -295,20 +295,27 @@ static enum proof look_locked(const struct slu_cuda_streams *s, const struct slu
 	return use->stream == SLU_STREAM_PER_THREAD ? UNPROVEN : ASK;
 }
 
-/* Whether @use has ended; asks the driver where it must, without the lock. */
+/* The driver's word; the lock is left meanwhile, and the stream is not destroyed. */
+static CUresult ask_locked(struct slu_cuda_streams *s, CUstream stream)
+{
+	CUresult r;
+
+	s->asking = stream;
+	slu_lock_give(&s->lock);
+	r = SLU_REAL(cuStreamQuery)(stream);
+	slu_lock_take(&s->lock);
+	s->asking = NULL;
+	pthread_cond_broadcast(&s->asked);
+	return r;
+}
+
+/* Whether @use has ended; asks the driver where it must. */
 static bool has_ended_locked(struct slu_cuda_streams *s, const struct slu_cuda_use *use)
 {
-	CUstream stream = use->stream;
-	enum proof proof = stream ? look_locked(s, use) : ENDED;
+	enum proof proof = use->stream ? look_locked(s, use) : ENDED;
 
-	if (proof == ASK) {
-		s->asking = stream;
-		slu_lock_give(&s->lock);
-		proof = SLU_REAL(cuStreamQuery)(stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
-		slu_lock_take(&s->lock);
-		s->asking = NULL;
-		pthread_cond_broadcast(&s->asked);
-	}
+	if (proof == ASK)
+		proof = ask_locked(s, use->stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
 	/* a stream may have been destroyed meanwhile */
 	return proof == ENDED && s->unproven <= s->rested;
 }
@@ -325,4 +332,23 @@ bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device)
 			is_at_rest = has_ended_locked(s, &b->uses[i]);
 	slu_lock_give(&s->lock);
 	return is_at_rest;
+}
+
+bool slu_cuda_streams_are_idle(struct slu_cuda_device *device)
+{
+	struct slu_cuda_streams *s = &device->stream_uses;
+	bool is_busy;
+
+	slu_lock_take(&s->lock);
+	is_busy = ask_locked(s, SLU_STREAM_LEGACY) == CUDA_ERROR_NOT_READY;
+	for (struct slu_cuda_use_block *b = s->blocks; !is_busy && b; b = b->next)
+		for (unsigned i = 0; !is_busy && i < SLU_STREAM_BLOCK_USES; i++) {
+			CUstream stream = b->uses[i].stream;
+
+			/* the thread that asks has a per-thread stream of its own */
+			if (stream && stream != SLU_STREAM_PER_THREAD)
+				is_busy = ask_locked(s, stream) == CUDA_ERROR_NOT_READY;
+		}
+	slu_lock_give(&s->lock);
+	return !is_busy;
 }

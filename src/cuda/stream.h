@@ -152,3 +152,6 @@ uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *streams);
 
 /* Whether nothing that could touch memory is left, host functions or not. Does not block. */
 bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device);
+
+/* Whether the driver calls every stream that we can name idle. Does not block. */
+bool slu_cuda_streams_are_idle(struct slu_cuda_device *device);

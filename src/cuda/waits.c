@@ -261,3 +261,13 @@ BATCH(cuStreamBatchMemOp, stream)
 BATCH(cuStreamBatchMemOp_ptsz, MINE)
 BATCH(cuStreamBatchMemOp_v2, stream)
 BATCH(cuStreamBatchMemOp_v2_ptsz, MINE)
+
+/* What the other API does meanwhile nobody here knows; our memory is not in it. */
+#define SEMAPHORES(name, stream_meant)                                             \
+	WAITING(name, (semaphores, params, n, stream), stream_meant, true, false,  \
+		const CUexternalSemaphore *semaphores,                             \
+		const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned int n, \
+		CUstream stream)
+
+SEMAPHORES(cuWaitExternalSemaphoresAsync, stream)
+SEMAPHORES(cuWaitExternalSemaphoresAsync_ptsz, MINE)

@@ -34,6 +34,7 @@ static const char *const frozen_names[_SLU_FROZEN_MAX] = {
 	[SLU_FROZEN_POOL] = "pool",
 	[SLU_FROZEN_NO_HOME] = "no room in host memory",
 	[SLU_FROZEN_OTHER] = "other",
+	[SLU_FROZEN_BYPASS] = "passes by the gate",
 };
 
 const char *slu_message_name(unsigned type)

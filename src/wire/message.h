@@ -55,6 +55,7 @@ enum slu_frozen {
 	SLU_FROZEN_POOL,     /* memory of a pool the driver keeps */
 	SLU_FROZEN_NO_HOME,  /* no home credit: it has nowhere to go */
 	SLU_FROZEN_OTHER,
+	SLU_FROZEN_BYPASS, /* work of its program passes by the gate */
 	_SLU_FROZEN_MAX,
 };
 

@@ -24,6 +24,13 @@ static void wait_for_the_end(void *data)
 		;
 }
 
+static void *wait_on_a_thread(void *has_ended)
+{
+	wait_for_the_end(NULL);
+	atomic_store((_Atomic bool *)has_ended, true);
+	return NULL;
+}
+
 /*
  * A host function waits for somebody else. @how: "alone": nothing is queued behind it; "behind": a
  * kernel is; "copy": a thread of the program waits in a blocking copy behind it.
@@ -253,4 +260,40 @@ void scene_threads(const char *n_threads)
 	scene_check(p, N * 64, x);
 	if (getenv("SCENE_BYTES"))
 		scene_host_waits("alone");
+}
+
+/*
+ * A program that launches by a private table of its driver (cuda-spy.c has one), in a stream that
+ * no other call has ever seen, until the end of standard input: nobody can hold it back.
+ */
+void scene_passes_by(const char *unused)
+{
+	uint32_t n = (uint32_t)(strtoull(getenv("SCENE_BYTES"), NULL, 0) / 4), k = 1, x = 2;
+	const struct {
+		size_t bytes;
+		__typeof__(&cuLaunchKernel) launch;
+	} * table;
+	_Atomic bool has_ended = false;
+	CUdeviceptr p;
+	void *params[] = { &p, &n, &k };
+	pthread_t thread;
+	CUstream stream;
+	CUuuid id;
+
+	(void)unused;
+	memset(&id, 0x5a, sizeof(id));
+	OK(cuGetExportTable((const void **)&table, &id));
+	OK(cuMemAlloc_v2(&p, (size_t)n * 4));
+	OK(cuMemsetD32_v2(p, x, n));
+	OK(cuCtxSynchronize());
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	EXPECT(!pthread_create(&thread, NULL, wait_on_a_thread, &has_ended));
+	while (!atomic_load(&has_ended)) {
+		OK(table->launch(scene_step, (n + 255) / 256, 1, 1, 256, 1, 1, 0, stream, params,
+				 NULL));
+		OK(cuStreamSynchronize(stream));
+		x = scene_next(x, k);
+	}
+	pthread_join(thread, NULL);
+	scene_check(p, n, x);
 }

@@ -484,6 +484,7 @@ static const struct {
 	{ "graph-waits", scene_graph_waits },
 	{ "runs-ahead", scene_runs_ahead },
 	{ "threads", scene_threads },
+	{ "passes-by", scene_passes_by },
 };
 
 int main(int argc, char **argv)

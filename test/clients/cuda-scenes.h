@@ -60,3 +60,4 @@ void scene_stream_waits(const char *how);
 void scene_graph_waits(const char *how);
 void scene_runs_ahead(const char *how);
 void scene_threads(const char *n_threads);
+void scene_passes_by(const char *unused);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/bypass.h"
+
+#include "cuda/device.h"
+#include "cuda/enter.h"
+#include "cuda/real.h"
+
+_Atomic uint64_t slu_cuda_bypass_counter;
+
+/* With the lock: a unit in the ledger does not end meanwhile. What is away is left for later. */
+static void freeze_all(struct slu_cuda_device *d)
+{
+	struct slu_range *range;
+	size_t cursor = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	while (slu_cuda.ledger && (range = slu_ledger_next(slu_cuda.ledger, &cursor))) {
+		if (range->device != d)
+			continue;
+		for (size_t i = 0; i < range->n_extents; i++) {
+			struct slu_unit *unit = range->extents[i].unit;
+
+			if (unit && unit->frozen != SLU_FROZEN_BYPASS)
+				slu_client_unit_freeze(unit, SLU_FROZEN_BYPASS);
+		}
+	}
+	slu_lock_give(&slu_cuda.lock);
+}
+
+void slu_cuda_bypass_met(struct slu_cuda_device *device)
+{
+	atomic_store(&device->passes_by, true);
+	freeze_all(device);
+}
+
+void slu_cuda_bypass_keep(struct slu_cuda_device *device)
+{
+	if (atomic_load_explicit(&device->passes_by, memory_order_relaxed))
+		freeze_all(device);
+}
+
+void slu_cuda_bypass_wait(struct slu_cuda_device *device)
+{
+	if (atomic_load_explicit(&device->passes_by, memory_order_relaxed) &&
+	    !slu_gate_is_inside() && slu_cuda_enter(device) == CUDA_SUCCESS)
+		slu_cuda_leave(device);
+}
+
+/* -- the calls ----------------------------------------------------------------------------------
+ */
+
+static void look_at_flags(CUresult r, unsigned long long flags)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+
+	if (r == CUDA_SUCCESS && d && flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		slu_cuda_bypass_met(d);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
+{
+	CUresult r = SLU_REAL(cuGraphInstantiateWithFlags)(ret_exec, graph, flags);
+
+	look_at_flags(r, flags);
+	return r;
+}
+
+#define WITH_PARAMS(name)                                                                          \
+	CUresult name(CUgraphExec *ret_exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params) \
+	{                                                                                          \
+		CUresult r = SLU_REAL(name)(ret_exec, graph, params);                              \
+                                                                                                   \
+		if (params)                                                                        \
+			look_at_flags(r, params->flags);                                           \
+		return r;                                                                          \
+	}
+
+WITH_PARAMS(cuGraphInstantiateWithParams)
+WITH_PARAMS(cuGraphInstantiateWithParams_ptsz)
+
+/* A thread can be inside the gate of one device only, and each device has turns of its own. */
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *params, unsigned int n,
+					      unsigned int flags)
+{
+	if (!slu_cuda_device_here())
+		return SLU_REAL(cuLaunchCooperativeKernelMultiDevice)(params, n, flags);
+	return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Programs whose work does not come by the gate: through the driver's private tables, which are the
+ * driver's own business and which we pass on unseen, or launched by the device itself. A kernel
+ * that comes so at any time must never meet memory that is away. Such a program is recognised
+ *
+ *   - by its streams: everything that we know of was submitted and has ended, nobody is on the way,
+ *     and still the driver calls a stream busy. Asked whenever the device seems to be at rest;
+ *   - by a graph that it instantiates for launches from the device.
+ *
+ * From then on its memory stays on the device, frozen with that reason: charged, shown, and in
+ * nobody's way but as room that is taken. What was away at that moment comes back with its next
+ * turn, and what it allocates later waits for a turn, so that it is born on the device.
+ *
+ * Work in the per-thread streams of other threads cannot be seen so: nobody can ask about them.
+ * Kernels that kernels launch end before those do, and are waited for with them.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct slu_cuda_device;
+
+extern _Atomic uint64_t slu_cuda_bypass_counter;
+
+/* A call that leaves something in a stream without the gate. To be called before the driver is. */
+static inline void slu_cuda_bypass_count(void)
+{
+	atomic_fetch_add_explicit(&slu_cuda_bypass_counter, 1, memory_order_relaxed);
+}
+
+static inline uint64_t slu_cuda_bypass_n_counted(void)
+{
+	return atomic_load_explicit(&slu_cuda_bypass_counter, memory_order_relaxed);
+}
+
+/* The program is one of those. */
+void slu_cuda_bypass_met(struct slu_cuda_device *device);
+
+/* If it is: whatever of it is on the device stays there. */
+void slu_cuda_bypass_keep(struct slu_cuda_device *device);
+
+/* If it is: waits for a turn. Not inside the gate. */
+void slu_cuda_bypass_wait(struct slu_cuda_device *device);

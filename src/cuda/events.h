@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Events for our own copies. Making one takes the context's lock, behind whatever the program does
+ * there; so they are made once, when the device gets its home, and used again.
+ */
+
+#include "base/lock.h"
+#include "cuabi/cuda-min.h"
+
+/* Two chunks of two units each way, and some. */
+#define SLU_EVENTS_MAX 16
+
+struct slu_cuda_events {
+	struct slu_lock lock; /* SLU_LOCK_LEAF, for what follows */
+	CUevent spare[SLU_EVENTS_MAX];
+	unsigned n_spare;
+};
+
+/* In the current context; as many as there are to be had. */
+void slu_cuda_events_init(struct slu_cuda_events *events);
+void slu_cuda_events_deinit(struct slu_cuda_events *events);
+
+/* An event that is not recorded; made if there is none left. */
+CUresult slu_cuda_events_take(struct slu_cuda_events *events, CUevent *ret_event);
+void slu_cuda_events_put(struct slu_cuda_events *events, CUevent event);
