@@ -24,7 +24,8 @@ struct slu_rt_symbol {
 
 /* Never held while the driver is called: it may call back through a front end of ours. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slu_rt_symbol *by_host; /* guarded by lock */
+static struct slu_rt_symbol *by_host;			  /* guarded by lock */
+static int kernel_error = cudaErrorInvalidDeviceFunction; /* atomic */
 
 static struct slu_rt_symbol *find_locked(const void *host)
 {
@@ -134,7 +135,7 @@ static cudaError_t look_up(const void *host, bool is_kernel, struct slu_rt_symbo
 	return load(ret_symbol->image, ret_library);
 }
 
-cudaError_t slu_rt_kernel(const void *host, CUkernel *ret_kernel)
+static cudaError_t get_kernel(const void *host, CUkernel *ret_kernel)
 {
 	struct slu_rt_symbol symbol, *stored;
 	CUlibrary library;
@@ -157,6 +158,20 @@ cudaError_t slu_rt_kernel(const void *host, CUkernel *ret_kernel)
 	}
 	*ret_kernel = symbol.kernel;
 	return cudaSuccess;
+}
+
+cudaError_t slu_rt_kernel(const void *host, CUkernel *ret_kernel)
+{
+	cudaError_t error = get_kernel(host, ret_kernel);
+
+	if (error)
+		__atomic_store_n(&kernel_error, (int)error, __ATOMIC_RELAXED);
+	return error;
+}
+
+cudaError_t slu_rt_kernel_error(void)
+{
+	return (cudaError_t)__atomic_load_n(&kernel_error, __ATOMIC_RELAXED);
 }
 
 cudaError_t slu_rt_function(const void *host, CUfunction *ret_function)

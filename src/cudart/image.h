@@ -50,7 +50,11 @@ cudaError_t slu_rt_image_place_managed(struct slu_rt_image *image);
  */
 cudaError_t slu_rt_kernel(const void *host, CUkernel *ret_kernel);
 
-/* The same as a function of the current context. */
+/* Why the last kernel that could not be had could not; cudaErrorInvalidDeviceFunction if all could.
+ */
+cudaError_t slu_rt_kernel_error(void);
+
+/* The kernel of @host as a function of the current context. */
 cudaError_t slu_rt_function(const void *host, CUfunction *ret_function);
 
 /*

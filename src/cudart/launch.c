@@ -56,14 +56,14 @@ SLU_RT_STREAM_CALL(cudaLaunchCooperativeKernel,
 		    cudaStream_t stream),
 		   (host, grid, block, args, shared_bytes, stream))
 
-/* NULL is what __cudaGetKernel() left behind where it failed. */
+/* NULL is what __cudaGetKernel() left behind where it failed; it is asked only once. */
 static cudaError_t __cudaLaunchKernel_on(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 					 size_t shared_bytes, cudaStream_t stream)
 {
 	CUfunction function;
 
 	if (!kernel)
-		return cudaErrorInvalidDeviceFunction;
+		return slu_rt_kernel_error();
 	SLU_RT_TRY(SLU_RT_CALL(cuKernelGetFunction, &function, kernel));
 	return launch(function, grid, block, args, shared_bytes, stream, false);
 }

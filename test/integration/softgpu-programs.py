@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the runtime API, compiled by nvcc where there is one, on the software GPU with our own runtime."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
+CUDART = s.BUILD / "src/cudart"
+SHIM = s.BUILD / "src/cuda/libcuda.so.1"
+LIBRARIES = {"LD_LIBRARY_PATH": f"{s.SOFTGPU}:{CUDART}"}
+SCENES = ["vector-add", "streams", "threads", "graphs", "cooperative", "pools", "managed", "vmm", "print", "calls", "errors"]
+# what each way of compiling changes in the images; the first one is the compiler's own choice
+WAYS = {
+    "as nvcc does it": [],
+    "LZ4": ["--compress-mode=speed"],
+    "zstd for everything": ["--compress-mode=size"],
+    "not compressed": ["--no-compress"],
+    "separate compilation": ["-rdc=true"],
+    "debugging": ["-G"],
+    "fast mathematics": ["-use_fast_math"],
+    "a stream a thread": ["--default-stream", "per-thread"],
+    "PTX alone": ["-gencode", "arch=compute_75,code=compute_75"],
+    "the launch of older compilers": ["-D__NV_LEGACY_LAUNCH"],
+}
+
+
+def nvcc():
+    found = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if not found:
+        raise s.Skip("there is no nvcc")
+    return found
+
+
+def compile(folder, *words):
+    done = subprocess.run([nvcc(), "-std=c++17", *map(str, words)], cwd=folder, capture_output=True, text=True)
+    s.check(done.returncode == 0, "nvcc compiles", done.stdout, done.stderr)
+
+
+def scenes(w, program, names=SCENES, env=None, sluice=False):
+    """Runs each scene; what the driver does not have is told and no failure. Returns what they printed."""
+    text = {}
+    for name in names:
+        running = w.start([program, name], "cuda", name=name, sluice=sluice, env=LIBRARIES | (env or {}))
+        text[name] = w.finish(running, exits=(0, 77))
+        if running.returncode == 77:
+            s.note(f"{name}: {text.pop(name).strip()}")
+    s.check(len(text) >= len(names) / 2, "most scenes run", text)
+    return text
+
+
+class Program:
+    """The scenes, compiled once for all tests of this run."""
+
+    folder = None
+
+    @classmethod
+    def path(cls):
+        compiler = nvcc()
+        if not cls.folder:
+            cls.folder = tempfile.TemporaryDirectory(prefix="sluice-nvcc-")
+            compile(cls.folder.name, "-c", SOURCE, "-o", "scenes.o")
+            compile(cls.folder.name, "-cudart", "shared", "scenes.o", "-o", "scenes")
+        return pathlib.Path(cls.folder.name)
+
+
+def programs_of_nvcc_run_on_our_runtime():
+    program = Program.path() / "scenes"
+    with s.World("programs", memory=64 * s.MIB) as w:
+        text = scenes(w, program)
+        if "print" in text:
+            s.check(text["print"].splitlines() == [f"thread {i} of block 0 says hello {0.25 * i:.2f}" for i in range(3)],
+                    "a kernel prints", text["print"])
+
+
+def they_run_linked_with_our_archive():
+    folder = Program.path()
+    compile(folder, "-cudart", "static", f"-L{CUDART}", "scenes.o", "-o", "static")
+    needed = subprocess.run(["readelf", "-d", folder / "static"], capture_output=True, text=True).stdout
+    s.check("libcudart.so" not in needed, "the runtime is linked in", needed)
+    with s.World("programs-static", memory=64 * s.MIB) as w:
+        scenes(w, folder / "static", ["vector-add", "streams", "graphs", "errors"])
+
+
+def they_run_through_the_shim_while_everything_moves():
+    program = Program.path() / "scenes"
+    with s.World("programs-shim", memory=64 * s.MIB, softgpu={"scale": 256}) as w:
+        env = {"LD_PRELOAD": SHIM, "SLUICE_TORTURE": 1}
+        scenes(w, program, ["vector-add", "streams", "threads", "graphs", "calls"], env=env)
+
+
+def they_share_a_device_with_others():
+    program = Program.path() / "scenes"
+    settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    with s.World("programs-share", memory=24 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        others = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--endless", "--seed", i], "cuda", name=f"other{i}",
+                          stdin=subprocess.PIPE) for i in range(2)]
+        scenes(w, program, ["vector-add", "streams", "graphs", "vmm"], sluice=True)
+        for other in others:
+            w.end(other)
+
+
+def every_way_of_compiling_gives_a_program_that_runs():
+    if not os.environ.get("SLUICE_LONG"):
+        nvcc()
+        raise s.Skip("compiling takes minutes; SLUICE_LONG=1 does it")
+    for way, flags in WAYS.items():
+        with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("programs-ways", memory=64 * s.MIB) as w:
+            compile(folder, "-cudart", "shared", *flags, SOURCE, "-o", "scenes")
+            s.note(f"compiled with {' '.join(flags) or 'nothing else'}: {way}")
+            scenes(w, pathlib.Path(folder) / "scenes")
+
+
+def a_program_without_ptx_is_told_so():
+    compiler = nvcc()
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("programs-cubin", memory=64 * s.MIB) as w:
+        source = pathlib.Path(folder) / "cubin.cu"
+        source.write_text("#include <cstdio>\n__global__ void k() {}\n"
+                          "int main() { k<<<1, 1>>>(); puts(cudaGetErrorName(cudaGetLastError())); }\n")
+        compile(folder, "-cudart", "shared", "-gencode", "arch=compute_75,code=sm_75", source, "-o", "cubin")
+        out = w.run([pathlib.Path(folder) / "cubin"], "cuda", sluice=False, env=LIBRARIES)
+        s.check(out.strip() == "cudaErrorNoKernelImageForDevice", f"{compiler} without PTX gives the proper error", out)
+
+
+s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
+       they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
+       a_program_without_ptx_is_told_so, every_way_of_compiling_gives_a_program_that_runs)
