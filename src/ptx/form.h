@@ -78,7 +78,9 @@ enum slu_ptx_sreg {
 	SLU_PTX_SREG_GLOBALTIMER_HI,
 	SLU_PTX_SREG_TOTAL_SMEM_SIZE,
 	SLU_PTX_SREG_DYNAMIC_SMEM_SIZE,
-	SLU_PTX_SREG_ENVREG, /* every %envreg reads as zero */
+	SLU_PTX_SREG_ENVREG1, /* where blocks of a grid wait for each other: the upper half */
+	SLU_PTX_SREG_ENVREG2, /* the lower half */
+	SLU_PTX_SREG_ENVREG,  /* every other %envreg reads as zero */
 	_SLU_PTX_SREG_MAX,
 };
 

@@ -46,6 +46,8 @@ static const struct {
 	{ "%globaltimer", SLU_PTX_SREG_GLOBALTIMER, false, true },
 	{ "%globaltimer_lo", SLU_PTX_SREG_GLOBALTIMER_LO, false, false },
 	{ "%globaltimer_hi", SLU_PTX_SREG_GLOBALTIMER_HI, false, false },
+	{ "%envreg1", SLU_PTX_SREG_ENVREG1, false, false },
+	{ "%envreg2", SLU_PTX_SREG_ENVREG2, false, false },
 	{ "%total_smem_size", SLU_PTX_SREG_TOTAL_SMEM_SIZE, false, false },
 	{ "%dynamic_smem_size", SLU_PTX_SREG_DYNAMIC_SMEM_SIZE, false, false },
 };
@@ -63,10 +65,6 @@ static int parse_sreg(struct slu_ptx_parser *p, struct raw *raw)
 	const struct slu_ptx_token *t = &raw->token;
 
 	raw->operand.kind = SLU_PTX_OPERAND_SREG;
-	if (t->size >= 8 && !memcmp(t->text, "%envreg", 7)) {
-		raw->operand.sreg = SLU_PTX_SREG_ENVREG;
-		return 0;
-	}
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(sregs); i++) {
 		unsigned component;
 
@@ -81,6 +79,10 @@ static int parse_sreg(struct slu_ptx_parser *p, struct raw *raw)
 		component = (unsigned)(*p->lexer.token.text - 'x');
 		raw->operand.sreg = (enum slu_ptx_sreg)(sregs[i].sreg + component);
 		slu_ptx_lexer_next(&p->lexer);
+		return 0;
+	}
+	if (t->size >= 8 && !memcmp(t->text, "%envreg", 7)) {
+		raw->operand.sreg = SLU_PTX_SREG_ENVREG;
 		return 0;
 	}
 	raw->is_unknown = true;

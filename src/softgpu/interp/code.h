@@ -225,6 +225,9 @@ struct slu_interp_block {
 	struct slu_interp_warp *warps;
 
 	uint32_t *csr; /* what MXCSR of this thread is */
+	/* what blocks of a cooperative launch wait for each other in; NULL for other launches */
+	uint32_t *workspace;
+
 	unsigned id[3];
 	unsigned n_live;
 	unsigned worker;
@@ -292,6 +295,13 @@ extern const struct slu_interp_handler slu_interp_jump;
 bool slu_interp_gather(struct slu_interp_warp *warp, const struct slu_interp_insn *insn,
 		       uint32_t members);
 
+/* Which buffer of a frame a .param variable lies in, and how far its lanes are apart. */
+uint8_t *slu_interp_call_buffer(const struct slu_interp_frame *frame,
+				const struct slu_ptx_variable *variable, uint64_t *ret_stride);
+
+/* builtin.c: what runs a function that has no text; NULL if every program must bring its own */
+const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *function);
+
 /* fault.c */
 const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
 					       const struct slu_interp_insn *insn,
@@ -313,6 +323,7 @@ struct slu_interp_isa {
 						     bool from_is_wide);
 	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
 	const struct slu_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
+	bool (*readable)(const struct slu_interp_block *, uint64_t address, uint64_t bytes);
 	/* the one that knows lines; only its @all */
 	const struct slu_interp_handler *(*bind_line)(const struct slu_ptx_form *);
 	const struct slu_interp_handler *spread;

@@ -574,7 +574,7 @@ static int check_call(struct decoder *d, const struct slu_ptx_instr *instr)
 	if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 		return 0;
 	f = instr->operands[0].function;
-	if (f->is_defined || !strcmp(f->name, "__assertfail"))
+	if (f->is_defined || slu_interp_builtin(f))
 		return 0;
 	d->error->line = instr->line;
 	d->error->column = instr->column;

@@ -155,8 +155,8 @@ static void move_param(uint32_t mask, uint8_t *to, uint64_t to_stride, uint64_t 
 	}
 }
 
-static uint8_t *call_buffer(const struct slu_interp_frame *f, const struct slu_ptx_variable *v,
-			    uint64_t *ret_stride)
+uint8_t *slu_interp_call_buffer(const struct slu_interp_frame *f, const struct slu_ptx_variable *v,
+				uint64_t *ret_stride)
 {
 	const struct slu_ptx_function *fn = f->code->function;
 
@@ -185,7 +185,7 @@ static const struct slu_interp_insn *ret(struct slu_interp_warp *w,
 	call = f->call->source->call;
 	for (unsigned i = 0; i < fn->n_results; i++) {
 		uint64_t stride;
-		uint8_t *to = call_buffer(parent, call->results[i], &stride);
+		uint8_t *to = slu_interp_call_buffer(parent, call->results[i], &stride);
 
 		move_param(w->mask, to, stride, call->results[i]->offset, f->results,
 			   fn->result_bytes, fn->results[i]->offset, fn->results[i]->size);
@@ -229,7 +229,7 @@ enter(struct slu_interp_warp *w, const struct slu_interp_insn *in, struct slu_in
 	slu_interp_frame_fill(w, f);
 	for (unsigned i = 0; i < fn->n_params; i++) {
 		uint64_t stride;
-		const uint8_t *from = call_buffer(parent, call->params[i], &stride);
+		const uint8_t *from = slu_interp_call_buffer(parent, call->params[i], &stride);
 
 		move_param(w->mask, f->params, fn->param_bytes, fn->params[i]->offset, from, stride,
 			   call->params[i]->offset, fn->params[i]->size);
@@ -290,13 +290,6 @@ static const struct slu_interp_insn *trap(struct slu_interp_warp *w,
 					  const struct slu_interp_insn *in)
 {
 	return slu_interp_fault(w, in, SLU_INTERP_FAULT_TRAP, (unsigned)__builtin_ctz(w->mask), 0,
-				0, false);
-}
-
-static const struct slu_interp_insn *assert_fail(struct slu_interp_warp *w,
-						 const struct slu_interp_insn *in)
-{
-	return slu_interp_fault(w, in, SLU_INTERP_FAULT_ASSERT, (unsigned)__builtin_ctz(w->mask), 0,
 				0, false);
 }
 
@@ -434,17 +427,11 @@ static const struct slu_interp_insn *sleep_a_little(struct slu_interp_warp *w,
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
 {
 	static const struct slu_interp_handler handlers[] = {
-		{ end, end },
-		{ ret, ret },
-		{ call, call },
-		{ call_indirect, call_indirect },
-		{ trap, trap },
-		{ assert_fail, assert_fail },
-		{ warp_sync, warp_sync },
-		{ barrier, barrier },
-		{ fence, fence },
-		{ nothing, nothing },
-		{ sleep_a_little, sleep_a_little },
+		{ end, end },	      { ret, ret },
+		{ call, call },	      { call_indirect, call_indirect },
+		{ trap, trap },	      { warp_sync, warp_sync },
+		{ barrier, barrier }, { fence, fence },
+		{ nothing, nothing }, { sleep_a_little, sleep_a_little },
 	};
 
 	switch (instr->form->opcode) {
@@ -455,22 +442,22 @@ const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr
 	case SLU_PTX_OP_call:
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 			return &handlers[3];
-		if (!strcmp(instr->operands[0].function->name, "__assertfail"))
-			return &handlers[5];
+		if (!instr->operands[0].function->is_defined)
+			return slu_interp_builtin(instr->operands[0].function);
 		return &handlers[2];
 	case SLU_PTX_OP_trap:
 		return &handlers[4];
 	case SLU_PTX_OP_bar:
 	case SLU_PTX_OP_barrier:
 		if (slu_ptx_form_has(instr->form, SLU_PTX_MOD_warp))
-			return &handlers[6];
-		return &handlers[7];
+			return &handlers[5];
+		return &handlers[6];
 	case SLU_PTX_OP_membar:
 	case SLU_PTX_OP_fence:
-		return &handlers[8];
+		return &handlers[7];
 	case SLU_PTX_OP_nanosleep:
-		return &handlers[10];
-	default:
 		return &handlers[9];
+	default:
+		return &handlers[8];
 	}
 }

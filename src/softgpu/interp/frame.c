@@ -64,6 +64,10 @@ static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sr
 		return ~(bit - 1);
 	case SLU_PTX_SREG_LANEMASK_GT:
 		return ~(bit | (bit - 1));
+	case SLU_PTX_SREG_ENVREG1:
+		return (uint32_t)((uint64_t)(uintptr_t)w->block->workspace >> 32);
+	case SLU_PTX_SREG_ENVREG2:
+		return (uint32_t)(uintptr_t)w->block->workspace;
 	case SLU_PTX_SREG_TOTAL_SMEM_SIZE:
 		return (uint32_t)w->block->shared_bytes;
 	case SLU_PTX_SREG_DYNAMIC_SMEM_SIZE:

@@ -85,6 +85,8 @@ struct slu_interp_fault {
 
 const char *slu_interp_fault_name(enum slu_interp_fault_kind kind);
 
+struct slu_interp_heap; /* heap.h */
+
 /* A module made ready to run; refers to the parsed module, which must outlive it. */
 struct slu_interp_module;
 
@@ -105,6 +107,9 @@ enum {
 };
 int slu_interp_prepare(struct slu_interp_module *module, const struct slu_ptx_function *kernel,
 		       struct slu_ptx_error *ret_error);
+
+/* Does anything in the module call malloc? */
+bool slu_interp_module_uses_heap(const struct slu_interp_module *module);
 
 /*
  * What an address in a module's initial bytes becomes when it points to a function: the value
@@ -128,6 +133,9 @@ struct slu_interp_launch {
 	const bool *cancel;  /* read now and then; may be NULL */
 	/* printf: one formatted text; called by several threads, one at a time; may be NULL */
 	void (*print)(void *userdata, const char *text, size_t size);
+	/* the same for what a failed assertion says */
+	void (*complain)(void *userdata, const char *text, size_t size);
+	struct slu_interp_heap *heap; /* of malloc and free; NULL: there is no memory */
 	void *userdata;
 };
 

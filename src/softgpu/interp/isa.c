@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of handlers of one machine; compiled once for each. */
 #include "softgpu/interp/isa.h"
+#include "softgpu/interp/memory.h"
 
 const struct slu_interp_isa SLU_ISA(isa) = {
 	.bind = {
@@ -23,6 +24,7 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 	.bind_cvt = SLU_ISA(bind_cvt),
 	.bind_clock = SLU_ISA(bind_clock),
 	.bind_pack = SLU_ISA(bind_pack),
+	.readable = SLU_ISA(readable),
 	.bind_line = SLU_ISA(bind_line),
 	.spread = &SLU_ISA(spread),
 };

@@ -50,7 +50,15 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	offset = address - (uint64_t)(uintptr_t)b->launch->params;
 	if (offset < b->launch->kernel->param_bytes)
 		return want == SLU_INTERP_READ && b->launch->kernel->param_bytes - offset >= bytes;
+	offset = address - (uint64_t)(uintptr_t)b->workspace;
+	if (b->workspace && offset < 2 * sizeof(*b->workspace))
+		return 2 * sizeof(*b->workspace) - offset >= bytes;
 	return ranges_allow(m, address, bytes, want);
+}
+
+bool SLU_ISA(readable)(const struct slu_interp_block *b, uint64_t address, uint64_t bytes)
+{
+	return allows(b, address, bytes, SLU_INTERP_READ);
 }
 
 static inline void read_addresses(const struct slu_interp_warp *w, const struct slu_interp_insn *in,

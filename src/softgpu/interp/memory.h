@@ -28,6 +28,9 @@ static inline void *slu_interp_place(const struct slu_interp_places *at, unsigne
 	return (void *)((uintptr_t)at->base + (uintptr_t)at->offsets[lane]);
 }
 
+/* May a kernel read these bytes by a generic address? */
+bool SLU_ISA(readable)(const struct slu_interp_block *block, uint64_t address, uint64_t bytes);
+
 /* @size bytes a lane, which is also their alignment. */
 enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *warp,
 				     const struct slu_interp_insn *insn, unsigned size,

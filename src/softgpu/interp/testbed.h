@@ -31,6 +31,10 @@ struct slu_testbed {
 	bool is_cooperative;
 	uint64_t dynamic_shared_bytes;
 	const bool *cancel;
+	void (*print)(void *userdata, const char *text, size_t size);
+	void (*complain)(void *userdata, const char *text, size_t size);
+	void *userdata;
+	struct slu_interp_heap *heap;
 	uint8_t params[4096];
 	size_t param_bytes;
 };
@@ -152,6 +156,10 @@ static inline int slu_testbed_run(struct slu_testbed *t, const char *kernel, uns
 		.n_workers = t->n_workers,
 		.is_cooperative = t->is_cooperative,
 		.cancel = t->cancel,
+		.print = t->print,
+		.complain = t->complain,
+		.userdata = t->userdata,
+		.heap = t->heap,
 	};
 	int r;
 

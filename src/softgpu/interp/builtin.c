@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions that every device has: programs declare them and give no text. Each lane is served for
+ * itself, in the order of their numbers.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "softgpu/interp/code.h"
+#include "softgpu/interp/heap.h"
+#include "softgpu/interp/print.h"
+
+/* one text at a time, whatever launches there are */
+static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where a parameter or result of the call lies for a lane. */
+static uint8_t *slot(const struct slu_interp_warp *w, const struct slu_ptx_variable *v,
+		     unsigned lane)
+{
+	uint64_t stride;
+	uint8_t *buffer = slu_interp_call_buffer(w->frame, v, &stride);
+
+	return buffer + lane * stride + v->offset;
+}
+
+static uint64_t param(const struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned i,
+		      unsigned lane)
+{
+	const struct slu_ptx_variable *v = in->source->call->params[i];
+	uint64_t value = 0;
+
+	memcpy(&value, slot(w, v, lane), v->size);
+	return value;
+}
+
+static void give_back(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+		      unsigned lane, uint64_t value)
+{
+	const struct slu_ptx_variable *v = in->source->call->results[0];
+
+	memcpy(slot(w, v, lane), &value, v->size);
+}
+
+static bool read_memory(void *userdata, uint64_t address, void *to, size_t size)
+{
+	const struct slu_interp_block *b = userdata;
+
+	if (!slu_interp_isa()->readable(b, address, size))
+		return false;
+	memcpy(to, (const void *)(uintptr_t)address, size);
+	return true;
+}
+
+static const struct slu_interp_insn *print_run(struct slu_interp_warp *w,
+					       const struct slu_interp_insn *in)
+{
+	const struct slu_interp_launch *l = w->block->launch;
+	struct slu_print_source source = { read_memory, w->block };
+
+	for (uint32_t m = w->mask; m; m &= m - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(m);
+		char text[SLU_PRINT_MAX_TEXT];
+		uint64_t address;
+		size_t size;
+		int n = -1;
+
+		if (param(w, in, 0, lane)) {
+			if (slu_print_format(&source, param(w, in, 0, lane), param(w, in, 1, lane),
+					     text, &size, &n, &address))
+				return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane,
+							address, 1, false);
+			pthread_mutex_lock(&print_lock);
+			if (l->print && size)
+				l->print(l->userdata, text, size);
+			pthread_mutex_unlock(&print_lock);
+		}
+		give_back(w, in, lane, (uint32_t)n);
+	}
+	return in + 1;
+}
+
+/* __assertfail(message, file, line, function, size of a character) */
+static const struct slu_interp_insn *assert_run(struct slu_interp_warp *w,
+						const struct slu_interp_insn *in)
+{
+	const struct slu_interp_block *b = w->block;
+	const struct slu_interp_launch *l = b->launch;
+	struct slu_print_source source = { read_memory, w->block };
+
+	for (uint32_t m = w->mask; m && l->complain; m &= m - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(m);
+		char message[256] = "", file[256] = "", function[256] = "", text[1024];
+		uint64_t address;
+		int n;
+
+		slu_print_string(&source, param(w, in, 0, lane), message, sizeof(message),
+				 &address);
+		slu_print_string(&source, param(w, in, 1, lane), file, sizeof(file), &address);
+		slu_print_string(&source, param(w, in, 3, lane), function, sizeof(function),
+				 &address);
+		n = snprintf(text, sizeof(text),
+			     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
+			     "failed.\n",
+			     file, (unsigned)param(w, in, 2, lane), function, b->id[0], b->id[1],
+			     b->id[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane], message);
+		pthread_mutex_lock(&print_lock);
+		l->complain(l->userdata, text, SLU_MIN((size_t)n, sizeof(text) - 1));
+		pthread_mutex_unlock(&print_lock);
+	}
+	return slu_interp_fault(w, in, SLU_INTERP_FAULT_ASSERT, (unsigned)__builtin_ctz(w->mask), 0,
+				0, false);
+}
+
+static const struct slu_interp_insn *malloc_run(struct slu_interp_warp *w,
+						const struct slu_interp_insn *in)
+{
+	struct slu_interp_heap *heap = w->block->launch->heap;
+
+	for (uint32_t m = w->mask; m; m &= m - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(m);
+
+		give_back(w, in, lane,
+			  heap ? slu_interp_heap_take(heap, param(w, in, 0, lane)) : 0);
+	}
+	return in + 1;
+}
+
+static const struct slu_interp_insn *free_run(struct slu_interp_warp *w,
+					      const struct slu_interp_insn *in)
+{
+	struct slu_interp_heap *heap = w->block->launch->heap;
+
+	for (uint32_t m = w->mask; m; m &= m - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(m);
+		uint64_t address = param(w, in, 0, lane);
+
+		if (address && !(heap && slu_interp_heap_give(heap, address)))
+			return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane, address, 1,
+						true);
+	}
+	return in + 1;
+}
+
+static const struct {
+	const char *name;
+	unsigned n_params;
+	unsigned params[5]; /* bytes of each */
+	unsigned result;    /* bytes; 0: there is none */
+	struct slu_interp_handler handler;
+} builtins[] = {
+	{ "vprintf", 2, { 8, 8 }, 4, { print_run, print_run } },
+	{ "__assertfail", 5, { 8, 8, 4, 8, 8 }, 0, { assert_run, assert_run } },
+	{ "malloc", 1, { 8 }, 8, { malloc_run, malloc_run } },
+	{ "free", 1, { 8 }, 0, { free_run, free_run } },
+};
+
+const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *f)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(builtins); i++) {
+		if (strcmp(f->name, builtins[i].name))
+			continue;
+		if (f->n_params != builtins[i].n_params ||
+		    f->n_results != (builtins[i].result ? 1 : 0) ||
+		    (f->n_results && f->results[0]->size != builtins[i].result))
+			return NULL;
+		for (unsigned k = 0; k < f->n_params; k++)
+			if (f->params[k]->size != builtins[i].params[k])
+				return NULL;
+		return &builtins[i].handler;
+	}
+	return NULL;
+}
+
+bool slu_interp_module_uses_heap(const struct slu_interp_module *module)
+{
+	for (unsigned i = 0; i < module->ptx->n_functions; i++)
+		if (!module->ptx->functions[i]->is_defined &&
+		    !strcmp(module->ptx->functions[i]->name, "malloc"))
+			return true;
+	return false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What malloc and free of kernels hand out: pieces of one range of device memory, which belongs to
+ * whoever made the heap and lasts from launch to launch. What is where is kept outside of the
+ * range, so that no kernel can spoil it. Thread-safe.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slu_interp_heap;
+
+int slu_interp_heap_new(uint64_t base, uint64_t bytes, struct slu_interp_heap **ret_heap);
+void slu_interp_heap_free(struct slu_interp_heap *heap);
+
+/* Return: an address, a multiple of 16; 0 if there is no room, or nothing was asked for. */
+uint64_t slu_interp_heap_take(struct slu_interp_heap *heap, uint64_t bytes);
+/* Return: false if nothing was taken there. */
+bool slu_interp_heap_give(struct slu_interp_heap *heap, uint64_t address);
