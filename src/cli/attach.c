@@ -127,6 +127,7 @@ void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_at
 	} else if (m.client) {
 		view.state = SLU_ATTACH_INSIDE;
 	}
+	view.has_layer = m.opencl_layer;
 	*ret_view = view;
 }
 

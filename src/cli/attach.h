@@ -26,6 +26,7 @@ struct slu_attach_view {
 	const char *why;  /* BESIDE: in words, as the end of a sentence */
 	const char *then; /* BESIDE: what to do */
 	char name[32];
+	bool has_layer; /* our OpenCL layer is mapped */
 };
 
 void slu_attach_look(pid_t pid, const struct slu_install *install,

@@ -133,3 +133,32 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	[[ $output == *"Nothing is in the way."* ]]
 	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
 }
+
+@test "doctor names every platform and driver, and what can be done there" {
+	run "$sluice" doctor
+	[[ $output == *"the loader takes our layer in"*"Portable Computing Language: "*"objects that move"* ]]
+	mkdir -p "$world/boards"
+	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" doctor
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"driver: "*"softgpu/libcuda.so.1"*": CUDA "*"1 device"*"memory that moves behind its address"* ]]
+}
+
+@test "doctor survives a driver that crashes, and one that is none" {
+	printf 'void abort(void); int cuInit(unsigned f) { abort(); }\n' >"$world/a.c"
+	for name in cuDriverGetVersion cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem_v2 cuDeviceGetAttribute; do
+		printf 'int %s(void) { return 0; }\n' "$name" >>"$world/a.c"
+	done
+	cc -w -shared -fPIC -o "$world/libcuda.so.1" "$world/a.c"
+	LD_LIBRARY_PATH=$world run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"$world/libcuda.so.1 crashed when it was asked"*"repair the driver"*"see the lines marked BAD"* ]]
+	printf 'int nothing;\n' >"$world/a.c"
+	cc -shared -fPIC -o "$world/libcuda.so.1" "$world/a.c"
+	LD_LIBRARY_PATH=$world run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"lacks calls that every driver has"* ]]
+	SLUICE_CUDA_DRIVER=$world/none run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"$world/none: No such file"*"unset it"* ]]
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What CUDA drivers there are, in the order in which the shim looks for one: each with its
+ * devices, and what Sluice can do there. Asked through the driver's own calls.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "cli/doctor.h"
+
+#define DRIVERS_MAX 16
+#define DEVICES_MAX 64
+
+/* Numbers of the driver's interface. */
+enum {
+	HAS_VIRTUAL_MEMORY = 102,      /* CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+	HAS_HOST_VIRTUAL_MEMORY = 141, /* …_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+};
+
+struct calls {
+	int (*init)(unsigned);
+	int (*version)(int *);
+	int (*count)(int *);
+	int (*get)(int *, int);
+	int (*name)(char *, int, int);
+	int (*total)(size_t *, int);
+	int (*attribute)(int *, int, int);
+};
+
+static bool find_calls(void *driver, struct calls *ret_calls)
+{
+	ret_calls->init = dlsym(driver, "cuInit");
+	ret_calls->version = dlsym(driver, "cuDriverGetVersion");
+	ret_calls->count = dlsym(driver, "cuDeviceGetCount");
+	ret_calls->get = dlsym(driver, "cuDeviceGet");
+	ret_calls->name = dlsym(driver, "cuDeviceGetName");
+	ret_calls->total = dlsym(driver, "cuDeviceTotalMem_v2");
+	ret_calls->attribute = dlsym(driver, "cuDeviceGetAttribute");
+	return ret_calls->init && ret_calls->version && ret_calls->count && ret_calls->get &&
+	       ret_calls->name && ret_calls->total && ret_calls->attribute;
+}
+
+static void look_at_device(struct slu_doctor *d, const struct calls *calls, int number)
+{
+	int device, has_virtual = 0, has_host = 0;
+	char name[128] = "?", size[SLU_SIZE_STRING_MAX];
+	size_t bytes = 0;
+
+	if (calls->get(&device, number))
+		return;
+	calls->name(name, sizeof(name), device);
+	calls->total(&bytes, device);
+	calls->attribute(&has_virtual, HAS_VIRTUAL_MEMORY, device);
+	calls->attribute(&has_host, HAS_HOST_VIRTUAL_MEMORY, device);
+	if (has_virtual)
+		slu_doctor_say(
+			d, SLU_VERDICT_FINE, "cuda", NULL,
+			"  GPU %d: %s, %s; turns, and memory that moves behind its address%s",
+			number, name, slu_size_format(size, bytes),
+			has_host ? ", or stays mapped in host memory where that is allowed" : "");
+	else
+		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
+			       "Its programs fail as they would without Sluice when memory is out.",
+			       "  GPU %d: %s, %s; no virtual memory management: nothing can move",
+			       number, name, slu_size_format(size, bytes));
+}
+
+static void look_at_driver(struct slu_doctor *d, const char *path)
+{
+	void *driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int version = 0, n = 0, r;
+	struct calls calls;
+
+	if (!driver) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda", "Reinstall the driver.", "%s: %s", path,
+			       dlerror());
+		return;
+	}
+	if (!find_calls(driver, &calls)) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
+			       "Is it a CUDA driver, and of this "
+			       "decade?",
+			       "%s lacks calls that every driver has", path);
+		return;
+	}
+	r = calls.init(0);
+	if (r || calls.version(&version) || calls.count(&n)) {
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
+			       "Is the card there, and the kernel's half of the driver loaded "
+			       "(nvidia-smi)?",
+			       "driver: %s: cuInit says error %d", path, r);
+		return;
+	}
+	slu_doctor_say(d, SLU_VERDICT_FINE, "cuda", NULL, "driver: %s: CUDA %d.%d, %d device%s",
+		       path, version / 1000, version % 1000 / 10, n, n == 1 ? "" : "s");
+	for (int i = 0; i < SLU_MIN(n, DEVICES_MAX); i++)
+		look_at_device(d, &calls, i);
+}
+
+struct list {
+	char paths[DRIVERS_MAX][PATH_MAX];
+	size_t n;
+};
+
+/* Each file once, under whatever name; our own shim is none. */
+static void add(struct slu_doctor *d, struct list *list, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (access(path, R_OK) || !realpath(path, real) || list->n == DRIVERS_MAX ||
+	    !strcmp(real, d->install.cuda))
+		return;
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->paths[i], real))
+			return;
+	strcpy(list->paths[list->n++], real);
+}
+
+static void add_folders(struct slu_doctor *d, struct list *list, const char *folders)
+{
+	while (folders && *folders) {
+		size_t n = strcspn(folders, ":");
+		char path[PATH_MAX];
+
+		if (n && (size_t)snprintf(path, sizeof(path), "%.*s/libcuda.so.1", (int)n,
+					  folders) < sizeof(path))
+			add(d, list, path);
+		folders += n + (folders[n] == ':');
+	}
+}
+
+void slu_doctor_cuda(struct slu_doctor *d)
+{
+	const char *said = getenv("SLUICE_CUDA_DRIVER");
+	struct list *list = calloc(1, sizeof(*list));
+
+	if (!list)
+		return;
+	if (said && access(said, R_OK))
+		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
+			       "Set SLUICE_CUDA_DRIVER to the driver's libcuda.so.1, or unset it.",
+			       "%s: %s", said, strerror(errno));
+	else if (said)
+		add(d, list, said);
+	add_folders(d, list, getenv("LD_LIBRARY_PATH"));
+	add_folders(d, list,
+		    "/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib64:/usr/lib:"
+		    "/usr/lib/wsl/lib:/usr/local/cuda/compat");
+	for (size_t i = 0; i < list->n; i++)
+		slu_doctor_try(d, "cuda", list->paths[i], look_at_driver);
+	if (!list->n)
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
+			       d->install.softgpu_folder[0]
+				       ? "Without a card: sluice softgpu run -- PROGRAM"
+				       : NULL,
+			       "no CUDA driver (libcuda.so.1) in the usual places");
+	free(list);
+}
