@@ -185,6 +185,8 @@ static void measure(const struct call *c, const struct way *plain, const struct 
 {
 	double more[N_ROUNDS], alone[N_ROUNDS];
 
+	warm_up(plain);
+	warm_up(layered);
 	for (unsigned i = 0; i < N_ROUNDS; i++) {
 		alone[i] = one_round(c, plain, n_calls);
 		more[i] = one_round(c, layered, n_calls) - alone[i];
@@ -246,12 +248,11 @@ int main(int argc, char **argv)
 	load_layer(argv[1], &plain.call, &layered.call);
 	open_way(&plain, device);
 	open_way(&layered, device);
-	warm_up(&plain);
-	warm_up(&layered);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(calls); i++) {
 		if (argc == 3) {
 			measure(&calls[i], &plain, &layered, N_KEPT * (is_real ? 4 : 400), is_real);
 		} else if (!strcmp(calls[i].name, argv[3])) {
+			warm_up(&layered);
 			calls[i].run(&layered, (unsigned)strtoul(argv[4], NULL, 0));
 			calls[i].run(&plain, (unsigned)strtoul(argv[5], NULL, 0));
 		}

@@ -150,6 +150,12 @@ SLU_CLIENT_API int slu_client_command_begin(struct slu_client_device *device,
 SLU_CLIENT_API void slu_client_command_end(struct slu_client_device *device,
 					   struct slu_unit *const *units, size_t n_units);
 
+/*
+ * @n commands went to the driver on a short way of the front end's own, inside the gate, with units
+ * that were named before and had not left. Only counted, for people to see.
+ */
+SLU_CLIENT_API void slu_client_command_count(struct slu_client_device *device, uint64_t n);
+
 /* -- looking ---------------------------------------------------------------------------------- */
 
 struct slu_client_counts {

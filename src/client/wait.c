@@ -193,3 +193,14 @@ void slu_client_command_end(struct slu_client_device *d, struct slu_unit *const 
 	}
 	slu_lock_give(&c->lock);
 }
+
+void slu_client_command_count(struct slu_client_device *d, uint64_t n)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan)
+		slu_peer_count_launches(c->peer, slu_clock_now_ns(), d->index, n);
+	slu_lock_give(&c->lock);
+}

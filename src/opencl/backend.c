@@ -205,10 +205,9 @@ static int drain(void *data)
 	return look(data, true);
 }
 
-/* Asked when the client has heard of no command for a while. */
 static int progress(void *data)
 {
-	slu_lane_age(data);
+	slu_lane_tick(data);
 	return look(data, false);
 }
 

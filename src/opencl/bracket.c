@@ -91,7 +91,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		       const cl_event *wait, cl_event *event)
 {
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
-	struct slu_client_device *client;
+	struct slu_device *device;
 
 	if (!bracket->queue)
 		return r;
@@ -99,14 +99,16 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		mark(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
-	client = bracket->is_inside ? bracket->queue->device->client : NULL;
+	device = bracket->is_inside ? bracket->queue->device : NULL;
 	if (own)
 		slu_command_add(bracket->queue, own, bracket->covers, n_wait, wait, bracket->roots,
 				bracket->n_roots);
 	else
 		slu_queue_unref(bracket->queue);
-	if (client)
-		slu_client_command_end(client, bracket->units, bracket->n_units);
+	if (device) {
+		slu_client_command_end(device->client, bracket->units, bracket->n_units);
+		slu_lane_tick(device);
+	}
 	if (bracket->units != bracket->few_units)
 		free(bracket->units);
 	if (bracket->roots != bracket->few_roots)

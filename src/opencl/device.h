@@ -33,8 +33,11 @@ struct slu_device {
 	 * nobody manages us there is nothing to prove: true from the start. */
 	_Atomic bool is_eager;
 
-	unsigned index;		/* of its gate; constant once KNOWN */
-	_Atomic uint64_t lease; /* the present number (lane.h); never 0 */
+	unsigned index; /* of its gate; constant once KNOWN */
+	/* the short way (lane.h) */
+	_Atomic uint64_t lease;	  /* the present number; never 0 */
+	_Atomic uint64_t aged_ns; /* when it last went on */
+	_Atomic uint64_t n_short; /* launches that the client was not told of yet */
 };
 
 /* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/error.h"
+#include "base/util.h"
 #include "opencl/lane.h"
+
+#define STALE_NS (100 * SLU_NS_PER_MS)
 
 /* Who has which lane. A lane's stamps go on with the next queue, so that old ones stay old. */
 static struct {
@@ -107,10 +111,27 @@ bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 	return true;
 }
 
-/* Numbers of different devices never meet: an object may be used on several. */
-void slu_lane_age(struct slu_device *device)
+/* Some milliseconds old, at a tenth of the price. */
+static uint64_t rough_now_ns(void)
 {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * SLU_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Numbers of different devices never meet: an object may be used on several. */
+void slu_lane_tick(struct slu_device *device)
+{
+	uint64_t now_ns = rough_now_ns(), aged_ns = atomic_load(&device->aged_ns), n;
+
+	if (now_ns < aged_ns + STALE_NS ||
+	    !atomic_compare_exchange_strong(&device->aged_ns, &aged_ns, now_ns))
+		return;
 	atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
+	n = atomic_exchange(&device->n_short, 0);
+	if (n && device->client)
+		slu_client_command_count(device->client, n);
 }
 
 /* -- runs ------------------------------------------------------------------------------------- */
@@ -143,9 +164,15 @@ void slu_lane_shut_locked(struct slu_queue *queue)
 
 uint64_t slu_lane_close(struct slu_queue *queue)
 {
+	unsigned n;
+
 	if (queue->is_out_of_order)
 		return 0;
-	atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
+	n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
+	if (n) {
+		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&queue->device->n_short, n, memory_order_relaxed);
+	}
 	return atomic_fetch_add(&queue->stamp, 1);
 }
 

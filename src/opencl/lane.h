@@ -13,9 +13,9 @@
  *   (none) -> LEASED   [slu_lane_lease]   in a bracket, the root named
  *   LEASED -> (none)   [slu_lane_break]   the root is to leave: taken away, then those who are
  *                                         inside the gate are waited for
- *   LEASED -> STALE    [slu_lane_age]     now and then the device's number goes on, so that the
- *                                         client hears of every root in use: its next launch
- *                                         goes the long way and renews the lease
+ *   LEASED -> STALE    [slu_lane_tick]    every tenth of a second the device's number goes on, so
+ *                                         that the client hears of every root in use: its next
+ *                                         launch goes the long way and renews the lease
  *
  * A *run*: launches without events of their own are known by their queue's stamp. A command that
  * has an event and comes behind them covers them: the stamp is counted up before it is submitted,
@@ -55,7 +55,8 @@ void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_w
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
 
-void slu_lane_age(struct slu_device *device);
+/* Called now and then, without a lock: leases grow stale, the client hears how many went by. */
+void slu_lane_tick(struct slu_device *device);
 
 /* -- runs ------------------------------------------------------------------------------------- */
 

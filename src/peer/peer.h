@@ -132,7 +132,7 @@ void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned de
  */
 void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy);
 
-/* Modes ALL and MAPPED: @n calls went through the gate since the last time. For FACTS only. */
+/* @n calls went through the gate, and were not named, since the last time. For FACTS only. */
 void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n);
 
 /*
