@@ -11,6 +11,7 @@
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/stream.h"
+#include "softgpu/interp/heap.h"
 
 #define STACK_MAX 64
 
@@ -95,6 +96,7 @@ void slu_context_free(struct slu_context *context)
 	while ((module = LIST_FIRST(&context->modules)))
 		slu_module_free(module);
 	slu_lock_give(&context->lock);
+	slu_interp_heap_free(context->heap);
 	slu_memory_drop_context(context);
 	slu_managed_drop_context(context);
 	slu_card_give_hidden(context->card, context->overhead_bytes);

@@ -22,6 +22,7 @@
 #include "softgpu/driver/card.h"
 #include "softgpu/driver/object.h"
 
+struct slu_interp_heap;
 struct slu_stream;
 struct slu_module;
 
@@ -43,6 +44,7 @@ struct slu_context {
 	struct slu_stream *legacy;	 /* constant */
 	LIST_HEAD(, slu_stream) streams; /* guarded by the queues' lock */
 	LIST_HEAD(, slu_module) modules; /* guarded by the context's lock */
+	struct slu_interp_heap *heap;	 /* of kernels' malloc; guarded by the context's lock */
 };
 
 /* Return: CUDA_SUCCESS, OUT_OF_MEMORY where the card has no room for it. */

@@ -301,10 +301,17 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	struct slu_context *context;
+	bool is_late;
 
 	SLU_TRY(slu_context_enter(&context));
 	if (limit < 0 || limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	/* the heap has its size by now */
+	slu_lock_take(&context->lock);
+	is_late = limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap;
+	slu_lock_give(&context->lock);
+	if (is_late)
+		return CUDA_ERROR_INVALID_VALUE;
 	slu_driver_lock();
 	context->limits[limit] = value;
 	slu_driver_unlock();

@@ -14,6 +14,7 @@
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/truth.h"
+#include "softgpu/interp/heap.h"
 #include "softgpu/interp/interp.h"
 
 static CUresult error_of(enum slu_interp_fault_kind kind)
@@ -56,6 +57,31 @@ static void print(void *userdata, const char *text, size_t size)
 	fflush(stdout);
 }
 
+/* as the genuine driver does it, whoever is at the other end */
+static void complain(void *userdata, const char *text, size_t size)
+{
+	(void)userdata;
+	fwrite(text, 1, size, stderr);
+}
+
+/* The memory of malloc: the first kernel that may ask for it takes it, all at once. */
+static struct slu_interp_heap *heap_of(struct slu_context *context)
+{
+	struct slu_interp_heap *heap;
+	uint64_t address, bytes;
+
+	slu_driver_lock();
+	bytes = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE];
+	slu_driver_unlock();
+	slu_lock_take(&context->lock);
+	if (!context->heap && bytes && !slu_memory_alloc(context, bytes, &address) &&
+	    slu_interp_heap_new(address, bytes, &context->heap))
+		slu_memory_free(address);
+	heap = context->heap;
+	slu_lock_give(&context->lock);
+	return heap;
+}
+
 void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel)
 {
 	struct slu_window *window = &slu_driver.window;
@@ -83,12 +109,15 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.is_cooperative = kernel->is_cooperative,
 		.cancel = &context->cancel,
 		.print = print,
+		.complain = complain,
 	};
 	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
 	struct slu_truth truth;
 	uint64_t start_ns;
 	int r;
 
+	if (slu_interp_module_uses_heap(launch.module))
+		launch.heap = heap_of(context);
 	slu_compute_begin(context->card);
 	slu_truth_begin(&truth, context->card, &memory);
 	slu_managed_begin(context->card);
