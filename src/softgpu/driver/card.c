@@ -17,10 +17,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
+#include "softgpu/driver/card-export.h"
 
 #define TRAITS_MAGIC UINT64_C(0x6472614375506753)
-#define OWNER_FREE   0
-#define OWNER_DIRTY  UINT16_MAX
 #define SCRUB_CHUNK  (UINT64_C(1) << 18)
 
 static_assert(sizeof(struct slu_card_shared) <= SLU_BOARD_USER_BYTES,
@@ -36,9 +35,10 @@ static void reclaim(struct slu_board *board, unsigned slot, void *data)
 	struct slu_card_shared *shared = slu_board_user(board);
 
 	(void)data;
+	slu_card_export_reclaim(board, shared, slot);
 	for (unsigned i = 0; i < SLU_CARD_GRANULES_MAX; i++)
 		if (shared->owner[i] == slot + 1) {
-			shared->owner[i] = OWNER_DIRTY;
+			shared->owner[i] = SLU_CARD_OWNER_DIRTY;
 			shared->stamp[i] = 0;
 		}
 	shared->compute.waiting[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
@@ -191,7 +191,9 @@ static int find_run_locked(const struct slu_card *card, unsigned n)
 	unsigned length = 0;
 
 	for (unsigned i = 0; i < card->n_granules; i++) {
-		length = owner[i] == OWNER_FREE || owner[i] == OWNER_DIRTY ? length + 1 : 0;
+		length = owner[i] == SLU_CARD_OWNER_FREE || owner[i] == SLU_CARD_OWNER_DIRTY
+				 ? length + 1
+				 : 0;
 		if (length == n)
 			return (int)(i - n + 1);
 	}
@@ -207,9 +209,9 @@ static void take_locked(struct slu_card *card, unsigned n, uint16_t *granules, b
 	for (unsigned i = run < 0 ? 0 : (unsigned)run; found < n; i++) {
 		/* the board's account says that so many are free */
 		assert(i < card->n_granules);
-		if (owner[i] != OWNER_FREE && owner[i] != OWNER_DIRTY)
+		if (owner[i] != SLU_CARD_OWNER_FREE && owner[i] != SLU_CARD_OWNER_DIRTY)
 			continue;
-		is_dirty[found] = owner[i] == OWNER_DIRTY;
+		is_dirty[found] = owner[i] == SLU_CARD_OWNER_DIRTY;
 		owner[i] = owner_of(card);
 		granules[found++] = (uint16_t)i;
 	}
@@ -254,7 +256,7 @@ static bool evict_locked(struct slu_card *card)
 		slu_board_shift(card->board, from, me, card->granule_bytes);
 	}
 	shared->stamp[first] = 0;
-	shared->owner[first] = OWNER_DIRTY;
+	shared->owner[first] = SLU_CARD_OWNER_DIRTY;
 	shared->n_evicted++;
 	slu_board_give(card->board, card->granule_bytes, 0, 0);
 	card->evicted_ns =
@@ -309,7 +311,7 @@ void slu_card_give_managed(struct slu_card *card, uint16_t granule)
 	slu_board_user_lock(card->board);
 	if (slu_card_has_managed(card, granule)) {
 		card->shared->stamp[granule] = 0;
-		card->shared->owner[granule] = OWNER_DIRTY;
+		card->shared->owner[granule] = SLU_CARD_OWNER_DIRTY;
 		slu_board_give(card->board, card->granule_bytes, 0, 0);
 	}
 	slu_board_user_unlock(card->board);
@@ -347,7 +349,7 @@ void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules)
 	slu_board_user_lock(card->board);
 	for (unsigned i = 0; i < n; i++) {
 		assert(card->shared->owner[granules[i]] == owner_of(card));
-		card->shared->owner[granules[i]] = OWNER_DIRTY;
+		card->shared->owner[granules[i]] = SLU_CARD_OWNER_DIRTY;
 	}
 	slu_board_give(card->board, n * card->granule_bytes, 0, 0);
 	slu_board_user_unlock(card->board);

@@ -41,6 +41,29 @@ struct slu_card_compute {
 };
 
 #define SLU_CARD_GRANULES_MAX 32000
+#define SLU_CARD_EXPORTS_MAX  64
+#define SLU_CARD_HOLDERS_MAX  12
+#define SLU_CARD_EVENTS_MAX   128
+
+enum {
+	SLU_CARD_OWNER_FREE = 0,
+	SLU_CARD_OWNER_DIRTY = UINT16_MAX,
+};
+
+/* Granules that several processes may hold: see card-export.h. */
+struct slu_card_export {
+	uint32_t n_granules; /* 0: the entry is free */
+	uint32_t serial;
+	uint16_t holders[SLU_CARD_HOLDERS_MAX]; /* slots + 1, in any order; 0: nobody */
+};
+
+/* An event that several processes know. */
+struct slu_card_event {
+	uint16_t owner;	   /* slot + 1; 0: the entry is free */
+	uint16_t recorder; /* slot + 1 of who recorded it last */
+	uint32_t serial;
+	uint64_t n_recorded, n_reached;
+};
 
 /*
  * Granules with managed memory can be taken away from whoever has them, also by other processes:
@@ -54,6 +77,10 @@ struct slu_card_shared {
 	uint64_t n_brought; /* counts what comes in, and so tells who came first */
 	uint16_t owner[SLU_CARD_GRANULES_MAX]; /* FREE, DIRTY, or slot + 1 */
 	uint32_t stamp[SLU_CARD_GRANULES_MAX]; /* of managed ones: when it came in; else 0 */
+	uint32_t last_serial;
+	struct slu_card_export exports[SLU_CARD_EXPORTS_MAX];
+	uint8_t export_of[SLU_CARD_GRANULES_MAX]; /* the number of its export + 1, or 0 */
+	struct slu_card_event events[SLU_CARD_EVENTS_MAX];
 };
 
 struct slu_card {
@@ -65,8 +92,9 @@ struct slu_card {
 	uint64_t granule_bytes;
 	unsigned n_granules;
 	uint64_t context_bytes;
-	uint64_t
-		evicted_ns; /* when what was taken away for us is out; guarded by the user's lock */
+	/* guarded by the user's lock */
+	uint64_t evicted_ns;			   /* when what was taken away for us is out */
+	unsigned n_exported[SLU_CARD_EXPORTS_MAX]; /* how often we hold each */
 };
 
 enum {

@@ -246,6 +246,16 @@ uint64_t slu_command_execute(struct slu_stream *stream, struct slu_command *comm
 		if (!is_broken)
 			slu_kernel_run(stream->context, &command->kernel);
 		break;
+	case SLU_COMMAND_SIGNAL:
+		slu_card_event_reach(stream->context->card, &command->signal.ticket,
+				     command->signal.number);
+		break;
+	case SLU_COMMAND_LISTEN:
+		while (!slu_card_event_is_reached(stream->context->card, &command->signal.ticket,
+						  command->signal.number) &&
+		       !is_cancelled(stream->context))
+			pause_ns(POLL_NS);
+		break;
 	case SLU_COMMAND_PREFETCH:
 		if (!is_broken)
 			return slu_managed_prefetch(command->prefetch.address,

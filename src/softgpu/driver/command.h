@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "cuabi/cuda-min.h"
+#include "softgpu/driver/card-export.h"
 #include "softgpu/driver/fault.h"
 #include "softgpu/driver/stream.h"
 
@@ -30,6 +31,8 @@ enum slu_command_kind {
 	SLU_COMMAND_MARK,     /* an event is recorded */
 	SLU_COMMAND_WRITE,    /* a value is written to memory */
 	SLU_COMMAND_WAIT,     /* until a value in memory is as wanted */
+	SLU_COMMAND_SIGNAL,   /* an event that several processes know is reached */
+	SLU_COMMAND_LISTEN,   /* … and waited for */
 	SLU_COMMAND_PREFETCH, /* managed memory goes where it will be used */
 	SLU_COMMAND_ALLOC,    /* a graph's memory is there from here on */
 	SLU_COMMAND_FREE,     /* … and is not needed any more */
@@ -98,6 +101,10 @@ struct slu_command {
 		struct slu_graph *graph;	 /* GRAPH; owned */
 		struct slu_command_value value;
 		struct slu_command_prefetch prefetch;
+		struct {
+			struct slu_card_ticket ticket;
+			uint64_t number;
+		} signal;
 	};
 };
 

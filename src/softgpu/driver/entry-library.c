@@ -148,6 +148,33 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibra
 	return cuModuleGetGlobal_v2(ret_address, ret_bytes, (CUmodule)(void *)module, name);
 }
 
+/* Needs a context the first time only: managed variables belong to none. */
+CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibrary handle,
+			     const char *name)
+{
+	const struct slu_ptx_variable *v;
+	struct slu_library *library;
+	struct slu_module *module;
+
+	SLU_TRY(slu_driver_enter());
+	library = slu_library_get(handle);
+	if (!library)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!name || (!ret_address && !ret_bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	v = slu_ptx_module_variable(library->program->ptx, name);
+	if (!v || !v->is_managed)
+		return CUDA_ERROR_NOT_FOUND;
+	/* their first values are written by the first module */
+	if (!library->program->managed)
+		SLU_TRY(module_here(handle, &module));
+	if (ret_address)
+		*ret_address = library->program->managed + library->program->managed_at[v->index];
+	if (ret_bytes)
+		*ret_bytes = v->size;
+	return CUDA_SUCCESS;
+}
+
 /* -- kernels -------------------------------------------------------------------------------- */
 
 static CUresult find(CUkernel handle, struct slu_kernel **ret_kernel)

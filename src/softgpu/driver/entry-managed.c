@@ -9,14 +9,14 @@
 CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
 {
 	struct slu_context *context;
-	uint64_t address, extra_ns;
+	uint64_t address;
 
 	SLU_TRY(slu_context_enter(&context));
 	if (!ret_address || !bytes ||
 	    (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(slu_capture_unsafe());
-	if (slu_fault_next(SLU_FAULT_CREATE, &extra_ns) == SLU_FAULT_FAIL)
+	if (slu_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	SLU_TRY(slu_driver_result(slu_managed_alloc(context, bytes, flags, &address)));
 	*ret_address = address;

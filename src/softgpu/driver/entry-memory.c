@@ -32,7 +32,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	if (!ret_address || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(fault(SLU_FAULT_CREATE));
+	if (slu_fault_refuses(bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	slu_lock_take(&context->lock);
 	r = slu_memory_alloc(context, bytes, &address);
 	slu_lock_give(&context->lock);

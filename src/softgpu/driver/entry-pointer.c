@@ -99,8 +99,10 @@ static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attr
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 		*(unsigned *)data = p->is_managed;
 		return CUDA_SUCCESS;
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(unsigned *)data = p->is_device && p->context && !p->is_managed;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 		*(unsigned *)data = 0;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:

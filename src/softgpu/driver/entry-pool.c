@@ -186,11 +186,11 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct slu_pool *pool,
 		      struct slu_stream *stream)
 {
-	uint64_t address, extra_ns;
+	uint64_t address;
 
 	if (!ret_address || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (slu_fault_next(SLU_FAULT_CREATE, &extra_ns) == SLU_FAULT_FAIL)
+	if (slu_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (bytes > pool->card->capacity_bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -283,9 +283,11 @@ CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 	struct slu_event *event;
 
 	SLU_TRY(slu_context_enter(&context));
-	if (!ret_event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)))
-		return flags & CU_EVENT_INTERPROCESS ? CUDA_ERROR_NOT_SUPPORTED
-						     : CUDA_ERROR_INVALID_VALUE;
+	if (!ret_event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
+					       CU_EVENT_INTERPROCESS)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(slu_event_new(context, flags, &event));
 	*ret_event = (CUevent)(void *)event;
 	return CUDA_SUCCESS;
@@ -346,27 +348,18 @@ static CUresult look_at(CUevent handle, struct slu_event **ret_event)
 CUresult cuEventQuery(CUevent handle)
 {
 	struct slu_event *event;
-	struct slu_mark *mark;
-	CUresult result;
 
 	SLU_TRY(look_at(handle, &event));
-	mark = slu_event_mark(event);
-	result = !mark || slu_point_is_done(&mark->point) ? slu_context_error(event->context)
-							  : CUDA_ERROR_NOT_READY;
-	slu_mark_unref(mark);
-	return result;
+	return slu_event_is_reached(event, false) ? slu_context_error(event->context)
+						  : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent handle)
 {
 	struct slu_event *event;
-	struct slu_mark *mark;
 
 	SLU_TRY(look_at(handle, &event));
-	mark = slu_event_mark(event);
-	if (mark)
-		slu_point_wait(&mark->point);
-	slu_mark_unref(mark);
+	slu_event_is_reached(event, true);
 	slu_pool_synchronized();
 	return slu_context_error(event->context);
 }

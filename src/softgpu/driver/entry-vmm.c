@@ -5,8 +5,13 @@
  * need no context. They count as unsafe while somebody captures.
  */
 
-#include <string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/fault.h"
 
@@ -78,7 +83,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(check_prop(prop, &card));
 	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(fault(SLU_FAULT_CREATE, CUDA_ERROR_OUT_OF_MEMORY));
+	if (slu_fault_refuses(bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, false, &phys);
 	if (r)
 		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
@@ -264,4 +270,94 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 			     (m->is_host_writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0);
 	slu_driver_unlock();
 	return result;
+}
+
+/* -- between processes ---------------------------------------------------------------------- */
+
+/*
+ * The descriptor of a card's memory is a small sealed file with its ticket; that of the host's
+ * memory is the memory itself. The first keeps nothing alive: the memory lives as long as somebody
+ * holds a handle or a mapping of it.
+ */
+static CUresult write_ticket(const struct slu_card_ticket *ticket, int *ret_fd)
+{
+	slu_cleanup(slu_closep) int fd =
+		memfd_create("sluice-softgpu-ticket", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || write(fd, ticket, sizeof(*ticket)) != (ssize_t)sizeof(*ticket) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	*ret_fd = slu_steal_fd(&fd);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGenericAllocationHandle handle,
+				      CUmemAllocationHandleType type, unsigned long long flags)
+{
+	struct slu_card_ticket ticket;
+	struct slu_phys *phys;
+	int r = -EINVAL, fd = -1;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_driver_lock();
+	phys = slu_phys_get(handle);
+	if (phys && phys->n_handle_refs && (phys->prop.requestedHandleTypes & (unsigned)type)) {
+		r = phys->card ? slu_phys_export(phys) : 0;
+		if (!phys->card)
+			fd = fcntl(phys->host_fd, F_DUPFD_CLOEXEC, 0);
+		ticket = phys->ticket;
+	}
+	slu_driver_unlock();
+	SLU_TRY(slu_driver_result(r));
+	if (fd < 0)
+		SLU_TRY(write_ticket(&ticket, &fd));
+	*(int *)ret_shareable = fd;
+	return CUDA_SUCCESS;
+}
+
+static CUresult import(int fd, struct slu_phys **ret_phys)
+{
+	struct slu_card_ticket ticket;
+	int seals = fcntl(fd, F_GET_SEALS), own, r;
+	struct slu_card *card;
+	struct stat st;
+
+	if (seals < 0 || fstat(fd, &st) < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!(seals & F_SEAL_WRITE)) {
+		if (!st.st_size || (uint64_t)st.st_size % slu_driver.window.granule_bytes)
+			return CUDA_ERROR_INVALID_VALUE;
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (own < 0)
+			return CUDA_ERROR_OPERATING_SYSTEM;
+		return slu_driver_result(slu_phys_import_host(own, (uint64_t)st.st_size, ret_phys));
+	}
+	if (pread(fd, &ticket, sizeof(ticket), 0) != (ssize_t)sizeof(ticket))
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_driver_card(ticket.card, &card));
+	r = slu_phys_import(card, &ticket, ret_phys);
+	return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : slu_driver_result(r);
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle, void *shareable,
+					CUmemAllocationHandleType type)
+{
+	struct slu_phys *phys;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(import((int)(intptr_t)shareable, &phys));
+	phys->prop = (CUmemAllocationProp){
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = type,
+		.location = { phys->card ? CU_MEM_LOCATION_TYPE_DEVICE
+					 : CU_MEM_LOCATION_TYPE_HOST_NUMA,
+			      phys->card ? (int)phys->card->index : 0 },
+	};
+	*ret_handle = (CUmemGenericAllocationHandle)(uintptr_t)phys;
+	return CUDA_SUCCESS;
 }

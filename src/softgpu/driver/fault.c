@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -30,15 +32,19 @@ struct order {
 	uint64_t extra_ns;
 };
 
-/* constant after init */
+/* Guards what follows; taken only where there are orders, or may be. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct order orders[ORDERS_MAX];
 static unsigned n_orders;
+static unsigned long counts[_SLU_FAULT_MAX]; /* operations so far */
+static uint64_t room_bytes = UINT64_MAX;     /* of device memory that is left by order */
 
-/* where a fault that was met is told; constant after init, may be NULL */
-static const char *told_in;
+/* constant after init */
+static bool is_active;
+static const char *told_in;   /* where a fault that was met is told; may be NULL */
+static const char *list_file; /* where orders may come from; may be NULL */
 
-/* operations so far; atomic */
-static unsigned long counts[_SLU_FAULT_MAX];
+static struct stat list_seen; /* the file as it was read last; guarded by the mutex */
 
 static int parse_kind(const char *word, enum slu_fault_kind *ret_kind)
 {
@@ -90,24 +96,67 @@ static int parse_order(char *text, struct order *ret_order)
 	return 0;
 }
 
-int slu_fault_init(const char *list)
+static int parse_memory(const char *text)
+{
+	return slu_size_parse(text, &room_bytes);
+}
+
+static int read_list(const char *list)
 {
 	slu_cleanup(slu_freep) char *copy = strdup(list ? list : "");
 	char *rest;
+	int r = 0;
 
 	if (!copy)
 		return slu_error(-ENOMEM);
 	n_orders = 0;
-	told_in = secure_getenv("SLUICE_SOFTGPU_FAULT_LOG");
+	room_bytes = UINT64_MAX;
 	memset(counts, 0, sizeof(counts));
-	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		int r = n_orders < ORDERS_MAX ? parse_order(word, &orders[n_orders]) : -EINVAL;
-
+	for (char *word = strtok_r(copy, ",\n", &rest); word; word = strtok_r(NULL, ",\n", &rest)) {
+		if (!strncmp(word, "memory:", 7))
+			r = parse_memory(word + 7);
+		else
+			r = n_orders < ORDERS_MAX ? parse_order(word, &orders[n_orders]) : -EINVAL;
 		if (r)
-			return slu_fold(r);
-		n_orders++;
+			break;
+		n_orders += strncmp(word, "memory:", 7) != 0;
 	}
-	return 0;
+	if (r)
+		n_orders = 0;
+	return slu_fold(r);
+}
+
+int slu_fault_init(const char *list)
+{
+	told_in = secure_getenv("SLUICE_SOFTGPU_FAULT_LOG");
+	list_file = secure_getenv("SLUICE_SOFTGPU_FAULT_FILE");
+	is_active = (list && *list) || (list_file && *list_file);
+	return slu_fold(read_list(list));
+}
+
+/* Reads the file again where it is not the one that was read. */
+static void look_at_file_locked(void)
+{
+	char text[1024];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (!list_file || stat(list_file, &st) < 0 ||
+	    (st.st_ino == list_seen.st_ino && st.st_size == list_seen.st_size &&
+	     st.st_mtim.tv_sec == list_seen.st_mtim.tv_sec &&
+	     st.st_mtim.tv_nsec == list_seen.st_mtim.tv_nsec))
+		return;
+	fd = open(list_file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return;
+	text[n] = '\0';
+	list_seen = st;
+	(void)read_list(text);
 }
 
 static void tell(enum slu_fault_kind kind, unsigned long n)
@@ -120,11 +169,10 @@ static void tell(enum slu_fault_kind kind, unsigned long n)
 	close(fd);
 }
 
-enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_extra_ns)
+static enum slu_fault_action next_locked(enum slu_fault_kind kind, uint64_t *ret_extra_ns)
 {
-	unsigned long n = __atomic_add_fetch(&counts[kind], 1, __ATOMIC_RELAXED);
+	unsigned long n = ++counts[kind];
 
-	*ret_extra_ns = 0;
 	for (unsigned i = 0; i < n_orders; i++) {
 		if (orders[i].kind != kind || orders[i].n != n)
 			continue;
@@ -133,4 +181,38 @@ enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_ext
 		return orders[i].action;
 	}
 	return SLU_FAULT_NONE;
+}
+
+enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_extra_ns)
+{
+	enum slu_fault_action action;
+
+	*ret_extra_ns = 0;
+	if (!is_active)
+		return SLU_FAULT_NONE;
+	pthread_mutex_lock(&mutex);
+	look_at_file_locked();
+	action = next_locked(kind, ret_extra_ns);
+	pthread_mutex_unlock(&mutex);
+	return action;
+}
+
+bool slu_fault_refuses(uint64_t bytes)
+{
+	uint64_t extra_ns;
+	bool refuses;
+
+	if (!is_active)
+		return false;
+	pthread_mutex_lock(&mutex);
+	look_at_file_locked();
+	refuses = next_locked(SLU_FAULT_CREATE, &extra_ns) == SLU_FAULT_FAIL;
+	if (!refuses && bytes > room_bytes) {
+		tell(SLU_FAULT_CREATE, counts[SLU_FAULT_CREATE]);
+		refuses = true;
+	}
+	if (!refuses && room_bytes != UINT64_MAX)
+		room_bytes -= bytes;
+	pthread_mutex_unlock(&mutex);
+	return refuses;
 }

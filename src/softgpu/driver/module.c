@@ -34,35 +34,56 @@ static void write_initial_bytes(const struct slu_module *module, const struct sl
 	}
 }
 
+/* Managed variables are the program's, in whatever contexts it is. */
+static CUresult place_managed(struct slu_module *module, bool *ret_is_new)
+{
+	struct slu_program *program = module->program;
+	int r = slu_program_place_managed(program, ret_is_new);
+
+	if (r)
+		return slu_driver_result(r);
+	for (unsigned i = 0; i < program->ptx->n_variables; i++)
+		if (program->ptx->variables[i]->is_managed)
+			module->variables[i] = program->managed + program->managed_at[i];
+	return CUDA_SUCCESS;
+}
+
 static CUresult place_variables(struct slu_module *module)
 {
 	const struct slu_ptx_module *ptx = module->program->ptx;
+	bool is_first_managed;
 	uint64_t bytes = 0;
+	CUresult result;
 	int r;
 
 	module->variables = calloc(ptx->n_variables + 1, sizeof(*module->variables));
 	if (!module->variables)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = place_managed(module, &is_first_managed);
+	if (result)
+		return result;
 	for (unsigned i = 0; i < ptx->n_variables; i++) {
 		const struct slu_ptx_variable *v = ptx->variables[i];
 
-		if (!is_in_device_memory(v))
+		if (!is_in_device_memory(v) || v->is_managed)
 			continue;
 		bytes = slu_round_up(bytes, SLU_MAX(v->align, 1u));
 		module->variables[i] = bytes;
 		bytes += v->size;
 	}
-	if (!bytes)
-		return CUDA_SUCCESS;
-	r = slu_memory_alloc(module->context, bytes, &module->memory);
-	if (r)
-		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+	if (bytes) {
+		r = slu_memory_alloc(module->context, bytes, &module->memory);
+		if (r)
+			return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY
+						    : slu_driver_result(r);
+		memset((void *)(uintptr_t)module->memory, 0, bytes);
+	}
 	for (unsigned i = 0; i < ptx->n_variables; i++)
-		if (is_in_device_memory(ptx->variables[i]))
+		if (is_in_device_memory(ptx->variables[i]) && !ptx->variables[i]->is_managed)
 			module->variables[i] += module->memory;
-	memset((void *)(uintptr_t)module->memory, 0, bytes);
 	for (unsigned i = 0; i < ptx->n_variables; i++)
-		if (is_in_device_memory(ptx->variables[i]))
+		if (is_in_device_memory(ptx->variables[i]) &&
+		    (!ptx->variables[i]->is_managed || is_first_managed))
 			write_initial_bytes(module, ptx->variables[i]);
 	return CUDA_SUCCESS;
 }

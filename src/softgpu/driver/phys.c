@@ -85,6 +85,55 @@ int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
 	return 0;
 }
 
+int slu_phys_export(struct slu_phys *phys)
+{
+	int r = 0;
+
+	if (!phys->is_exported)
+		r = slu_card_export(phys->card, phys->n_granules, phys->granules, &phys->ticket);
+	if (!r)
+		phys->is_exported = true;
+	return r;
+}
+
+int slu_phys_import(struct slu_card *card, const struct slu_card_ticket *ticket,
+		    struct slu_phys **ret_phys)
+{
+	struct slu_phys *phys;
+	int r;
+
+	r = slu_card_attach(card);
+	if (r)
+		return slu_fold(r);
+	if (!ticket->n_granules || ticket->n_granules > card->n_granules)
+		return -ENOENT;
+	phys = make(card, ticket->n_granules * card->granule_bytes);
+	if (!phys)
+		return slu_error(-ENOMEM);
+	phys->n_granules = ticket->n_granules;
+	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
+	r = phys->granules ? slu_card_import(card, ticket, phys->granules) : -ENOMEM;
+	if (r) {
+		discard(phys);
+		return r;
+	}
+	phys->is_exported = true;
+	phys->ticket = *ticket;
+	*ret_phys = phys;
+	return 0;
+}
+
+int slu_phys_import_host(int fd, uint64_t bytes, struct slu_phys **ret_phys)
+{
+	struct slu_phys *phys = make(NULL, bytes);
+
+	if (!phys)
+		return slu_error(-ENOMEM);
+	phys->host_fd = fd;
+	*ret_phys = phys;
+	return 0;
+}
+
 struct slu_phys *slu_phys_get(CUmemGenericAllocationHandle handle)
 {
 	return slu_objects_get(&objects, (const void *)(uintptr_t)handle);
@@ -95,7 +144,9 @@ void slu_phys_unref(struct slu_phys *phys)
 	assert(phys->n_refs);
 	if (--phys->n_refs)
 		return;
-	if (phys->card)
+	if (phys->is_exported)
+		slu_card_leave(phys->card, &phys->ticket);
+	else if (phys->card)
 		slu_card_give(phys->card, phys->n_granules, phys->granules);
 	discard(phys);
 }

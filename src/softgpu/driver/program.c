@@ -2,7 +2,13 @@
 
 #include "softgpu/driver/program.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "softgpu/driver/managed.h"
 
 static CUresult parse(struct slu_program *program, const struct slu_image *image,
 		      const struct slu_image_log *log)
@@ -57,11 +63,49 @@ void slu_program_unref(struct slu_program *program)
 {
 	if (!program || __atomic_sub_fetch(&program->n_refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	if (program->managed)
+		slu_managed_free(program->managed);
+	free(program->managed_at);
 	if (program->interp)
 		slu_interp_module_free(program->interp);
 	if (program->ptx)
 		slu_ptx_module_free(program->ptx);
 	free(program);
+}
+
+int slu_program_place_managed(struct slu_program *program, bool *ret_is_new)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	const struct slu_ptx_module *ptx = program->ptx;
+	uint64_t bytes = 0;
+	int r = 0;
+
+	*ret_is_new = false;
+	pthread_mutex_lock(&mutex);
+	if (!program->managed_at) {
+		program->managed_at = calloc(ptx->n_variables + 1, sizeof(*program->managed_at));
+		if (!program->managed_at)
+			r = slu_error(-ENOMEM);
+		for (unsigned i = 0; i < ptx->n_variables && !r; i++) {
+			const struct slu_ptx_variable *v = ptx->variables[i];
+
+			if (!v->is_managed)
+				continue;
+			bytes = slu_round_up(bytes, SLU_MAX(v->align, 1u));
+			program->managed_at[i] = bytes;
+			bytes += v->size;
+		}
+		if (!r && bytes) {
+			r = slu_managed_alloc(NULL, bytes, CU_MEM_ATTACH_GLOBAL, &program->managed);
+			*ret_is_new = !r;
+		}
+		if (r) {
+			free(program->managed_at);
+			program->managed_at = NULL;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
+	return r;
 }
 
 unsigned slu_program_count_kernels(const struct slu_program *program)

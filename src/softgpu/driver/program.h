@@ -14,6 +14,9 @@ struct slu_program {
 	unsigned n_refs; /* atomic */
 	struct slu_ptx_module *ptx;
 	struct slu_interp_module *interp;
+	/* where its managed variables lie, alike in all contexts; guarded by a mutex of its own */
+	uint64_t managed;     /* 0: nowhere yet, or there are none */
+	uint64_t *managed_at; /* the place of each variable in it; owned */
 };
 
 /* A refusal of the image or its text goes to @log, which may be NULL. */
@@ -26,3 +29,9 @@ unsigned slu_program_count_kernels(const struct slu_program *program);
 
 /* Return: the @i-th kernel that is defined, or NULL. */
 const struct slu_ptx_function *slu_program_kernel(const struct slu_program *program, unsigned i);
+
+/*
+ * Gives the managed variables their memory, if they have none. Return: 0, -errno; *ret_is_new:
+ * whether their first values are to be written.
+ */
+int slu_program_place_managed(struct slu_program *program, bool *ret_is_new);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Granules that several processes hold, and events that several processes know. Both live in the
+ * card's shared space.
+ *
+ * Exported granules belong to one of their holders, in whose account they are. When that one lets
+ * go of them, or dies, they go over to another; the last one makes them dirty. A process counts
+ * once, however often it has them.
+ *
+ *   OWNED ─export─▶ held by one ─import─▶ held by several ─leave, death─▶ … held by nobody: DIRTY
+ */
+
+#include "softgpu/driver/card.h"
+
+/* What names an export outside of its process. */
+struct slu_card_ticket {
+	uint32_t magic;
+	uint8_t card;
+	uint8_t number; /* of the entry */
+	uint16_t reserved;
+	uint32_t serial; /* of what the entry holds: entries are used again */
+	uint32_t n_granules;
+	uint8_t uuid[16]; /* of the card */
+};
+
+/* Exports granules that are ours, once. Return: 0, -EUSERS where no entry is free. */
+int slu_card_export(struct slu_card *card, unsigned n, const uint16_t *granules,
+		    struct slu_card_ticket *ret_ticket);
+
+/* Joins the holders; @ret_granules has room for all. Return: 0, -ENOENT (gone), -EUSERS. */
+int slu_card_import(struct slu_card *card, const struct slu_card_ticket *ticket,
+		    uint16_t *ret_granules);
+
+/* Lets go of one import, or of the export. */
+void slu_card_leave(struct slu_card *card, const struct slu_card_ticket *ticket);
+
+/* The part of a death that has to do with exports and events; with the board's lock held. */
+void slu_card_export_reclaim(struct slu_board *board, struct slu_card_shared *shared,
+			     unsigned slot);
+
+/* -- events --------------------------------------------------------------------------------- */
+
+/* Return: 0 with a new entry of ours, -EUSERS. */
+int slu_card_event_new(struct slu_card *card, struct slu_card_ticket *ret_ticket);
+void slu_card_event_free(struct slu_card *card, const struct slu_card_ticket *ticket);
+bool slu_card_event_exists(struct slu_card *card, const struct slu_card_ticket *ticket);
+
+/* Begins to record. Return: the number that slu_card_event_reach() is told. */
+uint64_t slu_card_event_record(struct slu_card *card, const struct slu_card_ticket *ticket);
+void slu_card_event_reach(struct slu_card *card, const struct slu_card_ticket *ticket,
+			  uint64_t number);
+
+/* The newest recording. */
+uint64_t slu_card_event_newest(struct slu_card *card, const struct slu_card_ticket *ticket);
+
+/* Whether a recording was reached, or never will be: its process or the event is gone. */
+bool slu_card_event_is_reached(struct slu_card *card, const struct slu_card_ticket *ticket,
+			       uint64_t number);
