@@ -257,46 +257,63 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 	return 0;
 }
 
-/* Fills in what the line says. Return: 0, or why it cannot be done. */
+/*
+ * The devices that the line names, as far as they can be had: one that another daemon has taken
+ * meanwhile, or that is gone, is left out. The line in the roster keeps all of them, so nothing is
+ * forgotten if the device comes back before the program does.
+ */
+static int revive_devices(struct slu_program *program, const struct slu_roster_line *line,
+			  struct slu_core_ghost *ghost)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+
+	for (unsigned d = 0; d < line->n_devices; d++) {
+		const struct slu_roster_device *known = &line->devices[d];
+		struct slu_program_device *own = &program->devices[program->n_devices];
+		struct slu_hello_device named = { .total_bytes = known->total_bytes };
+		char why[192];
+		int r, status;
+
+		memcpy(named.uuid, known->uuid, sizeof(named.uuid));
+		memcpy(named.pci, known->pci, sizeof(named.pci));
+		memcpy(named.name, known->name, sizeof(named.name));
+		r = acquire_devices(program->server, now_ns, &named, 1, own, &status, why,
+				    sizeof(why));
+		if (r < 0)
+			return slu_fold(r);
+		if (r == SLU_PROGRAM_E_REFUSED) {
+			slu_log(WARNING, "program=%s pid=%d keeps its line without a device: %s",
+				program->name, (int)program->pid, why);
+			continue;
+		}
+		ghost->devices[program->n_devices] = own->device->number;
+		ghost->device_bytes[program->n_devices++] = known->charge_bytes;
+	}
+	ghost->n_devices = program->n_devices;
+	return 0;
+}
+
 static int revive(struct slu_program *program, const struct slu_roster_line *line)
 {
-	struct slu_hello_device named[SLU_WIRE_DEVICES_MAX] = {};
 	struct slu_server *server = program->server;
 	struct slu_core_ghost ghost = {
 		.client = program->id,
 		.name = program->name,
-		.n_devices = line->n_devices,
 		.pinned_bytes = line->pinned_bytes,
 		.home_bytes = line->home_bytes,
 	};
-	uint64_t now_ns = slu_clock_now_ns();
-	char why[192];
-	int r, status;
+	int r;
 
 	program->is_ghost = true;
 	strcpy(program->name, line->name);
 	r = slu_group_join(server, line->uid, line->wire_group, line->group, &program->group);
 	if (r)
 		return slu_fold(r);
-	for (unsigned d = 0; d < line->n_devices; d++) {
-		memcpy(named[d].uuid, line->devices[d].uuid, sizeof(named[d].uuid));
-		memcpy(named[d].pci, line->devices[d].pci, sizeof(named[d].pci));
-		memcpy(named[d].name, line->devices[d].name, sizeof(named[d].name));
-		named[d].total_bytes = line->devices[d].total_bytes;
-		ghost.device_bytes[d] = line->devices[d].charge_bytes;
-	}
-	r = acquire_devices(server, now_ns, named, line->n_devices, program->devices, &status, why,
-			    sizeof(why));
-	if (r == SLU_PROGRAM_E_REFUSED)
-		slu_log(WARNING, "program=%s pid=%d cannot come back: %s", program->name,
-			(int)program->pid, why);
+	r = revive_devices(program, line, &ghost);
 	if (r)
 		return slu_fold(r);
-	program->n_devices = line->n_devices;
 	ghost.group = program->group->id;
-	for (unsigned d = 0; d < line->n_devices; d++)
-		ghost.devices[d] = program->devices[d].device->number;
-	return slu_fold(slu_core_ghost(server->core, now_ns, &ghost));
+	return slu_fold(slu_core_ghost(server->core, slu_clock_now_ns(), &ghost));
 }
 
 int slu_program_ghost(struct slu_server *server, int slot)

@@ -77,7 +77,7 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,
 		     int *ret_status, char *ret_why, size_t size);
 
-/* Makes a ghost of the line at @slot, or drops the line when its process or devices are gone. */
+/* Makes a ghost of the line at @slot, or drops the line when its process is gone. */
 int slu_program_ghost(struct slu_server *server, int slot);
 
 /* Its connection has ended. */

@@ -132,6 +132,32 @@ def a_second_daemon_is_told_whose_the_device_is():
         b.wait("ready")
 
 
+def a_line_outlasts_another_daemon_on_its_device():
+    with world("keeps") as w, DaemonWorld("keeps2") as other:
+        uuid = w.make_board("b1", 100 * MIB)
+        a = w.client("a", want=50 * MIB, uuid=uuid, **TIGHT)
+        a.wait("ready")
+        a.process.send_signal(signal.SIGSTOP)
+        w.kill_daemon()
+        other.settings = {"daemon.boards": w.folder / "boards"}
+        other.start_daemon()
+        b = other.client("b", want=MIB, uuid=uuid, **TIGHT)
+        b.wait("ready")
+        w.start_daemon()
+        program = w.programs_by_name()["a"]
+        check(program["connection"] == "ghost" and not program["devices"], "a is known, without the device", program)
+        check("keeps its line without a device" in w.log() and f"pid {other.daemon.pid}" in w.log(), "it is said whose that is", w.log())
+        w.kill_daemon()
+        b.kill()
+        wait_until("the other one has no use for it", lambda: not other.status()["programs"])
+        w.start_daemon()
+        program = w.programs_by_name()["a"]
+        check(program["devices"] and program["devices"][0]["charge_bytes"] >= 50 * MIB, "its charge is as it was", program)
+        a.process.send_signal(signal.SIGCONT)
+        a.wait("welcome", 2)
+        wait_until("a is back", lambda: w.programs_by_name()["a"]["connection"] == "joined")
+
+
 def an_unused_daemon_of_a_user_leaves_and_leaves_nothing():
     with world("idle", **{"daemon.idle_exit": "100ms"}) as w:
         with w.raw() as raw:
@@ -231,7 +257,7 @@ if __name__ == "__main__":
     main(a_killed_daemons_turn_is_adopted, killed_twenty_times_nobody_loses_anything,
          those_who_died_meanwhile_are_forgotten_and_those_who_live_stay_charged,
          a_roster_of_damaged_bytes_is_no_obstacle, a_second_daemon_at_the_same_socket_says_so,
-         a_second_daemon_is_told_whose_the_device_is, an_unused_daemon_of_a_user_leaves_and_leaves_nothing,
+         a_second_daemon_is_told_whose_the_device_is, a_line_outlasts_another_daemon_on_its_device, an_unused_daemon_of_a_user_leaves_and_leaves_nothing,
          in_the_background_it_answers_when_the_starter_returns, wrong_settings_are_told_by_line_and_it_does_not_start,
          settings_are_read_again_on_sighup, print_settings_can_be_read_again, systemd_can_hand_the_socket_over,
          told_to_end_it_leaves_its_programs_running)
