@@ -114,8 +114,8 @@ static int take_inherited(struct slu_listener *listener)
 
 	if (n != 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
 		slu_log(ERR,
-			"expected one listening unix socket of sequential packets from "
-			"systemd, got %d files",
+			"expected one listening unix socket of sequential packets from systemd, "
+			"got %d files; sluiced.socket has one ListenSequentialPacket=",
 			n);
 		return slu_error(-EINVAL);
 	}

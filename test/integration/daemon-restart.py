@@ -5,7 +5,6 @@
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 
@@ -222,25 +221,6 @@ def print_settings_can_be_read_again():
         check(second.stdout == first.stdout, "and means the same when it is read")
 
 
-def systemd_can_hand_the_socket_over():
-    with DaemonWorld("activated") as w:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.bind(str(w.socket))
-        listener.listen()
-        (w.folder / "state").mkdir()
-        # as systemd does it: the third file, named for this process
-        script = 'export LISTEN_PID=$$ LISTEN_FDS=1; exec 3<&"$LISTENER"; exec "$@"'
-        w.daemon = subprocess.Popen(
-            ["sh", "-c", script, "sh", SLUICED, "--user", "--state", w.folder / "state"],
-            env=w.environment({"LISTENER": listener.fileno()}), pass_fds=[listener.fileno()],
-            stderr=open(w.daemon_log, "w"))
-        listener.close()
-        wait_until("it answers", w.daemon_answers)
-        a = w.client("a", want=MIB, **TIGHT)
-        a.wait("ready")
-        a.kill()
-
-
 def told_to_end_it_leaves_its_programs_running():
     with world("term") as w:
         a = w.client("a", want=80 * MIB, **TIGHT)
@@ -259,5 +239,5 @@ if __name__ == "__main__":
          a_roster_of_damaged_bytes_is_no_obstacle, a_second_daemon_at_the_same_socket_says_so,
          a_second_daemon_is_told_whose_the_device_is, a_line_outlasts_another_daemon_on_its_device, an_unused_daemon_of_a_user_leaves_and_leaves_nothing,
          in_the_background_it_answers_when_the_starter_returns, wrong_settings_are_told_by_line_and_it_does_not_start,
-         settings_are_read_again_on_sighup, print_settings_can_be_read_again, systemd_can_hand_the_socket_over,
+         settings_are_read_again_on_sighup, print_settings_can_be_read_again,
          told_to_end_it_leaves_its_programs_running)

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Under systemd, played by hand: the socket handed over, readiness told, the watchdog fed; and with its own tools where they are."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+from daemonworld import DaemonWorld
+from sluice import BUILD, MIB, SLUICED, Skip, check, main, wait_until
+
+TIGHT = {"total": 100 * MIB}
+# as systemd does it: files from the third on, named for this process
+AS_SYSTEMD = 'export LISTEN_PID=$$ WATCHDOG_PID=$$; exec "$@"'
+
+
+class Manager:
+    """What systemd is to a service: it holds the socket, and hears what the service says of itself."""
+
+    def __init__(self, w, kind=socket.SOCK_SEQPACKET, n=1):
+        self.w, self.n = w, n
+        self.listener = socket.socket(socket.AF_UNIX, kind)
+        self.listener.bind(str(w.socket))
+        self.listener.listen()
+        self.ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.ear.bind(str(w.folder / "notify"))
+        self.ear.settimeout(60)
+        self.heard = []
+        (w.folder / "state").mkdir(exist_ok=True)
+
+    def start(self, **env):
+        files = "".join(f" {3 + i}<&{self.listener.fileno()}" for i in range(self.n))
+        env = {"LISTEN_FDS": self.n, "NOTIFY_SOCKET": self.w.folder / "notify"} | env
+        with open(self.w.daemon_log, "a") as log:
+            self.w.daemon = subprocess.Popen(
+                ["sh", "-c", f"exec{files}; {AS_SYSTEMD}", "sh", SLUICED, "--user", "--state", self.w.folder / "state"],
+                env=self.w.environment(env), pass_fds=[self.listener.fileno()], stderr=log)
+        return self.w.daemon
+
+    def hear(self, word):
+        """Waits until the service has said the word, and returns how often it has."""
+        while not any(word in said for said in self.heard):
+            self.heard += self.ear.recv(4096).decode().split("\n")
+        return sum(word in said for said in self.heard)
+
+    def close(self):
+        self.listener.close()
+        self.ear.close()
+
+
+def activated(name, **more):
+    w = DaemonWorld(name)
+    return w, Manager(w, **more)
+
+
+def it_serves_the_socket_that_it_is_given_and_says_so():
+    w, manager = activated("sd-serves")
+    with w:
+        manager.start()
+        manager.hear("READY=1")
+        check(w.status()["daemon"]["pid"] == w.daemon.pid, "it answers there")
+        a = w.client("a", want=MIB, **TIGHT)
+        a.wait("ready")
+        a.kill()
+        w.daemon.terminate()
+        check(w.daemon.wait(timeout=60) == 0, "it ends with 0")
+        manager.hear("STOPPING=1")
+        check(w.socket.exists(), "the socket is the manager's, and stays")
+        manager.close()
+
+
+def who_connects_while_it_is_away_is_served_by_the_next_one():
+    w, manager = activated("sd-next")
+    with w:
+        manager.start()
+        manager.hear("READY=1")
+        a = w.client("a", want=50 * MIB, **TIGHT)
+        a.wait("ready")
+        w.kill_daemon()
+        a.wait("lost")
+        b = w.client("b", want=MIB, **TIGHT)  # the kernel keeps its connection for us
+        manager.start()
+        a.wait("welcome", 2)
+        b.wait("welcome")
+        check(w.programs_by_name()["a"]["device_bytes"] == 50 * MIB, "a has what it had")
+        manager.close()
+
+
+def it_feeds_the_watchdog():
+    w, manager = activated("sd-watchdog")
+    with w:
+        manager.start(WATCHDOG_USEC=200000)
+        for number in range(1, 4):
+            while manager.hear("WATCHDOG=1") < number:
+                manager.heard += manager.ear.recv(4096).decode().split("\n")
+        manager.close()
+
+
+def a_reload_is_told_with_its_begin_and_its_end():
+    w, manager = activated("sd-reload")
+    with w:
+        manager.start()
+        manager.hear("READY=1")
+        manager.heard.clear()
+        w.daemon.send_signal(signal.SIGHUP)
+        manager.hear("RELOADING=1")
+        manager.hear("READY=1")
+        manager.close()
+
+
+def files_that_are_no_such_socket_are_refused():
+    for name, more, words in (("two", {"n": 2}, "got 2 files"), ("stream", {"kind": socket.SOCK_STREAM}, "ListenSequentialPacket")):
+        w, manager = activated(f"sd-{name}", **more)
+        with w:
+            check(manager.start().wait(timeout=60) == 1, "it does not start")
+            check("expected one listening unix socket" in w.log() and words in w.log(), "and says what it expected", w.log())
+            manager.close()
+
+
+def the_real_activator_starts_it_at_the_first_connection():
+    tool = shutil.which("systemd-socket-activate")
+    if not tool:
+        raise Skip("there is no systemd-socket-activate")
+    with DaemonWorld("sd-activate") as w:
+        (w.folder / "state").mkdir()
+        with open(w.daemon_log, "w") as log:
+            w.daemon = subprocess.Popen(
+                [tool, "--seqpacket", "-l", w.socket, "-E", "SLUICE_BOARDS", SLUICED, "--user", "--state", w.folder / "state"],
+                env=w.environment(), stderr=log)
+        wait_until("it listens", w.socket.exists)
+        a = w.client("a", want=MIB, **TIGHT)
+        a.wait("ready")
+        check(w.status()["daemon"]["pid"] == w.daemon.pid, "it became the daemon")
+        a.kill()
+
+
+def the_unit_is_one_that_systemd_understands():
+    tool, unit = shutil.which("systemd-analyze"), BUILD / "data/sluiced.service"
+    if not tool or not unit.exists():
+        raise Skip("there is no systemd-analyze")
+    with DaemonWorld("sd-unit") as w:
+        text = unit.read_text()
+        command = next(line for line in text.splitlines() if line.startswith("ExecStart="))
+        (w.folder / "sluiced.service").write_text(text.replace(command, f"ExecStart={SLUICED} --system"))
+        source = pathlib.Path(os.environ.get("SLUICE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+        shutil.copy(source / "data/sluiced.socket", w.folder / "sluiced.socket")
+        done = subprocess.run([tool, "verify", "--man=no", w.folder / "sluiced.service", w.folder / "sluiced.socket"], capture_output=True, text=True)
+        ours = [line for line in done.stderr.splitlines() if "sluiced" in line]
+        check(not ours, "there is nothing to say against it", done)
+
+
+if __name__ == "__main__":
+    main(it_serves_the_socket_that_it_is_given_and_says_so, who_connects_while_it_is_away_is_served_by_the_next_one,
+         it_feeds_the_watchdog, a_reload_is_told_with_its_begin_and_its_end, files_that_are_no_such_socket_are_refused,
+         the_real_activator_starts_it_at_the_first_connection, the_unit_is_one_that_systemd_understands)
