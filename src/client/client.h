@@ -156,6 +156,20 @@ SLU_CLIENT_API void slu_client_command_end(struct slu_client_device *device,
  */
 SLU_CLIENT_API void slu_client_command_count(struct slu_client_device *device, uint64_t n);
 
+/* -- mapping calls ---------------------------------------------------------------------------- */
+
+/*
+ * Around the driver's mapping calls: where the daemon's setting vmm_serial asks for it, one process
+ * makes them at a time (wire/serial.h). Not to be called with a lock.
+ *
+ * Return: what slu_client_serial_end() takes.
+ */
+SLU_CLIENT_API int slu_client_serial_begin(const struct slu_client_device *device);
+SLU_CLIENT_API void slu_client_serial_end(int lock);
+
+/* A mapping call failed, and nothing explains it: with vmm_serial = auto everybody is told. */
+SLU_CLIENT_API void slu_client_serial_suspect(const struct slu_client_device *device);
+
 /* -- looking ---------------------------------------------------------------------------------- */
 
 struct slu_client_counts {

@@ -12,6 +12,7 @@
  *   units.c       units come and go; access to their contents off turn
  *   wait.c        the slow path of the gate; commands of mode LAUNCH
  *   fork.c        a child starts anew
+ *   serial.c      mapping calls of one process at a time
  *   torture.c     a daemon in the process that evicts everything between two calls
  *
  * Every event goes to the peer under the lock and is followed by slu_client_pump(), which carries

@@ -41,16 +41,57 @@ static void thread_begin(void *data)
 	slu_cuda_relax();
 }
 
-/* A mapping that stays where it should not be blocks its address: a failure is not taken at once.
- */
-static CUresult unmap_at(uint64_t address, uint64_t bytes)
+/* Memory that is short, and a context that is dead, explain a failure. */
+static void suspect(const struct slu_cuda_device *d, CUresult r)
 {
-	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
-
-	return r == CUDA_SUCCESS ? r : SLU_REAL(cuMemUnmap)(address, bytes);
+	if (r != CUDA_SUCCESS && translate(r) < 0 && d->client)
+		slu_client_serial_suspect(d->client);
 }
 
-/* Makes a handle at @location and maps it at the extent's address for the device (and the CPU). */
+/* Mapping calls of ours in several processes at once, one after the other if that is wanted. */
+static int begin_mapping(const struct slu_cuda_device *d)
+{
+	return d->client ? slu_client_serial_begin(d->client) : -1;
+}
+
+/* A mapping that stays where it should not be blocks its address: a failure is not taken at once.
+ */
+static CUresult unmap_at(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes)
+{
+	int lock = begin_mapping(d);
+	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
+
+	suspect(d, r);
+	if (r != CUDA_SUCCESS)
+		r = SLU_REAL(cuMemUnmap)(address, bytes);
+	slu_client_serial_end(lock);
+	return r;
+}
+
+/* Maps @handle at @address for the device (and the CPU). */
+static CUresult map_at(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
+		       CUmemLocation location, CUmemGenericAllocationHandle handle)
+{
+	const CUmemAccessDesc access[] = {
+		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
+		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+		{ .location = location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+	};
+	int lock = begin_mapping(d);
+	CUresult r = SLU_REAL(cuMemMap)(address, bytes, 0, handle, 0);
+	bool is_mapped = r == CUDA_SUCCESS;
+
+	if (is_mapped)
+		r = SLU_REAL(cuMemSetAccess)(address, bytes, access,
+					     location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2);
+	slu_client_serial_end(lock);
+	suspect(d, r);
+	if (is_mapped && r != CUDA_SUCCESS)
+		unmap_at(d, address, bytes);
+	return r;
+}
+
+/* Makes a handle at @location and maps it at the extent's address. */
 static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
 		      CUmemLocation location, CUmemGenericAllocationHandle *ret_handle)
 {
@@ -58,28 +99,17 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = location,
 	};
-	const CUmemAccessDesc access[] = {
-		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
-		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
-		{ .location = location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
-	};
 	CUmemGenericAllocationHandle handle;
 	CUresult r;
 
 	r = SLU_REAL(cuMemCreate)(&handle, bytes, &prop, 0);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = SLU_REAL(cuMemMap)(address, bytes, 0, handle, 0);
-	if (r == CUDA_SUCCESS) {
-		r = SLU_REAL(cuMemSetAccess)(address, bytes, access,
-					     location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2);
-		if (r == CUDA_SUCCESS) {
-			*ret_handle = handle;
-			return CUDA_SUCCESS;
-		}
-		unmap_at(address, bytes);
-	}
-	SLU_REAL(cuMemRelease)(handle);
+	r = map_at(d, address, bytes, location, handle);
+	if (r == CUDA_SUCCESS)
+		*ret_handle = handle;
+	else
+		SLU_REAL(cuMemRelease)(handle);
 	return r;
 }
 
@@ -87,9 +117,9 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
  * An extent that the driver would not unmap, also when asked again, keeps its handle: nothing else
  * could be mapped at its address, and whoever wants to place something there tries once more.
  */
-static CUresult displace(struct slu_extent *e)
+static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
 {
-	CUresult r = unmap_at(e->address, e->bytes);
+	CUresult r = unmap_at(d, e->address, e->bytes);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -102,7 +132,7 @@ static CUresult place_extent(const struct slu_cuda_device *d, struct slu_extent 
 			     CUmemLocation location)
 {
 	CUmemGenericAllocationHandle handle;
-	CUresult r = e->handle ? displace(e) : CUDA_SUCCESS;
+	CUresult r = e->handle ? displace(d, e) : CUDA_SUCCESS;
 
 	if (r == CUDA_SUCCESS)
 		r = place(d, e->address, e->bytes, location, &handle);
@@ -128,8 +158,7 @@ static void destroy(void *data, struct slu_unit *unit)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 
-	(void)data;
-	displace(unit->owner);
+	displace(data, unit->owner);
 	slu_cuda_unrelax(before);
 }
 
@@ -277,8 +306,7 @@ static void unmap(void *data, struct slu_unit *unit)
 {
 	struct slu_extent *e = unit->owner;
 
-	(void)data;
-	displace(e);
+	displace(data, e);
 	e->cpu = NULL;
 }
 
@@ -296,7 +324,7 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 		if (works) {
 			/* the CPU's view is part of the proof: the clean copy lives there */
 			*(volatile char *)(uintptr_t)address = 1;
-			unmap_at(address, device->granule_bytes);
+			unmap_at(device, address, device->granule_bytes);
 			SLU_REAL(cuMemRelease)(handle);
 		}
 		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);

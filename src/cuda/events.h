@@ -9,8 +9,8 @@
 #include "base/lock.h"
 #include "cuabi/cuda-min.h"
 
-/* Two chunks of two units each way, and some. */
-#define SLU_EVENTS_MAX 16
+/* As many as pieces may be under way both ways. */
+#define SLU_EVENTS_MAX 128
 
 struct slu_cuda_events {
 	struct slu_lock lock; /* SLU_LOCK_LEAF, for what follows */

@@ -66,6 +66,7 @@ struct slu_config {
 	uint64_t share_percent;
 
 	uint64_t reserve_percent;
+	char vmm_serial[SLU_CONFIG_WORD_MAX];
 	uint64_t pinned_bytes; /* 0: by the machine's memory */
 	uint64_t home_bytes;   /* 0: by the machine's memory */
 	uint64_t staging_bytes;

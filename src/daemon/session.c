@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "daemon/control.h"
 #include "daemon/program.h"
+#include "daemon/serial.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 #include "daemon/text.h"
@@ -119,6 +120,7 @@ static void welcome(struct slu_session *session, int status, const char *why)
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.allow_mapped = own.allow_mapped;
+		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}
 	snprintf(m.welcome.detail, sizeof(m.welcome.detail), "%s", why);
 	slu_message_stamp(&m, SLU_MSG_WELCOME);
@@ -172,6 +174,8 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	session->state = SLU_SESSION_JOINED;
 	slu_log(INFO, "joined program=%s pid=%d group=%016llx", session->program->name,
 		(int)session->pid, (unsigned long long)hello->group);
+	if (slu_serial_of(session->server->config.vmm_serial) != SLU_SERIAL_OFF)
+		slu_serial_offer(slu_channel_fd(session->channel), hello);
 	welcome(session, 0, "");
 	return 0;
 }

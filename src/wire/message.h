@@ -126,7 +126,8 @@ struct slu_msg_welcome {
 	uint8_t run_without_daemon; /* on_daemon_loss = run */
 	uint8_t checksum_moves;
 	uint8_t allow_mapped; /* residency MAPPED may be used */
-	uint8_t reserved[5];
+	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
+	uint8_t reserved[4];
 	char detail[192]; /* for people, where status is not 0: what to do */
 };
 

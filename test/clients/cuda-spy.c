@@ -18,6 +18,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,21 +38,17 @@ static struct {
 	pthread_once_t once;
 	void *driver;
 	FILE *log;
-	int twin;
 } spy = { .once = PTHREAD_ONCE_INIT };
 
 static __thread CUstreamCaptureMode mode_mine = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 static void open_all(void)
 {
-	const char *twin = getenv("SLUICE_SPY_TWIN");
-
 	spy.driver = dlopen(getenv("SLUICE_SPY_DRIVER"), RTLD_NOW | RTLD_LOCAL);
 	spy.log = fopen(getenv("SLUICE_SPY_LOG"), "ae");
 	if (!spy.driver || !spy.log)
 		abort();
 	setlinebuf(spy.log);
-	spy.twin = twin ? open(twin, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 }
 
 void *slu_real_resolve(unsigned id)
@@ -77,18 +74,25 @@ static void write_line(const char *call, size_t bytes, CUresult r, uint64_t begi
 /* -- the mapping calls ---------------------------------------------------------------------------
  */
 
-/* Two processes in a mapping call at once. */
-static const char *take_twin(void)
+/* Whether somebody, that is whoever calls us, holds the lock. */
+static const char *look_at_lock(void)
 {
-	if (spy.twin < 0)
-		return "alone";
-	return flock(spy.twin, LOCK_EX | LOCK_NB) ? "BAD:together" : "alone";
-}
+	const char *folder = getenv("SLUICE_SPY_LOCKS");
+	char pattern[4096];
+	bool is_free = true;
+	glob_t found;
+	int fd;
 
-static void give_twin(void)
-{
-	if (spy.twin >= 0)
-		flock(spy.twin, LOCK_UN);
+	snprintf(pattern, sizeof(pattern), "%s/vmm-*.lock", folder ? folder : "/nowhere");
+	if (glob(pattern, 0, NULL, &found))
+		return "free";
+	fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		close(fd);
+	}
+	globfree(&found);
+	return is_free ? "free" : "held";
 }
 
 /* What is mapped, to see that it is unmapped as it was mapped. */
@@ -134,10 +138,9 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 		  CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
 	uint64_t begin = slu_clock_now_ns();
-	const char *detail = take_twin();
+	const char *detail = look_at_lock();
 	CUresult r = REAL(cuMemMap)(address, bytes, offset, handle, flags);
 
-	give_twin();
 	pthread_mutex_lock(&mapped.lock);
 	if (r == CUDA_SUCCESS && mapped.n < sizeof(mapped.rows) / sizeof(mapped.rows[0])) {
 		mapped.rows[mapped.n].address = address;
@@ -151,10 +154,9 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t n)
 {
 	uint64_t begin = slu_clock_now_ns();
-	const char *detail = take_twin();
+	const char *detail = look_at_lock();
 	CUresult r = REAL(cuMemSetAccess)(address, bytes, access, n);
 
-	give_twin();
 	write_line("cuMemSetAccess", bytes, r, begin, detail);
 	return r;
 }
@@ -162,11 +164,10 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
 	uint64_t begin = slu_clock_now_ns();
-	const char *detail = take_twin();
+	const char *detail = look_at_lock();
 	bool is_whole = find_mapping(address, bytes, false);
 	CUresult r = REAL(cuMemUnmap)(address, bytes);
 
-	give_twin();
 	if (r == CUDA_SUCCESS)
 		find_mapping(address, bytes, true);
 	write_line("cuMemUnmap", bytes, r, begin, is_whole ? detail : "BAD:part");

@@ -131,6 +131,30 @@ def streams_and_events_are_made_once_and_early():
     s.check(not late, "nothing that takes the context's lock is made when something moves", *late[:5])
 
 
+def mapping_calls(setting, env=None):
+    """Whether the lock was held at each mapping call of our own threads."""
+    settings = SETTINGS | {"memory.vmm_serial": setting}
+    with Spied("driver-serial", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+        w.start_daemon()
+        both = [w.spied(fill(12, 3, i), f"fill{i}", env={"SLUICE_SPY_LOCKS": w.folder} | (env or {})) for i in range(2)]
+        for program in both:
+            w.finish(program)
+        calls = of(w.calls("fill0") + w.calls("fill1"), "cuMemMap", "cuMemSetAccess", "cuMemUnmap")
+        return [c.detail for c in sorted(ours(calls), key=lambda c: c.begin)]
+
+
+def mapping_calls_are_made_by_one_process_at_a_time_where_that_is_wanted():
+    s.check(set(mapping_calls("on")) == {"held"}, "the lock is held at every one")
+    s.check(set(mapping_calls("off")) == {"free"}, "and at none")
+
+
+def a_mapping_call_that_fails_without_a_reason_has_all_of_them_made_one_at_a_time():
+    s.check(set(mapping_calls("auto")) == {"free"}, "without a failure nobody waits")
+    # 12 MiB are 96 units and a few slabs: the 110th is mapped in a fill
+    held = mapping_calls("auto", env={"SLUICE_SOFTGPU_FAULT": "map:110"})
+    s.check(held[0] == "free" and held[-1] == "held", "after one everybody does", held[:3], held[-3:])
+
+
 def a_program_that_passes_by_the_gate_keeps_its_memory_and_is_shown():
     with Spied("driver-bypass", memory=20 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
         w.start_daemon()
@@ -171,5 +195,7 @@ s.main(nothing_is_done_that_the_driver_refuses_or_that_fails_later,
        pinning_is_done_in_steps_and_before_there_is_anything_to_move,
        own_threads_and_own_calls_disturb_no_capture,
        streams_and_events_are_made_once_and_early,
+       mapping_calls_are_made_by_one_process_at_a_time_where_that_is_wanted,
+       a_mapping_call_that_fails_without_a_reason_has_all_of_them_made_one_at_a_time,
        a_program_that_passes_by_the_gate_keeps_its_memory_and_is_shown,
        a_program_that_does_not_is_not_taken_for_one)

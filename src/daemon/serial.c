@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/serial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+enum slu_serial slu_serial_of(const char *word)
+{
+	if (!strcmp(word, "on"))
+		return SLU_SERIAL_ON;
+	return !strcmp(word, "auto") ? SLU_SERIAL_AUTO : SLU_SERIAL_OFF;
+}
+
+static void make(const char *path)
+{
+	slu_cleanup(slu_closep) int fd =
+		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+	/* the mask of a daemon leaves others nothing, and they are to lock it */
+	if (fd < 0 || fchmod(fd, 0666))
+		slu_log(WARNING, "%s cannot be made, ignoring vmm_serial for its device: %m", path);
+}
+
+void slu_serial_offer(int fd, const struct slu_msg_hello *hello)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(address) - 1;
+	char path[SLU_SERIAL_PATH_MAX];
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
+	    size <= offsetof(struct sockaddr_un, sun_path) || !address.sun_path[0])
+		return;
+	for (uint32_t i = 0; i < hello->n_devices; i++)
+		if (slu_serial_path(address.sun_path, hello->devices[i].uuid, path) == 0)
+			make(path);
+}

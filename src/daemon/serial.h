@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The daemon's part of the setting vmm_serial: the word of WELCOME, and the files (wire/serial.h).
+ */
+
+#include "wire/message.h"
+#include "wire/serial.h"
+
+/* @word: of the settings. */
+enum slu_serial slu_serial_of(const char *word);
+
+/*
+ * Makes the files for the devices of @hello beside the socket that @fd is a connection to, where
+ * they are not there yet. Everybody who can reach the socket may lock them. Without one its program
+ * is not held up.
+ */
+void slu_serial_offer(int fd, const struct slu_msg_hello *hello);
