@@ -114,7 +114,40 @@ static int a_slow_copy_takes_longer(void)
 	return 0;
 }
 
-static int run(const char *order, int (*scene)(void))
+static void order(const char *text)
+{
+	const char *path = getenv("SLUICE_SOFTGPU_FAULT_FILE");
+	char other[160];
+	FILE *file;
+
+	/* whole or not at all */
+	snprintf(other, sizeof(other), "%s.new", path);
+	file = fopen(other, "we");
+	if (!file || fputs(text, file) < 0 || fclose(file) || rename(other, path))
+		_exit(101);
+}
+
+static int orders_come_while_the_program_runs(void)
+{
+	CUdeviceptr p, q;
+	int n = 0;
+
+	STEP(cuMemAlloc_v2(&p, GRANULE) == CUDA_SUCCESS);
+	order("create:2,copy:1");
+	STEP(cuMemAlloc_v2(&q, 4096) == CUDA_SUCCESS);
+	STEP(cuMemAlloc_v2(&q, 4096) == CUDA_ERROR_OUT_OF_MEMORY);
+	STEP(cuMemcpyDtoH_v2(&n, p, 4) == CUDA_ERROR_UNKNOWN);
+	n = 4;
+	order("memory:3M\n");
+	STEP(cuMemAlloc_v2(&q, GRANULE) == CUDA_SUCCESS);
+	STEP(cuMemAlloc_v2(&q, GRANULE) == CUDA_ERROR_OUT_OF_MEMORY);
+	STEP(cuMemAlloc_v2(&q, GRANULE / 4) == CUDA_SUCCESS);
+	order("this is no order, create:1");
+	STEP(cuMemAlloc_v2(&q, GRANULE) == CUDA_SUCCESS);
+	return 0;
+}
+
+static int run(const char *list, int (*scene)(void))
 {
 	CUcontext context;
 	pid_t pid;
@@ -123,7 +156,7 @@ static int run(const char *order, int (*scene)(void))
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		setenv("SLUICE_SOFTGPU_FAULT", order, 1);
+		setenv("SLUICE_SOFTGPU_FAULT", list, 1);
 		if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
 			_exit(100);
 		fill = test_function(test_ptx_fill, "fill");
@@ -158,6 +191,18 @@ static void a_copy_can_hang_or_be_slow(void **state)
 	assert_int_equal(run("slow:copy:1:30ms", a_slow_copy_takes_longer), 0);
 }
 
+static void orders_can_come_from_a_file(void **state)
+{
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/orders", test_folder);
+	setenv("SLUICE_SOFTGPU_FAULT_FILE", path, 1);
+	assert_int_equal(run("", orders_come_while_the_program_runs), 0);
+	unsetenv("SLUICE_SOFTGPU_FAULT_FILE");
+	unlink(path);
+}
+
 static void a_wrong_order_keeps_the_driver_from_starting(void **state)
 {
 	(void)state;
@@ -184,6 +229,7 @@ int main(void)
 		cmocka_unit_test(the_ordered_call_fails_and_the_next_one_works),
 		cmocka_unit_test(without_an_order_the_same_scenes_meet_no_fault),
 		cmocka_unit_test(a_copy_can_hang_or_be_slow),
+		cmocka_unit_test(orders_can_come_from_a_file),
 		cmocka_unit_test(a_wrong_order_keeps_the_driver_from_starting),
 	};
 

@@ -63,6 +63,7 @@ static _Noreturn void serve(int in, int out)
 	struct word word;
 	size_t available, total;
 	CUfunction fill = NULL;
+	CUipcMemHandle shared;
 
 	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
 		_exit(7);
@@ -94,6 +95,23 @@ static _Noreturn void serve(int in, int out)
 				if (test_fill(fill, p, 1024, (unsigned)i, NULL))
 					_exit(5);
 			say(out, 'k', cuCtxSynchronize());
+			break;
+		case 'm': /* managed memory, which a kernel brings in */
+			if (!fill)
+				fill = test_function(test_ptx_fill, "fill");
+			if (cuMemAllocManaged(&p, word.number, CU_MEM_ATTACH_GLOBAL))
+				_exit(10);
+			say(out, 'm',
+			    test_fill(fill, p, (unsigned)word.number / 4, 1, NULL) ||
+				    cuCtxSynchronize());
+			break;
+		case 'p': /* memory in the order of streams */
+			say(out, 'p',
+			    cuMemAllocAsync(&p, word.number, NULL) || cuMemFreeAsync(p, NULL));
+			break;
+		case 'x': /* memory that others could open */
+			say(out, 'x',
+			    cuMemAlloc_v2(&p, word.number) || cuIpcGetMemHandle(&shared, p));
 			break;
 		case 'q':
 			_exit(0);
@@ -223,20 +241,20 @@ static void freed_memory_reaches_the_next_process_clean(void **state)
 
 static void kills_at_random_leave_nothing(void **state)
 {
+	unsigned n_kills = getenv("SLUICE_LONG") ? 1000 : 100;
 	uint64_t random = slu_test_seed(4711);
 
 	(void)state;
-	for (unsigned i = 0; i < 40; i++) {
+	for (unsigned i = 0; i < n_kills; i++) {
 		struct child c = start();
 		unsigned n_told = (unsigned)(slu_test_random(&random) % 6);
 
 		/* killed somewhere between two answers, also in the middle of a call */
-		for (unsigned j = 0; j < n_told; j++) {
-			if (slu_test_random(&random) % 2)
-				tell(&c, 'a', (1 + slu_test_random(&random) % 12) * MIB);
-			else
-				tell(&c, 'a', 1 + slu_test_random(&random) % 4096);
-		}
+		for (unsigned j = 0; j < n_told; j++)
+			tell(&c, "aampx"[slu_test_random(&random) % 5],
+			     slu_test_random(&random) % 2
+				     ? (1 + slu_test_random(&random) % 12) * MIB
+				     : 4 + slu_test_random(&random) % 4096);
 		for (uint64_t spin = slu_test_random(&random) % 20000; spin; spin--)
 			__asm__ volatile("");
 		stop(&c, SIGKILL);
