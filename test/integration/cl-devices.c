@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Several devices: contexts of their own, and one context of both. The environment gives the
+ * driver two devices (POCL_DEVICES).
+ */
+
+#include "cl-lib.h"
+
+enum { WORDS = 4096, DEVICES = 2, ROUNDS = 30 };
+
+static const char *const source =
+	"kernel void advance(global uint *words, uint add)\n"
+	"{ size_t i = get_global_id(0); words[i] = words[i] * 3 + add; }\n";
+
+struct place {
+	cl_context context;
+	cl_command_queue queue;
+	cl_kernel step;
+};
+
+static cl_uint find_devices(cl_device_id *devices)
+{
+	cl_platform_id platform;
+	cl_uint n = 0;
+
+	assert_cl(clGetPlatformIDs(1, &platform, NULL));
+	assert_cl(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES, devices, &n));
+	return n;
+}
+
+static cl_kernel make_kernel(cl_context context, cl_uint n, const cl_device_id *devices)
+{
+	cl_program program;
+	cl_kernel kernel;
+	cl_int r;
+
+	program = clCreateProgramWithSource(context, 1, (const char **)&source, NULL, &r);
+	assert_cl(r);
+	assert_cl(clBuildProgram(program, n, devices, NULL, NULL, NULL));
+	kernel = clCreateKernel(program, "advance", &r);
+	assert_cl(r);
+	assert_cl(clReleaseProgram(program));
+	return kernel;
+}
+
+static cl_command_queue make_queue(cl_context context, cl_device_id device)
+{
+	cl_int r;
+	cl_command_queue queue = clCreateCommandQueue(context, device, 0, &r);
+
+	assert_cl(r);
+	return queue;
+}
+
+static cl_mem make_buffer(cl_context context, cl_mem_flags flags, void *host)
+{
+	cl_int r;
+	cl_mem buffer = clCreateBuffer(context, flags, WORDS * 4, host, &r);
+
+	assert_cl(r);
+	return buffer;
+}
+
+static void launch(cl_command_queue queue, cl_kernel step, cl_mem buffer, cl_uint add,
+		   cl_uint n_wait, const cl_event *wait, cl_event *event)
+{
+	size_t n = WORDS;
+
+	assert_cl(clSetKernelArg(step, 0, sizeof(buffer), &buffer));
+	assert_cl(clSetKernelArg(step, 1, sizeof(add), &add));
+	assert_cl(clEnqueueNDRangeKernel(queue, step, 1, NULL, &n, NULL, n_wait, wait, event));
+}
+
+static void follow(cl_uint *model, cl_uint add)
+{
+	for (size_t i = 0; i < WORDS; i++)
+		model[i] = model[i] * 3 + add;
+}
+
+static void expect(cl_command_queue queue, cl_mem buffer, const cl_uint *model)
+{
+	static cl_uint read[WORDS];
+
+	assert_cl(
+		clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(read), read, 0, NULL, NULL));
+	assert_memory_equal(read, model, sizeof(read));
+}
+
+static void each_device_keeps_its_own(void **state)
+{
+	static cl_uint model[DEVICES][WORDS];
+	cl_device_id devices[DEVICES];
+	struct place places[DEVICES];
+	cl_mem buffers[DEVICES];
+	cl_int r;
+
+	assert_int_equal(find_devices(devices), DEVICES);
+	for (unsigned d = 0; d < DEVICES; d++) {
+		places[d].context = clCreateContext(NULL, 1, &devices[d], NULL, NULL, &r);
+		assert_cl(r);
+		places[d].queue = make_queue(places[d].context, devices[d]);
+		places[d].step = make_kernel(places[d].context, 1, &devices[d]);
+		for (unsigned i = 0; i < WORDS; i++)
+			model[d][i] = i + d;
+		buffers[d] = make_buffer(places[d].context, CL_MEM_COPY_HOST_PTR, model[d]);
+	}
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned d = 0; d < DEVICES; d++) {
+			launch(places[d].queue, places[d].step, buffers[d], round + d, 0, NULL,
+			       NULL);
+			follow(model[d], round + d);
+			if (round % 10 == 5)
+				expect(places[d].queue, buffers[d], model[d]);
+		}
+	for (unsigned d = 0; d < DEVICES; d++) {
+		expect(places[d].queue, buffers[d], model[d]);
+		assert_cl(clReleaseMemObject(buffers[d]));
+		assert_cl(clReleaseKernel(places[d].step));
+		assert_cl(clReleaseCommandQueue(places[d].queue));
+		assert_cl(clReleaseContext(places[d].context));
+	}
+}
+
+/* Handed to and fro between the devices by events; another object of each comes and goes. */
+static void one_context_shares_its_objects(void **state)
+{
+	static cl_uint model[WORDS], others[DEVICES][WORDS];
+	cl_command_queue queues[DEVICES];
+	cl_device_id devices[DEVICES];
+	cl_mem shared, own[DEVICES];
+	cl_event last = NULL, next;
+	cl_context context;
+	cl_kernel step;
+	cl_int r;
+
+	assert_int_equal(find_devices(devices), DEVICES);
+	context = clCreateContext(NULL, DEVICES, devices, NULL, NULL, &r);
+	assert_cl(r);
+	step = make_kernel(context, DEVICES, devices);
+	for (unsigned i = 0; i < WORDS; i++)
+		model[i] = others[0][i] = others[1][i] = i;
+	shared = make_buffer(context, CL_MEM_COPY_HOST_PTR, model);
+	for (unsigned d = 0; d < DEVICES; d++) {
+		queues[d] = make_queue(context, devices[d]);
+		own[d] = make_buffer(context, CL_MEM_COPY_HOST_PTR, others[d]);
+	}
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned d = round % DEVICES;
+
+		launch(queues[d], step, shared, round, last ? 1 : 0, last ? &last : NULL, &next);
+		follow(model, round);
+		if (last)
+			assert_cl(clReleaseEvent(last));
+		last = next;
+		launch(queues[d], step, own[d], d, 0, NULL, NULL);
+		follow(others[d], d);
+		assert_cl(
+			clFinish(queues[d])); /* PoCL hangs where two devices wait for each other */
+	}
+	assert_cl(clWaitForEvents(1, &last));
+	assert_cl(clReleaseEvent(last));
+	for (unsigned d = 0; d < DEVICES; d++) {
+		assert_cl(clEnqueueMigrateMemObjects(queues[d], 1, &shared, 0, 0, NULL, NULL));
+		expect(queues[d], shared, model);
+		expect(queues[d], own[d], others[d]);
+		assert_cl(clReleaseMemObject(own[d]));
+		assert_cl(clReleaseCommandQueue(queues[d]));
+	}
+	assert_cl(clReleaseMemObject(shared));
+	assert_cl(clReleaseKernel(step));
+	assert_cl(clReleaseContext(context));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_device_keeps_its_own),
+		cmocka_unit_test(one_context_shares_its_objects),
+	};
+
+	return cmocka_run_group_tests_name("cl-devices", tests, NULL, NULL);
+}
