@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
 SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
+ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
 CUDART = s.BUILD / "src/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 LIBRARIES = {"LD_LIBRARY_PATH": f"{s.SOFTGPU}:{CUDART}"}
@@ -119,6 +120,17 @@ def every_way_of_compiling_gives_a_program_that_runs():
             scenes(w, pathlib.Path(folder) / "scenes")
 
 
+def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
+    compiler = nvcc()
+    if not os.environ.get("SLUICE_LONG"):
+        raise s.Skip("compiling takes minutes; SLUICE_LONG=1 does it")
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("algorithms", memory=64 * s.MIB) as w:
+        s.note(f"{compiler} compiles")
+        compile(folder, "-arch=compute_75", "-DALL_TYPES", "-cudart", "shared", ALGORITHMS, "-o", "algorithms")
+        text = w.run([pathlib.Path(folder) / "algorithms", s.seed(3)], "cuda", sluice=False, env=LIBRARIES)
+        s.check(text.count("as on the CPU") == 6, "six types are right", text)
+
+
 def a_program_without_ptx_is_told_so():
     compiler = nvcc()
     with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("programs-cubin", memory=64 * s.MIB) as w:
@@ -132,4 +144,4 @@ def a_program_without_ptx_is_told_so():
 
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
        they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
-       a_program_without_ptx_is_told_so, every_way_of_compiling_gives_a_program_that_runs)
+       a_program_without_ptx_is_told_so, algorithms_of_cub_and_thrust_are_as_on_the_cpu, every_way_of_compiling_gives_a_program_that_runs)
