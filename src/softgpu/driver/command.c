@@ -112,6 +112,17 @@ static CUresult check_fault(struct slu_command *command)
 	return command->fault == SLU_FAULT_FAIL ? faults[command->kind].error : CUDA_SUCCESS;
 }
 
+/* A word that the card reaches; pageable memory it does not. */
+static bool value_is_usable(struct slu_context *context, const struct slu_command *command)
+{
+	uint8_t access = command->kind == SLU_COMMAND_WRITE ? SLU_WINDOW_WRITE : SLU_WINDOW_READ;
+	bool is_pageable;
+
+	return slu_memory_is_usable(context->card, command->value.address, command->value.size,
+				    access, &is_pageable) &&
+	       !is_pageable;
+}
+
 CUresult slu_command_check(struct slu_context *context, struct slu_command *command,
 			   bool *ret_is_pageable)
 {
@@ -125,6 +136,9 @@ CUresult slu_command_check(struct slu_context *context, struct slu_command *comm
 		return slu_copy_check(context->card, &command->copy, ret_is_pageable);
 	case SLU_COMMAND_SET:
 		return slu_copy_check_set(context->card, &command->set);
+	case SLU_COMMAND_WRITE:
+	case SLU_COMMAND_WAIT:
+		return value_is_usable(context, command) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	default:
 		return CUDA_SUCCESS;
 	}
@@ -181,10 +195,8 @@ static bool value_is_met(const struct slu_command_value *v)
 static void run_value(struct slu_stream *stream, const struct slu_command *command)
 {
 	const struct slu_command_value *v = &command->value;
-	bool is_pageable;
 
-	if (!slu_memory_is_usable(stream->context->card, v->address, v->size, SLU_WINDOW_READ,
-				  &is_pageable)) {
+	if (!value_is_usable(stream->context, command)) {
 		slu_context_break(stream->context, CUDA_ERROR_ILLEGAL_ADDRESS);
 		return;
 	}

@@ -61,36 +61,42 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
 	return copy_plain(dst, src, bytes, stream, false);
 }
 
+/* A pinned address is a device address as well; pageable memory has none. */
+static bool is_device_address(uint64_t address)
+{
+	struct slu_host *h;
+
+	if (is_on_device(address))
+		return true;
+	slu_driver_lock();
+	h = slu_memory_find_host_locked(address);
+	slu_driver_unlock();
+	return h != NULL;
+}
+
 static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream,
 			  bool wait)
 {
 	SLU_TRY(slu_driver_enter());
-	if (!is_on_device(dst) && bytes) {
-		/* a pinned address is a device address as well */
-		struct slu_host *h;
-
-		slu_driver_lock();
-		h = slu_memory_find_host_locked(dst);
-		slu_driver_unlock();
-		if (!h)
-			return CUDA_ERROR_INVALID_VALUE;
-	}
+	if (bytes && !is_device_address(dst))
+		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(dst, address_of(src), bytes, stream, wait);
 }
 
 static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream stream, bool wait)
 {
 	SLU_TRY(slu_driver_enter());
-	if (!is_on_device(src) && bytes) {
-		struct slu_host *h;
-
-		slu_driver_lock();
-		h = slu_memory_find_host_locked(src);
-		slu_driver_unlock();
-		if (!h)
-			return CUDA_ERROR_INVALID_VALUE;
-	}
+	if (bytes && !is_device_address(src))
+		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(address_of(dst), src, bytes, stream, wait);
+}
+
+static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	SLU_TRY(slu_driver_enter());
+	if (bytes && (!is_device_address(dst) || !is_device_address(src)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return copy_plain(dst, src, bytes, stream, false);
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes)
@@ -125,17 +131,17 @@ CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return copy_blocking(dst, src, bytes, CU_STREAM_LEGACY);
+	return inside(dst, src, bytes, CU_STREAM_LEGACY);
 }
 
 CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return copy_blocking(dst, src, bytes, CU_STREAM_PER_THREAD);
+	return inside(dst, src, bytes, CU_STREAM_PER_THREAD);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return copy_plain(dst, src, bytes, stream, false);
+	return inside(dst, src, bytes, stream);
 }
 
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -144,7 +150,7 @@ static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr sr
 	SLU_TRY(slu_driver_enter());
 	if (!slu_context_get(dst_context) || !slu_context_get(src_context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return copy_plain(dst, src, bytes, stream, false);
+	return inside(dst, src, bytes, stream);
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -338,7 +344,8 @@ static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size
 	struct slu_command *command;
 
 	SLU_TRY(slu_driver_enter());
-	if (dst % size || (height > 1 && pitch % size))
+	if (dst % size || width > SIZE_MAX / size ||
+	    (height > 1 && (pitch % size || pitch < width * size)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!width || !height)
 		return CUDA_SUCCESS;

@@ -79,7 +79,8 @@ static CUresult make_set(const CUDA_MEMSET_NODE_PARAMS *p, struct slu_command **
 	struct slu_command *command;
 
 	if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || !p->width ||
-	    !p->height || p->dst % p->elementSize)
+	    !p->height || p->dst % p->elementSize || p->width > SIZE_MAX / p->elementSize ||
+	    (p->height > 1 && p->pitch < p->width * p->elementSize))
 		return CUDA_ERROR_INVALID_VALUE;
 	command = slu_command_new(SLU_COMMAND_SET);
 	if (command)

@@ -397,6 +397,8 @@ bool slu_memory_is_usable(struct slu_card *card, uint64_t address, uint64_t byte
 	bool is_pageable = false;
 	uint64_t n;
 
+	if (bytes > UINT64_MAX - address)
+		return false;
 	for (uint64_t at = address; at < address + bytes; at += n) {
 		switch (slu_memory_piece(card, at, address + bytes - at, access, &n, &whose)) {
 		case SLU_MEMORY_INVALID:
