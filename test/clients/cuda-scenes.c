@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-scenes.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "client/client.h"
 
 static const char ptx[] = ".version 6.3\n"
 			  ".target sm_75\n"
@@ -427,6 +430,44 @@ static void forks(const char *unused)
 	scene_check(p, 1 << 18, 9 * 27);
 }
 
+/* -- silence -------------------------------------------------------------------------------------
+ */
+
+/* How many messages this process has sent to the daemon. */
+static uint64_t n_sent(void)
+{
+	void (*counts)(struct slu_client_counts *) =
+		(__typeof__(counts))dlsym(RTLD_DEFAULT, "slu_client_counts");
+	struct slu_client_counts now;
+
+	EXPECT(counts);
+	counts(&now);
+	return now.n_messages_sent;
+}
+
+/* Allocations, work and frees in a turn, with credit at hand, are between us and the driver. */
+static void is_silent(const char *rounds)
+{
+	uint32_t n = 1 << 14;
+	CUdeviceptr p, first;
+	uint64_t before;
+
+	OK(cuMemAlloc_v2(&first, (size_t)n * 4));
+	OK(cuMemsetD32_v2(first, 1, n));
+	OK(cuMemAlloc_v2(&p, (size_t)n * 400));
+	OK(cuMemFree_v2(p));
+	before = n_sent();
+	for (int i = 0; i < atoi(rounds); i++) {
+		OK(cuMemAlloc_v2(&p, (size_t)n * (size_t)(4 + i % 50)));
+		OK(cuMemsetD32_v2(p, 1, n));
+		OK(cuMemFree_v2(p));
+	}
+	/* what is told now and then is no answer to any of these */
+	printf("%d allocations, %llu messages\n", atoi(rounds),
+	       (unsigned long long)(n_sent() - before));
+	EXPECT(n_sent() - before < (uint64_t)atoi(rounds) / 10);
+}
+
 /* -- errors --------------------------------------------------------------------------------------
  */
 
@@ -477,6 +518,7 @@ static const struct {
 	{ "exits-with-work", exits_with_work },
 	{ "forks", forks },
 	{ "errors", errors },
+	{ "is-silent", is_silent },
 	{ "host-waits", scene_host_waits },
 	{ "spins", scene_spins },
 	{ "pulse", scene_pulse },

@@ -147,6 +147,43 @@ static void test_the_older_variants_of_a_wrapped_call_are_wrapped_too(void **sta
 	}
 }
 
+/* Stream-ordered calls have a variant for per-thread streams: so the table knows them all. */
+static void test_every_call_that_puts_something_in_a_stream_is_seen(void **state)
+{
+	/* these look at a stream, wait for it, or change what it is, and leave nothing there */
+	static const char *const others[] = {
+		"cuStreamCopyAttributes",
+		"cuStreamGetAttribute",
+		"cuStreamGetCaptureInfo",
+		"cuStreamGetCtx",
+		"cuStreamGetDevice",
+		"cuStreamGetFlags",
+		"cuStreamGetId",
+		"cuStreamGetPriority",
+		"cuStreamIsCapturing",
+		"cuStreamQuery",
+		"cuStreamSetAttribute",
+		"cuStreamSynchronize",
+		"cuStreamUpdateCaptureDependencies",
+	};
+	unsigned n_others = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < _SLU_CUNAME_MAX; i++) {
+		bool is_other = false;
+
+		if (!slu_cunames[i].per_thread)
+			continue;
+		for (unsigned k = 0; k < sizeof(others) / sizeof(others[0]); k++)
+			is_other = is_other || !strcmp(slu_cunames[i].base, others[k]);
+		n_others += is_other;
+		if (is_wrapped[i] == is_other)
+			fail_msg("%s is %s", slu_cunames[i].symbol,
+				 is_other ? "wrapped for nothing" : "not seen");
+	}
+	assert_in_range(n_others, 13, 30);
+}
+
 static void test_unknown_names_are_answered_as_the_driver_answers(void **state)
 {
 	static const char *const names[] = { "", "cuNoSuchThing", "cuGLGetDevices",
@@ -185,6 +222,7 @@ int main(void)
 		cmocka_unit_test(
 			test_every_version_and_stream_flag_gives_the_wrapper_of_that_variant),
 		cmocka_unit_test(test_the_older_variants_of_a_wrapped_call_are_wrapped_too),
+		cmocka_unit_test(test_every_call_that_puts_something_in_a_stream_is_seen),
 		cmocka_unit_test(test_unknown_names_are_answered_as_the_driver_answers),
 		cmocka_unit_test(test_private_tables_are_the_drivers_own_answer),
 	};

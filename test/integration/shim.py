@@ -61,6 +61,12 @@ def a_program_larger_than_the_device_runs_with_mapped_memory():
             w.finish(fill)
 
 
+def nothing_is_said_to_the_daemon_while_credit_lasts():
+    with s.World("shim-silent", memory=32 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        s.note(w.run([SCENES, "is-silent", 500], "cuda", name="silent").splitlines()[0])
+
+
 # -- who waits for whom
 
 def wait_for_line(program, line):
@@ -179,6 +185,7 @@ s.main(every_scene_is_as_with_the_driver_alone,
        every_scene_is_right_while_everything_moves_between_two_calls,
        every_scene_is_right_beside_programs_that_do_not_fit,
        a_program_larger_than_the_device_runs_with_mapped_memory,
+       nothing_is_said_to_the_daemon_while_credit_lasts,
        a_host_function_with_nothing_behind_it_keeps_nobody_out,
        a_blocking_copy_behind_a_host_function_keeps_nobody_out,
        a_stream_that_waits_for_a_word_keeps_nobody_out,
