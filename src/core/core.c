@@ -211,6 +211,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	rise(core);
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_turns_complete(core, group);
+	slu_core_balance_staging(core);
 	slu_core_admit(core);
 	slu_core_balance(core);
 	slu_core_home(core);

@@ -425,6 +425,29 @@ static void test_rule_7_nobody_is_denied_for_what_somebody_else_keeps(void **sta
 	script_end(&s);
 }
 
+static void test_rule_30_staging_counts_before_anybody_is_let_in(void **state)
+{
+	struct slu_core_config config;
+	struct slu_msg_hello hello = script_hello(SLU_MODE_MAPPED, 1);
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(40);
+	config.staging_bytes = MIB(4);
+	script_begin(&s, &config, 100);
+	/* 39 MiB beyond the device, one for the largest unit: all that there is, but for staging */
+	hello.devices[0].held_bytes = MIB(100);
+	hello.devices[0].all_bytes = MIB(139);
+	hello.devices[0].largest_bytes = MIB(1);
+	hello.devices[0].is_runnable = 1;
+	script_join(&s, 1, 1, &hello);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
+	script_pass(&s, 6000);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
 static void test_rule_26_a_knot_is_named(void **state)
 {
 	struct script s;
@@ -559,6 +582,7 @@ int main(void)
 		cmocka_unit_test(
 			test_rule_5_an_allocation_too_large_is_denied_and_the_turn_goes_on),
 		cmocka_unit_test(test_rule_7_nobody_is_denied_for_what_somebody_else_keeps),
+		cmocka_unit_test(test_rule_30_staging_counts_before_anybody_is_let_in),
 		cmocka_unit_test(test_rule_26_a_knot_is_named),
 		cmocka_unit_test(test_a_parked_group_gets_no_turn_and_gives_its_bytes),
 		cmocka_unit_test(test_a_wish_withdrawn_is_forgotten),

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "seed.h"
 #include "wire/channel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -80,4 +82,76 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	slu_channel_free(channel);
 	close(fds[1]);
 	return 0;
+}
+
+/* Appends a packet with @m, stamped; what does not fit is left out. */
+static size_t append(uint8_t *data, size_t used, size_t size, struct slu_message *m,
+		     enum slu_message_type type)
+{
+	size_t length;
+
+	slu_message_stamp(m, type);
+	length = sizeof(m->header) + m->header.size;
+	if (used + 2 + length > size)
+		return used;
+	data[used] = (uint8_t)length;
+	data[used + 1] = (uint8_t)(length >> 8);
+	memcpy(data + used + 2, m, length);
+	return used + 2 + length;
+}
+
+static size_t append_hello(uint8_t *data, size_t used, size_t size, unsigned n_devices)
+{
+	struct slu_message m = { .hello = { .version = SLU_WIRE_VERSION, .n_devices = n_devices } };
+
+	strcpy(m.hello.program, "seed");
+	for (unsigned d = 0; d < n_devices; d++) {
+		m.hello.devices[d].mode = (uint8_t)(d % _SLU_MODE_MAX);
+		m.hello.devices[d].total_bytes = UINT64_C(1) << 30;
+		m.hello.devices[d].held_bytes = UINT64_C(1) << 20;
+	}
+	return append(data, used, size, &m, SLU_MSG_HELLO);
+}
+
+/* Every message of the client's side, in the order of a life. */
+static size_t append_life(uint8_t *data, size_t size)
+{
+	static const enum slu_message_type life[] = {
+		SLU_MSG_WANT, SLU_MSG_SUMS, SLU_MSG_READY, SLU_MSG_FACTS,
+		SLU_MSG_IDLE, SLU_MSG_REST, SLU_MSG_SUMS,  SLU_MSG_ASK,
+	};
+	size_t used = append_hello(data, 0, size, 1);
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(life); i++) {
+		struct slu_message m = {};
+
+		used = append(data, used, size, &m, life[i]);
+	}
+	return used;
+}
+
+static size_t append_other_side(uint8_t *data, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
+		struct slu_message m = {};
+
+		used = append(data, used, size, &m, (enum slu_message_type)type);
+	}
+	return used;
+}
+
+size_t slu_fuzz_seed(unsigned number, uint8_t *ret_data, size_t size)
+{
+	switch (number) {
+	case 0:
+		return append_life(ret_data, size);
+	case 1:
+		return append_hello(ret_data, 0, size, SLU_WIRE_DEVICES_MAX);
+	case 2:
+		return append_other_side(ret_data, size);
+	default:
+		return 0;
+	}
 }

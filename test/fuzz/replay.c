@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without a fuzzer: gives every file of a folder to the fuzz target, then each of them cut short
- * and with single bits turned, so that the corpus is an ordinary test. TAP on stdout.
+ * Without a fuzzer: gives every file of a folder and every seed of its own (seed.h) to the fuzz
+ * target, then each of them cut short and with single bits turned, so that the corpus is an
+ * ordinary test. TAP on stdout.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -9,7 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "seed.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Most targets have files only. */
+__attribute__((__weak__)) size_t slu_fuzz_seed(unsigned number, uint8_t *ret_data, size_t size)
+{
+	(void)number;
+	(void)ret_data;
+	(void)size;
+	return 0;
+}
 
 static void vary(uint8_t *data, size_t size)
 {
@@ -60,6 +72,15 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	closedir(dir);
+	for (unsigned i = 0;; i++) {
+		size_t size = slu_fuzz_seed(i, data, sizeof(data));
+
+		if (!size)
+			break;
+		vary(data, size);
+		printf("ok %u - seed %u\n", ++n, i);
+		fflush(stdout);
+	}
 	printf("1..%u\n", n);
 	return n ? 0 : 1;
 }

@@ -372,8 +372,7 @@ static void take(struct balance *b)
 		cut(b, b->core->victims[i].account);
 }
 
-/* Rule 30: each client gets the chunks that its mover needs, if the budget has them. */
-static void give_staging(struct slu_core *core)
+void slu_core_balance_staging(struct slu_core *core)
 {
 	struct slu_core_client *client;
 	uint64_t bytes = core->config.staging_bytes;
@@ -457,7 +456,6 @@ static void balance_device(struct slu_core *core, unsigned device)
 void slu_core_balance(struct slu_core *core)
 {
 	empty_parked(core);
-	give_staging(core);
 	if (plan_goals(core)) {
 		struct balance b = {
 			.core = core,

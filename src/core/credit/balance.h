@@ -33,5 +33,11 @@ struct slu_core_victim {
 	uint64_t to_bytes; /* not lowered below this */
 };
 
+/*
+ * Rule 30: each client gets the chunks that its mover needs, if the budget has them. Before anybody
+ * is let in by what is left of the budget.
+ */
+void slu_core_balance_staging(struct slu_core *core);
+
 /* Sends the limits of this step; marks capacities of which somebody lacks room. */
 void slu_core_balance(struct slu_core *core);
