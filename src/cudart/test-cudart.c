@@ -2,7 +2,6 @@
 #include "lib/softgpu.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #include "cudart/cudart-calls.h"
 
@@ -129,18 +128,6 @@ static void assert_filled(const void *device, unsigned n, unsigned v)
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(host[i], v + i);
 	free(host);
-}
-
-/* Whether the driver beneath has what @call needs; any other failure is one. */
-static bool driver_has(cudaError_t error, const char *call)
-{
-	if (error == cudaErrorNotSupported) {
-		printf("# the driver does not have what %s needs\n", call);
-		cudaGetLastError();
-		return false;
-	}
-	assert_int_equal(error, cudaSuccess);
-	return true;
 }
 
 static void kernels_are_launched_by_their_host_address(void **state)
@@ -461,22 +448,18 @@ static void graphs_know_kernels_by_host_address(void **state)
 								  .kernel = params }));
 	assert_rt(cudaGraphAddMemcpyNode1D(&copy, graph, &kernel, 1, host, p, sizeof(host),
 					   cudaMemcpyDeviceToHost));
-	if (driver_has(cudaGraphKernelNodeGetParams(kernel, &got),
-		       "cudaGraphKernelNodeGetParams")) {
-		assert_ptr_equal(got.func, &fill);
-		assert_int_equal(got.blockDim.x, 256);
-	}
+	assert_rt(cudaGraphKernelNodeGetParams(kernel, &got));
+	assert_ptr_equal(got.func, &fill);
+	assert_int_equal(got.blockDim.x, 256);
 	assert_rt(cudaGraphInstantiate(&exec, graph, 0));
 	assert_rt(cudaGraphLaunch(exec, NULL));
 	assert_rt(cudaDeviceSynchronize());
 	assert_int_equal(host[N - 1], N - 1 + 3);
 	v = 4;
-	if (driver_has(cudaGraphExecKernelNodeSetParams(exec, kernel, &params),
-		       "cudaGraphExecKernelNodeSetParams")) {
-		assert_rt(cudaGraphLaunch(exec, cudaStreamPerThread));
-		assert_rt(cudaStreamSynchronize(cudaStreamPerThread));
-		assert_int_equal(host[0], 4);
-	}
+	assert_rt(cudaGraphExecKernelNodeSetParams(exec, kernel, &params));
+	assert_rt(cudaGraphLaunch(exec, cudaStreamPerThread));
+	assert_rt(cudaStreamSynchronize(cudaStreamPerThread));
+	assert_int_equal(host[0], 4);
 	assert_rt(cudaGraphExecDestroy(exec));
 	assert_rt(cudaGraphDestroy(graph));
 
@@ -495,6 +478,59 @@ static void graphs_know_kernels_by_host_address(void **state)
 	assert_rt(cudaGraphExecDestroy(exec));
 	assert_rt(cudaGraphDestroy(captured));
 	assert_rt(cudaStreamDestroy(stream));
+	assert_rt(cudaFree(p));
+}
+
+static void memory_comes_in_the_order_of_a_stream(void **state)
+{
+	enum { N = 4000 };
+	struct cudaMemPoolProps props = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+	};
+	cudaMemPool_t pool, own;
+	cudaStream_t stream;
+	uint64_t used = 0;
+	void *a, *b;
+
+	(void)state;
+	assert_rt(cudaStreamCreate(&stream));
+	assert_rt(cudaMallocAsync(&a, N * 4, stream));
+	assert_rt(launch_fill(a, N, 8, stream));
+	assert_rt(cudaStreamSynchronize(stream));
+	assert_filled(a, N, 8);
+	assert_rt(cudaFreeAsync(a, stream));
+	assert_rt(cudaDeviceGetDefaultMemPool(&pool, 0));
+	assert_rt(cudaMemPoolTrimTo(pool, 0));
+
+	assert_rt(cudaMemPoolCreate(&own, &props));
+	assert_rt(cudaMallocFromPoolAsync(&b, N * 4, own, stream));
+	assert_rt(cudaMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	assert_true(used >= N * 4);
+	assert_rt(cudaFreeAsync_ptsz(b, NULL));
+	assert_rt(cudaStreamSynchronize_ptsz(NULL));
+	assert_rt(cudaMemPoolDestroy(own));
+	assert_rt(cudaStreamDestroy(stream));
+}
+
+static void managed_memory_is_one_address_for_both(void **state)
+{
+	enum { N = 3000 };
+	struct cudaPointerAttributes a;
+	struct cudaMemLocation device = { CU_MEM_LOCATION_TYPE_DEVICE, 0 };
+	unsigned *p;
+
+	(void)state;
+	assert_rt(cudaMallocManaged((void **)&p, N * 4, CU_MEM_ATTACH_GLOBAL));
+	assert_rt(cudaPointerGetAttributes(&a, p));
+	assert_int_equal(a.type, cudaMemoryTypeManaged);
+	p[0] = 1;
+	assert_rt(cudaMemAdvise(p, N * 4, cudaMemAdviseSetReadMostly, device));
+	assert_rt(cudaMemPrefetchAsync(p, N * 4, device, 0, NULL));
+	assert_rt(launch_fill(p, N, 6, NULL));
+	assert_rt(cudaDeviceSynchronize());
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(p[i], 6 + i);
 	assert_rt(cudaFree(p));
 }
 
@@ -553,6 +589,8 @@ int main(void)
 		cmocka_unit_test(each_thread_has_its_device),
 		cmocka_unit_test(streams_and_events_keep_order),
 		cmocka_unit_test(graphs_know_kernels_by_host_address),
+		cmocka_unit_test(memory_comes_in_the_order_of_a_stream),
+		cmocka_unit_test(managed_memory_is_one_address_for_both),
 		cmocka_unit_test(a_lost_context_stays_lost_until_the_device_is_reset),
 		cmocka_unit_test(an_image_that_is_unregistered_is_gone),
 	};
