@@ -66,6 +66,23 @@ static inline enum slu_interp_halves halves(struct slu_interp_warp *w,
 	return SLU_INTERP_HALVES_OTHER;
 }
 
+/* what happens less often stays out of the way of what happens most */
+#define ELSEWHERE __attribute__((noinline))
+
+/* 32 lanes one after another */
+static inline bool is_piece(const struct slu_interp_line *line, unsigned size)
+{
+	return line->kind & SLU_INTERP_LINE && line->is_wide && line->step == (int64_t)size &&
+	       line->jump == (int64_t)size * (int64_t)SLU_INTERP_HALF;
+}
+
+/* each half is one piece, or one place */
+static inline bool is_simple(const struct slu_interp_line *line, unsigned size)
+{
+	return line->kind & SLU_INTERP_LINE && line->is_wide &&
+	       (!line->step || line->step == (int64_t)size);
+}
+
 /* Where a single value of lane 0 is, from the beginning of the window. */
 __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu_interp_warp *w,
 								const struct slu_interp_insn *in,
@@ -75,10 +92,23 @@ __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu
 	return line->base + (uint64_t)in->imm - (is_shared ? 0 : w->block->memory->base);
 }
 
+/* Pages that allow it, and are known to be touched; not more than two. */
+static inline bool is_usual(const struct slu_interp_memory *m, uint64_t offset, unsigned bytes,
+			    uint8_t want)
+{
+	uint64_t first = offset >> m->shift, last = (offset + bytes - 1) >> m->shift;
+
+	return last - first < 2 &&
+	       __atomic_load_n(&m->access[first], __ATOMIC_RELAXED) &
+		       __atomic_load_n(&m->access[last], __ATOMIC_RELAXED) & want &&
+	       (!m->touched || __atomic_load_n(&m->touched[first], __ATOMIC_RELAXED) &
+				       __atomic_load_n(&m->touched[last], __ATOMIC_RELAXED) & want);
+}
+
 /*
  * @bytes of the window, at an @offset that may be anything. (The window begins at a page, so that
- * its offsets are aligned as the addresses are.) Return: their place, or NULL if they are not
- * all there, or not for this use.
+ * its offsets are aligned as the addresses are.) Return: their place, or NULL if that needs a
+ * closer look.
  */
 __attribute__((always_inline)) static inline void *piece(const struct slu_interp_warp *w,
 							 uint64_t offset, unsigned bytes,
@@ -93,9 +123,9 @@ __attribute__((always_inline)) static inline void *piece(const struct slu_interp
 		return NULL;
 	if (is_shared)
 		return b->shared + offset;
-	if (!slu_interp_window_allows(b->memory, offset, bytes, want))
-		return NULL;
-	return (void *)(uintptr_t)(b->memory->base + offset);
+	return is_usual(b->memory, offset, bytes, want)
+		       ? (void *)(uintptr_t)(b->memory->base + offset)
+		       : NULL;
 }
 
 /*

@@ -231,6 +231,7 @@ struct slu_interp_block {
 	unsigned id[3];
 	unsigned n_live;
 	unsigned worker;
+	uint32_t met; /* a set bit: somebody arrived at that barrier */
 	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
 	struct slu_interp_fault fault;
 };

@@ -351,6 +351,7 @@ static void release(struct slu_interp_block *b, unsigned id)
 			g->state = SLU_INTERP_GROUP_RUN;
 		}
 	b->barriers[id] = (struct slu_interp_barrier){ 0 };
+	b->met &= ~(UINT32_C(1) << id);
 }
 
 static void check_barrier(struct slu_interp_block *b, unsigned id)
@@ -363,8 +364,8 @@ static void check_barrier(struct slu_interp_block *b, unsigned id)
 
 static void check_barriers(struct slu_interp_block *b)
 {
-	for (unsigned id = 0; id < SLU_INTERP_N_BARRIERS; id++)
-		check_barrier(b, id);
+	for (uint32_t left = b->met; left; left &= left - 1)
+		check_barrier(b, (unsigned)__builtin_ctz(left));
 }
 
 static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
@@ -388,6 +389,7 @@ static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
 		bar->n_voted += n;
 	}
 	bar->arrived += n;
+	w->block->met |= UINT32_C(1) << id;
 	bar->expected = count;
 	if (!is_arrive) {
 		struct slu_interp_group *g = slu_interp_warp_park(w, in + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames: the rows, predicates and parameter buffers of one call. Constants are filled in once,
- * when a frame is made; what depends on the block or the depth of the call, each time it is used.
+ * Frames: the rows, predicates and parameter buffers of one call. Constants, and what is constant
+ * for a warp, are filled in once, when a frame is made; what depends on the block's place or the
+ * depth of the call, each time it is used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,11 @@ static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 		line->kind = 0;
 }
 
+static bool is_place(enum slu_ptx_sreg sreg)
+{
+	return sreg >= SLU_PTX_SREG_CTAID_X && sreg <= SLU_PTX_SREG_CTAID_Z;
+}
+
 static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f)
 {
 	const struct slu_interp_block *b = w->block;
@@ -108,9 +114,10 @@ static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f
 			value += fill->variable->space == SLU_PTX_SPACE_SHARED
 					 ? b->shared_address[fill->variable->index]
 					 : b->launch->variables[fill->variable->index];
-		else if (fill->kind != SLU_INTERP_FILL_IMM)
-			continue;
-		fill_one(f, fill, value);
+		if (fill->kind == SLU_INTERP_FILL_SREG)
+			fill_sreg(w, f, fill);
+		else if (fill->kind != SLU_INTERP_FILL_LOCAL)
+			fill_one(f, fill, value);
 	}
 }
 
@@ -119,8 +126,8 @@ void slu_interp_frame_fill(struct slu_interp_warp *w, struct slu_interp_frame *f
 	for (uint32_t i = 0; i < f->code->n_fills; i++) {
 		const struct slu_interp_fill *fill = &f->code->fills[i];
 
-		if (fill->kind == SLU_INTERP_FILL_SREG)
-			fill_sreg(w, f, fill);
+		if (fill->kind == SLU_INTERP_FILL_SREG && is_place(fill->sreg))
+			fill_one(f, fill, lane_value(w, fill->sreg, 0));
 		else if (fill->kind == SLU_INTERP_FILL_LOCAL)
 			fill_one(f, fill, f->local_base + fill->imm);
 	}

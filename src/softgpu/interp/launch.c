@@ -120,6 +120,7 @@ static void block_begin(struct slu_interp_block *b, uint64_t number)
 	b->id[1] = (unsigned)(number / grid[0] % grid[1]);
 	b->id[2] = (unsigned)(number / grid[0] / grid[1]);
 	b->n_live = b->n_threads;
+	b->met = 0;
 	memset(b->barriers, 0, sizeof(b->barriers));
 	for (unsigned i = 0; i < b->n_warps; i++)
 		slu_interp_warp_begin(&b->warps[i]);

@@ -33,51 +33,49 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 
 #define READ(w, offset, bytes, size, is_shared) \
 	piece(w, offset, bytes, size, is_shared, SLU_INTERP_READ)
-#define LOAD_ONE(name, R, M, V, where, is_shared)                                                  \
-	static const struct slu_interp_insn *name##_##where##_all(                                 \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
-	{                                                                                          \
-		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                    \
-		uint64_t offset = offset_of(w, in, line, is_shared);                               \
-		uint64_t jump = (uint64_t)line->jump;                                              \
-		R *to = ROW(w, in->x[0]);                                                          \
-		const M *from, *more;                                                              \
-                                                                                                   \
-		if (!(line->kind & SLU_INTERP_LINE) || !line->is_wide)                             \
-			return name##_any_all(w, in);                                              \
-		if (line->step == sizeof(M) && jump == sizeof(M) * SLU_INTERP_HALF) {              \
-			from = READ(w, offset, sizeof(M) * SLU_INTERP_LANES, sizeof(M),            \
-				    is_shared);                                                    \
-			if (!from)                                                                 \
-				return name##_any_all(w, in);                                      \
-			EVERY_LANE to[i] = (R)(V)from[i];                                          \
-			if (!is_shared)                                                            \
-				look_ahead(w, line, from, sizeof(M) * SLU_INTERP_LANES);           \
-		} else if (line->step == sizeof(M)) {                                              \
-			from = READ(w, offset, sizeof(M) * SLU_INTERP_HALF, sizeof(M), is_shared); \
-			more = READ(w, offset + jump, sizeof(M) * SLU_INTERP_HALF, sizeof(M),      \
-				    is_shared);                                                    \
-			if (!from || !more)                                                        \
-				return name##_any_all(w, in);                                      \
-			HALF_OF_LANES to[i] = (R)(V)from[i];                                       \
-			to += SLU_INTERP_HALF;                                                     \
-			HALF_OF_LANES to[i] = (R)(V)more[i];                                       \
-		} else if (!line->step) {                                                          \
-			R value, other;                                                            \
-                                                                                                   \
-			from = READ(w, offset, sizeof(M), sizeof(M), is_shared);                   \
-			more = READ(w, offset + jump, sizeof(M), sizeof(M), is_shared);            \
-			if (!from || !more)                                                        \
-				return name##_any_all(w, in);                                      \
-			value = (R)(V)*from;                                                       \
-			other = (R)(V)*more;                                                       \
-			HALF_OF_LANES to[i] = value;                                               \
-			to += SLU_INTERP_HALF;                                                     \
-			HALF_OF_LANES to[i] = other;                                               \
-		} else {                                                                           \
-			return name##_any_all(w, in);                                              \
-		}                                                                                  \
-		NEXT(w, in);                                                                       \
+#define LOAD_HALVES(name, R, M, V, where, is_shared)                                         \
+	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(              \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                 \
+	{                                                                                    \
+		const struct slu_interp_line *line = slu_interp_line(w->rows, in->a);        \
+		uint64_t offset = offset_of(w, in, line, is_shared);                         \
+		unsigned bytes = line->step ? sizeof(M) * SLU_INTERP_HALF : sizeof(M);       \
+		R *to = ROW(w, in->x[0]), *upper = to + SLU_INTERP_HALF;                     \
+		const M *from = READ(w, offset, bytes, sizeof(M), is_shared);                \
+		const M *more =                                                              \
+			READ(w, offset + (uint64_t)line->jump, bytes, sizeof(M), is_shared); \
+                                                                                             \
+		if (!is_simple(line, sizeof(M)) || !from || !more)                           \
+			return name##_any_all(w, in);                                        \
+		if (line->step) {                                                            \
+			HALF_OF_LANES to[i] = (R)(V)from[i];                                 \
+			HALF_OF_LANES upper[i] = (R)(V)more[i];                              \
+		} else {                                                                     \
+			R value = (R)(V)*from, other = (R)(V)*more;                          \
+                                                                                             \
+			HALF_OF_LANES to[i] = value;                                         \
+			HALF_OF_LANES upper[i] = other;                                      \
+		}                                                                            \
+		NEXT(w, in);                                                                 \
+	}
+
+#define LOAD_PIECE(name, R, M, V)                                                                \
+	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,        \
+							       const struct slu_interp_insn *in) \
+	{                                                                                        \
+		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                  \
+		R *to = ROW(w, in->x[0]);                                                        \
+		const M *from;                                                                   \
+                                                                                                 \
+		if (!is_piece(line, sizeof(M)))                                                  \
+			return name##_global_halves(w, in);                                      \
+		from = READ(w, offset_of(w, in, line, false), sizeof(M) * SLU_INTERP_LANES,      \
+			    sizeof(M), false);                                                   \
+		if (!from)                                                                       \
+			return name##_any_all(w, in);                                            \
+		EVERY_LANE to[i] = (R)(V)from[i];                                                \
+		look_ahead(w, line, from, sizeof(M) * SLU_INTERP_LANES);                         \
+		NEXT(w, in);                                                                     \
 	}
 
 #define LOAD(name, R, M, V)                                                                        \
@@ -189,12 +187,13 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 			return name##_apart(w, in);                                                \
 		}                                                                                  \
 	}                                                                                          \
-	LOAD_ONE(name, R, M, V, global, false)                                                     \
-	LOAD_ONE(name, R, M, V, shared, true)                                                      \
+	LOAD_HALVES(name, R, M, V, global, false)                                                  \
+	LOAD_PIECE(name, R, M, V)                                                                  \
+	LOAD_HALVES(name, R, M, V, shared, true)                                                   \
 	static const struct slu_interp_handler name[] = {                                          \
 		[ANY] = { name##_any_all, name##_some },                                           \
 		[GLOBAL] = { name##_global_all, name##_some },                                     \
-		[SHARED] = { name##_shared_all, name##_some },                                     \
+		[SHARED] = { name##_shared_halves, name##_some },                                  \
 	};
 
 /* through the signed type into an unsigned row: that is the sign's extension */

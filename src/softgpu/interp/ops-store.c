@@ -9,39 +9,43 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 
 #define WRITE(w, offset, bytes, size, is_shared) \
 	piece(w, offset, bytes, size, is_shared, SLU_INTERP_WRITE)
-#define STORE_ONE(name, R, M, where, is_shared)                                                    \
-	static const struct slu_interp_insn *name##_##where##_all(                                 \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
-	{                                                                                          \
-		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                    \
-		uint64_t offset = offset_of(w, in, line, is_shared);                               \
-		uint64_t jump = (uint64_t)line->jump;                                              \
-		const R *from = ROW(w, in->x[0]);                                                  \
-		M *to, *more;                                                                      \
-                                                                                                   \
-		if (!(line->kind & SLU_INTERP_LINE) || !line->is_wide)                             \
-			return name##_any_all(w, in);                                              \
-		slu_interp_line_need(w->rows, in->x[0]);                                           \
-		if (line->step == sizeof(M) && jump == sizeof(M) * SLU_INTERP_HALF) {              \
-			to = WRITE(w, offset, sizeof(M) * SLU_INTERP_LANES, sizeof(M), is_shared); \
-			if (!to)                                                                   \
-				return name##_any_all(w, in);                                      \
-			EVERY_LANE to[i] = (M)from[i];                                             \
-			if (!is_shared)                                                            \
-				look_ahead(w, line, to, sizeof(M) * SLU_INTERP_LANES);             \
-		} else if (line->step == sizeof(M)) {                                              \
-			to = WRITE(w, offset, sizeof(M) * SLU_INTERP_HALF, sizeof(M), is_shared);  \
-			more = WRITE(w, offset + jump, sizeof(M) * SLU_INTERP_HALF, sizeof(M),     \
-				     is_shared);                                                   \
-			if (!to || !more)                                                          \
-				return name##_any_all(w, in);                                      \
-			HALF_OF_LANES to[i] = (M)from[i];                                          \
-			from += SLU_INTERP_HALF;                                                   \
-			HALF_OF_LANES more[i] = (M)from[i];                                        \
-		} else {                                                                           \
-			return name##_any_all(w, in);                                              \
-		}                                                                                  \
-		NEXT(w, in);                                                                       \
+#define STORE_HALVES(name, R, M, where, is_shared)                                              \
+	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(                 \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                    \
+	{                                                                                       \
+		const struct slu_interp_line *line = slu_interp_line(w->rows, in->a);           \
+		uint64_t offset = offset_of(w, in, line, is_shared);                            \
+		unsigned bytes = sizeof(M) * SLU_INTERP_HALF;                                   \
+		const R *from = ROW(w, in->x[0]), *upper = from + SLU_INTERP_HALF;              \
+		M *to = WRITE(w, offset, bytes, sizeof(M), is_shared);                          \
+		M *more = WRITE(w, offset + (uint64_t)line->jump, bytes, sizeof(M), is_shared); \
+                                                                                                \
+		if (!is_simple(line, sizeof(M)) || !line->step || !to || !more)                 \
+			return name##_any_all(w, in);                                           \
+		slu_interp_line_need(w->rows, in->x[0]);                                        \
+		HALF_OF_LANES to[i] = (M)from[i];                                               \
+		HALF_OF_LANES more[i] = (M)upper[i];                                            \
+		NEXT(w, in);                                                                    \
+	}
+
+#define STORE_PIECE(name, R, M)                                                                  \
+	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,        \
+							       const struct slu_interp_insn *in) \
+	{                                                                                        \
+		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                  \
+		const R *from = ROW(w, in->x[0]);                                                \
+		M *to;                                                                           \
+                                                                                                 \
+		if (!is_piece(line, sizeof(M)))                                                  \
+			return name##_global_halves(w, in);                                      \
+		to = WRITE(w, offset_of(w, in, line, false), sizeof(M) * SLU_INTERP_LANES,       \
+			   sizeof(M), false);                                                    \
+		if (!to)                                                                         \
+			return name##_any_all(w, in);                                            \
+		slu_interp_line_need(w->rows, in->x[0]);                                         \
+		EVERY_LANE to[i] = (M)from[i];                                                   \
+		look_ahead(w, line, to, sizeof(M) * SLU_INTERP_LANES);                           \
+		NEXT(w, in);                                                                     \
 	}
 
 #define STORE(name, R, M)                                                                        \
@@ -139,12 +143,13 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 			return name##_apart(w, in);                                              \
 		}                                                                                \
 	}                                                                                        \
-	STORE_ONE(name, R, M, global, false)                                                     \
-	STORE_ONE(name, R, M, shared, true)                                                      \
+	STORE_HALVES(name, R, M, global, false)                                                  \
+	STORE_PIECE(name, R, M)                                                                  \
+	STORE_HALVES(name, R, M, shared, true)                                                   \
 	static const struct slu_interp_handler name[] = {                                        \
 		[ANY] = { name##_any_all, name##_some },                                         \
 		[GLOBAL] = { name##_global_all, name##_some },                                   \
-		[SHARED] = { name##_shared_all, name##_some },                                   \
+		[SHARED] = { name##_shared_halves, name##_some },                                \
 	};
 
 STORE(store_8_32, uint32_t, uint8_t)
