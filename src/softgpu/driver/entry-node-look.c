@@ -246,3 +246,53 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned in
 	*ret_enabled = !node->is_disabled;
 	return CUDA_SUCCESS;
 }
+
+/* -- attributes of kernels ------------------------------------------------------------------ */
+
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID which,
+				       CUkernelNodeAttrValue *ret_value)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, ret_value, &command));
+	*ret_value = (CUkernelNodeAttrValue){ 0 };
+	switch (which) {
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		ret_value->cooperative = command->kernel.is_cooperative;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID which,
+				       const CUkernelNodeAttrValue *value)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, value, &command));
+	switch (which) {
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		command->kernel.is_cooperative = value->cooperative;
+		return CUDA_SUCCESS;
+	/* hints about speed that change no result */
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst_handle, CUgraphNode src_handle)
+{
+	struct slu_command *dst, *src;
+
+	SLU_TRY(look(src_handle, SLU_COMMAND_KERNEL, src_handle, &src));
+	SLU_TRY(look(dst_handle, SLU_COMMAND_KERNEL, dst_handle, &dst));
+	dst->kernel.is_cooperative = src->kernel.is_cooperative;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Executable graphs, what graphs keep alive, and the memory they own. */
+
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/graph.h"
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
+				     unsigned long long flags)
+{
+	struct slu_graph_exec *exec;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	graph = slu_graph_get(handle);
+	if (!ret_exec || !graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* a launch from the device is not there; the other flags change no result */
+	if (flags & 4)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (flags & ~15ull)
+		return CUDA_ERROR_INVALID_VALUE;
+	exec = slu_graph_instantiate(graph);
+	if (!exec)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	exec->flags = flags;
+	*ret_exec = (CUgraphExec)(void *)exec;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *ret_node,
+			       char *log, size_t log_size)
+{
+	if (ret_node)
+		*ret_node = NULL;
+	if (log && log_size)
+		*log = '\0';
+	return cuGraphInstantiateWithFlags(ret_exec, handle, 0);
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *ret_node, char *log,
+			    size_t log_size)
+{
+	return cuGraphInstantiate_v2(ret_exec, handle, ret_node, log, log_size);
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph handle,
+				      CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	CUresult result;
+
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = cuGraphInstantiateWithFlags(ret_exec, handle, p->flags);
+	p->hErrNode_out = NULL;
+	p->result_out = result ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
+	return result;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *ret_flags)
+{
+	struct slu_graph_exec *exec;
+
+	SLU_TRY(slu_driver_enter());
+	exec = slu_graph_exec_get(handle);
+	if (!exec || !ret_flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_flags = exec->flags;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec handle)
+{
+	struct slu_graph_exec *exec;
+
+	SLU_TRY(slu_driver_enter());
+	exec = slu_graph_exec_get(handle);
+	if (!exec)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_graph_exec_free(exec);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec_handle, CUstream handle)
+{
+	struct slu_graph_exec *exec;
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	exec = slu_graph_exec_get(exec_handle);
+	return exec ? slu_graph_launch(exec, stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Nothing has to be brought anywhere before a launch. */
+CUresult cuGraphUpload(CUgraphExec exec_handle, CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	return slu_graph_exec_get(exec_handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph handle,
+			      CUgraphExecUpdateResultInfo *ret_info)
+{
+	struct slu_graph_exec *exec;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	exec = slu_graph_exec_get(exec_handle);
+	graph = slu_graph_get(handle);
+	if (!exec || !graph || !ret_info)
+		return CUDA_ERROR_INVALID_VALUE;
+	return slu_graph_update(exec, graph, ret_info);
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_node,
+			   CUgraphExecUpdateResult *ret_result)
+{
+	CUgraphExecUpdateResultInfo info = { .result = CU_GRAPH_EXEC_UPDATE_ERROR };
+	CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
+
+	if (ret_node)
+		*ret_node = info.errorNode;
+	if (ret_result)
+		*ret_result = info.result;
+	return result;
+}
+
+/* -- what graphs keep alive ----------------------------------------------------------------- */
+
+CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn destroy,
+			    unsigned int n_refs, unsigned int flags)
+{
+	struct slu_user_object *user;
+
+	SLU_TRY(slu_driver_enter());
+	/* the only flag there is must be given: the destructor may run at any time */
+	if (!ret_user || !destroy || !n_refs || flags != 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	user = slu_user_object_new(pointer, destroy, n_refs);
+	if (!user)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret_user = (CUuserObject)(void *)user;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRetain(CUuserObject handle, unsigned int n)
+{
+	SLU_TRY(slu_driver_enter());
+	if (!slu_user_object_get(handle) || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_user_object_ref(slu_user_object_get(handle), n);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject handle, unsigned int n)
+{
+	struct slu_user_object *user;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	if (!user || !n || n > user->n_refs)
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_user_object_unref(user, n);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n,
+				 unsigned int flags)
+{
+	struct slu_user_object *user;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	graph = slu_graph_get(graph_handle);
+	if (!user || !graph || !n || flags > 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* flag 1: the caller's own references go over to the graph */
+	if (!flags)
+		slu_user_object_ref(user, n);
+	return slu_driver_result(slu_graph_retain(graph, user, n));
+}
+
+CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n)
+{
+	struct slu_user_object *user;
+	struct slu_graph *graph;
+
+	SLU_TRY(slu_driver_enter());
+	user = slu_user_object_get(handle);
+	graph = slu_graph_get(graph_handle);
+	if (!user || !graph || slu_graph_release(graph, user, n))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+/* -- memory of graphs ----------------------------------------------------------------------- */
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *ret_value)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!ret_value || (unsigned)which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+		return CUDA_ERROR_INVALID_VALUE;
+	*(cuuint64_t *)ret_value =
+		slu_graph_memory_bytes(card, which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+						     which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value)
+{
+	struct slu_card *card;
+
+	SLU_TRY(slu_driver_card(device, &card));
+	if (!value || *(cuuint64_t *)value ||
+	    (which != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
+	     which != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+		return CUDA_ERROR_INVALID_VALUE;
+	slu_graph_memory_reset(card);
+	return CUDA_SUCCESS;
+}
+
+/* Nothing is kept that no graph needs. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+	struct slu_card *card;
+
+	return slu_driver_card(device, &card);
+}
