@@ -35,6 +35,8 @@ static error_t parse_where(int key, char *arg, struct argp_state *state)
 		where->is_system = 1;
 		return 0;
 	case OPTION_SOCKET:
+		if (!*arg)
+			argp_error(state, "--socket: expected the path of a daemon's socket");
 		where->socket = arg;
 		return 0;
 	default:
@@ -71,6 +73,8 @@ static int no_daemon(const struct slu_cli_where *where, const char *path, int er
 	if (where->is_system)
 		then = "Start it with 'systemctl start sluiced', or leave --system out to use your "
 		       "own.";
+	if (error == -ENAMETOOLONG)
+		then = "The path of a socket has at most 107 characters.";
 	if (error == -EACCES || error == -EPERM)
 		then = "It belongs to somebody else. Leave --socket or --system out to use your "
 		       "own.";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verbs that steer: set, park, unpark, kick. Each is one request to the daemon, which decides
+ * The verbs that steer: park, unpark, kick. Each is one request to the daemon, which decides
  * whether this user may.
  */
 
@@ -16,8 +16,7 @@ struct options {
 	struct slu_cli_where where;
 	int all;
 	int is_json;
-	const char *words[2];
-	unsigned n_words, max_words;
+	const char *program;
 };
 
 enum { OPTION_JSON = 256, OPTION_ALL };
@@ -50,14 +49,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->all = 1;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->n_words == o->max_words)
-			argp_error(state, "'%s' is one word too many", arg);
-		o->words[o->n_words++] = arg;
+		if (o->program)
+			argp_error(state, "one program at a time: '%s' is one word too many", arg);
+		o->program = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->n_words < o->max_words && !o->all)
-			argp_error(state, "a word is missing");
-		if (o->n_words && o->all)
+		if (!o->program && !o->all)
+			argp_error(state, "which program? 'sluice status' has their names and "
+					  "pids");
+		if (o->program && o->all)
 			argp_error(state, "a program or --all, not both");
 		return 0;
 	default:
@@ -87,13 +87,13 @@ static int finish(struct options *o, json_t *request)
 
 static int steer(int argc, char **argv, const char *verb, const struct argp *argp)
 {
-	struct options o = { .max_words = 1 };
+	struct options o = { 0 };
 	json_t *request;
 
 	argp_err_exit_status = SLU_CLI_USAGE;
 	argp_parse(argp, argc, argv, 0, NULL, &o);
 	request = o.all ? json_pack("{s:s, s:b}", "verb", verb, "all", 1)
-			: json_pack("{s:s, s:s}", "verb", verb, "program", o.words[0]);
+			: json_pack("{s:s, s:s}", "verb", verb, "program", o.program);
 	return finish(&o, request);
 }
 
@@ -138,24 +138,4 @@ int slu_cli_kick(int argc, char **argv)
 	};
 
 	return steer(argc, argv, "kick", &argp);
-}
-
-int slu_cli_set(int argc, char **argv)
-{
-	static const struct argp argp = {
-		.options = plain_options,
-		.parser = parse,
-		.children = children,
-		.args_doc = "SETTING VALUE",
-		.doc = "Change a setting of the running daemon until it ends.\v"
-		       "The settings and what they take: man sluiced.conf. They are written there "
-		       "to stay.\n\n"
-		       "For example: sluice set policy fifo",
-	};
-	struct options o = { .max_words = 2 };
-
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	return finish(&o, json_pack("{s:s, s:s, s:s}", "verb", "set", "setting", o.words[0],
-				    "value", o.words[1]));
 }

@@ -54,6 +54,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->where;
 		return 0;
 	case 'n':
+		if (!*arg || strlen(arg) >= SLU_WIRE_NAME_MAX)
+			argp_error(state, "--name: expected 1 to %d characters",
+				   SLU_WIRE_NAME_MAX - 1);
 		o->name = arg;
 		return 0;
 	case 'v':

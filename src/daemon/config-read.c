@@ -243,8 +243,12 @@ int slu_config_read(struct slu_config *config, const char *path, bool must_exist
 	if (result == -ENOENT && !must_exist)
 		result = 0;
 	if (result < 0) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "%s%s", strerror(-result),
+			 must_exist ? "; leave --config out to use the usual file" : "");
 		if (reporter)
-			reporter->report(reporter->data, path, 0, strerror(-result));
+			reporter->report(reporter->data, path, 0, text);
 		return result;
 	}
 	r = read_drop_ins(config, path, reporter);

@@ -142,11 +142,15 @@ static int take_path(struct slu_listener *listener, const char *path)
 
 		if (holder)
 			slu_process_describe(holder, who, sizeof(who));
-		slu_log(ERR, "%s is served by %s already", path, who);
+		slu_log(ERR, "%s is served by %s already; use that one, or end it first", path,
+			who);
 		return slu_error(-EADDRINUSE);
 	}
 	if (r)
-		slu_log(ERR, "cannot lock %s: %s", listener->lock_path, strerror(-r));
+		slu_log(ERR,
+			"cannot lock %s: %s; give --socket a path in a folder that is there and "
+			"yours",
+			listener->lock_path, strerror(-r));
 	return slu_fold(r);
 }
 
@@ -157,7 +161,10 @@ static int bind_path(struct slu_listener *listener, const char *path)
 	int r;
 
 	if (strlen(path) >= sizeof(addr.sun_path)) {
-		slu_log(ERR, "%s is too long for a socket's name", path);
+		slu_log(ERR,
+			"%s is too long for a socket's name; give --socket one of at most 107 "
+			"characters",
+			path);
 		return slu_error(-ENAMETOOLONG);
 	}
 	r = take_path(listener, path);
@@ -178,7 +185,9 @@ static int bind_path(struct slu_listener *listener, const char *path)
 	}
 	if (r < 0) {
 		r = -errno;
-		slu_log(ERR, "cannot listen at %s: %s", path, strerror(-r));
+		slu_log(ERR,
+			"cannot listen at %s: %s; give --socket a path in a folder that is yours",
+			path, strerror(-r));
 		return slu_error(r);
 	}
 	return 0;

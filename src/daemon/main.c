@@ -273,7 +273,9 @@ int main(int argc, char **argv)
 	umask(077);
 	r = default_paths(&a);
 	if (r) {
-		slu_log(ERR, "no folder for the socket and the state can be used: %s",
+		slu_log(ERR,
+			"no folder for the socket and the state can be used: %s; set "
+			"XDG_RUNTIME_DIR, or give --socket and --state",
 			strerror(-r));
 		return EXIT_FAILURE;
 	}

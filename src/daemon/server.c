@@ -227,7 +227,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)(slu_clock_now_ns() / SLU_NS_PER_US));
 	if (slu_server_read_config(&server->options, &config)) {
-		slu_log(ERR, "the settings stay as they were");
+		slu_log(ERR,
+			"the settings stay as they were; mend the lines above and reload again");
 	} else if (slu_server_apply(server, &config)) {
 		slu_config_deinit(&config);
 		slu_log(ERR, "the settings stay as they were");
@@ -306,11 +307,14 @@ static int open_roster(struct slu_server *server)
 
 		if (holder)
 			slu_process_describe(holder, who, sizeof(who));
-		slu_log(ERR, "%s is used by %s already", path, who);
+		slu_log(ERR,
+			"%s is used by %s already; end it first, or give --state another folder",
+			path, who);
 		return slu_error(-EADDRINUSE);
 	}
 	if (r)
-		slu_log(ERR, "cannot use %s: %s", path, strerror(-r));
+		slu_log(ERR, "cannot use %s: %s; give --state a folder that is there and yours",
+			path, strerror(-r));
 	else if (was_bad)
 		slu_log(WARNING,
 			"%s could not be understood: beginning a new one; programs of "

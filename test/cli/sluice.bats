@@ -127,6 +127,58 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	[ "$status" -eq 0 ]
 }
 
+@test "set shows what is in force, and changes it for one program" {
+	start_daemon
+	run "$sluice" set --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ $output == *"scheduler.policy"*"mlfq"*"memory.chunk"* ]]
+	run "$sluice" set slice --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ ${lines[1]} == "scheduler.slice  4s "* ]]
+	run "$sluice" set memory.slice --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	[[ $output == *"no setting 'memory.slice'"*"lists them"* ]]
+	run "$sluice" set --program 'oll*' chunk 1M --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	run "$sluice" set chunk --socket "$world/sluice.sock"
+	[[ $output == *"program oll*.chunk  1M"* ]]
+	run "$sluice" set --program ollama slice 1s --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	[[ $output == *"no setting of [program ollama]"*visible_memory* ]]
+}
+
+@test "wrong words say what was expected" {
+	start_daemon
+	for words in "run --name= -- true" "run --socket= -- true" "park" "park a b" "park --all a" "set a b c" \
+		"set --program x" "set --program x chunk" "status more" "history --turns"; do
+		run "$sluice" $words
+		echo "$words: $output"
+		[ "$status" -eq 120 ]
+		[[ $output == *"sluice "*"--help"* ]]
+	done
+	run "$sluice" park
+	[[ $output == *"which program? 'sluice status'"* ]]
+	run "$sluice" status --socket "$(printf '%0200d' 0)"
+	[ "$status" -eq 121 ]
+	[[ $output == *"at most 107 characters"* ]]
+}
+
+@test "a daemon that cannot start says what to do" {
+	sluiced=$SLUICE_BUILD/src/daemon/sluiced
+	run "$sluiced" --socket /nonexistent/folder/socket --state "$world"
+	[ "$status" -eq 1 ]
+	[[ $output == *"give --socket a path in a folder that is there"* ]]
+	run "$sluiced" --socket "$world/s" --state /nonexistent
+	[[ $status -eq 1 && $output == *"give --state a folder"* ]]
+	run "$sluiced" --socket "$world/$(printf '%0200d' 0)" --state "$world"
+	[[ $status -eq 1 && $output == *"at most 107 characters"* ]]
+	run "$sluiced" --config /nonexistent
+	[[ $status -eq 1 && $output == *"/nonexistent: No such file"*"leave --config out"* ]]
+	printf '[scheduler]\npolicy = best\nlevels = 99\n[nothing]\n' >"$world/c"
+	run "$sluiced" --config "$world/c"
+	[[ $status -eq 1 && $output == *"c:2: policy: expected one of mlfq|rr|fifo"*"c:3: levels:"*"c:4: expected [daemon]"* ]]
+}
+
 @test "doctor says what it found, also as JSON" {
 	run "$sluice" doctor
 	[ "$status" -eq 0 ]

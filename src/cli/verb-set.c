@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sluice set`: changes a setting of the running daemon; without a value it shows what is in force.
+ * The daemon decides whether this user may, and says what it expected.
+ */
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+
+struct options {
+	struct slu_cli_where where;
+	int is_json;
+	const char *program;
+	const char *words[2]; /* the setting, the value */
+	unsigned n_words;
+};
+
+enum { OPTION_JSON = 256 };
+
+static const struct argp_option option_table[] = {
+	{ "program", 'p', "NAME", 0, "of programs of this name only (a shell pattern)", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->where;
+		return 0;
+	case OPTION_JSON:
+		o->is_json = 1;
+		return 0;
+	case 'p':
+		o->program = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->n_words == SLU_ARRAY_SIZE(o->words))
+			argp_error(state, "a setting and a value: '%s' is one word too many", arg);
+		o->words[o->n_words++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->program && o->n_words < SLU_ARRAY_SIZE(o->words))
+			argp_error(state, "which setting of '%s', and to what?", o->program);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[SETTING [VALUE]]",
+	.doc = "Change a setting of the running daemon until it ends, or show what is in force.\v"
+	       "The settings and what they take: man sluiced.conf. They are written there to "
+	       "stay.\n\n"
+	       "For example:\n"
+	       "  sluice set policy fifo\n"
+	       "  sluice set --program ollama visible_memory 12G\n"
+	       "  sluice set",
+};
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+/* "slice" or "scheduler.slice". */
+static bool is_named(const json_t *setting, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	size_t length = dot ? (size_t)(dot - name) : 0;
+
+	if (strcmp(text(setting, "name"), dot ? dot + 1 : name) != 0)
+		return false;
+	return !dot || (strlen(text(setting, "section")) == length &&
+			!strncmp(text(setting, "section"), name, length));
+}
+
+/* @name: NULL for all of them. Return: how many there were. */
+static size_t print_settings(const json_t *list, const char *name)
+{
+	static const char *const heads[] = { "SETTING", "VALUE", "MEANING" };
+	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
+	const json_t *setting;
+	size_t i, n = 0;
+
+	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
+		slu_table_add(table, "%s", heads[i]);
+	json_array_foreach (list, i, setting) {
+		if (name && !is_named(setting, name))
+			continue;
+		n++;
+		slu_table_add(table, "%s.%s", text(setting, "section"), text(setting, "name"));
+		slu_table_add(table, "%s", text(setting, "value"));
+		slu_table_add(table, "%s", text(setting, "meaning"));
+	}
+	if (n)
+		slu_table_print(table, stdout, "", slu_terminal_width());
+	slu_table_free(table);
+	return n;
+}
+
+static int show(const struct options *o)
+{
+	json_t *reply;
+	int r = slu_cli_ask(&o->where, json_pack("{s:s}", "verb", "settings"), &reply);
+
+	if (r)
+		return r;
+	if (o->is_json) {
+		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+		putchar('\n');
+	} else if (!print_settings(json_object_get(reply, "settings"), o->words[0])) {
+		slu_cli_complain("'sluice set' alone lists them; man sluiced.conf says more.",
+				 "there is no setting '%s'.", o->words[0] ? o->words[0] : "");
+		r = SLU_CLI_REFUSED;
+	}
+	json_decref(reply);
+	return r;
+}
+
+static int change(const struct options *o)
+{
+	char *setting;
+	json_t *reply;
+	int r;
+
+	if (asprintf(&setting, "%s%s%s%s", o->program ? "program " : "",
+		     o->program ? o->program : "", o->program ? "." : "", o->words[0]) < 0)
+		return SLU_CLI_FAILED;
+	r = slu_cli_ask(&o->where,
+			json_pack("{s:s, s:s, s:s}", "verb", "set", "setting", setting, "value",
+				  o->words[1]),
+			&reply);
+	free(setting);
+	if (r)
+		return r;
+	if (o->is_json)
+		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+	else
+		fputs(text(reply, "message"), stdout);
+	putchar('\n');
+	json_decref(reply);
+	return SLU_CLI_OK;
+}
+
+int slu_cli_set(int argc, char **argv)
+{
+	struct options o = { 0 };
+
+	argp_err_exit_status = SLU_CLI_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	return o.n_words == SLU_ARRAY_SIZE(o.words) ? change(&o) : show(&o);
+}
