@@ -25,22 +25,25 @@ static inline float quiet_f32(float x)
 	return x == x ? x : __builtin_nanf("0x3fffff");
 }
 
-#define DEFINE_FLOAT(n, F)              \
-	OP2(add_##n, F, F, F, F, a + b) \
-	OP2(sub_##n, F, F, F, F, a - b) \
-	OP2(mul_##n, F, F, F, F, a *b)  \
-	OP2(div_##n, F, F, F, F, a / b) \
-	OP1(rcp_##n, F, F, F, F, 1 / a)
+/* of f64 a NaN keeps its bits */
+#define quiet_f64(x) (x)
+
+#define DEFINE_FLOAT(n, F)                         \
+	OP2(add_##n, F, F, F, F, quiet_##n(a + b)) \
+	OP2(sub_##n, F, F, F, F, quiet_##n(a - b)) \
+	OP2(mul_##n, F, F, F, F, quiet_##n(a *b))  \
+	OP2(div_##n, F, F, F, F, quiet_##n(a / b)) \
+	OP1(rcp_##n, F, F, F, F, quiet_##n(1 / a))
 DEFINE_FLOAT(f32, float)
 DEFINE_FLOAT(f64, double)
 
-OP3(fma_f32, float, float, float, float, __builtin_fmaf(a, b, c))
+OP3(fma_f32, float, float, float, float, quiet_f32(__builtin_fmaf(a, b, c)))
 OP3(fma_f64, double, double, double, double, __builtin_fma(a, b, c))
 OP2(add_sat_f32, float, float, float, float, saturate(a + b))
 OP2(sub_sat_f32, float, float, float, float, saturate(a - b))
 OP2(mul_sat_f32, float, float, float, float, saturate(a *b))
 OP3(fma_sat_f32, float, float, float, float, saturate(__builtin_fmaf(a, b, c)))
-OP1(sqrt_f32, float, float, float, float, __builtin_sqrtf(a))
+OP1(sqrt_f32, float, float, float, float, quiet_f32(__builtin_sqrtf(a)))
 OP1(sqrt_f64, double, double, double, double, __builtin_sqrt(a))
 
 /* signs are bits: a NaN keeps its payload, and only .ftz touches a subnormal */
@@ -93,14 +96,14 @@ OP2(max_nan_ftz_f32, float, float, float, float,
 OP2(min_f64, double, double, double, double, least_f64(a, b))
 OP2(max_f64, double, double, double, double, most_f64(a, b))
 
-#define APPROX1(name, expr)                               \
-	OP1(name##_f32, float, float, float, float, expr) \
-	static inline float name##_flushed(float x)       \
-	{                                                 \
-		float a = flush(x);                       \
-                                                          \
-		return flush(expr);                       \
-	}                                                 \
+#define APPROX1(name, expr)                                          \
+	OP1(name##_f32, float, float, float, float, quiet_f32(expr)) \
+	static inline float name##_flushed(float x)                  \
+	{                                                            \
+		float a = flush(x);                                  \
+                                                                     \
+		return quiet_f32(flush(expr));                       \
+	}                                                            \
 	OP1(name##_ftz_f32, float, float, float, float, name##_flushed(a))
 APPROX1(approx_rcp, 1 / a)
 APPROX1(approx_sqrt, __builtin_sqrtf(a))
@@ -109,9 +112,9 @@ APPROX1(approx_sin, sinf(a))
 APPROX1(approx_cos, cosf(a))
 APPROX1(approx_lg2, log2f(a))
 APPROX1(approx_ex2, exp2f(a))
-OP1(approx_tanh_f32, float, float, float, float, tanhf(a))
-OP2(approx_div_f32, float, float, float, float, a / b)
-OP2(approx_div_ftz_f32, float, float, float, float, flush(flush(a) / flush(b)))
+OP1(approx_tanh_f32, float, float, float, float, quiet_f32(tanhf(a)))
+OP2(approx_div_f32, float, float, float, float, quiet_f32(a / b))
+OP2(approx_div_ftz_f32, float, float, float, float, quiet_f32(flush(flush(a) / flush(b))))
 
 static inline double flush_f64(double x)
 {

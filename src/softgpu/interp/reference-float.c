@@ -24,6 +24,7 @@ bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 	fa = (float)a;
 	fb = (float)b;
 	fc = (float)c;
+	/* signs are bits: what a NaN is then is left open, as it is for all of f64 */
 	ret->any_nan = true;
 	switch (form->opcode) {
 	case SLU_PTX_OP_abs:
@@ -39,6 +40,7 @@ bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 	default:
 		break;
 	}
+	ret->any_nan = is_64;
 	fesetround(mode_of(form));
 	switch (form->opcode) {
 	case SLU_PTX_OP_add:
@@ -115,7 +117,7 @@ bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 		fr = !(fr > 0) ? 0 : fr > 1 ? 1 : fr;
 	if (HAS(approx) || HAS(full))
 		ret->tolerance = is_64 && HAS(ftz) ? 0x1p-19 : 0x1p-20;
-	ret->value = is_64 ? bits_of_f64(r) : bits_of_f32(fr);
+	ret->value = is_64 ? bits_of_f64(r) : isnan(fr) ? 0x7fffffff : bits_of_f32(fr);
 	return true;
 }
 
