@@ -17,6 +17,7 @@
 #define REFUSAL_RETRIES	 8
 #define REFUSAL_PAUSE_NS (10 * SLU_NS_PER_MS)
 #define IDLE_NS		 (100 * SLU_NS_PER_MS)
+#define ANSWER_NS	 (20 * SLU_NS_PER_MS)
 
 struct slu_client slu_client_global = {
 	.lock = SLU_LOCK_INIT(SLU_LOCK_CLIENT),
@@ -31,6 +32,7 @@ static int make_peer(struct slu_client *c)
 		.refusal_retries = REFUSAL_RETRIES,
 		.refusal_pause_ns = REFUSAL_PAUSE_NS,
 		.idle_ns = IDLE_NS,
+		.answer_ns = ANSWER_NS,
 	};
 	const char *name = secure_getenv("SLUICE_NAME");
 	const char *group = secure_getenv("SLUICE_GROUP");
@@ -134,7 +136,8 @@ void slu_client_wait(struct slu_client *c, uint64_t until_ns)
 /* -- what the peer decides ----------------------------------------------------------------------
  */
 
-/* The peer counts units that went; people want the bytes that were copied. */
+/* The peer counts units that went; people want the bytes that were copied, and why they were not.
+ */
 static void correct_facts(struct slu_client *c, struct slu_msg_facts *facts)
 {
 	const struct slu_client_device *d = c->devices[facts->device];
@@ -143,6 +146,7 @@ static void correct_facts(struct slu_client *c, struct slu_msg_facts *facts)
 		return;
 	facts->moved_in_bytes = d->moved_in_bytes;
 	facts->moved_out_bytes = d->moved_out_bytes;
+	facts->move_error = facts->n_failed ? (uint8_t)d->move_error : 0;
 }
 
 static void send_message(struct slu_client *c, struct slu_message *m)

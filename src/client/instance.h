@@ -128,6 +128,7 @@ struct slu_client_device {
 	uint64_t look_ns;			  /* when to look at its progress next */
 	unsigned n_idle_looks;			  /* in a row that found nothing running */
 	uint64_t moved_in_bytes, moved_out_bytes; /* really copied, for FACTS */
+	int move_error;				  /* errno of the last move if it failed, or 0 */
 	uint64_t drain_pause_ns;		  /* between two looks at a drain */
 	uint64_t drain_ns;			  /* when to look at it next */
 };

@@ -161,6 +161,9 @@ static void count(struct slu_client *c, struct slu_client_device *d, const struc
 {
 	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
 
+	if (move->moving == SLU_MOVING_MAP)
+		slu_client_log("device %u: %llu bytes mapped", d->index,
+			       (unsigned long long)move->unit->bytes);
 	if (move->moving == SLU_MOVING_OUT) {
 		c->counts.n_moves_out++;
 		c->counts.n_clean_out += !move->has_contents;
@@ -189,9 +192,12 @@ static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r)
 	} else if (r == SLU_MOVE_E_BLOCKED) {
 		d->is_blocked = true;
 		d->look_ns = 0;
-	} else if (r < 0 && !d->is_spoilt && !d->is_dead) {
-		slu_client_log("device %u: a move failed: %s, trying again", d->index,
-			       strerror(-r));
+	} else if (r < 0) {
+		/* said once, however often it is tried */
+		if (d->move_error != -r)
+			slu_client_log("device %u: a move failed: %s, trying again", d->index,
+				       strerror(-r));
+		d->move_error = -r;
 	}
 }
 
@@ -233,10 +239,12 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 
 	now_ns = slu_clock_now_ns();
 	c->counts.n_refusals += j->move.n_refusals;
-	if (r)
+	if (r) {
 		note_fault(c, w, r);
-	else
+	} else {
 		count(c, d, &j->move);
+		d->move_error = 0;
+	}
 	STAILQ_REMOVE_HEAD(&m->under_way, link);
 	STAILQ_INSERT_HEAD(&m->spare, j, link);
 	slu_peer_moved(c->peer, now_ns, &w->unit, result_of(r));

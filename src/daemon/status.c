@@ -201,6 +201,7 @@ static json_t *make_unmovable(const uint64_t bytes[_SLU_FROZEN_MAX])
 struct sums {
 	uint64_t device, mapped, ram, disk, in, out, launches;
 	uint64_t frozen[_SLU_FROZEN_MAX];
+	int move_error; /* the errno with which moves fail, or 0 */
 };
 
 static json_t *make_program_device(const struct slu_core_client_view *c, unsigned d,
@@ -220,6 +221,8 @@ static json_t *make_program_device(const struct slu_core_client_view *c, unsigne
 	sums->launches += facts->n_launches;
 	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
 		sums->frozen[why] += facts->frozen_bytes[why];
+	if (facts->n_failed)
+		sums->move_error = facts->move_error;
 	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "index",
 			 (int)c->devices[d], "mode", slu_mode_name(c->modes[d]), "device_bytes",
 			 (json_int_t)device, "limit_bytes", (json_int_t)account->limit_bytes,
@@ -249,6 +252,9 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 		json_array_append_new(devices, make_program_device(&c, d, &sums));
 	print_group(group, program->group->id);
 	snprintf(reason, sizeof(reason), "%s", reason_for(view, g.reason));
+	if (sums.move_error)
+		snprintf(reason, sizeof(reason), "moving its bytes fails: %s; tried again",
+			 strerror(sums.move_error));
 	slu_text_clean(reason);
 	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
 			 (int)program->pid, "name", program->name, "group", group, "uid",

@@ -27,7 +27,9 @@ void slu_peer_drop_command(struct slu_peer_device *d)
 	d->wake_is_due = true;
 }
 
-static bool put_in_front(struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
+/* Its units count as named from now on: the daemon must know what the window has to hold. */
+static bool put_in_front(struct slu_peer_device *d, uint64_t now_ns, struct slu_unit *const *units,
+			 size_t n)
 {
 	d->command = malloc(n * sizeof(*units));
 	if (!d->command)
@@ -38,6 +40,7 @@ static bool put_in_front(struct slu_peer_device *d, struct slu_unit *const *unit
 	for (size_t i = 0; i < n; i++) {
 		units[i]->wanted = true;
 		d->command_bytes += units[i]->bytes;
+		slu_peer_working_add(d, now_ns, units[i]);
 	}
 	return true;
 }
@@ -91,7 +94,7 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 	}
 	if (n_units == 0)
 		d->is_wanted = true;
-	else if (d->n_command == 0 && !put_in_front(d, units, n_units))
+	else if (d->n_command == 0 && !put_in_front(d, now_ns, units, n_units))
 		return SLU_PEER_E_DENIED;
 	return SLU_PEER_E_WAIT;
 }

@@ -70,6 +70,8 @@ void slu_peer_lost(struct slu_peer *peer, uint64_t now_ns)
 {
 	(void)now_ns;
 	void_credit(peer);
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		peer->devices[i].grows_until_ns = 0;
 	forget_messages(peer);
 	peer->is_connected = false;
 	peer->is_joined = false;
@@ -128,12 +130,21 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 	}
 }
 
-static void take_limit(struct slu_peer *peer, const struct slu_msg_limit *limit)
+/* A part of what the turn gives; the rest follows as others make room. */
+static bool is_part(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
+{
+	return limit->limit_bytes > a->limit_bytes && limit->limit_bytes < limit->goal_bytes;
+}
+
+static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
 {
 	struct slu_peer_account *a = slu_peer_find_account(peer, limit->account);
 
 	if (!a)
 		return;
+	if (limit->account.tier == SLU_TIER_DEVICE && is_part(a, limit))
+		peer->devices[limit->account.device].grows_until_ns =
+			now_ns + SLU_PEER_GROWS_ANSWERS * peer->config.answer_ns;
 	a->seq = limit->seq;
 	a->limit_bytes = limit->limit_bytes;
 	a->goal_bytes = limit->goal_bytes;
@@ -212,7 +223,7 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 		slu_peer_wake_all(peer);
 		break;
 	case SLU_MSG_LIMIT:
-		take_limit(peer, &m->limit);
+		take_limit(peer, now_ns, &m->limit);
 		break;
 	case SLU_MSG_TURN:
 		take_turn(peer, &m->turn);

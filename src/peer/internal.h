@@ -26,6 +26,7 @@
 
 #define SLU_PEER_QUEUE_MAX     1024 /* more than all moves and messages of a step */
 #define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
+#define SLU_PEER_GROWS_ANSWERS 5	    /* so many answers the next part of a raise may take */
 #define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
 #define SLU_PEER_HOME_STEP     16	    /* home credit is asked for so many units at once … */
 #define SLU_PEER_HOME_STEP_MAX (256 * SLU_MIB) /* … but not for more than this ahead */
@@ -67,7 +68,10 @@ struct slu_peer_device {
 	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
 	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */
 	unsigned n_refused;		   /* moves in, in a row */
-	uint64_t alone_bytes;		   /* without a daemon: what the driver was seen to give */
+	unsigned n_failed[_DIRECTION_MAX]; /* moves, in a row */
+	uint64_t grows_until_ns; /* the daemon heard of a larger need, or has begun to meet it: more
+				    may come until then; 0: nothing is expected */
+	uint64_t alone_bytes;	 /* without a daemon: what the driver was seen to give */
 
 	enum slu_peer_gate gate;
 	struct slu_epoch epoch;	      /* the turn that we have */
@@ -218,7 +222,9 @@ bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);
 void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
 /* Whether something else is true than what was told. */
 bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index);
-void slu_peer_step_want(struct slu_peer *peer, unsigned index);
+/* Whether more is needed than the daemon knows. */
+bool slu_peer_want_grew(struct slu_peer *peer, unsigned index);
+void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 void slu_peer_step_home(struct slu_peer *peer);
 void slu_peer_home_denied(struct slu_peer *peer);
 

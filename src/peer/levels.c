@@ -33,6 +33,7 @@ void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 	*ret_facts = (struct slu_msg_facts){
 		.device = (uint8_t)index,
 		.mode = (uint8_t)d->mode,
+		.n_failed = (uint8_t)SLU_MAX(d->n_failed[IN], d->n_failed[OUT]),
 		.device_bytes = d->place_bytes[SLU_PLACE_DEVICE],
 		.mapped_bytes = d->place_bytes[SLU_PLACE_MAPPED],
 		.ram_bytes = d->place_bytes[SLU_PLACE_RAM],
@@ -69,7 +70,7 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 
 		if (slu_peer_want_is_stale(peer, i)) {
 			d->want_is_due = true;
-			slu_peer_step_want(peer, i);
+			slu_peer_step_want(peer, now_ns, i);
 		}
 		slu_peer_fill_facts(peer, i, &facts);
 		if (memcmp(&facts, &d->facts, sizeof(facts)) != 0) {

@@ -16,13 +16,12 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-/* How long an answer to WANT may take before we make room ourselves. */
-#define ANSWER_NS (20 * SLU_NS_PER_MS)
-
 /* Moves under way in one direction: so many in any case, more while they are small. */
 #define MOVES_MIN   2
 #define N_CHUNKS    4 /* a mover pins two, and should find the next units prepared */
 #define CHUNK_BYTES (2 * SLU_MIB)
+
+#define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
 
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -112,17 +111,33 @@ static uint64_t command_misses(const struct slu_peer_device *d)
 	return bytes;
 }
 
+/*
+ * Mode LAUNCH: the window that commands are served in. While the daemon is still making it larger,
+ * what it will be: units that leave for each other in a small one would come back into the large
+ * one a moment later. The daemon gives what was asked for, inside the goal.
+ */
+static uint64_t window(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t limit = slu_peer_device_limit(peer, d), asked;
+
+	if (peer->is_alone || !d->grows_until_ns)
+		return limit;
+	asked = SLU_MAX(d->want.min_bytes, d->want.working_bytes);
+	asked = SLU_MIN(asked, d->account.goal_bytes);
+	return SLU_MAX(limit, asked);
+}
+
 /* What must leave for the command in front, or 0 if the window is too small for it at all. */
 static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t limit = slu_peer_device_limit(peer, d), missing;
+	uint64_t missing;
 
-	if (!serves_command(peer, d) || slu_peer_command_need(d) > limit)
+	if (!serves_command(peer, d) || slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
 		return 0;
 	missing = command_misses(d);
 	if (missing == 0)
 		return 0;
-	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, limit);
+	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, window(peer, d));
 }
 
 static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t room_bytes,
@@ -235,7 +250,6 @@ static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, un
 				      unsigned way, enum slu_moving moving)
 {
 	struct slu_peer_device *d = &peer->devices[index];
-	struct slu_msg_want want;
 
 	if (!peer->is_connected || peer->is_alone)
 		return false;
@@ -244,12 +258,10 @@ static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, un
 		return false;
 	if (way == IN && moving != SLU_MOVING_MAP)
 		return false;
-	slu_peer_fill_want(peer, index, &want);
-	if (want.min_bytes <= d->want.min_bytes && want.all_bytes <= d->want.all_bytes &&
-	    want.working_bytes <= d->want.working_bytes)
+	if (!slu_peer_want_grew(peer, index))
 		return false;
 	d->want_is_due = true;
-	d->retry_ns[way] = now_ns + ANSWER_NS;
+	d->retry_ns[way] = now_ns + peer->config.answer_ns;
 	return true;
 }
 
@@ -304,6 +316,16 @@ static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned 
 	d->moving_bytes[way] -= u->bytes;
 }
 
+/* Anything may have gone wrong, also for good: tried again, less and less often. */
+static void failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d, unsigned way)
+{
+	/* as with refusals, moves that fail together have failed once */
+	if (d->retry_ns[way])
+		return;
+	d->retry_ns[way] = now_ns + (peer->config.refusal_pause_ns << d->n_failed[way]);
+	d->n_failed[way] = SLU_MIN(d->n_failed[way] + 1, (unsigned)FAILED_DOUBLINGS);
+}
+
 static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
 		    struct slu_peer_account *a, uint64_t bytes)
 {
@@ -345,7 +367,7 @@ static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_dev
 	if (result == SLU_MOVE_REFUSED)
 		refused(peer, now_ns, d, a, u->bytes);
 	else if (result != SLU_MOVE_CANCELLED)
-		d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+		failed(peer, now_ns, d, IN);
 }
 
 static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
@@ -373,7 +395,7 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 		u->blocked = d->has_blocked = true;
 		a->is_due = true;
 	} else if (result != SLU_MOVE_CANCELLED) {
-		d->retry_ns[OUT] = now_ns + peer->config.refusal_pause_ns;
+		failed(peer, now_ns, d, OUT);
 	}
 }
 
@@ -385,6 +407,8 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 
 	assert(u->moving != SLU_MOVING_NO);
 	forget_move(d, u, way);
+	if (result == SLU_MOVE_DONE)
+		d->n_failed[way] = 0;
 	if (way == OUT)
 		ended_out(peer, now_ns, d, u, result);
 	else

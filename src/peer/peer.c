@@ -141,6 +141,8 @@ static void end_pauses(struct slu_peer_device *d, uint64_t now_ns)
 			d->wake_is_due = true;
 		}
 	}
+	if (now_ns >= d->grows_until_ns)
+		d->grows_until_ns = 0;
 }
 
 void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
@@ -154,7 +156,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 	slu_peer_step_sums(peer);
 	slu_peer_step_home(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		slu_peer_step_want(peer, i);
+		slu_peer_step_want(peer, now_ns, i);
 	slu_peer_step_levels(peer, now_ns);
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -169,9 +171,14 @@ uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 {
 	uint64_t at = peer->is_connected ? peer->levels_ns : SLU_PEER_NEVER;
 
-	for (unsigned i = 0; i < peer->n_devices; i++)
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		const struct slu_peer_device *d = &peer->devices[i];
+
 		for (unsigned k = 0; k < _DIRECTION_MAX; k++)
-			if (peer->devices[i].retry_ns[k])
-				at = SLU_MIN(at, peer->devices[i].retry_ns[k]);
+			if (d->retry_ns[k])
+				at = SLU_MIN(at, d->retry_ns[k]);
+		if (d->grows_until_ns)
+			at = SLU_MIN(at, d->grows_until_ns);
+	}
 	return at;
 }

@@ -44,6 +44,7 @@ struct slu_peer_config {
 	unsigned refusal_retries;  /* tries on the mover's thread before SUMS(refused), rule 13 */
 	uint64_t refusal_pause_ns; /* between two of them: late frees */
 	uint64_t idle_ns;	   /* no device progress for so long: IDLE (100 ms) */
+	uint64_t answer_ns; /* so long an answer to WANT may take before we make room ourselves */
 };
 
 int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_peer);

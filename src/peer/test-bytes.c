@@ -303,16 +303,16 @@ static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
+	/* the daemon did not know of it; it might raise the goal */
+	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
+	assert_int_equal(f.n_shut, 0);
+	fixture_wait(&f, FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_shut, 1);
 	fixture_drained(&f, false);
 	assert_null(fixture_said(&f, SLU_MSG_REST));
 	assert_int_equal(f.n_opened, 0);
 	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
-	/* the daemon did not know of it; it might raise the goal */
 	fixture_step(&f);
-	assert_int_equal(f.n_moves, 0);
-	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
-	fixture_wait(&f, 20 * SLU_NS_PER_MS);
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(u->moving, SLU_MOVING_MAP);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
@@ -473,6 +473,44 @@ static void a_failed_move_changes_nothing_and_is_tried_again(void **state)
 	fixture_deinit(&f);
 }
 
+/* A device that has died fails every move: it is asked less and less often, but asked. */
+static void a_move_that_fails_again_and_again_is_tried_ever_less_often(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned n_pauses = 0;
+
+		assert_int_equal(f.n_moves, 1);
+		fixture_moved(&f, f.moves[0], SLU_MOVE_FAILED);
+		for (; !f.n_moves; n_pauses++)
+			fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(n_pauses, 1 << SLU_MIN(i, 7u));
+	}
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void pinned_chunks_are_given_up_when_the_limit_falls(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NONE);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
+	assert_false(slu_peer_must_unstage(f.peer));
+	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
+	assert_true(slu_peer_must_unstage(f.peer));
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	assert_false(slu_peer_must_unstage(f.peer));
+	fixture_deinit(&f);
+}
+
 static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 {
 	struct fixture f;
@@ -504,8 +542,8 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	slu_peer_unname(f.peer, first, 1);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 6);
-	fixture_wait(&f, 20 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 14);
+	fixture_wait(&f, FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], first[0]);
 	fixture_moved(&f, first[0], SLU_MOVE_DONE);
@@ -770,6 +808,8 @@ int main(void)
 		cmocka_unit_test(rule_28_a_newer_limit_cancels_what_is_under_way),
 		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
+		cmocka_unit_test(a_move_that_fails_again_and_again_is_tried_ever_less_often),
+		cmocka_unit_test(pinned_chunks_are_given_up_when_the_limit_falls),
 		cmocka_unit_test(rule_29_a_command_exchanges_units_inside_its_window),
 		cmocka_unit_test(rule_29_a_window_that_grows_is_not_emptied),
 		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),

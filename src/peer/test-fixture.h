@@ -16,6 +16,7 @@
 #define FIXTURE_RETRIES	     2
 #define FIXTURE_PAUSE_NS     SLU_NS_PER_MS
 #define FIXTURE_IDLE_NS	     (100 * SLU_NS_PER_MS)
+#define FIXTURE_ANSWER_NS    (20 * SLU_NS_PER_MS)
 
 struct fixture {
 	struct slu_peer *peer;
@@ -206,6 +207,7 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 		.refusal_retries = FIXTURE_RETRIES,
 		.refusal_pause_ns = FIXTURE_PAUSE_NS,
 		.idle_ns = FIXTURE_IDLE_NS,
+		.answer_ns = FIXTURE_ANSWER_NS,
 	};
 	struct slu_hello_device identity = { .name = "device", .total_bytes = 100 };
 

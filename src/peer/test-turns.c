@@ -210,6 +210,30 @@ static void idle_is_a_hint_and_is_taken_back(void **state)
 	fixture_deinit(&f);
 }
 
+static void a_command_that_waits_for_its_units_is_not_idle(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	u = fixture_in_ram(&f, 6);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	f.now_ns += 2 * FIXTURE_IDLE_NS;
+	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_IDLE));
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &u, 1);
+	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	fixture_step(&f);
+	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
+	fixture_settle(&f);
+	fixture_deinit(&f);
+}
+
 static void who_waits_for_credit_is_not_idle(void **state)
 {
 	struct fixture f;
@@ -423,6 +447,7 @@ int main(void)
 		cmocka_unit_test(rule_25_a_blocked_holder_rests_with_everything_as_floor),
 		cmocka_unit_test(rule_25_with_proof_only_the_blocked_units_are_floor),
 		cmocka_unit_test(idle_is_a_hint_and_is_taken_back),
+		cmocka_unit_test(a_command_that_waits_for_its_units_is_not_idle),
 		cmocka_unit_test(who_waits_for_credit_is_not_idle),
 		cmocka_unit_test(want_is_repeated_while_it_is_unmet),
 		cmocka_unit_test(rule_31_credit_dies_with_the_connection),

@@ -2,8 +2,8 @@
 
 /*
  * The gate of one device. It opens when we may run and every unit is in place; it is shut when we
- * may not run any more, or when a birth needs the program at rest. Shutting takes time: from the
- * action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is moved.
+ * may not run any more, or when a birth or what is mapped needs the program at rest. Shutting takes
+ * time: from the action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is moved.
  *
  * Every CLOSE is answered with a REST of its own epoch (rule 24): of the present turn after the
  * drain, of any other at once.
@@ -73,15 +73,32 @@ static void shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	slu_peer_push(peer, SLU_PEER_SHUT, index);
 }
 
-/* Mode MAPPED: a birth that neither limit nor goal will ever hold, but pinned memory would. */
-static bool birth_needs_rest(const struct slu_peer *peer, unsigned index)
+/*
+ * Mode MAPPED: a birth that neither limit nor goal will ever hold, but pinned memory would. The
+ * daemon knows of it and had its time to answer with more.
+ */
+static bool birth_needs_rest(struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 	const struct slu_unit *u = slu_peer_waiting_birth(peer, index);
 	uint64_t limit = SLU_MAX(d->account.limit_bytes, d->account.goal_bytes);
 
 	return u && slu_peer_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
-	       peer->pinned.held_bytes + u->bytes <= peer->pinned.limit_bytes;
+	       peer->pinned.held_bytes + u->bytes <= peer->pinned.limit_bytes &&
+	       !d->grows_until_ns && !slu_peer_want_grew(peer, index);
+}
+
+/*
+ * Mode MAPPED: there is room on the device now for half of what is mapped, or more: somebody who
+ * was slow to leave has left. What is mapped is so slow that it pays to come to rest for it.
+ */
+static bool homecoming_needs_rest(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t limit = SLU_MIN(d->account.limit_bytes, d->account.goal_bytes);
+	uint64_t mapped = d->place_bytes[SLU_PLACE_MAPPED];
+
+	return mapped && slu_sub_floor(limit, d->account.held_bytes) >= (mapped + 1) / 2 &&
+	       slu_peer_promotable(peer, d);
 }
 
 /* Everything that a command might touch is there, and the births that wait have asked again. */
@@ -114,7 +131,8 @@ void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (d->gate == SLU_PEER_GATE_OPEN &&
-	    (!slu_peer_may_run(peer, d) || birth_needs_rest(peer, index)))
+	    (!slu_peer_may_run(peer, d) || birth_needs_rest(peer, index) ||
+	     homecoming_needs_rest(peer, d)))
 		shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
 		rest(peer, index);
@@ -159,9 +177,10 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 		}
 		return;
 	}
-	/* one that waits for the daemon is not idle: the hint would make the daemon forget it */
+	/* one that waits for the daemon or for its units is not idle: the hint would make the
+	 * daemon forget it */
 	if (d->idle_is_told || slu_epoch_is_none(d->epoch) || slu_peer_is_unmet(peer, device) ||
-	    now_ns - d->busy_ns < peer->config.idle_ns)
+	    d->n_command || now_ns - d->busy_ns < peer->config.idle_ns)
 		return;
 	r = slu_peer_push_message(peer, SLU_MSG_IDLE, device);
 	if (!r)

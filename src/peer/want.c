@@ -71,7 +71,21 @@ bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index)
 	return memcmp(&want, &peer->devices[index].want, sizeof(want)) != 0;
 }
 
-void slu_peer_step_want(struct slu_peer *peer, unsigned index)
+static bool is_larger(const struct slu_msg_want *a, const struct slu_msg_want *b)
+{
+	return a->min_bytes > b->min_bytes || a->all_bytes > b->all_bytes ||
+	       a->working_bytes > b->working_bytes;
+}
+
+bool slu_peer_want_grew(struct slu_peer *peer, unsigned index)
+{
+	struct slu_msg_want want;
+
+	slu_peer_fill_want(peer, index, &want);
+	return is_larger(&want, &peer->devices[index].want);
+}
+
+void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r;
@@ -82,6 +96,8 @@ void slu_peer_step_want(struct slu_peer *peer, unsigned index)
 	slu_peer_fill_want(peer, index, &want);
 	if (!d->want_is_due && d->want_is_current && memcmp(&want, &d->want, sizeof(want)) == 0)
 		return;
+	if (is_larger(&want, &d->want))
+		d->grows_until_ns = SLU_MAX(d->grows_until_ns, now_ns + peer->config.answer_ns);
 	d->want = want;
 	d->want_is_current = true;
 	d->want_is_due = false;

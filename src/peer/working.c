@@ -10,7 +10,7 @@
  * ended with. A list in the order of the last naming holds the set, so that a command moves its own
  * units to the end and whoever grew old is at the front; nobody else is looked at.
  *
- * The daemon is told about a change of more than an eighth only.
+ * The daemon is told about a change of more than an eighth only, unless a command waits.
  */
 
 #include "peer/internal.h"
@@ -74,5 +74,8 @@ uint64_t slu_peer_working_told(const struct slu_peer_device *d)
 	uint64_t told = d->want.working_bytes, now = d->working_bytes;
 	uint64_t change = now > told ? now - told : told - now;
 
+	/* a window that lacks one unit is exchanged as often as one that lacks many */
+	if (d->n_command && now > told)
+		return now;
 	return change > told / TELL_PARTS ? now : SLU_MIN(told, d->owned_bytes);
 }

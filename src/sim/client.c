@@ -14,9 +14,10 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
-#define RETRIES	    5
-#define IDLE_STEPS  30
-#define GRACE_STEPS 100
+#define RETRIES	     5
+#define IDLE_STEPS   30
+#define ANSWER_STEPS 200
+#define GRACE_STEPS  100
 
 int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devices,
 		       const unsigned *devices, const enum slu_mode *modes)
@@ -27,6 +28,7 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 		.refusal_retries = RETRIES,
 		.refusal_pause_ns = SLU_SIM_STEP_NS,
 		.idle_ns = IDLE_STEPS * SLU_SIM_STEP_NS,
+		.answer_ns = ANSWER_STEPS * SLU_SIM_STEP_NS,
 	};
 	struct slu_sim_client *c = &w->clients[w->n_clients];
 	int r;
@@ -45,6 +47,7 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 	c->group = group;
 	c->n_devices = n_devices;
 	c->is_alive = true;
+	c->slowness = 1;
 	c->working_percent = 100;
 	c->command_percent = 50;
 	for (unsigned i = 0; i < n_devices; i++) {

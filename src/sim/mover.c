@@ -9,6 +9,17 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
+/* Mode LAUNCH: a unit in use that makes room for another one of its own program. */
+static bool is_exchanged(const struct slu_sim_client *c, const struct slu_unit *u)
+{
+	struct slu_peer_account_view view;
+
+	if (u->moving != SLU_MOVING_OUT || !u->working)
+		return false;
+	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, u->device }, &view);
+	return view.held_bytes <= view.limit_bytes;
+}
+
 void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 {
 	struct slu_sim_move *m = &c->moves[c->n_moves++];
@@ -16,9 +27,11 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 
 	if (u->moving == SLU_MOVING_OUT)
 		slu_sim_check_move(c, u);
+	if (is_exchanged(c, u))
+		c->exchanged_bytes += u->bytes;
 	*m = (struct slu_sim_move){
 		.unit = u,
-		.left = is_quick ? 1 : slu_sim_between(&c->world->random, 1, 3),
+		.left = is_quick ? 1 : c->slowness * slu_sim_between(&c->world->random, 1, 3),
 	};
 }
 
@@ -34,7 +47,12 @@ static void end(struct slu_sim_client *c, unsigned index, enum slu_move_result r
 	if (leaves && result == SLU_MOVE_DONE) {
 		slu_sim_board_free(c->world, device, u->bytes);
 		c->world->counts.moved_out_bytes += u->bytes;
+		c->moved_out_bytes += u->bytes;
 	}
+	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_IN)
+		c->moved_in_bytes += u->bytes;
+	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_MAP)
+		c->mapped_bytes += u->bytes;
 	if (result == SLU_MOVE_REFUSED)
 		c->world->counts.n_refused++;
 	c->moves[index] = c->moves[--c->n_moves];

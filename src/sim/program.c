@@ -153,9 +153,13 @@ static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 			if (k->n_units < SLU_SIM_UNITS_MAX)
 				k->units[k->n_units++] = u;
 	}
-	for (size_t i = 0; i < k->n_units; i++)
+	c->last_mapped_bytes = 0;
+	for (size_t i = 0; i < k->n_units; i++) {
 		if (slu_sim_chance(&w->random, 700000))
 			k->units[i]->device_version = k->units[i]->host_version + 1;
+		if (k->units[i]->place == SLU_PLACE_MAPPED)
+			c->last_mapped_bytes += k->units[i]->bytes;
+	}
 	c->n_command = 0;
 	c->longest_wait_steps = SLU_MAX(c->longest_wait_steps, w->step - c->wait_from_step);
 	c->n_launches++;

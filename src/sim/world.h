@@ -146,6 +146,10 @@ struct slu_sim_client {
 	unsigned n_kernels[SLU_SIM_DEVICES_MAX];
 	struct slu_sim_move moves[SLU_SIM_MOVES_MAX];
 	unsigned n_moves;
+	unsigned slowness; /* its moves take so many times as many steps */
+	uint64_t moved_in_bytes, moved_out_bytes, mapped_bytes;
+	uint64_t exchanged_bytes;   /* in use, and left although the limit did not ask for it */
+	uint64_t last_mapped_bytes; /* at its last launch */
 
 	uint64_t n_launches, n_denied;
 	uint64_t wait_from_step, longest_wait_steps; /* of a launch; from 0: does not wait */

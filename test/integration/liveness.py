@@ -25,20 +25,22 @@ def pair(w, api, ping, pong):
     """Two programs, each with the other's output as its input. Returns the seconds that they took."""
     there, back = os.pipe(), os.pipe()
     begin = time.monotonic()
-    programs = [w.start(ping, api, name="ping", stdin=back[0], stdout=there[1], stderr=None),
-                w.start(pong, api, name="pong", stdin=there[0], stdout=back[1], stderr=None)]
+    programs = [w.start(ping, api, name="ping", stdin=back[0], stdout=there[1], stderr=None, env={"SLUICE_LOG": w.folder / "ping.log"}),
+                w.start(pong, api, name="pong", stdin=there[0], stdout=back[1], stderr=None, env={"SLUICE_LOG": w.folder / "pong.log"})]
     for end in (*there, *back):
         os.close(end)
     return programs, begin
 
 
-def play(name, api, memory, ping, pong, **more):
+def play(name, api, memory, ping, pong, maps=False, **more):
     with s.World(name, memory=memory, settings=SETTINGS, softgpu=SCALED, **more) as w:
         w.start_daemon()
         programs, begin = pair(w, api, ping, pong)
         for program in programs:
             w.finish(program, seconds=120)
         s.note(f"{HOPS * 2} hops, {(time.monotonic() - begin) * 1000 / (HOPS * 2):.1f} ms a hop")
+        mapped = sum((w.folder / f"{p}.log").read_text().count("bytes mapped") for p in ("ping", "pong"))
+        s.check(mapped or not maps, "one of them ran with units mapped", *((w.folder / f"{p}.log").read_text() for p in ("ping", "pong")))
 
 
 def cuda(*words):
@@ -79,7 +81,8 @@ def a_knot_that_nobody_can_untie_is_named():
 
 
 def a_host_function_that_waits_for_the_other_program():
-    play("cuda-function", "cuda", 3 * s.MIB // 2, cuda("--begin", "--function"), cuda())
+    # the kernels behind the function might touch all that the first one has: the other one runs beside it, partly mapped
+    play("cuda-function", "cuda", 3 * s.MIB // 2, cuda("--begin", "--function"), cuda(), maps=True)
 
 
 def two_that_spin_over_two_devices_beside_a_group_that_wants_both():
