@@ -231,6 +231,7 @@ static int look_for_others(struct slu_cuda_device *d, uint64_t n)
 		slu_cuda_bypass_met(d);
 	}
 	slu_cuda_bypass_keep(d);
+	slu_cuda_graphmem_look(d);
 	return 0;
 }
 

@@ -263,6 +263,7 @@ CUresult slu_cuda_context_ending(CUcontext context)
 		return CUDA_SUCCESS;
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
 	slu_cuda_frozen_forget(d);
+	slu_cuda_graphmem_reset(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;
 	unmake_home(d);

@@ -24,6 +24,7 @@
 #include "cuabi/cuda-min.h"
 #include "cuda/events.h"
 #include "cuda/flight.h"
+#include "cuda/graphmem.h"
 #include "cuda/ledger.h"
 #include "cuda/stream.h"
 #include "cuda/waits.h"
@@ -51,6 +52,7 @@ struct slu_cuda_device {
 	struct slu_cuda_flight flight;	     /* what is queued there; while HOME */
 	struct slu_cuda_streams stream_uses; /* and where; while HOME */
 	struct slu_cuda_waits waits;	     /* and what waits there */
+	struct slu_cuda_graphmem graphmem;   /* what its graphs own */
 
 	_Atomic uint32_t n_capturing; /* streams that the program is capturing */
 	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (enter.h) */

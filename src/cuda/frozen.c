@@ -95,20 +95,29 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	return r;
 }
 
-#define ALLOCATE_ASYNC(name)                                                      \
-	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)    \
-	{                                                                         \
-		struct slu_cuda_device *d = slu_cuda_device_here();               \
-		CUresult r;                                                       \
-                                                                                  \
-		slu_cuda_bypass_count();                                          \
-		r = SLU_REAL(name)(ret_address, bytes, stream);                   \
-		if (r == CUDA_SUCCESS && d)                                       \
-			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL); \
-		return r;                                                         \
+/* An allocation that is captured is a graph's from now on. */
+static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr address, uint64_t bytes)
+{
+	if (slu_cuda_graphmem_is_captured(d, stream))
+		slu_cuda_graphmem_used(d);
+	else
+		slu_cuda_freeze(d, address, bytes, SLU_FROZEN_POOL);
+}
+
+#define ALLOCATE_ASYNC(name, stream_meant)                                     \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream) \
+	{                                                                      \
+		struct slu_cuda_device *d = slu_cuda_device_here();            \
+		CUresult r;                                                    \
+                                                                               \
+		slu_cuda_bypass_count();                                       \
+		r = SLU_REAL(name)(ret_address, bytes, stream);                \
+		if (r == CUDA_SUCCESS && d)                                    \
+			charge(d, stream_meant, *ret_address, bytes);          \
+		return r;                                                      \
 	}
 
-#define ALLOCATE_FROM_POOL(name)                                                                  \
+#define ALLOCATE_FROM_POOL(name, stream_meant)                                                    \
 	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool, CUstream stream) \
 	{                                                                                         \
 		struct slu_cuda_device *d = slu_cuda_device_here();                               \
@@ -117,7 +126,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 		slu_cuda_bypass_count();                                                          \
 		r = SLU_REAL(name)(ret_address, bytes, pool, stream);                             \
 		if (r == CUDA_SUCCESS && d)                                                       \
-			slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_POOL);                 \
+			charge(d, stream_meant, *ret_address, bytes);                             \
 		return r;                                                                         \
 	}
 
@@ -133,10 +142,12 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 		return r;                                   \
 	}
 
-ALLOCATE_ASYNC(cuMemAllocAsync)
-ALLOCATE_ASYNC(cuMemAllocAsync_ptsz)
-ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync)
-ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync_ptsz)
+#define MINE (stream ? stream : SLU_STREAM_PER_THREAD)
+
+ALLOCATE_ASYNC(cuMemAllocAsync, stream)
+ALLOCATE_ASYNC(cuMemAllocAsync_ptsz, MINE)
+ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync, stream)
+ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, MINE)
 FREE_ASYNC(cuMemFreeAsync)
 FREE_ASYNC(cuMemFreeAsync_ptsz)
 

@@ -73,7 +73,7 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define GATED(name, stream, prepare, ...)                                            \
+#define GATED(name, stream, prepare, finish, ...)                                    \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))            \
 	{                                                                            \
 		struct slu_cuda_device *device_ = slu_cuda_device_here();            \
@@ -90,12 +90,15 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));      \
 		after(device_, stream);                                              \
 		slu_cuda_leave(device_);                                             \
+		finish;                                                              \
 		return result_;                                                      \
 	}
 
-#define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), __VA_ARGS__)
+#define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), , __VA_ARGS__)
 #define SLU_GATED_WAITS(name, stream, ...) \
-	GATED(name, stream, before_waiting(device_, stream), __VA_ARGS__)
+	GATED(name, stream, before_waiting(device_, stream), , __VA_ARGS__)
+#define SLU_GATED_GRAPH(name, stream, ...) \
+	GATED(name, stream, before(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
 #include "cuda/gated.def"
 
 #define SLU_LOOSE(name, ...)                                                 \

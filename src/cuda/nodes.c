@@ -148,6 +148,15 @@ static CUgraphNodeParams *wrapped_any(CUgraphNodeParams *params, CUgraphNodePara
 	return copy;
 }
 
+static CUresult added(CUresult r, const CUgraphNodeParams *params)
+{
+	struct slu_cuda_device *d = slu_cuda_device_here();
+
+	if (r == CUDA_SUCCESS && d && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		slu_cuda_graphmem_used(d);
+	return r;
+}
+
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUgraphNodeParams copy;
@@ -167,7 +176,8 @@ CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode 
 {
 	CUgraphNodeParams copy;
 
-	return SLU_REAL(cuGraphAddNode)(ret_node, graph, deps, n, wrapped_any(params, &copy));
+	return added(SLU_REAL(cuGraphAddNode)(ret_node, graph, deps, n, wrapped_any(params, &copy)),
+		     params);
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
@@ -175,6 +185,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 {
 	CUgraphNodeParams copy;
 
-	return SLU_REAL(cuGraphAddNode_v2)(ret_node, graph, deps, edges, n,
-					   wrapped_any(params, &copy));
+	return added(SLU_REAL(cuGraphAddNode_v2)(ret_node, graph, deps, edges, n,
+						 wrapped_any(params, &copy)),
+		     params);
 }

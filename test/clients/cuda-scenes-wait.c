@@ -297,3 +297,44 @@ void scene_passes_by(const char *unused)
 	pthread_join(thread, NULL);
 	scene_check(p, n, x);
 }
+
+/* A graph that owns its memory: by a "node", or by a "capture". It is launched, and then waited. */
+void scene_graph_memory(const char *how)
+{
+	size_t bytes = strtoull(getenv("SCENE_BYTES"), NULL, 0);
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
+		.bytesize = bytes,
+	};
+	CUDA_MEMSET_NODE_PARAMS set = {
+		.value = 5, .elementSize = 4, .width = bytes / 4, .height = 1
+	};
+	CUgraphNode made, node;
+	CUgraphExec exec;
+	CUstream stream;
+	CUgraph graph;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	if (!strcmp(how, "capture")) {
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+		OK(cuMemAllocAsync(&params.dptr, bytes, stream));
+		OK(cuMemsetD32Async(params.dptr, 5, bytes / 4, stream));
+		OK(cuStreamEndCapture(stream, &graph));
+	} else {
+		OK(cuGraphCreate(&graph, 0));
+		OK(cuGraphAddMemAllocNode(&made, graph, NULL, 0, &params));
+		set.dst = params.dptr;
+		OK(cuGraphAddMemsetNode(&node, graph, &made, 1, &set, scene_context));
+	}
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	wait_for_the_end(NULL);
+	scene_check(params.dptr, (uint32_t)(bytes / 4), 5);
+	OK(cuMemFreeAsync(params.dptr, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	wait_for_the_end(NULL);
+}

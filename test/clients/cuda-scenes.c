@@ -527,6 +527,7 @@ static const struct {
 	{ "runs-ahead", scene_runs_ahead },
 	{ "threads", scene_threads },
 	{ "passes-by", scene_passes_by },
+	{ "graph-memory", scene_graph_memory },
 };
 
 int main(int argc, char **argv)

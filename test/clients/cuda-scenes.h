@@ -61,3 +61,4 @@ void scene_graph_waits(const char *how);
 void scene_runs_ahead(const char *how);
 void scene_threads(const char *n_threads);
 void scene_passes_by(const char *unused);
+void scene_graph_memory(const char *how);

@@ -132,6 +132,21 @@ def a_wait_for_a_word_on_the_device_keeps_its_memory():
     first_waits_with_its_memory("stream-waits", "device")
 
 
+def memory_of_a_graph_is_charged_and_shown():
+    for how in ("node", "capture"):
+        with s.World("shim-graphmem", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+            w.start_daemon()
+            first = w.start([SCENES, "graph-memory", how], "cuda", name="first", stdin=subprocess.PIPE,
+                            env={"SCENE_BYTES": 6 * s.MIB})
+            wait_for_line(first, "waiting")
+            s.wait_until("it is shown", lambda: [u for u in w.program("first")["unmovable"]
+                                                 if u["reason"] == "graph" and u["bytes"] >= 6 * s.MIB],
+                         look=lambda: w.sluice("status").stdout)
+            # what is left is enough for the one, and what is charged is not given to the other
+            w.run([s.CLIENTS / "cuda-fill", "--mib", 8, "--rounds", 2], "cuda", name="second")
+            go_on(w, first)
+
+
 def a_host_function_in_a_graph_keeps_its_memory_and_yields():
     first_waits_with_its_memory("graph-waits", "node")
     first_waits_with_its_memory("graph-waits", "capture")
@@ -191,6 +206,7 @@ s.main(every_scene_is_as_with_the_driver_alone,
        a_stream_that_waits_for_a_word_keeps_nobody_out,
        work_behind_a_wait_for_a_word_keeps_its_memory,
        a_wait_for_a_word_on_the_device_keeps_its_memory,
+       memory_of_a_graph_is_charged_and_shown,
        a_host_function_in_a_graph_keeps_its_memory_and_yields,
        after_two_thousand_short_threads_a_waiting_program_still_keeps_nobody_out,
        work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Memory that graphs own: their allocation nodes, and allocations that were captured. When it is
+ * made and given back is the driver's business, and it keeps some for the next launch; it tells how
+ * much it has reserved, and that is charged and shown. Asked where it may have changed: when such a
+ * node is made, at launches, when graphs end, and at rest.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuabi/cuda-min.h"
+
+struct slu_cuda_device;
+
+struct slu_cuda_graphmem {
+	_Atomic bool is_used;	  /* the program has made such a node */
+	_Atomic bool is_charging; /* a thread has the next field */
+	_Atomic bool is_due;	  /* and is to ask once more */
+	uint64_t charged_bytes;
+};
+
+/* The program makes memory of a graph. */
+void slu_cuda_graphmem_used(struct slu_cuda_device *device);
+
+void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device);
+
+/* Charges what there is now. Not inside the gate. */
+#define slu_cuda_graphmem_look(device)                                                 \
+	do {                                                                           \
+		if (__builtin_expect(atomic_load_explicit(&(device)->graphmem.is_used, \
+							  memory_order_relaxed),       \
+				     0))                                               \
+			slu_cuda_graphmem_look_slow(device);                           \
+	} while (0)
+
+/* The home ends, and all charges have. */
+void slu_cuda_graphmem_reset(struct slu_cuda_device *device);
+
+/* Whether an allocation in @stream becomes a node instead: a capture is under way there. */
+bool slu_cuda_graphmem_is_captured(struct slu_cuda_device *device, CUstream stream);
