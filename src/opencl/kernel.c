@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
@@ -36,6 +37,7 @@ struct slu_kernel *slu_kernel_find(cl_kernel handle)
 static void enter(cl_kernel handle, const struct slu_kernel *like)
 {
 	struct slu_table_node *old = NULL;
+	struct slu_program *program = NULL;
 	struct slu_kernel *kernel;
 	cl_uint n_args = 0;
 
@@ -46,17 +48,25 @@ static void enter(cl_kernel handle, const struct slu_kernel *like)
 	if (!kernel)
 		return;
 	kernel->handle = handle;
+	kernel->program = slu_program_get(handle);
 	kernel->n_refs = kernel->n_program = 1;
 	kernel->n_args = n_args;
 	if (like)
 		memcpy(kernel->args, like->args,
 		       SLU_MIN(n_args, like->n_args) * sizeof(kernel->args[0]));
 	slu_layer_take();
-	if (slu_table_put(&kernels, handle, &kernel->node, &old))
+	if (slu_table_put(&kernels, handle, &kernel->node, &old)) {
+		program = kernel->program;
 		free(kernel);
-	if (old)
-		unref_locked(slu_container_of(old, struct slu_kernel, node));
+	}
+	if (old) {
+		struct slu_kernel *gone = slu_container_of(old, struct slu_kernel, node);
+
+		program = slu_steal_ptr(gone->program);
+		unref_locked(gone);
+	}
 	slu_layer_give();
+	slu_program_put(program);
 }
 
 static unsigned n_waiting; /* for any kernel; guarded by the layer's lock */
@@ -243,16 +253,21 @@ cl_int slu_call_clRetainKernel(cl_kernel handle)
 
 cl_int slu_call_clReleaseKernel(cl_kernel handle)
 {
+	struct slu_program *program = NULL;
 	struct slu_kernel *kernel;
+	cl_int r;
 
 	slu_layer_take();
 	kernel = find_locked(handle);
 	if (kernel && --kernel->n_program == 0) {
 		slu_table_remove(&kernels, &kernel->node);
+		program = slu_steal_ptr(kernel->program);
 		unref_locked(kernel);
 	}
 	slu_layer_give();
-	return slu_layer_next.clReleaseKernel(handle);
+	r = slu_layer_next.clReleaseKernel(handle);
+	slu_program_put(program);
+	return r;
 }
 
 /*

@@ -17,6 +17,7 @@
  */
 
 #include "opencl/layer.h"
+#include "opencl/program.h"
 #include "opencl/proxy.h"
 #include "opencl/table.h"
 
@@ -37,9 +38,10 @@ static inline bool slu_kernel_arg_is_live(const struct slu_kernel_arg *arg)
 struct slu_kernel {
 	struct slu_table_node node; /* guarded by the layer's lock */
 	cl_kernel handle;
-	unsigned n_refs;       /* the table's, and each call's; guarded by the layer's lock */
-	unsigned n_program;    /* guarded by the layer's lock */
-	_Atomic bool is_taken; /* changed under the layer's lock */
+	unsigned n_refs;	     /* the table's, and each call's; guarded by the layer's lock */
+	unsigned n_program;	     /* guarded by the layer's lock */
+	_Atomic bool is_taken;	     /* changed under the layer's lock */
+	struct slu_program *program; /* constant; NULL: nothing of it is charged */
 	cl_uint n_args;
 	struct slu_kernel_arg args[]; /* guarded by is_taken */
 };

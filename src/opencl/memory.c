@@ -128,6 +128,33 @@ static void charge(struct slu_proxy *proxy, enum slu_frozen why)
 		proxy->unit = NULL;
 }
 
+struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_frozen why)
+{
+	struct slu_proxy *proxy;
+
+	if (slu_proxy_new(&proxy))
+		return NULL;
+	if (slu_context_get(context, &proxy->context)) {
+		slu_proxy_unref(proxy);
+		slu_proxy_free(proxy);
+		return NULL;
+	}
+	proxy->size_bytes = size;
+	charge(proxy, why);
+	if (proxy->unit)
+		return proxy;
+	slu_memory_discharge(proxy);
+	return NULL;
+}
+
+void slu_memory_discharge(struct slu_proxy *charged)
+{
+	slu_client_unit_free(slu_steal_ptr(charged->unit));
+	slu_context_unref(charged->context);
+	slu_proxy_unref(charged);
+	slu_proxy_free(charged);
+}
+
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 			struct slu_proxy *parent, struct slu_proxy **ret_proxy)
 {

@@ -25,6 +25,13 @@ static inline cl_mem slu_memory_answer(cl_mem handle, cl_int r, cl_int *errcode_
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 			struct slu_proxy *parent, struct slu_proxy **ret_proxy);
 
+/*
+ * Memory that no handle of the program stands for, in @context: charged with its reason. Return: a
+ * proxy that no program ever sees, or NULL where nobody can be charged.
+ */
+struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_frozen why);
+void slu_memory_discharge(struct slu_proxy *charged);
+
 #define SLU_MEMORY_ACCESS_FLAGS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
 #define SLU_MEMORY_HOST_PTR_FLAGS \
 	(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)

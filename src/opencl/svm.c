@@ -2,8 +2,7 @@
 
 /*
  * Shared virtual memory: the program holds its addresses, so it cannot move. Each allocation is
- * charged with that reason, and its commands wait for the turn like all others. The unit's owner
- * is a proxy that no program ever sees.
+ * charged with that reason, and its commands wait for the turn like all others.
  */
 
 #include <stdlib.h>
@@ -11,13 +10,13 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "opencl/bracket.h"
-#include "opencl/context.h"
+#include "opencl/memory.h"
 #include "opencl/table.h"
 #include "opencl/worker.h"
 
 struct allocation {
 	struct slu_table_node node; /* by the address; guarded by the layer's lock */
-	struct slu_proxy *proxy;
+	struct slu_proxy *charged;
 };
 
 static struct slu_table allocations; /* guarded by the layer's lock */
@@ -35,47 +34,28 @@ static void discharge(const void *address)
 	if (!node)
 		return;
 	a = slu_container_of(node, struct allocation, node);
-	slu_client_unit_free(slu_steal_ptr(a->proxy->unit));
-	slu_context_unref(a->proxy->context);
-	slu_proxy_unref(a->proxy);
-	slu_proxy_free(a->proxy);
+	slu_memory_discharge(a->charged);
 	free(a);
 }
 
 /* An allocation that cannot be charged is the program's all the same: the driver has given it. */
-static void charge(cl_context handle, const void *address, size_t size)
+static void charge(cl_context context, const void *address, size_t size)
 {
-	struct slu_table_node *old = NULL;
-	struct slu_device *device;
 	struct allocation *a = calloc(1, sizeof(*a));
+	struct slu_table_node *old = NULL;
+	bool is_noted;
 
-	if (!a)
-		return;
-	if (slu_proxy_new(&a->proxy)) {
+	if (a)
+		a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM);
+	if (!a || !a->charged) {
 		free(a);
 		return;
 	}
-	if (slu_context_get(handle, &a->proxy->context)) {
-		slu_proxy_unref(a->proxy);
-		slu_proxy_free(a->proxy);
-		free(a);
-		return;
-	}
-	device = a->proxy->device = a->proxy->context->payer;
-	a->proxy->size_bytes = size;
-	if (device && device->client &&
-	    !slu_client_unit_new(device->client, size, SLU_FROZEN_SVM, a->proxy, &a->proxy->unit)) {
-		slu_layer_take();
-		if (!slu_table_put(&allocations, address, &a->node, &old))
-			a = NULL;
-		slu_layer_give();
-	}
-	if (a) {
-		if (a->proxy->unit)
-			slu_client_unit_free(slu_steal_ptr(a->proxy->unit));
-		slu_context_unref(a->proxy->context);
-		slu_proxy_unref(a->proxy);
-		slu_proxy_free(a->proxy);
+	slu_layer_take();
+	is_noted = !slu_table_put(&allocations, address, &a->node, &old);
+	slu_layer_give();
+	if (!is_noted) {
+		slu_memory_discharge(a->charged);
 		free(a);
 	}
 }

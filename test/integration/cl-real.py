@@ -21,6 +21,7 @@ import sluice as s
 HERE = pathlib.Path(__file__).resolve().parent
 LAYER, NAME = os.path.abspath(sys.argv[1]), sys.argv[2]
 PYTHON = "/usr/bin/python3"
+PATIENCE = 1800 # s; drivers build some of these programs' kernels for minutes
 
 
 def need(words, *modules):
@@ -93,6 +94,10 @@ def environment(program, is_small):
     return {"POCL_MEMORY_LIMIT": 4} | more
 
 
+def run(w, program, api, **more):
+    return w.finish(w.start(program.words, api, **more), seconds=PATIENCE)
+
+
 def equal(program, what, out, plain):
     results = program.results(out)
     differ = sorted(set(results) ^ set(plain), key=str)[:20]
@@ -107,17 +112,17 @@ def the_results_are_the_plain_drivers():
         home = {"HOME": str(w.folder), "XDG_CACHE_HOME": str(s.BUILD / "pocl-cache")}
         env = environment(program, False) | home
         small = environment(program, True) | home
-        plain = program.results(w.run(program.words, None, sluice=False, env=env))
+        plain = program.results(run(w, program, None, sluice=False, env=env))
         s.check(plain, "there is something to compare", plain)
         with tempfile.NamedTemporaryFile("r") as log:
             torture = {"OPENCL_LAYERS": LAYER, "SLUICE_TORTURE": "1", "SLUICE_LOG": log.name}
-            equal(program, "tortured", w.run(program.words, None, sluice=False, env=env | torture), plain)
+            equal(program, "tortured", run(w, program, None, sluice=False, env=env | torture), plain)
             s.check("mode launch, opencl" in log.read(), "the layer is attached")
         w.start_daemon()
-        equal(program, "alone", w.run(program.words, "opencl", name="alone", env=small), plain)
+        equal(program, "alone", run(w, program, "opencl", name="alone", env=small), plain)
         programs = [w.start(program.words, "opencl", name=f"p{i}", env=small) for i in range(2)]
         for p in programs:
-            equal(program, "beside another", w.finish(p, seconds=900), plain)
+            equal(program, "beside another", w.finish(p, seconds=PATIENCE), plain)
         moved = sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"])
         s.note(f"{len(plain)} results are equal; {moved / s.MIB:.1f} MiB moved")
 
