@@ -216,7 +216,8 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 	slu_layer_give();
 	while (queue) {
 		if (queue->device == device) {
-			is_busy = is_busy || slu_lane_cover(queue) < 0;
+			if (slu_lane_cover(queue) < 0)
+				is_busy = true;
 			slu_queue_sweep(queue, flush);
 		}
 		slu_layer_take();
@@ -346,13 +347,26 @@ static struct slu_queue *known_with_ref(cl_command_queue handle)
 	return queue;
 }
 
+static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
+{
+	uint64_t covers = slu_lane_close(queue);
+	cl_int r = slu_layer_next.clFinish(handle);
+
+	if (r == CL_SUCCESS) {
+		slu_layer_take();
+		slu_lane_ended_locked(queue, covers);
+		slu_layer_give();
+	}
+	return r;
+}
+
 /* One of the program's references less. What goes with the last is known by events from then on. */
 static void give_up(struct slu_queue *queue)
 {
 	cl_command_queue handle = queue->handle;
 
 	if (queue->n_program == 1 && slu_lane_cover(queue))
-		slu_layer_next.clFinish(handle);
+		finish(queue, handle);
 	slu_queue_sweep(queue, false);
 	slu_layer_take();
 	if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
@@ -390,18 +404,13 @@ static void sweep(cl_command_queue handle)
 cl_int slu_call_clFinish(cl_command_queue handle)
 {
 	struct slu_queue *queue = known_with_ref(handle);
-	uint64_t covers = queue ? slu_lane_close(queue) : 0;
-	cl_int r = slu_layer_next.clFinish(handle);
+	cl_int r;
 
-	if (queue) {
-		if (r == CL_SUCCESS) {
-			slu_layer_take();
-			slu_lane_ended_locked(queue, covers);
-			slu_layer_give();
-		}
-		slu_queue_sweep(queue, false);
-		slu_queue_unref(queue);
-	}
+	if (!queue)
+		return slu_layer_next.clFinish(handle);
+	r = finish(queue, handle);
+	slu_queue_sweep(queue, false);
+	slu_queue_unref(queue);
 	return r;
 }
 
