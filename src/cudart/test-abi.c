@@ -28,6 +28,33 @@ static void every_symbol_is_there_in_the_version_programs_ask_for(void **state)
 	dlclose(library);
 }
 
+static void without_a_driver_it_says_so(void **state)
+{
+	enum { NO_DRIVER = 35 };
+	void *library = dlopen("libcudart.so.13", RTLD_NOW), *driver;
+	int (*get_count)(int *), (*get_version)(int *), (*get_memory)(void **, size_t);
+	int n = 5, version = 5;
+	void *p;
+
+	(void)state;
+	assert_non_null(library);
+	driver = dlopen("libcuda.so.1", RTLD_LAZY);
+	if (driver) {
+		printf("# this machine has a driver: nothing to see\n");
+		dlclose(driver);
+		return;
+	}
+	get_count = (int (*)(int *))dlsym(library, "cudaGetDeviceCount");
+	get_version = (int (*)(int *))dlsym(library, "cudaDriverGetVersion");
+	get_memory = (int (*)(void **, size_t))dlsym(library, "cudaMalloc");
+	assert_int_equal(get_count(&n), NO_DRIVER);
+	assert_int_equal(n, 0);
+	assert_int_equal(get_memory(&p, 16), NO_DRIVER);
+	assert_int_equal(get_version(&version), 0);
+	assert_int_equal(version, 0);
+	dlclose(library);
+}
+
 #ifdef SLU_HAVE_TOOLKIT
 static void our_declarations_agree_with_the_toolkit(void **state)
 {
@@ -51,6 +78,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_symbol_is_there_in_the_version_programs_ask_for),
+		cmocka_unit_test(without_a_driver_it_says_so),
 #ifdef SLU_HAVE_TOOLKIT
 		cmocka_unit_test(our_declarations_agree_with_the_toolkit),
 #else

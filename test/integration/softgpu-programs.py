@@ -120,6 +120,49 @@ def every_way_of_compiling_gives_a_program_that_runs():
             scenes(w, pathlib.Path(folder) / "scenes")
 
 
+APART = {"kernel.cu": """
+#include <cstdio>
+extern __device__ int twice(int);
+extern __device__ int table[4];
+void other();
+__global__ void both(int *out) { out[threadIdx.x] = twice(threadIdx.x) + table[threadIdx.x % 4]; }
+int main()
+{
+    int *device, host[8];
+    cudaMalloc(&device, sizeof(host));
+    both<<<1, 8>>>(device);
+    cudaMemcpy(host, device, sizeof(host), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 8; i++)
+        printf("%d ", host[i]);
+    other();
+    puts(cudaGetErrorName(cudaGetLastError()));
+}
+""", "part.cu": """
+#include <cstdio>
+__device__ int table[4] = { 0, 10, 20, 30 };
+__device__ int twice(int x) { return 2 * x; }
+__global__ void last(int *out) { *out = table[3]; }
+void other()
+{
+    int *device, host = 0;
+    cudaMalloc(&device, sizeof(host));
+    last<<<1, 1>>>(device);
+    cudaMemcpy(&host, device, sizeof(host), cudaMemcpyDeviceToHost);
+    printf("%d ", host);
+}
+"""}
+
+
+def objects_that_were_compiled_apart_run_together():
+    nvcc()
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("programs-apart", memory=64 * s.MIB) as w:
+        for name, text in APART.items():
+            (pathlib.Path(folder) / name).write_text(text)
+        compile(folder, "-rdc=true", "-cudart", "shared", *APART, "-o", "apart")
+        out = w.run([pathlib.Path(folder) / "apart"], "cuda", sluice=False, env=LIBRARIES)
+        s.check(out.split() == "0 12 24 36 8 20 32 44 30 cudaSuccess".split(), "both objects see the same table", out)
+
+
 def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
     compiler = nvcc()
     if not os.environ.get("SLUICE_LONG"):
@@ -144,4 +187,5 @@ def a_program_without_ptx_is_told_so():
 
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
        they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
-       a_program_without_ptx_is_told_so, algorithms_of_cub_and_thrust_are_as_on_the_cpu, every_way_of_compiling_gives_a_program_that_runs)
+       objects_that_were_compiled_apart_run_together, a_program_without_ptx_is_told_so,
+       algorithms_of_cub_and_thrust_are_as_on_the_cpu, every_way_of_compiling_gives_a_program_that_runs)
