@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The whole shim inside real programs, built with a sanitizer (build-asan, build-tsan): its runtime is preloaded into the program.
+
+In a build without one the same scenes run without it.
+"""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SCENES = s.BUILD / "src/cuda/cuda-scenes"
+SHIM = s.BUILD / "src/cuda/libcuda.so.1"
+SMALL = {"scale": 256}
+SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+SCENE_LIST = [("contents", 40), ("graphs", 2), ("host-functions", 5), ("contexts", 1), ("exits-with-work", 1), ("runs-ahead", "host"),
+              ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 64)]
+
+
+def runtime():
+    """The sanitizer's runtime that our library was linked with, or None."""
+    needed = subprocess.run(["ldd", SHIM], capture_output=True, text=True).stdout.splitlines()
+    return next((line.split()[2] for line in needed if "libasan" in line or "libtsan" in line), None)
+
+
+def environment(world):
+    """For a program with a sanitizer: a finding ends it with a status that no scene has."""
+    suppressions = world.folder / "suppressions"
+    # the software GPU is a device: what programs race for in its memory is theirs
+    suppressions.write_text("race:src/softgpu/\nrace:src/board/\n")
+    env = {"SLUICE_SEED": s.seed(11),
+           "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:exitcode=77",
+           "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=77",
+           "TSAN_OPTIONS": f"exitcode=77:suppressions={suppressions}"}
+    return env | ({"LD_PRELOAD": runtime()} if runtime() else {})
+
+
+def every_scene_is_clean_while_everything_moves_between_two_calls():
+    with s.World("sanitized-torture", memory=32 * s.MIB, softgpu=SMALL) as w:
+        env = environment(w)
+        preload = " ".join(filter(None, (env.get("LD_PRELOAD"), str(SHIM))))
+        for scene, how in SCENE_LIST:
+            w.run([SCENES, scene, how], "cuda", name=scene, sluice=False, env=env | {"LD_PRELOAD": preload, "SLUICE_TORTURE": 1})
+
+
+def programs_that_switch_are_clean():
+    with s.World("sanitized-switch", memory=24 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        env = environment(w)
+        fills = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--rounds", 6, "--mix", "--threads", 2, "--seed", i], "cuda",
+                         name=f"fill{i}", env=env) for i in range(2)]
+        w.run([SCENES, "contents", 20], "cuda", name="contents", env=env)
+        for fill in fills:
+            w.finish(fill)
+
+
+s.main(every_scene_is_clean_while_everything_moves_between_two_calls, programs_that_switch_are_clean)
