@@ -108,7 +108,7 @@ static void hint(const char *path, const struct file *file, const struct slu_ins
 						   : install->softgpu_folder);
 		slu_cli_complain(then,
 				 "'%s' has NVIDIA's own runtime linked in, which refuses every "
-				 "driver but NVIDIA's (error 103).",
+				 "driver but NVIDIA's.",
 				 path);
 	}
 }
