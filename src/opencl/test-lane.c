@@ -17,7 +17,8 @@
 enum { THREADS = 2, BREAKS = 500 };
 
 static struct {
-	cl_int status; /* of every event */
+	cl_int status;	      /* of every event, but for markers */
+	cl_int marker_status; /* of these */
 	unsigned n_launches, n_events, n_markers;
 } driver;
 
@@ -35,7 +36,8 @@ static cl_int CL_API_CALL mark(cl_command_queue queue, cl_uint n_wait, const cl_
 			       cl_event *event)
 {
 	driver.n_markers++;
-	return cl_costs_driver()->clEnqueueMarkerWithWaitList(queue, n_wait, wait, event);
+	*event = (cl_event)(void *)&driver.marker_status;
+	return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, size_t size,
@@ -43,7 +45,10 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, siz
 {
 	if (what != CL_EVENT_COMMAND_EXECUTION_STATUS)
 		return cl_costs_driver()->clGetEventInfo(event, what, size, param, ret_size);
-	return slu_layer_answer(&driver.status, sizeof(driver.status), size, param, ret_size);
+	return slu_layer_answer(event == (cl_event)(void *)&driver.marker_status
+					? &driver.marker_status
+					: &driver.status,
+				sizeof(cl_int), size, param, ret_size);
 }
 
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
@@ -72,7 +77,7 @@ static int setup(void **state)
 	cl_device_id device;
 
 	assert_non_null(s);
-	driver.status = CL_COMPLETE;
+	driver.status = driver.marker_status = CL_COMPLETE;
 	driver.n_launches = driver.n_events = driver.n_markers = 0;
 	slu_layer_next = *cl_costs_driver();
 	slu_layer_next.clEnqueueNDRangeKernel = enqueue;
@@ -101,7 +106,7 @@ static int teardown(void **state)
 {
 	struct scene *s = *state;
 
-	driver.status = CL_COMPLETE;
+	driver.status = driver.marker_status = CL_COMPLETE;
 	slu_queue_sweep(s->queue, false);
 	slu_queue_unref(s->queue);
 	slu_call_clReleaseMemObject(s->buffer);
@@ -137,7 +142,7 @@ static void the_end_of_a_run_is_that_of_a_marker(void **state)
 	struct scene *s = *state;
 
 	launch(s);
-	driver.status = CL_RUNNING;
+	driver.status = driver.marker_status = CL_RUNNING;
 	launch(s);
 	assert_int_equal(driver.n_events, 1);
 	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
@@ -145,7 +150,7 @@ static void the_end_of_a_run_is_that_of_a_marker(void **state)
 	/* asked again, it is the same marker */
 	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
 	assert_int_equal(driver.n_markers, 1);
-	driver.status = CL_COMPLETE;
+	driver.status = driver.marker_status = CL_COMPLETE;
 	assert_int_equal(slu_command_settle(s->root), 0);
 	assert_int_equal(slu_queue_progress(s->queue->device, false), 0);
 	assert_int_equal(driver.n_markers, 1);
@@ -184,13 +189,13 @@ static void a_queue_given_up_leaves_a_marker(void **state)
 	struct scene *s = *state;
 
 	launch(s);
-	driver.status = CL_RUNNING;
+	driver.status = driver.marker_status = CL_RUNNING;
 	launch(s);
 	s->has_given_up_queue = true;
 	assert_int_equal(slu_call_clReleaseCommandQueue(s->handle), CL_SUCCESS);
 	assert_int_equal(driver.n_markers, 1);
 	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
-	driver.status = CL_COMPLETE;
+	driver.status = driver.marker_status = CL_COMPLETE;
 	assert_int_equal(slu_command_settle(s->root), 0);
 }
 
@@ -209,6 +214,31 @@ static void with_a_user_event_unset_every_launch_has_its_event(void **state)
 	assert_int_equal(slu_call_clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
 	launch(s);
 	assert_int_equal(driver.n_events, 3);
+}
+
+/* The queue is in order, but what came before the block need not wait for it. */
+static void what_is_blocked_holds_only_what_it_names(void **state)
+{
+	struct scene *s = *state;
+	cl_mem other = slu_call_clCreateBuffer(s->context, 0, 4096, NULL, NULL);
+	struct slu_proxy *blocked = slu_proxy_find(other);
+	cl_event event;
+	char bytes[4] = "";
+
+	launch(s);
+	launch(s);
+	event = slu_call_clCreateUserEvent(s->context, NULL);
+	driver.status = CL_QUEUED;
+	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, other, CL_FALSE, 0, 4, bytes, 1,
+						       &event, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_settle(blocked), SLU_BACKEND_E_BLOCKED);
+	assert_int_equal(slu_call_clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+	assert_int_equal(slu_command_settle(blocked), SLU_BACKEND_E_BUSY);
+	driver.status = CL_COMPLETE;
+	assert_int_equal(slu_command_settle(blocked), 0);
+	slu_call_clReleaseMemObject(other);
 }
 
 static struct {
@@ -280,6 +310,7 @@ int main(void)
 		scene_test(finishing_a_queue_ends_its_run),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),
+		scene_test(what_is_blocked_holds_only_what_it_names),
 		scene_test(nobody_relies_on_a_lease_that_was_broken),
 	};
 
