@@ -5,13 +5,14 @@
 
 #include "cuabi/abi.h"
 
-static void every_symbol_is_there_in_the_version_programs_ask_for(void **state)
-{
-	static const char *const symbols[] = {
+static const char *const symbols[] = {
 #define SLU_RTDONE(symbol)   #symbol,
 #define SLU_RTABSENT(symbol) #symbol,
 #include "cudart/names.def"
-	};
+};
+
+static void every_symbol_is_there_in_the_version_programs_ask_for(void **state)
+{
 	void *library = dlopen("libcudart.so.13", RTLD_NOW);
 	size_t n = sizeof(symbols) / sizeof(symbols[0]);
 
@@ -56,6 +57,35 @@ static void without_a_driver_it_says_so(void **state)
 }
 
 #ifdef SLU_HAVE_TOOLKIT
+static int compare(const void *name, const void *symbol)
+{
+	return strcmp(name, *(const char *const *)symbol);
+}
+
+static void our_names_are_those_of_the_toolkits_library(void **state)
+{
+	FILE *nm = popen("nm -D --defined-only " SLU_TOOLKIT "/lib64/libcudart.so.13", "r");
+	char line[256], name[256];
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(nm);
+	while (fgets(line, sizeof(line), nm)) {
+		/* the node of the version is listed as an absolute symbol */
+		if (sscanf(line, "%*s %*c %255[^@\n]", name) != 1 || !strncmp(name, "lib", 3))
+			continue;
+		n++;
+		if (!bsearch(name, symbols, sizeof(symbols) / sizeof(symbols[0]),
+			     sizeof(symbols[0]), compare))
+			fail_msg("%s is not in names.def", name);
+	}
+	pclose(nm);
+	if (!n)
+		printf("# the toolkit has no libcudart.so.13: nothing to compare with\n");
+	else
+		assert_int_equal(n, sizeof(symbols) / sizeof(symbols[0]));
+}
+
 static void our_declarations_agree_with_the_toolkit(void **state)
 {
 	unsigned n = 0;
@@ -80,8 +110,11 @@ int main(void)
 		cmocka_unit_test(every_symbol_is_there_in_the_version_programs_ask_for),
 		cmocka_unit_test(without_a_driver_it_says_so),
 #ifdef SLU_HAVE_TOOLKIT
+		cmocka_unit_test(our_names_are_those_of_the_toolkits_library),
 		cmocka_unit_test(our_declarations_agree_with_the_toolkit),
 #else
+		slu_test_skipped(our_names_are_those_of_the_toolkits_library,
+				 "no CUDA toolkit was found at build time"),
 		slu_test_skipped(our_declarations_agree_with_the_toolkit,
 				 "no CUDA toolkit was found at build time"),
 #endif

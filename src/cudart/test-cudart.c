@@ -534,6 +534,61 @@ static void managed_memory_is_one_address_for_both(void **state)
 	assert_rt(cudaFree(p));
 }
 
+/* What clang makes of C, in the wrapper that nvcc would put around it. */
+static void kernels_that_clang_made_run(void **state)
+{
+	enum { N = 1000, HEAD_BYTES = sizeof(fatbin) - sizeof(fatbin.payload) };
+	const char *path = getenv("SLUICE_KERNELS");
+	struct {
+		uint32_t magic, version;
+		const void *fatbin, *extra;
+	} own = { wrapper.magic, wrapper.version, NULL, NULL };
+	float host[N];
+	void *a, *b, *c, **handle;
+	int n = N;
+	char vadd, *image_bytes;
+	long bytes;
+	FILE *file;
+
+	(void)state;
+	file = path ? fopen(path, "r") : NULL;
+	if (!file) {
+		printf("# no clang made kernels for this test\n");
+		return;
+	}
+	fseek(file, 0, SEEK_END);
+	bytes = ftell(file);
+	rewind(file);
+	image_bytes = calloc(1, HEAD_BYTES + (size_t)bytes + 1);
+	assert_non_null(image_bytes);
+	memcpy(image_bytes, &fatbin, HEAD_BYTES);
+	assert_int_equal(fread(image_bytes + HEAD_BYTES, 1, (size_t)bytes, file), bytes);
+	fclose(file);
+	((__typeof__(fatbin) *)image_bytes)->payload_bytes = (uint64_t)bytes + 1;
+	((__typeof__(fatbin) *)image_bytes)->bytes = 64 + (uint64_t)bytes + 1;
+	own.fatbin = image_bytes;
+	handle = __cudaRegisterFatBinary(&own);
+	__cudaRegisterFunction(handle, &vadd, "vadd", "vadd", -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFatBinaryEnd(handle);
+
+	for (int i = 0; i < N; i++)
+		host[i] = (float)i;
+	assert_rt(cudaMalloc(&a, sizeof(host)));
+	assert_rt(cudaMalloc(&b, sizeof(host)));
+	assert_rt(cudaMalloc(&c, sizeof(host)));
+	assert_rt(cudaMemcpy(a, host, sizeof(host), cudaMemcpyHostToDevice));
+	assert_rt(cudaMemcpy(b, host, sizeof(host), cudaMemcpyHostToDevice));
+	assert_rt(cudaLaunchKernel(&vadd, d1(4), d1(256), (void *[]){ &a, &b, &c, &n }, 0, NULL));
+	assert_rt(cudaMemcpy(host, c, sizeof(host), cudaMemcpyDeviceToHost));
+	for (int i = 0; i < N; i++)
+		assert_true(host[i] == (float)(2 * i));
+	assert_rt(cudaFree(a));
+	assert_rt(cudaFree(b));
+	assert_rt(cudaFree(c));
+	__cudaUnregisterFatBinary(handle);
+	free(image_bytes);
+}
+
 static void a_lost_context_stays_lost_until_the_device_is_reset(void **state)
 {
 	void *p;
@@ -591,6 +646,7 @@ int main(void)
 		cmocka_unit_test(graphs_know_kernels_by_host_address),
 		cmocka_unit_test(memory_comes_in_the_order_of_a_stream),
 		cmocka_unit_test(managed_memory_is_one_address_for_both),
+		cmocka_unit_test(kernels_that_clang_made_run),
 		cmocka_unit_test(a_lost_context_stays_lost_until_the_device_is_reset),
 		cmocka_unit_test(an_image_that_is_unregistered_is_gone),
 	};
