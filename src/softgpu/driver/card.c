@@ -274,7 +274,12 @@ static int take_bytes_locked(struct slu_card *card, uint64_t bytes)
 	return r;
 }
 
-int slu_card_take_managed(struct slu_card *card, uint16_t *ret_granule)
+static uint32_t next_stamp_locked(struct slu_card *card)
+{
+	return (uint32_t)++card->shared->n_brought;
+}
+
+int slu_card_take_managed(struct slu_card *card, struct slu_card_place *ret_place)
 {
 	bool is_dirty;
 	int r;
@@ -282,36 +287,40 @@ int slu_card_take_managed(struct slu_card *card, uint16_t *ret_granule)
 	slu_board_user_lock(card->board);
 	r = take_bytes_locked(card, card->granule_bytes);
 	if (!r) {
-		take_locked(card, 1, ret_granule, &is_dirty);
-		card->shared->stamp[*ret_granule] = (uint32_t)++card->shared->n_brought;
+		take_locked(card, 1, &ret_place->granule, &is_dirty);
+		ret_place->stamp = next_stamp_locked(card);
+		card->shared->stamp[ret_place->granule] = ret_place->stamp;
 	}
 	slu_board_user_unlock(card->board);
 	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
 }
 
-bool slu_card_has_managed(const struct slu_card *card, uint16_t granule)
+bool slu_card_has_managed(const struct slu_card *card, struct slu_card_place place)
 {
-	return card->shared->owner[granule] == owner_of(card) && card->shared->stamp[granule];
+	return place.stamp && card->shared->owner[place.granule] == owner_of(card) &&
+	       card->shared->stamp[place.granule] == place.stamp;
 }
 
-bool slu_card_touch_managed(struct slu_card *card, uint16_t granule)
+bool slu_card_touch_managed(struct slu_card *card, struct slu_card_place *place)
 {
 	bool is_ours;
 
 	slu_board_user_lock(card->board);
-	is_ours = slu_card_has_managed(card, granule);
-	if (is_ours)
-		card->shared->stamp[granule] = (uint32_t)++card->shared->n_brought;
+	is_ours = slu_card_has_managed(card, *place);
+	if (is_ours) {
+		place->stamp = next_stamp_locked(card);
+		card->shared->stamp[place->granule] = place->stamp;
+	}
 	slu_board_user_unlock(card->board);
 	return is_ours;
 }
 
-void slu_card_give_managed(struct slu_card *card, uint16_t granule)
+void slu_card_give_managed(struct slu_card *card, struct slu_card_place place)
 {
 	slu_board_user_lock(card->board);
-	if (slu_card_has_managed(card, granule)) {
-		card->shared->stamp[granule] = 0;
-		card->shared->owner[granule] = SLU_CARD_OWNER_DIRTY;
+	if (slu_card_has_managed(card, place)) {
+		card->shared->stamp[place.granule] = 0;
+		card->shared->owner[place.granule] = SLU_CARD_OWNER_DIRTY;
 		slu_board_give(card->board, card->granule_bytes, 0, 0);
 	}
 	slu_board_user_unlock(card->board);

@@ -117,14 +117,22 @@ void slu_card_give_hidden(struct slu_card *card, uint64_t bytes);
 int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules);
 void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules);
 
-/* Takes one granule for managed memory, from others if need be; its bytes are not looked at. */
-int slu_card_take_managed(struct slu_card *card, uint16_t *ret_granule);
-
-/* Something was brought into a managed granule again. Return: false where it is not ours any more.
+/*
+ * A granule for managed memory. Its stamp tells whether it is still the same: it may have been
+ * taken away, and even have come back for something else.
  */
-bool slu_card_touch_managed(struct slu_card *card, uint16_t granule);
-bool slu_card_has_managed(const struct slu_card *card, uint16_t granule);
-void slu_card_give_managed(struct slu_card *card, uint16_t granule);
+struct slu_card_place {
+	uint16_t granule;
+	uint32_t stamp; /* 0: none */
+};
+
+/* Takes one, from others if need be; its bytes are not looked at. */
+int slu_card_take_managed(struct slu_card *card, struct slu_card_place *ret_place);
+bool slu_card_has_managed(const struct slu_card *card, struct slu_card_place place);
+
+/* Something was brought in again. Return: false where it is not ours any more. */
+bool slu_card_touch_managed(struct slu_card *card, struct slu_card_place *place);
+void slu_card_give_managed(struct slu_card *card, struct slu_card_place place);
 
 uint64_t slu_card_free_bytes(struct slu_card *card);
 

@@ -126,6 +126,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 	r = slu_interp_launch(&launch, &fault);
 	slu_window_leave(window);
 	slu_card_sleep_until(slu_truth_end(&truth, kernel, start_ns));
+	slu_card_sleep_until(slu_managed_end(context->card));
 	slu_compute_end(context->card, start_ns);
 	slu_memory_ranges_unref(ranges);
 	if (r == SLU_INTERP_E_FAULT)

@@ -16,6 +16,7 @@
 #include "softgpu/driver/memory.h"
 
 #define BATCH_PAGES   8 /* neighbours that a card's many threads fault on together */
+#define AHEAD_NS      SLU_NS_PER_MS
 #define SHARE_DEFAULT 51
 #define BOTH_ACCESSES (SLU_WINDOW_READ | SLU_WINDOW_WRITE)
 
@@ -25,7 +26,7 @@ struct block {
 	int8_t prefetched;   /* where it was sent last; as above */
 	uint8_t accessed_by; /* a bit a card; bit 7 is the host */
 	bool is_read_mostly;
-	uint16_t granule;
+	struct slu_card_place place;
 	uint32_t resident;  /* a set bit: that page is on the card */
 	uint32_t populated; /* … had been written when the first one came there */
 	uint32_t remote;    /* a set bit: some kernel uses it over the bus */
@@ -41,6 +42,7 @@ struct managed {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct slu_spans all;
 static uint64_t seen_evicted[SLU_SETTINGS_DEVICES_MAX];
+static uint64_t served_ns[SLU_SETTINGS_DEVICES_MAX]; /* until then faults keep the card busy */
 static uint64_t last_id;
 static bool has_remote;
 
@@ -129,7 +131,7 @@ static void notice_evictions_locked(struct slu_card *card)
 
 		for (size_t j = 0; j < count_blocks(m); j++)
 			if (m->blocks[j].card == (int)card->index &&
-			    !slu_card_has_managed(card, m->blocks[j].granule))
+			    !slu_card_has_managed(card, m->blocks[j].place))
 				forget_locked(m, &m->blocks[j]);
 	}
 }
@@ -163,7 +165,7 @@ static uint64_t put_out_locked(const struct managed *m, struct block *b, uint64_
 	if (!b->is_read_mostly && b->resident)
 		end_ns = slu_card_book(card, SLU_BOARD_ENGINE_OUT,
 				       (uint64_t)__builtin_popcount(b->resident) * page, start_ns);
-	slu_card_give_managed(card, b->granule);
+	slu_card_give_managed(card, b->place);
 	forget_locked(m, b);
 	return end_ns;
 }
@@ -172,12 +174,12 @@ static uint64_t put_out_locked(const struct managed *m, struct block *b, uint64_
 static bool settle_locked(const struct managed *m, struct block *b, struct slu_card *card,
 			  uint64_t *ns)
 {
-	if (b->card == (int)card->index && slu_card_touch_managed(card, b->granule))
+	if (b->card == (int)card->index && slu_card_touch_managed(card, &b->place))
 		return true;
 	if (b->card != SLU_MANAGED_HOST && b->card != (int)card->index)
 		*ns = put_out_locked(m, b, *ns);
 	forget_locked(m, b);
-	if (slu_card_attach(card) || slu_card_take_managed(card, &b->granule))
+	if (slu_card_attach(card) || slu_card_take_managed(card, &b->place))
 		return false;
 	b->card = (int8_t)card->index;
 	notice_evictions_locked(card);
@@ -227,7 +229,7 @@ static void fault_locked(struct managed *m, struct slu_card *card, uint64_t addr
 {
 	struct block *b = block_at(m, address);
 	unsigned page = (unsigned)((address - address_of(m, b)) / slu_driver.window.page_bytes);
-	uint64_t ns = slu_clock_now_ns();
+	uint64_t ns = SLU_MAX(slu_clock_now_ns(), served_ns[card->index]);
 	bool is_over_bus = b->preferred == SLU_MANAGED_HOST;
 	uint8_t access = BOTH_ACCESSES;
 
@@ -244,7 +246,9 @@ static void fault_locked(struct managed *m, struct slu_card *card, uint64_t addr
 		has_remote = true;
 		set_access(m, b, card->index, 1u << page, access);
 	}
-	slu_card_sleep_until(ns);
+	/* a little ahead of the real time, so that threads that wake up late cost nothing */
+	served_ns[card->index] = ns;
+	slu_card_sleep_until(slu_sub_floor(ns, AHEAD_NS));
 }
 
 bool slu_managed_admit(void *data, uint64_t page, uint8_t want)
@@ -280,6 +284,18 @@ void slu_managed_begin(struct slu_card *card)
 	}
 	has_remote = false;
 	pthread_mutex_unlock(&mutex);
+}
+
+uint64_t slu_managed_end(struct slu_card *card)
+{
+	uint64_t ns;
+
+	if (!__atomic_load_n(&n_managed, __ATOMIC_ACQUIRE))
+		return 0;
+	pthread_mutex_lock(&mutex);
+	ns = served_ns[card->index];
+	pthread_mutex_unlock(&mutex);
+	return ns;
 }
 
 /* The blocks of [@address, +@bytes) one after the other. */
@@ -368,7 +384,7 @@ static void drop_locked(struct managed *m)
 		struct block *b = &m->blocks[i];
 
 		if (b->card != SLU_MANAGED_HOST)
-			slu_card_give_managed(&slu_driver.cards[b->card], b->granule);
+			slu_card_give_managed(&slu_driver.cards[b->card], b->place);
 	}
 	/* what pages of it say is cleared with the mapping */
 	slu_memory_unmap(m->base, m->mapped_bytes);

@@ -60,6 +60,9 @@ bool slu_managed_look(uint64_t address, struct slu_managed_view *ret_view);
 /* In front of a kernel on @card: what was taken away meanwhile is noticed. */
 void slu_managed_begin(struct slu_card *card);
 
+/* After a kernel on @card. Return: when the last of its faults has been served. */
+uint64_t slu_managed_end(struct slu_card *card);
+
 /* As slu_interp_memory.admit wants it; @card is a struct slu_card. */
 bool slu_managed_admit(void *card, uint64_t page, uint8_t want);
 

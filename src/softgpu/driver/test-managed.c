@@ -117,6 +117,11 @@ static void more_than_the_card_has_still_computes(void **state)
 	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, n * 4 - CAPACITY);
 	assert_int_equal(slu_board_look(board, &view), 0);
 	assert_int_equal(view.used_bytes, CAPACITY);
+	/* what goes out in the order of its coming is never there when it is needed again */
+	out = moved(SLU_BOARD_ENGINE_IN);
+	run(p, n, 10);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - out, n * 4);
+	assert_int_equal(p[n - 1], 9 + n);
 	/* ordinary memory is more important */
 	{
 		CUdeviceptr plain;
