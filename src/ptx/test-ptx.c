@@ -61,6 +61,19 @@ static void test_what_is_right_is_taken(void **state)
 		  HEAD ".extern .func g(.param .b64 _, .param .b32 _);" },
 		{ "cache hints",
 		  BODY(REGS "ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%r1,%r2}, [%d1];") },
+		{ "a table of labels further down",
+		  BODY(REGS "T: .branchtargets A, B; brx.idx.uni %r1, T; A: ret; B: ret;") },
+		{ "modifiers of an atomic in another order",
+		  BODY(REGS "atom.add.release.gpu.u32 %r1, [%d1], 1; atom.global.cta.and.b32 %r1, "
+			    "[%d1], 1;") },
+		{ "a fragment of one register, with braces and without",
+		  BODY(REGS "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r2]; "
+			    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];") },
+		{ "targets of an indirect call",
+		  HEAD ".func f() { ret; }\n.entry k() { .reg .b64 %d1; mov.u64 %d1, f; T: "
+		       ".calltargets f; call %d1, (), T; }" },
+		{ "another name for a function",
+		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
 		  BODY(REGS "ld.global.u8 %d1, [%d2]; st.global.u8 [%d2], %r1;") },
 	};
@@ -94,6 +107,12 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 7, 1, BODY(REGS "setp.eq.s32 %p1, %r1; "), "takes 3 operands" },
 		{ 7, 13, BODY(REGS "setp.eq.s32 %r1, %r1, %r2;"), "'%r1' is no predicate" },
 		{ 7, 2, BODY(REGS "@%r1 ret;"), "where a predicate" },
+		{ 7, 1, BODY(REGS "redux.sync.add.u32 %r1, %r2, -1;"),
+		  "'redux.sync.add.u32' needs .target sm_80 or higher" },
+		{ 6, 22, BODY("T: .branchtargets A, B; A: ret;"), "label 'B' is not declared" },
+		{ 7, 14, BODY(REGS "brx.idx %r1, %r2;"), "'%r2' where a list of labels" },
+		{ 7, 35, BODY(REGS "ldmatrix.sync.aligned.m8n8.x4.b16 {%r1, %r2}, [%d1];"),
+		  "a vector of 4" },
 		{ 6, 5, BODY("bra nowhere;"), "label 'nowhere' is not declared" },
 		{ 7, 5, BODY("{ L: ret; }\nbra L;"), "label 'L' is not declared" },
 		{ 6, 7, BODY("L: M: L: ret;"), "'L' is declared twice" },

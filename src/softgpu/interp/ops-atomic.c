@@ -69,6 +69,13 @@ static uint16_t add_f16(uint16_t a, uint16_t b)
 				    SLU_HALF_NEAREST);
 }
 
+static uint16_t add_bf16(uint16_t a, uint16_t b)
+{
+	return slu_bf16_from_double(
+		slu_half_sum((double)slu_bf16_to_float(a), (double)slu_bf16_to_float(b)),
+		SLU_HALF_NEAREST);
+}
+
 static uint64_t combine_32(enum operation op, enum slu_ptx_type type, uint32_t old, uint32_t b)
 {
 	bool is_less = type == SLU_PTX_TYPE_S32 ? (int32_t)b < (int32_t)old : b < old;
@@ -80,6 +87,9 @@ static uint64_t combine_32(enum operation op, enum slu_ptx_type type, uint32_t o
 		if (type == SLU_PTX_TYPE_F16X2)
 			return (uint32_t)add_f16((uint16_t)old, (uint16_t)b) |
 			       (uint32_t)add_f16((uint16_t)(old >> 16), (uint16_t)(b >> 16)) << 16;
+		if (type == SLU_PTX_TYPE_BF16X2)
+			return (uint32_t)add_bf16((uint16_t)old, (uint16_t)b) |
+			       (uint32_t)add_bf16((uint16_t)(old >> 16), (uint16_t)(b >> 16)) << 16;
 		return old + b;
 	case MIN:
 		return is_less ? b : old;
@@ -122,12 +132,15 @@ static uint64_t combine_64(enum operation op, enum slu_ptx_type type, uint64_t o
 	}
 }
 
-static uint64_t apply_16(void *at, enum operation op, uint16_t b, uint16_t c)
+static uint64_t apply_16(void *at, enum operation op, enum slu_ptx_type type, uint16_t b,
+			 uint16_t c)
 {
 	uint16_t *p = at, old = __atomic_load_n(p, __ATOMIC_RELAXED), next;
 
 	do {
-		next = op == CAS ? (old == b ? c : old) : add_f16(old, b);
+		next = op == CAS		   ? (old == b ? c : old)
+		       : type == SLU_PTX_TYPE_BF16 ? add_bf16(old, b)
+						   : add_f16(old, b);
 	} while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
 	return old;
@@ -138,7 +151,7 @@ static uint64_t apply_32(void *at, enum operation op, enum slu_ptx_type type, ui
 {
 	uint32_t *p = at, old, next;
 
-	if (op == ADD && type != SLU_PTX_TYPE_F32 && type != SLU_PTX_TYPE_F16X2)
+	if (op == ADD && !slu_ptx_type_is_float(type))
 		return __atomic_fetch_add(p, b, __ATOMIC_SEQ_CST);
 	if (op == EXCH)
 		return __atomic_exchange_n(p, b, __ATOMIC_SEQ_CST);
@@ -209,9 +222,9 @@ static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
 			const uint32_t *b = ROW(w, in->b), *c = ROW(w, in->c);
 
 			((uint32_t *)ROW(w, in->d))[i] =
-				(uint32_t)(size == 2
-						   ? apply_16(p, op, (uint16_t)b[i], (uint16_t)c[i])
-						   : apply_32(p, op, type, b[i], c[i]));
+				(uint32_t)(size == 2 ? apply_16(p, op, type, (uint16_t)b[i],
+								(uint16_t)c[i])
+						     : apply_32(p, op, type, b[i], c[i]));
 		}
 	}
 	return in + 1;
