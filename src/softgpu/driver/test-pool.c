@@ -156,6 +156,7 @@ static void a_graph_may_allocate_and_free(void **state)
 	assert_cu(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (unsigned i = 0; i < 3; i++) {
 		assert_cu(cuMemsetD32_v2(out, 0, 1));
+		assert_cu(cuCtxSynchronize());
 		assert_cu(cuGraphLaunch(exec, stream));
 		assert_cu(cuStreamSynchronize(stream));
 		assert_int_equal(read_word(out), 105);
