@@ -3,7 +3,7 @@
  * atom and red: every thread has a place of its own, so that what it finds and what it leaves
  * there are known exactly. Threads that meet at one place are in test-interp.c.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #include "softgpu/interp/reference.h"
 

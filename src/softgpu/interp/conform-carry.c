@@ -3,7 +3,7 @@
  * Forms that take or leave a carry. It is brought about by an add.cc of known values in front of
  * the form and read by an addc behind it. Lanes that do not take part keep theirs.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_VALUES 512u
 #define GUARDS	 4u

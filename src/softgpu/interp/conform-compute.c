@@ -4,7 +4,7 @@
  * edge and random values, in all lanes, under a guard and behind a branch, and held against
  * reference.c. Registers as wide as the types; where wider ones are allowed, those too.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #include <math.h>
 

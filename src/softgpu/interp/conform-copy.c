@@ -3,7 +3,7 @@
  * cp.async: every thread copies 4, 8 or 16 bytes from a scattered place into its own of shared
  * memory; with a fourth operand only as many as that says, and zeroes behind them.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 64u
 #define GIVEN	  4096u /* in the input: how many bytes there are */

@@ -4,7 +4,7 @@
  * program for each, in which its place is marked by an @. Thread t of 96 leaves what it computed
  * in word t of the output; what that must be is a function here.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 96u
 

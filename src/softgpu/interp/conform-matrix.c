@@ -5,7 +5,7 @@
  * elements is open, so its loads, products and stores are run together: from matrices in memory
  * to a matrix in memory. Values are small enough that every sum is exact in every order.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #include "ptx/matrix.h"
 #include "softgpu/interp/half.h"

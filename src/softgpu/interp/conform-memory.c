@@ -4,7 +4,7 @@
  * thread has an offset in a window of known bytes: the next one (a whole warp is one piece of
  * memory), one that is scattered, or the same for all; under guards and behind branches too.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 64u
 #define WINDOW	  2048u /* bytes; of spaces that every thread has for itself: */

@@ -3,7 +3,7 @@
  * mov in all its shapes: from register, constant, special register, variable; packed and unpacked.
  * And addresses: made generic and back, and asked for their space.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 64u
 

@@ -3,7 +3,7 @@
  * Local memory taken while running: two pieces of another size in every lane, which keep what is
  * written into them while a function is called that has local memory too, and are then given back.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 64u
 

@@ -4,7 +4,7 @@
  * leaves, which then are also the ones that a .sync form names. The reference looks at the warp
  * from above: an array of lanes in, an array out.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 #define N_THREADS 96u
 #define LANES	  32u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 struct slu_testbed slu_conform_bed;
 uint8_t *slu_conform_in, *slu_conform_out;

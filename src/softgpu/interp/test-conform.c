@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every row of opcodes.def in every form that it takes; conform.h says how. With --forms nothing is
- * run: only whether each form has a case that knows it is looked at, which is how the build ends
- * when somebody adds a row without one. SLUICE_LONG=1 runs every combination of modifiers, those
- * without effect too.
+ * Every row of opcodes.def in every form that it takes; test-conform.h says how. With --forms
+ * nothing is run: only whether each form has a case that knows it is looked at, which is how the
+ * build ends when somebody adds a row without one. SLUICE_LONG=1 runs every combination of
+ * modifiers, those without effect too.
  */
-#include "softgpu/interp/conform.h"
+#include "softgpu/interp/test-conform.h"
 
 static const struct slu_conform_case *const cases[] = {
 	&slu_conform_carry,  &slu_conform_compute, &slu_conform_memory, &slu_conform_move,
