@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A switch between two programs: how much of the bus it uses, and how many bytes it moves.
 
-Two programs on a device that holds one and a bit. For each switch the jobs of the two copy engines
-are looked at, from the CLOSE of the one to the READY of the other. The busier engine decides how
-long a switch takes; its busy time over the span from the first byte to the last says how much of
-the bus was used. The other direction is beside it.
+Two programs on a device that holds one and a bit. For each switch the copies are looked at: out of the program whose turn
+was closed, into the one that came after it. The busier engine decides how long a switch takes; its busy time over the span
+from the first byte to the last says how much of the bus was used. The other direction is beside it. Once with small units
+(CUDA: extents of 128 KiB) and once with large ones (OpenCL: whole buffers of a quarter of a program).
 """
 
 import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -20,14 +21,17 @@ from figures import Disturbance, conditions, figure
 MEMORY = 64 * s.MIB
 EACH = 56 * s.MIB
 SHORTFALL = 2 * EACH - MEMORY
+SETTINGS = {"scheduler.slice": "1s", "memory.reserve_percent": 0}
+TURNS = 12
 
 
-def watch(world, programs):
-    """The jobs of both copy engines while the programs run; the board remembers only the last ones, so it is read often."""
+def watch(world, board):
+    """The jobs of both copy engines until there were enough turns; the board remembers only the last ones, so it is read often."""
     seen = {}
-    s.wait_until("the device is there", (world.folder / "boards/softgpu0").exists)
-    while any(p.poll() is None for p in programs):
-        for job in world.jobs("softgpu0"):
+    s.wait_until("the device is there", (world.folder / "boards" / board).exists)
+    end = time.monotonic() + 120
+    while sum(bool(t["closing_ms"]) for t in world.history()["turns"]) < TURNS and time.monotonic() < end:
+        for job in world.jobs(board):
             if job["engine"] != "compute" and job["bytes"]:
                 seen[job["engine"], job["begin"]] = job
         time.sleep(0.25)
@@ -35,16 +39,13 @@ def watch(world, programs):
 
 
 def switches(history, origin, jobs):
-    """For each turn that was closed for another: the copies from that moment until the other ran."""
-    turns = history["turns"]
-    for turn in turns:
-        if not turn["closing_ms"]:
+    """For each turn that was closed for another: from its rest on the copies out of it, and into the other one."""
+    turns = sorted((t for t in history["turns"] if t["ready_ms"]), key=lambda t: t["begin_ms"])
+    for old, new in zip(turns, turns[1:]):
+        if not old["closing_ms"] or not new["closing_ms"] or old["pid"] == new["pid"] or new["begin_ms"] < old["closing_ms"]:
             continue
-        later = [t for t in turns if t["name"] != turn["name"] and t["ready_ms"] >= turn["closing_ms"] and t["begin_ms"] >= turn["closing_ms"]]
-        if not later:
-            continue
-        begin, ready = origin + turn["closing_ms"] / 1e3, origin + later[0]["ready_ms"] / 1e3
-        mine = [j for j in jobs if j["end"] > begin and j["begin"] < ready + 0.002]
+        begin, end = origin + old["end_ms"] / 1e3, origin + new["closing_ms"] / 1e3
+        mine = [j for j in jobs if begin < j["end"] and j["begin"] < end and j["pid"] == {"out": old, "in": new}[j["engine"]]["pid"]]
         if all(sum(j["bytes"] for j in mine if j["engine"] == e) > SHORTFALL / 2 for e in ("in", "out")):
             yield mine
 
@@ -55,28 +56,37 @@ def share(jobs):
     return max(busy.values()) / span, min(busy.values()) / span
 
 
-def run(buffers):
-    with s.World("bench-switch", memory=MEMORY, settings={"scheduler.slice": "300ms"},
-                 softgpu={"profile": "rtx5080", "scale": 256, "context_overhead": 0}) as w:
+def run(api, board, words, world):
+    with s.World("bench-switch", memory=MEMORY, settings=SETTINGS, **world) as w:
         w.start_daemon()
-        programs = [w.start([s.CLIENTS / "cuda-fill", "--mib", EACH // s.MIB, "--buffers", buffers, "--rounds", 12, "--seed", i],
-                            "cuda", name=f"p{i}") for i in range(2)]
-        jobs = watch(w, programs)
-        for p in programs:
-            w.finish(p)
+        programs = [w.start([*words, "--mib", EACH // s.MIB, "--seed", i, "--endless", "--rounds", 1], api, name=f"p{i}",
+                            stdin=subprocess.PIPE) for i in range(2)]
+        jobs = watch(w, board)
         history = w.history()
+        for p in programs:
+            w.end(p)
         return list(switches(history, w.clock_of(history), jobs))
 
 
+def measure(name, api, board, words, world, unit_bytes, goal):
+    with Disturbance() as quiet:
+        found = run(api, board, words, world)
+    s.check(found, "there were switches to look at")
+    busiest, other = zip(*(share(jobs) for jobs in found))
+    moved_out = [sum(j["bytes"] for j in jobs if j["engine"] == "out") for jobs in found]
+    print(f"{len(found)} switches; busier engine {statistics.median(busiest):.3f} ({statistics.median(other):.3f}) of the span; "
+          f"{max(moved_out) / s.MIB:.1f} MiB out a switch at most, shortfall {SHORTFALL / s.MIB:.1f} MiB")
+    figure(f"switch.link_share{name}", statistics.median(busiest), "share", bound=1.0, goal=goal, valid=quiet.is_quiet, n=len(found),
+           unit_bytes=unit_bytes, other_direction=round(statistics.median(other), 3), worst=round(min(busiest), 3))
+    figure(f"switch.out_bytes{name}", max(moved_out), "bytes", bound=SHORTFALL + unit_bytes, goal=SHORTFALL + unit_bytes, valid=True)
+
+
 conditions(f"switch: software GPU, profile rtx5080 at 1/256; device {MEMORY // s.MIB} MiB, two programs of {EACH // s.MIB} MiB; units of 128 KiB "
-           "(16 granules of 8 KiB); no context overhead; pinned budget of the machine; in brackets the other direction")
-with Disturbance() as quiet:
-    found = run(buffers=4)
-s.check(found, "there were switches to look at")
-busiest, other = zip(*(share(jobs) for jobs in found))
-moved_out = statistics.median(sum(j["bytes"] for j in jobs if j["engine"] == "out") for jobs in found)
-print(f"{len(found)} switches; busier engine {statistics.median(busiest):.3f} ({statistics.median(other):.3f}) of the span; "
-      f"{moved_out / s.MIB:.1f} MiB out a switch, shortfall {SHORTFALL / s.MIB:.1f} MiB")
-figure("switch.link_share", statistics.median(busiest), "share", bound=1.0, goal=0.95, valid=quiet.is_quiet, n=len(found),
-       unit_bytes=131072, other_direction=round(statistics.median(other), 3))
-figure("switch.out_bytes", int(moved_out), "bytes", bound=SHORTFALL, valid=True)
+           "(16 granules of 8 KiB); kernels of 896 KiB each; no context overhead, no reserve; pinned: two chunks of 4 MiB a direction; "
+           "in brackets the other direction")
+measure("", "cuda", "softgpu0", [s.CLIENTS / "cuda-fill", "--buffers", 64],
+        {"softgpu": {"profile": "rtx5080", "scale": 256, "context_overhead": 0}}, 128 * 1024, 0.95)
+conditions(f"switch, large units: PoCL, limited to 400 MiB/s each way; device and programs as above, in buffers of {EACH // s.MIB // 4} MiB; "
+           "mode LAUNCH: a command waits for its own buffer only, the rest follows behind the commands that name it")
+measure(".large", "opencl", "opencl0", [s.CLIENTS / "cl-fill", "--buffers", 4, "--kernels", 8, "--verify-each"],
+        {"limiter": {"in": "400M", "out": "400M"}}, EACH // 4, None)

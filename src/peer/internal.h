@@ -24,7 +24,7 @@
 #include "base/util.h"
 #include "peer/peer.h"
 
-#define SLU_PEER_QUEUE_MAX     1024 /* more than all moves and messages of a step */
+#define SLU_PEER_QUEUE_MAX     2048 /* more than all moves and messages of a step */
 #define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
 #define SLU_PEER_GROWS_ANSWERS 5	    /* so many answers the next part of a raise may take */
 #define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */

@@ -36,7 +36,7 @@ struct slu_peer;
 #define SLU_PEER_NEVER UINT64_MAX
 
 /* Moves under way at most, for each direction and device. */
-#define SLU_PEER_MOVES_MAX 32
+#define SLU_PEER_MOVES_MAX 64
 
 struct slu_peer_config {
 	char program[SLU_WIRE_NAME_MAX];
