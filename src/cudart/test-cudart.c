@@ -296,6 +296,18 @@ static void memory_comes_in_all_shapes(void **state)
 				 i < W * H ? 0x11 : ((unsigned char *)host)[i - W * H]);
 	assert_rt(cudaFree(box.ptr));
 
+	memset(back, 0, sizeof(back));
+	assert_rt(cudaMemcpy(back, host, sizeof(host), cudaMemcpyHostToHost));
+	assert_memory_equal(back, host, sizeof(host));
+	memset(back, 0, sizeof(back));
+	assert_rt(cudaMemcpyAsync(back, host, sizeof(host), cudaMemcpyDefault, NULL));
+	assert_rt(cudaStreamSynchronize(NULL));
+	assert_memory_equal(back, host, sizeof(host));
+	assert_int_equal(cudaMemcpy(back, host, 1, (enum cudaMemcpyKind)9),
+			 cudaErrorInvalidMemcpyDirection);
+	assert_int_equal(cudaMemcpy(NULL, host, 1, cudaMemcpyHostToHost), cudaErrorInvalidValue);
+	assert_rt(cudaMemcpy(NULL, NULL, 0, cudaMemcpyHostToDevice));
+
 	assert_rt(cudaMallocHost(&p, 4096));
 	assert_rt(cudaPointerGetAttributes(&a, p));
 	assert_int_equal(a.type, cudaMemoryTypeHost);
