@@ -103,9 +103,18 @@ RESET(cuDevicePrimaryCtxReset_v2)
 /* -- captures -----------------------------------------------------------------------------------
  */
 
+static void capture_ended(struct slu_cuda_device *d)
+{
+	uint32_t n = atomic_load(&d->n_capturing);
+
+	while (n && !atomic_compare_exchange_weak(&d->n_capturing, &n, n - 1))
+		;
+}
+
 /*
  * A capture begins inside the gate and counts before it can be shut: whoever drains sees either
- * the thread in the gate or the capture.
+ * the thread in the gate or the capture. It counts before it begins: to ask the driver about a
+ * stream would spoil a capture there, so nobody asks any more from then on.
  */
 #define BEGIN_CAPTURE(name, arguments, ...)                                    \
 	CUresult name(__VA_ARGS__)                                             \
@@ -115,9 +124,11 @@ RESET(cuDevicePrimaryCtxReset_v2)
                                                                                \
 		if (!d || r != CUDA_SUCCESS)                                   \
 			return r;                                              \
+		atomic_fetch_add(&d->n_capturing, 1);                          \
+		slu_cuda_streams_hush(&d->stream_uses);                        \
 		r = SLU_REAL(name) arguments;                                  \
-		if (r == CUDA_SUCCESS)                                         \
-			atomic_fetch_add(&d->n_capturing, 1);                  \
+		if (r != CUDA_SUCCESS)                                         \
+			capture_ended(d);                                      \
 		slu_cuda_leave(d);                                             \
 		return r;                                                      \
 	}
@@ -136,14 +147,6 @@ static bool is_capturing(CUstream stream)
 
 	slu_cuda_unrelax(before);
 	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-static void capture_ended(struct slu_cuda_device *d)
-{
-	uint32_t n = atomic_load(&d->n_capturing);
-
-	while (n && !atomic_compare_exchange_weak(&d->n_capturing, &n, n - 1))
-		;
 }
 
 /* A spoilt capture ends here, too, with an error: it counts all the same. */

@@ -149,7 +149,7 @@ void *slu_real_resolve(unsigned id)
 
 bool slu_real_has(unsigned id)
 {
-	void *p = slu_real_table[id] ? slu_real_table[id] : slu_real_resolve(id);
+	void *p = slu_real_get(id);
 
 	return p != (void *)no_symbol && p != (void *)no_driver;
 }

@@ -12,6 +12,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cuabi/cuda-calls.h"
 #include "cuabi/names.h"
@@ -31,7 +32,12 @@ bool slu_real_has(unsigned id);
 /* The path of the driver, or NULL. */
 const char *slu_real_path(void);
 
-#define SLU_REAL(name)                                                                      \
-	((__typeof__(&name))(__builtin_expect(slu_real_table[SLU_CUNAME_##name] != NULL, 1) \
-				     ? slu_real_table[SLU_CUNAME_##name]                    \
-				     : slu_real_resolve(SLU_CUNAME_##name)))
+/* Threads that look at the same time may look up the same: relaxed, there is nothing behind it. */
+static inline void *slu_real_get(unsigned id)
+{
+	void *found = __atomic_load_n(&slu_real_table[id], __ATOMIC_RELAXED);
+
+	return __builtin_expect(found != NULL, 1) ? found : slu_real_resolve(id);
+}
+
+#define SLU_REAL(name) ((__typeof__(&name))slu_real_get(SLU_CUNAME_##name))

@@ -39,7 +39,7 @@ static void fill(void)
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(calls); i++)
 		if (slu_real_has(calls[i].id))
 			table.pairs[table.n++] = (struct pair){
-				.real = slu_real_table[calls[i].id],
+				.real = slu_real_get(calls[i].id),
 				.ours = calls[i].ours,
 			};
 	qsort(table.pairs, table.n, sizeof(table.pairs[0]), compare);

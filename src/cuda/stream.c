@@ -253,6 +253,14 @@ void slu_cuda_streams_destroy(struct slu_cuda_streams *s, CUstream stream)
 	slu_lock_give(&s->lock);
 }
 
+void slu_cuda_streams_hush(struct slu_cuda_streams *s)
+{
+	slu_lock_take(&s->lock);
+	while (s->asking)
+		slu_lock_wait(&s->lock, &s->asked, NULL);
+	slu_lock_give(&s->lock);
+}
+
 void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint64_t number)
 {
 	slu_lock_take(&s->lock);
@@ -295,11 +303,15 @@ static enum proof look_locked(const struct slu_cuda_streams *s, const struct slu
 	return use->stream == SLU_STREAM_PER_THREAD ? UNPROVEN : ASK;
 }
 
-/* The driver's word; the lock is left meanwhile, and the stream is not destroyed. */
-static CUresult ask_locked(struct slu_cuda_streams *s, CUstream stream)
+/* The driver's word; the lock is left meanwhile, and the stream is not destroyed. In a capture
+ * nobody asks. */
+static CUresult ask_locked(struct slu_cuda_device *device, CUstream stream)
 {
+	struct slu_cuda_streams *s = &device->stream_uses;
 	CUresult r;
 
+	if (atomic_load(&device->n_capturing))
+		return CUDA_ERROR_NOT_READY;
 	s->asking = stream;
 	slu_lock_give(&s->lock);
 	r = SLU_REAL(cuStreamQuery)(stream);
@@ -310,12 +322,13 @@ static CUresult ask_locked(struct slu_cuda_streams *s, CUstream stream)
 }
 
 /* Whether @use has ended; asks the driver where it must. */
-static bool has_ended_locked(struct slu_cuda_streams *s, const struct slu_cuda_use *use)
+static bool has_ended_locked(struct slu_cuda_device *device, const struct slu_cuda_use *use)
 {
+	const struct slu_cuda_streams *s = &device->stream_uses;
 	enum proof proof = use->stream ? look_locked(s, use) : ENDED;
 
 	if (proof == ASK)
-		proof = ask_locked(s, use->stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
+		proof = ask_locked(device, use->stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
 	/* a stream may have been destroyed meanwhile */
 	return proof == ENDED && s->unproven <= s->rested;
 }
@@ -329,7 +342,7 @@ bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device)
 	is_at_rest = s->unproven <= s->rested;
 	for (struct slu_cuda_use_block *b = s->blocks; is_at_rest && b; b = b->next)
 		for (unsigned i = 0; is_at_rest && i < SLU_STREAM_BLOCK_USES; i++)
-			is_at_rest = has_ended_locked(s, &b->uses[i]);
+			is_at_rest = has_ended_locked(device, &b->uses[i]);
 	slu_lock_give(&s->lock);
 	return is_at_rest;
 }
@@ -340,14 +353,14 @@ bool slu_cuda_streams_are_idle(struct slu_cuda_device *device)
 	bool is_busy;
 
 	slu_lock_take(&s->lock);
-	is_busy = ask_locked(s, SLU_STREAM_LEGACY) == CUDA_ERROR_NOT_READY;
+	is_busy = ask_locked(device, SLU_STREAM_LEGACY) == CUDA_ERROR_NOT_READY;
 	for (struct slu_cuda_use_block *b = s->blocks; !is_busy && b; b = b->next)
 		for (unsigned i = 0; !is_busy && i < SLU_STREAM_BLOCK_USES; i++) {
 			CUstream stream = b->uses[i].stream;
 
 			/* the thread that asks has a per-thread stream of its own */
 			if (stream && stream != SLU_STREAM_PER_THREAD)
-				is_busy = ask_locked(s, stream) == CUDA_ERROR_NOT_READY;
+				is_busy = ask_locked(device, stream) == CUDA_ERROR_NOT_READY;
 		}
 	slu_lock_give(&s->lock);
 	return !is_busy;

@@ -144,6 +144,9 @@ void slu_cuda_streams_host_end(struct slu_cuda_host_call *call);
 /* A stream is about to be destroyed. Waits while the driver is asked about it. */
 void slu_cuda_streams_destroy(struct slu_cuda_streams *streams, CUstream stream);
 
+/* A capture is about to begin, and is counted: waits while the driver is asked about a stream. */
+void slu_cuda_streams_hush(struct slu_cuda_streams *streams);
+
 /* What is numbered @number or lower has ended. */
 void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint64_t number);
 

