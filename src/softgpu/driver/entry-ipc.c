@@ -83,7 +83,7 @@ static CUresult map(struct slu_card *card, struct slu_card *whose,
 	r = slu_window_reserve(window, phys->bytes, 0, 0, &opened->base);
 	if (!r)
 		r = slu_window_map(window, opened->base, phys);
-	slu_phys_unref(phys);
+	slu_phys_keep_mapped(phys);
 	if (!r)
 		slu_window_set_access(window, opened->base, opened->bytes, (int)card->index,
 				      SLU_WINDOW_READ | SLU_WINDOW_WRITE);

@@ -195,6 +195,16 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	return window_result(r);
 }
 
+/* What an allocation lies on is not the program's to change. */
+static bool is_internal_locked(uint64_t address, uint64_t bytes)
+{
+	const struct slu_mapping *first = slu_window_mapping(&slu_driver.window, address);
+	const struct slu_mapping *last =
+		bytes ? slu_window_mapping(&slu_driver.window, address + bytes - 1) : NULL;
+
+	return (first && first->phys->is_internal) || (last && last->phys->is_internal);
+}
+
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
 	int r;
@@ -203,7 +213,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	SLU_TRY(slu_capture_unsafe());
 	SLU_TRY(fault(SLU_FAULT_UNMAP, CUDA_ERROR_UNMAP_FAILED));
 	slu_driver_lock();
-	r = slu_window_unmap(&slu_driver.window, address, bytes);
+	r = is_internal_locked(address, bytes)
+		    ? SLU_WINDOW_E_INVALID
+		    : slu_window_unmap(&slu_driver.window, address, bytes);
 	slu_driver_unlock();
 	return window_result(r);
 }
@@ -240,6 +252,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 	SLU_TRY(slu_capture_unsafe());
 	SLU_TRY(fault(SLU_FAULT_ACCESS, CUDA_ERROR_UNKNOWN));
 	slu_driver_lock();
+	if (is_internal_locked(address, bytes))
+		r = SLU_WINDOW_E_INVALID;
 	/* the driver's flags are the table's bits */
 	for (size_t i = 0; i < n && !r; i++)
 		r = slu_window_set_access(&slu_driver.window, address, bytes, cards[i],

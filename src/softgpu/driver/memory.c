@@ -39,7 +39,7 @@ static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_a
 		return slu_error(-ENOMEM);
 	}
 	r = slu_window_map(window, address, phys);
-	slu_phys_unref(phys);
+	slu_phys_keep_mapped(phys);
 	if (r) {
 		slu_window_release(window, address, bytes);
 		return slu_error(-ENOMEM);

@@ -151,6 +151,13 @@ void slu_phys_unref(struct slu_phys *phys)
 	discard(phys);
 }
 
+void slu_phys_keep_mapped(struct slu_phys *phys)
+{
+	phys->n_handle_refs--;
+	phys->is_internal = true;
+	slu_phys_unref(phys);
+}
+
 static int map_piece(uint64_t address, uint64_t bytes, int fd, uint64_t offset)
 {
 	void *p = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,

@@ -17,6 +17,7 @@ struct slu_phys {
 	struct slu_object object;
 	unsigned n_refs;	/* the handle's and one a mapping; guarded by the driver's lock */
 	unsigned n_handle_refs; /* of them, those that the program holds; guarded as above */
+	bool is_internal;	/* under an allocation: the program may not unmap it */
 	struct slu_card *card;	/* NULL: host memory */
 	uint64_t bytes;
 	unsigned n_granules;
@@ -51,6 +52,9 @@ struct slu_phys *slu_phys_get(CUmemGenericAllocationHandle handle);
 
 /* The last reference gives the memory back; called with the driver's lock held. */
 void slu_phys_unref(struct slu_phys *phys);
+
+/* Lives by its mappings alone from now on; called with the driver's lock held. */
+void slu_phys_keep_mapped(struct slu_phys *phys);
 
 /* Maps it at @address, which must be reserved. Return: 0 or -errno. */
 int slu_phys_map(const struct slu_phys *phys, uint64_t address);
