@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What decodes a function, in pieces: decoder.c hands out rows and insns, decode-operands.c fills
+ * the operands in, decode-csr.c knows rounding modes, decode-lines.c puts what knows lines in its
+ * place, and decode.c puts it all together.
+ */
+
+#include "softgpu/interp/extra.h"
+
+struct slu_interp_decoder {
+	const struct slu_ptx_function *function;
+	struct slu_interp_code *code;
+	const struct slu_interp_isa *isa;
+	struct slu_ptx_error *error;
+	uint32_t *reg_place; /* row of a register, or number of a predicate */
+	uint32_t *starts;    /* first insn of each instruction */
+	uint8_t *is_leader;
+	uint8_t *is_line;    /* by register: may be a line */
+	uint32_t *spread_in; /* by register: the basic block in which its row was made to hold */
+	uint32_t block;	     /* which basic block this is */
+	uint32_t n_allocated;
+	uint32_t n_fills_allocated;
+	uint32_t scratch; /* row for results that nobody wants */
+	uint32_t sink;	  /* predicate likewise */
+	uint32_t csr;	  /* in force at this place */
+};
+
+/* decoder.c */
+/* Return: SLU_INTERP_E_REFUSED, with the place and @why in the error. */
+int slu_interp_decoder_refuse(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+			      const char *why);
+/* Bytes of a register; whether its row has 8 a lane. */
+unsigned slu_interp_decoder_reg_size(const struct slu_interp_decoder *d, uint32_t reg);
+bool slu_interp_decoder_is_wide(const struct slu_interp_decoder *d, uint32_t reg);
+uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide);
+struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *d,
+						     const struct slu_ptx_instr *source);
+/* The row of a value that is known before the function runs; equal ones share it. */
+int slu_interp_decoder_fill_row(struct slu_interp_decoder *d, const struct slu_interp_fill *fill,
+				uint32_t *ret_row);
+/* The row of an operand, whatever it is. */
+int slu_interp_decoder_row_of(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+			      const struct slu_ptx_operand *o, bool is_wide, uint32_t *ret_row);
+
+/* decode-operands.c: hands the operands out in the order of the row's words */
+int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
+				     const struct slu_ptx_instr *instr, struct slu_interp_insn *in);
+
+/* decode-csr.c: which state of MXCSR an instruction wants, 0 if it does not care; and the one that
+ * most of a function's instructions want */
+uint32_t slu_interp_csr_of(const struct slu_ptx_form *form);
+uint32_t slu_interp_csr_usual(const struct slu_ptx_function *f);
+
+/* decode-lines.c */
+int slu_interp_decoder_note_liners(struct slu_interp_decoder *d);
+/* Does what runs the instruction know lines? Of the others, operands are spread in front of them.
+ */
+bool slu_interp_decoder_knows_lines(const struct slu_interp_decoder *d,
+				    const struct slu_ptx_instr *instr);
+int slu_interp_decoder_spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr);
+/* Of those that do: puts what knows lines in front of the handler of rows, which is in insn->run.
+ */
+void slu_interp_decoder_bind_lines(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+				   struct slu_interp_insn *in);
+/* Likewise: says which operands may be lines, before a handler is chosen. */
+void slu_interp_decoder_note_lines(const struct slu_interp_decoder *d,
+				   const struct slu_ptx_instr *instr, struct slu_interp_insn *in);
