@@ -31,8 +31,9 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-#define N_ROUNDS 41u
-#define N_KEPT	 256u /* commands until the queue is emptied, outside of the time */
+#define N_ROUNDS  41u
+#define N_BATCHES 21u
+#define N_KEPT	  256u /* calls a batch */
 
 /* One way to the driver, with its objects. */
 struct way {
@@ -157,19 +158,23 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nanoseconds a call; the queue is emptied between the batches, outside of the time. */
-static double one_round(const struct call *c, const struct way *w, unsigned n_calls)
+/*
+ * Nanoseconds a call: the median of short batches, so that other work on the machine falls out.
+ * The queue is emptied between them, outside of the time.
+ */
+static double one_round(const struct call *c, const struct way *w)
 {
-	uint64_t ns = 0;
+	double batches[N_BATCHES];
 
-	for (unsigned done = 0; done < n_calls; done += N_KEPT) {
+	for (unsigned i = 0; i < N_BATCHES; i++) {
 		uint64_t t = slu_clock_now_ns();
 
 		c->run(w, N_KEPT);
-		ns += slu_clock_now_ns() - t;
+		batches[i] = (double)(slu_clock_now_ns() - t) / N_KEPT;
 		w->call.clFinish(w->queue);
 	}
-	return (double)ns / n_calls;
+	qsort(batches, N_BATCHES, sizeof(batches[0]), by_value);
+	return batches[N_BATCHES / 2];
 }
 
 static void print(const char *name, const char *part, double value, const char *goal)
@@ -181,15 +186,15 @@ static void print(const char *name, const char *part, double value, const char *
 
 /* The median over rounds of (with − without), and of the plain call. */
 static void measure(const struct call *c, const struct way *plain, const struct way *layered,
-		    unsigned n_calls, bool is_real)
+		    bool is_real)
 {
 	double more[N_ROUNDS], alone[N_ROUNDS];
 
 	warm_up(plain);
 	warm_up(layered);
 	for (unsigned i = 0; i < N_ROUNDS; i++) {
-		alone[i] = one_round(c, plain, n_calls);
-		more[i] = one_round(c, layered, n_calls) - alone[i];
+		alone[i] = one_round(c, plain);
+		more[i] = one_round(c, layered) - alone[i];
 	}
 	qsort(more, N_ROUNDS, sizeof(more[0]), by_value);
 	qsort(alone, N_ROUNDS, sizeof(alone[0]), by_value);
@@ -250,7 +255,7 @@ int main(int argc, char **argv)
 	open_way(&layered, device);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(calls); i++) {
 		if (argc == 3) {
-			measure(&calls[i], &plain, &layered, N_KEPT * (is_real ? 4 : 400), is_real);
+			measure(&calls[i], &plain, &layered, is_real);
 		} else if (!strcmp(calls[i].name, argv[3])) {
 			warm_up(&layered);
 			calls[i].run(&layered, (unsigned)strtoul(argv[4], NULL, 0));

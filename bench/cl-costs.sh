@@ -6,7 +6,7 @@ set -eu
 unset SLUICE_SOCKET SLUICE_TORTURE OPENCL_LAYERS 2>/dev/null || :
 bench="$SLUICE_BUILD/src/opencl/bench-cl-costs"
 layer="$SLUICE_BUILD/src/opencl/libsluice-opencl.so"
-echo "cl-costs: median of 41 rounds, the same calls to the driver subtracted; one thread, no daemon; map and create are two calls each"
+echo "cl-costs: medians of 41 rounds of 21 batches of 256 calls, the same calls to the driver subtracted; one thread, no daemon; map and create are two calls each"
 "$bench" "$layer" none
 "$bench" "$layer" real
 command -v valgrind >/dev/null || exit 0

@@ -28,8 +28,12 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 	bracket->n_units = bracket->n_roots = 0;
 	bracket->event = NULL;
 	bracket->covers = 0;
-	bracket->is_inside = false;
-	bracket->queue = slu_queue_get(queue);
+	bracket->is_inside = bracket->is_short = bracket->is_long = bracket->has_queue = false;
+	bracket->queue = slu_queue_peek(queue);
+	if (!bracket->queue) {
+		bracket->queue = slu_queue_get(queue);
+		bracket->has_queue = true;
+	}
 	if (!bracket->queue)
 		return CL_INVALID_COMMAND_QUEUE;
 	if (n_names > SLU_BRACKET_INLINE) {
@@ -47,11 +51,47 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 	return CL_SUCCESS;
 }
 
+static bool is_leased(const struct slu_bracket *bracket)
+{
+	for (size_t i = 0; i < bracket->n_names; i++)
+		if (!slu_lane_is_leased(bracket->names[i].proxy, bracket->queue->device,
+					bracket->names[i].is_written))
+			return false;
+	return true;
+}
+
+static bool enter_shortly(struct slu_bracket *bracket)
+{
+	if (bracket->is_long || !slu_lane_step_in(bracket->queue))
+		return false;
+	bracket->is_short = is_leased(bracket);
+	if (!bracket->is_short)
+		slu_gate_leave();
+	return bracket->is_short;
+}
+
+static cl_int find_reals(struct slu_bracket *bracket)
+{
+	cl_int r = CL_SUCCESS;
+
+	for (size_t i = 0; i < bracket->n_names && !r; i++)
+		r = slu_bracket_real(bracket->names[i].proxy, &bracket->names[i].real);
+	return r;
+}
+
 cl_int slu_bracket_enter(struct slu_bracket *bracket)
 {
 	struct slu_device *device = bracket->queue->device;
 	cl_int r = CL_SUCCESS;
 
+	if (enter_shortly(bracket))
+		return find_reals(bracket);
+	if (!bracket->has_queue) {
+		slu_layer_take();
+		bracket->queue->n_refs++;
+		slu_layer_give();
+		bracket->has_queue = true;
+	}
 	if (device && device->client) {
 		r = slu_layer_error(
 			slu_client_command_begin(device->client, bracket->units, bracket->n_units));
@@ -59,8 +99,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 			return r;
 		bracket->is_inside = true;
 	}
-	for (size_t i = 0; i < bracket->n_names && !r; i++)
-		r = slu_bracket_real(bracket->names[i].proxy, &bracket->names[i].real);
+	r = find_reals(bracket);
 	bracket->covers = slu_lane_close(bracket->queue);
 	return r;
 }
@@ -87,6 +126,30 @@ static void mark(struct slu_bracket *bracket)
 	}
 }
 
+static void forget(struct slu_bracket *bracket)
+{
+	if (bracket->units != bracket->few_units)
+		free(bracket->units);
+	if (bracket->roots != bracket->few_roots)
+		free(bracket->roots);
+}
+
+/* Nobody but the program wants the event. */
+static cl_int end_shortly(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_event *event)
+{
+	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
+
+	slu_lane_step_out(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
+	forget(bracket);
+	if (own && blocking)
+		r = slu_layer_next.clWaitForEvents(1, &own);
+	if (own && event)
+		*event = own;
+	else if (own)
+		slu_layer_next.clReleaseEvent(own);
+	return r;
+}
+
 cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
 		       const cl_event *wait, cl_event *event)
 {
@@ -95,6 +158,8 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 
 	if (!bracket->queue)
 		return r;
+	if (bracket->is_short)
+		return end_shortly(bracket, r, blocking, event);
 	if (r == CL_SUCCESS)
 		mark(bracket);
 	if (own && (blocking || event))
@@ -103,16 +168,13 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 	if (own)
 		slu_command_add(bracket->queue, own, bracket->covers, n_wait, wait, bracket->roots,
 				bracket->n_roots);
-	else
+	else if (bracket->has_queue)
 		slu_queue_unref(bracket->queue);
 	if (device) {
 		slu_client_command_end(device->client, bracket->units, bracket->n_units);
 		slu_lane_tick(device);
 	}
-	if (bracket->units != bracket->few_units)
-		free(bracket->units);
-	if (bracket->roots != bracket->few_roots)
-		free(bracket->roots);
+	forget(bracket);
 
 	if (own && blocking)
 		r = slu_layer_next.clWaitForEvents(1, &own);

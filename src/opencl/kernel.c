@@ -352,7 +352,7 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 		return true;
 	if (!slu_gate_try_enter(proxy->device->index))
 		return false;
-	is_leased = slu_lane_is_leased(proxy, proxy->device);
+	is_leased = slu_lane_is_leased(proxy, proxy->device, false);
 	if (is_leased)
 		*ret_r = bind_present(kernel, index, proxy);
 	slu_gate_leave();

@@ -26,12 +26,10 @@ static void raise_to(_Atomic uint64_t *number, uint64_t value)
 
 /* -- the launch ------------------------------------------------------------------------------- */
 
-static bool has_lease(const struct slu_proxy *proxy, uint64_t lease)
+static bool has_lease(const struct slu_proxy *root, uint64_t lease, bool is_written)
 {
-	const struct slu_proxy *root = proxy->root;
-
 	return atomic_load(&root->lease) == lease &&
-	       (!slu_proxy_is_written(proxy) || atomic_load(&root->write_lease) == lease);
+	       (!is_written || atomic_load(&root->write_lease) == lease);
 }
 
 /* The lease first: without it nothing else about the root may be looked at. */
@@ -40,23 +38,49 @@ static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
 		const struct slu_kernel_arg *arg = &kernel->args[i];
 
-		if (arg->proxy && (!slu_kernel_arg_is_live(arg) || !has_lease(arg->proxy, lease) ||
-				   arg->generation != arg->proxy->root->generation))
+		if (arg->proxy &&
+		    (!slu_kernel_arg_is_live(arg) ||
+		     !has_lease(arg->proxy->root, lease, slu_proxy_is_written(arg->proxy)) ||
+		     arg->generation != arg->proxy->root->generation))
 			return false;
 	}
 	return true;
 }
 
+bool slu_lane_step_in(struct slu_queue *queue)
+{
+	return queue->lane != SLU_LANE_NONE && !slu_blockers_exist() &&
+	       atomic_load_explicit(&queue->n_run, memory_order_relaxed) < SLU_LANE_RUN_MAX &&
+	       slu_gate_try_enter(queue->device->index);
+}
+
+static void count(struct slu_queue *queue, uint64_t stamp)
+{
+	unsigned n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
+
+	raise_to(&queue->run, stamp);
+	atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
+}
+
+void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
+		       bool was_submitted)
+{
+	uint64_t stamp = atomic_load(&queue->stamp);
+
+	if (was_submitted) {
+		for (size_t i = 0; i < n_roots; i++)
+			raise_to(&roots[i]->runs[queue->lane], stamp);
+		count(queue, stamp);
+	}
+	slu_gate_leave();
+}
+
 bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
 {
-	struct slu_device *device = queue->device;
-
-	if (queue->lane == SLU_LANE_NONE || slu_blockers_exist() ||
-	    atomic_load_explicit(&queue->n_run, memory_order_relaxed) >= SLU_LANE_RUN_MAX ||
-	    atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
-	    !slu_gate_try_enter(device->index))
+	if (atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
+	    !slu_lane_step_in(queue))
 		return false;
-	if (is_ready(kernel, atomic_load(&device->lease)))
+	if (is_ready(kernel, atomic_load(&queue->device->lease)))
 		return true;
 	slu_gate_leave();
 	return false;
@@ -65,21 +89,19 @@ bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
 void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted)
 {
 	uint64_t stamp = atomic_load(&queue->stamp);
-	unsigned n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 
 	if (was_submitted) {
 		for (cl_uint i = 0; i < kernel->n_args; i++)
 			if (kernel->args[i].proxy)
 				raise_to(&kernel->args[i].proxy->root->runs[queue->lane], stamp);
-		raise_to(&queue->run, stamp);
-		atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
+		count(queue, stamp);
 	}
 	slu_gate_leave();
 }
 
-bool slu_lane_is_leased(struct slu_proxy *proxy, struct slu_device *device)
+bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device, bool is_written)
 {
-	return atomic_load(&proxy->root->lease) == atomic_load(&device->lease);
+	return has_lease(proxy->root, atomic_load(&device->lease), is_written);
 }
 
 /* -- leases ----------------------------------------------------------------------------------- */

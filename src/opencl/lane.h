@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The short way of a launch: while nothing is absent, a kernel goes to the driver without a lock,
- * a message, or an event of ours. It rests on two ideas.
+ * The short way: while nothing is absent, a launch goes to the driver without a lock, a message,
+ * or an event of ours, and so do other commands, but for mappings. It rests on two ideas.
  *
  * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
  * device, and whether it counts as written already. A launch enters the gate of its device (the
@@ -38,14 +38,19 @@
 /* So many launches of a queue at most end with one event: what a unit may have to wait for. */
 #define SLU_LANE_RUN_MAX 32
 
-/* -- the launch ------------------------------------------------------------------------------- */
+/* -- the way ---------------------------------------------------------------------------------- */
 
 /* Return: true if the launch may be submitted now; then slu_lane_leave() is due. */
 bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel);
 void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted);
 
-/* Whether @proxy is on the device of its lease, for a caller inside the gate of @device. */
-bool slu_lane_is_leased(struct slu_proxy *proxy, struct slu_device *device);
+/* The same for any other command: first the gate, then each object; at last the roots are noted. */
+bool slu_lane_step_in(struct slu_queue *queue);
+void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
+		       bool was_submitted);
+
+/* Whether @proxy is on the device, for a caller inside the gate of @device. */
+bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device, bool is_written);
 
 /* -- leases ----------------------------------------------------------------------------------- */
 

@@ -80,7 +80,10 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 	if (!r)
 		r = name_args(l);
 	if (!r)
-		r = slu_bracket_begin(&l->bracket, queue, l->n, l->names);
+		r = slu_bracket_open(&l->bracket, queue, l->n, l->names);
+	l->bracket.is_long = true;
+	if (!r)
+		r = slu_bracket_enter(&l->bracket);
 	if (l->kernel)
 		slu_kernel_resume(l->kernel);
 	return r ? r : slu_kernel_refresh(l->kernel);

@@ -66,6 +66,7 @@ void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 	cl_int r;
 
 	r = slu_bracket_open(&b, queue, 1, &name);
+	b.is_long = true; /* the hold may have to wait, which nobody does inside the gate */
 	if (!r)
 		r = check_host_access(name.proxy, flags);
 	if (!r)
@@ -91,6 +92,7 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 	cl_int r;
 
 	r = slu_bracket_open(&b, queue, 1, &name);
+	b.is_long = true; /* the hold may have to wait, which nobody does inside the gate */
 	if (!r)
 		r = check_host_access(name.proxy, flags);
 	if (!r)

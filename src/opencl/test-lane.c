@@ -159,18 +159,35 @@ static void the_end_of_a_run_is_that_of_a_marker(void **state)
 static void a_command_with_an_event_covers_those_before_it(void **state)
 {
 	struct scene *s = *state;
-	char bytes[4] = "";
 
 	launch(s);
 	driver.status = CL_RUNNING;
+	for (unsigned i = 0; i < SLU_LANE_RUN_MAX; i++)
+		launch(s);
+	assert_int_equal(driver.n_events, 1);
 	launch(s);
-	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, s->buffer, CL_FALSE, 0, 4, bytes,
-						       0, NULL, NULL),
-			 CL_SUCCESS);
+	assert_int_equal(driver.n_events, 2);
 	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
 	driver.status = CL_COMPLETE;
 	assert_int_equal(slu_command_settle(s->root), 0);
 	assert_int_equal(driver.n_markers, 0);
+}
+
+static void a_write_goes_the_short_way_too(void **state)
+{
+	struct scene *s = *state;
+	char bytes[4] = "";
+
+	launch(s);
+	driver.status = CL_RUNNING;
+	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, s->buffer, CL_FALSE, 0, 4, bytes,
+						       0, NULL, NULL),
+			 CL_SUCCESS);
+	driver.marker_status = CL_RUNNING;
+	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(driver.n_markers, 1);
+	driver.status = driver.marker_status = CL_COMPLETE;
+	assert_int_equal(slu_command_settle(s->root), 0);
 }
 
 static void finishing_a_queue_ends_its_run(void **state)
@@ -307,6 +324,7 @@ int main(void)
 		scene_test(a_launch_with_nothing_absent_asks_for_no_event),
 		scene_test(the_end_of_a_run_is_that_of_a_marker),
 		scene_test(a_command_with_an_event_covers_those_before_it),
+		scene_test(a_write_goes_the_short_way_too),
 		scene_test(finishing_a_queue_ends_its_run),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),
