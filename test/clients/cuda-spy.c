@@ -88,7 +88,8 @@ static const char *look_at_lock(void)
 		return "free";
 	fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
 	if (fd >= 0) {
-		is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		/* shared: two who look at the same time do not take each other for the holder */
+		is_free = flock(fd, LOCK_SH | LOCK_NB) == 0;
 		close(fd);
 	}
 	globfree(&found);

@@ -111,9 +111,10 @@ def pinning_is_done_in_steps_and_before_there_is_anything_to_move():
     pins = of(calls, "cuMemHostRegister")
     s.check(pins and all(p.bytes <= 64 * s.MIB for p in pins), "a step is small", *pins[:5])
     s.check(all(p.thread.startswith("sluice-") for p in pins), "and ours alone", *pins[:5])
-    first_copy = min(c.begin for c in ours(calls) if c.call.startswith("cuMemcpy"))
-    late = [p for p in pins if p.begin > first_copy]
-    s.check(not late, "no switch waits for pinning", *late[:5])
+    for way in ("sluice-in", "sluice-out"):
+        first_copy = min(c.begin for c in calls if c.thread.startswith(way) and c.call.startswith("cuMemcpy"))
+        late = [p for p in pins if p.thread.startswith(way) and p.begin > first_copy]
+        s.check(not late, "no switch waits for pinning", *late[:5])
     s.check(not of(calls, "cuMemHostAlloc"), "the driver is not asked for pages that are not there")
 
 
