@@ -28,46 +28,54 @@ def joined(w, n=1):
     s.wait_until("it has joined", lambda: sum(p["connection"] == "joined" for p in w.status()["programs"]) == n)
 
 
-FILL = (s.CLIENTS / "cl-fill", "--mib", 4, "--endless")
+ENDLESS = (s.CLIENTS / "cl-talk", "--mib", 4, "--endless")
+
+
+def hear(program):
+    """The next line that is not the program's own."""
+    while True:
+        line = program.stdout.readline()
+        if line != "ready\n":
+            return line
 
 
 def a_program_that_shares_is_said_to_when_asked():
     with world("attach") as w:
         w.start_daemon()
-        program = start(w, *FILL)
+        program = start(w, *ENDLESS)
         joined(w)
-        s.check("shares the GPU as 'cl-fill'" in program.stdout.readline(), "it is said")
-        s.check("right" in w.end(program), "it ends right")
+        s.check("shares the GPU as 'cl-talk'" in hear(program), "it is said")
+        s.check("launches" in w.end(program), "it ends as ever")
 
 
 def nothing_is_said_unless_asked():
     with world("quiet") as w:
         w.start_daemon()
-        program = start(w, *FILL, quiet=True)
+        program = start(w, *ENDLESS, quiet=True)
         joined(w)
         out = w.end(program)
-        s.check(out.startswith("right:") and out.count("\n") == 1, "there is no line of ours", out)
+        s.check("sluice" not in out and out.count("\n") == 2, "there is no line of ours", out)
 
 
 def children_keep_the_layer_and_the_group():
     with world("children") as w:
         w.start_daemon()
-        fill = " ".join(map(str, FILL))
-        program = start(w, "sh", "-c", f"exec 3<&0; {fill} <&3 & {fill} <&3 & wait")
+        endless = " ".join(map(str, ENDLESS))
+        program = start(w, "sh", "-c", f"exec 3<&0; {endless} <&3 & {endless} <&3 & wait")
         joined(w, 2)
         groups = {p["group"] for p in w.status()["programs"]}
         s.check(len(groups) == 1, "both are of one group", groups)
-        s.check("shares the GPU" in program.stdout.readline(), "it is said of one of them")
-        s.check(w.end(program).count("right") == 2, "both end right")
+        s.check("shares the GPU" in hear(program), "it is said of one of them")
+        s.check(w.end(program).count("launches") == 2, "both end as ever")
 
 
 def a_cleared_environment_is_named():
     with world("cleared") as w:
         w.start_daemon()
         keep = [f"{k}={v}" for k, v in w.environment().items() if k == "POCL_CACHE_DIR"]
-        program = start(w, "env", "-i", *keep, *FILL, quiet=True)
-        said = program.stdout.readline() + program.stdout.readline()
-        s.check("'cl-fill'" in said and "uses OpenCL without Sluice: its environment was cleared" in said and
+        program = start(w, "env", "-i", *keep, *ENDLESS, quiet=True)
+        said = hear(program) + hear(program)
+        s.check("'cl-talk'" in said and "uses OpenCL without Sluice: its environment was cleared" in said and
                 "Start that program itself with 'sluice run'" in said, "what, why, what to do", said)
         s.check(not w.status()["programs"], "it has not joined")
         w.end(program)
@@ -95,10 +103,10 @@ def a_refusal_is_told_with_its_reason():
     with world("refused") as w:
         w.settings = {"daemon.user_programs_max": 1}
         w.start_daemon()
-        first = start(w, *FILL, quiet=True)
+        first = start(w, *ENDLESS, quiet=True)
         joined(w)
-        second = start(w, *FILL, quiet=True)
-        said = second.stdout.readline()
+        second = start(w, *ENDLESS, quiet=True)
+        said = hear(second)
         s.check("the daemon refused" in said and "too many programs" in said, "who, and why", said)
         w.end(second)
         w.end(first)

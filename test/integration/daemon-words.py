@@ -21,8 +21,8 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 def two_programs(w):
     """A device for one of them, and both have had a turn."""
     w.start_daemon()
-    programs = [w.start([s.CLIENTS / "cl-fill", "--mib", 20, "--endless", "--seed", i], "opencl", name=name, stdin=subprocess.PIPE)
-                for i, name in enumerate(("chat.py", "a-server-with-a-long-name"))]
+    programs = [w.start([s.CLIENTS / "cl-talk", "--mib", 20, "--all", "--endless"], "opencl", name=name, stdin=subprocess.PIPE)
+                for name in ("chat.py", "a-server-with-a-long-name")]
     s.wait_until("both had turns", lambda: len({t["name"] for t in w.history()["turns"] if t["end_ms"]}) == 2)
     return programs
 
