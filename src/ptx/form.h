@@ -108,6 +108,7 @@ enum slu_ptx_family {
 	SLU_PTX_FAMILY_ATOM,
 	SLU_PTX_FAMILY_COPY,  /* from global to shared memory */
 	SLU_PTX_FAMILY_STACK, /* local memory taken while running */
+	SLU_PTX_FAMILY_PHASE, /* barriers in memory */
 	SLU_PTX_FAMILY_FENCE,
 	SLU_PTX_FAMILY_FLOW,
 	SLU_PTX_FAMILY_BAR,
@@ -129,7 +130,8 @@ enum slu_ptx_family {
 	M(r) M(f4e) M(b4e) M(rc8) M(ecl) M(ecr) M(rc16) M(proxy) M(alias) M(finite) \
 	M(infinite) M(number) M(notanumber) M(normal) M(subnormal) M(pack) M(u4) M(s4) M(u2) \
 	M(s2) M(satfinite) M(trans) M(row) M(col) M(load) M(store) M(mma) M(x1) M(x2) M(x4) \
-	M(async) M(mask) M(wait_group)
+	M(async) M(mask) M(wait_group) M(init) M(inval) \
+	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc)
 /* clang-format on */
 
 enum slu_ptx_modifier {

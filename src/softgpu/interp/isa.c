@@ -13,6 +13,7 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 		[SLU_PTX_FAMILY_CARRY] = SLU_ISA(bind_carry),
 		[SLU_PTX_FAMILY_COPY] = SLU_ISA(bind_copy),
 		[SLU_PTX_FAMILY_MATRIX] = SLU_ISA(bind_matrix),
+		[SLU_PTX_FAMILY_PHASE] = SLU_ISA(bind_phase),
 		[SLU_PTX_FAMILY_STACK] = SLU_ISA(bind_stack),
 		[SLU_PTX_FAMILY_WORD] = SLU_ISA(bind_word),
 		[SLU_PTX_FAMILY_CMP] = SLU_ISA(bind_compare),

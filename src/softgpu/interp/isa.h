@@ -16,6 +16,7 @@ const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form 
 const struct slu_interp_handler *SLU_ISA(bind_carry)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_copy)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_matrix)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_phase)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_stack)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *form,

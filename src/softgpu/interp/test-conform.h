@@ -11,6 +11,7 @@
  *   conform-move.c     mov in all its shapes, and addresses that change their space
  *   conform-atomic.c   atom and red
  *   conform-copy.c     from global to shared memory
+ *   conform-phase.c    barriers that lie in memory
  *   conform-stack.c    local memory taken while running
  *   conform-warp.c     what lanes of a warp tell each other
  *   conform-matrix.c   what a warp multiplies together
@@ -34,7 +35,7 @@ struct slu_conform_case {
 
 extern const struct slu_conform_case slu_conform_compute, slu_conform_carry, slu_conform_memory,
 	slu_conform_move, slu_conform_atomic, slu_conform_warp, slu_conform_flow, slu_conform_stack,
-	slu_conform_copy, slu_conform_matrix;
+	slu_conform_copy, slu_conform_matrix, slu_conform_phase;
 
 /* One device for all cases, and two buffers in it. */
 #define SLU_CONFORM_BYTES 65536u
