@@ -29,7 +29,6 @@ WAYS = {
     "fast mathematics": ["-use_fast_math"],
     "a stream a thread": ["--default-stream", "per-thread"],
     "PTX alone": ["-gencode", "arch=compute_75,code=compute_75"],
-    "the launch of older compilers": ["-D__NV_LEGACY_LAUNCH"],
 }
 
 
