@@ -7,7 +7,9 @@
  * half a board, and of two processes that make it at once one wins and the other opens what the
  * winner made. On opening, the head must carry the right magic, version, size and checksum, and
  * the accounts must be possible; anything else is refused and left as it is for somebody to look
- * at, because a board that is thrown away while others have it mapped would be two boards.
+ * at, because a board that is thrown away while others have it mapped would be two boards. One of
+ * another version that nobody holds a lock on has been left by programs that are gone: it is
+ * replaced.
  *
  * Fork: a child inherits descriptors, and with them the locks that say "this process lives". So
  * every handle is in a list, and the child closes all of them before it does anything else.
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -217,6 +220,30 @@ static int open_existing(struct slu_board *board)
 	return 0;
 }
 
+/*
+ * Removes a board of another version that no process and no arbiter has. Whoever replaces it holds
+ * its flock, so that of two who do this at once the second one sees that it is another file now.
+ *
+ * Return: 0 when the path is free or has another file, else -EPROTONOSUPPORT.
+ */
+static int remove_foreign(const char *path)
+{
+	struct flock any = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	slu_cleanup(slu_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat ours, there;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : slu_error(-errno);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fcntl(fd, F_OFD_GETLK, &any) < 0 ||
+	    any.l_type != F_UNLCK)
+		return slu_error(-EPROTONOSUPPORT);
+	if (fstat(fd, &ours) < 0 || stat(path, &there) < 0)
+		return errno == ENOENT ? 0 : slu_error(-errno);
+	if (ours.st_dev == there.st_dev && ours.st_ino == there.st_ino && unlink(path) < 0)
+		return slu_error(-errno);
+	return 0;
+}
+
 static void release(struct slu_board *board)
 {
 	if (board->fd >= 0)
@@ -243,6 +270,11 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 	board->slot = -1;
 	board->path = strdup(path);
 	r = board->path ? open_existing(board) : slu_error(-ENOMEM);
+	if (r == -EPROTONOSUPPORT && identity) {
+		r = remove_foreign(path);
+		if (!r)
+			r = open_existing(board);
+	}
 	if (r == SLU_BOARD_E_ABSENT && identity) {
 		r = create(path, identity);
 		if (!r)

@@ -56,8 +56,9 @@ struct slu_board;
  * this at once: all get the same board.
  *
  * Return: 0; SLU_BOARD_E_ABSENT; -EBADMSG where the file is no board or is damaged,
- * -EPROTONOSUPPORT where it is a board of another version (neither is touched), -EBUSY where
- * somebody has kept its lock for ten seconds.
+ * -EPROTONOSUPPORT where it is a board of another version, -EBUSY where somebody has kept its lock
+ * for ten seconds. With @identity, one of another version that nobody has is replaced; else what is
+ * refused is not touched.
  */
 int slu_board_open(const char *path, const struct slu_board_identity *identity,
 		   struct slu_board **ret_board);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -539,7 +540,6 @@ static void test_damaged_boards_are_refused(void **state)
 {
 	static const uint8_t garbage[64] = { 0xde, 0xad };
 	static const uint64_t too_many = CAPACITY + 1;
-	static const uint32_t version = BOARD_VERSION + 1;
 	static const struct {
 		const char *what;
 		size_t offset;
@@ -549,8 +549,6 @@ static void test_damaged_boards_are_refused(void **state)
 		int r;
 	} rows[] = {
 		{ "magic", 0, garbage, 8, 0, -EBADMSG },
-		{ "version", offsetof(struct board_head, version), &version, 4, 0,
-		  -EPROTONOSUPPORT },
 		{ "capacity", offsetof(struct board_head, identity.capacity_bytes), garbage, 8, 0,
 		  -EBADMSG },
 		{ "uuid", offsetof(struct board_head, identity.uuid), garbage, 16, 0, -EBADMSG },
@@ -591,6 +589,36 @@ static void test_damaged_boards_are_refused(void **state)
 	assert_int_equal(slu_board_open(p->folder, &identity, &board), -EISDIR);
 }
 
+static void test_a_board_of_another_version_is_replaced_when_nobody_has_it(void **state)
+{
+	static const uint32_t version = BOARD_VERSION + 1;
+	const off_t at = offsetof(struct board_head, version);
+	struct place *p = *state;
+	struct slu_board *board, *other;
+	uint32_t now;
+	int fd;
+
+	unlink(p->path);
+	assert_int_equal(slu_board_open(p->path, &identity, &board), 0);
+	assert_int_equal(slu_board_attach(board, "test"), 0);
+	write_at(p->path, at, &version, sizeof(version));
+	assert_int_equal(slu_board_open(p->path, &identity, &other), -EPROTONOSUPPORT);
+	slu_board_close(board);
+
+	fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(slu_board_open(p->path, &identity, &other), -EPROTONOSUPPORT);
+	close(fd);
+
+	assert_int_equal(slu_board_open(p->path, NULL, &other), -EPROTONOSUPPORT);
+	assert_int_equal(slu_board_open(p->path, &identity, &other), 0);
+	slu_board_close(other);
+	fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(fd, &now, sizeof(now), at), sizeof(now));
+	assert_int_equal(now, BOARD_VERSION);
+	close(fd);
+}
+
 static void test_the_folder_is_made_for_the_user_alone(void **state)
 {
 	struct place *p = *state;
@@ -627,6 +655,7 @@ int main(void)
 		TEST(test_who_only_looks_is_not_stopped_by_a_holder_that_is),
 		TEST(test_bookings_on_one_engine_queue_and_two_engines_overlap),
 		TEST(test_damaged_boards_are_refused),
+		TEST(test_a_board_of_another_version_is_replaced_when_nobody_has_it),
 		TEST(test_the_folder_is_made_for_the_user_alone),
 	};
 
