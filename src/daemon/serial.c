@@ -20,17 +20,17 @@ enum slu_serial slu_serial_of(const char *word)
 	return !strcmp(word, "auto") ? SLU_SERIAL_AUTO : SLU_SERIAL_OFF;
 }
 
-static void make(const char *path)
+static void make(const char *path, mode_t mode)
 {
 	slu_cleanup(slu_closep) int fd =
-		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
 
-	/* the mask of a daemon leaves others nothing, and they are to lock it */
-	if (fd < 0 || fchmod(fd, 0666))
+	/* the mask of a system daemon leaves others nothing, and they are to lock it */
+	if (fd < 0 || fchmod(fd, mode))
 		slu_log(WARNING, "%s cannot be made, ignoring vmm_serial for its device: %m", path);
 }
 
-void slu_serial_offer(int fd, const struct slu_msg_hello *hello)
+void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	socklen_t size = sizeof(address) - 1;
@@ -41,5 +41,5 @@ void slu_serial_offer(int fd, const struct slu_msg_hello *hello)
 		return;
 	for (uint32_t i = 0; i < hello->n_devices; i++)
 		if (slu_serial_path(address.sun_path, hello->devices[i].uuid, path) == 0)
-			make(path);
+			make(path, is_system ? 0666 : 0600);
 }

@@ -12,7 +12,7 @@ enum slu_serial slu_serial_of(const char *word);
 
 /*
  * Makes the files for the devices of @hello beside the socket that @fd is a connection to, where
- * they are not there yet. Everybody who can reach the socket may lock them. Without one its program
- * is not held up.
+ * they are not there yet. Who can reach the socket may lock them: with @is_system everybody, else
+ * the user alone. Without one its program is not held up.
  */
-void slu_serial_offer(int fd, const struct slu_msg_hello *hello);
+void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system);

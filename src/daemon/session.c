@@ -175,7 +175,8 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	slu_log(INFO, "joined program=%s pid=%d group=%016llx", session->program->name,
 		(int)session->pid, (unsigned long long)hello->group);
 	if (slu_serial_of(session->server->config.vmm_serial) != SLU_SERIAL_OFF)
-		slu_serial_offer(slu_channel_fd(session->channel), hello);
+		slu_serial_offer(slu_channel_fd(session->channel), hello,
+				 session->server->options.is_system);
 	welcome(session, 0, "");
 	return 0;
 }

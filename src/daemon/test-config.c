@@ -40,7 +40,7 @@ static void test_defaults_are_within_their_own_bounds(void **state)
 
 	(void)state;
 	assert_int_equal(slu_config_init(&config), 0);
-	assert_int_equal(config.idle_exit_ns, 10 * SLU_NS_PER_S);
+	assert_int_equal(config.idle_exit_ns, 300 * SLU_NS_PER_S);
 	assert_string_equal(config.policy, SLU_CORE_POLICY_DEFAULT);
 	assert_int_equal(config.share_percent, 90);
 	assert_int_equal(config.program.visible_bytes, 0);
