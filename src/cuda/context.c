@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where contexts and streams end, and where captures begin and end. Memory dies with its context,
- * so ours must be given back before; a program that captures is not drained.
+ * Where contexts and streams end or are waited for, and where captures begin and end. Memory dies
+ * with its context, so ours must be given back before; a program that captures is not drained.
  */
 #include "cuda/device.h"
 #include "cuda/enter.h"
@@ -36,6 +36,34 @@ CREATE(cuCtxCreate_v4, (ret_context, params, flags, ordinal), CUctxCreateParams 
 
 DESTROY(cuCtxDestroy)
 DESTROY(cuCtxDestroy_v2)
+
+static bool has_one_context(const struct slu_cuda_device *device)
+{
+	unsigned n = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
+		n += slu_cuda.contexts[i].ordinal == device->ordinal;
+	slu_lock_give(&slu_cuda.lock);
+	return n == 1;
+}
+
+/*
+ * When the program has waited for its context, all that had a number before has ended, also in
+ * per-thread streams of other threads, about which nobody can ask: numbers are given behind the
+ * submission. With work behind a host function it may be too late for a wait of our own.
+ */
+CUresult cuCtxSynchronize(void)
+{
+	struct slu_cuda_device *only = atomic_load(&slu_cuda_only_device);
+	uint32_t n_homes = only ? atomic_load(&only->stream_uses.n_homes) : 0;
+	uint64_t number = only ? atomic_load(&only->flight.n_launched) : 0;
+	CUresult r = SLU_REAL(cuCtxSynchronize)();
+
+	if (r == CUDA_SUCCESS && only && has_one_context(only))
+		slu_cuda_streams_rest_in(&only->stream_uses, n_homes, number);
+	return r;
+}
 
 /*
  * The primary context ends with its last release. The program's references are counted here, so

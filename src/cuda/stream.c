@@ -110,8 +110,9 @@ void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 	for (struct slu_cuda_host_call *h = s->host_calls; h; h = h->next)
 		h->ahead = 0;
 	s->unproven = s->rested = 0;
-	/* threads may remember uses of the table as it was */
+	/* threads may remember uses of the table as it was, and numbers */
 	atomic_fetch_add(&s->generation, 1);
+	atomic_fetch_add(&s->n_homes, 1);
 	slu_lock_give(&s->lock);
 }
 
@@ -265,6 +266,14 @@ void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint64_t number)
 {
 	slu_lock_take(&s->lock);
 	s->rested = SLU_MAX(s->rested, number);
+	slu_lock_give(&s->lock);
+}
+
+void slu_cuda_streams_rest_in(struct slu_cuda_streams *s, uint32_t n_homes, uint64_t number)
+{
+	slu_lock_take(&s->lock);
+	if (atomic_load(&s->n_homes) == n_homes)
+		s->rested = SLU_MAX(s->rested, number);
 	slu_lock_give(&s->lock);
 }
 

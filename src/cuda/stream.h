@@ -17,8 +17,8 @@
  * Submissions are numbered by the flight's counter, taken after the driver's call: a number that is
  * not above the one that a host function got before its own call belongs to work ahead of it.
  * Per-thread streams of other threads cannot be asked about; they stay unproven until the whole
- * context was waited for. So do streams that were destroyed with work in them, and those for which
- * there was no memory.
+ * context was waited for, by us or by the program. So do streams that were destroyed with work in
+ * them, and those for which there was no memory.
  *
  * A use lives as long as its thread and its stream do. One whose thread has ended is given out
  * again once its work has ended; where very many have not, they are summed up in one number
@@ -79,6 +79,7 @@ struct slu_cuda_host_call {
 
 struct slu_cuda_streams {
 	_Atomic uint32_t generation;   /* uses that threads remember are of this one */
+	_Atomic uint32_t n_homes;      /* numbers are of this one */
 	_Atomic uint32_t n_host_calls; /* in the list */
 	_Atomic bool has_nodes;	       /* graphs have host functions (nodes.h) */
 	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
@@ -149,6 +150,9 @@ void slu_cuda_streams_hush(struct slu_cuda_streams *streams);
 
 /* What is numbered @number or lower has ended. */
 void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint64_t number);
+
+/* The same, unless submissions have been numbered anew since n_homes was @n_homes. */
+void slu_cuda_streams_rest_in(struct slu_cuda_streams *streams, uint32_t n_homes, uint64_t number);
 
 /* Since when a host function runs, of those that run the oldest; 0 if none does. */
 uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *streams);

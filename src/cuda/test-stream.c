@@ -101,6 +101,20 @@ static void test_what_threads_left_running_is_not_forgotten_with_them(void **sta
 	assert_true(slu_cuda_streams_is_at_rest(&device));
 }
 
+static void test_a_wait_for_a_former_home_proves_nothing(void **state)
+{
+	uint32_t n_homes = atomic_load(&device.stream_uses.n_homes);
+
+	run_thread(stream(1));
+	slu_cuda_streams_reset(&device.stream_uses);
+	run_thread(stream(1));
+	slu_cuda_streams_rest_in(&device.stream_uses, n_homes, atomic_load(&n_submitted));
+	stream_answer = CUDA_SUCCESS;
+	assert_false(slu_cuda_streams_is_at_rest(&device));
+	slu_cuda_streams_rest_in(&device.stream_uses, n_homes + 1, atomic_load(&n_submitted));
+	assert_true(slu_cuda_streams_is_at_rest(&device));
+}
+
 static void test_a_thread_that_lives_keeps_its_use(void **state)
 {
 	struct slu_cuda_host_call call;
@@ -157,6 +171,7 @@ int main(void)
 			test_two_thousand_short_threads_leave_a_table_of_the_same_size, set_up),
 		cmocka_unit_test_setup(test_what_threads_left_running_is_not_forgotten_with_them,
 				       set_up),
+		cmocka_unit_test_setup(test_a_wait_for_a_former_home_proves_nothing, set_up),
 		cmocka_unit_test_setup(test_a_thread_that_lives_keeps_its_use, set_up),
 		cmocka_unit_test_setup(test_streams_that_were_destroyed_leave_their_place, set_up),
 		cmocka_unit_test_setup(test_many_streams_of_one_thread_are_all_known, set_up),
