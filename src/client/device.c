@@ -224,6 +224,18 @@ unsigned slu_client_device_index(const struct slu_client_device *d)
 	return d->index;
 }
 
+bool slu_client_device_is_managed(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	bool is_managed;
+
+	slu_lock_take(&c->lock);
+	is_managed = !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
+	slu_lock_give(&c->lock);
+	return is_managed;
+}
+
 uint64_t slu_client_device_visible(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();

@@ -86,6 +86,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 
 	if (enter_shortly(bracket))
 		return find_reals(bracket);
+	slu_flight_wait(bracket->queue);
 	if (!bracket->has_queue) {
 		slu_layer_take();
 		bracket->queue->n_refs++;

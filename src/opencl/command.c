@@ -71,6 +71,7 @@ void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
 		return;
 	command->is_ended = true;
 	slu_lane_ended_locked(command->queue, command->covers);
+	slu_flight_end_locked(command);
 	TAILQ_REMOVE(&command->queue->commands, command, link);
 	command->queue->n_commands--;
 	take_event_locked(command, ret_release);
@@ -241,6 +242,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	*command = (struct slu_command){
 		.queue = queue, .event = event, .n_refs = 1, .stamp = stamp, .covers = covers
 	};
+	slu_flight_add_locked(command);
 	if (slu_blockers_exist() || queue->blockers.n_items) {
 		slu_blockers_add_locked(&command->blockers, n_wait, wait, &queue->blockers);
 		if (!queue->is_out_of_order)

@@ -22,6 +22,7 @@
 #include <sys/queue.h>
 
 #include "opencl/device.h"
+#include "opencl/flight.h"
 #include "opencl/layer.h"
 #include "opencl/proxy.h"
 #include "opencl/table.h"
@@ -41,6 +42,8 @@ struct slu_command {
 	cl_event event;		 /* ours while in flight or looked at */
 	uint64_t stamp;		 /* constant: the queue's when it had been submitted (lane.h) */
 	uint64_t covers;	 /* constant: its end is the end of all with a stamp up to this */
+	uint64_t since_ns;	 /* constant: what it carries is no older than this */
+	uint32_t n_carried;	 /* constant: launches that end with it, itself too (flight.h) */
 	unsigned n_refs;	 /* the queue's list, and each unit that names it */
 	unsigned n_looking;	 /* threads that ask the driver about the event now */
 	bool is_ended;
@@ -62,7 +65,8 @@ struct slu_queue {
 	unsigned n_refs;    /* the table's, each command's, each bracket's */
 	unsigned n_program; /* the program's own references */
 	unsigned n_commands;
-	unsigned n_marking; /* threads that put a marker: the handle is not given up meanwhile */
+	unsigned n_marking; /* threads that put a marker or flush: the handle is not given up
+			       meanwhile */
 	uint64_t ended;	    /* all with a stamp up to this have ended */
 	struct slu_command_list commands;
 	struct slu_blockers blockers; /* what every later command waits for too */
@@ -72,6 +76,8 @@ struct slu_queue {
 	_Atomic uint64_t stamp; /* that commands have which are submitted now */
 	_Atomic uint64_t run;	/* the last stamp of a launch that went the short way */
 	_Atomic unsigned n_run; /* about how many did so since the last command with an event */
+
+	struct slu_flight flight;
 };
 
 #define SLU_LANE_NONE (~0u)
@@ -94,6 +100,9 @@ void slu_queue_sweep(struct slu_queue *queue, bool flush);
 
 /* Everything on @device: 0 if nothing is in flight, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
 int slu_queue_progress(struct slu_device *device, bool flush);
+
+/* Has the driver begin whatever it keeps back, in every queue that the program has. */
+void slu_queue_flush_all(void);
 
 /* The command in flight whose event is @event, or NULL. Walks over all of them. */
 struct slu_command *slu_queue_command_locked(cl_event event);

@@ -104,6 +104,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 	struct slu_device *device = NULL;
 	struct slu_client_device *client = NULL;
 	struct slu_hello_device identity;
+	bool is_bounded;
 
 	if (!handle)
 		return NULL;
@@ -123,11 +124,14 @@ struct slu_device *slu_device_get(cl_device_id handle)
 		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
 					  &client) < 0)
 			client = NULL;
+		is_bounded = client && slu_client_device_is_managed(client);
 
 		slu_layer_take();
 		device->client = client;
-		if (client)
+		if (client) {
 			device->index = slu_client_device_index(client);
+			atomic_store(&device->is_managed, is_bounded);
+		}
 		atomic_store(&device->lease, SLU_WIRE_DEVICES_MAX + (uint64_t)(device - devices));
 		device->state = SLU_DEVICE_KNOWN;
 		pthread_cond_broadcast(&slu_layer_changed);

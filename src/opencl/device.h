@@ -33,7 +33,8 @@ struct slu_device {
 	 * nobody manages us there is nothing to prove: true from the start. */
 	_Atomic bool is_eager;
 
-	unsigned index; /* of its gate; constant once KNOWN */
+	unsigned index;		 /* of its gate; constant once KNOWN */
+	_Atomic bool is_managed; /* somebody may want the device of us: work in flight is bounded */
 	/* the short way (lane.h) */
 	_Atomic uint64_t lease;	  /* the present number; never 0 */
 	_Atomic uint64_t aged_ns; /* when it last went on */
@@ -42,6 +43,12 @@ struct slu_device {
 
 /* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */
 struct slu_device *slu_device_get(cl_device_id handle);
+
+/* @device may be NULL. */
+static inline bool slu_device_is_managed(struct slu_device *device)
+{
+	return device && atomic_load_explicit(&device->is_managed, memory_order_relaxed);
+}
 
 /* What the client calls to make, copy and settle objects; data is the struct slu_device. */
 extern const struct slu_backend slu_device_backend;

@@ -50,7 +50,8 @@ static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
 bool slu_lane_step_in(struct slu_queue *queue)
 {
 	return queue->lane != SLU_LANE_NONE && !slu_blockers_exist() &&
-	       atomic_load_explicit(&queue->n_run, memory_order_relaxed) < SLU_LANE_RUN_MAX &&
+	       atomic_load_explicit(&queue->n_run, memory_order_relaxed) <
+		       atomic_load_explicit(&queue->flight.run_max, memory_order_relaxed) &&
 	       slu_gate_try_enter(queue->device->index);
 }
 
@@ -152,8 +153,11 @@ void slu_lane_tick(struct slu_device *device)
 		return;
 	atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
 	n = atomic_exchange(&device->n_short, 0);
-	if (n && device->client)
+	if (!device->client)
+		return;
+	if (n)
 		slu_client_command_count(device->client, n);
+	atomic_store(&device->is_managed, slu_client_device_is_managed(device->client));
 }
 
 /* -- runs ------------------------------------------------------------------------------------- */
@@ -194,6 +198,7 @@ uint64_t slu_lane_close(struct slu_queue *queue)
 	if (n) {
 		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
 		atomic_fetch_add_explicit(&queue->device->n_short, n, memory_order_relaxed);
+		atomic_fetch_add_explicit(&queue->flight.n_closed, n, memory_order_relaxed);
 	}
 	return atomic_fetch_add(&queue->stamp, 1);
 }

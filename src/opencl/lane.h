@@ -35,7 +35,10 @@
 #include "opencl/layer.h"
 #include "opencl/proxy.h"
 
-/* So many launches of a queue at most end with one event: what a unit may have to wait for. */
+/*
+ * So many launches of a queue at most end with one event: what a unit may have to wait for. Fewer
+ * where work in flight is bounded (flight.h).
+ */
 #define SLU_LANE_RUN_MAX 32
 
 /* -- the way ---------------------------------------------------------------------------------- */
@@ -60,7 +63,10 @@ void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_w
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
 
-/* Called now and then, without a lock: leases grow stale, the client hears how many went by. */
+/*
+ * Called now and then, without a lock: leases grow stale, the client hears how many went by and
+ * tells whether we are managed.
+ */
 void slu_lane_tick(struct slu_device *device);
 
 /* -- runs ------------------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
 	queue->n_program = n_program;
 	queue->n_refs = 2; /* the table's and the caller's */
 	TAILQ_INIT(&queue->commands);
+	slu_flight_init(&queue->flight, slu_device_is_managed(queue->device));
 
 	slu_layer_take();
 	slu_lane_open_locked(queue);
@@ -240,6 +241,44 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 	return is_busy ? SLU_BACKEND_E_BUSY : is_blocked ? SLU_BACKEND_E_BLOCKED : 0;
 }
 
+/* The program does not give the queue up meanwhile: clReleaseCommandQueue() waits. */
+static void flush(struct slu_queue *queue)
+{
+	cl_command_queue handle;
+
+	slu_layer_take();
+	handle = queue->handle;
+	queue->n_marking++;
+	slu_layer_give();
+	if (handle)
+		slu_layer_next.clFlush(handle);
+	slu_layer_take();
+	if (--queue->n_marking == 0)
+		pthread_cond_broadcast(&slu_layer_changed);
+	slu_layer_give();
+}
+
+void slu_queue_flush_all(void)
+{
+	struct slu_queue *queue, *next;
+
+	slu_layer_take();
+	queue = TAILQ_FIRST(&all_queues);
+	if (queue)
+		queue->n_refs++;
+	slu_layer_give();
+	while (queue) {
+		flush(queue);
+		slu_layer_take();
+		next = TAILQ_NEXT(queue, link);
+		if (next)
+			next->n_refs++;
+		slu_queue_unref_locked(queue);
+		slu_layer_give();
+		queue = next;
+	}
+}
+
 struct slu_command *slu_queue_command_locked(cl_event event)
 {
 	struct slu_command *command;
@@ -356,6 +395,7 @@ static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
 		slu_layer_take();
 		slu_lane_ended_locked(queue, covers);
 		slu_layer_give();
+		atomic_store(&queue->flight.n_closed, 0);
 	}
 	return r;
 }

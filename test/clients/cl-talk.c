@@ -4,10 +4,11 @@
  * A program that somebody talks to, or one that computes for ever: both launch kernels of a known
  * length on buffers of their own. A talker does one job for each line that it reads and answers
  * with the milliseconds that the job took, from the line to its last result; so who drives it needs
- * no clock of its own. A launch names one buffer after the other, or with --all all of them, as a
- * step of a language model does with its weights. Kernels are one work item that touches a word of
- * every page and then counts: they leave the machine's other processors alone, as kernels of a GPU
- * would.
+ * no clock of its own. A third kind launches all it has in one go, without waiting for anything,
+ * and tells how many of its launches were queued and not ended at most. A launch names one buffer
+ * after the other, or with --all all of them, as a step of a language model does with its weights.
+ * Kernels are one work item that touches a word of every page and then counts: they leave the
+ * machine's other processors alone, as kernels of a GPU would.
  */
 
 #include <getopt.h>
@@ -32,6 +33,8 @@ static const char usage[] =
 	"  -e, --endless      launch till the end of standard input; prints 'ready' first, and at\n"
 	"                     the end how many launches there were and how long the longest took\n"
 	"  -q, --queue N      endless: so many launches are queued at a time (default 2)\n"
+	"  -u, --burst N      after a line of standard input: N launches in one go; prints how\n"
+	"                     many of them were in flight at most\n"
 	"  -h, --help\n"
 	"\n" CL_EXIT_TEXT;
 
@@ -55,7 +58,7 @@ static const char source[] =
 #define TRIAL_TIMES 4000000u
 
 struct options {
-	uint64_t mib, n_buffers, n_launches, ms, n_queue;
+	uint64_t mib, n_buffers, n_launches, ms, n_queue, n_burst;
 	bool is_endless, names_all;
 };
 
@@ -217,6 +220,38 @@ static void compute(struct talk *t)
 	printf("%llu launches, the longest took %.3f ms\n", (unsigned long long)n, t->longest_ms);
 }
 
+static bool has_ended(cl_event event)
+{
+	cl_int status;
+
+	cl_check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+				NULL),
+		 "clGetEventInfo");
+	return status <= CL_COMPLETE;
+}
+
+static void burst(struct talk *t)
+{
+	cl_event *events = calloc(t->o.n_burst, sizeof(cl_event));
+	uint64_t n_ended = 0, n_most = 0;
+	char line[64];
+
+	if (!events)
+		exit(CL_EXIT_NO_MEMORY);
+	if (fgets(line, sizeof(line), stdin))
+		for (uint64_t i = 0; i < t->o.n_burst; i++) {
+			events[i] = launch(t);
+			while (n_ended <= i && has_ended(events[n_ended]))
+				n_ended++;
+			if (i + 1 - n_ended > n_most)
+				n_most = i + 1 - n_ended;
+		}
+	for (uint64_t i = 0; i < t->o.n_burst && events[i]; i++)
+		finish(t, events[i]);
+	printf("%llu\n", (unsigned long long)n_most);
+	free(events);
+}
+
 static void parse(struct options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -227,13 +262,14 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "all", no_argument, NULL, 'a' },
 		{ "endless", no_argument, NULL, 'e' },
 		{ "queue", required_argument, NULL, 'q' },
+		{ "burst", required_argument, NULL, 'u' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;
 
 	*o = (struct options){ .mib = 16, .n_buffers = 4, .n_launches = 4, .ms = 10, .n_queue = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:l:t:aeq:h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "m:b:l:t:aeq:u:h", options, NULL)) >= 0) {
 		switch (c) {
 		case 'm':
 			o->mib = cl_number(optarg, 1, 1 << 20, usage);
@@ -255,6 +291,9 @@ static void parse(struct options *o, int argc, char **argv)
 			break;
 		case 'q':
 			o->n_queue = cl_number(optarg, 1, QUEUE_MAX, usage);
+			break;
+		case 'u':
+			o->n_burst = cl_number(optarg, 1, 1 << 20, usage);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -280,6 +319,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (t.o.is_endless)
 		compute(&t);
+	else if (t.o.n_burst)
+		burst(&t);
 	else
 		talk(&t);
 	tear_down(&t);

@@ -151,8 +151,36 @@ def a_five_second_kernel_with_a_spinning_host_keeps_its_turn():
         s.check(longest >= 5000, "the turn was not taken for idle while the kernel ran", turns)
 
 
+def a_burst_of_launches_is_not_in_flight_all_at_once():
+    """What is in flight at a CLOSE is what the other one waits for: few launches, however many the program has in store."""
+    n = 10_000 if os.environ.get("SLUICE_LONG") else 300
+    with s.World("burst", memory=6 * s.MIB, settings=SETTINGS | {"scheduler.slice": "50ms"}) as w:
+        w.start_daemon()
+
+        def talk(name, *words):
+            program = w.start([s.CLIENTS / "cl-talk", "--mib", 4, *words], "opencl", name=name, stdin=subprocess.PIPE, stderr=None)
+            s.check(program.stdout.readline() == "ready\n", f"{name} is ready", w.log()[-2000:])
+            return program
+
+        def order(program):
+            program.stdin.write("job\n")
+            program.stdin.flush()
+
+        other, burst = talk("other", "--ms", 1), talk("burst", "--ms", 5, "--burst", n)
+        order(burst)
+        for _ in range(3):
+            order(other)
+            other.stdout.readline()
+        w.end(other)
+        n_most = int(w.end(burst))
+        drains = [t["end_ms"] - t["closing_ms"] for t in w.history()["turns"] if t["name"] == "burst" and t["closing_ms"] and t["end_ms"]]
+        s.note(f"{n_most} of {n} launches in flight at most; its turns' drains took {drains} ms")
+        s.check(drains, "a turn of the burst was closed", w.history()["turns"])
+        s.check(n_most <= 24, "few launches were in flight at any time", n_most)
+
+
 if __name__ == "__main__":
     s.main(two_cuda_programs_in_a_pipe, two_opencl_programs_in_a_pipe, a_user_event_that_the_others_result_sets,
            two_user_events_that_wait_for_each_other, a_knot_that_nobody_can_untie_is_named,
            a_host_function_that_waits_for_the_other_program, two_that_spin_over_two_devices_beside_a_group_that_wants_both, a_stopped_holder_is_named_and_loses_nothing,
-           a_five_second_kernel_with_a_spinning_host_keeps_its_turn)
+           a_five_second_kernel_with_a_spinning_host_keeps_its_turn, a_burst_of_launches_is_not_in_flight_all_at_once)

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opencl/flight.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "opencl/command.h"
+#include "opencl/lane.h"
+
+#define TARGET_NS     (10 * SLU_NS_PER_MS)
+#define LIMIT_MAX     (2 * SLU_LANE_RUN_MAX)
+#define LIMIT_UNKNOWN 2
+#define LIMIT_BEGIN   8 /* of a queue that was idle, whatever its launches took before */
+/* what was longer ago than this counts half */
+#define N_LEARNED_MAX 32
+#define BUSY_MAX_NS   (8 * TARGET_NS)
+
+/* between two looks: a small part of a launch */
+#define PAUSE_SHARE  64
+#define PAUSE_MIN_NS (50 * SLU_NS_PER_US)
+#define PAUSE_MAX_NS (500 * SLU_NS_PER_US)
+
+/* another queue's commands, which the driver keeps back, may be what this one waits for */
+#define FLUSH_NS (20 * SLU_NS_PER_MS)
+/* how long nothing may end before one more is let through; or so many times what they take */
+#define PATIENCE_NS    SLU_NS_PER_S
+#define PATIENCE_TIMES 4
+
+static uint32_t limit_now(const struct slu_flight *f)
+{
+	uint64_t n = LIMIT_BEGIN + 2 * (f->n_ended - f->n_at_begin);
+
+	return (uint32_t)SLU_MIN((uint64_t)f->limit, n);
+}
+
+/* Four marks or more within the limit. */
+static uint32_t run_max_of(const struct slu_flight *f, bool is_managed)
+{
+	return is_managed ? limit_now(f) / 4 : SLU_LANE_RUN_MAX;
+}
+
+static void set_run_max(struct slu_flight *f, bool is_managed)
+{
+	uint32_t run_max = run_max_of(f, is_managed);
+
+	if (atomic_load_explicit(&f->run_max, memory_order_relaxed) != run_max)
+		atomic_store_explicit(&f->run_max, run_max, memory_order_relaxed);
+}
+
+void slu_flight_init(struct slu_flight *f, bool is_managed)
+{
+	*f = (struct slu_flight){ .limit = LIMIT_UNKNOWN };
+	set_run_max(f, is_managed);
+}
+
+void slu_flight_add_locked(struct slu_command *command)
+{
+	struct slu_queue *queue = command->queue;
+	struct slu_flight *f = &queue->flight;
+	uint64_t now_ns = slu_device_is_managed(queue->device) ? slu_clock_now_ns() : 0;
+
+	command->n_carried = 1 + atomic_exchange_explicit(&f->n_closed, 0, memory_order_relaxed);
+	command->since_ns = command->n_carried == 1 ? now_ns : f->added_ns;
+	f->added_ns = now_ns;
+	f->n_in_flight += command->n_carried;
+}
+
+void slu_flight_end_locked(struct slu_command *command)
+{
+	struct slu_flight *f = &command->queue->flight;
+
+	f->n_in_flight -= command->n_carried;
+	f->n_ended += command->n_carried;
+}
+
+void slu_flight_learn(struct slu_flight *f, uint64_t n, uint64_t took_ns, bool is_exact)
+{
+	/* those that had ended before we looked may have done so long before */
+	if (is_exact || !f->n_learned || took_ns <= n * f->cost_ns) {
+		f->busy_ns += took_ns;
+		f->n_learned += n;
+		f->cost_ns = f->busy_ns / f->n_learned;
+	}
+	while (f->n_learned > N_LEARNED_MAX || (f->busy_ns > BUSY_MAX_NS && f->n_learned > 1)) {
+		f->busy_ns /= 2;
+		f->n_learned = (f->n_learned + 1) / 2;
+	}
+	f->limit = f->cost_ns ? (uint32_t)SLU_MIN(TARGET_NS / f->cost_ns, (uint64_t)LIMIT_MAX)
+			      : LIMIT_MAX;
+	f->limit = SLU_MAX(f->limit, 1u);
+}
+
+/* Return: whether there is a bound. */
+static bool adjust(struct slu_queue *queue)
+{
+	bool is_managed = slu_device_is_managed(queue->device);
+	struct slu_flight *f = &queue->flight;
+
+	slu_layer_take();
+	if (is_managed && !f->n_in_flight && slu_clock_now_ns() > f->added_ns + TARGET_NS)
+		f->n_at_begin = f->n_ended;
+	set_run_max(f, is_managed);
+	slu_layer_give();
+	return is_managed;
+}
+
+/* The oldest command that runs or may run without the host. */
+static struct slu_command *oldest_locked(struct slu_queue *queue)
+{
+	struct slu_command *command;
+
+	TAILQ_FOREACH (command, &queue->commands, link)
+		if (!slu_blockers_hold_locked(&command->blockers))
+			return command;
+		else if (!queue->is_out_of_order)
+			return NULL;
+	return NULL;
+}
+
+static bool is_full_locked(const struct slu_flight *f, const struct slu_command *oldest)
+{
+	return f->n_in_flight >= limit_now(f) ||
+	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + TARGET_NS;
+}
+
+enum look {
+	HAS_ROOM, /* or nothing that one could wait for */
+	HAS_ENDED,
+	IS_UNDER_WAY,
+};
+
+static enum look look(struct slu_queue *queue, bool is_exact)
+{
+	struct slu_flight *f = &queue->flight;
+	uint64_t n_before, since_ns = 0, now_ns, n;
+	struct slu_command *oldest;
+
+	slu_layer_take();
+	n_before = f->n_ended;
+	oldest = oldest_locked(queue);
+	if (oldest && !is_full_locked(f, oldest))
+		oldest = NULL;
+	if (oldest)
+		since_ns = SLU_MAX(oldest->since_ns, f->came_ns);
+	slu_layer_give();
+	if (!oldest)
+		return HAS_ROOM;
+
+	slu_queue_sweep(queue, true);
+	now_ns = slu_clock_now_ns();
+	slu_layer_take();
+	n = f->n_ended - n_before;
+	if (n) {
+		slu_flight_learn(f, n, slu_sub_floor(now_ns, since_ns), is_exact);
+		f->came_ns = now_ns;
+	}
+	slu_layer_give();
+	return n ? HAS_ENDED : IS_UNDER_WAY;
+}
+
+/* Launches that are shorter than a pause are looked at without one, for as long as one. */
+static void pause_for(uint64_t cost_ns, uint64_t waited_ns)
+{
+	uint64_t ns = SLU_MAX(cost_ns / PAUSE_SHARE, PAUSE_MIN_NS);
+	struct timespec time = slu_clock_timespec(SLU_MIN(ns, PAUSE_MAX_NS));
+
+	if (cost_ns < PAUSE_MIN_NS && waited_ns < PAUSE_MIN_NS)
+		sched_yield();
+	else
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL); /* leaves errno alone */
+}
+
+static uint64_t cost_of(struct slu_queue *queue)
+{
+	uint64_t cost_ns;
+
+	slu_layer_take();
+	cost_ns = queue->flight.cost_ns;
+	slu_layer_give();
+	return cost_ns;
+}
+
+void slu_flight_wait(struct slu_queue *queue)
+{
+	uint64_t began_ns = 0, waited_ns, cost_ns;
+	bool has_paused = false, has_flushed = false;
+	enum look seen;
+
+	if (!adjust(queue))
+		return;
+	while ((seen = look(queue, has_paused)) != HAS_ROOM) {
+		if (seen == HAS_ENDED) {
+			has_paused = false;
+			began_ns = 0;
+			continue;
+		}
+		cost_ns = cost_of(queue);
+		if (!began_ns)
+			began_ns = slu_clock_now_ns();
+		waited_ns = slu_clock_now_ns() - began_ns;
+		if (waited_ns > SLU_MAX(PATIENCE_TIMES * cost_ns, PATIENCE_NS))
+			return;
+		if (waited_ns > FLUSH_NS && !has_flushed) {
+			slu_queue_flush_all();
+			has_flushed = true;
+		}
+		pause_for(cost_ns, waited_ns);
+		has_paused = true;
+	}
+	adjust(queue);
+}
