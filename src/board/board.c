@@ -30,6 +30,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/util.h"
 #include "board/layout.h"
 
@@ -314,7 +315,7 @@ int slu_board_reopen_locked(struct slu_board *board)
 	 * that nobody closes, and this process's slot would outlive it.
 	 */
 	pthread_mutex_lock(&boards_mutex);
-	board->fd = open(board->path, O_RDWR | O_CLOEXEC);
+	board->fd = slu_fd_lift(open(board->path, O_RDWR | O_CLOEXEC));
 	if (board->fd < 0 || fstat(board->fd, &st) < 0)
 		r = slu_error(-errno);
 	else if (st.st_dev != board->device || st.st_ino != board->inode)

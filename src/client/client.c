@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "client/instance.h"
 #include "client/log.h"
 
@@ -57,7 +58,7 @@ int slu_client_start(struct slu_client *c)
 	slu_client_log_init();
 	slu_gate_init(true);
 	slu_fork_watch();
-	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->wake_fd = slu_fd_lift(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (c->wake_fd < 0)
 		return slu_error(-errno);
 	r = make_peer(c);

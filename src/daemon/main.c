@@ -22,7 +22,7 @@
 #include "daemon/server.h"
 #include "wire/path.h"
 
-#define SYSTEM_CONFIG "/etc/sluice/sluiced.conf"
+#define SYSTEM_CONFIG SLU_SYSCONFDIR "/sluice/sluiced.conf"
 
 enum {
 	OPTION_SYSTEM = 1024,
@@ -259,12 +259,25 @@ static const char *absolute(const char *path, char buf[static PATH_MAX])
 	return buf;
 }
 
+/* Where a standard stream is closed, a socket would take its place and get what is printed. */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static struct arguments a = { .server.log_level = -1 };
 	struct slu_server *server;
 	int r, report_fd = -1;
 
+	fill_standard_streams();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	default_config(&a);

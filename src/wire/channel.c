@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "wire/channel.h"
 
 #define FDS_MAX 253 /* SCM_MAX_FD: what one packet can carry */
@@ -304,7 +305,7 @@ int slu_channel_connect(const char *path)
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return slu_error(-ENAMETOOLONG);
 	strcpy(addr.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = slu_fd_lift(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return slu_error(-errno);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "base/fd.h"
 #include "softgpu/driver/card.h"
 
 #include <assert.h>
@@ -63,7 +64,7 @@ static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int 
 	strcat(path, "/memory");
 	if (is_new)
 		unlink(path);
-	fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	fd = slu_fd_lift(open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600));
 	if (fd < 0)
 		return slu_error(-errno);
 	if (is_new) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "base/fd.h"
 #include "softgpu/driver/phys.h"
 
 #include <assert.h>
@@ -70,7 +71,7 @@ int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
 
 	if (!phys)
 		return slu_error(-ENOMEM);
-	phys->host_fd = memfd_create("sluice-softgpu-host", MFD_CLOEXEC);
+	phys->host_fd = slu_fd_lift(memfd_create("sluice-softgpu-host", MFD_CLOEXEC));
 	if (phys->host_fd < 0)
 		r = slu_error(-errno);
 	else if (is_lazy)
