@@ -9,21 +9,26 @@
 #include "client/instance.h"
 #include "client/log.h"
 
+/* Where nobody listens; and where somebody does, who may only be busy. */
 #define FIRST_WAIT_NS (2 * SLU_NS_PER_S)
+#define SLOW_WAIT_NS  (30 * SLU_NS_PER_S)
+
+static uint64_t patience_ns(const struct slu_client *c)
+{
+	return c->first_gate_ns + (c->connection.channel ? SLOW_WAIT_NS : FIRST_WAIT_NS);
+}
 
 void slu_client_wait_joined(struct slu_client *c)
 {
 	uint64_t now_ns;
-	uint64_t until_ns;
 
 	if (c->stage != SLU_CLIENT_JOINING)
 		return;
 	now_ns = slu_clock_now_ns();
 	if (!c->first_gate_ns)
 		c->first_gate_ns = now_ns;
-	until_ns = c->first_gate_ns + FIRST_WAIT_NS;
-	while (c->stage == SLU_CLIENT_JOINING && now_ns < until_ns) {
-		slu_client_wait(c, until_ns);
+	while (c->stage == SLU_CLIENT_JOINING && now_ns < patience_ns(c)) {
+		slu_client_wait(c, patience_ns(c));
 		now_ns = slu_clock_now_ns();
 	}
 	if (c->stage != SLU_CLIENT_JOINING)
