@@ -22,7 +22,7 @@
 #define LAST_LOOK_MS  8000
 #define FAMILY_MAX    256
 /* a driver that is mapped may be about to get its layer: only who stays so is blamed */
-#define LOOKS_TO_BLAME 2
+#define LOOKS_TO_BLAME 4
 
 struct watcher {
 	const struct slu_watch *watch;
@@ -100,7 +100,7 @@ static void look_until_done(struct watcher *w)
 	while (poll(&end, 1, span_ms) == 0) {
 		size_t n = slu_attach_family(w->program, family, SLU_ARRAY_SIZE(family));
 
-		if (look_at_family(w, family, n) || look_at_daemon(w, family, n))
+		if (look_at_daemon(w, family, n) || look_at_family(w, family, n))
 			return;
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
