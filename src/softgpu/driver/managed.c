@@ -344,17 +344,23 @@ int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flag
 {
 	uint64_t mapped = slu_round_up(bytes, granule_bytes());
 	size_t n = mapped / granule_bytes();
-	struct managed *m = calloc(1, sizeof(*m) + n * sizeof(m->blocks[0]));
+	struct managed *m;
+	uint64_t base;
 	int r;
 
 	(void)flags;
-	if (!m)
+	if (mapped < bytes)
 		return slu_error(-ENOMEM);
-	r = slu_memory_map_host(mapped, &m->base);
-	if (r) {
-		free(m);
+	/* the addresses first: a size that nobody has is refused before anything is made for it */
+	r = slu_memory_map_host(mapped, &base);
+	if (r)
 		return slu_fold(r);
+	m = calloc(1, sizeof(*m) + n * sizeof(m->blocks[0]));
+	if (!m) {
+		slu_memory_unmap(base, mapped);
+		return slu_error(-ENOMEM);
 	}
+	m->base = base;
 	m->bytes = bytes;
 	m->mapped_bytes = mapped;
 	m->context = context;
