@@ -15,7 +15,9 @@ SCENES = s.BUILD / "src/cuda/cuda-scenes"
 SPY = s.BUILD / "src/cuda/libcuda-spy.so"
 SMALL = {"scale": 256}
 SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on", "memory.allow_mapped": "off"}
+N_UNITS = 96 # of 128 KiB in 12 MiB
 RELAXED = 2
+MAPPING = ("cuMemMap", "cuMemSetAccess", "cuMemUnmap")
 BYPASS = "passes by the gate"
 
 Line = collections.namedtuple("Line", "thread call mode bytes result begin end detail")
@@ -30,8 +32,25 @@ class Spied(s.World):
         return self.start(words, "cuda", name=name, env=extra | (env or {}), **more)
 
     def calls(self, name):
-        lines = [line.split() for line in (self.folder / f"{name}.calls").read_text().splitlines()]
+        path = self.folder / f"{name}.calls"
+        text = path.read_text() if path.exists() else ""
+        lines = [line.split() for line in text[:text.rfind("\n") + 1].splitlines()]
         return [Line(w[0], w[1], *map(int, w[2:7]), w[7]) for w in lines]
+
+    def switch(self, until, fault=None, env=None):
+        """Two programs that do not fit together switch until what was written of the first one's calls is enough. The
+        fault is the first one's."""
+        def start(name, env):
+            return self.spied(fill(12, 1) + ["--endless"], name, stdin=subprocess.PIPE, env=env)
+
+        env = env or {}
+        first = start("fill0", env | ({"SLUICE_SOFTGPU_FAULT": fault} if fault else {}))
+        # its allocations are over before there is anybody to make room for: what it makes then, it makes in fills
+        s.wait_until("the first one has its memory", lambda: len(of(self.calls("fill0"), "cuMemCreate")) >= N_UNITS)
+        second = start("fill1", env)
+        s.wait_until("enough is to be seen", lambda: until(self.calls("fill0")), look=lambda: self.sluice("status").stdout)
+        self.end(first)
+        self.end(second)
 
 
 def fill(mib, rounds, seed=1):
@@ -40,18 +59,24 @@ def fill(mib, rounds, seed=1):
 
 @functools.cache
 def switching(faults=None):
-    """Two programs that do not fit together; what the first one's driver was asked."""
+    """Two programs that do not fit together; what the first one's driver was asked until enough was to be seen."""
+    def has_enough(calls):
+        return refused_in_a_fill(calls) if faults else all(
+            [c for c in of(calls, call) if c.thread.startswith("sluice-")] for call in (
+                "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemUnmap", "cuMemCreate"))
+
     with Spied("driver-switching", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
         w.start_daemon()
-        both = [w.spied(fill(12, 8, i), f"fill{i}", env={"SLUICE_SOFTGPU_FAULT": faults} if faults else None)
-                for i in range(2)]
-        for program in both:
-            w.finish(program)
+        w.switch(has_enough, faults)
         return w.calls("fill0")
 
 
 def of(calls, *names):
     return [c for c in calls if c.call in names]
+
+
+def refused_in_a_fill(calls):
+    return [c for c in of(calls, "cuMemCreate") if c.result == 2 and c.thread.startswith("sluice-in")]
 
 
 def ours(calls):
@@ -87,11 +112,8 @@ def a_fill_makes_its_memory_on_the_movers_threads():
 
 
 def memory_that_is_refused_in_a_fill_is_asked_for_again():
-    # 12 MiB are 96 units: the fills begin with the 97th
-    faults = ",".join(f"create:{n}" for n in range(100, 140, 3))
-    calls = switching(faults)
-    refused = [c for c in of(calls, "cuMemCreate") if c.result == 2 and c.thread.startswith("sluice-in")]
-    s.check(refused, "the driver refused in a fill, and no program saw it")
+    faults = ",".join(f"create:{n}" for n in range(N_UNITS + 4, N_UNITS + 44, 3))
+    s.check(refused_in_a_fill(switching(faults)), "the driver refused in a fill, and no program saw it")
 
 
 def a_machine_without_mappable_host_memory_is_served_without_it():
@@ -132,15 +154,16 @@ def streams_and_events_are_made_once_and_early():
     s.check(not late, "nothing that takes the context's lock is made when something moves", *late[:5])
 
 
-def mapping_calls(setting, env=None):
+def mapping_calls(setting, fault=None):
     """Whether the lock was held at each mapping call of our own threads."""
-    settings = SETTINGS | {"memory.vmm_serial": setting}
-    with Spied("driver-serial", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+    def has_enough(calls):
+        calls = [c for c in ours(of(calls, *MAPPING)) if c.thread.startswith("sluice-in")]
+        return len(calls) > N_UNITS and (not fault or calls[-1].detail == "held")
+
+    with Spied("driver-serial", memory=16 * s.MIB, settings=SETTINGS | {"memory.vmm_serial": setting}, softgpu=SMALL) as w:
         w.start_daemon()
-        both = [w.spied(fill(12, 3, i), f"fill{i}", env={"SLUICE_SPY_LOCKS": w.folder} | (env or {})) for i in range(2)]
-        for program in both:
-            w.finish(program)
-        calls = of(w.calls("fill0") + w.calls("fill1"), "cuMemMap", "cuMemSetAccess", "cuMemUnmap")
+        w.switch(has_enough, fault, {"SLUICE_SPY_LOCKS": w.folder})
+        calls = of(w.calls("fill0") + w.calls("fill1"), *MAPPING)
         return [c.detail for c in sorted(ours(calls), key=lambda c: c.begin)]
 
 
@@ -151,8 +174,7 @@ def mapping_calls_are_made_by_one_process_at_a_time_where_that_is_wanted():
 
 def a_mapping_call_that_fails_without_a_reason_has_all_of_them_made_one_at_a_time():
     s.check(set(mapping_calls("auto")) == {"free"}, "without a failure nobody waits")
-    # 12 MiB are 96 units and a few slabs: the 110th is mapped in a fill
-    held = mapping_calls("auto", env={"SLUICE_SOFTGPU_FAULT": "map:110"})
+    held = mapping_calls("auto", f"map:{N_UNITS + 14}")
     s.check(held[0] == "free" and held[-1] == "held", "after one everybody does", held[:3], held[-3:])
 
 
