@@ -61,7 +61,7 @@ CUresult cuCtxSynchronize(void)
 	CUresult r = SLU_REAL(cuCtxSynchronize)();
 
 	if (r == CUDA_SUCCESS && only && has_one_context(only))
-		slu_cuda_streams_rest_in(&only->stream_uses, n_homes, number);
+		slu_cuda_streams_rest(&only->stream_uses, n_homes, number);
 	return r;
 }
 

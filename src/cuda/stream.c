@@ -262,14 +262,7 @@ void slu_cuda_streams_hush(struct slu_cuda_streams *s)
 	slu_lock_give(&s->lock);
 }
 
-void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint64_t number)
-{
-	slu_lock_take(&s->lock);
-	s->rested = SLU_MAX(s->rested, number);
-	slu_lock_give(&s->lock);
-}
-
-void slu_cuda_streams_rest_in(struct slu_cuda_streams *s, uint32_t n_homes, uint64_t number)
+void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint32_t n_homes, uint64_t number)
 {
 	slu_lock_take(&s->lock);
 	if (atomic_load(&s->n_homes) == n_homes)

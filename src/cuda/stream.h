@@ -148,11 +148,11 @@ void slu_cuda_streams_destroy(struct slu_cuda_streams *streams, CUstream stream)
 /* A capture is about to begin, and is counted: waits while the driver is asked about a stream. */
 void slu_cuda_streams_hush(struct slu_cuda_streams *streams);
 
-/* What is numbered @number or lower has ended. */
-void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint64_t number);
-
-/* The same, unless submissions have been numbered anew since n_homes was @n_homes. */
-void slu_cuda_streams_rest_in(struct slu_cuda_streams *streams, uint32_t n_homes, uint64_t number);
+/*
+ * What is numbered @number or lower has ended, unless submissions have been numbered anew since
+ * n_homes was @n_homes.
+ */
+void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint32_t n_homes, uint64_t number);
 
 /* Since when a host function runs, of those that run the oldest; 0 if none does. */
 uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *streams);

@@ -71,6 +71,8 @@ static void *run(void *data)
 {
 	struct slu_cuda_syncer *s = data;
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+	struct slu_cuda_streams *uses = &s->device->stream_uses;
+	uint32_t n_homes;
 	uint64_t number;
 	bool is_alive;
 
@@ -84,9 +86,10 @@ static void *run(void *data)
 		if (s->is_ending)
 			break;
 		slu_lock_give(&s->lock);
+		n_homes = atomic_load(&uses->n_homes);
 		number = atomic_load(&s->device->flight.n_launched);
 		is_alive = wait_for_all(s);
-		slu_cuda_streams_rest(&s->device->stream_uses, number);
+		slu_cuda_streams_rest(uses, n_homes, number);
 		slu_lock_take(&s->lock);
 		s->is_wanted = false;
 		s->covered = s->asked;

@@ -75,7 +75,8 @@ static void run_thread(CUstream to)
 
 static void rest(void)
 {
-	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&n_submitted));
+	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_homes),
+			      atomic_load(&n_submitted));
 }
 
 static void test_two_thousand_short_threads_leave_a_table_of_the_same_size(void **state)
@@ -108,10 +109,10 @@ static void test_a_wait_for_a_former_home_proves_nothing(void **state)
 	run_thread(stream(1));
 	slu_cuda_streams_reset(&device.stream_uses);
 	run_thread(stream(1));
-	slu_cuda_streams_rest_in(&device.stream_uses, n_homes, atomic_load(&n_submitted));
+	slu_cuda_streams_rest(&device.stream_uses, n_homes, atomic_load(&n_submitted));
 	stream_answer = CUDA_SUCCESS;
 	assert_false(slu_cuda_streams_is_at_rest(&device));
-	slu_cuda_streams_rest_in(&device.stream_uses, n_homes + 1, atomic_load(&n_submitted));
+	slu_cuda_streams_rest(&device.stream_uses, n_homes + 1, atomic_load(&n_submitted));
 	assert_true(slu_cuda_streams_is_at_rest(&device));
 }
 
