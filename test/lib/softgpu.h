@@ -49,29 +49,31 @@ static inline void test_device_remove(void)
 	".address_size 64\n"
 
 /* fill(p, n, v): p[i] = v + i for i < n */
-static const char test_ptx_fill[] =
-	TEST_PTX_HEAD ".visible .entry fill(.param .u64 p, .param .u32 n, .param .u32 v)\n"
-		      "{\n"
-		      "	.reg .pred %q<2>;\n"
-		      "	.reg .b32 %r<8>;\n"
-		      "	.reg .b64 %d<5>;\n"
-		      "	ld.param.u64 %d1, [p];\n"
-		      "	ld.param.u32 %r1, [n];\n"
-		      "	ld.param.u32 %r2, [v];\n"
-		      "	mov.u32 %r3, %ctaid.x;\n"
-		      "	mov.u32 %r4, %ntid.x;\n"
-		      "	mov.u32 %r5, %tid.x;\n"
-		      "	mad.lo.s32 %r6, %r3, %r4, %r5;\n"
-		      "	setp.ge.u32 %q1, %r6, %r1;\n"
-		      "	@%q1 bra DONE;\n"
-		      "	cvta.to.global.u64 %d2, %d1;\n"
-		      "	mul.wide.u32 %d3, %r6, 4;\n"
-		      "	add.s64 %d4, %d2, %d3;\n"
-		      "	add.s32 %r7, %r2, %r6;\n"
-		      "	st.global.u32 [%d4], %r7;\n"
-		      "DONE:\n"
-		      "	ret;\n"
-		      "}\n";
+#define TEST_PTX_FILL                                                         \
+	".visible .entry fill(.param .u64 p, .param .u32 n, .param .u32 v)\n" \
+	"{\n"                                                                 \
+	"	.reg .pred %q<2>;\n"                                                \
+	"	.reg .b32 %r<8>;\n"                                                 \
+	"	.reg .b64 %d<5>;\n"                                                 \
+	"	ld.param.u64 %d1, [p];\n"                                           \
+	"	ld.param.u32 %r1, [n];\n"                                           \
+	"	ld.param.u32 %r2, [v];\n"                                           \
+	"	mov.u32 %r3, %ctaid.x;\n"                                           \
+	"	mov.u32 %r4, %ntid.x;\n"                                            \
+	"	mov.u32 %r5, %tid.x;\n"                                             \
+	"	mad.lo.s32 %r6, %r3, %r4, %r5;\n"                                   \
+	"	setp.ge.u32 %q1, %r6, %r1;\n"                                       \
+	"	@%q1 bra DONE;\n"                                                   \
+	"	cvta.to.global.u64 %d2, %d1;\n"                                     \
+	"	mul.wide.u32 %d3, %r6, 4;\n"                                        \
+	"	add.s64 %d4, %d2, %d3;\n"                                           \
+	"	add.s32 %r7, %r2, %r6;\n"                                           \
+	"	st.global.u32 [%d4], %r7;\n"                                        \
+	"DONE:\n"                                                             \
+	"	ret;\n"                                                             \
+	"}\n"
+
+static const char test_ptx_fill[] = TEST_PTX_HEAD TEST_PTX_FILL;
 
 static inline CUfunction test_function(const char *ptx, const char *name)
 {
