@@ -29,6 +29,7 @@ static const char usage[] =
 	"  -r, --rounds N     every allocation is changed so many times (default 10)\n"
 	"  -s, --seed N       of contents and order (default 1)\n"
 	"  -k, --kernels N    kernels an allocation and round (default 1)\n"
+	"  -p, --pause N      after each of them one that takes N us by the device's clock\n"
 	"  -t, --threads N    threads that share the allocations (default 1)\n"
 	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
 	"  -x, --mix          change them also by copies to the host and back, and through a\n"
@@ -91,6 +92,19 @@ static const char ptx[] = ".version 6.3\n"
 			  "	st.global.u32 [%d4], %r10;\n"
 			  "DONE:\n"
 			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry pause(.param .u64 ns)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b64 %d<4>;\n"
+			  "	ld.param.u64 %d1, [ns];\n"
+			  "	mov.u64 %d2, %globaltimer;\n"
+			  "	add.s64 %d1, %d1, %d2;\n"
+			  "WAIT:\n"
+			  "	mov.u64 %d3, %globaltimer;\n"
+			  "	setp.lt.u64 %q1, %d3, %d1;\n"
+			  "	@%q1 bra WAIT;\n"
+			  "	ret;\n"
 			  "}\n";
 
 #define THREADS_MAX 64
@@ -98,7 +112,7 @@ static const char ptx[] = ".version 6.3\n"
 #define BLOCK	    256
 
 struct options {
-	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams;
+	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us;
 	bool is_mixed, is_uneven, is_endless, waits, verifies_each;
 };
 
@@ -113,7 +127,7 @@ struct buffer {
 static struct options o;
 static struct buffer *buffers;
 static size_t n_words_max; /* of the largest buffer */
-static CUfunction fill, advance;
+static CUfunction fill, advance, pause_for;
 static unsigned n_wrong; /* buffers; atomic */
 
 struct worker {
@@ -175,6 +189,15 @@ static void launch(CUfunction function, struct buffer *b, uint32_t number, CUstr
 	CHECK(cuEventRecord(b->last, stream));
 }
 
+static void launch_pause(struct buffer *b, CUstream stream)
+{
+	uint64_t ns = o.pause_us * 1000;
+	void *params[] = { &ns };
+
+	CHECK(cuLaunchKernel(pause_for, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+	CHECK(cuEventRecord(b->last, stream));
+}
+
 static void read_back(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
@@ -223,6 +246,8 @@ static void step(struct worker *w, struct buffer *b)
 	else
 		launch(advance, b, 0, next_stream(w, b));
 	b->n_steps++;
+	if (o.pause_us)
+		launch_pause(b, next_stream(w, b));
 }
 
 static void verify(struct worker *w, uint64_t number)
@@ -306,6 +331,7 @@ static void read_command_line(int argc, char **argv)
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "kernels", required_argument, NULL, 'k' },
+		{ "pause", required_argument, NULL, 'p' },
 		{ "threads", required_argument, NULL, 't' },
 		{ "streams", required_argument, NULL, 'S' },
 		{ "mix", no_argument, NULL, 'x' },
@@ -326,7 +352,8 @@ static void read_command_line(int argc, char **argv)
 			      .n_kernels = 1,
 			      .n_threads = 1,
 			      .n_streams = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:t:S:xd:uewvh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:p:t:S:xd:uewvh", long_options, NULL)) !=
+	       -1) {
 		switch (c) {
 		case 'm':
 			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
@@ -342,6 +369,9 @@ static void read_command_line(int argc, char **argv)
 			break;
 		case 'k':
 			o.n_kernels = cuda_number(optarg, 1, 1 << 20, usage);
+			break;
+		case 'p':
+			o.pause_us = cuda_number(optarg, 1, 1 << 30, usage);
 			break;
 		case 't':
 			o.n_threads = cuda_number(optarg, 1, THREADS_MAX, usage);
@@ -411,6 +441,7 @@ int main(int argc, char **argv)
 	cuda_open();
 	fill = cuda_function(ptx, "fill");
 	advance = cuda_function(ptx, "advance");
+	pause_for = cuda_function(ptx, "pause");
 	buffers = calloc(o.n_buffers, sizeof(*buffers));
 	if (!buffers)
 		return CUDA_EXIT_NO_MEMORY;
