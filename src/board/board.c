@@ -32,6 +32,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/util.h"
+#include "board/clock.h"
 #include "board/layout.h"
 
 #define OPEN_PATIENCE_S 10
@@ -270,7 +271,9 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 	board->fd = -1;
 	board->slot = -1;
 	board->path = strdup(path);
-	r = board->path ? open_existing(board) : slu_error(-ENOMEM);
+	r = board->path ? slu_board_clock_ahead(&board->ahead_ns) : slu_error(-ENOMEM);
+	if (!r)
+		r = open_existing(board);
 	if (r == -EPROTONOSUPPORT && identity) {
 		r = remove_foreign(path);
 		if (!r)

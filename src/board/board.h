@@ -14,6 +14,8 @@
  * Accounts are kept under one robust mutex in the file; every change is a single store that makes
  * the books true, so a holder that dies in the middle leaves books that can be checked again.
  *
+ * Times are those of the caller's CLOCK_MONOTONIC, also in a time namespace of its own.
+ *
  * Two kinds of bytes: `bytes` are what anybody may see; `hidden_bytes` (context overhead, rounding,
  * frees that come late) count against capacity, but no view of the board tells them, as no tool
  * tells them of a real card.
@@ -57,8 +59,9 @@ struct slu_board;
  *
  * Return: 0; SLU_BOARD_E_ABSENT; -EBADMSG where the file is no board or is damaged,
  * -EPROTONOSUPPORT where it is a board of another version, -EBUSY where somebody has kept its lock
- * for ten seconds. With @identity, one of another version that nobody has is replaced; else what is
- * refused is not touched.
+ * for ten seconds, -EXDEV where this process's clock cannot be compared with that of others. With
+ * @identity, one of another version that nobody has is replaced; else what is refused is not
+ * touched.
  */
 int slu_board_open(const char *path, const struct slu_board_identity *identity,
 		   struct slu_board **ret_board);
@@ -167,7 +170,7 @@ void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine
 #define SLU_BOARD_JOBS_MAX 8192
 
 struct slu_board_job {
-	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, as the caller sees it */
 	uint64_t bytes;
 	int32_t pid;
 	uint32_t engine;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "board/clock.h"
 #include "board/layout.h"
 
 uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, uint64_t earliest_ns,
@@ -19,7 +20,7 @@ uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, u
 	uint64_t begin_ns;
 
 	slu_board_lock(board);
-	begin_ns = SLU_MAX(earliest_ns, e->free_at_ns);
+	begin_ns = SLU_MAX(slu_board_clock_to_machine(board->ahead_ns, earliest_ns), e->free_at_ns);
 	e->free_at_ns = begin_ns + duration_ns;
 	e->busy_ns += duration_ns;
 	e->bytes += bytes;
@@ -32,7 +33,7 @@ uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, u
 		.engine = engine,
 	};
 	slu_board_unlock(board);
-	return begin_ns + duration_ns;
+	return slu_board_clock_to_own(board->ahead_ns, begin_ns + duration_ns);
 }
 
 size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jobs, size_t n)
@@ -44,8 +45,12 @@ size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jo
 	n = SLU_MIN(n, (size_t)SLU_BOARD_JOBS_MAX);
 	n = SLU_MIN(n, (size_t)file->n_jobs);
 	first = file->n_jobs - n;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		ret_jobs[i] = file->jobs[(first + i) % SLU_BOARD_JOBS_MAX];
+		ret_jobs[i].begin_ns =
+			slu_board_clock_to_own(board->ahead_ns, ret_jobs[i].begin_ns);
+		ret_jobs[i].end_ns = slu_board_clock_to_own(board->ahead_ns, ret_jobs[i].end_ns);
+	}
 	slu_board_unlock(board);
 	return n;
 }
@@ -55,5 +60,6 @@ void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine
 {
 	slu_board_lock(board);
 	*ret_view = board->file->engines[engine];
+	ret_view->free_at_ns = slu_board_clock_to_own(board->ahead_ns, ret_view->free_at_ns);
 	slu_board_unlock(board);
 }

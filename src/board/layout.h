@@ -9,6 +9,8 @@
  * with the lock in its hand, leaves nothing to repair but its own slot, and that is swept as a
  * whole.
  *
+ * Times in the file are the machine's (clock.h).
+ *
  * The file:   head (constant after creation, guarded by its checksum)
  *             mutex, engines, slots (guarded by the mutex)
  *             the user's space (guarded by the mutex as well)
@@ -79,6 +81,7 @@ struct slu_board {
 	struct board_file *file; /* constant after open */
 	char *path;		 /* constant after open */
 	uint64_t device, inode;	 /* of the file; constant after open */
+	int64_t ahead_ns;	 /* our clock's, of the file's times; constant after open */
 
 	/*
 	 * The open file description that holds the slot's lock. The mapping is made through

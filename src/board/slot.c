@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
+#include "board/clock.h"
 #include "board/layout.h"
 
 #define DEATH_PATIENCE_NS SLU_NS_PER_S
@@ -130,9 +131,14 @@ static uint64_t weight_locked(struct slu_board *board, unsigned slot, uint64_t n
 	return sum;
 }
 
+static uint64_t machine_now_ns(const struct slu_board *board)
+{
+	return slu_board_clock_to_machine(board->ahead_ns, slu_clock_now_ns());
+}
+
 static uint64_t used_locked(struct slu_board *board)
 {
-	uint64_t now_ns = slu_clock_now_ns(), sum = 0;
+	uint64_t now_ns = machine_now_ns(board), sum = 0;
 
 	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++)
 		sum += weight_locked(board, i, now_ns);
@@ -274,8 +280,9 @@ void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_byt
 	slu_board_lock(board);
 	if (board->slot >= 0) {
 		struct board_account *a = &board->file->accounts[board->slot];
-		uint64_t now_ns = slu_clock_now_ns();
+		uint64_t now_ns = machine_now_ns(board);
 
+		visible_ns = slu_board_clock_to_machine(board->ahead_ns, visible_ns);
 		assert(a->bytes >= bytes && a->hidden_bytes >= hidden_bytes);
 		if (visible_ns > now_ns && bytes + hidden_bytes)
 			be_late(&board->file->slots[board->slot], bytes + hidden_bytes, visible_ns,
@@ -332,7 +339,7 @@ int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 
 uint64_t slu_board_true_used(struct slu_board *board)
 {
-	uint64_t now_ns = slu_clock_now_ns(), sum = 0;
+	uint64_t now_ns = machine_now_ns(board), sum = 0;
 
 	slu_board_lock(board);
 	slu_board_sweep_locked(board);
