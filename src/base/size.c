@@ -24,7 +24,8 @@ static const struct suffix size_suffixes[] = {
 };
 
 static const struct suffix time_suffixes[] = {
-	{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 }, { "h", 3600e9 },
+	{ "ns", 1 },   { "us", 1e3 },	{ "ms", 1e6 },	 { "s", 1e9 },
+	{ "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 },
 };
 
 static int parse(const char *s, const struct suffix *suffixes, size_t n, uint64_t *ret)
@@ -86,6 +87,20 @@ const char *slu_size_format(char buf[static SLU_SIZE_STRING_MAX], uint64_t bytes
 const char *slu_size_format_time(char buf[static SLU_SIZE_STRING_MAX], uint64_t ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
+	static const struct {
+		uint64_t from_s, unit_s;
+		const char *name;
+	} long_units[] = { { 4 * 86400, 86400, "days" },
+			   { 4 * 3600, 3600, "h" },
+			   { 600, 60, "min" } };
 
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(long_units); i++) {
+		if (ns < long_units[i].from_s * SLU_NS_PER_S)
+			continue;
+		snprintf(buf, SLU_SIZE_STRING_MAX, "%llu %s",
+			 (unsigned long long)(ns / SLU_NS_PER_S / long_units[i].unit_s),
+			 long_units[i].name);
+		return buf;
+	}
 	return format(buf, (double)ns, 1000, units, SLU_ARRAY_SIZE(units));
 }

@@ -43,6 +43,10 @@ static void test_times_as_people_write_them(void **state)
 	assert_int_equal(slu_size_parse_time("1.5 s", &ns), 0);
 	assert_int_equal(ns, 1500 * SLU_NS_PER_MS);
 	assert_int_equal(slu_size_parse_time("5", &ns), -EINVAL);
+	assert_int_equal(slu_size_parse_time("5m", &ns), 0);
+	assert_int_equal(ns, 300 * SLU_NS_PER_S);
+	assert_int_equal(slu_size_parse_time("5min", &ns), 0);
+	assert_int_equal(ns, 300 * SLU_NS_PER_S);
 }
 
 static void test_three_digits_and_a_unit(void **state)
@@ -57,6 +61,10 @@ static void test_three_digits_and_a_unit(void **state)
 	assert_string_equal(slu_size_format(buf, SLU_GIB - 1), "1.00 GiB");
 	assert_string_equal(slu_size_format_time(buf, 2100 * SLU_NS_PER_MS), "2.10 s");
 	assert_string_equal(slu_size_format_time(buf, 350 * SLU_NS_PER_US), "350 us");
+	assert_string_equal(slu_size_format_time(buf, 300 * SLU_NS_PER_S), "300 s");
+	assert_string_equal(slu_size_format_time(buf, 1200 * SLU_NS_PER_S), "20 min");
+	assert_string_equal(slu_size_format_time(buf, 5 * 3600 * SLU_NS_PER_S), "5 h");
+	assert_string_equal(slu_size_format_time(buf, 9 * 86400 * SLU_NS_PER_S), "9 days");
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 
 /* The daemon answers at once; longer than this it hangs, and a person wants to know. */
 #define ANSWER_TIMEOUT_MS 5000
+#define LOOK_MS		  250
 
 enum { OPTION_SYSTEM = 1024, OPTION_SOCKET };
 
@@ -51,35 +52,97 @@ static void channel_freep(struct slu_channel **channel)
 	slu_channel_free(*channel);
 }
 
-int slu_cli_connect(const struct slu_cli_where *where, char *ret_path, size_t size)
+/* Return: fd, or -errno. */
+static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *peer)
 {
-	int r;
+	struct ucred listener;
+	socklen_t length = sizeof(listener);
+	int fd, r;
 
 	if (where->socket)
-		r = (size_t)snprintf(ret_path, size, "%s", where->socket) < size ? 0
-										 : -ENAMETOOLONG;
+		r = (size_t)snprintf(peer->path, sizeof(peer->path), "%s", where->socket) <
+				    sizeof(peer->path)
+			    ? 0
+			    : -ENAMETOOLONG;
 	else
 		r = slu_path_socket(where->is_system ? SLU_PATH_SYSTEM : SLU_PATH_USER, false,
-				    ret_path, size);
+				    peer->path, sizeof(peer->path));
 	if (r)
 		return slu_fold(r);
-	return slu_channel_connect(ret_path);
+	fd = slu_channel_connect(peer->path);
+	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &length) == 0)
+		peer->pid = listener.pid;
+	return fd;
 }
 
-static int no_daemon(const struct slu_cli_where *where, const char *path, int error)
+static bool process_is_stopped(pid_t pid)
+{
+	char path[64], line[512];
+	const char *end;
+	bool is_stopped;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = pid > 0 ? fopen(path, "re") : NULL;
+	if (!f)
+		return false;
+	/* behind the name in brackets, which may have anything in it */
+	end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	is_stopped = end && (end[2] == 'T' || end[2] == 't');
+	fclose(f);
+	return is_stopped;
+}
+
+void slu_cli_explain_silence(const struct slu_cli_peer *peer, char ret_why[SLU_CLI_WORDS_MAX],
+			     char ret_then[SLU_CLI_WORDS_MAX])
+{
+	char who[32] = "it";
+
+	if (peer->pid)
+		snprintf(who, sizeof(who), "pid %d", (int)peer->pid);
+	if (peer->is_stopped) {
+		snprintf(ret_why, SLU_CLI_WORDS_MAX, "%s is stopped", who);
+		snprintf(ret_then, SLU_CLI_WORDS_MAX,
+			 "Let it go on with 'kill -CONT %d', or end it with 'kill -KILL %d'.",
+			 (int)peer->pid, (int)peer->pid);
+	} else {
+		snprintf(ret_why, SLU_CLI_WORDS_MAX, "%s has been silent for %d s", who,
+			 ANSWER_TIMEOUT_MS / 1000);
+		snprintf(ret_then, SLU_CLI_WORDS_MAX,
+			 "Is the machine very busy? Try again; if it stays so, end the daemon: "
+			 "programs join the next one.");
+	}
+}
+
+int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_peer *peer, int error)
 {
 	const char *then = "Start one with 'sluice run -- PROGRAM', or 'sluiced --user'.";
+	char why[SLU_CLI_WORDS_MAX], what_to_do[SLU_CLI_WORDS_MAX];
 
+	snprintf(why, sizeof(why), "%s", strerror(-error));
 	if (where->is_system)
 		then = "Start it with 'systemctl start sluiced', or leave --system out to use your "
 		       "own.";
+	else if (where->socket)
+		then = "Start one there with 'sluiced --socket', or leave --socket out.";
 	if (error == -ENAMETOOLONG)
 		then = "The path of a socket has at most 107 characters.";
-	if (error == -EACCES || error == -EPERM)
+	if (error == -EACCES)
 		then = "It belongs to somebody else. Leave --socket or --system out to use your "
 		       "own.";
+	if (error == -EPERM || error == -ENOTDIR) {
+		slu_cli_complain("Remove it, or set XDG_RUNTIME_DIR to a folder of your own.",
+				 "%s, where the daemon's socket should be, is %s.", peer->path,
+				 error == -EPERM ? "somebody else's, or open to others"
+						 : "not a folder");
+		return SLU_CLI_NO_DAEMON;
+	}
+	if (error == -ETIMEDOUT) {
+		slu_cli_explain_silence(peer, why, what_to_do);
+		then = what_to_do;
+	}
 	slu_cli_complain(then, "nobody manages the GPU: the daemon at %s does not answer (%s).",
-			 path, strerror(-error));
+			 peer->path, why);
 	return SLU_CLI_NO_DAEMON;
 }
 
@@ -103,22 +166,40 @@ static int send_request(struct slu_channel *channel, json_t *request)
 	return r > 0 ? slu_error(-ECONNRESET) : slu_fold(r);
 }
 
+/* Waits until the daemon has said something. Return: 0, -ETIMEDOUT, or -errno. */
+static int await(int fd, struct slu_cli_peer *peer)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	for (int waited_ms = 0; waited_ms < ANSWER_TIMEOUT_MS; waited_ms += LOOK_MS) {
+		int r = poll(&poll_fd, 1, LOOK_MS);
+
+		if (r < 0 && errno != EINTR)
+			return slu_error(-errno);
+		if (r > 0)
+			return 0;
+		/* one that only makes a pause, for a debugger perhaps, may still answer */
+		peer->is_stopped = process_is_stopped(peer->pid);
+		if (peer->is_stopped && waited_ms)
+			break;
+	}
+	return slu_error(-ETIMEDOUT);
+}
+
 /* Return: 0, or -errno; *ret_status is the daemon's own verdict. */
-static int receive_reply(struct slu_channel *channel, json_t **ret_reply, uint32_t *ret_status)
+static int receive_reply(struct slu_channel *channel, struct slu_cli_peer *peer, json_t **ret_reply,
+			 uint32_t *ret_status)
 {
 	slu_cleanup(slu_closep) int fd = -1;
-	struct pollfd poll_fd = { .fd = slu_channel_fd(channel), .events = POLLIN };
 	struct slu_message m;
 	const char *fault;
 	json_t *reply;
 	int r;
 
 	for (;;) {
-		r = poll(&poll_fd, 1, ANSWER_TIMEOUT_MS);
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return r ? slu_error(-errno) : slu_error(-ETIMEDOUT);
+		r = await(slu_channel_fd(channel), peer);
+		if (r)
+			return slu_fold(r);
 		r = slu_channel_receive(channel, &m, &fd, &fault);
 		if (r == SLU_CHANNEL_E_AGAIN)
 			continue;
@@ -137,42 +218,48 @@ static int receive_reply(struct slu_channel *channel, json_t **ret_reply, uint32
 	return 0;
 }
 
-static int ask(const struct slu_cli_where *where, json_t *request, char *ret_path, size_t size,
-	       json_t **ret_reply)
+int slu_cli_try(const struct slu_cli_where *where, json_t *request, struct slu_cli_peer *ret_peer,
+		json_t **ret_reply)
 {
 	slu_cleanup(channel_freep) struct slu_channel *channel = NULL;
 	uint32_t status = 0;
 	int fd, r;
 
-	fd = slu_cli_connect(where, ret_path, size);
+	*ret_peer = (struct slu_cli_peer){ 0 };
+	fd = connect_to(where, ret_peer);
 	r = fd < 0 ? fd : slu_channel_new(fd, SLU_MESSAGE_FROM_DAEMON, &channel);
 	if (!r)
 		r = send_request(channel, request);
 	json_decref(request);
 	if (!r)
-		r = receive_reply(channel, ret_reply, &status);
+		r = receive_reply(channel, ret_peer, ret_reply, &status);
 	if (r)
 		return r;
 	return status ? SLU_CLI_E_REFUSED : 0;
 }
 
-int slu_cli_try(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
+int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
 {
-	char path[PATH_MAX] = "";
+	json_t *reply;
+	int r = slu_cli_try(where, json_pack("{s:s}", "verb", "ping"), ret_peer, &reply);
 
-	return ask(where, request, path, sizeof(path), ret_reply);
+	if (r < 0)
+		return slu_fold(r);
+	/* an older one does not know the word: that is an answer, too */
+	json_decref(reply);
+	return 0;
 }
 
 int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
 {
-	char path[PATH_MAX] = "";
+	struct slu_cli_peer peer;
 	const char *what, *then;
 	json_t *reply = NULL;
 	int r;
 
-	r = ask(where, request, path, sizeof(path), &reply);
+	r = slu_cli_try(where, request, &peer, &reply);
 	if (r < 0)
-		return no_daemon(where, path, r);
+		return slu_cli_no_daemon(where, &peer, r);
 	if (r == SLU_CLI_E_REFUSED) {
 		what = json_string_value(json_object_get(reply, "error"));
 		then = json_string_value(json_object_get(reply, "hint"));

@@ -8,10 +8,23 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 struct slu_cli_where {
 	const char *socket; /* --socket, or NULL: the usual place */
 	int is_system;	    /* --system */
+};
+
+/*
+ * Who was asked, and what is known of it if it did not answer. A stopped daemon accepts connections
+ * (the kernel does), but it never says a word.
+ */
+struct slu_cli_peer {
+	char path[PATH_MAX]; /* of the socket; the folder if that is what cannot be used */
+	pid_t pid;	     /* 0: unknown */
+	bool is_stopped;
 };
 
 /* The options --system and --socket, as a child parser whose input is a struct slu_cli_where. */
@@ -24,13 +37,22 @@ extern const struct argp slu_cli_where_argp;
 int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply);
 
 /*
- * The same without a word to anybody. Return: 0, -errno if nobody answers, SLU_CLI_E_REFUSED with
- * the daemon's own words in *ret_reply.
+ * The same without a word to anybody. Return: 0, -errno if nobody answers (-ETIMEDOUT if somebody
+ * is there and does not), SLU_CLI_E_REFUSED with the daemon's own words in *ret_reply.
  */
 enum { _SLU_CLI_E_SUCCESS, SLU_CLI_E_REFUSED };
 
-int slu_cli_try(const struct slu_cli_where *where, json_t *request, json_t **ret_reply);
+int slu_cli_try(const struct slu_cli_where *where, json_t *request, struct slu_cli_peer *ret_peer,
+		json_t **ret_reply);
 
-/* Connects to the daemon without complaining. Return: fd, or -errno; @ret_path gets the socket's
- * path. */
-int slu_cli_connect(const struct slu_cli_where *where, char *ret_path, size_t size);
+/* Whether a daemon is there and answers. Return: 0, or -errno as above. */
+int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer);
+
+/* Says why nobody answered: @error of slu_cli_try(). Return: the exit code. */
+int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_peer *peer,
+		      int error);
+
+/* The end of a sentence about a daemon that does not answer, and what to do about it. */
+#define SLU_CLI_WORDS_MAX 160
+void slu_cli_explain_silence(const struct slu_cli_peer *peer, char ret_why[SLU_CLI_WORDS_MAX],
+			     char ret_then[SLU_CLI_WORDS_MAX]);

@@ -15,8 +15,7 @@
 #include "cli/daemon.h"
 #include "cli/install.h"
 
-/* What a daemon needs from its start to its first accept, on a machine that is busy. */
-#define START_TIMEOUT_NS (5 * SLU_NS_PER_S)
+#define PINGS_MAX 6
 
 /*
  * Starts the daemon in a session of its own, so that the terminal's signals do not reach it. It
@@ -68,41 +67,52 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
 }
 
+/* A daemon that is not stopped is given as long as the library in the program would give it. */
+static int ping_patiently(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
+{
+	int r = slu_cli_ping(where, ret_peer);
+
+	for (unsigned i = 1; i < PINGS_MAX && r == -ETIMEDOUT && !ret_peer->is_stopped; i++) {
+		if (i == 1)
+			fprintf(stderr, "sluice: waiting for the daemon at %s (pid %d) …\n",
+				ret_peer->path, (int)ret_peer->pid);
+		r = slu_cli_ping(where, ret_peer);
+	}
+	return r;
+}
+
+static int use(const struct slu_cli_peer *peer, char *ret_socket, size_t size)
+{
+	snprintf(ret_socket, size, "%s", peer->path);
+	return 0;
+}
+
 int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)
 {
 	struct slu_install install;
+	struct slu_cli_peer peer;
 	char said[1024] = "";
-	int fd, r;
+	int started, r;
 
-	fd = slu_cli_connect(where, ret_socket, size);
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
-	if (where->is_system || where->socket || (fd != -ENOENT && fd != -ECONNREFUSED)) {
-		slu_cli_complain(where->is_system
-					 ? "Start it with 'systemctl start sluiced', or leave "
-					   "--system out to use your own."
-					 : "Start one there, or leave --socket out.",
-				 "nobody manages the GPU: the daemon at %s does not answer (%s).",
-				 ret_socket, strerror(-fd));
-		return SLU_CLI_NO_DAEMON;
-	}
+	r = ping_patiently(where, &peer);
+	if (!r)
+		return use(&peer, ret_socket, size);
+	if (where->is_system || where->socket || (r != -ENOENT && r != -ECONNREFUSED))
+		return slu_cli_no_daemon(where, &peer, r);
 	slu_install_find(&install);
 	if (!install.daemon[0]) {
 		slu_cli_complain("Reinstall Sluice.",
 				 "the daemon 'sluiced' is not beside this command.");
 		return SLU_CLI_FAILED;
 	}
-	r = start(install.daemon, ret_socket, said, sizeof(said));
+	started = start(install.daemon, peer.path, said, sizeof(said));
 	/* two `sluice run` at once: the other's daemon may have won, and serves both */
-	fd = slu_cli_connect(where, ret_socket, size);
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
+	r = slu_cli_ping(where, &peer);
+	if (!r)
+		return use(&peer, ret_socket, size);
 	said[strcspn(said, "\n")] = '\0';
 	slu_cli_complain("Try 'sluiced --user' by hand to see more.",
-			 "the daemon did not start: %s.", said[0] ? said : strerror(r ? -r : -fd));
+			 "the daemon did not start: %s.",
+			 said[0] ? said : strerror(started ? -started : -r));
 	return SLU_CLI_NO_DAEMON;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "base/util.h"
 #include "cli/cli.h"
 
@@ -47,6 +48,7 @@ static void print_verbs(FILE *out, bool all)
 
 int main(int argc, char **argv)
 {
+	slu_output_guard("sluice", SLU_CLI_FAILED);
 	if (argc < 2) {
 		print_verbs(stdout, false);
 		return SLU_CLI_OK;

@@ -55,26 +55,35 @@ static const struct argp argp = {
 
 static void look_at_daemon(struct slu_doctor *d)
 {
-	char path[PATH_MAX] = "";
-	int fd;
+	char why[SLU_CLI_WORDS_MAX], then[SLU_CLI_WORDS_MAX];
+	struct slu_cli_peer peer;
+	int r;
 
 	if (d->install.daemon[0])
 		slu_doctor_say(d, SLU_VERDICT_FINE, "daemon", NULL, "%s", d->install.daemon);
 	else
 		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon", "Reinstall Sluice.",
 			       "sluiced is not beside this command");
-	fd = slu_cli_connect(&d->where, path, sizeof(path));
-	if (fd >= 0) {
-		close(fd);
-		slu_doctor_say(d, SLU_VERDICT_FINE, "daemon", NULL, "answers at %s", path);
-	} else if (fd == -ENOENT || fd == -ECONNREFUSED) {
+	r = slu_cli_ping(&d->where, &peer);
+	if (!r) {
+		slu_doctor_say(d, SLU_VERDICT_FINE, "daemon", NULL, "answers at %s", peer.path);
+	} else if (r == -ENOENT || r == -ECONNREFUSED) {
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "daemon", "'sluice run' starts one.",
-			       "none runs at %s", path);
+			       "none runs at %s", peer.path);
+	} else if (r == -ETIMEDOUT) {
+		slu_cli_explain_silence(&peer, why, then);
+		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon", then, "does not answer at %s: %s",
+			       peer.path, why);
+	} else if (r == -EPERM || r == -ENOTDIR) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon",
+			       "Remove it, or set XDG_RUNTIME_DIR to a folder of your own.",
+			       "%s, where the socket should be, is %s", peer.path,
+			       r == -EPERM ? "somebody else's, or open to others" : "not a folder");
 	} else {
 		slu_doctor_say(
 			d, SLU_VERDICT_BAD, "daemon",
 			"It belongs to somebody else, perhaps: leave --socket or --system out.",
-			"cannot reach %s: %s", path, strerror(-fd));
+			"cannot reach %s: %s", peer.path, strerror(-r));
 	}
 }
 

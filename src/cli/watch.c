@@ -44,11 +44,12 @@ static const char *text(const json_t *object, const char *key)
 static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t n)
 {
 	const struct slu_cli_where where = { .socket = w->watch->socket };
+	struct slu_cli_peer peer;
 	json_t *reply, *program;
 	bool is_done = false;
 	size_t i;
 
-	if (slu_cli_try(&where, json_pack("{s:s}", "verb", "status"), &reply))
+	if (slu_cli_try(&where, json_pack("{s:s}", "verb", "status"), &peer, &reply))
 		return false;
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		pid_t pid = (pid_t)json_integer_value(json_object_get(program, "pid"));

@@ -75,6 +75,12 @@ static void verb_status(struct answer *answer)
 	replace(answer, slu_status_make(&answer->view));
 }
 
+/* Whether we are there at all, without a look at anything. */
+static void verb_ping(struct answer *answer)
+{
+	json_object_set_new(answer->reply, "pid", json_integer(getpid()));
+}
+
 static void verb_history(struct answer *answer)
 {
 	const json_t *last = json_object_get(answer->request, "last");
@@ -286,7 +292,7 @@ static const struct {
 } verbs[] = {
 	{ "status", verb_status }, { "history", verb_history }, { "settings", verb_settings },
 	{ "set", verb_set },	   { "park", verb_park },	{ "unpark", verb_unpark },
-	{ "kick", verb_kick },
+	{ "kick", verb_kick },	   { "ping", verb_ping },
 };
 
 static void run_verb(struct answer *answer)

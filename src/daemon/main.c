@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/util.h"
 #include "daemon/config.h"
 #include "daemon/server.h"
@@ -169,7 +170,8 @@ static void default_config(struct arguments *a)
 		a->server.config_path = a->config;
 }
 
-static int default_paths(struct arguments *a)
+/* Return: 0, or -errno with the folder that cannot be used. */
+static int default_paths(struct arguments *a, const char **ret_folder)
 {
 	enum slu_path_mode mode = a->server.is_system ? SLU_PATH_SYSTEM : SLU_PATH_USER;
 	bool is_activated = getenv("LISTEN_FDS") && !a->server.socket;
@@ -177,14 +179,18 @@ static int default_paths(struct arguments *a)
 
 	if (!a->server.socket && !is_activated) {
 		r = slu_path_socket(mode, true, a->socket, sizeof(a->socket));
-		if (r)
+		if (r) {
+			*ret_folder = a->socket;
 			return slu_fold(r);
+		}
 		a->server.socket = a->socket;
 	}
 	if (!a->server.state) {
 		r = slu_path_state(mode, true, a->state, sizeof(a->state));
-		if (r)
+		if (r) {
+			*ret_folder = a->state;
 			return slu_fold(r);
+		}
 		a->server.state = a->state;
 	}
 	return 0;
@@ -245,7 +251,7 @@ static int print_settings(const struct arguments *a)
 		return EXIT_FAILURE;
 	slu_config_print(&config, a->format, stdout);
 	slu_config_deinit(&config);
-	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return EXIT_SUCCESS;
 }
 
 /* Relative paths were meant where it was started; in the background we leave that folder. */
@@ -275,21 +281,24 @@ int main(int argc, char **argv)
 {
 	static struct arguments a = { .server.log_level = -1 };
 	struct slu_server *server;
+	const char *folder;
 	int r, report_fd = -1;
 
 	fill_standard_streams();
+	slu_output_guard("sluiced", EXIT_FAILURE);
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	default_config(&a);
 	if (a.print)
 		return print_settings(&a);
 	umask(077);
-	r = default_paths(&a);
+	r = default_paths(&a, &folder);
 	if (r) {
 		slu_log(ERR,
-			"no folder for the socket and the state can be used: %s; set "
-			"XDG_RUNTIME_DIR, or give --socket and --state",
-			strerror(-r));
+			"the folder %s cannot be used: %s; set XDG_RUNTIME_DIR to one of your own, "
+			"or give --socket and --state",
+			folder,
+			r == -EPERM ? "it is somebody else's, or open to others" : strerror(-r));
 		return EXIT_FAILURE;
 	}
 	if (a.daemonize) {

@@ -74,7 +74,7 @@ static int user_runtime(bool make, char *ret_path, size_t size)
 int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t size)
 {
 	const char *given = secure_getenv("SLUICE_SOCKET");
-	char folder[FOLDER_MAX];
+	char folder[FOLDER_MAX] = "";
 	int r;
 
 	if (given && given[0])
@@ -83,8 +83,10 @@ int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t s
 		return slu_fold(
 			print(ret_path, size, SLU_PATH_SYSTEM_FOLDER "/", SLU_PATH_SOCKET_NAME));
 	r = user_runtime(make, folder, sizeof(folder));
-	if (r)
+	if (r) {
+		print(ret_path, size, folder, "");
 		return slu_fold(r);
+	}
 	return slu_fold(print(ret_path, size, folder, "/" SLU_PATH_SOCKET_NAME));
 }
 

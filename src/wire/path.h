@@ -29,7 +29,7 @@ enum slu_path_mode { SLU_PATH_USER, SLU_PATH_SYSTEM };
  * without it the path may name a folder that does not exist.
  *
  * Return: 0, -ENAMETOOLONG, or -errno of a folder that cannot be used (-EPERM: somebody else's or
- * open to others).
+ * open to others); then @ret_path has the folder, for the message.
  */
 int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
 

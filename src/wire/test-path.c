@@ -93,6 +93,7 @@ static void test_a_folder_open_to_others_is_refused(void **state)
 	assert_int_equal(mkdir(folder, 0700), 0);
 	assert_int_equal(chmod(folder, 0755), 0);
 	assert_int_equal(slu_path_socket(SLU_PATH_USER, true, path, sizeof(path)), -EPERM);
+	assert_string_equal(path, folder);
 }
 
 static void test_a_link_in_its_place_is_refused(void **state)

@@ -163,6 +163,57 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	[[ $output == *"at most 107 characters"* ]]
 }
 
+@test "a daemon that is stopped is not taken for one that answers" {
+	start_daemon
+	kill -STOP "$daemon"
+	run "$sluice" doctor --socket "$world/sluice.sock"
+	[ "$status" -eq 123 ]
+	[[ $output == *"does not answer at $world/sluice.sock: pid $daemon is stopped"*"kill -CONT $daemon"* ]]
+	run "$sluice" run --require --socket "$world/sluice.sock" -- echo started
+	[ "$status" -eq 121 ]
+	[[ $output == *"pid $daemon is stopped"*"kill -CONT $daemon"* && $output != *started* ]]
+	run "$sluice" run --socket "$world/sluice.sock" -- echo started
+	[ "$status" -eq 0 ]
+	[[ $output == *"starts without Sluice"*started ]]
+	run "$sluice" status --socket "$world/sluice.sock"
+	[ "$status" -eq 121 ]
+	[[ $output == *"is stopped"* ]]
+	kill -CONT "$daemon"
+}
+
+@test "a folder for the socket that is not ours alone is named" {
+	mkdir -m 755 "$world/sluice"
+	for words in status "run --require -- true"; do
+		run "$sluice" $words
+		[ "$status" -eq 121 ]
+		[[ $output == *"$world/sluice, where the daemon's socket should be, is somebody else's"*XDG_RUNTIME_DIR* ]]
+	done
+	run "$sluice" doctor
+	[[ $status -eq 123 && $output == *"$world/sluice, where the socket should be"* ]]
+	run "$SLUICE_BUILD/src/daemon/sluiced" --user
+	[[ $status -eq 1 && $output == *"the folder $world/sluice cannot be used: it is somebody else's"* ]]
+	rmdir "$world/sluice"
+	echo >"$world/sluice"
+	run "$sluice" status
+	[[ $status -eq 121 && $output == *"$world/sluice"*"is not a folder"* ]]
+}
+
+@test "what cannot be written is no success" {
+	start_daemon
+	for words in "" --help --version "run --help" "status --socket $world/sluice.sock" "status --json --socket $world/sluice.sock" \
+		"set --socket $world/sluice.sock" "set slice 1s --socket $world/sluice.sock" "history --socket $world/sluice.sock" \
+		"park --all --socket $world/sluice.sock" "doctor --json" "softgpu --help" "softgpu info"; do
+		run sh -c '"$@" >/dev/full' sh "$sluice" $words
+		echo "$words: $output"
+		[ "$status" -eq 124 ]
+		[[ $output == *"could not be written"* ]]
+	done
+	for words in --help --version --print-settings; do
+		run sh -c '"$@" >/dev/full' sh "$SLUICE_BUILD/src/daemon/sluiced" $words
+		[[ $status -eq 1 && $output == *"could not be written"* ]]
+	done
+}
+
 @test "a daemon that cannot start says what to do" {
 	sluiced=$SLUICE_BUILD/src/daemon/sluiced
 	run "$sluiced" --socket /nonexistent/folder/socket --state "$world"

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a command prints must arrive: a full disk or a closed pipe behind stdout is no success. To
+ * be called first in main(); whatever way the command then ends by exit(), what is still buffered
+ * is written, and where that or anything before it failed, the command says so and ends with
+ * @status instead.
+ */
+
+/* @program: for the message; both constant for the life of the process. */
+void slu_output_guard(const char *program, int status);
