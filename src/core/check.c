@@ -43,4 +43,5 @@ void slu_core_check(const struct slu_core *core)
 	}
 	assert(n_clients == core->n_clients);
 	assert(n_groups == core->n_groups);
+	assert(n_groups + core->n_spare_groups >= n_clients);
 }

@@ -42,21 +42,16 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 {
 	struct slu_core_client *client;
 	struct slu_core_group *group;
-	int r;
 
-	if (make_room(core, core->n_clients + 1) < 0)
+	if (make_room(core, core->n_clients + 1) < 0 ||
+	    slu_core_group_reserve(core, core->n_clients + 1) < 0)
 		return slu_error(-ENOMEM);
 	client = calloc(1, sizeof(*client));
 	if (!client)
 		return slu_error(-ENOMEM);
 	group = slu_core_group_find(core, group_id);
-	if (!group) {
-		r = slu_core_group_new(core, group_id, &group);
-		if (r) {
-			free(client);
-			return slu_fold(r);
-		}
-	}
+	if (!group)
+		group = slu_core_group_new(core, group_id);
 	client->id = id;
 	client->group = group;
 	client->standing = SLU_CORE_GHOST;

@@ -75,6 +75,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	core->deadline_ns = SLU_CORE_NEVER;
 	TAILQ_INIT(&core->clients);
 	TAILQ_INIT(&core->groups);
+	TAILQ_INIT(&core->spare_groups);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, now_ns);
 	slu_core_capacity_init(&core->home, false, config->home_bytes, now_ns);
 	*ret_core = core;
@@ -84,12 +85,17 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 void slu_core_free(struct slu_core *core)
 {
 	struct slu_core_client *client;
+	struct slu_core_group *group;
 
 	if (!core)
 		return;
 	while ((client = TAILQ_FIRST(&core->clients)))
 		slu_core_client_free(core, client);
 	assert(TAILQ_EMPTY(&core->groups));
+	while ((group = TAILQ_FIRST(&core->spare_groups))) {
+		TAILQ_REMOVE(&core->spare_groups, group, link);
+		free(group);
+	}
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		slu_core_capacity_deinit(&core->devices[d]->capacity);
 		free(core->devices[d]);
@@ -277,6 +283,8 @@ int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_acti
 	memcpy(ret_action->reason, entry->reason, sizeof(entry->reason));
 	if (client)
 		fill_line(client, &ret_action->line);
+	if (entry->kind == SLU_CORE_PART)
+		ret_action->group = entry->group;
 	switch (entry->type) {
 	case SLU_MSG_LIMIT:
 		ret_action->message.limit = entry->limit;

@@ -127,7 +127,7 @@ void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client);
  * Return: 0, or SLU_CORE_E_UNKNOWN for a client or a device that never joined (a late message:
  * ignore it).
  */
-enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN };
+enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN, SLU_CORE_E_ALONE };
 
 int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		     const struct slu_message *m);
@@ -136,12 +136,22 @@ int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
  */
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 
+/*
+ * Takes the client out of its group into one of its own: the action PART says which. The core does
+ * so by itself with members of a group that together exceed the device. A turn that the client has
+ * is closed.
+ *
+ * Return: 0, SLU_CORE_E_ALONE if it is alone in its group already, or -ENOENT.
+ */
+int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client);
+
 /* -- deciding ------------------------------------------------------------------------------- */
 
 enum slu_core_action_kind {
 	SLU_CORE_SEND,	      /* send message to client */
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
 	SLU_CORE_ROSTER_DROP, /* this line goes */
+	SLU_CORE_PART,	      /* client is in a group of its own now, which has a new number */
 	SLU_CORE_TELL,	      /* nothing to do; a state change worth a line in the log */
 };
 
@@ -151,6 +161,7 @@ struct slu_core_action {
 	uint64_t client;
 	struct slu_message message; /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
 	struct slu_core_ghost line; /* ROSTER_PUT: its charges; name points into the core */
+	uint64_t group;		    /* PART: the new number; never one that the caller gave */
 	char reason[SLU_CORE_REASON_MAX];
 };
 

@@ -33,19 +33,15 @@ static bool devices_are_valid(const struct slu_core *core, unsigned n, const uns
 }
 
 /* The process is the same, its group is another. */
-static int regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
+static void regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
 {
 	struct slu_core_group *from = client->group, *to;
-	int r;
 
 	if (from->id == group_id)
-		return 0;
+		return;
 	to = slu_core_group_find(core, group_id);
-	if (!to) {
-		r = slu_core_group_new(core, group_id, &to);
-		if (r)
-			return slu_fold(r);
-	}
+	if (!to)
+		to = slu_core_group_new(core, group_id);
 	TAILQ_REMOVE(&from->members, client, member_link);
 	TAILQ_INSERT_TAIL(&to->members, client, member_link);
 	client->group = to;
@@ -53,7 +49,6 @@ static int regroup(struct slu_core *core, struct slu_core_client *client, uint64
 		slu_core_group_free(core, from);
 	else
 		slu_core_turns_settle(core, from);
-	return 0;
 }
 
 static void take_seats(struct slu_core *core, struct slu_core_client *client,
@@ -133,10 +128,13 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	slu_core_set_now(core, now_ns);
 	if (!join->group || !devices_are_valid(core, join->hello->n_devices, join->devices))
 		return slu_error(-EINVAL);
-	r = client ? regroup(core, client, join->group)
-		   : slu_core_client_new(core, join->client, join->group, &client);
-	if (r)
-		return slu_fold(r);
+	if (client) {
+		regroup(core, client, join->group);
+	} else {
+		r = slu_core_client_new(core, join->client, join->group, &client);
+		if (r)
+			return slu_fold(r);
+	}
 	slu_core_queue_forget(&core->queue, client->id);
 	slu_core_client_rename(client, join->name);
 	client->standing = SLU_CORE_JOINED;

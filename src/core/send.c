@@ -106,6 +106,16 @@ void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 		};
 }
 
+void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
+{
+	if (client->roster_is_queued)
+		return;
+	/* the line is filled in when it is taken, so one before all later raises is enough */
+	if (slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_PUT, client->id,
+				"the line of %s changed", client->name))
+		client->roster_is_queued = true;
+}
+
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client)
 {
 	bool differs = client->pinned.roster_bytes != client->pinned.charge_bytes ||
@@ -114,10 +124,6 @@ void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client)
 	for (unsigned i = 0; i < client->n_seats; i++)
 		differs |= client->seats[i].account.roster_bytes !=
 			   client->seats[i].account.charge_bytes;
-	if (!differs || client->roster_is_queued)
-		return;
-	/* the line is filled in when it is taken, so one before all later raises is enough */
-	if (slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_PUT, client->id,
-				"the charges of %s changed", client->name))
-		client->roster_is_queued = true;
+	if (differs)
+		slu_core_send_line(core, client);
 }

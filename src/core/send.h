@@ -24,6 +24,9 @@ void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
 void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, uint64_t bytes, const char *reason);
 
+/* The roster's line is written, whether or not the charges changed. */
+void slu_core_send_line(struct slu_core *core, struct slu_core_client *client);
+
 /* If the charges are not those of the roster, its line is written. */
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client);
 

@@ -44,6 +44,8 @@ struct slu_core {
 	struct slu_core_clients clients;
 	struct slu_core_groups groups;
 	size_t n_clients, n_groups;
+	struct slu_core_groups spare_groups; /* with those in use at least as many as clients */
+	size_t n_spare_groups;
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
 	unsigned n_devices;
 	struct slu_core_capacity pinned, home;

@@ -109,7 +109,8 @@ static bool is_meant(const struct slu_program *program, const char *who)
 	if (who[0] && !*end && number == (unsigned long long)program->pid)
 		return true;
 	number = strtoull(who, &end, 16);
-	return strlen(who) == 16 && !*end && number == program->group->id;
+	return strlen(who) == 16 && !*end && number &&
+	       (number == program->group->id || number == program->group->wire);
 }
 
 /* Calls @act for each program that is meant and may be steered. Return: how many. */

@@ -36,7 +36,7 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 	int r;
 
 	LIST_FOREACH (group, &server->groups, entry)
-		if (wire && group->wire == wire && group->uid == uid)
+		if (wire && group->wire == wire && group->uid == uid && !group->is_parted)
 			break;
 	if (!group) {
 		group = calloc(1, sizeof(*group));
@@ -53,6 +53,23 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 		LIST_INSERT_HEAD(&server->groups, group, entry);
 	}
 	group->n_members++;
+	*ret_group = group;
+	return 0;
+}
+
+int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
+		   struct slu_group **ret_group)
+{
+	struct slu_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return slu_error(-ENOMEM);
+	group->id = free_id(server, id);
+	group->wire = wire;
+	group->is_parted = true;
+	group->uid = uid;
+	group->n_members = 1;
+	LIST_INSERT_HEAD(&server->groups, group, entry);
 	*ret_group = group;
 	return 0;
 }

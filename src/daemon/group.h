@@ -5,8 +5,13 @@
  * The programs of one `sluice run`. HELLO names a group by a number that the command made up; a
  * number means something only together with its user, so nobody gets into a stranger's group. The
  * core's number is HELLO's where that is free, else one of our own.
+ *
+ * Where the programs of a run together exceed the device, the core parts one of them; it is then in
+ * a group of its own that remembers its run and that nobody else joins. Over a restart it stays so:
+ * the roster's line says it.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -22,6 +27,7 @@ struct slu_group {
 	LIST_ENTRY(slu_group) entry; /* server->groups */
 	uint64_t id;		     /* the core's */
 	uint64_t wire;		     /* HELLO's; 0: a program of its own */
+	bool is_parted;		     /* from the group of its run: not joined by that number */
 	uid_t uid;
 	unsigned n_members;
 	struct slu_charge charge;
@@ -37,6 +43,13 @@ struct slu_group {
  * 0. Return: 0, a condition of slu_charge_take(), or -errno.
  */
 int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
+		   struct slu_group **ret_group);
+
+/*
+ * The same, for one that was parted from the group of @wire: always a new one. It is not charged to
+ * its user: there are never more of them than programs, and these are. Return: 0, or -ENOMEM.
+ */
+int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
 		   struct slu_group **ret_group);
 void slu_group_leave(struct slu_group *group);
 

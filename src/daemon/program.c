@@ -101,6 +101,36 @@ void slu_program_lost(struct slu_program *program)
 	slu_server_wake(program->server);
 }
 
+int slu_program_part(struct slu_program *program, uint64_t id)
+{
+	struct slu_group *own;
+	int r;
+
+	r = slu_group_part(program->server, program->uid, program->group->wire, id, &own);
+	if (r)
+		return slu_fold(r);
+	assert(own->id == id);
+	slu_group_leave(program->group);
+	program->group = own;
+	return 0;
+}
+
+const char *slu_program_parted_from(const struct slu_program *program)
+{
+	const struct slu_group *own = program->group, *group;
+	const struct slu_program *other, *found = NULL;
+
+	if (!own->is_parted)
+		return NULL;
+	/* the oldest is last in the list */
+	LIST_FOREACH (other, &program->server->programs, entry) {
+		group = other->group;
+		if (group && group != own && group->wire == own->wire && group->uid == own->uid)
+			found = other;
+	}
+	return found ? found->name : NULL;
+}
+
 int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t uid, int pidfd,
 		    struct slu_program **ret_program)
 {
@@ -140,6 +170,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		.start = program->start,
 		.group = program->group->id,
 		.wire_group = program->group->wire,
+		.is_parted = program->group->is_parted,
 		.n_devices = program->n_devices,
 	};
 

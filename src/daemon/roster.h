@@ -43,7 +43,7 @@ struct slu_roster_line {
 	uint64_t pinned_bytes;
 	uint64_t home_bytes;
 	uint32_t n_devices;
-	uint32_t reserved;
+	uint32_t is_parted; /* from the others of wire_group */
 	struct slu_roster_device devices[SLU_WIRE_DEVICES_MAX];
 };
 

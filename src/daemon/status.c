@@ -238,13 +238,24 @@ static const char *connection_of(const struct slu_program *program)
 	return program->session ? "joined" : program->is_ghost ? "ghost" : "lost";
 }
 
+/* Why the group is no longer that of its run stands behind why it waits. */
+static void add_parting(const char *from, char *reason, size_t size)
+{
+	size_t n = strlen(reason);
+
+	if (from)
+		snprintf(reason + n, size - n, "%sparted from %s: together they exceed the device",
+			 n ? "; " : "", from);
+}
+
 static json_t *make_program(const struct slu_control_view *view, const struct slu_program *program)
 {
 	struct slu_core_client_view c = {};
 	struct slu_core_group_view g = {};
 	struct sums sums = {};
 	json_t *devices = json_array(), *made;
-	char group[17], reason[SLU_CORE_REASON_MAX];
+	char group[17], reason[2 * SLU_CORE_REASON_MAX];
+	const char *parted_from = slu_program_parted_from(program);
 
 	client_view(view->server, program->id, &c);
 	group_view(view->server, program->group->id, &g);
@@ -255,6 +266,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	if (sums.move_error)
 		snprintf(reason, sizeof(reason), "moving its bytes fails: %s; tried again",
 			 strerror(sums.move_error));
+	add_parting(parted_from, reason, sizeof(reason));
 	slu_text_clean(reason);
 	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
 			 (int)program->pid, "name", program->name, "group", group, "uid",
@@ -265,6 +277,8 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 			 c.is_silent, "devices", devices);
 	if (!made)
 		return NULL;
+	json_object_set_new(made, "parted_from",
+			    parted_from ? json_string(parted_from) : json_null());
 	json_object_update_new(
 		made,
 		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device_bytes",

@@ -54,6 +54,7 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 
 		if (w->config.mutation == SLU_SIM_IGNORE_ROSTER || !w->clients[i].is_alive)
 			s->on_roster = false;
+		s->group = s->on_roster ? s->line.group : w->clients[i].group;
 		if (!s->on_roster)
 			continue;
 		r = slu_core_ghost(w->core, now, &s->line);
@@ -131,7 +132,7 @@ static void join(struct slu_sim_world *w, unsigned client, const struct slu_mess
 	struct slu_sim_session *s = &w->sessions[client];
 	struct slu_core_join j = {
 		.client = client_id(client),
-		.group = c->group,
+		.group = s->group,
 		.name = "program",
 		.hello = &m->hello,
 	};
@@ -230,6 +231,10 @@ static bool carry_out(struct slu_sim_world *w)
 		case SLU_CORE_ROSTER_DROP:
 			w->sessions[client].on_roster = false;
 			break;
+		case SLU_CORE_PART:
+			w->sessions[client].group = a.group;
+			w->counts.n_parts++;
+			break;
 		case SLU_CORE_TELL:
 			break;
 		}
@@ -237,6 +242,15 @@ static bool carry_out(struct slu_sim_world *w)
 	if (r < 0)
 		slu_sim_break(w, "the core lost an action: %d", r);
 	return true;
+}
+
+/* Drawn at random: the core is asked between two of its steps. */
+void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
+{
+	if (w->core && slu_core_part(w->core, slu_sim_now_ns(w), client_id(client)) == 0) {
+		w->counts.n_asked_parts++;
+		carry_out(w);
+	}
 }
 
 void slu_sim_daemon_step(struct slu_sim_world *w)

@@ -423,7 +423,7 @@ void slu_sim_check_heard(struct slu_sim_world *w, unsigned client, const struct 
 void slu_sim_check_message(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
 {
 	const struct slu_sim_session *s = &w->sessions[client];
-	uint64_t group = w->clients[client].group;
+	uint64_t group = s->group;
 	struct slu_core_group_view before = { 0 }, after = { 0 };
 	bool is_foreign = false;
 

@@ -5,8 +5,9 @@
  * units of 1–7, hidden overhead, outsiders, late frees, budgets from ample to none, and faults. A
  * tight world has larger programs and more restarts.
  *
- * Programs are drawn so that they can end: a group in mode ALL fits the device together; only a
- * group of one may be larger, in mode MAPPED with pinned memory or in mode LAUNCH.
+ * Programs are drawn so that they can end: a program in mode ALL fits the device; its group fits
+ * together or, where groups exceed, must be parted. Only a group of one may be larger than the
+ * device, in mode MAPPED with pinned memory or in mode LAUNCH.
  */
 
 #include "base/error.h"
@@ -55,9 +56,24 @@ static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_conf
 	*ret_config = c;
 }
 
+/*
+ * What was not always drawn comes from a sequence of its own, so that a seed that found something
+ * once still makes the same world.
+ */
+static void draw_more(uint64_t seed, struct slu_sim_config *config, bool *ret_exceeds)
+{
+	uint64_t more = seed * UINT64_C(0xa0761d6478bd642f) + 11;
+
+	if (slu_sim_chance(&more, 400000))
+		config->policy = "mlfq";
+	config->faults.part = ONE_OF(&more, 0, 0, 500, 3000);
+	*ret_exceeds = slu_sim_chance(&more, 400000);
+}
+
 struct draft {
 	uint64_t group;
 	unsigned n_mates; /* of its group, itself included */
+	unsigned n_parts; /* so many of them must fit together */
 	unsigned n_devices;
 	unsigned devices[SLU_SIM_DEVICES_MAX];
 	enum slu_mode modes[SLU_SIM_DEVICES_MAX];
@@ -80,7 +96,7 @@ static void draw_devices(uint64_t *r, const struct slu_sim_config *config, bool 
 		d->devices[k] = which == 2 ? k : which;
 		d->modes[k] = all_mapped ? SLU_MODE_MAPPED : modes[slu_sim_between(r, 0, 3)];
 		total = config->total_bytes[d->devices[k]] / SLU_SIM_UNIT;
-		d->budget[k] = SLU_MAX((total - 6) * percent / 100 / d->n_mates, (uint64_t)2);
+		d->budget[k] = SLU_MAX((total - 6) * percent / 100 / d->n_parts, (uint64_t)2);
 		if (d->n_mates > 1 || !slu_sim_chance(r, 500000))
 			continue;
 		if (d->modes[k] == SLU_MODE_MAPPED &&
@@ -166,9 +182,11 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	struct draft drafts[SLU_SIM_CLIENTS_MAX] = { 0 };
 	struct slu_sim_config config;
 	struct slu_sim_world *w;
+	bool exceeds;
 	int r;
 
 	draw_config(&random, tight, &config);
+	draw_more(seed, &config, &exceeds);
 	config.seed = seed;
 	config.mutation = mutation;
 	r = slu_sim_world_new(&config, &w);
@@ -179,6 +197,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned j = 0; j < n; j++)
 			drafts[i].n_mates += drafts[j].group == drafts[i].group;
+		drafts[i].n_parts = exceeds ? 1 : drafts[i].n_mates;
 		draw_devices(&random, &config, tight, &drafts[i]);
 		r = slu_sim_client_add(w, drafts[i].group, drafts[i].n_devices, drafts[i].devices,
 				       drafts[i].modes);

@@ -39,6 +39,8 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_restarts += w->counts.n_restarts;
 	sum->n_kills += w->counts.n_kills;
 	sum->n_cuts += w->counts.n_cuts;
+	sum->n_parts += w->counts.n_parts;
+	sum->n_asked_parts += w->counts.n_asked_parts;
 	sum->longest_wait_steps = SLU_MAX(sum->longest_wait_steps, w->counts.longest_wait_steps);
 	slu_sim_world_free(w);
 	return steps;
@@ -47,11 +49,13 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 static void report(const char *what, uint64_t n_worlds, const struct slu_sim_counts *sum)
 {
 	printf("# %s: %llu worlds, %llu steps, %llu messages, %llu launches, %llu restarts, %llu "
-	       "cuts, %llu kills, %llu refusals, %llu denials, longest wait %llu steps\n",
+	       "cuts, %llu kills, %llu partings (%llu drawn), %llu refusals, %llu denials, longest "
+	       "wait %llu steps\n",
 	       what, (unsigned long long)n_worlds, (unsigned long long)sum->n_steps,
 	       (unsigned long long)sum->n_messages, (unsigned long long)sum->n_launches,
 	       (unsigned long long)sum->n_restarts, (unsigned long long)sum->n_cuts,
-	       (unsigned long long)sum->n_kills, (unsigned long long)sum->n_refused,
+	       (unsigned long long)sum->n_kills, (unsigned long long)sum->n_parts,
+	       (unsigned long long)sum->n_asked_parts, (unsigned long long)sum->n_refused,
 	       (unsigned long long)sum->n_denied, (unsigned long long)sum->longest_wait_steps);
 }
 

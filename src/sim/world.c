@@ -107,6 +107,11 @@ static void befall(struct slu_sim_world *w)
 	}
 	if (slu_sim_chance(&w->random, f->cut))
 		slu_sim_daemon_cut(w, c->index);
+	if (f->part && slu_sim_chance(&w->random, f->part)) {
+		slu_sim_check_before_daemon(w);
+		slu_sim_daemon_part(w, c->index);
+		slu_sim_check_daemon(w);
+	}
 	if (slu_sim_chance(&w->random, f->outsider))
 		slu_sim_board_outsider(w);
 	if (slu_sim_chance(&w->random, f->restart) && w->core)

@@ -54,6 +54,7 @@ const char *slu_sim_mutation_name(enum slu_sim_mutation mutation);
 struct slu_sim_faults {
 	uint64_t until_step;
 	unsigned kill, stop, cut, outsider;
+	unsigned part;	     /* a client gets a group of its own, fit or not, in whatever state */
 	unsigned restart;    /* and once more before each action of the daemon */
 	unsigned move_fails; /* per million chunks */
 };
@@ -160,6 +161,7 @@ struct slu_sim_session {
 	bool is_joined;
 	unsigned connection;
 	struct slu_sim_queue inbox; /* from the client */
+	uint64_t group;		    /* the client's, until the core parts it; the roster keeps it */
 	bool on_roster;
 	struct slu_core_ghost line;
 	uint64_t seq_sent[SLU_SIM_DEVICES_MAX + 2], seq_answered[SLU_SIM_DEVICES_MAX + 2];
@@ -186,6 +188,7 @@ struct slu_sim_board {
 struct slu_sim_counts {
 	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_switches;
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
+	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t longest_wait_steps;
 	uint64_t moved_out_bytes;
 };
@@ -271,6 +274,7 @@ void slu_sim_daemon_step(struct slu_sim_world *world);
 void slu_sim_daemon_hears(struct slu_sim_world *world, unsigned client,
 			  const struct slu_message *m);
 void slu_sim_daemon_cut(struct slu_sim_world *world, unsigned client);
+void slu_sim_daemon_part(struct slu_sim_world *world, unsigned client);
 
 /* -- board.c --------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "core/credit/plan.h"
 #include "core/sched/admit.h"
+#include "core/sched/part.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 
@@ -451,6 +452,10 @@ void slu_core_admit(struct slu_core *core)
 		for (size_t i = 0; i < core->n_waiting; i++)
 			core->waiting[i]->why.kind = SLU_CORE_WHY_GRACE;
 		return;
+	}
+	if (slu_core_part_unfit(core)) {
+		slu_core_plan_refresh(core);
+		slu_core_admit_collect_open(core);
 	}
 	look_at_open(core);
 	slu_core_admit_collect_waiting(core);

@@ -37,23 +37,38 @@ static int make_room(struct slu_core *core, size_t n)
 	return 0;
 }
 
-int slu_core_group_new(struct slu_core *core, uint64_t id, struct slu_core_group **ret_group)
+int slu_core_group_reserve(struct slu_core *core, size_t n)
 {
-	struct slu_core_group *group;
+	if (make_room(core, n) < 0)
+		return slu_error(-ENOMEM);
+	while (core->n_groups + core->n_spare_groups < n) {
+		struct slu_core_group *group = calloc(1, sizeof(*group));
 
-	if (make_room(core, core->n_groups + 1) < 0)
-		return slu_error(-ENOMEM);
-	group = calloc(1, sizeof(*group));
-	if (!group)
-		return slu_error(-ENOMEM);
-	group->id = id;
-	group->since_ns = group->counted_ns = core->now_ns;
-	group->unfit_ns = SLU_CORE_NEVER;
+		if (!group)
+			return slu_error(-ENOMEM);
+		TAILQ_INSERT_TAIL(&core->spare_groups, group, link);
+		core->n_spare_groups++;
+	}
+	return 0;
+}
+
+struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
+{
+	struct slu_core_group *group = TAILQ_FIRST(&core->spare_groups);
+
+	assert(group);
+	TAILQ_REMOVE(&core->spare_groups, group, link);
+	core->n_spare_groups--;
+	*group = (struct slu_core_group){
+		.id = id,
+		.since_ns = core->now_ns,
+		.counted_ns = core->now_ns,
+		.unfit_ns = SLU_CORE_NEVER,
+	};
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
 	core->n_groups++;
-	*ret_group = group;
-	return 0;
+	return group;
 }
 
 void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
@@ -63,7 +78,8 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	assert(TAILQ_EMPTY(&group->members));
 	TAILQ_REMOVE(&core->groups, group, link);
 	core->n_groups--;
-	free(group);
+	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);
+	core->n_spare_groups++;
 }
 
 const char *slu_core_group_name(const struct slu_core_group *group)
@@ -161,6 +177,13 @@ bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core
 			if (slu_core_group_uses(b, client->seats[i].device))
 				return true;
 	return false;
+}
+
+bool slu_core_group_is_single(const struct slu_core_group *group)
+{
+	const struct slu_core_client *first = TAILQ_FIRST(&group->members);
+
+	return !first || !TAILQ_NEXT(first, member_link);
 }
 
 bool slu_core_group_is_runnable(const struct slu_core_group *group)

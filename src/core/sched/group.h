@@ -11,6 +11,8 @@
  *   FILLING, RUNNING -> DRAINING   CLOSE                               [slu_core_turns_close]
  *   open or DRAINING -> WAITING or IDLE   no seat has a turn any more  [slu_core_turns_settle]
  *   IDLE, WAITING -> FILLING or DRAINING  HELLO reported an epoch      [slu_core_hello]
+ *   (new) -> that of the group which a member with a turn was parted from, then closed
+ *                                                                      [slu_core_part]
  *
  *  IDLE, WAITING:      no seat of a joined or lost member has a turn
  *  FILLING, RUNNING:   some seat has one, of this epoch ("open")
@@ -82,7 +84,13 @@ struct slu_core_group {
 TAILQ_HEAD(slu_core_groups, slu_core_group);
 
 struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id);
-int slu_core_group_new(struct slu_core *core, uint64_t id, struct slu_core_group **ret_group);
+
+/*
+ * Room for @n groups, so that making one cannot fail: each client brings room for a group of its
+ * own, whether it needs it or not. -ENOMEM leaves the core as it was.
+ */
+int slu_core_group_reserve(struct slu_core *core, size_t n);
+struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id);
 void slu_core_group_free(struct slu_core *core, struct slu_core_group *group);
 
 const char *slu_core_group_name(const struct slu_core_group *group);
@@ -95,6 +103,8 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 
 bool slu_core_group_uses(const struct slu_core_group *group, unsigned device);
 bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core_group *b);
+/* It has one member, nobody to part from. */
+bool slu_core_group_is_single(const struct slu_core_group *group);
 /* A joined member wants to run. */
 bool slu_core_group_is_runnable(const struct slu_core_group *group);
 

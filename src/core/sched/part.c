@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "core/credit/plan.h"
+#include "core/sched/part.h"
+#include "core/sched/turns.h"
+#include "core/send.h"
+
+#define OWN_IDS (UINT64_C(1) << 63) /* numbers of our own begin here; any that is free will do */
+
+static uint64_t free_id(const struct slu_core *core, const struct slu_core_client *client)
+{
+	uint64_t id = OWN_IDS + client->id;
+
+	while (!id || slu_core_group_find(core, id))
+		id++;
+	return id;
+}
+
+static bool has_turn(const struct slu_core_client *client)
+{
+	for (unsigned i = 0; i < client->n_seats; i++)
+		if (client->seats[i].phase != SLU_CORE_PHASE_NONE)
+			return true;
+	return false;
+}
+
+/* The new group begins where the old one is with its turn, as far as its only member has one. */
+static void take_along(struct slu_core *core, const struct slu_core_group *from,
+		       struct slu_core_group *to)
+{
+	slu_core_group_enter(core, to, from->state);
+	to->epoch = from->epoch;
+	to->granted_ns = from->granted_ns;
+	to->running_ns = from->running_ns;
+	to->switch_ns = from->switch_ns;
+	to->progress_ns = from->progress_ns;
+	to->drain_ns = from->drain_ns;
+	to->is_adopted = from->is_adopted;
+	to->is_stuck = from->is_stuck;
+	to->n_turns = 1;
+}
+
+static void part(struct slu_core *core, struct slu_core_client *client, const char *why)
+{
+	struct slu_core_group *from = client->group, *to;
+	struct slu_core_queue_entry *entry;
+	const char *name;
+
+	slu_core_group_count(core, from);
+	to = slu_core_group_new(core, free_id(core, client));
+	to->record = from->record;
+	to->is_parked = from->is_parked;
+	TAILQ_REMOVE(&from->members, client, member_link);
+	TAILQ_INSERT_TAIL(&to->members, client, member_link);
+	client->group = to;
+	from->unfit_ns = SLU_CORE_NEVER;
+	name = slu_core_group_name(from);
+	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
+				    "%s is parted from %s: %s", client->name, name, why);
+	if (entry)
+		entry->group = to->id;
+	/* the line of a ghost may know of devices that are not there now: it stays as it is */
+	if (client->standing != SLU_CORE_GHOST)
+		slu_core_send_line(core, client);
+
+	if (has_turn(client))
+		take_along(core, from, to);
+	if (slu_core_group_is_open(to))
+		slu_core_turns_close(core, to, "%s is parted from %s", client->name, name);
+	slu_core_turns_settle(core, to);
+	slu_core_turns_settle(core, from);
+}
+
+int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	slu_core_set_now(core, now_ns);
+	if (!client)
+		return slu_error(-ENOENT);
+	if (slu_core_group_is_single(client->group))
+		return SLU_CORE_E_ALONE;
+	part(core, client, "so it was asked");
+	return 0;
+}
+
+/* What the seat keeps others of its group from having there. */
+static uint64_t claim(const struct slu_core_seat *seat, int device)
+{
+	bool is_there = device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
+						       : seat->device == (unsigned)device;
+
+	return is_there ? SLU_MAX(slu_core_seat_level_bytes(seat), seat->account.held_bytes) : 0;
+}
+
+/* Return: NULL if nobody else of the group is in its way. */
+static struct slu_core_client *choose(const struct slu_core_group *group, int device)
+{
+	struct slu_core_client *client, *chosen = NULL;
+	uint64_t most = 0;
+	bool is_runnable = false;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link) {
+		uint64_t bytes = 0, missing = 0;
+		bool wants = false;
+
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			const struct slu_core_seat *seat = &client->seats[i];
+
+			if (!slu_core_client_is_joined(client) || !claim(seat, device))
+				continue;
+			bytes += claim(seat, device);
+			missing += slu_sub_floor(slu_core_seat_level_bytes(seat),
+						 seat->account.held_bytes);
+			wants |= seat->want.is_runnable;
+		}
+		n += bytes > 0;
+		if (!bytes || (chosen && (is_runnable != wants ? is_runnable : missing < most)))
+			continue;
+		chosen = client;
+		most = missing;
+		is_runnable = wants;
+	}
+	return n > 1 ? chosen : NULL;
+}
+
+static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
+		     struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_plan plan = { .plus = group, .percent = 100, .is_alone = true };
+	uint64_t since_ns = group->unfit_ns;
+
+	if (group->state == SLU_CORE_IDLE || group->state == SLU_CORE_DRAINING ||
+	    group->is_parked || slu_core_group_is_single(group) ||
+	    !slu_core_plan_make(core, &plan, ret_shortage))
+		return false;
+	plan.is_ideal = true;
+	return slu_core_plan_make(core, &plan, NULL) ||
+	       (since_ns != SLU_CORE_NEVER &&
+		slu_core_is_due(core, slu_core_after(since_ns, core->config.patience_ns / 2)));
+}
+
+bool slu_core_part_unfit(struct slu_core *core)
+{
+	struct slu_core_group *group;
+	bool is_any = false;
+
+	TAILQ_FOREACH (group, &core->groups, link) {
+		struct slu_core_shortage shortage;
+		struct slu_core_client *client;
+
+		while (is_unfit(core, group, &shortage) &&
+		       (client = choose(group, shortage.device))) {
+			part(core, client,
+			     shortage.device == SLU_CORE_PLAN_PINNED
+				     ? "together they exceed the pinned memory"
+				     : "together they exceed the device");
+			is_any = true;
+		}
+	}
+	return is_any;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Parting (rule 35): a group whose members together exceed the device, or the pinned budget, can
+ * never have its turn. Rather than deny one of them what it would get alone, that one becomes a
+ * group of its own, and from then on the two take turns like any others.
+ *
+ *   group:  { a, b, c }  ──▶  { a, c }   keeps its turn, its place in the order, its name
+ *                             { b }      new; what turn b has goes along and is closed
+ *
+ * Who leaves is the one that asked: of those who want to run, who lacks most where it does not
+ * fit; among equals who came last. It is parted at once if the group never fits, after half of the
+ * patience if it is only that less is believed to be there, for then it may fit again soon. It
+ * keeps what the policy remembers of the group, so parting is no way to the top. Groups that were
+ * parted stay so: side by side they run all the same while they fit, and to join them again would
+ * only part them once more.
+ *
+ * The core moves the client at once and says so with SLU_CORE_PART; the caller follows.
+ */
+
+#include "core/state.h"
+
+/* Parts every group that needs it, until each fits or has nobody to part from. Return: whether. */
+bool slu_core_part_unfit(struct slu_core *core);
