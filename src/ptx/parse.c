@@ -373,12 +373,15 @@ static int parse_target(struct slu_ptx_parser *p)
 		if (t->kind != SLU_PTX_TOKEN_WORD)
 			return slu_ptx_refuse_token(p, "a target");
 		if (t->size > 3 && !memcmp(t->text, "sm_", 3)) {
+			size_t i = 3;
+
 			p->module->target = 0;
-			for (size_t i = 3; i < t->size && t->text[i] >= '0' && t->text[i] <= '9' &&
-					   p->module->target < 1000;
+			for (; i < t->size && t->text[i] >= '0' && t->text[i] <= '9' &&
+			       p->module->target < 1000;
 			     i++)
 				p->module->target =
 					p->module->target * 10 + (unsigned)(t->text[i] - '0');
+			p->module->target_suffix = i < t->size ? t->text[i] : 0;
 		}
 		slu_ptx_lexer_next(&p->lexer);
 	} while (slu_ptx_lexer_is(&p->lexer, ','));

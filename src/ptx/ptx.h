@@ -204,6 +204,8 @@ struct slu_ptx_module {
 	unsigned version_major;
 	unsigned version_minor;
 	unsigned target; /* 75 for sm_75 */
+	/* 'a' of sm_90a: for no other device; 'f' of sm_100f: for none of another family; else 0 */
+	char target_suffix;
 
 	struct slu_ptx_variable **variables;
 	unsigned n_variables;

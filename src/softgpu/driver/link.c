@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "ptx/ptx.h"
 #include "softgpu/driver/driver.h"
+#include "softgpu/driver/program.h"
 
 #define ARCHIVE_MAGIC	    "!<arch>\n"
 #define ARCHIVE_MAGIC_BYTES 8
@@ -209,10 +209,8 @@ CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *da
 CUresult slu_link_complete(struct slu_link *link)
 {
 	struct slu_ptx_module *ptx;
-	struct slu_ptx_error error;
 	struct slu_image image;
 	CUresult result;
-	int r;
 
 	if (link->text)
 		return CUDA_SUCCESS;
@@ -227,13 +225,10 @@ CUresult slu_link_complete(struct slu_link *link)
 			return result;
 	}
 	/* whoever links wants to know now what is wrong, and not when the image is loaded */
-	r = slu_ptx_parse(image.text, image.bytes, &ptx, &error);
-	if (r == SLU_PTX_E_REFUSED)
-		slu_image_tell(&link->jit.error, "ptx: line %u, column %u: %s\n", error.line,
-			       error.column, error.text);
-	if (r) {
+	result = slu_program_parse(&image, slu_driver.settings.capability, &link->jit.error, &ptx);
+	if (result) {
 		slu_image_close(&image);
-		return r == SLU_PTX_E_REFUSED ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
+		return result;
 	}
 	slu_ptx_module_free(ptx);
 	link->text = image.owned;

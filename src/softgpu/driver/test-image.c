@@ -4,6 +4,8 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include "base/util.h"
+
 /* Images: fat binaries in all their wrappings, libraries, the linker. */
 
 enum { RAW = 0, LZ4 = 0x2000, ZSTD = 0x8000 };
@@ -168,6 +170,41 @@ static void machine_code_alone_is_refused_with_a_hint(void **state)
 	assert_int_equal(load_with_log(f.bytes, log, sizeof(log)), CUDA_ERROR_NO_BINARY_FOR_GPU);
 	assert_non_null(strstr(log, "only PTX for compute_90 and higher"));
 	assert_int_equal(load_with_log("\177ELF", log, sizeof(log)), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+static void a_text_for_a_higher_device_is_refused_with_a_hint(void **state)
+{
+	static const struct {
+		const char *target;
+		CUresult result;
+	} rows[] = {
+		{ "sm_52", CUDA_SUCCESS },	     { "sm_75", CUDA_SUCCESS },
+		{ "sm_80", CUDA_ERROR_INVALID_PTX }, { "sm_120", CUDA_ERROR_INVALID_PTX },
+		{ "sm_75a", CUDA_SUCCESS },	     { "sm_72a", CUDA_ERROR_INVALID_PTX },
+		{ "sm_72f", CUDA_SUCCESS },	     { "sm_61f", CUDA_ERROR_INVALID_PTX },
+	};
+	char text[128], log[512], want[64];
+	void *image;
+	size_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		CUlinkState link;
+
+		snprintf(text, sizeof(text), ".version 8.0\n.target %s\n.address_size 64\n",
+			 rows[i].target);
+		assert_int_equal(load_with_log(text, log, sizeof(log)), rows[i].result);
+		assert_cu(cuLinkCreate_v2(0, NULL, NULL, &link));
+		assert_cu(cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, text, strlen(text) + 1, NULL, 0,
+					   NULL, NULL));
+		assert_int_equal(cuLinkComplete(link, &image, &bytes), rows[i].result);
+		assert_cu(cuLinkDestroy(link));
+		if (!rows[i].result)
+			continue;
+		snprintf(want, sizeof(want), ".target is %s, the software GPU's", rows[i].target);
+		assert_non_null(strstr(log, want));
+		assert_non_null(strstr(log, "compile for compute_75"));
+	}
 }
 
 static void damaged_images_are_refused(void **state)
@@ -386,6 +423,7 @@ int main(void)
 		cmocka_unit_test(every_packing_of_a_fat_binary_is_read),
 		cmocka_unit_test(the_highest_text_that_the_device_can_run_is_taken),
 		cmocka_unit_test(machine_code_alone_is_refused_with_a_hint),
+		cmocka_unit_test(a_text_for_a_higher_device_is_refused_with_a_hint),
 		cmocka_unit_test(damaged_images_are_refused),
 		cmocka_unit_test(objects_of_one_program_are_merged),
 		cmocka_unit_test(the_linker_merges_in_either_order),
