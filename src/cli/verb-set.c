@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "wire/message.h"
 
 struct options {
 	struct slu_cli_where where;
@@ -45,16 +46,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->is_json = 1;
 		return 0;
 	case 'p':
+		if (!*arg || strlen(arg) >= SLU_WIRE_NAME_MAX)
+			argp_error(state, "--program: expected a name of 1 to %d characters",
+				   SLU_WIRE_NAME_MAX - 1);
 		o->program = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->n_words == SLU_ARRAY_SIZE(o->words))
 			argp_error(state, "a setting and a value: '%s' is one word too many", arg);
 		o->words[o->n_words++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (o->program && o->n_words < SLU_ARRAY_SIZE(o->words))
-			argp_error(state, "which setting of '%s', and to what?", o->program);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -72,6 +72,7 @@ static const struct argp argp = {
 	       "For example:\n"
 	       "  sluice set policy fifo\n"
 	       "  sluice set --program ollama visible_memory 12G\n"
+	       "  sluice set --program ollama\n"
 	       "  sluice set",
 };
 
@@ -120,8 +121,9 @@ static size_t print_settings(const json_t *list, const char *name)
 
 static int show(const struct options *o)
 {
-	json_t *reply;
-	int r = slu_cli_ask(&o->where, json_pack("{s:s}", "verb", "settings"), &reply);
+	json_t *reply,
+		*request = json_pack("{s:s, s:s*}", "verb", "settings", "program", o->program);
+	int r = slu_cli_ask(&o->where, request, &reply);
 
 	if (r)
 		return r;
@@ -129,8 +131,12 @@ static int show(const struct options *o)
 		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
 		putchar('\n');
 	} else if (!print_settings(json_object_get(reply, "settings"), o->words[0])) {
-		slu_cli_complain("'sluice set' alone lists them; man sluiced.conf says more.",
-				 "there is no setting '%s'.", o->words[0] ? o->words[0] : "");
+		slu_cli_complain(o->program ? "'sluice set --program NAME' lists them; man "
+					      "sluiced.conf says more."
+					    : "'sluice set' alone lists them; man sluiced.conf "
+					      "says more.",
+				 "there is no setting '%s'%s.", o->words[0] ? o->words[0] : "",
+				 o->program ? " of programs" : "");
 		r = SLU_CLI_REFUSED;
 	}
 	json_decref(reply);

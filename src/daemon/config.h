@@ -121,6 +121,13 @@ void slu_config_program(const struct slu_config *config, const char *name,
 int slu_config_get(const struct slu_config *config, const char *section, const char *name,
 		   char *ret_text, size_t size);
 
+/* From when on a change of a setting counts while the daemon runs. */
+enum slu_config_counts {
+	SLU_CONFIG_AT_ONCE,
+	SLU_CONFIG_AT_DEVICE, /* for devices that no program has used yet */
+	SLU_CONFIG_AT_JOIN,   /* for programs that join from then on */
+};
+
 /* One setting as it is in force. */
 struct slu_config_view {
 	const char *section, *name, *value;
@@ -128,11 +135,17 @@ struct slu_config_view {
 	const char *meaning;
 	bool is_program; /* may stand in [program NAME] */
 	bool is_own;	 /* does stand in [program NAME] */
+	enum slu_config_counts counts;
 };
 
 /* Calls @each for every row of the table, then for what each [program NAME] has. */
 void slu_config_each(const struct slu_config *config,
 		     void (*each)(void *data, const struct slu_config_view *view), void *data);
+
+/* The same for what is in force for a program of this name; the section is "program NAME". */
+void slu_config_each_of_program(const struct slu_config *config, const char *name,
+				void (*each)(void *data, const struct slu_config_view *view),
+				void *data);
 
 enum slu_config_format {
 	SLU_CONFIG_INI,	     /* a file that could be read again */

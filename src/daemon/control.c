@@ -95,7 +95,14 @@ static void verb_history(struct answer *answer)
 
 static void verb_settings(struct answer *answer)
 {
-	replace(answer, slu_settings_make(&answer->view));
+	const char *program = json_string_value(json_object_get(answer->request, "program"));
+
+	if (program && strlen(program) >= SLU_WIRE_NAME_MAX) {
+		say_no(answer, EINVAL, NULL, "program: expected a name of at most %d characters",
+		       SLU_WIRE_NAME_MAX - 1);
+		return;
+	}
+	replace(answer, slu_settings_make(&answer->view, program));
 }
 
 static bool is_meant(const struct slu_program *program, const char *who)
@@ -218,14 +225,18 @@ static void verb_kick(struct answer *answer)
 struct search {
 	const char *name;
 	char section[SLU_WIRE_NAME_MAX + 16];
+	enum slu_config_counts counts;
 };
 
 static void match_name(void *data, const struct slu_config_view *view)
 {
 	struct search *search = data;
 
-	if (!view->is_own && !strcmp(view->name, search->name))
+	if (view->is_own || strcmp(view->name, search->name) != 0)
+		return;
+	if (!search->section[0])
 		snprintf(search->section, sizeof(search->section), "%s", view->section);
+	search->counts = view->counts;
 }
 
 /* "slice", "scheduler.slice" or "program ollama.chunk" -> section and name. */
@@ -236,12 +247,16 @@ static void split_setting(struct slu_server *server, const char *setting, struct
 	*ret = (struct search){ .name = dot ? dot + 1 : setting };
 	if (dot)
 		snprintf(ret->section, sizeof(ret->section), "%.*s", (int)(dot - setting), setting);
-	else
-		slu_config_each(&server->config, match_name, ret);
+	slu_config_each(&server->config, match_name, ret);
 }
 
 static void verb_set(struct answer *answer)
 {
+	static const char *const from_when[] = {
+		[SLU_CONFIG_AT_ONCE] = "",
+		[SLU_CONFIG_AT_DEVICE] = ", for devices that no program has used yet",
+		[SLU_CONFIG_AT_JOIN] = ", for programs that start from now on",
+	};
 	const char *setting = json_string_value(json_object_get(answer->request, "setting"));
 	const char *value = json_string_value(json_object_get(answer->request, "value"));
 	struct slu_server *server = answer->view.server;
@@ -281,8 +296,8 @@ static void verb_set(struct answer *answer)
 		return;
 	}
 	slu_log(NOTICE, "set [%s] %s = %s", search.section, search.name, value);
-	snprintf(words, sizeof(words), "[%s] %s = %s, until the daemon ends.", search.section,
-		 search.name, value);
+	snprintf(words, sizeof(words), "[%s] %s = %s, until the daemon ends%s.", search.section,
+		 search.name, value, from_when[search.counts]);
 	slu_text_clean(words);
 	say(answer, words);
 }

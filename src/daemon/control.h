@@ -31,4 +31,5 @@ bool slu_control_may_see(const struct slu_control_view *view, uid_t uid);
 /* Return: a new object, or NULL when memory is short. */
 json_t *slu_status_make(const struct slu_control_view *view);
 json_t *slu_history_make(const struct slu_control_view *view, size_t last);
-json_t *slu_settings_make(const struct slu_control_view *view);
+/* @program: what is in force for programs of this name; NULL: all settings. */
+json_t *slu_settings_make(const struct slu_control_view *view, const char *program);

@@ -70,16 +70,26 @@ json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 
 static void add_setting(void *data, const struct slu_config_view *setting)
 {
+	static const char *const counts[] = {
+		[SLU_CONFIG_AT_ONCE] = "at once",
+		[SLU_CONFIG_AT_DEVICE] = "new devices",
+		[SLU_CONFIG_AT_JOIN] = "new programs",
+	};
+
 	json_array_append_new(data,
-			      json_pack("{s:s, s:s, s:s, s:s, s:s}", "section", setting->section,
-					"name", setting->name, "value", setting->value, "default",
-					setting->fallback, "meaning", setting->meaning));
+			      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "section",
+					setting->section, "name", setting->name, "value",
+					setting->value, "default", setting->fallback, "meaning",
+					setting->meaning, "counts", counts[setting->counts]));
 }
 
-json_t *slu_settings_make(const struct slu_control_view *view)
+json_t *slu_settings_make(const struct slu_control_view *view, const char *program)
 {
 	json_t *list = json_array();
 
-	slu_config_each(&view->server->config, add_setting, list);
+	if (program)
+		slu_config_each_of_program(&view->server->config, program, add_setting, list);
+	else
+		slu_config_each(&view->server->config, add_setting, list);
 	return json_pack("{s:o}", "settings", list);
 }

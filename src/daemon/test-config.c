@@ -101,6 +101,7 @@ static void test_each_wrong_line_says_what_was_expected(void **state)
 		{ "time too small", "[scheduler]\nslice = 0s\n", 2, "from 1ms to 3600s" },
 		{ "negative time", "[scheduler]\nslice = -1s\n", 2, "a time such as" },
 		{ "bad size", "[memory]\npinned = much\n", 2, "auto, or a size" },
+		{ "no size at all", "[memory]\nvisible_memory = 0\n", 2, "from 4K to 64T" },
 		{ "bad count", "[scheduler]\nshare_percent = 9.5\n", 2, "a whole number" },
 		{ "count too large", "[scheduler]\nshare_percent = 101\n", 2, "from 1 to 100" },
 		{ "bad word", "[scheduler]\npolicy = best\n", 2, "one of mlfq|rr|fifo" },
@@ -179,6 +180,34 @@ static void test_a_programs_section_goes_before_memory_whatever_the_order(void *
 	assert_string_equal(value, "wait");
 	assert_int_equal(slu_config_get(&copy, "memory", "nothing", value, sizeof(value)), -ENOENT);
 	slu_config_deinit(&copy);
+}
+
+static void note_program_setting(void *data, const struct slu_config_view *view)
+{
+	char *all = data;
+
+	assert_string_equal(view->section, "program ollama-7b");
+	assert_true(view->is_program);
+	assert_int_equal(view->counts, SLU_CONFIG_AT_JOIN);
+	sprintf(all + strlen(all), "%s%s=%s;", view->name, view->is_own ? "!" : "", view->value);
+}
+
+static void test_what_is_in_force_for_a_program_is_listed(void **state)
+{
+	static const char text[] = "[memory]\nloss_grace = 9s\n[program oll*]\nchunk = 1M\n"
+				   "[program train]\nchecksum_moves = on\n";
+	struct slu_config config;
+	struct reports reports;
+	char all[1024] = "";
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(read_text(&config, text, &reports), 0);
+	slu_config_each_of_program(&config, "ollama-7b", note_program_setting, all);
+	assert_non_null(strstr(all, "visible_memory=auto;chunk!=1M;"));
+	assert_non_null(strstr(all, ";loss_grace=9s;checksum_moves=off;"));
+	assert_null(strstr(all, "slice"));
+	slu_config_deinit(&config);
 }
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -315,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_each_wrong_line_says_what_was_expected),
 		cmocka_unit_test(test_long_and_binary_lines_are_reported),
 		cmocka_unit_test(test_a_programs_section_goes_before_memory_whatever_the_order),
+		cmocka_unit_test(test_what_is_in_force_for_a_program_is_listed),
 		cmocka_unit_test(test_drop_ins_are_read_by_name_and_the_last_word_wins),
 		cmocka_unit_test(test_what_is_printed_can_be_read_again),
 		cmocka_unit_test(test_the_manual_has_every_setting_with_its_default),

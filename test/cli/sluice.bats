@@ -142,15 +142,45 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	[ "$status" -eq 0 ]
 	run "$sluice" set chunk --socket "$world/sluice.sock"
 	[[ $output == *"program oll*.chunk  1M"* ]]
+	run "$sluice" set --program ollama chunk --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ ${lines[1]} == "program ollama.chunk  1M "* && ${#lines[@]} -eq 2 ]]
+	run "$sluice" set --program train --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ $output == *"program train.visible_memory"*auto*"program train.chunk"*4M* && $output != *slice* ]]
+	run "$sluice" set --program train slice --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	[[ $output == *"no setting 'slice' of programs"* ]]
 	run "$sluice" set --program ollama slice 1s --socket "$world/sluice.sock"
 	[ "$status" -eq 122 ]
 	[[ $output == *"no setting of [program ollama]"*visible_memory* ]]
 }
 
+@test "set says from when on a change counts, and takes nothing that means something else" {
+	start_daemon
+	run "$sluice" set slice 1s --socket "$world/sluice.sock"
+	[ "$output" = "[scheduler] slice = 1s, until the daemon ends." ]
+	run "$sluice" set --program x chunk 1M --socket "$world/sluice.sock"
+	[[ $output == *"for programs that start from now on." ]]
+	run "$sluice" set boards "$world/boards" --socket "$world/sluice.sock"
+	[[ $output == *"for devices that no program has used yet." ]]
+	for name in visible_memory pinned home; do
+		run "$sluice" set $name 0 --socket "$world/sluice.sock"
+		[ "$status" -eq 122 ]
+		[[ $output == *"$name: expected auto, or a size such as 512M or 16G, from 4K to 64T"* ]]
+		run "$sluice" set $name auto --socket "$world/sluice.sock"
+		[ "$status" -eq 0 ]
+	done
+	"$sluice" set --json --socket "$world/sluice.sock" | python3 -c '
+import json, sys
+counts = {s["name"]: s["counts"] for s in json.load(sys.stdin)["settings"]}
+assert counts["slice"] == "at once" and counts["boards"] == "new devices" and counts["staging"] == "new programs", counts'
+}
+
 @test "wrong words say what was expected" {
 	start_daemon
 	for words in "run --name= -- true" "run --socket= -- true" "park" "park a b" "park --all a" "set a b c" \
-		"set --program x" "set --program x chunk" "status more" "history --turns"; do
+		"set --program= chunk" "status more" "history --turns"; do
 		run "$sluice" $words
 		echo "$words: $output"
 		[ "$status" -eq 120 ]
