@@ -17,6 +17,7 @@
 #include "daemon/listener.h"
 #include "daemon/lockfile.h"
 #include "daemon/process.h"
+#include "daemon/serial.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 
@@ -221,10 +222,20 @@ int slu_listener_new(struct slu_server *server, const char *path,
 	return 0;
 }
 
+/* While the path is still ours: the next daemon's files stay. */
+static void withdraw_serial_files(const struct slu_listener *listener)
+{
+	struct slu_devices *devices = listener->server->devices;
+
+	for (unsigned i = 0; devices && i < slu_devices_n(devices); i++)
+		slu_serial_withdraw(listener->fd, slu_devices_get(devices, i)->uuid);
+}
+
 void slu_listener_free(struct slu_listener *listener)
 {
 	if (!listener)
 		return;
+	withdraw_serial_files(listener);
 	sd_event_source_disable_unref(listener->io);
 	sd_event_source_disable_unref(listener->resume);
 	if (listener->path)

@@ -30,16 +30,33 @@ static void make(const char *path, mode_t mode)
 		slu_log(WARNING, "%s cannot be made, ignoring vmm_serial for its device: %m", path);
 }
 
+/* The path of the socket that @fd is the daemon's end of. Return: whether it has one. */
+static bool socket_path(int fd, struct sockaddr_un *ret_address)
+{
+	socklen_t size = sizeof(*ret_address) - 1;
+
+	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return getsockname(fd, (struct sockaddr *)ret_address, &size) == 0 &&
+	       size > offsetof(struct sockaddr_un, sun_path) && ret_address->sun_path[0];
+}
+
 void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t size = sizeof(address) - 1;
 	char path[SLU_SERIAL_PATH_MAX];
+	struct sockaddr_un address;
 
-	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
-	    size <= offsetof(struct sockaddr_un, sun_path) || !address.sun_path[0])
+	if (!socket_path(fd, &address))
 		return;
 	for (uint32_t i = 0; i < hello->n_devices; i++)
 		if (slu_serial_path(address.sun_path, hello->devices[i].uuid, path) == 0)
 			make(path, is_system ? 0666 : 0600);
+}
+
+void slu_serial_withdraw(int fd, const uint8_t uuid[16])
+{
+	char path[SLU_SERIAL_PATH_MAX];
+	struct sockaddr_un address;
+
+	if (socket_path(fd, &address) && slu_serial_path(address.sun_path, uuid, path) == 0)
+		unlink(path);
 }

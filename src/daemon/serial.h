@@ -16,3 +16,9 @@ enum slu_serial slu_serial_of(const char *word);
  * the user alone. Without one its program is not held up.
  */
 void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system);
+
+/*
+ * Removes the file of a device, when the daemon ends. Programs that go on open it anew for each
+ * call, and without a daemon not at all; the next daemon makes it again when they come back.
+ */
+void slu_serial_withdraw(int fd, const uint8_t uuid[16]);

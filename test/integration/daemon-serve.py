@@ -224,6 +224,18 @@ def outsiders_are_seen_and_make_room_smaller():
         wait_until("it is gone", lambda: not w.answer(verb="status")["devices"][0]["outsiders"])
 
 
+def a_daemon_that_ends_leaves_nothing_beside_its_socket():
+    with world("ends") as w:
+        check(w.answer(verb="ping") == {"pid": w.daemon.pid}, "it says who it is")
+        a = w.client("a", want=MIB, **TIGHT)
+        a.wait("ready")
+        check(list(w.folder.glob("vmm-*.lock")), "the device has a file to lock")
+        w.daemon.terminate()
+        w.daemon.wait()
+        left = [p.name for p in w.folder.iterdir() if p.name.startswith(("vmm-", w.socket.name))]
+        check(not left, "socket and locks are gone", left)
+
+
 if __name__ == "__main__":
     main(two_that_do_not_fit_alternate, two_that_fit_run_side_by_side, status_has_the_documented_keys,
          members_of_one_group_have_one_turn, a_killed_holder_gives_its_turn_to_the_next,
@@ -231,4 +243,5 @@ if __name__ == "__main__":
          a_lost_connection_keeps_its_charges_until_the_program_is_back, parked_programs_give_way_and_come_back,
          a_kicked_program_ends, settings_can_be_changed_while_it_runs,
          questions_that_make_no_sense_are_answered_in_words, another_protocol_version_is_refused_and_shown,
-         hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_make_room_smaller)
+         hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_make_room_smaller,
+         a_daemon_that_ends_leaves_nothing_beside_its_socket)
