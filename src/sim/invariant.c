@@ -230,7 +230,8 @@ static bool is_open(enum slu_core_state state)
 
 /*
  * Who fills needs all of it; who runs has what it holds, and may have outgrown the device. The
- * window of a LAUNCH program that runs may still shrink, to what it needs.
+ * window of a LAUNCH program that runs may still shrink, to what it needs. Who is lost gets nothing
+ * before it is back.
  */
 static uint64_t need_of(const struct slu_core_client_view *view, unsigned device,
 			enum slu_core_state state)
@@ -239,6 +240,8 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 	uint64_t held = view->device_accounts[device].held_bytes;
 	uint64_t need = SLU_MAX(want->is_runnable ? want->min_bytes : 0, want->working_bytes);
 
+	if (view->is_lost)
+		return held;
 	if (view->modes[device] == SLU_MODE_LAUNCH)
 		return state == SLU_CORE_RUNNING ? SLU_MIN(held, need) : need;
 	if (state == SLU_CORE_RUNNING)

@@ -60,7 +60,8 @@ static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_conf
  * What was not always drawn comes from a sequence of its own, so that a seed that found something
  * once still makes the same world.
  */
-static void draw_more(uint64_t seed, struct slu_sim_config *config, bool *ret_exceeds)
+static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_groups,
+		      bool *ret_exceeds)
 {
 	uint64_t more = seed * UINT64_C(0xa0761d6478bd642f) + 11;
 
@@ -68,6 +69,8 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, bool *ret_ex
 		config->policy = "mlfq";
 	config->faults.part = ONE_OF(&more, 0, 0, 500, 3000);
 	*ret_exceeds = slu_sim_chance(&more, 400000);
+	if (*ret_exceeds)
+		*n_groups = SLU_MIN(*n_groups, slu_sim_between(&more, 1, 2));
 }
 
 struct draft {
@@ -186,7 +189,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	int r;
 
 	draw_config(&random, tight, &config);
-	draw_more(seed, &config, &exceeds);
+	draw_more(seed, &config, &n_groups, &exceeds);
 	config.seed = seed;
 	config.mutation = mutation;
 	r = slu_sim_world_new(&config, &w);

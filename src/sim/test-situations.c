@@ -375,6 +375,111 @@ static void a_blocked_holder_lets_the_other_one_run(void **state)
 	}
 }
 
+/*
+ * Rule 35. Programs of one group, each of which fills the device: all but one are parted, and all
+ * of them end as if they had come alone.
+ */
+static void members_that_exceed_the_device_are_parted(void **state)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		unsigned n = 2 + (unsigned)seed % 3;
+		struct slu_sim_world *w = make(plain, seed);
+
+		for (unsigned i = 0; i < n; i++) {
+			unsigned c = join_on(w, 1, 0, SLU_MODE_ALL);
+
+			if (seed % 2)
+				slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 30 * i);
+			allocate(w, c, 0, 10, 2);
+			launch(w, c, 0, 6);
+			/* not to be gone before the others have come */
+			slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 100);
+			launch(w, c, 0, 2);
+		}
+		finish(w, "a group that exceeds the device");
+		assert_int_equal(w->counts.n_launches, n * 8);
+		assert_int_equal(w->counts.n_denied, 0);
+		assert_int_equal(w->counts.n_parts, n - 1);
+		slu_sim_world_free(w);
+	}
+}
+
+/* Rule 35. A member that grows in the turn of its group, until there is no room for the other. */
+static void a_member_that_grows_too_large_is_parted(void **state)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct slu_sim_world *w = make(plain, seed);
+
+		for (unsigned i = 0; i < 2; i++) {
+			unsigned c = join_on(w, 1, 0, SLU_MODE_ALL);
+
+			for (unsigned k = 0; k < 8; k++) {
+				allocate(w, c, 0, 1, 3);
+				launch(w, c, 0, 2);
+			}
+		}
+		finish(w, "members that grow");
+		assert_int_equal(w->counts.n_launches, 32);
+		assert_int_equal(w->counts.n_denied, 0);
+		slu_sim_world_free(w);
+	}
+}
+
+/* Rule 35. A command of one waits for launches of the other, in one group that is parted. */
+static void members_that_wait_for_each_other_end_when_parted(void **state)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct slu_sim_world *w = make(plain, seed);
+		unsigned waits = join_on(w, 1, 0, SLU_MODE_ALL);
+		unsigned other = join_on(w, 1, 0, SLU_MODE_ALL);
+		unsigned third = join_on(w, 1, 0, SLU_MODE_ALL);
+
+		allocate(w, waits, 0, 5, 2);
+		launch(w, waits, 0, 1);
+		slu_sim_client_do(w, waits, SLU_SIM_AWAIT, 0, 3);
+		w->clients[waits].ops[w->clients[waits].n_ops - 1].client = other;
+		launch(w, waits, 0, 2);
+		allocate(w, other, 0, 9, 2);
+		launch(w, other, 0, 6);
+		allocate(w, third, 0, 10, 2);
+		launch(w, third, 0, 6);
+		finish(w, "members that wait for each other");
+		assert_int_equal(w->counts.n_launches, 16);
+		assert_int_equal(w->counts.n_denied, 0);
+		slu_sim_world_free(w);
+	}
+}
+
+static bool dies_before_parting(struct slu_sim_world *w, const struct slu_core_action *a)
+{
+	unsigned *n = w->test_data;
+
+	return a->kind == SLU_CORE_PART && *n && --*n == 0;
+}
+
+/* Rules 32 and 35. What the roster does not know of yet happens again. */
+static void a_crash_before_a_parting_parts_anew(void **state)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct slu_sim_world *w = make(plain, seed);
+		unsigned n = 1;
+
+		for (unsigned i = 0; i < 3; i++) {
+			unsigned c = join_on(w, 1, 0, SLU_MODE_ALL);
+
+			allocate(w, c, 0, 10, 2);
+			launch(w, c, 0, 8);
+		}
+		w->dies_before = dies_before_parting;
+		w->test_data = &n;
+		finish(w, "a crash at a parting");
+		assert_int_equal(w->counts.n_restarts, 1);
+		assert_int_equal(w->counts.n_launches, 24);
+		assert_int_equal(w->counts.n_denied, 0);
+		slu_sim_world_free(w);
+	}
+}
+
 /* -- the core alone ---------------------------------------------------------------------------- */
 
 static void hear(struct slu_core *core, uint64_t now_ms, uint64_t client,
@@ -583,6 +688,10 @@ int main(void)
 		cmocka_unit_test(an_estimate_rises_for_who_lacks_pinned_memory),
 		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),
 		cmocka_unit_test(a_blocked_holder_lets_the_other_one_run),
+		cmocka_unit_test(members_that_exceed_the_device_are_parted),
+		cmocka_unit_test(a_member_that_grows_too_large_is_parted),
+		cmocka_unit_test(members_that_wait_for_each_other_end_when_parted),
+		cmocka_unit_test(a_crash_before_a_parting_parts_anew),
 		cmocka_unit_test(a_need_that_comes_back_with_a_rest_counts),
 		cmocka_unit_test(a_mapped_program_is_complete_between_two_refusals),
 		cmocka_unit_test(i10_every_group_gets_its_turn_in_time),

@@ -132,16 +132,19 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 		     struct slu_core_shortage *ret_shortage)
 {
 	struct slu_core_plan plan = { .plus = group, .percent = 100, .is_alone = true };
-	uint64_t since_ns = group->unfit_ns;
 
 	if (group->state == SLU_CORE_IDLE || group->state == SLU_CORE_DRAINING ||
-	    group->is_parked || slu_core_group_is_single(group) ||
-	    !slu_core_plan_make(core, &plan, ret_shortage))
+	    group->is_parked || slu_core_group_is_single(group))
 		return false;
+	/* what it wants counts here, not what it holds; whether it still is one is seen anew */
+	group->is_overgrown = false;
+	if (!slu_core_plan_make(core, &plan, ret_shortage))
+		return false;
+	if (group->unfit_ns == SLU_CORE_NEVER)
+		group->unfit_ns = core->now_ns;
 	plan.is_ideal = true;
 	return slu_core_plan_make(core, &plan, NULL) ||
-	       (since_ns != SLU_CORE_NEVER &&
-		slu_core_is_due(core, slu_core_after(since_ns, core->config.patience_ns / 2)));
+	       slu_core_is_due(core, slu_core_after(group->unfit_ns, core->config.patience_ns / 2));
 }
 
 bool slu_core_part_unfit(struct slu_core *core)
