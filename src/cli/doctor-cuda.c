@@ -73,6 +73,13 @@ static void look_at_device(struct slu_doctor *d, const struct calls *calls, int 
 			       number, name, slu_size_format(size, bytes));
 }
 
+static bool is_software(const struct slu_doctor *d, const char *path)
+{
+	size_t n = strlen(d->install.softgpu_folder);
+
+	return n && !strncmp(path, d->install.softgpu_folder, n) && path[n] == '/';
+}
+
 static void look_at_driver(struct slu_doctor *d, const char *path)
 {
 	void *driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -94,8 +101,10 @@ static void look_at_driver(struct slu_doctor *d, const char *path)
 	r = calls.init(0);
 	if (r || calls.version(&version) || calls.count(&n)) {
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
-			       "Is the card there, and the kernel's half of the driver loaded "
-			       "(nvidia-smi)?",
+			       is_software(d, path)
+				       ? "'sluice softgpu run -- true' says why."
+				       : "Is the card there, and the kernel's half of the driver "
+					 "loaded (nvidia-smi)?",
 			       "driver: %s: cuInit says error %d", path, r);
 		return;
 	}

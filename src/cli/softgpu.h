@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "board/board.h"
+#include "cli/install.h"
 
 enum {
 	SLU_SOFTGPU_DEVICES_MAX = 8,
@@ -14,6 +15,10 @@ enum {
 int slu_softgpu_run(int argc, char **argv);
 int slu_softgpu_info(int argc, char **argv);
 int slu_softgpu_reset(int argc, char **argv);
+
+/* Makes the devices that the environment asks for. Return: 0, or the exit code after having
+ * complained. */
+int slu_softgpu_make(const struct slu_install *install);
 
 /* The path of a device's board, whether it is there or not. Return: 0 or -errno. */
 int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX]);

@@ -45,7 +45,6 @@ static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-
 	char *end;
 
 	switch (key) {
@@ -63,7 +62,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'l':
 		if (slu_size_parse_time(arg, &o->span_ns) || o->span_ns < SLU_NS_PER_MS)
-			argp_error(state, "--last: expected a time such as 500ms or 30s, not '%s'",
+			argp_error(state,
+				   "--last: expected a time such as 500ms, 30s or 5m, not '%s'",
 				   arg);
 		return 0;
 	case 'n':

@@ -9,7 +9,6 @@
  */
 
 #include <argp.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,49 +102,6 @@ static int set_environment(const struct options *o, const struct slu_install *in
 		       : 0;
 }
 
-/* The numbers of cuInit() that say something about the device that was asked for. */
-enum {
-	INVALID_VALUE = 1,
-	DRIVER_MISMATCH = 803,
-};
-
-/* The driver itself makes the device: it knows how. */
-static int make_device(const struct slu_install *install)
-{
-	char path[PATH_MAX + 16];
-	int (*init)(unsigned);
-	void *driver;
-	int r;
-
-	snprintf(path, sizeof(path), "%s/libcuda.so.1", install->softgpu_folder);
-	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	init = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
-	if (!init) {
-		slu_cli_complain("Reinstall Sluice.", "the software GPU does not load: %s.",
-				 dlerror());
-		return SLU_CLI_FAILED;
-	}
-	r = init(0);
-	switch (r) {
-	case 0:
-		return 0;
-	case INVALID_VALUE:
-		slu_cli_complain("See sluice-softgpu(1) for what SIZE, NAME and N may be.",
-				 "there is no software GPU like that.");
-		return SLU_CLI_USAGE;
-	case DRIVER_MISMATCH:
-		slu_cli_complain("Leave --memory, --profile and --scale out to use it, or remove "
-				 "it with 'sluice softgpu reset'.",
-				 "the software GPU that is there is another one than asked for.");
-		return SLU_CLI_REFUSED;
-	default:
-		slu_cli_complain("Is there room for its memory in /dev/shm? 'sluice softgpu reset' "
-				 "removes devices that nobody uses.",
-				 "the software GPU could not be made (error %d).", r);
-		return SLU_CLI_FAILED;
-	}
-}
-
 int slu_softgpu_run(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -171,7 +127,7 @@ int slu_softgpu_run(int argc, char **argv)
 		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
 		return SLU_CLI_FAILED;
 	}
-	r = make_device(&install);
+	r = slu_softgpu_make(&install);
 	if (r)
 		return r;
 	slu_cudart_hint(path, &install);

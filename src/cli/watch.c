@@ -21,6 +21,8 @@
 #define FIRST_LOOK_MS 250
 #define LAST_LOOK_MS  8000
 #define FAMILY_MAX    256
+/* programs that joined after ours, before we ask */
+#define JOINS_LOOKED_AT 64
 /* a driver that is mapped may be about to get its layer: only who stays so is blamed */
 #define LOOKS_TO_BLAME 4
 
@@ -73,6 +75,34 @@ static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t 
 	return is_done;
 }
 
+static bool is_of_this_run(const struct watcher *w, const json_t *program)
+{
+	return !strcmp(text(program, "group"), w->watch->group) ||
+	       json_integer_value(json_object_get(program, "pid")) == w->program;
+}
+
+/* One that was too short to be looked at: the daemon remembers. Return: whether it had joined. */
+static bool look_back(const struct watcher *w)
+{
+	const struct slu_cli_where where = { .socket = w->watch->socket };
+	json_t *reply, *join, *found = NULL;
+	struct slu_cli_peer peer;
+	size_t i;
+
+	if (slu_cli_try(&where, json_pack("{s:s, s:i}", "verb", "history", "last", JOINS_LOOKED_AT),
+			&peer, &reply))
+		return false;
+	json_array_foreach (json_object_get(reply, "joins"), i, join)
+		if (is_of_this_run(w, join))
+			found = join;
+	if (found)
+		fprintf(stderr, "sluice: '%s' (pid %d) shared the GPU as '%s' and has ended.\n",
+			w->watch->name, (int)json_integer_value(json_object_get(found, "pid")),
+			text(found, "name"));
+	json_decref(reply);
+	return found;
+}
+
 static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -106,7 +136,7 @@ static void look_until_done(struct watcher *w)
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
 	}
-	if (w->watch->is_verbose)
+	if (w->watch->is_verbose && !look_back(w))
 		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
 			w->watch->name);
 }

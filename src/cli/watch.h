@@ -7,8 +7,8 @@
  * ends with it, and speaks up on its stderr only if a person should know:
  *
  *   LOOKING -> (gone)  the program, or a child of it, has joined the daemon: all is well
- *   LOOKING -> (gone)  one of them uses a GPU without us, or was refused: told once, with the
- * reason LOOKING -> (gone)  the program has ended
+ *   LOOKING -> (gone)  one of them uses a GPU without us, or was refused: the reason is told once
+ *   LOOKING -> (gone)  the program has ended; the daemon remembers whether it had joined
  *
  * Looks become rarer the longer nothing happens.
  */

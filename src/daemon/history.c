@@ -14,43 +14,50 @@ static json_int_t ms(const struct slu_server *server, uint64_t ns)
 	return ns ? (json_int_t)(slu_sub_floor(ns, server->started_ns) / SLU_NS_PER_MS) : 0;
 }
 
-static json_t *make_who(const struct slu_control_view *view, const struct slu_timeline_who *who,
-			unsigned device)
+static json_t *make_who(const struct slu_control_view *view, const struct slu_timeline_who *who)
 {
 	char group[17];
 
 	if (!slu_control_may_see(view, who->uid))
-		return json_pack("{s:i, s:i, s:s, s:n, s:i}", "device", (int)device, "pid", 0,
-				 "name", "(another user)", "group", "uid", -1);
+		return json_pack("{s:i, s:s, s:n, s:i}", "pid", 0, "name", "(another user)",
+				 "group", "uid", -1);
 	snprintf(group, sizeof(group), "%016llx", (unsigned long long)who->group);
-	return json_pack("{s:i, s:i, s:s, s:s, s:i}", "device", (int)device, "pid", (int)who->pid,
-			 "name", who->name, "group", group, "uid", (int)who->uid);
+	return json_pack("{s:i, s:s, s:s, s:i}", "pid", (int)who->pid, "name", who->name, "group",
+			 group, "uid", (int)who->uid);
+}
+
+static json_t *make_join(const struct slu_control_view *view, const struct slu_timeline_join *join)
+{
+	json_t *made = make_who(view, &join->who);
+
+	json_object_set_new(made, "at_ms", json_integer(ms(view->server, join->at_ns)));
+	return made;
 }
 
 /* The reason may name whoever waited, also one who is gone by now: it is for masters. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_timeline_turn *turn)
 {
-	json_t *made = make_who(view, &turn->who, turn->device);
+	json_t *made = make_who(view, &turn->who);
 	const struct slu_server *server = view->server;
 
-	json_object_update_new(made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "begin_ms",
-					       ms(server, turn->granted_ns), "ready_ms",
-					       ms(server, turn->ready_ns), "closing_ms",
-					       ms(server, turn->closing_ns), "end_ms",
-					       ms(server, turn->end_ns), "epoch",
-					       (json_int_t)turn->epoch.counter, "reason",
-					       view->is_master ? turn->reason : ""));
+	json_object_update_new(
+		made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "device", (int)turn->device,
+				"begin_ms", ms(server, turn->granted_ns), "ready_ms",
+				ms(server, turn->ready_ns), "closing_ms",
+				ms(server, turn->closing_ns), "end_ms", ms(server, turn->end_ns),
+				"epoch", (json_int_t)turn->epoch.counter, "reason",
+				view->is_master ? turn->reason : ""));
 	return made;
 }
 
 static json_t *make_move(const struct slu_control_view *view, const struct slu_timeline_move *move)
 {
-	json_t *made = make_who(view, &move->who, move->device);
+	json_t *made = make_who(view, &move->who);
 
-	json_object_update_new(made,
-			       json_pack("{s:I, s:I, s:I}", "at_ms", ms(view->server, move->at_ns),
-					 "in_bytes", (json_int_t)move->in_bytes, "out_bytes",
-					 (json_int_t)move->out_bytes));
+	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I}", "device", (int)move->device,
+					       "at_ms", ms(view->server, move->at_ns), "in_bytes",
+					       (json_int_t)move->in_bytes, "out_bytes",
+					       (json_int_t)move->out_bytes));
 	return made;
 }
 
@@ -58,14 +65,17 @@ json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 {
 	const struct slu_timeline *timeline = view->server->timeline;
 	size_t n_turns = slu_timeline_n_turns(timeline), n_moves = slu_timeline_n_moves(timeline);
-	json_t *turns = json_array(), *moves = json_array();
+	json_t *turns = json_array(), *moves = json_array(), *joins = json_array();
+	size_t n_joins = slu_timeline_n_joins(timeline);
 
+	for (size_t i = n_joins - SLU_MIN(n_joins, last); i < n_joins; i++)
+		json_array_append_new(joins, make_join(view, slu_timeline_join(timeline, i)));
 	for (size_t i = n_turns - SLU_MIN(n_turns, last); i < n_turns; i++)
 		json_array_append_new(turns, make_turn(view, slu_timeline_turn(timeline, i)));
 	for (size_t i = n_moves - SLU_MIN(n_moves, last); i < n_moves; i++)
 		json_array_append_new(moves, make_move(view, slu_timeline_move(timeline, i)));
-	return json_pack("{s:I, s:o, s:o}", "now_ms", ms(view->server, slu_clock_now_ns()), "turns",
-			 turns, "moves", moves);
+	return json_pack("{s:I, s:o, s:o, s:o}", "now_ms", ms(view->server, slu_clock_now_ns()),
+			 "joins", joins, "turns", turns, "moves", moves);
 }
 
 static void add_setting(void *data, const struct slu_config_view *setting)

@@ -49,6 +49,18 @@ static void test_a_turn_that_nobody_closed_has_the_reason_of_its_end(void **stat
 	assert_string_equal(slu_timeline_turn(timeline, 0)->reason, "the program ended");
 }
 
+static void test_who_joined_is_remembered_and_the_oldest_forgotten(void **state)
+{
+	struct slu_timeline *timeline = *state;
+
+	for (uint64_t i = 1; i <= SLU_TIMELINE_JOINS_MAX + 3; i++)
+		slu_timeline_joined(timeline, 10 * i, &(struct slu_timeline_who){ .client = i });
+	assert_int_equal(slu_timeline_n_joins(timeline), SLU_TIMELINE_JOINS_MAX);
+	assert_int_equal(slu_timeline_join(timeline, 0)->who.client, 4);
+	assert_int_equal(slu_timeline_join(timeline, SLU_TIMELINE_JOINS_MAX - 1)->at_ns,
+			 10 * (SLU_TIMELINE_JOINS_MAX + 3));
+}
+
 static void test_numbers_that_are_no_turn_are_ignored(void **state)
 {
 	struct slu_timeline *timeline = *state;
@@ -92,6 +104,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(test_a_turn_is_filled_in_as_its_answers_come),
 		T(test_a_turn_that_nobody_closed_has_the_reason_of_its_end),
+		T(test_who_joined_is_remembered_and_the_oldest_forgotten),
 		T(test_numbers_that_are_no_turn_are_ignored),
 		T(test_the_oldest_is_forgotten_and_its_number_with_it),
 		T(test_moves_are_kept_in_order),

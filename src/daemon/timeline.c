@@ -10,7 +10,8 @@
 struct slu_timeline {
 	struct slu_timeline_turn turns[SLU_TIMELINE_MAX];
 	struct slu_timeline_move moves[SLU_TIMELINE_MAX];
-	uint64_t n_turns, n_moves; /* ever recorded */
+	struct slu_timeline_join joins[SLU_TIMELINE_JOINS_MAX];
+	uint64_t n_turns, n_moves, n_joins; /* ever recorded */
 };
 
 int slu_timeline_new(struct slu_timeline **ret_timeline)
@@ -26,6 +27,13 @@ int slu_timeline_new(struct slu_timeline **ret_timeline)
 void slu_timeline_free(struct slu_timeline *timeline)
 {
 	free(timeline);
+}
+
+void slu_timeline_joined(struct slu_timeline *timeline, uint64_t now_ns,
+			 const struct slu_timeline_who *who)
+{
+	timeline->joins[timeline->n_joins++ % SLU_TIMELINE_JOINS_MAX] =
+		(struct slu_timeline_join){ .who = *who, .at_ns = now_ns };
 }
 
 /* The record of a turn that has not ended and is not overwritten, or NULL. */
@@ -96,6 +104,11 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 	};
 }
 
+size_t slu_timeline_n_joins(const struct slu_timeline *timeline)
+{
+	return (size_t)SLU_MIN(timeline->n_joins, (uint64_t)SLU_TIMELINE_JOINS_MAX);
+}
+
 size_t slu_timeline_n_turns(const struct slu_timeline *timeline)
 {
 	return (size_t)SLU_MIN(timeline->n_turns, (uint64_t)SLU_TIMELINE_MAX);
@@ -104,6 +117,13 @@ size_t slu_timeline_n_turns(const struct slu_timeline *timeline)
 size_t slu_timeline_n_moves(const struct slu_timeline *timeline)
 {
 	return (size_t)SLU_MIN(timeline->n_moves, (uint64_t)SLU_TIMELINE_MAX);
+}
+
+const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *timeline, size_t i)
+{
+	size_t n = slu_timeline_n_joins(timeline);
+
+	return &timeline->joins[(timeline->n_joins - n + i) % SLU_TIMELINE_JOINS_MAX];
 }
 
 const struct slu_timeline_turn *slu_timeline_turn(const struct slu_timeline *timeline, size_t i)

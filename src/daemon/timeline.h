@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The last turns and moves, for `sluice history` and for pictures: who had which device from when
- * to when, and what was moved. Two rings; the oldest is forgotten. It changes no decision.
+ * The last joins, turns and moves, for `sluice history` and for pictures: who came, who had which
+ * device from when to when, and what was moved. Three rings; the oldest is forgotten. It changes no
+ * decision.
  *
  * A turn's record is begun when TURN is sent and filled in as the answers come:
  *
@@ -19,7 +20,8 @@
 
 #include "wire/message.h"
 
-#define SLU_TIMELINE_MAX 4096 /* records a ring */
+#define SLU_TIMELINE_MAX       4096 /* records of turns, and of moves */
+#define SLU_TIMELINE_JOINS_MAX 256
 
 struct slu_timeline_who {
 	uint64_t client;
@@ -44,10 +46,18 @@ struct slu_timeline_move {
 	uint64_t in_bytes, out_bytes; /* since the record before of the same client and device */
 };
 
+struct slu_timeline_join {
+	struct slu_timeline_who who;
+	uint64_t at_ns;
+};
+
 struct slu_timeline;
 
 int slu_timeline_new(struct slu_timeline **ret_timeline);
 void slu_timeline_free(struct slu_timeline *timeline);
+
+void slu_timeline_joined(struct slu_timeline *timeline, uint64_t now_ns,
+			 const struct slu_timeline_who *who);
 
 /* Return: the turn's number for the calls below; never 0. A number whose record is gone is ignored.
  */
@@ -65,7 +75,9 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 			uint64_t out_bytes);
 
 /* Number of records; 0 is the oldest that is still known. */
+size_t slu_timeline_n_joins(const struct slu_timeline *timeline);
 size_t slu_timeline_n_turns(const struct slu_timeline *timeline);
 size_t slu_timeline_n_moves(const struct slu_timeline *timeline);
+const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_turn *slu_timeline_turn(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_move *slu_timeline_move(const struct slu_timeline *timeline, size_t i);

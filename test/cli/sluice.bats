@@ -177,6 +177,17 @@ counts = {s["name"]: s["counts"] for s in json.load(sys.stdin)["settings"]}
 assert counts["slice"] == "at once" and counts["boards"] == "new devices" and counts["staging"] == "new programs", counts'
 }
 
+@test "history takes the times that people write" {
+	start_daemon
+	for time in 500ms 30s 5m 5min 1h; do
+		run "$sluice" history --last $time --socket "$world/sluice.sock"
+		[ "$status" -eq 0 ]
+	done
+	run "$sluice" history --last 5 --socket "$world/sluice.sock"
+	[ "$status" -eq 120 ]
+	[[ $output == *"a time such as 500ms, 30s or 5m, not '5'"* ]]
+}
+
 @test "wrong words say what was expected" {
 	start_daemon
 	for words in "run --name= -- true" "run --socket= -- true" "park" "park a b" "park --all a" "set a b c" \

@@ -96,6 +96,32 @@ teardown() {
 	[ ! -e "$SLUICE_BOARDS/softgpu0" ]
 }
 
+@test "a device that cannot be made says why" {
+	SLUICE_BOARDS=$world/none/boards run "$sluice" softgpu run -- echo started
+	[ "$status" -eq 124 ]
+	[[ $output == *"$world/none/boards: No such file or directory"*SLUICE_BOARDS* && $output != *started* ]]
+	echo nonsense >"$SLUICE_BOARDS/softgpu0"
+	run "$sluice" softgpu run -- echo started
+	[ "$status" -eq 124 ]
+	[[ $output == *"$SLUICE_BOARDS cannot be used: its files are damaged"*"softgpu reset"* ]]
+	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" doctor
+	[[ $output == *"cuInit says error 304"*"'sluice softgpu run -- true' says why"* ]]
+	"$sluice" softgpu reset
+	run sh -c 'ulimit -v 300000; exec "$0" softgpu run -- echo started' "$sluice"
+	[ "$status" -eq 124 ]
+	[[ $output == *"gets no more memory"*"ulimit -v"* ]]
+}
+
+@test "a device that has no room says how much there is" {
+	mkdir "$world/small"
+	unshare --mount true 2>/dev/null || skip "no file system can be mounted here"
+	run unshare --mount sh -c 'mount -t tmpfs -o size=8M none "$1" || exit 77; SLUICE_BOARDS=$1 exec "$0" softgpu run -- true' \
+		"$sluice" "$world/small"
+	[ "$status" -ne 77 ] || skip "no file system can be mounted here"
+	[ "$status" -eq 124 ]
+	[[ $output == *"no room for the software GPU's memory in $world/small: 7."*" MiB is free"*--memory* ]]
+}
+
 @test "what cannot be is said before the program starts" {
 	run "$sluice" softgpu run --profile toaster -- echo started
 	[ "$status" -eq 120 ]

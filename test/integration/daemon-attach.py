@@ -90,6 +90,14 @@ def a_program_without_a_gpu_is_left_in_peace():
         s.check("was not seen to use a GPU" in w.end(program), "it is told when asked")
 
 
+def a_program_that_is_over_at_once_was_seen_as_well():
+    with world("short") as w:
+        w.start_daemon()
+        out = w.run([*SAYS, "--socket", w.socket, "--", s.CLIENTS / "cuda-fill", "--mib", 2, "--rounds", 1], "cuda",
+                    sluice=False)
+        s.check("the GPU as 'cuda-fill'" in out and "not seen" not in out, "it is said to have shared", out)
+
+
 def the_program_finds_no_child_that_it_never_made():
     """A shell that waits for its children, and one that looks for them, must not meet our watcher."""
     with world("childless") as w:
@@ -114,5 +122,6 @@ def a_refusal_is_told_with_its_reason():
 
 s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
        children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
-       a_program_without_a_gpu_is_left_in_peace, the_program_finds_no_child_that_it_never_made,
+       a_program_without_a_gpu_is_left_in_peace, a_program_that_is_over_at_once_was_seen_as_well,
+       the_program_finds_no_child_that_it_never_made,
        a_refusal_is_told_with_its_reason)

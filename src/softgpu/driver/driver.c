@@ -43,6 +43,13 @@ CUresult slu_driver_result(int r)
 	}
 }
 
+/* The few words of the interface do not tell why: `sluice softgpu run` looks at errno as well. */
+static CUresult fail(int r)
+{
+	errno = -r;
+	return slu_driver_result(r);
+}
+
 static CUresult init_locked(void)
 {
 	struct slu_driver *d = &slu_driver;
@@ -56,7 +63,7 @@ static CUresult init_locked(void)
 	if (!r)
 		r = slu_truth_init();
 	if (r)
-		return slu_driver_result(r);
+		return fail(r);
 	for (unsigned i = 0; i < d->settings.n_devices && !r; i++)
 		r = slu_card_open(&d->cards[i], i, &d->settings);
 	/* one table of addresses serves all cards, so their granules must be alike */
@@ -69,8 +76,7 @@ static CUresult init_locked(void)
 		for (unsigned i = 0; i < d->settings.n_devices; i++)
 			if (d->cards[i].board)
 				slu_card_close(&d->cards[i]);
-		return r == SLU_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
-						: slu_driver_result(r);
+		return r == SLU_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : fail(r);
 	}
 	d->n_cards = d->settings.n_devices;
 	pthread_atfork(NULL, NULL, after_fork_in_child);

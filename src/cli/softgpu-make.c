@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device is made before the program starts, by the driver itself: it knows how. What keeps it
+ * from that is said in words; cuInit() has only a few numbers for it, and leaves the true reason
+ * in errno.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "cli/cli.h"
+#include "cli/softgpu.h"
+
+/* The numbers of cuInit() that say something about the device that was asked for. */
+enum {
+	INVALID_VALUE = 1,
+	DRIVER_MISMATCH = 803,
+};
+
+static const struct {
+	int error;
+	const char *what, *then;
+} reasons[] = {
+	{ EBADMSG, "its files are damaged", "Remove them with 'sluice softgpu reset'." },
+	{ EPROTONOSUPPORT, "another version of Sluice has made it, and it is still in use",
+	  "End the programs that use it first: 'sluice softgpu info' of that version has them." },
+	{ EBUSY, "somebody has kept it locked for 10 s",
+	  "'sluice softgpu info' has the programs that use it: is one of them stopped?" },
+	{ ENOMEM, "this process gets no more memory",
+	  "It takes a large range of addresses: does 'ulimit -v' leave it so much?" },
+	{ EXDEV, "the clock of this process cannot be compared with that of others",
+	  "It has made a time namespace: start the program as a child of it." },
+};
+
+static void complain(int result, int error)
+{
+	char folder[PATH_MAX], free_size[SLU_SIZE_STRING_MAX] = "nothing";
+	const char *given = getenv("SLUICE_BOARDS");
+	struct statvfs fs;
+
+	if (given && *given)
+		snprintf(folder, sizeof(folder), "%s", given);
+	else
+		snprintf(folder, sizeof(folder), "/dev/shm/sluice-%u", (unsigned)geteuid());
+	if (error == ENOSPC || error == EDQUOT) {
+		if (statvfs(folder, &fs) == 0)
+			slu_size_format(free_size, (uint64_t)fs.f_bavail * fs.f_frsize);
+		slu_cli_complain("Give --memory a smaller size, or SLUICE_BOARDS a folder with "
+				 "more room. 'sluice softgpu reset' removes devices that nobody "
+				 "uses.",
+				 "there is no room for the software GPU's memory in %s: %s is "
+				 "free.",
+				 folder, free_size);
+		return;
+	}
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(reasons); i++) {
+		if (reasons[i].error != error)
+			continue;
+		slu_cli_complain(reasons[i].then, "the software GPU in %s cannot be used: %s.",
+				 folder, reasons[i].what);
+		return;
+	}
+	slu_cli_complain("Set SLUICE_BOARDS to a folder that is there and yours, or unset it.",
+			 "the software GPU cannot be made in %s: %s (error %d).", folder,
+			 error == EPERM ? "it is somebody else's, or not a folder"
+					: strerror(error),
+			 result);
+}
+
+int slu_softgpu_make(const struct slu_install *install)
+{
+	char path[PATH_MAX + 16];
+	int (*init)(unsigned);
+	void *driver;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/libcuda.so.1", install->softgpu_folder);
+	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	init = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+	if (!init) {
+		slu_cli_complain("Reinstall Sluice.", "the software GPU does not load: %s.",
+				 dlerror());
+		return SLU_CLI_FAILED;
+	}
+	errno = 0;
+	r = init(0);
+	switch (r) {
+	case 0:
+		return 0;
+	case INVALID_VALUE:
+		slu_cli_complain("See sluice-softgpu(1) for what SIZE, NAME and N may be.",
+				 "there is no software GPU like that.");
+		return SLU_CLI_USAGE;
+	case DRIVER_MISMATCH:
+		slu_cli_complain("Leave --memory, --profile and --scale out to use it, or remove "
+				 "it with 'sluice softgpu reset'.",
+				 "the software GPU that is there is another one than asked for.");
+		return SLU_CLI_REFUSED;
+	default:
+		complain(r, errno);
+		return SLU_CLI_FAILED;
+	}
+}
