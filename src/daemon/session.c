@@ -135,17 +135,6 @@ static void refuse(struct slu_session *session, const struct slu_msg_hello *hell
 	snprintf(session->name, sizeof(session->name), "%.*s", (int)sizeof(session->name) - 1,
 		 hello->program);
 	slu_text_clean(session->name);
-void slu_session_tell_disk(struct slu_session *session)
-{
-	struct slu_message m = { 0 };
-
-	if (!session->knows_disk)
-		return;
-	memcpy(m.disk.folder, session->server->homes.folder, sizeof(m.disk.folder));
-	slu_message_stamp(&m, SLU_MSG_DISK);
-	slu_session_send(session, &m, -1);
-}
-
 	snprintf(session->why, sizeof(session->why), "%s", why);
 	welcome(session, status, why);
 }
@@ -168,6 +157,7 @@ static bool version_is_served(uint32_t version)
 
 static int take_hello(struct slu_session *session, const struct slu_msg_hello *hello)
 {
+	struct slu_timeline_who who;
 	int r, status = 0;
 	char why[192] = "";
 
@@ -176,7 +166,6 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 		return 0;
 	}
 	r = slu_program_join(session, hello, &status, why, sizeof(why));
-	struct slu_timeline_who who;
 	if (r == SLU_PROGRAM_E_REFUSED) {
 		refuse(session, hello, status, why);
 		return 0;
@@ -184,6 +173,8 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	if (r)
 		return slu_fold(r);
 	session->state = SLU_SESSION_JOINED;
+	slu_program_who(session->program, &who);
+	slu_timeline_joined(session->server->timeline, slu_clock_now_ns(), &who);
 	slu_log(INFO, "joined program=%s pid=%d group=%016llx", session->program->name,
 		(int)session->pid, (unsigned long long)hello->group);
 	if (slu_serial_of(session->server->config.vmm_serial) != SLU_SERIAL_OFF)
@@ -192,16 +183,12 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	welcome(session, 0, "");
 	return 0;
 }
-	slu_program_who(session->program, &who);
-	slu_timeline_joined(session->server->timeline, slu_clock_now_ns(), &who);
 
 /* What message.h cannot know: how many devices this program has, and what a sum may be. */
 static const char *message_fault(const struct slu_session *session, const struct slu_message *m)
 {
 	unsigned n = session->program->n_devices, device = 0;
 	uint64_t most = 0;
-	session->knows_disk = hello->version >= 2;
-	slu_session_tell_disk(session);
 
 	switch (m->header.type) {
 	case SLU_MSG_SUMS:
