@@ -19,11 +19,12 @@
 
 enum {
 	_SLU_BACKEND_E_SUCCESS,
-	SLU_BACKEND_E_REFUSED, /* create: the driver has no memory now */
-	SLU_BACKEND_E_BUSY,    /* drain, settle, poll: not yet */
-	SLU_BACKEND_E_BLOCKED, /* drain, settle: what is queued waits for the host, not the device
-				*/
-	SLU_BACKEND_E_LOST,    /* the context is dead; its memory is gone with it */
+	SLU_BACKEND_E_REFUSED,	 /* create: the driver has no memory now */
+	SLU_BACKEND_E_BUSY,	 /* drain, settle, poll: not yet */
+	SLU_BACKEND_E_BLOCKED,	 /* drain, settle: what is queued waits for the host, not the device
+				  */
+	SLU_BACKEND_E_LOST,	 /* the context is dead; its memory is gone with it */
+	SLU_BACKEND_E_DIFFERENT, /* compare: the copies are not, or not known to be, the same */
 };
 
 enum slu_direction { SLU_DIRECTION_IN, SLU_DIRECTION_OUT, _SLU_DIRECTION_MAX };
@@ -67,6 +68,14 @@ struct slu_backend {
 	 * Must not block. NULL in front ends that drain instead.
 	 */
 	int (*settle)(void *data, struct slu_unit *unit);
+
+	/*
+	 * Whether the bytes of @unit on the device, which rests, are those of its host copy at
+	 * @host; unit->host_version says which one that is. 0, or DIFFERENT, also where it cannot
+	 * be told, or where that would take longer than copying; with @always that is no reason.
+	 * NULL in front ends that cannot compare.
+	 */
+	int (*compare)(void *data, struct slu_unit *unit, const void *host, bool always);
 
 	/* Whether anything of this program runs or can run on the device: 0, BUSY, BLOCKED. */
 	int (*progress)(void *data);

@@ -110,6 +110,13 @@ SLU_CLIENT_API int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen
 SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
 
 /*
+ * A command was given the unit that promised not to write it (an argument that points to const),
+ * which is no proof. Called as slu_client_unit_dirty(). When the unit leaves, backend->compare()
+ * says whether the host copy is still right.
+ */
+SLU_CLIENT_API void slu_client_unit_doubt(struct slu_unit *unit);
+
+/*
  * Access to contents off turn, without bringing the unit in: copies from or to the host copy when
  * the unit is in RAM. For blocking reads and writes by the program.
  *
@@ -181,6 +188,7 @@ SLU_CLIENT_API void slu_client_serial_suspect(const struct slu_client_device *de
 struct slu_client_counts {
 	uint64_t n_messages_sent, n_messages_received;
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
+	uint64_t n_compared, n_differed; /* doubted units on their way out */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;
 };

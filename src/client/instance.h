@@ -219,6 +219,9 @@ void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
  */
 void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w);
 
+/* The doubt about @unit is over: its host copy is right, or the device's is newer. */
+void slu_client_unit_believe(struct slu_unit *unit, bool is_right);
+
 /* Marks what is on the device as newer than the host copies: a turn ran there. */
 void slu_client_units_touched(struct slu_client *client, struct slu_client_device *device);
 

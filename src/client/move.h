@@ -48,11 +48,13 @@ struct slu_move {
 	struct slu_unit *unit; /* only read */
 	enum slu_moving moving;
 
-	bool has_contents;  /* there is something to copy */
-	bool wants_settle;  /* ask the back end for the unit's own rest first */
-	bool wants_sum;	    /* out: take the checksum; in, map: compare it, if there is one */
-	unsigned n_retries; /* of a refused create */
-	uint64_t pause_ns;  /* before the first retry; doubled each time, at most 20 ms */
+	bool has_contents;    /* there is something to copy */
+	bool is_doubted;      /* out: has contents only if the two copies differ */
+	bool always_compares; /* whatever it costs */
+	bool wants_settle;    /* ask the back end for the unit's own rest first */
+	bool wants_sum;	      /* out: take the checksum; in, map: compare it, if there is one */
+	unsigned n_retries;   /* of a refused create */
+	uint64_t pause_ns;    /* before the first retry; doubled each time, at most 20 ms */
 
 	/* Asked at the beginning, at each pause, and often in a copy that the processor makes. */
 	bool (*is_cancelled)(void *cancel_data);
@@ -66,6 +68,7 @@ struct slu_move {
 
 	/* Out. */
 	uint64_t n_refusals;
+	bool has_compared; /* the doubt is over: has_contents says what came of it */
 
 	/* Its own, zero at first. */
 	bool is_obtained; /* the new place's memory is there */

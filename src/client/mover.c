@@ -118,16 +118,22 @@ static void prepare(struct slu_client *c, struct slu_client_unit *w, struct slu_
 	const struct slu_client_device *d = w->device;
 	struct slu_unit *u = &w->unit;
 	bool is_out = u->moving == SLU_MOVING_OUT;
+	enum slu_hashing hashing = slu_peer_settings(c->peer)->hash_clean;
 
 	/* The device's copy died with its context; what the host has is the truth that is left. */
 	if (d->is_dead)
 		u->device_version = u->host_version;
+	/* Without a host copy, or without leave to compare, there is nothing but the doubt. */
+	if (is_out && u->doubted && !d->is_dead && (!u->host_version || hashing == SLU_HASHING_OFF))
+		slu_client_unit_believe(u, false);
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
 		.data = d->data,
 		.unit = u,
 		.moving = u->moving,
 		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
+		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
+		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_settings(c->peer)->checksum_moves,
 		.is_cancelled = is_cancelled,
@@ -137,8 +143,21 @@ static void prepare(struct slu_client *c, struct slu_client_unit *w, struct slu_
 		.sum = w->sum,
 		.has_sum = w->has_sum,
 	};
-	if (is_out && ret_move->has_contents)
+	if (is_out && ret_move->has_contents) {
 		u->host_version = 0;
+		slu_client_unit_believe(u, false);
+	}
+}
+
+/* The copies were compared, and nothing is under way yet. */
+static void note_compared(struct slu_client *c, struct slu_client_unit *w,
+			  const struct slu_move *move)
+{
+	c->counts.n_compared++;
+	c->counts.n_differed += move->has_contents;
+	slu_client_unit_believe(&w->unit, !move->has_contents);
+	if (move->has_contents)
+		w->unit.host_version = 0;
 }
 
 static enum slu_move_result result_of(int r)
@@ -303,6 +322,8 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	slu_lock_give(&c->lock);
 	r = is_hopeless ? slu_error(-EIO) : slu_move_begin(&j->move);
 	slu_lock_take(&c->lock);
+	if (j->move.has_compared)
+		note_compared(c, w, &j->move);
 	if (r == SLU_MOVE_E_BUSY && !w->unit.cancel) {
 		STAILQ_INSERT_HEAD(&m->spare, j, link);
 		return false;

@@ -84,6 +84,7 @@ static void welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
 		.version = SLU_WIRE_VERSION,
 		.generation = 1,
 		.checksum_moves = 1,
+		.hash_clean = SLU_HASHING_ALWAYS,
 	};
 	t->n_devices = hello->n_devices;
 	limit(t, SLU_TIER_HOME, 0, PLENTY);

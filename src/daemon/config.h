@@ -28,6 +28,7 @@ struct slu_config_program {
 	char on_daemon_loss[SLU_CONFIG_WORD_MAX];
 	uint64_t loss_grace_ns;
 	bool checksum_moves;
+	char hash_clean[SLU_CONFIG_WORD_MAX];
 	bool allow_mapped;
 };
 

@@ -99,6 +99,13 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 	look_after_queue(session);
 }
 
+static enum slu_hashing hashing_of(const char *word)
+{
+	if (!strcmp(word, "off"))
+		return SLU_HASHING_OFF;
+	return strcmp(word, "always") ? SLU_HASHING_AUTO : SLU_HASHING_ALWAYS;
+}
+
 static void welcome(struct slu_session *session, int status, const char *why)
 {
 	struct slu_server *server = session->server;
@@ -119,6 +126,7 @@ static void welcome(struct slu_session *session, int status, const char *why)
 		m.welcome.loss_grace_ns = own.loss_grace_ns;
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
+		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
 		m.welcome.allow_mapped = own.allow_mapped;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}

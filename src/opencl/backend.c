@@ -14,9 +14,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
 #include "opencl/command.h"
+#include "opencl/compare.h"
 #include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/ending.h"
@@ -106,8 +108,27 @@ static void destroy_now(struct slu_proxy *proxy)
 	slu_layer_next.clReleaseMemObject(slu_steal_ptr(proxy->real));
 }
 
-static int copy_now(struct slu_proxy *proxy, enum slu_direction direction, uint64_t offset,
-		    void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+/* How long copies take to come out is measured. */
+static void ticket_begin(struct slu_device *device, struct slu_ticket *ticket, uint64_t bytes)
+{
+	ticket->data[1] = bytes;
+	slu_layer_take();
+	slu_speed_begin(&device->out_speed, slu_clock_now_ns());
+	slu_layer_give();
+}
+
+static void ticket_end(struct slu_device *device, const struct slu_ticket *ticket)
+{
+	if (!ticket->data[1])
+		return;
+	slu_layer_take();
+	slu_speed_end(&device->out_speed, slu_clock_now_ns(), ticket->data[1]);
+	slu_layer_give();
+}
+
+static int copy_now(struct slu_device *device, struct slu_proxy *proxy,
+		    enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
+		    struct slu_ticket *ret_ticket)
 {
 	cl_event event;
 	cl_int r = slu_real_copy(proxy, direction, offset, host, bytes, &event);
@@ -115,10 +136,12 @@ static int copy_now(struct slu_proxy *proxy, enum slu_direction direction, uint6
 	if (r != CL_SUCCESS)
 		return is_loss(r) ? SLU_BACKEND_E_LOST : slu_error(-EIO);
 	*ret_ticket = (struct slu_ticket){ { (uint64_t)(uintptr_t)event } };
+	if (event && direction == SLU_DIRECTION_OUT)
+		ticket_begin(device, ret_ticket, bytes);
 	return 0;
 }
 
-static int poll_now(struct slu_ticket *ticket, bool wait)
+static int poll_now(struct slu_device *device, struct slu_ticket *ticket, bool wait)
 {
 	cl_event event = (cl_event)(uintptr_t)ticket->data[0];
 	cl_int status = CL_COMPLETE, r = CL_SUCCESS;
@@ -133,6 +156,7 @@ static int poll_now(struct slu_ticket *ticket, bool wait)
 	if (r == CL_SUCCESS && status > CL_COMPLETE)
 		return SLU_BACKEND_E_BUSY;
 	slu_layer_next.clReleaseEvent(event);
+	ticket_end(device, ticket);
 	ticket->data[0] = 0;
 	if (r == CL_SUCCESS && status == CL_COMPLETE)
 		return 0;
@@ -173,7 +197,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = copy_now(unit->owner, direction, offset, host, bytes, ret_ticket);
+	r = copy_now(data, unit->owner, direction, offset, host, bytes, ret_ticket);
 	slu_ending_leave();
 	return r;
 }
@@ -184,7 +208,7 @@ static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = poll_now(ticket, wait);
+	r = poll_now(data, ticket, wait);
 	slu_ending_leave();
 	return r;
 }
@@ -223,6 +247,17 @@ static int settle(void *data, struct slu_unit *unit)
 	return r;
 }
 
+static int compare(void *data, struct slu_unit *unit, const void *host, bool always)
+{
+	int r;
+
+	if (!slu_ending_enter())
+		return SLU_BACKEND_E_DIFFERENT;
+	r = slu_compare(data, unit->owner, host, always);
+	slu_ending_leave();
+	return r;
+}
+
 const struct slu_backend slu_device_backend = {
 	.name = "opencl",
 	.thread_begin = thread_begin,
@@ -232,5 +267,6 @@ const struct slu_backend slu_device_backend = {
 	.poll = poll_copy,
 	.drain = drain,
 	.settle = settle,
+	.compare = compare,
 	.progress = progress,
 };

@@ -55,7 +55,7 @@ static bool is_leased(const struct slu_bracket *bracket)
 {
 	for (size_t i = 0; i < bracket->n_names; i++)
 		if (!slu_lane_is_leased(bracket->names[i].proxy, bracket->queue->device,
-					bracket->names[i].is_written))
+					bracket->names[i].access))
 			return false;
 	return true;
 }
@@ -120,10 +120,12 @@ static void mark(struct slu_bracket *bracket)
 		const struct slu_name *name = &bracket->names[i];
 		struct slu_proxy *root = name->proxy->root;
 
-		if (name->is_written && root->unit)
+		if (root->unit && name->access == SLU_ACCESS_WRITE)
 			slu_client_unit_dirty(root->unit);
+		else if (root->unit && name->access == SLU_ACCESS_DOUBT)
+			slu_client_unit_doubt(root->unit);
 		if (bracket->is_inside)
-			slu_lane_lease(root, bracket->queue->device, name->is_written);
+			slu_lane_lease(root, bracket->queue->device, name->access);
 	}
 }
 

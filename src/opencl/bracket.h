@@ -11,7 +11,8 @@
  * thread sets) never keeps a turn from ending or a unit from leaving.
  *
  *   struct slu_bracket b;
- *   cl_int r = slu_bracket_begin(&b, queue, 1, (struct slu_name[]){ { buffer, true } });
+ *   cl_int r = slu_bracket_begin(&b, queue, 1, (struct slu_name[]){ { buffer, SLU_ACCESS_WRITE }
+ * });
  *
  *   if (!r)
  *           r = next.clEnqueueX(queue, b.names[0].real, …, &b.event);
@@ -26,7 +27,7 @@
 
 struct slu_name {
 	cl_mem handle;		 /* the program's */
-	bool is_written;	 /* the command writes it */
+	enum slu_access access;	 /* what the command may do to it */
 	struct slu_proxy *proxy; /* out: behind it */
 	cl_mem real;		 /* out: the driver's */
 };

@@ -136,6 +136,7 @@ void slu_context_unref(struct slu_context *context)
 	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
 		if (context->queue[d])
 			slu_layer_next.clReleaseCommandQueue(context->queue[d]);
+	slu_hasher_deinit(&context->hasher);
 	while (context->dummies) {
 		struct slu_context_dummy *dummy = context->dummies;
 
@@ -253,7 +254,8 @@ cl_uint slu_context_n_hidden(cl_context handle)
 		const struct slu_context_dummy *dummy;
 
 		n = (context->queue[SLU_DIRECTION_IN] != NULL) +
-		    (context->queue[SLU_DIRECTION_OUT] != NULL);
+		    (context->queue[SLU_DIRECTION_OUT] != NULL) +
+		    slu_hasher_n_hidden(&context->hasher);
 		for (dummy = context->dummies; dummy; dummy = dummy->next)
 			n++;
 	}

@@ -3,13 +3,14 @@
 
 /*
  * Our note about a context, kept while the program has an object in it. The note owns what we
- * need there ourselves: one queue a direction for the copies, and small objects with which the
- * types of a kernel's arguments are proven. All of these hold references of the context; that is
- * harmless, because an object of the program does so too at least as long, and
+ * need there ourselves: one queue a direction for the copies, what takes digests, and small objects
+ * with which the types of a kernel's arguments are proven. All of these hold references of the
+ * context; that is harmless, because an object of the program does so too at least as long, and
  * slu_context_n_hidden() tells how many to leave out of what the program is told.
  */
 
 #include "opencl/device.h"
+#include "opencl/hasher.h"
 #include "opencl/layer.h"
 #include "opencl/table.h"
 
@@ -36,6 +37,7 @@ struct slu_context {
 	size_t n_objects;
 	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* made at the first copy; then constant */
 	struct slu_context_dummy *dummies;	    /* made at the first argument of their kind */
+	struct slu_hasher hasher;		    /* as it says itself */
 };
 
 /*

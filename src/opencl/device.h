@@ -17,6 +17,7 @@
 
 #include "client/client.h"
 #include "opencl/layer.h"
+#include "opencl/speed.h"
 
 enum slu_device_state {
 	SLU_DEVICE_NONE,
@@ -39,6 +40,10 @@ struct slu_device {
 	_Atomic uint64_t lease;	  /* the present number; never 0 */
 	_Atomic uint64_t aged_ns; /* when it last went on */
 	_Atomic uint64_t n_short; /* launches that the client was not told of yet */
+
+	/* what comparing costs here (compare.c); guarded by the layer's lock */
+	struct slu_speed out_speed, hash_speed;
+	uint64_t n_not_hashed; /* because copying was the quicker */
 };
 
 /* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "opencl/argument.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
 #include "opencl/kernel.h"
@@ -51,6 +52,8 @@ static void enter(cl_kernel handle, const struct slu_kernel *like)
 	kernel->program = slu_program_get(handle);
 	kernel->n_refs = kernel->n_program = 1;
 	kernel->n_args = n_args;
+	for (cl_uint i = 0; i < n_args; i++)
+		kernel->args[i].access = SLU_ACCESS_WRITE;
 	if (like)
 		memcpy(kernel->args, like->args,
 		       SLU_MIN(n_args, like->n_args) * sizeof(kernel->args[0]));
@@ -283,6 +286,7 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 	if (!arg)
 		return CL_INVALID_ARG_INDEX;
 	if (arg->proven != kind_of(proxy)) {
+		arg->access = SLU_ACCESS_WRITE;
 		dummy = dummy_for(proxy);
 		if (dummy) {
 			r = slu_layer_next.clSetKernelArg(kernel->handle, index, sizeof(dummy),
@@ -290,6 +294,7 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 			if (r != CL_SUCCESS)
 				return r;
 			arg->proven = kind_of(proxy);
+			arg->access = slu_argument_access(kernel->handle, index, proxy->type);
 			arg->generation = 0;
 		}
 	}
@@ -352,7 +357,7 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 		return true;
 	if (!slu_gate_try_enter(proxy->device->index))
 		return false;
-	is_leased = slu_lane_is_leased(proxy, proxy->device, false);
+	is_leased = slu_lane_is_leased(proxy, proxy->device, SLU_ACCESS_READ);
 	if (is_leased)
 		*ret_r = bind_present(kernel, index, proxy);
 	slu_gate_leave();
@@ -404,7 +409,7 @@ cl_int slu_call_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const 
 	if (!kernel)
 		return r;
 	if (r == CL_SUCCESS && index < kernel->n_args)
-		kernel->args[index] = (struct slu_kernel_arg){ 0 };
+		kernel->args[index] = (struct slu_kernel_arg){ .access = SLU_ACCESS_WRITE };
 	slu_kernel_give(kernel);
 	return r;
 }

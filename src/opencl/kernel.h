@@ -26,6 +26,7 @@ struct slu_kernel_arg {
 	uint32_t serial;	 /* of the proxy when it was bound */
 	uint64_t generation;	 /* that the driver holds; 0: none */
 	cl_ulong proven;	 /* the kind of object that the driver has accepted here; 0: none */
+	enum slu_access access;	 /* what the kernel says that it does; WRITE until it was asked */
 };
 
 /* Whether an object is bound that the program has not given up since. */

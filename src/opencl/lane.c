@@ -26,10 +26,9 @@ static void raise_to(_Atomic uint64_t *number, uint64_t value)
 
 /* -- the launch ------------------------------------------------------------------------------- */
 
-static bool has_lease(const struct slu_proxy *root, uint64_t lease, bool is_written)
+static bool has_lease(const struct slu_proxy *root, uint64_t lease, enum slu_access access)
 {
-	return atomic_load(&root->lease) == lease &&
-	       (!is_written || atomic_load(&root->write_lease) == lease);
+	return atomic_load(&root->leases[access]) == lease;
 }
 
 /* The lease first: without it nothing else about the root may be looked at. */
@@ -38,10 +37,10 @@ static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
 		const struct slu_kernel_arg *arg = &kernel->args[i];
 
-		if (arg->proxy &&
-		    (!slu_kernel_arg_is_live(arg) ||
-		     !has_lease(arg->proxy->root, lease, slu_proxy_is_written(arg->proxy)) ||
-		     arg->generation != arg->proxy->root->generation))
+		if (arg->proxy && (!slu_kernel_arg_is_live(arg) ||
+				   !has_lease(arg->proxy->root, lease,
+					      slu_proxy_access(arg->proxy, arg->access)) ||
+				   arg->generation != arg->proxy->root->generation))
 			return false;
 	}
 	return true;
@@ -100,30 +99,30 @@ void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bo
 	slu_gate_leave();
 }
 
-bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device, bool is_written)
+bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
+			enum slu_access access)
 {
-	return has_lease(proxy->root, atomic_load(&device->lease), is_written);
+	return has_lease(proxy->root, atomic_load(&device->lease), access);
 }
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
-void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_written)
+void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access)
 {
 	uint64_t lease = atomic_load(&device->lease);
 
-	if (is_written && atomic_load_explicit(&root->write_lease, memory_order_relaxed) != lease)
-		atomic_store(&root->write_lease, lease);
-	if (atomic_load_explicit(&root->lease, memory_order_relaxed) != lease)
-		atomic_store(&root->lease, lease);
+	for (int i = access; i >= 0; i--)
+		if (atomic_load_explicit(&root->leases[i], memory_order_relaxed) != lease)
+			atomic_store(&root->leases[i], lease);
 }
 
 /* Two may be at it for one root: the one who finds the lease gone waits all the same. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 {
-	if (atomic_load(&root->lease)) {
+	if (atomic_load(&root->leases[SLU_ACCESS_READ])) {
 		atomic_store(&root->lease_is_breaking, true);
-		atomic_store(&root->lease, 0);
-		atomic_store(&root->write_lease, 0);
+		for (unsigned i = 0; i < _SLU_ACCESS_MAX; i++)
+			atomic_store(&root->leases[i], 0);
 	}
 	if (!atomic_load(&root->lease_is_breaking))
 		return true;

@@ -6,9 +6,9 @@
  * or an event of ours, and so do other commands, but for mappings. It rests on two ideas.
  *
  * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
- * device, and whether it counts as written already. A launch enters the gate of its device (the
- * turn), and goes the short way if every root that it names has a lease of the device's present
- * number.
+ * device, and whether it counts as written, or doubted, already. A launch enters the gate of its
+ * device (the turn), and goes the short way if every root that it names has a lease of the device's
+ * present number for what the launch may do to it.
  *
  *   (none) -> LEASED   [slu_lane_lease]   in a bracket, the root named
  *   LEASED -> (none)   [slu_lane_break]   the root is to leave: taken away, then those who are
@@ -52,13 +52,14 @@ bool slu_lane_step_in(struct slu_queue *queue);
 void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
 		       bool was_submitted);
 
-/* Whether @proxy is on the device, for a caller inside the gate of @device. */
-bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device, bool is_written);
+/* Whether @proxy is on the device, for a caller inside the gate of @device who has that @access. */
+bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
+			enum slu_access access);
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
-/* @root is named by the caller; @is_written: and marked as written. */
-void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, bool is_written);
+/* @root is named by the caller, and marked as doubted or written if @access says so. */
+void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access);
 
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);

@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "opencl/bracket.h"
+#include "opencl/context.h"
 #include "opencl/kernel.h"
 #include "opencl/lane.h"
 
@@ -45,11 +46,24 @@ static cl_int name_args(struct launch *l)
 	for (size_t i = 0; i < l->n; i++) {
 		if (!slu_kernel_arg_is_live(&l->args[i]))
 			return CL_INVALID_KERNEL_ARGS;
-		l->names[i] =
-			(struct slu_name){ .handle = slu_proxy_handle(l->args[i].proxy),
-					   .is_written = slu_proxy_is_written(l->args[i].proxy) };
+		l->names[i] = (struct slu_name){
+			.handle = slu_proxy_handle(l->args[i].proxy),
+			.access = slu_proxy_access(l->args[i].proxy, l->args[i].access),
+		};
 	}
 	return CL_SUCCESS;
+}
+
+/* A launch that promises not to write is where one may be wanted. */
+static void build_hashers(const struct launch *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct slu_context *context = l->names[i].proxy->context;
+
+		if (l->names[i].access == SLU_ACCESS_DOUBT &&
+		    atomic_load(&context->hasher.state) == SLU_HASHER_WANTED)
+			slu_hasher_build(context);
+	}
 }
 
 /* The kernel is not kept while the bracket waits for a turn; afterwards it is, until the end. */
@@ -81,6 +95,8 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 		r = name_args(l);
 	if (!r)
 		r = slu_bracket_open(&l->bracket, queue, l->n, l->names);
+	if (!r)
+		build_hashers(l);
 	l->bracket.is_long = true;
 	if (!r)
 		r = slu_bracket_enter(&l->bracket);
@@ -163,7 +179,7 @@ cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *
 	cl_int r = names && reals ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
 	for (size_t i = 0; i < n && !r; i++)
-		names[i] = (struct slu_name){ .handle = objects[i], .is_written = true };
+		names[i] = (struct slu_name){ .handle = objects[i], .access = SLU_ACCESS_WRITE };
 	if (!r)
 		r = slu_bracket_begin(&b, queue, n, names);
 	for (size_t i = 0; i < n && !r; i++)

@@ -25,6 +25,11 @@ static bool maps_for_writing(cl_map_flags flags)
 	return flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
 }
 
+static enum slu_access access_of(cl_map_flags flags)
+{
+	return maps_for_writing(flags) ? SLU_ACCESS_WRITE : SLU_ACCESS_READ;
+}
+
 static cl_int check_host_access(const struct slu_proxy *proxy, cl_map_flags flags)
 {
 	if ((flags & CL_MAP_READ) &&
@@ -60,7 +65,7 @@ void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 				  cl_map_flags flags, size_t offset, size_t size, cl_uint n_wait,
 				  const cl_event *wait, cl_event *event, cl_int *errcode_ret)
 {
-	struct slu_name name = { buffer, maps_for_writing(flags) };
+	struct slu_name name = { buffer, access_of(flags) };
 	struct slu_bracket b;
 	void *pointer = NULL;
 	cl_int r;
@@ -86,7 +91,7 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 				 size_t *row_pitch, size_t *slice_pitch, cl_uint n_wait,
 				 const cl_event *wait, cl_event *event, cl_int *errcode_ret)
 {
-	struct slu_name name = { image, maps_for_writing(flags) };
+	struct slu_name name = { image, access_of(flags) };
 	struct slu_bracket b;
 	void *pointer = NULL;
 	cl_int r;
@@ -110,7 +115,7 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 cl_int slu_call_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *pointer,
 					cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { object, false };
+	struct slu_name name = { object, SLU_ACCESS_READ };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
 	bool is_done;
@@ -134,7 +139,7 @@ struct list {
 };
 
 static cl_int list_begin(struct list *l, cl_command_queue queue, cl_uint n, const cl_mem *objects,
-			 bool is_written)
+			 enum slu_access access)
 {
 	cl_int r;
 
@@ -146,7 +151,7 @@ static cl_int list_begin(struct list *l, cl_command_queue queue, cl_uint n, cons
 	if (!l->names || !l->reals)
 		return CL_OUT_OF_HOST_MEMORY;
 	for (cl_uint i = 0; i < n; i++)
-		l->names[i] = (struct slu_name){ .handle = objects[i], .is_written = is_written };
+		l->names[i] = (struct slu_name){ .handle = objects[i], .access = access };
 	r = slu_bracket_begin(&l->bracket, queue, n, l->names);
 	for (cl_uint i = 0; i < n && !r; i++)
 		l->reals[i] = l->names[i].real;
@@ -167,8 +172,9 @@ cl_int slu_call_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, co
 					   const cl_event *wait, cl_event *event)
 {
 	struct list l;
-	cl_int r =
-		list_begin(&l, queue, n, objects, flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED);
+	cl_int r = list_begin(&l, queue, n, objects,
+			      flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED ? SLU_ACCESS_WRITE
+									      : SLU_ACCESS_READ);
 
 	if (!r)
 		r = slu_layer_next.clEnqueueMigrateMemObjects(
@@ -182,7 +188,7 @@ cl_int slu_call_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, co
 			       cl_uint n_wait, const cl_event *wait, cl_event *event)             \
 	{                                                                                         \
 		struct list l;                                                                    \
-		cl_int r = list_begin(&l, queue, n, objects, true);                               \
+		cl_int r = list_begin(&l, queue, n, objects, SLU_ACCESS_WRITE);                   \
                                                                                                   \
 		if (!r)                                                                           \
 			r = slu_layer_next.name(queue, n, objects ? l.reals : NULL, n_wait, wait, \

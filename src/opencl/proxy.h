@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "opencl/digest.h"
 #include "opencl/layer.h"
 #include "opencl/shape.h"
 #include "opencl/worker.h"
@@ -50,6 +51,14 @@ enum slu_proxy_state {
 	SLU_PROXY_FREE,
 	SLU_PROXY_LIVE,
 	SLU_PROXY_DYING,
+};
+
+/* What a command may do to an object; each includes the one before it. */
+enum slu_access {
+	SLU_ACCESS_READ,  /* the API's own rules keep it from writing */
+	SLU_ACCESS_DOUBT, /* it promises not to write (const), which a cast takes back */
+	SLU_ACCESS_WRITE,
+	_SLU_ACCESS_MAX,
 };
 
 /* A destructor callback of the program. */
@@ -98,9 +107,14 @@ struct slu_proxy {
 	cl_int create_error;	       /* what the driver said at the last failed creation */
 	_Atomic(const void *) initial; /* contents for the creation, within clCreateBuffer only */
 
+	/* of a movable root: what comparing has found (compare.c); the mover's while it moves */
+	struct slu_digest home_digest; /* of the home copy … */
+	uint64_t home_version;	       /* … of this version; 0: none */
+	bool is_liar;		       /* was changed by who promised not to */
+
 	/* of a root: the short way of launches (lane.h) */
-	_Atomic uint64_t lease;		  /* a number of the device's; 0: none */
-	_Atomic uint64_t write_lease;	  /* the same, if it counts as written already */
+	/* by what it is known to be used for already: a number of the device's; 0: none */
+	_Atomic uint64_t leases[_SLU_ACCESS_MAX];
 	_Atomic bool lease_is_breaking;	  /* taken away; some may still rely on it */
 	_Atomic uint64_t runs[SLU_LANES]; /* stamp of the last launch there that named it; 0: none
 					   */
@@ -139,10 +153,11 @@ static inline cl_mem slu_proxy_handle(struct slu_proxy *proxy)
 	return (cl_mem)proxy;
 }
 
-/* Whether a kernel that has it as an argument may write it. */
-static inline bool slu_proxy_is_written(const struct slu_proxy *proxy)
+/* What a kernel may do to @proxy, an argument that it reaches by @access. */
+static inline enum slu_access slu_proxy_access(const struct slu_proxy *proxy,
+					       enum slu_access access)
 {
-	return !(proxy->flags & CL_MEM_READ_ONLY);
+	return proxy->flags & CL_MEM_READ_ONLY ? SLU_ACCESS_READ : access;
 }
 
 static inline void slu_proxy_ref(struct slu_proxy *proxy)

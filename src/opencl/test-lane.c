@@ -298,7 +298,7 @@ static void nobody_relies_on_a_lease_that_was_broken(void **state)
 	for (unsigned n = 0; n < BREAKS; n++) {
 		unsigned n_before = atomic_load(&race.n_passed);
 
-		slu_lane_lease(s->root, s->queue->device, true);
+		slu_lane_lease(s->root, s->queue->device, SLU_ACCESS_WRITE);
 		slu_lane_close(s->queue);
 		while (atomic_load(&race.n_passed) == n_before)
 			sched_yield();

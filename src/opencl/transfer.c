@@ -79,7 +79,7 @@ cl_int slu_call_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bo
 				    size_t offset, size_t size, void *ptr, cl_uint n_wait,
 				    const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { buffer, false };
+	struct slu_name name = { buffer, SLU_ACCESS_READ };
 	struct slu_bracket b;
 	cl_int r;
 
@@ -97,7 +97,7 @@ cl_int slu_call_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_b
 				     size_t offset, size_t size, const void *ptr, cl_uint n_wait,
 				     const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { buffer, true };
+	struct slu_name name = { buffer, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
 	cl_int r;
 
@@ -119,7 +119,7 @@ cl_int slu_call_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, c
 					void *ptr, cl_uint n_wait, const cl_event *wait,
 					cl_event *event)
 {
-	struct slu_name name = { buffer, false };
+	struct slu_name name = { buffer, SLU_ACCESS_READ };
 	struct slu_bracket b;
 	cl_int r = begin_host(&b, queue, &name, HOST_READS);
 
@@ -137,7 +137,7 @@ cl_int slu_call_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, 
 					 const void *ptr, cl_uint n_wait, const cl_event *wait,
 					 cl_event *event)
 {
-	struct slu_name name = { buffer, true };
+	struct slu_name name = { buffer, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
 	cl_int r = begin_host(&b, queue, &name, HOST_WRITES);
 
@@ -152,7 +152,7 @@ cl_int slu_call_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem 
 				    size_t from_offset, size_t to_offset, size_t size,
 				    cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	struct slu_name names[] = { { from, false }, { to, true } };
+	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 2, names);
 
@@ -169,7 +169,7 @@ cl_int slu_call_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_
 					size_t to_row, size_t to_slice, cl_uint n_wait,
 					const cl_event *wait, cl_event *event)
 {
-	struct slu_name names[] = { { from, false }, { to, true } };
+	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 2, names);
 
@@ -184,7 +184,7 @@ cl_int slu_call_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const
 				    size_t pattern_size, size_t offset, size_t size, cl_uint n_wait,
 				    const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { buffer, true };
+	struct slu_name name = { buffer, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
 
@@ -199,7 +199,7 @@ cl_int slu_call_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool
 				   size_t slice_pitch, void *ptr, cl_uint n_wait,
 				   const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { image, false };
+	struct slu_name name = { image, SLU_ACCESS_READ };
 	struct slu_bracket b;
 	cl_int r = begin_host(&b, queue, &name, HOST_READS);
 
@@ -215,7 +215,7 @@ cl_int slu_call_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_boo
 				    size_t slice_pitch, const void *ptr, cl_uint n_wait,
 				    const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { image, true };
+	struct slu_name name = { image, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
 	cl_int r = begin_host(&b, queue, &name, HOST_WRITES);
 
@@ -231,7 +231,7 @@ cl_int slu_call_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem t
 				   const size_t *region, cl_uint n_wait, const cl_event *wait,
 				   cl_event *event)
 {
-	struct slu_name names[] = { { from, false }, { to, true } };
+	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 2, names);
 
@@ -247,7 +247,7 @@ cl_int slu_call_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, 
 					   size_t offset, cl_uint n_wait, const cl_event *wait,
 					   cl_event *event)
 {
-	struct slu_name names[] = { { from, false }, { to, true } };
+	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 2, names);
 
@@ -263,7 +263,7 @@ cl_int slu_call_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, 
 					   const size_t *region, cl_uint n_wait,
 					   const cl_event *wait, cl_event *event)
 {
-	struct slu_name names[] = { { from, false }, { to, true } };
+	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 2, names);
 
@@ -278,7 +278,7 @@ cl_int slu_call_clEnqueueFillImage(cl_command_queue queue, cl_mem image, const v
 				   const size_t *origin, const size_t *region, cl_uint n_wait,
 				   const cl_event *wait, cl_event *event)
 {
-	struct slu_name name = { image, true };
+	struct slu_name name = { image, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
 	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
 

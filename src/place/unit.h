@@ -17,7 +17,9 @@
  * name the unit in a command. A move that fails leaves it where it was.
  *
  * Copies have versions; the highest one is the truth. host_version == device_version means clean:
- * moving out copies nothing. Version 0 means that no byte was ever written there.
+ * moving out copies nothing. Version 0 means that no byte was ever written there. A clean unit may
+ * be *doubted*: a command had it that promised not to write and may have done so all the same. On
+ * its way out the two copies are compared, and if they differ the device's is the truth.
  */
 
 #include <stdbool.h>
@@ -61,6 +63,7 @@ struct slu_unit {
 	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting birth was denied: the next answer is no */
+	bool doubted;		    /* clean only if what ran kept its promise */
 	uint8_t birth;		    /* enum slu_birth */
 	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
 	uint32_t n_named;	    /* commands being submitted right now that name it */

@@ -114,6 +114,9 @@ struct slu_msg_hello {
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
 };
 
+/* Whether the device is asked if data that was only to be read has been written. */
+enum slu_hashing { SLU_HASHING_OFF, SLU_HASHING_AUTO, SLU_HASHING_ALWAYS };
+
 struct slu_msg_welcome {
 	uint32_t version;
 	uint32_t status; /* 0, or the errno for which this client stays an outsider */
@@ -127,7 +130,8 @@ struct slu_msg_welcome {
 	uint8_t checksum_moves;
 	uint8_t allow_mapped; /* residency MAPPED may be used */
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
-	uint8_t reserved[4];
+	uint8_t hash_clean;   /* enum slu_hashing: what promised not to write is checked so */
+	uint8_t reserved[3];
 	char detail[192]; /* for people, where status is not 0: what to do */
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a kernel declares that it does to the object behind an argument. A driver knows that for
+ * certain only where the program was built with -cl-kernel-arg-info; one that does not say so
+ * leaves us with the worst.
+ *
+ *   image, read_only          READ    its type cannot be cast, so nothing in the kernel writes it
+ *   pointer to const          DOUBT   a cast takes it back
+ *   pointer into __constant   DOUBT   the same by way of a number
+ *   anything else             WRITE
+ */
+
+#include "opencl/layer.h"
+#include "opencl/proxy.h"
+
+/* @type: of the object that the driver has accepted there. */
+enum slu_access slu_argument_access(cl_kernel kernel, cl_uint index, cl_mem_object_type type);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Whether a unit's bytes on the device are still those of its home copy, told by their digests
+ * (digest.h): the device's is taken there (hasher.h), the home copy's by this processor meanwhile,
+ * once for each version of it.
+ *
+ * It is done where it is quicker than to copy the bytes out, as both were measured on this device;
+ * now and then in spite of that, because the measure may have been taken in a bad moment. An object
+ * that was once found changed has a kernel that does not keep its promise: it is asked no more.
+ *
+ * Images need no digest: what a kernel may do to one is proven by its type (argument.h). What lies
+ * in the program's own memory goes out by being mapped, which copies nothing where it is shared.
+ */
+
+#include "opencl/compare.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "client/backend.h"
+#include "opencl/context.h"
+#include "opencl/hasher.h"
+#include "opencl/real.h"
+
+#define MIN_BYTES   (64 * SLU_KIB) /* below this the calls cost more than the bytes */
+#define RETRY_EVERY 16
+
+static bool is_worth_it(struct slu_device *device, uint64_t bytes)
+{
+	uint64_t hash_ns, copy_ns;
+	bool is_worth;
+
+	if (bytes < MIN_BYTES)
+		return false;
+	slu_layer_take();
+	hash_ns = slu_speed_guess_ns(&device->hash_speed, bytes);
+	copy_ns = slu_speed_guess_ns(&device->out_speed, bytes);
+	is_worth = !hash_ns || !copy_ns || hash_ns < copy_ns ||
+		   ++device->n_not_hashed % RETRY_EVERY == 0;
+	slu_layer_give();
+	return is_worth;
+}
+
+static void learn(struct slu_device *device, uint64_t begin_ns, uint64_t bytes)
+{
+	slu_layer_take();
+	slu_speed_begin(&device->hash_speed, begin_ns);
+	slu_speed_end(&device->hash_speed, slu_clock_now_ns(), bytes);
+	slu_layer_give();
+}
+
+/* The version is the mover's: nobody changes it while the unit moves. */
+static void digest_home(struct slu_proxy *root, const void *host)
+{
+	if (root->home_version == root->unit->host_version)
+		return;
+	root->home_digest = slu_digest_of(host, root->size_bytes);
+	root->home_version = root->unit->host_version;
+}
+
+static bool can_compare(const struct slu_proxy *root, const void *host)
+{
+	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->is_liar &&
+	       !slu_real_is_in_host(root) && root->unit->host_version &&
+	       (host || root->home_version == root->unit->host_version);
+}
+
+int slu_compare(struct slu_device *device, struct slu_proxy *root, const void *host, bool always)
+{
+	struct slu_hashing_job job;
+	struct slu_hasher *hasher;
+	struct slu_digest digest;
+	uint64_t begin_ns;
+	bool is_known;
+
+	if (!can_compare(root, host) || (!always && !is_worth_it(device, root->size_bytes)))
+		return SLU_BACKEND_E_DIFFERENT;
+	hasher = slu_hasher_get(root->context);
+	is_known = root->home_version == root->unit->host_version;
+	begin_ns = slu_clock_now_ns();
+	if (!hasher || slu_hasher_begin(hasher, root, &job))
+		return SLU_BACKEND_E_DIFFERENT;
+	digest_home(root, host);
+	if (slu_hasher_end(&job, &digest))
+		return SLU_BACKEND_E_DIFFERENT;
+	if (is_known)
+		learn(device, begin_ns, root->size_bytes);
+	root->is_liar = !slu_digest_is_equal(digest, root->home_digest);
+	return root->is_liar ? SLU_BACKEND_E_DIFFERENT : 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A 128-bit digest of contents, the same from a kernel on the device and from the processor.
+ *
+ * The bytes are cut into blocks of 16, the last one filled up with zeros. Each block is mixed with
+ * its number by a permutation of 128 bits, and the results are added up, in two sums of 64 bits.
+ * So the blocks may be taken in any order and shared out in any way, which is what a device needs,
+ * and yet each place counts.
+ *
+ *   block i = (x, y)    p = (i + 1) * G          distinct for all i: G is odd
+ *     x1 = mix(x ^ p)   y1 = mix((y ^ rotate(p, 32)) + x1)   x2 = fold(x1 + y1)
+ *     sums += (x2, y1)
+ *
+ * Why this one. The step is a bijection of (x, y), so a change inside one block is always seen.
+ * Changes in several blocks cancel out only if the differences of their mixed values, 128 bits
+ * that look random, add up to zero: one chance in 2^128, and blocks that are exchanged, moved or
+ * doubled are no special case. mix() is the finisher of MurmurHash3, in which each bit of the input
+ * changes each bit of the result with a chance of nearly a half. It takes six multiplications in
+ * 16 bytes: less than the bus takes on any device. It is no defence against somebody who searches
+ * for a collision, and need not be: all that a program can lose by one is its own data.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLU_DIGEST_BLOCK 16
+
+struct slu_digest {
+	uint64_t words[2];
+};
+
+/* The sums over all blocks become the digest of @bytes. */
+struct slu_digest slu_digest_end(const uint64_t sums[static 2], uint64_t bytes);
+
+struct slu_digest slu_digest_of(const void *data, uint64_t bytes);
+
+bool slu_digest_is_equal(struct slu_digest a, struct slu_digest b);
+
+/*
+ * The kernel: item g of n takes the blocks g * from, then each @step-th, @count of them at most;
+ * item 0 also takes the bytes behind the last whole block. Each work-group, whose size is a power
+ * of two, adds up its sums in @scratch (two words an item) and puts them into @sums.
+ *
+ *   kernel void slu_digest(global const uchar *data, ulong bytes, ulong from, ulong step,
+ *                          ulong count, global ulong *sums, local ulong *scratch)
+ *
+ * For devices whose memory is little-endian.
+ */
+extern const char slu_digest_source[];
