@@ -21,7 +21,7 @@ struct copying {
 /* Return: 0, or what the operation is to answer instead of being done. */
 static int fault_locked(struct slu_test_device *d)
 {
-	if (++d->n_ops != d->fail_at)
+	if (++d->n_ops != d->fail_at && !d->is_broken)
 		return 0;
 	d->n_failed++;
 	return d->fail_with ? d->fail_with : -EIO;

@@ -25,6 +25,7 @@ struct slu_test_device {
 	uint64_t pinned_bytes;
 	unsigned n_ops;	  /* operations that can fail, so far */
 	unsigned fail_at; /* the operation with this number fails; 0: none */
+	bool is_broken;	  /* all of them fail */
 	unsigned n_failed;
 	int fail_with;	    /* what create, copy and poll then answer; 0: -EIO */
 	unsigned n_copying; /* copies started and not yet polled to their end */

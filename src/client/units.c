@@ -19,19 +19,29 @@
 /* -- birth --------------------------------------------------------------------------------------
  */
 
+#define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
+
 /* Never joined, so nobody could make room: the driver's word is final. */
 static bool refusal_is_final(const struct slu_client *c)
 {
 	return c->stage == SLU_CLIENT_LOOSE;
 }
 
+/* In mode LAUNCH a creation is the very call that the program made: its error is the program's. */
+static bool is_programs_own(const struct slu_client_device *d)
+{
+	return d->mode == SLU_MODE_LAUNCH;
+}
+
 /*
  * Makes the device memory of a unit that the peer let be born there; with the lock, which is left
- * meanwhile.
+ * meanwhile. As with a move in, a refusal is the daemon's business, and anything else that fails
+ * is tried again: our calls are more than the one that the program made, and fail for reasons of
+ * their own. But a program waits here, so not for ever.
  *
- * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: refused, ask the peer again; or -errno.
+ * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: ask the peer again; or -errno.
  */
-static int make(struct slu_client *c, struct slu_client_unit *w)
+static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_failures)
 {
 	struct slu_client_device *d = w->device;
 	struct slu_unit *const units[] = { &w->unit };
@@ -56,10 +66,15 @@ static int make(struct slu_client *c, struct slu_client_unit *w)
 			r = SLU_CLIENT_E_NO_MEMORY;
 		}
 	} else {
-		slu_peer_gone(c->peer, now_ns, &w->unit);
+		slu_peer_failed_birth(c->peer, now_ns, &w->unit);
 		if (r == SLU_BACKEND_E_LOST)
 			d->is_dead = true;
 		r = r < 0 ? r : -EIO;
+		if (!is_programs_own(d) && !d->is_dead && ++*n_failures <= FAILURES_MAX) {
+			slu_client_log("device %u: making %llu bytes failed: %s, trying again",
+				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
+			r = -EAGAIN;
+		}
 	}
 	slu_client_pump(c, now_ns);
 	return r;
@@ -67,6 +82,8 @@ static int make(struct slu_client *c, struct slu_client_unit *w)
 
 static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
 {
+	unsigned n_failures = 0;
+
 	for (;;) {
 		uint64_t now_ns = slu_clock_now_ns();
 		int r = slu_peer_born(c->peer, now_ns, &w->unit);
@@ -76,7 +93,7 @@ static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_f
 		slu_client_pump(c, now_ns);
 		switch (r) {
 		case 0:
-			r = is_frozen ? 0 : make(c, w);
+			r = is_frozen ? 0 : make(c, w, &n_failures);
 			if (r != -EAGAIN)
 				return r;
 			break;

@@ -161,15 +161,25 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_touch(peer, now_ns);
 }
 
+static void unbear(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	take_out(peer, now_ns, u);
+	if (u->frozen == SLU_FROZEN_NO_HOME)
+		u->frozen = SLU_FROZEN_NO;
+	peer->devices[u->device].retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+}
+
+void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	unbear(peer, now_ns, u);
+}
+
 void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	take_out(peer, now_ns, u);
-	if (u->frozen == SLU_FROZEN_NO_HOME)
-		u->frozen = SLU_FROZEN_NO;
+	unbear(peer, now_ns, u);
 	u->n_refused++;
-	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
 	if (!peer->is_alone && u->n_refused > peer->config.refusal_retries) {
 		u->n_refused = 0;
 		slu_peer_refuse(&d->account, u->bytes);

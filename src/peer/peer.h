@@ -88,7 +88,8 @@ enum {
  * in here.
  *
  *   0                   born on the device: the caller creates it there now, and calls
- *                       slu_peer_refused_birth() if the driver would not
+ *                       slu_peer_refused_birth() if the driver has no memory, or
+ *                       slu_peer_failed_birth() if it failed
  *   SLU_PEER_E_IN_RAM   born off turn (or in LAUNCH), nothing to create
  *   SLU_PEER_E_WAIT     no credit of home or device, or the gate is being shut; ask again with
  *                       the same unit. Until then the gate does not open again
@@ -101,6 +102,9 @@ enum {
  */
 int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+/* The driver failed otherwise, which says nothing about room: unborn again; who asks waits a bit.
+ */
+void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /* The unit is gone, its device memory released. It must not be moving nor named. */

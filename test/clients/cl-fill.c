@@ -30,6 +30,7 @@ static const char usage[] =
 	"  -k, --kernels N    kernels a buffer and round (default 1)\n"
 	"  -x, --mix          change them also by read and write, by map and unmap, through\n"
 	"                     sub-buffers, and through a copy (needs one more buffer)\n"
+	"  -n, --renew        before each change to a new buffer, and the old one is released\n"
 	"  -t, --threads N    threads that share the buffers out (default 1)\n"
 	"  -u, --uneven       buffers of different sizes, by the seed\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
@@ -54,7 +55,7 @@ static const char source[] = "uint step_word(uint x, uint i) {\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads;
-	bool is_mixed, is_uneven, is_endless, is_out_of_order, waits, verifies_each;
+	bool is_mixed, is_renewed, is_uneven, is_endless, is_out_of_order, waits, verifies_each;
 };
 
 struct buffer {
@@ -223,8 +224,24 @@ static void by_copy(struct fill *f, cl_mem mem, size_t n_words)
 	follow(f, event);
 }
 
+static void renew(struct fill *f, struct buffer *b)
+{
+	size_t bytes = b->n_words * sizeof(uint32_t);
+	cl_mem mem = cl_buffer(&f->bench, bytes);
+	cl_event event;
+
+	cl_check(clEnqueueCopyBuffer(f->bench.queue, b->mem, mem, 0, 0, bytes, n_wait(f),
+				     wait_list(f), &event),
+		 "clEnqueueCopyBuffer");
+	follow(f, event);
+	cl_check(clReleaseMemObject(b->mem), "clReleaseMemObject");
+	b->mem = mem;
+}
+
 static void change(struct fill *f, struct buffer *b)
 {
+	if (f->o.is_renewed)
+		renew(f, b);
 	switch (f->o.is_mixed ? next_random(f) % 5 : 0) {
 	case 1:
 		by_read_and_write(f, b->mem, b->n_words);
@@ -373,6 +390,7 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "kernels", required_argument, NULL, 'k' },
 		{ "mix", no_argument, NULL, 'x' },
+		{ "renew", no_argument, NULL, 'n' },
 		{ "threads", required_argument, NULL, 't' },
 		{ "uneven", no_argument, NULL, 'u' },
 		{ "endless", no_argument, NULL, 'e' },
@@ -387,7 +405,7 @@ static void parse(struct options *o, int argc, char **argv)
 	*o = (struct options){
 		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_kernels = 1, .n_threads = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:xt:ueowvh", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:xnt:ueowvh", options, NULL)) >= 0) {
 		switch (c) {
 		case 'm':
 			o->mib = cl_number(optarg, 1, 1 << 20, usage);
@@ -406,6 +424,9 @@ static void parse(struct options *o, int argc, char **argv)
 			break;
 		case 'x':
 			o->is_mixed = true;
+			break;
+		case 'n':
+			o->is_renewed = true;
 			break;
 		case 't':
 			o->n_threads = cl_number(optarg, 1, THREADS_MAX, usage);

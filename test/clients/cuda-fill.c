@@ -34,6 +34,7 @@ static const char usage[] =
 	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
 	"  -x, --mix          change them also by copies to the host and back, and through a\n"
 	"                     second allocation (needs that much more memory)\n"
+	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
@@ -113,7 +114,7 @@ static const char ptx[] = ".version 6.3\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us;
-	bool is_mixed, is_uneven, is_endless, waits, verifies_each;
+	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
 };
 
 struct buffer {
@@ -235,10 +236,24 @@ static void step_aside(struct worker *w, struct buffer *b)
 	CHECK(cuStreamSynchronize(stream));
 }
 
+static void renew(struct worker *w, struct buffer *b)
+{
+	CUstream stream = next_stream(w, b);
+	CUdeviceptr old = b->p;
+
+	CHECK(cuMemAlloc_v2(&b->p, b->n_words * 4));
+	CHECK(cuMemcpyDtoDAsync_v2(b->p, old, b->n_words * 4, stream));
+	CHECK(cuEventRecord(b->last, stream));
+	CHECK(cuStreamSynchronize(stream));
+	CHECK(cuMemFree_v2(old));
+}
+
 static void step(struct worker *w, struct buffer *b)
 {
 	unsigned way = o.is_mixed ? (unsigned)(cuda_random(&w->random) % 4) : 3;
 
+	if (o.is_renewed)
+		renew(w, b);
 	if (way == 0)
 		step_on_the_host(w, b);
 	else if (way == 1)
@@ -335,6 +350,7 @@ static void read_command_line(int argc, char **argv)
 		{ "threads", required_argument, NULL, 't' },
 		{ "streams", required_argument, NULL, 'S' },
 		{ "mix", no_argument, NULL, 'x' },
+		{ "renew", no_argument, NULL, 'n' },
 		{ "device", required_argument, NULL, 'd' },
 		{ "uneven", no_argument, NULL, 'u' },
 		{ "endless", no_argument, NULL, 'e' },
@@ -352,7 +368,7 @@ static void read_command_line(int argc, char **argv)
 			      .n_kernels = 1,
 			      .n_threads = 1,
 			      .n_streams = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:p:t:S:xd:uewvh", long_options, NULL)) !=
+	while ((c = getopt_long(argc, argv, "m:b:r:s:k:p:t:S:xnd:uewvh", long_options, NULL)) !=
 	       -1) {
 		switch (c) {
 		case 'm':
@@ -381,6 +397,9 @@ static void read_command_line(int argc, char **argv)
 			break;
 		case 'x':
 			o.is_mixed = true;
+			break;
+		case 'n':
+			o.is_renewed = true;
 			break;
 		case 'd':
 			cuda_device = (int)cuda_number(optarg, 0, 63, usage);

@@ -19,32 +19,32 @@ LONG = bool(s.scaled("SLUICE_LONG", 0))
 SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
             "memory.reserve_percent": 0}
 
-#: of each kind: the calls of the program that would meet it without Sluice too. Only an allocation maps; nothing of
-#: its own unmaps while it works.
+#: of each kind: the calls of the program that would meet it without Sluice too. That memory could not be made, mapped
+#: or unmapped once is our affair: it is tried again, in an allocation as well as at a switch.
 CUDA = {
-    "create": "cuMemAlloc_v2|cuDevicePrimaryCtxRetain|cuModuleLoadData",
-    "map": "cuMemAlloc_v2",
-    "access": "cuMemAlloc_v2",
+    "create": "cuDevicePrimaryCtxRetain|cuModuleLoadData",
+    "map": None,
+    "access": None,
     "unmap": None,
     "copy": "cuMemcpy",
     "launch": "cuLaunchKernel",
     "host": "cuMemAllocHost|cuDevicePrimaryCtxRetain",
 }
 OPENCL = {
-    "create": "clCreateBuffer",
+    "create": None,
     "write": "clEnqueueWriteBuffer|clEnqueueUnmapMemObject",
     "read": "clEnqueueReadBuffer|clEnqueueMapBuffer",
     "enqueue": "clEnqueueNDRangeKernel|clEnqueueCopyBuffer",
 }
 
 
-def one_fault(w, api, kind, number, own_calls):
+def one_fault(w, api, kind, number, own_calls, *words):
     """Returns whether the fault was met."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
     victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", 1, "--buffers", 3, "--rounds",
-                      2, "--mix"], api, name="victim", env={
+                      2, *words], api, name="victim", env={
                           f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log})
     out = w.finish(victim, exits=(0, 3, 4))
     w.programs.remove(victim)
@@ -53,24 +53,34 @@ def one_fault(w, api, kind, number, own_calls):
     return log.exists()
 
 
+def every_number(w, api, kind, own_calls, *words):
+    n_met, number, step = 0, 1, 1
+    while one_fault(w, api, kind, number, own_calls, *words):
+        n_met += 1
+        if not LONG and number >= 4:
+            step = number
+        number += step
+    s.check(n_met, f"a {kind} failed at least once", number)
+    s.note(f"{kind}: {n_met} faults, the last one before {number}")
+
+
 def every_fault(api, kind, own_calls):
-    n_met, n_absorbed = 0, 0
     with s.World(f"{api}-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
         other = w.start([s.CLIENTS / program, "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], api, name="other",
                         stdin=subprocess.PIPE)
         s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches"))
-        number, step = 1, 1
-        while one_fault(w, api, kind, number, own_calls):
-            n_met += 1
-            if not LONG and number >= 4:
-                step = number
-            number += step
+        every_number(w, api, kind, own_calls, "--mix")
         s.wait_until("the other one is alone", lambda: [p["name"] for p in w.status()["programs"]] == ["other"])
         w.end(other)
-    s.check(n_met, f"a {kind} failed at least once", number)
-    s.note(f"{kind}: {n_met} faults, the last one before {number}")
+
+
+def every_birth(api, kind, own_calls):
+    """Alone and in its turn, so that each allocation is made on the program's own thread."""
+    with s.World(f"{api}-{kind}-birth", memory=4 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        every_number(w, api, kind, own_calls, "--renew")
 
 
 def test_of(api, kind, own_calls):
@@ -80,4 +90,14 @@ def test_of(api, kind, own_calls):
     return test
 
 
-s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[test_of("opencl", *row) for row in OPENCL.items()])
+def birth_test_of(api, kind, own_calls):
+    def test():
+        every_birth(api, kind, own_calls)
+    test.__name__ = f"each_{kind}_at_a_birth_of_{api}_fails_once"
+    return test
+
+
+BIRTHS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", "create")]
+
+s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[test_of("opencl", *row) for row in OPENCL.items()],
+       *[birth_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in BIRTHS])
