@@ -10,7 +10,9 @@
 
 #include "base/util.h"
 #include "cli/doctor.h"
+#include "cli/terminal.h"
 
+#define INDENT	   16 /* where what was found begins */
 #define PATIENCE_S 20 /* a driver that has not answered by then hangs */
 
 static const char *const words[] = {
@@ -25,6 +27,14 @@ static void clean(char *text)
 	for (; *text; text++)
 		if ((unsigned char)*text < ' ')
 			*text = ' ';
+}
+
+static void print_wrapped(const char *text)
+{
+	size_t inner = INDENT + strspn(text, " ");
+
+	slu_terminal_wrap(stdout, text, slu_sub_floor(slu_terminal_width(), INDENT), inner);
+	putchar('\n');
 }
 
 void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *about,
@@ -48,9 +58,12 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 						words[verdict], "found", line, "do", then));
 		return;
 	}
-	printf("%-5s %-9s %s\n", words[verdict], about, line);
-	if (then)
-		printf("                %s\n", then);
+	printf("%-5s %-9s ", words[verdict], about);
+	print_wrapped(line);
+	if (then) {
+		printf("%*s", INDENT, "");
+		print_wrapped(then);
+	}
 }
 
 static void take_line(struct slu_doctor *d, char *line)

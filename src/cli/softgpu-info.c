@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/softgpu.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -33,6 +34,7 @@ static const struct argp argp = {
 	.options =
 		(const struct argp_option[]){ { "json", 'j', NULL, 0, "for machines", 0 }, { 0 } },
 	.parser = parse,
+	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
 	.doc = "Show the software GPUs that were made, and who uses them.\v"
 	       "For example: sluice softgpu info --json",
 };
@@ -127,7 +129,7 @@ static void print_device(const json_t *device)
 		printf("GPU %d  %s: %s\n", index, text(device, "board"), text(device, "trouble"));
 	if (!*text(device, "name"))
 		return;
-	printf("GPU %d  %s   %s   %s in use   %s\n", index, text(device, "name"),
+	printf("GPU %d  %s   %s   %s in use\n  %s\n", index, text(device, "name"),
 	       bytes(device, "total_bytes", total), bytes(device, "used_bytes", used),
 	       text(device, "uuid"));
 	json_array_foreach (json_object_get(device, "programs"), i, program)

@@ -15,9 +15,11 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/softgpu.h"
 
 static const struct argp argp = {
+	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
 	.doc = "Remove the software GPUs that nobody uses.\v"
 	       "For example: sluice softgpu reset",
 };

@@ -8,8 +8,9 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 
-#define GAP	  2
-#define WORDS_MIN 24 /* characters: with less room the last column gets a line of its own */
+#define GAP		2
+#define OWN_LINE_INDENT 4
+#define WORDS_MIN	24 /* characters: with less room the last column gets a line of its own */
 
 struct slu_table {
 	unsigned n_columns;
@@ -111,15 +112,6 @@ static size_t total_width(const struct slu_table *table, const size_t *widths)
 	return total;
 }
 
-/* At most @room characters, the last of them an ellipsis where something is missing. */
-static void print_words(FILE *out, const char *words, size_t room)
-{
-	if (!room || slu_terminal_length(words) <= room)
-		fputs(words, out);
-	else
-		fprintf(out, "%.*s…", (int)slu_terminal_cut(words, room - 1), words);
-}
-
 static void print_cell(FILE *out, const char *cell, size_t width, bool is_right)
 {
 	int pad = (int)(width - slu_terminal_length(cell));
@@ -134,8 +126,8 @@ static void print_row(const struct slu_table *table, FILE *out, const char *inde
 		      const size_t *widths, size_t width)
 {
 	const char *words = table->cells[first + table->n_columns - 1];
-	size_t room =
-		slu_sub_floor(width, slu_terminal_length(indent) + total_width(table, widths));
+	size_t left = slu_terminal_length(indent) + total_width(table, widths);
+	size_t room = slu_sub_floor(width, left);
 	size_t words_width = widths[table->n_columns - 1];
 	bool is_beside = !width || room >= SLU_MIN((size_t)WORDS_MIN, words_width);
 	int gap = 0;
@@ -151,12 +143,13 @@ static void print_row(const struct slu_table *table, FILE *out, const char *inde
 	}
 	if (is_beside && *words) {
 		fprintf(out, "%*s", gap, "");
-		print_words(out, words, width ? room : 0);
+		slu_terminal_wrap(out, words, width ? room : 0, left);
 	}
 	fputc('\n', out);
 	if (!is_beside && *words && first) {
-		fprintf(out, "%s    ", indent);
-		print_words(out, words, slu_sub_floor(width, slu_terminal_length(indent) + 4));
+		left = slu_terminal_length(indent) + OWN_LINE_INDENT;
+		fprintf(out, "%*s", (int)left, "");
+		slu_terminal_wrap(out, words, slu_sub_floor(width, left), left);
 		fputc('\n', out);
 	}
 }

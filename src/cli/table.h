@@ -4,7 +4,8 @@
 /*
  * A table for people: columns as wide as their widest cell, counted in characters as a terminal
  * shows them, not in bytes. The first row is the heads. The last column is not padded; it holds
- * words, and where a line has no room for them they stand in a line of their own below it.
+ * words that may take several lines, and where there is no room beside the other columns they stand
+ * in lines of their own below.
  */
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -60,4 +61,23 @@ size_t slu_terminal_cut(const char *text, size_t n)
 		end++;
 	}
 	return (size_t)(end - text);
+}
+
+void slu_terminal_wrap(FILE *out, const char *text, size_t room, size_t indent)
+{
+	while (room && slu_terminal_length(text) > room) {
+		size_t most = slu_terminal_cut(text, room), n = most;
+
+		while (n && text[n] != ' ')
+			n--;
+		/* a long path stays whole, so that it can be copied */
+		if (!n)
+			n = most + strcspn(text + most, " ");
+		if (!text[n])
+			break;
+		fprintf(out, "%.*s\n%*s", (int)n, text, (int)indent, "");
+		text += n;
+		text += strspn(text, " ");
+	}
+	fputs(text, out);
 }

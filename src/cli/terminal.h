@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Characters a line; 0 where it is no terminal and COLUMNS does not say. */
 size_t slu_terminal_width(void);
@@ -17,3 +18,10 @@ bool slu_terminal_has_colour(void);
 size_t slu_terminal_length(const char *text);
 /* The first @n characters of @text: how many bytes these are. */
 size_t slu_terminal_cut(const char *text, size_t n);
+
+/*
+ * Prints @text in lines of at most @room characters (0: in one), broken between words; each line
+ * but the first is indented by @indent blanks. A word that is longer than that has a line of its
+ * own. There is no newline at the end.
+ */
+void slu_terminal_wrap(FILE *out, const char *text, size_t room, size_t indent);

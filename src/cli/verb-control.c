@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 
 struct options {
 	struct slu_cli_where where;
@@ -32,7 +33,9 @@ static const struct argp_option all_options[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
+					      { .argp = &slu_cli_help_argp },
+					      { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/picture.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -40,7 +41,9 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
+					      { .argp = &slu_cli_help_argp },
+					      { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "wire/message.h"
@@ -32,7 +33,9 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
+					      { .argp = &slu_cli_help_argp },
+					      { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -67,8 +70,8 @@ static const struct argp argp = {
 	.children = children,
 	.args_doc = "[SETTING [VALUE]]",
 	.doc = "Change a setting of the running daemon until it ends, or show what is in force.\v"
-	       "The settings and what they take: man sluiced.conf. They are written there to "
-	       "stay.\n\n"
+	       "The settings and what they take: man sluiced.conf. To keep a change, write it into "
+	       "that file.\n\n"
 	       "For example:\n"
 	       "  sluice set policy fifo\n"
 	       "  sluice set --program ollama visible_memory 12G\n"

@@ -17,6 +17,7 @@
 
 #include "base/util.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/cudart.h"
 #include "cli/install.h"
 #include "cli/program.h"
@@ -68,6 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse,
+	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
 	.args_doc = "[--] PROGRAM [ARGUMENT…]",
 	.doc = "Start PROGRAM on the software GPU: a CUDA device on the CPU.\v"
 	       "The first program makes the device, and it stays; see 'sluice softgpu info' and "
@@ -161,8 +163,8 @@ int slu_cli_softgpu(int argc, char **argv)
 		puts("usage: sluice softgpu run [OPTION…] [--] PROGRAM [ARGUMENT…]\n"
 		     "       sluice softgpu info [--json]\n"
 		     "       sluice softgpu reset\n\n"
-		     "Runs programs on the software GPU, shows it, and removes it. Each word has "
-		     "--help.\n\n"
+		     "Runs programs on the software GPU, shows it, and removes it.\n"
+		     "Each word has --help.\n\n"
 		     "For example: sluice softgpu run --memory 64M -- ./vector-add");
 		return SLU_CLI_OK;
 	}

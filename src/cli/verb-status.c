@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 
@@ -35,7 +36,9 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
+					      { .argp = &slu_cli_help_argp },
+					      { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -115,37 +118,53 @@ static void print_device(FILE *out, const json_t *device)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
 	const json_t *turn = json_object_get(device, "turn");
+	char bytes[2 * SLU_SIZE_STRING_MAX + 8], now[256] = "";
+	size_t width = slu_terminal_width();
+
+	snprintf(bytes, sizeof(bytes), "  %s of %s",
+		 slu_size_format(used, number(device, "used_bytes")),
+		 slu_size_format(total, number(device, "total_bytes")));
+	if (json_is_object(turn))
+		snprintf(now, sizeof(now), "  turn: %s (%s)", text(turn, "name"),
+			 slu_size_format_time(since, number(turn, "since_ms") * SLU_NS_PER_MS));
+	if (*text(device, "next"))
+		snprintf(now + strlen(now), sizeof(now) - strlen(now), "  next: %s",
+			 text(device, "next"));
 
 	fprintf(out, "GPU %d  %s\n  ", (int)number(device, "index"), text(device, "name"));
 	print_bar(out, number(device, "used_bytes"), number(device, "outsider_bytes"),
 		  number(device, "total_bytes"));
-	fprintf(out, "  %s of %s", slu_size_format(used, number(device, "used_bytes")),
-		slu_size_format(total, number(device, "total_bytes")));
-	if (json_is_object(turn))
-		fprintf(out, "  turn: %s (%s)", text(turn, "name"),
-			slu_size_format_time(since, number(turn, "since_ms") * SLU_NS_PER_MS));
-	if (*text(device, "next"))
-		fprintf(out, "  next: %s", text(device, "next"));
-	fputc('\n', out);
+	fprintf(out, "%s%s%s\n", bytes,
+		width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width ? "\n"
+											   : "",
+		now);
+}
+
+/* Why it is as it is, unless its state says that already. */
+static const char *reason_of(const json_t *program)
+{
+	const char *reason = text(program, "reason");
+
+	return strcmp(reason, "parked") ? reason : "";
 }
 
 static void add_unmovable(struct slu_table *table, const json_t *program)
 {
 	const json_t *list = json_object_get(program, "unmovable"), *entry;
+	const char *reason = reason_of(program);
 	char all[256] = "", buf[SLU_SIZE_STRING_MAX];
 	size_t i, n = 0;
 
 	json_array_foreach (list, i, entry) {
-		int wrote = snprintf(all + n, sizeof(all) - n, "%s%s cannot move (%s)",
-				     n || *text(program, "reason") ? "; " : "",
-				     slu_size_format(buf, number(entry, "bytes")),
-				     text(entry, "reason"));
+		int wrote = snprintf(
+			all + n, sizeof(all) - n, "%s%s cannot move (%s)", n || *reason ? "; " : "",
+			slu_size_format(buf, number(entry, "bytes")), text(entry, "reason"));
 
 		if (wrote < 0 || n + (size_t)wrote >= sizeof(all))
 			break;
 		n += (size_t)wrote;
 	}
-	slu_table_add(table, "%s%s", text(program, "reason"), all);
+	slu_table_add(table, "%s%s", reason, all);
 }
 
 /* The rows of outsiders have no cells between their bytes and the words. */

@@ -42,6 +42,25 @@ start_daemon() {
 	done
 }
 
+@test "-h is help everywhere, and help fits on 80 columns" {
+	for words in --help "run -h" "status -h" "park -h" "unpark -h" "kick -h" "set -h" "history -h" "doctor -h" \
+		"softgpu -h" "softgpu run -h" "softgpu info -h" "softgpu reset -h"; do
+		run "$sluice" $words
+		echo "$words: $output"
+		[ "$status" -eq 0 ]
+		[[ ${output,,} == *"usage: sluice "* ]]
+		[ "$(LC_ALL=C.UTF-8 wc -L <<<"$output")" -le 80 ]
+	done
+}
+
+@test "a narrow terminal breaks lines between words" {
+	start_daemon
+	COLUMNS=60 run "$sluice" set slice --socket "$world/sluice.sock"
+	[ "${#lines[@]}" -gt 2 ]
+	[ "$(LC_ALL=C.UTF-8 wc -L <<<"$output")" -le 60 ]
+	[[ $output != *…* ]]
+}
+
 @test "an unknown command says where the list is" {
 	run "$sluice" frobnicate
 	[ "$status" -eq 120 ]

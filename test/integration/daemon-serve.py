@@ -64,11 +64,13 @@ def status_has_the_documented_keys():
     with world("keys") as w:
         w.client("a", want=80 * MIB, **TIGHT).wait("ready")
         status = w.answer(verb="status")
-        text = (pathlib.Path(os.environ.get("SLUICE_SOURCE", ".")) / "docs/control.md").read_text()
+        source = pathlib.Path(os.environ.get("SLUICE_SOURCE", "."))
+        text, manual = ((source / name).read_text() for name in ("docs/control.md", "man/sluice.1.scd"))
         for part in (status["daemon"], status["devices"][0], status["devices"][0]["turn"], status["programs"][0],
                      status["programs"][0]["devices"][0]):
             for key in part:
                 check(f"`{key}`" in text, f"docs/control.md has the key {key}")
+                check(f"_{key}_" in manual, f"sluice(1) has the key {key}")
         check(status["devices"][0]["turn"]["name"] == "a", "the device says whose turn it is", status)
         check(status["programs"][0]["device_bytes"] == 80 * MIB, "bytes are where they are", status)
 
