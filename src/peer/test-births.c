@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The client's half by script: limits, and units that are born under them. Rules as in
+ * docs/protocol.md. */
+
+#include "peer/test-fixture.h"
+
+static const uint64_t two[] = { 4, 6 };
+
+static void every_limit_is_answered_at_once(void **state)
+{
+	struct fixture f;
+	const struct slu_msg_sums *s;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_limit(&f, DEVICE0, 5, 30, 30, SLU_PACE_NONE);
+	s = fixture_sums(&f, DEVICE0);
+	assert_non_null(s);
+	assert_int_equal(s->seq, 5);
+	assert_int_equal(s->ceiling_bytes, 30);
+	assert_int_equal(s->held_bytes, 0);
+	assert_false(s->is_final);
+	fixture_limit(&f, PINNED, 1, 7, 7, SLU_PACE_NONE);
+	assert_int_equal(fixture_sums(&f, PINNED)->ceiling_bytes, 7);
+	fixture_deinit(&f);
+}
+
+static void rule_3_bytes_are_held_before_the_driver_is_asked(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_AHEAD);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(fixture_held(&f, DEVICE0), 4);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 4);
+
+	/* and given up only after it has released them */
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 4);
+	assert_int_equal(fixture_held(&f, DEVICE0), 4);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 0);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->seq, 2);
+	fixture_deinit(&f);
+}
+
+static void rule_4_a_birth_waits_for_its_home(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	u = fixture_unit(&f, 4);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 16 * 4);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 4);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+
+	fixture_limit(&f, HOME, 1, 64, 64, SLU_PACE_NONE);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(fixture_held(&f, HOME), 4);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+
+	/* the next fifteen send nothing */
+	for (unsigned i = 0; i < 15 && f.n_units < FIXTURE_UNITS_MAX; i++) {
+		fixture_in_ram(&f, 4);
+		assert_int_equal(f.n_messages, 0);
+	}
+	fixture_deinit(&f);
+}
+
+static void rule_4_asking_ahead_is_not_denied_where_the_birth_is_not(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	u = fixture_unit(&f, 4);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	fixture_deny(&f, HOME);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 4);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_limit(&f, HOME, 1, 4, 4, SLU_PACE_NONE);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	fixture_deny(&f, HOME);
+	fixture_deny(&f, HOME);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	fixture_deinit(&f);
+}
+
+static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_limit(&f, DEVICE0, 2, 20, 20, SLU_PACE_NONE);
+	u = fixture_unit(&f, 7);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	fixture_step(&f);
+	assert_int_equal(f.n_messages, 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 17);
+	assert_int_equal(u->place, SLU_PLACE_DEVICE);
+
+	/* used up: it waits while the gate stays open, and the need is told */
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 22);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_limit(&f, DEVICE0, 3, 22, 22, SLU_PACE_NOW);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	fixture_deinit(&f);
+}
+
+static void rule_6_a_birth_whose_turn_is_closed_is_born_in_ram(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_close(&f, EPOCH(1));
+	/* a thread may still be inside: nothing may be missing yet */
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_drained(&f, false);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(fixture_held(&f, DEVICE0), 10);
+	fixture_deinit(&f);
+}
+
+static void rule_7_what_a_program_may_own_is_bounded(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_welcome(&f, 10);
+	fixture_in_ram(&f, 6);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	fixture_in_ram(&f, 4);
+	fixture_deinit(&f);
+}
+
+static void rule_7_a_denied_allocation_fails(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	u = fixture_unit(&f, 50);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	fixture_deny(&f, DEVICE0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+	fixture_deinit(&f);
+}
+
+static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_MAPPED, two, 2);
+	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	/* the daemon did not know of it; it might raise the goal */
+	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
+	assert_int_equal(f.n_shut, 0);
+	fixture_wait(&f, FIXTURE_ANSWER_NS);
+	assert_int_equal(f.n_shut, 1);
+	fixture_drained(&f, false);
+	assert_null(fixture_said(&f, SLU_MSG_REST));
+	assert_int_equal(f.n_opened, 0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(u->moving, SLU_MOVING_MAP);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void rule_13_a_refused_birth_is_retried_and_then_told(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
+	u = fixture_unit(&f, 5);
+	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		slu_peer_refused_birth(f.peer, f.now_ns, u);
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		fixture_step(&f);
+		if (i < FIXTURE_RETRIES)
+			assert_null(fixture_sums(&f, DEVICE0));
+		else
+			assert_int_equal(fixture_sums(&f, DEVICE0)->refused_bytes, 5);
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(f.n_woken, 1);
+	}
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(fixture_held(&f, DEVICE0), 10);
+	fixture_deinit(&f);
+}
+
+static void a_refused_birth_without_a_daemon_fails(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_run_alone(f.peer, f.now_ns, true);
+	fixture_step(&f);
+	u = fixture_unit(&f, 5);
+	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		slu_peer_refused_birth(f.peer, f.now_ns, u);
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+	}
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	fixture_deinit(&f);
+}
+
+static void born_alone_a_unit_without_a_home_gets_one_later(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_run_alone(f.peer, f.now_ns, true);
+	fixture_step(&f);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(u->frozen, SLU_FROZEN_NO_HOME);
+	slu_peer_connected(f.peer, f.now_ns);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);
+	fixture_limit(&f, HOME, 1, 5, 5, SLU_PACE_NONE);
+	assert_int_equal(u->frozen, SLU_FROZEN_NO);
+	assert_int_equal(fixture_held(&f, HOME), 5);
+	fixture_deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_limit_is_answered_at_once),
+		cmocka_unit_test(rule_3_bytes_are_held_before_the_driver_is_asked),
+		cmocka_unit_test(rule_4_a_birth_waits_for_its_home),
+		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_birth_is_not),
+		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
+		cmocka_unit_test(rule_6_a_birth_whose_turn_is_closed_is_born_in_ram),
+		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
+		cmocka_unit_test(rule_7_a_denied_allocation_fails),
+		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
+		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),
+		cmocka_unit_test(a_refused_birth_without_a_daemon_fails),
+		cmocka_unit_test(born_alone_a_unit_without_a_home_gets_one_later),
+	};
+
+	return cmocka_run_group_tests_name("peer-births", tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The client's half by script: commands, their windows, and the working set. Rules as in
+ * docs/protocol.md. */
+
+#include "peer/test-fixture.h"
+
+static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
+{
+	struct fixture f;
+	struct slu_unit *first[1], *second[2];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	first[0] = fixture_in_ram(&f, 6);
+	second[0] = fixture_in_ram(&f, 5);
+	second[1] = fixture_in_ram(&f, 3);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, first, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 6);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 14);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], first[0]);
+	fixture_moved(&f, first[0], SLU_MOVE_DONE);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, first, 1), 0);
+
+	/* while it is named it stays */
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 2), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], second[1]);
+	fixture_moved(&f, second[1], SLU_MOVE_DONE);
+	assert_int_equal(f.n_moves, 0);
+	/* the daemon hears first that more is wanted than it knew; it might give it */
+	slu_peer_unname(f.peer, first, 1);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 14);
+	fixture_wait(&f, FIXTURE_ANSWER_NS);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], first[0]);
+	fixture_moved(&f, first[0], SLU_MOVE_DONE);
+	assert_ptr_equal(f.moves[0], second[0]);
+	fixture_moved(&f, second[0], SLU_MOVE_DONE);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 2), 0);
+	slu_peer_unname(f.peer, second, 2);
+	fixture_deinit(&f);
+}
+
+static void rule_29_a_window_that_grows_is_not_emptied(void **state)
+{
+	struct fixture f;
+	struct slu_unit *first[1], *second[1];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	first[0] = fixture_in_ram(&f, 6);
+	second[0] = fixture_in_ram(&f, 5);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
+	assert_int_equal(fixture_command(&f, first, 1), 0);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
+	fixture_limit(&f, DEVICE0, 2, 11, 11, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], second[0]);
+	fixture_moved(&f, second[0], SLU_MOVE_DONE);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 11);
+	slu_peer_unname(f.peer, second, 1);
+	fixture_deinit(&f);
+}
+
+/* Three units that were named one after the other, in a turn that has ended. */
+static void name_three_and_rest(struct fixture *f)
+{
+	fixture_init(f, SLU_MODE_LAUNCH, 1000);
+	for (unsigned i = 0; i < 4; i++)
+		fixture_in_ram(f, 8);
+	fixture_turn(f, EPOCH(1));
+	fixture_limit(f, DEVICE0, 1, 32, 32, SLU_PACE_NOW);
+	for (unsigned i = 0; i < 3; i++) {
+		struct slu_unit *unit = &f->units[i];
+
+		assert_int_equal(fixture_command(f, &unit, 1), 0);
+	}
+	fixture_wait(f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(f, SLU_MSG_WANT)->want.working_bytes, 24);
+	fixture_close(f, EPOCH(1));
+	fixture_drained(f, false);
+}
+
+static void rule_20_the_working_set_is_what_was_named_in_the_last_moments(void **state)
+{
+	struct fixture f;
+	struct slu_unit *last = &f.units[2];
+
+	name_three_and_rest(&f);
+
+	/* off turn nothing grows old, and a turn begins with the set of the one before */
+	fixture_wait(&f, 60 * SLU_NS_PER_S);
+	fixture_turn(&f, EPOCH(2));
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(fixture_command(&f, &last, 1), 0);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+
+	/* in a turn what is not named any more does */
+	fixture_wait(&f, SLU_NS_PER_S + 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 8);
+
+	/* but what was named in this turn stays, however long it lasts */
+	fixture_wait(&f, 60 * SLU_NS_PER_S);
+	assert_int_equal(fixture_command(&f, &last, 1), 0);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+
+	slu_peer_gone(f.peer, f.now_ns, last);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 0);
+	fixture_deinit(&f);
+}
+
+static void rule_20_a_small_change_of_the_working_set_is_not_told(void **state)
+{
+	struct fixture f;
+	struct slu_unit *big, *small[2];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 1000);
+	big = fixture_in_ram(&f, 80);
+	small[0] = fixture_in_ram(&f, 10);
+	small[1] = fixture_in_ram(&f, 1);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 100, 100, SLU_PACE_NOW);
+	assert_int_equal(fixture_command(&f, &big, 1), 0);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 80);
+	assert_int_equal(fixture_command(&f, &small[0], 1), 0);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(slu_peer_view_working(f.peer, 0), 90);
+	assert_true(!fixture_said(&f, SLU_MSG_WANT) ||
+		    fixture_said(&f, SLU_MSG_WANT)->want.working_bytes == 80);
+	assert_int_equal(fixture_command(&f, &small[1], 1), 0);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 91);
+	fixture_deinit(&f);
+}
+
+static void rule_28_ahead_brings_in_the_working_set_most_recent_first(void **state)
+{
+	struct fixture f;
+
+	name_three_and_rest(&f);
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NONE);
+	fixture_settle(&f);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+
+	fixture_limit(&f, DEVICE0, 3, 16, 32, SLU_PACE_AHEAD);
+	fixture_settle(&f);
+	assert_int_equal(f.units[2].place, SLU_PLACE_DEVICE);
+	assert_int_equal(f.units[1].place, SLU_PLACE_DEVICE);
+	assert_int_equal(f.units[0].place, SLU_PLACE_RAM);
+	fixture_limit(&f, DEVICE0, 4, 32, 32, SLU_PACE_AHEAD);
+	fixture_settle(&f);
+	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
+	assert_int_equal(f.units[3].place, SLU_PLACE_RAM); /* nobody ever named it */
+	fixture_deinit(&f);
+}
+
+static void rule_29_a_window_that_is_too_small_is_a_wish(void **state)
+{
+	struct fixture f;
+	struct slu_unit *both[2];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	both[0] = fixture_in_ram(&f, 6);
+	both[1] = fixture_in_ram(&f, 5);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 8, 8, SLU_PACE_NOW);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 11);
+	fixture_deny(&f, DEVICE0);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_DENIED);
+	fixture_deinit(&f);
+}
+
+static void a_second_command_waits_for_the_one_in_front(void **state)
+{
+	struct fixture f;
+	struct slu_unit *a[1], *b[1];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	a[0] = fixture_in_ram(&f, 6);
+	b[0] = fixture_in_ram(&f, 6);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 6, 6, SLU_PACE_NOW);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, a, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_ptr_equal(f.moves[0], a[0]);
+	fixture_moved(&f, a[0], SLU_MOVE_DONE);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, a, 1), 0);
+	slu_peer_unname(f.peer, a, 1);
+	fixture_step(&f);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	fixture_wait(&f, 20 * SLU_NS_PER_MS); /* the daemon had its chance to give more */
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], a[0]);
+	fixture_moved(&f, a[0], SLU_MOVE_BLOCKED);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 12);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, b, 1);
+	fixture_deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rule_29_a_command_exchanges_units_inside_its_window),
+		cmocka_unit_test(rule_29_a_window_that_grows_is_not_emptied),
+		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),
+		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_told),
+		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
+		cmocka_unit_test(rule_29_a_window_that_is_too_small_is_a_wish),
+		cmocka_unit_test(a_second_command_waits_for_the_one_in_front),
+	};
+
+	return cmocka_run_group_tests_name("peer-commands", tests, NULL, NULL);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The client's half by script: units that move, and what is told of them. Rules as in
+ * docs/protocol.md. */
+
+#include "peer/test-fixture.h"
+
+static const uint64_t two[] = { 4, 6 };
+
+static void rule_8_what_cannot_leave_is_told_as_final(void **state)
+{
+	struct fixture f;
+	struct slu_unit *frozen;
+	const struct slu_msg_sums *s;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	frozen = fixture_unit(&f, 3);
+	frozen->frozen = SLU_FROZEN_MODULE;
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, frozen), 0);
+	fixture_step(&f);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 13);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 3);
+	assert_int_equal(f.n_moves, 1); /* the frozen one came on top of the limit */
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	assert_false(fixture_sums(&f, DEVICE0)->is_final);
+	assert_int_equal(f.n_moves, 1);
+	fixture_moved(&f, &f.units[0], SLU_MOVE_DONE);
+	fixture_moved(&f, &f.units[1], SLU_MOVE_DONE);
+	s = fixture_sums(&f, DEVICE0);
+	assert_true(s->is_final);
+	assert_int_equal(s->held_bytes, 3);
+	assert_int_equal(s->floor_bytes, 3);
+
+	/* the limit stays in force: met as soon as it can be */
+	slu_peer_freeze(f.peer, f.now_ns, frozen, SLU_FROZEN_NO);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 1);
+	fixture_deinit(&f);
+}
+
+static void rule_8_a_runner_gives_nothing_and_says_so(void **state)
+{
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_limit(&f, DEVICE0, 2, 3, 3, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 0);
+	assert_true(fixture_sums(&f, DEVICE0)->is_final);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 10);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 10);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	assert_int_equal(f.n_moves, 2);
+	fixture_deinit(&f);
+}
+
+static void rule_11_only_the_shortfall_leaves(void **state)
+{
+	static const uint64_t sizes[] = { 2, 2, 2, 2 };
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, sizes, 4);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, DEVICE0, 2, 5, 5, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 2); /* both at once, and the second one counts on the first */
+	fixture_settle(&f);
+	assert_int_equal(fixture_held(&f, DEVICE0), 4);
+	fixture_deinit(&f);
+}
+
+static void rule_12_what_is_above_the_goal_is_mapped(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_in_ram(&f, 4);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	/* the goal promises room for both: the second one waits */
+	fixture_limit(&f, DEVICE0, 1, 4, 8, SLU_PACE_NOW);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 0);
+	assert_false(slu_peer_gate_is_open(f.peer, 0));
+	/* it fell: the second one is mapped */
+	fixture_limit(&f, DEVICE0, 2, 4, 4, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(f.moves[0]->moving, SLU_MOVING_MAP);
+	assert_int_equal(fixture_held(&f, PINNED), 4);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_int_equal(fixture_sums(&f, PINNED)->held_bytes, 4);
+
+	/* pinned memory is given back at rest */
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, PINNED, 2, 0, 0, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(f.moves[0]->place, SLU_PLACE_MAPPED);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_int_equal(fixture_held(&f, PINNED), 0);
+	assert_int_equal(fixture_sums(&f, PINNED)->held_bytes, 0);
+	fixture_deinit(&f);
+}
+
+static void a_mapped_unit_comes_home_when_a_turn_begins_with_room(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
+	fixture_settle(&f);
+	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 0);
+	fixture_turn(&f, EPOCH(2));
+	assert_int_equal(f.n_moves, 1);
+	fixture_settle(&f);
+	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void rule_13_a_refusal_is_retried_and_then_told(void **state)
+{
+	struct fixture f;
+	struct slu_peer_account_view view;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_NOW);
+	for (unsigned i = 0; i < FIXTURE_RETRIES; i++) {
+		fixture_moved(&f, &f.units[0], SLU_MOVE_REFUSED);
+		assert_int_equal(f.n_moves, 0);
+		assert_null(fixture_sums(&f, DEVICE0));
+		assert_int_equal(fixture_held(&f, DEVICE0), 0);
+		assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + FIXTURE_PAUSE_NS);
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(f.n_moves, 1);
+	}
+	fixture_moved(&f, &f.units[0], SLU_MOVE_REFUSED);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->refused_bytes, 4);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 0);
+	slu_peer_view_account(f.peer, DEVICE0, &view);
+	assert_int_equal(view.limit_bytes, 0);
+	fixture_wait(&f, FIXTURE_PAUSE_NS);
+	assert_int_equal(f.n_moves, 0);
+	fixture_deinit(&f);
+}
+
+static void rule_28_a_newer_limit_cancels_what_is_under_way(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_AHEAD);
+	assert_int_equal(f.n_moves, 1);
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	assert_true(f.units[0].cancel);
+	fixture_moved(&f, &f.units[0], SLU_MOVE_CANCELLED);
+	assert_int_equal(f.units[0].place, SLU_PLACE_RAM);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 0);
+	assert_int_equal(f.n_moves, 0);
+
+	/* the other way round */
+	fixture_limit(&f, DEVICE0, 3, 4, 4, SLU_PACE_AHEAD);
+	fixture_settle(&f);
+	fixture_limit(&f, DEVICE0, 4, 0, 0, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	fixture_limit(&f, DEVICE0, 5, 4, 4, SLU_PACE_AHEAD);
+	assert_true(f.units[0].cancel);
+	fixture_moved(&f, &f.units[0], SLU_MOVE_CANCELLED);
+	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
+	fixture_deinit(&f);
+}
+
+static void nothing_comes_in_without_turn_or_ahead(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_NONE);
+	assert_int_equal(f.n_moves, 0);
+	fixture_limit(&f, DEVICE0, 2, 8, 8, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 0);
+	fixture_limit(&f, DEVICE0, 3, 8, 8, SLU_PACE_AHEAD);
+	assert_int_equal(f.n_moves, 1);
+	fixture_deinit(&f);
+}
+
+static void a_failed_move_changes_nothing_and_is_tried_again(void **state)
+{
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 2);
+	fixture_moved(&f, f.moves[0], SLU_MOVE_FAILED);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 10);
+	fixture_wait(&f, FIXTURE_PAUSE_NS);
+	assert_int_equal(f.n_moves, 1);
+	fixture_deinit(&f);
+}
+
+/* A device that has died fails every move: it is asked less and less often, but asked. */
+static void a_move_that_fails_again_and_again_is_tried_ever_less_often(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned n_pauses = 0;
+
+		assert_int_equal(f.n_moves, 1);
+		fixture_moved(&f, f.moves[0], SLU_MOVE_FAILED);
+		for (; !f.n_moves; n_pauses++)
+			fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(n_pauses, 1 << SLU_MIN(i, 7u));
+	}
+	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void pinned_chunks_are_given_up_when_the_limit_falls(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NONE);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
+	assert_false(slu_peer_must_unstage(f.peer));
+	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
+	assert_true(slu_peer_must_unstage(f.peer));
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	assert_false(slu_peer_must_unstage(f.peer));
+	fixture_deinit(&f);
+}
+
+static void rule_30_staging_needs_pinned_credit(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 4), SLU_PEER_E_WAIT);
+	fixture_limit(&f, PINNED, 1, 4, 4, SLU_PACE_NONE);
+	assert_int_equal(f.n_woken, 1);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 4), 0);
+	assert_int_equal(fixture_held(&f, PINNED), 4);
+	fixture_limit(&f, PINNED, 2, 0, 0, SLU_PACE_NONE);
+	assert_true(fixture_sums(&f, PINNED)->is_final);
+	assert_int_equal(fixture_sums(&f, PINNED)->floor_bytes, 4);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	fixture_step(&f);
+	assert_int_equal(fixture_sums(&f, PINNED)->held_bytes, 0);
+	fixture_deinit(&f);
+}
+
+static void facts_are_told_now_and_then(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_wait(&f, SLU_NS_PER_S);
+	m = fixture_said(&f, SLU_MSG_FACTS);
+	assert_non_null(m);
+	assert_int_equal(m->facts.device_bytes, 10);
+	assert_int_equal(m->facts.moved_in_bytes, 10);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(f.n_messages, 0);
+	assert_int_equal(slu_peer_deadline_ns(f.peer), SLU_PEER_NEVER);
+
+	/* a free inside the limit is slack that the daemon learns of a little later */
+	slu_peer_gone(f.peer, f.now_ns, &f.units[0]);
+	fixture_step(&f);
+	assert_int_equal(f.n_messages, 0);
+	assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + 200 * SLU_NS_PER_MS);
+	fixture_wait(&f, 200 * SLU_NS_PER_MS);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 6);
+	assert_int_equal(fixture_sums(&f, HOME)->held_bytes, 6);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 6);
+	assert_non_null(fixture_said(&f, SLU_MSG_FACTS));
+	fixture_deinit(&f);
+}
+
+static void frozen_bytes_are_told_with_their_reason(void **state)
+{
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_EXPORTED);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.frozen_bytes[SLU_FROZEN_EXPORTED],
+			 6);
+	fixture_deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rule_8_what_cannot_leave_is_told_as_final),
+		cmocka_unit_test(rule_8_a_runner_gives_nothing_and_says_so),
+		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
+		cmocka_unit_test(rule_12_what_is_above_the_goal_is_mapped),
+		cmocka_unit_test(a_mapped_unit_comes_home_when_a_turn_begins_with_room),
+		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_told),
+		cmocka_unit_test(rule_28_a_newer_limit_cancels_what_is_under_way),
+		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
+		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
+		cmocka_unit_test(a_move_that_fails_again_and_again_is_tried_ever_less_often),
+		cmocka_unit_test(pinned_chunks_are_given_up_when_the_limit_falls),
+		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
+		cmocka_unit_test(facts_are_told_now_and_then),
+		cmocka_unit_test(frozen_bytes_are_told_with_their_reason),
+	};
+
+	return cmocka_run_group_tests_name("peer-moves", tests, NULL, NULL);
+}
