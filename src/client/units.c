@@ -74,6 +74,8 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 			slu_client_log("device %u: making %llu bytes failed: %s, trying again",
 				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
 			r = -EAGAIN;
+		} else {
+			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
 		}
 	}
 	slu_client_pump(c, now_ns);

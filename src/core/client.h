@@ -74,7 +74,7 @@ struct slu_core_client {
 	unsigned n_seats;
 	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account pinned, home;
-	uint64_t staging_bytes;	    /* of pinned: granted for staging, not taken back */
+	uint64_t staging_bytes;	    /* of pinned: granted for staging; 0: the budget had none */
 	uint64_t pinned_goal_bytes; /* of the last plan: staging and the MAPPED rest */
 	uint64_t home_want_bytes;   /* 0: nothing is asked */
 	bool roster_is_queued;	    /* a ROSTER_PUT waits to be taken */

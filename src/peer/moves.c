@@ -158,6 +158,15 @@ static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place
 	return slu_place_next_out(&d->units, from, shortfall_bytes);
 }
 
+/* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
+static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
+{
+	const struct slu_peer_account *a = &peer->pinned;
+
+	return slu_sub_floor(a->held_bytes - peer->staged_bytes - peer->unmapping_bytes,
+			     a->limit_bytes);
+}
+
 static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	struct slu_unit *u = NULL;
@@ -169,9 +178,7 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 
 		u = next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
 		if (!u)
-			u = next_out(d, SLU_PLACE_MAPPED,
-				     slu_sub_floor(peer->pinned.held_bytes - peer->unmapping_bytes,
-						   peer->pinned.limit_bytes));
+			u = next_out(d, SLU_PLACE_MAPPED, mapped_excess_bytes(peer));
 		if (!u && slu_peer_may_run(peer, d))
 			u = slu_peer_promotable(peer, d);
 	}

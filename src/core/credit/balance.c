@@ -372,6 +372,19 @@ static void take(struct balance *b)
 		cut(b, b->core->victims[i].account);
 }
 
+/* What would be beyond the budget if everybody had met its limit. */
+static int64_t pinned_excess_bytes(const struct slu_core *core)
+{
+	int64_t excess = -(int64_t)core->pinned.usable_bytes;
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		excess +=
+			(int64_t)(slu_core_client_is_joined(client) ? client->pinned.limit_bytes
+								    : client->pinned.charge_bytes);
+	return excess;
+}
+
 void slu_core_balance_staging(struct slu_core *core)
 {
 	struct slu_core_client *client;
@@ -384,7 +397,9 @@ void slu_core_balance_staging(struct slu_core *core)
 		    account->is_pending)
 			continue;
 		if (account->limit_bytes < bytes) {
-			if (slu_core_account_most_bytes(account) < bytes)
+			/* what is still charged to it may have been taken from it already */
+			if (slu_core_account_most_bytes(account) < bytes ||
+			    pinned_excess_bytes(core) + (int64_t)(bytes - account->limit_bytes) > 0)
 				continue;
 			slu_core_send_raise(core, account, bytes, bytes, SLU_PACE_NONE,
 					    "%s joined: pinned memory for its copies",
@@ -392,6 +407,33 @@ void slu_core_balance_staging(struct slu_core *core)
 		}
 		client->staging_bytes = bytes;
 		client->pinned_goal_bytes = SLU_MAX(client->pinned_goal_bytes, bytes);
+	}
+}
+
+/*
+ * A budget that became smaller, and slack and bytes at rest are not enough: who came last copies
+ * through pageable memory from now on. That needs no rest, for no command touches what is staged.
+ */
+static void shrink_staging(struct slu_core *core)
+{
+	int64_t excess = pinned_excess_bytes(core);
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH_REVERSE(client, &core->clients, slu_core_clients, link)
+	{
+		struct slu_core_account *account = &client->pinned;
+		uint64_t bytes = SLU_MIN(client->staging_bytes, account->limit_bytes);
+
+		if (excess <= 0)
+			return;
+		if (!slu_core_client_is_joined(client) || account->is_pending || !bytes)
+			continue;
+		client->staging_bytes = 0;
+		client->pinned_goal_bytes = slu_sub_floor(client->pinned_goal_bytes, bytes);
+		excess -= (int64_t)bytes;
+		slu_core_send_lower(core, account, account->limit_bytes - bytes,
+				    "%s copies without pinned memory: the budget became smaller",
+				    client->name);
 	}
 }
 
@@ -467,6 +509,7 @@ void slu_core_balance(struct slu_core *core)
 			balance_device(core, d);
 		fill_open(&b);
 		take(&b);
+		shrink_staging(core);
 	} else {
 		/* only while nothing may be closed; nobody is given anything then */
 		assert(core->is_in_grace);

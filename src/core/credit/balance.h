@@ -20,6 +20,9 @@
  * The order of limits is the order of movement (rule 27): on a device one group moves out at a
  * time, of several that are filling the first goes first, and nothing is fetched ahead meanwhile.
  * Who makes no progress for a deadline loses that right.
+ *
+ * Of the pinned budget, staging is left to the clients for as long as it lasts: only if that was
+ * made smaller, and 1 to 6 do not give enough, it is taken from who came last.
  */
 
 #include <stdint.h>
