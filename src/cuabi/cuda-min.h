@@ -10,8 +10,9 @@
  * compiles with this one. This is the only header with typedefs: they belong to the interface.
  * Handles are pointers to structs that only a driver knows. Prototypes are in cuda-calls.h.
  *
- * It is one long file because it stands for one file, the vendor's cuda.h: whoever compares the two,
- * the test or a person, finds everything at one place, and there is no logic in it to get lost in.
+ * It is one long file because it stands for one file, the vendor's cuda.h: whoever compares the
+ * two, the test or a person, finds everything at one place, and there is no logic in it to get lost
+ * in.
  */
 
 #include <stddef.h>
