@@ -77,7 +77,9 @@ int slu_client_start(struct slu_client *c)
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->changed, &attributes);
+	pthread_cond_init(&c->shift_wake, &attributes);
 	pthread_condattr_destroy(&attributes);
+	slu_disk_init(&c->disk, &slu_disk_calls_real);
 	c->is_started = true;
 	c->stage = SLU_CLIENT_JOINING;
 	if (!c->connection.path && !c->torture) {
@@ -213,6 +215,9 @@ static bool carry_out(struct slu_client *c, uint64_t now_ns)
 		case SLU_PEER_MOVE:
 			start_move(c, &action);
 			break;
+		case SLU_PEER_SHIFT:
+			slu_client_shift(c, slu_client_unit_of(action.unit));
+			break;
 		case SLU_PEER_OPEN:
 			open_gate(c, action.device);
 			pthread_cond_broadcast(&c->changed);
@@ -319,6 +324,8 @@ void slu_client_hear(struct slu_client *c, uint64_t now_ns, const struct slu_mes
 	slu_peer_message(c->peer, now_ns, m);
 	if (m->header.type == SLU_MSG_WELCOME)
 		welcomed(c, now_ns);
+	if (m->header.type == SLU_MSG_DISK)
+		slu_disk_set_folder(&c->disk, m->disk.folder);
 	if (m->header.type == SLU_MSG_LIMIT && m->limit.account.tier == SLU_TIER_PINNED)
 		wake_movers(c);
 }

@@ -171,13 +171,15 @@ static void forget_units(struct slu_client *c, struct slu_client_device *d)
 
 		w->unit.cancel = true;
 		w->is_dying = true;
-		while (w->n_pins || w->unit.moving != SLU_MOVING_NO)
+		while (w->n_pins || w->unit.moving != SLU_MOVING_NO ||
+		       w->unit.shift != SLU_SHIFT_NO)
 			slu_client_wait(c, SLU_PEER_NEVER);
 		if (!w->is_gone) {
 			w->unit.n_named = 0;
 			slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
 		}
 		slu_tiers_put(w->unit.host, w->unit.bytes);
+		slu_disk_give(&c->disk, &w->room);
 		free(w);
 	}
 }

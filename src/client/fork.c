@@ -38,6 +38,8 @@ static void make_orphan(struct slu_client *c, struct slu_client_device *d)
 
 		u->host = NULL; /* MADV_DONTFORK: somebody else's pages may be there by now */
 		u->moving = SLU_MOVING_NO;
+		u->shift = SLU_SHIFT_NO;
+		w->room = (struct slu_disk_room){ 0 };
 		u->n_named = 0;
 		w->n_pins = 0;
 	}
@@ -53,6 +55,7 @@ static void after_in_child(void)
 			if (c->devices[i])
 				make_orphan(c, c->devices[i]);
 		slu_connection_deinit(&c->connection);
+		slu_disk_deinit(&c->disk);
 		close(c->wake_fd);
 	}
 	slu_lock_give(&c->lock);

@@ -81,7 +81,8 @@ static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool
 		return 0;
 	n = 0;
 	TAILQ_FOREACH (u, units, link) {
-		if (u->place == SLU_PLACE_RAM || (only_blocked && !u->blocked))
+		if (u->place == SLU_PLACE_RAM || u->place == SLU_PLACE_DISK ||
+		    (only_blocked && !u->blocked))
 			continue;
 		looks[n].w = slu_client_unit_of(u);
 		looks[n++].w->n_pins++;

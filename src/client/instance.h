@@ -9,6 +9,7 @@
  *   device.c      devices come and go
  *   helper.c      the thread that talks to the daemon and watches the devices
  *   mover.c       the threads that move units, for each direction and device
+ *   shift.c       the thread that brings homes from memory to disk and back
  *   units.c       units come and go; access to their contents off turn
  *   wait.c        the slow path of the gate; commands of mode LAUNCH
  *   fork.c        a child starts anew
@@ -68,7 +69,8 @@ struct slu_client_unit {
 	bool is_gone;	 /* the peer has forgotten it */
 	bool has_sum;	 /* sum is the checksum of the host copy */
 	uint64_t sum;
-	void *mapped; /* MAPPED: its bytes as the processor sees them */
+	struct slu_disk_room room; /* on disk: of a unit whose home is there, or is about to be */
+	void *mapped;		   /* MAPPED: its bytes as the processor sees them */
 };
 
 static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
@@ -154,6 +156,10 @@ struct slu_client {
 	uint64_t helper_ns;    /* when the helper looks by itself; 0: it is looking */
 	unsigned n_waiting;    /* threads of the program in slu_client_wait() */
 	uint64_t staged_bytes; /* pinned chunks of all movers, as the peer knows */
+	struct slu_disk disk;  /* has a lock of its own */
+	bool has_shifter;
+	pthread_cond_t shift_wake;	  /* there is a home to shift */
+	struct slu_client_unit *shifting; /* that the shifter shall take; NULL: none */
 	struct slu_client_counts counts;
 
 	/* By place in HELLO. A NULL device with place < n_places was removed; it may come back. */
@@ -209,6 +215,15 @@ int slu_mover_start(struct slu_mover *mover, struct slu_client_device *device,
 		    enum slu_direction direction);
 void slu_mover_stop(struct slu_mover *mover);
 void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
+
+/* shift.c: with the lock held ---------------------------------------------------------------------
+ */
+
+/* The peer wants the home of @unit shifted. */
+void slu_client_shift(struct slu_client *client, struct slu_client_unit *unit);
+
+/* The disk did not take what was written to it: said once, and no unit goes there any more. */
+void slu_client_disk_failed(struct slu_client *client, int error);
 
 /* units.c: with the lock held -------------------------------------------------------------------
  */

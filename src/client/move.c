@@ -79,17 +79,49 @@ static int obtain(struct slu_move *m)
 	return r ? copy_result(r) : 0;
 }
 
-/* Between two places that the processor sees. */
-static int copy_plainly(struct slu_move *m, void *to, const void *from)
+/* -- the host copy on disk --------------------------------------------------------------------- */
+
+/* What the disk said is told at the end, in the words of this move. */
+static int disk_result(struct slu_move *m, int r)
+{
+	if (r && !m->disk_error)
+		m->disk_error = -r;
+	return r;
+}
+
+static int put(struct slu_move *m, uint64_t offset, const void *data, uint64_t bytes)
+{
+	if (!m->disk) {
+		memcpy((char *)m->host + offset, data, bytes);
+		return 0;
+	}
+	return disk_result(m, slu_disk_write(m->disk, &m->room, offset, data, bytes));
+}
+
+static int get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
+{
+	if (!m->disk) {
+		memcpy(data, (char *)m->host + offset, bytes);
+		return 0;
+	}
+	return disk_result(m, slu_disk_read(m->disk, &m->room, offset, data, bytes));
+}
+
+/* Between the host copy and mapped memory, which the processor sees as well. */
+static int copy_plainly(struct slu_move *m, bool is_out)
 {
 	for (uint64_t at = 0; at < m->unit->bytes; at += PLAIN_BYTES) {
 		uint64_t bytes = SLU_MIN(PLAIN_BYTES, m->unit->bytes - at);
+		char *mapped = (char *)m->mapped + at;
+		int r;
 
 		if (is_cancelled(m))
 			return SLU_MOVE_E_CANCELLED;
-		memcpy((char *)to + at, (const char *)from + at, bytes);
+		r = is_out ? put(m, at, mapped, bytes) : get(m, at, mapped, bytes);
+		if (r)
+			return r;
 		if (m->wants_sum)
-			slu_checksum_add(&m->running, (const char *)from + at, bytes);
+			slu_checksum_add(&m->running, mapped, bytes);
 	}
 	m->cut_bytes = m->unit->bytes;
 	return 0;
@@ -115,12 +147,12 @@ static int begin_out(struct slu_move *m)
 		compare(m);
 	if (!m->has_contents)
 		return 0;
-	if (!m->host)
+	if (!m->host && !m->disk)
 		m->host = slu_tiers_get(m->unit->bytes);
-	if (!m->host)
+	if (!m->host && !m->disk)
 		return slu_error(-ENOMEM);
 	m->has_sum = false;
-	return m->mapped ? copy_plainly(m, m->host, m->mapped) : 0;
+	return m->mapped ? copy_plainly(m, true) : 0;
 }
 
 int slu_move_begin(struct slu_move *m)
@@ -131,11 +163,13 @@ int slu_move_begin(struct slu_move *m)
 	slu_checksum_init(&m->running);
 	m->cut_bytes = 0;
 	m->is_obtained = false;
+	m->disk_error = 0;
+	assert(!m->disk || (m->wants_sum && !m->host));
 	if (m->moving == SLU_MOVING_OUT)
 		return begin_out(m);
 	r = obtain(m);
 	if (!r && m->has_contents && m->moving == SLU_MOVING_MAP)
-		r = copy_plainly(m, m->mapped, m->host);
+		r = copy_plainly(m, false);
 	return r;
 }
 
@@ -155,6 +189,7 @@ void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_p
 {
 	assert(bytes && bytes <= slu_move_left_bytes(m));
 	assert(bytes % SLU_CHECKSUM_BLOCK == 0 || bytes == slu_move_left_bytes(m));
+	assert(buffer || !m->disk);
 	*ret_piece = (struct slu_piece){
 		.move = m,
 		.offset = m->cut_bytes,
@@ -164,15 +199,21 @@ void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_p
 	m->cut_bytes += bytes;
 }
 
+/* The device copies from or to the host copy itself. */
+static bool is_in_place(const struct slu_piece *p)
+{
+	return p->move->host && p->buffer == (char *)p->move->host + p->offset;
+}
+
 void slu_piece_feed(struct slu_piece *p)
 {
 	struct slu_move *m = p->move;
-	const char *host = (char *)m->host + p->offset;
 
 	slu_lock_assert_none();
 	if (m->moving == SLU_MOVING_IN) {
-		if (p->buffer != host)
-			memcpy(p->buffer, host, p->bytes);
+		p->r = is_in_place(p) ? 0 : get(m, p->offset, p->buffer, p->bytes);
+		if (p->r)
+			return;
 		if (m->wants_sum)
 			slu_checksum_add(&m->running, p->buffer, p->bytes);
 	}
@@ -183,7 +224,6 @@ void slu_piece_feed(struct slu_piece *p)
 int slu_piece_reap(struct slu_piece *p)
 {
 	struct slu_move *m = p->move;
-	char *host = (char *)m->host + p->offset;
 	int r = p->r;
 
 	slu_lock_assert_none();
@@ -197,10 +237,10 @@ int slu_piece_reap(struct slu_piece *p)
 	if (m->moving == SLU_MOVING_OUT) {
 		if (m->wants_sum)
 			slu_checksum_add(&m->running, p->buffer, p->bytes);
-		if (p->buffer != host)
-			memcpy(host, p->buffer, p->bytes);
+		if (!is_in_place(p))
+			r = put(m, p->offset, p->buffer, p->bytes);
 	}
-	return 0;
+	return r;
 }
 
 /* -- the end ---------------------------------------------------------------------------------- */
@@ -209,17 +249,26 @@ int slu_piece_reap(struct slu_piece *p)
  * The bytes that went in are not those that came out. If the host copy itself is still right, they
  * were spoilt on the way: the move failed and can be tried again. Else the contents are gone.
  */
-static int judge(const struct slu_move *m)
+static int judge(struct slu_move *m)
 {
+	char block[16 * SLU_KIB];
 	struct slu_checksum sum;
 
 	slu_checksum_init(&sum);
-	slu_checksum_add(&sum, m->host, m->unit->bytes);
+	for (uint64_t at = 0; at < m->unit->bytes; at += sizeof(block)) {
+		uint64_t bytes = SLU_MIN(sizeof(block), m->unit->bytes - at);
+
+		if (get(m, at, block, bytes))
+			return SLU_MOVE_E_UNREAD;
+		slu_checksum_add(&sum, block, bytes);
+	}
 	return slu_checksum_end(&sum) == m->sum ? slu_error(-EIO) : SLU_MOVE_E_CORRUPT;
 }
 
 static int end_out(struct slu_move *m)
 {
+	if (m->has_contents && m->disk && disk_result(m, slu_disk_sync(m->disk, &m->room)))
+		return SLU_MOVE_E_UNWRITTEN;
 	if (m->has_contents && m->wants_sum) {
 		m->has_sum = true;
 		m->sum = slu_checksum_end(&m->running);
@@ -249,8 +298,12 @@ static int end_in(struct slu_move *m, int r)
 
 int slu_move_end(struct slu_move *m, int r)
 {
+	bool is_out = m->moving == SLU_MOVING_OUT;
+
 	slu_lock_assert_none();
-	if (m->moving == SLU_MOVING_OUT)
+	if (r && m->disk_error)
+		r = is_out ? SLU_MOVE_E_UNWRITTEN : SLU_MOVE_E_UNREAD;
+	if (is_out)
 		return r ? r : end_out(m);
 	return end_in(m, r);
 }

@@ -10,6 +10,9 @@
  *   in    RAM -> DEVICE     make device memory, copy the host's bytes in
  *   map   RAM -> MAPPED     make mapped memory, copy the host's bytes in
  *
+ * A unit whose home is on disk goes the same ways, and its host copy is a room of the disk's file:
+ * the pieces are written and read from their buffers, and always checksummed.
+ *
  * The old copy is given up only when the new one is whole. So a move that fails, is cancelled or
  * refused leaves the unit where it was, with the copy that it had.
  *
@@ -30,16 +33,19 @@
 
 #include "client/backend.h"
 #include "client/checksum.h"
+#include "client/disk.h"
 #include "place/unit.h"
 
 enum {
 	_SLU_MOVE_E_SUCCESS,
 	SLU_MOVE_E_CANCELLED,
-	SLU_MOVE_E_REFUSED, /* the driver has no memory, tried again as often as asked */
-	SLU_MOVE_E_BUSY,    /* begin: commands that name the unit still run; ask again */
-	SLU_MOVE_E_BLOCKED, /* commands behind a host event name the unit */
-	SLU_MOVE_E_LOST,    /* the context is dead, and the device's copy with it */
-	SLU_MOVE_E_CORRUPT, /* the host copy is not what was moved out; there is no other */
+	SLU_MOVE_E_REFUSED,   /* the driver has no memory, tried again as often as asked */
+	SLU_MOVE_E_BUSY,      /* begin: commands that name the unit still run; ask again */
+	SLU_MOVE_E_BLOCKED,   /* commands behind a host event name the unit */
+	SLU_MOVE_E_LOST,      /* the context is dead, and the device's copy with it */
+	SLU_MOVE_E_CORRUPT,   /* the host copy is not what was moved out; there is no other */
+	SLU_MOVE_E_UNREAD,    /* the disk does not give the host copy back; there is no other */
+	SLU_MOVE_E_UNWRITTEN, /* the disk does not take the host copy; nothing changed */
 };
 
 struct slu_move {
@@ -62,6 +68,8 @@ struct slu_move {
 
 	/* In and out. out: made if NULL; stays the caller's also after a failure. */
 	void *host;
+	struct slu_disk *disk; /* the host copy is its room; NULL: it is in memory */
+	struct slu_disk_room room;
 	void *mapped; /* the mapped bytes as the processor sees them, while MAPPED */
 	uint64_t sum; /* of the host copy, if has_sum */
 	bool has_sum;
@@ -72,6 +80,7 @@ struct slu_move {
 
 	/* Its own, zero at first. */
 	bool is_obtained; /* the new place's memory is there */
+	int disk_error;	  /* the errno with which the disk failed; 0: it did not */
 	uint64_t cut_bytes;
 	struct slu_checksum running;
 };
@@ -94,7 +103,7 @@ uint64_t slu_move_left_bytes(const struct slu_move *m);
 
 /*
  * Cuts off the next piece. All but the last are multiples of SLU_CHECKSUM_BLOCK. @buffer NULL: the
- * device copies from or to the host copy itself.
+ * device copies from or to the host copy itself, which is in memory.
  */
 void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_piece *ret_piece);
 

@@ -99,6 +99,21 @@ static void settle_staging(struct slu_client *c, struct slu_mover *m)
 	m->pipe.most_bytes = m->pipe.staging.host ? m->pipe.staging.bytes : depth_bytes(c);
 }
 
+/* Pageable memory for pieces between the device and the disk, where none is pinned. */
+static int make_bounce(struct slu_client *c, struct slu_mover *m)
+{
+	uint64_t bytes = depth_bytes(c);
+	void *host;
+
+	slu_lock_give(&c->lock);
+	host = slu_tiers_get(bytes);
+	slu_lock_take(&c->lock);
+	if (!host)
+		return slu_error(-ENOMEM);
+	m->pipe.bounce = (struct slu_staging){ .host = host, .bytes = bytes };
+	return 0;
+}
+
 /* -- one move -----------------------------------------------------------------------------------
  */
 
@@ -124,7 +139,8 @@ static void prepare(struct slu_client *c, struct slu_client_unit *w, struct slu_
 	if (d->is_dead)
 		u->device_version = u->host_version;
 	/* Without a host copy, or without leave to compare, there is nothing but the doubt. */
-	if (is_out && u->doubted && !d->is_dead && (!u->host_version || hashing == SLU_HASHING_OFF))
+	if (is_out && u->doubted && !d->is_dead &&
+	    (!u->host_version || u->on_disk || hashing == SLU_HASHING_OFF))
 		slu_client_unit_believe(u, false);
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
@@ -135,10 +151,12 @@ static void prepare(struct slu_client *c, struct slu_client_unit *w, struct slu_
 		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
-		.wants_sum = slu_peer_settings(c->peer)->checksum_moves,
+		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
 		.is_cancelled = is_cancelled,
 		.cancel_data = w,
 		.host = u->host,
+		.disk = u->on_disk ? &c->disk : NULL,
+		.room = w->room,
 		.mapped = w->mapped,
 		.sum = w->sum,
 		.has_sum = w->has_sum,
@@ -196,7 +214,7 @@ static void count(struct slu_client *c, struct slu_client_device *d, const struc
 }
 
 /* What went wrong for good. Contents that are not what they were must not reach the program. */
-static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r)
+static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r, int disk_error)
 {
 	struct slu_client_device *d = w->device;
 
@@ -207,6 +225,11 @@ static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r)
 		slu_client_log("device %u: a host copy of %llu bytes is not what was moved out; "
 			       "the program gets an error for all further work there",
 			       d->index, (unsigned long long)w->unit.bytes);
+		d->is_spoilt = true;
+	} else if (r == SLU_MOVE_E_UNREAD && !d->is_spoilt) {
+		slu_client_log("device %u: %llu bytes cannot be read back from disk: %s; the "
+			       "program gets an error for all further work there",
+			       d->index, (unsigned long long)w->unit.bytes, strerror(disk_error));
 		d->is_spoilt = true;
 	} else if (r == SLU_MOVE_E_BLOCKED) {
 		d->is_blocked = true;
@@ -259,7 +282,7 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 	now_ns = slu_clock_now_ns();
 	c->counts.n_refusals += j->move.n_refusals;
 	if (r) {
-		note_fault(c, w, r);
+		note_fault(c, w, r, j->move.disk_error);
 	} else {
 		count(c, d, &j->move);
 		d->move_error = 0;
@@ -268,6 +291,8 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 	STAILQ_INSERT_HEAD(&m->spare, j, link);
 	slu_peer_moved(c->peer, now_ns, &w->unit, result_of(r));
 	settle_copies(w, &j->move, !r);
+	if (r == SLU_MOVE_E_UNWRITTEN)
+		slu_client_disk_failed(c, j->move.disk_error);
 	if (w->is_dying)
 		slu_client_unit_retire(c, w);
 	pthread_cond_broadcast(&c->changed);
@@ -307,7 +332,7 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	struct slu_client_device *d = w->device;
 	struct slu_mover_job *j;
 	bool is_hopeless;
-	int r;
+	int r = 0;
 
 	/* An access of the program to the host copy comes to its end first. */
 	while (w->n_pins)
@@ -319,8 +344,11 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	j->is_fed = false;
 	prepare(c, w, &j->move);
 	is_hopeless = (d->is_spoilt || d->is_dead) && j->move.moving != SLU_MOVING_OUT;
+	if (slu_pipe_needs_bounce(&m->pipe, &j->move))
+		r = make_bounce(c, m);
 	slu_lock_give(&c->lock);
-	r = is_hopeless ? slu_error(-EIO) : slu_move_begin(&j->move);
+	if (!r)
+		r = is_hopeless ? slu_error(-EIO) : slu_move_begin(&j->move);
 	slu_lock_take(&c->lock);
 	if (j->move.has_compared)
 		note_compared(c, w, &j->move);
@@ -379,6 +407,7 @@ static void *run_feeder(void *data)
 	if (m->pipe.staging.host)
 		unstage(c, m);
 	slu_lock_give(&c->lock);
+	slu_tiers_put(m->pipe.bounce.host, m->pipe.bounce.bytes);
 	return NULL;
 }
 

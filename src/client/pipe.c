@@ -5,17 +5,30 @@
 
 #include "base/util.h"
 
+static struct slu_staging *ring_of(struct slu_pipe *p, const struct slu_move *move)
+{
+	if (p->staging.host)
+		return &p->staging;
+	return move->disk ? &p->bounce : NULL;
+}
+
+bool slu_pipe_needs_bounce(const struct slu_pipe *p, const struct slu_move *move)
+{
+	return move->disk && !p->staging.host && !p->bounce.host;
+}
+
 struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
 {
 	uint64_t bytes = SLU_MIN(slu_move_left_bytes(move), p->most_bytes / SLU_PIPE_PARTS);
+	struct slu_staging *ring = ring_of(p, move);
 	struct slu_piece *piece;
 	void *buffer = NULL;
 
 	assert(bytes);
 	if (p->n_pieces == SLU_PIPE_PIECES || (p->n_bytes && p->n_bytes + bytes > p->most_bytes))
 		return NULL;
-	if (p->staging.host) {
-		buffer = slu_staging_take(&p->staging, bytes, &bytes);
+	if (ring) {
+		buffer = slu_staging_take(ring, bytes, &bytes);
 		if (!buffer)
 			return NULL;
 	}
@@ -33,10 +46,11 @@ struct slu_piece *slu_pipe_oldest(struct slu_pipe *p)
 void slu_pipe_drop(struct slu_pipe *p)
 {
 	const struct slu_piece *piece = &p->pieces[p->first];
+	struct slu_staging *ring = ring_of(p, piece->move);
 
 	assert(p->n_pieces);
-	if (p->staging.host)
-		slu_staging_give(&p->staging, piece->bytes);
+	if (ring)
+		slu_staging_give(ring, piece->bytes);
 	p->n_bytes -= piece->bytes;
 	p->first = (p->first + 1) % SLU_PIPE_PIECES;
 	p->n_pieces--;

@@ -10,7 +10,8 @@
  *   is_ready  its copy was started, or could not be: the piece has a result
  *   drop      its copy has ended: the oldest piece goes, and its room is free again
  *
- * One thread puts, one drops; what follows is guarded by their lock.
+ * One thread puts, one drops; what follows is guarded by their lock. Neither ring comes or goes
+ * while a piece is under way.
  */
 
 #include <stdbool.h>
@@ -24,11 +25,18 @@
 
 struct slu_pipe {
 	struct slu_staging staging; /* empty: without pinned memory */
-	uint64_t most_bytes;	    /* under way at once; a multiple of SLU_PIPE_PARTS × ALIGN */
-	uint64_t n_bytes;	    /* under way now */
+	struct slu_staging bounce; /* pageable: for moves from and to disk, without pinned memory */
+	uint64_t most_bytes;	   /* under way at once; a multiple of SLU_PIPE_PARTS × ALIGN */
+	uint64_t n_bytes;	   /* under way now */
 	struct slu_piece pieces[SLU_PIPE_PIECES]; /* a queue */
 	unsigned first, n_pieces;
 };
+
+/*
+ * Whether pieces of @move need a ring of their own that is not there yet: the caller makes `bounce`
+ * first, which takes as much memory as may be under way.
+ */
+bool slu_pipe_needs_bounce(const struct slu_pipe *pipe, const struct slu_move *move);
 
 /* The next piece of @move, which has some left. Return: NULL while there is no room. */
 struct slu_piece *slu_pipe_put(struct slu_pipe *pipe, struct slu_move *move);

@@ -82,6 +82,24 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 	return r;
 }
 
+/* Takes a room on disk for a unit that is about to be born; with the lock, which is left meanwhile.
+ */
+static void reserve(struct slu_client *c, struct slu_client_unit *w)
+{
+	int r = 0;
+
+	if (!w->room.bytes) {
+		slu_lock_give(&c->lock);
+		r = slu_disk_take(&c->disk, w->unit.bytes, &w->room);
+		slu_lock_take(&c->lock);
+	}
+	if (!r)
+		return;
+	slu_client_log("no room for %llu bytes on disk: %s", (unsigned long long)w->unit.bytes,
+		       slu_disk_reason(r));
+	slu_peer_no_room(c->peer, slu_clock_now_ns(), &w->unit);
+}
+
 static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
 {
 	unsigned n_failures = 0;
@@ -101,6 +119,9 @@ static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_f
 			break;
 		case SLU_PEER_E_IN_RAM:
 			return 0;
+		case SLU_PEER_E_RESERVE:
+			reserve(c, w);
+			break;
 		case SLU_PEER_E_WAIT:
 			slu_client_wait(c, SLU_PEER_NEVER);
 			break;
@@ -158,6 +179,9 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 			d->owned_bytes += bytes;
 		slu_lock_give(&c->lock);
 	}
+	/* a room that was taken for nothing: a birth was refused, or found memory after all */
+	if (r || !w->unit.on_disk)
+		slu_disk_give(&c->disk, &w->room);
 	if (r) {
 		free(w);
 		return r;
@@ -210,6 +234,8 @@ void slu_client_unit_free(struct slu_unit *unit)
 	}
 	w->is_dying = true;
 	w->unit.cancel = true;
+	while (w->unit.shift != SLU_SHIFT_NO)
+		slu_client_wait(c, SLU_PEER_NEVER);
 	if (w->unit.moving == SLU_MOVING_NO)
 		slu_client_unit_retire(c, w);
 	else
@@ -228,6 +254,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 	slu_tiers_put(w->unit.host, w->unit.bytes);
+	slu_disk_give(&c->disk, &w->room);
 	free(w);
 }
 
@@ -272,7 +299,8 @@ void slu_client_unit_dirty(struct slu_unit *unit)
 
 	/* The caller holds the unit in its place, so only dirty() itself can change a version now.
 	 */
-	if (__atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) > unit->host_version)
+	if (__atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) >
+	    __atomic_load_n(&unit->host_version, __ATOMIC_RELAXED))
 		return;
 	slu_lock_take(&c->lock);
 	if (slu_unit_is_clean(unit))
@@ -286,7 +314,8 @@ void slu_client_unit_doubt(struct slu_unit *unit)
 	struct slu_client *c = &slu_client_global;
 
 	if (__atomic_load_n(&unit->doubted, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) > unit->host_version)
+	    __atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) >
+		    __atomic_load_n(&unit->host_version, __ATOMIC_RELAXED))
 		return;
 	slu_lock_take(&c->lock);
 	__atomic_store_n(&unit->doubted, true, __ATOMIC_RELAXED);
@@ -352,7 +381,8 @@ int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction, 
 		return slu_error(-EINVAL);
 	slu_lock_take(&c->lock);
 	/* One access at a time: the second one may need what the first one makes. */
-	while (!w->device->is_orphan && (unit->moving != SLU_MOVING_NO || w->n_pins))
+	while (!w->device->is_orphan &&
+	       (unit->moving != SLU_MOVING_NO || unit->shift != SLU_SHIFT_NO || w->n_pins))
 		slu_client_wait(c, SLU_PEER_NEVER);
 	if (w->device->is_orphan || unit->place != SLU_PLACE_RAM) {
 		slu_lock_give(&c->lock);

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "core/credit/balance.h"
 #include "core/credit/home.h"
+#include "core/credit/shift.h"
 #include "core/credit/plan.h"
 #include "core/sched/admit.h"
 #include "core/sched/turns.h"
@@ -78,6 +79,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->spare_groups);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, now_ns);
 	slu_core_capacity_init(&core->home, false, config->home_bytes, now_ns);
+	slu_core_capacity_init(&core->disk, false, config->disk_bytes, now_ns);
 	*ret_core = core;
 	return 0;
 }
@@ -102,6 +104,7 @@ void slu_core_free(struct slu_core *core)
 	}
 	slu_core_capacity_deinit(&core->pinned);
 	slu_core_capacity_deinit(&core->home);
+	slu_core_capacity_deinit(&core->disk);
 	slu_core_queue_deinit(&core->queue);
 	free(core->opened);
 	free(core->waiting);
@@ -125,6 +128,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	core->config.generation = generation; /* that of the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
 	set_budget(&core->home, config->home_bytes);
+	set_budget(&core->disk, config->disk_bytes);
 	return 0;
 }
 
@@ -221,11 +225,13 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	slu_core_admit(core);
 	slu_core_balance(core);
 	slu_core_home(core);
+	slu_core_shift(core);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		for (unsigned i = 0; i < client->n_seats; i++)
 			tell_silence(core, &client->seats[i].account);
 		tell_silence(core, &client->pinned);
 		tell_silence(core, &client->home);
+		tell_silence(core, &client->disk);
 	}
 	expect_rise(core);
 #ifndef NDEBUG
@@ -247,9 +253,11 @@ static void fill_line(struct slu_core_client *client, struct slu_core_ghost *ret
 		.n_devices = client->n_seats,
 		.pinned_bytes = client->pinned.charge_bytes,
 		.home_bytes = client->home.charge_bytes,
+		.disk_bytes = client->disk.charge_bytes,
 	};
 	client->pinned.roster_bytes = client->pinned.charge_bytes;
 	client->home.roster_bytes = client->home.charge_bytes;
+	client->disk.roster_bytes = client->disk.charge_bytes;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		struct slu_core_account *account = &client->seats[i].account;
 

@@ -48,7 +48,8 @@ struct slu_core_config {
 	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
 	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
 	uint64_t pinned_bytes;	    /* budget of the machine */
-	uint64_t home_bytes;	    /* budget of the machine */
+	uint64_t home_bytes;	    /* budget of the machine: pageable memory */
+	uint64_t disk_bytes;	    /* budget of the machine; 0: nothing goes to disk */
 	uint64_t staging_bytes; /* pinned credit that each client gets when it joins (rule 30) */
 	unsigned share_percent; /* run side by side below this (90) and turns above 100 */
 };
@@ -83,11 +84,25 @@ void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device,
  * Its devices are given as the numbers of slu_core_device_add() in the order of its HELLO;
  * messages name them by their place in HELLO.
  */
+struct slu_core_bound {
+	uint64_t id; /* who has the same shares it: a user, a group of processes */
+	uint64_t bytes;
+};
+
+#define SLU_CORE_BOUNDS_MAX 8
+
+/* What the homes of several clients may take together, beside the budgets of the machine. */
+struct slu_core_bounds {
+	unsigned n_home, n_disk;
+	struct slu_core_bound home[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
+};
+
 struct slu_core_join {
 	uint64_t client;
 	uint64_t group; /* never 0 here: the caller makes one up for a program of its own */
 	const char *name;
 	const struct slu_msg_hello *hello;
+	struct slu_core_bounds bounds;
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 
@@ -108,6 +123,8 @@ struct slu_core_ghost {
 	uint64_t device_bytes[SLU_WIRE_DEVICES_MAX];
 	uint64_t pinned_bytes;
 	uint64_t home_bytes;
+	uint64_t disk_bytes;
+	struct slu_core_bounds bounds;
 };
 
 int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost);
@@ -131,6 +148,10 @@ enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN, SLU_CORE_E_ALONE };
 
 int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		     const struct slu_message *m);
+
+/* What bounds the homes of this client from now on; what it has already it keeps. */
+void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
+		    const struct slu_core_bounds *bounds);
 
 /* Parked: gets no turn and gives up its device bytes when somebody lacks room; on demand at once.
  */
@@ -200,7 +221,7 @@ struct slu_core_client_view {
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account_view device_accounts[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account_view pinned, home;
+	struct slu_core_account_view pinned, home, disk;
 	struct slu_msg_want wants[SLU_WIRE_DEVICES_MAX];
 	struct slu_msg_facts facts[SLU_WIRE_DEVICES_MAX];
 };
@@ -225,6 +246,12 @@ struct slu_core_device_view {
 	uint64_t n_refusals;
 };
 
+struct slu_core_budget_view {
+	uint64_t usable_bytes, charge_bytes;
+};
+
+void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_view *ret_home,
+			 struct slu_core_budget_view *ret_disk);
 unsigned slu_core_n_devices(const struct slu_core *core);
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);

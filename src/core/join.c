@@ -75,6 +75,10 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	}
 	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
 	slu_core_account_report(&client->home, hello->home_held_bytes, 0);
+	slu_core_account_report(&client->disk, hello->disk_held_bytes, 0);
+	client->bounds = join->bounds;
+	client->has_disk = hello->version >= 2;
+	client->disk_refused_ns = 0;
 	client->staging_bytes = 0;
 	client->pinned_goal_bytes = 0;
 	client->home_want_bytes = 0;
@@ -164,6 +168,8 @@ int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core
 		slu_core_account_haunt(&client->seats[i].account, ghost->device_bytes[i]);
 	slu_core_account_haunt(&client->pinned, ghost->pinned_bytes);
 	slu_core_account_haunt(&client->home, ghost->home_bytes);
+	slu_core_account_haunt(&client->disk, ghost->disk_bytes);
+	client->bounds = ghost->bounds;
 	return 0;
 }
 
@@ -181,6 +187,7 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 		slu_core_account_void(&client->seats[i].account);
 	slu_core_account_void(&client->pinned);
 	slu_core_account_void(&client->home);
+	slu_core_account_void(&client->disk);
 	slu_core_turns_settle(core, client->group);
 	slu_core_tell(core, client->id, "the connection of %s is lost; it keeps what it holds",
 		      client->name);
@@ -203,4 +210,14 @@ void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	group = slu_core_group_find(core, group_id);
 	if (group)
 		slu_core_turns_settle(core, group);
+}
+
+void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
+		    const struct slu_core_bounds *bounds)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	slu_core_set_now(core, now_ns);
+	if (client)
+		client->bounds = *bounds;
 }

@@ -28,6 +28,8 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 		return &client->pinned;
 	case SLU_TIER_HOME:
 		return &client->home;
+	case SLU_TIER_DISK:
+		return &client->disk;
 	default:
 		return NULL;
 	}
@@ -72,6 +74,10 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		slu_core_tell(core, client->id, "the driver refused %s %s", client->name,
 			      slu_size_format(size, sums->refused_bytes));
 	}
+	if (r == 0 && sums->refused_bytes && account == &client->disk) {
+		client->disk_refused_ns = core->now_ns;
+		slu_core_tell(core, client->id, "the disk has no room for %s", client->name);
+	}
 	if (account->seat && account->held_bytes > account->seat->want.all_bytes) {
 		struct slu_msg_want want = account->seat->want;
 
@@ -89,6 +95,10 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 
 	if (want->account.tier == SLU_TIER_HOME) {
 		client->home_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+		client->home_least_bytes = client->home_want_bytes;
+		if (want->min_bytes && want->min_bytes < client->home_want_bytes)
+			client->home_least_bytes = want->min_bytes;
+		client->disk_want_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
 		return 0;
 	}
 	seat = want->account.tier == SLU_TIER_DEVICE ? seat_at(client, want->account.device) : NULL;

@@ -10,8 +10,11 @@ static struct slu_account address(const struct slu_core_account *account)
 	if (account->seat)
 		return (struct slu_account){ .tier = SLU_TIER_DEVICE,
 					     .device = account->seat->place };
-	return (struct slu_account){ .tier = account == &account->client->home ? SLU_TIER_HOME
-									       : SLU_TIER_PINNED };
+	if (account == &account->client->home)
+		return (struct slu_account){ .tier = SLU_TIER_HOME };
+	if (account == &account->client->disk)
+		return (struct slu_account){ .tier = SLU_TIER_DISK };
+	return (struct slu_account){ .tier = SLU_TIER_PINNED };
 }
 
 static struct slu_core_queue_entry *push(struct slu_core *core, struct slu_core_client *client,
@@ -119,7 +122,8 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client)
 {
 	bool differs = client->pinned.roster_bytes != client->pinned.charge_bytes ||
-		       client->home.roster_bytes != client->home.charge_bytes;
+		       client->home.roster_bytes != client->home.charge_bytes ||
+		       client->disk.roster_bytes != client->disk.charge_bytes;
 
 	for (unsigned i = 0; i < client->n_seats; i++)
 		differs |= client->seats[i].account.roster_bytes !=

@@ -20,6 +20,15 @@ const char *slu_core_state_name(enum slu_core_state state)
 	return (unsigned)state < _SLU_CORE_STATE_MAX ? state_names[state] : "?";
 }
 
+void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_view *ret_home,
+			 struct slu_core_budget_view *ret_disk)
+{
+	*ret_home =
+		(struct slu_core_budget_view){ core->home.usable_bytes, core->home.charge_bytes };
+	*ret_disk =
+		(struct slu_core_budget_view){ core->disk.usable_bytes, core->disk.charge_bytes };
+}
+
 unsigned slu_core_n_devices(const struct slu_core *core)
 {
 	return core->n_devices;
@@ -70,10 +79,12 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.name = client->name,
 		.is_ghost = client->standing == SLU_CORE_GHOST,
 		.is_lost = client->standing == SLU_CORE_LOST,
-		.is_silent = client->pinned.is_told_silent || client->home.is_told_silent,
+		.is_silent = client->pinned.is_told_silent || client->home.is_told_silent ||
+			     client->disk.is_told_silent,
 		.n_devices = client->n_seats,
 		.pinned = view_account(&client->pinned),
 		.home = view_account(&client->home),
+		.disk = view_account(&client->disk),
 	};
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_core_seat *seat = &client->seats[i];

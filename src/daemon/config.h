@@ -68,8 +68,14 @@ struct slu_config {
 
 	uint64_t reserve_percent;
 	char vmm_serial[SLU_CONFIG_WORD_MAX];
-	uint64_t pinned_bytes; /* 0: by the machine's memory */
-	uint64_t home_bytes;   /* 0: by the machine's memory */
+	uint64_t pinned_bytes;	  /* 0: by the machine's memory */
+	uint64_t home_bytes;	  /* 0: by the machine's memory */
+	uint64_t user_home_bytes; /* 0: by home_bytes */
+	uint64_t cgroup_percent;
+	char disk[SLU_CONFIG_WORD_MAX];
+	char disk_folder[SLU_CONFIG_PATH_MAX];
+	uint64_t disk_max_bytes;  /* 0: by what is free there */
+	uint64_t user_disk_bytes; /* 0: by disk_max_bytes */
 	uint64_t staging_bytes;
 	uint64_t rise_period_ns;
 	uint64_t patience_ns;

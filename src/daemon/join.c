@@ -49,7 +49,8 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 	if (!hello->n_devices)
 		return "the program named no device.";
 	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
-	    hello->home_held_bytes > SLU_SERVER_BYTES_MAX)
+	    hello->home_held_bytes > SLU_SERVER_BYTES_MAX ||
+	    hello->disk_held_bytes > SLU_SERVER_BYTES_MAX)
 		return "the program says that it holds more than there can be.";
 	for (unsigned d = 0; d < hello->n_devices; d++) {
 		const struct slu_hello_device *device = &hello->devices[d];
@@ -120,6 +121,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 		.n_devices = program->n_devices,
 		.pinned_bytes = hello->pinned_held_bytes,
 		.home_bytes = hello->home_held_bytes,
+		.disk_bytes = hello->disk_held_bytes,
 	};
 	int r;
 
@@ -127,6 +129,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 		join.devices[d] = program->devices[d].device->number;
 		charges.device_bytes[d] = hello->devices[d].held_bytes;
 	}
+	slu_homes_bounds(&program->server->homes, program->pid, program->uid, &join.bounds);
 	r = slu_program_write(program, &charges);
 	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
 }
@@ -301,6 +304,7 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 		.name = program->name,
 		.pinned_bytes = line->pinned_bytes,
 		.home_bytes = line->home_bytes,
+		.disk_bytes = line->disk_bytes,
 	};
 	int r;
 
@@ -316,6 +320,7 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 	if (r)
 		return slu_fold(r);
 	ghost.group = program->group->id;
+	slu_homes_bounds(&server->homes, line->pid, line->uid, &ghost.bounds);
 	return slu_fold(slu_core_ghost(server->core, slu_clock_now_ns(), &ghost));
 }
 

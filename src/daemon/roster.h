@@ -42,6 +42,7 @@ struct slu_roster_line {
 	char name[SLU_WIRE_NAME_MAX];
 	uint64_t pinned_bytes;
 	uint64_t home_bytes;
+	uint64_t disk_bytes;
 	uint32_t n_devices;
 	uint32_t is_parted; /* from the others of wire_group */
 	struct slu_roster_device devices[SLU_WIRE_DEVICES_MAX];

@@ -135,6 +135,17 @@ static void welcome(struct slu_session *session, int status, const char *why)
 	slu_session_send(session, &m, -1);
 }
 
+void slu_session_tell_disk(struct slu_session *session)
+{
+	struct slu_message m = { 0 };
+
+	if (!session->knows_disk)
+		return;
+	memcpy(m.disk.folder, session->server->homes.folder, sizeof(m.disk.folder));
+	slu_message_stamp(&m, SLU_MSG_DISK);
+	slu_session_send(session, &m, -1);
+}
+
 static void refuse(struct slu_session *session, const struct slu_msg_hello *hello, int status,
 		   const char *why)
 {
@@ -189,6 +200,8 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 		slu_serial_offer(slu_channel_fd(session->channel), hello,
 				 session->server->options.is_system);
 	welcome(session, 0, "");
+	session->knows_disk = hello->version >= 2;
+	slu_session_tell_disk(session);
 	return 0;
 }
 

@@ -47,6 +47,7 @@ struct slu_session {
 	gid_t gid;
 	struct slu_charge charge, queue_charge;
 	struct slu_program *program; /* JOINED */
+	bool knows_disk;	     /* JOINED: it speaks a version that has the disk tier */
 
 	/* OUTSIDE */
 	char name[SLU_WIRE_NAME_MAX];
@@ -59,6 +60,9 @@ struct slu_session {
  */
 int slu_session_new(struct slu_server *server, int fd);
 void slu_session_close(struct slu_session *session);
+
+/* Names the folder for bytes on disk, to a peer that knows of it. */
+void slu_session_tell_disk(struct slu_session *session);
 
 /* Frees a closed one. */
 void slu_session_free(struct slu_session *session);

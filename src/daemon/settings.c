@@ -8,7 +8,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "daemon/homes.h"
+#include "daemon/program.h"
 #include "daemon/server.h"
+#include "daemon/session.h"
 
 static void report(void *data, const char *path, unsigned line, const char *text)
 {
@@ -61,7 +64,7 @@ static uint64_t machine_bytes(void)
 }
 
 static void core_config_from(const struct slu_server *server, const struct slu_config *config,
-			     struct slu_core_config *ret_config)
+			     const struct slu_homes *homes, struct slu_core_config *ret_config)
 {
 	uint64_t ram = machine_bytes();
 
@@ -82,17 +85,39 @@ static void core_config_from(const struct slu_server *server, const struct slu_c
 	ret_config->need_window_ns = config->need_window_ns;
 	ret_config->round_trip_ns = config->round_trip_ns;
 	ret_config->pinned_bytes = config->pinned_bytes ? config->pinned_bytes : ram / 8;
-	ret_config->home_bytes = config->home_bytes ? config->home_bytes : ram / 4 * 3;
+	ret_config->home_bytes = homes->home_bytes;
+	ret_config->disk_bytes = homes->disk_bytes;
 	ret_config->staging_bytes = config->staging_bytes;
 	ret_config->share_percent = (unsigned)config->share_percent;
+}
+
+/* Programs that have joined hear of it too. */
+static void set_homes(struct slu_server *server, const struct slu_homes *homes)
+{
+	bool is_new = strcmp(homes->why, server->homes.why) != 0;
+	struct slu_program *program;
+
+	server->homes = *homes;
+	if (!homes->folder[0] && is_new && strcmp(server->config.disk, "off"))
+		slu_log(WARNING, "nothing goes to disk: %s", homes->why);
+	LIST_FOREACH (program, &server->programs, entry) {
+		struct slu_core_bounds bounds;
+
+		slu_homes_bounds(homes, program->pid, program->uid, &bounds);
+		slu_core_bound(server->core, slu_clock_now_ns(), program->id, &bounds);
+		if (program->session)
+			slu_session_tell_disk(program->session);
+	}
 }
 
 int slu_server_apply(struct slu_server *server, struct slu_config *config)
 {
 	struct slu_core_config core_config;
+	struct slu_homes homes;
 	int r;
 
-	core_config_from(server, config, &core_config);
+	slu_homes_init(&homes, config, server->options.is_system, machine_bytes());
+	core_config_from(server, config, &homes, &core_config);
 	r = slu_core_configure(server->core, slu_clock_now_ns(), &core_config);
 	if (r) {
 		slu_log(ERR, "the core refuses these settings: %s", strerror(-r));
@@ -112,6 +137,7 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config)
 							 : level_of(config->log_level));
 	slu_config_deinit(&server->config);
 	server->config = *config;
+	set_homes(server, &homes);
 	slu_server_wake(server);
 	slu_server_population_changed(server);
 	return 0;

@@ -21,6 +21,8 @@ struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu
 		return &peer->pinned;
 	case SLU_TIER_HOME:
 		return &peer->home;
+	case SLU_TIER_DISK:
+		return &peer->disk;
 	default:
 		return NULL;
 	}
@@ -93,10 +95,18 @@ static uint64_t pinned_floor(const struct slu_peer *peer)
 	return bytes;
 }
 
-/* Whether a unit in @place is leaving, or will without any further event. */
-static bool gives(const struct slu_peer_device *d, enum slu_place place)
+/* A unit on the device waits for its new home, and may leave a moment later. */
+static bool shifts_there(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	if (d->retry_ns[OUT])
+	return peer->shifting && &peer->devices[peer->shifting->device] == d &&
+	       slu_unit_is_present(peer->shifting);
+}
+
+/* Whether a unit in @place is leaving, or will without any further event. */
+static bool gives(const struct slu_peer *peer, const struct slu_peer_device *d,
+		  enum slu_place place)
+{
+	if (d->retry_ns[OUT] || shifts_there(peer, d))
 		return true;
 	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 		if (d->moving[OUT][k] && d->moving[OUT][k]->place == place)
@@ -112,7 +122,7 @@ static bool gives(const struct slu_peer_device *d, enum slu_place place)
 static bool pinned_gives(const struct slu_peer *peer)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		if (gives(&peer->devices[i], SLU_PLACE_MAPPED))
+		if (gives(peer, &peer->devices[i], SLU_PLACE_MAPPED))
 			return true;
 	return false;
 }
@@ -148,7 +158,7 @@ void slu_peer_step_sums(struct slu_peer *peer)
 		struct slu_peer_device *d = &peer->devices[i];
 
 		a = &d->account;
-		is_final = a->held_bytes > a->limit_bytes && !gives(d, SLU_PLACE_DEVICE);
+		is_final = a->held_bytes > a->limit_bytes && !gives(peer, d, SLU_PLACE_DEVICE);
 		if (a->is_due || (is_final && !a->final_is_told))
 			tell(peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)i }, a,
 			     slu_peer_floor(peer, d), is_final);
@@ -160,11 +170,16 @@ void slu_peer_step_sums(struct slu_peer *peer)
 		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
 		     is_final);
 
-	/* a home is held until its unit dies: nothing of it ever leaves */
+	/* a home is held until its unit dies, or changes to disk if there is room */
 	a = &peer->home;
-	is_final = a->held_bytes > a->limit_bytes;
+	is_final = a->held_bytes > a->limit_bytes && !slu_peer_home_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_told))
 		tell(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes, is_final);
+
+	a = &peer->disk;
+	is_final = a->held_bytes > a->limit_bytes;
+	if (a->is_due || (is_final && !a->final_is_told))
+		tell(peer, (struct slu_account){ SLU_TIER_DISK, 0 }, a, a->held_bytes, is_final);
 }
 
 int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Units come and go. A birth needs home credit (rule 4). In a turn, with the gate open, it spends
- * device credit and the caller creates it there; without credit it waits, while other threads run
- * on (rule 5). Off turn it is born in RAM and waits for nobody (rule 6).
+ * Units come and go. A birth needs home credit (rule 4): of pageable memory, or else of disk, where
+ * its room is taken before it is born, so that a full disk refuses the birth and nothing later. In
+ * a turn, with the gate open, it spends device credit and the caller creates it there; without
+ * credit it waits, while other threads run on (rule 5). Off turn it is born in RAM and waits for
+ * nobody (rule 6).
  *
  * While the gate is open or draining no unit may be born in RAM: a thread could still launch, and
  * its kernel would meet the missing unit. Such a birth waits for the end of the drain.
@@ -55,9 +57,20 @@ static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_birth wh
 	return SLU_PEER_E_WAIT;
 }
 
+/* The credit for a room that no unit has yet. */
+static void give_up_room(struct slu_peer *peer, struct slu_unit *u)
+{
+	if (!u->on_disk || u->has_home)
+		return;
+	peer->reserved_bytes -= u->bytes;
+	slu_peer_release(&peer->disk, u->bytes);
+	u->on_disk = false;
+}
+
 static int deny(struct slu_peer *peer, struct slu_unit *u)
 {
 	stop_waiting(peer, u);
+	give_up_room(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 	return SLU_PEER_E_DENIED;
@@ -65,7 +78,10 @@ static int deny(struct slu_peer *peer, struct slu_unit *u)
 
 static void take_home(struct slu_peer *peer, struct slu_unit *u)
 {
-	slu_peer_hold(&peer->home, u->bytes);
+	if (u->on_disk)
+		peer->reserved_bytes -= u->bytes;
+	else
+		slu_peer_hold(&peer->home, u->bytes);
 	u->has_home = true;
 }
 
@@ -76,6 +92,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	stop_waiting(peer, u);
 	u->place = (uint8_t)place;
 	u->moving = SLU_MOVING_NO;
+	u->shift = SLU_SHIFT_NO;
 	u->cancel = u->wanted = u->blocked = u->working = u->denied = false;
 	u->n_named = 0;
 	u->device_version = u->host_version = 0;
@@ -105,7 +122,7 @@ static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	if (peer->devices[u->device].retry_ns[IN])
 		return wait_for(peer, u, SLU_BIRTH_DEVICE);
 	u->has_home = false;
-	if (peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
+	if (u->on_disk || peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
 		take_home(peer, u);
 	else
 		u->frozen = SLU_FROZEN_NO_HOME;
@@ -127,12 +144,19 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return deny(peer, u);
 	if (peer->is_alone)
 		return born_alone(peer, now_ns, u);
-	if (peer->home.held_bytes + u->bytes > peer->home.limit_bytes)
-		return wait_for(peer, u, SLU_BIRTH_HOME);
+	if (!u->on_disk && peer->home.held_bytes + u->bytes > peer->home.limit_bytes) {
+		if (!slu_peer_has_room(peer, u->bytes))
+			return wait_for(peer, u, SLU_BIRTH_HOME);
+		stop_waiting(peer, u);
+		slu_peer_hold(&peer->disk, u->bytes);
+		peer->reserved_bytes += u->bytes;
+		u->on_disk = true;
+		return SLU_PEER_E_RESERVE;
+	}
 
 	if (d->mode == SLU_MODE_LAUNCH || d->gate == SLU_PEER_GATE_SHUT) {
 		take_home(peer, u);
-		insert(peer, now_ns, u, SLU_PLACE_RAM);
+		insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
 		return SLU_PEER_E_IN_RAM;
 	}
 	if (d->gate == SLU_PEER_GATE_DRAINING || !slu_peer_may_run(peer, d) || d->retry_ns[IN] ||
@@ -147,7 +171,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	assert(u->moving == SLU_MOVING_NO && u->n_named == 0);
+	assert(u->moving == SLU_MOVING_NO && u->shift == SLU_SHIFT_NO && u->n_named == 0);
 	TAILQ_REMOVE(&d->units, u, link);
 	slu_peer_working_drop(d, u);
 	slu_peer_tally_remove(d, u);
@@ -156,8 +180,8 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	if (u->place == SLU_PLACE_MAPPED)
 		slu_peer_release(&peer->pinned, u->bytes);
 	if (u->has_home)
-		slu_peer_release(&peer->home, u->bytes);
-	u->has_home = false;
+		slu_peer_release(u->on_disk ? &peer->disk : &peer->home, u->bytes);
+	u->has_home = u->on_disk = false;
 	slu_peer_touch(peer, now_ns);
 }
 
@@ -187,10 +211,19 @@ void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_u
 	}
 }
 
+void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	give_up_room(peer, u);
+	slu_peer_refuse(&peer->disk, u->bytes);
+	peer->home_want_is_current = false;
+	slu_peer_touch(peer, now_ns);
+}
+
 void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	(void)now_ns;
 	stop_waiting(peer, u);
+	give_up_room(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 }

@@ -12,25 +12,27 @@
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
  *   tally.c       sums over the units, kept as they change
+ *   shift.c       whose home changes between pageable memory and disk
  *   moves.c       which move is begun, and what became of it
  *   want.c        WANT, for devices and for home
  *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
  *   view.c        looking, and the check
  *
- * A step goes through the parts in the order turn, moves, accounts, want, levels. Events only
- * change state and mark what is due.
+ * A step goes through the parts in the order turn, moves, shift, accounts, want, levels. Events
+ * only change state and mark what is due.
  */
 
 #include "base/util.h"
 #include "peer/peer.h"
 
-#define SLU_PEER_QUEUE_MAX     2048 /* more than all moves and messages of a step */
-#define SLU_PEER_LEVELS_NS     (200 * SLU_NS_PER_MS)
-#define SLU_PEER_GROWS_ANSWERS 5	    /* so many answers the next part of a raise may take */
-#define SLU_PEER_DENIED_NS     SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
-#define SLU_PEER_HOME_STEP     16	    /* home credit is asked for so many units at once … */
-#define SLU_PEER_HOME_STEP_MAX (256 * SLU_MIB) /* … but not for more than this ahead */
-#define SLU_PEER_ALONE_COUNTER 1	       /* the epoch {0, 1}: opened without a daemon */
+#define SLU_PEER_QUEUE_MAX	2048 /* more than all moves and messages of a step */
+#define SLU_PEER_LEVELS_NS	(200 * SLU_NS_PER_MS)
+#define SLU_PEER_GROWS_ANSWERS	5	     /* so many answers the next part of a raise may take */
+#define SLU_PEER_DENIED_NS	SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
+#define SLU_PEER_HOME_STEP	16 /* home credit is asked for so many units at once … */
+#define SLU_PEER_HOME_STEP_MAX	(256 * SLU_MIB)	      /* … but not for more than this ahead */
+#define SLU_PEER_SHIFT_PAUSE_NS (100 * SLU_NS_PER_MS) /* after a home that could not change */
+#define SLU_PEER_ALONE_COUNTER	1 /* the epoch {0, 1}: opened without a daemon */
 
 enum { IN, OUT, _DIRECTION_MAX };
 
@@ -126,9 +128,14 @@ struct slu_peer {
 
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
-	struct slu_peer_account pinned, home;
+	struct slu_peer_account pinned, home, disk;
 	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
+
+	uint64_t reserved_bytes;   /* of disk: for units that are about to be born */
+	struct slu_unit *shifting; /* its home is on the way; NULL: none */
+	uint64_t shift_retry_ns;   /* nothing is shifted before this; 0: at once */
+	bool disk_is_bad;	   /* it did not take what was written */
 
 	struct slu_unit_list births; /* that wait, in order of arrival */
 	uint64_t home_want_bytes;    /* as last told */
@@ -169,6 +176,17 @@ bool slu_peer_may_run(const struct slu_peer *peer, const struct slu_peer_device 
 bool slu_peer_at_rest(const struct slu_peer_device *device);
 void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
+
+/* moves.c */
+/* What is away there is coming in, or may at any moment. */
+bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device *device);
+
+/* shift.c */
+void slu_peer_step_shift(struct slu_peer *peer);
+/* Whether some home is going down, or will without any further event. */
+bool slu_peer_home_gives(const struct slu_peer *peer);
+/* Whether there is credit for a room of @bytes. */
+bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes);
 
 /* births.c */
 /* Whether a birth waits for device credit there. */

@@ -60,6 +60,7 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 
 	mark_sums(&peer->pinned);
 	mark_sums(&peer->home);
+	mark_sums(&peer->disk);
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		mark_sums(&peer->devices[i].account);
 	slu_peer_step_sums(peer);

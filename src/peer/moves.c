@@ -57,7 +57,7 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct s
 
 /* -- cancelling ------------------------------------------------------------------------------ */
 
-static bool may_fill(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return slu_peer_may_run(peer, d) ||
 	       (peer->is_connected && d->account.pace == SLU_PACE_AHEAD);
@@ -78,7 +78,7 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 		return false;
 	switch (u->moving) {
 	case SLU_MOVING_IN:
-		return a->held_bytes > a->limit_bytes || !may_fill(peer, d);
+		return a->held_bytes > a->limit_bytes || !slu_peer_may_fill(peer, d);
 	case SLU_MOVING_OUT:
 		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
 		       !serves_command(peer, d);
@@ -195,7 +195,7 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 {
 	if (peer->is_alone || d->n_working_absent == 0)
 		return false;
-	return slu_peer_may_run(peer, d) ? serves_command(peer, d) : may_fill(peer, d);
+	return slu_peer_may_run(peer, d) ? serves_command(peer, d) : slu_peer_may_fill(peer, d);
 }
 
 static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
@@ -211,7 +211,7 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 			return next_in(d, room(peer, d), SLU_PLACE_IN_WORKING);
 		return NULL;
 	}
-	if (!slu_peer_at_rest(d) || !may_fill(peer, d) || d->n_absent == 0)
+	if (!slu_peer_at_rest(d) || !slu_peer_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
 	u = next_in(d, room(peer, d), SLU_PLACE_IN_ANY);
 	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
@@ -388,7 +388,8 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	else
 		d->leaving_bytes -= u->bytes;
 	if (result == SLU_MOVE_DONE) {
-		slu_peer_set_place(d, u, SLU_PLACE_RAM, SLU_MOVING_NO);
+		slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
+				   SLU_MOVING_NO);
 		slu_peer_release(a, u->bytes);
 		a->is_due = true;
 		u->host_version = SLU_MAX(u->host_version, u->device_version);

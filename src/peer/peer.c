@@ -153,6 +153,9 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 		slu_peer_step_turn(peer, now_ns, i);
 		slu_peer_step_moves(peer, now_ns, i);
 	}
+	if (peer->shift_retry_ns && now_ns >= peer->shift_retry_ns)
+		peer->shift_retry_ns = 0;
+	slu_peer_step_shift(peer);
 	slu_peer_step_sums(peer);
 	slu_peer_step_home(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
@@ -171,6 +174,8 @@ uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 {
 	uint64_t at = peer->is_connected ? peer->levels_ns : SLU_PEER_NEVER;
 
+	if (peer->shift_retry_ns)
+		at = SLU_MIN(at, peer->shift_retry_ns);
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
 

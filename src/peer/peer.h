@@ -78,9 +78,10 @@ const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer);
 
 enum {
 	_SLU_PEER_E_SUCCESS,
-	SLU_PEER_E_WAIT,   /* not now: ask again after the next action WAKE */
-	SLU_PEER_E_DENIED, /* never: the API's out-of-memory */
-	SLU_PEER_E_IN_RAM, /* slu_peer_born: born without device memory */
+	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
+	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
+	SLU_PEER_E_IN_RAM,  /* slu_peer_born: born without device memory */
+	SLU_PEER_E_RESERVE, /* slu_peer_born: take a room on disk first, and ask again */
 };
 
 /*
@@ -91,6 +92,8 @@ enum {
  *                       slu_peer_refused_birth() if the driver has no memory, or
  *                       slu_peer_failed_birth() if it failed
  *   SLU_PEER_E_IN_RAM   born off turn (or in LAUNCH), nothing to create
+ *   SLU_PEER_E_RESERVE  its home will be on disk: the caller takes a room there, calls
+ *                       slu_peer_no_room() if there is none, and asks again
  *   SLU_PEER_E_WAIT     no credit of home or device, or the gate is being shut; ask again with
  *                       the same unit. Until then the gate does not open again
  *   SLU_PEER_E_DENIED   never
@@ -105,6 +108,7 @@ void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_u
 /* The driver failed otherwise, which says nothing about room: unborn again; who asks waits a bit.
  */
 void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /* The unit is gone, its device memory released. It must not be moving nor named. */
@@ -172,14 +176,32 @@ enum slu_move_result {
 void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 		    enum slu_move_result result);
 
+enum slu_shift_result {
+	SLU_SHIFT_DONE,	     /* the home is where it was to go */
+	SLU_SHIFT_CANCELLED, /* stopped; it is where it was */
+	SLU_SHIFT_REFUSED,   /* there is no room on disk, or no memory */
+	SLU_SHIFT_FAILED,    /* the bytes did not arrive; it is where it was */
+};
+
+void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
+		      enum slu_shift_result result);
+
+/*
+ * The disk does not take what is written to it. No unit gets its home there any more, and those
+ * that are present have it in pageable memory from now on, whatever the limit says: an eviction
+ * must not fail.
+ */
+void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns);
+
 /* -- actions -------------------------------------------------------------------------------- */
 
 enum slu_peer_action_kind {
-	SLU_PEER_SEND, /* send message */
-	SLU_PEER_MOVE, /* start moving the unit as unit->moving says; _moved() ends it */
-	SLU_PEER_OPEN, /* open the gate of device */
-	SLU_PEER_SHUT, /* shut it, wait for slots and device, then _drained() */
-	SLU_PEER_WAKE, /* threads that wait for device (or for memory) ask again */
+	SLU_PEER_SEND,	/* send message */
+	SLU_PEER_SHIFT, /* start moving the unit's home as unit->shift says; _shifted() ends it */
+	SLU_PEER_MOVE,	/* start moving the unit as unit->moving says; _moved() ends it */
+	SLU_PEER_OPEN,	/* open the gate of device */
+	SLU_PEER_SHUT,	/* shut it, wait for slots and device, then _drained() */
+	SLU_PEER_WAKE,	/* threads that wait for device (or for memory) ask again */
 };
 
 struct slu_peer_action {

@@ -30,18 +30,21 @@ struct fixture {
 	struct slu_unit *moves[2 * SLU_PEER_MOVES_MAX];
 	unsigned n_moves;
 	unsigned n_opened, n_shut, n_woken;
+	struct slu_unit *shift; /* whose home is to change; NULL: none */
 };
 
 #define EPOCH(n) ((struct slu_epoch){ 7, (n) })
 #define DEVICE0	 ((struct slu_account){ SLU_TIER_DEVICE, 0 })
 #define PINNED	 ((struct slu_account){ SLU_TIER_PINNED, 0 })
 #define HOME	 ((struct slu_account){ SLU_TIER_HOME, 0 })
+#define DISK	 ((struct slu_account){ SLU_TIER_DISK, 0 })
 
 static inline void fixture_step(struct fixture *f)
 {
 	struct slu_peer_action a;
 
 	f->n_messages = f->n_moves = f->n_opened = f->n_shut = f->n_woken = 0;
+	f->shift = NULL;
 	slu_peer_step(f->peer, f->now_ns);
 	while (slu_peer_take_action(f->peer, &a) > 0) {
 		switch (a.kind) {
@@ -53,6 +56,9 @@ static inline void fixture_step(struct fixture *f)
 			break;
 		case SLU_PEER_MOVE:
 			f->moves[f->n_moves++] = a.unit;
+			break;
+		case SLU_PEER_SHIFT:
+			f->shift = a.unit;
 			break;
 		case SLU_PEER_OPEN:
 			f->n_opened++;

@@ -57,9 +57,16 @@ static bool is_held(const struct slu_unit *u)
 	return u->place == SLU_PLACE_DEVICE || u->moving == SLU_MOVING_IN;
 }
 
+/* While a home is on its way it counts on both sides. */
+static bool has_bytes_in(const struct slu_unit *u, bool on_disk)
+{
+	return u->on_disk == on_disk || u->shift != SLU_SHIFT_NO;
+}
+
 void slu_peer_check(const struct slu_peer *peer)
 {
 	uint64_t pinned = peer->staged_bytes, unmapping = 0, home = 0;
+	uint64_t disk = peer->reserved_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
@@ -72,7 +79,11 @@ void slu_peer_check(const struct slu_peer *peer)
 			held += is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
-			home += u->has_home ? u->bytes : 0;
+			home += u->has_home && has_bytes_in(u, false) ? u->bytes : 0;
+			disk += u->has_home && has_bytes_in(u, true) ? u->bytes : 0;
+			assert((u->shift != SLU_SHIFT_NO) == (peer->shifting == u));
+			assert(u->shift == SLU_SHIFT_NO || u->moving == SLU_MOVING_NO);
+			assert(u->place != (u->on_disk ? SLU_PLACE_RAM : SLU_PLACE_DISK));
 			if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
 				leaving += u->bytes;
 			if (u->place == SLU_PLACE_MAPPED && u->moving == SLU_MOVING_OUT)
@@ -95,4 +106,5 @@ void slu_peer_check(const struct slu_peer *peer)
 	assert(pinned == peer->pinned.held_bytes);
 	assert(unmapping == peer->unmapping_bytes);
 	assert(home == peer->home.held_bytes);
+	assert(disk == peer->disk.held_bytes);
 }

@@ -130,7 +130,7 @@ static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
 		return homeless && *ret_min > peer->home.limit_bytes ? *ret_min : 0;
 	}
 	*ret_min = held + first->bytes;
-	if (*ret_min <= peer->home.limit_bytes)
+	if (*ret_min <= peer->home.limit_bytes || slu_peer_has_room(peer, first->bytes))
 		return 0;
 	if (peer->home_is_exact)
 		return *ret_min;
@@ -157,6 +157,9 @@ void slu_peer_step_home(struct slu_peer *peer)
 		.is_runnable = 1,
 		.min_bytes = min,
 		.all_bytes = want,
+		.largest_bytes = peer->disk_is_bad
+					 ? 0
+					 : peer->disk.held_bytes + want - peer->home.held_bytes,
 	};
 }
 

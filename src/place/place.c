@@ -30,7 +30,7 @@
 bool slu_place_may_leave(const struct slu_unit *u)
 {
 	return slu_unit_is_present(u) && u->frozen == SLU_FROZEN_NO && u->n_named == 0 &&
-	       !u->blocked;
+	       !u->blocked && u->shift == SLU_SHIFT_NO;
 }
 
 /* Whether @a leaves before @b. */
@@ -146,6 +146,56 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t r
 			continue;
 		if (!best || kind_of(u) < kind_of(best) ||
 		    (kind_of(u) == kind_of(best) && u->last_use > best->last_use))
+			best = u;
+	}
+	return best;
+}
+
+/* Whose home goes down first: what cannot leave, what is away, the least recently used. */
+static unsigned down_rank(const struct slu_unit *u)
+{
+	if (u->frozen != SLU_FROZEN_NO)
+		return 0;
+	return slu_unit_is_present(u) ? 2 : 1;
+}
+
+static bool may_shift(const struct slu_unit *u, bool is_filling)
+{
+	if (!u->has_home || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || u->n_named)
+		return false;
+	return !is_filling || slu_unit_is_present(u);
+}
+
+struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t room_bytes,
+				     bool is_filling)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (u->on_disk || u->bytes > room_bytes || !may_shift(u, is_filling))
+			continue;
+		if (!best || down_rank(u) < down_rank(best) ||
+		    (down_rank(u) == down_rank(best) && u->last_use < best->last_use))
+			best = u;
+	}
+	return best;
+}
+
+struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t room_bytes,
+				   bool is_filling)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (!u->on_disk || u->bytes > room_bytes || !may_shift(u, is_filling) ||
+		    u->frozen != SLU_FROZEN_NO)
+			continue;
+		/* on the device with a copy on disk it can leave for nothing */
+		if (slu_unit_is_present(u) && u->host_version && slu_unit_is_clean(u))
+			continue;
+		if (!best || slu_unit_is_present(u) < slu_unit_is_present(best) ||
+		    (slu_unit_is_present(u) == slu_unit_is_present(best) &&
+		     u->last_use > best->last_use))
 			best = u;
 	}
 	return best;

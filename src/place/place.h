@@ -40,3 +40,16 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t r
  * NULL. The least recently used: the others shall be on the device.
  */
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes);
+
+/*
+ * The next unit of at most @room_bytes whose home goes from pageable memory to disk, or NULL: what
+ * is needed last. @is_filling: those that are away are about to come in, and stay as they are.
+ */
+struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t room_bytes,
+				     bool is_filling);
+
+/* The next unit of at most @room_bytes whose home comes back from disk, or NULL: what is needed
+ * first.
+ */
+struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t room_bytes,
+				   bool is_filling);

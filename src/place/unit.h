@@ -11,7 +11,13 @@
  *   DEVICE -> RAM       [move out]   copy out what is newer, then release
  *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
  *   MAPPED -> RAM       [unmap]
- *   DISK                pageable memory beyond its budget; goes through RAM
+ *
+ * Its home is where it goes when it leaves the device: pageable memory, or a room on disk. Wherever
+ * RAM stands above it is DISK for a unit whose home is there. The home may change (*shift*) while
+ * the unit is away, with its bytes, or while it is present, when only the room changes:
+ *
+ *   RAM    -> DISK      [shift down]   pageable memory is wanted for somebody who runs sooner
+ *   DISK   -> RAM       [shift up]     its program runs soon
  *
  * While `moving` is set, the place is the *old* one, both sides' bytes are charged, and nobody may
  * name the unit in a command. A move that fails leaves it where it was.
@@ -43,6 +49,13 @@ enum slu_moving {
 	SLU_MOVING_MAP, /* to MAPPED, from RAM */
 };
 
+/* Which way its home is on the move; its place and its copies are the old ones until that ends. */
+enum slu_shift {
+	SLU_SHIFT_NO,
+	SLU_SHIFT_DOWN, /* from pageable memory to disk */
+	SLU_SHIFT_UP,
+};
+
 /* What the birth of a unit waits for; after its birth it waits for nothing. */
 enum slu_birth {
 	SLU_BIRTH_FREE,
@@ -61,6 +74,8 @@ struct slu_unit {
 	bool wanted;		    /* a waiting command names it (mode LAUNCH) */
 	bool blocked;		    /* last asked, commands behind a host event still named it */
 	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
+	bool on_disk;		    /* its home is on disk; else in pageable memory */
+	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting birth was denied: the next answer is no */
 	bool doubted;		    /* clean only if what ran kept its promise */
@@ -95,5 +110,5 @@ static inline bool slu_unit_is_present(const struct slu_unit *u)
 static inline bool slu_unit_is_away(const struct slu_unit *u)
 {
 	return (u->place == SLU_PLACE_RAM || u->place == SLU_PLACE_DISK) &&
-	       u->moving == SLU_MOVING_NO;
+	       u->moving == SLU_MOVING_NO && u->shift == SLU_SHIFT_NO;
 }

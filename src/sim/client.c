@@ -171,6 +171,7 @@ static void act(struct slu_sim_client *c)
 		case SLU_PEER_SHUT:
 			c->shutting[a.device] = true;
 			break;
+		case SLU_PEER_SHIFT: /* there is no disk in this world */
 		case SLU_PEER_WAKE:
 			break;
 		}

@@ -122,11 +122,17 @@ static const char *payload_fault(const struct slu_message *m)
 		return m->sums.floor_bytes > m->sums.held_bytes ? "a floor above what is held"
 								: NULL;
 	case SLU_MSG_WANT:
-		if (m->want.account.tier == SLU_TIER_PINNED)
-			return "a wish for pinned memory";
+		if (m->want.account.tier != SLU_TIER_DEVICE &&
+		    m->want.account.tier != SLU_TIER_HOME)
+			return "a wish for pinned memory or disk";
 		if (m->want.working_bytes > m->want.all_bytes)
 			return "a working set above all bytes";
 		return account_is_valid(m->want.account) ? NULL : "an unknown account";
+	case SLU_MSG_DISK:
+		if (!text_ends(m->disk.folder, sizeof(m->disk.folder)))
+			return "a text without an end";
+		return m->disk.folder[0] && m->disk.folder[0] != '/' ? "a folder without a root"
+								     : NULL;
 	case SLU_MSG_TURN:
 	case SLU_MSG_READY:
 	case SLU_MSG_IDLE:
@@ -144,6 +150,12 @@ static const char *payload_fault(const struct slu_message *m)
 	}
 }
 
+/* HELLO has grown; the channel clears what a short one lacks. */
+static bool size_is_right(unsigned type, unsigned size)
+{
+	return size == kinds[type].size || (type == SLU_MSG_HELLO && size == SLU_HELLO_SIZE_1);
+}
+
 const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side)
 {
 	unsigned type;
@@ -155,7 +167,7 @@ const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu
 		return "an unknown message";
 	if (kinds[type].side != side)
 		return "a message of the other side";
-	if (m->header.size != kinds[type].size || size != sizeof(m->header) + kinds[type].size)
+	if (size != sizeof(m->header) + m->header.size || !size_is_right(type, m->header.size))
 		return "a size that is not the message's";
 	return payload_fault(m);
 }

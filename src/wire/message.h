@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SLU_WIRE_VERSION     1
+#define SLU_WIRE_VERSION     2
 #define SLU_WIRE_DEVICES_MAX 8
 #define SLU_WIRE_NAME_MAX    64
 #define SLU_WIRE_PACKET_MAX  4096 /* every message fits; longer packets are refused */
@@ -21,7 +21,8 @@
 enum slu_tier {
 	SLU_TIER_DEVICE, /* the memory of one device */
 	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_HOME,	 /* pageable memory and disk: where a unit goes when it leaves the device */
+	SLU_TIER_HOME,	 /* pageable memory: where a unit goes when it leaves the device … */
+	SLU_TIER_DISK, /* … or a file, for what has no place in pageable memory; since version 2 */
 	_SLU_TIER_MAX,
 };
 
@@ -112,7 +113,11 @@ struct slu_msg_hello {
 	uint64_t pinned_held_bytes;
 	uint64_t home_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
+	uint64_t disk_held_bytes; /* since version 2 */
 };
+
+/* What of HELLO a client of version 1 sends. */
+#define SLU_HELLO_SIZE_1 offsetof(struct slu_msg_hello, disk_held_bytes)
 
 /* Whether the device is asked if data that was only to be read has been written. */
 enum slu_hashing { SLU_HASHING_OFF, SLU_HASHING_AUTO, SLU_HASHING_ALWAYS };
@@ -177,7 +182,8 @@ struct slu_msg_sums {
 };
 
 struct slu_msg_want {
-	struct slu_account account; /* DEVICE, or HOME (then only all_bytes counts) */
+	struct slu_account account; /* DEVICE, or HOME: a limit of all_bytes would do, min_bytes for
+				       one allocation, or largest_bytes of DISK instead (0: no) */
 	uint8_t is_runnable;	    /* a thread waits at the gate, or runs */
 	uint8_t reserved[5];
 	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all_bytes */
@@ -208,6 +214,10 @@ struct slu_msg_facts {
 	uint64_t moved_out_bytes;
 	uint64_t n_launches;
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
+};
+
+struct slu_msg_disk {
+	char folder[256]; /* absolute; empty: no bytes go to disk */
 };
 
 struct slu_msg_ask {
@@ -248,6 +258,7 @@ struct slu_message {
 		struct slu_msg_want want;
 		struct slu_msg_rest rest;
 		struct slu_msg_facts facts;
+		struct slu_msg_disk disk;
 		struct slu_msg_ask ask;
 		struct slu_msg_answer answer;
 	};

@@ -7,14 +7,97 @@
 /* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
 #define HOME_PARTS 64
 
-/* Takes home credit that is not used. Return: whether any is to be had, now or soon. */
-static bool take_home(struct slu_core *core, const struct slu_core_client *asker)
+/* A disk that had no room is not asked again for so long. */
+#define REFUSED_NS SLU_NS_PER_S
+
+/* -- bounds ----------------------------------------------------------------------------------- */
+
+static bool has_bound(const struct slu_core_bound *bounds, unsigned n, uint64_t id)
 {
+	for (unsigned i = 0; i < n; i++)
+		if (bounds[i].id == id)
+			return true;
+	return false;
+}
+
+/* What the bound leaves to @client: its bytes less what others who share it are charged. */
+static uint64_t left_of(const struct slu_core *core, const struct slu_core_client *client,
+			const struct slu_core_bound *bound, bool is_disk)
+{
+	const struct slu_core_client *other;
+	uint64_t bytes = bound->bytes;
+
+	TAILQ_FOREACH (other, &core->clients, link) {
+		const struct slu_core_bounds *b = &other->bounds;
+
+		if (other == client)
+			continue;
+		if (is_disk ? has_bound(b->disk, b->n_disk, bound->id)
+			    : has_bound(b->home, b->n_home, bound->id))
+			bytes = slu_sub_floor(bytes, is_disk ? other->disk.charge_bytes
+							     : other->home.charge_bytes);
+	}
+	return bytes;
+}
+
+static uint64_t most_within(const struct slu_core *core, const struct slu_core_client *client,
+			    bool is_disk)
+{
+	const struct slu_core_bounds *b = &client->bounds;
+	const struct slu_core_bound *bounds = is_disk ? b->disk : b->home;
+	unsigned n = is_disk ? b->n_disk : b->n_home;
+	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->home);
+
+	for (unsigned i = 0; i < n; i++)
+		most = SLU_MIN(most, left_of(core, client, &bounds[i], is_disk));
+	return most;
+}
+
+uint64_t slu_core_home_most_bytes(const struct slu_core *core, const struct slu_core_client *client)
+{
+	return most_within(core, client, false);
+}
+
+uint64_t slu_core_home_most_disk_bytes(struct slu_core *core, const struct slu_core_client *client)
+{
+	if (!client->has_disk ||
+	    (client->disk_refused_ns &&
+	     !slu_core_is_due(core, slu_core_after(client->disk_refused_ns, REFUSED_NS))))
+		return client->disk.limit_bytes;
+	return most_within(core, client, true);
+}
+
+/* -- allocations ------------------------------------------------------------------------------ */
+
+static bool shares_bound(const struct slu_core_client *a, const struct slu_core_client *b,
+			 bool is_disk)
+{
+	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.home;
+	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_home;
+
+	for (unsigned i = 0; i < n; i++)
+		if (is_disk ? has_bound(b->bounds.disk, b->bounds.n_disk, bounds[i].id)
+			    : has_bound(b->bounds.home, b->bounds.n_home, bounds[i].id))
+			return true;
+	return false;
+}
+
+/*
+ * Takes credit that is not used; where a bound is in the way and not the budget, of those who share
+ * it. Return: whether any is to be had, now or soon.
+ */
+static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
+{
+	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->home;
+	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->home;
+	bool is_bound = slu_core_account_most_bytes(own) > most_within(core, asker, is_disk);
 	struct slu_core_account *account;
 	bool is_coming = false;
 
-	TAILQ_FOREACH (account, &core->home.accounts, link) {
+	TAILQ_FOREACH (account, &capacity->accounts, link) {
 		if (account->client == asker || !slu_core_client_is_joined(account->client))
+			continue;
+		if (is_bound && !shares_bound(asker, account->client, is_disk))
 			continue;
 		if (account->is_pending) {
 			is_coming |= !slu_core_plan_is_silent(core, account);
@@ -27,36 +110,71 @@ static bool take_home(struct slu_core *core, const struct slu_core_client *asker
 		    slu_core_is_due(core,
 				    slu_core_after(account->raised_ns, core->config.round_trip_ns)))
 			slu_core_send_lower(core, account, account->held_bytes,
-					    "%s does not use it: %s needs host memory",
-					    account->client->name, asker->name);
+					    "%s does not use it: %s needs %s",
+					    account->client->name, asker->name,
+					    is_disk ? "room on disk" : "host memory");
 	}
 	return is_coming;
+}
+
+static bool raise_home(struct slu_core *core, struct slu_core_client *client)
+{
+	uint64_t want = client->home_want_bytes, most = slu_core_home_most_bytes(core, client);
+
+	if (most < client->home_least_bytes || most <= client->home.limit_bytes)
+		return false;
+	most = SLU_MIN(most, want + core->home.usable_bytes / HOME_PARTS);
+	slu_core_send_raise(core, &client->home, most, most, SLU_PACE_NONE,
+			    "%s allocates: room in host memory", client->name);
+	return true;
+}
+
+static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
+{
+	uint64_t want = client->disk_want_bytes;
+	/* what is asked for ahead is not needed yet */
+	uint64_t least = want - SLU_MIN(want, client->home_want_bytes - client->home_least_bytes);
+	uint64_t most = SLU_MIN(slu_core_home_most_disk_bytes(core, client), want);
+
+	if (!want || most < least || most <= client->disk.limit_bytes)
+		return false;
+	slu_core_send_raise(core, &client->disk, most, most, SLU_PACE_NONE,
+			    "%s allocates: room on disk, for host memory is used up", client->name);
+	return true;
+}
+
+static bool is_met(const struct slu_core_client *client)
+{
+	return client->home_want_bytes <= client->home.limit_bytes ||
+	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
+}
+
+/* Return: whether the wish stays, since what others do not use is on its way. */
+static bool serve(struct slu_core *core, struct slu_core_client *client)
+{
+	if (is_met(client) || raise_home(core, client))
+		return false;
+	if (take_slack(core, client, false))
+		return true;
+	if (client->disk_want_bytes && client->has_disk && core->disk.usable_bytes) {
+		if (raise_disk(core, client))
+			return false;
+		if (take_slack(core, client, true))
+			return true;
+	}
+	slu_core_send_deny(core, client, NULL, client->home_want_bytes,
+			   core->disk.usable_bytes
+				   ? "the budgets for host memory and disk are used up"
+				   : "the budget for host memory is used up");
+	return false;
 }
 
 void slu_core_home(struct slu_core *core)
 {
 	struct slu_core_client *client;
 
-	TAILQ_FOREACH (client, &core->clients, link) {
-		struct slu_core_account *account = &client->home;
-		uint64_t want = client->home_want_bytes, most;
-
-		if (!slu_core_client_is_joined(client) || !want || account->is_pending)
-			continue;
-		if (want <= account->limit_bytes) {
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (slu_core_client_is_joined(client) && client->home_want_bytes &&
+		    !client->home.is_pending && !client->disk.is_pending && !serve(core, client))
 			client->home_want_bytes = 0;
-			continue;
-		}
-		most = slu_core_account_most_bytes(account);
-		if (most >= want) {
-			most = SLU_MIN(most, want + core->home.usable_bytes / HOME_PARTS);
-			slu_core_send_raise(core, account, most, most, SLU_PACE_NONE,
-					    "%s allocates: room in host memory", client->name);
-			client->home_want_bytes = 0;
-		} else if (!take_home(core, client)) {
-			client->home_want_bytes = 0;
-			slu_core_send_deny(core, client, NULL, want,
-					   "the budget for host memory is used up");
-		}
-	}
 }

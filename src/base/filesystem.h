@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a folder lies on. Bytes that are put away to spare memory must not go to a file system that
+ * keeps them in memory, and people want to know where they go and how much is free there.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slu_filesystem {
+	const char *name; /* "ext4", "tmpfs", …; "unknown" for one that we have no word for */
+	bool is_memory;	  /* its files are memory: tmpfs, ramfs, hugetlbfs */
+	bool is_remote;	  /* its files are another machine's */
+	uint64_t total_bytes;
+	uint64_t free_bytes; /* for a user without privileges */
+};
+
+/* Return: 0, or -errno: there is no such folder, or it cannot be looked at. */
+int slu_filesystem_look(const char *path, struct slu_filesystem *ret_filesystem);
+int slu_filesystem_look_fd(int fd, struct slu_filesystem *ret_filesystem);

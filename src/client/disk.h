@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The disk tier: one file a process, for the units whose home is on disk.
+ *
+ * The file has no name: nobody else can open it, and it is gone with the process however that ends.
+ * It belongs to the program's user, so the bytes are readable by nobody else and count against that
+ * user's quota. It is made with the first room, in the folder that the daemon named.
+ *
+ * A *room* is a range of the file that the file system has promised: it is allocated when the room
+ * is taken, before anybody relies on it, so a full disk is met by an allocation of the program and
+ * never by an eviction. A room that is given back is a hole again.
+ *
+ *   ┌──────┬────────┬──────┬───────────┐
+ *   │ room │  hole  │ room │   room    │    ranges are multiples of SLU_DISK_ALIGN
+ *   └──────┴────────┴──────┴───────────┘
+ *
+ * Bytes go through read and write, not through a mapping: an error of the device is then an error
+ * of a call, not a signal in somebody else's program. A write is only counted as done when the
+ * device has the bytes (sync), and they are then dropped from the kernel's cache: else the disk
+ * tier would take the very memory that it shall spare.
+ *
+ * The program may close descriptors that are not its own, and the number may then be another file's
+ * that it opens. So the file is recognised before each use.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/lock.h"
+
+#define SLU_DISK_ALIGN	    4096
+#define SLU_DISK_FOLDER_MAX 256
+#define SLU_DISK_KEEP_PARTS 20 /* this part of a file system is left to others */
+
+/* The system calls, as a table, so that tests let each of them fail. All as the real ones. */
+struct slu_disk_calls {
+	int (*open)(const char *folder); /* a file without a name; -errno */
+	int (*allocate)(int fd, off_t offset, off_t bytes);
+	int (*punch)(int fd, off_t offset, off_t bytes);
+	ssize_t (*write)(int fd, const void *data, size_t bytes, off_t offset);
+	ssize_t (*read)(int fd, void *data, size_t bytes, off_t offset);
+	int (*sync)(int fd, off_t offset, off_t bytes); /* 0 when the device has them */
+};
+
+extern const struct slu_disk_calls slu_disk_calls_real;
+
+struct slu_disk_hole;
+
+struct slu_disk {
+	const struct slu_disk_calls *calls; /* constant after init */
+	struct slu_lock lock;
+
+	/* All guarded by lock. */
+	char folder[SLU_DISK_FOLDER_MAX]; /* empty: there is no disk */
+	int fd;				  /* -1: no file yet */
+	dev_t device;			  /* what the file is recognised by, as is inode */
+	ino_t inode;
+	uint64_t end_bytes;	     /* behind the last range */
+	uint64_t n_bytes;	     /* in rooms */
+	struct slu_disk_hole *holes; /* by offset; none touches another, nor the end */
+};
+
+struct slu_disk_room {
+	uint64_t offset;
+	uint64_t bytes; /* 0: there is none */
+};
+
+void slu_disk_init(struct slu_disk *disk, const struct slu_disk_calls *calls);
+
+/* Every room was given back, or nobody will. Accepts a zeroed one. */
+void slu_disk_deinit(struct slu_disk *disk);
+
+/* Rooms that are taken from now on lie in @folder; a file that is there stays where it is. */
+void slu_disk_set_folder(struct slu_disk *disk, const char *folder);
+
+/*
+ * Takes a room of @bytes. The bytes in it are undefined.
+ *
+ * Return: 0, or -errno: the folder is not fit for it (-EMEDIUMTYPE: its files are memory), the disk
+ * is full or nearly so, or the program may not have a file of that size. Then nothing is held.
+ */
+int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_room *ret_room);
+
+/* Gives the room back and forgets it. One of no bytes is fine. */
+void slu_disk_give(struct slu_disk *disk, struct slu_disk_room *room);
+
+/* Return: 0 when all of it was written, or -errno. */
+int slu_disk_write(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+		   const void *data, uint64_t bytes);
+int slu_disk_read(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+		  void *data, uint64_t bytes);
+
+/* Return: 0 when what was written to @room is on the device, or -errno. */
+int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_room *room);
+
+uint64_t slu_disk_bytes(struct slu_disk *disk);
+
+/* In the child of a fork: the file is its parent's. */
+void slu_disk_forked(struct slu_disk *disk);
+
+/* Words for why slu_disk_take() said no. */
+const char *slu_disk_reason(int r);

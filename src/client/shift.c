@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Homes go down from memory to disk, and come up again, off the way of everything else: one thread
+ * a process, one home at a time, made when it is first needed. It stops at a chunk when the peer
+ * wants the unit elsewhere.
+ *
+ * The old copy is given up only when the new one is whole, and on the device of the disk. A unit
+ * that is present has no bytes to bring: only its room is taken or given back, and a host copy that
+ * it had is dropped.
+ */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+#include "client/tiers.h"
+
+#define CHUNK_BYTES SLU_MIB
+
+/* What one shift needs and makes; nobody else looks at it while it is under way. */
+struct shift {
+	struct slu_client_unit *w;
+	bool has_bytes; /* the unit is away and was written */
+	struct slu_disk_room room;
+	void *host;
+	uint64_t sum;
+	bool has_sum;
+};
+
+static bool is_cancelled(struct slu_client *c, struct slu_client_unit *w)
+{
+	bool r;
+
+	slu_lock_take(&c->lock);
+	r = w->unit.cancel;
+	slu_lock_give(&c->lock);
+	return r;
+}
+
+/* Return: a result of slu_peer_shifted(), or -errno of the disk. */
+static int copy(struct slu_client *c, struct shift *s, bool is_down)
+{
+	uint64_t bytes = s->w->unit.bytes;
+	struct slu_checksum sum;
+
+	slu_checksum_init(&sum);
+	for (uint64_t at = 0; at < bytes; at += CHUNK_BYTES) {
+		uint64_t part = SLU_MIN(CHUNK_BYTES, bytes - at);
+		char *host = (char *)s->host + at;
+		int r;
+
+		if (is_cancelled(c, s->w))
+			return SLU_SHIFT_CANCELLED;
+		r = is_down ? slu_disk_write(&c->disk, &s->room, at, host, part)
+			    : slu_disk_read(&c->disk, &s->room, at, host, part);
+		if (r)
+			return r;
+		slu_checksum_add(&sum, host, part);
+	}
+	/* a copy that is not what was written is judged when the program needs it */
+	if (s->has_sum && slu_checksum_end(&sum) != s->sum)
+		return SLU_SHIFT_FAILED;
+	s->sum = slu_checksum_end(&sum);
+	s->has_sum = true;
+	return is_down ? slu_disk_sync(&c->disk, &s->room) : 0;
+}
+
+static int go_down(struct slu_client *c, struct shift *s)
+{
+	int r = slu_disk_take(&c->disk, s->w->unit.bytes, &s->room);
+
+	if (r) {
+		slu_client_log("no room for %llu bytes on disk: %s",
+			       (unsigned long long)s->w->unit.bytes, slu_disk_reason(r));
+		return SLU_SHIFT_REFUSED;
+	}
+	return s->has_bytes ? copy(c, s, true) : 0;
+}
+
+static int come_up(struct slu_client *c, struct shift *s)
+{
+	int r;
+
+	if (!s->has_bytes)
+		return 0;
+	s->host = slu_tiers_get(s->w->unit.bytes);
+	if (!s->host)
+		return SLU_SHIFT_REFUSED;
+	r = copy(c, s, false);
+	return r < 0 ? SLU_SHIFT_FAILED : r;
+}
+
+/* With the lock: the unit has the new copy, and the old one is the caller's to give up. */
+static void hand_over(struct shift *s, bool is_down)
+{
+	struct slu_client_unit *w = s->w;
+	struct slu_disk_room room = w->room;
+	void *host = w->unit.host;
+
+	w->room = is_down ? s->room : (struct slu_disk_room){ 0 };
+	w->unit.host = is_down || !s->has_bytes ? NULL : s->host;
+	s->room = room;
+	s->host = host;
+	if (s->has_bytes) {
+		w->sum = s->sum;
+		w->has_sum = s->has_sum;
+	} else {
+		__atomic_store_n(&w->unit.host_version, 0, __ATOMIC_RELAXED);
+		w->has_sum = false;
+	}
+}
+
+static void serve(struct slu_client *c, struct slu_client_unit *w)
+{
+	bool is_down = w->unit.shift == SLU_SHIFT_DOWN;
+	uint64_t bytes = w->unit.bytes;
+	struct shift s = { .w = w };
+	int r;
+
+	/* An access of the program to the host copy comes to its end first. */
+	while (w->n_pins)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	s.has_bytes = !slu_unit_is_present(&w->unit) && w->unit.host_version;
+	s.host = is_down ? w->unit.host : NULL;
+	if (!is_down)
+		s.room = w->room;
+	s.sum = w->sum;
+	s.has_sum = w->has_sum && s.has_bytes;
+	slu_lock_give(&c->lock);
+	r = is_down ? go_down(c, &s) : come_up(c, &s);
+	slu_lock_take(&c->lock);
+	if (!r) {
+		hand_over(&s, is_down);
+		slu_client_log("%llu bytes %s", (unsigned long long)bytes,
+			       is_down ? "now have their home on disk" : "have come up from disk");
+	} else if (is_down) {
+		s.host = NULL;
+	} else {
+		s.room = (struct slu_disk_room){ 0 };
+	}
+	slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit,
+			 r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
+	if (r < 0)
+		slu_client_disk_failed(c, -r);
+	pthread_cond_broadcast(&c->changed);
+	slu_client_pump(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+	slu_disk_give(&c->disk, &s.room);
+	slu_tiers_put(s.host, bytes);
+	slu_lock_take(&c->lock);
+}
+
+static void *run(void *data)
+{
+	struct slu_client *c = data;
+
+	slu_lock_take(&c->lock);
+	for (;;) {
+		struct slu_client_unit *w = c->shifting;
+
+		c->shifting = NULL;
+		if (w)
+			serve(c, w);
+		else
+			slu_lock_wait(&c->lock, &c->shift_wake, NULL);
+	}
+	return NULL;
+}
+
+void slu_client_shift(struct slu_client *c, struct slu_client_unit *w)
+{
+	pthread_t thread;
+
+	if (!c->has_shifter && !slu_client_thread(&thread, run, c, "sluice-disk")) {
+		pthread_detach(thread);
+		c->has_shifter = true;
+	}
+	if (!c->has_shifter) {
+		slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit, SLU_SHIFT_REFUSED);
+		return;
+	}
+	c->shifting = w;
+	pthread_cond_broadcast(&c->shift_wake);
+}
+
+void slu_client_disk_failed(struct slu_client *c, int error)
+{
+	slu_client_log("the disk does not take what is written to it: %s; bytes stay in memory",
+		       strerror(error));
+	slu_peer_disk_failed(c->peer, slu_clock_now_ns());
+}

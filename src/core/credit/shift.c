@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/credit/shift.h"
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/credit/home.h"
+#include "core/send.h"
+
+/* What the next group still lacks of host memory, after it was given what is free. */
+static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
+{
+	struct slu_core_account *home = &client->home;
+	uint64_t target = home->held_bytes + client->disk.held_bytes;
+	uint64_t limit;
+
+	if (!slu_core_client_is_joined(client) || !client->disk.held_bytes || home->is_pending)
+		return 0;
+	limit = SLU_MIN(target, slu_core_home_most_bytes(core, client));
+	limit = SLU_MAX(limit, home->limit_bytes);
+	if (limit > home->limit_bytes ||
+	    (home->pace != SLU_PACE_AHEAD && slu_core_account_slack_bytes(home)))
+		slu_core_send_raise(core, home, limit, target, SLU_PACE_AHEAD,
+				    "%s is next: its bytes come up from disk", client->name);
+	return slu_sub_floor(target, limit);
+}
+
+/* What lowerings under way will still free. */
+static uint64_t coming_bytes(const struct slu_core *core)
+{
+	const struct slu_core_account *home;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (home, &core->home.accounts, link)
+		if (slu_core_client_is_joined(home->client) && !home->is_final)
+			bytes += home->charge_bytes - home->limit_bytes;
+	return bytes;
+}
+
+static bool may_go_down(struct slu_core *core, const struct slu_core_client *client)
+{
+	const struct slu_core_group *group = client->group;
+
+	if (!slu_core_client_is_joined(client) || !client->has_disk || client->home.is_pending ||
+	    client->disk.is_pending || client->home.is_final || !client->home.limit_bytes)
+		return false;
+	if (client->is_passed_over || !slu_core_group_is_at_rest(group) || group->is_next)
+		return false;
+	return !client->home.raised_ns ||
+	       slu_core_is_due(core,
+			       slu_core_after(client->home.raised_ns, core->config.round_trip_ns));
+}
+
+/* Whether @a runs later than @b, and its homes go first. */
+static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
+{
+	const struct slu_core_group *x = a->group, *y = b->group;
+	bool x_is_idle = x->state == SLU_CORE_IDLE, y_is_idle = y->state == SLU_CORE_IDLE;
+
+	if (x_is_idle != y_is_idle)
+		return x_is_idle;
+	return x_is_idle ? x->since_ns < y->since_ns : x->place > y->place;
+}
+
+static struct slu_core_client *find_victim(struct slu_core *core)
+{
+	struct slu_core_client *client, *best = NULL;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (may_go_down(core, client) && (!best || goes_before(client, best)))
+			best = client;
+	return best;
+}
+
+static uint64_t largest_bytes(const struct slu_core_client *client)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < client->n_seats; i++)
+		bytes = SLU_MAX(bytes, client->seats[i].want.largest_bytes);
+	return bytes;
+}
+
+/*
+ * Lowers the host memory of @client by at most @bytes, with room on disk for what it holds of them.
+ * Units are whole: the room is larger by one (rule 11). Return: how much it was lowered by.
+ */
+static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
+{
+	struct slu_core_account *home = &client->home, *disk = &client->disk;
+	uint64_t slack = slu_core_account_slack_bytes(home);
+	uint64_t most = slu_sub_floor(slu_core_home_most_disk_bytes(core, client),
+				      disk->held_bytes + largest_bytes(client));
+	uint64_t limit;
+	char size[SLU_SIZE_STRING_MAX];
+
+	bytes = SLU_MIN(bytes, home->limit_bytes);
+	bytes = SLU_MIN(bytes, slack + most);
+	if (!bytes)
+		return 0;
+	if (bytes > slack) {
+		limit = disk->held_bytes + largest_bytes(client) + bytes - slack;
+		if (limit > disk->limit_bytes)
+			slu_core_send_raise(core, disk, limit, limit, SLU_PACE_NONE,
+					    "%s runs later: room on disk", client->name);
+	}
+	slu_core_send_lower(core, home, home->limit_bytes - bytes,
+			    "%s runs later: %s of its host memory are for others", client->name,
+			    slu_size_format(size, bytes));
+	return bytes;
+}
+
+void slu_core_shift(struct slu_core *core)
+{
+	int64_t free_bytes = slu_core_capacity_free_bytes(&core->home);
+	uint64_t lack = free_bytes < 0 ? (uint64_t)-free_bytes : 0;
+	struct slu_core_client *client;
+
+	if (!core->disk.usable_bytes)
+		return;
+	TAILQ_FOREACH (client, &core->clients, link) {
+		client->is_passed_over = false;
+		if (client->group->is_next)
+			lack += raise_next(core, client);
+	}
+	lack = slu_sub_floor(lack, coming_bytes(core));
+	while (lack && (client = find_victim(core))) {
+		lack -= send_down(core, client, lack);
+		client->is_passed_over = true;
+	}
+}

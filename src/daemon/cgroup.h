@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The memory limits of the groups of processes (cgroups, version 2) that a program is in. Bytes
+ * that leave a device lie in the program's own memory and count there; above the limit the kernel
+ * would end the program. Each group on the way up that has a limit is a bound on the homes of all
+ * programs in it.
+ */
+
+#include <sys/types.h>
+
+#include "core/core.h"
+
+#define SLU_CGROUP_ROOT "/sys/fs/cgroup"
+
+/*
+ * Adds a bound of @percent of each limit along the path of @text, the contents of /proc/PID/cgroup,
+ * below @root. What cannot be read limits nothing.
+ */
+void slu_cgroup_add(const char *root, const char *text, unsigned percent,
+		    struct slu_core_bounds *bounds);
+
+/* The same for a process. */
+void slu_cgroup_add_process(pid_t pid, unsigned percent, struct slu_core_bounds *bounds);

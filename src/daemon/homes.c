@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/homes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/filesystem.h"
+#include "base/util.h"
+#include "daemon/cgroup.h"
+
+#define EVERYBODYS  "/var/tmp"
+#define DISK_PARTS  4 /* so much of what is free on the disk, where the settings do not say */
+#define USER_ID_BIT (UINT64_C(1) << 63) /* keeps users apart from inodes of groups */
+
+/* Return: NULL, or why nothing can go there, in words. */
+static const char *folder_fault(const char *folder, bool is_asked_for, bool is_system,
+				struct slu_filesystem *ret_fs)
+{
+	if (slu_filesystem_look(folder, ret_fs))
+		return "it cannot be looked at";
+	if (ret_fs->is_memory)
+		return "its files are memory, which is what shall be spared";
+	if (ret_fs->is_remote && !is_asked_for)
+		return "it is on another machine";
+	/* whether another user may have files there is seen when one tries */
+	if (!is_system && access(folder, W_OK | X_OK))
+		return "you may not have files there";
+	return NULL;
+}
+
+static bool choose(struct slu_homes *homes, const char *folder, bool is_asked_for, bool is_system,
+		   struct slu_filesystem *ret_fs)
+{
+	const char *fault = folder_fault(folder, is_asked_for, is_system, ret_fs);
+
+	if (fault) {
+		snprintf(homes->why, sizeof(homes->why), "%.*s: %s", 120, folder, fault);
+		return false;
+	}
+	snprintf(homes->folder, sizeof(homes->folder), "%s", folder);
+	homes->why[0] = '\0';
+	return true;
+}
+
+static bool choose_own(struct slu_homes *homes, struct slu_filesystem *ret_fs)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char folder[SLU_CONFIG_PATH_MAX];
+
+	if (cache && cache[0] == '/')
+		snprintf(folder, sizeof(folder), "%s", cache);
+	else if (home && home[0] == '/')
+		snprintf(folder, sizeof(folder), "%s/.cache", home);
+	else
+		return false;
+	return choose(homes, folder, false, false, ret_fs);
+}
+
+static void choose_folder(struct slu_homes *homes, const struct slu_config *config, bool is_system)
+{
+	struct slu_filesystem fs = { 0 };
+	bool is_chosen;
+
+	if (!strcmp(config->disk, "off")) {
+		snprintf(homes->why, sizeof(homes->why), "the setting disk is off");
+		return;
+	}
+	if (config->disk_folder[0])
+		is_chosen = choose(homes, config->disk_folder, true, is_system, &fs);
+	else
+		is_chosen = (!is_system && choose_own(homes, &fs)) ||
+			    choose(homes, EVERYBODYS, false, is_system, &fs);
+	if (!is_chosen)
+		return;
+	homes->disk_bytes =
+		config->disk_max_bytes ? config->disk_max_bytes : fs.free_bytes / DISK_PARTS;
+}
+
+/* What one user may have of @bytes: by default half, where there are others. */
+static uint64_t share(uint64_t asked, uint64_t bytes, bool is_system)
+{
+	return asked ? SLU_MIN(asked, bytes) : is_system ? bytes / 2 : bytes;
+}
+
+void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
+		    uint64_t ram_bytes)
+{
+	*homes = (struct slu_homes){
+		.home_bytes = config->home_bytes ? config->home_bytes : ram_bytes / 4 * 3,
+		.cgroup_percent = (unsigned)config->cgroup_percent,
+	};
+	choose_folder(homes, config, is_system);
+	homes->user_home_bytes = share(config->user_home_bytes, homes->home_bytes, is_system);
+	homes->user_disk_bytes = share(config->user_disk_bytes, homes->disk_bytes, is_system);
+}
+
+void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
+		      struct slu_core_bounds *ret_bounds)
+{
+	uint64_t user = USER_ID_BIT | uid;
+
+	*ret_bounds = (struct slu_core_bounds){
+		.n_home = 1,
+		.n_disk = 1,
+		.home = { { user, homes->user_home_bytes } },
+		.disk = { { user, homes->user_disk_bytes } },
+	};
+	slu_cgroup_add_process(pid, homes->cgroup_percent, ret_bounds);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Where bytes go that left a device, and how many: pageable memory and disk, as the settings have
+ * it, for the machine, for each user, and for the groups of processes that a program is in.
+ *
+ * The programs themselves make their files, each with its own user's rights, in a folder that we
+ * name: so the bytes belong to whom they came from, and count against that user's quota. A folder
+ * whose files are memory is never named; a remote one only if the settings ask for it.
+ *
+ *   given    disk_folder
+ *   system   /var/tmp, where every user may have files, and which is on disk
+ *   user     $XDG_CACHE_HOME or ~/.cache, else /var/tmp
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/core.h"
+#include "daemon/config.h"
+
+struct slu_homes {
+	uint64_t home_bytes, user_home_bytes;
+	uint64_t disk_bytes, user_disk_bytes;
+	unsigned cgroup_percent;
+	char folder[SLU_CONFIG_PATH_MAX]; /* empty: nothing goes to disk */
+	char why[192];			  /* … because of this, in words */
+};
+
+/* @ram_bytes: what the machine has. */
+void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
+		    uint64_t ram_bytes);
+
+void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
+		      struct slu_core_bounds *ret_bounds);

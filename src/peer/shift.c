@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Homes change between pageable memory and disk, one at a time, as the daemon's limits say: down
+ * while more is held of pageable memory than allowed, up when the daemon raised the limit ahead of
+ * our turn (pace AHEAD). Both accounts are held until it is done, so neither is ever exceeded.
+ *
+ * What is away and about to come in is not shifted, and what is being shifted then is stopped: the
+ * unit comes in from where its bytes are.
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+#include "place/place.h"
+
+bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes)
+{
+	return !peer->disk_is_bad && !peer->is_alone &&
+	       peer->disk.held_bytes + bytes <= peer->disk.limit_bytes;
+}
+
+static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift,
+			       uint64_t room_bytes)
+{
+	for (unsigned i = 0; i < peer->n_devices && room_bytes; i++) {
+		const struct slu_peer_device *d = &peer->devices[i];
+		bool is_filling = slu_peer_may_fill(peer, d);
+		struct slu_unit *u;
+
+		if (d->owned_bytes == 0)
+			continue;
+		slu_peer_note_scan(d);
+		u = shift == SLU_SHIFT_DOWN ? slu_place_next_down(&d->units, room_bytes, is_filling)
+					    : slu_place_next_up(&d->units, room_bytes, is_filling);
+		if (u)
+			return u;
+	}
+	return NULL;
+}
+
+static struct slu_unit *choose_down(const struct slu_peer *peer)
+{
+	uint64_t room = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
+
+	if (peer->disk_is_bad || peer->home.held_bytes <= peer->home.limit_bytes)
+		return NULL;
+	return choose(peer, SLU_SHIFT_DOWN, room);
+}
+
+static struct slu_unit *choose_up(const struct slu_peer *peer)
+{
+	uint64_t room = slu_sub_floor(peer->home.limit_bytes, peer->home.held_bytes);
+
+	if (peer->home.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
+		return NULL;
+	return choose(peer, SLU_SHIFT_UP, room);
+}
+
+bool slu_peer_home_gives(const struct slu_peer *peer)
+{
+	if (peer->shifting && peer->shifting->shift == SLU_SHIFT_DOWN)
+		return true;
+	return peer->shift_retry_ns || choose_down(peer);
+}
+
+static bool is_void(const struct slu_peer *peer, const struct slu_unit *u)
+{
+	if (!slu_unit_is_present(u) && slu_peer_may_fill(peer, &peer->devices[u->device]))
+		return true;
+	return (peer->home.held_bytes > peer->home.limit_bytes) != (u->shift == SLU_SHIFT_DOWN);
+}
+
+void slu_peer_step_shift(struct slu_peer *peer)
+{
+	struct slu_unit *u = peer->shifting;
+	enum slu_shift shift = SLU_SHIFT_DOWN;
+
+	if (u) {
+		u->cancel |= is_void(peer, u);
+		return;
+	}
+	if (!peer->is_joined || peer->shift_retry_ns)
+		return;
+	u = choose_down(peer);
+	if (!u) {
+		shift = SLU_SHIFT_UP;
+		u = choose_up(peer);
+	}
+	if (!u)
+		return;
+	u->shift = (uint8_t)shift;
+	u->cancel = false;
+	peer->shifting = u;
+	slu_peer_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->home, u->bytes);
+	slu_peer_push(peer, SLU_PEER_SHIFT, u->device)->unit = u;
+}
+
+static void settle(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	slu_peer_release(u->on_disk ? &peer->disk : &peer->home, u->bytes);
+	u->on_disk = on_disk;
+	if (!slu_unit_is_present(u) && u->moving == SLU_MOVING_NO)
+		slu_peer_set_place(d, u, on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
+}
+
+void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+		      enum slu_shift_result result)
+{
+	bool is_down = u->shift == SLU_SHIFT_DOWN;
+	struct slu_peer_account *to = is_down ? &peer->disk : &peer->home;
+
+	assert(peer->shifting == u);
+	peer->shifting = NULL;
+	u->shift = SLU_SHIFT_NO;
+	u->cancel = false;
+	if (result == SLU_SHIFT_DONE) {
+		settle(peer, u, is_down);
+	} else {
+		slu_peer_release(to, u->bytes);
+		if (result == SLU_SHIFT_REFUSED && is_down)
+			slu_peer_refuse(to, u->bytes);
+		if (result != SLU_SHIFT_CANCELLED)
+			peer->shift_retry_ns = now_ns + SLU_PEER_SHIFT_PAUSE_NS;
+	}
+	peer->devices[u->device].account.final_is_told = false;
+	slu_peer_wake_all(peer);
+	slu_peer_touch(peer, now_ns);
+}
+
+static void come_home(struct slu_peer *peer, struct slu_unit *u)
+{
+	slu_peer_release(&peer->disk, u->bytes);
+	slu_peer_hold(&peer->home, u->bytes);
+	u->on_disk = false;
+	__atomic_store_n(&u->host_version, 0, __ATOMIC_RELAXED);
+}
+
+void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns)
+{
+	struct slu_unit *u;
+
+	peer->disk_is_bad = true;
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		TAILQ_FOREACH (u, &peer->devices[i].units, link)
+			if (u->on_disk && u->shift == SLU_SHIFT_NO && slu_unit_is_present(u))
+				come_home(peer, u);
+	slu_peer_refuse(&peer->disk, 1);
+	if (peer->home.held_bytes > peer->home.limit_bytes)
+		peer->home.is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
