@@ -14,7 +14,8 @@
 
 struct slu_cli_where {
 	const char *socket; /* --socket, or NULL: the usual place */
-	int is_system;	    /* --system */
+	bool is_system;	    /* --system */
+	bool is_json;	    /* --json */
 };
 
 /*
@@ -27,8 +28,11 @@ struct slu_cli_peer {
 	bool is_stopped;
 };
 
-/* The options --system and --socket, as a child parser whose input is a struct slu_cli_where. */
-extern const struct argp slu_cli_where_argp;
+/*
+ * The options --system, --socket and -h, as a child parser whose input is a struct slu_cli_where;
+ * the second one has --json as well.
+ */
+extern const struct argp slu_cli_where_argp, slu_cli_ask_argp;
 
 /*
  * Asks @request (taken over) and fills *ret_reply (the caller's to free).

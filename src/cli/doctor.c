@@ -52,7 +52,7 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 		return;
 	}
 	d->n_bad += verdict == SLU_VERDICT_BAD;
-	if (d->is_json) {
+	if (d->where.is_json) {
 		json_array_append_new(d->findings,
 				      json_pack("{s:s, s:s, s:s, s:s*}", "about", about, "verdict",
 						words[verdict], "found", line, "do", then));

@@ -18,7 +18,6 @@ enum slu_verdict { SLU_VERDICT_FINE, SLU_VERDICT_NOTE, SLU_VERDICT_BAD };
 struct slu_doctor {
 	struct slu_cli_where where;
 	struct slu_install install;
-	int is_json;
 	json_t *findings;
 	unsigned n_bad;
 	FILE *parent; /* in a child: findings go there, a line each */

@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/reply.h"
 #include "cli/softgpu.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -106,13 +107,6 @@ static json_t *describe(unsigned index, const char *path)
 	return device;
 }
 
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
-
 static const char *bytes(const json_t *object, const char *key, char buf[SLU_SIZE_STRING_MAX])
 {
 	return slu_size_format(buf, (uint64_t)json_integer_value(json_object_get(object, key)));
@@ -125,15 +119,16 @@ static void print_device(const json_t *device)
 	const json_t *program;
 	size_t i;
 
-	if (*text(device, "trouble"))
-		printf("GPU %d  %s: %s\n", index, text(device, "board"), text(device, "trouble"));
-	if (!*text(device, "name"))
+	if (*slu_reply_text(device, "trouble"))
+		printf("GPU %d  %s: %s\n", index, slu_reply_text(device, "board"),
+		       slu_reply_text(device, "trouble"));
+	if (!*slu_reply_text(device, "name"))
 		return;
-	printf("GPU %d  %s   %s   %s in use\n  %s\n", index, text(device, "name"),
+	printf("GPU %d  %s   %s   %s in use\n  %s\n", index, slu_reply_text(device, "name"),
 	       bytes(device, "total_bytes", total), bytes(device, "used_bytes", used),
-	       text(device, "uuid"));
+	       slu_reply_text(device, "uuid"));
 	json_array_foreach (json_object_get(device, "programs"), i, program)
-		printf("  %-20s %7d   %s\n", text(program, "name"),
+		printf("  %-20s %7d   %s\n", slu_reply_text(program, "name"),
 		       (int)json_integer_value(json_object_get(program, "pid")),
 		       bytes(program, "bytes", used));
 }
@@ -157,8 +152,7 @@ int slu_softgpu_info(int argc, char **argv)
 	if (is_json) {
 		json_t *all = json_pack("{s:o}", "devices", devices);
 
-		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
+		slu_reply_print(all, false);
 		json_decref(all);
 		return SLU_CLI_OK;
 	}

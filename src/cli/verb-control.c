@@ -11,31 +11,22 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/reply.h"
 
 struct options {
 	struct slu_cli_where where;
 	int all;
-	int is_json;
 	const char *program;
 };
 
-enum { OPTION_JSON = 256, OPTION_ALL };
-
-static const struct argp_option plain_options[] = {
-	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
-	{ 0 },
-};
+enum { OPTION_ALL = 256 };
 
 static const struct argp_option all_options[] = {
 	{ "all", OPTION_ALL, NULL, 0, "every program of yours", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -44,9 +35,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->where;
-		return 0;
-	case OPTION_JSON:
-		o->is_json = 1;
 		return 0;
 	case OPTION_ALL:
 		o->all = 1;
@@ -75,9 +63,8 @@ static int finish(struct options *o, json_t *request)
 
 	if (r)
 		return r;
-	if (o->is_json) {
-		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
+	if (o->where.is_json) {
+		slu_reply_print(reply, false);
 	} else {
 		const char *said = json_string_value(json_object_get(reply, "message"));
 
@@ -131,7 +118,6 @@ int slu_cli_unpark(int argc, char **argv)
 int slu_cli_kick(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = plain_options,
 		.parser = parse,
 		.children = children,
 		.args_doc = "NAME|PID",

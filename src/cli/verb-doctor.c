@@ -18,19 +18,10 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/doctor.h"
+#include "cli/reply.h"
 
-enum { OPTION_JSON = 256 };
-
-static const struct argp_option option_table[] = {
-	{ "json", OPTION_JSON, NULL, 0, "for machines", 0 },
-	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -40,16 +31,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &d->where;
 		return 0;
-	case OPTION_JSON:
-		d->is_json = 1;
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = option_table,
 	.parser = parse,
 	.children = children,
 	.doc = "Look for what keeps Sluice from working here, and say what to do.\v"
@@ -146,11 +133,10 @@ int slu_cli_doctor(int argc, char **argv)
 	slu_doctor_cuda(&d);
 	slu_doctor_opencl(&d);
 	look_at_memory(&d);
-	if (d.is_json) {
+	if (d.where.is_json) {
 		json_t *all = json_pack("{s:O, s:b}", "findings", d.findings, "ok", !d.n_bad);
 
-		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
+		slu_reply_print(all, false);
 		json_decref(all);
 	} else {
 		puts(d.n_bad ? "Something is in the way: see the lines marked BAD."

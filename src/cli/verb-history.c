@@ -13,8 +13,8 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/picture.h"
+#include "cli/reply.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 
@@ -24,26 +24,22 @@
 
 struct options {
 	struct slu_cli_where where;
-	int is_json;
 	bool has_picture, has_table;
 	uint64_t span_ns;
 	unsigned long n_turns;
 };
 
-enum { OPTION_JSON = 256, OPTION_DRAW, OPTION_TABLE };
+enum { OPTION_DRAW = 256, OPTION_TABLE };
 
 static const struct argp_option option_table[] = {
 	{ "draw", OPTION_DRAW, NULL, 0, "the picture alone", 0 },
 	{ "table", OPTION_TABLE, NULL, 0, "the table alone", 0 },
 	{ "last", 'l', "TIME", 0, "how far back the picture goes (60s)", 0 },
 	{ "turns", 'n', "N", 0, "so many turns in the table (20)", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "for machines; the keys are documented in sluice(1)", 0 },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -53,9 +49,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->where;
-		return 0;
-	case OPTION_JSON:
-		o->is_json = 1;
 		return 0;
 	case OPTION_DRAW:
 		o->has_table = false;
@@ -145,9 +138,8 @@ int slu_cli_history(int argc, char **argv)
 	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "history"), &reply);
 	if (r)
 		return r;
-	if (o.is_json) {
-		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
+	if (o.where.is_json) {
+		slu_reply_print(reply, false);
 	} else if (json_array_size(json_object_get(reply, "turns"))) {
 		width = slu_terminal_width();
 		if (o.has_picture)

@@ -20,7 +20,6 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/daemon.h"
 #include "cli/install.h"
 #include "cli/program.h"
@@ -44,9 +43,7 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

@@ -12,30 +12,24 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/reply.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "wire/message.h"
 
 struct options {
 	struct slu_cli_where where;
-	int is_json;
 	const char *program;
 	const char *words[2]; /* the setting, the value */
 	unsigned n_words;
 };
 
-enum { OPTION_JSON = 256 };
-
 static const struct argp_option option_table[] = {
 	{ "program", 'p', "NAME", 0, "of programs of this name only (a shell pattern)", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "print the daemon's answer as JSON", 0 },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -44,9 +38,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->where;
-		return 0;
-	case OPTION_JSON:
-		o->is_json = 1;
 		return 0;
 	case 'p':
 		if (!*arg || strlen(arg) >= SLU_WIRE_NAME_MAX)
@@ -79,23 +70,16 @@ static const struct argp argp = {
 	       "  sluice set",
 };
 
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
-
 /* "slice" or "scheduler.slice". */
 static bool is_named(const json_t *setting, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	size_t length = dot ? (size_t)(dot - name) : 0;
 
-	if (strcmp(text(setting, "name"), dot ? dot + 1 : name) != 0)
+	if (strcmp(slu_reply_text(setting, "name"), dot ? dot + 1 : name) != 0)
 		return false;
-	return !dot || (strlen(text(setting, "section")) == length &&
-			!strncmp(text(setting, "section"), name, length));
+	return !dot || (strlen(slu_reply_text(setting, "section")) == length &&
+			!strncmp(slu_reply_text(setting, "section"), name, length));
 }
 
 /* @name: NULL for all of them. Return: how many there were. */
@@ -112,9 +96,10 @@ static size_t print_settings(const json_t *list, const char *name)
 		if (name && !is_named(setting, name))
 			continue;
 		n++;
-		slu_table_add(table, "%s.%s", text(setting, "section"), text(setting, "name"));
-		slu_table_add(table, "%s", text(setting, "value"));
-		slu_table_add(table, "%s", text(setting, "meaning"));
+		slu_table_add(table, "%s.%s", slu_reply_text(setting, "section"),
+			      slu_reply_text(setting, "name"));
+		slu_table_add(table, "%s", slu_reply_text(setting, "value"));
+		slu_table_add(table, "%s", slu_reply_text(setting, "meaning"));
 	}
 	if (n)
 		slu_table_print(table, stdout, "", slu_terminal_width());
@@ -130,9 +115,8 @@ static int show(const struct options *o)
 
 	if (r)
 		return r;
-	if (o->is_json) {
-		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-		putchar('\n');
+	if (o->where.is_json) {
+		slu_reply_print(reply, false);
 	} else if (!print_settings(json_object_get(reply, "settings"), o->words[0])) {
 		slu_cli_complain(o->program ? "'sluice set --program NAME' lists them; man "
 					      "sluiced.conf says more."
@@ -162,11 +146,10 @@ static int change(const struct options *o)
 	free(setting);
 	if (r)
 		return r;
-	if (o->is_json)
-		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+	if (o->where.is_json)
+		slu_reply_print(reply, false);
 	else
-		fputs(text(reply, "message"), stdout);
-	putchar('\n');
+		puts(slu_reply_text(reply, "message"));
 	json_decref(reply);
 	return SLU_CLI_OK;
 }

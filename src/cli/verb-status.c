@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/reply.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 
@@ -24,21 +24,16 @@
 
 struct options {
 	struct slu_cli_where where;
-	int is_json, is_watch;
+	bool is_watch;
 };
-
-enum { OPTION_JSON = 256 };
 
 static const struct argp_option option_table[] = {
 	{ "watch", 'w', NULL, 0,
 	  "show it again every second until you press Ctrl-C; with --json a line each", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "for machines; the keys are documented in sluice(1)", 0 },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp },
-					      { .argp = &slu_cli_help_argp },
-					      { 0 } };
+static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -49,10 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->where;
 		return 0;
 	case 'w':
-		o->is_watch = 1;
-		return 0;
-	case OPTION_JSON:
-		o->is_json = 1;
+		o->is_watch = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -72,20 +64,6 @@ static const struct argp argp = {
 	       "the bar █ is in use, ▓ by programs outside of Sluice.\n\nFor example: sluice "
 	       "status --watch",
 };
-
-static uint64_t number(const json_t *object, const char *key)
-{
-	json_int_t value = json_integer_value(json_object_get(object, key));
-
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
 
 static void add_bytes(struct slu_table *table, uint64_t bytes)
 {
@@ -122,18 +100,21 @@ static void print_device(FILE *out, const json_t *device)
 	size_t width = slu_terminal_width();
 
 	snprintf(bytes, sizeof(bytes), "  %s of %s",
-		 slu_size_format(used, number(device, "used_bytes")),
-		 slu_size_format(total, number(device, "total_bytes")));
+		 slu_size_format(used, slu_reply_number(device, "used_bytes")),
+		 slu_size_format(total, slu_reply_number(device, "total_bytes")));
 	if (json_is_object(turn))
-		snprintf(now, sizeof(now), "  turn: %s (%s)", text(turn, "name"),
-			 slu_size_format_time(since, number(turn, "since_ms") * SLU_NS_PER_MS));
-	if (*text(device, "next"))
+		snprintf(now, sizeof(now), "  turn: %s (%s)", slu_reply_text(turn, "name"),
+			 slu_size_format_time(since,
+					      slu_reply_number(turn, "since_ms") * SLU_NS_PER_MS));
+	if (*slu_reply_text(device, "next"))
 		snprintf(now + strlen(now), sizeof(now) - strlen(now), "  next: %s",
-			 text(device, "next"));
+			 slu_reply_text(device, "next"));
 
-	fprintf(out, "GPU %d  %s\n  ", (int)number(device, "index"), text(device, "name"));
-	print_bar(out, number(device, "used_bytes"), number(device, "outsider_bytes"),
-		  number(device, "total_bytes"));
+	fprintf(out, "GPU %d  %s\n  ", (int)slu_reply_number(device, "index"),
+		slu_reply_text(device, "name"));
+	print_bar(out, slu_reply_number(device, "used_bytes"),
+		  slu_reply_number(device, "outsider_bytes"),
+		  slu_reply_number(device, "total_bytes"));
 	fprintf(out, "%s%s%s\n", bytes,
 		width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width ? "\n"
 											   : "",
@@ -143,7 +124,7 @@ static void print_device(FILE *out, const json_t *device)
 /* Why it is as it is, unless its state says that already. */
 static const char *reason_of(const json_t *program)
 {
-	const char *reason = text(program, "reason");
+	const char *reason = slu_reply_text(program, "reason");
 
 	return strcmp(reason, "parked") ? reason : "";
 }
@@ -156,9 +137,10 @@ static void add_unmovable(struct slu_table *table, const json_t *program)
 	size_t i, n = 0;
 
 	json_array_foreach (list, i, entry) {
-		int wrote = snprintf(
-			all + n, sizeof(all) - n, "%s%s cannot move (%s)", n || *reason ? "; " : "",
-			slu_size_format(buf, number(entry, "bytes")), text(entry, "reason"));
+		int wrote = snprintf(all + n, sizeof(all) - n, "%s%s cannot move (%s)",
+				     n || *reason ? "; " : "",
+				     slu_size_format(buf, slu_reply_number(entry, "bytes")),
+				     slu_reply_text(entry, "reason"));
 
 		if (wrote < 0 || n + (size_t)wrote >= sizeof(all))
 			break;
@@ -195,31 +177,34 @@ static void print_programs(FILE *out, const json_t *reply)
 	}
 
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
-		slu_table_add(table, "%s", text(program, "name"));
-		slu_table_add(table, "%llu", (unsigned long long)number(program, "pid"));
+		slu_table_add(table, "%s", slu_reply_text(program, "name"));
+		slu_table_add(table, "%llu", (unsigned long long)slu_reply_number(program, "pid"));
 		slu_table_add(table, "%s%s",
 			      json_is_true(json_object_get(program, "parked"))
 				      ? "parked"
-				      : text(program, "state"),
+				      : slu_reply_text(program, "state"),
 			      json_is_true(json_object_get(program, "stuck")) ? " (stuck)" : "");
-		slu_table_add(table, "%llu", (unsigned long long)number(program, "level"));
-		slu_table_add(table, "%s", text(program, "mode"));
-		add_bytes(table, number(program, "device_bytes"));
-		add_bytes(table, number(program, "mapped_bytes"));
-		add_bytes(table, number(program, "ram_bytes"));
-		add_bytes(table, number(program, "disk_bytes"));
-		slu_table_add(table, "%llu", (unsigned long long)number(program, "turns"));
-		add_time(table, number(program, "waited_ms"));
-		add_time(table, number(program, "wait_p99_ms"));
+		slu_table_add(table, "%llu",
+			      (unsigned long long)slu_reply_number(program, "level"));
+		slu_table_add(table, "%s", slu_reply_text(program, "mode"));
+		add_bytes(table, slu_reply_number(program, "device_bytes"));
+		add_bytes(table, slu_reply_number(program, "mapped_bytes"));
+		add_bytes(table, slu_reply_number(program, "ram_bytes"));
+		add_bytes(table, slu_reply_number(program, "disk_bytes"));
+		slu_table_add(table, "%llu",
+			      (unsigned long long)slu_reply_number(program, "turns"));
+		add_time(table, slu_reply_number(program, "waited_ms"));
+		add_time(table, slu_reply_number(program, "wait_p99_ms"));
 		add_unmovable(table, program);
 	}
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
 		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {
-			slu_table_add(table, "(%s)", text(outsider, "name"));
-			slu_table_add(table, "%llu", (unsigned long long)number(outsider, "pid"));
+			slu_table_add(table, "(%s)", slu_reply_text(outsider, "name"));
+			slu_table_add(table, "%llu",
+				      (unsigned long long)slu_reply_number(outsider, "pid"));
 			for (unsigned column = STATE; column <= MODE; column++)
 				slu_table_add(table, "%s", "");
-			add_bytes(table, number(outsider, "bytes"));
+			add_bytes(table, slu_reply_number(outsider, "bytes"));
 			for (unsigned column = MAPPED; column <= P99; column++)
 				slu_table_add(table, "%s", "");
 			slu_table_add(table, "%s", "not started with sluice run");
@@ -255,8 +240,10 @@ static void print_title(FILE *out, const json_t *reply)
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &parts));
 	fprintf(out, "sluice  %s  policy %s  %zu programs  up %s  (Ctrl-C ends this)\n\n", clock,
-		text(daemon, "policy"), json_array_size(json_object_get(reply, "programs")),
-		slu_size_format_time(up, number(daemon, "uptime_ms") / 1000 * SLU_NS_PER_S));
+		slu_reply_text(daemon, "policy"),
+		json_array_size(json_object_get(reply, "programs")),
+		slu_size_format_time(up,
+				     slu_reply_number(daemon, "uptime_ms") / 1000 * SLU_NS_PER_S));
 }
 
 /*
@@ -288,9 +275,8 @@ static int show(const struct options *o)
 
 	if (r)
 		return r;
-	if (o->is_json) {
-		json_dumpf(reply, stdout, JSON_SORT_KEYS | (o->is_watch ? 0 : JSON_INDENT(2)));
-		putchar('\n');
+	if (o->where.is_json) {
+		slu_reply_print(reply, o->is_watch);
 	} else if (!o->is_watch || !isatty(STDOUT_FILENO)) {
 		print_reply(stdout, reply);
 	} else if ((out = open_memstream(&screen, &size))) {
@@ -312,7 +298,7 @@ int slu_cli_status(int argc, char **argv)
 
 	argp_err_exit_status = SLU_CLI_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.is_watch && !o.is_json && isatty(STDOUT_FILENO))
+	if (o.is_watch && !o.where.is_json && isatty(STDOUT_FILENO))
 		fputs("\033[2J", stdout);
 	do {
 		r = show(&o);

@@ -16,6 +16,7 @@
 #include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/install.h"
+#include "cli/reply.h"
 #include "cli/watch.h"
 
 #define FIRST_LOOK_MS 250
@@ -35,13 +36,6 @@ struct watcher {
 	unsigned n_blamed;
 };
 
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
-
 /* Return: whether there is nothing more to look at. */
 static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t n)
 {
@@ -55,21 +49,21 @@ static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t 
 		return false;
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		pid_t pid = (pid_t)json_integer_value(json_object_get(program, "pid"));
-		bool is_ours = !strcmp(text(program, "group"), w->watch->group);
+		bool is_ours = !strcmp(slu_reply_text(program, "group"), w->watch->group);
 
 		for (size_t k = 0; k < n && !is_ours; k++)
 			is_ours = family[k] == pid;
 		if (!is_ours || is_done)
 			continue;
 		is_done = true;
-		if (!strcmp(text(program, "connection"), "refused"))
+		if (!strcmp(slu_reply_text(program, "connection"), "refused"))
 			slu_cli_complain("It runs as if there were no Sluice; others see it as an "
 					 "outsider.",
 					 "the daemon refused '%s' (pid %d): %s", w->watch->name,
-					 (int)pid, text(program, "reason"));
+					 (int)pid, slu_reply_text(program, "reason"));
 		else if (w->watch->is_verbose)
 			fprintf(stderr, "sluice: '%s' (pid %d) shares the GPU as '%s'.\n",
-				w->watch->name, (int)pid, text(program, "name"));
+				w->watch->name, (int)pid, slu_reply_text(program, "name"));
 	}
 	json_decref(reply);
 	return is_done;
@@ -77,7 +71,7 @@ static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t 
 
 static bool is_of_this_run(const struct watcher *w, const json_t *program)
 {
-	return !strcmp(text(program, "group"), w->watch->group) ||
+	return !strcmp(slu_reply_text(program, "group"), w->watch->group) ||
 	       json_integer_value(json_object_get(program, "pid")) == w->program;
 }
 
@@ -98,7 +92,7 @@ static bool look_back(const struct watcher *w)
 	if (found)
 		fprintf(stderr, "sluice: '%s' (pid %d) shared the GPU as '%s' and has ended.\n",
 			w->watch->name, (int)json_integer_value(json_object_get(found, "pid")),
-			text(found, "name"));
+			slu_reply_text(found, "name"));
 	json_decref(reply);
 	return found;
 }
