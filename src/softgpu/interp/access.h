@@ -10,7 +10,12 @@
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/memory.h"
 
+/* inside of another loop gcc would rather write 16 copies than vector code */
+#ifdef __clang__
 #define HALF_OF_LANES EVERY_LANE_OF(SLU_INTERP_HALF)
+#else
+#define HALF_OF_LANES _Pragma("GCC unroll 1") EVERY_LANE_OF(SLU_INTERP_HALF)
+#endif
 
 enum access {
 	ANY,
@@ -30,10 +35,10 @@ static inline enum access access_of(const struct slu_interp_insn *in)
 /* An address that became a row may be a line all the same. */
 static inline void find_address(struct slu_interp_warp *w, const struct slu_interp_insn *in)
 {
-	struct slu_interp_line *line = slu_interp_line(w->rows, in->a);
+	struct slu_interp_line *line = slu_interp_line(w->lines, in->a);
 
 	if (in->has_line_address && !line->kind)
-		slu_interp_line_find(line, ROW(w, in->a));
+		slu_interp_line_find(line, ROW(w, in->a), w->team);
 }
 
 /* A parameter of the kernel: one place for all lanes. */
@@ -51,18 +56,24 @@ static inline enum slu_interp_halves parameter(const struct slu_interp_warp *w,
 	return SLU_INTERP_HALVES_SAME;
 }
 
+/* Of a team's k-th warp; find_address() was called. */
 static inline enum slu_interp_halves halves(struct slu_interp_warp *w,
-					    const struct slu_interp_insn *in, unsigned size,
-					    bool is_write, uint8_t **ret_first,
+					    const struct slu_interp_insn *in, unsigned k,
+					    unsigned size, bool is_write, uint8_t **ret_first,
 					    uint8_t **ret_second)
 {
+	struct slu_interp_line line;
+
 	if (in->is_named)
 		return parameter(w, in, size, is_write, ret_first);
-	find_address(w, in);
+	line = *slu_interp_line(w->lines, in->a);
+	line.base = slu_interp_line_base(&line, k);
 	if (in->space == SLU_PTX_SPACE_SHARED)
-		return slu_interp_halves(w, in, size, is_write, true, ret_first, ret_second);
+		return slu_interp_halves(w->block, &line, in, size, is_write, true, ret_first,
+					 ret_second);
 	if (in->space <= SLU_PTX_SPACE_CONST)
-		return slu_interp_halves(w, in, size, is_write, false, ret_first, ret_second);
+		return slu_interp_halves(w->block, &line, in, size, is_write, false, ret_first,
+					 ret_second);
 	return SLU_INTERP_HALVES_OTHER;
 }
 
@@ -90,6 +101,11 @@ __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu
 								bool is_shared)
 {
 	return line->base + (uint64_t)in->imm - (is_shared ? 0 : w->block->memory->base);
+}
+
+static inline uint8_t *window_of(const struct slu_interp_warp *w, bool is_shared)
+{
+	return is_shared ? w->block->shared : (uint8_t *)(uintptr_t)w->block->memory->base;
 }
 
 /* Pages that allow it, and are known to be touched; not more than two. */
@@ -129,6 +145,61 @@ __attribute__((always_inline)) static inline void *piece(const struct slu_interp
 }
 
 /*
+ * The halves of all lanes of a team: are they where piece() would find each of them? Without the
+ * limit, what lies between the first and the last one could be anywhere.
+ */
+__attribute__((always_inline)) static inline bool are_pieces(const struct slu_interp_warp *w,
+							     uint64_t offset, uint64_t jump,
+							     unsigned bytes, unsigned size,
+							     bool is_shared, uint8_t want)
+{
+	unsigned n = 2 * w->team;
+
+	if ((jump + (UINT64_C(1) << 31)) >> 32 || !piece(w, offset, bytes, size, is_shared, want) ||
+	    !piece(w, offset + (n - 1) * jump, bytes, size, is_shared, want))
+		return false;
+	for (unsigned h = 1; !is_shared && h < n - 1; h++)
+		if (!piece(w, offset + h * jump, bytes, size, false, want))
+			return false;
+	return true;
+}
+
+/* What every warp of a team reaches; false if one of them needs a closer look. */
+struct reached {
+	enum slu_interp_halves shape[SLU_INTERP_TEAM];
+	uint8_t *first[SLU_INTERP_TEAM];
+	uint8_t *second[SLU_INTERP_TEAM];
+};
+
+__attribute__((always_inline)) static inline bool reach_halves(struct slu_interp_warp *w,
+							       const struct slu_interp_insn *in,
+							       unsigned size, bool is_write,
+							       struct reached *ret)
+{
+	unsigned k = 0;
+
+	find_address(w, in);
+	do {
+		ret->shape[k] = halves(w, in, k, size, is_write, &ret->first[k], &ret->second[k]);
+		if (ret->shape[k] == SLU_INTERP_HALVES_OTHER)
+			return false;
+		if (ret->shape[k] == SLU_INTERP_HALVES_SAME)
+			ret->second[k] = ret->first[k];
+	} while (++k < w->team);
+	return true;
+}
+
+/* Is what the team reads one place for each half of its lanes, so that the result is a line? */
+static inline bool is_pair(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+			   const struct reached *at)
+{
+	if (at->shape[0] != SLU_INTERP_HALVES_SAME && at->shape[0] != SLU_INTERP_HALVES_SAMES)
+		return false;
+	return w->team == 1 || in->is_named ||
+	       slu_interp_line_is_one(slu_interp_line(w->lines, in->a));
+}
+
+/*
  * Asks for what the warp will want when it comes here again, if it goes on as it did since the
  * last time, and lets other warps run in the meantime.
  */
@@ -139,6 +210,7 @@ static inline void look_ahead(struct slu_interp_warp *w, struct slu_interp_line 
 
 	if (w->is_alone)
 		w->budget = SLU_INTERP_SLICE_FAR;
+	w->block->is_far = true;
 	line->last = (uint32_t)line->base;
 	for (unsigned i = 0; ahead && i < bytes; i += 64)
 		__builtin_prefetch(

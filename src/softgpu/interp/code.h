@@ -22,6 +22,10 @@
  *   running -> SYNC       [shfl.sync …]
  *   BARRIER -> RUN        [the last one arrives]
  *   SYNC    -> RUN        [its lanes are together, or nobody else can run]
+ *
+ * Teams. Neighbouring warps that are whole and at the same instruction go on in step, as one: an
+ * instruction is then looked at once for all of them (team.c). Their rows of one register lie
+ * side by side, a strip apart.
  */
 
 #include <stdbool.h>
@@ -41,9 +45,12 @@
 /* taken backward branches until other groups of the warp get their chance; while a warp is one
  * group, until the next warp does, and the same once it reached for global memory: neighbours that
  * stay together share what is in the cache */
-#define SLU_INTERP_BUDGET      2048u
-#define SLU_INTERP_SLICE       64u
-#define SLU_INTERP_SLICE_FAR   1u
+#define SLU_INTERP_BUDGET    2048u
+#define SLU_INTERP_SLICE     64u
+#define SLU_INTERP_SLICE_FAR 1u
+/* warps of a team, at most; and how far a register's row in one of them is from the next one's */
+#define SLU_INTERP_TEAM	       4u
+#define SLU_INTERP_STRIP       SLU_INTERP_ROW_64
 #define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
 #define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
 #define SLU_INTERP_CSR_DEFAULT 0x1f80u
@@ -57,22 +64,26 @@ struct slu_interp_handler {
 					     const struct slu_interp_insn *);
 	const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
 					      const struct slu_interp_insn *);
+	bool knows_teams; /* @all works for every warp of a team */
 };
 
 struct slu_interp_insn {
 	struct slu_interp_handler run;
 	uint32_t d, a, b, c, e; /* rows, by their offset in the frame; @d is the destination */
-	uint32_t x[4];		/* rows of a vector */
 	uint8_t n;		/* elements of a vector, operands of a barrier */
 	uint8_t space;
 	bool has_line_address; /* may be a line (line.h) */
 	bool has_line_result;  /* what is written may be one */
-	int64_t imm;	       /* offset of an address; constant of lop3 … */
+	int64_t imm;	       /* offset of an address; constant of lop3; state of MXCSR … */
+	uint32_t x[4];	       /* rows of a vector */
 
 	/* what runs where the guard is true, when @run only looks at the guard */
 	struct slu_interp_handler inner;
 	/* what works on rows, when @run or @inner knows lines */
 	struct slu_interp_handler plain;
+	/* what works on one warp, when @run looks at the team first */
+	const struct slu_interp_insn *(*alone)(struct slu_interp_warp *,
+					       const struct slu_interp_insn *);
 	uint32_t p, q;	 /* predicates written; the last one of a frame is a sink */
 	uint32_t s, t;	 /* predicates read */
 	uint32_t guard;	 /* predicate */
@@ -90,7 +101,6 @@ struct slu_interp_insn {
 	uint8_t role;	      /* of a .param variable */
 	uint8_t n_preds;      /* predicates read */
 	uint8_t n_sources;    /* rows read, beginning with @a */
-	uint32_t csr;
 } __attribute__((aligned(64)));
 
 /* A row that is filled when a frame is made. */
@@ -125,11 +135,13 @@ struct slu_interp_code {
 	uint32_t n_fills;
 	struct slu_interp_liner *liners;
 	uint32_t n_liners;
-	uint32_t row_bytes; /* of a frame */
-	uint32_t n_preds;   /* with the sink, the carry flag, and one that is never true */
-	uint32_t csr;	    /* at the beginning of every basic block */
-	bool has_calls;	    /* or takes local memory while it runs */
-	uint32_t top_row;   /* of local memory in use, if the function takes some; else 0 */
+	uint32_t n_strips;  /* warps whose registers lie side by side: of a kernel, a team's */
+	uint32_t row_bytes; /* of a frame, all strips */
+	/* words of a frame: with the sink, the carry flag, and one that is never true */
+	uint32_t n_preds;
+	uint32_t csr;	  /* at the beginning of every basic block */
+	bool has_calls;	  /* or takes local memory while it runs */
+	uint32_t top_row; /* of local memory in use, if the function takes some; else 0 */
 	struct slu_interp_extra *extras;
 };
 
@@ -142,7 +154,9 @@ struct slu_interp_frame {
 	unsigned depth;
 	uint64_t local_base; /* offset of its local memory in each thread's window */
 	bool has_lines;	     /* registers may be stale rows */
+	/* of a kernel: inside of what the first warp of the team has */
 	uint8_t *rows;
+	uint8_t *lines;
 	uint32_t *preds;
 	/* parameter buffers: param_bytes, result_bytes, call_bytes a lane, one lane after another;
 	 * of the kernel itself only the last one */
@@ -181,8 +195,10 @@ struct slu_interp_block;
 struct slu_interp_warp {
 	/* of the group that runs */
 	uint8_t *rows;
+	uint8_t *lines;
 	uint32_t *preds;
 	uint32_t mask;
+	unsigned team; /* warps that this one leads, itself included */
 	struct slu_interp_frame *frame;
 	const struct slu_interp_insn *limit; /* another group waits here; NULL if none does */
 	unsigned budget;		     /* taken branches until it must yield */
@@ -231,7 +247,10 @@ struct slu_interp_block {
 	unsigned id[3];
 	unsigned n_live;
 	unsigned worker;
-	uint32_t met; /* a set bit: somebody arrived at that barrier */
+	bool is_far;	     /* a warp asked for memory that it will want next */
+	bool may_team;	     /* what tells lanes apart goes on from warp to warp */
+	unsigned n_partings; /* of teams, in all blocks that this worker ran */
+	uint32_t met;	     /* a set bit: somebody arrived at that barrier */
 	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
 	struct slu_interp_fault fault;
 };
@@ -273,6 +292,22 @@ bool slu_interp_warp_is_waiting(const struct slu_interp_warp *warp);
 /* Puts the group that runs into the list, at @at. */
 struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *warp,
 					      const struct slu_interp_insn *at);
+
+/* team.c */
+/* Once, when all warps of the block are there. */
+void slu_interp_team_init(struct slu_interp_block *block);
+/* Makes a team of the warp and those behind it, if they are ready for it. */
+void slu_interp_team_form(struct slu_interp_warp *leader);
+/* The team is none any more; all of its warps are at @at. Return: NULL. */
+const struct slu_interp_insn *slu_interp_team_part(struct slu_interp_warp *leader,
+						   const struct slu_interp_insn *at);
+/* Executes the instruction in one warp after the other. */
+const struct slu_interp_insn *
+slu_interp_team_each(struct slu_interp_warp *leader, const struct slu_interp_insn *insn,
+		     const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
+							   const struct slu_interp_insn *));
+/* Puts what looks at the team in front of a handler that knows only one warp. */
+void slu_interp_team_bind(struct slu_interp_insn *insn, bool is_flow);
 
 /* frame.c */
 struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *warp,

@@ -119,8 +119,10 @@ void slu_interp_decoder_bind_lines(struct slu_interp_decoder *d, const struct sl
 				   struct slu_interp_insn *in)
 {
 	in->plain = in->run;
-	if (!slu_interp_is_access(instr))
+	if (!slu_interp_is_access(instr)) {
 		in->run.all = d->isa->bind_line(instr->form)->all;
+		in->run.knows_teams = true;
+	}
 	if (in->has_line_result)
 		forget_spread(d, &instr->operands[0]);
 }

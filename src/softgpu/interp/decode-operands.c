@@ -12,7 +12,7 @@ static int pred_of(struct slu_interp_decoder *d, const struct slu_ptx_operand *o
 {
 	*ret_flip = o->is_negated ? UINT32_MAX : 0;
 	if (o->kind == SLU_PTX_OPERAND_IMM) {
-		*ret_pred = d->code->n_preds - 1;
+		*ret_pred = d->code->n_preds - d->code->n_strips;
 		if (o->imm)
 			*ret_flip = ~*ret_flip;
 		return 0;

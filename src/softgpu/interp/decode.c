@@ -30,14 +30,15 @@ static int place_registers(struct slu_interp_decoder *d)
 	for (uint32_t i = 0; i < f->n_regs; i++)
 		d->reg_place[i] =
 			f->reg_types[i] == SLU_PTX_TYPE_PRED
-				? d->code->n_preds++
+				? slu_interp_decoder_take_pred(d)
 				: slu_interp_decoder_take_row(d, slu_interp_decoder_is_wide(d, i));
 	r = slu_interp_decoder_note_liners(d);
 	if (r)
 		return r;
-	d->sink = d->code->n_preds++;
+	d->sink = slu_interp_decoder_take_pred(d);
 	/* the carry flag, and one that is never true, are the last two */
-	d->code->n_preds += 2;
+	slu_interp_decoder_take_pred(d);
+	slu_interp_decoder_take_pred(d);
 	return 0;
 }
 
@@ -51,7 +52,7 @@ static int set_csr(struct slu_interp_decoder *d, const struct slu_ptx_instr *ins
 	if (!in)
 		return slu_error(-ENOMEM);
 	in->run = slu_interp_set_csr;
-	in->csr = csr;
+	in->imm = csr;
 	d->csr = csr;
 	return 0;
 }
@@ -242,6 +243,10 @@ static int decode_instr(struct slu_interp_decoder *d, const struct slu_ptx_instr
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
+	if (d->code->n_strips > 1)
+		slu_interp_team_bind(in, is_flow &&
+						 instr->form->row->family != SLU_PTX_FAMILY_WARP &&
+						 instr->form->row->family != SLU_PTX_FAMILY_MATRIX);
 	if (around != UINT32_MAX)
 		d->code->insns[around].imm = -(int64_t)d->code->n_insns - 1;
 	return 0;
@@ -319,6 +324,8 @@ int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp
 		r = slu_error(-ENOMEM);
 	else {
 		d.code->function = function;
+		/* what is called is called by warps on their own */
+		d.code->n_strips = function->is_kernel ? SLU_INTERP_TEAM : 1;
 		d.code->csr = slu_interp_csr_usual(function);
 		r = slu_interp_classify(function, &d.is_line);
 		if (!r)

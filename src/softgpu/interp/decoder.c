@@ -31,8 +31,24 @@ uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide)
 {
 	uint32_t row = d->code->row_bytes;
 
-	d->code->row_bytes += is_wide ? SLU_INTERP_ROW_64 : SLU_INTERP_ROW_32;
+	/* a slot has room for a wide row or two narrow ones */
+	if (!is_wide && d->half_slot) {
+		row = d->half_slot;
+		d->half_slot = 0;
+		return row;
+	}
+	if (!is_wide)
+		d->half_slot = row + SLU_INTERP_ROW_32;
+	d->code->row_bytes += SLU_INTERP_STRIP * d->code->n_strips;
 	return row;
+}
+
+uint32_t slu_interp_decoder_take_pred(struct slu_interp_decoder *d)
+{
+	uint32_t pred = d->code->n_preds;
+
+	d->code->n_preds += d->code->n_strips;
+	return pred;
 }
 
 struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *d,

@@ -22,9 +22,10 @@ struct slu_interp_decoder {
 	uint32_t block;	     /* which basic block this is */
 	uint32_t n_allocated;
 	uint32_t n_fills_allocated;
-	uint32_t scratch; /* row for results that nobody wants */
-	uint32_t sink;	  /* predicate likewise */
-	uint32_t csr;	  /* in force at this place */
+	uint32_t half_slot; /* where a narrow row fits in beside another; 0 if nowhere */
+	uint32_t scratch;   /* row for results that nobody wants */
+	uint32_t sink;	    /* predicate likewise */
+	uint32_t csr;	    /* in force at this place */
 };
 
 /* decoder.c */
@@ -35,6 +36,8 @@ int slu_interp_decoder_refuse(struct slu_interp_decoder *d, const struct slu_ptx
 unsigned slu_interp_decoder_reg_size(const struct slu_interp_decoder *d, uint32_t reg);
 bool slu_interp_decoder_is_wide(const struct slu_interp_decoder *d, uint32_t reg);
 uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide);
+/* One word for each strip. */
+uint32_t slu_interp_decoder_take_pred(struct slu_interp_decoder *d);
 struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *d,
 						     const struct slu_ptx_instr *source);
 /* The row of a value that is known before the function runs; equal ones share it. */

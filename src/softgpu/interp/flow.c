@@ -22,40 +22,70 @@ static const struct slu_interp_insn *guarded_some(struct slu_interp_warp *w,
 	return next;
 }
 
+/*
+ * Which lanes a predicate is true for, if all warps of a team agree. Return: false if they do not.
+ */
+static inline bool team_agrees(const struct slu_interp_warp *w, uint32_t pred, uint32_t *ret_lanes)
+{
+	uint32_t lanes = w->preds[pred];
+
+	for (unsigned k = 1; k < w->team; k++)
+		if (w->preds[pred + k] != lanes)
+			return false;
+	*ret_lanes = lanes;
+	return w->team == 1 || !lanes || lanes == SLU_INTERP_ALL;
+}
+
+static const struct slu_interp_insn *run_inner(struct slu_interp_warp *w,
+					       const struct slu_interp_insn *in)
+{
+	if (w->team > 1 && !in->inner.knows_teams)
+		return slu_interp_team_each(w, in, in->inner.some);
+	return in->inner.all(w, in);
+}
+
 static const struct slu_interp_insn *guarded_all(struct slu_interp_warp *w,
 						 const struct slu_interp_insn *in)
 {
-	if ((w->preds[in->guard] ^ in->guard_flip) == SLU_INTERP_ALL)
-		return in->inner.all(w, in);
-	return guarded_some(w, in);
+	uint32_t lanes;
+
+	if (!team_agrees(w, in->guard, &lanes))
+		return slu_interp_team_part(w, in);
+	if ((lanes ^ in->guard_flip) == SLU_INTERP_ALL)
+		return run_inner(w, in);
+	return w->team > 1 ? in + 1 : guarded_some(w, in);
 }
 
-const struct slu_interp_handler slu_interp_guarded = { guarded_all, guarded_some };
+const struct slu_interp_handler slu_interp_guarded = { guarded_all, guarded_some, true };
 
 /* The same for what knows lines: a part of the lanes writes rows, and what it reads are rows. */
 static const struct slu_interp_insn *guarded_lines_all(struct slu_interp_warp *w,
 						       const struct slu_interp_insn *in)
 {
-	uint32_t taken = w->preds[in->guard] ^ in->guard_flip;
 	const uint32_t rows[] = { in->a, in->b, in->c, in->e, in->d };
+	uint32_t taken;
 
+	if (!team_agrees(w, in->guard, &taken))
+		return slu_interp_team_part(w, in);
+	taken ^= in->guard_flip;
 	if (taken == SLU_INTERP_ALL)
 		return in->inner.all(w, in);
 	if (!taken)
 		return in + 1;
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(rows); i++)
-		slu_interp_line_need(w->rows, rows[i]);
+		slu_interp_line_need(w, rows[i]);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
-		slu_interp_line_need(w->rows, in->x[i]);
+		slu_interp_line_need(w, in->x[i]);
 	if (in->has_line_result) {
-		slu_interp_line(w->rows, in->d)->kind = 0;
+		slu_interp_line(w->lines, in->d)->kind = 0;
 		for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
-			slu_interp_line(w->rows, in->x[i])->kind = 0;
+			slu_interp_line(w->lines, in->x[i])->kind = 0;
 	}
 	return guarded_some(w, in);
 }
 
-const struct slu_interp_handler slu_interp_guarded_lines = { guarded_lines_all, guarded_some };
+const struct slu_interp_handler slu_interp_guarded_lines = { guarded_lines_all, guarded_some,
+							     true };
 
 /* Everybody goes to @to, which may be behind: then the group's time is counted. */
 static const struct slu_interp_insn *go(struct slu_interp_warp *w, const struct slu_interp_insn *in,
@@ -75,14 +105,16 @@ static const struct slu_interp_insn *branch_always(struct slu_interp_warp *w,
 	return go(w, in, in->target);
 }
 
-const struct slu_interp_handler slu_interp_branch_always = { branch_always, branch_always };
+const struct slu_interp_handler slu_interp_branch_always = { branch_always, branch_always, true };
 
 static const struct slu_interp_insn *branch(struct slu_interp_warp *w,
 					    const struct slu_interp_insn *in)
 {
-	uint32_t mask = w->mask;
-	uint32_t taken = mask & (w->preds[in->guard] ^ in->guard_flip);
+	uint32_t mask = w->mask, taken;
 
+	if (!team_agrees(w, in->guard, &taken))
+		return slu_interp_team_part(w, in);
+	taken = mask & (taken ^ in->guard_flip);
 	if (!taken)
 		return in + 1;
 	if (taken == mask)
@@ -98,15 +130,17 @@ static const struct slu_interp_insn *branch(struct slu_interp_warp *w,
 	return NULL;
 }
 
-const struct slu_interp_handler slu_interp_branch = { branch, branch };
+const struct slu_interp_handler slu_interp_branch = { branch, branch, true };
 
 static void check_barriers(struct slu_interp_block *b);
 
 /* Lanes of the group are gone for good. */
 static void end_lanes(struct slu_interp_warp *w)
 {
-	w->live &= ~w->mask;
-	w->block->n_live -= (unsigned)__builtin_popcount(w->mask);
+	for (unsigned k = 0; k < w->team; k++)
+		w[k].live &= ~w->mask;
+	w->block->n_live -= w->team * (unsigned)__builtin_popcount(w->mask);
+	w->team = 1;
 	w->event = SLU_INTERP_EVENT_RESCHEDULE;
 	check_barriers(w->block);
 }
@@ -136,12 +170,12 @@ static const struct slu_interp_insn *end(struct slu_interp_warp *w,
 static const struct slu_interp_insn *set_csr(struct slu_interp_warp *w,
 					     const struct slu_interp_insn *in)
 {
-	_mm_setcsr(in->csr);
-	*w->block->csr = in->csr;
+	_mm_setcsr((unsigned)in->imm);
+	*w->block->csr = (uint32_t)in->imm;
 	return in + 1;
 }
 
-const struct slu_interp_handler slu_interp_set_csr = { set_csr, set_csr };
+const struct slu_interp_handler slu_interp_set_csr = { set_csr, set_csr, true };
 
 /* Moves one parameter of every lane between two buffers of lanes. */
 static void move_param(uint32_t mask, uint8_t *to, uint64_t to_stride, uint64_t to_offset,
@@ -199,7 +233,7 @@ static const struct slu_interp_insn *ret(struct slu_interp_warp *w,
 	return NULL;
 }
 
-const struct slu_interp_handler slu_interp_return = { ret, ret };
+const struct slu_interp_handler slu_interp_return = { ret, ret, true };
 
 static const struct slu_interp_insn *
 enter(struct slu_interp_warp *w, const struct slu_interp_insn *in, struct slu_interp_code *code)
@@ -368,6 +402,21 @@ static void check_barriers(struct slu_interp_block *b)
 		check_barrier(b, (unsigned)__builtin_ctz(left));
 }
 
+/* Do all warps of the team wait for the same, without a vote? */
+static bool is_for_team(const struct slu_interp_warp *w, const struct slu_interp_insn *in)
+{
+	const uint32_t *id = (const uint32_t *)(w->rows + in->a);
+	const uint32_t *count = (const uint32_t *)(w->rows + in->b);
+
+	if (w->team > 1 && slu_ptx_form_has(in->source->form, SLU_PTX_MOD_red))
+		return false;
+	for (unsigned k = 1; k < w->team; k++)
+		if (id[k * SLU_INTERP_STRIP / 4] != *id ||
+		    count[k * SLU_INTERP_STRIP / 4] != *count)
+			return false;
+	return true;
+}
+
 static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
 					     const struct slu_interp_insn *in)
 {
@@ -377,8 +426,10 @@ static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
 	uint32_t count = in->n > 1 ? ((const uint32_t *)(w->rows + in->b))[lane] : 0;
 	bool is_arrive = slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
 	struct slu_interp_barrier *bar;
-	unsigned n = (unsigned)__builtin_popcount(w->mask);
+	unsigned n = w->team * (unsigned)__builtin_popcount(w->mask);
 
+	if (!is_for_team(w, in))
+		return slu_interp_team_part(w, in);
 	if (id >= SLU_INTERP_N_BARRIERS)
 		return slu_interp_fault(w, in, SLU_INTERP_FAULT_BARRIER, lane, id, 0, false);
 	bar = &w->block->barriers[id];
@@ -429,11 +480,11 @@ static const struct slu_interp_insn *sleep_a_little(struct slu_interp_warp *w,
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
 {
 	static const struct slu_interp_handler handlers[] = {
-		{ end, end },	      { ret, ret },
-		{ call, call },	      { call_indirect, call_indirect },
-		{ trap, trap },	      { warp_sync, warp_sync },
-		{ barrier, barrier }, { fence, fence },
-		{ nothing, nothing }, { sleep_a_little, sleep_a_little },
+		{ end, end, true },	    { ret, ret, true },
+		{ call, call, false },	    { call_indirect, call_indirect, false },
+		{ trap, trap, false },	    { warp_sync, warp_sync, true },
+		{ barrier, barrier, true }, { fence, fence, true },
+		{ nothing, nothing, true }, { sleep_a_little, sleep_a_little, false },
 	};
 
 	switch (instr->form->opcode) {

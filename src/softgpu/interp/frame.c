@@ -13,14 +13,14 @@
 /* one value in all lanes: row and line */
 static void fill_one(struct slu_interp_frame *f, const struct slu_interp_fill *fill, uint64_t value)
 {
-	struct slu_interp_line *line = slu_interp_line(f->rows, fill->row);
+	struct slu_interp_line *line = slu_interp_line(f->lines, fill->row);
 
 	*line = (struct slu_interp_line){
 		.base = fill->is_wide ? value : (uint32_t)value,
 		.kind = SLU_INTERP_LINE,
 		.is_wide = fill->is_wide,
 	};
-	slu_interp_line_spread(line, f->rows + fill->row);
+	slu_interp_line_spread(line, 0, f->rows + fill->row);
 }
 
 static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sreg, unsigned lane)
@@ -81,7 +81,7 @@ static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sr
 static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 		      const struct slu_interp_fill *fill)
 {
-	struct slu_interp_line *line = slu_interp_line(f->rows, fill->row);
+	struct slu_interp_line *line = slu_interp_line(f->lines, fill->row);
 	void *row = f->rows + fill->row;
 
 	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
@@ -93,8 +93,7 @@ static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 			((uint32_t *)row)[i] = value;
 	}
 	line->is_wide = fill->is_wide;
-	if (!slu_interp_line_find(line, row))
-		line->kind = 0;
+	slu_interp_line_find(line, row, 1);
 }
 
 static bool is_place(enum slu_ptx_sreg sreg)
@@ -141,23 +140,33 @@ void slu_interp_frame_flatten(struct slu_interp_frame *f)
 	for (uint32_t i = 0; i < f->code->n_liners; i++) {
 		uint32_t row = f->code->liners[i].row;
 
-		slu_interp_line_need(f->rows, row);
-		slu_interp_line(f->rows, row)->kind = 0;
+		slu_interp_line_settle(f->lines, f->rows, row, 1);
+		slu_interp_line(f->lines, row)->kind = 0;
 	}
 	f->has_lines = false;
+}
+
+/* The registers of a kernel lie in the frame of the first warp of a team. */
+static const struct slu_interp_frame *
+host_of(const struct slu_interp_warp *w, const struct slu_interp_code *code, unsigned *ret_strip)
+{
+	*ret_strip = w->index % code->n_strips;
+	return *ret_strip ? w[-(int)*ret_strip].root : NULL;
 }
 
 static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_interp_code *code)
 {
 	const struct slu_ptx_function *fn = code->function;
+	unsigned strip;
+	const struct slu_interp_frame *host = host_of(w, code, &strip);
 	size_t head = slu_round_up(sizeof(struct slu_interp_frame), 64);
-	size_t lines = slu_round_up(
-		code->row_bytes / SLU_INTERP_ROW_32 * sizeof(struct slu_interp_line), 64);
-	size_t preds = slu_round_up(code->n_preds * sizeof(uint32_t), 64);
+	size_t rows = host ? 0 : code->row_bytes;
+	size_t lines = rows / SLU_INTERP_LINES_PER_ROW;
+	size_t preds = host ? 0 : slu_round_up(code->n_preds * sizeof(uint32_t), 64);
 	size_t params = fn->is_kernel ? 0 : slu_round_up(fn->param_bytes * SLU_INTERP_LANES, 64);
 	size_t results = slu_round_up(fn->result_bytes * SLU_INTERP_LANES, 64);
 	size_t calls = slu_round_up(fn->call_bytes * SLU_INTERP_LANES, 64);
-	size_t bytes = head + lines + code->row_bytes + preds + params + results + calls;
+	size_t bytes = head + lines + rows + preds + params + results + calls;
 	struct slu_interp_frame *f;
 	uint8_t *at;
 
@@ -165,11 +174,13 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	if (!f)
 		return NULL;
 	memset(f, 0, bytes);
-	at = (uint8_t *)f + head + lines;
+	at = (uint8_t *)f + head;
 	f->code = code;
-	f->rows = at;
-	at += code->row_bytes;
-	f->preds = (uint32_t *)at;
+	f->lines = host ? host->lines + strip * SLU_INTERP_LINE_STRIP : at;
+	at += lines;
+	f->rows = host ? host->rows + strip * SLU_INTERP_STRIP : at;
+	at += rows;
+	f->preds = host ? host->preds + strip : (uint32_t *)at;
 	at += preds;
 	f->params = at;
 	at += params;
@@ -177,7 +188,7 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	at += results;
 	f->calls = at;
 	for (uint32_t i = 0; i < code->n_liners; i++)
-		slu_interp_line(f->rows, code->liners[i].row)->is_wide = code->liners[i].is_wide;
+		slu_interp_line(f->lines, code->liners[i].row)->is_wide = code->liners[i].is_wide;
 	fill_constants(w, f);
 	f->next_made = w->made;
 	w->made = f;

@@ -30,6 +30,10 @@
 	for (uint32_t _left = (mask), i = 0; _left && ((i = (uint32_t)__builtin_ctz(_left)), 1); \
 	     _left &= _left - 1)
 
+/* of a team, the rows of one warp after the other: pointers are moved on by NEXT_STRIP */
+#define EVERY_STRIP   for (unsigned k = 0; k < w->team; k++)
+#define NEXT_STRIP(p) ((p) += SLU_INTERP_STRIP / sizeof(*(p)))
+
 #define ROW(w, offset) __builtin_assume_aligned((w)->rows + (offset), 64)
 
 /*
@@ -61,10 +65,14 @@
 		const RS *pa = ROW(w, in->a), *pb = ROW(w, in->b), *pc = ROW(w, in->c);    \
                                                                                            \
 		(void)pa, (void)pb, (void)pc;                                              \
-		LOOP_ALL                                                                   \
+		EVERY_STRIP                                                                \
 		{                                                                          \
-			LOADS(VS)                                                          \
-			pd[i] = (RD)(VD)(expr);                                            \
+			LOOP_ALL                                                           \
+			{                                                                  \
+				LOADS(VS)                                                  \
+				pd[i] = (RD)(VD)(expr);                                    \
+			}                                                                  \
+			NEXT_STRIP(pd), NEXT_STRIP(pa), NEXT_STRIP(pb), NEXT_STRIP(pc);    \
 		}                                                                          \
 		NEXT(w, in);                                                               \
 	}                                                                                  \
@@ -82,7 +90,7 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some };
+	static const struct slu_interp_handler name = { name##_all, name##_some, true };
 
 #define LOADS_1(V) V a = (V)pa[i];
 #define LOADS_2(V)      \

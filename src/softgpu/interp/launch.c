@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A launch: blocks handed out in order to workers (the caller and helpers from the pool), each of
- * which has room for one block and uses it again and again. A cooperative launch has room for all
- * of its blocks at once and lets them take turns.
+ * which has room for one block, or two that wait for memory in turns, and uses it again and again.
+ * A cooperative launch has room for all of its blocks at once and lets them take turns.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +16,11 @@
 #include "base/util.h"
 #include "softgpu/interp/code.h"
 #include "softgpu/interp/pool.h"
+
+/* blocks that a worker has at a time, when they wait for memory */
+#define N_RESIDENT 2u
+/* rounds over the warps of a block until the other one gets its turn: it may be waited for */
+#define N_ROUNDS   64u
 
 struct run {
 	const struct slu_interp_launch *launch;
@@ -105,6 +110,7 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		if (r)
 			goto fail;
 	}
+	slu_interp_team_init(b);
 	return 0;
 
 fail:
@@ -137,6 +143,8 @@ static bool block_step(struct slu_interp_block *b)
 		if (!w->n_groups || slu_interp_warp_is_waiting(w))
 			continue;
 		has_run = true;
+		if (b->may_team && w->team == 1)
+			slu_interp_team_form(w);
 		if (!slu_interp_warp_run(w))
 			return false;
 	}
@@ -149,45 +157,65 @@ static bool block_step(struct slu_interp_block *b)
 	return true;
 }
 
-static bool block_run(struct slu_interp_block *b, struct run *run)
+static bool has_blocks(const struct run *run)
 {
-	while (b->n_live) {
-		if (!block_step(b)) {
-			report(run, &b->fault);
-			return false;
-		}
-		if (b->n_live && is_over(run))
-			return false;
-	}
+	return __atomic_load_n(&run->next_block, __ATOMIC_RELAXED) < run->n_blocks;
+}
+
+/* The next block that nobody has, if there is one. */
+static bool take_block(struct run *run, struct slu_interp_block *b)
+{
+	uint64_t number = __atomic_fetch_add(&run->next_block, 1, __ATOMIC_RELAXED);
+
+	if (number >= run->n_blocks)
+		return false;
+	block_begin(b, number);
 	return true;
+}
+
+/* Until the block has ended, has reached far away and may as well wait for it, or ran for long. */
+static void block_run(struct slu_interp_block *b, struct run *run)
+{
+	unsigned n_rounds = 0;
+
+	do {
+		b->is_far = false;
+		if (!block_step(b))
+			report(run, &b->fault);
+	} while (b->n_live && !b->is_far && ++n_rounds < N_ROUNDS && !is_over(run));
 }
 
 static void work(void *userdata, unsigned index)
 {
 	struct run *run = userdata;
-	struct slu_interp_block block;
+	struct slu_interp_block blocks[N_RESIDENT];
 	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
-	unsigned csr = _mm_getcsr();
+	unsigned csr = _mm_getcsr(), n = 0, n_left;
 	uint32_t current = csr;
 
-	/* a helper may come when everything is handed out */
-	if (__atomic_load_n(&run->next_block, __ATOMIC_RELAXED) >= run->n_blocks)
-		return;
-	if (block_init(&block, run, index, &current)) {
-		report(run, &no_memory);
-		return;
-	}
-	while (!is_over(run)) {
-		uint64_t number = __atomic_fetch_add(&run->next_block, 1, __ATOMIC_RELAXED);
+	do {
+		n_left = 0;
+		for (unsigned i = 0; i < N_RESIDENT && !is_over(run); i++) {
+			bool is_new = i == n;
 
-		if (number >= run->n_blocks)
-			break;
-		block_begin(&block, number);
-		if (!block_run(&block, run))
-			break;
-	}
-	block_deinit(&block);
+			/* another one only where the first has to wait; and a helper may come when
+			 * everything is handed out */
+			if (is_new && ((i && !blocks[0].is_far) || !has_blocks(run)))
+				break;
+			if (is_new && block_init(&blocks[i], run, index, &current)) {
+				report(run, &no_memory);
+				break;
+			}
+			n += is_new;
+			if (!blocks[i].n_live && !take_block(run, &blocks[i]))
+				continue;
+			block_run(&blocks[i], run);
+			n_left++;
+		}
+	} while (n_left && !is_over(run));
+	for (unsigned i = 0; i < n; i++)
+		block_deinit(&blocks[i]);
 	_mm_setcsr(csr);
 }
 

@@ -8,8 +8,9 @@
  *   lane i = base + (i % 16) * step + (i / 16) * jump        modulo the width of the register
  *
  * which is one value for all (step and jump 0), one after another (jump = 16 * step), or what a
- * block of 16 threads a row gives. While all lanes of a warp go the same way, instructions that
- * know lines work on these three numbers; the row itself is written when somebody needs it.
+ * block of 16 threads a row gives; a team's lanes are counted on. While all lanes of a warp go the
+ * same way, instructions that know lines work on these three numbers; the row itself is written
+ * when somebody needs it.
  *
  *   kind 0            the row holds          -> LINE          [find: the row is found to be a line]
  *   LINE              both hold              -> LINE | STALE  [an instruction that knows lines]
@@ -20,6 +21,7 @@
  * instruction that writes them knows lines. The others stay at kind 0 and cost nothing.
  */
 
+#include "base/util.h"
 #include "softgpu/interp/code.h"
 
 #define SLU_INTERP_HALF (SLU_INTERP_LANES / 2)
@@ -29,10 +31,10 @@ enum {
 	SLU_INTERP_STALE = 1 << 1,
 };
 
-/* how much smaller a line is than the least row */
+/* how much smaller a line is than the least row; lines lie as the rows do */
 #define SLU_INTERP_LINES_PER_ROW (SLU_INTERP_ROW_32 / sizeof(struct slu_interp_line))
+#define SLU_INTERP_LINE_STRIP	 (SLU_INTERP_STRIP / SLU_INTERP_LINES_PER_ROW)
 
-/* Lines lie in front of the rows, one for 128 bytes of them, the first one last. */
 struct slu_interp_line {
 	uint64_t base; /* of a 32-bit register: without anything above */
 	int64_t step;  /* of a 32-bit register: as if it were signed */
@@ -42,9 +44,9 @@ struct slu_interp_line {
 	uint32_t last; /* where an access by it last was, the low bits */
 };
 
-static inline struct slu_interp_line *slu_interp_line(uint8_t *rows, uint32_t row)
+static inline struct slu_interp_line *slu_interp_line(uint8_t *lines, uint32_t row)
 {
-	return (struct slu_interp_line *)(void *)(rows - row / SLU_INTERP_LINES_PER_ROW) - 1;
+	return (struct slu_interp_line *)(void *)(lines + row / SLU_INTERP_LINES_PER_ROW);
 }
 
 static inline bool slu_interp_line_is_one(const struct slu_interp_line *line)
@@ -52,21 +54,31 @@ static inline bool slu_interp_line_is_one(const struct slu_interp_line *line)
 	return !(line->step | line->jump);
 }
 
-/* Writes the row that the line stands for. */
-static inline void slu_interp_line_spread(const struct slu_interp_line *line, void *row)
+/* Where the line is in a team's k-th warp. */
+static inline uint64_t slu_interp_line_base(const struct slu_interp_line *line, unsigned k)
 {
+	uint64_t base = line->base + 2 * k * (uint64_t)line->jump;
+
+	return line->is_wide ? base : (uint32_t)base;
+}
+
+/* Writes the row of a team's k-th warp. */
+static inline void slu_interp_line_spread(const struct slu_interp_line *line, unsigned k, void *row)
+{
+	uint64_t first = slu_interp_line_base(line, k);
+
 	if (line->is_wide) {
 		uint64_t *lanes = row;
 
 		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
-			uint64_t value = line->base + i * (uint64_t)line->step;
+			uint64_t value = first + i * (uint64_t)line->step;
 
 			lanes[i] = value;
 			lanes[i + SLU_INTERP_HALF] = value + (uint64_t)line->jump;
 		}
 	} else {
 		uint32_t *lanes = row;
-		uint32_t base = (uint32_t)line->base, step = (uint32_t)line->step;
+		uint32_t base = (uint32_t)first, step = (uint32_t)line->step;
 		uint32_t jump = (uint32_t)line->jump;
 
 		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
@@ -76,89 +88,110 @@ static inline void slu_interp_line_spread(const struct slu_interp_line *line, vo
 	}
 }
 
-/* Makes sure that the row holds. */
-static inline void slu_interp_line_need(uint8_t *rows, uint32_t row)
+/* Makes sure that the rows of all @team warps hold. */
+static inline void slu_interp_line_settle(uint8_t *lines, uint8_t *rows, uint32_t row,
+					  unsigned team)
 {
-	struct slu_interp_line *line = slu_interp_line(rows, row);
+	struct slu_interp_line *line = slu_interp_line(lines, row);
 
 	if (line->kind & SLU_INTERP_STALE) {
-		slu_interp_line_spread(line, rows + row);
+		for (unsigned k = 0; k < team; k++)
+			slu_interp_line_spread(line, k, rows + row + k * SLU_INTERP_STRIP);
 		line->kind = SLU_INTERP_LINE;
 	}
 }
 
-/* Looks whether a row that holds is a line. */
-static inline bool slu_interp_line_find(struct slu_interp_line *line, const void *row)
+static inline void slu_interp_line_need(struct slu_interp_warp *w, uint32_t row)
 {
+	slu_interp_line_settle(w->lines, w->rows, row, w->team);
+}
+
+/* Does the row of a team's k-th warp hold what the line says? */
+static inline bool slu_interp_line_fits(const struct slu_interp_line *line, unsigned k,
+					const void *row)
+{
+	uint64_t first = slu_interp_line_base(line, k), off = 0;
+
 	if (line->is_wide) {
 		const uint64_t *lanes = row;
-		uint64_t base = lanes[0], step = lanes[1] - base;
-		uint64_t jump = lanes[SLU_INTERP_HALF] - base, off = 0;
+		uint64_t step = (uint64_t)line->step, jump = (uint64_t)line->jump;
 
-		if (lanes[2] != base + 2 * step)
+		if (lanes[2] != first + 2 * step)
 			return false;
 		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
-			off |= lanes[i] ^ (base + i * step);
-			off |= lanes[i + SLU_INTERP_HALF] ^ (base + i * step + jump);
+			off |= lanes[i] ^ (first + i * step);
+			off |= lanes[i + SLU_INTERP_HALF] ^ (first + i * step + jump);
 		}
-		if (off)
-			return false;
-		line->base = base;
-		line->step = (int64_t)step;
-		line->jump = (int64_t)jump;
 	} else {
 		const uint32_t *lanes = row;
-		uint32_t base = lanes[0], step = lanes[1] - base;
-		uint32_t jump = lanes[SLU_INTERP_HALF] - base, off = 0;
+		uint32_t base = (uint32_t)first, step = (uint32_t)line->step;
+		uint32_t jump = (uint32_t)line->jump, off_32 = 0;
 
 		if (lanes[2] != base + 2 * step)
 			return false;
 		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
-			off |= lanes[i] ^ (base + i * step);
-			off |= lanes[i + SLU_INTERP_HALF] ^ (base + i * step + jump);
+			off_32 |= lanes[i] ^ (base + i * step);
+			off_32 |= lanes[i + SLU_INTERP_HALF] ^ (base + i * step + jump);
 		}
-		if (off)
-			return false;
-		line->base = base;
-		line->step = (int32_t)step;
-		line->jump = (int32_t)jump;
+		off = off_32;
 	}
+	return !off;
+}
+
+/* Looks whether rows that hold are a line; if not, the line is left with kind 0. */
+static inline bool slu_interp_line_find(struct slu_interp_line *line, const uint8_t *row,
+					unsigned team)
+{
+	if (line->is_wide) {
+		const uint64_t *lanes = (const void *)row;
+
+		line->base = lanes[0];
+		line->step = (int64_t)(lanes[1] - lanes[0]);
+		line->jump = (int64_t)(lanes[SLU_INTERP_HALF] - lanes[0]);
+	} else {
+		const uint32_t *lanes = (const void *)row;
+
+		line->base = lanes[0];
+		line->step = (int32_t)(lanes[1] - lanes[0]);
+		line->jump = (int32_t)(lanes[SLU_INTERP_HALF] - lanes[0]);
+	}
+	line->kind = 0;
+	for (unsigned k = 0; k < team; k++)
+		if (!slu_interp_line_fits(line, k, row + k * SLU_INTERP_STRIP))
+			return false;
 	line->kind = SLU_INTERP_LINE;
 	return true;
 }
 
 /*
- * The least and the greatest lane, as numbers that do not wrap, of a line that begins at @base.
- * Return: false if they do not fit.
+ * The least and the greatest lane of a team, as numbers that do not wrap, of a line that begins at
+ * @base. Return: false if they do not fit.
  */
-static inline bool slu_interp_line_span(const struct slu_interp_line *line, int64_t base,
-					int64_t *ret_min, int64_t *ret_max)
+static inline bool slu_interp_line_span(const struct slu_interp_line *line, unsigned team,
+					int64_t base, int64_t *ret_min, int64_t *ret_max)
 {
-	int64_t low = 0, high = 0, across;
+	int64_t across, along, low, high;
 
-	if (__builtin_mul_overflow(line->step, (int64_t)SLU_INTERP_HALF - 1, &across))
+	if (__builtin_mul_overflow(line->step, (int64_t)SLU_INTERP_HALF - 1, &across) ||
+	    __builtin_mul_overflow(line->jump, 2 * (int64_t)team - 1, &along) ||
+	    __builtin_add_overflow(SLU_MIN(across, 0), SLU_MIN(along, 0), &low) ||
+	    __builtin_add_overflow(SLU_MAX(across, 0), SLU_MAX(along, 0), &high))
 		return false;
-	if (across < 0)
-		low = across;
-	else
-		high = across;
-	if (__builtin_add_overflow(line->jump < 0 ? low : high, line->jump, &across))
-		return false;
-	if (line->jump < 0)
-		low = across;
-	else
-		high = across;
 	return !__builtin_add_overflow(base, low, ret_min) &&
 	       !__builtin_add_overflow(base, high, ret_max);
 }
 
 /* The same for what a register of 32 bits holds, signed or not; false as well if a lane wraps. */
-static inline bool slu_interp_line_span_32(const struct slu_interp_line *line, bool is_signed,
-					   int64_t *ret_min, int64_t *ret_max)
+static inline bool slu_interp_line_span_32(const struct slu_interp_line *line, unsigned team,
+					   bool is_signed, int64_t *ret_min, int64_t *ret_max)
 {
 	int64_t base = is_signed ? (int32_t)line->base : (int64_t)line->base;
+	/* none of these comes near to 64 bits */
+	int64_t across = line->step * ((int64_t)SLU_INTERP_HALF - 1);
+	int64_t along = line->jump * (2 * (int64_t)team - 1);
 
-	return slu_interp_line_span(line, base, ret_min, ret_max) &&
-	       *ret_min >= (is_signed ? INT32_MIN : 0) &&
+	*ret_min = base + SLU_MIN(across, 0) + SLU_MIN(along, 0);
+	*ret_max = base + SLU_MAX(across, 0) + SLU_MAX(along, 0);
+	return *ret_min >= (is_signed ? INT32_MIN : 0) &&
 	       *ret_max <= (is_signed ? INT32_MAX : (int64_t)UINT32_MAX);
 }

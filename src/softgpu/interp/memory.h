@@ -76,13 +76,12 @@ static inline bool slu_interp_is_within(uint64_t offset, uint64_t bytes, uint64_
 	return offset <= window && window - offset >= bytes;
 }
 
-/* @size and @is_shared are constants of the caller. */
+/* @line is one warp's; @size and @is_shared are constants of the caller. */
 __attribute__((always_inline)) static inline enum slu_interp_halves
-slu_interp_halves(const struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned size,
-		  bool is_write, bool is_shared, uint8_t **ret_first, uint8_t **ret_second)
+slu_interp_halves(const struct slu_interp_block *b, const struct slu_interp_line *line,
+		  const struct slu_interp_insn *in, unsigned size, bool is_write, bool is_shared,
+		  uint8_t **ret_first, uint8_t **ret_second)
 {
-	const struct slu_interp_line *line = slu_interp_line(w->rows, in->a);
-	const struct slu_interp_block *b = w->block;
 	const struct slu_interp_memory *m = b->memory;
 	uint8_t *window = is_shared ? b->shared : (uint8_t *)(uintptr_t)m->base;
 	uint64_t window_bytes = is_shared ? b->shared_bytes : m->bytes;
@@ -109,7 +108,7 @@ slu_interp_halves(const struct slu_interp_warp *w, const struct slu_interp_insn 
 	/* the window begins at a page, so that its offsets are aligned as the addresses are */
 	if ((offset | jump) & (size - 1) || !slu_interp_is_within(offset, bytes, window_bytes))
 		return SLU_INTERP_HALVES_OTHER;
-	if (!line->is_wide && !slu_interp_line_span_32(line, false, &min, &max))
+	if (!line->is_wide && !slu_interp_line_span_32(line, 1, false, &min, &max))
 		return SLU_INTERP_HALVES_OTHER;
 	if (!is_shared && !slu_interp_window_allows(m, offset, bytes, want))
 		return SLU_INTERP_HALVES_OTHER;

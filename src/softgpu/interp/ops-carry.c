@@ -28,7 +28,8 @@ static const struct slu_interp_insn *carry_run(struct slu_interp_warp *w,
 	bool is_sub = op == SLU_PTX_OP_sub || op == SLU_PTX_OP_subc;
 	bool is_mad = op == SLU_PTX_OP_mad || op == SLU_PTX_OP_madc;
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
-	uint32_t *flag = &w->preds[w->frame->code->n_preds - 2];
+	const struct slu_interp_code *code = w->frame->code;
+	uint32_t *flag = &w->preds[code->n_preds - 2 * code->n_strips];
 	uint32_t out = 0;
 
 	MASKED_LANES(w->mask)

@@ -242,10 +242,13 @@ static const struct slu_interp_handler setp = { setp_run, setp_run };
 	static const struct slu_interp_insn *setp_##name##_all(struct slu_interp_warp *w,         \
 							       const struct slu_interp_insn *in)  \
 	{                                                                                         \
-		uint32_t bits = cmp_##name(w, in);                                                \
+		EVERY_STRIP                                                                       \
+		{                                                                                 \
+			uint32_t bits = cmp_##name(&w[k], in);                                    \
                                                                                                   \
-		w->preds[in->p] = bits;                                                           \
-		w->preds[in->q] = ~bits;                                                          \
+			w->preds[in->p + k] = bits;                                               \
+			w->preds[in->q + k] = ~bits;                                              \
+		}                                                                                 \
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct slu_interp_insn *setp_##name##_some(struct slu_interp_warp *w,        \
@@ -258,7 +261,7 @@ static const struct slu_interp_handler setp = { setp_run, setp_run };
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct slu_interp_handler setp_##name = { setp_##name##_all,                 \
-							       setp_##name##_some };
+							       setp_##name##_some, true };
 #define SETP_FASTS(n)     \
 	SETP_FAST(eq_##n) \
 	SETP_FAST(ne_##n) SETP_FAST(lt_##n) SETP_FAST(le_##n) SETP_FAST(gt_##n) SETP_FAST(ge_##n)
@@ -331,9 +334,13 @@ static const struct slu_interp_handler set = { set_run, set_run };
 	{                                                                                  \
 		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                            \
 		R *d = ROW(w, in->d);                                                      \
-		uint32_t p = w->preds[in->s] ^ in->s_flip;                                 \
+		EVERY_STRIP                                                                \
+		{                                                                          \
+			uint32_t p = w->preds[in->s + k] ^ in->s_flip;                     \
                                                                                            \
-		EVERY_LANE d[i] = p >> i & 1 ? a[i] : b[i];                                \
+			EVERY_LANE d[i] = p >> i & 1 ? a[i] : b[i];                        \
+			NEXT_STRIP(a), NEXT_STRIP(b), NEXT_STRIP(d);                       \
+		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
 	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
@@ -346,7 +353,7 @@ static const struct slu_interp_handler set = { set_run, set_run };
 		MASKED_LANES(w->mask) d[i] = p >> i & 1 ? a[i] : b[i];                     \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some };
+	static const struct slu_interp_handler name = { name##_all, name##_some, true };
 SELECT(selp_32, uint32_t)
 SELECT(selp_64, uint64_t)
 

@@ -21,11 +21,15 @@
 		RD *pd = ROW(w, in->d);                                                    \
 		const RS *pa = ROW(w, in->a);                                              \
                                                                                            \
-		EVERY_LANE                                                                 \
+		EVERY_STRIP                                                                \
 		{                                                                          \
-			VS a = (VS)pa[i];                                                  \
+			EVERY_LANE                                                         \
+			{                                                                  \
+				VS a = (VS)pa[i];                                          \
                                                                                            \
-			pd[i] = (RD)(X)(expr);                                             \
+				pd[i] = (RD)(X)(expr);                                     \
+			}                                                                  \
+			NEXT_STRIP(pd), NEXT_STRIP(pa);                                    \
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
@@ -43,7 +47,7 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some };
+	static const struct slu_interp_handler name = { name##_all, name##_some, true };
 
 /* ---- between integers: every common pair on its own, .sat and the rest in general ---- */
 

@@ -63,10 +63,14 @@ OP2(mul_wide_s32, uint64_t, uint64_t, uint32_t, int32_t, (int64_t)a *b)
 		const uint32_t *pa = ROW(w, in->a), *pb = ROW(w, in->b);                           \
 		const RD *pc = ROW(w, in->c);                                                      \
                                                                                                    \
-		EVERY_LANE                                                                         \
+		EVERY_STRIP                                                                        \
 		{                                                                                  \
-			V a = (V)pa[i], b = (V)pb[i];                                              \
-			pd[i] = (RD)(expr) + pc[i];                                                \
+			EVERY_LANE                                                                 \
+			{                                                                          \
+				V a = (V)pa[i], b = (V)pb[i];                                      \
+				pd[i] = (RD)(expr) + pc[i];                                        \
+			}                                                                          \
+			NEXT_STRIP(pd), NEXT_STRIP(pa), NEXT_STRIP(pb), NEXT_STRIP(pc);            \
 		}                                                                                  \
 		return in + 1;                                                                     \
 	}                                                                                          \
@@ -85,7 +89,7 @@ OP2(mul_wide_s32, uint64_t, uint64_t, uint32_t, int32_t, (int64_t)a *b)
 		return in + 1;                                                                     \
 	}                                                                                          \
 	static const struct slu_interp_handler mad_wide_##n = { mad_wide_##n##_all,                \
-								mad_wide_##n##_some };
+								mad_wide_##n##_some, true };
 MAD_WIDE(u16, uint32_t, uint16_t, (uint32_t)a *b)
 MAD_WIDE(s16, uint32_t, int16_t, (int32_t)a *b)
 MAD_WIDE(u32, uint64_t, uint32_t, (uint64_t)a *b)
@@ -138,11 +142,15 @@ DEFINE_BITS(b64, B64, uint64_t, uint64_t)
 		const R *pa = ROW(w, in->a);                                               \
 		const uint32_t *pb = ROW(w, in->b);                                        \
                                                                                            \
-		EVERY_LANE                                                                 \
+		EVERY_STRIP                                                                \
 		{                                                                          \
-			V a = (V)pa[i];                                                    \
-			uint32_t b = pb[i];                                                \
-			pd[i] = (R)(U)(expr);                                              \
+			EVERY_LANE                                                         \
+			{                                                                  \
+				V a = (V)pa[i];                                            \
+				uint32_t b = pb[i];                                        \
+				pd[i] = (R)(U)(expr);                                      \
+			}                                                                  \
+			NEXT_STRIP(pd), NEXT_STRIP(pa), NEXT_STRIP(pb);                    \
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
@@ -161,7 +169,7 @@ DEFINE_BITS(b64, B64, uint64_t, uint64_t)
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some };
+	static const struct slu_interp_handler name = { name##_all, name##_some, true };
 #define COUNT(U) (b < BITS_OF(U) ? b : BITS_OF(U) - 1)
 SHIFT(shl_b16, uint32_t, uint16_t, uint16_t, b < 16 ? (uint32_t)a << (b & 15) : 0)
 SHIFT(shl_b32, uint32_t, uint32_t, uint32_t, b < 32 ? a << (b & 31) : 0)
@@ -220,8 +228,12 @@ OP1(bfind_amount_s64, uint32_t, uint32_t, uint64_t, int64_t,
 	{                                                                                         \
 		RD *pd = ROW(w, in->d);                                                           \
                                                                                                   \
-		for (unsigned i = 0; i < SLU_INTERP_LANES; i++)                                   \
-			pd[i] = name##_lane(w, in, i);                                            \
+		EVERY_STRIP                                                                       \
+		{                                                                                 \
+			for (unsigned i = 0; i < SLU_INTERP_LANES; i++)                           \
+				pd[i] = name##_lane(&w[k], in, i);                                \
+			NEXT_STRIP(pd);                                                           \
+		}                                                                                 \
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,               \
@@ -232,7 +244,7 @@ OP1(bfind_amount_s64, uint32_t, uint32_t, uint64_t, int64_t,
 		MASKED_LANES(w->mask) pd[i] = name##_lane(w, in, i);                              \
 		return in + 1;                                                                    \
 	}                                                                                         \
-	static const struct slu_interp_handler name = { name##_all, name##_some };
+	static const struct slu_interp_handler name = { name##_all, name##_some, true };
 #define LANE_32(row) (((const uint32_t *)ROW(w, row))[i])
 #define LANE_64(row) (((const uint64_t *)ROW(w, row))[i])
 

@@ -7,14 +7,14 @@
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/line.h"
 
-#define LINE(w, row) slu_interp_line((w)->rows, row)
+#define LINE(w, row) slu_interp_line((w)->lines, row)
 
 static void need_sources(struct slu_interp_warp *w, const struct slu_interp_insn *in)
 {
-	slu_interp_line_need(w->rows, in->a);
-	slu_interp_line_need(w->rows, in->b);
-	slu_interp_line_need(w->rows, in->c);
-	slu_interp_line_need(w->rows, in->e);
+	slu_interp_line_need(w, in->a);
+	slu_interp_line_need(w, in->b);
+	slu_interp_line_need(w, in->c);
+	slu_interp_line_need(w, in->e);
 }
 
 static const struct slu_interp_insn *by_rows(struct slu_interp_warp *w,
@@ -22,6 +22,8 @@ static const struct slu_interp_insn *by_rows(struct slu_interp_warp *w,
 {
 	need_sources(w, in);
 	LINE(w, in->d)->kind = 0;
+	if (w->team > 1 && !in->plain.knows_teams)
+		return slu_interp_team_each(w, in, in->plain.some);
 	return in->plain.all(w, in);
 }
 
@@ -67,7 +69,7 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 #define HANDLER(name)                                                                      \
 	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
 							const struct slu_interp_insn *in); \
-	static const struct slu_interp_handler name = { name##_all, NULL };                \
+	static const struct slu_interp_handler name = { name##_all, NULL, true };          \
 	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
 							const struct slu_interp_insn *in)
 
@@ -141,7 +143,7 @@ DEFINE_LINEAR(32)
 DEFINE_LINEAR(64)
 
 /* What a wider register makes of a 32-bit line, if none of its lanes wraps. */
-static inline bool widen(const struct slu_interp_line *a, bool is_signed,
+static inline bool widen(const struct slu_interp_line *a, unsigned team, bool is_signed,
 			 struct slu_interp_line *ret)
 {
 	int64_t min, max;
@@ -149,7 +151,7 @@ static inline bool widen(const struct slu_interp_line *a, bool is_signed,
 	if (slu_interp_line_is_one(a)) {
 		*ret = *a;
 	} else {
-		if (!slu_interp_line_span_32(a, is_signed, &min, &max))
+		if (!slu_interp_line_span_32(a, team, is_signed, &min, &max))
 			return false;
 		*ret = *a;
 	}
@@ -164,8 +166,8 @@ static inline bool multiply_wide(const struct slu_interp_warp *w, const struct s
 	const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
 	struct slu_interp_line x, y;
 
-	return ARE_LINES(a->kind & b->kind) && widen(a, is_signed, &x) && widen(b, is_signed, &y) &&
-	       multiply(&x, &y, ret);
+	return ARE_LINES(a->kind & b->kind) && widen(a, w->team, is_signed, &x) &&
+	       widen(b, w->team, is_signed, &y) && multiply(&x, &y, ret);
 }
 
 #define DEFINE_WIDE(n, is_signed)                                                    \
@@ -194,7 +196,7 @@ static inline bool multiply_wide(const struct slu_interp_warp *w, const struct s
 		const struct slu_interp_line *a = LINE(w, in->a);                    \
 		struct slu_interp_line x;                                            \
                                                                                      \
-		if (!ARE_LINES(a->kind) || !widen(a, is_signed, &x))                 \
+		if (!ARE_LINES(a->kind) || !widen(a, w->team, is_signed, &x))        \
 			return by_rows(w, in);                                       \
 		put_64(LINE(w, in->d), x.base, (uint64_t)x.step, (uint64_t)x.jump);  \
 		NEXT(w, in);                                                         \
@@ -221,8 +223,11 @@ HANDLER(selp)
 	uint32_t truth = w->preds[in->s] ^ in->s_flip;
 	struct slu_interp_line *d = LINE(w, in->d);
 	const struct slu_interp_line *from = LINE(w, truth ? in->a : in->b);
+	bool is_one = !truth || truth == SLU_INTERP_ALL;
 
-	if ((truth && truth != SLU_INTERP_ALL) || !ARE_LINES(from->kind))
+	for (unsigned k = 1; k < w->team; k++)
+		is_one &= w->preds[in->s + k] == w->preds[in->s];
+	if (!is_one || !ARE_LINES(from->kind))
 		return by_rows(w, in);
 	put_64(d, from->base, (uint64_t)from->step, (uint64_t)from->jump);
 	NEXT(w, in);
@@ -234,9 +239,8 @@ HANDLER(by_lanes)
 	struct slu_interp_line *d = LINE(w, in->d);
 
 	need_sources(w, in);
-	in->plain.some(w, in);
-	if (!slu_interp_line_find(d, ROW(w, in->d)))
-		d->kind = 0;
+	slu_interp_team_each(w, in, in->plain.some);
+	slu_interp_line_find(d, ROW(w, in->d), w->team);
 	NEXT(w, in);
 }
 
@@ -327,14 +331,24 @@ static inline uint32_t holds(enum relation r, int64_t a_min, int64_t a_max, int6
 	return yes ? SLU_INTERP_ALL : no ? 0 : 1;
 }
 
-static inline bool span(const struct slu_interp_line *line, bool is_signed, bool is_wide,
-			int64_t *ret_min, int64_t *ret_max)
+static inline bool span(const struct slu_interp_line *line, unsigned team, bool is_signed,
+			bool is_wide, int64_t *ret_min, int64_t *ret_max)
 {
 	if (!is_wide)
-		return slu_interp_line_span_32(line, is_signed, ret_min, ret_max);
+		return slu_interp_line_span_32(line, team, is_signed, ret_min, ret_max);
 	/* unsigned: only what has no sign compares like a signed number */
-	return slu_interp_line_span(line, (int64_t)line->base, ret_min, ret_max) &&
+	return slu_interp_line_span(line, team, (int64_t)line->base, ret_min, ret_max) &&
 	       (is_signed || *ret_min >= 0);
+}
+
+static inline void put_truth(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+			     uint32_t bits)
+{
+	EVERY_STRIP
+	{
+		w->preds[in->p + k] = bits;
+		w->preds[in->q + k] = ~bits;
+	}
 }
 
 /* Lines that are more than one value. */
@@ -346,16 +360,17 @@ compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relati
 	int64_t a_min, a_max, b_min, b_max;
 	uint32_t bits = 1;
 
-	if (ARE_LINES(a->kind & b->kind) && span(a, is_signed, is_wide, &a_min, &a_max) &&
-	    span(b, is_signed, is_wide, &b_min, &b_max))
+	if (ARE_LINES(a->kind & b->kind) && span(a, w->team, is_signed, is_wide, &a_min, &a_max) &&
+	    span(b, w->team, is_signed, is_wide, &b_min, &b_max))
 		bits = holds(r, a_min, a_max, b_min, b_max);
 	if (bits == 1) {
-		slu_interp_line_need(w->rows, in->a);
-		slu_interp_line_need(w->rows, in->b);
+		slu_interp_line_need(w, in->a);
+		slu_interp_line_need(w, in->b);
+		if (w->team > 1 && !in->plain.knows_teams)
+			return slu_interp_team_each(w, in, in->plain.some);
 		return in->plain.all(w, in);
 	}
-	w->preds[in->p] = bits;
-	w->preds[in->q] = ~bits;
+	put_truth(w, in, bits);
 	NEXT(w, in);
 }
 
@@ -367,8 +382,7 @@ compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relati
                                                                                             \
 		if (!ARE_LINES(a->kind & b->kind) || a->step | a->jump | b->step | b->jump) \
 			return compare(w, in, r, is_signed, is_wide);                       \
-		w->preds[in->p] = bits;                                                     \
-		w->preds[in->q] = ~bits;                                                    \
+		put_truth(w, in, bits);                                                     \
 		NEXT(w, in);                                                                \
 	}
 #define SETPS(n, V, is_signed, is_wide)                           \
@@ -463,7 +477,7 @@ static const struct slu_interp_insn *spread_all(struct slu_interp_warp *w,
 						const struct slu_interp_insn *in)
 {
 	for (unsigned i = 0; i < in->n; i++)
-		slu_interp_line_need(w->rows, in->x[i]);
+		slu_interp_line_need(w, in->x[i]);
 	return in + 1;
 }
 
@@ -475,4 +489,4 @@ static const struct slu_interp_insn *spread_some(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler SLU_ISA(spread) = { spread_all, spread_some };
+const struct slu_interp_handler SLU_ISA(spread) = { spread_all, spread_some, true };

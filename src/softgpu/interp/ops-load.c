@@ -14,14 +14,14 @@ static inline const struct slu_interp_insn *wrote_rows(struct slu_interp_warp *w
 {
 	if (in->has_line_result)
 		for (unsigned k = 0; k < in->n; k++)
-			slu_interp_line(w->rows, in->x[k])->kind = 0;
+			slu_interp_line(w->lines, in->x[k])->kind = 0;
 	return in + 1;
 }
 
 /* The lower half of the lanes has @value, the upper one @other. */
 static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t value, uint64_t other)
 {
-	struct slu_interp_line *line = slu_interp_line(w->rows, row);
+	struct slu_interp_line *line = slu_interp_line(w->lines, row);
 
 	line->base = value;
 	line->step = 0;
@@ -31,50 +31,53 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 	line->kind = SLU_INTERP_LINE | SLU_INTERP_STALE;
 }
 
-#define READ(w, offset, bytes, size, is_shared) \
-	piece(w, offset, bytes, size, is_shared, SLU_INTERP_READ)
-#define LOAD_HALVES(name, R, M, V, where, is_shared)                                         \
-	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(              \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                 \
-	{                                                                                    \
-		const struct slu_interp_line *line = slu_interp_line(w->rows, in->a);        \
-		uint64_t offset = offset_of(w, in, line, is_shared);                         \
-		unsigned bytes = line->step ? sizeof(M) * SLU_INTERP_HALF : sizeof(M);       \
-		R *to = ROW(w, in->x[0]), *upper = to + SLU_INTERP_HALF;                     \
-		const M *from = READ(w, offset, bytes, sizeof(M), is_shared);                \
-		const M *more =                                                              \
-			READ(w, offset + (uint64_t)line->jump, bytes, sizeof(M), is_shared); \
-                                                                                             \
-		if (!is_simple(line, sizeof(M)) || !from || !more)                           \
-			return name##_any_all(w, in);                                        \
-		if (line->step) {                                                            \
-			HALF_OF_LANES to[i] = (R)(V)from[i];                                 \
-			HALF_OF_LANES upper[i] = (R)(V)more[i];                              \
-		} else {                                                                     \
-			R value = (R)(V)*from, other = (R)(V)*more;                          \
-                                                                                             \
-			HALF_OF_LANES to[i] = value;                                         \
-			HALF_OF_LANES upper[i] = other;                                      \
-		}                                                                            \
-		NEXT(w, in);                                                                 \
+#define LOAD_HALVES(name, R, M, V, where, is_shared)                                              \
+	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(                   \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                      \
+	{                                                                                         \
+		const struct slu_interp_line *line = slu_interp_line(w->lines, in->a);            \
+		uint64_t offset = offset_of(w, in, line, is_shared), jump = (uint64_t)line->jump; \
+		unsigned bytes = line->step ? sizeof(M) * SLU_INTERP_HALF : sizeof(M);            \
+		const uint8_t *from = window_of(w, is_shared) + offset;                           \
+		R *to = ROW(w, in->x[0]);                                                         \
+                                                                                                  \
+		if (!is_simple(line, sizeof(M)) ||                                                \
+		    !are_pieces(w, offset, jump, bytes, sizeof(M), is_shared, SLU_INTERP_READ))   \
+			return name##_any_all(w, in);                                             \
+		for (unsigned k = 0; k < w->team; k++, from += 2 * jump, NEXT_STRIP(to)) {        \
+			const M *lower = (const M *)from, *upper = (const M *)(from + jump);      \
+                                                                                                  \
+			if (line->step) {                                                         \
+				HALF_OF_LANES to[i] = (R)(V)lower[i];                             \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)upper[i];           \
+			} else {                                                                  \
+				R value = (R)(V)*lower, other = (R)(V)*upper;                     \
+                                                                                                  \
+				HALF_OF_LANES to[i] = value;                                      \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                    \
+			}                                                                         \
+		}                                                                                 \
+		NEXT(w, in);                                                                      \
 	}
 
 #define LOAD_PIECE(name, R, M, V)                                                                \
 	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,        \
 							       const struct slu_interp_insn *in) \
 	{                                                                                        \
-		struct slu_interp_line *line = slu_interp_line(w->rows, in->a);                  \
+		struct slu_interp_line *line = slu_interp_line(w->lines, in->a);                 \
+		unsigned bytes = sizeof(M) * SLU_INTERP_LANES * w->team;                         \
 		R *to = ROW(w, in->x[0]);                                                        \
 		const M *from;                                                                   \
                                                                                                  \
 		if (!is_piece(line, sizeof(M)))                                                  \
 			return name##_global_halves(w, in);                                      \
-		from = READ(w, offset_of(w, in, line, false), sizeof(M) * SLU_INTERP_LANES,      \
-			    sizeof(M), false);                                                   \
+		from = piece(w, offset_of(w, in, line, false), bytes, sizeof(M), false,          \
+			     SLU_INTERP_READ);                                                   \
 		if (!from)                                                                       \
 			return name##_any_all(w, in);                                            \
-		EVERY_LANE to[i] = (R)(V)from[i];                                                \
-		look_ahead(w, line, from, sizeof(M) * SLU_INTERP_LANES);                         \
+		look_ahead(w, line, from, bytes);                                                \
+		for (unsigned k = 0; k < w->team; k++, from += SLU_INTERP_LANES, NEXT_STRIP(to)) \
+			EVERY_LANE to[i] = (R)(V)from[i];                                        \
 		NEXT(w, in);                                                                     \
 	}
 
@@ -135,65 +138,65 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 	__attribute__((noinline)) static const struct slu_interp_insn *name##_apart(               \
 		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
 	{                                                                                          \
-		slu_interp_line_need(w->rows, in->a);                                              \
+		slu_interp_line_need(w, in->a);                                                    \
 		wrote_rows(w, in);                                                                 \
-		return name##_some(w, in);                                                         \
+		return w->team > 1 ? slu_interp_team_each(w, in, name##_some)                      \
+				   : name##_some(w, in);                                           \
+	}                                                                                          \
+	/* one warp of a team */                                                                   \
+	static inline void name##_strip(struct slu_interp_warp *w,                                 \
+					const struct slu_interp_insn *in,                          \
+					const struct reached *at, unsigned k)                      \
+	{                                                                                          \
+		unsigned n = in->n;                                                                \
+                                                                                                   \
+		for (unsigned e = 0; e < n; e++) {                                                 \
+			const M *from = (const M *)at->first[k] + e;                               \
+			const M *more = (const M *)at->second[k] + e;                              \
+			R *to = (R *)ROW(w, in->x[e]) + k * (SLU_INTERP_STRIP / sizeof(R));        \
+			R value, other;                                                            \
+                                                                                                   \
+			switch (at->shape[k]) {                                                    \
+			case SLU_INTERP_HALVES_PIECE:                                              \
+				EVERY_LANE to[i] = (R)(V)from[i * n];                              \
+				break;                                                             \
+			case SLU_INTERP_HALVES_PIECES:                                             \
+				HALF_OF_LANES to[i] = (R)(V)from[i * n];                           \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)more[i * n];         \
+				break;                                                             \
+			default:                                                                   \
+				value = (R)(V)*from;                                               \
+				other = (R)(V)*more;                                               \
+				HALF_OF_LANES to[i] = value;                                       \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                     \
+			}                                                                          \
+		}                                                                                  \
 	}                                                                                          \
 	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,             \
 							    const struct slu_interp_insn *in)      \
 	{                                                                                          \
 		unsigned n = in->n;                                                                \
-		uint8_t *first, *second = NULL;                                                    \
+		struct reached at;                                                                 \
                                                                                                    \
-		switch (halves(w, in, (unsigned)sizeof(M) * n, false, &first, &second)) {          \
-		case SLU_INTERP_HALVES_PIECE:                                                      \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				const M *from = (const M *)first + k;                              \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				EVERY_LANE to[i] = (R)(V)from[i * n];                              \
-			}                                                                          \
-			return wrote_rows(w, in);                                                  \
-		case SLU_INTERP_HALVES_PIECES:                                                     \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				const M *from = (const M *)first + k;                              \
-				const M *more = (const M *)second + k;                             \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				HALF_OF_LANES to[i] = (R)(V)from[i * n];                           \
-				to += SLU_INTERP_HALF;                                             \
-				HALF_OF_LANES to[i] = (R)(V)more[i * n];                           \
-			}                                                                          \
-			return wrote_rows(w, in);                                                  \
-		case SLU_INTERP_HALVES_SAME:                                                       \
-			second = first;                                                            \
-			/* fall through */                                                         \
-		case SLU_INTERP_HALVES_SAMES:                                                      \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				R value = (R)(V)((const M *)first)[k];                             \
-				R other = (R)(V)((const M *)second)[k];                            \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				if (in->has_line_result) {                                         \
-					put_pair(w, in->x[k], value, other);                       \
-					continue;                                                  \
-				}                                                                  \
-				HALF_OF_LANES to[i] = value;                                       \
-				to += SLU_INTERP_HALF;                                             \
-				HALF_OF_LANES to[i] = other;                                       \
-			}                                                                          \
-			return in + 1;                                                             \
-		default:                                                                           \
+		if (!reach_halves(w, in, (unsigned)sizeof(M) * n, false, &at))                     \
 			return name##_apart(w, in);                                                \
+		if (in->has_line_result && is_pair(w, in, &at)) {                                  \
+			for (unsigned e = 0; e < n; e++)                                           \
+				put_pair(w, in->x[e], (R)(V)((const M *)at.first[0])[e],           \
+					 (R)(V)((const M *)at.second[0])[e]);                      \
+			return in + 1;                                                             \
 		}                                                                                  \
+		wrote_rows(w, in);                                                                 \
+		EVERY_STRIP name##_strip(w, in, &at, k);                                           \
+		return in + 1;                                                                     \
 	}                                                                                          \
 	LOAD_HALVES(name, R, M, V, global, false)                                                  \
 	LOAD_PIECE(name, R, M, V)                                                                  \
 	LOAD_HALVES(name, R, M, V, shared, true)                                                   \
 	static const struct slu_interp_handler name[] = {                                          \
-		[ANY] = { name##_any_all, name##_some },                                           \
-		[GLOBAL] = { name##_global_all, name##_some },                                     \
-		[SHARED] = { name##_shared_halves, name##_some },                                  \
+		[ANY] = { name##_any_all, name##_some, true },                                     \
+		[GLOBAL] = { name##_global_all, name##_some, true },                               \
+		[SHARED] = { name##_shared_halves, name##_some, true },                            \
 	};
 
 /* through the signed type into an unsigned row: that is the sign's extension */

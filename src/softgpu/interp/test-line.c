@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers that are lines hold what rows would. Random kernels run twice: in blocks of whole
- * warps, where registers may be lines, and in blocks of 31 threads, where none ever is, because
- * lines are for whole warps only.
+ * Registers that are lines hold what rows would, and warps that go in step do what each of them
+ * would do. Random kernels run in blocks of whole warps, one warp or teams of several, and in
+ * blocks of 31 threads, where nothing ever is a line or a team, because both are for whole warps.
  */
 #include "lib/test.h"
 
@@ -10,7 +10,9 @@
 #include "softgpu/interp/testbed.h"
 
 #define HEAD	  ".version 7.0\n.target sm_75\n.address_size 64\n"
-#define N_THREADS 62u /* two blocks of 31 */
+#define N_PARTS	  5u
+#define N_THREADS (N_PARTS * 31u)
+#define N_WARPS	  5u /* of one block: a team, and one that is left over */
 #define N_TABLE	  1024u
 #define N_RESULTS 8u /* of 8 bytes a thread */
 
@@ -65,7 +67,7 @@ static void say_instruction(struct text *t, const char *guard)
 	static const char *const widen[] = { "s64.s32", "u64.u32" };
 
 	say(t, "%s", guard);
-	switch (pick(t, 12)) {
+	switch (pick(t, 15)) {
 	case 0:
 	case 1:
 	case 2:
@@ -109,6 +111,17 @@ static void say_instruction(struct text *t, const char *guard)
 		    compares_64[pick(t, SLU_ARRAY_SIZE(compares_64))], pick(t, 3), pick(t, 4),
 		    pick(t, 4));
 		break;
+	case 11:
+		say(t, "%s.b32 %%r%u, %%r%u", pick(t, 2) ? "popc" : "not", pick(t, 8), pick(t, 8));
+		break;
+	case 12:
+		say(t, "lop3.b32 %%r%u, %%r%u, %%r%u, %%r%u, %u", pick(t, 8), pick(t, 8),
+		    pick(t, 8), pick(t, 8), pick(t, 256));
+		break;
+	case 13:
+		say(t, "fma.rn.f32 %%r%u, %%r%u, %%r%u, %%r%u", pick(t, 8), pick(t, 8), pick(t, 8),
+		    pick(t, 8));
+		break;
 	default:
 		say(t, "selp.b32 %%r%u, %%r%u, %%r%u, %%p%u", pick(t, 8), pick(t, 8), pick(t, 8),
 		    pick(t, 3));
@@ -120,7 +133,7 @@ static void say_instruction(struct text *t, const char *guard)
 /* By an address that is a line, or is none, or lies anywhere in a table. */
 static void say_load(struct text *t)
 {
-	switch (pick(t, 4)) {
+	switch (pick(t, 5)) {
 	case 0:
 		say(t, "mad.wide.u32 %%d5, %%r8, 4, %%d8;\nld.global.u32 %%r%u, [%%d5+%u];\n",
 		    pick(t, 8), pick(t, 64) * 4);
@@ -136,6 +149,11 @@ static void say_load(struct text *t)
 		    "and.b32 %%r9, %%r%u, 255;\nmad.wide.u32 %%d5, %%r9, 8, %%d8;\n"
 		    "ld.global.v2.u32 {%%r%u, %%r9}, [%%d5];\n",
 		    pick(t, 8), pick(t, 8));
+		break;
+	case 3:
+		/* what the thread itself wrote, in two ways */
+		say(t, "st.shared.u32 [%%r10], %%r%u;\natom.shared.add.u32 %%r%u, [%%r10], %u;\n",
+		    pick(t, 8), pick(t, 8), pick(t, 99));
 		break;
 	default:
 		/* what the thread itself wrote */
@@ -200,7 +218,10 @@ static void make_kernel(struct text *t)
 	    "mov.u32 %%r7, 7; cvt.u64.u32 %%d0, %%r0; mul.wide.s32 %%d1, %%r4, 4;\n"
 	    "mov.u64 %%d2, 5; mul.wide.u32 %%d3, %%r4, 8;\n"
 	    "setp.lt.s32 %%p0, %%r4, 0; setp.eq.s32 %%p1, %%r3, 3; setp.gt.u32 %%p2, %%r1, 9;\n");
-	say_some(t, 3);
+	for (unsigned n = 1 + pick(t, 3); n--;) {
+		say_some(t, 3);
+		say(t, "bar.sync 0;\n");
+	}
 	for (unsigned i = 0; i < 8; i++)
 		say(t, "st.global.u32 [%%d7+%u], %%r%u;\n", i * 4, i);
 	for (unsigned i = 0; i < 4; i++)
@@ -227,7 +248,7 @@ static void run_one(uint64_t *seed)
 	struct slu_testbed b;
 	uint64_t *whole, *parts;
 	uint32_t *table;
-	unsigned any;
+	unsigned any, n;
 
 	t = (struct text){ .seed = seed };
 	make_kernel(&t);
@@ -236,13 +257,16 @@ static void run_one(uint64_t *seed)
 	if (slu_testbed_load(&b, t.bytes))
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, t.bytes);
 	table = slu_testbed_alloc(&b, N_TABLE * 4);
-	whole = slu_testbed_alloc(&b, (N_THREADS + 2) * N_RESULTS * 8);
-	parts = slu_testbed_alloc(&b, (N_THREADS + 2) * N_RESULTS * 8);
+	whole = slu_testbed_alloc(&b, N_WARPS * 32 * N_RESULTS * 8);
+	parts = slu_testbed_alloc(&b, N_THREADS * N_RESULTS * 8);
 	for (unsigned i = 0; i < N_TABLE; i++)
 		table[i] = pick(&t, 3) ? i * 4 : (unsigned)slu_test_random(seed);
-	run_part(&b, whole, table, 0, any, N_THREADS + 2);
-	run_part(&b, parts, table, 0, any, N_THREADS / 2);
-	run_part(&b, parts, table, N_THREADS / 2, any, N_THREADS / 2);
+	/* blocks of one size, and a smaller one for the rest */
+	n = 32 * (1 + pick(&t, N_WARPS));
+	for (unsigned first = 0; first < N_WARPS * 32; first += n)
+		run_part(&b, whole, table, first, any, SLU_MIN(n, N_WARPS * 32 - first));
+	for (unsigned i = 0; i < N_PARTS; i++)
+		run_part(&b, parts, table, i * 31, any, 31);
 	for (unsigned i = 0; i < N_THREADS * N_RESULTS; i++)
 		if (whole[i] != parts[i])
 			fail_msg("thread %u, word %u: %llx, not %llx\n%s", i / N_RESULTS,
@@ -342,11 +366,80 @@ static void test_accesses_by_lines_touch_and_fault_as_their_lanes_do(void **stat
 	}
 }
 
+/* What the first thread in order that goes wrong does; or which pages all of them touch. */
+static enum slu_interp_fault_kind foresee(size_t row, unsigned n_threads, unsigned *ret_thread,
+					  uint32_t *ret_pages)
+{
+	*ret_pages = 0;
+	for (unsigned i = 0; i < n_threads; i++) {
+		int64_t at = accesses[row].first + i % 16 * (int64_t)accesses[row].step +
+			     i / 16 * (int64_t)accesses[row].jump;
+
+		*ret_thread = i;
+		if (at & 3)
+			return SLU_INTERP_FAULT_MISALIGNED;
+		if (at < 0 || at >= 4 * 4096)
+			return SLU_INTERP_FAULT_ADDRESS;
+		*ret_pages |= 1u << (at / 4096);
+	}
+	return SLU_INTERP_FAULT_NONE;
+}
+
+static void test_teams_touch_and_fault_as_their_warps_do(void **state)
+{
+	static const unsigned sizes[] = { 32, 64, 96, 128, 160, 256 };
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(accesses) * SLU_ARRAY_SIZE(sizes); i++) {
+		size_t row = i / SLU_ARRAY_SIZE(sizes);
+		unsigned n = sizes[i % SLU_ARRAY_SIZE(sizes)], thread;
+		enum slu_interp_fault_kind kind;
+		struct slu_testbed b;
+		uint8_t *touched, *p;
+		uint32_t want, pages = 0;
+		float sum = 0;
+
+		kind = foresee(row, n, &thread, &want);
+		slu_testbed_init(&b);
+		touched = calloc(SLU_TESTBED_BYTES >> SLU_TESTBED_SHIFT, 1);
+		assert_non_null(touched);
+		b.memory.touched = touched;
+		assert_int_equal(slu_testbed_load(&b, access_text), 0);
+		p = slu_testbed_alloc(&b, 4 * 4096);
+		for (unsigned round = 0; round < 2; round++) {
+			slu_testbed_param_ptr(&b, p + accesses[row].first);
+			slu_testbed_param_u32(&b, (uint32_t)accesses[row].step);
+			slu_testbed_param_u32(&b, (uint32_t)accesses[row].jump);
+			assert_int_equal(slu_testbed_run(&b, "put", 1, n),
+					 kind ? SLU_INTERP_E_FAULT : 0);
+		}
+		if (kind) {
+			assert_int_equal(b.fault.kind, kind);
+			assert_int_equal(b.fault.thread[0], thread);
+		} else {
+			uint64_t first = (uint64_t)(p - b.window) >> SLU_TESTBED_SHIFT;
+
+			for (unsigned k = 0; k < 4; k++)
+				pages |= touched[first + k] ? 1u << k : 0;
+			assert_int_equal(pages, want);
+			for (unsigned k = 0; k < 4096; k++)
+				sum += ((const float *)(const void *)p)[k];
+			/* every thread wrote a one, some of them to the same place */
+			assert_true(sum >= 1 && sum <= (float)n);
+			if (accesses[row].step && accesses[row].jump)
+				assert_true(sum == (float)n);
+		}
+		free(touched);
+		slu_testbed_deinit(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_kernels_of_lines_give_what_rows_give),
 		cmocka_unit_test(test_accesses_by_lines_touch_and_fault_as_their_lanes_do),
+		cmocka_unit_test(test_teams_touch_and_fault_as_their_warps_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

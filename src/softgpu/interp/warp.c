@@ -19,6 +19,7 @@ int slu_interp_warp_init(struct slu_interp_warp *w, struct slu_interp_block *blo
 
 	w->block = block;
 	w->index = index;
+	w->team = 1;
 	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
 		unsigned t = index * SLU_INTERP_LANES + i;
 
@@ -49,6 +50,7 @@ void slu_interp_warp_begin(struct slu_interp_warp *w)
 		.frame = w->root,
 	};
 	w->n_groups = 1;
+	w->team = 1;
 	w->is_alone = true;
 }
 
@@ -129,6 +131,7 @@ static const struct slu_interp_insn *resume(struct slu_interp_warp *w,
 	w->mask = g->mask;
 	w->frame = g->frame;
 	w->rows = g->frame->rows;
+	w->lines = g->frame->lines;
 	w->preds = g->frame->preds;
 	w->event = SLU_INTERP_EVENT_NONE;
 	w->limit = NULL;
