@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What a kernel declares that it does to the object behind an argument. A driver knows that for
- * certain only where the program was built with -cl-kernel-arg-info; one that does not say so
- * leaves us with the worst.
+ * What a kernel declares that it does to the object behind an argument. Drivers
+ * say so where the program was built for it (build.c); one that does not leaves us with the worst.
  *
  *   image, read_only          READ    its type cannot be cast, so nothing in the kernel writes it
  *   pointer to const          DOUBT   a cast takes it back

@@ -69,8 +69,7 @@ static void make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static
 	memcpy(uuid, h, 16);
 }
 
-/* Whether this process was started to be managed. */
-static bool is_managed(void)
+bool slu_device_expects_manager(void)
 {
 	return secure_getenv("SLUICE_SOCKET") || secure_getenv("SLUICE_TORTURE");
 }
@@ -120,7 +119,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 		slu_layer_give();
 
 		identify(handle, &identity);
-		atomic_store(&device->is_eager, !is_managed());
+		atomic_store(&device->is_eager, !slu_device_expects_manager());
 		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
 					  &client) < 0)
 			client = NULL;

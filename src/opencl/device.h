@@ -49,6 +49,9 @@ struct slu_device {
 /* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */
 struct slu_device *slu_device_get(cl_device_id handle);
 
+/* Whether this process was started to be managed. */
+bool slu_device_expects_manager(void);
+
 /* @device may be NULL. */
 static inline bool slu_device_is_managed(struct slu_device *device)
 {

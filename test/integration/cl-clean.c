@@ -41,7 +41,7 @@ static int setup(void **state)
 	b = *state;
 	program = clCreateProgramWithSource(b->context, 1, (const char **)&source, NULL, &r);
 	assert_cl(r);
-	assert_cl(clBuildProgram(program, 1, &b->device, "-cl-kernel-arg-info", NULL, NULL));
+	assert_cl(clBuildProgram(program, 1, &b->device, "", NULL, NULL));
 	return 0;
 }
 
@@ -368,6 +368,34 @@ static void random_promises_leave_what_a_model_leaves(void **state)
 	assert_cl(clReleaseKernel(liar));
 }
 
+static void a_program_sees_its_own_build_options(void **state)
+{
+	static const char *const all[] = { "", "-DA=1", "-DA=1 -cl-kernel-arg-info" };
+	const char *text = "kernel void a(global const uint *p, global uint *q) { *q = *p; }";
+	struct cl_bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char seen[64], few[4];
+		cl_program made;
+		size_t size = 0;
+		cl_int r;
+
+		made = clCreateProgramWithSource(b->context, 1, &text, NULL, &r);
+		assert_cl(r);
+		assert_cl(clBuildProgram(made, 1, &b->device, all[i], NULL, NULL));
+		assert_cl(clGetProgramBuildInfo(made, b->device, CL_PROGRAM_BUILD_OPTIONS,
+						sizeof(seen), seen, &size));
+		assert_string_equal(seen, all[i]);
+		assert_int_equal(size, strlen(all[i]) + 1);
+		if (i)
+			assert_int_equal(clGetProgramBuildInfo(made, b->device,
+							       CL_PROGRAM_BUILD_OPTIONS,
+							       sizeof(few), few, NULL),
+					 CL_INVALID_VALUE);
+		assert_cl(clReleaseProgram(made));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +405,7 @@ int main(void)
 		cmocka_unit_test(a_part_that_is_written_makes_the_whole_differ),
 		cmocka_unit_test(images_and_constants_stay_as_they_are),
 		cmocka_unit_test(random_promises_leave_what_a_model_leaves),
+		cmocka_unit_test(a_program_sees_its_own_build_options),
 	};
 
 	return cmocka_run_group_tests_name("cl-clean", tests, setup, teardown);
