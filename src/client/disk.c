@@ -60,14 +60,10 @@ void slu_disk_deinit(struct slu_disk *disk)
 
 void slu_disk_forked(struct slu_disk *disk)
 {
-	const struct slu_disk_calls *calls = disk->calls;
-
-	if (!calls)
-		return;
-	forget_holes(disk);
-	if (is_ours(disk))
+	if (disk->calls && is_ours(disk))
 		close(disk->fd);
-	slu_disk_init(disk, calls);
+	memset(disk, 0, sizeof(*disk));
+	disk->fd = -1;
 }
 
 void slu_disk_set_folder(struct slu_disk *disk, const char *folder)

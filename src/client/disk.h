@@ -98,7 +98,9 @@ int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_room *room);
 
 uint64_t slu_disk_bytes(struct slu_disk *disk);
 
-/* In the child of a fork: the file is its parent's. */
+/* In the child of a fork: the file is its parent's. The list of holes may be half changed, and is
+ * left.
+ */
 void slu_disk_forked(struct slu_disk *disk);
 
 /* Words for why slu_disk_take() said no. */

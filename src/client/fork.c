@@ -55,7 +55,7 @@ static void after_in_child(void)
 			if (c->devices[i])
 				make_orphan(c, c->devices[i]);
 		slu_connection_deinit(&c->connection);
-		slu_disk_deinit(&c->disk);
+		slu_disk_forked(&c->disk);
 		close(c->wake_fd);
 	}
 	slu_lock_give(&c->lock);

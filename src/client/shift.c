@@ -149,6 +149,9 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	slu_lock_give(&c->lock);
 	slu_disk_give(&c->disk, &s.room);
 	slu_tiers_put(s.host, bytes);
+	/* what went down is not kept for the next one either: somebody else is to have it */
+	if (is_down)
+		slu_tiers_trim();
 	slu_lock_take(&c->lock);
 }
 

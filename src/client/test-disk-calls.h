@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The system calls of the disk tier for tests: the real ones, in a real folder, each of which can
+ * be told to fail as disks do. The n-th call fails; writes and reads are short now and then in any
+ * case, as the kernel may make them.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "client/disk.h"
+
+#define SLU_TEST_FOLDER "/var/tmp"
+
+struct slu_test_disk {
+	unsigned n_calls; /* that can fail, so far */
+	unsigned fail_at; /* the call with this number fails; 0: none */
+	unsigned n_failed;
+	int fail_with;	  /* its errno; 0: EIO */
+	bool reads_fail;  /* all reads do */
+	bool writes_fail; /* all writes do, the sync as well */
+	bool spoils;	  /* a bit of what is read is another one */
+	unsigned n_short; /* writes and reads that were cut */
+};
+
+extern struct slu_test_disk slu_test_disk;
+extern const struct slu_disk_calls slu_test_disk_calls;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Moves of units whose home is on disk: contents survive, each operation of the device and each
+ * call of the disk may fail at each place, and whatever fails leaves the unit where it was. What
+ * cannot be read back, or is not what was written, is an error and never other bytes.
+ */
+
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "client/pipe.h"
+#include "client/test-device.h"
+#include "client/test-disk-calls.h"
+#include "client/tiers.h"
+
+enum { UNIT_BYTES = 1000, DEPTH_BYTES = SLU_PIPE_PARTS * SLU_STAGING_ALIGN };
+
+/* How a unit is reached on its device, and what is between that and the disk. */
+enum way { STAGED, BOUNCED, MAPPED, _WAY_MAX };
+
+struct world {
+	struct slu_test_device device;
+	struct slu_test_object object;
+	struct slu_unit unit;
+	struct slu_pipe pipe;
+	struct slu_disk disk;
+	struct slu_move move;
+	unsigned pattern;
+	char bounce[DEPTH_BYTES];
+};
+
+static void world_init(struct world *w, enum way way)
+{
+	memset(w, 0, sizeof(*w));
+	slu_test_disk = (struct slu_test_disk){ 0 };
+	slu_test_device_init(&w->device, 0);
+	slu_disk_init(&w->disk, &slu_test_disk_calls);
+	slu_disk_set_folder(&w->disk, SLU_TEST_FOLDER);
+	w->unit = (struct slu_unit){ .bytes = UNIT_BYTES, .owner = &w->object, .on_disk = true };
+	w->pipe.most_bytes = DEPTH_BYTES;
+	w->move = (struct slu_move){
+		.backend = &slu_test_backend,
+		.data = &w->device,
+		.unit = &w->unit,
+		.has_contents = true,
+		.wants_sum = true,
+		.disk = &w->disk,
+	};
+	assert_int_equal(slu_disk_take(&w->disk, UNIT_BYTES, &w->move.room), 0);
+	assert_true(slu_pipe_needs_bounce(&w->pipe, &w->move));
+	if (way == STAGED)
+		assert_int_equal(slu_staging_init(&w->pipe.staging, &slu_test_backend, &w->device,
+						  DEPTH_BYTES),
+				 0);
+	else
+		w->pipe.bounce = (struct slu_staging){ .host = w->bounce, .bytes = DEPTH_BYTES };
+	assert_false(slu_pipe_needs_bounce(&w->pipe, &w->move));
+	if (way == MAPPED)
+		assert_int_equal(slu_test_backend.map(&w->device, &w->unit, &w->move.mapped), 0);
+	else
+		assert_int_equal(slu_test_backend.create(&w->device, &w->unit), 0);
+	w->device.n_ops = slu_test_disk.n_calls = 0;
+}
+
+static void world_deinit(struct world *w)
+{
+	if (w->object.memory)
+		slu_test_backend.destroy(&w->device, &w->unit);
+	if (w->object.mapped)
+		slu_test_backend.unmap(&w->device, &w->unit);
+	slu_staging_deinit(&w->pipe.staging, &slu_test_backend, &w->device);
+	slu_disk_give(&w->disk, &w->move.room);
+	slu_disk_deinit(&w->disk);
+	slu_test_device_deinit(&w->device);
+}
+
+static int reap(struct world *w)
+{
+	int r = slu_piece_reap(slu_pipe_oldest(&w->pipe));
+
+	slu_pipe_drop(&w->pipe);
+	return r;
+}
+
+/* As the mover's two threads do it, with as many pieces under way as there is room for. */
+static int move(struct world *w, enum slu_moving moving)
+{
+	struct slu_move *m = &w->move;
+	int r, answer;
+
+	m->moving = moving;
+	r = slu_move_begin(m);
+	while (!r && slu_move_left_bytes(m)) {
+		struct slu_piece *p = slu_pipe_put(&w->pipe, m);
+
+		if (p)
+			slu_piece_feed(p);
+		else
+			r = reap(w);
+	}
+	while (slu_pipe_oldest(&w->pipe)) {
+		answer = reap(w);
+		r = r ? r : answer;
+	}
+	return slu_move_end(m, r);
+}
+
+static unsigned char pattern_at(const struct world *w, unsigned i)
+{
+	return (unsigned char)((i + w->pattern) * 167 + (i >> 5));
+}
+
+static void write_on_device(struct world *w)
+{
+	unsigned char *bytes = slu_test_object_bytes(&w->object);
+
+	w->pattern++;
+	for (unsigned i = 0; i < UNIT_BYTES; i++)
+		bytes[i] = pattern_at(w, i);
+}
+
+static void assert_contents(struct world *w)
+{
+	const unsigned char *bytes = slu_test_object_bytes(&w->object);
+
+	for (unsigned i = 0; i < UNIT_BYTES; i++)
+		assert_int_equal(bytes[i], pattern_at(w, i));
+}
+
+static bool is_present(const struct world *w)
+{
+	return w->object.memory || w->object.mapped;
+}
+
+static void contents_survive_the_way_to_disk_and_back(void **state)
+{
+	(void)state;
+	for (enum way way = STAGED; way < _WAY_MAX; way++) {
+		struct world w;
+
+		world_init(&w, way);
+		for (unsigned round = 0; round < 3; round++) {
+			write_on_device(&w);
+			assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+			assert_false(is_present(&w));
+			assert_null(w.move.host);
+			assert_int_equal(move(&w, way == MAPPED ? SLU_MOVING_MAP : SLU_MOVING_IN),
+					 0);
+			assert_contents(&w);
+		}
+		world_deinit(&w);
+	}
+}
+
+/*
+ * The n-th call of the disk, or operation of the device, fails, for every n until a round meets no
+ * fault. After each the unit is where it was, and a second try works.
+ */
+static void every_fault_leaves_the_unit_where_it_was(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 2u * _WAY_MAX; k++) {
+		enum way way = k / 2;
+		enum slu_moving in = way == MAPPED ? SLU_MOVING_MAP : SLU_MOVING_IN;
+
+		for (unsigned n = 1;; n++) {
+			unsigned n_failed;
+			struct world w;
+			int r;
+
+			world_init(&w, way);
+			write_on_device(&w);
+			*(k % 2 ? &slu_test_disk.fail_at : &w.device.fail_at) = n;
+			r = move(&w, SLU_MOVING_OUT);
+			assert_int_equal(r != 0, is_present(&w));
+			if (r) {
+				assert_int_equal(r == SLU_MOVE_E_UNWRITTEN, k % 2);
+				assert_contents(&w);
+				assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+			}
+			r = move(&w, in);
+			assert_int_equal(r == 0, is_present(&w));
+			if (r) {
+				assert_int_equal(r == SLU_MOVE_E_UNREAD, k % 2);
+				assert_int_equal(move(&w, in), 0);
+			}
+			assert_contents(&w);
+			n_failed = k % 2 ? slu_test_disk.n_failed : w.device.n_failed;
+			world_deinit(&w);
+			if (!n_failed)
+				break;
+		}
+	}
+}
+
+static void what_is_not_what_was_written_never_arrives(void **state)
+{
+	(void)state;
+	for (enum way way = STAGED; way < _WAY_MAX; way++) {
+		struct world w;
+
+		world_init(&w, way);
+		write_on_device(&w);
+		assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+		slu_test_disk.spoils = true;
+		assert_int_equal(move(&w, way == MAPPED ? SLU_MOVING_MAP : SLU_MOVING_IN),
+				 SLU_MOVE_E_CORRUPT);
+		assert_false(is_present(&w));
+		world_deinit(&w);
+	}
+}
+
+static void a_disk_that_has_died_says_so(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, BOUNCED);
+	write_on_device(&w);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+	slu_test_disk.reads_fail = true;
+	assert_int_equal(move(&w, SLU_MOVING_IN), SLU_MOVE_E_UNREAD);
+	assert_int_equal(w.move.disk_error, EIO);
+	assert_false(is_present(&w));
+	slu_test_disk.reads_fail = false;
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
+	slu_test_disk.writes_fail = true;
+	write_on_device(&w);
+	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_UNWRITTEN);
+	assert_contents(&w);
+	world_deinit(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(contents_survive_the_way_to_disk_and_back),
+		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
+		cmocka_unit_test(what_is_not_what_was_written_never_arrives),
+		cmocka_unit_test(a_disk_that_has_died_says_so),
+	};
+
+	return cmocka_run_group_tests_name("move-disk", tests, NULL, NULL);
+}
