@@ -3,10 +3,12 @@
  * What the software GPU's bus and its managed memory do, in the device's own time, on a card of
  * 1/256 size (rtx5080), so that the figures are the full card's. One JSON object a figure.
  *
- *   bus      two copies in one direction, and in opposite ones, over 200 ms and more of queued
- * work, as shares of what the profile promises managed  a kernel that goes over one and a half
- * times the card again and again: how many bytes a fault brings, and the share of the bus's
- * bandwidth that comes of it; with the default prefetching, or with SLUICE_SOFTGPU_PREFETCH
+ * bus: two copies in one direction, and in opposite ones, over 200 ms and more of queued work, as
+ * shares of what the profile promises.
+ *
+ * managed: a kernel that goes over one and a half times the card again and again: how many bytes a
+ * fault brings, and the share of the bus's bandwidth that comes of it; with the default
+ * prefetching, or with SLUICE_SOFTGPU_PREFETCH.
  */
 #include "lib/softgpu.h"
 

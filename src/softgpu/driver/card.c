@@ -370,29 +370,27 @@ uint64_t slu_card_free_bytes(struct slu_card *card)
 	return slu_sub_floor(card->capacity_bytes, slu_board_true_used(card->board));
 }
 
-static uint64_t duration_ns(uint64_t bytes, uint64_t bytes_per_s)
-{
-	return bytes_per_s ? (uint64_t)((__uint128_t)bytes * SLU_NS_PER_S / bytes_per_s) : 0;
-}
-
 uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint64_t bytes,
 		       uint64_t earliest_ns)
 {
-	const struct slu_card_traits *t = &card->shared->traits;
-	bool is_in = engine == SLU_BOARD_ENGINE_IN;
-	struct slu_board_engine_view own, other;
-	uint64_t bandwidth, end_ns;
+	struct slu_card_shared *shared = card->shared;
+	const struct slu_card_traits *t = &shared->traits;
+	struct slu_bus_rate in = { t->in_alone, t->in_both }, out = { t->out_alone, t->out_both };
+	struct slu_board_engine_view in_view, out_view;
+	uint64_t end_ns, duration_ns;
 
 	slu_board_user_lock(card->board);
-	slu_board_look_engine(card->board, engine, &own);
-	slu_board_look_engine(card->board, is_in ? SLU_BOARD_ENGINE_OUT : SLU_BOARD_ENGINE_IN,
-			      &other);
-	if (other.free_at_ns > SLU_MAX(earliest_ns, own.free_at_ns))
-		bandwidth = is_in ? t->in_both : t->out_both;
+	slu_board_look_engine(card->board, SLU_BOARD_ENGINE_IN, &in_view);
+	slu_board_look_engine(card->board, SLU_BOARD_ENGINE_OUT, &out_view);
+	if (engine == SLU_BOARD_ENGINE_IN)
+		duration_ns = slu_bus_book(&shared->in, &in, in_view.free_at_ns, &shared->out, &out,
+					   out_view.free_at_ns,
+					   SLU_MAX(earliest_ns, in_view.free_at_ns), bytes);
 	else
-		bandwidth = is_in ? t->in_alone : t->out_alone;
-	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns(bytes, bandwidth),
-				bytes);
+		duration_ns = slu_bus_book(&shared->out, &out, out_view.free_at_ns, &shared->in,
+					   &in, in_view.free_at_ns,
+					   SLU_MAX(earliest_ns, out_view.free_at_ns), bytes);
+	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns, bytes);
 	slu_board_user_unlock(card->board);
 	return end_ns;
 }

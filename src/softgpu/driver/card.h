@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "board/board.h"
+#include "softgpu/driver/bus.h"
 #include "softgpu/driver/settings.h"
 
 /* As the card's maker wrote it into the board's user space; constant after that. */
@@ -81,6 +82,7 @@ struct slu_card_shared {
 	struct slu_card_export exports[SLU_CARD_EXPORTS_MAX];
 	uint8_t export_of[SLU_CARD_GRANULES_MAX]; /* the number of its export + 1, or 0 */
 	struct slu_card_event events[SLU_CARD_EVENTS_MAX];
+	struct slu_bus_direction in, out;
 };
 
 struct slu_card {

@@ -3,11 +3,12 @@
 
 #include <stdbool.h>
 
+#include "softgpu/driver/bus.h"
 #include "softgpu/driver/fault.h"
 #include "softgpu/driver/object.h"
 #include "softgpu/driver/span.h"
 
-/* The small parts: spans, doubted handles, faults on order. */
+/* The small parts: spans, doubted handles, faults on order, two directions of one bus. */
 
 static void spans_agree_with_a_naive_model(void **state)
 {
@@ -138,6 +139,47 @@ static void orders_that_are_not_understood_are_refused(void **state)
 	assert_int_equal(slu_fault_init(""), 0);
 }
 
+/* Slices of two directions are booked in any order, one up to @late_ns behind the other. */
+static void run_directions(uint64_t *random, uint64_t late_ns, double *ret_first_s,
+			   double *ret_second_s)
+{
+	static const struct slu_bus_rate rates[] = { { 400000000, 250000000 },
+						     { 300000000, 150000000 } };
+	enum { SLICES = 1000, SLICE = 300000 };
+	struct slu_bus_direction directions[2] = { 0 };
+	uint64_t end_ns[2] = { 0 };
+	unsigned left[2] = { SLICES, SLICES };
+
+	while (left[0] || left[1]) {
+		unsigned i = slu_test_random(random) % 2;
+
+		if (left[!i] && end_ns[i] > end_ns[!i] + late_ns)
+			i = !i;
+		if (!left[i])
+			continue;
+		left[i]--;
+		end_ns[i] += slu_bus_book(&directions[i], &rates[i], end_ns[i], &directions[!i],
+					  &rates[!i], end_ns[!i], end_ns[i], SLICE);
+	}
+	*ret_first_s = (double)end_ns[0] / 1e9;
+	*ret_second_s = (double)end_ns[1] / 1e9;
+}
+
+static void both_directions_take_what_they_must_whoever_is_late(void **state)
+{
+	static const uint64_t late_ns[] = { 0, 100000, 5000000, 100000000 };
+	uint64_t random = slu_test_seed(20260703);
+	double first_s, second_s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(late_ns) / sizeof(*late_ns); i++) {
+		run_directions(&random, late_ns[i], &first_s, &second_s);
+		/* 300 MB at 250 MB/s; the other one has moved 180 MB by then, and 120 go alone */
+		assert_in_range((uint64_t)(first_s * 1e6), 1200000 * 0.99, 1200000 * 1.01);
+		assert_in_range((uint64_t)(second_s * 1e6), 1600000 * 0.99, 1600000 * 1.01);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -146,6 +188,7 @@ int main(void)
 		cmocka_unit_test(dead_and_foreign_handles_are_told_from_live_ones),
 		cmocka_unit_test(the_ordered_operation_fails_and_no_other),
 		cmocka_unit_test(orders_that_are_not_understood_are_refused),
+		cmocka_unit_test(both_directions_take_what_they_must_whoever_is_late),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-parts", tests, NULL, NULL);

@@ -20,7 +20,7 @@
 /* blocks that a worker has at a time, when they wait for memory */
 #define N_RESIDENT 2u
 /* rounds over the warps of a block until the other one gets its turn: it may be waited for */
-#define N_ROUNDS   64u
+#define N_ROUNDS 64u
 
 struct run {
 	const struct slu_interp_launch *launch;
