@@ -35,6 +35,14 @@ CUresult slu_image_open(const void *image, unsigned capability, const struct slu
 			struct slu_image *ret_image);
 void slu_image_close(struct slu_image *image);
 
+/*
+ * Parses a text, and makes sure that a device of @capability may run it: like the genuine driver's
+ * compiler, which refuses what was made for a later device.
+ */
+struct slu_ptx_module;
+CUresult slu_image_parse(const struct slu_image *image, unsigned capability,
+			 const struct slu_image_log *log, struct slu_ptx_module **ret_ptx);
+
 /* Merges texts into one; @images stay the caller's. */
 CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct slu_image_log *log,
 			 struct slu_image *ret_image);

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "ptx/ptx.h"
 #include "softgpu/driver/driver.h"
-#include "softgpu/driver/program.h"
+#include "softgpu/driver/image.h"
 
 #define ARCHIVE_MAGIC	    "!<arch>\n"
 #define ARCHIVE_MAGIC_BYTES 8
@@ -225,7 +226,7 @@ CUresult slu_link_complete(struct slu_link *link)
 			return result;
 	}
 	/* whoever links wants to know now what is wrong, and not when the image is loaded */
-	result = slu_program_parse(&image, slu_driver.settings.capability, &link->jit.error, &ptx);
+	result = slu_image_parse(&image, slu_driver.settings.capability, &link->jit.error, &ptx);
 	if (result) {
 		slu_image_close(&image);
 		return result;

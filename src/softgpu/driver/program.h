@@ -19,14 +19,6 @@ struct slu_program {
 	uint64_t *managed_at; /* the place of each variable in it; owned */
 };
 
-/*
- * Parses a text, and makes sure that a device of @capability may run it: like the genuine driver's
- * compiler, which refuses what was made for a later device. The reason goes to @log, which may be
- * NULL.
- */
-CUresult slu_program_parse(const struct slu_image *image, unsigned capability,
-			   const struct slu_image_log *log, struct slu_ptx_module **ret_ptx);
-
 /* A refusal of the image or its text goes to @log, which may be NULL. */
 CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
 			  struct slu_program **ret_program);
