@@ -22,7 +22,7 @@ struct script {
 	struct slu_core_action said[SCRIPT_SAID]; /* since the last script_forget() */
 	size_t n_said;
 	struct slu_message limits[SCRIPT_CLIENTS]
-				 [SLU_WIRE_DEVICES_MAX + 2];	       /* last of each account */
+				 [SLU_WIRE_DEVICES_MAX + 3];	       /* last of each account */
 	struct slu_epoch epochs[SCRIPT_CLIENTS][SLU_WIRE_DEVICES_MAX]; /* of the last TURN */
 	uint64_t held[SCRIPT_CLIENTS][SLU_WIRE_DEVICES_MAX];
 	struct slu_core_ghost roster[SCRIPT_CLIENTS];

@@ -78,6 +78,34 @@ static void test_contents_out_of_bounds(void **state)
 	}
 }
 
+static void test_a_hello_of_version_1_is_shorter(void **state)
+{
+	struct slu_message m = {};
+
+	(void)state;
+	slu_message_stamp(&m, SLU_MSG_HELLO);
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+	m.header.size = SLU_HELLO_SIZE_1;
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+	m.header.size = SLU_HELLO_SIZE_1 - 1;
+	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
+}
+
+static void test_a_folder_for_the_disk_is_absolute(void **state)
+{
+	struct slu_message m = {};
+
+	(void)state;
+	slu_message_stamp(&m, SLU_MSG_DISK);
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_DAEMON));
+	strcpy(m.disk.folder, "/var/tmp");
+	assert_null(fault_of(&m, SLU_MESSAGE_FROM_DAEMON));
+	strcpy(m.disk.folder, "tmp");
+	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_DAEMON));
+	memset(m.disk.folder, '/', sizeof(m.disk.folder));
+	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_DAEMON));
+}
+
 static void test_names_without_an_end(void **state)
 {
 	struct slu_message m = {};
@@ -96,6 +124,8 @@ int main(void)
 		cmocka_unit_test(test_every_message_passes_when_stamped_and_zeroed),
 		cmocka_unit_test(test_sizes_that_are_not_the_messages),
 		cmocka_unit_test(test_contents_out_of_bounds),
+		cmocka_unit_test(test_a_hello_of_version_1_is_shorter),
+		cmocka_unit_test(test_a_folder_for_the_disk_is_absolute),
 		cmocka_unit_test(test_names_without_an_end),
 	};
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Budgets of host memory and disk: which folder, how much, and what groups of processes allow. */
+
+#include "lib/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/filesystem.h"
+#include "base/util.h"
+#include "daemon/cgroup.h"
+#include "daemon/homes.h"
+
+static void make(struct slu_homes *homes, const char *text, bool is_system)
+{
+	struct slu_config config;
+
+	assert_int_equal(slu_config_init(&config), 0);
+	assert_int_equal(slu_config_read_text(&config, "test", text, strlen(text), NULL), 0);
+	slu_homes_init(homes, &config, is_system, 16 * SLU_GIB);
+	slu_config_deinit(&config);
+}
+
+static void a_folder_that_was_asked_for_is_taken(void **state)
+{
+	struct slu_homes homes;
+
+	(void)state;
+	make(&homes, "[memory]\ndisk_folder = /var/tmp\ndisk_max = 3G\n", false);
+	assert_string_equal(homes.folder, "/var/tmp");
+	assert_int_equal(homes.disk_bytes, 3 * SLU_GIB);
+	assert_int_equal(homes.user_disk_bytes, 3 * SLU_GIB);
+	assert_string_equal(homes.why, "");
+}
+
+static void a_folder_in_memory_is_refused_with_words(void **state)
+{
+	struct slu_filesystem fs;
+	struct slu_homes homes;
+
+	(void)state;
+	if (slu_filesystem_look("/dev/shm", &fs) || !fs.is_memory)
+		skip();
+	make(&homes, "[memory]\ndisk_folder = /dev/shm\n", false);
+	assert_string_equal(homes.folder, "");
+	assert_int_equal(homes.disk_bytes, 0);
+	assert_string_equal(homes.why,
+			    "/dev/shm: its files are memory, which is what shall be spared");
+	/* one that nobody asked for is passed over */
+	setenv("XDG_CACHE_HOME", "/dev/shm", 1);
+	make(&homes, "", false);
+	assert_string_equal(homes.folder, "/var/tmp");
+	unsetenv("XDG_CACHE_HOME");
+}
+
+static void a_users_daemon_uses_the_users_cache(void **state)
+{
+	char folder[] = "/var/tmp/sluice-homes-XXXXXX";
+	struct slu_homes homes;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	setenv("XDG_CACHE_HOME", folder, 1);
+	make(&homes, "", false);
+	assert_string_equal(homes.folder, folder);
+	assert_true(homes.disk_bytes > 0);
+	make(&homes, "", true);
+	assert_string_equal(homes.folder, "/var/tmp");
+	unsetenv("XDG_CACHE_HOME");
+	rmdir(folder);
+}
+
+static void a_folder_that_is_not_there_is_said(void **state)
+{
+	struct slu_homes homes;
+
+	(void)state;
+	make(&homes, "[memory]\ndisk_folder = /there/is/none\n", true);
+	assert_string_equal(homes.folder, "");
+	assert_non_null(strstr(homes.why, "/there/is/none"));
+	make(&homes, "[memory]\ndisk = off\n", true);
+	assert_string_equal(homes.folder, "");
+	assert_string_equal(homes.why, "the setting disk is off");
+}
+
+static void users_share_a_system_daemon(void **state)
+{
+	struct slu_core_bounds bounds;
+	struct slu_homes homes;
+
+	(void)state;
+	make(&homes, "[memory]\nhome = 8G\ndisk_max = 6G\ndisk_folder = /var/tmp\n", true);
+	assert_int_equal(homes.user_home_bytes, 4 * SLU_GIB);
+	assert_int_equal(homes.user_disk_bytes, 3 * SLU_GIB);
+	slu_homes_bounds(&homes, getpid(), 1234, &bounds);
+	assert_true(bounds.n_home >= 1 && bounds.n_disk == 1);
+	assert_int_equal(bounds.home[0].bytes, 4 * SLU_GIB);
+	assert_int_equal(bounds.disk[0].bytes, 3 * SLU_GIB);
+	make(&homes, "[memory]\nuser_home = 100M\n", false);
+	assert_int_equal(homes.home_bytes, 12 * SLU_GIB);
+	assert_int_equal(homes.user_home_bytes, 100 * SLU_MIB);
+}
+
+/* -- groups of processes, in a folder that looks like theirs ------------------------------------
+ */
+
+struct tree {
+	char root[64];
+};
+
+static void put(const struct tree *t, const char *path, const char *text)
+{
+	char name[256];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/%s", t->root, path);
+	f = fopen(name, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void plant(struct tree *t)
+{
+	char name[256];
+
+	strcpy(t->root, "/var/tmp/sluice-cgroup-XXXXXX");
+	assert_non_null(mkdtemp(t->root));
+	snprintf(name, sizeof(name), "%s/a", t->root);
+	assert_int_equal(mkdir(name, 0700), 0);
+	snprintf(name, sizeof(name), "%s/a/b", t->root);
+	assert_int_equal(mkdir(name, 0700), 0);
+	put(t, "memory.max", "5\n");
+	put(t, "a/memory.max", "1000\n");
+	put(t, "a/b/memory.max", "max\n");
+}
+
+static void uproot(const struct tree *t)
+{
+	static const char *const names[] = {
+		"a/b/memory.high", "a/b/memory.max", "a/memory.max", "memory.max", "a/b", "a", ""
+	};
+	char name[256];
+
+	for (unsigned i = 0; i < SLU_ARRAY_SIZE(names); i++) {
+		snprintf(name, sizeof(name), "%s/%s", t->root, names[i]);
+		remove(name);
+	}
+}
+
+static void each_group_with_a_limit_is_a_bound(void **state)
+{
+	struct slu_core_bounds bounds = { 0 };
+	struct tree t;
+
+	(void)state;
+	plant(&t);
+	slu_cgroup_add(t.root, "0::/a/b\n", 50, &bounds);
+	/* "max" is none, and the root's own is nobody's */
+	assert_int_equal(bounds.n_home, 1);
+	assert_int_equal(bounds.home[0].bytes, 500);
+	put(&t, "a/b/memory.high", "600\n");
+	bounds.n_home = 0;
+	slu_cgroup_add(t.root, "1:name=systemd:/x\n0::/a/b\n", 50, &bounds);
+	assert_int_equal(bounds.n_home, 2);
+	assert_int_equal(bounds.home[0].bytes, 300);
+	assert_int_equal(bounds.home[1].bytes, 500);
+	assert_int_not_equal(bounds.home[0].id, bounds.home[1].id);
+	uproot(&t);
+}
+
+static void what_cannot_be_read_limits_nothing(void **state)
+{
+	static const char *const texts[] = { "",	   "0::",	    "0::/\n", "0::/none\n",
+					     "0::/../a\n", "3:memory:/a\n", "0::a\n" };
+	struct slu_core_bounds bounds = { 0 };
+	struct tree t;
+
+	(void)state;
+	plant(&t);
+	for (unsigned i = 0; i < SLU_ARRAY_SIZE(texts); i++)
+		slu_cgroup_add(t.root, texts[i], 100, &bounds);
+	assert_int_equal(bounds.n_home, 0);
+	slu_cgroup_add_process(-1, 100, &bounds);
+	assert_int_equal(bounds.n_home, 0);
+	uproot(&t);
+}
+
+static void there_are_only_so_many_bounds(void **state)
+{
+	struct slu_core_bounds bounds = { .n_home = SLU_CORE_BOUNDS_MAX };
+	struct tree t;
+
+	(void)state;
+	plant(&t);
+	slu_cgroup_add(t.root, "0::/a\n", 100, &bounds);
+	assert_int_equal(bounds.n_home, SLU_CORE_BOUNDS_MAX);
+	uproot(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_folder_that_was_asked_for_is_taken),
+		cmocka_unit_test(a_folder_in_memory_is_refused_with_words),
+		cmocka_unit_test(a_users_daemon_uses_the_users_cache),
+		cmocka_unit_test(a_folder_that_is_not_there_is_said),
+		cmocka_unit_test(users_share_a_system_daemon),
+		cmocka_unit_test(each_group_with_a_limit_is_a_bound),
+		cmocka_unit_test(what_cannot_be_read_limits_nothing),
+		cmocka_unit_test(there_are_only_so_many_bounds),
+	};
+
+	return cmocka_run_group_tests_name("homes", tests, NULL, NULL);
+}

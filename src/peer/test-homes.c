@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Where units have their homes: pageable memory or disk, and how that changes. */
+
+#include "peer/test-fixture.h"
+
+/* A unit born off turn whose home is on disk, since host memory has no credit. */
+static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
+{
+	struct slu_unit *u = fixture_unit(f, bytes);
+
+	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), SLU_PEER_E_RESERVE);
+	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_true(u->on_disk);
+	assert_int_equal(u->place, SLU_PLACE_DISK);
+	fixture_step(f);
+	return u;
+}
+
+static void shifted(struct fixture *f, struct slu_unit *u, enum slu_shift_result result)
+{
+	slu_peer_shifted(f->peer, f->now_ns, u, result);
+	fixture_step(f);
+}
+
+/* Ends a unit whose home is on the way. */
+static void end(struct fixture *f)
+{
+	for (unsigned i = 0; i < f->n_units; i++)
+		if (f->units[i].shift != SLU_SHIFT_NO)
+			slu_peer_shifted(f->peer, f->now_ns, &f->units[i], SLU_SHIFT_CANCELLED);
+	fixture_deinit(f);
+}
+
+static void rule_4_a_room_is_taken_before_the_birth(void **state)
+{
+	struct slu_unit *u, *v;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 10);
+	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
+	fixture_in_ram(&f, 10);
+	u = fixture_unit(&f, 15);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
+	assert_int_equal(fixture_held(&f, DISK), 15);
+	fixture_step(&f);
+	/* what is reserved is nobody else's */
+	v = fixture_unit(&f, 6);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(u->place, SLU_PLACE_DISK);
+	slu_peer_gone(f.peer, f.now_ns, u);
+	assert_int_equal(fixture_held(&f, DISK), 0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, v), SLU_PEER_E_RESERVE);
+	slu_peer_forget_birth(f.peer, f.now_ns, v);
+	assert_int_equal(fixture_held(&f, DISK), 0);
+	end(&f);
+}
+
+static void a_full_disk_refuses_the_birth_and_says_so(void **state)
+{
+	const struct slu_msg_sums *sums;
+	const struct slu_message *want;
+	struct slu_unit *u;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 10);
+	fixture_limit(&f, DISK, 1, 100, 100, SLU_PACE_NONE);
+	u = fixture_unit(&f, 20);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
+	slu_peer_no_room(f.peer, f.now_ns, u);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	sums = fixture_sums(&f, DISK);
+	assert_non_null(sums);
+	assert_int_equal(sums->refused_bytes, 20);
+	assert_int_equal(sums->ceiling_bytes, 0);
+	want = fixture_said(&f, SLU_MSG_WANT);
+	assert_non_null(want);
+	assert_int_equal(want->want.account.tier, SLU_TIER_HOME);
+	/* asked for ahead, then exactly, then it is over */
+	fixture_deny(&f, HOME);
+	fixture_deny(&f, HOME);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	end(&f);
+}
+
+static void a_unit_from_disk_leaves_for_disk(void **state)
+{
+	struct slu_unit *u;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	fixture_limit(&f, DISK, 1, 50, 50, SLU_PACE_NONE);
+	u = on_disk(&f, 20);
+	fixture_limit(&f, DEVICE0, 1, 20, 20, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	assert_int_equal(u->moving, SLU_MOVING_IN);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	assert_int_equal(u->place, SLU_PLACE_DEVICE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_int_equal(fixture_held(&f, DISK), 20);
+	u->device_version++;
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	assert_int_equal(u->place, SLU_PLACE_DISK);
+	end(&f);
+}
+
+static void what_was_used_last_goes_down_last(void **state)
+{
+	struct slu_unit *old, *new;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 40);
+	new = fixture_in_ram(&f, 20);
+	old = fixture_in_ram(&f, 20);
+	new->last_use = 5;
+	old->last_use = 3;
+	fixture_limit(&f, HOME, 2, 20, 20, SLU_PACE_NOW);
+	/* without room on disk nothing can leave, and the daemon is told */
+	assert_null(f.shift);
+	assert_true(fixture_sums(&f, HOME)->is_final);
+	fixture_limit(&f, DISK, 1, 40, 40, SLU_PACE_NONE);
+	assert_ptr_equal(f.shift, old);
+	assert_int_equal(old->shift, SLU_SHIFT_DOWN);
+	/* until it is done it counts on both sides */
+	assert_int_equal(fixture_held(&f, HOME), 40);
+	assert_int_equal(fixture_held(&f, DISK), 20);
+	shifted(&f, old, SLU_SHIFT_DONE);
+	assert_int_equal(old->place, SLU_PLACE_DISK);
+	assert_int_equal(fixture_held(&f, HOME), 20);
+	assert_int_equal(fixture_sums(&f, HOME)->ceiling_bytes, 20);
+	assert_null(f.shift);
+	end(&f);
+}
+
+static void what_is_on_disk_comes_up_when_the_daemon_says_ahead(void **state)
+{
+	struct slu_unit *u, *v;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	fixture_limit(&f, DISK, 1, 50, 50, SLU_PACE_NONE);
+	u = on_disk(&f, 20);
+	v = on_disk(&f, 20);
+	u->last_use = 1;
+	v->last_use = 2;
+	fixture_limit(&f, HOME, 1, 30, 30, SLU_PACE_NONE);
+	assert_null(f.shift); /* that is for allocations */
+	fixture_limit(&f, HOME, 2, 30, 40, SLU_PACE_AHEAD);
+	assert_ptr_equal(f.shift, v);
+	shifted(&f, v, SLU_SHIFT_DONE);
+	assert_int_equal(v->place, SLU_PLACE_RAM);
+	assert_false(v->on_disk);
+	assert_int_equal(fixture_held(&f, DISK), 20);
+	assert_null(f.shift); /* there is room for a half of it only */
+	end(&f);
+}
+
+static void a_turn_stops_what_is_being_shifted(void **state)
+{
+	struct slu_unit *u;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 20);
+	u = fixture_in_ram(&f, 20);
+	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
+	fixture_limit(&f, HOME, 2, 0, 0, SLU_PACE_NOW);
+	assert_ptr_equal(f.shift, u);
+	assert_false(u->cancel);
+	fixture_limit(&f, DEVICE0, 1, 20, 20, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	assert_true(u->cancel);
+	assert_int_equal(u->moving, SLU_MOVING_NO);
+	shifted(&f, u, SLU_SHIFT_CANCELLED);
+	assert_int_equal(u->moving, SLU_MOVING_IN);
+	assert_int_equal(fixture_held(&f, DISK), 0);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	/* in its place on the device only the room changes, and the gate stays open */
+	assert_ptr_equal(f.shift, u);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	shifted(&f, u, SLU_SHIFT_DONE);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(u->on_disk);
+	assert_int_equal(fixture_held(&f, HOME), 0);
+	end(&f);
+}
+
+static void a_disk_without_room_for_a_shift_is_asked_again_later(void **state)
+{
+	struct slu_unit *u;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 20);
+	u = fixture_in_ram(&f, 20);
+	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
+	fixture_limit(&f, HOME, 2, 0, 0, SLU_PACE_NOW);
+	assert_ptr_equal(f.shift, u);
+	shifted(&f, u, SLU_SHIFT_REFUSED);
+	assert_null(f.shift);
+	assert_int_equal(fixture_sums(&f, DISK)->refused_bytes, 20);
+	assert_int_equal(u->place, SLU_PLACE_RAM);
+	fixture_limit(&f, DISK, 2, 20, 20, SLU_PACE_NONE);
+	assert_null(f.shift);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_ptr_equal(f.shift, u);
+	end(&f);
+}
+
+static void a_failing_disk_never_fails_an_eviction(void **state)
+{
+	struct slu_unit *u, *away;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_LAUNCH, 0);
+	fixture_limit(&f, DISK, 1, 60, 60, SLU_PACE_NONE);
+	u = on_disk(&f, 20);
+	away = on_disk(&f, 20);
+	fixture_limit(&f, DEVICE0, 1, 20, 20, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	assert_int_equal(fixture_command(&f, &u, 1), 0);
+	u->device_version++;
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
+	assert_int_equal(u->moving, SLU_MOVING_OUT);
+	slu_peer_moved(f.peer, f.now_ns, u, SLU_MOVE_FAILED);
+	slu_peer_disk_failed(f.peer, f.now_ns);
+	fixture_step(&f);
+	assert_false(u->on_disk);
+	assert_true(away->on_disk);
+	/* more than allowed, and said so */
+	assert_int_equal(fixture_sums(&f, HOME)->held_bytes, 20);
+	assert_int_equal(fixture_sums(&f, DISK)->ceiling_bytes, 20);
+	fixture_wait(&f, SLU_NS_PER_S);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	assert_int_equal(u->place, SLU_PLACE_RAM);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+	/* nobody gets a room there any more, nor asks for one */
+	fixture_limit(&f, DISK, 2, 100, 100, SLU_PACE_NONE);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.largest_bytes, 0);
+	end(&f);
+}
+
+static void credit_for_disk_dies_with_the_connection(void **state)
+{
+	const struct slu_message *hello;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 0);
+	fixture_limit(&f, DISK, 1, 50, 50, SLU_PACE_NONE);
+	on_disk(&f, 20);
+	slu_peer_lost(f.peer, f.now_ns);
+	fixture_step(&f);
+	slu_peer_connected(f.peer, f.now_ns);
+	fixture_step(&f);
+	hello = fixture_said(&f, SLU_MSG_HELLO);
+	assert_int_equal(hello->hello.disk_held_bytes, 20);
+	fixture_welcome(&f, 0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rule_4_a_room_is_taken_before_the_birth),
+		cmocka_unit_test(a_full_disk_refuses_the_birth_and_says_so),
+		cmocka_unit_test(a_unit_from_disk_leaves_for_disk),
+		cmocka_unit_test(what_was_used_last_goes_down_last),
+		cmocka_unit_test(what_is_on_disk_comes_up_when_the_daemon_says_ahead),
+		cmocka_unit_test(a_turn_stops_what_is_being_shifted),
+		cmocka_unit_test(a_disk_without_room_for_a_shift_is_asked_again_later),
+		cmocka_unit_test(a_failing_disk_never_fails_an_eviction),
+		cmocka_unit_test(credit_for_disk_dies_with_the_connection),
+	};
+
+	return cmocka_run_group_tests_name("peer homes", tests, NULL, NULL);
+}
