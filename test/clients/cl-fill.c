@@ -8,8 +8,6 @@
  * among threads, each of which has a queue and kernels of its own.
  */
 
-#include <getopt.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "cl-util.h"
+#include "client.h"
 
 static const char usage[] =
 	"usage: cl-fill [OPTION]...\n"
@@ -357,9 +356,7 @@ static void tear_down(struct fill *f)
 /* Whether standard input is still open. */
 static bool goes_on(const struct fill *f)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return f->o.is_endless && poll(&input, 1, 0) == 0;
+	return f->o.is_endless && client_input_is_quiet();
 }
 
 static void *work(void *data)
@@ -383,82 +380,29 @@ static void *work(void *data)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "kernels", required_argument, NULL, 'k' },
-		{ "mix", no_argument, NULL, 'x' },
-		{ "renew", no_argument, NULL, 'n' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "uneven", no_argument, NULL, 'u' },
-		{ "endless", no_argument, NULL, 'e' },
-		{ "out-of-order", no_argument, NULL, 'o' },
-		{ "wait", no_argument, NULL, 'w' },
-		{ "verify-each", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o->mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", o->n_buffers, 1, 100000),
+		CLIENT_NUMBER('r', "rounds", o->n_rounds, 0, 1000000),
+		CLIENT_NUMBER('s', "seed", o->seed, 0, UINT64_MAX),
+		CLIENT_NUMBER('k', "kernels", o->n_kernels, 1, 1000000),
+		CLIENT_FLAG('x', "mix", o->is_mixed),
+		CLIENT_FLAG('n', "renew", o->is_renewed),
+		CLIENT_NUMBER('t', "threads", o->n_threads, 1, THREADS_MAX),
+		CLIENT_FLAG('u', "uneven", o->is_uneven),
+		CLIENT_FLAG('e', "endless", o->is_endless),
+		CLIENT_FLAG('o', "out-of-order", o->is_out_of_order),
+		CLIENT_FLAG('w', "wait", o->waits),
+		CLIENT_FLAG('v', "verify-each", o->verifies_each),
 		{ 0 },
 	};
-	int c;
 
 	*o = (struct options){
 		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_kernels = 1, .n_threads = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:xnt:ueowvh", options, NULL)) >= 0) {
-		switch (c) {
-		case 'm':
-			o->mib = cl_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			o->n_buffers = cl_number(optarg, 1, 100000, usage);
-			break;
-		case 'r':
-			o->n_rounds = cl_number(optarg, 0, 1000000, usage);
-			break;
-		case 's':
-			o->seed = cl_number(optarg, 0, UINT64_MAX, usage);
-			break;
-		case 'k':
-			o->n_kernels = cl_number(optarg, 1, 1000000, usage);
-			break;
-		case 'x':
-			o->is_mixed = true;
-			break;
-		case 'n':
-			o->is_renewed = true;
-			break;
-		case 't':
-			o->n_threads = cl_number(optarg, 1, THREADS_MAX, usage);
-			break;
-		case 'u':
-			o->is_uneven = true;
-			break;
-		case 'e':
-			o->is_endless = true;
-			break;
-		case 'o':
-			o->is_out_of_order = true;
-			break;
-		case 'w':
-			o->waits = true;
-			break;
-		case 'v':
-			o->verifies_each = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CL_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CL_EXIT_USAGE);
-		}
-	}
-	if (optind < argc || o->mib * 1048576 / o->n_buffers < 16384 ||
-	    o->n_threads > o->n_buffers) {
-		fputs(usage, stderr);
-		exit(CL_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage) || o->mib * 1048576 / o->n_buffers < 16384 ||
+	    o->n_threads > o->n_buffers)
+		client_misused(usage);
 }
 
 int main(int argc, char **argv)
@@ -480,12 +424,8 @@ int main(int argc, char **argv)
 
 		set_up(&fills[t], &bench, &o, buffers + from, to - from);
 	}
-	if (o.waits) {
-		puts("ready");
-		fflush(stdout);
-		while (getchar() != EOF)
-			;
-	}
+	if (o.waits)
+		client_wait();
 	for (uint64_t t = 0; t < o.n_threads; t++)
 		if (pthread_create(&fills[t].thread, NULL, work, &fills[t]))
 			return CL_EXIT_NO_MEMORY;

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "cl-util.h"
+#include "client.h"
 
 static const char usage[] =
 	"usage: cl-pingpong [OPTION]...\n"
@@ -218,51 +218,22 @@ static int play_both(struct player *p)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "hops", required_argument, NULL, 'n' },
-		{ "event", no_argument, NULL, 'e' },
-		{ "role", required_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct player p = {
 		.mib = 16, .n_buffers = 1, .n_hops = 20, .in = STDIN_FILENO, .out = STDOUT_FILENO
 	};
 	const char *role = "both";
-	int c;
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", p.mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", p.n_buffers, 1, BUFFERS_MAX),
+		CLIENT_NUMBER('n', "hops", p.n_hops, 1, 1000000),
+		CLIENT_FLAG('e', "event", p.by_event),
+		CLIENT_WORD('r', "role", role),
+		{ 0 },
+	};
 
-	while ((c = getopt_long(argc, argv, "m:b:n:er:h", options, NULL)) >= 0) {
-		switch (c) {
-		case 'm':
-			p.mib = cl_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			p.n_buffers = cl_number(optarg, 1, BUFFERS_MAX, usage);
-			break;
-		case 'n':
-			p.n_hops = cl_number(optarg, 1, 1000000, usage);
-			break;
-		case 'e':
-			p.by_event = true;
-			break;
-		case 'r':
-			role = optarg;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return CL_EXIT_RIGHT;
-		default:
-			fputs(usage, stderr);
-			return CL_EXIT_USAGE;
-		}
-	}
-	if (optind < argc ||
-	    (strcmp(role, "both") && strcmp(role, "ping") && strcmp(role, "pong"))) {
-		fputs(usage, stderr);
-		return CL_EXIT_USAGE;
-	}
+	if (client_options(argc, argv, options, usage) ||
+	    (strcmp(role, "both") && strcmp(role, "ping") && strcmp(role, "pong")))
+		client_misused(usage);
 	signal(SIGPIPE, SIG_IGN); /* the write tells it as well, in words */
 	if (!strcmp(role, "both"))
 		return play_both(&p);

@@ -8,14 +8,13 @@
  * that the processor comes to.
  */
 
-#include <getopt.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cl-util.h"
+#include "client.h"
 
 static const char usage[] =
 	"usage: cl-read [OPTION]...\n"
@@ -211,80 +210,32 @@ static void tear_down(struct readers *r)
 /* Whether standard input is still open. */
 static bool goes_on(const struct readers *r)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return r->o.is_endless && poll(&input, 1, 0) == 0;
+	return r->o.is_endless && client_input_is_quiet();
 }
 
 static void parse(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "passes", required_argument, NULL, 'p' },
-		{ "number", required_argument, NULL, 'n' },
-		{ "mix", no_argument, NULL, 'x' },
-		{ "cast", no_argument, NULL, 'c' },
-		{ "finish", no_argument, NULL, 'f' },
-		{ "endless", no_argument, NULL, 'e' },
-		{ "wait", no_argument, NULL, 'w' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o->mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", o->n_buffers, 1, 10000),
+		CLIENT_NUMBER('r', "rounds", o->n_rounds, 0, 1000000),
+		CLIENT_NUMBER('s', "seed", o->seed, 0, UINT32_MAX),
+		CLIENT_NUMBER('p', "passes", o->n_passes, 1, 1000000),
+		CLIENT_NUMBER('n', "number", o->n_at_once, 1, 2),
+		CLIENT_FLAG('x', "mix", o->is_mixed),
+		CLIENT_FLAG('c', "cast", o->casts),
+		CLIENT_FLAG('f', "finish", o->finishes),
+		CLIENT_FLAG('e', "endless", o->is_endless),
+		CLIENT_FLAG('w', "wait", o->waits),
 		{ 0 },
 	};
-	int c;
 
 	*o = (struct options){
 		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_passes = 1, .n_at_once = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:s:p:n:xcfewh", options, NULL)) >= 0) {
-		switch (c) {
-		case 'm':
-			o->mib = cl_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			o->n_buffers = cl_number(optarg, 1, 10000, usage);
-			break;
-		case 'r':
-			o->n_rounds = cl_number(optarg, 0, 1000000, usage);
-			break;
-		case 's':
-			o->seed = cl_number(optarg, 0, UINT32_MAX, usage);
-			break;
-		case 'p':
-			o->n_passes = cl_number(optarg, 1, 1000000, usage);
-			break;
-		case 'n':
-			o->n_at_once = cl_number(optarg, 1, 2, usage);
-			break;
-		case 'x':
-			o->is_mixed = true;
-			break;
-		case 'c':
-			o->casts = true;
-			break;
-		case 'f':
-			o->finishes = true;
-			break;
-		case 'e':
-			o->is_endless = true;
-			break;
-		case 'w':
-			o->waits = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CL_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CL_EXIT_USAGE);
-		}
-	}
-	if (optind < argc || o->mib * 1048576 / o->n_buffers < ITEMS * 4) {
-		fputs(usage, stderr);
-		exit(CL_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage) ||
+	    o->mib * 1048576 / o->n_buffers < ITEMS * 4)
+		client_misused(usage);
 }
 
 int main(int argc, char **argv)

@@ -11,8 +11,6 @@
  * machine's other processors alone, as kernels of a GPU would.
  */
 
-#include <getopt.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 #include <unistd.h>
 
 #include "cl-util.h"
+#include "client.h"
 
 static const char usage[] =
 	"usage: cl-talk [OPTION]...\n"
@@ -206,10 +205,9 @@ static void talk(struct talk *t)
 static void compute(struct talk *t)
 {
 	cl_event events[QUEUE_MAX];
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 	uint64_t n = 0;
 
-	while (poll(&input, 1, 0) == 0) {
+	while (client_input_is_quiet()) {
 		if (n >= t->o.n_queue)
 			finish(t, events[n % t->o.n_queue]);
 		events[n++ % t->o.n_queue] = launch(t);
@@ -254,59 +252,21 @@ static void burst(struct talk *t)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "launches", required_argument, NULL, 'l' },
-		{ "ms", required_argument, NULL, 't' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "endless", no_argument, NULL, 'e' },
-		{ "queue", required_argument, NULL, 'q' },
-		{ "burst", required_argument, NULL, 'u' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o->mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", o->n_buffers, 1, BUFFERS_MAX),
+		CLIENT_NUMBER('l', "launches", o->n_launches, 1, BUFFERS_MAX),
+		CLIENT_NUMBER('t', "ms", o->ms, 0, 5000),
+		CLIENT_FLAG('a', "all", o->names_all),
+		CLIENT_FLAG('e', "endless", o->is_endless),
+		CLIENT_NUMBER('q', "queue", o->n_queue, 1, QUEUE_MAX),
+		CLIENT_NUMBER('u', "burst", o->n_burst, 1, 1 << 20),
 		{ 0 },
 	};
-	int c;
 
 	*o = (struct options){ .mib = 16, .n_buffers = 4, .n_launches = 4, .ms = 10, .n_queue = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:l:t:aeq:u:h", options, NULL)) >= 0) {
-		switch (c) {
-		case 'm':
-			o->mib = cl_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			o->n_buffers = cl_number(optarg, 1, BUFFERS_MAX, usage);
-			break;
-		case 'l':
-			o->n_launches = cl_number(optarg, 1, BUFFERS_MAX, usage);
-			break;
-		case 't':
-			o->ms = cl_number(optarg, 0, 5000, usage);
-			break;
-		case 'a':
-			o->names_all = true;
-			break;
-		case 'e':
-			o->is_endless = true;
-			break;
-		case 'q':
-			o->n_queue = cl_number(optarg, 1, QUEUE_MAX, usage);
-			break;
-		case 'u':
-			o->n_burst = cl_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CL_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CL_EXIT_USAGE);
-		}
-	}
-	if (optind < argc || (o->names_all && o->n_buffers > ARGS)) {
-		fputs(usage, stderr);
-		exit(CL_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage) || (o->names_all && o->n_buffers > ARGS))
+		client_misused(usage);
 }
 
 int main(int argc, char **argv)

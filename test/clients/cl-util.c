@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,19 +65,4 @@ void cl_launch(struct cl_bench *b, cl_kernel kernel, size_t n_items)
 {
 	cl_check(clEnqueueNDRangeKernel(b->queue, kernel, 1, NULL, &n_items, NULL, 0, NULL, NULL),
 		 "clEnqueueNDRangeKernel");
-}
-
-uint64_t cl_number(const char *text, uint64_t min, uint64_t max, const char *usage)
-{
-	uint64_t n;
-	char *end;
-
-	if (text && isdigit((unsigned char)*text)) {
-		n = strtoull(text, &end, 10);
-		if (!*end && n >= min && n <= max)
-			return n;
-	}
-	fprintf(stderr, "'%s' is no number from %llu to %llu\n\n%s", text ? text : "",
-		(unsigned long long)min, (unsigned long long)max, usage);
-	exit(CL_EXIT_USAGE);
 }

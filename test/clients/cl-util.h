@@ -12,10 +12,11 @@
 
 #include <CL/cl.h>
 
+#include "client.h"
+
 enum cl_exit {
-	CL_EXIT_RIGHT = 0,     /* everything was as it should be */
-	CL_EXIT_WRONG = 1,     /* contents were wrong */
-	CL_EXIT_USAGE = 2,     /* the command line was */
+	CL_EXIT_RIGHT = CLIENT_EXIT_RIGHT,
+	CL_EXIT_WRONG = CLIENT_EXIT_WRONG,
 	CL_EXIT_OPENCL = 3,    /* an OpenCL call failed */
 	CL_EXIT_NO_MEMORY = 4, /* an OpenCL call failed for want of memory */
 	CL_EXIT_NO_DEVICE = 5, /* there is no device */
@@ -42,6 +43,3 @@ void cl_close(struct cl_bench *b);
 
 cl_mem cl_buffer(struct cl_bench *b, size_t bytes);
 void cl_launch(struct cl_bench *b, cl_kernel kernel, size_t n_items);
-
-/* The number that follows an option; ends with the usage text where it is none. */
-uint64_t cl_number(const char *text, uint64_t min, uint64_t max, const char *usage);

@@ -7,13 +7,12 @@
  * the same when memory has been away meanwhile.
  */
 
-#include <getopt.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "cuda-util.h"
 
 static const char usage[] =
@@ -86,65 +85,28 @@ static struct options o;
 
 static void read_command_line(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "steps", required_argument, NULL, 'n' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "endless", no_argument, NULL, 'e' },
-		{ "wait", no_argument, NULL, 'w' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o.mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", o.n_buffers, 1, 1 << 16),
+		CLIENT_NUMBER('r', "rounds", o.n_rounds, 0, 1 << 30),
+		CLIENT_NUMBER('n', "steps", o.n_steps, 1, 1 << 30),
+		CLIENT_NUMBER('s', "seed", o.seed, 0, UINT32_MAX),
+		CLIENT_FLAG('e', "endless", o.is_endless),
+		CLIENT_FLAG('w', "wait", o.waits),
+		{ 0 },
 	};
-	int c;
 
 	o = (struct options){
 		.mib = 16, .n_buffers = 4, .n_rounds = 10, .n_steps = 1000, .seed = 1
 	};
-	while ((c = getopt_long(argc, argv, "m:b:r:n:s:ewh", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'm':
-			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			o.n_buffers = cuda_number(optarg, 1, 1 << 16, usage);
-			break;
-		case 'r':
-			o.n_rounds = cuda_number(optarg, 0, 1 << 30, usage);
-			break;
-		case 'n':
-			o.n_steps = cuda_number(optarg, 1, 1 << 30, usage);
-			break;
-		case 's':
-			o.seed = cuda_number(optarg, 0, UINT32_MAX, usage);
-			break;
-		case 'e':
-			o.is_endless = true;
-			break;
-		case 'w':
-			o.waits = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CUDA_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CUDA_EXIT_USAGE);
-		}
-	}
-	if (optind != argc) {
-		fputs(usage, stderr);
-		exit(CUDA_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage))
+		client_misused(usage);
 }
 
 /* Whether standard input is still open. */
 static bool goes_on(void)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return o.is_endless && poll(&input, 1, 0) == 0;
+	return o.is_endless && client_input_is_quiet();
 }
 
 /* A ring through all nodes in random order (Sattolo's shuffle). */
@@ -208,7 +170,7 @@ int main(int argc, char **argv)
 	CHECK(cuMemcpyHtoD_v2(d_starts, starts, sizeof(starts)));
 	CHECK(cuMemcpyHtoD_v2(d_out, sum, sizeof(sum)));
 	if (o.waits)
-		cuda_wait();
+		client_wait();
 
 	for (uint64_t r = 0; r < o.n_rounds || goes_on(); r++) {
 		void *params[] = { &d_starts, &d_out, &steps };

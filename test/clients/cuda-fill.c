@@ -9,8 +9,6 @@
  * events.
  */
 
-#include <getopt.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "cuda-util.h"
 
 static const char usage[] =
@@ -113,7 +112,7 @@ static const char ptx[] = ".version 6.3\n"
 #define BLOCK	    256
 
 struct options {
-	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us;
+	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
 	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
 };
 
@@ -308,9 +307,7 @@ static void close_worker(struct worker *w)
 /* Whether standard input is still open. */
 static bool goes_on(void)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	return o.is_endless && poll(&input, 1, 0) == 0;
+	return o.is_endless && client_input_is_quiet();
 }
 
 static void *work(void *data)
@@ -340,26 +337,24 @@ static void *work(void *data)
 
 static void read_command_line(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "buffers", required_argument, NULL, 'b' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "kernels", required_argument, NULL, 'k' },
-		{ "pause", required_argument, NULL, 'p' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "streams", required_argument, NULL, 'S' },
-		{ "mix", no_argument, NULL, 'x' },
-		{ "renew", no_argument, NULL, 'n' },
-		{ "device", required_argument, NULL, 'd' },
-		{ "uneven", no_argument, NULL, 'u' },
-		{ "endless", no_argument, NULL, 'e' },
-		{ "wait", no_argument, NULL, 'w' },
-		{ "verify-each", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o.mib, 1, 1 << 20),
+		CLIENT_NUMBER('b', "buffers", o.n_buffers, 1, 1 << 20),
+		CLIENT_NUMBER('r', "rounds", o.n_rounds, 0, 1 << 30),
+		CLIENT_NUMBER('s', "seed", o.seed, 0, UINT32_MAX),
+		CLIENT_NUMBER('k', "kernels", o.n_kernels, 1, 1 << 20),
+		CLIENT_NUMBER('p', "pause", o.pause_us, 1, 1 << 30),
+		CLIENT_NUMBER('t', "threads", o.n_threads, 1, THREADS_MAX),
+		CLIENT_NUMBER('S', "streams", o.n_streams, 0, STREAMS_MAX),
+		CLIENT_FLAG('x', "mix", o.is_mixed),
+		CLIENT_FLAG('n', "renew", o.is_renewed),
+		CLIENT_NUMBER('d', "device", o.device, 0, 63),
+		CLIENT_FLAG('u', "uneven", o.is_uneven),
+		CLIENT_FLAG('e', "endless", o.is_endless),
+		CLIENT_FLAG('w', "wait", o.waits),
+		CLIENT_FLAG('v', "verify-each", o.verifies_each),
+		{ 0 },
 	};
-	int c;
 
 	o = (struct options){ .mib = 16,
 			      .n_buffers = 4,
@@ -368,66 +363,10 @@ static void read_command_line(int argc, char **argv)
 			      .n_kernels = 1,
 			      .n_threads = 1,
 			      .n_streams = 2 };
-	while ((c = getopt_long(argc, argv, "m:b:r:s:k:p:t:S:xnd:uewvh", long_options, NULL)) !=
-	       -1) {
-		switch (c) {
-		case 'm':
-			o.mib = cuda_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'b':
-			o.n_buffers = cuda_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'r':
-			o.n_rounds = cuda_number(optarg, 0, 1 << 30, usage);
-			break;
-		case 's':
-			o.seed = cuda_number(optarg, 0, UINT32_MAX, usage);
-			break;
-		case 'k':
-			o.n_kernels = cuda_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'p':
-			o.pause_us = cuda_number(optarg, 1, 1 << 30, usage);
-			break;
-		case 't':
-			o.n_threads = cuda_number(optarg, 1, THREADS_MAX, usage);
-			break;
-		case 'S':
-			o.n_streams = cuda_number(optarg, 0, STREAMS_MAX, usage);
-			break;
-		case 'x':
-			o.is_mixed = true;
-			break;
-		case 'n':
-			o.is_renewed = true;
-			break;
-		case 'd':
-			cuda_device = (int)cuda_number(optarg, 0, 63, usage);
-			break;
-		case 'u':
-			o.is_uneven = true;
-			break;
-		case 'e':
-			o.is_endless = true;
-			break;
-		case 'w':
-			o.waits = true;
-			break;
-		case 'v':
-			o.verifies_each = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CUDA_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CUDA_EXIT_USAGE);
-		}
-	}
-	if (optind != argc || (o.mib << 20) / o.n_buffers < 64 || o.mib > 4096) {
-		fputs(usage, stderr);
-		exit(CUDA_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage) || (o.mib << 20) / o.n_buffers < 64 ||
+	    o.mib > 4096)
+		client_misused(usage);
+	cuda_device = (int)o.device;
 }
 
 /* Uneven: between a half and three halves of an even share; the last one has what is left. */
@@ -472,7 +411,7 @@ int main(int argc, char **argv)
 	}
 	CHECK(cuCtxSynchronize());
 	if (o.waits)
-		cuda_wait();
+		client_wait();
 
 	for (unsigned i = 0; i < o.n_threads; i++) {
 		workers[i].number = i;

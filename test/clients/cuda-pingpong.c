@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "cuda-util.h"
 
 static const char usage[] =
@@ -108,51 +108,19 @@ static void finish(CUstream stream)
 
 static void read_command_line(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "hops", required_argument, NULL, 'n' },
-		{ "device", required_argument, NULL, 'd' },
-		{ "begin", no_argument, NULL, 'b' },
-		{ "function", no_argument, NULL, 'f' },
-		{ "spin", no_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", o.mib, 1, 1 << 12),
+		CLIENT_NUMBER('n', "hops", o.n_hops, 1, 1 << 20),
+		CLIENT_NUMBER('d', "device", o.device, 0, 63),
+		CLIENT_FLAG('b', "begin", o.begins),
+		CLIENT_FLAG('f', "function", o.by_function),
+		CLIENT_FLAG('s', "spin", o.spins),
+		{ 0 },
 	};
-	int c;
 
 	o = (struct options){ .mib = 1, .n_hops = 20 };
-	while ((c = getopt_long(argc, argv, "m:n:d:bfsh", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'm':
-			o.mib = cuda_number(optarg, 1, 1 << 12, usage);
-			break;
-		case 'n':
-			o.n_hops = cuda_number(optarg, 1, 1 << 20, usage);
-			break;
-		case 'd':
-			o.device = cuda_number(optarg, 0, 63, usage);
-			break;
-		case 'b':
-			o.begins = true;
-			break;
-		case 'f':
-			o.by_function = true;
-			break;
-		case 's':
-			o.spins = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(CUDA_EXIT_RIGHT);
-		default:
-			fputs(usage, stderr);
-			exit(CUDA_EXIT_USAGE);
-		}
-	}
-	if (optind != argc) {
-		fputs(usage, stderr);
-		exit(CUDA_EXIT_USAGE);
-	}
+	if (client_options(argc, argv, options, usage))
+		client_misused(usage);
 }
 
 int main(int argc, char **argv)

@@ -64,19 +64,6 @@ CUfunction cuda_function(const char *ptx, const char *name)
 	return function;
 }
 
-uint64_t cuda_number(const char *text, uint64_t min, uint64_t max, const char *usage)
-{
-	unsigned long long value;
-	char *end;
-
-	value = strtoull(text, &end, 0);
-	if (end == text || *end || value < min || value > max) {
-		fputs(usage, stderr);
-		exit(CUDA_EXIT_USAGE);
-	}
-	return value;
-}
-
 uint64_t cuda_random(uint64_t *state)
 {
 	uint64_t x = *state ? *state : UINT64_C(0x9e3779b97f4a7c15);
@@ -86,12 +73,4 @@ uint64_t cuda_random(uint64_t *state)
 	x ^= x << 17;
 	*state = x;
 	return x;
-}
-
-void cuda_wait(void)
-{
-	puts("ready");
-	fflush(stdout);
-	while (getchar() != EOF)
-		;
 }

@@ -9,12 +9,12 @@
 
 #include <stdint.h>
 
+#include "client.h"
 #include "cuabi/cuda-calls.h"
 
 enum cuda_exit {
-	CUDA_EXIT_RIGHT = 0,	 /* everything was as it should be */
-	CUDA_EXIT_WRONG = 1,	 /* contents were wrong */
-	CUDA_EXIT_USAGE = 2,	 /* the command line was */
+	CUDA_EXIT_RIGHT = CLIENT_EXIT_RIGHT,
+	CUDA_EXIT_WRONG = CLIENT_EXIT_WRONG,
 	CUDA_EXIT_CUDA = 3,	 /* a CUDA call failed */
 	CUDA_EXIT_NO_MEMORY = 4, /* a CUDA call failed for want of memory */
 	CUDA_EXIT_NO_DEVICE = 5, /* there is no driver or no device */
@@ -78,11 +78,5 @@ void cuda_close(void);
 
 CUfunction cuda_function(const char *ptx, const char *name);
 
-/* The number that follows an option; ends with the usage text where it is none. */
-uint64_t cuda_number(const char *text, uint64_t min, uint64_t max, const char *usage);
-
 /* xorshift: the same numbers on every machine. */
 uint64_t cuda_random(uint64_t *state);
-
-/* Prints 'ready' and waits for the end of standard input. */
-void cuda_wait(void);

@@ -140,7 +140,7 @@ def programs_that_fork():
 
 def programs_that_give_up_what_is_in_use():
     leaves("cuda", "destroy")
-    leaves("opencl", "release")
+    leaves("opencl", "destroy")
 
 
 s.main(a_cuda_program_killed_at_every_message, an_opencl_program_killed_at_every_message, killed_in_every_state,
