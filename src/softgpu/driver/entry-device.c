@@ -147,6 +147,8 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
 		return 1;
+	case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+		return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 	case CU_DEVICE_ATTRIBUTE_NUMA_ID:
 		return -1;
 	default:

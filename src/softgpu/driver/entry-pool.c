@@ -37,7 +37,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
 	SLU_TRY(slu_driver_enter());
 	if (!ret_pool || !props)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (props->handleTypes || props->usage)
+	if (props->usage ||
+	    (props->handleTypes && props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	SLU_TRY(card_at(&props->location, props->allocType, &card));
 	SLU_TRY(slu_pool_new(card, props, &pool));
@@ -115,6 +116,57 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool handle,
 	return CUDA_SUCCESS;
 }
 
+/* -- between processes ---------------------------------------------------------------------- */
+
+CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUmemoryPool handle,
+					  CUmemAllocationHandleType type, unsigned long long flags)
+{
+	struct slu_pool *pool;
+	int fd;
+
+	SLU_TRY(find(handle, &pool));
+	if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_pool_export(pool, &fd));
+	*(int *)ret_shareable = fd;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *shareable,
+					    CUmemAllocationHandleType type,
+					    unsigned long long flags)
+{
+	struct slu_pool *pool;
+
+	SLU_TRY(slu_driver_enter());
+	if (!ret_pool || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_pool_import((int)(intptr_t)shareable, &pool));
+	*ret_pool = handle_of(pool);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr address)
+{
+	SLU_TRY(slu_driver_enter());
+	return ret_data ? slu_pool_export_block(address, ret_data) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool handle,
+				CUmemPoolPtrExportData *data)
+{
+	struct slu_pool *pool;
+	uint64_t address;
+
+	SLU_TRY(find(handle, &pool));
+	if (!ret_address || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_capture_unsafe());
+	SLU_TRY(slu_pool_import_block(pool, data, &address));
+	*ret_address = address;
+	return CUDA_SUCCESS;
+}
+
 /* -- which pool serves a device ------------------------------------------------------------- */
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice device)
@@ -150,6 +202,8 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
 
 	SLU_TRY(slu_driver_card(device, &card));
 	SLU_TRY(find(handle, &pool));
+	if (pool->is_imported)
+		return CUDA_ERROR_INVALID_VALUE;
 	return slu_pool_set_current(card, pool);
 }
 
@@ -188,7 +242,7 @@ static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct slu_pool *p
 {
 	uint64_t address;
 
-	if (!ret_address || !bytes)
+	if (!ret_address || !bytes || pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (slu_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;

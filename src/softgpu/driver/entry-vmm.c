@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/fault.h"
+#include "softgpu/driver/ticket.h"
 
 static CUresult window_result(int r)
 {
@@ -293,18 +294,6 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
  * memory is the memory itself. The first keeps nothing alive: the memory lives as long as somebody
  * holds a handle or a mapping of it.
  */
-static CUresult write_ticket(const struct slu_card_ticket *ticket, int *ret_fd)
-{
-	slu_cleanup(slu_closep) int fd =
-		memfd_create("sluice-softgpu-ticket", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || write(fd, ticket, sizeof(*ticket)) != (ssize_t)sizeof(*ticket) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
-		return CUDA_ERROR_OPERATING_SYSTEM;
-	*ret_fd = slu_steal_fd(&fd);
-	return CUDA_SUCCESS;
-}
-
 CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGenericAllocationHandle handle,
 				      CUmemAllocationHandleType type, unsigned long long flags)
 {
@@ -325,8 +314,8 @@ CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGenericAllocatio
 	}
 	slu_driver_unlock();
 	SLU_TRY(slu_driver_result(r));
-	if (fd < 0)
-		SLU_TRY(write_ticket(&ticket, &fd));
+	if (fd < 0 && slu_ticket_write(&ticket, sizeof(ticket), &fd))
+		return CUDA_ERROR_OPERATING_SYSTEM;
 	*(int *)ret_shareable = fd;
 	return CUDA_SUCCESS;
 }
@@ -348,7 +337,7 @@ static CUresult import(int fd, struct slu_phys **ret_phys)
 			return CUDA_ERROR_OPERATING_SYSTEM;
 		return slu_driver_result(slu_phys_import_host(own, (uint64_t)st.st_size, ret_phys));
 	}
-	if (pread(fd, &ticket, sizeof(ticket), 0) != (ssize_t)sizeof(ticket))
+	if (slu_ticket_read(fd, sizeof(ticket), &ticket))
 		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(slu_driver_card(ticket.card, &card));
 	r = slu_phys_import(card, &ticket, ret_phys);

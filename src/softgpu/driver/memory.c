@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -18,21 +16,20 @@
 
 /* all guarded by the driver's lock */
 static struct slu_spans allocs;
-static struct slu_spans hosts;
-static struct slu_memory_ranges *ranges;
 static uint64_t last_id;
 
-/* Maps new memory, of a card or (NULL) of the host, at new addresses, usable by that card. */
-static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
+uint64_t slu_memory_new_id_locked(void)
+{
+	return ++last_id;
+}
+
+/* Maps the memory, of a card or (NULL) of the host, at new addresses, usable by that card. */
+static int map_locked(struct slu_card *card, struct slu_phys *phys, uint64_t *ret_address)
 {
 	struct slu_window *window = &slu_driver.window;
-	struct slu_phys *phys;
-	uint64_t address;
+	uint64_t address, bytes = phys->bytes;
 	int r;
 
-	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, true, &phys);
-	if (r)
-		return slu_fold(r);
 	r = slu_window_reserve(window, bytes, 0, 0, &address);
 	if (r) {
 		slu_phys_unref(phys);
@@ -48,6 +45,17 @@ static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_a
 			      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
 	*ret_address = address;
 	return 0;
+}
+
+static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
+{
+	struct slu_phys *phys;
+	int r;
+
+	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, true, &phys);
+	if (r)
+		return slu_fold(r);
+	return map_locked(card, phys, ret_address);
 }
 
 static void unmap_locked(uint64_t address, uint64_t bytes)
@@ -96,10 +104,13 @@ static void displace_locked(struct slu_alloc *a)
 {
 	uint64_t address;
 
+	uint64_t granule = a->card->granule_bytes;
+
+	/* what came from another process may begin inside of its granule */
 	if (!a->slab)
-		unmap_locked(a->base, a->mapped_bytes);
+		unmap_locked(a->base / granule * granule, a->mapped_bytes);
 	else if (slu_slab_give(a->slab, a->base, a->bytes, &address))
-		unmap_locked(address, a->card->granule_bytes);
+		unmap_locked(address, granule);
 }
 
 /* What peers may do with an allocation. */
@@ -148,7 +159,7 @@ static int alloc(struct slu_card *card, struct slu_context *context, struct slu_
 	a->block = block;
 	a->bytes = bytes;
 	slu_driver_lock();
-	a->id = ++last_id;
+	a->id = slu_memory_new_id_locked();
 	if (bytes <= granule / 2) {
 		r = place_small_locked(a);
 	} else if (bytes > a->card->capacity_bytes) {
@@ -182,6 +193,45 @@ int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_blo
 			   uint64_t *ret_address)
 {
 	return alloc(card, NULL, block, bytes, ret_address);
+}
+
+int slu_memory_import_block(struct slu_card *card, const struct slu_card_ticket *ticket,
+			    uint64_t offset, uint64_t bytes, struct slu_block *block,
+			    uint64_t *ret_address)
+{
+	struct slu_alloc *a;
+	struct slu_phys *phys;
+	int r;
+
+	r = slu_phys_import(card, ticket, &phys);
+	if (r)
+		return r;
+	a = calloc(1, sizeof(*a));
+	slu_driver_lock();
+	if (!a || offset >= phys->bytes || bytes > phys->bytes - offset) {
+		slu_phys_unref(phys);
+		r = a ? -ENOENT : -ENOMEM;
+	} else {
+		*a = (struct slu_alloc){ .bytes = bytes,
+					 .mapped_bytes = phys->bytes,
+					 .card = card,
+					 .block = block,
+					 .id = slu_memory_new_id_locked() };
+		r = map_locked(card, phys, &a->base);
+	}
+	if (!r) {
+		a->base += offset;
+		r = slu_spans_add(&allocs, a->base, bytes, a);
+		if (r)
+			displace_locked(a);
+	}
+	slu_driver_unlock();
+	if (r) {
+		free(a);
+		return r;
+	}
+	*ret_address = a->base;
+	return 0;
 }
 
 int slu_memory_free(uint64_t address)
@@ -221,132 +271,6 @@ struct slu_alloc *slu_memory_find_locked(uint64_t address)
 	return s ? s->data : NULL;
 }
 
-struct slu_host *slu_memory_find_host_locked(uint64_t address)
-{
-	const struct slu_span *s = slu_spans_find(&hosts, address);
-
-	return s ? s->data : NULL;
-}
-
-static int rebuild_ranges_locked(void)
-{
-	struct slu_memory_ranges *fresh =
-		calloc(1, sizeof(*fresh) + hosts.n * sizeof(fresh->ranges[0]));
-
-	if (!fresh)
-		return slu_error(-ENOMEM);
-	fresh->n_refs = 1;
-	fresh->n = hosts.n;
-	for (size_t i = 0; i < hosts.n; i++) {
-		const struct slu_host *h = hosts.array[i].data;
-		bool is_read_only = !h->is_ours && (h->flags & CU_MEMHOSTREGISTER_READ_ONLY);
-
-		fresh->ranges[i] = (struct slu_interp_range){
-			.base = h->base,
-			.bytes = h->bytes,
-			.access =
-				is_read_only ? SLU_INTERP_READ : SLU_INTERP_READ | SLU_INTERP_WRITE,
-		};
-	}
-	slu_memory_ranges_unref(ranges);
-	ranges = fresh;
-	return 0;
-}
-
-struct slu_memory_ranges *slu_memory_ranges_ref(void)
-{
-	struct slu_memory_ranges *r;
-
-	slu_driver_lock();
-	r = ranges;
-	if (r)
-		__atomic_add_fetch(&r->n_refs, 1, __ATOMIC_RELAXED);
-	slu_driver_unlock();
-	return r;
-}
-
-void slu_memory_ranges_unref(struct slu_memory_ranges *r)
-{
-	if (r && !__atomic_sub_fetch(&r->n_refs, 1, __ATOMIC_ACQ_REL))
-		free(r);
-}
-
-static int add_host(struct slu_context *context, void *pointer, uint64_t bytes, unsigned flags,
-		    bool is_ours)
-{
-	struct slu_host *h = calloc(1, sizeof(*h));
-	int r;
-
-	if (!h)
-		return slu_error(-ENOMEM);
-	*h = (struct slu_host){ .base = (uintptr_t)pointer,
-				.bytes = bytes,
-				.context = context,
-				.flags = flags,
-				.is_ours = is_ours };
-	slu_driver_lock();
-	h->id = ++last_id;
-	r = slu_spans_add(&hosts, h->base, bytes, h);
-	if (!r) {
-		r = rebuild_ranges_locked();
-		if (r)
-			slu_spans_remove(&hosts, h->base);
-	}
-	slu_driver_unlock();
-	if (r)
-		free(h);
-	return r;
-}
-
-static uint64_t whole_pages(uint64_t bytes)
-{
-	return slu_round_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
-}
-
-int slu_memory_host_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
-			  void **ret_pointer)
-{
-	void *p = mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	int r;
-
-	if (p == MAP_FAILED)
-		return slu_error(-ENOMEM);
-	r = add_host(context, p, bytes, flags, true);
-	if (r) {
-		munmap(p, whole_pages(bytes));
-		return slu_error(-ENOMEM);
-	}
-	*ret_pointer = p;
-	return 0;
-}
-
-int slu_memory_host_register(struct slu_context *context, void *pointer, uint64_t bytes,
-			     unsigned flags)
-{
-	return add_host(context, pointer, bytes, flags, false);
-}
-
-int slu_memory_host_drop(void *pointer, bool is_ours)
-{
-	struct slu_host *h;
-
-	slu_driver_lock();
-	h = slu_memory_find_host_locked((uintptr_t)pointer);
-	if (!h || h->base != (uintptr_t)pointer || h->is_ours != is_ours) {
-		slu_driver_unlock();
-		return slu_error(-EINVAL);
-	}
-	slu_spans_remove(&hosts, h->base);
-	/* without memory for a shorter list the old one serves on, with a range that nobody uses */
-	(void)rebuild_ranges_locked();
-	slu_driver_unlock();
-	if (is_ours)
-		munmap(pointer, whole_pages(h->bytes));
-	free(h);
-	return 0;
-}
-
 enum slu_memory_kind slu_memory_piece(struct slu_card *card, uint64_t address, uint64_t bytes,
 				      uint8_t access, uint64_t *ret_bytes,
 				      struct slu_card **ret_card)
@@ -378,7 +302,7 @@ enum slu_memory_kind slu_memory_piece(struct slu_card *card, uint64_t address, u
 				kind = SLU_MEMORY_INVALID;
 		}
 	} else {
-		s = slu_spans_from(&hosts, address);
+		s = slu_memory_host_from_locked(address);
 		if (s && s->base <= address) {
 			kind = SLU_MEMORY_PINNED;
 			*ret_bytes = SLU_MIN(bytes, s->base + s->bytes - address);

@@ -47,6 +47,14 @@ int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_
 int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_block *block,
 			   uint64_t *ret_address);
 
+/*
+ * The same for what another process has shared: @bytes at @offset of what the ticket names.
+ * Return: 0, -ENOENT where it is gone or not so large, -errno.
+ */
+int slu_memory_import_block(struct slu_card *card, const struct slu_card_ticket *ticket,
+			    uint64_t offset, uint64_t bytes, struct slu_block *block,
+			    uint64_t *ret_address);
+
 /* Memory of the host, in the window, that no card may use yet; for managed memory. */
 int slu_memory_map_host(uint64_t bytes, uint64_t *ret_address);
 void slu_memory_unmap(uint64_t address, uint64_t bytes);
@@ -65,7 +73,14 @@ bool slu_memory_set_peer(struct slu_context *context, struct slu_card *card, boo
 
 /* Return: the allocation that holds @address, or NULL; with the driver's lock held. */
 struct slu_alloc *slu_memory_find_locked(uint64_t address);
+/* A number that no other allocation has or had. */
+uint64_t slu_memory_new_id_locked(void);
+
+/* -- memory-host.c -------------------------------------------------------------------------- */
+
 struct slu_host *slu_memory_find_host_locked(uint64_t address);
+/* Return: the first one that ends above @address, or NULL. */
+const struct slu_span *slu_memory_host_from_locked(uint64_t address);
 
 int slu_memory_host_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
 			  void **ret_pointer);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "base/util.h"
 #include "softgpu/driver/command.h"
@@ -27,6 +28,12 @@ CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
 
 	if (!pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	/* a number that no other process has drawn */
+	if (props->handleTypes &&
+	    getrandom(&pool->share_id, sizeof(pool->share_id), 0) != sizeof(pool->share_id)) {
+		slu_objects_free(&objects, pool);
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
 	pool->card = card;
 	pool->props = *props;
 	TAILQ_INIT(&pool->used);
@@ -166,6 +173,23 @@ static void apply_access(const struct slu_pool *pool, const struct slu_block *bl
 	slu_driver_unlock();
 }
 
+static void adopt_locked(struct slu_pool *pool, struct slu_block *block)
+{
+	for (unsigned i = 0; i < slu_driver.n_cards; i++)
+		if (pool->access[i] && i != pool->card->index)
+			apply_access(pool, block, i);
+	TAILQ_INSERT_TAIL(&pool->used, block, link);
+	count_locked(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, (int64_t)block->bytes);
+	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, (int64_t)block->bytes);
+}
+
+void slu_pool_adopt(struct slu_pool *pool, struct slu_block *block)
+{
+	pthread_mutex_lock(&mutex);
+	adopt_locked(pool, block);
+	pthread_mutex_unlock(&mutex);
+}
+
 static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret_address)
 {
 	struct slu_block *block;
@@ -184,12 +208,7 @@ static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret
 		free(block);
 		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
 	}
-	for (unsigned i = 0; i < slu_driver.n_cards; i++)
-		if (pool->access[i] && i != pool->card->index)
-			apply_access(pool, block, i);
-	TAILQ_INSERT_TAIL(&pool->used, block, link);
-	count_locked(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, (int64_t)bytes);
-	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, (int64_t)bytes);
+	adopt_locked(pool, block);
 	*ret_address = block->address;
 	return CUDA_SUCCESS;
 }

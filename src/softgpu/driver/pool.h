@@ -36,6 +36,8 @@ struct slu_pool {
 	struct slu_card *card; /* constant, as the next two */
 	CUmemPoolProps props;
 	bool is_default;
+	uint64_t share_id; /* names it in all processes; 0: it is not shared; constant as well */
+	bool is_imported;  /* another process's: has what that one shares; constant as well */
 	/* the rest is guarded by the pools' mutex */
 	TAILQ_HEAD(, slu_block) used, idle; /* idle: the one that was freed first, first */
 	uint64_t attributes[CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1];
@@ -77,6 +79,19 @@ CUresult slu_pool_attribute(struct slu_pool *pool, CUmemPool_attribute which, vo
 CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which,
 				const void *value);
 CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8_t access);
+
+/* Takes over a block that is in use, which the pool did not make. */
+void slu_pool_adopt(struct slu_pool *pool, struct slu_block *block);
+
+/* -- pool-share.c: pools of other processes ------------------------------------------------- */
+
+/* A descriptor that names the pool. */
+CUresult slu_pool_export(struct slu_pool *pool, int *ret_fd);
+/* Such a pool allocates nothing. */
+CUresult slu_pool_import(int fd, struct slu_pool **ret_pool);
+CUresult slu_pool_export_block(uint64_t address, CUmemPoolPtrExportData *ret_data);
+CUresult slu_pool_import_block(struct slu_pool *pool, const CUmemPoolPtrExportData *data,
+			       uint64_t *ret_address);
 
 /* The pool of the block at @address, or NULL. */
 struct slu_pool *slu_pool_of(uint64_t address);

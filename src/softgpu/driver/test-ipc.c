@@ -293,6 +293,114 @@ static void memory_lives_as_long_as_anybody_holds_it(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
+/* -- pools ---------------------------------------------------------------------------------- */
+
+static CUmemPoolProps shared_pool(void)
+{
+	return (CUmemPoolProps){
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+	};
+}
+
+static int give_pool(int socket)
+{
+	static const size_t sizes[] = { 4 * MIB, 1000 };
+	CUmemPoolProps props = shared_pool(), own = props;
+	struct packet p = { .fd = -1 };
+	CUmemPoolPtrExportData data;
+	CUmemoryPool pool, other;
+	CUdeviceptr a[2], b;
+	uint32_t word = 0;
+
+	own.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	if (cuMemPoolCreate(&pool, &props) || cuMemPoolCreate(&other, &own))
+		return 1;
+	/* one that was not made for it is not shared, nor is what lies in it */
+	if (cuMemPoolExportToShareableHandle(&p.fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+					     0) != CUDA_ERROR_INVALID_VALUE ||
+	    cuMemAllocFromPoolAsync(&b, 512, other, NULL) ||
+	    cuMemPoolExportPointer(&data, b) != CUDA_ERROR_INVALID_VALUE)
+		return 2;
+	if (cuMemPoolExportToShareableHandle(&p.fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+					     0))
+		return 3;
+	send_packet(socket, &p);
+	close(p.fd);
+	p.fd = -1;
+	for (unsigned i = 0; i < 2; i++) {
+		if (cuMemAllocFromPoolAsync(&a[i], sizes[i], pool, NULL) ||
+		    cuMemsetD32Async(a[i], 60 + i, sizes[i] / 4, NULL) || cuCtxSynchronize() ||
+		    cuMemPoolExportPointer(&data, a[i]))
+			return 4;
+		memcpy(p.bytes, &data, sizeof(data));
+		send_packet(socket, &p);
+	}
+	wait_done(socket);
+	if (cuMemcpyDtoH_v2(&word, a[1] + 8, 4) || word != 99)
+		return 5;
+	return cuMemFreeAsync(a[0], NULL) || cuMemFree_v2(a[1]) || cuMemFree_v2(b) ||
+			       cuMemPoolDestroy(pool) || cuMemPoolDestroy(other) ||
+			       cuCtxSynchronize()
+		       ? 6
+		       : 0;
+}
+
+static int take_pool(int socket)
+{
+	static const size_t sizes[] = { 4 * MIB, 1000 };
+	CUmemPoolPtrExportData data;
+	CUmemoryPool pool, other;
+	CUdeviceptr a[2], b;
+	struct packet p;
+	uint32_t word;
+
+	if (!receive_packet(socket, &p) ||
+	    cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)p.fd,
+					       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
+		return 1;
+	close(p.fd);
+	if (cuMemAllocFromPoolAsync(&b, 512, pool, NULL) != CUDA_ERROR_INVALID_VALUE ||
+	    cuDeviceSetMemPool(0, pool) != CUDA_ERROR_INVALID_VALUE ||
+	    cuDeviceGetDefaultMemPool(&other, 0))
+		return 2;
+	for (unsigned i = 0; i < 2; i++) {
+		if (!receive_packet(socket, &p))
+			return 3;
+		memcpy(&data, p.bytes, sizeof(data));
+		/* it is of that pool and of no other */
+		if (cuMemPoolImportPointer(&a[i], other, &data) != CUDA_ERROR_INVALID_VALUE ||
+		    cuMemPoolImportPointer(&a[i], pool, &data) ||
+		    cuMemcpyDtoH_v2(&word, a[i] + sizes[i] - 4, 4) || word != 60 + i)
+			return 4;
+	}
+	if (cuMemsetD32_v2(a[1] + 8, 99, 1) || cuCtxSynchronize())
+		return 5;
+	if (cuMemFreeAsync(a[0], NULL) || cuMemFree_v2(a[1]) || cuCtxSynchronize() ||
+	    cuMemFree_v2(a[1]) != CUDA_ERROR_INVALID_VALUE || cuMemPoolDestroy(pool))
+		return 6;
+	data.reserved[8] ^= 1;
+	if (cuMemPoolImportPointer(&a[0], other, &data) != CUDA_ERROR_INVALID_VALUE)
+		return 7;
+	say_done(socket);
+	return 0;
+}
+
+static void blocks_of_a_pool_are_seen_by_another_process(void **state)
+{
+	struct side giver = start(give_pool), taker = start(take_pool);
+
+	(void)state;
+	forward(giver.socket, taker.socket);
+	forward(giver.socket, taker.socket);
+	forward(giver.socket, taker.socket);
+	forward(taker.socket, giver.socket);
+	finish(&taker, 0);
+	finish(&giver, 0);
+	assert_int_equal(used_bytes(), 0);
+}
+
 /* -- events --------------------------------------------------------------------------------- */
 
 static void wait_for_socket(void *user)
@@ -361,6 +469,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_handle_opens_the_same_memory),
 		cmocka_unit_test(memory_lives_as_long_as_anybody_holds_it),
+		cmocka_unit_test(blocks_of_a_pool_are_seen_by_another_process),
 		cmocka_unit_test(an_event_is_waited_for_by_another_process),
 	};
 	char path[128];
