@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What is being answered to a command: @reply gets the result, or the error and what to do. The
+ * verbs write it, control.c sends it.
+ */
+
+#include "daemon/control.h"
+
+#define SLU_ANSWER_WORDS_MAX 1100
+
+struct slu_answer {
+	struct slu_control_view view;
+	const json_t *request;
+	json_t *reply;
+	uint32_t status; /* 0, or an errno */
+};
+
+/* An answer that says no. @hint: what to do about it, or NULL. */
+void slu_answer_no(struct slu_answer *answer, int status, const char *hint, const char *format, ...)
+	__attribute__((__format__(__printf__, 4, 5)));
+
+/* A sentence for people. */
+void slu_answer_say(struct slu_answer *answer, const char *words);
+
+/* @reply, taken over, is the answer. */
+void slu_answer_with(struct slu_answer *answer, json_t *reply);
+
+/* The verbs that change something. */
+void slu_verb_set(struct slu_answer *answer);
+void slu_verb_park(struct slu_answer *answer);
+void slu_verb_unpark(struct slu_answer *answer);
+void slu_verb_kick(struct slu_answer *answer);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb that changes a setting while the daemon runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/answer.h"
+#include "daemon/server.h"
+#include "daemon/text.h"
+
+struct search {
+	const char *name;
+	char section[SLU_WIRE_NAME_MAX + 16];
+	enum slu_config_counts counts;
+};
+
+static void match_name(void *data, const struct slu_config_view *view)
+{
+	struct search *search = data;
+
+	if (view->is_own || strcmp(view->name, search->name) != 0)
+		return;
+	if (!search->section[0])
+		snprintf(search->section, sizeof(search->section), "%s", view->section);
+	search->counts = view->counts;
+}
+
+/* "slice", "scheduler.slice" or "program ollama.chunk" -> section and name. */
+static void split_setting(struct slu_server *server, const char *setting, struct search *ret)
+{
+	const char *dot = strrchr(setting, '.');
+
+	*ret = (struct search){ .name = dot ? dot + 1 : setting };
+	if (dot)
+		snprintf(ret->section, sizeof(ret->section), "%.*s", (int)(dot - setting), setting);
+	slu_config_each(&server->config, match_name, ret);
+}
+
+void slu_verb_set(struct slu_answer *answer)
+{
+	static const char *const from_when[] = {
+		[SLU_CONFIG_AT_ONCE] = "",
+		[SLU_CONFIG_AT_DEVICE] = ", for devices that no program has used yet",
+		[SLU_CONFIG_AT_JOIN] = ", for programs that start from now on",
+	};
+	const char *setting = json_string_value(json_object_get(answer->request, "setting"));
+	const char *value = json_string_value(json_object_get(answer->request, "value"));
+	struct slu_server *server = answer->view.server;
+	char why[1024], words[SLU_ANSWER_WORDS_MAX];
+	struct slu_config config;
+	struct search search;
+	int r;
+
+	if (!answer->view.is_master) {
+		slu_answer_no(answer, EPERM, "Ask a member of the group sluice.",
+			      "you may not change the settings of the machine's daemon");
+		return;
+	}
+	if (!setting || !value) {
+		slu_answer_no(answer, EINVAL, NULL, "expected \"setting\" and \"value\"");
+		return;
+	}
+	split_setting(server, setting, &search);
+	if (!search.section[0]) {
+		slu_answer_no(answer, EINVAL, "'man sluiced.conf' lists the settings.",
+			      "there is no setting '%.64s'", setting);
+		return;
+	}
+	if (slu_config_copy(&server->config, &config)) {
+		slu_answer_no(answer, ENOMEM, NULL, "memory is short");
+		return;
+	}
+	r = slu_config_set(&config, search.section, search.name, value, why, sizeof(why));
+	if (!r) {
+		r = slu_server_apply(server, &config);
+		if (r)
+			snprintf(why, sizeof(why), "%s: the scheduler refuses it", search.name);
+	}
+	if (r) {
+		slu_config_deinit(&config);
+		slu_answer_no(answer, EINVAL, "'man sluiced.conf' lists the settings.", "%s", why);
+		return;
+	}
+	slu_log(NOTICE, "set [%s] %s = %s", search.section, search.name, value);
+	snprintf(words, sizeof(words), "[%s] %s = %s, until the daemon ends%s.", search.section,
+		 search.name, value, from_when[search.counts]);
+	slu_text_clean(words);
+	slu_answer_say(answer, words);
+}
