@@ -61,3 +61,10 @@ int slu_filesystem_look_fd(int fd, struct slu_filesystem *ret_filesystem)
 	describe(&s, ret_filesystem);
 	return 0;
 }
+
+const char *slu_filesystem_fault(const struct slu_filesystem *filesystem, bool is_asked_for)
+{
+	if (filesystem->is_memory)
+		return "its files are memory, which is what shall be spared";
+	return filesystem->is_remote && !is_asked_for ? "it is on another machine" : NULL;
+}

@@ -20,3 +20,9 @@ struct slu_filesystem {
 /* Return: 0, or -errno: there is no such folder, or it cannot be looked at. */
 int slu_filesystem_look(const char *path, struct slu_filesystem *ret_filesystem);
 int slu_filesystem_look_fd(int fd, struct slu_filesystem *ret_filesystem);
+
+/*
+ * Why bytes must not be put away there, in words; NULL if they may. @is_asked_for: a person named
+ * the folder.
+ */
+const char *slu_filesystem_fault(const struct slu_filesystem *filesystem, bool is_asked_for);

@@ -37,3 +37,5 @@ void slu_doctor_try(struct slu_doctor *d, const char *about, const char *what,
 void slu_doctor_opencl(struct slu_doctor *d);
 /* Every CUDA driver, its devices, and what Sluice can do there. */
 void slu_doctor_cuda(struct slu_doctor *d);
+/* Where bytes go that find no room in host memory. */
+void slu_doctor_disk(struct slu_doctor *d);

@@ -133,6 +133,7 @@ int slu_cli_doctor(int argc, char **argv)
 	slu_doctor_cuda(&d);
 	slu_doctor_opencl(&d);
 	look_at_memory(&d);
+	slu_doctor_disk(&d);
 	if (d.where.is_json) {
 		json_t *all = json_pack("{s:O, s:b}", "findings", d.findings, "ok", !d.n_bad);
 

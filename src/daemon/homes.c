@@ -2,15 +2,14 @@
 #include "daemon/homes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/filesystem.h"
 #include "base/util.h"
 #include "daemon/cgroup.h"
+#include "wire/path.h"
 
-#define EVERYBODYS  "/var/tmp"
 #define DISK_PARTS  4 /* so much of what is free on the disk, where the settings do not say */
 #define USER_ID_BIT (UINT64_C(1) << 63) /* keeps users apart from inodes of groups */
 
@@ -20,14 +19,10 @@ static const char *folder_fault(const char *folder, bool is_asked_for, bool is_s
 {
 	if (slu_filesystem_look(folder, ret_fs))
 		return "it cannot be looked at";
-	if (ret_fs->is_memory)
-		return "its files are memory, which is what shall be spared";
-	if (ret_fs->is_remote && !is_asked_for)
-		return "it is on another machine";
 	/* whether another user may have files there is seen when one tries */
 	if (!is_system && access(folder, W_OK | X_OK))
 		return "you may not have files there";
-	return NULL;
+	return slu_filesystem_fault(ret_fs, is_asked_for);
 }
 
 static bool choose(struct slu_homes *homes, const char *folder, bool is_asked_for, bool is_system,
@@ -44,35 +39,28 @@ static bool choose(struct slu_homes *homes, const char *folder, bool is_asked_fo
 	return true;
 }
 
-static bool choose_own(struct slu_homes *homes, struct slu_filesystem *ret_fs)
+static bool choose_usual(struct slu_homes *homes, bool is_system, struct slu_filesystem *ret_fs)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	enum slu_path_mode mode = is_system ? SLU_PATH_SYSTEM : SLU_PATH_USER;
 	char folder[SLU_CONFIG_PATH_MAX];
 
-	if (cache && cache[0] == '/')
-		snprintf(folder, sizeof(folder), "%s", cache);
-	else if (home && home[0] == '/')
-		snprintf(folder, sizeof(folder), "%s/.cache", home);
-	else
-		return false;
-	return choose(homes, folder, false, false, ret_fs);
+	for (unsigned i = 0; i < 2; i++)
+		if (!slu_path_disk(mode, i, folder, sizeof(folder)) &&
+		    choose(homes, folder, false, is_system, ret_fs))
+			return true;
+	return false;
 }
 
 static void choose_folder(struct slu_homes *homes, const struct slu_config *config, bool is_system)
 {
 	struct slu_filesystem fs = { 0 };
-	bool is_chosen;
 
 	if (!strcmp(config->disk, "off")) {
 		snprintf(homes->why, sizeof(homes->why), "the setting disk is off");
 		return;
 	}
-	if (config->disk_folder[0])
-		is_chosen = choose(homes, config->disk_folder, true, is_system, &fs);
-	else
-		is_chosen = (!is_system && choose_own(homes, &fs)) ||
-			    choose(homes, EVERYBODYS, false, is_system, &fs);
-	if (!is_chosen)
+	if (config->disk_folder[0] ? !choose(homes, config->disk_folder, true, is_system, &fs)
+				   : !choose_usual(homes, is_system, &fs))
 		return;
 	homes->disk_bytes =
 		config->disk_max_bytes ? config->disk_max_bytes : fs.free_bytes / DISK_PARTS;

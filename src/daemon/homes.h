@@ -9,9 +9,7 @@
  * name: so the bytes belong to whom they came from, and count against that user's quota. A folder
  * whose files are memory is never named; a remote one only if the settings ask for it.
  *
- *   given    disk_folder
- *   system   /var/tmp, where every user may have files, and which is on disk
- *   user     $XDG_CACHE_HOME or ~/.cache, else /var/tmp
+ * Where the settings name none it is the first fit one of slu_path_disk().
  */
 
 #include <stdbool.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/filesystem.h"
 #include "base/util.h"
 #include "daemon/control.h"
 #include "daemon/group.h"
@@ -281,13 +282,14 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 			    parted_from ? json_string(parted_from) : json_null());
 	json_object_update_new(
 		made,
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device_bytes",
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device_bytes",
 			  (json_int_t)sums.device, "mapped_bytes", (json_int_t)sums.mapped,
 			  "ram_bytes", (json_int_t)sums.ram, "disk_bytes", (json_int_t)sums.disk,
 			  "moved_in_bytes", (json_int_t)sums.in, "moved_out_bytes",
 			  (json_int_t)sums.out, "launches", (json_int_t)sums.launches,
 			  "pinned_bytes", (json_int_t)c.pinned.charge_bytes, "home_bytes",
-			  (json_int_t)c.home.charge_bytes, "unmovable",
+			  (json_int_t)c.home.charge_bytes, "disk_room_bytes",
+			  (json_int_t)c.disk.charge_bytes, "unmovable",
 			  make_unmovable(sums.frozen)));
 	json_object_update_new(made,
 			       json_pack("{s:i, s:I, s:I, s:I, s:I}", "level", (int)g.level,
@@ -331,6 +333,24 @@ static json_t *make_programs(const struct slu_control_view *view)
 	return list;
 }
 
+/* Host memory and disk for what left the devices. */
+static json_t *make_homes(const struct slu_server *server)
+{
+	const struct slu_homes *homes = &server->homes;
+	struct slu_core_budget_view home, disk;
+	struct slu_filesystem fs = { .name = "" };
+
+	slu_core_view_homes(server->core, &home, &disk);
+	if (homes->folder[0] && slu_filesystem_look(homes->folder, &fs))
+		fs.name = "";
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "home_max_bytes",
+			 (json_int_t)home.usable_bytes, "home_bytes", (json_int_t)home.charge_bytes,
+			 "disk_max_bytes", (json_int_t)disk.usable_bytes, "disk_bytes",
+			 (json_int_t)disk.charge_bytes, "disk_free_bytes",
+			 (json_int_t)fs.free_bytes, "disk_folder", homes->folder, "disk_filesystem",
+			 fs.name, "disk_reason", homes->why);
+}
+
 json_t *slu_status_make(const struct slu_control_view *view)
 {
 	struct slu_server *server = view->server;
@@ -341,9 +361,9 @@ json_t *slu_status_make(const struct slu_control_view *view)
 		json_array_append_new(
 			devices, make_device(view, slu_devices_get(server->devices, i), now_ns));
 	return json_pack(
-		"{s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I}}", "devices", devices,
-		"programs", make_programs(view), "daemon", "pid", (int)getpid(), "version",
-		SLU_VERSION, "protocol", SLU_WIRE_VERSION, "mode",
+		"{s:o, s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I}}", "devices", devices,
+		"homes", make_homes(server), "programs", make_programs(view), "daemon", "pid",
+		(int)getpid(), "version", SLU_VERSION, "protocol", SLU_WIRE_VERSION, "mode",
 		server->options.is_system ? "system" : "user", "policy", server->config.policy,
 		"generation", (json_int_t)slu_roster_generation(server->roster), "uptime_ms",
 		ms(now_ns - server->started_ns), "sessions",

@@ -108,3 +108,18 @@ int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t si
 	r = slu_path_private_folder(ret_path, make);
 	return r == -ENOENT && !make ? 0 : slu_fold(r);
 }
+
+int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	unsigned n_own = mode == SLU_PATH_USER; /* before the one that is everybody's */
+	int n = -1;
+
+	if (i == n_own)
+		n = snprintf(ret_path, size, "/var/tmp");
+	else if (i < n_own && cache && cache[0] == '/')
+		n = snprintf(ret_path, size, "%s", cache);
+	else if (i < n_own && home && home[0] == '/')
+		n = snprintf(ret_path, size, "%s/.cache", home);
+	return n > 0 && (size_t)n < size ? 0 : -ENOENT;
+}

@@ -37,6 +37,16 @@ int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t s
 int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
 
 /*
+ * The folders for bytes on disk where no setting names one, in order of preference: @i from 0.
+ *
+ *   system   /var/tmp
+ *   user     $XDG_CACHE_HOME or ~/.cache; /var/tmp
+ *
+ * Return: 0, or -ENOENT when there is no such candidate (a later one may be there, up to 1).
+ */
+int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size);
+
+/*
  * Makes sure that @path is a folder of ours that nobody else can enter; creates it (0700) with
  * @make.
  *

@@ -52,6 +52,28 @@ static void test_what_is_given_wins(void **state)
 	assert_int_equal(slu_path_socket(SLU_PATH_USER, false, path, 4), -ENAMETOOLONG);
 }
 
+static void test_disk_is_the_users_cache_then_everybodys(void **state)
+{
+	char path[128];
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", "/a/cache", 1);
+	assert_int_equal(slu_path_disk(SLU_PATH_USER, 0, path, sizeof(path)), 0);
+	assert_string_equal(path, "/a/cache");
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", "/a/home", 1);
+	assert_int_equal(slu_path_disk(SLU_PATH_USER, 0, path, sizeof(path)), 0);
+	assert_string_equal(path, "/a/home/.cache");
+	unsetenv("HOME");
+	assert_int_equal(slu_path_disk(SLU_PATH_USER, 0, path, sizeof(path)), -ENOENT);
+	assert_int_equal(slu_path_disk(SLU_PATH_USER, 1, path, sizeof(path)), 0);
+	assert_string_equal(path, "/var/tmp");
+	assert_int_equal(slu_path_disk(SLU_PATH_USER, 2, path, sizeof(path)), -ENOENT);
+	assert_int_equal(slu_path_disk(SLU_PATH_SYSTEM, 0, path, sizeof(path)), 0);
+	assert_string_equal(path, "/var/tmp");
+	assert_int_equal(slu_path_disk(SLU_PATH_SYSTEM, 1, path, sizeof(path)), -ENOENT);
+}
+
 static void test_the_system_has_one_folder(void **state)
 {
 	char path[128];
@@ -126,6 +148,7 @@ int main(void)
 		slu_test_skipped(test_somebody_elses_folder_is_refused, "only root can give one");
 	struct CMUnitTest tests[] = {
 		T(test_what_is_given_wins),
+		T(test_disk_is_the_users_cache_then_everybodys),
 		T(test_the_system_has_one_folder),
 		T(test_a_user_has_a_private_folder),
 		T(test_a_folder_open_to_others_is_refused),
