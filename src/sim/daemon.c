@@ -18,15 +18,13 @@ static uint64_t client_id(unsigned index)
 	return index + 1;
 }
 
-int slu_sim_daemon_start(struct slu_sim_world *w)
+static struct slu_core_config configure(const struct slu_sim_world *w)
 {
 	struct slu_core_config config;
-	uint64_t now = slu_sim_now_ns(w);
-	int r;
 
 	slu_core_config_default(&config);
 	config.policy = w->config.policy ? w->config.policy : "rr";
-	config.generation = ++w->generation;
+	config.generation = w->generation;
 	config.slice_ns = 250 * SLU_SIM_STEP_NS;
 	config.slice_min_switches = 1;
 	config.close_deadline_ns = 500 * SLU_SIM_STEP_NS;
@@ -37,10 +35,20 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 	config.grace_ns = 300 * SLU_SIM_STEP_NS;
 	config.need_window_ns = 100 * SLU_SIM_STEP_NS;
 	config.round_trip_ns = 60 * SLU_SIM_STEP_NS;
-	config.pinned_bytes = w->config.pinned_bytes;
+	config.pinned_bytes = w->pinned_bytes;
 	config.home_bytes = w->config.home_bytes;
-	config.staging_bytes = 0;
+	config.staging_bytes = w->config.staging_bytes;
+	return config;
+}
 
+int slu_sim_daemon_start(struct slu_sim_world *w)
+{
+	struct slu_core_config config;
+	uint64_t now = slu_sim_now_ns(w);
+	int r;
+
+	w->generation++;
+	config = configure(w);
 	r = slu_core_new(&config, now, &w->core);
 	if (r)
 		return slu_fold(r);
@@ -251,6 +259,22 @@ void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
 		w->counts.n_asked_parts++;
 		carry_out(w);
 	}
+}
+
+/* Somebody changes the setting. */
+void slu_sim_daemon_budget(struct slu_sim_world *w, uint64_t pinned_bytes)
+{
+	struct slu_core_config config;
+
+	w->counts.n_budgets++;
+	w->pinned_bytes = pinned_bytes;
+	w->pinned_most_bytes = SLU_MAX(w->pinned_most_bytes, pinned_bytes);
+	if (!w->core)
+		return;
+	config = configure(w);
+	if (slu_core_configure(w->core, slu_sim_now_ns(w), &config))
+		slu_sim_break(w, "the core does not take a smaller budget");
+	carry_out(w);
 }
 
 void slu_sim_daemon_step(struct slu_sim_world *w)

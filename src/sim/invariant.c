@@ -73,7 +73,7 @@ static void check_totals(struct slu_sim_world *w)
 		if (on_device[d] > w->board.capacity_bytes[d])
 			slu_sim_break(w, "I3: device %u holds more than it has", d);
 	}
-	if (pinned > w->config.pinned_bytes)
+	if (pinned > w->pinned_most_bytes)
 		slu_sim_break(w, "I3: pinned memory beyond its budget");
 	if (home > w->config.home_bytes)
 		slu_sim_break(w, "I3: home beyond its budget");
@@ -191,8 +191,9 @@ static void check_capacity(struct slu_sim_world *w)
 	uint64_t now[SLU_SIM_DEVICES_MAX + 2];
 
 	sum_charges(w, now);
+	w->pinned_most_bytes = SLU_MAX(w->pinned_bytes, now[PINNED]);
 	for (unsigned k = 0; k < SLU_SIM_DEVICES_MAX + 2; k++) {
-		uint64_t capacity = k == PINNED ? w->config.pinned_bytes : w->config.home_bytes;
+		uint64_t capacity = k == PINNED ? w->pinned_bytes : w->config.home_bytes;
 
 		if (k < SLU_SIM_DEVICES_MAX) {
 			struct slu_core_device_view view;

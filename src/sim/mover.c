@@ -96,12 +96,27 @@ static bool begin(struct slu_sim_client *c, unsigned index)
 	return true;
 }
 
+/* Between two moves: what may be pinned for copies, and must not be any more. */
+static void settle_staging(struct slu_sim_client *c)
+{
+	uint64_t now = slu_sim_now_ns(c->world), bytes = c->world->config.staging_bytes;
+
+	if (c->staged_bytes && slu_peer_must_unstage(c->peer)) {
+		c->staged_bytes = 0;
+		c->world->counts.n_unstaged++;
+		slu_peer_stage(c->peer, now, 0);
+	} else if (!c->staged_bytes && bytes && !slu_peer_stage(c->peer, now, bytes)) {
+		c->staged_bytes = bytes;
+	}
+}
+
 void slu_sim_mover_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
 	struct slu_sim_move *m;
 	unsigned index;
 
+	settle_staging(c);
 	if (c->n_moves == 0)
 		return;
 	index = slu_sim_between(&w->random, 0, c->n_moves - 1);

@@ -66,6 +66,13 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 	}
 	switch (slu_peer_born(c->peer, now, c->birth)) {
 	case 0:
+		if (c->world->config.faults.birth_fails &&
+		    c->world->step < c->world->config.faults.until_step &&
+		    slu_sim_chance(&c->world->random, c->world->config.faults.birth_fails)) {
+			c->world->counts.n_failed_births++;
+			slu_peer_failed_birth(c->peer, now, c->birth);
+			return;
+		}
 		if (!slu_sim_board_create(&c->world->board, c->devices[op->device], op->amount)) {
 			c->world->counts.n_refused++;
 			slu_peer_refused_birth(c->peer, now, c->birth);

@@ -39,6 +39,9 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_restarts += w->counts.n_restarts;
 	sum->n_kills += w->counts.n_kills;
 	sum->n_cuts += w->counts.n_cuts;
+	sum->n_budgets += w->counts.n_budgets;
+	sum->n_unstaged += w->counts.n_unstaged;
+	sum->n_failed_births += w->counts.n_failed_births;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
 	sum->longest_wait_steps = SLU_MAX(sum->longest_wait_steps, w->counts.longest_wait_steps);
@@ -48,15 +51,30 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 
 static void report(const char *what, uint64_t n_worlds, const struct slu_sim_counts *sum)
 {
-	printf("# %s: %llu worlds, %llu steps, %llu messages, %llu launches, %llu restarts, %llu "
-	       "cuts, %llu kills, %llu partings (%llu drawn), %llu refusals, %llu denials, longest "
-	       "wait %llu steps\n",
-	       what, (unsigned long long)n_worlds, (unsigned long long)sum->n_steps,
-	       (unsigned long long)sum->n_messages, (unsigned long long)sum->n_launches,
-	       (unsigned long long)sum->n_restarts, (unsigned long long)sum->n_cuts,
-	       (unsigned long long)sum->n_kills, (unsigned long long)sum->n_parts,
-	       (unsigned long long)sum->n_asked_parts, (unsigned long long)sum->n_refused,
-	       (unsigned long long)sum->n_denied, (unsigned long long)sum->longest_wait_steps);
+	const struct {
+		const char *what;
+		uint64_t n;
+	} counts[] = {
+		{ "worlds", n_worlds },
+		{ "steps", sum->n_steps },
+		{ "messages", sum->n_messages },
+		{ "launches", sum->n_launches },
+		{ "restarts", sum->n_restarts },
+		{ "cuts", sum->n_cuts },
+		{ "kills", sum->n_kills },
+		{ "partings", sum->n_parts },
+		{ "of them drawn", sum->n_asked_parts },
+		{ "budgets", sum->n_budgets },
+		{ "unstaged", sum->n_unstaged },
+		{ "failed births", sum->n_failed_births },
+		{ "refusals", sum->n_refused },
+		{ "denials", sum->n_denied },
+	};
+
+	printf("# %s:", what);
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(counts); i++)
+		printf(" %llu %s,", (unsigned long long)counts[i].n, counts[i].what);
+	printf(" longest wait %llu steps\n", (unsigned long long)sum->longest_wait_steps);
 }
 
 static void run_many(bool tight)

@@ -62,6 +62,7 @@ int slu_sim_world_new(const struct slu_sim_config *config, struct slu_sim_world 
 	for (unsigned d = 0; d < config->n_devices; d++)
 		w->board.capacity_bytes[d] = config->total_bytes[d] - config->hidden_bytes[d];
 	w->board.late_steps = config->late_steps;
+	w->pinned_bytes = w->pinned_most_bytes = config->pinned_bytes;
 	w->board.n_allocated = FREES_MAX;
 	w->board.frees = calloc(FREES_MAX, sizeof(*w->board.frees));
 	if (!w->board.frees) {
@@ -85,6 +86,13 @@ void slu_sim_world_free(struct slu_sim_world *w)
 	free(w);
 }
 
+static void change_budget(struct slu_sim_world *w, uint64_t bytes)
+{
+	slu_sim_check_before_daemon(w);
+	slu_sim_daemon_budget(w, bytes);
+	slu_sim_check_daemon(w);
+}
+
 static void befall(struct slu_sim_world *w)
 {
 	const struct slu_sim_faults *f = &w->config.faults;
@@ -93,6 +101,8 @@ static void befall(struct slu_sim_world *w)
 	if (w->step >= f->until_step) {
 		for (unsigned d = 0; d < w->config.n_devices; d++)
 			w->board.outsider_bytes[d] = 0;
+		if (w->pinned_bytes != w->config.pinned_bytes)
+			change_budget(w, w->config.pinned_bytes);
 		return;
 	}
 	c = &w->clients[slu_sim_between(&w->random, 0, w->n_clients - 1)];
@@ -112,6 +122,8 @@ static void befall(struct slu_sim_world *w)
 		slu_sim_daemon_part(w, c->index);
 		slu_sim_check_daemon(w);
 	}
+	if (f->budget && slu_sim_chance(&w->random, f->budget))
+		change_budget(w, w->config.pinned_bytes * slu_sim_between(&w->random, 0, 4) / 4);
 	if (slu_sim_chance(&w->random, f->outsider))
 		slu_sim_board_outsider(w);
 	if (slu_sim_chance(&w->random, f->restart) && w->core)

@@ -54,9 +54,11 @@ const char *slu_sim_mutation_name(enum slu_sim_mutation mutation);
 struct slu_sim_faults {
 	uint64_t until_step;
 	unsigned kill, stop, cut, outsider;
-	unsigned part;	     /* a client gets a group of its own, fit or not, in whatever state */
-	unsigned restart;    /* and once more before each action of the daemon */
-	unsigned move_fails; /* per million chunks */
+	unsigned part;	      /* a client gets a group of its own, fit or not, in whatever state */
+	unsigned restart;     /* and once more before each action of the daemon */
+	unsigned move_fails;  /* per million chunks */
+	unsigned birth_fails; /* per million births on the device */
+	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
 
 struct slu_sim_config {
@@ -66,6 +68,7 @@ struct slu_sim_config {
 	uint64_t hidden_bytes[SLU_SIM_DEVICES_MAX]; /* of it, what nobody can have */
 	unsigned late_steps;			    /* a free is seen up to so much later */
 	uint64_t pinned_bytes, home_bytes;
+	uint64_t staging_bytes; /* of pinned, for each client's mover */
 	const char *policy;
 	struct slu_sim_faults faults;
 	enum slu_sim_mutation mutation;
@@ -148,6 +151,7 @@ struct slu_sim_client {
 	struct slu_sim_move moves[SLU_SIM_MOVES_MAX];
 	unsigned n_moves;
 	unsigned slowness; /* its moves take so many times as many steps */
+	uint64_t staged_bytes;
 	uint64_t moved_in_bytes, moved_out_bytes, mapped_bytes;
 	uint64_t exchanged_bytes;   /* in use, and left although the limit did not ask for it */
 	uint64_t last_mapped_bytes; /* at its last launch */
@@ -189,6 +193,7 @@ struct slu_sim_counts {
 	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_switches;
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
+	uint64_t n_budgets, n_unstaged, n_failed_births;
 	uint64_t longest_wait_steps;
 	uint64_t moved_out_bytes;
 };
@@ -205,6 +210,8 @@ struct slu_sim_world {
 	unsigned n_clients;
 	struct slu_sim_board board;
 	struct slu_sim_counts counts;
+	uint64_t pinned_bytes;	    /* the budget as it is now */
+	uint64_t pinned_most_bytes; /* that, or what was given out when it fell, while it is */
 	uint64_t charge_bytes[SLU_SIM_DEVICES_MAX + 2]; /* sums before the daemon's step, for I2 */
 	bool alone_joined; /* in this step of the daemon: device charges may rise above all (rule
 			      32) */
@@ -275,6 +282,7 @@ void slu_sim_daemon_hears(struct slu_sim_world *world, unsigned client,
 			  const struct slu_message *m);
 void slu_sim_daemon_cut(struct slu_sim_world *world, unsigned client);
 void slu_sim_daemon_part(struct slu_sim_world *world, unsigned client);
+void slu_sim_daemon_budget(struct slu_sim_world *world, uint64_t pinned_bytes);
 
 /* -- board.c --------------------------------------------------------------------------------- */
 
