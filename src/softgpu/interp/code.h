@@ -324,6 +324,10 @@ extern const struct slu_interp_handler slu_interp_guarded, slu_interp_guarded_li
 	slu_interp_branch, slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
 /* flow-jump.c */
 extern const struct slu_interp_handler slu_interp_jump;
+/* flow-barrier.c */
+extern const struct slu_interp_handler slu_interp_barrier;
+/* Lanes have ended: those who wait for nobody else go on. */
+void slu_interp_barriers_check(struct slu_interp_block *block);
 /*
  * For instructions that lanes execute together: true if the lanes named are here; else the group
  * was parked and the handler returns NULL.

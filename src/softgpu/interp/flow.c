@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that decide where a group goes on: guards, branches, calls, ends, barriers. */
+/* Handlers that decide where a group goes on: guards, branches, calls, ends. */
 #include <string.h>
 
 #include <immintrin.h>
@@ -132,8 +132,6 @@ static const struct slu_interp_insn *branch(struct slu_interp_warp *w,
 
 const struct slu_interp_handler slu_interp_branch = { branch, branch, true };
 
-static void check_barriers(struct slu_interp_block *b);
-
 /* Lanes of the group are gone for good. */
 static void end_lanes(struct slu_interp_warp *w)
 {
@@ -142,7 +140,7 @@ static void end_lanes(struct slu_interp_warp *w)
 	w->block->n_live -= w->team * (unsigned)__builtin_popcount(w->mask);
 	w->team = 1;
 	w->event = SLU_INTERP_EVENT_RESCHEDULE;
-	check_barriers(w->block);
+	slu_interp_barriers_check(w->block);
 }
 
 /* Lets go of the frames of lanes that end inside a call. */
@@ -352,107 +350,6 @@ static const struct slu_interp_insn *warp_sync(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-/* Writes what a bar.red gives to the lanes of a group that waited at it. */
-static void deliver(struct slu_interp_group *g, const struct slu_interp_barrier *bar)
-{
-	const struct slu_interp_insn *in = g->at - 1;
-	const struct slu_ptx_form *form = in->source->form;
-	uint32_t bits;
-
-	if (!slu_ptx_form_has(form, SLU_PTX_MOD_red))
-		return;
-	if (slu_ptx_form_has(form, SLU_PTX_MOD_popc)) {
-		uint32_t *d = (uint32_t *)(g->frame->rows + in->d);
-
-		for (uint32_t m = g->mask; m; m &= m - 1)
-			d[__builtin_ctz(m)] = bar->n_true;
-		return;
-	}
-	bits = slu_ptx_form_has(form, SLU_PTX_MOD_and) ? bar->n_true == bar->n_voted
-						       : bar->n_true > 0;
-	g->frame->preds[in->p] = (g->frame->preds[in->p] & ~g->mask) | (bits ? g->mask : 0);
-}
-
-static void release(struct slu_interp_block *b, unsigned id)
-{
-	for (unsigned i = 0; i < b->n_warps; i++)
-		for (unsigned k = 0; k < b->warps[i].n_groups; k++) {
-			struct slu_interp_group *g = &b->warps[i].groups[k];
-
-			if (g->state != SLU_INTERP_GROUP_BARRIER || g->barrier != id)
-				continue;
-			deliver(g, &b->barriers[id]);
-			g->state = SLU_INTERP_GROUP_RUN;
-		}
-	b->barriers[id] = (struct slu_interp_barrier){ 0 };
-	b->met &= ~(UINT32_C(1) << id);
-}
-
-static void check_barrier(struct slu_interp_block *b, unsigned id)
-{
-	struct slu_interp_barrier *bar = &b->barriers[id];
-
-	if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : b->n_live))
-		release(b, id);
-}
-
-static void check_barriers(struct slu_interp_block *b)
-{
-	for (uint32_t left = b->met; left; left &= left - 1)
-		check_barrier(b, (unsigned)__builtin_ctz(left));
-}
-
-/* Do all warps of the team wait for the same, without a vote? */
-static bool is_for_team(const struct slu_interp_warp *w, const struct slu_interp_insn *in)
-{
-	const uint32_t *id = (const uint32_t *)(w->rows + in->a);
-	const uint32_t *count = (const uint32_t *)(w->rows + in->b);
-
-	if (w->team > 1 && slu_ptx_form_has(in->source->form, SLU_PTX_MOD_red))
-		return false;
-	for (unsigned k = 1; k < w->team; k++)
-		if (id[k * SLU_INTERP_STRIP / 4] != *id ||
-		    count[k * SLU_INTERP_STRIP / 4] != *count)
-			return false;
-	return true;
-}
-
-static const struct slu_interp_insn *barrier(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
-{
-	const struct slu_ptx_form *form = in->source->form;
-	unsigned lane = (unsigned)__builtin_ctz(w->mask);
-	uint32_t id = ((const uint32_t *)(w->rows + in->a))[lane];
-	uint32_t count = in->n > 1 ? ((const uint32_t *)(w->rows + in->b))[lane] : 0;
-	bool is_arrive = slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
-	struct slu_interp_barrier *bar;
-	unsigned n = w->team * (unsigned)__builtin_popcount(w->mask);
-
-	if (!is_for_team(w, in))
-		return slu_interp_team_part(w, in);
-	if (id >= SLU_INTERP_N_BARRIERS)
-		return slu_interp_fault(w, in, SLU_INTERP_FAULT_BARRIER, lane, id, 0, false);
-	bar = &w->block->barriers[id];
-	if (slu_ptx_form_has(form, SLU_PTX_MOD_red)) {
-		uint32_t votes = w->mask & (w->preds[in->s] ^ in->s_flip);
-
-		bar->n_true += (uint32_t)__builtin_popcount(votes);
-		bar->n_voted += n;
-	}
-	bar->arrived += n;
-	w->block->met |= UINT32_C(1) << id;
-	bar->expected = count;
-	if (!is_arrive) {
-		struct slu_interp_group *g = slu_interp_warp_park(w, in + 1);
-
-		g->state = SLU_INTERP_GROUP_BARRIER;
-		g->barrier = id;
-		w->event = SLU_INTERP_EVENT_RESCHEDULE;
-	}
-	check_barrier(w->block, id);
-	return is_arrive ? in + 1 : NULL;
-}
-
 static const struct slu_interp_insn *fence(struct slu_interp_warp *w,
 					   const struct slu_interp_insn *in)
 {
@@ -477,40 +374,43 @@ static const struct slu_interp_insn *sleep_a_little(struct slu_interp_warp *w,
 	return NULL;
 }
 
+#define FLOW(name, knows_teams) \
+	static const struct slu_interp_handler run_##name = { name, name, knows_teams };
+FLOW(end, true)
+FLOW(call, false)
+FLOW(call_indirect, false)
+FLOW(trap, false)
+FLOW(warp_sync, true)
+FLOW(fence, true)
+FLOW(nothing, true)
+FLOW(sleep_a_little, false)
+
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
 {
-	static const struct slu_interp_handler handlers[] = {
-		{ end, end, true },	    { ret, ret, true },
-		{ call, call, false },	    { call_indirect, call_indirect, false },
-		{ trap, trap, false },	    { warp_sync, warp_sync, true },
-		{ barrier, barrier, true }, { fence, fence, true },
-		{ nothing, nothing, true }, { sleep_a_little, sleep_a_little, false },
-	};
-
 	switch (instr->form->opcode) {
 	case SLU_PTX_OP_exit:
-		return &handlers[0];
+		return &run_end;
 	case SLU_PTX_OP_ret:
-		return &handlers[1];
+		return &slu_interp_return;
 	case SLU_PTX_OP_call:
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
-			return &handlers[3];
+			return &run_call_indirect;
 		if (!instr->operands[0].function->is_defined)
 			return slu_interp_builtin(instr->operands[0].function);
-		return &handlers[2];
+		return &run_call;
 	case SLU_PTX_OP_trap:
-		return &handlers[4];
+		return &run_trap;
 	case SLU_PTX_OP_bar:
 	case SLU_PTX_OP_barrier:
 		if (slu_ptx_form_has(instr->form, SLU_PTX_MOD_warp))
-			return &handlers[5];
-		return &handlers[6];
+			return &run_warp_sync;
+		return &slu_interp_barrier;
 	case SLU_PTX_OP_membar:
 	case SLU_PTX_OP_fence:
-		return &handlers[7];
+		return &run_fence;
 	case SLU_PTX_OP_nanosleep:
-		return &handlers[9];
+		return &run_sleep_a_little;
 	default:
-		return &handlers[8];
+		return &run_nothing;
 	}
 }

@@ -28,4 +28,5 @@ const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *fo
 const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg);
 const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size);
 const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_line_compare)(const struct slu_ptx_form *form);
 extern const struct slu_interp_handler SLU_ISA(spread);

@@ -4,10 +4,7 @@
  * each of them falls back to the handler of rows, which decode.c left in insn->plain, whenever
  * what they are given is no line or the result would not be one.
  */
-#include "softgpu/interp/isa.h"
-#include "softgpu/interp/line.h"
-
-#define LINE(w, row) slu_interp_line((w)->lines, row)
+#include "softgpu/interp/ops-line.h"
 
 static void need_sources(struct slu_interp_warp *w, const struct slu_interp_insn *in)
 {
@@ -65,15 +62,6 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 				 (uint64_t)a->jump * b->base };
 	return true;
 }
-
-#define HANDLER(name)                                                                      \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in); \
-	static const struct slu_interp_handler name = { name##_all, NULL, true };          \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)
-
-#define ARE_LINES(kinds) ((kinds)&SLU_INTERP_LINE)
 
 #define DEFINE_LINEAR(n)                                                                          \
 	HANDLER(mov_##n)                                                                          \
@@ -284,140 +272,7 @@ HANDLER(other)
 	NEXT(w, in);
 }
 
-enum relation {
-	EQ,
-	NE,
-	LT,
-	LE,
-	GT,
-	GE,
-	N_RELATIONS,
-};
-
-/* What holds for all lanes (ALL), for none (0), or differs (anything else). */
-static inline uint32_t holds(enum relation r, int64_t a_min, int64_t a_max, int64_t b_min,
-			     int64_t b_max)
-{
-	bool is_less = a_max<b_min, is_greater = a_min> b_max;
-	bool is_equal = a_min == a_max && b_min == b_max && a_min == b_min;
-	bool yes, no;
-
-	switch (r) {
-	case EQ:
-		yes = is_equal;
-		no = is_less || is_greater;
-		break;
-	case NE:
-		yes = is_less || is_greater;
-		no = is_equal;
-		break;
-	case LT:
-		yes = is_less;
-		no = a_min >= b_max;
-		break;
-	case LE:
-		yes = a_max <= b_min;
-		no = is_greater;
-		break;
-	case GT:
-		yes = is_greater;
-		no = a_max <= b_min;
-		break;
-	default:
-		yes = a_min >= b_max;
-		no = is_less;
-		break;
-	}
-	return yes ? SLU_INTERP_ALL : no ? 0 : 1;
-}
-
-static inline bool span(const struct slu_interp_line *line, unsigned team, bool is_signed,
-			bool is_wide, int64_t *ret_min, int64_t *ret_max)
-{
-	if (!is_wide)
-		return slu_interp_line_span_32(line, team, is_signed, ret_min, ret_max);
-	/* unsigned: only what has no sign compares like a signed number */
-	return slu_interp_line_span(line, team, (int64_t)line->base, ret_min, ret_max) &&
-	       (is_signed || *ret_min >= 0);
-}
-
-static inline void put_truth(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-			     uint32_t bits)
-{
-	EVERY_STRIP
-	{
-		w->preds[in->p + k] = bits;
-		w->preds[in->q + k] = ~bits;
-	}
-}
-
-/* Lines that are more than one value. */
-__attribute__((noinline)) static const struct slu_interp_insn *
-compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relation r,
-	bool is_signed, bool is_wide)
-{
-	const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
-	int64_t a_min, a_max, b_min, b_max;
-	uint32_t bits = 1;
-
-	if (ARE_LINES(a->kind & b->kind) && span(a, w->team, is_signed, is_wide, &a_min, &a_max) &&
-	    span(b, w->team, is_signed, is_wide, &b_min, &b_max))
-		bits = holds(r, a_min, a_max, b_min, b_max);
-	if (bits == 1) {
-		slu_interp_line_need(w, in->a);
-		slu_interp_line_need(w, in->b);
-		if (w->team > 1 && !in->plain.knows_teams)
-			return slu_interp_team_each(w, in, in->plain.some);
-		return in->plain.all(w, in);
-	}
-	put_truth(w, in, bits);
-	NEXT(w, in);
-}
-
-#define SETP(name, r, op, V, is_signed, is_wide)                                            \
-	HANDLER(setp_##name)                                                                \
-	{                                                                                   \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);      \
-		uint32_t bits = (V)a->base op(V) b->base ? SLU_INTERP_ALL : 0;              \
-                                                                                            \
-		if (!ARE_LINES(a->kind & b->kind) || a->step | a->jump | b->step | b->jump) \
-			return compare(w, in, r, is_signed, is_wide);                       \
-		put_truth(w, in, bits);                                                     \
-		NEXT(w, in);                                                                \
-	}
-#define SETPS(n, V, is_signed, is_wide)                           \
-	SETP(eq_##n, EQ, ==, V, is_signed, is_wide)               \
-	SETP(ne_##n, NE, !=, V, is_signed, is_wide)               \
-	SETP(lt_##n, LT, <, V, is_signed, is_wide)                \
-	SETP(le_##n, LE, <=, V, is_signed, is_wide)               \
-	SETP(gt_##n, GT, >, V, is_signed, is_wide)                \
-	SETP(ge_##n, GE, >=, V, is_signed, is_wide)               \
-	static const struct slu_interp_handler                    \
-		*const setp_##n[N_RELATIONS] = {                  \
-			&setp_eq_##n, &setp_ne_##n, &setp_lt_##n, \
-			&setp_le_##n, &setp_gt_##n, &setp_ge_##n, \
-		};
-SETPS(s32, int32_t, true, false)
-SETPS(u32, uint32_t, false, false)
-SETPS(s64, int64_t, true, true)
-SETPS(u64, uint64_t, false, true)
-
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
-
-static const struct slu_interp_handler *bind_setp(const struct slu_ptx_form *form)
-{
-	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
-	enum relation r = HAS(eq)	       ? EQ
-			  : HAS(ne)	       ? NE
-			  : HAS(lt) || HAS(lo) ? LT
-			  : HAS(le) || HAS(ls) ? LE
-			  : HAS(gt) || HAS(hi) ? GT
-					       : GE;
-
-	if (slu_ptx_type_is_signed(type))
-		return slu_ptx_type_size(type) == 8 ? setp_s64[r] : setp_s32[r];
-	return slu_ptx_type_size(type) == 8 ? setp_u64[r] : setp_u32[r];
-}
 
 static const struct slu_interp_handler *bind_cvt(const struct slu_ptx_form *form)
 {
@@ -440,7 +295,7 @@ const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *f
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
-		return bind_setp(form);
+		return SLU_ISA(bind_line_compare)(form);
 	case SLU_PTX_OP_cvt:
 		return bind_cvt(form);
 	case SLU_PTX_OP_selp:
