@@ -69,7 +69,7 @@ int slu_client_start(struct slu_client *c)
 		goto fail;
 	if (torture && strcmp(torture, "0") != 0) {
 		r = -ENOMEM;
-		c->torture = slu_torture_new();
+		c->torture = slu_torture_new(!strcmp(torture, "disk"));
 		if (!c->torture)
 			goto fail;
 		slu_connection_give_up(&c->connection);

@@ -20,7 +20,8 @@
  *   SLUICE_NAME    the program's name         SLUICE_LOG    "stderr" or a path: what we did and why
  * and for tests:
  *   SLUICE_TORTURE 1: instead of a daemon, every byte that can leave is moved out between two
- *                  entries or commands of the program, checksums on; front ends need do nothing
+ *                  entries or commands of the program, checksums on; front ends need do nothing.
+ *                  disk: the same, and all of it goes to files in /var/tmp
  */
 
 #include <stdbool.h>

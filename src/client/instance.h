@@ -251,7 +251,7 @@ void slu_fork_watch(void);
 
 /* SLUICE_TORTURE is set: a daemon of our own instead of the real one. Return: NULL without memory.
  */
-struct slu_torture *slu_torture_new(void);
+struct slu_torture *slu_torture_new(bool on_disk);
 
 /* The peer says @m to it. */
 void slu_torture_say(struct slu_torture *torture, const struct slu_message *m);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A daemon in the process that torments it, for tests: SLUICE_TORTURE=1. It gives each device a
- * turn, takes it away behind the first call that went through, has every byte moved out, and only
- * then gives the next turn. So every unit leaves and comes back between two calls of the program,
- * by the same code as with a real daemon.
+ * A daemon in the process that torments it, for tests: SLUICE_TORTURE=1, or SLUICE_TORTURE=disk,
+ * and then no unit has its home in memory. It gives each device a turn, takes it away behind the
+ * first call that went through, has every byte moved out, and only then gives the next turn. So
+ * every unit leaves and comes back between two calls of the program, by the same code as with a
+ * real daemon.
  *
  *   GIVEN   -> TAKEN    [slu_torture_turn]   CLOSE
  *   TAKEN   -> EMPTYING [REST]               LIMIT down to nothing
@@ -20,10 +21,12 @@
 
 #define N_QUEUED_MAX 64
 #define PLENTY	     (UINT64_C(1) << 60)
+#define DISK_FOLDER  "/var/tmp"
 
 enum state { GIVEN, TAKEN, EMPTYING };
 
 struct slu_torture {
+	bool on_disk;
 	unsigned n_devices;
 	enum state states[SLU_WIRE_DEVICES_MAX];
 	uint64_t counters[SLU_WIRE_DEVICES_MAX]; /* of epochs */
@@ -32,9 +35,13 @@ struct slu_torture {
 	unsigned first, n_queued;
 };
 
-struct slu_torture *slu_torture_new(void)
+struct slu_torture *slu_torture_new(bool on_disk)
 {
-	return calloc(1, sizeof(struct slu_torture));
+	struct slu_torture *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->on_disk = on_disk;
+	return t;
 }
 
 static struct slu_message *push(struct slu_torture *t, enum slu_message_type type)
@@ -87,7 +94,9 @@ static void welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
 		.hash_clean = SLU_HASHING_ALWAYS,
 	};
 	t->n_devices = hello->n_devices;
-	limit(t, SLU_TIER_HOME, 0, PLENTY);
+	if (t->on_disk)
+		strcpy(push(t, SLU_MSG_DISK)->disk.folder, DISK_FOLDER);
+	limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_HOME, 0, PLENTY);
 	limit(t, SLU_TIER_PINNED, 0, PLENTY);
 	for (unsigned d = 0; d < t->n_devices; d++)
 		give(t, d);

@@ -3,7 +3,8 @@
 """Disk: programs that exceed the device and the budget of host memory go on with bytes in files.
 
 Their contents come back right, the files have no name at any time, and nothing is left of them when
-a program is killed. A disk without room refuses an allocation, and never what was promised before.
+a program is killed. A disk without room refuses an allocation, and never what was promised before;
+bytes that do not come back as they went end in an error of the program's API, never in other bytes.
 """
 
 import os
@@ -16,8 +17,13 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
+SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 SETTINGS = {"scheduler.slice": "20ms", "scheduler.slice_min_switches": 1, "memory.reserve_percent": 0,
             "memory.home": 4 * s.MIB}
+SCALE = {"scale": 256}
+
+# how the programs of test/clients end
+CALL_FAILED, NO_MEMORY = 3, 4
 
 
 class DiskWorld(s.World):
@@ -34,19 +40,36 @@ class DiskWorld(s.World):
         finally:
             self.disk.rmdir()
 
-    def start_fill(self, api, name, mib, **more):
-        words = [s.CLIENTS / ("cuda-fill" if api == "cuda" else "cl-fill"), "--mib", mib, "--buffers", 8, "--rounds", 2,
-                 "--endless", "--verify-each", "--seed", sum(name.encode())]
-        return self.start(words, api, name=name, stdin=subprocess.PIPE, **more)
+    def start_fill(self, api, name, mib, *words, **more):
+        fill = [s.CLIENTS / ("cuda-fill" if api == "cuda" else "cl-fill"), "--mib", mib, "--buffers", 8, "--rounds", 2,
+                "--seed", sum(name.encode()), *words]
+        return self.start(fill, api, name=name, stdin=subprocess.PIPE, **more)
 
-    def on_disk(self):
-        return {p["name"]: p["disk_bytes"] for p in self.status()["programs"] if p["disk_bytes"]}
+    def start_ready(self, name, mib, **more):
+        """One that has filled its memory and waits for the end of its input."""
+        program = self.start_fill("cuda", name, mib, "--wait", **more)
+        s.check(program.stdout.readline() == "ready\n", f"{name} is ready")
+        return program
+
+    def homes(self):
+        return self.status()["homes"]
+
+    def files_of(self, program):
+        """The descriptors of its files on disk."""
+        return [fd for fd in pathlib.Path(f"/proc/{program.pid}/fd").iterdir()
+                if os.readlink(fd).startswith(str(self.disk))]
+
+    def evict(self, program):
+        """Has everything of `program` off the device."""
+        s.check(self.sluice("park", str(program.pid)).returncode == 0, "it can be parked")
+        s.wait_until("nothing of it is on the device",
+                     lambda: self.program(program.label)["device_bytes"] == 0, look=lambda: self.sluice("status").stdout)
 
 
 def three_programs(api, world):
     with world as w:
         w.start_daemon()
-        programs = [w.start_fill(api, f"p{i}", 6) for i in range(3)]
+        programs = [w.start_fill(api, f"p{i}", 6, "--endless", *["--mix"] * (i == 2)) for i in range(3)]
         switches = s.Switches(w)
         seen = {}
 
@@ -55,22 +78,139 @@ def three_programs(api, world):
                 if program.poll() is not None:
                     w.finish(program)
                     raise s.Failure(f"{program.label} ended before it was told to")
-            seen.update(w.on_disk())
-            return switches.look() >= 30 and len(seen) >= 2
+            for p in w.status()["programs"]:
+                if p["disk_bytes"]:
+                    seen[p["name"]] = max(seen.get(p["name"], 0), p["disk_bytes"])
+            return switches.look() >= 12 and len(seen) >= 2 and "come up from disk" in w.log() and "runs later" in w.log()
 
-        s.wait_until("there were 30 switches, and bytes of two programs on disk", enough, look=lambda: w.sluice("status").stdout + w.log()[-3000:])
+        s.wait_until("there were switches, bytes of two programs on disk, and homes changed by who runs when", enough,
+                     look=lambda: w.sluice("status").stdout + w.log()[-3000:])
         for program in programs:
             w.end(program)
         s.note(f"{switches.look()} switches, on disk at some time: {seen}")
 
 
 def three_cuda_programs_that_exceed_device_and_memory_end_right():
-    three_programs("cuda", DiskWorld("cuda-disk", memory=8 * s.MIB, softgpu={"scale": 256}))
+    three_programs("cuda", DiskWorld("cuda-disk", memory=10 * s.MIB, softgpu=SCALE))
 
 
 def three_opencl_programs_that_exceed_device_and_memory_end_right():
-    three_programs("opencl", DiskWorld("cl-disk", memory=8 * s.MIB))
+    three_programs("opencl", DiskWorld("cl-disk", memory=10 * s.MIB))
+
+
+def a_program_is_right_while_everything_goes_to_disk_between_two_calls():
+    with s.World("disk-torture", memory=16 * s.MIB, softgpu=SCALE) as w:
+        for words in (["--streams", 0], ["--mix", "--threads", 2, "--uneven"]):
+            w.run([s.CLIENTS / "cuda-fill", "--mib", 3, "--buffers", 6, "--rounds", 2, *words], "cuda", sluice=False,
+                  env={"LD_PRELOAD": SHIM, "SLUICE_TORTURE": "disk"})
+
+
+def a_killed_program_leaves_nothing_behind():
+    with DiskWorld("disk-kill", memory=16 * s.MIB, softgpu=SCALE) as w:
+        w.start_daemon()
+        program = w.start_ready("victim", 12)
+        w.evict(program)
+        files = w.files_of(program)
+        s.check(len(files) == 1 and os.readlink(files[0]).endswith("(deleted)"), "its file has no name", files)
+        there = os.stat(files[0])
+        s.check(there.st_uid == os.geteuid() and there.st_mode & 0o777 == 0o600, "it is its user's alone", there)
+        s.check(there.st_blocks * 512 >= w.program("victim")["disk_bytes"] > 0, "its room is allocated", there,
+                w.program("victim"))
+        s.check(w.homes()["disk_bytes"] > 0, "the daemon knows", w.homes())
+        program.kill()
+        w.finish(program, exits=(-9,))
+        s.wait_until("no byte is charged any more", lambda: w.homes()["disk_bytes"] == w.homes()["home_bytes"] == 0)
+
+
+def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
+    with DiskWorld("disk-restart", memory=16 * s.MIB, softgpu=SCALE) as w:
+        w.start_daemon()
+        program = w.start_ready("stayer", 12)
+        w.evict(program)
+        before = w.program("stayer")["disk_bytes"]
+        s.check(before > 0, "some of it is on disk", before)
+        w.kill_daemon()
+        w.start_daemon()
+        s.wait_until("it is back", lambda: (w.program("stayer") or {}).get("connection") == "joined")
+        s.check(w.homes()["disk_bytes"] >= before, "its rooms are charged again", w.homes(), before)
+        w.end(program)
+
+
+def a_full_disk_refuses_an_allocation_and_nothing_else():
+    with DiskWorld("disk-full", memory=16 * s.MIB, settings={"memory.disk_max": 4 * s.MIB}, softgpu=SCALE) as w:
+        w.start_daemon()
+        first = w.start_ready("first", 6)
+        w.evict(first)
+        out = w.finish(w.start_fill("cuda", "second", 6), exits=(NO_MEMORY,))
+        s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
+        s.check("the budgets for host memory and disk are used up" in w.log(), "the daemon says why")
+        s.check(w.sluice("unpark", str(first.pid)).returncode == 0, "it can go on")
+        w.end(first)
+
+
+def a_program_that_may_not_have_so_large_a_file_gets_out_of_memory():
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (s.MIB, s.MIB))
+
+    with DiskWorld("disk-rlimit", memory=16 * s.MIB, softgpu=SCALE) as w:
+        w.start_daemon()
+        holder = w.start_ready("holder", 1)  # so that the device, a file as well, is there already
+        out = w.finish(w.start_fill("cuda", "limited", 8, preexec_fn=small_files), exits=(NO_MEMORY,))
+        s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
+        s.check("the disk has no room" in w.log(), "the daemon knows", w.log()[-1000:])
+        w.end(holder)
+
+
+def spoil(how, words):
+    """A program whose file is changed behind its back gets an error of its API."""
+    with DiskWorld("disk-spoilt", memory=16 * s.MIB, softgpu=SCALE) as w:
+        w.start_daemon()
+        log = w.folder / "log"
+        program = w.start_ready("spoilt", 12, env={"SLUICE_LOG": log})
+        w.evict(program)
+        with open(w.files_of(program)[0], "r+b") as f:
+            how(f)
+        s.check(w.sluice("unpark", str(program.pid)).returncode == 0, "it can go on")
+        program.stdin.close()
+        program.stdin = None
+        w.finish(program, exits=(CALL_FAILED,))
+        s.check(words in log.read_text(), "the reason is logged", log.read_text()[-2000:])
+
+
+def what_was_changed_on_disk_never_reaches_a_program():
+    def flip(f):
+        size = os.fstat(f.fileno()).st_size
+        for at in range(0, size, 4096):
+            f.seek(at)
+            byte = f.read(1)[0]
+            f.seek(at)
+            f.write(bytes([byte ^ 1]))
+
+    spoil(flip, "is not what was moved out")
+
+
+def what_cannot_be_read_back_is_an_error():
+    spoil(lambda f: f.truncate(0), "cannot be read back from disk")
+
+
+def a_folder_in_memory_is_refused_with_words():
+    if not os.path.isdir("/dev/shm"):
+        raise s.Skip("there is no /dev/shm here")
+    with s.World("disk-tmpfs", memory=16 * s.MIB, settings=SETTINGS | {"memory.disk_folder": "/dev/shm"},
+                 softgpu=SCALE) as w:
+        w.start_daemon()
+        homes = w.status()["homes"]
+        s.check(homes["disk_max_bytes"] == 0 and "files are memory" in homes["disk_reason"], "status says why", homes)
+        s.check("nothing goes to disk: /dev/shm: its files are memory" in w.log(), "the log says why", w.log())
+        doctor = w.sluice("doctor")
+        s.check("nothing can go to disk: /dev/shm" in doctor.stdout and doctor.returncode != 0, "doctor says why", doctor.stdout)
+        out = w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 8], "cuda", name="large"), exits=(NO_MEMORY,))
+        s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
 
 
 s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,
-       three_opencl_programs_that_exceed_device_and_memory_end_right)
+       three_opencl_programs_that_exceed_device_and_memory_end_right,
+       a_program_is_right_while_everything_goes_to_disk_between_two_calls, a_killed_program_leaves_nothing_behind,
+       a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms, a_full_disk_refuses_an_allocation_and_nothing_else,
+       a_program_that_may_not_have_so_large_a_file_gets_out_of_memory, what_was_changed_on_disk_never_reaches_a_program,
+       what_cannot_be_read_back_is_an_error, a_folder_in_memory_is_refused_with_words)
