@@ -6,6 +6,9 @@
  * that left the device; left out of core dumps and of forked children, which could not use it and
  * would double the machine's charge.
  *
+ * Whether huge pages back it is left to the machine: they never reach beyond the region, so what is
+ * held is what was asked for.
+ *
  * Regions go back to a small pool by size class, because faulting fresh pages in is slower than
  * the copy itself. The pool is bounded; what does not fit goes back to the kernel.
  */
