@@ -72,7 +72,7 @@ def children_keep_the_layer_and_the_group():
 def a_cleared_environment_is_named():
     with world("cleared") as w:
         w.start_daemon()
-        keep = [f"{k}={v}" for k, v in w.environment().items() if k == "POCL_CACHE_DIR"]
+        keep = [f"{k}={v}" for k, v in w.environment().items() if k in ("PATH", "POCL_CACHE_DIR")]
         program = start(w, "env", "-i", *keep, *ENDLESS, quiet=True)
         said = hear(program) + hear(program)
         s.check("'cl-talk'" in said and "uses OpenCL without Sluice: its environment was cleared" in said and
