@@ -16,8 +16,9 @@
 #include "base/util.h"
 #include "core/credit/balance.h"
 #include "core/credit/home.h"
-#include "core/credit/shift.h"
 #include "core/credit/plan.h"
+#include "core/credit/shift.h"
+#include "core/credit/staging.h"
 #include "core/sched/admit.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
@@ -221,7 +222,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	rise(core);
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_turns_complete(core, group);
-	slu_core_balance_staging(core);
+	slu_core_staging_grant(core);
 	slu_core_admit(core);
 	slu_core_balance(core);
 	slu_core_home(core);

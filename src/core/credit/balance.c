@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "core/credit/balance.h"
 #include "core/credit/plan.h"
+#include "core/credit/staging.h"
 #include "core/send.h"
 
 #define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
@@ -372,71 +373,6 @@ static void take(struct balance *b)
 		cut(b, b->core->victims[i].account);
 }
 
-/* What would be beyond the budget if everybody had met its limit. */
-static int64_t pinned_excess_bytes(const struct slu_core *core)
-{
-	int64_t excess = -(int64_t)core->pinned.usable_bytes;
-	const struct slu_core_client *client;
-
-	TAILQ_FOREACH (client, &core->clients, link)
-		excess +=
-			(int64_t)(slu_core_client_is_joined(client) ? client->pinned.limit_bytes
-								    : client->pinned.charge_bytes);
-	return excess;
-}
-
-void slu_core_balance_staging(struct slu_core *core)
-{
-	struct slu_core_client *client;
-	uint64_t bytes = core->config.staging_bytes;
-
-	TAILQ_FOREACH (client, &core->clients, link) {
-		struct slu_core_account *account = &client->pinned;
-
-		if (!slu_core_client_is_joined(client) || client->staging_bytes ||
-		    account->is_pending)
-			continue;
-		if (account->limit_bytes < bytes) {
-			/* what is still charged to it may have been taken from it already */
-			if (slu_core_account_most_bytes(account) < bytes ||
-			    pinned_excess_bytes(core) + (int64_t)(bytes - account->limit_bytes) > 0)
-				continue;
-			slu_core_send_raise(core, account, bytes, bytes, SLU_PACE_NONE,
-					    "%s joined: pinned memory for its copies",
-					    client->name);
-		}
-		client->staging_bytes = bytes;
-		client->pinned_goal_bytes = SLU_MAX(client->pinned_goal_bytes, bytes);
-	}
-}
-
-/*
- * A budget that became smaller, and slack and bytes at rest are not enough: who came last copies
- * through pageable memory from now on. That needs no rest, for no command touches what is staged.
- */
-static void shrink_staging(struct slu_core *core)
-{
-	int64_t excess = pinned_excess_bytes(core);
-	struct slu_core_client *client;
-
-	TAILQ_FOREACH_REVERSE(client, &core->clients, slu_core_clients, link)
-	{
-		struct slu_core_account *account = &client->pinned;
-		uint64_t bytes = SLU_MIN(client->staging_bytes, account->limit_bytes);
-
-		if (excess <= 0)
-			return;
-		if (!slu_core_client_is_joined(client) || account->is_pending || !bytes)
-			continue;
-		client->staging_bytes = 0;
-		client->pinned_goal_bytes = slu_sub_floor(client->pinned_goal_bytes, bytes);
-		excess -= (int64_t)bytes;
-		slu_core_send_lower(core, account, account->limit_bytes - bytes,
-				    "%s copies without pinned memory: the budget became smaller",
-				    client->name);
-	}
-}
-
 static void empty_parked(struct slu_core *core)
 {
 	struct slu_core_client *client;
@@ -509,7 +445,7 @@ void slu_core_balance(struct slu_core *core)
 			balance_device(core, d);
 		fill_open(&b);
 		take(&b);
-		shrink_staging(core);
+		slu_core_staging_shrink(core);
 	} else {
 		/* only while nothing may be closed; nobody is given anything then */
 		assert(core->is_in_grace);

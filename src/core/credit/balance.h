@@ -21,8 +21,7 @@
  * time, of several that are filling the first goes first, and nothing is fetched ahead meanwhile.
  * Who makes no progress for a deadline loses that right.
  *
- * Of the pinned budget, staging is left to the clients for as long as it lasts: only if that was
- * made smaller, and 1 to 6 do not give enough, it is taken from who came last.
+ * What clients stage is taken last, and only where the pinned budget became smaller (staging.h).
  */
 
 #include <stdint.h>
@@ -35,12 +34,6 @@ struct slu_core_victim {
 	uint64_t order;	   /* within a rank, small first */
 	uint64_t to_bytes; /* not lowered below this */
 };
-
-/*
- * Rule 30: each client gets the chunks that its mover needs, if the budget has them. Before anybody
- * is let in by what is left of the budget.
- */
-void slu_core_balance_staging(struct slu_core *core);
 
 /* Sends the limits of this step; marks capacities of which somebody lacks room. */
 void slu_core_balance(struct slu_core *core);
