@@ -225,6 +225,29 @@ static void rule_13_a_refused_birth_is_retried_and_then_told(void **state)
 	fixture_deinit(&f);
 }
 
+static void a_failed_birth_is_tried_again_and_says_nothing_about_room(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
+	u = fixture_unit(&f, 5);
+	for (unsigned i = 0; i < 2 * FIXTURE_RETRIES; i++) {
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		slu_peer_failed_birth(f.peer, f.now_ns, u);
+		assert_int_equal(fixture_held(&f, DEVICE0), 10);
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		fixture_step(&f);
+		assert_null(fixture_sums(&f, DEVICE0));
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(f.n_woken, 1);
+	}
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 15);
+	fixture_deinit(&f);
+}
+
 static void a_refused_birth_without_a_daemon_fails(void **state)
 {
 	struct fixture f;
@@ -279,6 +302,7 @@ int main(void)
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),
+		cmocka_unit_test(a_failed_birth_is_tried_again_and_says_nothing_about_room),
 		cmocka_unit_test(a_refused_birth_without_a_daemon_fails),
 		cmocka_unit_test(born_alone_a_unit_without_a_home_gets_one_later),
 	};

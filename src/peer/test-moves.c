@@ -253,6 +253,31 @@ static void pinned_chunks_are_given_up_when_the_limit_falls(void **state)
 	fixture_deinit(&f);
 }
 
+static void rule_30_chunks_go_before_mapped_units(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_in_ram(&f, 4);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, PINNED, 1, 12, 12, SLU_PACE_NOW);
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
+	fixture_settle(&f);
+	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+
+	/* room for the unit without the chunks */
+	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
+	assert_int_equal(f.n_moves, 0);
+	assert_true(slu_peer_must_unstage(f.peer));
+	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	assert_int_equal(fixture_held(&f, PINNED), 4);
+	fixture_deinit(&f);
+}
+
 static void rule_30_staging_needs_pinned_credit(void **state)
 {
 	struct fixture f;
@@ -326,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
 		cmocka_unit_test(a_move_that_fails_again_and_again_is_tried_ever_less_often),
 		cmocka_unit_test(pinned_chunks_are_given_up_when_the_limit_falls),
+		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
 		cmocka_unit_test(facts_are_told_now_and_then),
 		cmocka_unit_test(frozen_bytes_are_told_with_their_reason),
