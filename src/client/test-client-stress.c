@@ -21,6 +21,7 @@
 #include "client/instance.h"
 #include "client/test-daemon.h"
 #include "client/test-device.h"
+#include "client/test-disk-calls.h"
 
 #define N_THREADS  4
 #define N_THINGS   6 /* a thread at most */
@@ -33,6 +34,8 @@ struct scenario {
 	uint64_t pinned_bytes;
 	bool has_faults;
 	bool has_restarts;
+	bool has_disk;		/* and little host memory */
+	unsigned disk_fails_at; /* the call of the disk that fails, none that reads; 0: none */
 };
 
 static const struct scenario *scenario; /* constant in a child */
@@ -263,6 +266,9 @@ static void stress(void)
 	scripted.seed = first_seed;
 	scripted.device_bytes = scenario->device_bytes;
 	scripted.pinned_bytes = scenario->pinned_bytes;
+	scripted.has_disk = scenario->has_disk;
+	slu_test_disk.fail_at = scenario->disk_fails_at;
+	slu_test_disk.spares_reads = true;
 	slu_test_daemon_start(&scripted);
 	setenv("SLUICE_SOCKET", scripted.path, 1);
 	slu_test_device_init(&device, 0);
@@ -270,6 +276,7 @@ static void stress(void)
 				     scenario->mode == SLU_MODE_LAUNCH ? &slu_test_backend_launch
 								       : &slu_test_backend,
 				     &device, &client_device) == 0);
+	slu_client_global.disk.calls = &slu_test_disk_calls;
 	pthread_create(&engine_thread, NULL, run_engine, NULL);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		programs[i].random = first_seed * 31 + i + 1;
@@ -289,6 +296,9 @@ static void stress(void)
 	pthread_join(engine_thread, NULL);
 	slu_client_counts(&counts);
 	assert(slu_client_device_owned(client_device) == 0);
+	assert(slu_disk_bytes(&slu_client_global.disk) == 0);
+	assert(!scenario->has_disk || slu_test_disk.n_calls > 0);
+	assert(slu_test_disk.n_failed == (scenario->disk_fails_at != 0));
 	slu_client_device_remove(client_device);
 	slu_test_daemon_deinit(&scripted);
 	slu_test_device_deinit(&device);
@@ -308,7 +318,9 @@ static void run(const struct scenario *s)
 	pid_t pid;
 
 	first_seed = slu_test_seed(4711);
-	n_ops = ops ? (unsigned)strtoul(ops, NULL, 0) : 1000;
+	n_ops = ops	      ? (unsigned)strtoul(ops, NULL, 0)
+		: s->has_disk ? 200
+			      : 1000; /* disks are slow */
 	fflush(NULL);
 	scenario = s;
 	pid = fork();
@@ -359,6 +371,42 @@ static void contents_are_right_when_the_daemon_comes_and_goes(void **state)
 	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_restarts = true });
 }
 
+static void contents_are_right_with_homes_on_disk(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true });
+}
+
+static void contents_are_right_with_homes_on_disk_through_pinned_chunks(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_MAPPED,
+				.device_bytes = 160 * SLU_KIB,
+				.pinned_bytes = SLU_GIB,
+				.has_disk = true });
+}
+
+static void contents_are_right_with_homes_on_disk_in_mode_launch(void **state)
+{
+	run(&(struct scenario){
+		.mode = SLU_MODE_LAUNCH, .device_bytes = 4 * UNIT_MAX, .has_disk = true });
+}
+
+static void contents_are_right_with_homes_on_disk_when_operations_fail(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true, .has_faults = true });
+}
+
+static void contents_are_right_with_homes_on_disk_when_the_daemon_comes_and_goes(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true, .has_restarts = true });
+}
+
+static void contents_are_right_when_the_disk_fails(void **state)
+{
+	for (unsigned n = 50; n < 54; n++)
+		run(&(struct scenario){
+			.mode = SLU_MODE_ALL, .has_disk = true, .disk_fails_at = n });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +417,13 @@ int main(void)
 		cmocka_unit_test(contents_are_right_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail_in_mode_launch),
 		cmocka_unit_test(contents_are_right_when_the_daemon_comes_and_goes),
+		cmocka_unit_test(contents_are_right_with_homes_on_disk),
+		cmocka_unit_test(contents_are_right_with_homes_on_disk_through_pinned_chunks),
+		cmocka_unit_test(contents_are_right_with_homes_on_disk_in_mode_launch),
+		cmocka_unit_test(contents_are_right_with_homes_on_disk_when_operations_fail),
+		cmocka_unit_test(
+			contents_are_right_with_homes_on_disk_when_the_daemon_comes_and_goes),
+		cmocka_unit_test(contents_are_right_when_the_disk_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,8 @@ struct session {
 	uint64_t random;
 	unsigned n_devices;
 	uint64_t counter; /* of epochs */
+	uint64_t home_seq;
+	bool home_is_pending;
 	struct {
 		enum state state;
 		struct slu_epoch epoch;
@@ -47,19 +49,34 @@ static void put(struct session *s, struct slu_message *m, enum slu_message_type 
 	}
 }
 
-static void send_limit(struct session *s, enum slu_tier tier, unsigned d, uint64_t bytes,
-		       uint64_t seq)
+static void send_limit_at(struct session *s, enum slu_tier tier, unsigned d, uint64_t bytes,
+			  uint64_t seq, enum slu_pace pace)
 {
 	struct slu_message m = { 0 };
 
 	m.limit = (struct slu_msg_limit){
 		.account = { (uint8_t)tier, (uint8_t)d },
-		.pace = SLU_PACE_NOW,
+		.pace = (uint8_t)pace,
 		.seq = seq,
 		.limit_bytes = bytes,
 		.goal_bytes = bytes,
 	};
 	put(s, &m, SLU_MSG_LIMIT);
+}
+
+static void send_limit(struct session *s, enum slu_tier tier, unsigned d, uint64_t bytes,
+		       uint64_t seq)
+{
+	send_limit_at(s, tier, d, bytes, seq, SLU_PACE_NOW);
+}
+
+static void limit_home(struct session *s, uint64_t bytes)
+{
+	if (!s->daemon->has_disk || s->home_is_pending)
+		return;
+	s->home_is_pending = true;
+	send_limit_at(s, SLU_TIER_HOME, 0, bytes, ++s->home_seq,
+		      draw(s) % 2 ? SLU_PACE_AHEAD : SLU_PACE_NONE);
 }
 
 static void limit_device(struct session *s, unsigned d, uint64_t bytes)
@@ -111,7 +128,16 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 	daemon->n_joins++;
 	pthread_cond_broadcast(&daemon->changed);
 	pthread_mutex_unlock(&daemon->lock);
-	send_limit(s, SLU_TIER_HOME, 0, PLENTY, 1);
+	s->home_seq = 0;
+	s->home_is_pending = false;
+	if (daemon->has_disk) {
+		strcpy(m.disk.folder, "/var/tmp");
+		put(s, &m, SLU_MSG_DISK);
+		send_limit(s, SLU_TIER_DISK, 0, PLENTY, 1);
+		limit_home(s, 0);
+	} else {
+		send_limit(s, SLU_TIER_HOME, 0, PLENTY, 1);
+	}
 	send_limit(s, SLU_TIER_PINNED, 0, daemon->pinned_bytes, 1);
 	s->n_devices = h->n_devices;
 	for (unsigned d = 0; d < s->n_devices; d++) {
@@ -129,6 +155,8 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 	unsigned d = m->account.device;
 	struct slu_message turn = { 0 };
 
+	if (m->account.tier == SLU_TIER_HOME && m->seq == s->home_seq)
+		s->home_is_pending = false;
 	if (m->account.tier != SLU_TIER_DEVICE || d >= s->n_devices || m->seq != s->devices[d].seq)
 		return;
 	switch (s->devices[d].state) {
@@ -158,6 +186,8 @@ static void want(struct session *s, const struct slu_msg_want *m)
 {
 	struct slu_message deny = { 0 };
 
+	if (m->account.tier == SLU_TIER_HOME)
+		limit_home(s, m->all_bytes);
 	if (m->account.tier != SLU_TIER_DEVICE || !s->daemon->deny_above_bytes ||
 	    m->all_bytes <= s->daemon->deny_above_bytes)
 		return;
@@ -196,6 +226,7 @@ static void hear(struct session *s, const struct slu_message *m)
 		    !slu_epoch_equal(m->rest.epoch, s->devices[d].epoch))
 			break;
 		s->devices[d].state = LOWERING;
+		limit_home(s, draw(s) % 3 ? draw(s) % 131072 : 0);
 		limit_device(s, d, draw(s) % 3 ? draw(s) % 65536 : 0);
 		break;
 	default:

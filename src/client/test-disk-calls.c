@@ -53,7 +53,7 @@ static ssize_t test_read(int fd, void *data, size_t bytes, off_t offset)
 {
 	ssize_t n;
 
-	if (fails(slu_test_disk.reads_fail))
+	if (!slu_test_disk.spares_reads && fails(slu_test_disk.reads_fail))
 		return -1;
 	n = slu_disk_calls_real.read(fd, data, cut(bytes), offset);
 	if (n > 0 && slu_test_disk.spoils)

@@ -18,11 +18,12 @@ struct slu_test_disk {
 	unsigned n_calls; /* that can fail, so far */
 	unsigned fail_at; /* the call with this number fails; 0: none */
 	unsigned n_failed;
-	int fail_with;	  /* its errno; 0: EIO */
-	bool reads_fail;  /* all reads do */
-	bool writes_fail; /* all writes do, the sync as well */
-	bool spoils;	  /* a bit of what is read is another one */
-	unsigned n_short; /* writes and reads that were cut */
+	int fail_with;	   /* its errno; 0: EIO */
+	bool reads_fail;   /* all reads do */
+	bool writes_fail;  /* all writes do, the sync as well */
+	bool spares_reads; /* none of them is the one that fails */
+	bool spoils;	   /* a bit of what is read is another one */
+	unsigned n_short;  /* writes and reads that were cut */
 };
 
 extern struct slu_test_disk slu_test_disk;
