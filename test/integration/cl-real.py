@@ -32,12 +32,21 @@ class Runs:
         self.n += 1
         folder = self.world.folder / f"home{self.n}"
         folder.mkdir()
-        self.program.prepare(folder)
-        env = self.program.all_environment(folder, is_small=api is not None) | (env or {})
-        return self.world.start(self.program.commands(folder), api, env=env, cwd=folder, **more)
+        plain = self.program.all_environment(folder, is_small=api is not None)
+        self.program.prepare(folder, self.world.environment(plain))
+        started = self.world.start(self.program.commands(folder), api, env=plain | (env or {}), cwd=folder, **more)
+        started.folder = folder
+        return started
 
-    def finish(self, *started):
-        return [self.world.finish(p, seconds=PATIENCE) for p in started]
+    def finish(self, started):
+        """Its results."""
+        out = self.world.finish(started, seconds=PATIENCE)
+        return self.program.results(out, started.folder), out
+
+    def equals(self, plain, what, started):
+        results, out = self.finish(started)
+        differ = sorted(set(results) ^ set(plain), key=str)[:20]
+        s.check(results == plain, f"{what} its results are the plain driver's", *differ, out[-1000:])
 
 
 @contextlib.contextmanager
@@ -45,12 +54,6 @@ def timed(what):
     began = time.monotonic()
     yield
     s.note(f"{what}: {time.monotonic() - began:.1f} s")
-
-
-def equal(program, what, out, plain):
-    results = program.results(out)
-    differ = sorted(set(results) ^ set(plain), key=str)[:20]
-    s.check(results == plain, f"{what} its results are the plain driver's", *differ, out[-1000:])
 
 
 @contextlib.contextmanager
@@ -65,6 +68,24 @@ def outsider(w, mib):
     w.end(program)
 
 
+@contextlib.contextmanager
+def neighbour(w, words):
+    """A program that uses the device without end; it checks what it computed when it is told to leave."""
+    program = w.start(words, "opencl", name="neighbour", stdin=subprocess.PIPE)
+    s.wait_until("the neighbour has its memory", lambda: (w.program("neighbour") or {}).get("launches"))
+    yield
+    w.end(program)
+
+
+def two_side_by_side(w, runs, plain):
+    if runs.program.neighbour:
+        with neighbour(w, runs.program.neighbour):
+            runs.equals(plain, "beside another program", runs.start("opencl", name="beside"))
+    else:
+        for started in [runs.start("opencl", name=f"p{i}") for i in range(2)]:
+            runs.equals(plain, "beside another", started)
+
+
 def the_results_are_the_plain_drivers():
     program = PROGRAMS[NAME]
     if program.missing():
@@ -73,19 +94,18 @@ def the_results_are_the_plain_drivers():
     with s.World(NAME, memory=program.memory, settings=settings) as w:
         runs = Runs(w, program)
         with timed("plain"):
-            plain = program.results(*runs.finish(runs.start(None, sluice=False)))
-        s.check(plain, "there is something to compare", plain)
+            plain, out = runs.finish(runs.start(None, sluice=False))
+        s.check(plain, "there is something to compare", out)
         with timed("tortured"), tempfile.NamedTemporaryFile("r") as log:
             torture = {"OPENCL_LAYERS": LAYER, "SLUICE_TORTURE": "1", "SLUICE_LOG": log.name}
-            equal(program, "tortured", *runs.finish(runs.start(None, sluice=False, env=torture)), plain)
+            runs.equals(plain, "tortured", runs.start(None, sluice=False, env=torture))
             s.check("mode launch, opencl" in log.read(), "the layer is attached")
         with outsider(w, program.outsider_mib):
             w.start_daemon()
             with timed("alone"):
-                equal(program, "alone", *runs.finish(runs.start("opencl", name="alone")), plain)
+                runs.equals(plain, "alone", runs.start("opencl", name="alone"))
             with timed("two side by side"):
-                for out in runs.finish(*[runs.start("opencl", name=f"p{i}") for i in range(2)]):
-                    equal(program, "beside another", out, plain)
+                two_side_by_side(w, runs, plain)
             moved = sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"])
         s.check(moved, "the device is too small: something moved")
         s.note(f"{len(plain)} results are equal; {moved / s.MIB:.1f} MiB moved")

@@ -6,10 +6,13 @@ A driver's builds of kernels take most of the time of most of them. They are kep
 runs; programs that keep builds of their own find them there too.
 """
 
+import array
 import hashlib
+import math
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 
 import sluice as s
@@ -25,21 +28,26 @@ class Program:
     outsider_mib: so much of it is held by somebody whom the daemon does not know
     settings: of the daemon, beside the usual ones
     modules: of Python, which it needs
+    neighbour: what runs beside it on the small device; None: it itself once more
     """
     outsider_mib = 0
     settings = {}
     modules = []
+    neighbour = None
 
     def __init__(self, name, words=None):
         self.name = name
         self.words = words or self.words
 
-    def prepare(self, folder):
-        """Makes the files that it wants to find."""
+    def prepare(self, folder, env):
+        """Makes the files that a run wants to find in its folder."""
 
     def commands(self, folder):
-        """What is started; folder: its own, for what it writes."""
         return self.words
+
+    def results(self, out, folder):
+        """What is compared; of its output, and of what it wrote into its folder."""
+        raise NotImplementedError
 
     def environment(self, is_small):
         return {}
@@ -67,7 +75,7 @@ class Ffmpeg(Program):
              "format=yuv420p,hwupload,unsharp_opencl=lx=7:ly=7:la=1.5,avgblur_opencl=sizeX=3,hwdownload,format=yuv420p",
              "-f", "framemd5", "-"]
 
-    def results(self, out):
+    def results(self, out, folder):
         return re.findall(r"^\d+,.*$", out, re.MULTILINE)
 
 
@@ -80,7 +88,7 @@ class Opencv(Program):
     def environment(self, is_small):
         return {"OPENCV_OPENCL_DEVICE": ":GPU:" if is_small else ":CPU:"}
 
-    def results(self, out):
+    def results(self, out, folder):
         return re.findall(r"^OpenCL True$|^\w.* [0-9a-f]{16}$", out, re.MULTILINE)
 
 
@@ -90,7 +98,7 @@ class Pyopencl(Program):
     words = [PYTHON, INTEGRATION / "cl-pyopencl.py"]
     modules = ["pyopencl"]
 
-    def results(self, out):
+    def results(self, out, folder):
         return out.splitlines()
 
 
@@ -99,7 +107,7 @@ class Clfft(Program):
     memory = 20 * s.MIB
     words = ["clFFT-client", "-x", "1024", "-y", "1024", "-p", "10"]
 
-    def results(self, out):
+    def results(self, out, folder):
         return ["ran" if "Execution wall time" in out else out] + re.findall(r"(?i).*(?:fail|error).*", out)
 
 
@@ -107,18 +115,25 @@ class Clblast(Program):
     """A routine in all precisions and layouts, compared with the CPU's. Results: what passed and failed in each."""
     memory = 256 * 1024
 
-    def results(self, out):
+    def results(self, out, folder):
         text = re.sub(r"\x1b\[[0-9;]*m", "", out)
         return re.findall(r"\d+ passed / \d+ skipped / \d+ failed|\d+ test\(s\) \w+", text)
 
 
 class Silx(Program):
-    """Its own tests. Results: the outcome of each."""
-    memory = 64 * s.MIB
-    modules = ["silx", "pytest", "pyopencl"]
-    words = [PYTHON, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--pyargs", "silx.opencl"]
+    """Its own tests, of images, host pointers, sub-buffers, scans and reductions. Results: the outcome of each.
 
-    def results(self, out):
+    Left out are those whose kernels are built for minutes and are of the same kind (sparse), those of arithmetic, and one
+    that wants the network. It looks at the size of the device before it allocates 155 MiB, so a part is held back.
+    """
+    memory = 192 * s.MIB
+    settings = {"memory.reserve_percent": 40}
+    modules = ["silx", "pytest", "pyopencl"]
+    words = [PYTHON, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--pyargs", "silx.opencl.codec.test.test_byte_offset",
+             *(f"silx.opencl.test.test_{name}" for name in (
+                 "addition", "array_utils", "backprojection", "convolution", "image", "kahan", "linalg", "medfilt", "stats"))]
+
+    def results(self, out, folder):
         return sorted(set(re.findall(r"^(?:PASSED|FAILED|ERROR) \S+", out, re.MULTILINE)))
 
 
@@ -131,17 +146,80 @@ class Hashcat(Program):
     outsider_mib = 210
     settings = {"memory.reserve_percent": 90}
 
-    def __init__(self, name, mode, loops, target, mask):
-        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", "64", "-u", loops, "--potfile-disable", "--session", name,
+    def __init__(self, name, mode, candidates, loops, target, mask):
+        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", candidates, "-u", loops, "--potfile-disable", "--session", name,
                                 "-D", "1,2", "--force", "--quiet", target, mask])
 
-    def results(self, out):
+    def results(self, out, folder):
         return re.findall(r"^[0-9a-zA-Z$./]{32,}:\w+$", out, re.MULTILINE)
+
+
+class Darktable(Program):
+    """Develops a picture with modules that have kernels. Results: which module ran where, and the picture.
+
+    It passes over processors that play a device, and over PoCL, unless its own settings say otherwise; so it is started
+    once to write them. PoCL does not understand the quotes in its include path, and is told the path.
+    """
+    memory = 600 * s.MIB
+    neighbour = [s.CLIENTS / "cl-fill", "--mib", "560", "--buffers", "20", "--endless"]
+    words = ["darktable-cli"]
+    size = 640, 480
+    # name, version and parameters of each module, as darktable stores them
+    steps = [("exposure", 6, struct.pack("<iffffi", 0, 0.0, 0.5, 50.0, -4.0, 0)), ("sharpen", 1, struct.pack("<fff", 2.0, 0.8, 0.5)),
+             ("velvia", 2, struct.pack("<ff", 40, 1)), ("bilat", 3, struct.pack("<iffff", 0, 0.2, 20, 0.5, 0.5)),
+             ("vibrance", 2, struct.pack("<f", 50)), ("highpass", 1, struct.pack("<ff", 30, 30))]
+    settings_text = None
+
+    def picture(self):
+        width, height = self.size
+        values = array.array("f")
+        for y in range(height):
+            for x in range(width):
+                away = math.hypot(x - width / 3, y - height / 2) / height
+                values.extend((0.5 + 0.4 * math.sin(40 * away), x / width, ((x ^ y) & 63) / 63))
+        return b"PF\n%d %d\n-1.0\n" % self.size + values.tobytes()
+
+    def development(self):
+        steps = "".join(f'<rdf:li darktable:num="{i}" darktable:operation="{name}" darktable:enabled="1" darktable:modversion="{version}" '
+                        f'darktable:params="{values.hex()}" darktable:multi_name="" darktable:multi_priority="0"/>'
+                        for i, (name, version, values) in enumerate(self.steps))
+        return ('<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+                '<rdf:Description rdf:about="" xmlns:darktable="http://darktable.sf.net/" darktable:xmp_version="5" '
+                'darktable:raw_params="0" darktable:auto_presets_applied="1" darktable:iop_order_version="2" '
+                f'darktable:history_end="{len(self.steps)}"><darktable:history><rdf:Seq>{steps}</rdf:Seq></darktable:history>'
+                "</rdf:Description></rdf:RDF></x:xmpmeta>")
+
+    def prepare(self, folder, env):
+        (folder / "in.pfm").write_bytes(self.picture())
+        (folder / "in.xmp").write_text(self.development())
+        (folder / "config").mkdir()
+        settings = folder / "config/darktablerc"
+        if not self.settings_text:
+            subprocess.run(self.commands(folder), env=env, cwd=folder, check=True, capture_output=True)
+            (folder / "out.ppm").unlink()
+            text = settings.read_text()
+            # the eighth number of a device says that it is not to be used
+            self.settings_text = re.sub(r"^(cldevice_v4_\w+=(?:\S+ ){7})1", r"\g<1>0", text, flags=re.MULTILINE)
+            s.check(self.settings_text != text, "darktable found a device", text)
+        settings.write_text(self.settings_text)
+
+    def commands(self, folder):
+        return ["darktable-cli", "in.pfm", "in.xmp", "out.ppm", "--apply-custom-presets", "0", "--core", "--configdir", "config",
+                "--cachedir", str(s.BUILD / "pocl-cache" / "darktable"), "--library", ":memory:", "--conf", "opencl=TRUE",
+                "-d", "opencl", "-d", "perf"]
+
+    def environment(self, is_small):
+        return {"POCL_EXTRA_BUILD_FLAGS": "-I/usr/share/darktable/kernels"}
+
+    def results(self, out, folder):
+        where = re.findall(r"processed `(.*?)' on (\w+)", out)
+        s.check([w for _, w in where].count("GPU") > len(self.steps), "its modules run on the device", *where, out[-4000:])
+        return where + [hashlib.sha256((folder / "out.ppm").read_bytes()).hexdigest()]
 
 
 PROGRAMS = {p.name: p for p in (
     Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Silx("silx"),
     *(Clblast(name, [f"clblast_test_{name}"]) for name in ("xaxpy", "xdot", "xgemv", "xgemm")),
-    Hashcat("hashcat", "0", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
-    Hashcat("hashcat-slow", "500", "250", "$1$sluice$off3emE0uFBh3PndqucLA/", "?l?l"),
+    Hashcat("hashcat", "0", "512", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
+    Hashcat("hashcat-slow", "500", "64", "250", "$1$sluice$off3emE0uFBh3PndqucLA/", "?l?l"), Darktable("darktable"),
 )}
