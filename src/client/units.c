@@ -154,6 +154,7 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
+	struct slu_disk_room spare = { 0 };
 	struct slu_client_unit *w;
 	int r;
 
@@ -177,11 +178,14 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 		r = give_birth(c, w, frozen != SLU_FROZEN_NO);
 		if (!r)
 			d->owned_bytes += bytes;
+		/* taken for nothing: the birth was refused, or found memory after all */
+		if (r || !w->unit.on_disk) {
+			spare = w->room;
+			w->room = (struct slu_disk_room){ 0 };
+		}
 		slu_lock_give(&c->lock);
 	}
-	/* a room that was taken for nothing: a birth was refused, or found memory after all */
-	if (r || !w->unit.on_disk)
-		slu_disk_give(&c->disk, &w->room);
+	slu_disk_give(&c->disk, &spare);
 	if (r) {
 		free(w);
 		return r;

@@ -95,6 +95,9 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 			slu_sim_board_free(c->world, c->devices[m->unit->device], m->unit->bytes);
 		slu_peer_moved(c->peer, 0, m->unit, SLU_MOVE_CANCELLED);
 	}
+	if (c->shift.unit)
+		slu_peer_shifted(c->peer, 0, c->shift.unit, SLU_SHIFT_CANCELLED);
+	c->shift.unit = NULL;
 	for (unsigned d = 0; d < c->n_devices; d++) {
 		struct slu_unit *u;
 
@@ -171,7 +174,9 @@ static void act(struct slu_sim_client *c)
 		case SLU_PEER_SHUT:
 			c->shutting[a.device] = true;
 			break;
-		case SLU_PEER_SHIFT: /* there is no disk in this world */
+		case SLU_PEER_SHIFT:
+			slu_sim_mover_shift(c, a.unit);
+			break;
 		case SLU_PEER_WAKE:
 			break;
 		}

@@ -13,19 +13,20 @@
 
 #define PINNED (SLU_SIM_DEVICES_MAX)
 #define HOME   (SLU_SIM_DEVICES_MAX + 1)
+#define DISK   (SLU_SIM_DEVICES_MAX + 2)
 
 unsigned slu_sim_account_number(struct slu_account account)
 {
 	if (account.tier == SLU_TIER_DEVICE)
 		return account.device;
-	return account.tier == SLU_TIER_PINNED ? PINNED : HOME;
+	return PINNED + account.tier - SLU_TIER_PINNED;
 }
 
 static struct slu_account account_name(unsigned number)
 {
 	if (number < SLU_SIM_DEVICES_MAX)
 		return (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)number };
-	return (struct slu_account){ number == PINNED ? SLU_TIER_PINNED : SLU_TIER_HOME, 0 };
+	return (struct slu_account){ (uint8_t)(SLU_TIER_PINNED + number - PINNED), 0 };
 }
 
 static uint64_t held(const struct slu_sim_client *c, unsigned number)
@@ -38,10 +39,10 @@ static uint64_t held(const struct slu_sim_client *c, unsigned number)
 
 /* -- what is held ------------------------------------------------------------------------------ */
 
-/* I3: the device as the driver sees it, pinned and home as we promised. */
+/* I3: the device as the driver sees it, pinned, home and disk as we promised. */
 static void check_totals(struct slu_sim_world *w)
 {
-	uint64_t on_device[SLU_SIM_DEVICES_MAX] = { 0 }, pinned = 0, home = 0;
+	uint64_t on_device[SLU_SIM_DEVICES_MAX] = { 0 }, pinned = 0, home = 0, disk = 0;
 
 	for (unsigned i = 0; i < w->n_clients; i++) {
 		const struct slu_sim_client *c = &w->clients[i];
@@ -50,6 +51,7 @@ static void check_totals(struct slu_sim_world *w)
 			continue;
 		pinned += held(c, PINNED);
 		home += held(c, HOME);
+		disk += held(c, DISK);
 		for (unsigned d = 0; d < c->n_devices; d++)
 			on_device[c->devices[d]] += held(c, d);
 		/* asked for, but the driver was not asked yet */
@@ -77,6 +79,8 @@ static void check_totals(struct slu_sim_world *w)
 		slu_sim_break(w, "I3: pinned memory beyond its budget");
 	if (home > w->config.home_bytes)
 		slu_sim_break(w, "I3: home beyond its budget");
+	if (disk > w->config.disk_bytes)
+		slu_sim_break(w, "I3: disk beyond its budget");
 }
 
 /* A move that waits for the commands of its unit has not touched it yet. */
@@ -126,6 +130,8 @@ static const struct slu_core_account_view *account_of(const struct slu_core_clie
 {
 	if (number == PINNED)
 		return &v->pinned;
+	if (number == DISK)
+		return &v->disk;
 	return number == HOME ? &v->home : &v->device_accounts[number];
 }
 
@@ -133,7 +139,7 @@ static const struct slu_core_account_view *account_of(const struct slu_core_clie
 static void check_charges(struct slu_sim_world *w, const struct slu_sim_client *c,
 			  const struct slu_core_client_view *view)
 {
-	for (unsigned k = 0; k < SLU_SIM_DEVICES_MAX + 2; k++) {
+	for (unsigned k = 0; k < SLU_SIM_ACCOUNTS_MAX; k++) {
 		struct slu_peer_account_view mine;
 		uint64_t ceiling;
 
@@ -158,8 +164,10 @@ static void check_roster(struct slu_sim_world *w, unsigned client,
 {
 	const struct slu_sim_session *s = &w->sessions[client];
 	bool is_covered = s->on_roster && s->line.pinned_bytes >= view->pinned.charge_bytes &&
-			  s->line.home_bytes >= view->home.charge_bytes;
-	uint64_t charge = view->pinned.charge_bytes + view->home.charge_bytes;
+			  s->line.home_bytes >= view->home.charge_bytes &&
+			  s->line.disk_bytes >= view->disk.charge_bytes;
+	uint64_t charge =
+		view->pinned.charge_bytes + view->home.charge_bytes + view->disk.charge_bytes;
 
 	for (unsigned d = 0; d < view->n_devices; d++) {
 		charge += view->device_accounts[d].charge_bytes;
@@ -171,29 +179,32 @@ static void check_roster(struct slu_sim_world *w, unsigned client,
 }
 
 static void sum_charges(const struct slu_sim_world *w,
-			uint64_t ret_sums[static SLU_SIM_DEVICES_MAX + 2])
+			uint64_t ret_sums[static SLU_SIM_ACCOUNTS_MAX])
 {
 	struct slu_core_client_view view;
 	size_t cursor = 0;
 
-	memset(ret_sums, 0, (SLU_SIM_DEVICES_MAX + 2) * sizeof(*ret_sums));
+	memset(ret_sums, 0, (SLU_SIM_ACCOUNTS_MAX) * sizeof(*ret_sums));
 	while (slu_core_view_client(w->core, &cursor, &view)) {
 		for (unsigned d = 0; d < view.n_devices; d++)
 			ret_sums[view.devices[d]] += view.device_accounts[d].charge_bytes;
 		ret_sums[PINNED] += view.pinned.charge_bytes;
 		ret_sums[HOME] += view.home.charge_bytes;
+		ret_sums[DISK] += view.disk.charge_bytes;
 	}
 }
 
 /* I2: charges may be above a capacity that fell, but they do not rise there. */
 static void check_capacity(struct slu_sim_world *w)
 {
-	uint64_t now[SLU_SIM_DEVICES_MAX + 2];
+	uint64_t now[SLU_SIM_ACCOUNTS_MAX];
 
 	sum_charges(w, now);
 	w->pinned_most_bytes = SLU_MAX(w->pinned_bytes, now[PINNED]);
-	for (unsigned k = 0; k < SLU_SIM_DEVICES_MAX + 2; k++) {
-		uint64_t capacity = k == PINNED ? w->pinned_bytes : w->config.home_bytes;
+	for (unsigned k = 0; k < SLU_SIM_ACCOUNTS_MAX; k++) {
+		uint64_t capacity = k == PINNED ? w->pinned_bytes
+				    : k == DISK ? w->config.disk_bytes
+						: w->config.home_bytes;
 
 		if (k < SLU_SIM_DEVICES_MAX) {
 			struct slu_core_device_view view;

@@ -3,7 +3,8 @@
 /*
  * The model of a client's movers: a move takes some chunks, looks between two of them whether it is
  * to be cancelled, may be refused memory and may fail. A move out in mode LAUNCH first waits for
- * the commands that name the unit, as the back end's settle() does.
+ * the commands that name the unit, as the back end's settle() does. The change of a home takes some
+ * chunks as well, beside the moves.
  */
 
 #include "sim/random.h"
@@ -110,6 +111,33 @@ static void settle_staging(struct slu_sim_client *c)
 	}
 }
 
+void slu_sim_mover_shift(struct slu_sim_client *c, struct slu_unit *u)
+{
+	c->shift = (struct slu_sim_move){
+		.unit = u,
+		.left = c->slowness * slu_sim_between(&c->world->random, 1, 6),
+	};
+}
+
+static void shift(struct slu_sim_client *c)
+{
+	struct slu_sim_world *w = c->world;
+	enum slu_shift_result result = SLU_SHIFT_DONE;
+	struct slu_unit *u = c->shift.unit;
+
+	if (u->cancel)
+		result = SLU_SHIFT_CANCELLED;
+	else if (u->shift == SLU_SHIFT_DOWN &&
+		 slu_sim_chance(&w->random, w->config.faults.disk_full))
+		result = SLU_SHIFT_REFUSED;
+	else if (--c->shift.left)
+		return;
+	if (result == SLU_SHIFT_DONE)
+		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
+	c->shift.unit = NULL;
+	slu_peer_shifted(c->peer, slu_sim_now_ns(w), u, result);
+}
+
 void slu_sim_mover_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
@@ -117,6 +145,8 @@ void slu_sim_mover_step(struct slu_sim_client *c)
 	unsigned index;
 
 	settle_staging(c);
+	if (c->shift.unit)
+		shift(c);
 	if (c->n_moves == 0)
 		return;
 	index = slu_sim_between(&w->random, 0, c->n_moves - 1);

@@ -82,6 +82,10 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 		break;
 	case SLU_PEER_E_IN_RAM:
 		break;
+	case SLU_PEER_E_RESERVE:
+		if (slu_sim_chance(&c->world->random, c->world->config.faults.disk_full))
+			slu_peer_no_room(c->peer, now, c->birth);
+		return;
 	case SLU_PEER_E_WAIT:
 		return;
 	default:
@@ -103,7 +107,7 @@ static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
 	if (c->n_kernels[op->device])
 		return;
 	TAILQ_FOREACH (u, list, link)
-		if (u->moving == SLU_MOVING_NO && u->n_named == 0 &&
+		if (u->moving == SLU_MOVING_NO && u->shift == SLU_SHIFT_NO && u->n_named == 0 &&
 		    slu_sim_between(&c->world->random, 0, n++) == 0)
 			picked = u;
 	next(c);

@@ -74,6 +74,11 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 	*ret_exceeds = slu_sim_chance(&more, 400000);
 	if (*ret_exceeds)
 		*n_groups = SLU_MIN(*n_groups, slu_sim_between(&more, 1, 2));
+	if (slu_sim_chance(&more, 300000)) {
+		config->home_bytes = ONE_OF(&more, 20, 60, 100) * SLU_SIM_UNIT;
+		config->disk_bytes = ONE_OF(&more, 60, 200, 400) * SLU_SIM_UNIT;
+		config->faults.disk_full = ONE_OF(&more, 0, 0, 20000);
+	}
 }
 
 struct draft {

@@ -41,6 +41,8 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_cuts += w->counts.n_cuts;
 	sum->n_budgets += w->counts.n_budgets;
 	sum->n_unstaged += w->counts.n_unstaged;
+	sum->n_shifts[0] += w->counts.n_shifts[0];
+	sum->n_shifts[1] += w->counts.n_shifts[1];
 	sum->n_failed_births += w->counts.n_failed_births;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
@@ -66,6 +68,8 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "of them drawn", sum->n_asked_parts },
 		{ "budgets", sum->n_budgets },
 		{ "unstaged", sum->n_unstaged },
+		{ "homes down", sum->n_shifts[0] },
+		{ "homes up", sum->n_shifts[1] },
 		{ "failed births", sum->n_failed_births },
 		{ "refusals", sum->n_refused },
 		{ "denials", sum->n_denied },

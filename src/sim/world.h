@@ -24,16 +24,17 @@
 #include "peer/peer.h"
 #include "wire/message.h"
 
-#define SLU_SIM_STEP_NS	    UINT64_C(1000000)	/* one step of the world */
-#define SLU_SIM_UNIT	    (UINT64_C(1) << 20) /* sizes in a world are multiples of this */
-#define SLU_SIM_CLIENTS_MAX 6
-#define SLU_SIM_DEVICES_MAX 2
-#define SLU_SIM_OPS_MAX	    192
-#define SLU_SIM_KERNELS_MAX 2
-#define SLU_SIM_MOVES_MAX   (2 * SLU_SIM_DEVICES_MAX * SLU_PEER_MOVES_MAX)
-#define SLU_SIM_UNITS_MAX   128 /* of one client on one device */
-#define SLU_SIM_QUEUE_MAX   512
-#define SLU_SIM_FAULT_MAX   8192
+#define SLU_SIM_STEP_NS	     UINT64_C(1000000)	 /* one step of the world */
+#define SLU_SIM_UNIT	     (UINT64_C(1) << 20) /* sizes in a world are multiples of this */
+#define SLU_SIM_CLIENTS_MAX  6
+#define SLU_SIM_DEVICES_MAX  2
+#define SLU_SIM_ACCOUNTS_MAX (SLU_SIM_DEVICES_MAX + 3)
+#define SLU_SIM_OPS_MAX	     192
+#define SLU_SIM_KERNELS_MAX  2
+#define SLU_SIM_MOVES_MAX    (2 * SLU_SIM_DEVICES_MAX * SLU_PEER_MOVES_MAX)
+#define SLU_SIM_UNITS_MAX    128 /* of one client on one device */
+#define SLU_SIM_QUEUE_MAX    512
+#define SLU_SIM_FAULT_MAX    8192
 
 enum slu_sim_mutation {
 	SLU_SIM_FAITHFUL,
@@ -58,6 +59,7 @@ struct slu_sim_faults {
 	unsigned restart;     /* and once more before each action of the daemon */
 	unsigned move_fails;  /* per million chunks */
 	unsigned birth_fails; /* per million births on the device */
+	unsigned disk_full;   /* per million rooms that are asked for */
 	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
 
@@ -68,6 +70,7 @@ struct slu_sim_config {
 	uint64_t hidden_bytes[SLU_SIM_DEVICES_MAX]; /* of it, what nobody can have */
 	unsigned late_steps;			    /* a free is seen up to so much later */
 	uint64_t pinned_bytes, home_bytes;
+	uint64_t disk_bytes;	/* 0: there is none */
 	uint64_t staging_bytes; /* of pinned, for each client's mover */
 	const char *policy;
 	struct slu_sim_faults faults;
@@ -149,6 +152,7 @@ struct slu_sim_client {
 	struct slu_sim_kernel kernels[SLU_SIM_DEVICES_MAX][SLU_SIM_KERNELS_MAX];
 	unsigned n_kernels[SLU_SIM_DEVICES_MAX];
 	struct slu_sim_move moves[SLU_SIM_MOVES_MAX];
+	struct slu_sim_move shift; /* of a home; unit NULL: none */
 	unsigned n_moves;
 	unsigned slowness; /* its moves take so many times as many steps */
 	uint64_t staged_bytes;
@@ -168,8 +172,8 @@ struct slu_sim_session {
 	uint64_t group;		    /* the client's, until the core parts it; the roster keeps it */
 	bool on_roster;
 	struct slu_core_ghost line;
-	uint64_t seq_sent[SLU_SIM_DEVICES_MAX + 2], seq_answered[SLU_SIM_DEVICES_MAX + 2];
-	uint64_t limit_sent[SLU_SIM_DEVICES_MAX + 2];
+	uint64_t seq_sent[SLU_SIM_ACCOUNTS_MAX], seq_answered[SLU_SIM_ACCOUNTS_MAX];
+	uint64_t limit_sent[SLU_SIM_ACCOUNTS_MAX];
 	struct slu_epoch turn[SLU_SIM_DEVICES_MAX]; /* TURN sent or adopted, not yet at REST */
 	bool is_closing[SLU_SIM_DEVICES_MAX];	    /* CLOSE was sent for it */
 };
@@ -194,6 +198,7 @@ struct slu_sim_counts {
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t n_budgets, n_unstaged, n_failed_births;
+	uint64_t n_shifts[2]; /* of homes: down, up */
 	uint64_t longest_wait_steps;
 	uint64_t moved_out_bytes;
 };
@@ -212,7 +217,7 @@ struct slu_sim_world {
 	struct slu_sim_counts counts;
 	uint64_t pinned_bytes;	    /* the budget as it is now */
 	uint64_t pinned_most_bytes; /* that, or what was given out when it fell, while it is */
-	uint64_t charge_bytes[SLU_SIM_DEVICES_MAX + 2]; /* sums before the daemon's step, for I2 */
+	uint64_t charge_bytes[SLU_SIM_ACCOUNTS_MAX]; /* sums before the daemon's step, for I2 */
 	bool alone_joined; /* in this step of the daemon: device charges may rise above all (rule
 			      32) */
 
@@ -271,6 +276,7 @@ bool slu_sim_program_is_blocked(const struct slu_sim_client *client, unsigned de
 /* -- mover.c --------------------------------------------------------------------------------- */
 
 void slu_sim_mover_take(struct slu_sim_client *client, struct slu_unit *unit);
+void slu_sim_mover_shift(struct slu_sim_client *client, struct slu_unit *unit);
 void slu_sim_mover_step(struct slu_sim_client *client);
 
 /* -- daemon.c -------------------------------------------------------------------------------- */
@@ -307,7 +313,7 @@ void slu_sim_dump(struct slu_sim_world *world);
 
 /* -- invariant.c ----------------------------------------------------------------------------- */
 
-/* Accounts by number: the devices, then pinned, then home. */
+/* Accounts by number: the devices, then pinned, home and disk. */
 unsigned slu_sim_account_number(struct slu_account account);
 
 /* After a client's step: I3, I4, and I1 for this client. */
