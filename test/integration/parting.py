@@ -75,6 +75,16 @@ def three_opencl_programs_of_one_run_that_exceed_the_device():
     in_one_run("opencl", 3)
 
 
+def opencl_programs_whose_working_sets_exceed_the_device():
+    """Each command fits beside those of the other one, but not what they name in turn."""
+    with s.World("crowd", memory=4 * s.MIB, settings=SETTINGS | {"scheduler.need_window": "200ms"}) as w:
+        w.start_daemon()
+        run = w.start(shell(*[fill("opencl", i, "--mib", 3, "--buffers", 12, "--rounds", 5, "--endless") for i in range(2)]),
+                      "opencl", name="run", stdin=subprocess.PIPE)
+        s.wait_until("one is parted", lambda: parted(w), look=lambda: tail(w))
+        w.end(run)
+
+
 def who_never_fits_is_told_as_if_it_were_alone():
     """The large one exceeds the device by itself; the other one of its run does not suffer for it."""
     with s.World("never", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
@@ -132,6 +142,7 @@ s.main(two_cuda_programs_of_one_run_that_exceed_the_device,
        three_cuda_programs_of_one_run_that_exceed_the_device,
        two_opencl_programs_of_one_run_that_exceed_the_device,
        three_opencl_programs_of_one_run_that_exceed_the_device,
+       opencl_programs_whose_working_sets_exceed_the_device,
        who_never_fits_is_told_as_if_it_were_alone,
        two_cuda_programs_of_one_run_in_a_pipe,
        two_opencl_programs_of_one_run_in_a_pipe,

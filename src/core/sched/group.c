@@ -64,6 +64,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.since_ns = core->now_ns,
 		.counted_ns = core->now_ns,
 		.unfit_ns = SLU_CORE_NEVER,
+		.crowd_ns = SLU_CORE_NEVER,
 	};
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);

@@ -73,6 +73,7 @@ struct slu_core_group {
 	bool is_fit;	   /* at the last look */
 	uint64_t unfit_ns; /* cannot fit since; SLU_CORE_NEVER: it can */
 	uint64_t fit_ns;   /* is_fit since */
+	uint64_t crowd_ns; /* working sets of its members exceed a device since; or NEVER */
 
 	uint64_t n_turns;
 	uint64_t ran_ns;

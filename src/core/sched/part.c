@@ -56,7 +56,7 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 	TAILQ_REMOVE(&from->members, client, member_link);
 	TAILQ_INSERT_TAIL(&to->members, client, member_link);
 	client->group = to;
-	from->unfit_ns = SLU_CORE_NEVER;
+	from->unfit_ns = from->crowd_ns = SLU_CORE_NEVER;
 	name = slu_core_group_name(from);
 	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
 				    "%s is parted from %s: %s", client->name, name, why);
@@ -93,7 +93,7 @@ static uint64_t claim(const struct slu_core_seat *seat, int device)
 	bool is_there = device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
 						       : seat->device == (unsigned)device;
 
-	return is_there ? SLU_MAX(slu_core_seat_level_bytes(seat), seat->account.held_bytes) : 0;
+	return is_there ? SLU_MAX(slu_core_seat_beside_bytes(seat), seat->account.held_bytes) : 0;
 }
 
 /* Return: NULL if nobody else of the group is in its way. */
@@ -133,9 +133,6 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 {
 	struct slu_core_plan plan = { .plus = group, .percent = 100, .is_alone = true };
 
-	if (group->state == SLU_CORE_IDLE || group->state == SLU_CORE_DRAINING ||
-	    group->is_parked || slu_core_group_is_single(group))
-		return false;
 	/* what it wants counts here, not what it holds; whether it still is one is seen anew */
 	group->is_overgrown = false;
 	if (!slu_core_plan_make(core, &plan, ret_shortage))
@@ -147,6 +144,50 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 	       slu_core_is_due(core, slu_core_after(group->unfit_ns, core->config.patience_ns / 2));
 }
 
+/* On @device the commands that wait fit, but not what they and those before them name in turn. */
+static bool is_crowded_on(const struct slu_core *core, const struct slu_core_group *group,
+			  unsigned device)
+{
+	uint64_t room = slu_core_capacity_bytes(&core->devices[device]->capacity);
+	uint64_t level = 0, working = 0;
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			const struct slu_core_seat *seat = &client->seats[i];
+
+			if (!slu_core_client_is_joined(client) || seat->device != device)
+				continue;
+			level += slu_core_seat_level_bytes(seat);
+			working += slu_core_seat_beside_bytes(seat);
+		}
+	return level <= room && working > room;
+}
+
+/* The same bytes would move for ever. */
+static bool is_crowded(struct slu_core *core, struct slu_core_group *group,
+		       struct slu_core_shortage *ret_shortage)
+{
+	unsigned d = 0;
+
+	while (d < core->n_devices && !is_crowded_on(core, group, d))
+		d++;
+	if (d == core->n_devices) {
+		group->crowd_ns = SLU_CORE_NEVER;
+		return false;
+	}
+	if (group->crowd_ns == SLU_CORE_NEVER)
+		group->crowd_ns = core->now_ns;
+	ret_shortage->device = (int)d;
+	return slu_core_is_due(core, slu_core_after(group->crowd_ns, core->config.need_window_ns));
+}
+
+static bool may_be_parted(const struct slu_core_group *group)
+{
+	return group->state != SLU_CORE_IDLE && group->state != SLU_CORE_DRAINING &&
+	       !group->is_parked && !slu_core_group_is_single(group);
+}
+
 bool slu_core_part_unfit(struct slu_core *core)
 {
 	struct slu_core_group *group;
@@ -156,7 +197,8 @@ bool slu_core_part_unfit(struct slu_core *core)
 		struct slu_core_shortage shortage;
 		struct slu_core_client *client;
 
-		while (is_unfit(core, group, &shortage) &&
+		while (may_be_parted(group) &&
+		       (is_unfit(core, group, &shortage) || is_crowded(core, group, &shortage)) &&
 		       (client = choose(group, shortage.device))) {
 			part(core, client,
 			     shortage.device == SLU_CORE_PLAN_PINNED

@@ -12,7 +12,9 @@
  * Who leaves is the one that asked: of those who want to run, who lacks most where it does not
  * fit; among equals who came last. It is parted at once if the group never fits, after half of the
  * patience if it is only that less is believed to be there, for then it may fit again soon. It
- * keeps what the policy remembers of the group, so parting is no way to the top. Groups that were
+ * keeps what the policy remembers of the group, so parting is no way to the top. In mode LAUNCH
+ * members whose commands fit, but not their working sets, are parted when that has lasted a while:
+ * together they would move the same bytes for ever (decisions/0003). Groups that were
  * parted stay so: side by side they run all the same while they fit, and to join them again would
  * only part them once more.
  *

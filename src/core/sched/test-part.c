@@ -269,6 +269,28 @@ static void test_two_that_exceed_the_pinned_memory_are_parted(void **state)
 	script_end(&s);
 }
 
+static void test_working_sets_that_exceed_the_device_for_a_while_are_parted(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	join(&s, 1, SLU_MODE_LAUNCH, 1);
+	join(&s, 2, SLU_MODE_LAUNCH, 1);
+	script_want_working(&s, 1, 10, 60, 60);
+	script_want_working(&s, 2, 10, 60, 60);
+	script_pass(&s, 40);
+	script_want_working(&s, 2, 10, 30, 60);
+	script_pass(&s, 100);
+	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
+	script_want_working(&s, 2, 10, 60, 60);
+	script_pass(&s, 40);
+	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
+	script_pass(&s, 20);
+	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
+	script_end(&s);
+}
+
 static void test_the_level_goes_along(void **state)
 {
 	struct slu_core_config config;
@@ -397,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_an_outsider_that_goes_parts_nobody),
 		cmocka_unit_test(test_who_idles_on_a_full_device_is_parted_for_one_on_another),
 		cmocka_unit_test(test_two_that_exceed_the_pinned_memory_are_parted),
+		cmocka_unit_test(test_working_sets_that_exceed_the_device_for_a_while_are_parted),
 		cmocka_unit_test(test_the_level_goes_along),
 		cmocka_unit_test(test_a_parked_group_is_parked_in_parts),
 		cmocka_unit_test(test_the_line_in_the_roster_has_the_new_group),
