@@ -253,7 +253,7 @@ static int compare(void *data, struct slu_unit *unit, const void *host, bool alw
 
 	if (!slu_ending_enter())
 		return SLU_BACKEND_E_DIFFERENT;
-	r = slu_compare(data, unit->owner, host, always);
+	r = slu_compare(data, unit, host, always);
 	slu_ending_leave();
 	return r;
 }

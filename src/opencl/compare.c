@@ -50,37 +50,38 @@ static void learn(struct slu_device *device, uint64_t begin_ns, uint64_t bytes)
 }
 
 /* The version is the mover's: nobody changes it while the unit moves. */
-static void digest_home(struct slu_proxy *root, const void *host)
+static void digest_home(struct slu_proxy *root, uint64_t version, const void *host)
 {
-	if (root->home_version == root->unit->host_version)
+	if (root->home_version == version)
 		return;
 	root->home_digest = slu_digest_of(host, root->size_bytes);
-	root->home_version = root->unit->host_version;
+	root->home_version = version;
 }
 
-static bool can_compare(const struct slu_proxy *root, const void *host)
+static bool can_compare(const struct slu_proxy *root, uint64_t version, const void *host)
 {
 	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->is_liar &&
-	       !slu_real_is_in_host(root) && root->unit->host_version &&
-	       (host || root->home_version == root->unit->host_version);
+	       !slu_real_is_in_host(root) && version && (host || root->home_version == version);
 }
 
-int slu_compare(struct slu_device *device, struct slu_proxy *root, const void *host, bool always)
+int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *host, bool always)
 {
+	uint64_t version = unit->host_version, begin_ns;
+	struct slu_proxy *root = unit->owner;
 	struct slu_hashing_job job;
 	struct slu_hasher *hasher;
 	struct slu_digest digest;
-	uint64_t begin_ns;
 	bool is_known;
 
-	if (!can_compare(root, host) || (!always && !is_worth_it(device, root->size_bytes)))
+	if (!can_compare(root, version, host) ||
+	    (!always && !is_worth_it(device, root->size_bytes)))
 		return SLU_BACKEND_E_DIFFERENT;
 	hasher = slu_hasher_get(root->context);
-	is_known = root->home_version == root->unit->host_version;
+	is_known = root->home_version == version;
 	begin_ns = slu_clock_now_ns();
 	if (!hasher || slu_hasher_begin(hasher, root, &job))
 		return SLU_BACKEND_E_DIFFERENT;
-	digest_home(root, host);
+	digest_home(root, version, host);
 	if (slu_hasher_end(&job, &digest))
 		return SLU_BACKEND_E_DIFFERENT;
 	if (is_known)

@@ -5,7 +5,8 @@
 #include "opencl/proxy.h"
 
 /*
- * Whether the object behind @root, which rests, has the bytes of its home copy at @host; @always:
- * whatever that costs. Return: 0, or SLU_BACKEND_E_DIFFERENT if not, or if it is not known.
+ * Whether the object of @unit, which rests, has the bytes of its home copy at @host; @always:
+ * whatever that costs. An object that goes waits for this, but has given up its unit already.
+ * Return: 0, or SLU_BACKEND_E_DIFFERENT if not, or if it is not known.
  */
-int slu_compare(struct slu_device *device, struct slu_proxy *root, const void *host, bool always);
+int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *host, bool always);

@@ -368,6 +368,34 @@ static void random_promises_leave_what_a_model_leaves(void **state)
 	assert_cl(clReleaseKernel(liar));
 }
 
+/* The last command of an object ends after the program has released it: then the object goes, and
+ * others are just making room. */
+static void what_is_only_read_may_go_while_it_is_compared(void **state)
+{
+	enum { ROUNDS = 300, N = 4096 };
+	cl_kernel kernel = kernel_of("honest");
+	struct cl_bench *b = *state;
+	static cl_uint words[N];
+	cl_mem out = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(words), words);
+	cl_uint sum = 0;
+
+	for (cl_uint i = 0; i < ROUNDS; i++) {
+		cl_mem in;
+
+		for (cl_uint k = 0; k < N; k++)
+			words[k] = i * k;
+		sum += i * (N - 1);
+		in = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(words), words);
+		launch(b, kernel, in, out, N);
+		assert_cl(clReleaseMemObject(in));
+	}
+	assert_cl(clEnqueueReadBuffer(b->queue, out, CL_TRUE, 0, sizeof(words), words, 0, NULL,
+				      NULL));
+	assert_int_equal(words[N - 1], sum);
+	assert_cl(clReleaseMemObject(out));
+	assert_cl(clReleaseKernel(kernel));
+}
+
 static void a_program_sees_its_own_build_options(void **state)
 {
 	static const char *const all[] = { "", "-DA=1", "-DA=1 -cl-kernel-arg-info" };
@@ -405,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_part_that_is_written_makes_the_whole_differ),
 		cmocka_unit_test(images_and_constants_stay_as_they_are),
 		cmocka_unit_test(random_promises_leave_what_a_model_leaves),
+		cmocka_unit_test(what_is_only_read_may_go_while_it_is_compared),
 		cmocka_unit_test(a_program_sees_its_own_build_options),
 	};
 
