@@ -354,7 +354,7 @@ static const struct slu_interp_insn *fence(struct slu_interp_warp *w,
 					   const struct slu_interp_insn *in)
 {
 	(void)w;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__sync_synchronize();
 	return in + 1;
 }
 

@@ -87,6 +87,16 @@ static void test_several_callers_share_the_helpers(void **state)
 		pthread_join(threads[i], NULL);
 }
 
+#ifdef __SANITIZE_THREAD__
+/* a child of several threads may start some: that is what is tested */
+const char *__tsan_default_options(void);
+
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+#endif
+
 static void test_a_child_has_helpers_of_its_own(void **state)
 {
 	int status;
