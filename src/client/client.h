@@ -165,6 +165,18 @@ SLU_CLIENT_API void slu_client_command_end(struct slu_client_device *device,
 					   struct slu_unit *const *units, size_t n_units);
 
 /*
+ * A command that waits for something else first will name @units: they may come in meanwhile.
+ */
+SLU_CLIENT_API void slu_client_command_expect(struct slu_client_device *device,
+					      struct slu_unit *const *units, size_t n_units);
+
+/*
+ * Whether some of what was named lately is not on the device: then what stays and what comes next
+ * is chosen by the order of all commands, and each should be told.
+ */
+SLU_CLIENT_API bool slu_client_device_is_crowded(const struct slu_client_device *device);
+
+/*
  * @n commands went to the driver on a short way of the front end's own, inside the gate, with units
  * that were named before and had not left. Only counted, for people to see.
  */

@@ -117,6 +117,7 @@ struct slu_client_device {
 	/* All guarded by the lock. */
 	bool is_orphan;	 /* made by our parent before the fork: passes everything */
 	bool is_closing; /* SHUT was asked for; the drain is not over */
+	bool is_crowded; /* mode LAUNCH: as of the last command; read without the lock */
 	bool is_blocked; /* the last drain left commands that wait for the host */
 	bool is_dead;	/* the context is lost: everything passes, to meet the driver's own error */
 	bool is_spoilt; /* contents were lost on the way: nothing passes any more */

@@ -112,6 +112,15 @@ static uint64_t rough_now_ns(void)
 	return (uint64_t)ts.tv_sec * SLU_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+/* The threads of the program look at it without the lock. */
+static bool note_crowd(struct slu_client *c, struct slu_client_device *d)
+{
+	bool is_crowded = slu_peer_is_crowded(c->peer, d->index);
+
+	__atomic_store_n(&d->is_crowded, is_crowded, __ATOMIC_RELAXED);
+	return is_crowded;
+}
+
 static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_unit *const *units,
 		 size_t n_units)
 {
@@ -132,7 +141,7 @@ static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_u
 		if (r == 0) {
 			d->n_submitted++;
 			/* What it changed for others is theirs to hear of. */
-			if (has_waited || c->n_waiting)
+			if (has_waited || c->n_waiting || note_crowd(c, d))
 				slu_client_pump(c, slu_clock_now_ns());
 			return 0;
 		}
@@ -197,6 +206,26 @@ void slu_client_command_end(struct slu_client_device *d, struct slu_unit *const 
 		slu_client_pump(c, slu_clock_now_ns());
 	}
 	slu_lock_give(&c->lock);
+}
+
+void slu_client_command_expect(struct slu_client_device *d, struct slu_unit *const *units,
+			       size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan && !c->torture) {
+		slu_peer_expect(c->peer, d->index, units, n_units);
+		if (note_crowd(c, d))
+			slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+}
+
+bool slu_client_device_is_crowded(const struct slu_client_device *d)
+{
+	return __atomic_load_n(&d->is_crowded, __ATOMIC_RELAXED);
 }
 
 void slu_client_command_count(struct slu_client_device *d, uint64_t n)

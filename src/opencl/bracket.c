@@ -79,6 +79,16 @@ static cl_int find_reals(struct slu_bracket *bracket)
 	return r;
 }
 
+/* What the command will name may come in while it waits for room in its queue. */
+static void expect(void *data)
+{
+	const struct slu_bracket *bracket = data;
+	const struct slu_device *device = bracket->queue->device;
+
+	if (device && device->client && bracket->n_units)
+		slu_client_command_expect(device->client, bracket->units, bracket->n_units);
+}
+
 cl_int slu_bracket_enter(struct slu_bracket *bracket)
 {
 	struct slu_device *device = bracket->queue->device;
@@ -86,7 +96,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 
 	if (enter_shortly(bracket))
 		return find_reals(bracket);
-	slu_flight_wait(bracket->queue);
+	slu_flight_wait(bracket->queue, expect, bracket);
 	if (!bracket->has_queue) {
 		slu_layer_take();
 		bracket->queue->n_refs++;
@@ -116,6 +126,8 @@ cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, si
 /* What the command wrote; and that the next launch may go the short way. */
 static void mark(struct slu_bracket *bracket)
 {
+	bool is_crowded = bracket->is_inside && slu_lane_is_crowded(bracket->queue->device);
+
 	for (size_t i = 0; i < bracket->n_names; i++) {
 		const struct slu_name *name = &bracket->names[i];
 		struct slu_proxy *root = name->proxy->root;
@@ -124,7 +136,7 @@ static void mark(struct slu_bracket *bracket)
 			slu_client_unit_dirty(root->unit);
 		else if (root->unit && name->access == SLU_ACCESS_DOUBT)
 			slu_client_unit_doubt(root->unit);
-		if (bracket->is_inside)
+		if (bracket->is_inside && !is_crowded)
 			slu_lane_lease(root, bracket->queue->device, name->access);
 	}
 }

@@ -182,7 +182,7 @@ static uint64_t cost_of(struct slu_queue *queue)
 	return cost_ns;
 }
 
-void slu_flight_wait(struct slu_queue *queue)
+void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *data)
 {
 	uint64_t began_ns = 0, waited_ns, cost_ns;
 	bool has_paused = false, has_flushed = false;
@@ -196,6 +196,9 @@ void slu_flight_wait(struct slu_queue *queue)
 			began_ns = 0;
 			continue;
 		}
+		if (before)
+			before(data);
+		before = NULL;
 		cost_ns = cost_of(queue);
 		if (!began_ns)
 			began_ns = slu_clock_now_ns();

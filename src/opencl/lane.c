@@ -133,6 +133,17 @@ bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 	return true;
 }
 
+bool slu_lane_is_crowded(struct slu_device *device)
+{
+	bool is_crowded = slu_client_device_is_crowded(device->client);
+
+	if (is_crowded && !atomic_exchange(&device->is_crowded, true))
+		atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
+	else if (!is_crowded)
+		atomic_store(&device->is_crowded, false);
+	return is_crowded;
+}
+
 /* Some milliseconds old, at a tenth of the price. */
 static uint64_t rough_now_ns(void)
 {

@@ -27,7 +27,7 @@
  *   queue     ...K    K    K   [W]   K   [M]       W a write with an event, M a marker
  *   covers                     <=5       <=6       their ends are the ends of all these
  *
- * An out-of-order queue has no short way.
+ * An out-of-order queue has no short way, and nobody has while the device is crowded.
  */
 
 #include "opencl/command.h"
@@ -63,6 +63,12 @@ void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_
 
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
+
+/*
+ * Whether not everything that @device works with is there. Then the client is told of each
+ * command, so that it knows what comes next: no lease is given, and those that were count no more.
+ */
+bool slu_lane_is_crowded(struct slu_device *device);
 
 /*
  * Called now and then, without a lock: leases grow stale, the client hears how many went by and

@@ -238,6 +238,7 @@ void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 			break;
 		}
 	}
+	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
 	take_out(peer, now_ns, u);
 	d->denied_until_ns = 0;
 	slu_peer_wake_all(peer);

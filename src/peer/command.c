@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "peer/internal.h"
+#include "place/foresight.h"
 
 static bool is_front(const struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
 {
@@ -39,6 +40,11 @@ static bool put_in_front(struct slu_peer_device *d, uint64_t now_ns, struct slu_
 	d->command_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
 		units[i]->wanted = true;
+		slu_peer_ahead_end(d, units[i], SLU_AHEAD_HIT);
+		/* what leaves for a guess need not */
+		if (units[i]->moving == SLU_MOVING_OUT &&
+		    d->account.held_bytes <= d->account.limit_bytes)
+			units[i]->cancel = true;
 		d->command_bytes += units[i]->bytes;
 		slu_peer_working_add(d, now_ns, units[i]);
 	}
@@ -81,7 +87,8 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		d->n_launches++;
 		for (size_t i = 0; i < n_units; i++) {
 			units[i]->n_named++;
-			units[i]->last_use = d->n_launches;
+			slu_foresight_named(units[i], d->n_launches);
+			slu_peer_ahead_end(d, units[i], SLU_AHEAD_HIT);
 			slu_peer_working_add(d, now_ns, units[i]);
 		}
 		slu_peer_progress(peer, now_ns, device, true);

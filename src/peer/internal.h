@@ -11,6 +11,7 @@
  *   births.c      units that come and go
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
+ *   ahead.c       mode LAUNCH: units that come before they are asked for
  *   tally.c       sums over the units, kept as they change
  *   shift.c       whose home changes between pageable memory and disk
  *   moves.c       which move is begun, and what became of it
@@ -96,6 +97,8 @@ struct slu_peer_device {
 	uint64_t ran_ns;    /* with the gate open, up to when it was last shut */
 	uint64_t opened_ns; /* when it was last opened */
 	uint64_t n_turns;
+	uint64_t ahead_bytes;	  /* of units that came, or come, before they are asked for */
+	uint64_t n_hit, n_missed; /* of these: that were named in the end, that left again */
 
 	struct slu_msg_want want; /* as last told */
 	bool want_is_current;	  /* nothing changed since then that would ask for a repetition */
@@ -207,6 +210,23 @@ void slu_peer_working_drop(struct slu_peer_device *device, struct slu_unit *unit
 void slu_peer_step_working(struct slu_peer_device *device, uint64_t now_ns);
 /* What the daemon is to know: the last figure told, unless it is off by too much. */
 uint64_t slu_peer_working_told(const struct slu_peer_device *device);
+
+/* ahead.c */
+enum slu_ahead_end { SLU_AHEAD_HIT, SLU_AHEAD_MISSED, SLU_AHEAD_DROPPED };
+
+/* Whether units are brought in ahead at present, if there are any. */
+bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* The unit that should come next, or NULL; there may be no room for it yet. */
+struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer,
+				     const struct slu_peer_device *device);
+/* A unit that leaves so that it finds room, or NULL. */
+struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
+					   const struct slu_peer_device *device);
+/* @unit begins to come in. */
+void slu_peer_ahead_begin(struct slu_peer_device *device, struct slu_unit *unit);
+/* If it came ahead: what became of it. */
+void slu_peer_ahead_end(struct slu_peer_device *device, struct slu_unit *unit,
+			enum slu_ahead_end how);
 
 /* tally.c */
 void slu_peer_tally_add(struct slu_peer_device *device, const struct slu_unit *unit);

@@ -81,7 +81,7 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 		return a->held_bytes > a->limit_bytes || !slu_peer_may_fill(peer, d);
 	case SLU_MOVING_OUT:
 		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
-		       !serves_command(peer, d);
+		       !serves_command(peer, d) && !slu_peer_fetches_ahead(peer, d);
 	default:
 		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
 	}
@@ -146,7 +146,7 @@ static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t room_b
 	if (room_bytes == 0)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_in(&d->units, room_bytes, which);
+	return slu_place_next_in(&d->units, room_bytes, which, d->n_launches);
 }
 
 static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place from,
@@ -155,7 +155,7 @@ static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place
 	if (shortfall_bytes == 0 || d->place_bytes[from] == 0)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_out(&d->units, from, shortfall_bytes);
+	return slu_place_next_out(&d->units, from, shortfall_bytes, d->n_launches);
 }
 
 /* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
@@ -187,6 +187,8 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 		if (u && u->wanted)
 			u = NULL;
 	}
+	if (!u && !(serves_command(peer, d) && command_misses(d)))
+		u = slu_peer_leaves_for_ahead(peer, d);
 	return u;
 }
 
@@ -207,9 +209,11 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 	if (d->mode == SLU_MODE_LAUNCH) {
 		if (serves_command(peer, d) && command_misses(d))
 			return next_in(d, room(peer, d), SLU_PLACE_IN_WANTED);
-		if (fetches_working_set(peer, d))
-			return next_in(d, room(peer, d), SLU_PLACE_IN_WORKING);
-		return NULL;
+		u = fetches_working_set(peer, d) ? next_in(d, room(peer, d), SLU_PLACE_IN_WORKING)
+						 : NULL;
+		if (!u)
+			u = slu_peer_next_ahead(peer, d);
+		return u && u->bytes <= room(peer, d) ? u : NULL;
 	}
 	if (!slu_peer_at_rest(d) || !slu_peer_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
@@ -236,9 +240,10 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 	d->moving[way][slot] = u;
 	d->n_moving[way]++;
 	d->moving_bytes[way] += u->bytes;
-	if (moving == SLU_MOVING_IN)
+	if (moving == SLU_MOVING_IN) {
 		slu_peer_hold(&d->account, u->bytes);
-	else if (moving == SLU_MOVING_MAP)
+		slu_peer_ahead_begin(d, u);
+	} else if (moving == SLU_MOVING_MAP)
 		slu_peer_hold(&peer->pinned, u->bytes);
 	else if (u->place == SLU_PLACE_DEVICE)
 		d->leaving_bytes += u->bytes;
@@ -370,6 +375,7 @@ static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_dev
 		return;
 	}
 	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
 	slu_peer_release(a, u->bytes);
 	if (result == SLU_MOVE_REFUSED)
 		refused(peer, now_ns, d, a, u->bytes);
@@ -390,6 +396,7 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	if (result == SLU_MOVE_DONE) {
 		slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
 				   SLU_MOVING_NO);
+		slu_peer_ahead_end(d, u, SLU_AHEAD_MISSED);
 		slu_peer_release(a, u->bytes);
 		a->is_due = true;
 		u->host_version = SLU_MAX(u->host_version, u->device_version);

@@ -132,6 +132,13 @@ int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device);
 int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		  struct slu_unit *const *units, size_t n_units);
 void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units);
+
+/* Mode LAUNCH: a command that is not ready to be submitted will name these units. */
+void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
+		     size_t n_units);
+
+/* Mode LAUNCH: not all of the working set is on the device, so each command should be told. */
+bool slu_peer_is_crowded(const struct slu_peer *peer, unsigned device);
 void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			     struct slu_unit *const *units, size_t n_units);
 
@@ -231,6 +238,8 @@ bool slu_peer_gate_is_open(const struct slu_peer *peer, unsigned device);
 struct slu_epoch slu_peer_epoch(const struct slu_peer *peer, unsigned device);
 /* Mode LAUNCH: bytes of the working set as it is now. */
 uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device);
+/* Mode LAUNCH: the unit that is to come in before it is asked for, or NULL. */
+const struct slu_unit *slu_peer_view_ahead(const struct slu_peer *peer, unsigned device);
 /* How often all units of a device were gone through since the start. For tests. */
 uint64_t slu_peer_n_scans(const struct slu_peer *peer);
 const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned device);

@@ -38,6 +38,11 @@ uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device)
 	return peer->devices[device].working_bytes;
 }
 
+const struct slu_unit *slu_peer_view_ahead(const struct slu_peer *peer, unsigned device)
+{
+	return slu_peer_next_ahead(peer, &peer->devices[device]);
+}
+
 uint64_t slu_peer_n_scans(const struct slu_peer *peer)
 {
 	uint64_t n = 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of leaving is: what no waiting command names, what is not in the working set, clean
- * before dirty, least recently used, the order of the list. Taking units in that order until the
+ * The order of leaving is: what no waiting command names, what is not in the working set, what the
+ * last command did not name (it may still run), what is needed last, clean before dirty, least
+ * recently used, the order of the list. A dirty unit crosses the bus twice where a clean one does
+ * once: so it counts as needed in half the time. Taking units in that order until the
  * shortfall is reached can take some for nothing: the last one may be large enough to make earlier
  * ones superfluous. So the end of the set is planned as a whole:
  *
@@ -23,6 +25,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "place/foresight.h"
 #include "place/place.h"
 
 #define FAR 8
@@ -33,13 +36,27 @@ bool slu_place_may_leave(const struct slu_unit *u)
 	       !u->blocked && u->shift == SLU_SHIFT_NO;
 }
 
+/* In how many launches it is needed, weighed by what its leaving costs. */
+static uint64_t need_of(const struct slu_unit *u, uint64_t now)
+{
+	uint64_t distance = slu_foresight_distance(u, now);
+
+	if (distance == SLU_FORESIGHT_UNKNOWN)
+		return distance;
+	return slu_unit_is_clean(u) ? 2 * distance : distance;
+}
+
 /* Whether @a leaves before @b. */
-static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b)
+static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
 {
 	if (a->wanted != b->wanted)
 		return b->wanted;
 	if (a->working != b->working)
 		return b->working;
+	if ((a->last_use == now) != (b->last_use == now))
+		return b->last_use == now;
+	if (need_of(a, now) != need_of(b, now))
+		return need_of(a, now) > need_of(b, now);
 	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
 		return slu_unit_is_clean(a);
 	return a->last_use < b->last_use;
@@ -48,22 +65,35 @@ static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b)
 struct candidate {
 	struct slu_unit *unit;
 	size_t index; /* in the list: keeps the sort stable */
+	uint64_t now;
 };
 
 static int compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (leaves_before(x->unit, y->unit))
+	if (leaves_before(x->unit, y->unit, x->now))
 		return -1;
-	if (leaves_before(y->unit, x->unit))
+	if (leaves_before(y->unit, x->unit, x->now))
 		return 1;
 	return x->index < y->index ? -1 : 1;
 }
 
-static bool is_candidate(const struct slu_unit *u, enum slu_place from)
+/* Who is asked: what is in @from, and where it is for @coming, only what is needed later. */
+struct question {
+	enum slu_place from;
+	const struct slu_unit *coming; /* NULL: anybody */
+	uint64_t now;
+};
+
+static bool is_candidate(const struct slu_unit *u, const struct question *q)
 {
-	return u->place == from && slu_place_may_leave(u);
+	if (u->place != q->from || !slu_place_may_leave(u))
+		return false;
+	if (!q->coming)
+		return true;
+	return !u->wanted && !u->ahead && u->last_use != q->now &&
+	       slu_foresight_distance(u, q->now) > slu_foresight_distance(q->coming, q->now);
 }
 
 /* The first unit of the plan in the head comment; @sorted holds @n units in order of leaving. */
@@ -89,26 +119,29 @@ static struct slu_unit *plan_first(const struct candidate *sorted, size_t n,
 	return first;
 }
 
-struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
-				    uint64_t shortfall_bytes)
+static struct slu_unit *next_out(const struct slu_unit_list *units, const struct question *q,
+				 uint64_t shortfall_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 	struct candidate *sorted;
-	uint64_t largest = 0;
+	uint64_t largest = 0, all = 0;
 	size_t n = 0, i = 0;
 
 	if (shortfall_bytes == 0)
 		return NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!is_candidate(u, from))
+		if (!is_candidate(u, q))
 			continue;
-		if (!best || leaves_before(u, best))
+		if (!best || leaves_before(u, best, q->now))
 			best = u;
 		largest = SLU_MAX(largest, u->bytes);
+		all += u->bytes;
 		n++;
 	}
 
+	if (q->coming && all < shortfall_bytes)
+		return NULL;
 	/* a unit of the largest size cannot become superfluous, nor one that is enough alone */
 	if (!best || best->bytes == largest || best->bytes >= shortfall_bytes ||
 	    shortfall_bytes / FAR > largest)
@@ -118,8 +151,8 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_
 	if (!sorted)
 		return best;
 	TAILQ_FOREACH (u, units, link) {
-		if (is_candidate(u, from)) {
-			sorted[i] = (struct candidate){ u, i };
+		if (is_candidate(u, q)) {
+			sorted[i] = (struct candidate){ u, i, q->now };
 			i++;
 		}
 	}
@@ -129,6 +162,23 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_
 	return best;
 }
 
+struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
+				    uint64_t shortfall_bytes, uint64_t now)
+{
+	const struct question q = { .from = from, .now = now };
+
+	return next_out(units, &q, shortfall_bytes);
+}
+
+struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
+					const struct slu_unit *coming, uint64_t shortfall_bytes,
+					uint64_t now)
+{
+	const struct question q = { .from = SLU_PLACE_DEVICE, .coming = coming, .now = now };
+
+	return next_out(units, &q, shortfall_bytes);
+}
+
 static enum slu_place_in kind_of(const struct slu_unit *u)
 {
 	if (u->wanted)
@@ -136,8 +186,16 @@ static enum slu_place_in kind_of(const struct slu_unit *u)
 	return u->working ? SLU_PLACE_IN_WORKING : SLU_PLACE_IN_ANY;
 }
 
+/* Whether @a comes before @b, of which neither is asked for more than the other. */
+static bool comes_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
+{
+	uint64_t x = slu_foresight_distance(a, now), y = slu_foresight_distance(b, now);
+
+	return x != y ? x < y : a->last_use > b->last_use;
+}
+
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
-				   enum slu_place_in which)
+				   enum slu_place_in which, uint64_t now)
 {
 	struct slu_unit *u, *best = NULL;
 
@@ -145,7 +203,30 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t r
 		if (!slu_unit_is_away(u) || u->bytes > room_bytes || kind_of(u) > which)
 			continue;
 		if (!best || kind_of(u) < kind_of(best) ||
-		    (kind_of(u) == kind_of(best) && u->last_use > best->last_use))
+		    (kind_of(u) == kind_of(best) && comes_before(u, best, now)))
+			best = u;
+	}
+	return best;
+}
+
+/* What is due at once was due in the order of the last time. */
+static bool is_due_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
+{
+	uint64_t x = slu_foresight_distance(a, now), y = slu_foresight_distance(b, now);
+
+	return x != y ? x < y : a->last_use < b->last_use;
+}
+
+struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t most_bytes,
+				      uint64_t now)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (!slu_unit_is_away(u) || u->bytes > most_bytes || !u->working ||
+		    slu_foresight_distance(u, now) == SLU_FORESIGHT_UNKNOWN)
+			continue;
+		if (!best || is_due_before(u, best, now))
 			best = u;
 	}
 	return best;

@@ -11,6 +11,7 @@
 #include "place/place.h"
 
 #define N_MAX 12
+#define NOW   100 /* the launch counter: later than any use */
 
 struct spec {
 	uint64_t bytes;
@@ -78,7 +79,7 @@ static void who_leaves_first(void **state)
 		struct slu_unit *u;
 
 		make(&list, units, rows[r].specs, rows[r].n);
-		u = slu_place_next_out(&list, SLU_PLACE_DEVICE, rows[r].shortfall);
+		u = slu_place_next_out(&list, SLU_PLACE_DEVICE, rows[r].shortfall, NOW);
 		if ((u ? (int)(u - units) : -1) != rows[r].expected)
 			fail_msg("%s: got %d", rows[r].what, u ? (int)(u - units) : -1);
 	}
@@ -91,21 +92,21 @@ static void who_may_not_leave_stays(void **state)
 	struct slu_unit u;
 
 	make(&list, &u, &spec, 1);
-	assert_ptr_equal(slu_place_next_out(&list, DEV, 1), &u);
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 1, NOW), &u);
 	u.n_named = 1;
-	assert_null(slu_place_next_out(&list, DEV, 1));
+	assert_null(slu_place_next_out(&list, DEV, 1, NOW));
 	u.n_named = 0;
 	u.blocked = true;
-	assert_null(slu_place_next_out(&list, DEV, 1));
+	assert_null(slu_place_next_out(&list, DEV, 1, NOW));
 	u.blocked = false;
 	u.frozen = SLU_FROZEN_SVM;
-	assert_null(slu_place_next_out(&list, DEV, 1));
+	assert_null(slu_place_next_out(&list, DEV, 1, NOW));
 	u.frozen = SLU_FROZEN_NO;
 	u.moving = SLU_MOVING_OUT;
-	assert_null(slu_place_next_out(&list, DEV, 1));
+	assert_null(slu_place_next_out(&list, DEV, 1, NOW));
 	u.moving = SLU_MOVING_NO;
 	u.place = MAP;
-	assert_ptr_equal(slu_place_next_out(&list, MAP, 1), &u);
+	assert_ptr_equal(slu_place_next_out(&list, MAP, 1, NOW), &u);
 }
 
 static void what_a_command_waits_for_leaves_last(void **state)
@@ -116,9 +117,9 @@ static void what_a_command_waits_for_leaves_last(void **state)
 
 	make(&list, units, specs, 2);
 	units[0].wanted = true;
-	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[1]);
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, NOW), &units[1]);
 	units[1].place = RAM;
-	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[0]);
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, NOW), &units[0]);
 }
 
 static void who_comes_first(void **state)
@@ -185,7 +186,7 @@ static void who_comes_first(void **state)
 		make(&list, units, rows[r].specs, rows[r].n);
 		if (rows[r].wanted >= 0)
 			units[rows[r].wanted].wanted = true;
-		u = slu_place_next_in(&list, rows[r].room, rows[r].which);
+		u = slu_place_next_in(&list, rows[r].room, rows[r].which, NOW);
 		if ((u ? (int)(u - units) : -1) != rows[r].expected)
 			fail_msg("%s: got %d", rows[r].what, u ? (int)(u - units) : -1);
 	}
@@ -198,17 +199,17 @@ static void the_working_set_comes_first_and_leaves_last(void **state)
 	struct slu_unit units[2];
 
 	make(&list, units, specs, 2);
-	assert_null(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING));
+	assert_null(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING, NOW));
 	units[0].working = true;
-	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING), &units[0]);
-	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_ANY), &units[0]);
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING, NOW), &units[0]);
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_ANY, NOW), &units[0]);
 	units[1].wanted = true;
-	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING), &units[1]);
+	assert_ptr_equal(slu_place_next_in(&list, 9, SLU_PLACE_IN_WORKING, NOW), &units[1]);
 
 	units[0].place = units[1].place = DEV;
 	units[1].wanted = false;
 	units[1].device_version = 2; /* dirty: else it would be the other one */
-	assert_ptr_equal(slu_place_next_out(&list, DEV, 4), &units[1]);
+	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, NOW), &units[1]);
 }
 
 static void the_least_recently_used_is_mapped(void **state)
@@ -266,7 +267,7 @@ static void no_unit_leaves_for_nothing(void **state)
 		least = least_sum(units, n, shortfall);
 
 		for (missing = shortfall; missing > 0; missing = slu_sub_floor(missing, u->bytes)) {
-			u = slu_place_next_out(&list, DEV, missing);
+			u = slu_place_next_out(&list, DEV, missing, NOW);
 			assert_non_null(u);
 			u->place = RAM;
 			out += u->bytes;
@@ -309,7 +310,7 @@ static void a_plan_near_its_end_has_no_superfluous_unit(void **state)
 		shortfall = 1 + slu_test_random(&random) % total;
 
 		for (missing = shortfall; missing > 0; missing = slu_sub_floor(missing, u->bytes)) {
-			u = slu_place_next_out(&list, DEV, missing);
+			u = slu_place_next_out(&list, DEV, missing, NOW);
 			assert_non_null(u);
 			u->place = RAM;
 			out += u->bytes;

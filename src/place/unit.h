@@ -79,12 +79,15 @@ struct slu_unit {
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting birth was denied: the next answer is no */
 	bool doubted;		    /* clean only if what ran kept its promise */
+	bool ahead;		    /* brought in before it was asked for, and not named since */
 	uint8_t birth;		    /* enum slu_birth */
 	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
 	uint32_t n_named;	    /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
-	uint64_t last_use;		    /* the launch counter of its device when last named */
+	uint64_t last_use; /* the launch counter of its device when last named */
+	uint64_t gaps[2];  /* between its last namings, the last one first; 0: none */
+	uint64_t expected; /* a command that is not submitted yet names it, from this launch on */
 	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */
 	uint64_t named_ns;		    /* when last named, in running time of its device */
 	uint64_t named_turn;		    /* the turn in which it was last named */

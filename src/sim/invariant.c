@@ -460,8 +460,8 @@ void slu_sim_check_message(struct slu_sim_world *w, unsigned client, const struc
 void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
 {
 	struct slu_peer_account_view view;
+	const struct slu_unit *u, *coming;
 	uint64_t leaving = 0;
-	const struct slu_unit *u;
 
 	if (moved->place != SLU_PLACE_DEVICE || c->n_command)
 		return;
@@ -470,6 +470,8 @@ void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
 			leaving += u->bytes;
 	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, moved->device },
 			      &view);
-	if (view.held_bytes - leaving <= view.limit_bytes)
+	/* in mode LAUNCH it may also leave for one that is needed sooner */
+	coming = slu_peer_view_ahead(c->peer, moved->device);
+	if (view.held_bytes - leaving + (coming ? coming->bytes : 0) <= view.limit_bytes)
 		slu_sim_break(c->world, "I11: client %u: a unit leaves for nothing", c->index);
 }

@@ -28,6 +28,7 @@ static const char usage[] =
 	"  -n, --number N     buffers that a kernel reads at a time, 1 or 2 (default 1)\n"
 	"  -x, --mix          in an order by the seed, new in each round\n"
 	"  -c, --cast         a kernel in eight writes what it promised only to read\n"
+	"  -u, --update       every kernel writes what it reads, and does not promise anything\n"
 	"  -f, --finish       wait for each kernel before the next one\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -w, --wait         before the end: print 'done' and wait for the end of standard input\n"
@@ -53,6 +54,11 @@ static const char source[] = "uint sum_of(global const uint *p, uint n, uint i) 
 			     "    sum = sum_of(a, n, i) + 3 * sum_of(b, n, i) + (sum & 0);\n"
 			     "  out[i] = 5 * out[i] + sum;\n"
 			     "}\n"
+			     "kernel void update(global uint *a, global uint *out, uint n) {\n"
+			     "  uint i = get_global_id(0);\n"
+			     "  out[i] = 5 * out[i] + sum_of(a, n, i);\n"
+			     "  a[i] += 12345;\n"
+			     "}\n"
 			     "kernel void cast(global const uint *a, global uint *out, uint n) {\n"
 			     "  uint i = get_global_id(0);\n"
 			     "  out[i] = 5 * out[i] + sum_of(a, n, i);\n"
@@ -61,13 +67,13 @@ static const char source[] = "uint sum_of(global const uint *p, uint n, uint i) 
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_passes, n_at_once;
-	bool is_mixed, casts, finishes, is_endless, waits;
+	bool is_mixed, casts, updates, finishes, is_endless, waits;
 };
 
 struct readers {
 	struct options o;
 	struct cl_bench bench;
-	cl_kernel fill, look, cast;
+	cl_kernel fill, look, cast, update;
 	cl_mem *buffers, out;
 	cl_uint n_words; /* of each */
 	uint32_t *sums;	 /* of each buffer and item, as they are now */
@@ -106,6 +112,7 @@ static void set_up(struct readers *r)
 	r->fill = make_kernel(r, "fill");
 	r->look = make_kernel(r, "look");
 	r->cast = make_kernel(r, "cast");
+	r->update = make_kernel(r, "update");
 	r->n_words = (cl_uint)(r->o.mib * 1048576 / 4 / n);
 	r->buffers = calloc(n, sizeof(*r->buffers));
 	r->sums = calloc(n * ITEMS, sizeof(*r->sums));
@@ -144,14 +151,15 @@ static void look(struct readers *r, size_t a, size_t b)
 			5 * r->values[i] + r->sums[a * ITEMS + i] + 3 * r->sums[b * ITEMS + i];
 }
 
-static void cast(struct readers *r, size_t a)
+/* The same, and it changes the buffer's first words; @kernel is one of cast and update. */
+static void change(struct readers *r, cl_kernel kernel, size_t a)
 {
 	cl_uint n = r->n_words;
 
-	set_arg(r->cast, 0, sizeof(cl_mem), &r->buffers[a]);
-	set_arg(r->cast, 1, sizeof(cl_mem), &r->out);
-	set_arg(r->cast, 2, sizeof(n), &n);
-	cl_launch(&r->bench, r->cast, ITEMS);
+	set_arg(kernel, 0, sizeof(cl_mem), &r->buffers[a]);
+	set_arg(kernel, 1, sizeof(cl_mem), &r->out);
+	set_arg(kernel, 2, sizeof(n), &n);
+	cl_launch(&r->bench, kernel, ITEMS);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		r->values[i] = 5 * r->values[i] + r->sums[a * ITEMS + i];
 		r->sums[a * ITEMS + i] += 12345 * (2 * i + 1);
@@ -183,8 +191,10 @@ static void read_round(struct readers *r)
 		size_t a = r->o.is_mixed ? next_random(r) % n : k;
 		size_t b = r->o.n_at_once == 2 ? (a + 1 + n / 2) % n : a;
 
-		if (r->o.casts && next_random(r) % 8 == 0)
-			cast(r, a);
+		if (r->o.updates)
+			change(r, r->update, a);
+		else if (r->o.casts && next_random(r) % 8 == 0)
+			change(r, r->cast, a);
 		else
 			look(r, a, b);
 		if (r->o.finishes)
@@ -201,6 +211,7 @@ static void tear_down(struct readers *r)
 	cl_check(clReleaseKernel(r->fill), "clReleaseKernel");
 	cl_check(clReleaseKernel(r->look), "clReleaseKernel");
 	cl_check(clReleaseKernel(r->cast), "clReleaseKernel");
+	cl_check(clReleaseKernel(r->update), "clReleaseKernel");
 	cl_close(&r->bench);
 	free(r->buffers);
 	free(r->sums);
@@ -224,6 +235,7 @@ static void parse(struct options *o, int argc, char **argv)
 		CLIENT_NUMBER('n', "number", o->n_at_once, 1, 2),
 		CLIENT_FLAG('x', "mix", o->is_mixed),
 		CLIENT_FLAG('c', "cast", o->casts),
+		CLIENT_FLAG('u', "update", o->updates),
 		CLIENT_FLAG('f', "finish", o->finishes),
 		CLIENT_FLAG('e', "endless", o->is_endless),
 		CLIENT_FLAG('w', "wait", o->waits),

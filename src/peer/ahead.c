@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Mode LAUNCH: units are brought in before the command that names them is there, while the ones
+ * before it run. What comes next is known from commands that wait for room in their queue, or
+ * guessed from the past (place/foresight.h).
+ *
+ * It stays inside the window, behind the command in front, and takes an eighth of the window at
+ * most, or one unit. Something leaves for it only if it is needed later, so a program whose future
+ * is foreseen moves no byte more than it would without; and not if the last command named it, which
+ * may still run. A guess may be wrong: then a unit comes and goes for nothing. Of these there may
+ * be one for every two that were right, and a few to begin with; beyond that nothing is brought in
+ * until the guesses are better. So the bytes that are moved for nothing are bounded by half of
+ * those that were moved in time.
+ */
+
+#include "peer/internal.h"
+#include "place/foresight.h"
+#include "place/place.h"
+
+#define WINDOW_PARTS 8
+#define HITS_A_MISS  2
+#define MISSES_FREE  4
+#define COUNT_MAX    64 /* what was longer ago counts half */
+
+bool slu_peer_is_crowded(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	return d->mode == SLU_MODE_LAUNCH && !peer->is_alone && d->n_working_absent > 0;
+}
+
+bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->mode == SLU_MODE_LAUNCH && peer->is_joined && !peer->is_alone &&
+	       d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) && !d->grows_until_ns &&
+	       d->account.held_bytes - d->leaving_bytes <= d->account.limit_bytes &&
+	       d->n_missed * HITS_A_MISS <= d->n_hit + MISSES_FREE * HITS_A_MISS;
+}
+
+struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t limit = d->account.limit_bytes, most = limit;
+
+	if (!d->n_working_absent || !slu_peer_fetches_ahead(peer, d))
+		return NULL;
+	if (d->ahead_bytes)
+		most = slu_sub_floor(limit / WINDOW_PARTS, d->ahead_bytes);
+	if (!most)
+		return NULL;
+	slu_peer_note_scan(d);
+	return slu_place_next_ahead(&d->units, most, d->n_launches);
+}
+
+struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
+					   const struct slu_peer_device *d)
+{
+	const struct slu_unit *coming = slu_peer_next_ahead(peer, d);
+	uint64_t held = d->account.held_bytes - d->leaving_bytes;
+
+	if (!coming)
+		return NULL;
+	slu_peer_note_scan(d);
+	return slu_place_next_out_for(&d->units, coming,
+				      slu_sub_floor(held + coming->bytes, d->account.limit_bytes),
+				      d->n_launches);
+}
+
+/* -- how good the guesses are ----------------------------------------------------------------- */
+
+void slu_peer_ahead_begin(struct slu_peer_device *d, struct slu_unit *u)
+{
+	if (d->mode != SLU_MODE_LAUNCH || d->gate != SLU_PEER_GATE_OPEN || u->wanted || u->ahead)
+		return;
+	u->ahead = true;
+	d->ahead_bytes += u->bytes;
+}
+
+void slu_peer_ahead_end(struct slu_peer_device *d, struct slu_unit *u, enum slu_ahead_end how)
+{
+	if (!u->ahead)
+		return;
+	u->ahead = false;
+	d->ahead_bytes -= u->bytes;
+	d->n_hit += how == SLU_AHEAD_HIT;
+	d->n_missed += how == SLU_AHEAD_MISSED && d->gate == SLU_PEER_GATE_OPEN;
+	if (d->n_hit + d->n_missed > COUNT_MAX) {
+		d->n_hit /= 2;
+		d->n_missed /= 2;
+	}
+}
+
+void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
+		     size_t n_units)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	for (size_t i = 0; i < n_units; i++)
+		slu_foresight_expect(units[i], d->n_launches);
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One OpenCL program that is larger than the device: it ends right, moves little more than it must, and leaves others their share.
+
+48 MiB in 24 buffers, on a device that holds 32 MiB, read or written round after round. Whoever always sends away what was not used for the longest
+time brings in all 24 in each round. Who knows what comes next keeps most of them: what does not fit must come in, the last command's may
+still run, one is on its way in while one is on its way out, and the small buffer for the results takes the room of one.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+MEMORY, MIB, BUFFERS, ROUNDS = 32 * s.MIB, 48, 24, 12
+UNIT = MIB * s.MIB // BUFFERS
+WINDOW = MEMORY // UNIT - 1
+SLACK = 4  # units a round: the last command's, one coming, one leaving, one that was guessed wrong
+LEARNING = 3  # rounds until the past is known, the filling included
+BOUND = (LEARNING * BUFFERS + ROUNDS * (BUFFERS - WINDOW + SLACK)) * UNIT
+ALL = (1 + ROUNDS) * MIB * s.MIB
+SETTINGS = {"memory.reserve_percent": 0, "memory.checksum_moves": "on", "memory.hash_clean": "always", "scheduler.slice": "100ms"}
+
+
+def settled(world, name):
+    """What the daemon knows of a program that has come to rest."""
+    told = []
+
+    def stands_still():
+        told.append(world.program(name))
+        time.sleep(0.25)
+        return len(told) > 2 and told[-1]["moved_in_bytes"] == told[-3]["moved_in_bytes"]
+
+    s.wait_until("its figures stand still", stands_still)
+    return told[-1]
+
+
+def read(world, name, *words):
+    program = world.start([s.CLIENTS / "cl-read", "--mib", MIB, "--buffers", BUFFERS, "--rounds", ROUNDS, "--wait", *words], "opencl", name=name,
+                          stdin=subprocess.PIPE)
+    lines = []
+    while not lines or lines[-1] not in ("done\n", ""):
+        lines.append(program.stdout.readline())
+    s.check(lines[-1], "the program comes to its end", *lines)
+    return program
+
+
+def alone(*words, bound=BOUND):
+    with s.World("cl-larger", memory=MEMORY, settings=SETTINGS) as w:
+        w.start_daemon()
+        program = read(w, "large", *words)
+        found = settled(w, "large")
+        w.end(program)
+        moved, out = found["moved_in_bytes"], found["moved_out_bytes"]
+        s.note(f"{moved >> 20} MiB in, {out >> 20} MiB out, for {ALL >> 20} MiB read of {MIB} MiB on {MEMORY >> 20} MiB; bound {bound >> 20} MiB")
+        s.check(moved <= bound, f"not more than {bound >> 20} MiB come in", moved >> 20)
+
+
+def a_program_larger_than_the_device_keeps_most_of_it_in_place():
+    alone()
+
+
+def also_if_it_writes_all_of_it():
+    alone("--update")
+
+
+def also_if_it_waits_for_each_kernel():
+    alone("--finish", "--update")
+
+
+def also_if_it_breaks_its_promises():
+    alone("--cast")
+
+
+def without_an_order_it_moves_no_more_than_it_reads():
+    alone("--mix", bound=ALL)
+
+
+def another_program_beside_it_gets_its_turns():
+    with s.World("cl-larger-two", memory=MEMORY, settings=SETTINGS) as w:
+        w.start_daemon()
+        large = w.start([s.CLIENTS / "cl-read", "--mib", MIB, "--buffers", BUFFERS, "--rounds", 1, "--endless"], "opencl", name="large",
+                        stdin=subprocess.PIPE)
+        s.wait_until("the large one runs", lambda: (w.program("large") or {}).get("launches", 0) > 2 * BUFFERS)
+        before = w.program("large")["launches"]
+        out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 10, "--seed", 7], "opencl", name="small")
+        s.check("right" in out, "the small one ends right", out)
+        after = s.wait_until("the large one runs on", lambda: max(0, w.program("large")["launches"] - before))
+        s.note(f"the large one made {after} launches while the small one made {8 * 11}")
+        w.end(large)
+
+
+s.main(a_program_larger_than_the_device_keeps_most_of_it_in_place, also_if_it_writes_all_of_it, also_if_it_waits_for_each_kernel, also_if_it_breaks_its_promises,
+       without_an_order_it_moves_no_more_than_it_reads, another_program_beside_it_gets_its_turns)
