@@ -162,6 +162,12 @@ static bool has_blocks(const struct run *run)
 	return __atomic_load_n(&run->next_block, __ATOMIC_RELAXED) < run->n_blocks;
 }
 
+/* It reached far away, and has not ended. */
+static bool is_waiting(const struct slu_interp_block *b)
+{
+	return b->is_far && b->n_live;
+}
+
 /* The next block that nobody has, if there is one. */
 static bool take_block(struct run *run, struct slu_interp_block *b)
 {
@@ -201,7 +207,7 @@ static void work(void *userdata, unsigned index)
 
 			/* another one only where the first has to wait; and a helper may come when
 			 * everything is handed out */
-			if (is_new && ((i && !blocks[0].is_far) || !has_blocks(run)))
+			if (is_new && ((i && !is_waiting(&blocks[0])) || !has_blocks(run)))
 				break;
 			if (is_new && block_init(&blocks[i], run, index, &current)) {
 				report(run, &no_memory);
