@@ -37,7 +37,10 @@ static void forget_holes(struct slu_disk *disk)
 	}
 }
 
-/* The number may belong to somebody else by now. */
+/*
+ * The number may belong to somebody else by now. What the file is recognised by does not change
+ * while there is a room, so who has one needs no lock here.
+ */
 static bool is_ours(const struct slu_disk *disk)
 {
 	struct stat s;
@@ -208,10 +211,10 @@ void slu_disk_give(struct slu_disk *disk, struct slu_disk_room *room)
 
 	if (!room->bytes)
 		return;
-	slu_lock_take(&disk->lock);
 	/* where holes are not to be had the range stays allocated until it is used again */
 	if (is_ours(disk))
 		(void)disk->calls->punch(disk->fd, (off_t)room->offset, (off_t)room->bytes);
+	slu_lock_take(&disk->lock);
 	assert(disk->n_bytes >= room->bytes);
 	disk->n_bytes -= room->bytes;
 	put_range(disk, room->offset, room->bytes);
@@ -232,17 +235,12 @@ uint64_t slu_disk_bytes(struct slu_disk *disk)
 
 /* -- bytes ------------------------------------------------------------------------------------ */
 
-static int check(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+static int check(const struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
 		 uint64_t bytes)
 {
-	bool is_fit;
-
 	assert(offset <= room->bytes && bytes <= room->bytes - offset);
 	slu_lock_assert_none();
-	slu_lock_take(&disk->lock);
-	is_fit = is_ours(disk);
-	slu_lock_give(&disk->lock);
-	return is_fit ? 0 : slu_error(-EBADF);
+	return is_ours(disk) ? 0 : slu_error(-EBADF);
 }
 
 int slu_disk_write(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,

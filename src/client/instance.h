@@ -158,6 +158,7 @@ struct slu_client {
 	unsigned n_waiting;    /* threads of the program in slu_client_wait() */
 	uint64_t staged_bytes; /* pinned chunks of all movers, as the peer knows */
 	struct slu_disk disk;  /* has a lock of its own */
+	bool disk_is_bad;      /* it did not take what was written, and that was said */
 	bool has_shifter;
 	pthread_cond_t shift_wake;	  /* there is a home to shift */
 	struct slu_client_unit *shifting; /* that the shifter shall take; NULL: none */

@@ -190,7 +190,10 @@ void slu_client_shift(struct slu_client *c, struct slu_client_unit *w)
 
 void slu_client_disk_failed(struct slu_client *c, int error)
 {
-	slu_client_log("the disk does not take what is written to it: %s; bytes stay in memory",
-		       strerror(error));
+	if (!c->disk_is_bad)
+		slu_client_log("the disk does not take what is written to it: %s; bytes stay in "
+			       "memory from now on",
+			       strerror(error));
+	c->disk_is_bad = true;
 	slu_peer_disk_failed(c->peer, slu_clock_now_ns());
 }

@@ -51,7 +51,8 @@ static bool choose_usual(struct slu_homes *homes, bool is_system, struct slu_fil
 	return false;
 }
 
-static void choose_folder(struct slu_homes *homes, const struct slu_config *config, bool is_system)
+static void choose_folder(struct slu_homes *homes, const struct slu_config *config, bool is_system,
+			  uint64_t used_bytes)
 {
 	struct slu_filesystem fs = { 0 };
 
@@ -62,8 +63,8 @@ static void choose_folder(struct slu_homes *homes, const struct slu_config *conf
 	if (config->disk_folder[0] ? !choose(homes, config->disk_folder, true, is_system, &fs)
 				   : !choose_usual(homes, is_system, &fs))
 		return;
-	homes->disk_bytes =
-		config->disk_max_bytes ? config->disk_max_bytes : fs.free_bytes / DISK_PARTS;
+	homes->disk_bytes = config->disk_max_bytes ? config->disk_max_bytes
+						   : (fs.free_bytes + used_bytes) / DISK_PARTS;
 }
 
 /* What one user may have of @bytes: by default half, where there are others. */
@@ -73,13 +74,13 @@ static uint64_t share(uint64_t asked, uint64_t bytes, bool is_system)
 }
 
 void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
-		    uint64_t ram_bytes)
+		    uint64_t ram_bytes, uint64_t used_bytes)
 {
 	*homes = (struct slu_homes){
 		.home_bytes = config->home_bytes ? config->home_bytes : ram_bytes / 4 * 3,
 		.cgroup_percent = (unsigned)config->cgroup_percent,
 	};
-	choose_folder(homes, config, is_system);
+	choose_folder(homes, config, is_system, used_bytes);
 	homes->user_home_bytes = share(config->user_home_bytes, homes->home_bytes, is_system);
 	homes->user_disk_bytes = share(config->user_disk_bytes, homes->disk_bytes, is_system);
 }

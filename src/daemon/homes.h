@@ -27,9 +27,9 @@ struct slu_homes {
 	char why[192];			  /* … because of this, in words */
 };
 
-/* @ram_bytes: what the machine has. */
+/* @ram_bytes: what the machine has; @used_bytes: what is on disk already. */
 void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
-		    uint64_t ram_bytes);
+		    uint64_t ram_bytes, uint64_t used_bytes);
 
 void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
 		      struct slu_core_bounds *ret_bounds);

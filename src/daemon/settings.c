@@ -113,10 +113,13 @@ static void set_homes(struct slu_server *server, const struct slu_homes *homes)
 int slu_server_apply(struct slu_server *server, struct slu_config *config)
 {
 	struct slu_core_config core_config;
+	struct slu_core_budget_view home, disk;
 	struct slu_homes homes;
 	int r;
 
-	slu_homes_init(&homes, config, server->options.is_system, machine_bytes());
+	slu_core_view_homes(server->core, &home, &disk);
+	slu_homes_init(&homes, config, server->options.is_system, machine_bytes(),
+		       disk.charge_bytes);
 	core_config_from(server, config, &homes, &core_config);
 	r = slu_core_configure(server->core, slu_clock_now_ns(), &core_config);
 	if (r) {

@@ -20,7 +20,7 @@ static void make(struct slu_homes *homes, const char *text, bool is_system)
 
 	assert_int_equal(slu_config_init(&config), 0);
 	assert_int_equal(slu_config_read_text(&config, "test", text, strlen(text), NULL), 0);
-	slu_homes_init(homes, &config, is_system, 16 * SLU_GIB);
+	slu_homes_init(homes, &config, is_system, 16 * SLU_GIB, 0);
 	slu_config_deinit(&config);
 }
 
