@@ -63,7 +63,7 @@ class Program:
 
     def all_environment(self, folder, is_small):
         """Everything that a run needs in its environment; folder: becomes its home."""
-        home = {"HOME": folder, "XDG_CACHE_HOME": s.BUILD / "pocl-cache", "POCL_MEMORY_LIMIT": 4}
+        home = {"HOME": folder, "XDG_DATA_HOME": folder / "data", "XDG_CACHE_HOME": s.BUILD / "pocl-cache", "POCL_MEMORY_LIMIT": 4}
         return home | self.environment(is_small)
 
 
@@ -113,7 +113,9 @@ class Clfft(Program):
 
 class Clblast(Program):
     """A routine in all precisions and layouts, compared with the CPU's. Results: what passed and failed in each."""
-    memory = 256 * 1024
+    def __init__(self, name, kib):
+        super().__init__(name, [f"clblast_test_{name}"])
+        self.memory = kib * 1024
 
     def results(self, out, folder):
         text = re.sub(r"\x1b\[[0-9;]*m", "", out)
@@ -147,7 +149,7 @@ class Hashcat(Program):
     settings = {"memory.reserve_percent": 90}
 
     def __init__(self, name, mode, candidates, loops, target, mask):
-        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", candidates, "-u", loops, "--potfile-disable", "--session", name,
+        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", candidates, "-u", loops, "-T", "1", "--potfile-disable", "--session", name,
                                 "-D", "1,2", "--force", "--quiet", target, mask])
 
     def results(self, out, folder):
@@ -219,7 +221,7 @@ class Darktable(Program):
 
 PROGRAMS = {p.name: p for p in (
     Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Silx("silx"),
-    *(Clblast(name, [f"clblast_test_{name}"]) for name in ("xaxpy", "xdot", "xgemv", "xgemm")),
-    Hashcat("hashcat", "0", "512", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
+    Clblast("xaxpy", 512), Clblast("xdot", 512), Clblast("xgemv", 4608), Clblast("xgemm", 1024),
+    Hashcat("hashcat", "0", "256", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
     Hashcat("hashcat-slow", "500", "64", "250", "$1$sluice$off3emE0uFBh3PndqucLA/", "?l?l"), Darktable("darktable"),
 )}
