@@ -225,8 +225,8 @@ static uint64_t n_submitted(struct slu_cuda_device *d)
 static int look_for_others(struct slu_cuda_device *d, uint64_t n)
 {
 	if (!atomic_load(&d->passes_by) && !slu_cuda_streams_are_idle(d)) {
-		if (!slu_gate_is_past(d->index) || n_submitted(d) != n ||
-		    atomic_load(&d->n_capturing))
+		if (!slu_gate_is_past(d->index) || slu_cuda_bypass_is_under_way() ||
+		    n_submitted(d) != n || atomic_load(&d->n_capturing))
 			return SLU_BACKEND_E_BUSY;
 		slu_cuda_bypass_met(d);
 	}

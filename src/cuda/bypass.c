@@ -5,7 +5,7 @@
 #include "cuda/enter.h"
 #include "cuda/real.h"
 
-_Atomic uint64_t slu_cuda_bypass_counter;
+_Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
 /* With the lock: a unit in the ledger does not end meanwhile. What is away is left for later. */
 static void freeze_all(struct slu_cuda_device *d)

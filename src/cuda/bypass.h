@@ -19,21 +19,36 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct slu_cuda_device;
 
-extern _Atomic uint64_t slu_cuda_bypass_counter;
+/*
+ * Calls that leave something in a stream without the gate are counted when they begin and when they
+ * have returned. While one is under way a stream may be busy with it; and a wait for the device
+ * that began before it returned does not cover it, for the sum of both is another one since.
+ */
+extern _Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
-/* A call that leaves something in a stream without the gate. To be called before the driver is. */
-static inline void slu_cuda_bypass_count(void)
+static inline void slu_cuda_bypass_begin(void)
 {
-	atomic_fetch_add_explicit(&slu_cuda_bypass_counter, 1, memory_order_relaxed);
+	atomic_fetch_add(&slu_cuda_bypass_n_begun, 1);
+}
+
+static inline void slu_cuda_bypass_end(void)
+{
+	atomic_fetch_add(&slu_cuda_bypass_n_ended, 1);
 }
 
 static inline uint64_t slu_cuda_bypass_n_counted(void)
 {
-	return atomic_load_explicit(&slu_cuda_bypass_counter, memory_order_relaxed);
+	return atomic_load(&slu_cuda_bypass_n_begun) + atomic_load(&slu_cuda_bypass_n_ended);
+}
+
+static inline bool slu_cuda_bypass_is_under_way(void)
+{
+	return atomic_load(&slu_cuda_bypass_n_ended) != atomic_load(&slu_cuda_bypass_n_begun);
 }
 
 /* The program is one of those. */

@@ -110,8 +110,9 @@ static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr addre
 		struct slu_cuda_device *d = slu_cuda_device_here();            \
 		CUresult r;                                                    \
                                                                                \
-		slu_cuda_bypass_count();                                       \
+		slu_cuda_bypass_begin();                                       \
 		r = SLU_REAL(name)(ret_address, bytes, stream);                \
+		slu_cuda_bypass_end();                                         \
 		if (r == CUDA_SUCCESS && d)                                    \
 			charge(d, stream_meant, *ret_address, bytes);          \
 		return r;                                                      \
@@ -123,8 +124,9 @@ static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr addre
 		struct slu_cuda_device *d = slu_cuda_device_here();                               \
 		CUresult r;                                                                       \
                                                                                                   \
-		slu_cuda_bypass_count();                                                          \
+		slu_cuda_bypass_begin();                                                          \
 		r = SLU_REAL(name)(ret_address, bytes, pool, stream);                             \
+		slu_cuda_bypass_end();                                                            \
 		if (r == CUDA_SUCCESS && d)                                                       \
 			charge(d, stream_meant, *ret_address, bytes);                             \
 		return r;                                                                         \
@@ -135,8 +137,9 @@ static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr addre
 	{                                                   \
 		CUresult r;                                 \
                                                             \
-		slu_cuda_bypass_count();                    \
+		slu_cuda_bypass_begin();                    \
 		r = SLU_REAL(name)(address, stream);        \
+		slu_cuda_bypass_end();                      \
 		if (r == CUDA_SUCCESS)                      \
 			slu_cuda_thaw(address);             \
 		return r;                                   \

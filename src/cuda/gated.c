@@ -101,10 +101,14 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 	GATED(name, stream, before(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
 #include "cuda/gated.def"
 
-#define SLU_LOOSE(name, ...)                                                 \
-	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))    \
-	{                                                                    \
-		slu_cuda_bypass_count();                                     \
-		return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+#define SLU_LOOSE(name, ...)                                                    \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))       \
+	{                                                                       \
+		CUresult result_;                                               \
+                                                                                \
+		slu_cuda_bypass_begin();                                        \
+		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+		slu_cuda_bypass_end();                                          \
+		return result_;                                                 \
 	}
 #include "cuda/loose.def"

@@ -49,7 +49,6 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 	struct call *call;
 	int saved = errno;
 
-	slu_cuda_bypass_count();
 	/* in a capture it may become a node: see nodes.h */
 	if (!d || atomic_load(&d->n_capturing) || !(function || callback))
 		return NULL;
@@ -73,20 +72,20 @@ static void wrap_captured(CUhostFn *function, void **user)
 }
 
 /* Without a record the program's own function is passed on: it runs all the same, unseen. */
-#define HOST_FUNCTION(name, stream_meant)                                     \
-	CUresult name(CUstream stream, CUhostFn function, void *user)         \
-	{                                                                     \
-		struct call *call = make(stream_meant, function, NULL, user); \
-		CUresult r;                                                   \
-                                                                              \
-		if (!call) {                                                  \
-			wrap_captured(&function, &user);                      \
-			return SLU_REAL(name)(stream, function, user);        \
-		}                                                             \
-		r = SLU_REAL(name)(stream, run_function, call);               \
-		if (r != CUDA_SUCCESS)                                        \
-			finish(call);                                         \
-		return r;                                                     \
+#define HOST_FUNCTION(name, stream_meant)                                                       \
+	CUresult name(CUstream stream, CUhostFn function, void *user)                           \
+	{                                                                                       \
+		struct call *call = make(stream_meant, function, NULL, user);                   \
+		CUresult r;                                                                     \
+                                                                                                \
+		slu_cuda_bypass_begin();                                                        \
+		if (!call)                                                                      \
+			wrap_captured(&function, &user);                                        \
+		r = SLU_REAL(name)(stream, call ? run_function : function, call ? call : user); \
+		slu_cuda_bypass_end();                                                          \
+		if (r != CUDA_SUCCESS && call)                                                  \
+			finish(call);                                                           \
+		return r;                                                                       \
 	}
 
 #define STREAM_CALLBACK(name, stream_meant)                                                       \
@@ -95,10 +94,11 @@ static void wrap_captured(CUhostFn *function, void **user)
 		struct call *call = make(stream_meant, NULL, callback, user);                     \
 		CUresult r;                                                                       \
                                                                                                   \
-		if (!call)                                                                        \
-			return SLU_REAL(name)(stream, callback, user, flags);                     \
-		r = SLU_REAL(name)(stream, run_callback, call, flags);                            \
-		if (r != CUDA_SUCCESS)                                                            \
+		slu_cuda_bypass_begin();                                                          \
+		r = SLU_REAL(name)(stream, call ? run_callback : callback, call ? call : user,    \
+				   flags);                                                        \
+		slu_cuda_bypass_end();                                                            \
+		if (r != CUDA_SUCCESS && call)                                                    \
 			finish(call);                                                             \
 		return r;                                                                         \
 	}

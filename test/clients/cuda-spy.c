@@ -10,6 +10,7 @@
  * genuine driver would refuse, or fail later: a mapping that is not unmapped as a whole, pinned
  * pages that are not there yet.
  *
+ * SLUICE_SPY_LAZY=1: what records an event comes late, and leaves more in the stream than that.
  * SLUICE_SPY_NO_HOST=1: host memory cannot be mapped for the device. SLUICE_SPY_TWIN: a file that
  * is locked while a mapping call runs; BAD if somebody else has it.
  *
@@ -172,6 +173,36 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	if (r == CUDA_SUCCESS)
 		find_mapping(address, bytes, true);
 	write_line("cuMemUnmap", bytes, r, begin, is_whole ? detail : "BAD:part");
+	return r;
+}
+
+/* -- events --------------------------------------------------------------------------------------
+ */
+
+#define LAZY_US	   20000
+#define LAZY_CALLS 16 /* every so many */
+
+static void linger(void *data)
+{
+	usleep(LAZY_US);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	static unsigned n_calls; /* atomic */
+	char name[32] = "?";
+	bool is_lazy;
+	CUresult r;
+
+	/* the threads of the library have names of ours */
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	is_lazy = getenv("SLUICE_SPY_LAZY") && strncmp(name, "sluice", 6) &&
+		  !(__atomic_add_fetch(&n_calls, 1, __ATOMIC_RELAXED) % LAZY_CALLS);
+	if (is_lazy)
+		usleep(LAZY_US);
+	r = REAL(cuEventRecord)(event, stream);
+	if (is_lazy)
+		REAL(cuLaunchHostFunc)(stream, linger, NULL);
 	return r;
 }
 

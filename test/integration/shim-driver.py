@@ -200,8 +200,8 @@ def a_program_that_passes_by_the_gate_keeps_its_memory_and_is_shown():
 def a_program_that_does_not_is_not_taken_for_one():
     with Spied("driver-honest", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
         w.start_daemon()
-        others = [w.start([s.CLIENTS / "cuda-fill", "--mib", 10, "--endless", "--mix", "--threads", 2, "--seed", i], "cuda",
-                          name=f"other{i}", stdin=subprocess.PIPE) for i in range(2)]
+        others = [w.spied([s.CLIENTS / "cuda-fill", "--mib", 10, "--endless", "--mix", "--threads", 2, "--seed", i], f"other{i}",
+                          env={"SLUICE_SPY_LAZY": 1}, stdin=subprocess.PIPE) for i in range(2)]
         for scene, rounds in (("contents", 60), ("graphs", 3), ("host-functions", 10), ("runs-ahead", "value")):
             w.run([SCENES, scene, rounds], "cuda", name=scene)
             taken = [p["name"] for p in w.status()["programs"] if any(u["reason"] == BYPASS for u in p["unmovable"])]
