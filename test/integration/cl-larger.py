@@ -41,10 +41,7 @@ def settled(world, name):
 def read(world, name, *words):
     program = world.start([s.CLIENTS / "cl-read", "--mib", MIB, "--buffers", BUFFERS, "--rounds", ROUNDS, "--wait", *words], "opencl", name=name,
                           stdin=subprocess.PIPE)
-    lines = []
-    while not lines or lines[-1] not in ("done\n", ""):
-        lines.append(program.stdout.readline())
-    s.check(lines[-1], "the program comes to its end", *lines)
+    s.check("done\n" in iter(program.stdout.readline, ""), "the program comes to its end")
     return program
 
 
