@@ -6,11 +6,11 @@
  * guessed from the past (place/foresight.h).
  *
  * It stays inside the window, behind the command in front, and takes an eighth of the window at
- * most, or one unit. Something leaves for it only if it is needed later, and not if the last command
- * named it, which may still run. What is on its way in and out takes room that units could stay in:
- * that is the price, a unit or two. A guess may be wrong: then a unit comes and goes for nothing. Of
- * these there may be one for every two that were right, and a few to begin with; beyond that nothing
- * is brought in until the guesses are better.
+ * most, or one unit. Something leaves for it only if it is needed later, and not if the last
+ * command named it, which may still run. What is on its way in and out takes room that units could
+ * stay in: that is the price, a unit or two. A guess may be wrong: then a unit comes and goes for
+ * nothing. Of these there may be one for every two that were right, and a few to begin with; beyond
+ * that nothing is brought in until the guesses are better.
  */
 
 #include "peer/internal.h"
