@@ -18,8 +18,9 @@
  * that look random, add up to zero: one chance in 2^128, and blocks that are exchanged, moved or
  * doubled are no special case. mix() is the finisher of MurmurHash3, in which each bit of the input
  * changes each bit of the result with a chance of nearly a half. It takes six multiplications in
- * 16 bytes; whether that is quicker than a copy is measured (compare.c). It is no defence against somebody who searches
- * for a collision, and need not be: all that a program can lose by one is its own data.
+ * 16 bytes; whether that is quicker than a copy is measured (compare.c). It is no defence against
+ * somebody who searches for a collision, and need not be: all that a program can lose by one is its
+ * own data.
  */
 
 #include <stdbool.h>
