@@ -317,6 +317,8 @@ static void run(const struct scenario *s)
 	int status = -1;
 	pid_t pid;
 
+	if (s->has_disk && !slu_test_disk_is_there())
+		skip();
 	first_seed = slu_test_seed(4711);
 	n_ops = ops	      ? (unsigned)strtoul(ops, NULL, 0)
 		: s->has_disk ? 200

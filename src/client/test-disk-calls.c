@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/test-disk-calls.h"
 
-#include "base/util.h"
+#include "base/filesystem.h"
 
 struct slu_test_disk slu_test_disk;
+
+bool slu_test_disk_is_there(void)
+{
+	struct slu_filesystem fs;
+
+	return !slu_filesystem_look(SLU_TEST_FOLDER, &fs) && !slu_filesystem_fault(&fs, true);
+}
 
 static bool fails(bool is_always)
 {

@@ -26,5 +26,8 @@ struct slu_test_disk {
 	unsigned n_short;  /* writes and reads that were cut */
 };
 
+/* Whether the folder is on disk here; tests that need it are skipped where it is not. */
+bool slu_test_disk_is_there(void);
+
 extern struct slu_test_disk slu_test_disk;
 extern const struct slu_disk_calls slu_test_disk_calls;

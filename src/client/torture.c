@@ -110,6 +110,10 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 	case SLU_MSG_HELLO:
 		welcome(t, &m->hello);
 		break;
+	case SLU_MSG_WANT: /* more than plenty, or there is no disk: it will not come */
+		if (m->want.account.tier == SLU_TIER_HOME)
+			push(t, SLU_MSG_DENY)->deny.account = m->want.account;
+		break;
 	case SLU_MSG_REST:
 		d = m->rest.device;
 		if (t->states[d] != TAKEN || m->rest.epoch.counter != t->counters[d])
