@@ -247,10 +247,10 @@ struct slu_interp_block {
 	unsigned id[3];
 	unsigned n_live;
 	unsigned worker;
-	bool is_far;	     /* a warp asked for memory that it will want next */
-	bool may_team;	     /* what tells lanes apart goes on from warp to warp */
-	unsigned n_partings; /* of teams, in all blocks that this worker ran */
-	uint32_t met;	     /* a set bit: somebody arrived at that barrier */
+	bool is_far;	   /* a warp asked for memory that it will want next */
+	bool may_team;	   /* what tells lanes apart goes on from warp to warp */
+	unsigned patience; /* partings of teams until no more are formed */
+	uint32_t met;	   /* a set bit: somebody arrived at that barrier */
 	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
 	struct slu_interp_fault fault;
 };
@@ -296,6 +296,8 @@ struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *warp,
 /* team.c */
 /* Once, when all warps of the block are there. */
 void slu_interp_team_init(struct slu_interp_block *block);
+/* At the beginning of each block. */
+void slu_interp_team_begin(struct slu_interp_block *block);
 /* Makes a team of the warp and those behind it, if they are ready for it. */
 void slu_interp_team_form(struct slu_interp_warp *leader);
 /* The team is none any more; all of its warps are at @at. Return: NULL. */

@@ -128,6 +128,7 @@ static void block_begin(struct slu_interp_block *b, uint64_t number)
 	b->n_live = b->n_threads;
 	b->met = 0;
 	memset(b->barriers, 0, sizeof(b->barriers));
+	slu_interp_team_begin(b);
 	for (unsigned i = 0; i < b->n_warps; i++)
 		slu_interp_warp_begin(&b->warps[i]);
 }

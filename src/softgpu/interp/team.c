@@ -17,8 +17,9 @@
  */
 #include "softgpu/interp/line.h"
 
-/* partings after which a worker forms no more teams in a launch */
-#define MAX_PARTINGS 64u
+/* partings that are borne in the beginning, and for each block that has begun */
+#define PATIENCE	   64u
+#define PATIENCE_PER_BLOCK 4u
 
 static struct slu_interp_line *line_of(const struct slu_interp_warp *w, uint32_t row)
 {
@@ -58,6 +59,7 @@ void slu_interp_team_init(struct slu_interp_block *b)
 	const struct slu_interp_code *code = b->code;
 	uint8_t kind;
 
+	b->patience = PATIENCE;
 	b->may_team = b->n_warps > 1;
 	for (unsigned i = 0; i < b->n_warps; i += SLU_INTERP_TEAM) {
 		const struct slu_interp_warp *w = &b->warps[i];
@@ -68,6 +70,11 @@ void slu_interp_team_init(struct slu_interp_block *b)
 			    !goes_on(w, size_of_team(w), code->fills[k].row, &kind))
 				b->may_team = false;
 	}
+}
+
+void slu_interp_team_begin(struct slu_interp_block *b)
+{
+	b->patience = SLU_MIN(b->patience + PATIENCE_PER_BLOCK, PATIENCE);
 }
 
 static bool is_ready(const struct slu_interp_warp *w, const struct slu_interp_group *like)
@@ -99,7 +106,7 @@ void slu_interp_team_form(struct slu_interp_warp *w)
 {
 	unsigned n = size_of_team(w);
 
-	if (w->index % SLU_INTERP_TEAM || n < 2 || w->block->n_partings >= MAX_PARTINGS)
+	if (w->index % SLU_INTERP_TEAM || n < 2 || !w->block->patience)
 		return;
 	for (unsigned k = 0; k < n; k++)
 		if (!is_ready(&w[k], &w->groups[0]))
@@ -144,7 +151,7 @@ const struct slu_interp_insn *slu_interp_team_part(struct slu_interp_warp *w,
 		slu_interp_warp_park(&w[k], at);
 	}
 	w->team = 1;
-	w->block->n_partings++;
+	w->block->patience -= w->block->patience > 0;
 	w->event = SLU_INTERP_EVENT_RESCHEDULE;
 	return NULL;
 }
