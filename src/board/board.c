@@ -106,7 +106,7 @@ static int init_mutex(pthread_mutex_t *mutex)
 
 static int fill_new(int fd, const struct slu_board_identity *identity)
 {
-	struct board_file *file;
+	struct board_file *file = NULL;
 	int r;
 
 	/* with its pages, so that a full /dev/shm is an error here and not a SIGBUS later */
@@ -190,7 +190,7 @@ static int open_existing(struct slu_board *board)
 {
 	slu_cleanup(slu_closep) int fd = -1;
 	struct board_head head;
-	struct board_file *file;
+	struct board_file *file = NULL;
 	struct stat st;
 	ssize_t n;
 	int r;
