@@ -29,11 +29,13 @@ class Program:
     settings: of the daemon, beside the usual ones
     modules: of Python, which it needs
     neighbour: what runs beside it on the small device; None: it itself once more
+    longer: words of its command, and what stands there instead when its time is measured
     """
     outsider_mib = 0
     settings = {}
     modules = []
     neighbour = None
+    longer = {}
 
     def __init__(self, name, words=None):
         self.name = name
@@ -70,10 +72,12 @@ class Program:
 class Ffmpeg(Program):
     """Two filters on a small film; images in and out, no host access. Results: the checksum of each picture."""
     memory = 640 * 1024
+    film = "testsrc2=size=320x240:rate=25:duration="
     words = ["ffmpeg", "-v", "error", "-nostdin", "-init_hw_device", "opencl=gpu:0.0", "-filter_hw_device", "gpu",
-             "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=1", "-vf",
+             "-f", "lavfi", "-i", film + "1", "-vf",
              "format=yuv420p,hwupload,unsharp_opencl=lx=7:ly=7:la=1.5,avgblur_opencl=sizeX=3,hwdownload,format=yuv420p",
              "-f", "framemd5", "-"]
+    longer = {film + "1": film + "10"}
 
     def results(self, out, folder):
         return re.findall(r"^\d+,.*$", out, re.MULTILINE)
@@ -106,6 +110,7 @@ class Clfft(Program):
     """A transform that checks itself. Results: what it complains of, and how it ends."""
     memory = 20 * s.MIB
     words = ["clFFT-client", "-x", "1024", "-y", "1024", "-p", "10"]
+    longer = {"10": "200"}
 
     def results(self, out, folder):
         return ["ran" if "Execution wall time" in out else out] + re.findall(r"(?i).*(?:fail|error).*", out)
