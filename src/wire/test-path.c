@@ -121,7 +121,7 @@ static void test_a_folder_open_to_others_is_refused(void **state)
 static void test_a_link_in_its_place_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[128], folder[128];
+	char path[128], folder[256];
 
 	setenv("XDG_RUNTIME_DIR", fixture->folder, 1);
 	snprintf(folder, sizeof(folder), "%s/sluice", fixture->folder);
