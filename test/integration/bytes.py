@@ -57,7 +57,7 @@ def four_cuda_programs_on_a_device_that_holds_one():
                      "--uneven", "--threads", rng.randrange(1, 4), "--streams", rng.randrange(0, 4),
                      "--seed", rng.randrange(1 << 20)] + ["--mix"] * (i != 0)
             programs.append(w.start(words, "cuda", name=f"p{i}", stdin=subprocess.PIPE))
-        go_on_until(w, programs, SWITCHES // 2)
+        go_on_until(w, programs, SWITCHES)
 
 
 def four_opencl_programs_on_a_device_that_holds_one():
@@ -70,7 +70,7 @@ def four_opencl_programs_on_a_device_that_holds_one():
                      "--uneven", "--threads", rng.randrange(1, 4), "--seed", rng.randrange(1 << 20)] + [
                          "--mix"] * (i != 0) + ["--out-of-order"] * (i % 2)
             programs.append(w.start(words, "opencl", name=f"p{i}", stdin=subprocess.PIPE))
-        go_on_until(w, programs, SWITCHES // 2)
+        go_on_until(w, programs, SWITCHES)
 
 
 def pointers_in_device_memory_lead_where_they_did():
