@@ -154,8 +154,8 @@ class Hashcat(Program):
     settings = {"memory.reserve_percent": 90}
 
     def __init__(self, name, mode, candidates, loops, target, mask):
-        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", candidates, "-u", loops, "-T", "1", "--potfile-disable", "--session", name,
-                                "-D", "1,2", "--force", "--quiet", target, mask])
+        super().__init__(name, ["hashcat", "-m", mode, "-a", "3", "-n", candidates, "-u", loops, "-T", "1", "--potfile-disable",
+                                "--session", name, "-D", "1,2", "--force", "--quiet", target, mask])
 
     def results(self, out, folder):
         return re.findall(r"^[0-9a-zA-Z$./]{32,}:\w+$", out, re.MULTILINE)
