@@ -115,21 +115,43 @@ static int read_request(int fd, uint64_t size, uint64_t max, char *ret_text)
 	return 0;
 }
 
+/* In one piece: jansson would write it word by word, and everybody waits for this thread. */
+static int write_reply(int fd, const json_t *reply, uint64_t *ret_bytes)
+{
+	slu_cleanup(slu_freep) char *text = json_dumps(reply, JSON_COMPACT | JSON_SORT_KEYS);
+	size_t used = 0, bytes;
+
+	if (!text)
+		return slu_error(-ENOMEM);
+	bytes = strlen(text);
+	while (used < bytes) {
+		ssize_t n = write(fd, text + used, bytes - used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return slu_error(n < 0 ? -errno : -EIO);
+		used += (size_t)n;
+	}
+	*ret_bytes = bytes;
+	return 0;
+}
+
 static int send_answer(struct slu_session *session, const struct slu_answer *answer)
 {
 	slu_cleanup(slu_closep) int fd =
 		memfd_create("sluice-answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct slu_message m = { .answer = { .status = answer->status } };
-	struct stat st;
+	int r;
 
 	if (fd < 0)
 		return slu_error(-errno);
-	if (json_dumpfd(answer->reply, fd, JSON_COMPACT | JSON_SORT_KEYS))
-		return slu_error(-ENOMEM);
-	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+	r = write_reply(fd, answer->reply, &m.answer.size);
+	if (r)
+		return slu_fold(r);
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return slu_error(-errno);
-	m.answer.size = (uint64_t)st.st_size;
 	slu_message_stamp(&m, SLU_MSG_ANSWER);
 	slu_session_send(session, &m, fd);
 	return 0;
