@@ -23,8 +23,8 @@ from figures import Disturbance, conditions, figure
 
 LARGE = 4 << 30
 ROUNDS = s.scaled("SLUICE_ROUNDS", 5)
-# whose tests or searches take minutes: they say nothing that the others do not
-LEFT_OUT = ("silx", "xgemm", "hashcat-slow")
+# its tests take minutes and say nothing that the others do not
+LEFT_OUT = ("silx",)
 
 
 class Place:

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,12 @@ static int use(const struct slu_cli_peer *peer, char *ret_socket, size_t size)
 	return 0;
 }
 
+/* There is none, or the one that was there has just ended. */
+static bool is_gone(int r)
+{
+	return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE;
+}
+
 int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)
 {
 	struct slu_install install;
@@ -97,7 +104,7 @@ int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_
 	r = ping_patiently(where, &peer);
 	if (!r)
 		return use(&peer, ret_socket, size);
-	if (where->is_system || where->socket || (r != -ENOENT && r != -ECONNREFUSED))
+	if (where->is_system || where->socket || !is_gone(r))
 		return slu_cli_no_daemon(where, &peer, r);
 	slu_install_find(&install);
 	if (!install.daemon[0]) {

@@ -15,8 +15,8 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "cli/doctor.h"
+#include "cli/drivers.h"
 
-#define DRIVERS_MAX 16
 #define DEVICES_MAX 64
 
 /* Numbers of the driver's interface. */
@@ -114,62 +114,25 @@ static void look_at_driver(struct slu_doctor *d, const char *path)
 		look_at_device(d, &calls, i);
 }
 
-struct list {
-	char paths[DRIVERS_MAX][PATH_MAX];
-	size_t n;
-};
-
-/* Each file once, under whatever name; our own shim is none. */
-static void add(struct slu_doctor *d, struct list *list, const char *path)
-{
-	char real[PATH_MAX];
-
-	if (access(path, R_OK) || !realpath(path, real) || list->n == DRIVERS_MAX ||
-	    !strcmp(real, d->install.cuda))
-		return;
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->paths[i], real))
-			return;
-	strcpy(list->paths[list->n++], real);
-}
-
-static void add_folders(struct slu_doctor *d, struct list *list, const char *folders)
-{
-	while (folders && *folders) {
-		size_t n = strcspn(folders, ":");
-		char path[PATH_MAX];
-
-		if (n && (size_t)snprintf(path, sizeof(path), "%.*s/libcuda.so.1", (int)n,
-					  folders) < sizeof(path))
-			add(d, list, path);
-		folders += n + (folders[n] == ':');
-	}
-}
-
 void slu_doctor_cuda(struct slu_doctor *d)
 {
 	const char *said = getenv("SLUICE_CUDA_DRIVER");
-	struct list *list = calloc(1, sizeof(*list));
+	struct slu_drivers *drivers = slu_drivers_find(&d->install);
 
-	if (!list)
+	if (!drivers)
 		return;
 	if (said && access(said, R_OK))
 		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
 			       "Set SLUICE_CUDA_DRIVER to the driver's libcuda.so.1, or unset it.",
 			       "%s: %s", said, strerror(errno));
-	else if (said)
-		add(d, list, said);
-	add_folders(d, list, getenv("LD_LIBRARY_PATH"));
-	add_folders(d, list,
-		    "/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib64:/usr/lib:"
-		    "/usr/lib/wsl/lib:/usr/local/cuda/compat");
-	for (size_t i = 0; i < list->n; i++)
-		slu_doctor_try(d, "cuda", list->paths[i], look_at_driver);
-	if (!list->n)
+	for (size_t i = 0; i < drivers->n; i++)
+		slu_doctor_try(d, "cuda", drivers->paths[i], look_at_driver);
+	if (!drivers->n)
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
 			       d->install.softgpu_folder[0]
 				       ? "Without a card: sluice softgpu run -- PROGRAM"
 				       : NULL,
-			       "no CUDA driver (libcuda.so.1) in the usual places");
-	free(list);
+			       "no CUDA driver (libcuda.so.1) was found: programs do not see one "
+			       "under Sluice either");
+	free(drivers);
 }

@@ -11,16 +11,20 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/daemon.h"
+#include "cli/drivers.h"
+#include "cli/environment.h"
 #include "cli/install.h"
 #include "cli/program.h"
 #include "cli/watch.h"
@@ -90,20 +94,15 @@ static const struct argp argp = {
 	       "  sluice run --name coder -- ./server --port 8080",
 };
 
-/* Puts @value in front of what the list variable @name has (behind it with @last). */
-static int add_to_list(const char *name, const char *value, bool last)
+/*
+ * Where there is no driver the shim is left out: programs that look for CUDA before they look for
+ * something else take a driver without devices for one that is broken.
+ */
+static bool has_driver(const struct slu_install *install)
 {
-	const char *old = getenv(name);
-	char *joined;
-	int r;
+	slu_cleanup(slu_freep) struct slu_drivers *drivers = slu_drivers_find(install);
 
-	if (!old || !*old)
-		return setenv(name, value, 1);
-	if (asprintf(&joined, "%s:%s", last ? old : value, last ? value : old) < 0)
-		return -1;
-	r = setenv(name, joined, 1);
-	free(joined);
-	return r;
+	return !drivers || drivers->n || getenv("SLUICE_CUDA_DRIVER");
 }
 
 static int set_environment(struct options *o, const struct slu_install *install, const char *socket)
@@ -122,11 +121,9 @@ static int set_environment(struct options *o, const struct slu_install *install,
 		return -1;
 	/* nearest the program is rightmost: the limiter, where there is one, stays nearest the
 	 * driver */
-	if (install->opencl[0] && add_to_list("OPENCL_LAYERS", install->opencl, true))
+	if (install->opencl[0] && slu_environment_add("OPENCL_LAYERS", install->opencl, true))
 		return -1;
-	/* preloaded for who asks for libcuda.so.1; the folder for who asks for libcuda.so */
-	if (install->cuda[0] && (add_to_list("LD_PRELOAD", install->cuda, false) ||
-				 add_to_list("LD_LIBRARY_PATH", install->cuda_folder, false)))
+	if (has_driver(install) && slu_environment_add_shim(install))
 		return -1;
 	/* NCCL would hand pages to other devices at capture time and keep them when they move */
 	return setenv("NCCL_GRAPH_REGISTER", "0", 0);

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "cli/cudart.h"
+#include "cli/environment.h"
 #include "cli/install.h"
 #include "cli/program.h"
 #include "cli/softgpu.h"
@@ -96,6 +97,9 @@ static int set_environment(const struct options *o, const struct slu_install *in
 		return -1;
 	r = set("LD_LIBRARY_PATH", folders);
 	free(folders);
+	/* under a `sluice run` that found no driver there is one now */
+	if (!r && getenv("SLUICE_SOCKET"))
+		r = slu_environment_add_shim(install);
 	return r || set("SLUICE_SOFTGPU_MEMORY", o->memory) ||
 			       set("SLUICE_SOFTGPU_PROFILE", o->profile) ||
 			       set("SLUICE_SOFTGPU_SCALE", o->scale) ||

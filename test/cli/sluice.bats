@@ -325,3 +325,30 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[ "$status" -eq 123 ]
 	[[ $output == *"$world/none: No such file"*"unset it"* ]]
 }
+
+@test "the shim is where a driver is, and nowhere else" {
+	[ ! -r /usr/lib/x86_64-linux-gnu/libcuda.so.1 ] && ! grep -qa /libcuda.so.1 /etc/ld.so.cache || skip "this machine has a CUDA driver"
+	said='echo "preloaded: $LD_PRELOAD"'
+	run "$sluice" run -- sh -c "$said"
+	[[ $output == *"preloaded: " ]]
+	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" run -- sh -c "$said"
+	[[ $output == *"preloaded: "*"libcuda.so.1"* ]]
+	run "$sluice" run -- "$sluice" softgpu run --memory 16M -- sh -c "$said"
+	[[ $output == *"preloaded: "*"libcuda.so.1"* ]]
+}
+
+@test "completion knows programs, and what a program is given" {
+	start_daemon
+	source "$SLUICE_SOURCE/data/completions/sluice"
+	sluice() { "$sluice" "$@" --socket "$world/sluice.sock"; }
+	COMP_WORDS=(sluice set "disk_f") COMP_CWORD=2
+	_sluice
+	[ "${COMPREPLY[*]}" = disk_folder ]
+	_command_offset() { offset=$1; }
+	COMP_WORDS=(sluice run -- cat /etc/host) COMP_CWORD=4
+	_sluice
+	[ "$offset" -eq 3 ]
+	COMP_WORDS=(sluice run cat /etc/host) COMP_CWORD=3
+	_sluice
+	[ "$offset" -eq 2 ]
+}
