@@ -126,6 +126,9 @@ static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_f
 			slu_client_wait(c, SLU_PEER_NEVER);
 			break;
 		case SLU_PEER_E_DENIED:
+			slu_client_log(
+				"device %u: no room for %llu bytes, the daemon's log says why",
+				w->device->index, (unsigned long long)w->unit.bytes);
 			return SLU_CLIENT_E_NO_MEMORY;
 		default:
 			return slu_fold(r);

@@ -41,8 +41,14 @@ static void send_action(struct slu_server *server, uint64_t now_ns,
 
 	if (!program || !program->session)
 		return;
-	slu_log(INFO, "%s program=%s pid=%d: %s", slu_message_name(action->message.header.type),
-		program->name, (int)program->pid, action->reason);
+	/* somebody's program is about to fail: that is told even where little is */
+	if (action->message.header.type == SLU_MSG_DENY)
+		slu_log(NOTICE, "DENY program=%s pid=%d, out of memory: %s", program->name,
+			(int)program->pid, action->reason);
+	else
+		slu_log(INFO, "%s program=%s pid=%d: %s",
+			slu_message_name(action->message.header.type), program->name,
+			(int)program->pid, action->reason);
 	slu_program_note(program, now_ns, &action->message, action->reason);
 	slu_session_send(program->session, &action->message, -1);
 }
