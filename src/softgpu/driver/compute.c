@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 
+#define WORDS	 SLU_ARRAY_SIZE(((struct slu_card_compute *)NULL)->waiting)
 #define SLICE_NS SLU_NS_PER_MS
 #define LOOK_NS	 (10 * SLU_NS_PER_MS) /* how often a waiter looks whether the holder lives */
 
@@ -47,11 +48,6 @@ static bool is_stopped(pid_t pid)
 	return stopped;
 }
 
-static bool waits(const struct slu_card_compute *c, uint32_t who)
-{
-	return c->waiting[(who - 1) / 64] >> ((who - 1) % 64) & 1;
-}
-
 static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
 {
 	uint64_t bit = UINT64_C(1) << ((who - 1) % 64);
@@ -62,14 +58,27 @@ static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
 		c->waiting[(who - 1) / 64] &= ~bit;
 }
 
+/* Of the word that @who, counted from 0, is in: the slots above it, or those below. */
+static uint64_t part_of_word(const struct slu_card_compute *c, uint32_t who, bool is_above)
+{
+	uint64_t up_to = UINT64_MAX >> (63 - who % 64);
+
+	return c->waiting[who / 64] & (is_above ? ~up_to : up_to >> 1);
+}
+
 /* Return: the next one that waits after @who in the order of slots, 0 if nobody else does. */
 static uint32_t next_after(const struct slu_card_compute *c, uint32_t who)
 {
-	for (unsigned i = 1; i < SLU_BOARD_SLOTS_MAX; i++) {
-		uint32_t other = (who - 1 + i) % SLU_BOARD_SLOTS_MAX + 1;
+	uint32_t first = (who - 1) / 64;
 
-		if (waits(c, other))
-			return other;
+	for (uint32_t i = 0; i <= WORDS; i++) {
+		uint32_t word = (first + i) % WORDS;
+		uint64_t bits = c->waiting[word];
+
+		if (i == 0 || i == WORDS)
+			bits = part_of_word(c, who - 1, i == 0);
+		if (bits)
+			return word * 64 + (uint32_t)__builtin_ctzll(bits) + 1;
 	}
 	return 0;
 }
