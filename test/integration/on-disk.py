@@ -67,10 +67,14 @@ class DiskWorld(s.World):
                 if os.readlink(fd).startswith(str(self.disk))]
 
     def evict(self, program):
-        """Has everything of `program` off the device."""
+        """Has everything of `program` off the device, and the daemon know of it: what was not reported yet is nowhere."""
+        def is_out():
+            shown = self.program(program.label)
+            away = sum(d["ram_bytes"] + d["disk_bytes"] for d in shown["devices"])
+            return shown["device_bytes"] == 0 and away >= shown["devices"][0]["need_bytes"] > 0
+
         s.check(self.sluice("park", str(program.pid)).returncode == 0, "it can be parked")
-        s.wait_until("nothing of it is on the device",
-                     lambda: self.program(program.label)["device_bytes"] == 0, look=lambda: self.sluice("status").stdout)
+        s.wait_until("nothing of it is on the device", is_out, look=lambda: self.sluice("status").stdout)
 
 
 def three_programs(api, world):
