@@ -6,12 +6,15 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/library.h"
 #include "base/util.h"
+
+#define DRIVER	"libcuda.so.1"
+#define FOLDERS "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib"
 
 void *slu_real_table[_SLU_CUNAME_MAX];
 
@@ -49,7 +52,7 @@ static bool is_a_shim(void *handle)
 	return dlsym(handle, "slu_client_device_add") != NULL;
 }
 
-static bool try_path(const char *path)
+static bool try_path(void *data, const char *path)
 {
 	struct stat st;
 	void *handle;
@@ -70,63 +73,17 @@ static bool try_path(const char *path)
 	return false;
 }
 
-static bool try_folders(const char *folders)
-{
-	while (folders && *folders) {
-		size_t length = strcspn(folders, ":");
-		char path[PATH_MAX];
-
-		if (length &&
-		    (size_t)snprintf(path, sizeof(path), "%.*s/libcuda.so.1", (int)length,
-				     folders) < sizeof(path) &&
-		    try_path(path))
-			return true;
-		folders += length + (folders[length] == ':');
-	}
-	return false;
-}
-
-/*
- * The loader's cache. Its format is glibc's own business; `ldconfig -p` would be a process in
- * somebody's program. So ask for the strings in the file: absolute paths that end in our name.
- */
-static bool try_cache(void)
-{
-	FILE *cache = fopen("/etc/ld.so.cache", "re");
-	static const char wanted[] = "/libcuda.so.1";
-	char path[PATH_MAX];
-	size_t n = 0;
-	bool found = false;
-	int c;
-
-	if (!cache)
-		return false;
-	while (!found && (c = getc(cache)) != EOF) {
-		if (c != '\0') {
-			if (n + 1 < sizeof(path))
-				path[n] = (char)c;
-			n++;
-			continue;
-		}
-		if (n > sizeof(wanted) && n + 1 < sizeof(path) && path[0] == '/') {
-			path[n] = '\0';
-			found = !strcmp(path + n - (sizeof(wanted) - 1), wanted) && try_path(path);
-		}
-		n = 0;
-	}
-	fclose(cache);
-	return found;
-}
-
 static void open_driver(void)
 {
 	int saved = errno;
 	const char *said = secure_getenv("SLUICE_CUDA_DRIVER");
 
 	if (said)
-		try_path(said);
-	else if (!try_folders(secure_getenv("LD_LIBRARY_PATH")) && !try_cache())
-		try_folders("/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib");
+		try_path(NULL, said);
+	else if (!slu_library_in_folders(DRIVER, secure_getenv("LD_LIBRARY_PATH"), try_path,
+					 NULL) &&
+		 !slu_library_in_cache(DRIVER, try_path, NULL))
+		slu_library_in_folders(DRIVER, FOLDERS, try_path, NULL);
 	errno = saved;
 }
 
