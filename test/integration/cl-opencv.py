@@ -25,7 +25,8 @@ def main():
     grey = cv2.cvtColor(layers[1], cv2.COLOR_BGR2GRAY)
     show("grey", grey)
     show("half", cv2.resize(grey, (640, 360), interpolation=cv2.INTER_LINEAR))
-    show("edges", cv2.Canny(grey, 20, 60))
+    # not Canny: its kernel follows edges from block to block, and which pixel is seen first differs from run to run
+    show("edges", cv2.Laplacian(grey, cv2.CV_16S))
     show("darker", cv2.erode(grey, cv2.getStructuringElement(cv2.MORPH_RECT, (5, 5))))
     show("bits", cv2.threshold(grey, 127, 255, cv2.THRESH_BINARY)[1])
     # integers in floats: sums are exact in any order
