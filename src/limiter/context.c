@@ -1,55 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Contexts: each takes hidden memory on its first device, as a real one does on every card. */
+/* Contexts: each takes hidden memory on every one of its devices. */
 
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "limiter/limiter.h"
 
-struct slu_limiter_device *slu_limiter_context_device(cl_context context)
+static void add(struct slu_limiter_devices *devices, struct slu_limiter_device *device)
 {
-	cl_device_id ids[SLU_LIMITER_DEVICES_MAX];
+	for (unsigned i = 0; i < devices->n; i++)
+		if (devices->list[i] == device)
+			return;
+	devices->list[devices->n++] = device;
+}
+
+struct slu_limiter_devices slu_limiter_context_devices(cl_context context)
+{
+	struct slu_limiter_devices devices = { 0 };
+	cl_device_id *ids;
 	size_t size = 0;
 
-	if (slu_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(ids), ids,
-						&size) ||
-	    size < sizeof(ids[0]))
-		return NULL;
-	return slu_limiter_device_find(ids[0]);
+	if (slu_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size))
+		return devices;
+	ids = calloc(1, size + sizeof(*ids));
+	if (!ids)
+		return devices;
+	if (!slu_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL))
+		for (size_t i = 0; i < size / sizeof(*ids); i++) {
+			struct slu_limiter_device *device = slu_limiter_device_find(ids[i]);
+
+			if (device)
+				add(&devices, device);
+		}
+	free(ids);
+	return devices;
+}
+
+/* What a context has taken on each of its devices. */
+struct overhead {
+	unsigned n;
+	struct slu_limiter_charge charges[];
+};
+
+static void give_back(struct overhead *overhead)
+{
+	for (unsigned i = 0; i < overhead->n; i++)
+		slu_limiter_charge_give(&overhead->charges[i]);
+	free(overhead);
 }
 
 static void CL_CALLBACK destroyed(cl_context context, void *data)
 {
-	struct slu_limiter_charge *charge = data;
-
 	(void)context;
-	slu_limiter_charge_give(charge);
-	free(charge);
+	give_back(data);
+}
+
+static cl_int take(struct overhead *overhead, const struct slu_limiter_devices *devices)
+{
+	for (unsigned i = 0; i < devices->n; i++)
+		if (slu_limiter_charge_take(&overhead->charges[i], devices->list[i], 0,
+					    slu_limiter_settings.overhead_bytes))
+			return CL_OUT_OF_RESOURCES;
+	return CL_SUCCESS;
 }
 
 /* Charges a fresh context; one that finds no room is released again. */
 static cl_context charged(cl_context context, cl_int *ret_r)
 {
-	struct slu_limiter_device *device = slu_limiter_context_device(context);
-	struct slu_limiter_charge *charge;
-	cl_int r = CL_SUCCESS;
+	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
+	struct overhead *overhead;
+	cl_int r;
 
 	/* without the call that tells of its end (before OpenCL 3.0) the overhead is not played */
-	if (!device || !slu_limiter_driver.clSetContextDestructorCallback)
+	if (!devices.n || !slu_limiter_driver.clSetContextDestructorCallback)
 		return context;
-	charge = calloc(1, sizeof(*charge));
-	if (!charge)
+	overhead = calloc(1, sizeof(*overhead) + devices.n * sizeof(overhead->charges[0]));
+	if (!overhead) {
 		r = CL_OUT_OF_HOST_MEMORY;
-	else if (slu_limiter_charge_take(charge, device, 0, slu_limiter_settings.overhead_bytes))
-		r = CL_OUT_OF_RESOURCES;
-	else
-		r = slu_limiter_driver.clSetContextDestructorCallback(context, destroyed, charge);
-	if (!r)
-		return context;
-	if (charge)
-		slu_limiter_charge_give(charge);
-	free(charge);
+	} else {
+		overhead->n = devices.n;
+		r = take(overhead, &devices);
+		if (!r)
+			r = slu_limiter_driver.clSetContextDestructorCallback(context, destroyed,
+									      overhead);
+		if (!r)
+			return context;
+		give_back(overhead);
+	}
 	slu_limiter_driver.clReleaseContext(context);
 	if (ret_r)
 		*ret_r = r;

@@ -138,6 +138,12 @@ struct slu_limiter_device *slu_limiter_device_find(cl_device_id id)
 	return NULL;
 }
 
+bool slu_limiter_device_counts_uses(void)
+{
+	pthread_once(&once, find_devices);
+	return slu_limiter_settings.fails_lazily || n_devices > 1;
+}
+
 cl_int CL_API_CALL slu_limiter_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
 					      cl_uint n_entries, cl_device_id *ids, cl_uint *ret_n)
 {

@@ -11,11 +11,12 @@
 
 static cl_int admit(cl_command_queue queue, cl_uint n_mems, const cl_mem *mems)
 {
+	struct slu_limiter_device *device = slu_limiter_queue_device(queue);
 	cl_int r;
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_ENQUEUE))
+	if (slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_ENQUEUE))
 		return CL_OUT_OF_RESOURCES;
-	r = slu_limiter_mem_use(n_mems, mems);
+	r = slu_limiter_mem_use(device, n_mems, mems);
 	if (!r)
 		slu_limiter_queue_note(queue, NULL);
 	return r;
@@ -30,7 +31,7 @@ cl_int CL_API_CALL slu_limiter_clEnqueueNDRangeKernel(cl_command_queue queue, cl
 	cl_int r = admit(queue, 0, NULL);
 
 	if (!r)
-		r = slu_limiter_kernel_use(kernel);
+		r = slu_limiter_kernel_use(slu_limiter_queue_device(queue), kernel);
 	return r ? r
 		 : slu_limiter_driver.clEnqueueNDRangeKernel(queue, kernel, n_dims, offset, global,
 							     local, n_wait, wait, event);
@@ -42,7 +43,7 @@ cl_int CL_API_CALL slu_limiter_clEnqueueTask(cl_command_queue queue, cl_kernel k
 	cl_int r = admit(queue, 0, NULL);
 
 	if (!r)
-		r = slu_limiter_kernel_use(kernel);
+		r = slu_limiter_kernel_use(slu_limiter_queue_device(queue), kernel);
 	return r ? r : slu_limiter_driver.clEnqueueTask(queue, kernel, n_wait, wait, event);
 }
 
@@ -91,7 +92,8 @@ cl_int CL_API_CALL slu_limiter_clEnqueueMigrateMemObjects(cl_command_queue queue
 							  cl_uint n_wait, const cl_event *wait,
 							  cl_event *event)
 {
-	cl_int r = mems ? slu_limiter_mem_use(n_mems, mems) : CL_SUCCESS;
+	cl_int r = mems ? slu_limiter_mem_use(slu_limiter_queue_device(queue), n_mems, mems)
+			: CL_SUCCESS;
 
 	if (r)
 		return r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Kernels and what is bound to them. Needed only where failures come late: a launch is then the
- * first use of an object. A scalar of eight bytes that happens to be a handle's value makes that
- * object count a little early; nothing else.
+ * Kernels and what is bound to them. Needed only where a launch may be the first use of an object
+ * on its device: where failures come late, or where there are several devices. A scalar of eight
+ * bytes that happens to be a handle's value makes that object count a little early; nothing else.
  */
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void note(cl_kernel handle, cl_kernel like)
 {
 	struct kernel *k, *other;
 
-	if (!handle || !slu_limiter_settings.fails_lazily)
+	if (!handle || !slu_limiter_device_counts_uses())
 		return;
 	k = calloc(1, sizeof(*k));
 	if (!k)
@@ -79,14 +79,14 @@ static void bind(cl_kernel handle, cl_uint index, cl_mem mem)
 	slu_lock_give(&slu_limiter_lock);
 }
 
-cl_int slu_limiter_kernel_use(cl_kernel handle)
+cl_int slu_limiter_kernel_use(const struct slu_limiter_device *device, cl_kernel handle)
 {
 	cl_mem *bound = NULL;
 	cl_uint n = 0;
 	struct kernel *k;
 	cl_int r;
 
-	if (!slu_limiter_settings.fails_lazily)
+	if (!slu_limiter_device_counts_uses())
 		return CL_SUCCESS;
 	slu_lock_take(&slu_limiter_lock);
 	k = find_locked(handle);
@@ -98,7 +98,7 @@ cl_int slu_limiter_kernel_use(cl_kernel handle)
 		}
 	}
 	slu_lock_give(&slu_limiter_lock);
-	r = slu_limiter_mem_use(n, bound);
+	r = slu_limiter_mem_use(device, n, bound);
 	free(bound);
 	return r;
 }
@@ -168,7 +168,7 @@ cl_int CL_API_CALL slu_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, s
 	cl_int r = slu_limiter_driver.clSetKernelArg(handle, index, size, value);
 	cl_mem mem = NULL;
 
-	if (r || !slu_limiter_settings.fails_lazily)
+	if (r || !slu_limiter_device_counts_uses())
 		return r;
 	if (value && size == sizeof(mem)) {
 		memcpy(&mem, value, sizeof(mem));

@@ -24,11 +24,12 @@
  * A value that cannot be read is told on stderr, and then there is no device: a test must not run
  * on an unlimited one by mistake.
  *
- * What counts: buffers, images, pipes and SVM, on the context's first device, from creation until
- * the driver itself destroys them. Sub-buffers and images of buffers are part of their parent.
- * CL_MEM_USE_HOST_PTR counts (a discrete card keeps a copy); CL_MEM_ALLOC_HOST_PTR does not: it is
- * host memory, costs no bus when the host touches it, and a copy between it and a device object
- * crosses the bus. Kernels are not slowed.
+ * What counts: buffers, images, pipes and SVM, from creation until the driver itself destroys them.
+ * In a context of several devices each object counts on every device on which it was used, from its
+ * first use there; SVM on the first one at once. Sub-buffers and images of buffers are part of
+ * their parent. CL_MEM_USE_HOST_PTR counts (a discrete card keeps a copy); CL_MEM_ALLOC_HOST_PTR
+ * does not: it is host memory, costs no bus when the host touches it, and a copy between it and a
+ * device object crosses the bus. Kernels are not slowed.
  *
  * No lock is held while the driver is called.
  */
@@ -95,10 +96,18 @@ struct slu_limiter_device {
 /* The device of a root or sub-device; NULL where it is not known or its board cannot be had. */
 struct slu_limiter_device *slu_limiter_device_find(cl_device_id id);
 
+/* Whether a command that names an object may be what takes its room. */
+bool slu_limiter_device_counts_uses(void);
+
 /* -- context.c ------------------------------------------------------------------------------ */
 
-/* The device on which the objects of a context count. */
-struct slu_limiter_device *slu_limiter_context_device(cl_context context);
+struct slu_limiter_devices {
+	unsigned n;						  /* 0: we know nothing of them */
+	struct slu_limiter_device *list[SLU_LIMITER_DEVICES_MAX]; /* each once */
+};
+
+/* The devices on which the objects of a context may count. */
+struct slu_limiter_devices slu_limiter_context_devices(cl_context context);
 
 /* -- charge.c ------------------------------------------------------------------------------- */
 
@@ -126,10 +135,14 @@ bool slu_limiter_mem_is_host(cl_mem mem);
 /* Whether @mem is a memory object that we know. */
 bool slu_limiter_mem_is_known(cl_mem mem);
 
-/* First use, where failures come late. Return: CL_SUCCESS or CL_MEM_OBJECT_ALLOCATION_FAILURE. */
-cl_int slu_limiter_mem_use(cl_uint n_mems, const cl_mem *mems);
+/*
+ * A command on @device names @mems: those that it is the first to use there take their room.
+ * Return: CL_SUCCESS or CL_MEM_OBJECT_ALLOCATION_FAILURE.
+ */
+cl_int slu_limiter_mem_use(const struct slu_limiter_device *device, cl_uint n_mems,
+			   const cl_mem *mems);
 
 /* -- kernel.c ------------------------------------------------------------------------------- */
 
 /* slu_limiter_mem_use() of everything that is bound to a kernel. */
-cl_int slu_limiter_kernel_use(cl_kernel kernel);
+cl_int slu_limiter_kernel_use(const struct slu_limiter_device *device, cl_kernel kernel);

@@ -55,10 +55,11 @@ uint64_t slu_limiter_map_forget(cl_mem mem, const void *pointer)
 /* Return: whether the map may go on; else *@ret_r says why. */
 static bool admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
 {
+	struct slu_limiter_device *device = slu_limiter_queue_device(queue);
 	cl_int r = CL_OUT_OF_RESOURCES;
 
-	if (!slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_READ))
-		r = slu_limiter_mem_use(1, &mem);
+	if (!slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_READ))
+		r = slu_limiter_mem_use(device, 1, &mem);
 	if (r && ret_r)
 		*ret_r = r;
 	return !r;

@@ -10,6 +10,10 @@
  *   images              after it, because only the driver knows what an image takes
  *   children            (sub-buffers, images of buffers) take nothing; what is asked of them is
  *                       answered by the root
+ *
+ * An object of a context with several devices has a place on each. At its creation nobody knows
+ * where it will be used, so nothing is taken; on each device its room is taken by the first command
+ * there that names it, and kept until its end.
  */
 
 #include <stdlib.h>
@@ -21,12 +25,15 @@
 
 struct object {
 	UT_hash_handle hh;
-	cl_mem mem;			   /* the key */
-	cl_mem root;			   /* itself, or the object that it is a part of */
-	struct slu_limiter_device *device; /* constant */
-	uint64_t bytes;			   /* constant */
-	bool is_host;			   /* constant: CL_MEM_ALLOC_HOST_PTR */
-	struct slu_limiter_charge charge;  /* guarded by slu_limiter_lock */
+	cl_mem mem;	   /* the key */
+	cl_mem root;	   /* itself, or the object that it is a part of */
+	uint64_t bytes;	   /* constant */
+	bool is_host;	   /* constant: CL_MEM_ALLOC_HOST_PTR */
+	unsigned n_places; /* constant: devices of its context; 0 of a child */
+	struct place {
+		struct slu_limiter_device *device; /* constant */
+		struct slu_limiter_charge charge;  /* guarded by slu_limiter_lock */
+	} places[];
 };
 
 static struct object *objects; /* guarded by slu_limiter_lock */
@@ -70,22 +77,41 @@ bool slu_limiter_mem_is_host(cl_mem mem)
 	return is_host;
 }
 
-cl_int slu_limiter_mem_use(cl_uint n_mems, const cl_mem *mems)
+/* Guarded by slu_limiter_lock once the object is known. */
+static bool take_room(struct object *object, const struct slu_limiter_device *device)
+{
+	for (unsigned i = 0; i < object->n_places; i++) {
+		struct place *place = &object->places[i];
+
+		if (place->device == device && !place->charge.device &&
+		    slu_limiter_charge_object(&place->charge, place->device, object->bytes))
+			return false;
+	}
+	return true;
+}
+
+cl_int slu_limiter_mem_use(const struct slu_limiter_device *device, cl_uint n_mems,
+			   const cl_mem *mems)
 {
 	cl_int r = CL_SUCCESS;
 
-	if (!slu_limiter_settings.fails_lazily)
+	if (!slu_limiter_device_counts_uses())
 		return CL_SUCCESS;
 	slu_lock_take(&slu_limiter_lock);
 	for (cl_uint i = 0; i < n_mems && !r; i++) {
 		struct object *object = mems[i] ? find_root_locked(mems[i]) : NULL;
 
-		if (object && !object->is_host && !object->charge.device &&
-		    slu_limiter_charge_object(&object->charge, object->device, object->bytes))
+		if (object && !object->is_host && !take_room(object, device))
 			r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	}
 	slu_lock_give(&slu_limiter_lock);
 	return r;
+}
+
+static void give_charges(struct object *object)
+{
+	for (unsigned i = 0; i < object->n_places; i++)
+		slu_limiter_charge_give(&object->places[i].charge);
 }
 
 static void CL_CALLBACK destroyed(cl_mem mem, void *data)
@@ -96,14 +122,14 @@ static void CL_CALLBACK destroyed(cl_mem mem, void *data)
 	slu_lock_take(&slu_limiter_lock);
 	HASH_DEL(objects, object);
 	slu_lock_give(&slu_limiter_lock);
-	slu_limiter_charge_give(&object->charge);
+	give_charges(object);
 	free(object);
 }
 
 static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
 {
 	if (object)
-		slu_limiter_charge_give(&object->charge);
+		give_charges(object);
 	free(object);
 	if (ret_r)
 		*ret_r = r;
@@ -111,25 +137,29 @@ static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
 }
 
 /* Before the driver is asked. NULL: refused with *@ret_code. */
-static struct object *prepare(struct slu_limiter_device *device, uint64_t bytes, cl_mem_flags flags,
-			      cl_int *ret_code)
+static struct object *prepare(const struct slu_limiter_devices *devices, uint64_t bytes,
+			      cl_mem_flags flags, cl_int *ret_code)
 {
 	struct object *object;
+	bool is_at_once;
 
-	if (slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_CREATE)) {
+	if (slu_limiter_fault_meet(devices->list[0], SLU_LIMITER_FAULT_CREATE)) {
 		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;
 	}
-	object = calloc(1, sizeof(*object));
+	object = calloc(1, sizeof(*object) + devices->n * sizeof(object->places[0]));
 	if (!object) {
 		*ret_code = CL_OUT_OF_HOST_MEMORY;
 		return NULL;
 	}
-	object->device = device;
 	object->bytes = bytes;
 	object->is_host = flags & CL_MEM_ALLOC_HOST_PTR;
-	if (bytes && !object->is_host && !slu_limiter_settings.fails_lazily &&
-	    slu_limiter_charge_object(&object->charge, device, bytes)) {
+	object->n_places = bytes ? devices->n : 0;
+	for (unsigned i = 0; i < object->n_places; i++)
+		object->places[i].device = devices->list[i];
+	is_at_once =
+		object->n_places == 1 && !object->is_host && !slu_limiter_settings.fails_lazily;
+	if (is_at_once && !take_room(object, devices->list[0])) {
 		free(object);
 		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;
@@ -162,27 +192,40 @@ static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_
 	return refuse(object, r, ret_r);
 }
 
-static bool is_too_large(struct slu_limiter_device *device, uint64_t bytes)
+/* For each of them. */
+static bool is_too_large(const struct slu_limiter_devices *devices, uint64_t bytes)
 {
-	cl_ulong max_bytes = 0;
+	for (unsigned i = 0; i < devices->n; i++) {
+		cl_ulong max_bytes = 0;
 
-	slu_limiter_clGetDeviceInfo(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(max_bytes),
-				    &max_bytes, NULL);
-	return bytes > max_bytes;
+		slu_limiter_clGetDeviceInfo(devices->list[i]->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+					    sizeof(max_bytes), &max_bytes, NULL);
+		if (bytes <= max_bytes)
+			return false;
+	}
+	return true;
+}
+
+/* The first contents of an object on one device; those of others go in with their first use. */
+static void bring_contents(const struct slu_limiter_devices *devices, cl_mem_flags flags,
+			   uint64_t bytes)
+{
+	if (devices->n == 1 && (flags & CL_MEM_COPY_HOST_PTR) && !(flags & CL_MEM_ALLOC_HOST_PTR))
+		slu_limiter_bus_take(devices->list[0], SLU_BOARD_ENGINE_IN, bytes);
 }
 
 static cl_mem create_buffer(cl_context context, const cl_mem_properties *properties,
 			    cl_mem_flags flags, size_t bytes, void *host, cl_int *ret_r)
 {
-	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
 	struct object *object = NULL;
 	cl_int r = CL_SUCCESS;
 	cl_mem mem;
 
-	if (device) {
-		if (is_too_large(device, bytes))
+	if (devices.n) {
+		if (is_too_large(&devices, bytes))
 			return refuse(NULL, CL_INVALID_BUFFER_SIZE, ret_r);
-		object = prepare(device, bytes, flags, &r);
+		object = prepare(&devices, bytes, flags, &r);
 		if (!object)
 			return refuse(NULL, r, ret_r);
 	}
@@ -193,10 +236,10 @@ static cl_mem create_buffer(cl_context context, const cl_mem_properties *propert
 		mem = slu_limiter_driver.clCreateBuffer(context, flags, bytes, host, &r);
 	if (!mem)
 		return refuse(object, r, ret_r);
-	if (device) {
+	if (devices.n) {
 		mem = adopt(object, mem, NULL, &r);
-		if (mem && (flags & CL_MEM_COPY_HOST_PTR) && !(flags & CL_MEM_ALLOC_HOST_PTR))
-			slu_limiter_bus_take(device, SLU_BOARD_ENGINE_IN, bytes);
+		if (mem)
+			bring_contents(&devices, flags, bytes);
 	}
 	if (ret_r)
 		*ret_r = r;
@@ -240,13 +283,13 @@ cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 					    cl_uint packet_bytes, cl_uint n_packets,
 					    const cl_pipe_properties *properties, cl_int *ret_r)
 {
-	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
 	struct object *object = NULL;
 	cl_int r = CL_SUCCESS;
 	cl_mem mem;
 
-	if (device) {
-		object = prepare(device, (uint64_t)packet_bytes * n_packets, 0, &r);
+	if (devices.n) {
+		object = prepare(&devices, (uint64_t)packet_bytes * n_packets, 0, &r);
 		if (!object)
 			return refuse(NULL, r, ret_r);
 	}
@@ -254,7 +297,7 @@ cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 					      &r);
 	if (!mem)
 		return refuse(object, r, ret_r);
-	if (device)
+	if (devices.n)
 		mem = adopt(object, mem, NULL, &r);
 	if (ret_r)
 		*ret_r = r;
@@ -265,27 +308,26 @@ cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_int r,
 			 cl_int *ret_r)
 {
-	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
 	struct object *object;
 	cl_mem root = NULL;
 	size_t bytes = 0;
 
 	if (!mem)
 		return refuse(NULL, r, ret_r);
-	if (device) {
+	if (devices.n) {
 		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_ASSOCIATED_MEMOBJECT,
 						      sizeof(root), &root, NULL);
 		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes,
 						      NULL);
-		object = prepare(device, root ? 0 : bytes, flags, &r);
+		object = prepare(&devices, root ? 0 : bytes, flags, &r);
 		if (!object) {
 			slu_limiter_driver.clReleaseMemObject(mem);
 			return refuse(NULL, r, ret_r);
 		}
 		mem = adopt(object, mem, root, &r);
-		if (mem && !root && (flags & CL_MEM_COPY_HOST_PTR) &&
-		    !(flags & CL_MEM_ALLOC_HOST_PTR))
-			slu_limiter_bus_take(device, SLU_BOARD_ENGINE_IN, bytes);
+		if (mem && !root)
+			bring_contents(&devices, flags, bytes);
 	}
 	if (ret_r)
 		*ret_r = r;

@@ -70,7 +70,7 @@ static void forget(const void *pointer)
 void *CL_API_CALL slu_limiter_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
 					 cl_uint alignment)
 {
-	struct slu_limiter_device *device = slu_limiter_context_device(context);
+	struct slu_limiter_device *device = slu_limiter_context_devices(context).list[0];
 	struct svm *svm;
 	void *pointer;
 

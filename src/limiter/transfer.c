@@ -12,11 +12,12 @@
 /* Before any copy: the fault that was ordered, and room for what is used for the first time. */
 static cl_int admit(cl_command_queue queue, enum slu_limiter_fault kind, cl_mem a, cl_mem b)
 {
+	struct slu_limiter_device *device = slu_limiter_queue_device(queue);
 	const cl_mem mems[] = { a, b };
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), kind))
+	if (slu_limiter_fault_meet(device, kind))
 		return CL_OUT_OF_RESOURCES;
-	return slu_limiter_mem_use(b ? 2 : 1, mems);
+	return slu_limiter_mem_use(device, b ? 2 : 1, mems);
 }
 
 static uint64_t volume(const size_t *region)

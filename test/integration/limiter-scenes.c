@@ -522,6 +522,123 @@ static int has_a_board_for_each_device(void)
 	return 0;
 }
 
+/* Two devices in one context, and what two boards say. */
+struct pair {
+	struct slu_board *boards[2];
+	cl_context context;
+	cl_command_queue queues[2];
+	cl_kernel touch;
+};
+
+static int open_pair(struct pair *p)
+{
+	const char *text = source;
+	cl_platform_id platform;
+	cl_program program;
+	cl_device_id ids[2];
+	char path[512];
+	cl_uint n = 0;
+	cl_int r;
+
+	EXPECT(!clGetPlatformIDs(1, &platform, NULL));
+	EXPECT(!clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 2, ids, &n));
+	if (n < 2)
+		return SCENE_IS_NOT_HERE;
+	p->context = clCreateContext(NULL, 2, ids, NULL, NULL, &r);
+	EXPECT(p->context);
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT(!slu_board_folder(path, sizeof(path) - 16));
+		sprintf(path + strlen(path), "/opencl%u", i);
+		EXPECT(!slu_board_open(path, NULL, &p->boards[i]));
+		p->queues[i] = clCreateCommandQueueWithProperties(p->context, ids[i], NULL, &r);
+		EXPECT(p->queues[i]);
+	}
+	program = clCreateProgramWithSource(p->context, 1, &text, NULL, &r);
+	EXPECT(program && !clBuildProgram(program, 2, ids, "", NULL, NULL));
+	p->touch = clCreateKernel(program, "touch", &r);
+	EXPECT(p->touch && !clReleaseProgram(program));
+	return 0;
+}
+
+static int close_pair(struct pair *p)
+{
+	EXPECT(!clReleaseKernel(p->touch));
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT(!clFinish(p->queues[i]) && !clReleaseCommandQueue(p->queues[i]));
+	EXPECT(!clReleaseContext(p->context));
+	for (unsigned i = 0; i < 2; i++)
+		wait_until_empty(p->boards[i]);
+	return 0;
+}
+
+static cl_int launch_on(struct pair *p, unsigned device, cl_mem mem)
+{
+	const size_t n = 16;
+	cl_int r = clSetKernelArg(p->touch, 0, sizeof(mem), &mem);
+
+	return r ? r
+		 : clEnqueueNDRangeKernel(p->queues[device], p->touch, 1, NULL, &n, NULL, 0, NULL,
+					  NULL);
+}
+
+/* An object of both takes room where it is used: by kernels, copies, maps and migration. */
+static int counts_where_it_is_used(void)
+{
+	const uint32_t zeros[16] = { 0 };
+	cl_mem large, small, child;
+	struct pair p;
+	cl_int r = open_pair(&p);
+
+	if (r)
+		return r;
+	large = clCreateBuffer(p.context, 0, 40 * MIB, NULL, &r);
+	EXPECT(large);
+	small = clCreateBuffer(p.context, 0, 10 * MIB, NULL, &r);
+	EXPECT(small);
+	EXPECT(visible_bytes(p.boards[0]) == 0 && visible_bytes(p.boards[1]) == 0);
+
+	child = clCreateSubBuffer(large, 0, CL_BUFFER_CREATE_TYPE_REGION,
+				  &(cl_buffer_region){ 0, MIB }, &r);
+	EXPECT(child && !launch_on(&p, 1, child));
+	EXPECT(visible_bytes(p.boards[0]) == 0 && visible_bytes(p.boards[1]) == 40 * MIB);
+	EXPECT(!clEnqueueWriteBuffer(p.queues[0], small, CL_TRUE, 0, sizeof(zeros), zeros, 0, NULL,
+				     NULL));
+	EXPECT(visible_bytes(p.boards[0]) == 10 * MIB && visible_bytes(p.boards[1]) == 40 * MIB);
+	EXPECT(!clEnqueueMigrateMemObjects(p.queues[0], 1, &large, 0, 0, NULL, NULL));
+	EXPECT(visible_bytes(p.boards[0]) == 50 * MIB && visible_bytes(p.boards[1]) == 40 * MIB);
+
+	EXPECT(!clReleaseMemObject(child) && !clFinish(p.queues[1]) && !clFinish(p.queues[0]));
+	/* the kernel may keep what is bound to it */
+	EXPECT(!launch_on(&p, 0, small) && !clFinish(p.queues[0]));
+	EXPECT(!clReleaseMemObject(large) && !clReleaseMemObject(small));
+	return close_pair(&p);
+}
+
+/* Each device refuses for itself, at the command that would be the first there. */
+static int refuses_on_each_device(void)
+{
+	cl_mem first, second;
+	struct pair p;
+	cl_int r = open_pair(&p);
+
+	if (r)
+		return r;
+	first = clCreateBuffer(p.context, 0, 40 * MIB, NULL, &r);
+	EXPECT(first);
+	second = clCreateBuffer(p.context, 0, 40 * MIB, NULL, &r);
+	EXPECT(second); /* nobody knows yet where it will be */
+	EXPECT(!launch_on(&p, 0, first) && !launch_on(&p, 1, second));
+	EXPECT(launch_on(&p, 0, second) == CL_MEM_OBJECT_ALLOCATION_FAILURE);
+	EXPECT(launch_on(&p, 1, first) == CL_MEM_OBJECT_ALLOCATION_FAILURE);
+	EXPECT(!launch_on(&p, 0, first) && !launch_on(&p, 1, second));
+	EXPECT(!clFinish(p.queues[0]) && !clFinish(p.queues[1]));
+	EXPECT(!clReleaseMemObject(first));
+	EXPECT(!launch_on(&p, 0, second));
+	EXPECT(visible_bytes(p.boards[0]) == 40 * MIB && visible_bytes(p.boards[1]) == 40 * MIB);
+	EXPECT(!clFinish(p.queues[0]) && !clReleaseMemObject(second));
+	return close_pair(&p);
+}
+
 struct worker {
 	pthread_t thread;
 	struct cl_bench *bench;
@@ -639,6 +756,8 @@ const struct scene limiter_scenes[] = {
 	{ "leaves-in-a-hurry", leaves_in_a_hurry },
 	{ "forks", forks },
 	{ "has-a-board-for-each-device", has_a_board_for_each_device },
+	{ "counts-where-it-is-used", counts_where_it_is_used },
+	{ "refuses-on-each-device", refuses_on_each_device },
 	{ "many-threads-copy", many_threads_copy },
 	{ "tells-its-layers", tells_its_layers },
 	{ NULL, NULL },

@@ -285,14 +285,29 @@ static void test_many_threads_copy(void **state)
 	play(state, "IN=1G;OUT=1G", "many-threads-copy");
 }
 
-static void test_each_device_has_a_board(void **state)
+static void play_with_two(void **state, const char *scene)
 {
 	struct world *w = *state;
 	char second[128];
 
 	snprintf(second, sizeof(second), "%s/opencl1", w->folder);
-	play(state, "POCL_DEVICES=pthread pthread", "has-a-board-for-each-device");
+	play(state, "POCL_DEVICES=pthread pthread", scene);
 	assert_int_equal(unlink(second), 0);
+}
+
+static void test_each_device_has_a_board(void **state)
+{
+	play_with_two(state, "has-a-board-for-each-device");
+}
+
+static void test_an_object_of_two_devices_counts_where_it_is_used(void **state)
+{
+	play_with_two(state, "counts-where-it-is-used");
+}
+
+static void test_each_device_refuses_for_itself(void **state)
+{
+	play_with_two(state, "refuses-on-each-device");
 }
 
 /*
@@ -400,6 +415,8 @@ int main(int argc, char **argv)
 		TEST(test_a_forked_child_gives_back_nothing_of_its_parents),
 		TEST(test_many_threads_copy),
 		TEST(test_each_device_has_a_board),
+		TEST(test_an_object_of_two_devices_counts_where_it_is_used),
+		TEST(test_each_device_refuses_for_itself),
 		TEST(test_faults_come_on_order),
 		TEST(test_wrong_settings_leave_no_device),
 		TEST(test_children_inherit_all_layers),
