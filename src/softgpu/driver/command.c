@@ -170,14 +170,15 @@ static bool is_cancelled(const struct slu_context *context)
 
 static bool value_is_met(const struct slu_command_value *v)
 {
+	const void *at = slu_window_place(&slu_driver.window, v->address);
 	uint64_t now, want = v->value;
 	int64_t ahead;
 
 	if (v->size == 8) {
-		now = __atomic_load_n((uint64_t *)(uintptr_t)v->address, __ATOMIC_ACQUIRE);
+		now = __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
 		ahead = (int64_t)(now - want);
 	} else {
-		now = __atomic_load_n((uint32_t *)(uintptr_t)v->address, __ATOMIC_ACQUIRE);
+		now = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
 		ahead = (int32_t)((uint32_t)now - (uint32_t)want);
 	}
 	switch (v->flags & 3) {
@@ -195,6 +196,7 @@ static bool value_is_met(const struct slu_command_value *v)
 static void run_value(struct slu_stream *stream, const struct slu_command *command)
 {
 	const struct slu_command_value *v = &command->value;
+	void *at = slu_window_place(&slu_driver.window, v->address);
 
 	if (!value_is_usable(stream->context, command)) {
 		slu_context_break(stream->context, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -205,10 +207,9 @@ static void run_value(struct slu_stream *stream, const struct slu_command *comma
 		while (!value_is_met(v) && !is_cancelled(stream->context))
 			pause_ns(POLL_NS);
 	} else if (v->size == 8) {
-		__atomic_store_n((uint64_t *)(uintptr_t)v->address, v->value, __ATOMIC_SEQ_CST);
+		__atomic_store_n((uint64_t *)at, v->value, __ATOMIC_SEQ_CST);
 	} else {
-		__atomic_store_n((uint32_t *)(uintptr_t)v->address, (uint32_t)v->value,
-				 __ATOMIC_SEQ_CST);
+		__atomic_store_n((uint32_t *)at, (uint32_t)v->value, __ATOMIC_SEQ_CST);
 	}
 	slu_window_leave(&slu_driver.window);
 }

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 
 #define AHEAD_NS SLU_NS_PER_MS /* so far ahead of the real time an engine is booked */
@@ -73,7 +74,8 @@ static bool copy_row(struct slu_card *card, struct pace *pace, uint64_t dst, uin
 			go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL);
 		n = SLU_MIN(n, n_src);
 		n = SLU_MIN(n, pace->slice_bytes - pace->bytes);
-		memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, n);
+		memmove(slu_window_place(&slu_driver.window, dst),
+			slu_window_place(&slu_driver.window, src), n);
 		if ((dst_here && !slu_window_may(&slu_driver.window, dst_card->index, dst, n,
 						 SLU_WINDOW_WRITE)) ||
 		    (src_here &&
@@ -95,6 +97,7 @@ uint64_t slu_copy_run(struct slu_context *context, const struct slu_command_copy
 	struct pace pace = { .at_ns = start_ns, .slice_bytes = UINT64_MAX };
 	bool is_usable = true;
 
+	slu_managed_notice();
 	slu_window_enter(&slu_driver.window);
 	for (uint64_t z = 0; z < copy->depth && is_usable; z++)
 		for (uint64_t y = 0; y < copy->height && is_usable; y++)
@@ -146,17 +149,19 @@ CUresult slu_copy_check_set(struct slu_card *card, const struct slu_command_set 
 
 static void fill(uint64_t dst, const struct slu_command_set *set)
 {
+	void *to = slu_window_place(&slu_driver.window, dst);
+
 	switch (set->size) {
 	case 1:
-		memset((void *)(uintptr_t)dst, (int)set->value, set->width);
+		memset(to, (int)set->value, set->width);
 		break;
 	case 2:
 		for (uint64_t i = 0; i < set->width; i++)
-			((uint16_t *)(uintptr_t)dst)[i] = (uint16_t)set->value;
+			((uint16_t *)to)[i] = (uint16_t)set->value;
 		break;
 	default:
 		for (uint64_t i = 0; i < set->width; i++)
-			((uint32_t *)(uintptr_t)dst)[i] = set->value;
+			((uint32_t *)to)[i] = set->value;
 		break;
 	}
 }

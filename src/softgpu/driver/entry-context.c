@@ -3,6 +3,7 @@
 /* Contexts. */
 
 #include "softgpu/driver/entry.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/pool.h"
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
@@ -277,6 +278,7 @@ static CUresult synchronize(struct slu_context *context)
 {
 	SLU_TRY(slu_capture_unsafe());
 	slu_stream_drain(context);
+	slu_managed_notice();
 	slu_pool_synchronized();
 	return slu_context_error(context);
 }

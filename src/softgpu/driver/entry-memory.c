@@ -85,6 +85,7 @@ static CUresult free_managed(uint64_t address)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (view.context)
 		slu_stream_drain(view.context);
+	slu_managed_notice();
 	return slu_managed_free(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/event.h"
+#include "softgpu/driver/managed.h"
 #include "softgpu/driver/pool.h"
 
 #define PRIORITY_LEAST	  0
@@ -67,6 +68,7 @@ CUresult cuStreamSynchronize(CUstream handle)
 	SLU_TRY(slu_capture_no_sync(stream));
 	SLU_TRY(slu_capture_unsafe());
 	SLU_TRY(slu_stream_synchronize(stream));
+	slu_managed_notice();
 	slu_pool_synchronized();
 	return CUDA_SUCCESS;
 }
@@ -360,6 +362,7 @@ CUresult cuEventSynchronize(CUevent handle)
 
 	SLU_TRY(look_at(handle, &event));
 	slu_event_is_reached(event, true);
+	slu_managed_notice();
 	slu_pool_synchronized();
 	return slu_context_error(event->context);
 }

@@ -89,6 +89,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 	struct slu_interp_memory memory = {
 		.base = window->base,
 		.bytes = window->bytes,
+		.view = window->view,
 		.shift = window->shift,
 		.access = window->access[context->card->index],
 		.ranges = ranges ? ranges->ranges : NULL,
@@ -118,6 +119,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 
 	if (slu_interp_module_uses_heap(launch.module))
 		launch.heap = heap_of(context);
+	slu_managed_notice();
 	slu_compute_begin(context->card);
 	slu_truth_begin(&truth, context->card, &memory);
 	slu_managed_begin(context->card);

@@ -12,14 +12,19 @@
  *   - a block takes a whole granule of the card; without room the block of any process that
  *     faulted longest ago goes out first, and only then the new one comes in;
  *   - where there is no room at all, or the host is the preferred place, a page is used over the
- *     bus.
+ *     bus;
+ *   - pages that the host touches go home, a fault of its own each, and by the same tree as much
+ *     beside them as is mostly home by then.
  *
  * What is real: the room on the card, in all processes together, and who has it; the faults, page
- * by page. What is modelled: the bytes always lie in the host's memory, where both sides find them
- * at the same address; only the time of their way is taken. The host's own accesses are therefore
- * not noticed and bring nothing back.
+ * by page, of kernels and of the host. What is modelled: the bytes always lie in the host's memory,
+ * where both sides find them at the same address; only the time of their way is taken. The host
+ * itself therefore never waits in the middle of an access: what it has touched is found out
+ * afterwards (watch.h), when a kernel or a copy starts, when somebody synchronises, and when the
+ * memory is freed, and the time is taken there.
  *
- *   HOST ─fault, prefetch─▶ ON A CARD (some pages, a granule) ─evicted, prefetch to the host─▶ HOST
+ *   HOST ─fault, prefetch─▶ ON A CARD (some pages, a granule)
+ *                                     ─evicted, prefetch to the host, touched by it─▶ HOST
  *
  * SLUICE_SOFTGPU_PREFETCH is the share in percent; 1 is what tuned systems use, 100 switches it
  * off.
@@ -56,6 +61,9 @@ struct slu_managed_view {
 	uint64_t page_bytes; /* how many bytes from @address on lie in the same page */
 };
 bool slu_managed_look(uint64_t address, struct slu_managed_view *ret_view);
+
+/* What the host has touched since the last time goes home, which takes its time. */
+void slu_managed_notice(void);
 
 /* In front of a kernel on @card: what was taken away meanwhile is noticed. */
 void slu_managed_begin(struct slu_card *card);

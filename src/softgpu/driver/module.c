@@ -21,7 +21,7 @@ static bool is_in_device_memory(const struct slu_ptx_variable *v)
 
 static void write_initial_bytes(const struct slu_module *module, const struct slu_ptx_variable *v)
 {
-	uint8_t *at = (uint8_t *)(uintptr_t)module->variables[v->index];
+	uint8_t *at = slu_window_place(&slu_driver.window, module->variables[v->index]);
 
 	if (v->init)
 		memcpy(at, v->init, v->init_size);
@@ -76,7 +76,7 @@ static CUresult place_variables(struct slu_module *module)
 		if (r)
 			return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY
 						    : slu_driver_result(r);
-		memset((void *)(uintptr_t)module->memory, 0, bytes);
+		memset(slu_window_place(&slu_driver.window, module->memory), 0, bytes);
 	}
 	for (unsigned i = 0; i < ptx->n_variables; i++)
 		if (is_in_device_memory(ptx->variables[i]) && !ptx->variables[i]->is_managed)

@@ -159,20 +159,20 @@ void slu_phys_keep_mapped(struct slu_phys *phys)
 	slu_phys_unref(phys);
 }
 
-static int map_piece(uint64_t address, uint64_t bytes, int fd, uint64_t offset)
+static int map_piece(uint8_t *at, uint64_t bytes, int fd, uint64_t offset)
 {
-	void *p = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+	void *p =
+		mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
 
 	return p == MAP_FAILED ? slu_error(-errno) : 0;
 }
 
-int slu_phys_map(const struct slu_phys *phys, uint64_t address)
+int slu_phys_map(const struct slu_phys *phys, uint8_t *at)
 {
 	uint64_t granule;
 
 	if (!phys->card)
-		return map_piece(address, phys->bytes, phys->host_fd, 0);
+		return map_piece(at, phys->bytes, phys->host_fd, 0);
 	granule = phys->card->granule_bytes;
 	for (unsigned i = 0, n; i < phys->n_granules; i += n) {
 		int r;
@@ -180,7 +180,7 @@ int slu_phys_map(const struct slu_phys *phys, uint64_t address)
 		for (n = 1; i + n < phys->n_granules; n++)
 			if (phys->granules[i + n] != phys->granules[i] + n)
 				break;
-		r = map_piece(address + i * granule, n * granule, phys->card->memory_fd,
+		r = map_piece(at + i * granule, n * granule, phys->card->memory_fd,
 			      phys->granules[i] * granule);
 		if (r)
 			return slu_fold(r);

@@ -56,5 +56,5 @@ void slu_phys_unref(struct slu_phys *phys);
 /* Lives by its mappings alone from now on; called with the driver's lock held. */
 void slu_phys_keep_mapped(struct slu_phys *phys);
 
-/* Maps it at @address, which must be reserved. Return: 0 or -errno. */
-int slu_phys_map(const struct slu_phys *phys, uint64_t address);
+/* Maps it there, which must be reserved. Return: 0 or -errno. */
+int slu_phys_map(const struct slu_phys *phys, uint8_t *at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/softgpu.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -200,6 +201,172 @@ static void advice_is_kept_and_followed(void **state)
 	assert_cu(cuMemFree_v2(address));
 }
 
+/*
+ * The host's own accesses. A page of the host's holds 16 of the card's here; what was written is
+ * known by that page, what was read by up to 64 KiB around.
+ */
+#define OS_PAGE 4096u
+#define AROUND	(64 * KIB)
+#define LARGE	(8 * AROUND)
+
+static uint32_t *managed_on_card(void)
+{
+	uint32_t *p = managed(LARGE);
+
+	memset(p, 1, LARGE);
+	run(p, LARGE / 4, 1);
+	return p;
+}
+
+/* What the next run over all of it has to move. */
+static void assert_moves(uint32_t *p, uint64_t home_bytes)
+{
+	uint64_t in = moved(SLU_BOARD_ENGINE_IN), out = moved(SLU_BOARD_ENGINE_OUT);
+
+	run(p, LARGE / 4, 7);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, home_bytes);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, home_bytes);
+}
+
+static void skip_where_page_tables_are_hidden(void)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		skip();
+	close(fd);
+}
+
+static void what_the_host_writes_goes_home_and_nothing_else(void **state)
+{
+	uint32_t *p;
+
+	(void)state;
+	skip_where_page_tables_are_hidden();
+	p = managed_on_card();
+	assert_moves(p, 0);
+	p[3 * OS_PAGE / 4 + 5] = 9;
+	assert_moves(p, OS_PAGE);
+	assert_int_equal(p[3 * OS_PAGE / 4 + 5], 7 + 3 * OS_PAGE / 4 + 5);
+	assert_cu(cuCtxSynchronize());
+	/* two that are not neighbours, and a whole block */
+	run(p, LARGE / 4, 1);
+	p[0] = p[7 * OS_PAGE / 4] = 1;
+	p[20 * OS_PAGE / 4] = p[21 * OS_PAGE / 4] = 1;
+	assert_moves(p, 4 * OS_PAGE);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void what_the_host_reads_goes_home_with_its_surroundings(void **state)
+{
+	uint32_t *p, value;
+	uint64_t in, out;
+
+	(void)state;
+	skip_where_page_tables_are_hidden();
+	p = managed_on_card();
+	in = moved(SLU_BOARD_ENGINE_IN);
+	out = moved(SLU_BOARD_ENGINE_OUT);
+	value = *(volatile uint32_t *)&p[4 * AROUND / 4];
+	assert_int_equal(value, 1 + 4 * AROUND / 4);
+	run(p, LARGE / 4, 2);
+	assert_in_range(moved(SLU_BOARD_ENGINE_OUT) - out, OS_PAGE, AROUND);
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, moved(SLU_BOARD_ENGINE_OUT) - out);
+	/* synchronising finds it as well, and so does freeing */
+	out = moved(SLU_BOARD_ENGINE_OUT);
+	p[0] = 1;
+	assert_cu(cuStreamSynchronize(NULL));
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, OS_PAGE);
+	p[LARGE / 4 - 1] = 1;
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, 2 * OS_PAGE);
+}
+
+static void a_block_that_is_mostly_home_goes_home(void **state)
+{
+	struct slu_board_view before, after;
+	uint64_t out;
+	uint32_t *p;
+
+	(void)state;
+	skip_where_page_tables_are_hidden();
+	assert_int_equal(slu_board_look(board, &before), 0);
+	p = managed(2 * BLOCK);
+	memset(p, 1, 2 * BLOCK);
+	/* three quarters of the block come to the card, and the rest stays */
+	assert_cu(cuMemPrefetchAsync((uintptr_t)p, BLOCK / 4 * 3, 0, NULL));
+	assert_cu(cuCtxSynchronize());
+	out = moved(SLU_BOARD_ENGINE_OUT);
+	/* when the half that was touched is home, three quarters are */
+	p[0] = 1;
+	assert_cu(cuCtxSynchronize());
+	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, BLOCK / 4 * 3);
+	/* and the room is free again */
+	assert_int_equal(slu_board_look(board, &after), 0);
+	assert_int_equal(after.used_bytes, before.used_bytes);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void system_calls_use_managed_memory(void **state)
+{
+	uint32_t data[OS_PAGE / 4], *p;
+	int ends[2];
+
+	(void)state;
+	p = managed_on_card();
+	assert_int_equal(pipe(ends), 0);
+	/* out of memory that is on the card, and into it */
+	assert_int_equal(write(ends[1], p + OS_PAGE / 4, OS_PAGE), OS_PAGE);
+	assert_int_equal(read(ends[0], data, OS_PAGE), OS_PAGE);
+	assert_int_equal(data[0], 1 + OS_PAGE / 4);
+	run(p, LARGE / 4, 2);
+	memset(data, 0x55, sizeof(data));
+	assert_int_equal(write(ends[1], data, OS_PAGE), OS_PAGE);
+	assert_int_equal(read(ends[0], p + 2 * OS_PAGE / 4, OS_PAGE), OS_PAGE);
+	assert_cu(cuMemcpyDtoH_v2(data, (uintptr_t)(p + 2 * OS_PAGE / 4), 8));
+	assert_int_equal(data[1], 0x55555555);
+	close(ends[0]);
+	close(ends[1]);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void what_a_child_touches_is_not_the_parents_doing(void **state)
+{
+	uint32_t *p;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	p = managed_on_card();
+	pid = fork();
+	if (!pid) {
+		p[5] = p[6] == 7 ? 55 : 0;
+		_exit(p[5] != 55);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_moves(p, 0);
+	assert_int_equal(p[5], 12);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
+static void prefetch_brings_what_the_host_has_touched(void **state)
+{
+	uint32_t *p;
+	uint64_t in;
+
+	(void)state;
+	skip_where_page_tables_are_hidden();
+	p = managed_on_card();
+	in = moved(SLU_BOARD_ENGINE_IN);
+	p[0] = 1;
+	assert_cu(cuMemPrefetchAsync((uintptr_t)p, LARGE, 0, NULL));
+	assert_cu(cuCtxSynchronize());
+	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, OS_PAGE);
+	assert_moves(p, 0);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
 /* Another process needs the card; ours finds its pages gone, brings them back, and is right. */
 static void other_processes_take_the_room(void **state)
 {
@@ -250,6 +417,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_than_the_card_has_still_computes),
 		cmocka_unit_test(prefetch_goes_and_comes),
 		cmocka_unit_test(advice_is_kept_and_followed),
+		cmocka_unit_test(what_the_host_writes_goes_home_and_nothing_else),
+		cmocka_unit_test(what_the_host_reads_goes_home_with_its_surroundings),
+		cmocka_unit_test(a_block_that_is_mostly_home_goes_home),
+		cmocka_unit_test(system_calls_use_managed_memory),
+		cmocka_unit_test(what_a_child_touches_is_not_the_parents_doing),
+		cmocka_unit_test(prefetch_brings_what_the_host_has_touched),
 		cmocka_unit_test(other_processes_take_the_room),
 	};
 	CUcontext context;

@@ -25,9 +25,17 @@ static uint8_t *access_of(const struct slu_window *window, unsigned card, uint64
 	return &window->access[card][(address - window->base) >> window->shift];
 }
 
+/* Addresses with nothing there. Return: MAP_FAILED where there are not so many. */
+static uint8_t *reserve_addresses(uint64_t granule_bytes)
+{
+	uint8_t *p = mmap(NULL, WINDOW_BYTES + granule_bytes, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? p : as_pointer(slu_round_up((uintptr_t)p, granule_bytes));
+}
+
 int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned n_cards)
 {
-	uint64_t bytes = WINDOW_BYTES + granule_bytes;
 	uint8_t *p;
 
 	*window = (struct slu_window){ .granule_bytes = granule_bytes, .n_cards = n_cards };
@@ -40,22 +48,47 @@ int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned 
 			return slu_error(-errno);
 		window->access[i] = p;
 	}
-	p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
+	p = reserve_addresses(granule_bytes);
+	window->view = reserve_addresses(granule_bytes);
+	if (p == MAP_FAILED || window->view == MAP_FAILED)
 		return slu_error(-errno);
-	window->base = slu_round_up((uintptr_t)p, granule_bytes);
+	window->base = (uintptr_t)p;
 	window->bytes = WINDOW_BYTES;
 	return 0;
 }
 
-/* What a range of addresses becomes when its memory is taken away. */
-static int make_empty(struct slu_window *window, uint64_t address, uint64_t bytes)
+static int put_nothing(void *at, uint64_t bytes, int protection)
 {
-	bool somebody = __atomic_load_n(&window->n_inside, __ATOMIC_SEQ_CST) != 0;
-	void *p = mmap(as_pointer(address), bytes, somebody ? PROT_READ | PROT_WRITE : PROT_NONE,
+	void *p = mmap(at, bytes, protection,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 
 	return p == MAP_FAILED ? slu_error(-errno) : 0;
+}
+
+/* What cards see of a range of addresses when its memory is taken away. */
+static int make_empty(struct slu_window *window, uint64_t address, uint64_t bytes)
+{
+	bool somebody = __atomic_load_n(&window->n_inside, __ATOMIC_SEQ_CST) != 0;
+
+	return put_nothing(slu_window_place(window, address), bytes,
+			   somebody ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+/* Makes the memory visible: to cards always, to the program if it is the host's. */
+static int show(struct slu_window *window, uint64_t address, const struct slu_phys *phys)
+{
+	int r = slu_phys_map(phys, slu_window_place(window, address));
+
+	if (!r && !phys->card)
+		r = slu_phys_map(phys, as_pointer(address));
+	return slu_fold(r);
+}
+
+/* The program finds nothing there any more. */
+static void hide(uint64_t address, const struct slu_phys *phys)
+{
+	if (!phys->card)
+		put_nothing(as_pointer(address), phys->bytes, PROT_NONE);
 }
 
 int slu_window_reserve(struct slu_window *window, uint64_t bytes, uint64_t align, uint64_t hint,
@@ -123,9 +156,10 @@ int slu_window_map(struct slu_window *window, uint64_t address, struct slu_phys 
 		free(m);
 		return r == -EEXIST ? SLU_WINDOW_E_INVALID : slu_fold(r);
 	}
-	r = slu_phys_map(phys, address);
+	r = show(window, address, phys);
 	if (r) {
 		make_empty(window, address, phys->bytes);
+		hide(address, phys);
 		slu_spans_remove(&window->mappings, address);
 		free(m);
 		return slu_fold(r);
@@ -190,6 +224,7 @@ int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes
 	while (at < address + bytes) {
 		struct slu_mapping *m = slu_spans_remove(&window->mappings, at);
 
+		hide(at, m->phys);
 		at += m->phys->bytes;
 		window->n_host -= is_used_from_cards(m);
 		slu_phys_unref(m->phys);

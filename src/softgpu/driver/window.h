@@ -4,9 +4,13 @@
 /*
  * The device's addresses: one window of this process's address space, the same for all cards,
  * reserved once. The CPU's memory management plays the card's: mapping physical memory at an
- * address is mmap() there. Beside it each card has a table with one byte a page (a granule has 32,
- * where they are not too small) that says what its kernels and copies may do there; nothing is
- * touched without a look at it.
+ * address is mmap(), and it is done in two places. The view has the bytes of every address as the
+ * cards see them; nobody but kernels and copies knows where it is. At the address itself the
+ * program finds the host's memory, and of a card's memory nothing, as with a real card. (That the
+ * program's own accesses leave traces in other page tables than the cards' is what watch.h needs.)
+ * Beside the view each card has a table with one byte a page (a granule has 32, where they are not
+ * too small) that says what its kernels and copies may do there; nothing is touched without a look
+ * at it.
  *
  *   reserved ─map─▶ mapped, access none ─set access─▶ mapped, usable ─unmap─▶ reserved
  *
@@ -40,6 +44,7 @@ struct slu_mapping {
 
 struct slu_window {
 	uint64_t base, bytes; /* constant after init */
+	uint8_t *view;
 	uint64_t granule_bytes;
 	uint64_t page_bytes;
 	unsigned shift; /* of a page */
@@ -62,6 +67,13 @@ int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned 
 static inline bool slu_window_has(const struct slu_window *window, uint64_t address)
 {
 	return address - window->base < window->bytes;
+}
+
+/* Where a card finds what is at @address, which may also be one of the host's own. */
+static inline void *slu_window_place(const struct slu_window *window, uint64_t address)
+{
+	return slu_window_has(window, address) ? window->view + (address - window->base)
+					       : (void *)(uintptr_t)address;
 }
 
 int slu_window_reserve(struct slu_window *window, uint64_t bytes, uint64_t align, uint64_t hint,

@@ -105,7 +105,7 @@ __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu
 
 static inline uint8_t *window_of(const struct slu_interp_warp *w, bool is_shared)
 {
-	return is_shared ? w->block->shared : (uint8_t *)(uintptr_t)w->block->memory->base;
+	return is_shared ? w->block->shared : w->block->memory->view;
 }
 
 /* Pages that allow it, and are known to be touched; not more than two. */
@@ -139,9 +139,7 @@ __attribute__((always_inline)) static inline void *piece(const struct slu_interp
 		return NULL;
 	if (is_shared)
 		return b->shared + offset;
-	return is_usual(b->memory, offset, bytes, want)
-		       ? (void *)(uintptr_t)(b->memory->base + offset)
-		       : NULL;
+	return is_usual(b->memory, offset, bytes, want) ? b->memory->view + offset : NULL;
 }
 
 /*

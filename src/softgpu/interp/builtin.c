@@ -45,11 +45,11 @@ static void give_back(const struct slu_interp_warp *w, const struct slu_interp_i
 
 static bool read_memory(void *userdata, uint64_t address, void *to, size_t size)
 {
-	const struct slu_interp_block *b = userdata;
+	const void *from = slu_interp_isa()->readable(userdata, address, size);
 
-	if (!slu_interp_isa()->readable(b, address, size))
+	if (!from)
 		return false;
-	memcpy(to, (const void *)(uintptr_t)address, size);
+	memcpy(to, from, size);
 	return true;
 }
 

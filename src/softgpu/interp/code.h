@@ -365,7 +365,7 @@ struct slu_interp_isa {
 						     bool from_is_wide);
 	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
 	const struct slu_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
-	bool (*readable)(const struct slu_interp_block *, uint64_t address, uint64_t bytes);
+	const void *(*readable)(const struct slu_interp_block *, uint64_t address, uint64_t bytes);
 	/* the one that knows lines; only its @all */
 	const struct slu_interp_handler *(*bind_line)(const struct slu_ptx_form *);
 	const struct slu_interp_handler *spread;

@@ -10,11 +10,12 @@
  * others come on is made to wait after a while, so that lanes may spin for each other. Blocks are
  * spread over threads.
  *
- * A generic address is a host address. Device memory lies in one window with an access byte a
- * page, shared and local memory in buffers of the interpreter; every access of every lane is
- * checked against these, so that a wrong one is a fault of the launch and never a signal. (Memory
- * that the launch may touch must therefore not be unmapped under it: who wants to take a page
- * away from a running kernel maps something harmless over it after clearing the access byte.)
+ * A generic address is a host address, but for device memory: that lies in one window of addresses
+ * with an access byte a page, and its bytes somewhere else, at the same distance for all of them.
+ * Shared and local memory are buffers of the interpreter. Every access of every lane is checked
+ * against these, so that a wrong one is a fault of the launch and never a signal. (Memory that the
+ * launch may touch must therefore not be unmapped under it: who wants to take a page away from a
+ * running kernel maps something harmless over it after clearing the access byte.)
  */
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct slu_interp_memory {
 	/* the window: @bytes from @base, in pages of 1 << @shift bytes */
 	uint64_t base;
 	uint64_t bytes;
+	uint8_t *view; /* where the window's bytes really are */
 	unsigned shift;
 	const uint8_t *access; /* one byte a page: SLU_INTERP_READ | SLU_INTERP_WRITE */
 	/* the truth about a launch: one byte a page, bits are added for what was read and written;

@@ -30,16 +30,13 @@ static bool ranges_allow(const struct slu_interp_memory *m, uint64_t address, ui
 	return false;
 }
 
-/* May a kernel reach these bytes by a generic address? */
+/* May a kernel reach these bytes, which are outside of the window, by a generic address? */
 static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
 {
 	const struct slu_interp_memory *m = b->memory;
-	uint64_t offset = address - m->base;
 	uint64_t all_local = b->local_bytes * b->n_threads;
+	uint64_t offset;
 
-	if (offset < m->bytes)
-		return m->bytes - offset >= bytes &&
-		       slu_interp_window_allows(m, offset, bytes, want);
 	offset = address - (uint64_t)(uintptr_t)b->shared;
 	if (offset < b->shared_bytes)
 		return b->shared_bytes - offset >= bytes;
@@ -56,9 +53,22 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	return ranges_allow(m, address, bytes, want);
 }
 
-bool SLU_ISA(readable)(const struct slu_interp_block *b, uint64_t address, uint64_t bytes)
+/* Return: where what a generic address means really is; NULL where a kernel may not reach it. */
+static void *find(const struct slu_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
 {
-	return allows(b, address, bytes, SLU_INTERP_READ);
+	const struct slu_interp_memory *m = b->memory;
+	uint64_t offset = address - m->base;
+
+	if (offset >= m->bytes)
+		return allows(b, address, bytes, want) ? (void *)(uintptr_t)address : NULL;
+	return m->bytes - offset >= bytes && slu_interp_window_allows(m, offset, bytes, want)
+		       ? m->view + offset
+		       : NULL;
+}
+
+const void *SLU_ISA(readable)(const struct slu_interp_block *b, uint64_t address, uint64_t bytes)
+{
+	return find(b, address, bytes, SLU_INTERP_READ);
 }
 
 static inline void read_addresses(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
@@ -159,19 +169,22 @@ static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
 		struct survey s = look_at(ret->offsets, m->base, m->bytes, size, m->shift);
 
 		if (s.is_inside && survey_allows(m, &s, ret->offsets, size, want))
-			return place(&s, (uint8_t *)(uintptr_t)m->base, ret);
+			return place(&s, m->view, ret);
 		read_addresses(w, in, ret->offsets);
 	}
-	/* anywhere: whole addresses are the offsets */
+	/* anywhere: the offsets are whole pointers */
 	ret->base = NULL;
 	MASKED_LANES(w->mask)
 	{
 		uint64_t address = ret->offsets[i];
+		const void *at;
 
 		if (address & (size - 1))
 			return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, i, address, size, is_write);
-		if (!allows(b, address, size, want))
+		at = find(b, address, size, want);
+		if (!at)
 			return fail(w, in, SLU_INTERP_FAULT_ADDRESS, i, address, size, is_write);
+		ret->offsets[i] = (uint64_t)(uintptr_t)at;
 	}
 	return SLU_INTERP_SHAPE_APART;
 }

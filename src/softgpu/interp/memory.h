@@ -28,8 +28,12 @@ static inline void *slu_interp_place(const struct slu_interp_places *at, unsigne
 	return (void *)((uintptr_t)at->base + (uintptr_t)at->offsets[lane]);
 }
 
-/* May a kernel read these bytes by a generic address? */
-bool SLU_ISA(readable)(const struct slu_interp_block *block, uint64_t address, uint64_t bytes);
+/*
+ * What a kernel reads by a generic address.
+ * Return: where these bytes are; NULL where it may not.
+ */
+const void *SLU_ISA(readable)(const struct slu_interp_block *block, uint64_t address,
+			      uint64_t bytes);
 
 /* @size bytes a lane, which is also their alignment. */
 enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *warp,
@@ -83,7 +87,7 @@ slu_interp_halves(const struct slu_interp_block *b, const struct slu_interp_line
 		  uint8_t **ret_first, uint8_t **ret_second)
 {
 	const struct slu_interp_memory *m = b->memory;
-	uint8_t *window = is_shared ? b->shared : (uint8_t *)(uintptr_t)m->base;
+	uint8_t *window = is_shared ? b->shared : m->view;
 	uint64_t window_bytes = is_shared ? b->shared_bytes : m->bytes;
 	uint64_t offset = line->base + (uint64_t)in->imm - (is_shared ? 0 : m->base);
 	uint64_t jump = (uint64_t)line->jump, bytes;

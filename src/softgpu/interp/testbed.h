@@ -50,6 +50,7 @@ static inline void slu_testbed_init(struct slu_testbed *t)
 	t->memory = (struct slu_interp_memory){
 		.base = (uint64_t)(uintptr_t)t->window,
 		.bytes = SLU_TESTBED_BYTES,
+		.view = t->window,
 		.shift = SLU_TESTBED_SHIFT,
 		.access = t->access,
 	};
