@@ -12,10 +12,10 @@
  * replaced.
  *
  * Fork: a child inherits descriptors, and with them the locks that say "this process lives". So
- * every handle is in a list, and the child closes all of them before it does anything else.
+ * every handle is in a list, and the child closes all of them before it does anything else. The
+ * mutexes it begins anew: threads that may have held them are not in the child.
  */
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -35,8 +34,7 @@
 #include "board/clock.h"
 #include "board/layout.h"
 
-#define OPEN_PATIENCE_S 10
-#define LOCK_SOON_NS	(20 * (long)SLU_NS_PER_MS)
+#define OPEN_PATIENCE_NS (10 * SLU_NS_PER_S)
 
 static pthread_mutex_t boards_mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, slu_board) boards = LIST_HEAD_INITIALIZER(boards);
@@ -59,8 +57,11 @@ static void after_fork_in_child(void)
 	LIST_FOREACH (board, &boards, link) {
 		if (board->fd >= 0)
 			close(board->fd);
-		board->fd = -1;
+		if (board->badge_fd >= 0)
+			close(board->badge_fd);
+		board->fd = board->badge_fd = -1;
 		board->slot = -1;
+		slu_board_lock_init(board);
 	}
 	pthread_mutex_unlock(&boards_mutex);
 }
@@ -90,20 +91,6 @@ static int map_file(int fd, struct board_file **ret_file)
 	return 0;
 }
 
-static int init_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-	int r;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	r = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return -r;
-}
-
 static int fill_new(int fd, const struct slu_board_identity *identity)
 {
 	struct board_file *file = NULL;
@@ -122,9 +109,8 @@ static int fill_new(int fd, const struct slu_board_identity *identity)
 	file->head.identity = *identity;
 	file->head.identity.name[sizeof(identity->name) - 1] = '\0';
 	file->head.checksum = checksum(&file->head);
-	r = init_mutex(&file->mutex);
 	munmap(file, sizeof(*file));
-	return slu_fold(r);
+	return 0;
 }
 
 /* Return: 0, also when somebody else was quicker. */
@@ -160,29 +146,17 @@ static int check_head(const struct board_head *head, uint64_t file_bytes)
 	return 0;
 }
 
-static int check_accounts(struct board_file *file)
+static int check_accounts(struct slu_board *board)
 {
-	struct timespec until;
-	bool sane;
-	int r;
+	int r = 0;
 
-	/*
-	 * A damaged mutex may look taken for ever. By the wall clock, because the thread sanitizer
-	 * knows no other lock with a limit; if it is set meanwhile the patience is another one.
-	 */
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += OPEN_PATIENCE_S;
-	r = pthread_mutex_timedlock(&file->mutex, &until);
-	if (r == EOWNERDEAD) {
-		r = pthread_mutex_consistent(&file->mutex);
-		file->dead_holder = file->holder;
-	}
-	if (r)
-		return slu_error(r == ETIMEDOUT ? -EBUSY : -EBADMSG);
-	file->holder = 0;
-	sane = slu_board_accounts_are_sane(file);
-	pthread_mutex_unlock(&file->mutex);
-	return sane ? 0 : slu_error(-EBADMSG);
+	/* a holder that was stopped may keep it for ever */
+	if (!slu_board_lock_within(board, OPEN_PATIENCE_NS))
+		return slu_error(-EBUSY);
+	if (!slu_board_accounts_are_sane(board->file))
+		r = slu_error(-EBADMSG);
+	slu_board_unlock(board);
+	return r;
 }
 
 /* Maps and checks; the descriptor that will carry locks comes later. */
@@ -211,11 +185,6 @@ static int open_existing(struct slu_board *board)
 	r = map_file(fd, &file);
 	if (r)
 		return slu_fold(r);
-	r = check_accounts(file);
-	if (r) {
-		munmap(file, sizeof(*file));
-		return slu_fold(r);
-	}
 	board->file = file;
 	board->device = st.st_dev;
 	board->inode = st.st_ino;
@@ -246,12 +215,17 @@ static int remove_foreign(const char *path)
 	return 0;
 }
 
-static void release(struct slu_board *board)
+static void forget(struct slu_board *board)
 {
+	pthread_mutex_lock(&boards_mutex);
+	if (board->is_listed)
+		LIST_REMOVE(board, link);
+	pthread_mutex_unlock(&boards_mutex);
 	if (board->fd >= 0)
 		close(board->fd);
 	if (board->file)
 		munmap(board->file, sizeof(*board->file));
+	slu_board_lock_deinit(board);
 	free(board->path);
 	free(board);
 }
@@ -268,8 +242,13 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 	board = calloc(1, sizeof(*board));
 	if (!board)
 		return slu_error(-ENOMEM);
-	board->fd = -1;
+	board->fd = board->badge_fd = -1;
 	board->slot = -1;
+	r = slu_board_lock_init(board);
+	if (r) {
+		free(board);
+		return slu_error(r);
+	}
 	board->path = strdup(path);
 	r = board->path ? slu_board_clock_ahead(&board->ahead_ns) : slu_error(-ENOMEM);
 	if (!r)
@@ -286,8 +265,10 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 	}
 	if (!r)
 		r = slu_board_reopen_locked(board); /* nobody else knows this handle yet */
+	if (!r)
+		r = check_accounts(board);
 	if (r) {
-		release(board);
+		forget(board);
 		return slu_fold(r);
 	}
 	*ret_board = board;
@@ -299,11 +280,7 @@ void slu_board_close(struct slu_board *board)
 	if (!board)
 		return;
 	slu_board_detach(board);
-	pthread_mutex_lock(&boards_mutex);
-	if (board->is_listed)
-		LIST_REMOVE(board, link);
-	pthread_mutex_unlock(&boards_mutex);
-	release(board);
+	forget(board);
 }
 
 int slu_board_reopen_locked(struct slu_board *board)
@@ -323,59 +300,20 @@ int slu_board_reopen_locked(struct slu_board *board)
 		r = slu_error(-errno);
 	else if (st.st_dev != board->device || st.st_ino != board->inode)
 		r = slu_error(-ESTALE);
+	else
+		r = slu_board_lock_key(board->fd, board);
 	if (r && board->fd >= 0) {
 		close(board->fd);
 		board->fd = -1;
 	}
+	if (!r)
+		board->namespace = slu_board_badge_namespace();
 	if (!r && !board->is_listed) {
 		LIST_INSERT_HEAD(&boards, board, link);
 		board->is_listed = true;
 	}
 	pthread_mutex_unlock(&boards_mutex);
 	return r;
-}
-
-/* What is to be done by whoever has just got the mutex with @r. */
-static void take_over(struct slu_board *board, int r)
-{
-	struct board_file *file = board->file;
-
-	if (r == EOWNERDEAD) {
-		r = pthread_mutex_consistent(&file->mutex);
-		file->dead_holder = file->holder;
-	}
-	assert(!r);
-	file->holder = (uint16_t)(board->slot + 1);
-	if (file->dead_holder)
-		slu_board_sweep_holder_locked(board);
-}
-
-void slu_board_lock(struct slu_board *board)
-{
-	take_over(board, pthread_mutex_lock(&board->file->mutex));
-}
-
-bool slu_board_lock_soon(struct slu_board *board)
-{
-	struct timespec until;
-	int r;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOCK_SOON_NS;
-	if (until.tv_nsec >= (long)SLU_NS_PER_S) {
-		until.tv_nsec -= (long)SLU_NS_PER_S;
-		until.tv_sec++;
-	}
-	r = pthread_mutex_timedlock(&board->file->mutex, &until);
-	if (r == ETIMEDOUT)
-		return false;
-	take_over(board, r);
-	return true;
-}
-
-void slu_board_unlock(struct slu_board *board)
-{
-	pthread_mutex_unlock(&board->file->mutex);
 }
 
 const struct slu_board_identity *slu_board_identity(const struct slu_board *board)

@@ -11,8 +11,9 @@
  * what it held is given back by whoever looks next. A forked child closes its copy and must attach
  * by itself.
  *
- * Accounts are kept under one robust mutex in the file; every change is a single store that makes
- * the books true, so a holder that dies in the middle leaves books that can be checked again.
+ * Accounts are kept under one lock, which is a lock on the file as well; every change is a single
+ * store that makes the books true, so a holder that dies in the middle leaves books that can be
+ * checked again. Nothing depends on a pid: processes of several pid namespaces may have the same.
  *
  * Times are those of the caller's CLOCK_MONOTONIC, also in a time namespace of its own.
  *
@@ -91,8 +92,14 @@ int slu_board_attach(struct slu_board *board, const char *program);
 void slu_board_detach(struct slu_board *board);
 int slu_board_slot(const struct slu_board *board); /* -1 when not attached */
 
+/* A number that no other attachment to this board has or had; 0 when not attached. */
+uint32_t slu_board_who(const struct slu_board *board);
+
 /* Whether the process of @slot is alive (its lock is held). */
 bool slu_board_slot_is_alive(struct slu_board *board, unsigned slot);
+
+/* The process of @slot as this process's /proc names it; 0 where it cannot be seen from here. */
+pid_t slu_board_slot_pid(struct slu_board *board, unsigned slot);
 
 /*
  * A board whose user keeps things by slot (the software GPU's granules) names a function that
@@ -124,7 +131,8 @@ void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_byt
 void slu_board_shift(struct slu_board *board, unsigned from, unsigned to, uint64_t bytes);
 
 struct slu_board_slot_view {
-	pid_t pid;
+	pid_t pid;    /* in the looker's pid namespace; 0 where it cannot be seen from there */
+	uint32_t who; /* as in the process's jobs */
 	char program[32];
 	uint64_t bytes;
 };
@@ -172,8 +180,9 @@ void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine
 struct slu_board_job {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, as the caller sees it */
 	uint64_t bytes;
-	int32_t pid;
+	int32_t pid; /* as the process sees itself */
 	uint32_t engine;
+	uint32_t who; /* slu_board_who() of the process; 0 where it was not attached */
 };
 
 /* Copies the jobs that are still known, the oldest first. Return: how many, at most @n. */

@@ -31,6 +31,7 @@ uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, u
 		.bytes = bytes,
 		.pid = getpid(),
 		.engine = engine,
+		.who = slu_board_who(board),
 	};
 	slu_board_unlock(board);
 	return slu_board_clock_to_own(board->ahead_ns, begin_ns + duration_ns);

@@ -26,7 +26,7 @@
 #include "board/clock.h"
 #include "board/layout.h"
 
-#define DEATH_PATIENCE_NS SLU_NS_PER_S
+#define LOOK_PATIENCE_NS (20 * SLU_NS_PER_MS)
 
 static struct flock slot_lock(short type, unsigned slot)
 {
@@ -74,23 +74,10 @@ void slu_board_sweep_locked(struct slu_board *board)
 
 void slu_board_sweep_holder_locked(struct slu_board *board)
 {
-	uint64_t deadline_ns = slu_clock_now_ns() + DEATH_PATIENCE_NS;
-	const struct timespec pause = { .tv_nsec = 50000 };
-	unsigned slot = board->file->dead_holder - 1u;
-
 	if (!may_sweep(board))
 		return;
 	/* before the sweep, whose hook may take the lock again; if we die in it, it is set again */
 	board->file->dead_holder = 0;
-	/*
-	 * The kernel gives a dying process's mutexes away before it closes its files, so the slot
-	 * may still look alive. Where it stays so, only a thread has died, and the process goes on.
-	 */
-	while (slot < SLU_BOARD_SLOTS_MAX && is_alive_locked(board, slot)) {
-		if (slu_clock_now_ns() >= deadline_ns)
-			return;
-		nanosleep(&pause, NULL);
-	}
 	slu_board_sweep_locked(board);
 }
 
@@ -173,7 +160,8 @@ int slu_board_attach(struct slu_board *board, const char *program)
 			r = slu_error(-errno);
 			break;
 		}
-		s->pid = getpid();
+		board->badge_fd = slu_board_badge_take(board->namespace, &s->badge);
+		s->who = ++board->file->last_who;
 		snprintf(s->program, sizeof(s->program), "%s", program ? program : "");
 		__atomic_store_n(&s->is_used, 1, __ATOMIC_RELEASE);
 		board->slot = (int)i;
@@ -198,6 +186,9 @@ void slu_board_detach(struct slu_board *board)
 		board->slot = -1;
 		lock = slot_lock(F_UNLCK, slot);
 		fcntl(board->fd, F_OFD_SETLK, &lock);
+		if (board->badge_fd >= 0)
+			close(board->badge_fd);
+		board->badge_fd = -1;
 	}
 	slu_board_unlock(board);
 }
@@ -205,6 +196,25 @@ void slu_board_detach(struct slu_board *board)
 int slu_board_slot(const struct slu_board *board)
 {
 	return board->slot;
+}
+
+uint32_t slu_board_who(const struct slu_board *board)
+{
+	return board->slot < 0 ? 0 : board->file->slots[board->slot].who;
+}
+
+pid_t slu_board_slot_pid(struct slu_board *board, unsigned slot)
+{
+	const struct board_badge *badge;
+	pid_t pid;
+
+	if (slot >= SLU_BOARD_SLOTS_MAX)
+		return 0;
+	slu_board_lock(board);
+	badge = &board->file->slots[slot].badge;
+	slu_board_badge_pids(&badge, 1, board->namespace, &pid);
+	slu_board_unlock(board);
+	return pid;
 }
 
 bool slu_board_slot_is_alive(struct slu_board *board, unsigned slot)
@@ -305,11 +315,22 @@ void slu_board_shift(struct slu_board *board, unsigned from, unsigned to, uint64
 	slu_board_unlock(board);
 }
 
+static void look_at_pids_locked(struct slu_board *board, const struct board_badge *const *badges,
+				struct slu_board_view *view)
+{
+	pid_t pids[SLU_BOARD_SLOTS_MAX];
+
+	slu_board_badge_pids(badges, view->n_slots, board->namespace, pids);
+	for (unsigned i = 0; i < view->n_slots; i++)
+		view->slots[i].pid = pids[i];
+}
+
 int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 {
+	const struct board_badge *badges[SLU_BOARD_SLOTS_MAX];
 	int r;
 
-	if (!slu_board_lock_soon(board))
+	if (!slu_board_lock_within(board, LOOK_PATIENCE_NS))
 		return SLU_BOARD_E_BUSY;
 	r = slu_board_reopen_locked(board);
 	if (r) {
@@ -326,13 +347,15 @@ int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 
 		if (!s->is_used || !is_alive_locked(board, i))
 			continue;
-		v->pid = s->pid;
+		badges[ret_view->n_slots] = &s->badge;
+		v->who = s->who;
 		memcpy(v->program, s->program, sizeof(v->program));
 		v->program[sizeof(v->program) - 1] = '\0';
 		v->bytes = board->file->accounts[i].bytes;
 		ret_view->used_bytes += v->bytes;
 		ret_view->n_slots++;
 	}
+	look_at_pids_locked(board, badges, ret_view);
 	slu_board_unlock(board);
 	return 0;
 }

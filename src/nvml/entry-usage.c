@@ -217,7 +217,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 	*n = view->n_slots;
 	for (unsigned i = 0; i < view->n_slots && i < room; i++) {
 		struct slu_nvml_usage usage =
-			slu_nvml_usage(jobs, n_jobs, slu_clock_now_ns(), view->slots[i].pid);
+			slu_nvml_usage(jobs, n_jobs, slu_clock_now_ns(), view->slots[i].who);
 
 		ret_list[i] = (nvmlProcessUtilizationSample_t){
 			.pid = (unsigned)view->slots[i].pid,

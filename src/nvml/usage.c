@@ -19,13 +19,13 @@ static unsigned percent(uint64_t busy_ns)
 }
 
 struct slu_nvml_usage slu_nvml_usage(const struct slu_board_job *jobs, size_t n, uint64_t now_ns,
-				     pid_t pid)
+				     uint32_t who)
 {
 	uint64_t busy_ns[_SLU_BOARD_ENGINE_MAX] = { 0 };
 	uint64_t in, out;
 
 	for (size_t i = 0; i < n; i++)
-		if ((!pid || jobs[i].pid == pid) && jobs[i].engine < _SLU_BOARD_ENGINE_MAX)
+		if ((!who || jobs[i].who == who) && jobs[i].engine < _SLU_BOARD_ENGINE_MAX)
 			busy_ns[jobs[i].engine] += part_in_window(&jobs[i], now_ns);
 	in = busy_ns[SLU_BOARD_ENGINE_IN];
 	out = busy_ns[SLU_BOARD_ENGINE_OUT];

@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "board/board.h"
 
@@ -20,8 +19,8 @@ struct slu_nvml_usage {
 };
 
 /*
- * Of @jobs, the part within the window that ends at @now_ns; of one process, or of all (@pid 0).
+ * Of @jobs, the part within the window that ends at @now_ns; of one process, or of all (@who 0).
  * Jobs of one engine do not overlap, so their lengths add up.
  */
 struct slu_nvml_usage slu_nvml_usage(const struct slu_board_job *jobs, size_t n, uint64_t now_ns,
-				     pid_t pid);
+				     uint32_t who);

@@ -33,8 +33,7 @@ struct slu_card_traits {
 /* Who computes; guarded by the board's user lock. Slots are counted from 1 here, 0 is nobody. */
 struct slu_card_compute {
 	uint32_t holder;
-	uint32_t n_running; /* kernels of the holder that run */
-	int32_t holder_pid;
+	uint32_t n_running;    /* kernels of the holder that run */
 	uint32_t reserved_for; /* whose turn it is, where somebody gave it up for others */
 	uint64_t since_ns;
 	uint64_t waiting[SLU_BOARD_SLOTS_MAX / 64]; /* a set bit: that slot waits */

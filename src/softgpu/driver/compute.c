@@ -29,6 +29,7 @@ static void wait_for_change(struct slu_card_compute *c, uint32_t seen)
 	syscall(SYS_futex, &c->wake, FUTEX_WAIT, seen, &patience, NULL, 0);
 }
 
+/* Somebody whom we cannot see is taken to run: it lives, by its lock on the board. */
 static bool is_stopped(pid_t pid)
 {
 	char path[32], line[512];
@@ -36,10 +37,12 @@ static bool is_stopped(pid_t pid)
 	FILE *file;
 	bool stopped = false;
 
+	if (pid <= 0)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
 	if (!file)
-		return true;
+		return false;
 	if (fgets(line, sizeof(line), file)) {
 		state = strrchr(line, ')');
 		stopped = state && state[1] == ' ' && strchr("TtXZ", state[2]);
@@ -112,7 +115,6 @@ static bool try_begin_locked(struct slu_card_compute *c, uint32_t me, uint64_t n
 	if (c->reserved_for && c->reserved_for != me)
 		return false;
 	c->holder = me;
-	c->holder_pid = getpid();
 	c->n_running = 1;
 	c->since_ns = now_ns;
 	c->reserved_for = 0;
@@ -128,8 +130,8 @@ static void pass_over_the_dead_locked(struct slu_card *card)
 		set_waiting(c, c->reserved_for, false);
 	/* whoever the engine was kept for had its chance for as long as we waited */
 	c->reserved_for = 0;
-	if (c->holder &&
-	    (!slu_board_slot_is_alive(card->board, c->holder - 1) || is_stopped(c->holder_pid))) {
+	if (c->holder && (!slu_board_slot_is_alive(card->board, c->holder - 1) ||
+			  is_stopped(slu_board_slot_pid(card->board, c->holder - 1)))) {
 		c->holder = 0;
 		c->n_running = 0;
 	}

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/event.h"
@@ -18,7 +17,7 @@
 
 struct handle {
 	struct slu_card_ticket ticket;
-	int32_t pid; /* who made it: the genuine driver opens no handle where it was made */
+	uint32_t who; /* made it: the genuine driver opens no handle where it was made */
 	uint32_t reserved;
 	uint64_t offset;
 };
@@ -38,7 +37,7 @@ static LIST_HEAD(, opened) all = LIST_HEAD_INITIALIZER(all);
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
-	struct handle handle = { .pid = getpid() };
+	struct handle handle = { 0 };
 	const struct slu_mapping *m;
 	struct slu_alloc *a;
 	int r = -EINVAL;
@@ -53,6 +52,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 	if (a && a->context && m) {
 		r = slu_phys_export(m->phys);
 		handle.ticket = m->phys->ticket;
+		handle.who = slu_board_who(m->phys->card->board);
 		handle.offset = a->base - m->base;
 	}
 	slu_driver_unlock();
@@ -112,10 +112,10 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle ipc, uns
 	if (!ret_address || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(&handle, ipc.reserved, sizeof(handle));
-	if (handle.pid == getpid())
-		return CUDA_ERROR_INVALID_CONTEXT;
 	if (slu_driver_card(handle.ticket.card, &whose))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (handle.who == slu_board_who(whose->board))
+		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&mutex);
 	LIST_FOREACH (opened, &all, link)
 		if (!memcmp(&opened->ticket, &handle.ticket, sizeof(handle.ticket)))
@@ -163,7 +163,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 CUresult cuIpcGetEventHandle(CUipcEventHandle *ret_handle, CUevent event_handle)
 {
 	struct slu_event *event;
-	struct handle handle = { .pid = getpid() };
+	struct handle handle = { 0 };
 
 	SLU_TRY(slu_driver_enter());
 	event = slu_event_get(event_handle);
