@@ -95,6 +95,7 @@ static void measure(struct slu_hasher *hasher, struct slu_proxy *root, cl_comman
 int main(int argc, char **argv)
 {
 	struct slu_context context = { 0 };
+	struct slu_context_place place = { 0 };
 	struct slu_proxy root = { .context = &context, .size_bytes = UINT64_C(64) << 20 };
 	cl_platform_id platform;
 	cl_command_queue queue;
@@ -110,22 +111,22 @@ int main(int argc, char **argv)
 		host[i] = (char)(i * 31 + (i >> 12));
 	take_loader();
 	check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-	check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &context.first, NULL),
+	check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &place.handle, NULL),
 	      "clGetDeviceIDs");
-	context.handle = clCreateContext(NULL, 1, &context.first, NULL, NULL, &r);
+	context.handle = clCreateContext(NULL, 1, &place.handle, NULL, NULL, &r);
 	check(r, "clCreateContext");
-	queue = clCreateCommandQueue(context.handle, context.first, 0, &r);
+	queue = clCreateCommandQueue(context.handle, place.handle, 0, &r);
 	check(r, "clCreateCommandQueue");
 	root.real = clCreateBuffer(context.handle, CL_MEM_COPY_HOST_PTR, root.size_bytes, host, &r);
 	check(r, "clCreateBuffer");
-	slu_hasher_get(&context);
-	slu_hasher_build(&context);
-	if (!slu_hasher_get(&context)) {
+	slu_hasher_get(&place);
+	slu_hasher_build(&context, &place);
+	if (!slu_hasher_get(&place)) {
 		fprintf(stderr, "no digests on this device\n");
 		return 1;
 	}
-	measure(&context.hasher, &root, queue, host);
-	slu_hasher_deinit(&context.hasher);
+	measure(&place.hasher, &root, queue, host);
+	slu_hasher_deinit(&place.hasher);
 	clReleaseMemObject(root.real);
 	clReleaseCommandQueue(queue);
 	clReleaseContext(context.handle);

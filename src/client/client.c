@@ -197,6 +197,7 @@ static void start_move(struct slu_client *c, const struct slu_peer_action *actio
 	struct slu_client_unit *w = slu_client_unit_of(action->unit);
 	bool is_out = w->unit.moving == SLU_MOVING_OUT;
 
+	slu_client_unit_follow(c, w);
 	slu_mover_push(&w->device->movers[is_out ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN], w);
 }
 

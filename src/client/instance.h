@@ -59,7 +59,7 @@ enum slu_client_stage {
  */
 struct slu_client_unit {
 	struct slu_unit unit; /* first: front ends hold its address. Guarded by the lock */
-	struct slu_client_device *device;   /* constant after birth */
+	struct slu_client_device *device;   /* as of its last move; guarded by the lock */
 	STAILQ_ENTRY(slu_client_unit) link; /* in a mover's queue; guarded by the lock */
 
 	/* All guarded by the lock. */
@@ -235,6 +235,9 @@ void slu_client_disk_failed(struct slu_client *client, int error);
  * left to the caller.
  */
 void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w);
+
+/* The peer may have given the unit to another device: that one's it is from now on. */
+void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w);
 
 /* The doubt about @unit is over: its host copy is right, or the device's is newer. */
 void slu_client_unit_believe(struct slu_unit *unit, bool is_right);

@@ -211,6 +211,17 @@ void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
 	}
 }
 
+void slu_client_unit_follow(struct slu_client *c, struct slu_client_unit *w)
+{
+	struct slu_client_device *d = c->devices[w->unit.device];
+
+	if (!d || d == w->device)
+		return;
+	w->device->owned_bytes -= w->unit.bytes;
+	d->owned_bytes += w->unit.bytes;
+	w->device = d;
+}
+
 /* Gives back what is on the device, or mapped; without the lock. */
 static void release(struct slu_client_unit *w)
 {
@@ -239,6 +250,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 		free(w);
 		return;
 	}
+	slu_client_unit_follow(c, w);
 	w->is_dying = true;
 	w->unit.cancel = true;
 	while (w->unit.shift != SLU_SHIFT_NO)
@@ -257,6 +269,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 		w->unit.n_named = 0;
 		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
 	}
+	slu_client_unit_follow(c, w);
 	w->device->owned_bytes -= w->unit.bytes;
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);

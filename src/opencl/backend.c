@@ -63,8 +63,8 @@ static int create_now(struct slu_device *device, struct slu_proxy *proxy)
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && !atomic_load(&device->is_eager)) {
-		r = slu_real_touch(proxy, real, initial);
+	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device)) {
+		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
 	}
@@ -131,7 +131,7 @@ static int copy_now(struct slu_device *device, struct slu_proxy *proxy,
 		    struct slu_ticket *ret_ticket)
 {
 	cl_event event;
-	cl_int r = slu_real_copy(proxy, direction, offset, host, bytes, &event);
+	cl_int r = slu_real_copy(proxy, device, direction, offset, host, bytes, &event);
 
 	if (r != CL_SUCCESS)
 		return is_loss(r) ? SLU_BACKEND_E_LOST : slu_error(-EIO);

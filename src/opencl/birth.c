@@ -28,8 +28,8 @@ cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr)
 static cl_int write_now(struct slu_proxy *proxy, const void *initial)
 {
 	cl_event event;
-	cl_int r = slu_real_copy(proxy, SLU_DIRECTION_IN, 0, (void *)initial, proxy->size_bytes,
-				 &event);
+	cl_int r = slu_real_copy(proxy, proxy->device, SLU_DIRECTION_IN, 0, (void *)initial,
+				 proxy->size_bytes, &event);
 
 	if (r == CL_SUCCESS && event) {
 		r = slu_layer_next.clWaitForEvents(1, &event);
@@ -82,6 +82,25 @@ static cl_int bear(struct slu_proxy *proxy, const void *initial)
 	return fill(proxy, initial, atomic_exchange(&proxy->initial, NULL) == NULL);
 }
 
+/* With several devices, the one that has least of ours; the first command takes it where it runs.
+ */
+static struct slu_device *choose_device(const struct slu_context *context)
+{
+	struct slu_device *best = context->payer;
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < context->n_places && context->n_places > 1; i++) {
+		struct slu_device *device = context->places[i].device;
+		uint64_t owned = slu_client_device_owned(device->client);
+
+		if (owned < least) {
+			best = device;
+			least = owned;
+		}
+	}
+	return best;
+}
+
 cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like,
 		       const void *initial, struct slu_proxy **ret_proxy)
 {
@@ -94,7 +113,7 @@ cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like
 	}
 	proxy->dispatch = context->dispatch;
 	proxy->context = context;
-	proxy->device = context->device;
+	proxy->device = choose_device(context);
 	proxy->type = like->type;
 	proxy->flags = like->flags;
 	if (!(proxy->flags & SLU_MEMORY_ACCESS_FLAGS))

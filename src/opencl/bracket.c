@@ -7,14 +7,20 @@
 #include "opencl/lane.h"
 #include "opencl/real.h"
 
+/* What another device pays for does not move, so this turn need not wait for it. */
+static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
+{
+	return root->device == device ||
+	       (root->is_movable && slu_context_place(root->context, device));
+}
+
 static void name_root(struct slu_bracket *bracket, struct slu_proxy *root)
 {
 	for (size_t i = 0; i < bracket->n_roots; i++)
 		if (bracket->roots[i] == root)
 			return;
 	bracket->roots[bracket->n_roots++] = root;
-	/* what another device pays for does not move, so this turn need not wait for it */
-	if (root->unit && root->device == bracket->queue->device)
+	if (root->unit && is_waited_for(root, bracket->queue->device))
 		bracket->units[bracket->n_units++] = root->unit;
 }
 

@@ -5,10 +5,9 @@
  *
  * A buffer may be born without an object of the driver behind it (the client decides), so what
  * is wrong with a size, a flag or a pointer is found here, as the driver would find it. What we
- * do not know (a vendor's flags, properties) goes to the driver at once, and does not move; so
- * do buffers of contexts with several devices, which no one account could pay for. Memory that
- * the driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name: programs
- * keep it mapped for life. It stays where it is and is not charged.
+ * do not know (a vendor's flags, properties) goes to the driver at once, and does not move. Memory
+ * that the driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name:
+ * programs keep it mapped for life. It stays where it is and is not charged.
  */
 
 #include <stdlib.h>
@@ -45,8 +44,8 @@ static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, si
 
 static bool may_move(const struct slu_context *context, cl_mem_flags flags, bool has_properties)
 {
-	return context->device && context->device->client && !has_properties &&
-	       !(flags & CL_MEM_ALLOC_HOST_PTR) && !(flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS);
+	return context->is_managed && !has_properties && !(flags & CL_MEM_ALLOC_HOST_PTR) &&
+	       !(flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS);
 }
 
 static enum slu_frozen reason(cl_mem_flags flags)

@@ -69,6 +69,7 @@ int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *ho
 	uint64_t version = unit->host_version, begin_ns;
 	struct slu_proxy *root = unit->owner;
 	struct slu_hashing_job job;
+	struct slu_context_place *place;
 	struct slu_hasher *hasher;
 	struct slu_digest digest;
 	bool is_known;
@@ -76,7 +77,8 @@ int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *ho
 	if (!can_compare(root, version, host) ||
 	    (!always && !is_worth_it(device, root->size_bytes)))
 		return SLU_BACKEND_E_DIFFERENT;
-	hasher = slu_hasher_get(root->context);
+	place = slu_context_place(root->context, device);
+	hasher = place ? slu_hasher_get(place) : NULL;
 	is_known = root->home_version == version;
 	begin_ns = slu_clock_now_ns();
 	if (!hasher || slu_hasher_begin(hasher, root, &job))

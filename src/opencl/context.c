@@ -32,18 +32,41 @@ static cl_int ask_devices(cl_context handle, cl_device_id **ret_devices, size_t 
 	return CL_SUCCESS;
 }
 
+static void add_place(struct slu_context *context, cl_device_id handle)
+{
+	struct slu_device *device = slu_device_get(handle);
+
+	if (!device || slu_context_place(context, device))
+		return;
+	context->places[context->n_places].device = device;
+	context->places[context->n_places++].handle = handle;
+}
+
+static void learn_bounds(struct slu_context *context, cl_device_id handle)
+{
+	cl_ulong max = 0;
+	cl_uint align_bits = 0;
+
+	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(max), &max,
+				       NULL);
+	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(align_bits),
+				       &align_bits, NULL);
+	context->max_alloc_bytes = SLU_MAX(context->max_alloc_bytes, (uint64_t)max);
+	if (align_bits >= 8)
+		context->align_bytes = SLU_MIN(context->align_bytes, (uint64_t)align_bits / 8);
+}
+
 static cl_int learn(cl_context handle, struct slu_context **ret_context)
 {
 	struct slu_context *context;
 	cl_device_id *devices;
-	bool is_one = true;
 	size_t n;
 	cl_int r;
 
 	r = ask_devices(handle, &devices, &n);
 	if (r)
 		return r;
-	context = calloc(1, sizeof(*context));
+	context = calloc(1, sizeof(*context) + n * sizeof(context->places[0]));
 	if (!context) {
 		free(devices);
 		return CL_OUT_OF_HOST_MEMORY;
@@ -53,23 +76,15 @@ static cl_int learn(cl_context handle, struct slu_context **ret_context)
 	context->first = devices[0];
 	context->payer = slu_device_get(devices[0]);
 	context->align_bytes = UINT32_MAX;
+	context->is_managed = true;
 	for (size_t i = 0; i < n; i++) {
-		cl_ulong max = 0;
-		cl_uint align_bits = 0;
+		struct slu_device *device = slu_device_get(devices[i]);
 
-		if (i && slu_device_get(devices[i]) != context->payer)
-			is_one = false;
-		slu_layer_next.clGetDeviceInfo(devices[i], CL_DEVICE_MAX_MEM_ALLOC_SIZE,
-					       sizeof(max), &max, NULL);
-		slu_layer_next.clGetDeviceInfo(devices[i], CL_DEVICE_MEM_BASE_ADDR_ALIGN,
-					       sizeof(align_bits), &align_bits, NULL);
-		context->max_alloc_bytes = SLU_MAX(context->max_alloc_bytes, (uint64_t)max);
-		if (align_bits >= 8)
-			context->align_bytes =
-				SLU_MIN(context->align_bytes, (uint64_t)align_bits / 8);
+		add_place(context, devices[i]);
+		learn_bounds(context, devices[i]);
+		context->is_managed = context->is_managed && device && device->client;
 	}
 	free(devices);
-	context->device = is_one ? context->payer : NULL;
 	*ret_context = context;
 	return CL_SUCCESS;
 }
@@ -121,6 +136,14 @@ void slu_context_ref(struct slu_context *context)
 	slu_layer_give();
 }
 
+static void leave_place(struct slu_context_place *place)
+{
+	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
+		if (place->queue[d])
+			slu_layer_next.clReleaseCommandQueue(place->queue[d]);
+	slu_hasher_deinit(&place->hasher);
+}
+
 void slu_context_unref(struct slu_context *context)
 {
 	bool is_last;
@@ -133,10 +156,8 @@ void slu_context_unref(struct slu_context *context)
 	if (!is_last)
 		return;
 
-	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
-		if (context->queue[d])
-			slu_layer_next.clReleaseCommandQueue(context->queue[d]);
-	slu_hasher_deinit(&context->hasher);
+	for (unsigned i = 0; i < context->n_places; i++)
+		leave_place(&context->places[i]);
 	while (context->dummies) {
 		struct slu_context_dummy *dummy = context->dummies;
 
@@ -147,24 +168,48 @@ void slu_context_unref(struct slu_context *context)
 	free(context);
 }
 
-cl_command_queue slu_context_queue(struct slu_context *context, enum slu_direction direction)
+struct slu_context_place *slu_context_place(struct slu_context *context,
+					    const struct slu_device *device)
 {
+	for (unsigned i = 0; i < context->n_places; i++)
+		if (context->places[i].device == device)
+			return &context->places[i];
+	return NULL;
+}
+
+struct slu_device *slu_context_device_of(const struct slu_context *context,
+					 const struct slu_unit *unit)
+{
+	unsigned index = __atomic_load_n(&unit->device, __ATOMIC_RELAXED);
+
+	for (unsigned i = 0; i < context->n_places; i++)
+		if (context->places[i].device->index == index)
+			return context->places[i].device;
+	return context->payer;
+}
+
+cl_command_queue slu_context_queue(struct slu_context *context, const struct slu_device *device,
+				   enum slu_direction direction)
+{
+	struct slu_context_place *place = slu_context_place(context, device);
 	cl_command_queue queue, fresh;
 	cl_int r;
 
+	if (!place)
+		return NULL;
 	slu_layer_take();
-	queue = context->queue[direction];
+	queue = place->queue[direction];
 	slu_layer_give();
 	if (queue)
 		return queue;
 
-	fresh = slu_layer_next.clCreateCommandQueue(context->handle, context->first, 0, &r);
+	fresh = slu_layer_next.clCreateCommandQueue(context->handle, place->handle, 0, &r);
 	if (r != CL_SUCCESS)
 		return NULL;
 	slu_layer_take();
-	queue = context->queue[direction];
+	queue = place->queue[direction];
 	if (!queue) {
-		queue = context->queue[direction] = fresh;
+		queue = place->queue[direction] = fresh;
 		fresh = NULL;
 	}
 	slu_layer_give();
@@ -253,9 +298,13 @@ cl_uint slu_context_n_hidden(cl_context handle)
 	if (context) {
 		const struct slu_context_dummy *dummy;
 
-		n = (context->queue[SLU_DIRECTION_IN] != NULL) +
-		    (context->queue[SLU_DIRECTION_OUT] != NULL) +
-		    slu_hasher_n_hidden(&context->hasher);
+		for (unsigned i = 0; i < context->n_places; i++) {
+			const struct slu_context_place *place = &context->places[i];
+
+			n += (place->queue[SLU_DIRECTION_IN] != NULL) +
+			     (place->queue[SLU_DIRECTION_OUT] != NULL) +
+			     slu_hasher_n_hidden(&place->hasher);
+		}
 		for (dummy = context->dummies; dummy; dummy = dummy->next)
 			n++;
 	}

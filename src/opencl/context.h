@@ -3,10 +3,11 @@
 
 /*
  * Our note about a context, kept while the program has an object in it. The note owns what we
- * need there ourselves: one queue a direction for the copies, what takes digests, and small objects
- * with which the types of a kernel's arguments are proven. All of these hold references of the
- * context; that is harmless, because an object of the program does so too at least as long, and
- * slu_context_n_hidden() tells how many to leave out of what the program is told.
+ * need there ourselves: on each of its devices one queue a direction for the copies and what takes
+ * digests, and small objects with which the types of a kernel's arguments are proven. All of these
+ * hold references of the context; that is harmless, because an object of the program does so too at
+ * least as long, and slu_context_n_hidden() tells how many to leave out of what the program is
+ * told.
  */
 
 #include "opencl/device.h"
@@ -21,23 +22,34 @@ struct slu_context_dummy {
 	cl_mem mem;
 };
 
+/* One device of a context; several sub-devices of one count as that one. */
+struct slu_context_place {
+	struct slu_device *device; /* constant, as is handle */
+	cl_device_id handle;	   /* the program's name for it, or for the first part of it */
+
+	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* guarded by the layer's lock; made at the
+						       first copy, then constant */
+	struct slu_hasher hasher;		    /* as it says itself */
+};
+
 struct slu_context {
 	struct slu_table_node node; /* guarded by the layer's lock */
 	cl_context handle;
 
 	/* constant after birth */
-	const void *dispatch;	   /* the first word of the driver's object */
-	cl_device_id first;	   /* the device that copies run on */
-	struct slu_device *device; /* the one device below, or NULL with several */
-	struct slu_device *payer;  /* whose account pays for what cannot move */
-	uint64_t max_alloc_bytes;  /* the largest object that any of its devices takes */
-	uint64_t align_bytes;	   /* where a sub-buffer may begin, at the least strict device */
+	const void *dispatch;	  /* the first word of the driver's object */
+	cl_device_id first;	  /* of its devices */
+	struct slu_device *payer; /* the same: whose account pays for what cannot move */
+	bool is_managed;	  /* the client has all of its devices, so objects may move */
+	uint64_t max_alloc_bytes; /* the largest object that any of its devices takes */
+	uint64_t align_bytes;	  /* where a sub-buffer may begin, at the least strict device */
 
 	/* guarded by the layer's lock */
 	size_t n_objects;
-	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* made at the first copy; then constant */
-	struct slu_context_dummy *dummies;	    /* made at the first argument of their kind */
-	struct slu_hasher hasher;		    /* as it says itself */
+	struct slu_context_dummy *dummies; /* made at the first argument of their kind */
+
+	unsigned n_places; /* constant after birth */
+	struct slu_context_place places[];
 };
 
 /*
@@ -51,8 +63,19 @@ void slu_context_ref(struct slu_context *context);
 /* One object less; with the last one goes the note. Called before that object's own reference. */
 void slu_context_unref(struct slu_context *context);
 
-/* Our queue for copies in @direction. Called while an object is in the context. */
-cl_command_queue slu_context_queue(struct slu_context *context, enum slu_direction direction);
+/* The place of @device in the context; NULL: it is none of its devices. */
+struct slu_context_place *slu_context_place(struct slu_context *context,
+					    const struct slu_device *device);
+
+/* The device that has @unit, or had it last. Another one may have it a moment later. */
+struct slu_device *slu_context_device_of(const struct slu_context *context,
+					 const struct slu_unit *unit);
+
+/*
+ * Our queue on @device for copies in @direction, or NULL. Called while an object is in the context.
+ */
+cl_command_queue slu_context_queue(struct slu_context *context, const struct slu_device *device,
+				   enum slu_direction direction);
 
 /*
  * A real object of no use but to be an argument, of a type and, if it is an image, with the

@@ -17,9 +17,9 @@
 #define INTERLEAVED_ITEMS  64
 #define GROUPS_MAX	   2048
 
-struct slu_hasher *slu_hasher_get(struct slu_context *context)
+struct slu_hasher *slu_hasher_get(struct slu_context_place *place)
 {
-	struct slu_hasher *h = &context->hasher;
+	struct slu_hasher *h = &place->hasher;
 
 	slu_layer_take();
 	if (h->state == SLU_HASHER_NONE)
@@ -51,7 +51,8 @@ static cl_int choose_size(struct slu_hasher *h, cl_device_id device)
 	return CL_SUCCESS;
 }
 
-static cl_int make_kernel(struct slu_hasher *h, const struct slu_context *context)
+static cl_int make_kernel(struct slu_hasher *h, const struct slu_context *context,
+			  cl_device_id device)
 {
 	const char *source = slu_digest_source;
 	size_t most = 0;
@@ -60,36 +61,35 @@ static cl_int make_kernel(struct slu_hasher *h, const struct slu_context *contex
 	h->program =
 		slu_layer_next.clCreateProgramWithSource(context->handle, 1, &source, NULL, &r);
 	if (r == CL_SUCCESS)
-		r = slu_layer_next.clBuildProgram(h->program, 1, &context->first, "", NULL, NULL);
+		r = slu_layer_next.clBuildProgram(h->program, 1, &device, "", NULL, NULL);
 	if (r != CL_SUCCESS)
 		return r;
 	h->kernel = slu_layer_next.clCreateKernel(h->program, "slu_digest", &r);
 	if (r != CL_SUCCESS)
 		return r;
-	r = slu_layer_next.clGetKernelWorkGroupInfo(
-		h->kernel, context->first, CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most, NULL);
+	r = slu_layer_next.clGetKernelWorkGroupInfo(h->kernel, device, CL_KERNEL_WORK_GROUP_SIZE,
+						    sizeof(most), &most, NULL);
 	while (r == CL_SUCCESS && most && h->n_local > most)
 		h->n_local /= 2;
 	return r;
 }
 
-static cl_int make(struct slu_hasher *h, const struct slu_context *context)
+static cl_int make(struct slu_hasher *h, const struct slu_context *context, cl_device_id device)
 {
-	cl_int r = choose_size(h, context->first);
+	cl_int r = choose_size(h, device);
 
 	if (r == CL_SUCCESS)
-		h->queue =
-			slu_layer_next.clCreateCommandQueue(context->handle, context->first, 0, &r);
+		h->queue = slu_layer_next.clCreateCommandQueue(context->handle, device, 0, &r);
 	if (r == CL_SUCCESS)
 		h->sums =
 			slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE,
 						      h->n_groups * 2 * sizeof(uint64_t), NULL, &r);
-	return r == CL_SUCCESS ? make_kernel(h, context) : r;
+	return r == CL_SUCCESS ? make_kernel(h, context, device) : r;
 }
 
-void slu_hasher_build(struct slu_context *context)
+void slu_hasher_build(const struct slu_context *context, struct slu_context_place *place)
 {
-	struct slu_hasher *h = &context->hasher;
+	struct slu_hasher *h = &place->hasher;
 	enum slu_hasher_state state = SLU_HASHER_READY;
 	bool is_mine;
 	cl_int r;
@@ -101,7 +101,7 @@ void slu_hasher_build(struct slu_context *context)
 	slu_layer_give();
 	if (!is_mine)
 		return;
-	r = make(h, context);
+	r = make(h, context, place->handle);
 	if (r != CL_SUCCESS) {
 		slu_hasher_deinit(h);
 		state = slu_room_is_refusal(r) && ++h->n_tries < TRIES_MAX ? SLU_HASHER_WANTED

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What takes digests on the device: one a context, with a kernel, a queue and a small buffer of its
- * own, on which nothing but digests waits.
+ * What takes digests on the device: one a context and device, with a kernel, a queue and a small
+ * buffer of its own, on which nothing but digests waits.
  *
  *   NONE     -> WANTED    [slu_hasher_get]    a unit was to be compared for the first time
  *   WANTED   -> BUILDING  [slu_hasher_build]  by a thread of the program, at its next launch
@@ -47,11 +47,16 @@ struct slu_hashing_job {
 	uint64_t *sums; /* two a work-group */
 };
 
-/* Return: the hasher of @context if it is READY, or NULL; it is wanted from then on. */
-struct slu_hasher *slu_hasher_get(struct slu_context *context);
+struct slu_context_place;
 
-/* Builds the hasher of @context if one is wanted. Called by the program's threads, at leisure. */
-void slu_hasher_build(struct slu_context *context);
+/* Return: the hasher of @place if it is READY, or NULL; it is wanted from then on. */
+struct slu_hasher *slu_hasher_get(struct slu_context_place *place);
+
+/*
+ * Builds the hasher of @place in @context if one is wanted. Called by the program's threads, at
+ * leisure.
+ */
+void slu_hasher_build(const struct slu_context *context, struct slu_context_place *place);
 
 /*
  * The digest of the object behind @root, a buffer that rests; one at a time. What was begun is

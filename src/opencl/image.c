@@ -87,6 +87,18 @@ static void learn_child(struct slu_proxy *child, const cl_image_format *format,
 					  &child->host_ptr, NULL);
 }
 
+/* Where a root is charged, the device that has it. */
+static struct slu_client_device *client_of(const struct slu_proxy *root)
+{
+	const struct slu_device *device = root->device;
+
+	if (!device || !root->unit)
+		return NULL;
+	if (root->is_movable)
+		device = slu_context_device_of(root->context, root->unit);
+	return device->client;
+}
+
 /* With properties it could not be made again. */
 static cl_mem create_on(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
 			const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
@@ -103,8 +115,8 @@ static cl_mem create_on(cl_context context, const cl_mem_properties *properties,
 		return slu_memory_answer(NULL, CL_INVALID_IMAGE_DESCRIPTOR, errcode_ret);
 	if (properties && properties[0] && parent->root->is_movable)
 		return slu_memory_answer(NULL, CL_INVALID_PROPERTY, errcode_ret);
-	client = parent->root->device ? parent->root->device->client : NULL;
-	if (client && parent->root->unit) {
+	client = client_of(parent->root);
+	if (client) {
 		r = slu_layer_error(slu_client_command_begin(client, &parent->root->unit, 1));
 		is_inside = !r;
 	}
@@ -146,6 +158,14 @@ static bool has_device_sides(cl_device_id device, const struct slu_shape *s)
 	       (s->size[2] == 1 || is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[2]));
 }
 
+static bool has_sides(const struct slu_context *context, const struct slu_shape *s)
+{
+	for (unsigned i = 0; i < context->n_places; i++)
+		if (!has_device_sides(context->places[i].handle, s))
+			return false;
+	return true;
+}
+
 /* Whether the driver makes such images at all, tried with one pixel. */
 static bool has_format(cl_context context, cl_mem_flags flags, const struct slu_shape *s)
 {
@@ -169,14 +189,13 @@ static bool may_move(const struct making *m, struct slu_shape *ret_shape)
 {
 	const struct slu_context *context = m->known;
 
-	return context->device && context->device->client && m->format &&
-	       !(m->properties && m->properties[0]) && !(m->flags & CL_MEM_ALLOC_HOST_PTR) &&
+	return context->is_managed && m->format && !(m->properties && m->properties[0]) &&
+	       !(m->flags & CL_MEM_ALLOC_HOST_PTR) &&
 	       !(m->flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS) &&
 	       !slu_memory_check_flags(m->flags, m->host_ptr) &&
 	       slu_shape_init(ret_shape, m->format, m->desc, m->host_ptr != NULL) &&
 	       slu_shape_bytes(ret_shape) <= context->max_alloc_bytes &&
-	       has_device_sides(context->first, ret_shape) &&
-	       has_format(m->context, m->flags, ret_shape);
+	       has_sides(context, ret_shape) && has_format(m->context, m->flags, ret_shape);
 }
 
 /* Takes over the context's reference. */

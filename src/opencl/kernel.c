@@ -339,6 +339,7 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 {
 	struct slu_kernel *kernel = slu_kernel_find(handle);
 	struct slu_kernel_arg *arg;
+	struct slu_device *device;
 	bool is_leased;
 
 	if (!kernel || index >= kernel->n_args || atomic_load(&kernel->is_taken))
@@ -350,14 +351,15 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 			note(arg, NULL);
 		return true;
 	}
-	if (!proxy->root->is_movable || arg->proven != kind_of(proxy) || !proxy->device)
+	if (!proxy->root->is_movable || arg->proven != kind_of(proxy) || !proxy->root->unit)
 		return false;
 	*ret_r = CL_SUCCESS;
 	if (arg->proxy == proxy && arg->serial == atomic_load(&proxy->serial))
 		return true;
-	if (!slu_gate_try_enter(proxy->device->index))
+	device = slu_context_device_of(proxy->context, proxy->root->unit);
+	if (!slu_gate_try_enter(device->index))
 		return false;
-	is_leased = slu_lane_is_leased(proxy, proxy->device, SLU_ACCESS_READ);
+	is_leased = slu_lane_is_leased(proxy, device, SLU_ACCESS_READ);
 	if (is_leased)
 		*ret_r = bind_present(kernel, index, proxy);
 	slu_gate_leave();

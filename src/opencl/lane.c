@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "opencl/context.h"
 #include "opencl/lane.h"
 
 #define STALE_NS (100 * SLU_NS_PER_MS)
@@ -116,6 +117,19 @@ void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_
 			atomic_store(&root->leases[i], lease);
 }
 
+/* An object of several devices may have been leased to any of them. */
+static bool is_past(const struct slu_proxy *root, const struct slu_device *device)
+{
+	const struct slu_context *context = root->context;
+
+	if (!context || context->n_places < 2)
+		return slu_gate_is_past(device->index);
+	for (unsigned i = 0; i < context->n_places; i++)
+		if (!slu_gate_is_past(context->places[i].device->index))
+			return false;
+	return true;
+}
+
 /* Two may be at it for one root: the one who finds the lease gone waits all the same. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 {
@@ -127,7 +141,7 @@ bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 	if (!atomic_load(&root->lease_is_breaking))
 		return true;
 	slu_gate_fence();
-	if (!slu_gate_is_past(device->index))
+	if (!is_past(root, device))
 		return false;
 	atomic_store(&root->lease_is_breaking, false);
 	return true;

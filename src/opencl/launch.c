@@ -59,10 +59,13 @@ static void build_hashers(const struct launch *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct slu_context *context = l->names[i].proxy->context;
+		struct slu_context_place *place;
 
-		if (l->names[i].access == SLU_ACCESS_DOUBT &&
-		    atomic_load(&context->hasher.state) == SLU_HASHER_WANTED)
-			slu_hasher_build(context);
+		if (l->names[i].access != SLU_ACCESS_DOUBT)
+			continue;
+		place = slu_context_place(context, l->bracket.queue->device);
+		if (place && atomic_load(&place->hasher.state) == SLU_HASHER_WANTED)
+			slu_hasher_build(context, place);
 	}
 }
 

@@ -88,7 +88,8 @@ struct slu_proxy {
 	uint64_t origin_bytes; /* of a sub-buffer in its root */
 	void *host_ptr;	       /* as the program gave it, with CL_MEM_USE_HOST_PTR */
 	struct slu_context *context;
-	struct slu_device *device; /* whose account pays; NULL: the client does not know it */
+	struct slu_device *device; /* whose account paid at first; NULL: the client does not know
+				      it */
 	struct slu_proxy *root;	   /* itself, or the buffer that it is a part of */
 	struct slu_proxy *parent;  /* the object it was made from, for the program's questions */
 	bool is_movable;	   /* a root whose real object comes and goes */

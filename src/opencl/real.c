@@ -46,9 +46,10 @@ cl_mem slu_real_make_child(const struct slu_proxy *child, cl_mem parent, cl_int 
 }
 
 /* Memory of the program's is only read: it may be such that cannot be written. */
-cl_int slu_real_touch(const struct slu_proxy *root, cl_mem real, const void *initial)
+cl_int slu_real_touch(const struct slu_proxy *root, const struct slu_device *device, cl_mem real,
+		      const void *initial)
 {
-	cl_command_queue queue = slu_context_queue(root->context, SLU_DIRECTION_IN);
+	cl_command_queue queue = slu_context_queue(root->context, device, SLU_DIRECTION_IN);
 	const size_t origin[3] = { 0 }, region[3] = { 1, 1, 1 };
 	static const char zeros[PIXEL_MAX];
 	char pixel[PIXEL_MAX];
@@ -161,10 +162,11 @@ static cl_int sync_host(const struct slu_proxy *root, cl_command_queue queue, ui
 	return r;
 }
 
-cl_int slu_real_copy(const struct slu_proxy *root, enum slu_direction direction, uint64_t offset,
-		     void *host, uint64_t bytes, cl_event *ret_event)
+cl_int slu_real_copy(const struct slu_proxy *root, const struct slu_device *device,
+		     enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
+		     cl_event *ret_event)
 {
-	cl_command_queue queue = slu_context_queue(root->context, direction);
+	cl_command_queue queue = slu_context_queue(root->context, device, direction);
 	cl_int r;
 
 	*ret_event = NULL;

@@ -30,13 +30,16 @@ cl_mem slu_real_make(const struct slu_proxy *root, const void *initial, cl_int *
 cl_mem slu_real_make_child(const struct slu_proxy *child, cl_mem parent, cl_int *ret_r);
 
 /*
- * Has the driver find the memory of a new object, by a byte or a pixel of @initial or of zeros.
+ * Has the driver find the memory of a new object on @device, by a byte or a pixel of @initial or of
+ * zeros.
  */
-cl_int slu_real_touch(const struct slu_proxy *root, cl_mem real, const void *initial);
+cl_int slu_real_touch(const struct slu_proxy *root, const struct slu_device *device, cl_mem real,
+		      const void *initial);
 
 /*
- * Starts copying @bytes at @offset from or to @host. *ret_event is NULL where nothing is to be
- * waited for.
+ * Starts copying @bytes at @offset on @device from or to @host. *ret_event is NULL where nothing is
+ * to be waited for.
  */
-cl_int slu_real_copy(const struct slu_proxy *root, enum slu_direction direction, uint64_t offset,
-		     void *host, uint64_t bytes, cl_event *ret_event);
+cl_int slu_real_copy(const struct slu_proxy *root, const struct slu_device *device,
+		     enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
+		     cl_event *ret_event);

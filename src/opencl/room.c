@@ -14,15 +14,21 @@ bool slu_room_is_refusal(cl_int r)
 	       r == CL_OUT_OF_HOST_MEMORY;
 }
 
+bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device)
+{
+	return !atomic_load(&device->is_eager) ||
+	       (context->n_places > 1 && slu_device_expects_manager());
+}
+
 cl_int slu_room_prove(struct slu_context *context, cl_mem real)
 {
 	cl_command_queue queue;
 	cl_event event;
 	cl_int r;
 
-	if (!context->payer || atomic_load(&context->payer->is_eager))
+	if (!context->payer || !slu_room_must_prove(context, context->payer))
 		return CL_SUCCESS;
-	queue = slu_context_queue(context, SLU_DIRECTION_IN);
+	queue = slu_context_queue(context, context->payer, SLU_DIRECTION_IN);
 	if (!queue)
 		return CL_SUCCESS;
 	r = slu_layer_next.clEnqueueMigrateMemObjects(queue, 1, &real, 0, 0, NULL, &event);

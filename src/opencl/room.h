@@ -19,6 +19,13 @@ struct slu_room {
 };
 
 /*
+ * Whether new memory on @device must be used once before it is known to be there: until the driver
+ * has refused a creation, and always where the context has several devices, for then no driver can
+ * know at the creation which of them will need it.
+ */
+bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device);
+
+/*
  * For an attempt that made @real: has the driver really find memory for it, where it might put
  * that off until the program's first command. On failure @real is released.
  */

@@ -95,5 +95,6 @@ void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *co
 	struct slu_peer_device *d = &peer->devices[device];
 
 	for (size_t i = 0; i < n_units; i++)
-		slu_foresight_expect(units[i], d->n_launches);
+		if (units[i]->device == device)
+			slu_foresight_expect(units[i], d->n_launches);
 }

@@ -228,16 +228,22 @@ void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 	u->n_refused = 0;
 }
 
+static void drop_commands_with(struct slu_peer *peer, struct slu_peer_device *d,
+			       const struct slu_unit *u)
+{
+	for (size_t i = 0; i < d->n_command; i++)
+		if (d->command[i] == u) {
+			slu_peer_drop_command(peer, d);
+			return;
+		}
+}
+
 void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	for (size_t i = 0; i < d->n_command; i++) {
-		if (d->command[i] == u) {
-			slu_peer_drop_command(d);
-			break;
-		}
-	}
+	for (unsigned i = 0; i < peer->n_devices; i++)
+		drop_commands_with(peer, &peer->devices[i], u);
 	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
 	take_out(peer, now_ns, u);
 	d->denied_until_ns = 0;
@@ -256,6 +262,9 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	slu_peer_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
+	/* who waits for it elsewhere uses it where it is, or need not do so any more */
+	if (peer->n_devices > 1)
+		slu_peer_wake_all(peer);
 	slu_peer_touch(peer, now_ns);
 }
 

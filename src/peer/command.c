@@ -18,19 +18,21 @@ static bool is_front(const struct slu_peer_device *d, struct slu_unit *const *un
 	return d->n_command == n && memcmp(d->command, units, n * sizeof(*units)) == 0;
 }
 
-void slu_peer_drop_command(struct slu_peer_device *d)
+void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *d)
 {
 	for (size_t i = 0; i < d->n_command; i++)
-		d->command[i]->wanted = false;
+		if (&peer->devices[d->command[i]->device] == d)
+			d->command[i]->wanted = false;
 	free(d->command);
 	d->command = NULL;
 	d->n_command = 0;
 	d->wake_is_due = true;
+	slu_peer_end_crossing(peer, d);
 }
 
 /* Its units count as named from now on: the daemon must know what the window has to hold. */
-static bool put_in_front(struct slu_peer_device *d, uint64_t now_ns, struct slu_unit *const *units,
-			 size_t n)
+static bool put_in_front(struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns,
+			 struct slu_unit *const *units, size_t n)
 {
 	d->command = malloc(n * sizeof(*units));
 	if (!d->command)
@@ -39,13 +41,16 @@ static bool put_in_front(struct slu_peer_device *d, uint64_t now_ns, struct slu_
 	d->n_command = n;
 	d->command_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
+		d->command_bytes += units[i]->bytes;
+		if (&peer->devices[units[i]->device] != d)
+			continue;
 		units[i]->wanted = true;
 		slu_peer_ahead_end(d, units[i], SLU_AHEAD_HIT);
 		/* what leaves for a guess need not */
 		if (units[i]->moving == SLU_MOVING_OUT &&
-		    d->account.held_bytes <= d->account.limit_bytes)
+		    d->account.held_bytes <= d->account.limit_bytes &&
+		    !slu_peer_is_claimed(peer, units[i]))
 			units[i]->cancel = true;
-		d->command_bytes += units[i]->bytes;
 		slu_peer_working_add(d, now_ns, units[i]);
 	}
 	return true;
@@ -67,12 +72,23 @@ uint64_t slu_peer_command_need(const struct slu_peer_device *d)
 	return bytes;
 }
 
-static bool all_present(struct slu_unit *const *units, size_t n)
+static bool all_at_hand(const struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
+			size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!slu_unit_is_present(units[i]))
+		if (!slu_peer_is_at_hand(peer, device, units[i]))
 			return false;
 	return true;
+}
+
+static void named(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	u->n_named++;
+	slu_foresight_named(u, d->n_launches);
+	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
+	slu_peer_working_add(d, now_ns, u);
 }
 
 int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
@@ -81,16 +97,12 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 	struct slu_peer_device *d = &peer->devices[device];
 
 	if (d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) &&
-	    all_present(units, n_units)) {
+	    all_at_hand(peer, device, units, n_units)) {
 		if (d->n_command && is_front(d, units, n_units))
-			slu_peer_drop_command(d);
+			slu_peer_drop_command(peer, d);
 		d->n_launches++;
-		for (size_t i = 0; i < n_units; i++) {
-			units[i]->n_named++;
-			slu_foresight_named(units[i], d->n_launches);
-			slu_peer_ahead_end(d, units[i], SLU_AHEAD_HIT);
-			slu_peer_working_add(d, now_ns, units[i]);
-		}
+		for (size_t i = 0; i < n_units; i++)
+			named(peer, now_ns, units[i]);
 		slu_peer_progress(peer, now_ns, device, true);
 		slu_peer_touch(peer, now_ns);
 		return 0;
@@ -101,18 +113,18 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 	}
 	if (n_units == 0)
 		d->is_wanted = true;
-	else if (d->n_command == 0 && !put_in_front(d, now_ns, units, n_units))
+	else if (d->n_command == 0 && !put_in_front(peer, d, now_ns, units, n_units))
 		return SLU_PEER_E_DENIED;
+	slu_peer_ask_to_cross(peer, now_ns, d);
 	return SLU_PEER_E_WAIT;
 }
 
 void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)
 {
-	for (size_t i = 0; i < n_units; i++)
-		units[i]->n_named--;
-	if (n_units) {
-		struct slu_peer_device *d = &peer->devices[units[0]->device];
+	for (size_t i = 0; i < n_units; i++) {
+		struct slu_peer_device *d = &peer->devices[units[i]->device];
 
+		units[i]->n_named--;
 		/* what could not leave may be able to now */
 		d->account.final_is_told = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
@@ -126,6 +138,6 @@ void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned de
 
 	(void)now_ns;
 	if (n_units && is_front(d, units, n_units))
-		slu_peer_drop_command(d);
+		slu_peer_drop_command(peer, d);
 	d->is_wanted = false;
 }

@@ -210,7 +210,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
 		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;
 	d->is_wanted = false;
-	slu_peer_drop_command(d);
+	slu_peer_drop_command(peer, d);
 	d->want_is_current = false;
 	d->wake_is_due = true;
 	slu_peer_touch(peer, now_ns);

@@ -12,6 +12,7 @@
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
  *   ahead.c       mode LAUNCH: units that come before they are asked for
+ *   crossing.c    mode LAUNCH: units that go from one device to another
  *   tally.c       sums over the units, kept as they change
  *   shift.c       whose home changes between pageable memory and disk
  *   moves.c       which move is begun, and what became of it
@@ -91,6 +92,7 @@ struct slu_peer_device {
 	struct slu_unit **command;
 	size_t n_command;
 	uint64_t command_bytes; /* of the command that waits, or of the last one that did */
+	uint64_t crossing; /* it names units of other devices: by whom the first asked; 0: not */
 	uint64_t n_launches;
 	struct slu_unit_list working; /* by working_link: the least recently named first */
 	uint64_t working_bytes;
@@ -131,6 +133,7 @@ struct slu_peer {
 
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
+	uint64_t n_crossings; /* commands so far that named units of other devices */
 	struct slu_peer_account pinned, home, disk;
 	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
@@ -199,7 +202,27 @@ void slu_peer_thaw(struct slu_peer *peer);
 
 /* command.c */
 uint64_t slu_peer_command_need(const struct slu_peer_device *device);
-void slu_peer_drop_command(struct slu_peer_device *device);
+void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *device);
+
+/* crossing.c */
+/* Whether a command on the device of @index may use @unit now. */
+bool slu_peer_is_at_hand(const struct slu_peer *peer, unsigned index, const struct slu_unit *unit);
+/* Whether @unit must come from another device before a command on @device may use it. */
+bool slu_peer_is_elsewhere(const struct slu_peer *peer, const struct slu_peer_device *device,
+			   const struct slu_unit *unit);
+/* Of the command in front at @device: bytes that other devices own. */
+uint64_t slu_peer_elsewhere_bytes(const struct slu_peer *peer,
+				  const struct slu_peer_device *device);
+/* The command in front at @device is asked for. */
+void slu_peer_ask_to_cross(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *device);
+void slu_peer_end_crossing(struct slu_peer *peer, struct slu_peer_device *device);
+/* What is away and claimed goes to the device that claims it. */
+void slu_peer_cross(struct slu_peer *peer, uint64_t now_ns);
+/* Whether @unit is to leave its device because another one needs it. */
+bool slu_peer_is_claimed(const struct slu_peer *peer, const struct slu_unit *unit);
+/* Such a unit that may leave @from now, or NULL. */
+struct slu_unit *slu_peer_next_claimed(const struct slu_peer *peer,
+				       const struct slu_peer_device *from);
 
 /* working.c */
 void slu_peer_working_opened(struct slu_peer_device *device, uint64_t now_ns);
@@ -247,6 +270,8 @@ static inline void slu_peer_note_scan(const struct slu_peer_device *device)
 }
 
 /* moves.c */
+/* Mode LAUNCH: whether the units of the command in front are brought in. */
+bool slu_peer_serves_command(const struct slu_peer *peer, const struct slu_peer_device *device);
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that has room on the device now, or NULL. */

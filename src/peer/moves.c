@@ -4,9 +4,10 @@
  * Which move is begun, and what became of it.
  *
  * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
- * mode LAUNCH also for the command in front, inside its own window. In: into the room below the
- * limit, in a turn or when the daemon fills us ahead, and only while nothing that might touch the
- * unit can run. To MAPPED: in a turn, what will not be on the device in this turn (above the goal).
+ * mode LAUNCH also for the command in front, inside its own window, or at another device. In: into
+ * the room below the limit, in a turn or when the daemon fills us ahead, and only while nothing
+ * that might touch the unit can run. To MAPPED: in a turn, what will not be on the device in this
+ * turn (above the goal).
  *
  * A move that is no longer wanted is asked to stop at its next chunk; it may still end as done.
  */
@@ -63,7 +64,7 @@ bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device
 	       (peer->is_connected && d->account.pace == SLU_PACE_AHEAD);
 }
 
-static bool serves_command(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_serves_command(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH && d->n_command && d->gate == SLU_PEER_GATE_OPEN &&
 	       slu_peer_may_run(peer, d);
@@ -78,10 +79,12 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 		return false;
 	switch (u->moving) {
 	case SLU_MOVING_IN:
-		return a->held_bytes > a->limit_bytes || !slu_peer_may_fill(peer, d);
+		return a->held_bytes > a->limit_bytes || !slu_peer_may_fill(peer, d) ||
+		       slu_peer_is_claimed(peer, u);
 	case SLU_MOVING_OUT:
 		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
-		       !serves_command(peer, d) && !slu_peer_fetches_ahead(peer, d);
+		       !slu_peer_is_claimed(peer, u) && !slu_peer_serves_command(peer, d) &&
+		       !slu_peer_fetches_ahead(peer, d);
 	default:
 		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
 	}
@@ -101,12 +104,13 @@ static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 /* -- choosing -------------------------------------------------------------------------------- */
 
 /* Bytes of the command in front that nobody is bringing in yet. */
-static uint64_t command_misses(const struct slu_peer_device *d)
+static uint64_t command_misses(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < d->n_command; i++)
-		if (slu_unit_is_away(d->command[i]))
+		if (slu_unit_is_away(d->command[i]) ||
+		    slu_peer_is_elsewhere(peer, d, d->command[i]))
 			bytes += d->command[i]->bytes;
 	return bytes;
 }
@@ -132,9 +136,10 @@ static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_
 {
 	uint64_t missing;
 
-	if (!serves_command(peer, d) || slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
+	if (!slu_peer_serves_command(peer, d) ||
+	    slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
 		return 0;
-	missing = command_misses(d);
+	missing = command_misses(peer, d);
 	if (missing == 0)
 		return 0;
 	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, window(peer, d));
@@ -173,6 +178,9 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 
 	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
 		return NULL;
+	u = slu_peer_next_claimed(peer, d);
+	if (u)
+		return u;
 	if (!peer->is_alone) {
 		uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
@@ -187,7 +195,7 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 		if (u && u->wanted)
 			u = NULL;
 	}
-	if (!u && !(serves_command(peer, d) && command_misses(d)))
+	if (!u && !(slu_peer_serves_command(peer, d) && command_misses(peer, d)))
 		u = slu_peer_leaves_for_ahead(peer, d);
 	return u;
 }
@@ -197,7 +205,8 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 {
 	if (peer->is_alone || d->n_working_absent == 0)
 		return false;
-	return slu_peer_may_run(peer, d) ? serves_command(peer, d) : slu_peer_may_fill(peer, d);
+	return slu_peer_may_run(peer, d) ? slu_peer_serves_command(peer, d)
+					 : slu_peer_may_fill(peer, d);
 }
 
 static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
@@ -207,7 +216,7 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 
 	*ret_moving = SLU_MOVING_IN;
 	if (d->mode == SLU_MODE_LAUNCH) {
-		if (serves_command(peer, d) && command_misses(d))
+		if (slu_peer_serves_command(peer, d) && command_misses(peer, d))
 			return next_in(d, room(peer, d), SLU_PLACE_IN_WANTED);
 		u = fetches_working_set(peer, d) ? next_in(d, room(peer, d), SLU_PLACE_IN_WORKING)
 						 : NULL;
@@ -307,7 +316,8 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 			struct slu_unit *u;
 
 			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
-			if (!u || waits_for_a_larger_window(peer, now_ns, index, way, moving))
+			if (!u || (!slu_peer_is_claimed(peer, u) &&
+				   waits_for_a_larger_window(peer, now_ns, index, way, moving)))
 				break;
 			begin(peer, index, u, way, free_slot(d, way), moving);
 		}
@@ -430,5 +440,6 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 		ended_in(peer, now_ns, d, u, result);
 	u->cancel = false;
 	d->wake_is_due = true;
+	slu_peer_cross(peer, now_ns);
 	slu_peer_touch(peer, now_ns);
 }

@@ -33,7 +33,7 @@ void slu_peer_free(struct slu_peer *peer)
 	assert(TAILQ_EMPTY(&peer->births));
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		assert(TAILQ_EMPTY(&peer->devices[i].units));
-		slu_peer_drop_command(&peer->devices[i]);
+		slu_peer_drop_command(peer, &peer->devices[i]);
 	}
 	free(peer);
 }

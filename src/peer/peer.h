@@ -127,7 +127,8 @@ int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device);
 /*
  * Mode LAUNCH: a command names these units. 0: all are present and now named (n_named was
  * raised: call slu_peer_unname() after submission); else SLU_PEER_E_WAIT or SLU_PEER_E_DENIED.
- * A command that will not ask again calls slu_peer_forget_command().
+ * A command that will not ask again calls slu_peer_forget_command(). Units of other devices come
+ * over to @device for it: unit->device changes in here and in slu_peer_moved().
  */
 int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		  struct slu_unit *const *units, size_t n_units);

@@ -57,6 +57,14 @@ const struct slu_unit_list *slu_peer_units(const struct slu_peer *peer, unsigned
 	return &peer->devices[device].units;
 }
 
+static bool is_in_front(const struct slu_peer_device *d, const struct slu_unit *u)
+{
+	for (size_t i = 0; i < d->n_command; i++)
+		if (d->command[i] == u)
+			return true;
+	return false;
+}
+
 static bool is_held(const struct slu_unit *u)
 {
 	return u->place == SLU_PLACE_DEVICE || u->moving == SLU_MOVING_IN;
@@ -81,6 +89,7 @@ void slu_peer_check(const struct slu_peer *peer)
 
 		TAILQ_FOREACH (u, &d->units, link) {
 			assert(u->device == i);
+			assert(u->wanted == is_in_front(d, u));
 			held += is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
@@ -101,6 +110,7 @@ void slu_peer_check(const struct slu_peer *peer)
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 			n_slots += (d->moving[IN][k] != NULL) + (d->moving[OUT][k] != NULL);
 		slu_peer_tally_check(d);
+		assert(!d->crossing || d->n_command);
 		assert(held == d->account.held_bytes);
 		assert(leaving == d->leaving_bytes);
 		assert(n_moving == n_slots);

@@ -43,7 +43,8 @@ bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
 void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
 {
 	struct slu_peer_device *d = &peer->devices[index];
-	uint64_t all = d->owned_bytes, largest = slu_peer_largest_bytes(d);
+	uint64_t all = d->owned_bytes + slu_peer_elsewhere_bytes(peer, d);
+	uint64_t largest = slu_peer_largest_bytes(d);
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &peer->births, link) {

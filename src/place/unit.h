@@ -66,12 +66,12 @@ enum slu_birth {
 struct slu_unit {
 	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the births that wait */
 	uint64_t bytes;		    /* constant after birth; as charged, rounded up */
-	uint8_t device;		    /* place in HELLO; constant after birth */
+	uint8_t device;		    /* place in HELLO; mode LAUNCH: may change while it is away */
 	uint8_t place;		    /* enum slu_place */
 	uint8_t moving;		    /* enum slu_moving */
 	uint8_t frozen;		    /* enum slu_frozen: cannot move, charged as floor */
 	bool cancel;		    /* asks the mover to stop at the next chunk and go back */
-	bool wanted;		    /* a waiting command names it (mode LAUNCH) */
+	bool wanted;		    /* the command in front at its device names it (mode LAUNCH) */
 	bool blocked;		    /* last asked, commands behind a host event still named it */
 	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
 	bool on_disk;		    /* its home is on disk; else in pageable memory */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Mode LAUNCH: units that several devices use. A unit is on one device at a time and counts in that
+ * device's account alone. A command on another device has it leave, takes it over when it is away,
+ * and brings it in as any other: from then on it is that device's unit.
+ *
+ *   on A -> leaving A    a command in front at B names it, and it is B's turn to cross
+ *        -> away, B's    [take_over]   from here on B's own affair
+ *        -> on B
+ *
+ * One device a time *crosses*: the first one that asked among those whose command is being served
+ * and fits. What it has got together is not taken from it again before its command has run, so two
+ * commands that need the same units on two devices come one after the other. A command that is not
+ * being served, because its turn is over or its window too small, keeps nobody from crossing.
+ *
+ * What cannot leave (mapped, or named by commands that wait for the host) is used where it is. The
+ * program may be about to do what it waits for as soon as its call returns. It is the driver that
+ * brings its bytes to the other device then, as it does where there is no daemon.
+ */
+
+#include "peer/internal.h"
+#include "place/place.h"
+
+static bool stays(const struct slu_peer *peer, const struct slu_unit *u)
+{
+	return slu_unit_is_present(u) &&
+	       (peer->is_alone || u->frozen != SLU_FROZEN_NO || u->blocked);
+}
+
+bool slu_peer_is_at_hand(const struct slu_peer *peer, unsigned index, const struct slu_unit *u)
+{
+	return slu_unit_is_present(u) && (u->device == index || stays(peer, u));
+}
+
+bool slu_peer_is_elsewhere(const struct slu_peer *peer, const struct slu_peer_device *d,
+			   const struct slu_unit *u)
+{
+	return &peer->devices[u->device] != d && !stays(peer, u);
+}
+
+uint64_t slu_peer_elsewhere_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < d->n_command; i++)
+		if (&peer->devices[d->command[i]->device] != d)
+			bytes += d->command[i]->bytes;
+	return bytes;
+}
+
+static bool may_cross(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->crossing && slu_peer_serves_command(peer, d) &&
+	       slu_peer_command_need(d) <= slu_peer_device_limit(peer, d);
+}
+
+/* The device that crosses, or NULL. */
+static struct slu_peer_device *crosser(const struct slu_peer *peer)
+{
+	const struct slu_peer_device *first = NULL;
+
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		const struct slu_peer_device *d = &peer->devices[i];
+
+		if (d->crossing && (!first || d->crossing < first->crossing) && may_cross(peer, d))
+			first = d;
+	}
+	return (struct slu_peer_device *)first;
+}
+
+static bool names(const struct slu_peer_device *d, const struct slu_unit *u)
+{
+	for (size_t i = 0; i < d->n_command; i++)
+		if (d->command[i] == u)
+			return true;
+	return false;
+}
+
+bool slu_peer_is_claimed(const struct slu_peer *peer, const struct slu_unit *u)
+{
+	const struct slu_peer_device *d = crosser(peer);
+
+	return d && names(d, u) && slu_peer_is_elsewhere(peer, d, u);
+}
+
+struct slu_unit *slu_peer_next_claimed(const struct slu_peer *peer,
+				       const struct slu_peer_device *from)
+{
+	const struct slu_peer_device *d = crosser(peer);
+
+	for (size_t i = 0; d && d != from && i < d->n_command; i++) {
+		struct slu_unit *u = d->command[i];
+
+		if (&peer->devices[u->device] == from && slu_place_may_leave(u))
+			return u;
+	}
+	return NULL;
+}
+
+static void take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		      struct slu_unit *u)
+{
+	struct slu_peer_device *from = &peer->devices[u->device];
+
+	TAILQ_REMOVE(&from->units, u, link);
+	slu_peer_working_drop(from, u);
+	slu_peer_ahead_end(from, u, SLU_AHEAD_DROPPED);
+	slu_peer_tally_remove(from, u);
+	__atomic_store_n(&u->device, (uint8_t)(d - peer->devices), __ATOMIC_RELAXED);
+	u->last_use = d->n_launches;
+	u->gaps[0] = u->gaps[1] = u->expected = 0;
+	u->blocked = false;
+	u->wanted = true;
+	TAILQ_INSERT_TAIL(&d->units, u, link);
+	slu_peer_tally_add(d, u);
+	slu_peer_working_add(d, now_ns, u);
+	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_cross(struct slu_peer *peer, uint64_t now_ns)
+{
+	struct slu_peer_device *d = crosser(peer);
+
+	for (size_t i = 0; d && i < d->n_command; i++)
+		if (slu_peer_is_elsewhere(peer, d, d->command[i]) &&
+		    slu_unit_is_away(d->command[i]))
+			take_over(peer, now_ns, d, d->command[i]);
+}
+
+void slu_peer_ask_to_cross(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d)
+{
+	for (size_t i = 0; i < d->n_command && !d->crossing; i++)
+		if (slu_peer_is_elsewhere(peer, d, d->command[i]))
+			d->crossing = ++peer->n_crossings;
+	if (d->crossing)
+		slu_peer_cross(peer, now_ns);
+}
+
+void slu_peer_end_crossing(struct slu_peer *peer, struct slu_peer_device *d)
+{
+	if (!d->crossing)
+		return;
+	d->crossing = 0;
+	slu_peer_wake_all(peer);
+}

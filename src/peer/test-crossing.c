@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The client's half with two devices in mode LAUNCH: units that both of them use. */
+
+#include "peer/test-fixture.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define DEVICE1 ((struct slu_account){ SLU_TIER_DEVICE, 1 })
+
+static const struct slu_account accounts[] = { { SLU_TIER_DEVICE, 0 }, { SLU_TIER_DEVICE, 1 } };
+
+static void turn(struct fixture *f, unsigned device, uint64_t counter)
+{
+	struct slu_message m = { .turn = { .device = (uint8_t)device, .epoch = EPOCH(counter) } };
+
+	fixture_hear(f, SLU_MSG_TURN, &m);
+	fixture_step(f);
+}
+
+static void close_turn(struct fixture *f, unsigned device, uint64_t counter)
+{
+	struct slu_message m = { .close = { .device = (uint8_t)device, .epoch = EPOCH(counter) } };
+
+	fixture_hear(f, SLU_MSG_CLOSE, &m);
+	fixture_step(f);
+	if (f->n_shut) {
+		slu_peer_drained(f->peer, f->now_ns, device, false);
+		fixture_step(f);
+	}
+}
+
+/* Two devices, joined; with a window each of them has its turn. */
+static void init_two(struct fixture *f, uint64_t window)
+{
+	struct slu_peer_config config = {
+		.program = "crossing",
+		.refusal_pause_ns = FIXTURE_PAUSE_NS,
+		.idle_ns = FIXTURE_IDLE_NS,
+		.answer_ns = FIXTURE_ANSWER_NS,
+	};
+
+	memset(f, 0, sizeof(*f));
+	f->now_ns = SLU_NS_PER_S;
+	assert_int_equal(slu_peer_new(&config, &f->peer), 0);
+	for (int i = 0; i < 2; i++) {
+		struct slu_hello_device identity = { .name = "device", .total_bytes = 100 };
+
+		identity.uuid[0] = (uint8_t)(1 + i);
+		assert_int_equal(slu_peer_device_add(f->peer, &identity, SLU_MODE_LAUNCH), i);
+	}
+	slu_peer_connected(f->peer, f->now_ns);
+	fixture_step(f);
+	fixture_welcome(f, 0);
+	fixture_limit(f, HOME, 1, 1000, 1000, SLU_PACE_NONE);
+	for (unsigned i = 0; i < 2 && window; i++) {
+		turn(f, i, 1);
+		fixture_limit(f, accounts[i], 1, window, window, SLU_PACE_NOW);
+	}
+}
+
+static void deinit_two(struct fixture *f)
+{
+	for (unsigned i = 0; i < f->n_units; i++)
+		if (f->units[i].moving != SLU_MOVING_NO)
+			slu_peer_moved(f->peer, f->now_ns, &f->units[i], SLU_MOVE_CANCELLED);
+	for (unsigned i = 0; i < 2; i++) {
+		while (!TAILQ_EMPTY(slu_peer_units(f->peer, i)))
+			slu_peer_gone(f->peer, f->now_ns, TAILQ_FIRST(slu_peer_units(f->peer, i)));
+		assert_int_equal(fixture_held(f, accounts[i]), 0);
+	}
+	assert_int_equal(fixture_held(f, HOME), 0);
+	slu_peer_free(f->peer);
+}
+
+static int name(struct fixture *f, unsigned device, struct slu_unit *const *units, size_t n)
+{
+	int r = slu_peer_name(f->peer, f->now_ns, device, units, n);
+
+	fixture_step(f);
+	return r;
+}
+
+static void run(struct fixture *f, unsigned device, struct slu_unit *const *units, size_t n)
+{
+	int r;
+
+	for (unsigned i = 0; (r = name(f, device, units, n)) == SLU_PEER_E_WAIT; i++) {
+		assert_true(i < 100);
+		fixture_settle(f);
+		fixture_wait(f, FIXTURE_ANSWER_NS);
+		fixture_settle(f);
+	}
+	assert_int_equal(r, 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(units[i]->device, device);
+	slu_peer_unname(f->peer, units, n);
+	fixture_step(f);
+}
+
+static void what_is_away_goes_to_the_device_that_names_it(void **state)
+{
+	const struct slu_message *m;
+	struct slu_unit *u[1];
+	struct fixture f;
+
+	init_two(&f, 0);
+	u[0] = fixture_in_ram(&f, 6);
+	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
+	m = fixture_said(&f, SLU_MSG_WANT);
+	assert_non_null(m);
+	assert_int_equal(m->want.account.device, 1);
+	assert_int_equal(m->want.min_bytes, 6);
+	assert_int_equal(m->want.all_bytes, 6);
+	turn(&f, 1, 1);
+	fixture_limit(&f, DEVICE1, 1, 6, 6, SLU_PACE_NOW);
+	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(u[0]->device, 1);
+	assert_int_equal(u[0]->moving, SLU_MOVING_IN);
+	fixture_moved(&f, u[0], SLU_MOVE_DONE);
+	assert_int_equal(name(&f, 1, u, 1), 0);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+	assert_int_equal(fixture_held(&f, DEVICE1), 6);
+	slu_peer_unname(f.peer, u, 1);
+	deinit_two(&f);
+}
+
+static void it_leaves_one_device_for_the_other(void **state)
+{
+	struct slu_unit *u[2], *other;
+	struct fixture f;
+
+	init_two(&f, 10);
+	u[0] = fixture_in_ram(&f, 6);
+	u[1] = fixture_in_ram(&f, 3);
+	other = fixture_in_ram(&f, 4);
+	run(&f, 0, u, 1);
+	run(&f, 1, &other, 1);
+	u[0]->device_version = u[0]->host_version + 1;
+
+	/* while a command names it on the first one it stays */
+	assert_int_equal(name(&f, 0, u, 1), 0);
+	assert_int_equal(name(&f, 1, u, 2), SLU_PEER_E_WAIT);
+	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
+	slu_peer_unname(f.peer, u, 1);
+	fixture_step(&f);
+	assert_int_equal(u[0]->device, 0);
+	assert_int_equal(u[0]->moving, SLU_MOVING_OUT);
+	/* nobody turns it round, though there is room */
+	assert_int_equal(name(&f, 0, u, 1), SLU_PEER_E_WAIT);
+	assert_false(u[0]->cancel);
+	fixture_moved(&f, u[0], SLU_MOVE_DONE);
+	assert_int_equal(u[0]->device, 1);
+	assert_int_equal(u[0]->host_version, u[0]->device_version);
+	run(&f, 1, u, 2);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+	assert_int_equal(fixture_held(&f, DEVICE1), 9);
+	run(&f, 0, u, 1);
+	assert_int_equal(fixture_held(&f, DEVICE0), 6);
+	deinit_two(&f);
+}
+
+/* Each has what the other waits for: one of them gets both, then the other does. */
+static void two_that_need_the_same_come_one_after_the_other(void **state)
+{
+	struct slu_unit *u[2], *v[2];
+	bool is_done[2] = { false };
+	struct fixture f;
+
+	init_two(&f, 10);
+	u[0] = v[1] = fixture_in_ram(&f, 4);
+	u[1] = v[0] = fixture_in_ram(&f, 5);
+	run(&f, 0, u, 1);
+	run(&f, 1, v, 1);
+	for (unsigned i = 0; i < 100 && !(is_done[0] && is_done[1]); i++) {
+		for (unsigned d = 0; d < 2; d++) {
+			struct slu_unit **units = d ? v : u;
+
+			if (is_done[d] || name(&f, d, units, 2))
+				continue;
+			is_done[d] = true;
+			slu_peer_unname(f.peer, units, 2);
+			fixture_step(&f);
+		}
+		for (unsigned k = 0; k < f.n_units; k++)
+			if (f.units[k].moving != SLU_MOVING_NO) {
+				fixture_moved(&f, &f.units[k],
+					      f.units[k].cancel ? SLU_MOVE_CANCELLED
+								: SLU_MOVE_DONE);
+				break;
+			}
+	}
+	assert_true(is_done[0] && is_done[1]);
+	deinit_two(&f);
+}
+
+static void what_cannot_leave_is_used_where_it_is(void **state)
+{
+	struct slu_unit *mapped[1], *blocked[1];
+	struct fixture f;
+
+	init_two(&f, 20);
+	mapped[0] = fixture_in_ram(&f, 4);
+	blocked[0] = fixture_in_ram(&f, 5);
+	run(&f, 0, mapped, 1);
+	run(&f, 0, blocked, 1);
+	slu_peer_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_MAPPED);
+	assert_int_equal(name(&f, 1, mapped, 1), 0);
+	assert_int_equal(mapped[0]->device, 0);
+	slu_peer_unname(f.peer, mapped, 1);
+
+	assert_int_equal(name(&f, 1, blocked, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(blocked[0]->moving, SLU_MOVING_OUT);
+	fixture_moved(&f, blocked[0], SLU_MOVE_BLOCKED);
+	assert_true(f.n_woken);
+	assert_int_equal(name(&f, 1, blocked, 1), 0);
+	slu_peer_unname(f.peer, blocked, 1);
+
+	slu_peer_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_NO);
+	run(&f, 1, mapped, 1);
+	assert_int_equal(fixture_held(&f, DEVICE0), 5);
+	deinit_two(&f);
+}
+
+static void who_waits_for_a_turn_takes_nothing_from_others(void **state)
+{
+	struct slu_unit *u[1];
+	struct fixture f;
+
+	init_two(&f, 10);
+	u[0] = fixture_in_ram(&f, 4);
+	run(&f, 0, u, 1);
+	close_turn(&f, 1, 1);
+	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
+	run(&f, 0, u, 1);
+	/* nor one whose window is too small for it */
+	fixture_limit(&f, DEVICE1, 2, 3, 3, SLU_PACE_NOW);
+	turn(&f, 1, 2);
+	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
+	fixture_limit(&f, DEVICE1, 3, 4, 4, SLU_PACE_NOW);
+	run(&f, 1, u, 1);
+	deinit_two(&f);
+}
+
+static void without_a_daemon_it_stays_where_it_is(void **state)
+{
+	struct slu_unit *u[1];
+	struct fixture f;
+
+	init_two(&f, 10);
+	u[0] = fixture_in_ram(&f, 4);
+	run(&f, 0, u, 1);
+	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_run_alone(f.peer, f.now_ns, true);
+	fixture_step(&f);
+	assert_int_equal(name(&f, 1, u, 1), 0);
+	assert_int_equal(u[0]->device, 0);
+	slu_peer_unname(f.peer, u, 1);
+	deinit_two(&f);
+}
+
+static void one_that_goes_is_waited_for_by_nobody(void **state)
+{
+	struct slu_unit *u[1], *v[1];
+	struct fixture f;
+
+	init_two(&f, 10);
+	u[0] = fixture_in_ram(&f, 4);
+	v[0] = fixture_in_ram(&f, 5);
+	run(&f, 0, u, 1);
+	assert_int_equal(name(&f, 0, u, 1), 0);
+	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
+	slu_peer_unname(f.peer, u, 1);
+	slu_peer_gone(f.peer, f.now_ns, u[0]);
+	fixture_step(&f);
+	run(&f, 1, v, 1);
+	deinit_two(&f);
+}
+
+/* -- at random -------------------------------------------------------------------------------- */
+
+#define N_UNITS	  8
+#define N_THREADS 4
+#define WINDOW	  12
+#define STEPS	  20000
+
+struct thread {
+	unsigned device;
+	struct slu_unit *units[3];
+	size_t n;
+	bool is_named;
+};
+
+static void choose(struct fixture *f, struct thread *t)
+{
+	t->device = (unsigned)random() % 2;
+	t->n = 0;
+	for (unsigned i = 0; i < N_UNITS && t->n < 3; i++)
+		if (random() % 3 == 0)
+			t->units[t->n++] = &f->units[i];
+	if (!t->n)
+		t->units[t->n++] = &f->units[random() % N_UNITS];
+}
+
+/* Units of 1 to 4, so that three of them always fit; windows close and open again. */
+static void commands_at_random_all_come_to_their_end(void **state)
+{
+	const char *text = getenv("SLUICE_SEED");
+	unsigned seed = text ? (unsigned)strtoul(text, NULL, 0) : (unsigned)getpid();
+	struct thread threads[N_THREADS] = { 0 };
+	unsigned n_run = 0, n_crossed = 0;
+	uint64_t turns[2] = { 1, 1 };
+	bool is_open[2] = { true, true };
+	struct fixture f;
+
+	print_message("# seed %u\n", seed);
+	srandom(seed);
+	init_two(&f, WINDOW);
+	for (unsigned i = 0; i < N_UNITS; i++)
+		fixture_in_ram(&f, 1 + i % 4);
+	for (unsigned step = 0; step < STEPS; step++) {
+		struct thread *t = &threads[random() % N_THREADS];
+		struct slu_unit *u = &f.units[random() % N_UNITS];
+		unsigned d = (unsigned)random() % 2;
+
+		if (t->is_named) {
+			for (size_t i = 0; i < t->n; i++)
+				assert_int_equal(t->units[i]->device, t->device);
+			slu_peer_unname(f.peer, t->units, t->n);
+			t->is_named = false;
+			t->n = 0;
+			n_run++;
+		} else {
+			if (!t->n)
+				choose(&f, t);
+			t->is_named = !slu_peer_name(f.peer, f.now_ns, t->device, t->units, t->n);
+		}
+		fixture_step(&f);
+		if (u->moving != SLU_MOVING_NO) {
+			unsigned before = u->device;
+
+			fixture_moved(&f, u, u->cancel ? SLU_MOVE_CANCELLED : SLU_MOVE_DONE);
+			n_crossed += u->device != before;
+		}
+		if (random() % 100 == 0 && is_open[d]) {
+			close_turn(&f, d, turns[d]);
+			is_open[d] = false;
+		} else if (random() % 20 == 0 && !is_open[d]) {
+			turn(&f, d, ++turns[d]);
+			is_open[d] = true;
+		}
+		fixture_wait(&f, FIXTURE_ANSWER_NS / 4);
+	}
+	/* everybody comes to an end when both are open */
+	for (unsigned d = 0; d < 2; d++)
+		if (!is_open[d])
+			turn(&f, d, ++turns[d]);
+	for (unsigned i = 0; i < N_THREADS; i++)
+		if (threads[i].is_named)
+			slu_peer_unname(f.peer, threads[i].units, threads[i].n);
+		else if (!threads[i].n)
+			threads[i].is_named = true;
+	for (unsigned left = N_THREADS, round = 0; left; round++) {
+		assert_true(round < 1000);
+		left = 0;
+		for (unsigned i = 0; i < N_THREADS; i++) {
+			struct thread *t = &threads[i];
+
+			if (t->is_named || !t->n)
+				continue;
+			left++;
+			if (name(&f, t->device, t->units, t->n))
+				continue;
+			slu_peer_unname(f.peer, t->units, t->n);
+			t->is_named = true;
+			fixture_step(&f);
+		}
+		fixture_settle(&f);
+		fixture_wait(&f, FIXTURE_ANSWER_NS);
+	}
+	assert_true(n_run > STEPS / 100);
+	assert_true(n_crossed > 10);
+	deinit_two(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_away_goes_to_the_device_that_names_it),
+		cmocka_unit_test(it_leaves_one_device_for_the_other),
+		cmocka_unit_test(two_that_need_the_same_come_one_after_the_other),
+		cmocka_unit_test(what_cannot_leave_is_used_where_it_is),
+		cmocka_unit_test(who_waits_for_a_turn_takes_nothing_from_others),
+		cmocka_unit_test(without_a_daemon_it_stays_where_it_is),
+		cmocka_unit_test(one_that_goes_is_waited_for_by_nobody),
+		cmocka_unit_test(commands_at_random_all_come_to_their_end),
+	};
+
+	return cmocka_run_group_tests_name("peer-crossing", tests, NULL, NULL);
+}
