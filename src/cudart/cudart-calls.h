@@ -131,6 +131,8 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode
 			     const cudaGraphEdgeData *, size_t, struct cudaGraphNodeParams *);
 cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t, cudaGraph_t *);
 cudaError_t cudaGraphClone(cudaGraph_t *, cudaGraph_t);
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *, cudaGraph_t,
+					     unsigned int, unsigned int);
 cudaError_t cudaGraphCreate(cudaGraph_t *, unsigned int);
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t, const char *, unsigned int);
 cudaError_t cudaGraphDestroy(cudaGraph_t);

@@ -44,6 +44,7 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaFuncAttribute		CUfunction_attribute_enum
 #define cudaStreamCaptureMode		CUstreamCaptureMode_enum
 #define cudaStreamCaptureStatus		CUstreamCaptureStatus_enum
+#define cudaGraphConditionalNodeType	CUgraphConditionalNodeType_enum
 #define cudaGraphNodeType		CUgraphNodeType_enum
 #define cudaMemAccessFlags		CUmemAccess_flags_enum
 #define cudaMemAllocationType		CUmemAllocationType_enum
@@ -223,6 +224,15 @@ struct cudaMemcpyNodeParams {
 	struct cudaMemcpy3DParms copyParams;
 };
 
+typedef CUgraphConditionalHandle cudaGraphConditionalHandle;
+
+struct cudaConditionalNodeParams {
+	cudaGraphConditionalHandle handle;
+	enum cudaGraphConditionalNodeType type;
+	unsigned int size;
+	cudaGraph_t *phGraph_out;
+};
+
 /* Of the kinds of node only those are spelled out that our runtime makes. */
 struct cudaGraphNodeParams {
 	enum cudaGraphNodeType type;
@@ -246,6 +256,7 @@ struct cudaGraphNodeParams {
 		struct {
 			void *dptr;
 		} free;
+		struct cudaConditionalNodeParams conditional;
 	};
 	long long reserved2;
 };

@@ -209,6 +209,23 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 		      : SLU_RT_CALL(cuGraphExecMemsetNodeSetParams, exec, node, params, context));
 }
 
+/* -- Branches */
+
+static cudaError_t add_branch(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+			      const cudaGraphNode_t *after, size_t n_after,
+			      struct cudaConditionalNodeParams *p)
+{
+	CUgraphNodeParams params = {
+		.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+		.conditional = { .handle = p->handle, .type = p->type, .size = p->size }
+	};
+
+	SLU_RT_TRY(SLU_RT_CALL(cuCtxGetCurrent, &params.conditional.ctx));
+	SLU_RT_TRY(SLU_RT_CALL(cuGraphAddNode_v2, ret_node, graph, after, NULL, n_after, &params));
+	p->phGraph_out = params.conditional.phGraph_out;
+	return cudaSuccess;
+}
+
 /* -- Nodes of any kind, handed to the calls for one kind */
 
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
@@ -244,6 +261,8 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 		return cudaGraphAddMemAllocNode(ret_node, graph, after, n_after, &p->alloc);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return cudaGraphAddMemFreeNode(ret_node, graph, after, n_after, p->free.dptr);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return slu_rt_end(add_branch(ret_node, graph, after, n_after, &p->conditional));
 	default:
 		return slu_rt_end(cudaErrorNotSupported);
 	}

@@ -212,6 +212,50 @@ static void graphs()
 	TRY(cudaFree(device));
 }
 
+__global__ void count_down(cudaGraphConditionalHandle handle, unsigned *p)
+{
+	unsigned left = *p;
+
+	cudaGraphSetConditional(handle, left > 1);
+	*p = left - 1;
+}
+
+static void conditions()
+{
+	cudaGraphConditionalHandle handle;
+	cudaGraphNodeParams loop = {};
+	cudaGraphExec_t exec;
+	cudaGraphNode_t node;
+	cudaGraph_t graph;
+	cudaStream_t stream;
+	unsigned *left, host = 7;
+
+	TRY(cudaMalloc(&left, sizeof(*left)));
+	TRY(cudaMemcpy(left, &host, sizeof(host), cudaMemcpyHostToDevice));
+	TRY(cudaStreamCreate(&stream));
+	TRY(cudaGraphCreate(&graph, 0));
+	TRY(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+	loop.type = cudaGraphNodeTypeConditional;
+	loop.conditional.handle = handle;
+	loop.conditional.type = cudaGraphCondTypeWhile;
+	loop.conditional.size = 1;
+	TRY(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &loop));
+	TRY(cudaStreamBeginCaptureToGraph(stream, loop.conditional.phGraph_out[0], nullptr, nullptr, 0,
+					  cudaStreamCaptureModeRelaxed));
+	count_down<<<1, 1, 0, stream>>>(handle, left);
+	LAUNCHED();
+	TRY(cudaStreamEndCapture(stream, nullptr));
+	TRY(cudaGraphInstantiate(&exec, graph, 0));
+	TRY(cudaGraphLaunch(exec, stream));
+	TRY(cudaStreamSynchronize(stream));
+	TRY(cudaMemcpy(&host, left, sizeof(host), cudaMemcpyDeviceToHost));
+	MUST(host == 0);
+	TRY(cudaGraphExecDestroy(exec));
+	TRY(cudaGraphDestroy(graph));
+	TRY(cudaStreamDestroy(stream));
+	TRY(cudaFree(left));
+}
+
 __global__ void rounds(int *p, int n_rounds)
 {
 	cg::grid_group grid = cg::this_grid();
@@ -434,6 +478,7 @@ static const struct {
 	void (*run)();
 } scenes[] = {
 	{ "vector-add", vector_add }, { "streams", streams }, { "threads", threads }, { "graphs", graphs },
+	{ "conditions", conditions },
 	{ "cooperative", cooperative }, { "pools", pools }, { "managed", managed }, { "vmm", vmm },
 	{ "print", print }, { "calls", calls }, { "errors", errors },
 };

@@ -17,7 +17,7 @@ ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
 CUDART = s.BUILD / "src/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 LIBRARIES = {"LD_LIBRARY_PATH": f"{s.SOFTGPU}:{CUDART}"}
-SCENES = ["vector-add", "streams", "threads", "graphs", "cooperative", "pools", "managed", "vmm", "print", "calls", "errors"]
+SCENES = ["vector-add", "streams", "threads", "graphs", "conditions", "cooperative", "pools", "managed", "vmm", "print", "calls", "errors"]
 # what each way of compiling changes in the images; the first one is the compiler's own choice
 WAYS = {
     "as nvcc does it": [],

@@ -152,6 +152,8 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	else if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
 		 !pthread_equal(capture->thread, pthread_self()))
 		result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+	else if (!ret_graph && !capture->is_given)
+		result = CUDA_ERROR_INVALID_VALUE;
 	if (result) {
 		slu_stream_unlock();
 		return result;
@@ -169,7 +171,8 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 			slu_graph_free(graph);
 		graph = NULL;
 	}
-	*ret_graph = (CUgraph)(void *)graph;
+	if (ret_graph)
+		*ret_graph = (CUgraph)(void *)graph;
 	return result;
 }
 

@@ -28,6 +28,7 @@ struct slu_stream;
 /* @graph: what to record into, behind @deps; NULL: a new one. */
 CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
 			   struct slu_graph *graph, struct slu_graph_node *const *deps, size_t n);
+/* @ret_graph may be NULL where the program gave the graph. */
 CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph);
 void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_status,
 		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,

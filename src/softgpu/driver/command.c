@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
+#include "softgpu/driver/branch.h"
+#include "softgpu/driver/condition.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/copy.h"
 #include "softgpu/driver/driver.h"
@@ -57,6 +59,13 @@ struct slu_command *slu_command_clone(const struct slu_command *command)
 			return NULL;
 		}
 		clone->graph->is_child = true;
+	} else if (command->kind == SLU_COMMAND_ARM) {
+		slu_condition_ref(clone->condition);
+	} else if (command->kind == SLU_COMMAND_BRANCH) {
+		if (slu_branch_clone(&command->branch, &clone->branch)) {
+			free(clone);
+			return NULL;
+		}
 	}
 	return clone;
 }
@@ -78,6 +87,10 @@ void slu_command_free(struct slu_command *command)
 		slu_graph_memory_unref(command->memory);
 	if (command->kind == SLU_COMMAND_GRAPH)
 		slu_graph_free(command->graph);
+	if (command->kind == SLU_COMMAND_ARM)
+		slu_condition_unref(command->condition);
+	if (command->kind == SLU_COMMAND_BRANCH)
+		slu_branch_deinit(&command->branch);
 	free(command);
 }
 
@@ -280,6 +293,11 @@ uint64_t slu_command_execute(struct slu_stream *stream, struct slu_command *comm
 		if (!is_broken)
 			run_value(stream, command);
 		break;
+	case SLU_COMMAND_ARM:
+		slu_condition_set(command->condition, command->condition->initial);
+		return start_ns;
+	case SLU_COMMAND_BRANCH:
+		return slu_branch_run(stream, &command->branch, start_ns);
 	}
 	return SLU_MAX(start_ns, slu_clock_now_ns());
 }

@@ -16,6 +16,7 @@
 #include "softgpu/driver/fault.h"
 #include "softgpu/driver/stream.h"
 
+struct slu_condition;
 struct slu_function;
 struct slu_graph;
 struct slu_graph_memory;
@@ -36,6 +37,8 @@ enum slu_command_kind {
 	SLU_COMMAND_PREFETCH, /* managed memory goes where it will be used */
 	SLU_COMMAND_ALLOC,    /* a graph's memory is there from here on */
 	SLU_COMMAND_FREE,     /* … and is not needed any more */
+	SLU_COMMAND_ARM,      /* a graph's condition gets its first value */
+	SLU_COMMAND_BRANCH,   /* other graphs, as a condition says */
 	/* these three stand in graphs only */
 	SLU_COMMAND_RECORD, /* an event of the program's is recorded */
 	SLU_COMMAND_AWAIT,  /* … and waited for */
@@ -77,6 +80,13 @@ struct slu_command_prefetch {
 	int where; /* a card, or SLU_MANAGED_HOST */
 };
 
+struct slu_command_branch {
+	struct slu_condition *condition; /* holds a reference */
+	CUgraphConditionalNodeType type;
+	struct slu_graph **bodies; /* owned, and so is the array */
+	unsigned n_bodies;
+};
+
 struct slu_command {
 	TAILQ_ENTRY(slu_command) link;
 	enum slu_command_kind kind;
@@ -99,6 +109,8 @@ struct slu_command {
 		struct slu_graph_memory *memory; /* ALLOC, FREE: as above */
 		CUevent event;			 /* RECORD, AWAIT */
 		struct slu_graph *graph;	 /* GRAPH; owned */
+		struct slu_condition *condition; /* ARM; holds a reference */
+		struct slu_command_branch branch;
 		struct slu_command_value value;
 		struct slu_command_prefetch prefetch;
 		struct {

@@ -27,8 +27,6 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
 	struct slu_stream *stream;
 
 	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	if (!ret_graph)
-		return CUDA_ERROR_INVALID_VALUE;
 	return slu_capture_end(stream, ret_graph);
 }
 

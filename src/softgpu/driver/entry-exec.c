@@ -2,16 +2,37 @@
 
 /* Executable graphs, what graphs keep alive, and the memory they own. */
 
+#include "softgpu/driver/branch.h"
+#include "softgpu/driver/condition.h"
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
-				     unsigned long long flags)
+/* What is wrong with the branches of a graph, and where. */
+static CUresult check_branches(const struct slu_graph *graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
+	const struct slu_graph_node *wrong = NULL;
+
+	for (size_t i = 0; i < graph->n_conditions; i++)
+		if (!graph->conditions[i]->is_used) {
+			p->result_out = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+			return CUDA_ERROR_INVALID_VALUE;
+		}
+	if (slu_branch_is_sound(graph, false, &wrong))
+		return CUDA_SUCCESS;
+	p->hErrNode_out = (CUgraphNode)(void *)(uintptr_t)wrong;
+	p->result_out = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult instantiate(CUgraphExec *ret_exec, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	unsigned long long flags = p->flags;
 	struct slu_graph_exec *exec;
 	struct slu_graph *graph;
 
+	p->hErrNode_out = NULL;
+	p->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
 	SLU_TRY(slu_driver_enter());
 	graph = slu_graph_get(handle);
 	if (!ret_exec || !graph)
@@ -21,12 +42,22 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (flags & ~15ull)
 		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(check_branches(graph, p));
 	exec = slu_graph_instantiate(graph);
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->flags = flags;
 	*ret_exec = (CUgraphExec)(void *)exec;
+	p->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
+				     unsigned long long flags)
+{
+	CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = flags };
+
+	return instantiate(ret_exec, handle, &p);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *ret_node,
@@ -48,14 +79,7 @@ CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *
 CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph handle,
 				      CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
-	CUresult result;
-
-	if (!p)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = cuGraphInstantiateWithFlags(ret_exec, handle, p->flags);
-	p->hErrNode_out = NULL;
-	p->result_out = result ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
-	return result;
+	return p ? instantiate(ret_exec, handle, p) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *ret_flags)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "softgpu/driver/branch.h"
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/graph.h"
 
@@ -51,6 +52,8 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph handle)
 	graph = slu_graph_get(handle);
 	if (!ret_clone || !graph)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (slu_branch_is_in(graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	clone = slu_graph_clone(graph);
 	if (!clone)
 		return CUDA_ERROR_OUT_OF_MEMORY;

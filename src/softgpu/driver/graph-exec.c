@@ -4,40 +4,13 @@
 
 #include <stdlib.h>
 
+#include "softgpu/driver/condition.h"
 #include "softgpu/driver/event.h"
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
 #include "softgpu/driver/module.h"
 
 static struct slu_objects execs = SLU_OBJECTS_INIT(struct slu_graph_exec);
-
-/* An order in which every node comes after those that it waits for. */
-static struct slu_graph_node **make_order(const struct slu_graph *graph)
-{
-	struct slu_graph_node **order = calloc(graph->n_nodes + 1, sizeof(*order));
-	bool *is_placed = calloc(graph->n_nodes + 1, sizeof(*is_placed));
-	size_t n = 0, before;
-
-	while (order && is_placed && n < graph->n_nodes) {
-		before = n;
-		for (size_t i = 0; i < graph->n_nodes; i++) {
-			struct slu_graph_node *node = graph->nodes[i];
-			bool is_ready = !is_placed[i];
-
-			for (size_t j = 0; j < node->n_deps; j++)
-				is_ready = is_ready && is_placed[node->deps[j]->index];
-			if (!is_ready)
-				continue;
-			is_placed[i] = true;
-			order[n++] = node;
-		}
-		/* no ring can have been made, so each round places one at least */
-		if (n == before)
-			break;
-	}
-	free(is_placed);
-	return order;
-}
 
 struct slu_graph_exec *slu_graph_instantiate(const struct slu_graph *graph)
 {
@@ -47,7 +20,7 @@ struct slu_graph_exec *slu_graph_instantiate(const struct slu_graph *graph)
 		return NULL;
 	exec->graph = slu_graph_clone(graph);
 	if (exec->graph)
-		exec->order = make_order(exec->graph);
+		exec->order = slu_graph_order(exec->graph);
 	if (!exec->order) {
 		slu_graph_exec_free(exec);
 		return NULL;
@@ -68,6 +41,35 @@ struct slu_graph_exec *slu_graph_exec_get(CUgraphExec handle)
 }
 
 static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *stream);
+
+static CUresult ready_bodies(const struct slu_command_branch *branch);
+
+/* What a graph inside of a branch needs before it may be entered. */
+static CUresult ready(const struct slu_graph *graph)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
+		const struct slu_command *command = graph->nodes[i]->command;
+
+		if (command->kind == SLU_COMMAND_KERNEL)
+			result = slu_function_load(command->kernel.function);
+		else if (command->kind == SLU_COMMAND_GRAPH)
+			result = ready(command->graph);
+		else if (command->kind == SLU_COMMAND_BRANCH)
+			result = ready_bodies(&command->branch);
+	}
+	return result;
+}
+
+static CUresult ready_bodies(const struct slu_command_branch *branch)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < branch->n_bodies && !result; i++)
+		result = ready(branch->bodies[i]);
+	return result;
+}
 
 static CUresult submit(const struct slu_command *command, struct slu_stream *stream)
 {
@@ -103,6 +105,9 @@ static CUresult launch_one(const struct slu_command *command, struct slu_stream 
 							   : slu_event_wait_in(event, stream);
 	case SLU_COMMAND_GRAPH:
 		return launch_child(command->graph, stream);
+	case SLU_COMMAND_BRANCH:
+		result = ready_bodies(&command->branch);
+		return result ? result : submit(command, stream);
 	case SLU_COMMAND_ALLOC:
 		slu_graph_memory_launched(command->memory);
 		return submit(command, stream);
@@ -113,7 +118,7 @@ static CUresult launch_one(const struct slu_command *command, struct slu_stream 
 
 static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *stream)
 {
-	struct slu_graph_node **order = make_order(graph);
+	struct slu_graph_node **order = slu_graph_order(graph);
 	CUresult result = order ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 
 	for (size_t i = 0; i < graph->n_nodes && !result; i++)
@@ -122,9 +127,42 @@ static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *s
 	return result;
 }
 
-CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream)
+static CUresult submit_first_value(struct slu_condition *condition, struct slu_stream *stream)
+{
+	struct slu_command *command;
+
+	if (!condition->is_assigned)
+		return CUDA_SUCCESS;
+	command = slu_command_new(SLU_COMMAND_ARM);
+	if (!command)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	command->condition = slu_condition_ref(condition);
+	return slu_stream_submit(stream, command);
+}
+
+/* Conditions get their first value when the graph starts, those of inner branches as well. */
+static CUresult arm(const struct slu_graph *graph, struct slu_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
+		const struct slu_command *command = graph->nodes[i]->command;
+
+		if (command->kind != SLU_COMMAND_BRANCH)
+			continue;
+		/* a capture would make it a part of another graph */
+		if (stream->capture)
+			return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		result = submit_first_value(command->branch.condition, stream);
+		for (unsigned k = 0; k < command->branch.n_bodies && !result; k++)
+			result = arm(command->branch.bodies[k], stream);
+	}
+	return result;
+}
+
+CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream)
+{
+	CUresult result = arm(exec->graph, stream);
 
 	for (size_t i = 0; i < exec->graph->n_nodes && !result; i++)
 		if (!exec->order[i]->is_disabled)
@@ -132,7 +170,24 @@ CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream
 	return result;
 }
 
-/* Return: what keeps @fresh from taking the place of @node. */
+/* Return: what keeps the commands of @fresh from taking the places of those of @graph, and where
+ * that is. */
+static CUgraphExecUpdateResult compare_all(const struct slu_graph *graph,
+					   const struct slu_graph *fresh, CUgraphNode *ret_node);
+
+static CUgraphExecUpdateResult compare_branches(const struct slu_command_branch *branch,
+						const struct slu_command_branch *fresh)
+{
+	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+	CUgraphNode inner;
+
+	if (branch->type != fresh->type || branch->n_bodies != fresh->n_bodies)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+	for (unsigned i = 0; i < branch->n_bodies && !result; i++)
+		result = compare_all(branch->bodies[i], fresh->bodies[i], &inner);
+	return result;
+}
+
 static CUgraphExecUpdateResult compare(const struct slu_graph_node *node,
 				       const struct slu_graph_node *fresh)
 {
@@ -147,7 +202,25 @@ static CUgraphExecUpdateResult compare(const struct slu_graph_node *node,
 	if (node->command->kind == SLU_COMMAND_ALLOC &&
 	    node->command->memory != fresh->command->memory)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+	if (node->command->kind == SLU_COMMAND_BRANCH)
+		return compare_branches(&node->command->branch, &fresh->command->branch);
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUgraphExecUpdateResult compare_all(const struct slu_graph *graph,
+					   const struct slu_graph *fresh, CUgraphNode *ret_node)
+{
+	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+
+	*ret_node = NULL;
+	if (graph->n_nodes != fresh->n_nodes)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
+		result = compare(graph->nodes[i], fresh->nodes[i]);
+		if (result)
+			*ret_node = (CUgraphNode)(void *)fresh->nodes[i];
+	}
+	return result;
 }
 
 CUresult slu_graph_update(struct slu_graph_exec *exec, const struct slu_graph *graph,
@@ -156,17 +229,9 @@ CUresult slu_graph_update(struct slu_graph_exec *exec, const struct slu_graph *g
 	struct slu_graph *clone;
 
 	*ret_info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_SUCCESS };
-	if (exec->graph->n_nodes != graph->n_nodes) {
-		ret_info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	ret_info->result = compare_all(exec->graph, graph, &ret_info->errorNode);
+	if (ret_info->result)
 		return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-	}
-	for (size_t i = 0; i < graph->n_nodes; i++) {
-		ret_info->result = compare(exec->graph->nodes[i], graph->nodes[i]);
-		if (ret_info->result) {
-			ret_info->errorNode = (CUgraphNode)(void *)graph->nodes[i];
-			return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-		}
-	}
 	/* all of it or nothing */
 	clone = slu_graph_clone(graph);
 	if (!clone) {

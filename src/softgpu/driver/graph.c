@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "softgpu/driver/condition.h"
 
 static struct slu_objects graphs = SLU_OBJECTS_INIT(struct slu_graph);
 static struct slu_objects nodes = SLU_OBJECTS_INIT(struct slu_graph_node);
@@ -34,6 +35,9 @@ void slu_graph_free(struct slu_graph *graph)
 	for (size_t i = 0; i < graph->n_users; i++)
 		slu_user_object_unref(graph->users[i], 1);
 	free(graph->users);
+	for (size_t i = 0; i < graph->n_conditions; i++)
+		slu_condition_unref(graph->conditions[i]);
+	free(graph->conditions);
 	slu_objects_free(&graphs, graph);
 }
 
@@ -181,10 +185,64 @@ struct slu_graph *slu_graph_clone(const struct slu_graph *graph)
 struct slu_graph_node *slu_graph_find_copy(const struct slu_graph *graph,
 					   const struct slu_graph_node *origin)
 {
-	for (size_t i = 0; i < graph->n_nodes; i++)
+	struct slu_graph_node *found = NULL;
+
+	for (size_t i = 0; i < graph->n_nodes && !found; i++) {
+		const struct slu_command *command = graph->nodes[i]->command;
+
 		if (graph->nodes[i]->origin == origin)
 			return graph->nodes[i];
-	return NULL;
+		if (command->kind == SLU_COMMAND_GRAPH)
+			found = slu_graph_find_copy(command->graph, origin);
+		for (unsigned k = 0;
+		     command->kind == SLU_COMMAND_BRANCH && !found && k < command->branch.n_bodies;
+		     k++)
+			found = slu_graph_find_copy(command->branch.bodies[k], origin);
+	}
+	return found;
+}
+
+struct slu_graph_node **slu_graph_order(const struct slu_graph *graph)
+{
+	struct slu_graph_node **order = calloc(graph->n_nodes + 1, sizeof(*order));
+	bool *is_placed = calloc(graph->n_nodes + 1, sizeof(*is_placed));
+	size_t n = 0, before;
+
+	while (order && is_placed && n < graph->n_nodes) {
+		before = n;
+		for (size_t i = 0; i < graph->n_nodes; i++) {
+			struct slu_graph_node *node = graph->nodes[i];
+			bool is_ready = !is_placed[i];
+
+			for (size_t j = 0; j < node->n_deps; j++)
+				is_ready = is_ready && is_placed[node->deps[j]->index];
+			if (!is_ready)
+				continue;
+			is_placed[i] = true;
+			order[n++] = node;
+		}
+		/* no ring can have been made, so each round places one at least */
+		if (n == before)
+			break;
+	}
+	if (!is_placed) {
+		free(order);
+		order = NULL;
+	}
+	free(is_placed);
+	return order;
+}
+
+int slu_graph_keep_condition(struct slu_graph *graph, struct slu_condition *condition)
+{
+	struct slu_condition **array =
+		reallocarray(graph->conditions, graph->n_conditions + 1, sizeof(*array));
+
+	if (!array)
+		return slu_error(-ENOMEM);
+	graph->conditions = array;
+	array[graph->n_conditions++] = condition;
+	return 0;
 }
 
 /* -- what graphs keep alive ----------------------------------------------------------------- */

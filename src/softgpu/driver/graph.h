@@ -45,6 +45,8 @@ struct slu_graph {
 	size_t n_nodes;
 	struct slu_user_object **users; /* owned array; one entry a reference */
 	size_t n_users;
+	struct slu_condition **conditions; /* owned array; one entry a reference */
+	size_t n_conditions;
 	bool is_child; /* belongs to a node */
 };
 
@@ -76,9 +78,15 @@ int slu_graph_undepend(struct slu_graph_node *later, struct slu_graph_node *earl
 /* A copy that is not changed by later changes of the graph. Return: NULL without memory. */
 struct slu_graph *slu_graph_clone(const struct slu_graph *graph);
 
-/* Return: the node of @graph that is a copy of @origin, or NULL. */
+/* Return: the node of @graph, or of a graph inside of it, that is a copy of @origin, or NULL. */
 struct slu_graph_node *slu_graph_find_copy(const struct slu_graph *graph,
 					   const struct slu_graph_node *origin);
+
+/* Return: an array, the caller's, in which every node comes after those that it waits for. */
+struct slu_graph_node **slu_graph_order(const struct slu_graph *graph);
+
+/* The graph keeps it from now on, and takes over the caller's reference. Return: 0 or -ENOMEM. */
+int slu_graph_keep_condition(struct slu_graph *graph, struct slu_condition *condition);
 
 /* -- executable ones ------------------------------------------------------------------------ */
 struct slu_graph_exec *slu_graph_instantiate(const struct slu_graph *graph);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "softgpu/driver/compute.h"
+#include "softgpu/driver/condition.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/managed.h"
@@ -64,6 +65,16 @@ static void complain(void *userdata, const char *text, size_t size)
 	fwrite(text, 1, size, stderr);
 }
 
+static bool set_condition(void *userdata, uint64_t handle, uint32_t value)
+{
+	struct slu_condition *condition = slu_condition_get(handle);
+
+	if (!condition || condition->context != userdata)
+		return false;
+	slu_condition_set(condition, value);
+	return true;
+}
+
 /* The memory of malloc: the first kernel that may ask for it takes it, all at once. */
 static struct slu_interp_heap *heap_of(struct slu_context *context)
 {
@@ -111,6 +122,8 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.cancel = &context->cancel,
 		.print = print,
 		.complain = complain,
+		.set_condition = set_condition,
+		.userdata = context,
 	};
 	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
 	struct slu_truth truth;

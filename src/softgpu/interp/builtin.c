@@ -143,6 +143,24 @@ static const struct slu_interp_insn *free_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
+/* cudaGraphSetConditional(handle, value): device code of a graph tells the graph how to go on */
+static const struct slu_interp_insn *condition_run(struct slu_interp_warp *w,
+						   const struct slu_interp_insn *in)
+{
+	const struct slu_interp_launch *l = w->block->launch;
+
+	for (uint32_t m = w->mask; m; m &= m - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(m);
+		uint64_t handle = param(w, in, 0, lane);
+
+		if (!l->set_condition ||
+		    !l->set_condition(l->userdata, handle, (uint32_t)param(w, in, 1, lane)))
+			return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane, handle, 4,
+						true);
+	}
+	return in + 1;
+}
+
 static const struct {
 	const char *name;
 	unsigned n_params;
@@ -154,6 +172,7 @@ static const struct {
 	{ "__assertfail", 5, { 8, 8, 4, 8, 8 }, 0, { assert_run, assert_run } },
 	{ "malloc", 1, { 8 }, 8, { malloc_run, malloc_run } },
 	{ "free", 1, { 8 }, 0, { free_run, free_run } },
+	{ "cudaGraphSetConditional", 2, { 8, 4 }, 0, { condition_run, condition_run } },
 };
 
 const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *f)

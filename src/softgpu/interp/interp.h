@@ -138,6 +138,9 @@ struct slu_interp_launch {
 	/* the same for what a failed assertion says */
 	void (*complain)(void *userdata, const char *text, size_t size);
 	struct slu_interp_heap *heap; /* of malloc and free; NULL: there is no memory */
+	/* cudaGraphSetConditional: says whether there is such a condition; called by several
+	 * threads; NULL: there is none */
+	bool (*set_condition)(void *userdata, uint64_t handle, uint32_t value);
 	void *userdata;
 };
 

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/driver/branch.h"
+#include "softgpu/driver/condition.h"
+#include "softgpu/driver/entry.h"
+#include "softgpu/driver/event.h"
+#include "softgpu/driver/graph-memory.h"
+#include "softgpu/driver/graph.h"
+
+CUresult slu_node_kernel(const CUDA_KERNEL_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	CUfunction function = p->func ? p->func : (CUfunction)(void *)p->kern;
+
+	return slu_entry_kernel(function, (unsigned[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
+				(unsigned[]){ p->blockDimX, p->blockDimY, p->blockDimZ },
+				p->sharedMemBytes, false, p->kernelParams, p->extra, ret_command);
+}
+
+CUDA_KERNEL_NODE_PARAMS slu_node_widen(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	CUDA_KERNEL_NODE_PARAMS wide = { 0 };
+
+	memcpy(&wide, p, sizeof(*p));
+	return wide;
+}
+
+static CUresult done(struct slu_command *command, struct slu_command **ret_command)
+{
+	*ret_command = command;
+	return command ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult slu_node_empty(struct slu_command **ret_command)
+{
+	return done(slu_command_new(SLU_COMMAND_EMPTY), ret_command);
+}
+
+CUresult slu_node_copy(const CUDA_MEMCPY3D *p, struct slu_command **ret_command)
+{
+	struct slu_command_copy box;
+	struct slu_command *command;
+
+	SLU_TRY(slu_entry_box(p, &box));
+	command = slu_command_new(SLU_COMMAND_COPY);
+	if (command)
+		command->copy = box;
+	return done(command, ret_command);
+}
+
+CUresult slu_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	struct slu_command *command;
+
+	if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || !p->width ||
+	    !p->height || p->dst % p->elementSize || p->width > SIZE_MAX / p->elementSize ||
+	    (p->height > 1 && p->pitch < p->width * p->elementSize))
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(SLU_COMMAND_SET);
+	if (command)
+		command->set = (struct slu_command_set){ .dst = p->dst,
+							 .pitch = p->pitch,
+							 .width = p->width,
+							 .height = p->height,
+							 .value = p->value,
+							 .size = p->elementSize };
+	return done(command, ret_command);
+}
+
+CUresult slu_node_host(const CUDA_HOST_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	struct slu_command *command;
+
+	if (!p->fn)
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(SLU_COMMAND_HOST);
+	if (command) {
+		command->host.function = p->fn;
+		command->host.user = p->userData;
+	}
+	return done(command, ret_command);
+}
+
+CUresult slu_node_event(enum slu_command_kind kind, CUevent event, struct slu_command **ret_command)
+{
+	struct slu_command *command;
+
+	if (!slu_event_get(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	command = slu_command_new(kind);
+	if (command)
+		command->event = event;
+	return done(command, ret_command);
+}
+
+CUresult slu_node_child(CUgraph handle, struct slu_command **ret_command)
+{
+	struct slu_graph *graph = slu_graph_get(handle);
+	struct slu_command *command;
+
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (slu_branch_is_in(graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	command = slu_command_new(SLU_COMMAND_GRAPH);
+	if (command) {
+		command->graph = slu_graph_clone(graph);
+		if (!command->graph) {
+			free(command);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		command->graph->is_child = true;
+	}
+	return done(command, ret_command);
+}
+
+CUresult slu_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	struct slu_graph_memory *memory;
+	struct slu_command *command;
+	struct slu_card *card;
+
+	if (!p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+	    p->poolProps.handleTypes || p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	SLU_TRY(slu_driver_card(p->poolProps.location.id, &card));
+	SLU_TRY(slu_graph_memory_new(card, p, &memory));
+	command = slu_command_new(SLU_COMMAND_ALLOC);
+	if (!command) {
+		slu_graph_memory_unref(memory);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	command->memory = memory;
+	p->dptr = memory->address;
+	return done(command, ret_command);
+}
+
+CUresult slu_node_free(CUdeviceptr address, struct slu_command **ret_command)
+{
+	struct slu_graph_memory *memory = slu_graph_memory_find(address);
+	struct slu_command *command;
+
+	if (!memory)
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(SLU_COMMAND_FREE);
+	if (!command) {
+		slu_graph_memory_unref(memory);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	slu_graph_memory_freed_inside(memory);
+	command->memory = memory;
+	return done(command, ret_command);
+}
+
+static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	struct slu_condition *condition = slu_condition_get(p->handle);
+	struct slu_command *command;
+	int r;
+
+	/* a condition is one node's */
+	if (!condition || condition->is_used || slu_context_get(p->ctx) != condition->context ||
+	    (unsigned)p->type > CU_GRAPH_COND_TYPE_SWITCH)
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(SLU_COMMAND_BRANCH);
+	if (!command)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = slu_branch_init(&command->branch, condition, p->type, p->size);
+	if (r) {
+		free(command);
+		return r == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	p->phGraph_out = (CUgraph *)(void *)command->branch.bodies;
+	return done(command, ret_command);
+}
+
+CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command)
+{
+	switch (p->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return slu_node_kernel(&p->kernel, ret_command);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return p->memcpy.flags ? CUDA_ERROR_INVALID_VALUE
+				       : slu_node_copy(&p->memcpy.copyParams, ret_command);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return slu_node_set(&p->memset.first, ret_command);
+	case CU_GRAPH_NODE_TYPE_HOST:
+		return slu_node_host(&p->host, ret_command);
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		return slu_node_child(p->graph.graph, ret_command);
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+		return slu_node_empty(ret_command);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return slu_node_event(SLU_COMMAND_AWAIT, p->eventWait.event, ret_command);
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		return slu_node_event(SLU_COMMAND_RECORD, p->eventRecord.event, ret_command);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		return slu_node_alloc(&p->alloc, ret_command);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		return slu_node_free(p->free.dptr, ret_command);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return make_branch(&p->conditional, ret_command);
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
