@@ -5,7 +5,9 @@
  *
  * It prints nothing of its own unless there is something to do for the person, and whatever goes
  * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
- * an error. Whether the front ends really got in is seen by somebody who stays outside (watch.h).
+ * an error: the daemon is asked beforehand whether it would let the program in, and one that it
+ * refuses all the same when it joins is ended. Whether the front ends really got in is seen by
+ * somebody who stays outside (watch.h).
  */
 
 #include <argp.h>
@@ -129,6 +131,20 @@ static int set_environment(struct options *o, const struct slu_install *install,
 	return setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
+/* Whether the daemon would let the program in. Return: 0, or the exit code after a complaint. */
+static int ask_for_admission(const char *socket)
+{
+	const struct slu_cli_where where = { .socket = socket };
+	json_t *reply;
+	int r = slu_cli_ask(&where,
+			    json_pack("{s:s, s:i}", "verb", "ping", "version", SLU_WIRE_VERSION),
+			    &reply);
+
+	if (!r)
+		json_decref(reply);
+	return r;
+}
+
 /* Return: 0 with the environment set, else the exit code after having complained. */
 static int prepare(struct options *o, const char *path, char *ret_socket, size_t size)
 {
@@ -137,6 +153,8 @@ static int prepare(struct options *o, const char *path, char *ret_socket, size_t
 	int r;
 
 	r = slu_daemon_ensure(&o->where, ret_socket, size);
+	if (!r && o->require)
+		r = ask_for_admission(ret_socket);
 	if (r)
 		return r;
 	slu_install_find(&install);
@@ -192,6 +210,7 @@ int slu_cli_run(int argc, char **argv)
 		slu_watch_start(&(struct slu_watch){ .name = o.program[0],
 						     .socket = socket,
 						     .group = o.group,
+						     .must_join = o.require,
 						     .is_verbose = o.is_verbose });
 
 	execv(path, o.program);

@@ -34,10 +34,22 @@ struct watcher {
 	int pidfd;
 	pid_t blamed; /* uses a GPU without us, so many looks long */
 	unsigned n_blamed;
+	bool has_told; /* that it shares the GPU */
 };
 
+static void tell_refusal(const struct watcher *w, pid_t pid, const char *reason)
+{
+	slu_cli_complain(
+		w->watch->must_join
+			? "It is ended, as --require asks for."
+			: "It runs as if there were no Sluice; others see it as an outsider.",
+		"the daemon refused '%s' (pid %d): %s", w->watch->name, (int)pid, reason);
+	if (w->watch->must_join)
+		kill(pid, SIGTERM);
+}
+
 /* Return: whether there is nothing more to look at. */
-static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t n)
+static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 {
 	const struct slu_cli_where where = { .socket = w->watch->socket };
 	struct slu_cli_peer peer;
@@ -55,15 +67,17 @@ static bool look_at_daemon(const struct watcher *w, const pid_t *family, size_t 
 			is_ours = family[k] == pid;
 		if (!is_ours || is_done)
 			continue;
-		is_done = true;
-		if (!strcmp(slu_reply_text(program, "connection"), "refused"))
-			slu_cli_complain("It runs as if there were no Sluice; others see it as an "
-					 "outsider.",
-					 "the daemon refused '%s' (pid %d): %s", w->watch->name,
-					 (int)pid, slu_reply_text(program, "reason"));
-		else if (w->watch->is_verbose)
+		if (!strcmp(slu_reply_text(program, "connection"), "refused")) {
+			tell_refusal(w, pid, slu_reply_text(program, "reason"));
+			is_done = true;
+			continue;
+		}
+		if (w->watch->is_verbose && !w->has_told)
 			fprintf(stderr, "sluice: '%s' (pid %d) shares the GPU as '%s'.\n",
 				w->watch->name, (int)pid, slu_reply_text(program, "name"));
+		w->has_told = true;
+		/* of one that must join all children must, whenever they come */
+		is_done = !w->watch->must_join;
 	}
 	json_decref(reply);
 	return is_done;
@@ -125,12 +139,12 @@ static void look_until_done(struct watcher *w)
 	while (poll(&end, 1, span_ms) == 0) {
 		size_t n = slu_attach_family(w->program, family, SLU_ARRAY_SIZE(family));
 
-		if (look_at_daemon(w, family, n) || look_at_family(w, family, n))
+		if (look_at_daemon(w, family, n) || (!w->has_told && look_at_family(w, family, n)))
 			return;
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
 	}
-	if (w->watch->is_verbose && !look_back(w))
+	if (w->watch->is_verbose && !w->has_told && !look_back(w))
 		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
 			w->watch->name);
 }

@@ -10,7 +10,8 @@
  *   LOOKING -> (gone)  one of them uses a GPU without us, or was refused: the reason is told once
  *   LOOKING -> (gone)  the program has ended; the daemon remembers whether it had joined
  *
- * Looks become rarer the longer nothing happens.
+ * Looks become rarer the longer nothing happens. Where the program must join, so must its children:
+ * the looking goes on when one of them has, and whoever is refused is ended.
  */
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct slu_watch {
 	const char *name;   /* of the program, as it was called */
 	const char *socket; /* the daemon's */
 	const char *group;  /* SLUICE_GROUP of this run */
+	bool must_join;	    /* one that is refused is ended (SIGTERM) */
 	bool is_verbose;    /* good news are told too */
 };
 

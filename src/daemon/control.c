@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "daemon/answer.h"
 #include "daemon/control.h"
+#include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 
@@ -30,10 +31,31 @@ static void verb_status(struct slu_answer *answer)
 	slu_answer_with(answer, slu_status_make(&answer->view));
 }
 
-/* Whether we are there at all, without a look at anything. */
+/*
+ * Whether we are there at all, without a look at anything. With a protocol "version" also whether a
+ * program that speaks it and is started now would be let in.
+ */
 static void verb_ping(struct slu_answer *answer)
 {
+	const json_t *version = json_object_get(answer->request, "version");
+	char why[192];
+	int r, status;
+
 	json_object_set_new(answer->reply, "pid", json_integer(getpid()));
+	if (!version)
+		return;
+	if (!slu_session_serves_version((uint32_t)json_integer_value(version), why, sizeof(why))) {
+		slu_answer_no(answer, EPROTONOSUPPORT, NULL, "%s", why);
+		return;
+	}
+	r = slu_program_may_join(answer->view.server, answer->view.uid, &status, why, sizeof(why));
+	if (r == SLU_PROGRAM_E_REFUSED)
+		slu_answer_no(answer, status,
+			      "'sluice status' lists them; end one, or raise the "
+			      "limit in sluiced.conf(5).",
+			      "%s", why);
+	else if (r)
+		slu_answer_no(answer, -r, NULL, "%s", strerror(-r));
 }
 
 static void verb_history(struct slu_answer *answer)

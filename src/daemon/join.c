@@ -44,6 +44,28 @@ static int refuse_limit(int r, const char *what, int *ret_status, char *ret_why,
 	return SLU_PROGRAM_E_REFUSED;
 }
 
+int slu_program_may_join(struct slu_server *server, uid_t uid, int *ret_status, char *ret_why,
+			 size_t size)
+{
+	static const struct {
+		enum slu_limits_kind kind;
+		const char *what;
+	} rows[] = {
+		{ SLU_LIMITS_PROGRAMS, "programs" },
+		{ SLU_LIMITS_GROUPS, "groups of programs" },
+	};
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		struct slu_charge charge;
+		int r = slu_charge_take(server->limits, uid, rows[i].kind, 1, &charge);
+
+		slu_charge_give(&charge);
+		if (r)
+			return refuse_limit(r, rows[i].what, ret_status, ret_why, size);
+	}
+	return 0;
+}
+
 static const char *hello_fault(const struct slu_msg_hello *hello)
 {
 	if (!hello->n_devices)

@@ -77,6 +77,13 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,
 		     int *ret_status, char *ret_why, size_t size);
 
+/*
+ * Whether a new process of @uid, in a group of its own, would be let in as far as that can be said
+ * before its devices are known. Return: 0, REFUSED, or -errno.
+ */
+int slu_program_may_join(struct slu_server *server, uid_t uid, int *ret_status, char *ret_why,
+			 size_t size);
+
 /* Makes a ghost of the line at @slot, or drops the line when its process is gone. */
 int slu_program_ghost(struct slu_server *server, int slot);
 

@@ -158,20 +158,15 @@ static void refuse(struct slu_session *session, const struct slu_msg_hello *hell
 	welcome(session, status, why);
 }
 
-static void refuse_version(struct slu_session *session, const struct slu_msg_hello *hello)
+bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size)
 {
-	char why[192];
-
-	snprintf(why, sizeof(why),
+	if (version && version <= SLU_WIRE_VERSION && version + 1 >= SLU_WIRE_VERSION)
+		return true;
+	snprintf(ret_why, size,
 		 "this program speaks protocol %u, the daemon %u: install the same version of "
 		 "both, and restart the older one.",
-		 hello->version, SLU_WIRE_VERSION);
-	refuse(session, hello, EPROTONOSUPPORT, why);
-}
-
-static bool version_is_served(uint32_t version)
-{
-	return version && version <= SLU_WIRE_VERSION && version + 1 >= SLU_WIRE_VERSION;
+		 version, SLU_WIRE_VERSION);
+	return false;
 }
 
 static int take_hello(struct slu_session *session, const struct slu_msg_hello *hello)
@@ -180,8 +175,8 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	int r, status = 0;
 	char why[192] = "";
 
-	if (!version_is_served(hello->version)) {
-		refuse_version(session, hello);
+	if (!slu_session_serves_version(hello->version, why, sizeof(why))) {
+		refuse(session, hello, EPROTONOSUPPORT, why);
 		return 0;
 	}
 	r = slu_program_join(session, hello, &status, why, sizeof(why));
@@ -287,9 +282,9 @@ static void take_bad(struct slu_session *session, const struct slu_message *m, c
 	if (session->state == SLU_SESSION_OUTSIDE)
 		return;
 	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_HELLO &&
-	    !version_is_served(m->hello.version)) {
+	    !slu_session_serves_version(m->hello.version, why, sizeof(why))) {
 		session->timeout = sd_event_source_disable_unref(session->timeout);
-		refuse_version(session, &m->hello);
+		refuse(session, &m->hello, EPROTONOSUPPORT, why);
 		return;
 	}
 	complain(session, "sent ", fault);

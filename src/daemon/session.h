@@ -61,6 +61,9 @@ struct slu_session {
 int slu_session_new(struct slu_server *server, int fd);
 void slu_session_close(struct slu_session *session);
 
+/* Whether a peer of this protocol version is served; if not, @ret_why says so in words. */
+bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size);
+
 /* Names the folder for bytes on disk, to a peer that knows of it. */
 void slu_session_tell_disk(struct slu_session *session);
 

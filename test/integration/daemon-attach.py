@@ -120,8 +120,35 @@ def a_refusal_is_told_with_its_reason():
         w.end(first)
 
 
+def a_program_that_must_share_does_not_start_where_it_would_be_refused():
+    with world("required") as w:
+        w.settings = {"daemon.user_programs_max": 1}
+        w.start_daemon()
+        first = start(w, *ENDLESS)
+        joined(w)
+        out = w.finish(start(w, "echo", "started"), exits=(122,))
+        s.check("you have too many programs in the daemon" in out and "'sluice status' lists them" in out and "started" not in out,
+                "why, and what to do", out)
+        w.end(first)
+
+
+def a_program_that_must_share_is_ended_when_it_is_refused():
+    with world("ended") as w:
+        w.settings = {"daemon.user_programs_max": 1}
+        w.start_daemon()
+        endless = " ".join(map(str, ENDLESS))
+        program = start(w, "sh", "-c", f"exec 3<&0; {endless} <&3 & {endless} <&3 & wait")
+        said = hear(program)
+        while "the daemon refused" not in said:
+            said = hear(program)
+        s.check("too many programs" in said and "--require" in hear(program), "who, why and what happens", said)
+        s.wait_until("one of them is left", lambda: len(w.status()["programs"]) == 1)
+        s.check(w.end(program).count("launches") == 1, "one of them went on")
+
+
 s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
        children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
        a_program_without_a_gpu_is_left_in_peace, a_program_that_is_over_at_once_was_seen_as_well,
        the_program_finds_no_child_that_it_never_made,
-       a_refusal_is_told_with_its_reason)
+       a_refusal_is_told_with_its_reason, a_program_that_must_share_does_not_start_where_it_would_be_refused,
+       a_program_that_must_share_is_ended_when_it_is_refused)
