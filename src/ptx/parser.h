@@ -6,11 +6,13 @@
  * what it parses, leaves it behind the last, and returns 0, SLU_PTX_E_REFUSED with the error
  * written down, or -ENOMEM. Only the first error counts: everybody returns at once.
  *
- *   parse.c    the module: directives, functions, linkage
- *   declare.c  variables, registers, initial values
- *   body.c     what stands between the braces of a function
- *   operand.c  operands, and whether a row of opcodes.def takes them
- *   shared.c   where a kernel's shared memory lies
+ *   parse.c     the module: directives, linkage
+ *   function.c  functions and their signatures
+ *   declare.c   variables and registers; initial.c initial values
+ *   body.c      what stands between the braces of a function
+ *   operand.c   operands; sreg.c special registers, call.c calls
+ *   check.c     whether a row of opcodes.def takes them
+ *   shared.c    where a kernel's shared memory lies
  */
 
 #include "ptx/arena.h"
@@ -72,6 +74,7 @@ int slu_ptx_refuse(struct slu_ptx_parser *p, const struct slu_ptx_token *at, con
 int slu_ptx_refuse_token(struct slu_ptx_parser *p, const char *expected);
 int slu_ptx_expect(struct slu_ptx_parser *p, char c);
 bool slu_ptx_accept(struct slu_ptx_parser *p, char c);
+bool slu_ptx_at_directive(const struct slu_ptx_parser *p, const char *name);
 char *slu_ptx_intern(struct slu_ptx_parser *p, const struct slu_ptx_token *token);
 
 /* The size of a token for "%.*s", so that a long one does not fill the error. */
@@ -79,6 +82,10 @@ static inline int slu_ptx_shown(const struct slu_ptx_token *token)
 {
 	return token->size > 80 ? 80 : (int)token->size;
 }
+
+/* function.c: the lexer is at .entry or .func, and at .alias */
+int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkage, bool is_kernel);
+int slu_ptx_parse_alias(struct slu_ptx_parser *p);
 
 /* declare.c: the lexer is behind the space's directive */
 int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
@@ -89,12 +96,16 @@ int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64
 			struct slu_ptx_variable **ret_variable);
 int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align);
 
+/* initial.c: what follows a variable's '=' */
+int slu_ptx_parse_init(struct slu_ptx_parser *p, struct slu_ptx_variable *v);
+
 /* body.c: the lexer is at the opening brace */
 int slu_ptx_parse_body(struct slu_ptx_parser *p);
 
 /* operand.c */
 int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
 			   struct slu_ptx_instr *instr);
+/* call.c */
 int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
 		       struct slu_ptx_instr *instr);
 

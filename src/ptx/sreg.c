@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Special registers. */
+#include <string.h>
+
+#include "base/util.h"
+#include "ptx/operand.h"
+
+static const struct {
+	const char *name;
+	enum slu_ptx_sreg sreg;
+	bool has_components;
+	bool is_wide;
+} sregs[] = {
+	{ "%tid", SLU_PTX_SREG_TID_X, true, false },
+	{ "%ntid", SLU_PTX_SREG_NTID_X, true, false },
+	{ "%ctaid", SLU_PTX_SREG_CTAID_X, true, false },
+	{ "%nctaid", SLU_PTX_SREG_NCTAID_X, true, false },
+	{ "%laneid", SLU_PTX_SREG_LANEID, false, false },
+	{ "%warpid", SLU_PTX_SREG_WARPID, false, false },
+	{ "%nwarpid", SLU_PTX_SREG_NWARPID, false, false },
+	{ "%smid", SLU_PTX_SREG_SMID, false, false },
+	{ "%nsmid", SLU_PTX_SREG_NSMID, false, false },
+	{ "%gridid", SLU_PTX_SREG_GRIDID, false, true },
+	{ "%lanemask_eq", SLU_PTX_SREG_LANEMASK_EQ, false, false },
+	{ "%lanemask_le", SLU_PTX_SREG_LANEMASK_LE, false, false },
+	{ "%lanemask_lt", SLU_PTX_SREG_LANEMASK_LT, false, false },
+	{ "%lanemask_ge", SLU_PTX_SREG_LANEMASK_GE, false, false },
+	{ "%lanemask_gt", SLU_PTX_SREG_LANEMASK_GT, false, false },
+	{ "%clock", SLU_PTX_SREG_CLOCK, false, false },
+	{ "%clock_hi", SLU_PTX_SREG_CLOCK_HI, false, false },
+	{ "%clock64", SLU_PTX_SREG_CLOCK64, false, true },
+	{ "%globaltimer", SLU_PTX_SREG_GLOBALTIMER, false, true },
+	{ "%globaltimer_lo", SLU_PTX_SREG_GLOBALTIMER_LO, false, false },
+	{ "%globaltimer_hi", SLU_PTX_SREG_GLOBALTIMER_HI, false, false },
+	{ "%envreg1", SLU_PTX_SREG_ENVREG1, false, false },
+	{ "%envreg2", SLU_PTX_SREG_ENVREG2, false, false },
+	{ "%total_smem_size", SLU_PTX_SREG_TOTAL_SMEM_SIZE, false, false },
+	{ "%dynamic_smem_size", SLU_PTX_SREG_DYNAMIC_SMEM_SIZE, false, false },
+};
+
+bool slu_ptx_sreg_is_wide(enum slu_ptx_sreg sreg)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(sregs); i++)
+		if (sregs[i].sreg == sreg)
+			return sregs[i].is_wide;
+	return false;
+}
+
+int slu_ptx_parse_sreg(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+{
+	const struct slu_ptx_token *t = &raw->token;
+
+	raw->operand.kind = SLU_PTX_OPERAND_SREG;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(sregs); i++) {
+		unsigned component;
+
+		if (!slu_ptx_token_is(t, sregs[i].name))
+			continue;
+		raw->operand.sreg = sregs[i].sreg;
+		if (!sregs[i].has_components)
+			return 0;
+		if (p->lexer.token.kind != SLU_PTX_TOKEN_DIRECTIVE || p->lexer.token.size != 1 ||
+		    *p->lexer.token.text < 'x' || *p->lexer.token.text > 'z')
+			return slu_ptx_refuse_token(p, ".x, .y or .z");
+		component = (unsigned)(*p->lexer.token.text - 'x');
+		raw->operand.sreg = (enum slu_ptx_sreg)(sregs[i].sreg + component);
+		slu_ptx_lexer_next(&p->lexer);
+		return 0;
+	}
+	if (t->size >= 8 && !memcmp(t->text, "%envreg", 7)) {
+		raw->operand.sreg = SLU_PTX_SREG_ENVREG;
+		return 0;
+	}
+	raw->is_unknown = true;
+	return 0;
+}
