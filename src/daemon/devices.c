@@ -109,18 +109,20 @@ static struct slu_board *find_board(struct slu_devices *devices, const uint8_t u
 /* Return: 0 when it is ours now, else REFUSED with the holder named. */
 static int lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
 {
-	char who[96] = "another daemon";
+	char who[96] = "another daemon", how[32] = "";
 	pid_t pid;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return slu_error(-errno);
-	if (!slu_process_of_flock(fd, &pid))
+	if (!slu_process_of_flock(fd, &pid)) {
 		slu_process_describe(pid, who, sizeof(who));
+		snprintf(how, sizeof(how), " ('kill %d')", (int)pid);
+	}
 	*ret_status = EBUSY;
-	snprintf(ret_why, size, "%s is managed by %s already. Join that daemon, or end it first.",
-		 name, who);
+	snprintf(ret_why, size, "%s is managed by %s already. Join that daemon, or end it first%s.",
+		 name, who, how);
 	return SLU_DEVICES_E_REFUSED;
 }
 

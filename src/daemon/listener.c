@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -28,11 +29,14 @@ struct slu_listener {
 	struct slu_server *server;
 	int fd;
 	int reserve_fd;
-	char *path; /* NULL: systemd's */
+	char *path;	   /* NULL: systemd's */
+	struct stat bound; /* what @path names while it is ours */
 	char *lock_path;
 	int lock_fd;
+	bool is_lost;
 	sd_event_source *io;
 	sd_event_source *resume;
+	sd_event_source *watch; /* of the folder; NULL: systemd's, or it cannot be watched */
 };
 
 static int open_reserve(void)
@@ -128,16 +132,33 @@ static int take_inherited(struct slu_listener *listener)
 	return 0;
 }
 
-static int take_path(struct slu_listener *listener, const char *path)
+static bool is_same(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return stat(path, &b) == 0 && a->st_ino == b.st_ino && a->st_dev == b.st_dev;
+}
+
+static bool has_socket(const struct slu_listener *listener)
+{
+	return listener->path && is_same(&listener->bound, listener->path);
+}
+
+static bool has_lock(const struct slu_listener *listener)
+{
+	struct stat ours;
+
+	return listener->lock_fd >= 0 && fstat(listener->lock_fd, &ours) == 0 &&
+	       is_same(&ours, listener->lock_path);
+}
+
+/* Return: 0 with the lock ours, or -errno after having said why. */
+static int take_lock(struct slu_listener *listener, const char *path)
 {
 	pid_t holder;
-	int r;
+	int fd, r;
 
-	if (asprintf(&listener->lock_path, "%s.lock", path) < 0) {
-		listener->lock_path = NULL;
-		return slu_error(-ENOMEM);
-	}
-	r = slu_lockfile_take(listener->lock_path, &listener->lock_fd, &holder);
+	r = slu_lockfile_take(listener->lock_path, &fd, &holder);
 	if (r == SLU_LOCKFILE_E_HELD) {
 		char who[96] = "another daemon";
 
@@ -147,51 +168,157 @@ static int take_path(struct slu_listener *listener, const char *path)
 			who);
 		return slu_error(-EADDRINUSE);
 	}
-	if (r)
+	if (r) {
 		slu_log(ERR,
 			"cannot lock %s: %s; give --socket a path in a folder that is there and "
 			"yours",
 			listener->lock_path, strerror(-r));
-	return slu_fold(r);
+		return slu_fold(r);
+	}
+	if (listener->lock_fd >= 0)
+		close(listener->lock_fd);
+	listener->lock_fd = fd;
+	return 0;
+}
+
+/* Makes the socket at our path, whose lock we have. Return: its descriptor, or -errno. */
+static int make_socket(struct slu_listener *listener)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	slu_cleanup(slu_closep) int fd = -1;
+	mode_t mask;
+	int r;
+
+	strcpy(addr.sun_path, listener->path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return slu_error(-errno);
+	/* we hold the lock, so whoever made this one is gone */
+	unlink(listener->path);
+	mask = umask(listener->server->options.is_system ? 0111 : 0177);
+	r = bind(fd, (struct sockaddr *)&addr, sizeof(addr));
+	umask(mask);
+	if (r == 0)
+		r = stat(listener->path, &listener->bound);
+	if (r == 0)
+		r = listen(fd, SOMAXCONN);
+	if (r < 0) {
+		r = -errno;
+		slu_log(ERR,
+			"cannot listen at %s: %s; give --socket a path in a folder that is yours",
+			listener->path, strerror(-r));
+		return slu_error(r);
+	}
+	return slu_steal_fd(&fd);
 }
 
 static int bind_path(struct slu_listener *listener, const char *path)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	mode_t mask;
 	int r;
 
-	if (strlen(path) >= sizeof(addr.sun_path)) {
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
 		slu_log(ERR,
 			"%s is too long for a socket's name; give --socket one of at most 107 "
 			"characters",
 			path);
 		return slu_error(-ENAMETOOLONG);
 	}
-	r = take_path(listener, path);
+	listener->path = strdup(path);
+	if (!listener->path || asprintf(&listener->lock_path, "%s.lock", path) < 0) {
+		listener->lock_path = NULL;
+		return slu_error(-ENOMEM);
+	}
+	r = take_lock(listener, path);
 	if (r)
 		return slu_fold(r);
-	strcpy(addr.sun_path, path);
-	listener->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->fd < 0)
-		return slu_error(-errno);
-	/* we hold the lock, so whoever made this one is gone */
-	unlink(path);
-	mask = umask(listener->server->options.is_system ? 0111 : 0177);
-	r = bind(listener->fd, (struct sockaddr *)&addr, sizeof(addr));
-	umask(mask);
-	if (r == 0) {
-		listener->path = strdup(path);
-		r = listener->path ? listen(listener->fd, SOMAXCONN) : -1;
-	}
-	if (r < 0) {
-		r = -errno;
-		slu_log(ERR,
-			"cannot listen at %s: %s; give --socket a path in a folder that is yours",
-			path, strerror(-r));
-		return slu_error(r);
-	}
+	r = make_socket(listener);
+	if (r < 0)
+		return slu_fold(r);
+	listener->fd = r;
 	return 0;
+}
+
+static int hear_connections(struct slu_listener *listener)
+{
+	return sd_event_add_io(listener->server->event, &listener->io, listener->fd, EPOLLIN,
+			       on_connection, listener);
+}
+
+/* -- what was removed under our feet ---------------------------------------------------------- */
+
+static int on_removal(sd_event_source *source, const struct inotify_event *event, void *data);
+
+/* The folder of the socket into @ret_folder, which has room for the path of a socket. */
+static void folder_of(const struct slu_listener *listener, char *ret_folder)
+{
+	char *slash;
+
+	strcpy(ret_folder, listener->path);
+	slash = strrchr(ret_folder, '/');
+	if (slash == ret_folder)
+		slash++;
+	strcpy(slash ? slash : ret_folder, slash ? "" : ".");
+}
+
+/* Without a watch nothing is made again, as it would be without us. */
+static void watch_folder(struct slu_listener *listener)
+{
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+
+	folder_of(listener, folder);
+	listener->watch = sd_event_source_disable_unref(listener->watch);
+	sd_event_add_inotify(listener->server->event, &listener->watch, folder,
+			     IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR,
+			     on_removal, listener);
+}
+
+/* Makes lock and socket again. Return: 0, or -errno. */
+static int restore(struct slu_listener *listener)
+{
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+	int r = 0, fd;
+
+	folder_of(listener, folder);
+	if (mkdir(folder, 0700) == 0)
+		watch_folder(listener);
+	if (!has_lock(listener))
+		r = take_lock(listener, listener->path);
+	if (r)
+		return slu_fold(r);
+	fd = make_socket(listener);
+	if (fd < 0)
+		return slu_fold(fd);
+	listener->io = sd_event_source_disable_unref(listener->io);
+	close(listener->fd);
+	listener->fd = fd;
+	r = hear_connections(listener);
+	return r < 0 ? slu_error(r) : 0;
+}
+
+static int on_removal(sd_event_source *source, const struct inotify_event *event, void *data)
+{
+	struct slu_listener *listener = data;
+
+	(void)source;
+	(void)event;
+	if (listener->is_lost || (has_socket(listener) && has_lock(listener)))
+		return 0;
+	if (!restore(listener)) {
+		slu_log(NOTICE, "somebody removed %s, so it was made again", listener->path);
+		return 0;
+	}
+	slu_log(ERR,
+		"somebody removed %s and it cannot be made again: programs that are here stay "
+		"served, and the daemon leaves with the last of them",
+		listener->path);
+	listener->is_lost = true;
+	slu_server_population_changed(listener->server);
+	return 0;
+}
+
+bool slu_listener_is_lost(const struct slu_listener *listener)
+{
+	return listener && listener->is_lost;
 }
 
 int slu_listener_new(struct slu_server *server, const char *path,
@@ -207,8 +334,7 @@ int slu_listener_new(struct slu_server *server, const char *path,
 	listener->reserve_fd = open_reserve();
 	r = path ? bind_path(listener, path) : take_inherited(listener);
 	if (!r)
-		r = sd_event_add_io(server->event, &listener->io, listener->fd, EPOLLIN,
-				    on_connection, listener);
+		r = hear_connections(listener);
 	if (r >= 0)
 		r = sd_event_add_time_relative(server->event, &listener->resume, CLOCK_MONOTONIC,
 					       PAUSE_USEC, 0, on_resume, listener);
@@ -218,6 +344,8 @@ int slu_listener_new(struct slu_server *server, const char *path,
 		slu_listener_free(listener);
 		return slu_fold(r);
 	}
+	if (listener->path)
+		watch_folder(listener);
 	*ret_listener = listener;
 	return 0;
 }
@@ -235,19 +363,21 @@ void slu_listener_free(struct slu_listener *listener)
 {
 	if (!listener)
 		return;
-	withdraw_serial_files(listener);
+	if (!listener->is_lost)
+		withdraw_serial_files(listener);
 	sd_event_source_disable_unref(listener->io);
 	sd_event_source_disable_unref(listener->resume);
-	if (listener->path)
+	sd_event_source_disable_unref(listener->watch);
+	if (has_socket(listener))
 		unlink(listener->path);
 	if (listener->fd >= 0)
 		close(listener->fd);
 	if (listener->reserve_fd >= 0)
 		close(listener->reserve_fd);
-	if (listener->lock_fd >= 0) {
+	if (has_lock(listener))
 		unlink(listener->lock_path);
+	if (listener->lock_fd >= 0)
 		close(listener->lock_fd);
-	}
 	free(listener->path);
 	free(listener->lock_path);
 	free(listener);

@@ -184,6 +184,8 @@ void slu_server_population_changed(struct slu_server *server)
 {
 	bool has_programs = !LIST_EMPTY(&server->programs);
 	bool is_unused = !has_programs && LIST_EMPTY(&server->sessions);
+	bool is_lost = slu_listener_is_lost(server->listener);
+	bool may_leave = is_lost || (!server->options.is_system && server->config.idle_exit_ns);
 	int enabled;
 
 	sd_event_source_get_enabled(server->outsiders, &enabled);
@@ -191,12 +193,12 @@ void slu_server_population_changed(struct slu_server *server)
 		sd_event_source_set_time_relative(server->outsiders, 0);
 		sd_event_source_set_enabled(server->outsiders, SD_EVENT_ONESHOT);
 	}
-	if (server->options.is_system || !is_unused || !server->config.idle_exit_ns) {
+	if (!is_unused || !may_leave) {
 		sd_event_source_set_enabled(server->idle, SD_EVENT_OFF);
 		return;
 	}
-	sd_event_source_set_time_relative(server->idle,
-					  server->config.idle_exit_ns / SLU_NS_PER_US);
+	sd_event_source_set_time_relative(
+		server->idle, is_lost ? 0 : server->config.idle_exit_ns / SLU_NS_PER_US);
 	sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
 }
 
