@@ -11,10 +11,11 @@
 
 struct slu_filesystem {
 	const char *name; /* "ext4", "tmpfs", …; "unknown" for one that we have no word for */
-	bool is_memory;	  /* its files are memory: tmpfs, ramfs, hugetlbfs */
+	bool is_memory;	  /* its files are memory: tmpfs, ramfs, hugetlbfs, or layers over these */
 	bool is_remote;	  /* its files are another machine's */
-	uint64_t total_bytes;
-	uint64_t free_bytes; /* for a user without privileges */
+	bool is_read_only;
+	uint64_t total_bytes; /* 0: it keeps no files, as proc and sysfs */
+	uint64_t free_bytes;  /* for a user without privileges */
 };
 
 /* Return: 0, or -errno: there is no such folder, or it cannot be looked at. */

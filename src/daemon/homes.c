@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/homes.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/filesystem.h"
@@ -17,8 +19,12 @@
 static const char *folder_fault(const char *folder, bool is_asked_for, bool is_system,
 				struct slu_filesystem *ret_fs)
 {
-	if (slu_filesystem_look(folder, ret_fs))
-		return "it cannot be looked at";
+	struct stat st;
+
+	if (stat(folder, &st) || slu_filesystem_look(folder, ret_fs))
+		return errno == ENOENT ? "there is no such folder" : "it cannot be looked at";
+	if (!S_ISDIR(st.st_mode))
+		return "it is not a folder";
 	/* whether another user may have files there is seen when one tries */
 	if (!is_system && access(folder, W_OK | X_OK))
 		return "you may not have files there";
@@ -65,6 +71,13 @@ static void choose_folder(struct slu_homes *homes, const struct slu_config *conf
 		return;
 	homes->disk_bytes = config->disk_max_bytes ? config->disk_max_bytes
 						   : (fs.free_bytes + used_bytes) / DISK_PARTS;
+}
+
+const char *slu_homes_folder_fault(const char *folder, bool is_system)
+{
+	struct slu_filesystem fs;
+
+	return folder[0] ? folder_fault(folder, true, is_system, &fs) : NULL;
 }
 
 /* What one user may have of @bytes: by default half, where there are others. */

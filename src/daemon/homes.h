@@ -31,5 +31,11 @@ struct slu_homes {
 void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
 		    uint64_t ram_bytes, uint64_t used_bytes);
 
+/*
+ * Why bytes cannot go to @folder, which a person named, in words; NULL if they can, or where it is
+ * empty.
+ */
+const char *slu_homes_folder_fault(const char *folder, bool is_system);
+
 void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
 		      struct slu_core_bounds *ret_bounds);

@@ -101,6 +101,10 @@ void slu_server_look(struct slu_server *server);
 /* Puts @config in force and takes it over. Return: 0, or -EINVAL; then the old one stays. */
 int slu_server_apply(struct slu_server *server, struct slu_config *config);
 
+/* Whether @config has a value that is well formed and wrong here; @ret_why says it in words. */
+bool slu_server_settings_fault(const struct slu_server_options *options,
+			       const struct slu_config *config, char *ret_why, size_t size);
+
 /* Reads the settings into @ret_config; wrong lines are logged. Return: 0, WRONG, or -errno. */
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config);
 

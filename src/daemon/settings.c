@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server's settings: from files to the core, the limits and the devices. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 
@@ -22,10 +23,24 @@ static void report(void *data, const char *path, unsigned line, const char *text
 		slu_log(ERR, "%s: %s", path, text);
 }
 
+bool slu_server_settings_fault(const struct slu_server_options *options,
+			       const struct slu_config *config, char *ret_why, size_t size)
+{
+	const char *fault = slu_homes_folder_fault(config->disk_folder, options->is_system);
+
+	if (fault)
+		snprintf(ret_why, size,
+			 "disk_folder: expected a folder on disk in which programs may have files, "
+			 "such as /var/tmp; %s: %s",
+			 config->disk_folder, fault);
+	return fault;
+}
+
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config)
 {
 	static const struct slu_config_reporter reporter = { .report = report };
 	struct slu_config config;
+	char why[512];
 	int r;
 
 	r = slu_config_init(&config);
@@ -35,6 +50,11 @@ int slu_server_read_config(const struct slu_server_options *options, struct slu_
 	if (r) {
 		slu_config_deinit(&config);
 		return slu_fold(r);
+	}
+	if (slu_server_settings_fault(options, &config, why, sizeof(why))) {
+		slu_log(ERR, "%s", why);
+		slu_config_deinit(&config);
+		return SLU_CONFIG_E_WRONG;
 	}
 	*ret_config = config;
 	return 0;

@@ -67,6 +67,24 @@ static void a_folder_in_memory_is_refused_with_words(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
+static void only_a_folder_on_disk_is_one(void **state)
+{
+	struct slu_filesystem fs;
+
+	(void)state;
+	assert_null(slu_homes_folder_fault("", false));
+	assert_string_equal(slu_homes_folder_fault("/proc", false), "it keeps no files of others");
+	assert_string_equal(slu_homes_folder_fault("/proc/self/status", true),
+			    "it is not a folder");
+	assert_string_equal(slu_homes_folder_fault("/none", true), "there is no such folder");
+	assert_int_equal(slu_filesystem_look("/proc", &fs), 0);
+	assert_string_equal(fs.name, "proc");
+	fs = (struct slu_filesystem){ .total_bytes = 1, .is_read_only = true };
+	assert_string_equal(slu_filesystem_fault(&fs, true), "it can only be read");
+	fs.is_read_only = false;
+	assert_null(slu_filesystem_fault(&fs, true));
+}
+
 static void a_users_daemon_uses_the_users_cache(void **state)
 {
 	char folder[] = "/var/tmp/sluice-homes-XXXXXX";
@@ -219,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_folder_that_was_asked_for_is_taken),
 		cmocka_unit_test(a_folder_in_memory_is_refused_with_words),
+		cmocka_unit_test(only_a_folder_on_disk_is_one),
 		cmocka_unit_test(a_users_daemon_uses_the_users_cache),
 		cmocka_unit_test(a_folder_that_is_not_there_is_said),
 		cmocka_unit_test(users_share_a_system_daemon),

@@ -72,6 +72,9 @@ void slu_verb_set(struct slu_answer *answer)
 		return;
 	}
 	r = slu_config_set(&config, search.section, search.name, value, why, sizeof(why));
+	if (!r && !strcmp(search.name, "disk_folder") &&
+	    slu_server_settings_fault(&server->options, &config, why, sizeof(why)))
+		r = SLU_CONFIG_E_WRONG;
 	if (!r) {
 		r = slu_server_apply(server, &config);
 		if (r)

@@ -205,19 +205,24 @@ def what_cannot_be_read_back_is_an_error():
     spoil(lambda f: f.truncate(0), "cannot be read back from disk")
 
 
-def a_folder_in_memory_is_refused_with_words():
-    if not os.path.isdir("/dev/shm"):
-        raise s.Skip("there is no /dev/shm here")
-    with s.World("disk-tmpfs", memory=16 * s.MIB, settings=SETTINGS | {"memory.disk_folder": "/dev/shm"},
-                 softgpu=SCALE) as w:
+def a_folder_that_is_no_disk_is_refused_with_words():
+    with DiskWorld("disk-refused") as w:
         w.start_daemon()
-        homes = w.status()["homes"]
-        s.check(homes["disk_max_bytes"] == 0 and "files are memory" in homes["disk_reason"], "status says why", homes)
-        s.check("nothing goes to disk: /dev/shm: its files are memory" in w.log(), "the log says why", w.log())
-        doctor = w.sluice("doctor")
-        s.check("nothing can go to disk: /dev/shm" in doctor.stdout and doctor.returncode != 0, "doctor says why", doctor.stdout)
-        out = w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 8], "cuda", name="large"), exits=(NO_MEMORY,))
-        s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
+        doctor = w.sluice("doctor").stdout
+        s.check(f"goes to {w.disk}" in doctor, "doctor takes the one that is set", doctor)
+        file = w.folder / "file"
+        file.touch()
+        for folder, why in (("/dev/shm", "its files are memory"), ("/proc", "it keeps no files of others"),
+                            ("/sys", "it keeps no files of others"), ("/none", "there is no such folder"), (file, "it is not a folder")):
+            if why != "there is no such folder" and not os.path.exists(folder):
+                continue
+            done = w.sluice("set", "disk_folder", str(folder))
+            s.check(done.returncode == 122 and "expected a folder on disk" in done.stderr and f"{folder}: {why}" in done.stderr,
+                    "the value, what was expected, and why", done)
+        s.check(w.status()["homes"]["disk_folder"] == str(w.disk), "what was in force still is")
+    with s.World("disk-settings", settings={"memory.disk_folder": "/proc"}) as w:
+        w.start_daemon(answers=False)
+        s.check(w.daemon.wait(timeout=60) != 0 and "/proc: it keeps no files of others" in w.log(), "nor is it taken from a file", w.log())
 
 
 s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,
@@ -225,4 +230,4 @@ s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,
        a_program_is_right_while_everything_goes_to_disk_between_two_calls, a_killed_program_leaves_nothing_behind,
        a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms, a_full_disk_refuses_an_allocation_and_nothing_else,
        a_program_that_may_not_have_so_large_a_file_gets_out_of_memory, what_was_changed_on_disk_never_reaches_a_program,
-       what_cannot_be_read_back_is_an_error, a_folder_in_memory_is_refused_with_words)
+       what_cannot_be_read_back_is_an_error, a_folder_that_is_no_disk_is_refused_with_words)
