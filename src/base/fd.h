@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /*
@@ -21,4 +23,20 @@ static inline int slu_fd_lift(int fd)
 		close(fd);
 	errno = saved;
 	return lifted >= 0 ? lifted : fd;
+}
+
+/*
+ * Whether a file of this process may have @bytes (ulimit -f). Where it may not, whoever makes it
+ * larger or writes beyond that is ended by a signal. Memory files are files.
+ *
+ * Return: 0, or -EFBIG.
+ */
+static inline int slu_fd_may_hold(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+			       bytes > limit.rlim_cur
+		       ? -EFBIG
+		       : 0;
 }

@@ -97,7 +97,9 @@ static int fill_new(int fd, const struct slu_board_identity *identity)
 	int r;
 
 	/* with its pages, so that a full /dev/shm is an error here and not a SIGBUS later */
-	r = -posix_fallocate(fd, 0, sizeof(*file));
+	r = slu_fd_may_hold(sizeof(*file));
+	if (!r)
+		r = -posix_fallocate(fd, 0, sizeof(*file));
 	if (r)
 		return slu_error(r);
 	r = map_file(fd, &file);

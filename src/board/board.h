@@ -60,7 +60,8 @@ struct slu_board;
  *
  * Return: 0; SLU_BOARD_E_ABSENT; -EBADMSG where the file is no board or is damaged,
  * -EPROTONOSUPPORT where it is a board of another version, -EBUSY where somebody has kept its lock
- * for ten seconds, -EXDEV where this process's clock cannot be compared with that of others. With
+ * for ten seconds, -EFBIG where this process may not make so large a file, -EXDEV where this
+ * process's clock cannot be compared with that of others. With
  * @identity, one of another version that nobody has is replaced; else what is refused is not
  * touched.
  */

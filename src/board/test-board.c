@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -589,6 +590,25 @@ static void test_damaged_boards_are_refused(void **state)
 	assert_int_equal(slu_board_open(p->folder, &identity, &board), -EISDIR);
 }
 
+static void test_a_process_that_may_not_have_such_files_is_told(void **state)
+{
+	static const struct rlimit small = { 4096, 4096 };
+	struct place *p = *state;
+	struct slu_board *board;
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		if (setrlimit(RLIMIT_FSIZE, &small))
+			_exit(1);
+		_exit(slu_board_open(p->path, &identity, &board) == -EFBIG ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void test_a_board_of_another_version_is_replaced_when_nobody_has_it(void **state)
 {
 	static const uint32_t version = BOARD_VERSION + 1;
@@ -655,6 +675,7 @@ int main(void)
 		TEST(test_who_only_looks_is_not_stopped_by_a_holder_that_is),
 		TEST(test_bookings_on_one_engine_queue_and_two_engines_overlap),
 		TEST(test_damaged_boards_are_refused),
+		TEST(test_a_process_that_may_not_have_such_files_is_told),
 		TEST(test_a_board_of_another_version_is_replaced_when_nobody_has_it),
 		TEST(test_the_folder_is_made_for_the_user_alone),
 	};

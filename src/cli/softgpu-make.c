@@ -35,6 +35,8 @@ static const struct {
 	  "'sluice softgpu info' has the programs that use it: is one of them stopped?" },
 	{ ENOMEM, "this process gets no more memory",
 	  "It takes a large range of addresses: does 'ulimit -v' leave it so much?" },
+	{ EFBIG, "this process may not have files as large as its memory",
+	  "Raise the limit ('ulimit -f unlimited'), or give --memory a smaller size." },
 	{ EXDEV, "the clock of this process cannot be compared with that of others",
 	  "It has made a time namespace: start the program as a child of it." },
 };

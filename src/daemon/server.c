@@ -263,6 +263,7 @@ static int add_signals(struct slu_server *server)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return slu_error(-errno);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not be so large is an error that we tell */
 	r = sd_event_add_signal(server->event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(server->event, NULL, SIGINT, NULL, NULL);

@@ -110,6 +110,11 @@ teardown() {
 	run sh -c 'ulimit -v 300000; exec "$0" softgpu run -- echo started' "$sluice"
 	[ "$status" -eq 124 ]
 	[[ $output == *"gets no more memory"*"ulimit -v"* ]]
+	for blocks in 16 4000; do # less than the board, and less than the memory
+		run sh -c 'ulimit -f "$1"; exec "$0" softgpu run --memory 64M -- echo started' "$sluice" $blocks
+		[ "$status" -eq 124 ]
+		[[ $output == *"may not have files as large as its memory"*"ulimit -f"* && $output != *started* ]]
+	done
 }
 
 @test "a device that has no room says how much there is" {

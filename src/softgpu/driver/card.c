@@ -57,6 +57,10 @@ static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int 
 	char path[PATH_MAX];
 	int r;
 
+	/* also where it is there already: granules are cleared by writing */
+	r = slu_fd_may_hold(bytes);
+	if (r)
+		return slu_error(r);
 	if (snprintf(path, sizeof(path), "%s.files", board_path) >= (int)sizeof(path) - 8)
 		return slu_error(-ENAMETOOLONG);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)

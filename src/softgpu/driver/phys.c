@@ -74,6 +74,8 @@ int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
 	phys->host_fd = slu_fd_lift(memfd_create("sluice-softgpu-host", MFD_CLOEXEC));
 	if (phys->host_fd < 0)
 		r = slu_error(-errno);
+	else if (slu_fd_may_hold(bytes))
+		r = slu_error(-ENOMEM);
 	else if (is_lazy)
 		r = ftruncate(phys->host_fd, (off_t)bytes) < 0 ? -errno : 0;
 	else
