@@ -39,14 +39,22 @@ static uint64_t read_limit(const char *folder, const char *name)
 	return end == text ? UINT64_MAX : bytes;
 }
 
-static void add(const char *folder, unsigned percent, struct slu_core_bounds *bounds)
+/* Above "high" programs are slowed down until they crawl, above the others they are ended. */
+static const char *const files_v2[] = { "memory.max", "memory.high", NULL };
+static const char *const files_v1[] = { "memory.limit_in_bytes", NULL };
+
+/* Without a limit version 1 has the largest number of whole pages. */
+#define NO_LIMIT (UINT64_C(1) << 62)
+
+static void add(const char *folder, const char *const *files, unsigned percent,
+		struct slu_core_bounds *bounds)
 {
-	/* above "high" programs are slowed down until they crawl, above "max" they are ended */
-	uint64_t max = read_limit(folder, "memory.max"), high = read_limit(folder, "memory.high");
-	uint64_t bytes = SLU_MIN(max, high);
+	uint64_t bytes = UINT64_MAX;
 	struct stat s;
 
-	if (bytes == UINT64_MAX || bounds->n_home == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
+	for (; *files; files++)
+		bytes = SLU_MIN(bytes, read_limit(folder, *files));
+	if (bytes >= NO_LIMIT || bounds->n_home == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
 		return;
 	bounds->home[bounds->n_home++] = (struct slu_core_bound){
 		.id = (uint64_t)s.st_ino,
@@ -54,27 +62,64 @@ static void add(const char *folder, unsigned percent, struct slu_core_bounds *bo
 	};
 }
 
-void slu_cgroup_add(const char *root, const char *text, unsigned percent,
-		    struct slu_core_bounds *bounds)
+/* The groups from @path, of @length, up to but not including @root. */
+static void add_path(const char *root, const char *path, size_t length, const char *const *files,
+		     unsigned percent, struct slu_core_bounds *bounds)
 {
-	const char *line = strncmp(text, "0::", 3) ? strstr(text, "\n0::") : text;
 	char folder[PATH_MAX];
-	size_t n = strlen(root), end;
+	size_t n = strlen(root);
 
-	if (!line)
-		return;
-	line += (line[0] == '\n') + 3;
-	end = strcspn(line, "\n");
 	/* a path that leads out of our own root is one that we cannot see */
-	if (n + end >= sizeof(folder) || line[0] != '/' || memmem(line, end, "..", 2))
+	if (n + length >= sizeof(folder) || path[0] != '/' || memmem(path, length, "..", 2))
 		return;
-	snprintf(folder, sizeof(folder), "%s%.*s", root, (int)end, line);
+	snprintf(folder, sizeof(folder), "%s%.*s", root, (int)length, path);
 	while (strlen(folder) > n) {
 		char *slash = strrchr(folder, '/');
 
 		if (slash[1])
-			add(folder, percent, bounds);
+			add(folder, files, percent, bounds);
 		*slash = '\0';
+	}
+}
+
+/* Whether @word is in the list of @length, parted by commas. */
+static bool is_listed(const char *list, size_t length, const char *word)
+{
+	size_t n = strlen(word);
+
+	while (length) {
+		const char *comma = memchr(list, ',', length);
+		size_t part = comma ? (size_t)(comma - list) : length;
+
+		if (part == n && !memcmp(list, word, n))
+			return true;
+		list += part + (comma != NULL);
+		length -= part + (comma != NULL);
+	}
+	return false;
+}
+
+void slu_cgroup_add(const char *root, const char *text, unsigned percent,
+		    struct slu_core_bounds *bounds)
+{
+	char memory[PATH_MAX];
+
+	snprintf(memory, sizeof(memory), "%s/memory", root);
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		const char *list = memchr(text, ':', length);
+		const char *path =
+			list ? memchr(list + 1, ':', length - (size_t)(list + 1 - text)) : NULL;
+
+		if (path) {
+			size_t rest = length - (size_t)(path + 1 - text);
+
+			if (path == list + 1 && text[0] == '0')
+				add_path(root, path + 1, rest, files_v2, percent, bounds);
+			else if (is_listed(list + 1, (size_t)(path - list - 1), "memory"))
+				add_path(memory, path + 1, rest, files_v1, percent, bounds);
+		}
+		text += length + (text[length] == '\n');
 	}
 }
 

@@ -203,10 +203,44 @@ static void each_group_with_a_limit_is_a_bound(void **state)
 	uproot(&t);
 }
 
+static void groups_of_the_first_version_are_bounds_as_well(void **state)
+{
+	static const char *const lines[] = { "9:name=systemd:/\n4:memory:/a/b\n0::/\n",
+					     "4:cpu,memory:/a/b" };
+	struct slu_core_bounds bounds;
+	struct tree t;
+	char name[256];
+
+	(void)state;
+	strcpy(t.root, "/var/tmp/sluice-cgroup-XXXXXX");
+	assert_non_null(mkdtemp(t.root));
+	for (const char *const *folder =
+		     (const char *const[]){ "memory", "memory/a", "memory/a/b", NULL };
+	     *folder; folder++) {
+		snprintf(name, sizeof(name), "%s/%s", t.root, *folder);
+		assert_int_equal(mkdir(name, 0700), 0);
+	}
+	/* the root's own is nobody's; then none, as the kernel writes it, and one */
+	put(&t, "memory/memory.limit_in_bytes", "7\n");
+	put(&t, "memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+	put(&t, "memory/a/memory.limit_in_bytes", "4000\n");
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(lines); i++) {
+		bounds = (struct slu_core_bounds){ 0 };
+		slu_cgroup_add(t.root, lines[i], 50, &bounds);
+		assert_int_equal(bounds.n_home, 1);
+		assert_int_equal(bounds.home[0].bytes, 2000);
+	}
+	snprintf(name, sizeof(name), "rm -r %s", t.root);
+	assert_int_equal(system(name), 0);
+}
+
 static void what_cannot_be_read_limits_nothing(void **state)
 {
-	static const char *const texts[] = { "",	   "0::",	    "0::/\n", "0::/none\n",
-					     "0::/../a\n", "3:memory:/a\n", "0::a\n" };
+	static const char *const texts[] = {
+		"",	      "0::",	       "0::/\n", "0::/none\n",
+		"0::/../a\n", "3:memory:/a\n", "0::a\n", "3:memories:/a\n",
+		"4",	      "4:memory",      "1::/a\n"
+	};
 	struct slu_core_bounds bounds = { 0 };
 	struct tree t;
 
@@ -242,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_folder_that_is_not_there_is_said),
 		cmocka_unit_test(users_share_a_system_daemon),
 		cmocka_unit_test(each_group_with_a_limit_is_a_bound),
+		cmocka_unit_test(groups_of_the_first_version_are_bounds_as_well),
 		cmocka_unit_test(what_cannot_be_read_limits_nothing),
 		cmocka_unit_test(there_are_only_so_many_bounds),
 	};
