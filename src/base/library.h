@@ -9,6 +9,11 @@
 
 #include <stdbool.h>
 
+/* Where drivers lie on usual systems, whatever the loader's cache says; as in LD_LIBRARY_PATH. */
+#define SLU_LIBRARY_USUAL_FOLDERS                                                   \
+	"/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib64:/usr/lib:" \
+	"/usr/lib/wsl/lib:/usr/local/cuda/compat"
+
 /* @folders: as in LD_LIBRARY_PATH; may be NULL. */
 bool slu_library_in_folders(const char *name, const char *folders,
 			    bool (*offer)(void *data, const char *path), void *data);

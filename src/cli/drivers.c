@@ -44,9 +44,6 @@ struct slu_drivers *slu_drivers_find(const struct slu_install *install)
 		add(&search, said);
 	slu_library_in_folders(NAME, getenv("LD_LIBRARY_PATH"), add, &search);
 	slu_library_in_cache(NAME, add, &search);
-	slu_library_in_folders(NAME,
-			       "/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib64:"
-			       "/usr/lib:/usr/lib/wsl/lib:/usr/local/cuda/compat",
-			       add, &search);
+	slu_library_in_folders(NAME, SLU_LIBRARY_USUAL_FOLDERS, add, &search);
 	return drivers;
 }

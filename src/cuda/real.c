@@ -13,8 +13,7 @@
 #include "base/library.h"
 #include "base/util.h"
 
-#define DRIVER	"libcuda.so.1"
-#define FOLDERS "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/lib/wsl/lib"
+#define DRIVER "libcuda.so.1"
 
 void *slu_real_table[_SLU_CUNAME_MAX];
 
@@ -83,7 +82,7 @@ static void open_driver(void)
 	else if (!slu_library_in_folders(DRIVER, secure_getenv("LD_LIBRARY_PATH"), try_path,
 					 NULL) &&
 		 !slu_library_in_cache(DRIVER, try_path, NULL))
-		slu_library_in_folders(DRIVER, FOLDERS, try_path, NULL);
+		slu_library_in_folders(DRIVER, SLU_LIBRARY_USUAL_FOLDERS, try_path, NULL);
 	errno = saved;
 }
 
