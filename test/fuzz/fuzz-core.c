@@ -30,7 +30,7 @@ struct script {
 	struct slu_core_config config;
 	uint64_t now_ns;
 	struct slu_epoch epochs[N_CLIENTS][N_DEVICES];
-	uint64_t seqs[N_CLIENTS][N_DEVICES + 2]; /* of the last LIMIT of each account */
+	uint64_t seqs[N_CLIENTS][N_DEVICES + _SLU_TIER_MAX - 1]; /* of each account's last LIMIT */
 };
 
 enum op { HELLO, SUMS, WANT, READY, IDLE, REST, EVENT, PASS };

@@ -17,6 +17,8 @@ static CUresult copy_box(const struct slu_command_copy *box, CUstream stream, bo
 	SLU_TRY(slu_driver_enter());
 	if (!box->width || !box->height || !box->depth)
 		return CUDA_SUCCESS;
+	if (!box->dst || !box->src)
+		return CUDA_ERROR_INVALID_VALUE;
 	command = slu_command_new(SLU_COMMAND_COPY);
 	if (command)
 		command->copy = *box;

@@ -330,6 +330,18 @@ static void sets_write_elements_of_each_size(void **state)
 	assert_cu(cuMemFree_v2(p));
 }
 
+static void copies_from_nowhere_are_refused(void **state)
+{
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cuMemAlloc_v2(&p, 64));
+	assert_int_equal(cuMemcpyHtoD_v2(p, NULL, 16), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemcpyDtoHAsync_v2(NULL, p, 16, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemcpyHtoD_v2(p, NULL, 0), CUDA_SUCCESS);
+	assert_cu(cuMemFree_v2(p));
+}
+
 static void kernels_reach_pinned_host_memory(void **state)
 {
 	CUfunction fill = test_function(test_ptx_fill, "fill");
@@ -525,6 +537,7 @@ int main(void)
 		cmocka_unit_test(more_than_is_free_is_out_of_memory),
 		cmocka_unit_test(boxes_are_copied_row_by_row),
 		cmocka_unit_test(sets_write_elements_of_each_size),
+		cmocka_unit_test(copies_from_nowhere_are_refused),
 		cmocka_unit_test(kernels_reach_pinned_host_memory),
 		cmocka_unit_test(pointers_are_known_for_what_they_are),
 		cmocka_unit_test(the_device_says_what_it_is),
