@@ -307,23 +307,11 @@ static struct slu_capture *capture_of_locked(const struct slu_event *event)
 /* From here on the stream waits for both. */
 static CUresult join_locked(struct slu_stream *stream, struct slu_graph_node *node)
 {
-	struct slu_graph_node *both[] = { stream->capture_tail, node };
-	struct slu_command *empty;
+	struct slu_graph_node *both[] = { node, stream->capture_tail };
 
 	if (!node || slu_graph_follows(stream->capture_tail, node))
 		return CUDA_SUCCESS;
-	if (!stream->capture_tail) {
-		stream->capture_tail = node;
-		return CUDA_SUCCESS;
-	}
-	empty = slu_command_new(SLU_COMMAND_EMPTY);
-	node = empty ? slu_graph_add(stream->capture->graph, empty, both, 2) : NULL;
-	if (!node) {
-		stream->capture->is_spoiled = true;
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	stream->capture_tail = node;
-	return CUDA_SUCCESS;
+	return set_tail_locked(stream, both, stream->capture_tail ? 2 : 1);
 }
 
 CUresult slu_capture_wait(struct slu_event *event, struct slu_stream *stream)

@@ -16,32 +16,15 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-
-enum linkage {
-	LINKAGE_LOCAL,
-	LINKAGE_STRONG,
-	LINKAGE_WEAK, /* .common as well */
-	LINKAGE_EXTERN,
-};
-
-/* One statement at module scope. */
-struct statement {
-	const char *begin, *end;
-	const char *name; /* NULL: names nothing */
-	size_t name_bytes;
-	const char *body; /* where the body or the initial value begins; NULL: there is none */
-	enum linkage linkage;
-	bool is_function, is_kernel;
-	bool is_dropped; /* a header or a debug section */
-};
+#include "softgpu/driver/statement.h"
 
 /* A name at module scope, of all texts. */
 struct symbol {
 	UT_hash_handle hh;
-	const struct statement *winner; /* which defines it; NULL: nobody does */
-	size_t input;			/* where it was seen first */
-	bool is_local;			/* there, it was that text's own */
-	bool is_out;			/* the winner is written */
+	const struct slu_statement *winner; /* which defines it; NULL: nobody does */
+	size_t input;			    /* where it was seen first */
+	bool is_local;			    /* there, it was that text's own */
+	bool is_out;			    /* the winner is written */
 	bool is_strong;
 	char name[];
 };
@@ -54,7 +37,7 @@ struct rename {
 
 struct text {
 	const char *at, *end;
-	struct statement *statements;
+	struct slu_statement *statements;
 	size_t n, n_room;
 	struct rename *renames;
 };
@@ -68,62 +51,10 @@ struct merge {
 	unsigned highest_target;
 };
 
-static bool is_name_start(char c)
-{
-	return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
-
-static bool is_name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
-
-static const char *skip_name(const char *at, const char *end)
-{
-	for (at++; at < end && is_name_char(*at); at++)
-		;
-	return at;
-}
-
-static const char *line_end(const char *at, const char *end)
-{
-	const char *p = memchr(at, '\n', (size_t)(end - at));
-
-	return p ? p : end;
-}
-
-/* Return: the first place at or after @at that is neither a comment nor part of a string. */
-static const char *skip_filling(const char *at, const char *end)
-{
-	const char *p;
-
-	if (at + 1 < end && at[0] == '/' && at[1] == '/')
-		return line_end(at, end);
-	if (at + 1 < end && at[0] == '/' && at[1] == '*') {
-		p = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
-		return p ? p + 2 : end;
-	}
-	if (*at == '"') {
-		for (at++; at < end && *at != '"'; at++)
-			if (*at == '\\' && at + 1 < end)
-				at++;
-		return at < end ? at + 1 : end;
-	}
-	return at;
-}
-
 /* -- cutting -------------------------------------------------------------------------------- */
 
-static bool is_word(const char *at, const char *end, const char *word)
-{
-	size_t n = strlen(word);
-
-	return (size_t)(end - at) >= n && !memcmp(at, word, n) &&
-	       (at + n == end || !is_name_char(at[n]));
-}
-
 /* What stands in the head of a text; the highest of all texts is the whole's. */
-static void read_head(struct merge *m, const struct statement *s)
+static void read_head(struct merge *m, const struct slu_statement *s)
 {
 	char line[96];
 	size_t n = (size_t)(s->end - s->begin);
@@ -133,116 +64,35 @@ static void read_head(struct merge *m, const struct statement *s)
 		n = sizeof(line) - 1;
 	memcpy(line, s->begin, n);
 	line[n] = '\0';
-	if (is_word(s->begin, s->end, ".version")) {
+	if (slu_statement_is_word(s->begin, s->end, ".version")) {
 		double version = strtod(line + 8, NULL);
 
 		if (version > m->highest_version) {
 			m->highest_version = version;
 			snprintf(m->version, sizeof(m->version), "%.1f", version);
 		}
-	} else if (is_word(s->begin, s->end, ".target") && (sm = strstr(line, "sm_"))) {
+	} else if (slu_statement_is_word(s->begin, s->end, ".target") &&
+		   (sm = strstr(line, "sm_"))) {
 		unsigned target = (unsigned)strtoul(sm + 3, NULL, 10);
 
 		if (target > m->highest_target) {
 			m->highest_target = target;
 			snprintf(m->target, sizeof(m->target), "%.*s",
-				 (int)(skip_name(sm, line + n) - sm), sm);
+				 (int)(slu_statement_skip_name(sm, line + n) - sm), sm);
 		}
 	}
-}
-
-static void read_directive(struct statement *s, const char *at, const char *end)
-{
-	if (is_word(at, end, ".visible"))
-		s->linkage = LINKAGE_STRONG;
-	else if (is_word(at, end, ".weak") || is_word(at, end, ".common"))
-		s->linkage = LINKAGE_WEAK;
-	else if (is_word(at, end, ".extern"))
-		s->linkage = LINKAGE_EXTERN;
-	else if (is_word(at, end, ".func"))
-		s->is_function = true;
-	else if (is_word(at, end, ".entry"))
-		s->is_function = s->is_kernel = true;
-	else if (is_word(at, end, ".section"))
-		s->is_function = s->is_dropped = true; /* ends, like a function, with its brace */
-}
-
-static bool ends_with_line(const char *at, const char *end)
-{
-	return is_word(at, end, ".version") || is_word(at, end, ".target") ||
-	       is_word(at, end, ".address_size") || is_word(at, end, ".file");
-}
-
-/* Reads one statement from @t->at on. Return: whether there is one. */
-static bool next_statement(struct text *t, struct statement *ret)
-{
-	unsigned braces = 0, parens = 0;
-	struct statement s = { 0 };
-	const char *at = t->at, *after;
-
-	for (; at < t->end; at = after) {
-		char c = *at;
-
-		after = skip_filling(at, t->end);
-		if (after != at)
-			continue;
-		after = at + 1;
-		if (isspace((unsigned char)c) || c == '\0')
-			continue;
-		if (!s.begin) {
-			s.begin = at;
-			if (ends_with_line(at, t->end)) {
-				s.end = line_end(at, t->end);
-				s.is_dropped = true;
-				break;
-			}
-		}
-		if (is_name_start(c) || isdigit((unsigned char)c)) {
-			after = skip_name(at, t->end);
-			if (!s.name && !braces && !parens && is_name_start(c)) {
-				s.name = at;
-				s.name_bytes = (size_t)(after - at);
-			}
-		} else if (c == '.') {
-			after = at + 1 < t->end ? skip_name(at, t->end) : t->end;
-			if (!braces && !parens)
-				read_directive(&s, at, t->end);
-		} else if (c == '(') {
-			parens++;
-		} else if (c == ')' && parens) {
-			parens--;
-		} else if (c == '=' && !braces && !s.body) {
-			s.body = at;
-		} else if (c == '{') {
-			if (!braces && !s.body)
-				s.body = at;
-			braces++;
-		} else if (c == '}' && braces && !--braces && s.is_function) {
-			s.end = after;
-			break;
-		} else if (c == ';' && !braces) {
-			s.end = after;
-			break;
-		}
-	}
-	if (!s.begin)
-		return false;
-	if (!s.end)
-		s.end = t->end;
-	t->at = s.end;
-	*ret = s;
-	return true;
 }
 
 static int cut(struct merge *m, struct text *t)
 {
-	struct statement s;
+	struct slu_statement s;
 
-	while (next_statement(t, &s)) {
-		struct statement *array;
+	while (slu_statement_next(&t->at, t->end, &s)) {
+		struct slu_statement *array;
 
 		read_head(m, &s);
-		if (is_word(s.begin, s.end, ".pragma") || is_word(s.begin, s.end, ".alias"))
+		if (slu_statement_is_word(s.begin, s.end, ".pragma") ||
+		    slu_statement_is_word(s.begin, s.end, ".alias"))
 			s.name = NULL;
 		if (t->n == t->n_room) {
 			array = reallocarray(t->statements, t->n_room * 2 + 64, sizeof(*array));
@@ -258,7 +108,7 @@ static int cut(struct merge *m, struct text *t)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-static struct symbol *find_symbol(const struct merge *m, const struct statement *s)
+static struct symbol *find_symbol(const struct merge *m, const struct slu_statement *s)
 {
 	struct symbol *symbol;
 
@@ -266,7 +116,7 @@ static struct symbol *find_symbol(const struct merge *m, const struct statement 
 	return symbol;
 }
 
-static int add_symbol(struct merge *m, const struct statement *s, size_t input)
+static int add_symbol(struct merge *m, const struct slu_statement *s, size_t input)
 {
 	struct symbol *symbol = calloc(1, sizeof(*symbol) + s->name_bytes + 1);
 
@@ -274,12 +124,12 @@ static int add_symbol(struct merge *m, const struct statement *s, size_t input)
 		return slu_error(-ENOMEM);
 	memcpy(symbol->name, s->name, s->name_bytes);
 	symbol->input = input;
-	symbol->is_local = s->linkage == LINKAGE_LOCAL && !s->is_kernel;
+	symbol->is_local = s->linkage == SLU_STATEMENT_LOCAL && !s->is_kernel;
 	HASH_ADD_KEYPTR(hh, m->symbols, symbol->name, s->name_bytes, symbol);
 	return symbol->hh.tbl ? 0 : slu_error(-ENOMEM);
 }
 
-static int add_rename(struct text *t, const struct statement *s)
+static int add_rename(struct text *t, const struct slu_statement *s)
 {
 	struct rename *rename;
 
@@ -294,16 +144,16 @@ static int add_rename(struct text *t, const struct statement *s)
 	return rename->hh.tbl ? 0 : slu_error(-ENOMEM);
 }
 
-static bool is_definition(const struct statement *s)
+static bool is_definition(const struct slu_statement *s)
 {
-	return s->linkage != LINKAGE_EXTERN && (!s->is_function || s->body);
+	return s->linkage != SLU_STATEMENT_EXTERN && (!s->is_function || s->body);
 }
 
 /* Return: 0, SLU_MERGE_E_REFUSED, -ENOMEM. */
-static int decide(struct merge *m, size_t input, struct statement *s)
+static int decide(struct merge *m, size_t input, struct slu_statement *s)
 {
 	struct symbol *symbol = find_symbol(m, s);
-	bool is_strong = s->linkage == LINKAGE_STRONG || s->is_kernel;
+	bool is_strong = s->linkage == SLU_STATEMENT_STRONG || s->is_kernel;
 	int r;
 
 	if (!symbol) {
@@ -311,7 +161,7 @@ static int decide(struct merge *m, size_t input, struct statement *s)
 		if (r)
 			return r;
 		symbol = find_symbol(m, s);
-	} else if (s->linkage == LINKAGE_LOCAL && !s->is_kernel) {
+	} else if (s->linkage == SLU_STATEMENT_LOCAL && !s->is_kernel) {
 		/* of one text, a declaration and its definition are the same name */
 		return symbol->input == input && symbol->is_local ? 0
 								  : add_rename(&m->texts[input], s);
@@ -347,17 +197,19 @@ static void write_renamed(FILE *out, const struct text *t, size_t input, const c
 		return;
 	}
 	for (; at < end; at = after) {
-		after = skip_filling(at, end);
+		after = slu_statement_skip_filling(at, end);
 		if (after != at)
 			continue;
 		after = at + 1;
 		if (*at == '.' || isdigit((unsigned char)*at)) {
-			after = at + 1 < end && is_name_char(at[1]) ? skip_name(at, end) : at + 1;
+			after = at + 1 < end && slu_statement_is_name_char(at[1])
+					? slu_statement_skip_name(at, end)
+					: at + 1;
 			continue;
 		}
-		if (!is_name_start(*at))
+		if (!slu_statement_is_name_start(*at))
 			continue;
-		after = skip_name(at, end);
+		after = slu_statement_skip_name(at, end);
 		HASH_FIND(hh, t->renames, at, (size_t)(after - at), rename);
 		if (!rename)
 			continue;
@@ -370,19 +222,19 @@ static void write_renamed(FILE *out, const struct text *t, size_t input, const c
 
 /* A definition that another one beats serves as a declaration, where the other comes later. */
 static void write_declaration(FILE *out, const struct text *t, size_t input,
-			      const struct statement *s)
+			      const struct slu_statement *s)
 {
 	const char *end = s->body ? s->body : s->end - 1, *begin = s->begin;
 
 	if (!s->is_function) {
 		fputs(".extern ", out);
-		begin = skip_name(begin, end);
+		begin = slu_statement_skip_name(begin, end);
 	}
 	write_renamed(out, t, input, begin, end);
 	fputs(";\n", out);
 }
 
-static void write_statement(struct merge *m, FILE *out, size_t input, const struct statement *s)
+static void write_statement(struct merge *m, FILE *out, size_t input, const struct slu_statement *s)
 {
 	const struct text *t = &m->texts[input];
 	struct symbol *symbol = s->name ? find_symbol(m, s) : NULL;
@@ -435,7 +287,7 @@ static int read_all(struct merge *m, const struct slu_merge_input *inputs, char 
 	}
 	for (size_t i = 0; i < m->n_texts && !r; i++)
 		for (size_t j = 0; j < m->texts[i].n && !r; j++) {
-			struct statement *s = &m->texts[i].statements[j];
+			struct slu_statement *s = &m->texts[i].statements[j];
 
 			if (!s->name || s->is_dropped)
 				continue;

@@ -16,10 +16,18 @@ static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_pool);
 /* Guards all pools and what follows; taken before the driver's lock and the queues'. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, slu_pool) pools = LIST_HEAD_INITIALIZER(pools);
-static struct slu_pool *defaults[SLU_SETTINGS_DEVICES_MAX];
-static struct slu_pool *currents[SLU_SETTINGS_DEVICES_MAX];
 
 static unsigned n_idle; /* blocks of all pools; atomic: lets most synchronisations pass */
+
+void slu_pool_lock(void)
+{
+	pthread_mutex_lock(&mutex);
+}
+
+void slu_pool_unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
 
 CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
 		      struct slu_pool **ret_pool)
@@ -42,9 +50,9 @@ CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
 	     i <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES; i++)
 		pool->attributes[i] = 1;
 	pool->access[card->index] = SLU_WINDOW_READ | SLU_WINDOW_WRITE;
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	LIST_INSERT_HEAD(&pools, pool, all);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	*ret_pool = pool;
 	return CUDA_SUCCESS;
 }
@@ -185,9 +193,9 @@ static void adopt_locked(struct slu_pool *pool, struct slu_block *block)
 
 void slu_pool_adopt(struct slu_pool *pool, struct slu_block *block)
 {
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	adopt_locked(pool, block);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 }
 
 static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret_address)
@@ -220,7 +228,7 @@ CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream
 	CUresult result;
 
 	bytes = slu_round_up(bytes, UINT64_C(512));
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	result = reuse_locked(pool, bytes, stream, false, ret_address);
 	if (result == CUDA_ERROR_NOT_FOUND)
 		result = make_locked(pool, bytes, ret_address);
@@ -233,7 +241,7 @@ CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream
 	if (result == CUDA_ERROR_OUT_OF_MEMORY &&
 	    !reuse_locked(pool, bytes, stream, true, ret_address))
 		result = CUDA_SUCCESS;
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	return result;
 }
 
@@ -255,10 +263,10 @@ CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
 	struct slu_block *block;
 	struct slu_pool *pool;
 
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	block = find_locked(address);
 	if (!block || block->address != address || block->is_idle) {
-		pthread_mutex_unlock(&mutex);
+		slu_pool_unlock();
 		return block ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 	}
 	pool = block->pool;
@@ -274,7 +282,7 @@ CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
 	else if (!stream)
 		trim_locked(pool, pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD]);
 	discard_if_empty_locked(pool);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	return CUDA_SUCCESS;
 }
 
@@ -283,10 +291,10 @@ struct slu_pool *slu_pool_of(uint64_t address)
 	struct slu_block *block;
 	struct slu_pool *pool;
 
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	block = find_locked(address);
 	pool = block && !block->is_idle ? block->pool : NULL;
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	return pool;
 }
 
@@ -294,21 +302,19 @@ struct slu_pool *slu_pool_of(uint64_t address)
 
 void slu_pool_destroy(struct slu_pool *pool)
 {
-	pthread_mutex_lock(&mutex);
-	for (unsigned i = 0; i < SLU_SETTINGS_DEVICES_MAX; i++)
-		if (currents[i] == pool)
-			currents[i] = defaults[i];
+	slu_pool_lock();
+	slu_pool_not_current_locked(pool);
 	pool->is_destroyed = true;
 	trim_locked(pool, 0);
 	discard_if_empty_locked(pool);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 }
 
 void slu_pool_trim(struct slu_pool *pool, uint64_t keep_bytes)
 {
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	trim_locked(pool, keep_bytes);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 }
 
 bool slu_pool_trim_card(struct slu_card *card)
@@ -316,11 +322,11 @@ bool slu_pool_trim_card(struct slu_card *card)
 	unsigned before = __atomic_load_n(&n_idle, __ATOMIC_RELAXED);
 	struct slu_pool *pool;
 
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	LIST_FOREACH (pool, &pools, all)
 		if (pool->card == card)
 			trim_locked(pool, 0);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	return __atomic_load_n(&n_idle, __ATOMIC_RELAXED) < before;
 }
 
@@ -330,7 +336,7 @@ void slu_pool_synchronized(void)
 
 	if (!__atomic_load_n(&n_idle, __ATOMIC_RELAXED))
 		return;
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	for (pool = LIST_FIRST(&pools); pool; pool = next) {
 		next = LIST_NEXT(pool, all);
 		trim_locked(pool, pool->is_destroyed
@@ -338,100 +344,7 @@ void slu_pool_synchronized(void)
 					  : pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD]);
 		discard_if_empty_locked(pool);
 	}
-	pthread_mutex_unlock(&mutex);
-}
-
-CUresult slu_pool_default(struct slu_card *card, struct slu_pool **ret_pool)
-{
-	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				 .location = { CU_MEM_LOCATION_TYPE_DEVICE, (int)card->index } };
-	struct slu_pool *fresh = NULL;
-	CUresult result = CUDA_SUCCESS;
-
-	if (!__atomic_load_n(&defaults[card->index], __ATOMIC_ACQUIRE))
-		result = slu_pool_new(card, &props, &fresh);
-	if (result)
-		return result;
-	pthread_mutex_lock(&mutex);
-	if (fresh && !defaults[card->index]) {
-		fresh->is_default = true;
-		if (!currents[card->index])
-			currents[card->index] = fresh;
-		__atomic_store_n(&defaults[card->index], fresh, __ATOMIC_RELEASE);
-		fresh = NULL;
-	}
-	*ret_pool = defaults[card->index];
-	pthread_mutex_unlock(&mutex);
-	/* somebody else was faster */
-	if (fresh)
-		slu_pool_destroy(fresh);
-	return CUDA_SUCCESS;
-}
-
-CUresult slu_pool_current(struct slu_card *card, struct slu_pool **ret_pool)
-{
-	CUresult result = slu_pool_default(card, ret_pool);
-
-	if (result)
-		return result;
-	pthread_mutex_lock(&mutex);
-	*ret_pool = currents[card->index];
-	pthread_mutex_unlock(&mutex);
-	return CUDA_SUCCESS;
-}
-
-CUresult slu_pool_set_current(struct slu_card *card, struct slu_pool *pool)
-{
-	struct slu_pool *first;
-	CUresult result = slu_pool_default(card, &first);
-
-	if (result)
-		return result;
-	if (pool->card != card)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mutex);
-	currents[card->index] = pool;
-	pthread_mutex_unlock(&mutex);
-	return CUDA_SUCCESS;
-}
-
-static bool is_flag(CUmemPool_attribute which)
-{
-	return which >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES &&
-	       which <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
-}
-
-CUresult slu_pool_attribute(struct slu_pool *pool, CUmemPool_attribute which, void *ret_value)
-{
-	if (which < CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES ||
-	    which > CU_MEMPOOL_ATTR_USED_MEM_HIGH)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mutex);
-	if (is_flag(which))
-		*(int *)ret_value = (int)pool->attributes[which];
-	else
-		*(cuuint64_t *)ret_value = pool->attributes[which];
-	pthread_mutex_unlock(&mutex);
-	return CUDA_SUCCESS;
-}
-
-CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which, const void *value)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	pthread_mutex_lock(&mutex);
-	if (is_flag(which))
-		pool->attributes[which] = *(const int *)value != 0;
-	else if (which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
-		pool->attributes[which] = *(const cuuint64_t *)value;
-	else if ((which == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH ||
-		  which == CU_MEMPOOL_ATTR_USED_MEM_HIGH) &&
-		 *(const cuuint64_t *)value == 0)
-		pool->attributes[which] = pool->attributes[which - 1];
-	else
-		result = CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_unlock(&mutex);
-	return result;
+	slu_pool_unlock();
 }
 
 CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8_t access)
@@ -440,12 +353,12 @@ CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8
 
 	if (card == pool->card && access != (SLU_WINDOW_READ | SLU_WINDOW_WRITE))
 		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mutex);
+	slu_pool_lock();
 	pool->access[card->index] = access;
 	TAILQ_FOREACH (block, &pool->used, link)
 		apply_access(pool, block, card->index);
 	TAILQ_FOREACH (block, &pool->idle, link)
 		apply_access(pool, block, card->index);
-	pthread_mutex_unlock(&mutex);
+	slu_pool_unlock();
 	return CUDA_SUCCESS;
 }

@@ -80,6 +80,13 @@ CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which
 				const void *value);
 CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8_t access);
 
+/* For the files about pools. */
+void slu_pool_lock(void);
+void slu_pool_unlock(void);
+
+/* Cards whose current pool it is fall back on the one that they began with. */
+void slu_pool_not_current_locked(const struct slu_pool *pool);
+
 /* Takes over a block that is in use, which the pool did not make. */
 void slu_pool_adopt(struct slu_pool *pool, struct slu_block *block);
 

@@ -9,101 +9,16 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/util.h"
 #include "softgpu/driver/capture.h"
 #include "softgpu/driver/command.h"
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/event.h"
+#include "softgpu/driver/timeline.h"
 
-static struct slu_lock queues = SLU_LOCK_INIT(SLU_DRIVER_QUEUE_RANK);
-static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* something was done */
 static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_stream);
 static uint64_t last_id;
-
-/* The calling thread's own streams, one a context. */
-struct own_stream {
-	LIST_ENTRY(own_stream) link;
-	uint64_t context_id;
-	struct slu_context *context;
-	struct slu_stream *stream;
-	uint64_t stream_id;
-};
-LIST_HEAD(own_streams, own_stream);
-
-static pthread_once_t own_once = PTHREAD_ONCE_INIT;
-static pthread_key_t own_key;
-
-void slu_stream_lock(void)
-{
-	slu_lock_take(&queues);
-}
-
-void slu_stream_unlock(void)
-{
-	slu_lock_give(&queues);
-}
-
-/* -- points --------------------------------------------------------------------------------- */
-
-static void unref_locked(struct slu_timeline *timeline)
-{
-	if (timeline && !--timeline->n_refs)
-		free(timeline);
-}
-
-static bool is_done_locked(const struct slu_point *point)
-{
-	return !point->timeline || point->timeline->n_done >= point->number;
-}
-
-static void wait_locked(const struct slu_point *point)
-{
-	while (!is_done_locked(point))
-		slu_lock_wait(&queues, &progress, NULL);
-}
-
-static struct slu_point point_locked(struct slu_stream *stream)
-{
-	stream->timeline->n_refs++;
-	return (struct slu_point){ stream->timeline, stream->timeline->n_submitted };
-}
-
-struct slu_point slu_stream_point(struct slu_stream *stream)
-{
-	struct slu_point point;
-
-	slu_stream_lock();
-	point = point_locked(stream);
-	slu_stream_unlock();
-	return point;
-}
-
-void slu_point_drop(struct slu_point *point)
-{
-	slu_stream_lock();
-	unref_locked(point->timeline);
-	slu_stream_unlock();
-	*point = (struct slu_point){ 0 };
-}
-
-bool slu_point_is_done(const struct slu_point *point)
-{
-	bool done;
-
-	slu_stream_lock();
-	done = is_done_locked(point);
-	slu_stream_unlock();
-	return done;
-}
-
-void slu_point_wait(const struct slu_point *point)
-{
-	slu_stream_lock();
-	wait_locked(point);
-	slu_stream_unlock();
-}
 
 /* -- carrying out --------------------------------------------------------------------------- */
 
@@ -115,7 +30,7 @@ static void execute_first_locked(struct slu_stream *stream)
 
 	stream->is_executing = true;
 	for (unsigned i = 0; i < command->n_deps; i++) {
-		wait_locked(&command->deps[i]);
+		slu_point_wait_locked(&command->deps[i]);
 		if (command->deps[i].timeline)
 			start_ns = SLU_MAX(start_ns, command->deps[i].timeline->done_ns);
 	}
@@ -128,7 +43,7 @@ static void execute_first_locked(struct slu_stream *stream)
 	stream->timeline->n_done++;
 	stream->is_executing = false;
 	pthread_cond_signal(&stream->wake);
-	pthread_cond_broadcast(&progress);
+	slu_timeline_progress_locked();
 	slu_stream_unlock();
 	slu_command_free(command);
 	slu_stream_lock();
@@ -142,7 +57,7 @@ static bool may_help_locked(const struct slu_stream *stream)
 	    command->kind == SLU_COMMAND_CALLBACK)
 		return false;
 	for (unsigned i = 0; i < command->n_deps; i++)
-		if (!is_done_locked(&command->deps[i]))
+		if (!slu_point_is_done_locked(&command->deps[i]))
 			return false;
 	return true;
 }
@@ -150,11 +65,11 @@ static bool may_help_locked(const struct slu_stream *stream)
 /* While the point is not reached, its stream has commands left and therefore lives. */
 static void help_locked(struct slu_stream *stream, const struct slu_point *point)
 {
-	while (!is_done_locked(point)) {
+	while (!slu_point_is_done_locked(point)) {
 		if (may_help_locked(stream))
 			execute_first_locked(stream);
 		else
-			slu_lock_wait(&queues, &progress, NULL);
+			slu_timeline_wait_locked(NULL);
 	}
 }
 
@@ -162,10 +77,10 @@ static void help_locked(struct slu_stream *stream, const struct slu_point *point
 static void retire_locked(struct slu_stream *stream)
 {
 	LIST_REMOVE(stream, link);
-	unref_locked(stream->timeline);
+	slu_timeline_unref_locked(stream->timeline);
 	pthread_cond_destroy(&stream->wake);
 	slu_objects_free(&objects, stream);
-	pthread_cond_broadcast(&progress);
+	slu_timeline_progress_locked();
 }
 
 static void *thread_main(void *data)
@@ -178,7 +93,7 @@ static void *thread_main(void *data)
 	slu_stream_lock();
 	for (;;) {
 		if (stream->is_executing || (TAILQ_EMPTY(&stream->queue) && !stream->is_closing))
-			slu_lock_wait(&queues, &stream->wake, NULL);
+			slu_timeline_wait_locked(&stream->wake);
 		else if (!TAILQ_EMPTY(&stream->queue))
 			execute_first_locked(stream);
 		else
@@ -252,66 +167,15 @@ void slu_stream_free(struct slu_stream *stream, bool wait)
 		pthread_cond_signal(&stream->wake);
 	else
 		retire_locked(stream);
-	while (wait && slu_objects_get(&objects, stream) && stream->id == id)
-		slu_lock_wait(&queues, &progress, NULL);
+	while (wait && slu_stream_find(stream, id))
+		slu_timeline_wait_locked(NULL);
 	slu_stream_unlock();
 }
 
-static void drop_own_streams(void *data)
+struct slu_stream *slu_stream_find(struct slu_stream *stream, uint64_t id)
 {
-	struct own_streams *list = data;
-	struct own_stream *own;
-
-	while ((own = LIST_FIRST(list))) {
-		struct slu_stream *stream = slu_objects_get(&objects, own->stream);
-
-		LIST_REMOVE(own, link);
-		if (stream && stream->id == own->stream_id)
-			slu_stream_free(stream, false);
-		free(own);
-	}
-	free(list);
-}
-
-static void make_own_key(void)
-{
-	pthread_key_create(&own_key, drop_own_streams);
-}
-
-static CUresult get_own(struct slu_context *context, struct slu_stream **ret_stream)
-{
-	struct own_streams *list;
-	struct own_stream *own;
-	CUresult result;
-
-	pthread_once(&own_once, make_own_key);
-	list = pthread_getspecific(own_key);
-	if (!list) {
-		list = calloc(1, sizeof(*list));
-		if (!list || pthread_setspecific(own_key, list)) {
-			free(list);
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		}
-	}
-	LIST_FOREACH (own, list, link)
-		if (own->context == context && own->context_id == context->id) {
-			*ret_stream = own->stream;
-			return CUDA_SUCCESS;
-		}
-	own = calloc(1, sizeof(*own));
-	if (!own)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = slu_stream_new(context, 0, 0, false, &own->stream);
-	if (result) {
-		free(own);
-		return result;
-	}
-	own->context = context;
-	own->context_id = context->id;
-	own->stream_id = own->stream->id;
-	LIST_INSERT_HEAD(list, own, link);
-	*ret_stream = own->stream;
-	return CUDA_SUCCESS;
+	stream = slu_objects_get(&objects, stream);
+	return stream && stream->id == id ? stream : NULL;
 }
 
 CUresult slu_stream_get(struct slu_context *context, CUstream handle,
@@ -324,7 +188,7 @@ CUresult slu_stream_get(struct slu_context *context, CUstream handle,
 		return CUDA_SUCCESS;
 	}
 	if (handle == CU_STREAM_PER_THREAD)
-		return get_own(context, ret_stream);
+		return slu_stream_get_own(context, ret_stream);
 	stream = slu_objects_get(&objects, handle);
 	if (!stream || stream->is_closing)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -346,12 +210,13 @@ static int add_legacy_order_locked(struct slu_stream *stream, struct slu_command
 	int r = 0;
 
 	if (is_blocking(stream) && stream->context->legacy->n_queued)
-		return slu_command_depend(command, point_locked(stream->context->legacy));
+		return slu_command_depend(command,
+					  slu_stream_point_locked(stream->context->legacy));
 	if (!stream->is_legacy)
 		return 0;
 	LIST_FOREACH (other, &stream->context->streams, link) {
 		if (is_blocking(other) && other->n_queued && !r)
-			r = slu_command_depend(command, point_locked(other));
+			r = slu_command_depend(command, slu_stream_point_locked(other));
 	}
 	return r;
 }
@@ -380,7 +245,7 @@ static CUresult submit(struct slu_stream *stream, struct slu_command *command,
 
 	slu_stream_lock();
 	while (stream->n_queued >= SLU_STREAM_DEPTH)
-		slu_lock_wait(&queues, &progress, NULL);
+		slu_timeline_wait_locked(NULL);
 	if (stream->capture) {
 		result = slu_capture_append_locked(stream, command);
 		slu_stream_unlock();
@@ -395,7 +260,7 @@ static CUresult submit(struct slu_stream *stream, struct slu_command *command,
 	}
 	r = submit_locked(stream, command);
 	if (!r && mark)
-		mark->point = point_locked(stream);
+		mark->point = slu_stream_point_locked(stream);
 	slu_stream_unlock();
 	if (r) {
 		slu_command_free(command);
@@ -434,18 +299,18 @@ CUresult slu_stream_synchronize(struct slu_stream *stream)
 		LIST_FOREACH (other, &context->streams, link) {
 			struct slu_point its = { other->timeline, other->timeline->n_submitted };
 
-			if (!is_blocking(other) || is_done_locked(&its))
+			if (!is_blocking(other) || slu_point_is_done_locked(&its))
 				continue;
-			its = point_locked(other);
-			wait_locked(&its);
-			unref_locked(its.timeline);
+			its = slu_stream_point_locked(other);
+			slu_point_wait_locked(&its);
+			slu_timeline_unref_locked(its.timeline);
 			goto again;
 		}
 		slu_stream_unlock();
 	}
 	slu_stream_lock();
 	help_locked(stream, &point);
-	unref_locked(point.timeline);
+	slu_timeline_unref_locked(point.timeline);
 	slu_stream_unlock();
 	return slu_context_error(context);
 }
@@ -480,18 +345,18 @@ void slu_stream_drain(struct slu_context *context)
 	places = calloc(n ? n : 1, sizeof(*places));
 	LIST_FOREACH (stream, &context->streams, link)
 		if (places)
-			places[i++] = (struct place){ stream, point_locked(stream) };
+			places[i++] = (struct place){ stream, slu_stream_point_locked(stream) };
 	/* without memory for the list: until there is a moment in which nothing is queued */
 	for (bool busy = !places; busy;) {
 		busy = false;
 		LIST_FOREACH (stream, &context->streams, link)
 			busy = busy || stream->n_queued;
 		if (busy)
-			slu_lock_wait(&queues, &progress, NULL);
+			slu_timeline_wait_locked(NULL);
 	}
 	for (i = 0; places && i < n; i++) {
 		help_locked(places[i].stream, &places[i].point);
-		unref_locked(places[i].point.timeline);
+		slu_timeline_unref_locked(places[i].point.timeline);
 	}
 	slu_stream_unlock();
 	free(places);

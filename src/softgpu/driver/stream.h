@@ -82,6 +82,12 @@ void slu_stream_free(struct slu_stream *stream, bool wait);
 CUresult slu_stream_get(struct slu_context *context, CUstream handle,
 			struct slu_stream **ret_stream);
 
+/* stream-own.c: the calling thread's own stream in @context, which is made if there is none. */
+CUresult slu_stream_get_own(struct slu_context *context, struct slu_stream **ret_stream);
+
+/* Return: @stream, if it is still the one with that id, else NULL. */
+struct slu_stream *slu_stream_find(struct slu_stream *stream, uint64_t id);
+
 /* Appends @command, which belongs to the stream from now on, also on failure. */
 CUresult slu_stream_submit(struct slu_stream *stream, struct slu_command *command);
 

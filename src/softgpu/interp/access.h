@@ -214,3 +214,104 @@ static inline void look_ahead(struct slu_interp_warp *w, struct slu_interp_line 
 		__builtin_prefetch(
 			(const void *)((uintptr_t)first + (uintptr_t)(intptr_t)ahead + i));
 }
+
+/*
+ * The frame that loads and stores have in common, between rows of @R and memory of @M. The file
+ * that uses it says which of them it is:
+ *
+ *   WANT                      SLU_INTERP_READ or SLU_INTERP_WRITE
+ *   MOVE(row, cell, R, M, V)  one value; a load takes it through the type @V
+ *   SAME(w, in, at, R, M, V)  all lanes in the mask have one place
+ *   READY(w, in)              before one value of whole lanes is moved
+ *
+ * and writes for each pair of types NAME_any_all, for 32 lanes in general, which falls back on
+ * NAME_apart, and NAME_global_halves and NAME_shared_halves. Handlers follow each other so:
+ *
+ *   global_all ──▶ global_halves ──▶ any_all ──▶ apart ──▶ some
+ *                  shared_halves ──▶
+ */
+
+/* Lanes in the mask, each where it is. */
+#define ACCESS_SOME(name, R, M, V)                                                                 \
+	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,                \
+							 const struct slu_interp_insn *in)         \
+	{                                                                                          \
+		struct slu_interp_places at;                                                       \
+		unsigned n = in->n;                                                                \
+                                                                                                   \
+		switch (SLU_ISA(reach)(w, in, (unsigned)sizeof(M) * n, WANT == SLU_INTERP_WRITE,   \
+				       &at)) {                                                     \
+		case SLU_INTERP_SHAPE_FAULT:                                                       \
+			return NULL;                                                               \
+		case SLU_INTERP_SHAPE_PIECE:                                                       \
+			if (n == 1) {                                                              \
+				M *cells = (M *)at.base;                                           \
+				R *row = ROW(w, in->x[0]);                                         \
+                                                                                                   \
+				EVERY_LANE MOVE(row[i], cells[i], R, M, V);                        \
+				return in + 1;                                                     \
+			}                                                                          \
+			for (unsigned k = 0; k < n; k++) {                                         \
+				M *cells = (M *)at.base + k;                                       \
+				R *row = ROW(w, in->x[k]);                                         \
+                                                                                                   \
+				EVERY_LANE MOVE(row[i], cells[i * n], R, M, V);                    \
+			}                                                                          \
+			return in + 1;                                                             \
+		case SLU_INTERP_SHAPE_SAME:                                                        \
+			SAME(w, in, at.base, R, M, V);                                             \
+			return in + 1;                                                             \
+		case SLU_INTERP_SHAPE_APART:                                                       \
+			for (unsigned k = 0; k < n; k++) {                                         \
+				R *row = ROW(w, in->x[k]);                                         \
+                                                                                                   \
+				if (w->mask == SLU_INTERP_ALL) {                                   \
+					for (unsigned i = 0; i < SLU_INTERP_LANES; i++)            \
+						MOVE(row[i], ((M *)slu_interp_place(&at, i))[k],   \
+						     R, M, V);                                     \
+				} else {                                                           \
+					MASKED_LANES(w->mask)                                      \
+					MOVE(row[i], ((M *)slu_interp_place(&at, i))[k], R, M, V); \
+				}                                                                  \
+			}                                                                          \
+			return in + 1;                                                             \
+		}                                                                                  \
+		return NULL;                                                                       \
+	}                                                                                          \
+	/* 32 lanes that are no line, or not in one window, or wrong */                            \
+	ELSEWHERE static const struct slu_interp_insn *name##_apart(                               \
+		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
+	{                                                                                          \
+		slu_interp_line_need(w, in->a);                                                    \
+		return w->team > 1 ? slu_interp_team_each(w, in, name##_some)                      \
+				   : name##_some(w, in);                                           \
+	}
+
+/* One value of 32 lanes, one after another in global memory. */
+#define ACCESS_PIECE(name, R, M, V)                                                                \
+	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,          \
+							       const struct slu_interp_insn *in)   \
+	{                                                                                          \
+		struct slu_interp_line *line = slu_interp_line(w->lines, in->a);                   \
+		unsigned bytes = sizeof(M) * SLU_INTERP_LANES * w->team;                           \
+		R *row = ROW(w, in->x[0]);                                                         \
+		M *cells;                                                                          \
+                                                                                                   \
+		if (!is_piece(line, sizeof(M)))                                                    \
+			return name##_global_halves(w, in);                                        \
+		cells = piece(w, offset_of(w, in, line, false), bytes, sizeof(M), false, WANT);    \
+		if (!cells)                                                                        \
+			return name##_any_all(w, in);                                              \
+		READY(w, in);                                                                      \
+		look_ahead(w, line, cells, bytes);                                                 \
+		for (unsigned k = 0; k < w->team; k++, cells += SLU_INTERP_LANES, NEXT_STRIP(row)) \
+			EVERY_LANE MOVE(row[i], cells[i], R, M, V);                                \
+		NEXT(w, in);                                                                       \
+	}
+
+#define ACCESS_HANDLERS(name)                                           \
+	static const struct slu_interp_handler name[] = {               \
+		[ANY] = { name##_any_all, name##_some, true },          \
+		[GLOBAL] = { name##_global_all, name##_some, true },    \
+		[SHARED] = { name##_shared_halves, name##_some, true }, \
+	};

@@ -323,7 +323,10 @@ void slu_interp_frame_flatten(struct slu_interp_frame *frame);
 /* flow.c: handlers that are the same on every machine */
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr);
 extern const struct slu_interp_handler slu_interp_guarded, slu_interp_guarded_lines,
-	slu_interp_branch, slu_interp_branch_always, slu_interp_return, slu_interp_set_csr;
+	slu_interp_branch, slu_interp_branch_always, slu_interp_set_csr;
+/* flow-call.c */
+extern const struct slu_interp_handler slu_interp_call, slu_interp_call_indirect, slu_interp_return,
+	slu_interp_end;
 /* flow-jump.c */
 extern const struct slu_interp_handler slu_interp_jump;
 /* flow-barrier.c */

@@ -6,9 +6,12 @@
 #include "softgpu/interp/lanes.h"
 
 const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_bits)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_dot)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_float)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_half)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_compare)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_select)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_pred)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_warp)(const struct slu_ptx_form *form);
@@ -16,6 +19,7 @@ const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form 
 const struct slu_interp_handler *SLU_ISA(bind_carry)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_copy)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_matrix)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_matrix_move)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_phase)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_stack)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form);
@@ -29,4 +33,4 @@ const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg);
 const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size);
 const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_line_compare)(const struct slu_ptx_form *form);
-extern const struct slu_interp_handler SLU_ISA(spread);
+extern const struct slu_interp_handler SLU_ISA(spread), SLU_ISA(convert_any), SLU_ISA(convert_pair);

@@ -28,6 +28,15 @@ static inline void *slu_interp_place(const struct slu_interp_places *at, unsigne
 	return (void *)((uintptr_t)at->base + (uintptr_t)at->offsets[lane]);
 }
 
+/* The same for any shape of @size bytes a lane that is no fault. */
+static inline void *slu_interp_place_of(const struct slu_interp_places *at,
+					enum slu_interp_shape shape, unsigned size, unsigned lane)
+{
+	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + lane * size
+	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
+						: slu_interp_place(at, lane);
+}
+
 /*
  * What a kernel reads by a generic address.
  * Return: where these bytes are; NULL where it may not.

@@ -186,14 +186,6 @@ static uint64_t apply_64(void *at, enum operation op, enum slu_ptx_type type, ui
 	return old;
 }
 
-static void *place(const struct slu_interp_places *at, enum slu_interp_shape shape, unsigned size,
-		   unsigned i)
-{
-	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + i * size
-	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
-						: slu_interp_place(at, i);
-}
-
 static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
 						const struct slu_interp_insn *in)
 {
@@ -212,7 +204,7 @@ static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
-		void *p = place(&at, shape, size, i);
+		void *p = slu_interp_place_of(&at, shape, size, i);
 
 		if (size == 8) {
 			const uint64_t *b = ROW(w, in->b), *c = ROW(w, in->c);

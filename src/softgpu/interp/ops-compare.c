@@ -328,53 +328,6 @@ static const struct slu_interp_insn *set_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler set = { set_run, set_run };
 
-#define SELECT(name, R)                                                                    \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)  \
-	{                                                                                  \
-		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                            \
-		R *d = ROW(w, in->d);                                                      \
-		EVERY_STRIP                                                                \
-		{                                                                          \
-			uint32_t p = w->preds[in->s + k] ^ in->s_flip;                     \
-                                                                                           \
-			EVERY_LANE d[i] = p >> i & 1 ? a[i] : b[i];                        \
-			NEXT_STRIP(a), NEXT_STRIP(b), NEXT_STRIP(d);                       \
-		}                                                                          \
-		return in + 1;                                                             \
-	}                                                                                  \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
-							 const struct slu_interp_insn *in) \
-	{                                                                                  \
-		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                            \
-		R *d = ROW(w, in->d);                                                      \
-		uint32_t p = w->preds[in->s] ^ in->s_flip;                                 \
-                                                                                           \
-		MASKED_LANES(w->mask) d[i] = p >> i & 1 ? a[i] : b[i];                     \
-		return in + 1;                                                             \
-	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
-SELECT(selp_32, uint32_t)
-SELECT(selp_64, uint64_t)
-
-/* slct: a where c is not negative, else b; a NaN is not, and neither is -0 */
-#define CHOOSE(name, R, C)                                                                \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
-	{                                                                                 \
-		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                           \
-		const C *c = ROW(w, in->c);                                               \
-		R *d = ROW(w, in->d);                                                     \
-                                                                                          \
-		MASKED_LANES(w->mask) d[i] = c[i] >= 0 ? a[i] : b[i];                     \
-		return in + 1;                                                            \
-	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
-CHOOSE(slct_32_s32, uint32_t, int32_t)
-CHOOSE(slct_64_s32, uint64_t, int32_t)
-CHOOSE(slct_32_f32, uint32_t, float)
-CHOOSE(slct_64_f32, uint64_t, float)
-
 static const struct slu_interp_insn *testp_run(struct slu_interp_warp *w,
 					       const struct slu_interp_insn *in)
 {
@@ -406,22 +359,14 @@ static const struct slu_interp_handler testp = { testp_run, testp_run };
 
 const struct slu_interp_handler *SLU_ISA(bind_compare)(const struct slu_ptx_form *form)
 {
-	bool is_64 = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
-
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
 		return bind_setp(form);
 	case SLU_PTX_OP_set:
 		return &set;
-	case SLU_PTX_OP_selp:
-		return is_64 ? &selp_64 : &selp_32;
-	case SLU_PTX_OP_slct:
-		if (form->types[1] == SLU_PTX_TYPE_S32)
-			return is_64 ? &slct_64_s32 : &slct_32_s32;
-		return is_64 ? &slct_64_f32 : &slct_32_f32;
 	case SLU_PTX_OP_testp:
 		return &testp;
 	default:
-		return NULL;
+		return SLU_ISA(bind_select)(form);
 	}
 }

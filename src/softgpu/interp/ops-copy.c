@@ -7,14 +7,6 @@
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/memory.h"
 
-static void *place(const struct slu_interp_places *at, enum slu_interp_shape shape, unsigned size,
-		   unsigned i)
-{
-	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + i * size
-	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
-						: slu_interp_place(at, i);
-}
-
 /* Bytes that the source does not have are zero. */
 static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
 					      const struct slu_interp_insn *in)
@@ -43,11 +35,11 @@ static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
 		return NULL;
 	MASKED_LANES(mask)
 	{
-		uint8_t *to = place(&to_at, to_shape, size, i);
+		uint8_t *to = slu_interp_place_of(&to_at, to_shape, size, i);
 		unsigned n = given && given[i] < size ? given[i] : size;
 
 		if (n)
-			memcpy(to, place(&from_at, from_shape, size, i), n);
+			memcpy(to, slu_interp_place_of(&from_at, from_shape, size, i), n);
 		memset(to + n, 0, size - n);
 	}
 	return in + 1;

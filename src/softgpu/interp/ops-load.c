@@ -9,13 +9,25 @@
  */
 #include "softgpu/interp/access.h"
 
-static inline const struct slu_interp_insn *wrote_rows(struct slu_interp_warp *w,
-						       const struct slu_interp_insn *in)
+#define WANT			 SLU_INTERP_READ
+#define MOVE(row, cell, R, M, V) ((row) = (R)(V)(cell))
+#define READY(w, in)		 ((void)0)
+#define SAME(w, in, at, R, M, V)                              \
+	for (unsigned k = 0; k < in->n; k++) {                \
+		R value = (R)(V)((const M *)(at))[k];         \
+		R *row = ROW(w, in->x[k]);                    \
+                                                              \
+		if (w->mask == SLU_INTERP_ALL)                \
+			EVERY_LANE row[i] = value;            \
+		else                                          \
+			MASKED_LANES(w->mask) row[i] = value; \
+	}
+
+static inline void wrote_rows(struct slu_interp_warp *w, const struct slu_interp_insn *in)
 {
 	if (in->has_line_result)
 		for (unsigned k = 0; k < in->n; k++)
 			slu_interp_line(w->lines, in->x[k])->kind = 0;
-	return in + 1;
 }
 
 /* The lower half of the lanes has @value, the upper one @other. */
@@ -60,144 +72,61 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 		NEXT(w, in);                                                                      \
 	}
 
-#define LOAD_PIECE(name, R, M, V)                                                                \
-	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,        \
-							       const struct slu_interp_insn *in) \
-	{                                                                                        \
-		struct slu_interp_line *line = slu_interp_line(w->lines, in->a);                 \
-		unsigned bytes = sizeof(M) * SLU_INTERP_LANES * w->team;                         \
-		R *to = ROW(w, in->x[0]);                                                        \
-		const M *from;                                                                   \
-                                                                                                 \
-		if (!is_piece(line, sizeof(M)))                                                  \
-			return name##_global_halves(w, in);                                      \
-		from = piece(w, offset_of(w, in, line, false), bytes, sizeof(M), false,          \
-			     SLU_INTERP_READ);                                                   \
-		if (!from)                                                                       \
-			return name##_any_all(w, in);                                            \
-		look_ahead(w, line, from, bytes);                                                \
-		for (unsigned k = 0; k < w->team; k++, from += SLU_INTERP_LANES, NEXT_STRIP(to)) \
-			EVERY_LANE to[i] = (R)(V)from[i];                                        \
-		NEXT(w, in);                                                                     \
-	}
-
-#define LOAD(name, R, M, V)                                                                        \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,                \
-							 const struct slu_interp_insn *in)         \
-	{                                                                                          \
-		struct slu_interp_places at;                                                       \
-		unsigned n = in->n;                                                                \
-                                                                                                   \
-		switch (SLU_ISA(reach)(w, in, (unsigned)sizeof(M) * n, false, &at)) {              \
-		case SLU_INTERP_SHAPE_FAULT:                                                       \
-			return NULL;                                                               \
-		case SLU_INTERP_SHAPE_PIECE:                                                       \
-			if (n == 1) {                                                              \
-				const M *from = (const M *)at.base;                                \
-				R *to = ROW(w, in->x[0]);                                          \
-                                                                                                   \
-				EVERY_LANE to[i] = (R)(V)from[i];                                  \
-				return in + 1;                                                     \
-			}                                                                          \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				const M *from = (const M *)at.base + k;                            \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				EVERY_LANE to[i] = (R)(V)from[i * n];                              \
-			}                                                                          \
-			return in + 1;                                                             \
-		case SLU_INTERP_SHAPE_SAME:                                                        \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				R value = (R)(V)((const M *)at.base)[k];                           \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				if (w->mask == SLU_INTERP_ALL)                                     \
-					EVERY_LANE to[i] = value;                                  \
-				else                                                               \
-					MASKED_LANES(w->mask) to[i] = value;                       \
-			}                                                                          \
-			return in + 1;                                                             \
-		case SLU_INTERP_SHAPE_APART:                                                       \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				R *to = ROW(w, in->x[k]);                                          \
-                                                                                                   \
-				if (w->mask == SLU_INTERP_ALL) {                                   \
-					for (unsigned i = 0; i < SLU_INTERP_LANES; i++)            \
-						to[i] = (R)(V)((const M *)slu_interp_place(&at,    \
-											   i))[k]; \
-				} else {                                                           \
-					MASKED_LANES(w->mask)                                      \
-					to[i] = (R)(V)((const M *)slu_interp_place(&at, i))[k];    \
-				}                                                                  \
-			}                                                                          \
-			return in + 1;                                                             \
-		}                                                                                  \
-		return NULL;                                                                       \
-	}                                                                                          \
-	/* 32 lanes that are no line, or not in one window, or wrong */                            \
-	__attribute__((noinline)) static const struct slu_interp_insn *name##_apart(               \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
-	{                                                                                          \
-		slu_interp_line_need(w, in->a);                                                    \
-		wrote_rows(w, in);                                                                 \
-		return w->team > 1 ? slu_interp_team_each(w, in, name##_some)                      \
-				   : name##_some(w, in);                                           \
-	}                                                                                          \
-	/* one warp of a team */                                                                   \
-	static inline void name##_strip(struct slu_interp_warp *w,                                 \
-					const struct slu_interp_insn *in,                          \
-					const struct reached *at, unsigned k)                      \
-	{                                                                                          \
-		unsigned n = in->n;                                                                \
-                                                                                                   \
-		for (unsigned e = 0; e < n; e++) {                                                 \
-			const M *from = (const M *)at->first[k] + e;                               \
-			const M *more = (const M *)at->second[k] + e;                              \
-			R *to = (R *)ROW(w, in->x[e]) + k * (SLU_INTERP_STRIP / sizeof(R));        \
-			R value, other;                                                            \
-                                                                                                   \
-			switch (at->shape[k]) {                                                    \
-			case SLU_INTERP_HALVES_PIECE:                                              \
-				EVERY_LANE to[i] = (R)(V)from[i * n];                              \
-				break;                                                             \
-			case SLU_INTERP_HALVES_PIECES:                                             \
-				HALF_OF_LANES to[i] = (R)(V)from[i * n];                           \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)more[i * n];         \
-				break;                                                             \
-			default:                                                                   \
-				value = (R)(V)*from;                                               \
-				other = (R)(V)*more;                                               \
-				HALF_OF_LANES to[i] = value;                                       \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                     \
-			}                                                                          \
-		}                                                                                  \
-	}                                                                                          \
-	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,             \
-							    const struct slu_interp_insn *in)      \
-	{                                                                                          \
-		unsigned n = in->n;                                                                \
-		struct reached at;                                                                 \
-                                                                                                   \
-		if (!reach_halves(w, in, (unsigned)sizeof(M) * n, false, &at))                     \
-			return name##_apart(w, in);                                                \
-		if (in->has_line_result && is_pair(w, in, &at)) {                                  \
-			for (unsigned e = 0; e < n; e++)                                           \
-				put_pair(w, in->x[e], (R)(V)((const M *)at.first[0])[e],           \
-					 (R)(V)((const M *)at.second[0])[e]);                      \
-			return in + 1;                                                             \
-		}                                                                                  \
-		wrote_rows(w, in);                                                                 \
-		EVERY_STRIP name##_strip(w, in, &at, k);                                           \
-		return in + 1;                                                                     \
-	}                                                                                          \
-	LOAD_HALVES(name, R, M, V, global, false)                                                  \
-	LOAD_PIECE(name, R, M, V)                                                                  \
-	LOAD_HALVES(name, R, M, V, shared, true)                                                   \
-	static const struct slu_interp_handler name[] = {                                          \
-		[ANY] = { name##_any_all, name##_some, true },                                     \
-		[GLOBAL] = { name##_global_all, name##_some, true },                               \
-		[SHARED] = { name##_shared_halves, name##_some, true },                            \
-	};
+#define LOAD(name, R, M, V)                                                                   \
+	ACCESS_SOME(name, R, M, V)                                                            \
+	/* one warp of a team */                                                              \
+	static inline void name##_strip(struct slu_interp_warp *w,                            \
+					const struct slu_interp_insn *in,                     \
+					const struct reached *at, unsigned k)                 \
+	{                                                                                     \
+		unsigned n = in->n;                                                           \
+                                                                                              \
+		for (unsigned e = 0; e < n; e++) {                                            \
+			const M *from = (const M *)at->first[k] + e;                          \
+			const M *more = (const M *)at->second[k] + e;                         \
+			R *to = (R *)ROW(w, in->x[e]) + k * (SLU_INTERP_STRIP / sizeof(R));   \
+			R value, other;                                                       \
+                                                                                              \
+			switch (at->shape[k]) {                                               \
+			case SLU_INTERP_HALVES_PIECE:                                         \
+				EVERY_LANE to[i] = (R)(V)from[i * n];                         \
+				break;                                                        \
+			case SLU_INTERP_HALVES_PIECES:                                        \
+				HALF_OF_LANES to[i] = (R)(V)from[i * n];                      \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)more[i * n];    \
+				break;                                                        \
+			default:                                                              \
+				value = (R)(V)*from;                                          \
+				other = (R)(V)*more;                                          \
+				HALF_OF_LANES to[i] = value;                                  \
+				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                \
+			}                                                                     \
+		}                                                                             \
+	}                                                                                     \
+	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,        \
+							    const struct slu_interp_insn *in) \
+	{                                                                                     \
+		unsigned n = in->n;                                                           \
+		struct reached at;                                                            \
+                                                                                              \
+		if (!reach_halves(w, in, (unsigned)sizeof(M) * n, false, &at)) {              \
+			wrote_rows(w, in);                                                    \
+			return name##_apart(w, in);                                           \
+		}                                                                             \
+		if (in->has_line_result && is_pair(w, in, &at)) {                             \
+			for (unsigned e = 0; e < n; e++)                                      \
+				put_pair(w, in->x[e], (R)(V)((const M *)at.first[0])[e],      \
+					 (R)(V)((const M *)at.second[0])[e]);                 \
+			return in + 1;                                                        \
+		}                                                                             \
+		wrote_rows(w, in);                                                            \
+		EVERY_STRIP name##_strip(w, in, &at, k);                                      \
+		return in + 1;                                                                \
+	}                                                                                     \
+	LOAD_HALVES(name, R, M, V, global, false)                                             \
+	ACCESS_PIECE(name, R, M, V)                                                           \
+	LOAD_HALVES(name, R, M, V, shared, true)                                              \
+	ACCESS_HANDLERS(name)
 
 /* through the signed type into an unsigned row: that is the sign's extension */
 LOAD(load_u8_32, uint32_t, uint8_t, uint32_t)

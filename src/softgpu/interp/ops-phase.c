@@ -31,13 +31,6 @@ static uint64_t arrived(uint64_t word, uint64_t n, uint64_t n_dropped)
 		       : word_of(expected, expected, phase ^ PHASE);
 }
 
-static void *place(const struct slu_interp_places *at, enum slu_interp_shape shape, unsigned i)
-{
-	return shape == SLU_INTERP_SHAPE_PIECE	? at->base + i * 8
-	       : shape == SLU_INTERP_SHAPE_SAME ? at->base
-						: slu_interp_place(at, i);
-}
-
 static void arrive(uint64_t *p, uint64_t n, bool is_drop, uint64_t *ret_state)
 {
 	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -65,7 +58,7 @@ static const struct slu_interp_insn *phase_run(struct slu_interp_warp *w,
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
-		uint64_t *p = place(&at, shape, i), state = 0;
+		uint64_t *p = slu_interp_place_of(&at, shape, 8, i), state = 0;
 		const uint32_t *counts = ROW(w, in->b);
 		const uint64_t *states = ROW(w, in->b);
 

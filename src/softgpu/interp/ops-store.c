@@ -7,6 +7,13 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 	return 31 - (unsigned)__builtin_clz(w->mask);
 }
 
+#define WANT			 SLU_INTERP_WRITE
+#define MOVE(row, cell, R, M, V) ((cell) = (M)(row))
+#define READY(w, in)		 slu_interp_line_need(w, in->x[0])
+#define SAME(w, in, at, R, M, V)             \
+	for (unsigned k = 0; k < in->n; k++) \
+		((M *)(at))[k] = (M)((const R *)ROW(w, in->x[k]))[last_lane(w)];
+
 #define STORE_HALVES(name, R, M, where, is_shared)                                                \
 	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(                   \
 		struct slu_interp_warp *w, const struct slu_interp_insn *in)                      \
@@ -30,82 +37,8 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 		NEXT(w, in);                                                                      \
 	}
 
-#define STORE_PIECE(name, R, M)                                                                  \
-	static const struct slu_interp_insn *name##_global_all(struct slu_interp_warp *w,        \
-							       const struct slu_interp_insn *in) \
-	{                                                                                        \
-		struct slu_interp_line *line = slu_interp_line(w->lines, in->a);                 \
-		unsigned bytes = sizeof(M) * SLU_INTERP_LANES * w->team;                         \
-		const R *from = ROW(w, in->x[0]);                                                \
-		M *to;                                                                           \
-                                                                                                 \
-		if (!is_piece(line, sizeof(M)))                                                  \
-			return name##_global_halves(w, in);                                      \
-		to = piece(w, offset_of(w, in, line, false), bytes, sizeof(M), false,            \
-			   SLU_INTERP_WRITE);                                                    \
-		if (!to)                                                                         \
-			return name##_any_all(w, in);                                            \
-		slu_interp_line_need(w, in->x[0]);                                               \
-		look_ahead(w, line, to, bytes);                                                  \
-		for (unsigned k = 0; k < w->team; k++, to += SLU_INTERP_LANES, NEXT_STRIP(from)) \
-			EVERY_LANE to[i] = (M)from[i];                                           \
-		NEXT(w, in);                                                                     \
-	}
-
 #define STORE(name, R, M)                                                                          \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,                \
-							 const struct slu_interp_insn *in)         \
-	{                                                                                          \
-		struct slu_interp_places at;                                                       \
-		unsigned n = in->n;                                                                \
-                                                                                                   \
-		switch (SLU_ISA(reach)(w, in, (unsigned)sizeof(M) * n, true, &at)) {               \
-		case SLU_INTERP_SHAPE_FAULT:                                                       \
-			return NULL;                                                               \
-		case SLU_INTERP_SHAPE_PIECE:                                                       \
-			if (n == 1) {                                                              \
-				M *to = (M *)at.base;                                              \
-				const R *from = ROW(w, in->x[0]);                                  \
-                                                                                                   \
-				EVERY_LANE to[i] = (M)from[i];                                     \
-				return in + 1;                                                     \
-			}                                                                          \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				M *to = (M *)at.base + k;                                          \
-				const R *from = ROW(w, in->x[k]);                                  \
-                                                                                                   \
-				EVERY_LANE to[i * n] = (M)from[i];                                 \
-			}                                                                          \
-			return in + 1;                                                             \
-		case SLU_INTERP_SHAPE_SAME:                                                        \
-			/* one of them wins: the last */                                           \
-			for (unsigned k = 0; k < n; k++)                                           \
-				((M *)at.base)[k] =                                                \
-					(M)((const R *)ROW(w, in->x[k]))[last_lane(w)];            \
-			return in + 1;                                                             \
-		case SLU_INTERP_SHAPE_APART:                                                       \
-			for (unsigned k = 0; k < n; k++) {                                         \
-				const R *from = ROW(w, in->x[k]);                                  \
-                                                                                                   \
-				if (w->mask == SLU_INTERP_ALL) {                                   \
-					for (unsigned i = 0; i < SLU_INTERP_LANES; i++)            \
-						((M *)slu_interp_place(&at, i))[k] = (M)from[i];   \
-				} else {                                                           \
-					MASKED_LANES(w->mask)                                      \
-					((M *)slu_interp_place(&at, i))[k] = (M)from[i];           \
-				}                                                                  \
-			}                                                                          \
-			return in + 1;                                                             \
-		}                                                                                  \
-		return NULL;                                                                       \
-	}                                                                                          \
-	__attribute__((noinline)) static const struct slu_interp_insn *name##_apart(               \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                       \
-	{                                                                                          \
-		slu_interp_line_need(w, in->a);                                                    \
-		return w->team > 1 ? slu_interp_team_each(w, in, name##_some)                      \
-				   : name##_some(w, in);                                           \
-	}                                                                                          \
+	ACCESS_SOME(name, R, M, R)                                                                 \
 	/* one warp of a team */                                                                   \
 	static inline void name##_strip(struct slu_interp_warp *w,                                 \
 					const struct slu_interp_insn *in,                          \
@@ -144,13 +77,9 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 		return in + 1;                                                                     \
 	}                                                                                          \
 	STORE_HALVES(name, R, M, global, false)                                                    \
-	STORE_PIECE(name, R, M)                                                                    \
+	ACCESS_PIECE(name, R, M, R)                                                                \
 	STORE_HALVES(name, R, M, shared, true)                                                     \
-	static const struct slu_interp_handler name[] = {                                          \
-		[ANY] = { name##_any_all, name##_some, true },                                     \
-		[GLOBAL] = { name##_global_all, name##_some, true },                               \
-		[SHARED] = { name##_shared_halves, name##_some, true },                            \
-	};
+	ACCESS_HANDLERS(name)
 
 STORE(store_8_32, uint32_t, uint8_t)
 STORE(store_16_32, uint32_t, uint16_t)

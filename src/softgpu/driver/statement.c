@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/statement.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool slu_statement_is_name_start(char c)
+{
+	return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%';
+}
+
+bool slu_statement_is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+const char *slu_statement_skip_name(const char *at, const char *end)
+{
+	for (at++; at < end && slu_statement_is_name_char(*at); at++)
+		;
+	return at;
+}
+
+static const char *line_end(const char *at, const char *end)
+{
+	const char *p = memchr(at, '\n', (size_t)(end - at));
+
+	return p ? p : end;
+}
+
+const char *slu_statement_skip_filling(const char *at, const char *end)
+{
+	const char *p;
+
+	if (at + 1 < end && at[0] == '/' && at[1] == '/')
+		return line_end(at, end);
+	if (at + 1 < end && at[0] == '/' && at[1] == '*') {
+		p = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+		return p ? p + 2 : end;
+	}
+	if (*at == '"') {
+		for (at++; at < end && *at != '"'; at++)
+			if (*at == '\\' && at + 1 < end)
+				at++;
+		return at < end ? at + 1 : end;
+	}
+	return at;
+}
+
+bool slu_statement_is_word(const char *at, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - at) >= n && !memcmp(at, word, n) &&
+	       (at + n == end || !slu_statement_is_name_char(at[n]));
+}
+
+static void read_directive(struct slu_statement *s, const char *at, const char *end)
+{
+	if (slu_statement_is_word(at, end, ".visible"))
+		s->linkage = SLU_STATEMENT_STRONG;
+	else if (slu_statement_is_word(at, end, ".weak") ||
+		 slu_statement_is_word(at, end, ".common"))
+		s->linkage = SLU_STATEMENT_WEAK;
+	else if (slu_statement_is_word(at, end, ".extern"))
+		s->linkage = SLU_STATEMENT_EXTERN;
+	else if (slu_statement_is_word(at, end, ".func"))
+		s->is_function = true;
+	else if (slu_statement_is_word(at, end, ".entry"))
+		s->is_function = s->is_kernel = true;
+	else if (slu_statement_is_word(at, end, ".section"))
+		s->is_function = s->is_dropped = true; /* ends, like a function, with its brace */
+}
+
+static bool ends_with_line(const char *at, const char *end)
+{
+	return slu_statement_is_word(at, end, ".version") ||
+	       slu_statement_is_word(at, end, ".target") ||
+	       slu_statement_is_word(at, end, ".address_size") ||
+	       slu_statement_is_word(at, end, ".file");
+}
+
+bool slu_statement_next(const char **text, const char *end, struct slu_statement *ret)
+{
+	unsigned braces = 0, parens = 0;
+	struct slu_statement s = { 0 };
+	const char *at = *text, *after;
+
+	for (; at < end; at = after) {
+		char c = *at;
+
+		after = slu_statement_skip_filling(at, end);
+		if (after != at)
+			continue;
+		after = at + 1;
+		if (isspace((unsigned char)c) || c == '\0')
+			continue;
+		if (!s.begin) {
+			s.begin = at;
+			if (ends_with_line(at, end)) {
+				s.end = line_end(at, end);
+				s.is_dropped = true;
+				break;
+			}
+		}
+		if (slu_statement_is_name_start(c) || isdigit((unsigned char)c)) {
+			after = slu_statement_skip_name(at, end);
+			if (!s.name && !braces && !parens && slu_statement_is_name_start(c)) {
+				s.name = at;
+				s.name_bytes = (size_t)(after - at);
+			}
+		} else if (c == '.') {
+			after = at + 1 < end ? slu_statement_skip_name(at, end) : end;
+			if (!braces && !parens)
+				read_directive(&s, at, end);
+		} else if (c == '(') {
+			parens++;
+		} else if (c == ')' && parens) {
+			parens--;
+		} else if (c == '=' && !braces && !s.body) {
+			s.body = at;
+		} else if (c == '{') {
+			if (!braces && !s.body)
+				s.body = at;
+			braces++;
+		} else if (c == '}' && braces && !--braces && s.is_function) {
+			s.end = after;
+			break;
+		} else if (c == ';' && !braces) {
+			s.end = after;
+			break;
+		}
+	}
+	if (!s.begin)
+		return false;
+	if (!s.end)
+		s.end = end;
+	*text = s.end;
+	*ret = s;
+	return true;
+}

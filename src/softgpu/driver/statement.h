@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A PTX text as statements at module scope, without understanding more of it than where they begin
+ * and end, what they name, and who may see that.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum slu_statement_linkage {
+	SLU_STATEMENT_LOCAL,
+	SLU_STATEMENT_STRONG,
+	SLU_STATEMENT_WEAK, /* .common as well */
+	SLU_STATEMENT_EXTERN,
+};
+
+/* One statement at module scope. */
+struct slu_statement {
+	const char *begin, *end;
+	const char *name; /* NULL: names nothing */
+	size_t name_bytes;
+	const char *body; /* where the body or the initial value begins; NULL: there is none */
+	enum slu_statement_linkage linkage;
+	bool is_function, is_kernel;
+	bool is_dropped; /* a header or a debug section */
+};
+
+/* Reads one statement from *@text on, which moves behind it. Return: whether there is one. */
+bool slu_statement_next(const char **text, const char *end, struct slu_statement *ret_statement);
+
+bool slu_statement_is_name_start(char c);
+bool slu_statement_is_name_char(char c);
+/* Return: what follows the name that begins at @at. */
+const char *slu_statement_skip_name(const char *at, const char *end);
+/* Return: the first place at or after @at that is neither a comment nor part of a string. */
+const char *slu_statement_skip_filling(const char *at, const char *end);
+bool slu_statement_is_word(const char *at, const char *end, const char *word);
