@@ -231,6 +231,7 @@ static int bind_path(struct slu_listener *listener, const char *path)
 	r = take_lock(listener, path);
 	if (r)
 		return slu_fold(r);
+	slu_serial_clean(path);
 	r = make_socket(listener);
 	if (r < 0)
 		return slu_fold(r);

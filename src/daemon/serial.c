@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/serial.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -59,4 +61,28 @@ void slu_serial_withdraw(int fd, const uint8_t uuid[16])
 
 	if (socket_path(fd, &address) && slu_serial_path(address.sun_path, uuid, path) == 0)
 		unlink(path);
+}
+
+static bool is_file_of_a_device(const char *name)
+{
+	return !strncmp(name, "vmm-", 4) && strspn(name + 4, "0123456789abcdef") == 32 &&
+	       !strcmp(name + 4 + 32, ".lock");
+}
+
+void slu_serial_clean(const char *socket_path)
+{
+	const char *slash = strrchr(socket_path, '/');
+	char folder[SLU_SERIAL_PATH_MAX] = ".";
+	const struct dirent *entry;
+	DIR *dir;
+
+	if (slash)
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - socket_path) + 1,
+			 socket_path);
+	dir = opendir(folder);
+	while (dir && (entry = readdir(dir)))
+		if (is_file_of_a_device(entry->d_name))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
 }

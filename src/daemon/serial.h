@@ -22,3 +22,6 @@ void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system)
  * call, and without a daemon not at all; the next daemon makes it again when they come back.
  */
 void slu_serial_withdraw(int fd, const uint8_t uuid[16]);
+
+/* Removes the files that a daemon at @socket_path left when it was killed. */
+void slu_serial_clean(const char *socket_path);

@@ -67,4 +67,23 @@ def whoever_lost_its_place_to_another_one_says_so_and_leaves_when_unused():
             second.wait()
 
 
-s.main(what_was_removed_is_made_again, whoever_lost_its_place_to_another_one_says_so_and_leaves_when_unused)
+def what_a_killed_daemon_left_is_removed_by_the_next():
+    with world("left") as w:
+        w.settings = {"memory.vmm_serial": "on"}
+        w.start_daemon()
+        program = w.start(ENDLESS, "opencl", stdin=subprocess.PIPE)
+        s.wait_until("it has joined", lambda: w.status()["programs"])
+        files = lambda: sorted(f.name for f in w.socket.parent.glob("vmm-*.lock"))
+        s.check(len(files()) == 1, "the device has its file", files())
+        w.kill_daemon()
+        program.kill()
+        program.wait()
+        own = w.socket.with_name("vmm-of-somebody.lock")
+        own.touch()
+        s.check(len(files()) == 2, "it stayed", files())
+        w.start_daemon()
+        s.check(files() == [own.name], "the next one's start removes it, and nothing else", files())
+
+
+s.main(what_was_removed_is_made_again, whoever_lost_its_place_to_another_one_says_so_and_leaves_when_unused,
+       what_a_killed_daemon_left_is_removed_by_the_next)
