@@ -22,14 +22,39 @@ struct options {
 	const char *program;
 	const char *words[2]; /* the setting, the value */
 	unsigned n_words;
+	const char *number; /* a value that looks like an option, or NULL */
 };
+
+/* A word such as -5s is a value, and the daemon says what is wrong with it. */
+#define NUMBER(key)                                                         \
+	{                                                                   \
+		NULL, key, "", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0 \
+	}
 
 static const struct argp_option option_table[] = {
 	{ "program", 'p', "NAME", 0, "of programs of this name only (a shell pattern)", 0 },
+	NUMBER('0'),
+	NUMBER('1'),
+	NUMBER('2'),
+	NUMBER('3'),
+	NUMBER('4'),
+	NUMBER('5'),
+	NUMBER('6'),
+	NUMBER('7'),
+	NUMBER('8'),
+	NUMBER('9'),
+	NUMBER('.'),
 	{ 0 },
 };
 
 static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
+
+static void take_word(struct options *o, const char *word, struct argp_state *state)
+{
+	if (o->n_words == SLU_ARRAY_SIZE(o->words))
+		argp_error(state, "a setting and a value: '%s' is one word too many", word);
+	o->words[o->n_words++] = word;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -46,9 +71,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->program = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->n_words == SLU_ARRAY_SIZE(o->words))
-			argp_error(state, "a setting and a value: '%s' is one word too many", arg);
-		o->words[o->n_words++] = arg;
+		take_word(o, arg, state);
+		return 0;
+	case '.':
+	case '0' ... '9':
+		/* options come first, wherever they stood */
+		if (o->number)
+			argp_error(state, "a setting and a value: '%s' is one word too many",
+				   o->number);
+		o->number = state->argv[state->next - 1];
+		return 0;
+	case ARGP_KEY_END:
+		if (o->number)
+			take_word(o, o->number, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -171,7 +171,7 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 			continue;
 		/* tried on a copy, so that a wrong line does not leave an empty section */
 		if (slu_setting_assign(row, field_of(&trial, row), value)) {
-			slu_setting_explain(row, ret_why, size);
+			slu_setting_explain(row, value, ret_why, size);
 			return SLU_CONFIG_E_WRONG;
 		}
 		if (!program)

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/sched/policy.h"
+#include "daemon/text.h"
 
 #define TIB (UINT64_C(1) << 40)
 
@@ -119,7 +120,8 @@ static void print_exact(enum slu_setting_kind kind, uint64_t number, char *ret_t
 	}
 }
 
-void slu_setting_explain(const struct slu_setting *row, char *ret_why, size_t size)
+/* What @row takes, in words. */
+static void expect(const struct slu_setting *row, char *ret_text, size_t size)
 {
 	static const char *const what[] = {
 		[SLU_SETTING_TIME] = "a time such as 250ms or 2s",
@@ -131,26 +133,35 @@ void slu_setting_explain(const struct slu_setting *row, char *ret_why, size_t si
 
 	switch (row->kind) {
 	case SLU_SETTING_FLAG:
-		snprintf(ret_why, size, "%s: expected on or off", row->name);
+		snprintf(ret_text, size, "on or off");
 		break;
 	case SLU_SETTING_WORD:
-		snprintf(ret_why, size, "%s: expected one of %s", row->name, row->words);
+		snprintf(ret_text, size, "one of %s", row->words);
 		break;
 	case SLU_SETTING_POLICY:
 		list_policies(names, sizeof(names), "|", false);
-		snprintf(ret_why, size, "%s: expected one of %s", row->name, names);
+		snprintf(ret_text, size, "one of %s", names);
 		break;
 	case SLU_SETTING_PATH:
-		snprintf(ret_why, size, "%s: expected a path that begins with /", row->name);
+		snprintf(ret_text, size, "a path that begins with /");
 		break;
 	default:
 		print_exact(row->kind == SLU_SETTING_AUTO ? SLU_SETTING_SIZE : row->kind, row->min,
 			    min, sizeof(min));
 		print_exact(row->kind == SLU_SETTING_AUTO ? SLU_SETTING_SIZE : row->kind, row->max,
 			    max, sizeof(max));
-		snprintf(ret_why, size, "%s: expected %s, from %s to %s", row->name,
-			 what[row->kind], min, max);
+		snprintf(ret_text, size, "%s, from %s to %s", what[row->kind], min, max);
 	}
+}
+
+void slu_setting_explain(const struct slu_setting *row, const char *value, char *ret_why,
+			 size_t size)
+{
+	char expected[512];
+
+	expect(row, expected, sizeof(expected));
+	snprintf(ret_why, size, "%s: expected %s, not '%.64s'", row->name, expected, value);
+	slu_text_clean(ret_why);
 }
 
 int slu_setting_assign(const struct slu_setting *row, void *field, const char *value)

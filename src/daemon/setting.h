@@ -37,8 +37,9 @@ struct slu_setting {
 /* Reads @value into @field. Return: 0, or SLU_CONFIG_E_WRONG; then the field is as before. */
 int slu_setting_assign(const struct slu_setting *row, void *field, const char *value);
 
-/* What was expected in place of a wrong value. */
-void slu_setting_explain(const struct slu_setting *row, char *ret_why, size_t size);
+/* What was expected in place of the wrong @value. */
+void slu_setting_explain(const struct slu_setting *row, const char *value, char *ret_why,
+			 size_t size);
 
 /* The value as it would stand in a file. */
 void slu_setting_print(const struct slu_setting *row, const void *field, char *ret_text,

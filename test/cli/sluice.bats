@@ -186,7 +186,7 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	for name in visible_memory pinned home; do
 		run "$sluice" set $name 0 --socket "$world/sluice.sock"
 		[ "$status" -eq 122 ]
-		[[ $output == *"$name: expected auto, or a size such as 512M or 16G, from 4K to 64T"* ]]
+		[[ $output == *"$name: expected auto, or a size such as 512M or 16G, from 4K to 64T, not '0'"* ]]
 		run "$sluice" set $name auto --socket "$world/sluice.sock"
 		[ "$status" -eq 0 ]
 	done
@@ -258,6 +258,17 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $status -eq 121 && $output == *"$world/sluice"*"is not a folder"* ]]
 }
 
+@test "a negative value is a wrong value and no option" {
+	start_daemon
+	for value in -5s -0.5 -.5 -1; do
+		run "$sluice" set slice $value --socket "$world/sluice.sock"
+		[ "$status" -eq 122 ]
+		[[ $output == *"slice: expected a time such as 250ms or 2s, from "*", not '$value'"* ]]
+	done
+	run "$sluice" set slice -x --socket "$world/sluice.sock"
+	[ "$status" -eq 120 ]
+}
+
 @test "what cannot be written is no success" {
 	start_daemon
 	for words in "" --help --version "run --help" "status --socket $world/sluice.sock" "status --json --socket $world/sluice.sock" \
@@ -266,11 +277,11 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 		run sh -c '"$@" >/dev/full' sh "$sluice" $words
 		echo "$words: $output"
 		[ "$status" -eq 124 ]
-		[[ $output == *"could not be written"* ]]
+		[[ $output == *"could not be written: No space left on device." ]]
 	done
 	for words in --help --version --print-settings; do
 		run sh -c '"$@" >/dev/full' sh "$SLUICE_BUILD/src/daemon/sluiced" $words
-		[[ $status -eq 1 && $output == *"could not be written"* ]]
+		[[ $status -eq 1 && $output == *"could not be written: No space left on device." ]]
 	done
 }
 
