@@ -5,7 +5,8 @@
  * What a command prints must arrive: a full disk or a closed pipe behind stdout is no success. To
  * be called first in main(); whatever way the command then ends by exit(), what is still buffered
  * is written, and where that or anything before it failed, the command says so and ends with
- * @status instead.
+ * @status instead. For that stdout becomes a stream of ours, which remembers why the first write
+ * failed: of one that failed long before the end stdio only knows that it did.
  */
 
 /* @program: for the message; both constant for the life of the process. */
