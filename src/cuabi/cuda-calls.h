@@ -59,6 +59,8 @@ CUresult cuCtxDestroy_v2(CUcontext);
 CUresult cuCtxDetach(CUcontext);
 CUresult cuCtxDisablePeerAccess(CUcontext);
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned int);
+CUresult cuCtxAttach(CUcontext *, unsigned int);
+CUresult cuCtxDetach(CUcontext);
 CUresult cuCtxGetApiVersion(CUcontext, unsigned int *);
 CUresult cuCtxGetCacheConfig(CUfunc_cache *);
 CUresult cuCtxGetCurrent(CUcontext *);
@@ -96,6 +98,15 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned int);
 
 CUresult cuFuncGetAttribute(int *, CUfunction_attribute, CUfunction);
 CUresult cuFuncGetModule(CUmodule *, CUfunction);
+CUresult cuFuncSetBlockShape(CUfunction, int, int, int);
+CUresult cuFuncSetSharedSize(CUfunction, unsigned int);
+CUresult cuParamSetSize(CUfunction, unsigned int);
+CUresult cuParamSeti(CUfunction, int, unsigned int);
+CUresult cuParamSetf(CUfunction, int, float);
+CUresult cuParamSetv(CUfunction, int, void *, unsigned int);
+CUresult cuLaunch(CUfunction);
+CUresult cuLaunchGrid(CUfunction, int, int);
+CUresult cuLaunchGridAsync(CUfunction, int, int, CUstream);
 CUresult cuFuncGetName(const char **, CUfunction);
 CUresult cuFuncGetParamInfo(CUfunction, size_t, size_t *, size_t *);
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *, CUfunction);
@@ -242,6 +253,12 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *, size_t *, size_t, CUmemLocation 
 				 unsigned long long, CUstream);
 CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr *, size_t *, size_t, CUmemLocation *, size_t *,
 				      size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *, size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr *, size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *, size_t *, size_t, CUmemLocation *,
+					   size_t *, size_t, unsigned long long, CUstream);
+CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *, size_t *, size_t, CUmemLocation *,
+						size_t *, size_t, unsigned long long, CUstream);
 CUresult cuMemSetMemPool(CUmemLocation *, CUmemAllocationType, CUmemoryPool);
 CUresult cuPointerGetAttribute(void *, CUpointer_attribute, CUdeviceptr);
 CUresult cuPointerGetAttributes(unsigned int, CUpointer_attribute *, void **, CUdeviceptr);
@@ -397,6 +414,8 @@ CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream, CUstreamCaptureStatus *, cuuin
 					const CUgraphNode **, const CUgraphEdgeData **, size_t *);
 CUresult cuStreamGetCtx(CUstream, CUcontext *);
 CUresult cuStreamGetCtx_ptsz(CUstream, CUcontext *);
+CUresult cuStreamGetCtx_v2(CUstream, CUcontext *, CUgreenCtx *);
+CUresult cuStreamGetCtx_v2_ptsz(CUstream, CUcontext *, CUgreenCtx *);
 CUresult cuStreamGetDevice(CUstream, CUdevice *);
 CUresult cuStreamGetDevice_ptsz(CUstream, CUdevice *);
 CUresult cuStreamGetFlags(CUstream, unsigned int *);
@@ -488,6 +507,12 @@ CUresult cuGraphAddNode_v2(CUgraphNode *, CUgraph, const CUgraphNode *, const CU
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *, CUgraph, CUcontext,
 					unsigned int, unsigned int);
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph *);
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+				  const CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec, CUgraphNode,
+					    const CUDA_BATCH_MEM_OP_NODE_PARAMS *);
 CUresult cuGraphClone(CUgraph *, CUgraph);
 CUresult cuGraphCreate(CUgraph *, unsigned int);
 CUresult cuGraphDebugDotPrint(CUgraph, const char *, unsigned int);

@@ -368,6 +368,7 @@ typedef enum CUgraphNodeType_enum {
 	CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
 	CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
 	CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
+	CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
 	CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
 } CUgraphNodeType;
 
@@ -750,34 +751,6 @@ typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
 	CUcontext ctx;
 } CUDA_CONDITIONAL_NODE_PARAMS;
 
-/* Of the kinds of nodes only those are written out that we look at. */
-typedef struct CUgraphNodeParams_st {
-	CUgraphNodeType type;
-	int reserved0[3];
-	union {
-		long long reserved1[29];
-		CUDA_KERNEL_NODE_PARAMS kernel;
-		CUDA_MEMCPY_NODE_PARAMS memcpy;
-		struct {
-			CUDA_MEMSET_NODE_PARAMS first;
-			CUcontext ctx;
-		} memset;
-		CUDA_HOST_NODE_PARAMS host;
-		struct {
-			CUgraph graph;
-		} graph;
-		struct {
-			CUevent event;
-		} eventWait, eventRecord;
-		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
-		struct {
-			CUdeviceptr dptr;
-		} free;
-		CUDA_CONDITIONAL_NODE_PARAMS conditional;
-	};
-	long long reserved2;
-} CUgraphNodeParams;
-
 typedef union CUstreamBatchMemOpParams_union {
 	CUstreamBatchMemOpType operation;
 	struct CUstreamMemOpWaitValueParams_st {
@@ -802,6 +775,42 @@ typedef union CUstreamBatchMemOpParams_union {
 	} writeValue;
 	cuuint64_t pad[6];
 } CUstreamBatchMemOpParams;
+
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
+	CUcontext ctx;
+	unsigned int count;
+	CUstreamBatchMemOpParams *paramArray;
+	unsigned int flags;
+} CUDA_BATCH_MEM_OP_NODE_PARAMS;
+
+/* Of the kinds of nodes only those are written out that we look at. */
+typedef struct CUgraphNodeParams_st {
+	CUgraphNodeType type;
+	int reserved0[3];
+	union {
+		long long reserved1[29];
+		CUDA_KERNEL_NODE_PARAMS kernel;
+		CUDA_MEMCPY_NODE_PARAMS memcpy;
+		struct {
+			CUDA_MEMSET_NODE_PARAMS first;
+			CUcontext ctx;
+		} memset;
+		CUDA_HOST_NODE_PARAMS host;
+		struct {
+			CUgraph graph;
+		} graph;
+		struct {
+			CUevent event;
+		} eventWait, eventRecord;
+		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+		struct {
+			CUdeviceptr dptr;
+		} free;
+		CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+		CUDA_CONDITIONAL_NODE_PARAMS conditional;
+	};
+	long long reserved2;
+} CUgraphNodeParams;
 
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
 	cuuint64_t flags;

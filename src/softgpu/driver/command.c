@@ -59,6 +59,14 @@ struct slu_command *slu_command_clone(const struct slu_command *command)
 			return NULL;
 		}
 		clone->graph->is_child = true;
+	} else if (command->kind == SLU_COMMAND_BATCH) {
+		clone->batch.ops = reallocarray(NULL, command->batch.n, sizeof(*clone->batch.ops));
+		if (!clone->batch.ops) {
+			free(clone);
+			return NULL;
+		}
+		memcpy(clone->batch.ops, command->batch.ops,
+		       command->batch.n * sizeof(*clone->batch.ops));
 	} else if (command->kind == SLU_COMMAND_ARM) {
 		slu_condition_ref(clone->condition);
 	} else if (command->kind == SLU_COMMAND_BRANCH) {
@@ -87,6 +95,8 @@ void slu_command_free(struct slu_command *command)
 		slu_graph_memory_unref(command->memory);
 	if (command->kind == SLU_COMMAND_GRAPH)
 		slu_graph_free(command->graph);
+	if (command->kind == SLU_COMMAND_BATCH)
+		free(command->batch.ops);
 	if (command->kind == SLU_COMMAND_ARM)
 		slu_condition_unref(command->condition);
 	if (command->kind == SLU_COMMAND_BRANCH)
@@ -250,6 +260,7 @@ uint64_t slu_command_execute(struct slu_stream *stream, struct slu_command *comm
 	case SLU_COMMAND_RECORD:
 	case SLU_COMMAND_AWAIT:
 	case SLU_COMMAND_GRAPH:
+	case SLU_COMMAND_BATCH:
 		return start_ns;
 	case SLU_COMMAND_MARK:
 		slu_stream_lock();

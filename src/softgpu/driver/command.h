@@ -39,10 +39,11 @@ enum slu_command_kind {
 	SLU_COMMAND_FREE,     /* … and is not needed any more */
 	SLU_COMMAND_ARM,      /* a graph's condition gets its first value */
 	SLU_COMMAND_BRANCH,   /* other graphs, as a condition says */
-	/* these three stand in graphs only */
+	/* these four stand in graphs only */
 	SLU_COMMAND_RECORD, /* an event of the program's is recorded */
 	SLU_COMMAND_AWAIT,  /* … and waited for */
 	SLU_COMMAND_GRAPH,  /* another graph */
+	SLU_COMMAND_BATCH,  /* values that are written and waited for, one after the other */
 };
 
 /* A box of @depth slices of @height rows of @width bytes; a plain copy has one row. */
@@ -80,6 +81,12 @@ struct slu_command_prefetch {
 	int where; /* a card, or SLU_MANAGED_HOST */
 };
 
+struct slu_command_batch {
+	CUcontext context;
+	CUstreamBatchMemOpParams *ops; /* owned */
+	unsigned n, flags;
+};
+
 struct slu_command_branch {
 	struct slu_condition *condition; /* holds a reference */
 	CUgraphConditionalNodeType type;
@@ -111,6 +118,7 @@ struct slu_command {
 		struct slu_graph *graph;	 /* GRAPH; owned */
 		struct slu_condition *condition; /* ARM; holds a reference */
 		struct slu_command_branch branch;
+		struct slu_command_batch batch;
 		struct slu_command_value value;
 		struct slu_command_prefetch prefetch;
 		struct {

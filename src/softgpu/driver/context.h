@@ -28,6 +28,7 @@ struct slu_module;
 
 struct slu_context {
 	struct slu_object object;
+	unsigned n_attached;   /* atomic: times that it must be detached before it ends */
 	struct slu_lock lock;  /* see driver.h */
 	struct slu_card *card; /* constant, as the next two */
 	bool is_primary;

@@ -6,6 +6,7 @@
  */
 
 #include "softgpu/driver/entry.h"
+#include "softgpu/driver/node.h"
 
 /* Attributes say when the source may be read; "in the stream's order" keeps every promise but one.
  */
@@ -132,26 +133,10 @@ CUresult cuMemcpy3DBatchAsync(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *ret
 
 static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *op)
 {
-	switch (op->operation) {
-	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-		return cuStreamWaitValue32_v2(stream, op->waitValue.address, op->waitValue.value,
-					      op->waitValue.flags);
-	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		return cuStreamWaitValue64_v2(stream, op->waitValue.address, op->waitValue.value64,
-					      op->waitValue.flags);
-	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-		return cuStreamWriteValue32_v2(stream, op->writeValue.address, op->writeValue.value,
-					       op->writeValue.flags);
-	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		return cuStreamWriteValue64_v2(stream, op->writeValue.address,
-					       op->writeValue.value64, op->writeValue.flags);
-	/* a stream's commands see everything that was written before */
-	case CU_STREAM_MEM_OP_BARRIER:
-	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-		return CUDA_SUCCESS;
-	default:
-		return CUDA_ERROR_INVALID_VALUE;
-	}
+	struct slu_command *command;
+
+	SLU_TRY(slu_node_operation(op, &command));
+	return command ? slu_entry_submit(stream, command, false) : CUDA_SUCCESS;
 }
 
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *ops,

@@ -110,6 +110,49 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n
 	return CUDA_SUCCESS;
 }
 
+/* What is discarded may be read as anything until it is written, and so may stay as it is. */
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n,
+				unsigned long long flags, CUstream handle)
+{
+	struct slu_context *context;
+	struct slu_stream *stream;
+
+	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	if (!addresses || !sizes || !n || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++)
+		if (!slu_managed_has(addresses[i], sizes[i]))
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n,
+					   CUmemLocation *locations, size_t *firsts,
+					   size_t n_locations, unsigned long long flags,
+					   CUstream stream)
+{
+	SLU_TRY(cuMemDiscardBatchAsync(addresses, sizes, n, flags, stream));
+	return cuMemPrefetchBatchAsync(addresses, sizes, n, locations, firsts, n_locations, flags,
+				       stream);
+}
+
+CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr *addresses, size_t *sizes, size_t n,
+				     unsigned long long flags, CUstream stream)
+{
+	return cuMemDiscardBatchAsync(addresses, sizes, n, flags,
+				      stream ? stream : CU_STREAM_PER_THREAD);
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *addresses, size_t *sizes, size_t n,
+						CUmemLocation *locations, size_t *firsts,
+						size_t n_locations, unsigned long long flags,
+						CUstream stream)
+{
+	return cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, n, locations, firsts,
+						 n_locations, flags,
+						 stream ? stream : CU_STREAM_PER_THREAD);
+}
+
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 			CUmemLocation location)
 {

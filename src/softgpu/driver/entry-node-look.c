@@ -25,6 +25,10 @@ static const struct {
 	{ SLU_COMMAND_ALLOC, CU_GRAPH_NODE_TYPE_MEM_ALLOC },
 	{ SLU_COMMAND_FREE, CU_GRAPH_NODE_TYPE_MEM_FREE },
 	{ SLU_COMMAND_BRANCH, CU_GRAPH_NODE_TYPE_CONDITIONAL },
+	{ SLU_COMMAND_BATCH, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
+	/* what captures make of single values */
+	{ SLU_COMMAND_WRITE, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
+	{ SLU_COMMAND_WAIT, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
 };
 
 CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
@@ -136,6 +140,20 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *ret)
 		.WidthInBytes = c->width,
 		.Height = c->height,
 		.Depth = c->depth,
+	};
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS *ret)
+{
+	struct slu_command *command;
+
+	SLU_TRY(look(handle, SLU_COMMAND_BATCH, ret, &command));
+	*ret = (CUDA_BATCH_MEM_OP_NODE_PARAMS){
+		.ctx = command->batch.context,
+		.count = command->batch.n,
+		.paramArray = command->batch.ops,
+		.flags = command->batch.flags,
 	};
 	return CUDA_SUCCESS;
 }

@@ -127,6 +127,17 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 	SET(true, find_in(exec, node), slu_node_event(SLU_COMMAND_AWAIT, event, &command));
 }
 
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	SET(p, slu_graph_get_node(node), slu_node_batch(p, &command));
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					    const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	SET(p, find_in(exec, node), slu_node_batch(p, &command));
+}
+
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
 {
 	SET(true, find_in(exec, node), slu_node_child(child, &command));

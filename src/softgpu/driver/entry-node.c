@@ -129,6 +129,12 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgra
 	ADD(true, slu_node_free(address, &command));
 }
 
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
+				  size_t n, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+	ADD(p, slu_node_batch(p, &command));
+}
+
 CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			   const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *p)
 {

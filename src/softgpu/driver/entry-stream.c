@@ -5,6 +5,7 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/event.h"
 #include "softgpu/driver/managed.h"
+#include "softgpu/driver/node.h"
 #include "softgpu/driver/pool.h"
 
 #define PRIORITY_LEAST	  0
@@ -137,6 +138,15 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
 	return CUDA_SUCCESS;
 }
 
+/* There are no green contexts here. */
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, CUgreenCtx *ret_green)
+{
+	SLU_TRY(cuStreamGetCtx(handle, ret_context));
+	if (ret_green)
+		*ret_green = NULL;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 {
 	struct slu_context *context;
@@ -219,13 +229,7 @@ static CUresult value_command(CUstream handle, enum slu_command_kind kind, CUdev
 	struct slu_command *command;
 
 	SLU_TRY(slu_driver_enter());
-	if (address % size)
-		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(kind);
-	if (command)
-		command->value = (struct slu_command_value){
-			.address = address, .value = value, .size = size, .flags = flags
-		};
+	SLU_TRY(slu_node_value(kind, address, value, size, flags, &command));
 	return slu_entry_submit(handle, command, false);
 }
 

@@ -89,6 +89,11 @@ CUresult cuStreamGetId_ptsz(CUstream stream, unsigned long long *ret_id)
 	return cuStreamGetId(own(stream), ret_id);
 }
 
+CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext *ret_context, CUgreenCtx *ret_green)
+{
+	return cuStreamGetCtx_v2(own(stream), ret_context, ret_green);
+}
+
 CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext *ret_context)
 {
 	return cuStreamGetCtx(own(stream), ret_context);

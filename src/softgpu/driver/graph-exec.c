@@ -9,6 +9,7 @@
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
 #include "softgpu/driver/module.h"
+#include "softgpu/driver/node.h"
 
 static struct slu_objects execs = SLU_OBJECTS_INIT(struct slu_graph_exec);
 
@@ -87,6 +88,22 @@ static CUresult submit(const struct slu_command *command, struct slu_stream *str
 	return slu_stream_submit(stream, clone);
 }
 
+static CUresult launch_batch(const struct slu_command_batch *batch, struct slu_stream *stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < batch->n && !result; i++) {
+		struct slu_command *command;
+
+		result = slu_node_operation(&batch->ops[i], &command);
+		if (result || !command)
+			continue;
+		result = submit(command, stream);
+		slu_command_free(command);
+	}
+	return result;
+}
+
 static CUresult launch_one(const struct slu_command *command, struct slu_stream *stream)
 {
 	struct slu_event *event;
@@ -108,6 +125,8 @@ static CUresult launch_one(const struct slu_command *command, struct slu_stream 
 	case SLU_COMMAND_BRANCH:
 		result = ready_bodies(&command->branch);
 		return result ? result : submit(command, stream);
+	case SLU_COMMAND_BATCH:
+		return launch_batch(&command->batch, stream);
 	case SLU_COMMAND_ALLOC:
 		slu_graph_memory_launched(command->memory);
 		return submit(command, stream);

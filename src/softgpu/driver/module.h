@@ -22,6 +22,12 @@ struct slu_function {
 	const struct slu_ptx_function *kernel;
 	bool is_loaded; /* atomic */
 	struct slu_wishes wishes;
+	/* what entry-legacy.c was told; the program sees to it that threads do not meet there */
+	struct {
+		unsigned block[3];
+		unsigned shared_bytes, param_bytes;
+		uint8_t params[4096];
+	} legacy;
 	struct slu_function *next;
 };
 

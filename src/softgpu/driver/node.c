@@ -157,6 +157,69 @@ CUresult slu_node_free(CUdeviceptr address, struct slu_command **ret_command)
 	return done(command, ret_command);
 }
 
+CUresult slu_node_value(enum slu_command_kind kind, CUdeviceptr address, uint64_t value,
+			unsigned size, unsigned flags, struct slu_command **ret_command)
+{
+	struct slu_command *command;
+
+	if (address % size)
+		return CUDA_ERROR_INVALID_VALUE;
+	command = slu_command_new(kind);
+	if (command)
+		command->value = (struct slu_command_value){
+			.address = address, .value = value, .size = size, .flags = flags
+		};
+	return done(command, ret_command);
+}
+
+CUresult slu_node_operation(const CUstreamBatchMemOpParams *op, struct slu_command **ret_command)
+{
+	switch (op->operation) {
+	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+		return slu_node_value(SLU_COMMAND_WAIT, op->waitValue.address, op->waitValue.value,
+				      4, op->waitValue.flags, ret_command);
+	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+		return slu_node_value(SLU_COMMAND_WAIT, op->waitValue.address,
+				      op->waitValue.value64, 8, op->waitValue.flags, ret_command);
+	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+		return slu_node_value(SLU_COMMAND_WRITE, op->writeValue.address,
+				      op->writeValue.value, 4, op->writeValue.flags, ret_command);
+	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		return slu_node_value(SLU_COMMAND_WRITE, op->writeValue.address,
+				      op->writeValue.value64, 8, op->writeValue.flags, ret_command);
+	/* a stream's commands see everything that was written before */
+	case CU_STREAM_MEM_OP_BARRIER:
+	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+		*ret_command = NULL;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult slu_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct slu_command **ret_command)
+{
+	CUstreamBatchMemOpParams *ops;
+	struct slu_command *command;
+
+	if (!slu_context_get(p->ctx) || !p->count || p->count > 256 || !p->paramArray || p->flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < p->count; i++) {
+		SLU_TRY(slu_node_operation(&p->paramArray[i], &command));
+		slu_command_free(command);
+	}
+	command = slu_command_new(SLU_COMMAND_BATCH);
+	ops = reallocarray(NULL, p->count, sizeof(*ops));
+	if (!command || !ops) {
+		free(command);
+		free(ops);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	memcpy(ops, p->paramArray, p->count * sizeof(*ops));
+	command->batch = (struct slu_command_batch){ p->ctx, ops, p->count, p->flags };
+	return done(command, ret_command);
+}
+
 static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct slu_command **ret_command)
 {
 	struct slu_condition *condition = slu_condition_get(p->handle);
@@ -203,6 +266,8 @@ CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command)
 		return slu_node_alloc(&p->alloc, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return slu_node_free(p->free.dptr, ret_command);
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return slu_node_batch(&p->memOp, ret_command);
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return make_branch(&p->conditional, ret_command);
 	default:

@@ -18,6 +18,12 @@ CUresult slu_node_child(CUgraph handle, struct slu_command **ret_command);
 CUresult slu_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct slu_command **ret_command);
 CUresult slu_node_free(CUdeviceptr address, struct slu_command **ret_command);
 CUresult slu_node_empty(struct slu_command **ret_command);
+/* @kind is WRITE or WAIT. */
+CUresult slu_node_value(enum slu_command_kind kind, CUdeviceptr address, uint64_t value,
+			unsigned size, unsigned flags, struct slu_command **ret_command);
+/* One operation of a batch; *ret_command is NULL where there is nothing to do. */
+CUresult slu_node_operation(const CUstreamBatchMemOpParams *op, struct slu_command **ret_command);
+CUresult slu_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct slu_command **ret_command);
 CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command);
 
 /* The newer form begins like the older one. */

@@ -267,6 +267,69 @@ static void a_capture_can_go_on_in_a_given_graph(void **state)
 	assert_cu(cuStreamDestroy_v2(stream));
 }
 
+static void values_are_written_and_waited_for_in_a_graph(void **state)
+{
+	CUstreamBatchMemOpParams ops[3] = {
+		{ .writeValue = { CU_STREAM_MEM_OP_WRITE_VALUE_32, words + 8, { .value = 6 } } },
+		{ .operation = CU_STREAM_MEM_OP_BARRIER },
+		{ .waitValue = { CU_STREAM_MEM_OP_WAIT_VALUE_64, words + 8, { .value64 = 6 } } },
+	};
+	CUDA_BATCH_MEM_OP_NODE_PARAMS p = { context, 3, ops, 0 }, told;
+	CUgraphNodeType type;
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	(void)state;
+	assert_cu(cuGraphCreate(&graph, 0));
+	assert_cu(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &p));
+	assert_cu(cuGraphNodeGetType(node, &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+	assert_cu(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	run(exec);
+	assert_int_equal(word(2), 6);
+	ops[0].writeValue.value = 8;
+	ops[2].waitValue.value64 = 8;
+	assert_cu(cuGraphBatchMemOpNodeGetParams(node, &told));
+	assert_int_equal(told.count, 3);
+	assert_int_equal(told.paramArray[0].writeValue.value, 6);
+	assert_cu(cuGraphExecBatchMemOpNodeSetParams(exec, node, &p));
+	run(exec);
+	assert_int_equal(word(2), 8);
+	ops[1].operation = (CUstreamBatchMemOpType)99;
+	assert_int_equal(cuGraphBatchMemOpNodeSetParams(node, &p), CUDA_ERROR_INVALID_VALUE);
+	assert_cu(cuGraphExecDestroy(exec));
+	assert_cu(cuGraphDestroy(graph));
+}
+
+static void a_graph_can_be_drawn(void **state)
+{
+	char path[128], text[2048];
+	CUgraphNode child;
+	CUstream stream;
+	CUgraph graph;
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/dot", test_folder);
+	assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	graph = capture(2, 1, stream);
+	assert_cu(cuGraphAddChildGraphNode(&child, graph, NULL, 0, graph));
+	assert_cu(cuGraphDebugDotPrint(graph, path, 0));
+	file = fopen(path, "r");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	unlink(path);
+	assert_non_null(strstr(text, "\"graph_0_0\" -> \"graph_0_1\""));
+	assert_non_null(strstr(text, "\"graph_0_2\" [shape=box, label=\"child graph\"]"));
+	assert_non_null(strstr(text, "\"graph_0_2_0\" [shape=box, label=\"memset"));
+	assert_int_equal(cuGraphDebugDotPrint(graph, "/nowhere/dot", 0),
+			 CUDA_ERROR_OPERATING_SYSTEM);
+	assert_cu(cuGraphDestroy(graph));
+	assert_cu(cuStreamDestroy_v2(stream));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -276,6 +339,8 @@ int main(void)
 		cmocka_unit_test(children_events_and_host_functions_are_nodes),
 		cmocka_unit_test(user_objects_live_as_long_as_graphs),
 		cmocka_unit_test(a_capture_can_go_on_in_a_given_graph),
+		cmocka_unit_test(values_are_written_and_waited_for_in_a_graph),
+		cmocka_unit_test(a_graph_can_be_drawn),
 	};
 	int r;
 
