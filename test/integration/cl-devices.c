@@ -172,11 +172,135 @@ static void one_context_shares_its_objects(void **state)
 	assert_cl(clReleaseContext(context));
 }
 
+/* Both devices in one context, an object, and what it should contain. */
+struct pair {
+	cl_context context;
+	cl_command_queue queues[DEVICES];
+	cl_kernel step;
+	cl_mem shared;
+	cl_uint model[WORDS];
+};
+
+static void open_pair(struct pair *p)
+{
+	cl_device_id devices[DEVICES];
+	cl_int r;
+
+	assert_int_equal(find_devices(devices), DEVICES);
+	p->context = clCreateContext(NULL, DEVICES, devices, NULL, NULL, &r);
+	assert_cl(r);
+	p->step = make_kernel(p->context, DEVICES, devices);
+	for (unsigned d = 0; d < DEVICES; d++)
+		p->queues[d] = make_queue(p->context, devices[d]);
+	for (unsigned i = 0; i < WORDS; i++)
+		p->model[i] = i;
+	p->shared = make_buffer(p->context, CL_MEM_COPY_HOST_PTR, p->model);
+}
+
+static void close_pair(struct pair *p)
+{
+	assert_cl(clReleaseMemObject(p->shared));
+	for (unsigned d = 0; d < DEVICES; d++)
+		assert_cl(clReleaseCommandQueue(p->queues[d]));
+	assert_cl(clReleaseKernel(p->step));
+	assert_cl(clReleaseContext(p->context));
+}
+
+/* The program sets its event only after it has given work to the other device too. */
+static void both_may_wait_for_the_host(void **state)
+{
+	static struct pair p;
+
+	open_pair(&p);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned d = round % DEVICES;
+		cl_event begin, first, second;
+		cl_int r;
+
+		begin = clCreateUserEvent(p.context, &r);
+		assert_cl(r);
+		launch(p.queues[d], p.step, p.shared, round, 1, &begin, &first);
+		launch(p.queues[!d], p.step, p.shared, round + 1, 1, &first, &second);
+		assert_cl(clFlush(p.queues[d]));
+		assert_cl(clFlush(p.queues[!d]));
+		assert_cl(clSetUserEventStatus(begin, CL_COMPLETE));
+		assert_cl(clFinish(p.queues[d]));
+		assert_cl(clFinish(p.queues[!d]));
+		follow(p.model, round);
+		follow(p.model, round + 1);
+		assert_cl(clReleaseEvent(begin));
+		assert_cl(clReleaseEvent(first));
+		assert_cl(clReleaseEvent(second));
+		if (round % 10 == 5)
+			expect(p.queues[d], p.shared, p.model);
+	}
+	expect(p.queues[0], p.shared, p.model);
+	close_pair(&p);
+}
+
+/* A map for reading on one device does not keep the other one from reading, nor from unmapping. */
+static void what_one_has_mapped_the_other_reads(void **state)
+{
+	static cl_uint read[WORDS];
+	static struct pair p;
+
+	open_pair(&p);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned d = round % DEVICES;
+		cl_uint *mapped;
+		cl_int r;
+
+		launch(p.queues[d], p.step, p.shared, round, 0, NULL, NULL);
+		follow(p.model, round);
+		mapped = clEnqueueMapBuffer(p.queues[d], p.shared, CL_TRUE, CL_MAP_READ, 0,
+					    WORDS * 4, 0, NULL, NULL, &r);
+		assert_cl(r);
+		assert_memory_equal(mapped, p.model, sizeof(p.model));
+		assert_cl(clEnqueueReadBuffer(p.queues[!d], p.shared, CL_TRUE, 0, sizeof(read),
+					      read, 0, NULL, NULL));
+		assert_memory_equal(read, p.model, sizeof(p.model));
+		assert_memory_equal(mapped, p.model, sizeof(p.model));
+		assert_cl(clEnqueueUnmapMemObject(p.queues[!d], p.shared, mapped, 0, NULL, NULL));
+		assert_cl(clFinish(p.queues[!d]));
+	}
+	expect(p.queues[1], p.shared, p.model);
+	close_pair(&p);
+}
+
+static cl_uint n_context_refs(cl_context context)
+{
+	cl_uint n = 0;
+
+	assert_cl(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(n), &n, NULL));
+	return n;
+}
+
+/* Whatever we keep on each device for our copies is not seen. */
+static void the_context_counts_as_it_would_alone(void **state)
+{
+	static struct pair p;
+	cl_uint n;
+
+	open_pair(&p);
+	n = n_context_refs(p.context);
+	for (unsigned round = 0; round < 4; round++) {
+		launch(p.queues[round % DEVICES], p.step, p.shared, round, 0, NULL, NULL);
+		assert_cl(clFinish(p.queues[round % DEVICES]));
+		follow(p.model, round);
+		assert_int_equal(n_context_refs(p.context), n);
+	}
+	expect(p.queues[0], p.shared, p.model);
+	close_pair(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_device_keeps_its_own),
 		cmocka_unit_test(one_context_shares_its_objects),
+		cmocka_unit_test(both_may_wait_for_the_host),
+		cmocka_unit_test(what_one_has_mapped_the_other_reads),
+		cmocka_unit_test(the_context_counts_as_it_would_alone),
 	};
 
 	return cmocka_run_group_tests_name("cl-devices", tests, NULL, NULL);

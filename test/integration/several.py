@@ -27,6 +27,23 @@ def each_device_smaller_than_the_objects():
         w.finish(program)
 
 
+def tormented():
+    """Between two calls everything leaves the device of the first; both devices are small enough to notice what stays."""
+    with s.World("several-torture", memory=512 << 10) as w:
+        layers = f"{s.LIMITER}:{s.BUILD / 'src/opencl/libsluice-opencl.so'}"
+        for how in ("1", "disk"):
+            w.finish(paths(w, how, "--kib", 64, "--objects", 3, "--rounds", 8, sluice=False,
+                           env={"OPENCL_LAYERS": layers, "SLUICE_TORTURE": how}))
+
+
+def right_without_a_daemon():
+    with s.World("several-loose", memory=4 * s.MIB) as w:
+        log = w.folder / "log"
+        layers = f"{s.LIMITER}:{s.BUILD / 'src/opencl/libsluice-opencl.so'}"
+        w.finish(paths(w, "loose", "--rounds", 5, sluice=False, env={"OPENCL_LAYERS": layers, "SLUICE_LOG": log}))
+        s.check("without a daemon" in log.read_text(), "the layer is attached", log.read_text())
+
+
 def beside_others_after_hundreds_of_switches():
     with s.World("several-beside", memory=2 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
@@ -37,9 +54,17 @@ def beside_others_after_hundreds_of_switches():
                                 name="fill", env=TWO, stdin=subprocess.PIPE))
         switches = s.Switches(w)
         s.wait_until(f"{SWITCHES} switches", lambda: switches.look() >= SWITCHES, seconds=240, look=lambda: w.status())
+        for name in ("p0", "p1"):
+            found = s.wait_until(f"bytes of {name} have been on both devices",
+                                 lambda: all(d["device_bytes"] + d["ram_bytes"] for d in w.program(name)["devices"])
+                                 and w.program(name))
+            s.check(len(found["devices"]) == 2 and found["moved_in_bytes"] and found["moved_out_bytes"], "it moved", found)
+            s.check({u["reason"] for u in found["unmovable"]} <= {"mapped by the program"}, "nothing else is unmovable",
+                    found["unmovable"])
         for program in programs:
             w.end(program)
         s.note(f"{switches.look()} switches")
 
 
-s.main(each_device_smaller_than_the_objects, beside_others_after_hundreds_of_switches)
+s.main(each_device_smaller_than_the_objects, tormented, right_without_a_daemon,
+       beside_others_after_hundreds_of_switches)

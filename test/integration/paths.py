@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that the OpenCL layer can have to do, with a fault at every place and death at any moment.
+
+cl-paths uses buffers, memory of the program's own, images and tables that are only read, in every way, on two devices
+in one context, each too small for its objects, beside another one that does the same. An operation of the device, of
+the host's memory, of the disk, or the start of a thread fails, the 1st, 2nd, 3rd …, until a run has met none. The
+program ends right, or with the error that its own call would have got; the other one ends right, and nothing is left.
+By default later numbers are taken with gaps; SLUICE_LONG takes all.
+"""
+
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+LONG = bool(s.scaled("SLUICE_LONG", 0))
+KILLS = s.scaled("SLUICE_KILLS", 1000 if LONG else 24)
+FAIL_AT = s.CLIENTS / "libfail-at.so"
+SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
+            "memory.reserve_percent": 0, "memory.hash_clean": "always"}
+MEMORY = 512 << 10
+
+#: of each kind: the calls of the program that would meet it without Sluice too
+DEVICE = {
+    "create": None,
+    "write": "clEnqueueWrite|clEnqueueUnmapMemObject",
+    "read": "clEnqueueRead|clEnqueueMap",
+    "enqueue": "clEnqueueNDRangeKernel|clEnqueueCopy",
+}
+
+
+class PathsWorld(s.World):
+    def __init__(self, name, settings=None, memory=MEMORY):
+        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="sluice-paths-", dir="/var/tmp"))
+        self.other = None
+        super().__init__(name, memory=memory, settings=SETTINGS | {"memory.disk_folder": self.disk} | (settings or {}))
+
+    def close(self, failed=False):
+        try:
+            s.check(failed or not list(self.disk.iterdir()), "no file has a name", list(self.disk.iterdir()))
+            super().close(failed)
+        finally:
+            self.disk.rmdir()
+
+    def paths(self, name, *words, env=None, **more):
+        return self.start([s.CLIENTS / "cl-paths", "--kib", 64, "--objects", 2, *words], "opencl", name=name,
+                          env={"POCL_DEVICES": "pthread pthread"} | (env or {}), **more)
+
+    def start_other(self):
+        self.start_daemon()
+        self.other = self.paths("other", "--rounds", 1, "--endless", stdin=subprocess.PIPE)
+        s.wait_until("the other one runs", lambda: (self.program("other") or {}).get("launches"))
+
+    def is_alone(self):
+        status = self.status()
+        return [p["name"] for p in status["programs"]] == ["other"] and not any(
+            d["outsider_bytes"] for d in status["devices"])
+
+    def end_other(self):
+        s.wait_until("the other one is alone", self.is_alone, look=lambda: self.sluice("status").stdout)
+        launches = self.program("other")["launches"]
+        s.wait_until("it has turns", lambda: self.program("other")["launches"] > launches)
+        self.end(self.other)
+
+
+def one_fault(w, env, log, own_calls):
+    """Returns whether the fault was met."""
+    log.unlink(missing_ok=True)
+    victim = w.paths("victim", "--rounds", 3, env=env)
+    out = w.finish(victim, exits=(0, 3, 4))
+    w.programs.remove(victim)
+    if victim.returncode and own_calls is not any:
+        s.check(own_calls and re.search(own_calls, out), f"{env} is no error of the program's own call", out)
+    return log.exists()
+
+
+def every_number(w, what, env_of, own_calls):
+    log = w.folder / "faults"
+    n_met, number, step = 0, 1, 1
+    while one_fault(w, env_of(number, log), log, own_calls):
+        n_met += 1
+        if not LONG and number >= 2:
+            step = number
+        number += step
+    s.check(n_met, f"a {what} failed at least once", number)
+    s.note(f"{what}: {n_met} faults, the last one before {number}")
+
+
+def device_test(kind, own_calls):
+    def test():
+        with PathsWorld(f"paths-{kind}") as w:
+            w.start_other()
+            every_number(w, kind, lambda n, log: {"SLUICE_LIMITER_FAULT": f"{kind}:{n}", "SLUICE_LIMITER_FAULT_LOG": log},
+                         own_calls)
+            w.end_other()
+    test.__name__ = f"each_{kind}_of_the_device_fails_once"
+    return test
+
+
+def host_test(kind, settings=None, memory=MEMORY):
+    def test():
+        with PathsWorld(f"paths-{kind}", settings, memory) as w:
+            w.start_other()
+            every_number(w, kind, lambda n, log: {"LD_PRELOAD": FAIL_AT, "FAIL_AT": f"{kind}:{n}", "FAIL_LOG": log,
+                                                  "FAIL_IN": "cl-paths"}, any)
+            w.end_other()
+    test.__name__ = f"each_operation_of_{kind}_fails_once"
+    return test
+
+
+#: so little memory for homes that most of them are on disk
+ON_DISK = {"memory.home": 256 << 10}
+
+
+def shared_files():
+    return {f for f in os.listdir("/dev/shm")} if os.path.isdir("/dev/shm") else set()
+
+
+def descriptors(pid):
+    return sorted(os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{pid}/fd"))
+
+
+def killed_at_any_moment():
+    """By turns with homes in memory and on disk; what was there before is all that is there afterwards."""
+    seed = s.seed(random.randrange(1 << 30))
+    for number, settings in enumerate(({}, ON_DISK)):
+        with PathsWorld("paths-kill", settings) as w:
+            w.start_other()
+            dice = random.Random(seed + number)
+            before, files = descriptors(w.daemon.pid), shared_files()
+            for _ in range(KILLS // 2):
+                victim = w.paths("victim", "--rounds", 100000, "--seed", dice.randrange(1 << 20))
+                try:
+                    victim.wait(timeout=dice.random() ** 2 * 2)
+                except subprocess.TimeoutExpired:
+                    victim.kill()
+                w.finish(victim, exits=(-signal.SIGKILL,))
+                w.programs.remove(victim)
+                s.check(w.other.poll() is None, "the other one lives")
+                s.wait_until("nothing of it is charged", w.is_alone, look=lambda: w.sluice("status").stdout)
+            s.wait_until("the daemon has no descriptor more", lambda: descriptors(w.daemon.pid) == before,
+                         look=lambda: (before, descriptors(w.daemon.pid)))
+            left = {f for f in shared_files() - files if "victim" in f or "pocl" in f.lower()}
+            s.check(not left, "no file is left in shared memory", left)
+            w.end_other()
+    s.note(f"killed {KILLS // 2 * 2} times")
+
+
+s.main(*[device_test(*row) for row in DEVICE.items()], host_test("memory"), host_test("disk", ON_DISK),
+       # without its threads nothing of it moves, so there must be room
+       host_test("thread", memory=4 * s.MIB), killed_at_any_moment)
