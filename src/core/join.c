@@ -113,6 +113,7 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 		if (may_adopt(core, group)) {
 			group->epoch = told->epoch;
 			group->granted_ns = group->progress_ns = core->now_ns;
+			group->stalled_ns = 0;
 			group->is_adopted = true;
 			group->n_turns++;
 			slu_core_group_enter(core, group, SLU_CORE_FILLING);

@@ -45,14 +45,14 @@ static void note_progress(struct slu_core *core, const struct slu_core_account *
 	struct slu_core_group *group = account->client->group;
 
 	if (account->held_bytes > held_before)
-		group->progress_ns = core->now_ns;
+		slu_core_turns_progress(core, group);
 	if (account->held_bytes >= held_before || held_before <= account->limit_bytes ||
 	    !account->seat)
 		return;
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_FILLING &&
 		    slu_core_group_uses(group, account->seat->device))
-			group->progress_ns = core->now_ns;
+			slu_core_turns_progress(core, group);
 }
 
 static int on_sums(struct slu_core *core, struct slu_core_client *client,

@@ -124,6 +124,30 @@ static void test_rule_19_a_slice_lasts_its_minimum_of_switches(void **state)
 	script_end(&s);
 }
 
+static void test_a_fill_that_stood_still_makes_no_long_turn(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.slice_min_switches = 10;
+	config.fill_deadline_ns = MS(10000);
+	script_begin(&s, &config, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 60, true);
+	script_pass(&s,
+		    4000); /* stopped; half a second of it counts, which a large unit may take */
+	script_obey(&s, 1, 60, true);
+	script_want(&s, 2, 0, 60, true);
+	script_pass(&s, 4999);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_pass(&s, 1);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
+	script_end(&s);
+}
+
 static void test_fifo_ends_a_turn_only_when_its_holder_is_idle(void **state)
 {
 	struct slu_core_config config;
@@ -561,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_two_that_fit_run_side_by_side_without_a_close),
 		cmocka_unit_test(test_two_that_do_not_fit_alternate),
 		cmocka_unit_test(test_rule_19_a_slice_lasts_its_minimum_of_switches),
+		cmocka_unit_test(test_a_fill_that_stood_still_makes_no_long_turn),
 		cmocka_unit_test(test_fifo_ends_a_turn_only_when_its_holder_is_idle),
 		cmocka_unit_test(test_idle_alone_closes_nobody),
 		cmocka_unit_test(test_rule_21_between_90_and_100_percent_turns_alternate),

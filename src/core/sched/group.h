@@ -58,8 +58,9 @@ struct slu_core_group {
 	uint64_t place;	      /* WAITING: so many come before it in the policy's order */
 	uint64_t granted_ns;  /* TURN of this turn */
 	uint64_t running_ns;  /* the slice of this turn began */
-	uint64_t switch_ns;   /* TURN to READY of this turn */
+	uint64_t switch_ns;   /* TURN to READY of this turn, without stalls */
 	uint64_t progress_ns; /* bytes were placed (rule 34) */
+	uint64_t stalled_ns;  /* so much of this turn's filling nothing moved at all */
 	uint64_t drain_ns;    /* DRAINING: after this it is stuck */
 	uint64_t counted_ns;  /* the policy knows what it did until then */
 

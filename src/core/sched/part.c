@@ -37,6 +37,7 @@ static void take_along(struct slu_core *core, const struct slu_core_group *from,
 	to->running_ns = from->running_ns;
 	to->switch_ns = from->switch_ns;
 	to->progress_ns = from->progress_ns;
+	to->stalled_ns = from->stalled_ns;
 	to->drain_ns = from->drain_ns;
 	to->is_adopted = from->is_adopted;
 	to->is_stuck = from->is_stuck;

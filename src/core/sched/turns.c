@@ -4,8 +4,18 @@
 #include <stdio.h>
 
 #include "base/size.h"
+#include "base/util.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
+
+#define STALL_NS (SLU_NS_PER_S / 2) /* a large unit may take so long */
+
+void slu_core_turns_progress(struct slu_core *core, struct slu_core_group *group)
+{
+	if (group->state == SLU_CORE_FILLING)
+		group->stalled_ns += slu_sub_floor(core->now_ns - group->progress_ns, STALL_NS);
+	group->progress_ns = core->now_ns;
+}
 
 void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 {
@@ -19,6 +29,7 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 		 slu_size_format_time(span, core->now_ns - group->since_ns));
 	group->epoch = (struct slu_epoch){ core->config.generation, ++core->n_epochs };
 	group->granted_ns = group->progress_ns = core->now_ns;
+	group->stalled_ns = 0;
 	group->is_adopted = false;
 	group->is_next = false;
 	group->makes_room = false;
@@ -121,8 +132,9 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 		group->is_next = false;
 
 	if (group->state == SLU_CORE_FILLING && !is_still_filling(group)) {
+		slu_core_turns_progress(core, group);
 		group->running_ns = core->now_ns;
-		group->switch_ns = core->now_ns - group->granted_ns;
+		group->switch_ns = core->now_ns - group->granted_ns - group->stalled_ns;
 		group->unfit_ns = SLU_CORE_NEVER;
 		slu_core_group_enter(core, group, SLU_CORE_RUNNING);
 		slu_core_tell(core, TAILQ_FIRST(&group->members)->id, "%s runs, the switch took %s",

@@ -26,3 +26,10 @@ void slu_core_turns_complete(struct slu_core *core, struct slu_core_group *group
 /* HELLO: the seat reported @epoch. It goes on with it, or is told to close. */
 void slu_core_turns_resume(struct slu_core *core, struct slu_core_client *client,
 			   struct slu_core_seat *seat, struct slu_epoch epoch, bool gate_is_open);
+
+/*
+ * Bytes of a fill came nearer. Where none had for long, its program was stopped perhaps, and what
+ * was lost so is no part of the switch: turns are as long as the switch was dear (rule 19), and
+ * nobody else should wait the longer for it.
+ */
+void slu_core_turns_progress(struct slu_core *core, struct slu_core_group *group);
