@@ -131,17 +131,19 @@ static void test_a_fill_that_stood_still_makes_no_long_turn(void **state)
 
 	(void)state;
 	script_config(&config);
-	config.slice_min_switches = 10;
+	config.slice_min_switches = 4;
 	config.fill_deadline_ns = MS(10000);
 	script_begin(&s, &config, 100);
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	script_want(&s, 1, 0, 60, true);
-	script_pass(&s,
-		    4000); /* stopped; half a second of it counts, which a large unit may take */
+	/* stopped; half a second of it counts, which a large unit may take */
+	script_pass(&s, 4000);
 	script_obey(&s, 1, 60, true);
+	assert_true(was_told(&s, "one runs, the switch took 500 ms"));
 	script_want(&s, 2, 0, 60, true);
-	script_pass(&s, 4999);
+	script_obey(&s, 1, 60, true);
+	script_pass(&s, 1999);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_pass(&s, 1);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
