@@ -12,7 +12,8 @@
  * the making and giving up of memory nor the protocol lie between two copies. How many moves there
  * are at once is the peer's decision.
  *
- * A unit whose commands still run (mode LAUNCH) goes to the end of the queue and is asked again.
+ * A unit whose commands still run (mode LAUNCH) goes back to the peer, which may know another one
+ * that is nearly as good; or, if it is waited for, to the end of the queue, to be asked again.
  *
  * What is copied is decided when the move starts: a unit whose host copy is current is only given
  * up. While bytes go into a host copy it counts as unwritten (version 0), for it is neither the
@@ -189,6 +190,8 @@ static enum slu_move_result result_of(int r)
 		return SLU_MOVE_REFUSED;
 	case SLU_MOVE_E_BLOCKED:
 		return SLU_MOVE_BLOCKED;
+	case SLU_MOVE_E_BUSY:
+		return SLU_MOVE_RUNS;
 	default:
 		return SLU_MOVE_FAILED;
 	}
@@ -352,11 +355,11 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	slu_lock_take(&c->lock);
 	if (j->move.has_compared)
 		note_compared(c, w, &j->move);
-	if (r == SLU_MOVE_E_BUSY && !w->unit.cancel) {
+	if (r == SLU_MOVE_E_BUSY && w->unit.patient && !w->unit.cancel) {
 		STAILQ_INSERT_HEAD(&m->spare, j, link);
 		return false;
 	}
-	j->r = r == SLU_MOVE_E_BUSY ? SLU_MOVE_E_CANCELLED : r;
+	j->r = r == SLU_MOVE_E_BUSY && w->unit.cancel ? SLU_MOVE_E_CANCELLED : r;
 	STAILQ_INSERT_TAIL(&m->under_way, j, link);
 	feed(c, m, j);
 	j->is_fed = true;

@@ -116,7 +116,7 @@ static bool gives(const struct slu_peer *peer, const struct slu_peer_device *d,
 	if (d->place_bytes[place] == 0)
 		return false;
 	slu_peer_note_scan(d);
-	return slu_place_next_out(&d->units, place, 1, d->n_launches) != NULL;
+	return slu_place_next_out(&d->units, place, 1, &d->foresight) != NULL;
 }
 
 static bool pinned_gives(const struct slu_peer *peer)

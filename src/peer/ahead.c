@@ -5,22 +5,28 @@
  * before it run. What comes next is known from commands that wait for room in their queue, or
  * guessed from the past (place/foresight.h).
  *
- * It stays inside the window, behind the command in front, and takes an eighth of the window at
- * most, or one unit. Something leaves for it only if it is needed later, and not if the last
- * command named it, which may still run. What is on its way in and out takes room that units could
- * stay in: that is the price, a unit or two. A guess may be wrong: then a unit comes and goes for
- * nothing. Of these there may be one for every two that were right, and a few to begin with; beyond
- * that nothing is brought in until the guesses are better.
+ * It stays inside the window, behind the command in front. Something leaves for it only if it is
+ * needed later, and not if the last command named it, which may still run. What has come and is not
+ * needed yet takes room that other units could stay in, so that these must come again: that is the
+ * price. What is certain takes an eighth of the window at most, or one unit. What is guessed takes
+ * 1/16 of what does not fit, which makes as much more to bring in, or 1/64 of the window, which
+ * is little in any case. So a program of few large units brings in what it must, and one of many
+ * has the bus busy while its kernels run.
+ *
+ * A guess may be wrong: then a unit comes and goes for nothing. Of these there may be one for every
+ * two that were right, and a few to begin with; beyond that nothing is brought in until the guesses
+ * are better.
  */
 
 #include "peer/internal.h"
-#include "place/foresight.h"
 #include "place/place.h"
 
-#define WINDOW_PARTS 8
-#define HITS_A_MISS  2
-#define MISSES_FREE  4
-#define COUNT_MAX    64 /* what was longer ago counts half */
+#define CERTAIN_PARTS 8	 /* of the window */
+#define GUESSED_PARTS 64 /* of the window, or … */
+#define LACKING_PARTS 16 /* … of what does not fit */
+#define HITS_A_MISS   2
+#define MISSES_FREE   4
+#define COUNT_MAX     64 /* what was longer ago counts half */
 
 bool slu_peer_is_crowded(const struct slu_peer *peer, unsigned index)
 {
@@ -39,16 +45,18 @@ bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_d
 
 struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t limit = d->account.limit_bytes, most = limit;
+	uint64_t limit = d->account.limit_bytes, certain = limit, guessed;
 
 	if (!d->n_working_absent || !slu_peer_fetches_ahead(peer, d))
 		return NULL;
 	if (d->ahead_bytes)
-		most = slu_sub_floor(limit / WINDOW_PARTS, d->ahead_bytes);
-	if (!most)
+		certain = slu_sub_floor(limit / CERTAIN_PARTS, d->ahead_bytes);
+	guessed = SLU_MAX(limit / GUESSED_PARTS, d->working_absent_bytes / LACKING_PARTS);
+	guessed = slu_sub_floor(guessed, d->ahead_bytes);
+	if (!certain && !guessed)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_ahead(&d->units, most, d->n_launches);
+	return slu_place_next_ahead(&d->units, certain, guessed, &d->foresight);
 }
 
 struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
@@ -62,10 +70,18 @@ struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 	slu_peer_note_scan(d);
 	return slu_place_next_out_for(&d->units, coming,
 				      slu_sub_floor(held + coming->bytes, d->account.limit_bytes),
-				      d->n_launches);
+				      &d->foresight);
 }
 
 /* -- how good the guesses are ----------------------------------------------------------------- */
+
+void slu_peer_foresee(struct slu_peer_device *d, struct slu_unit *u)
+{
+	slu_trial_named(&d->trial, &d->foresight, &d->units, &d->working, u,
+			d->account.limit_bytes);
+	slu_foresight_named(&d->foresight, u);
+	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
+}
 
 void slu_peer_ahead_begin(struct slu_peer_device *d, struct slu_unit *u)
 {
@@ -96,5 +112,5 @@ void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *co
 
 	for (size_t i = 0; i < n_units; i++)
 		if (units[i]->device == device)
-			slu_foresight_expect(units[i], d->n_launches);
+			slu_foresight_expect(&d->foresight, units[i]);
 }

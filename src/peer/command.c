@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "peer/internal.h"
-#include "place/foresight.h"
 
 static bool is_front(const struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
 {
@@ -86,8 +85,7 @@ static void named(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	u->n_named++;
-	slu_foresight_named(u, d->n_launches);
-	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
+	slu_peer_foresee(d, u);
 	slu_peer_working_add(d, now_ns, u);
 }
 
@@ -100,7 +98,7 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 	    all_at_hand(peer, device, units, n_units)) {
 		if (d->n_command && is_front(d, units, n_units))
 			slu_peer_drop_command(peer, d);
-		d->n_launches++;
+		slu_peer_advance(d, 1);
 		for (size_t i = 0; i < n_units; i++)
 			named(peer, now_ns, units[i]);
 		slu_peer_progress(peer, now_ns, device, true);
@@ -117,6 +115,20 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		return SLU_PEER_E_DENIED;
 	slu_peer_ask_to_cross(peer, now_ns, d);
 	return SLU_PEER_E_WAIT;
+}
+
+void slu_peer_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+		     struct slu_unit *const *units, size_t n_units)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	slu_peer_advance(d, 1);
+	for (size_t i = 0; i < n_units; i++)
+		if (units[i]->device == device) {
+			slu_peer_foresee(d, units[i]);
+			slu_peer_working_add(d, now_ns, units[i]);
+		}
+	slu_peer_touch(peer, now_ns);
 }
 
 void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)

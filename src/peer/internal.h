@@ -26,6 +26,7 @@
 
 #include "base/util.h"
 #include "peer/peer.h"
+#include "place/trial.h"
 
 #define SLU_PEER_QUEUE_MAX	2048 /* more than all moves and messages of a step */
 #define SLU_PEER_LEVELS_NS	(200 * SLU_NS_PER_MS)
@@ -61,11 +62,12 @@ struct slu_peer_device {
 	uint64_t owned_bytes; /* Σ units, wherever they are */
 	uint64_t place_bytes[_SLU_PLACE_MAX];
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
-	uint64_t largest_bytes;	 /* the largest unit, unless stale */
-	bool largest_is_stale;	 /* one of that size has gone */
-	size_t n_absent;	 /* units that are not present */
-	size_t n_working_absent; /* of these, in the working set */
-	uint64_t n_scans;	 /* times that somebody went through all units */
+	uint64_t largest_bytes;	       /* the largest unit, unless stale */
+	bool largest_is_stale;	       /* one of that size has gone */
+	size_t n_absent;	       /* units that are not present */
+	size_t n_working_absent;       /* of these, in the working set … */
+	uint64_t working_absent_bytes; /* … and their bytes */
+	uint64_t n_scans;	       /* times that somebody went through all units */
 	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
 	unsigned n_moving[_DIRECTION_MAX];
 	uint64_t moving_bytes[_DIRECTION_MAX];
@@ -99,6 +101,8 @@ struct slu_peer_device {
 	uint64_t ran_ns;    /* with the gate open, up to when it was last shut */
 	uint64_t opened_ns; /* when it was last opened */
 	uint64_t n_turns;
+	struct slu_foresight foresight; /* its now is n_launches */
+	struct slu_trial trial;
 	uint64_t ahead_bytes;	  /* of units that came, or come, before they are asked for */
 	uint64_t n_hit, n_missed; /* of these: that were named in the end, that left again */
 
@@ -201,6 +205,13 @@ const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsig
 void slu_peer_thaw(struct slu_peer *peer);
 
 /* command.c */
+/* So many launches more. */
+static inline void slu_peer_advance(struct slu_peer_device *device, uint64_t n)
+{
+	device->n_launches += n;
+	device->foresight.now = device->n_launches;
+}
+
 uint64_t slu_peer_command_need(const struct slu_peer_device *device);
 void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *device);
 
@@ -245,6 +256,8 @@ struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer,
 /* A unit that leaves so that it finds room, or NULL. */
 struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 					   const struct slu_peer_device *device);
+/* A command names @unit: what that tells about the next one, and about guesses. */
+void slu_peer_foresee(struct slu_peer_device *device, struct slu_unit *unit);
 /* @unit begins to come in. */
 void slu_peer_ahead_begin(struct slu_peer_device *device, struct slu_unit *unit);
 /* If it came ahead: what became of it. */
@@ -253,7 +266,7 @@ void slu_peer_ahead_end(struct slu_peer_device *device, struct slu_unit *unit,
 
 /* tally.c */
 void slu_peer_tally_add(struct slu_peer_device *device, const struct slu_unit *unit);
-void slu_peer_tally_remove(struct slu_peer_device *device, const struct slu_unit *unit);
+void slu_peer_tally_remove(struct slu_peer_device *device, struct slu_unit *unit);
 void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, enum slu_place place,
 			enum slu_moving moving);
 void slu_peer_set_frozen(struct slu_peer_device *device, struct slu_unit *unit,

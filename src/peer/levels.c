@@ -21,7 +21,7 @@ void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned de
 {
 	if (n == 0)
 		return;
-	peer->devices[device].n_launches += n;
+	slu_peer_advance(&peer->devices[device], n);
 	slu_peer_touch(peer, now_ns);
 }
 

@@ -151,7 +151,7 @@ static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t room_b
 	if (room_bytes == 0)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_in(&d->units, room_bytes, which, d->n_launches);
+	return slu_place_next_in(&d->units, room_bytes, which, &d->foresight);
 }
 
 static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place from,
@@ -160,7 +160,7 @@ static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place
 	if (shortfall_bytes == 0 || d->place_bytes[from] == 0)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_out(&d->units, from, shortfall_bytes, d->n_launches);
+	return slu_place_next_out(&d->units, from, shortfall_bytes, &d->foresight);
 }
 
 /* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
@@ -245,6 +245,7 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
 	struct slu_peer_device *d = &peer->devices[index];
 
 	u->cancel = false;
+	u->patient = u->ran_at == d->n_launches + 1;
 	slu_peer_set_place(d, u, u->place, moving);
 	d->moving[way][slot] = u;
 	d->n_moving[way]++;
@@ -416,7 +417,9 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	}
 	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
 	a->final_is_told = false;
-	if (result == SLU_MOVE_BLOCKED) {
+	if (result == SLU_MOVE_RUNS) {
+		u->ran_at = d->n_launches + 1;
+	} else if (result == SLU_MOVE_BLOCKED) {
 		u->blocked = d->has_blocked = true;
 		a->is_due = true;
 	} else if (result != SLU_MOVE_CANCELLED) {

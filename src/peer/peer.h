@@ -134,11 +134,18 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		  struct slu_unit *const *units, size_t n_units);
 void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units);
 
+/*
+ * Mode LAUNCH: a command that names these units, which are on the device and were named before,
+ * went to the driver without asking. For what comes next only.
+ */
+void slu_peer_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+		     struct slu_unit *const *units, size_t n_units);
+
 /* Mode LAUNCH: a command that is not ready to be submitted will name these units. */
 void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
 		     size_t n_units);
 
-/* Mode LAUNCH: not all of the working set is on the device, so each command should be told. */
+/* Mode LAUNCH: not all of the working set is on the device, so each command should be told of. */
 bool slu_peer_is_crowded(const struct slu_peer *peer, unsigned device);
 void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			     struct slu_unit *const *units, size_t n_units);
@@ -178,6 +185,7 @@ enum slu_move_result {
 	SLU_MOVE_CANCELLED, /* stopped at a chunk; the unit is where it was */
 	SLU_MOVE_REFUSED,   /* the driver had no memory; nothing changed */
 	SLU_MOVE_BLOCKED,   /* out: commands behind a host event name it */
+	SLU_MOVE_RUNS,	    /* out, and not patient: commands that name it run; perhaps another? */
 	SLU_MOVE_FAILED,    /* anything else; nothing changed; tried again later */
 };
 

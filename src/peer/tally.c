@@ -23,7 +23,7 @@ void slu_peer_tally_add(struct slu_peer_device *d, const struct slu_unit *u)
 	d->largest_bytes = SLU_MAX(d->largest_bytes, u->bytes);
 }
 
-void slu_peer_tally_remove(struct slu_peer_device *d, const struct slu_unit *u)
+void slu_peer_tally_remove(struct slu_peer_device *d, struct slu_unit *u)
 {
 	d->owned_bytes -= u->bytes;
 	d->place_bytes[u->place] -= u->bytes;
@@ -31,6 +31,7 @@ void slu_peer_tally_remove(struct slu_peer_device *d, const struct slu_unit *u)
 	d->n_absent -= !slu_unit_is_present(u);
 	if (u->bytes == d->largest_bytes)
 		d->largest_is_stale = true;
+	slu_trial_gone(&d->trial, u);
 }
 
 void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
@@ -44,8 +45,10 @@ void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_
 	u->moving = (uint8_t)moving;
 	is_absent = !slu_unit_is_present(u);
 	d->n_absent = d->n_absent - was_absent + is_absent;
-	if (u->working)
-		d->n_working_absent = d->n_working_absent - was_absent + is_absent;
+	if (!u->working || was_absent == is_absent)
+		return;
+	d->n_working_absent += is_absent ? 1 : -1;
+	d->working_absent_bytes += is_absent ? u->bytes : -u->bytes;
 }
 
 void slu_peer_set_frozen(struct slu_peer_device *d, struct slu_unit *u, enum slu_frozen why)
@@ -86,7 +89,7 @@ uint64_t slu_peer_largest_bytes(struct slu_peer_device *d)
 void slu_peer_tally_check(const struct slu_peer_device *d)
 {
 	uint64_t places[_SLU_PLACE_MAX] = { 0 }, frozen[_SLU_FROZEN_MAX] = { 0 };
-	uint64_t owned = 0, working = 0, largest = 0;
+	uint64_t owned = 0, working = 0, working_absent = 0, largest = 0;
 	size_t n_absent = 0, n_working_absent = 0;
 	const struct slu_unit *u;
 
@@ -99,6 +102,7 @@ void slu_peer_tally_check(const struct slu_peer_device *d)
 		if (u->working) {
 			working += u->bytes;
 			n_working_absent += !slu_unit_is_present(u);
+			working_absent += slu_unit_is_present(u) ? 0 : u->bytes;
 		}
 		assert(!u->blocked || d->has_blocked || d->gate == SLU_PEER_GATE_DRAINING);
 	}
@@ -106,6 +110,7 @@ void slu_peer_tally_check(const struct slu_peer_device *d)
 	assert(working == d->working_bytes);
 	assert(n_absent == d->n_absent);
 	assert(n_working_absent == d->n_working_absent);
+	assert(working_absent == d->working_absent_bytes);
 	assert(d->largest_is_stale || largest == d->largest_bytes);
 	for (unsigned i = 0; i < _SLU_PLACE_MAX; i++)
 		assert(places[i] == d->place_bytes[i]);

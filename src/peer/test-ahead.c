@@ -4,7 +4,7 @@
 
 #include "peer/test-fixture.h"
 
-enum { UNITS = 12, WINDOW = 8 };
+enum { UNITS = 72, WINDOW = 48, FEW = 12 };
 
 /* Carries out all moves. Return: how many units came in. */
 static unsigned settle(struct fixture *f)
@@ -50,7 +50,7 @@ static unsigned go_round(struct fixture *f)
 	return n_in;
 }
 
-/* A program of twelve units goes round in a window of eight, until its past is known. */
+/* A program goes round in two thirds of its units, until its past is known. */
 static void setup(struct fixture *f)
 {
 	fixture_init(f, SLU_MODE_LAUNCH, 1000);
@@ -75,39 +75,33 @@ static struct slu_unit *moving(struct fixture *f, enum slu_moving how)
 
 static void the_next_one_comes_before_it_is_named(void **state)
 {
-	struct slu_unit *last, *in;
+	struct slu_unit *in = NULL, *out;
 	struct fixture f;
-	unsigned i = 0;
+	unsigned i;
 
 	setup(&f);
-	while (f.units[i].place != SLU_PLACE_DEVICE ||
-	       f.units[(i + 1) % UNITS].place == SLU_PLACE_DEVICE)
-		i++;
-	last = &f.units[i % UNITS];
-	/* as if the round had come to it */
-	for (unsigned k = 0; k < UNITS; k++)
-		f.units[(i + 1 + k) % UNITS].last_use = last->last_use - UNITS + 1 + k;
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &last, 1), 0);
-	slu_peer_unname(f.peer, &last, 1);
-	fixture_step(&f);
-	/* somebody leaves for it who is not the last command's, and then it comes; nobody waits */
-	if (!moving(&f, SLU_MOVING_IN)) {
-		struct slu_unit *out = moving(&f, SLU_MOVING_OUT);
+	for (i = 0; !in; i++) {
+		struct slu_unit *u = &f.units[i % UNITS];
 
-		assert_non_null(out);
-		assert_ptr_not_equal(out, last);
-		fixture_moved(&f, out, SLU_MOVE_DONE);
+		assert_in_range(i, 0, 2 * UNITS);
+		assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), 0);
+		slu_peer_unname(f.peer, &u, 1);
+		fixture_step(&f);
+		/* somebody leaves for it who is not the last command's; nobody waits */
+		out = moving(&f, SLU_MOVING_OUT);
+		assert_ptr_not_equal(out, u);
+		if (out)
+			fixture_moved(&f, out, SLU_MOVE_DONE);
+		in = moving(&f, SLU_MOVING_IN);
 	}
-	in = moving(&f, SLU_MOVING_IN);
-	assert_ptr_equal(in, &f.units[(i + 1) % UNITS]);
 	assert_false(in->wanted);
 	fixture_moved(&f, in, SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &in, 1), 0);
-	slu_peer_unname(f.peer, &in, 1);
+	for (; &f.units[i % UNITS] != in; i++)
+		assert_int_equal(f.units[i % UNITS].place, SLU_PLACE_DEVICE);
 	fixture_deinit(&f);
 }
 
-/* Four do not fit; the last command's stays; one comes ahead while one leaves: three more. */
+/* Two come ahead, for which two others have no room: a tenth more, and a part of a unit. */
 static void a_program_that_goes_round_moves_little_more_than_it_must(void **state)
 {
 	struct fixture f;
@@ -117,7 +111,76 @@ static void a_program_that_goes_round_moves_little_more_than_it_must(void **stat
 	for (unsigned i = 0; i < 20; i++)
 		n_in += go_round(&f);
 	printf("# %u units in, in 20 rounds of %u through a window of %u\n", n_in, UNITS, WINDOW);
-	assert_in_range(n_in, 20 * (UNITS - WINDOW), 20 * (UNITS - WINDOW + 3));
+	assert_in_range(n_in, 20 * (UNITS - WINDOW), 20 * (UNITS - WINDOW) * 6 / 5);
+	fixture_deinit(&f);
+}
+
+/* Of twelve large units eight fit. */
+static void setup_few(struct fixture *f)
+{
+	fixture_init(f, SLU_MODE_LAUNCH, 1000);
+	for (unsigned i = 0; i < FEW; i++)
+		fixture_in_ram(f, 4);
+	fixture_turn(f, EPOCH(1));
+	fixture_limit(f, DEVICE0, 1, 32, 32, SLU_PACE_NOW);
+	for (unsigned i = 0; i < 3 * FEW; i++)
+		serve(f, &f->units[i % FEW]);
+}
+
+/* For one that came early every fourth would have to come again. */
+static void few_units_come_only_when_they_are_named(void **state)
+{
+	struct fixture f;
+
+	setup_few(&f);
+	for (unsigned i = 0; i < 10 * FEW; i++) {
+		serve(&f, &f.units[i % FEW]);
+		assert_null(slu_peer_view_ahead(f.peer, 0));
+	}
+	fixture_deinit(&f);
+}
+
+/* Return: the first that is to leave for @u. */
+static struct slu_unit *leave_for(struct fixture *f, struct slu_unit *u)
+{
+	struct slu_unit *out;
+
+	assert_int_equal(slu_peer_name(f->peer, f->now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	fixture_wait(f, FIXTURE_ANSWER_NS);
+	out = moving(f, SLU_MOVING_OUT);
+	assert_non_null(out);
+	assert_false(out->patient);
+	return out;
+}
+
+/* The round goes on until one is named that is away. Return: that one. */
+static struct slu_unit *next_away(struct fixture *f)
+{
+	unsigned i = 0;
+
+	while (f->units[i].place == SLU_PLACE_DEVICE)
+		serve(f, &f->units[i++]);
+	assert_in_range(i, 0, FEW - 1);
+	return &f->units[i];
+}
+
+/* Those that are as good run too: then one is waited for, and that is the one needed last. */
+static void where_others_run_too_the_last_needed_is_waited_for(void **state)
+{
+	struct slu_unit *u, *first, *out;
+	struct fixture f;
+	unsigned n = 1;
+
+	setup_few(&f);
+	u = next_away(&f);
+	first = leave_for(&f, u);
+	for (out = first; !out->patient; n++) {
+		assert_in_range(n, 1, FEW);
+		fixture_moved(&f, out, SLU_MOVE_RUNS);
+		out = moving(&f, SLU_MOVING_OUT);
+		assert_non_null(out);
+	}
+	assert_ptr_equal(out, first);
 	fixture_deinit(&f);
 }
 
@@ -204,6 +267,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_next_one_comes_before_it_is_named),
 		cmocka_unit_test(a_program_that_goes_round_moves_little_more_than_it_must),
+		cmocka_unit_test(few_units_come_only_when_they_are_named),
+		cmocka_unit_test(where_others_run_too_the_last_needed_is_waited_for),
 		cmocka_unit_test(a_command_that_is_known_brings_in_its_units),
 		cmocka_unit_test(what_leaves_for_a_guess_comes_back_when_it_is_named),
 		cmocka_unit_test(guesses_that_are_wrong_are_given_up),

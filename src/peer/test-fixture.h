@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "peer/peer.h"
 
-#define FIXTURE_UNITS_MAX    16
+#define FIXTURE_UNITS_MAX    72
 #define FIXTURE_MESSAGES_MAX 64
 #define FIXTURE_RETRIES	     2
 #define FIXTURE_PAUSE_NS     SLU_NS_PER_MS

@@ -41,7 +41,10 @@ void slu_peer_working_drop(struct slu_peer_device *d, struct slu_unit *u)
 		return;
 	TAILQ_REMOVE(&d->working, u, working_link);
 	d->working_bytes -= u->bytes;
-	d->n_working_absent -= !slu_unit_is_present(u);
+	if (!slu_unit_is_present(u)) {
+		d->n_working_absent--;
+		d->working_absent_bytes -= u->bytes;
+	}
 	u->working = false;
 }
 
@@ -51,7 +54,10 @@ void slu_peer_working_add(struct slu_peer_device *d, uint64_t now_ns, struct slu
 		TAILQ_REMOVE(&d->working, u, working_link);
 	} else {
 		d->working_bytes += u->bytes;
-		d->n_working_absent += !slu_unit_is_present(u);
+		if (!slu_unit_is_present(u)) {
+			d->n_working_absent++;
+			d->working_absent_bytes += u->bytes;
+		}
 		u->working = true;
 	}
 	TAILQ_INSERT_TAIL(&d->working, u, working_link);

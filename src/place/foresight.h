@@ -4,12 +4,17 @@
 /*
  * When a unit will be named next, in launches of its device. Mode LAUNCH; pure.
  *
- * Two things tell. A command that is known and not submitted yet (it waits for room in its queue)
+ * Three things tell. A command that is known and not submitted yet (it waits for room in its queue)
  * says so itself: then it is certain. Else the unit's own past: programs repeat themselves, so the
  * longer one of the last two gaps between its namings is taken for the next one. The longer,
  * because what is named twice in a round has a short gap and a long one, and between the two it is
  * in use anyway. A unit that is overdue may come at any moment; overdue by more than its gap, it
- * has fallen out of use, and nothing is known.
+ * has fallen out of use, and nothing is known. Of a unit that was named once, the others tell: as
+ * soon as one of them comes round again, the length of that round is its gap too. So a program is
+ * known with the first command of its second round, and not with the last.
+ *
+ * Not every program repeats itself. Whether this one does is found out by trial (trial.h); where it
+ * does not, only what is certain counts.
  *
  * A guess orders what leaves and what comes in before it is asked for; it never licenses a move.
  */
@@ -18,11 +23,23 @@
 
 #define SLU_FORESIGHT_UNKNOWN UINT64_MAX
 
-/* A command names @unit, the @now-th launch of its device. */
-void slu_foresight_named(struct slu_unit *unit, uint64_t now);
+/* What is known of a device as a whole. */
+struct slu_foresight {
+	uint64_t now;	    /* its launch counter */
+	uint64_t round;	    /* the longest gap lately; 0: there was none */
+	uint64_t round_now; /* when that was */
+	bool is_blind;	    /* the trial went against guesses */
+};
+
+/* A command names @unit now. */
+void slu_foresight_named(struct slu_foresight *foresight, struct slu_unit *unit);
 
 /* A command that is known will name @unit, when the ones before it are through. */
-void slu_foresight_expect(struct slu_unit *unit, uint64_t now);
+void slu_foresight_expect(const struct slu_foresight *foresight, struct slu_unit *unit);
+bool slu_foresight_is_expected(const struct slu_foresight *foresight, const struct slu_unit *unit);
 
-/* How many launches from @now on; at least 1, or UNKNOWN. */
-uint64_t slu_foresight_distance(const struct slu_unit *unit, uint64_t now);
+/* How many launches from now on; at least 1, or UNKNOWN. */
+uint64_t slu_foresight_distance(const struct slu_foresight *foresight, const struct slu_unit *unit);
+
+/* The same by the past alone, whatever the trial said. */
+uint64_t slu_foresight_guess(const struct slu_foresight *foresight, const struct slu_unit *unit);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of leaving is: what no waiting command names, what is not in the working set, what the
- * last command did not name (it may still run), what is needed last, clean before dirty, least
- * recently used, the order of the list. A dirty unit crosses the bus twice where a clean one does
- * once: so it counts as needed in half the time. Taking units in that order until the
- * shortfall is reached can take some for nothing: the last one may be large enough to make earlier
- * ones superfluous. So the end of the set is planned as a whole:
+ * The order of leaving is: what no waiting command names, what is not in the working set, what is
+ * needed last, clean before dirty, least recently used, the order of the list. A dirty unit crosses
+ * the bus twice where a clean one does once: so it counts as needed in half the time. One whose
+ * commands were just seen to run could leave only after them: it counts as needed a bit sooner,
+ * so that another one goes if that is nearly as good, and its move overlaps with what runs.
+ *
+ * Taking units in that order until the shortfall is reached can take some for nothing: the last one
+ * may be large enough to make earlier ones superfluous. So the end of the set is planned as a
+ * whole:
  *
  *   taken:   the first units in order whose bytes reach the shortfall; surplus is what they
  *            exceed it by
@@ -25,10 +28,10 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "place/foresight.h"
 #include "place/place.h"
 
-#define FAR 8
+#define FAR	      8
+#define RUNNING_PARTS 16
 
 bool slu_place_may_leave(const struct slu_unit *u)
 {
@@ -36,27 +39,36 @@ bool slu_place_may_leave(const struct slu_unit *u)
 	       !u->blocked && u->shift == SLU_SHIFT_NO;
 }
 
-/* In how many launches it is needed, weighed by what its leaving costs. */
-static uint64_t need_of(const struct slu_unit *u, uint64_t now)
+static bool is_running(const struct slu_unit *u, const struct slu_foresight *f)
 {
-	uint64_t distance = slu_foresight_distance(u, now);
+	return u->ran_at == f->now + 1;
+}
+
+/* In how many launches it is needed, weighed by what its leaving costs. */
+static uint64_t need_of(const struct slu_unit *u, const struct slu_foresight *f)
+{
+	uint64_t distance = slu_foresight_distance(f, u);
 
 	if (distance == SLU_FORESIGHT_UNKNOWN)
 		return distance;
-	return slu_unit_is_clean(u) ? 2 * distance : distance;
+	distance *= slu_unit_is_clean(u) ? 2 * RUNNING_PARTS : RUNNING_PARTS;
+	return is_running(u, f) ? distance - distance / RUNNING_PARTS : distance;
 }
 
 /* Whether @a leaves before @b. */
-static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
+static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b,
+			  const struct slu_foresight *f)
 {
+	uint64_t x, y;
+
 	if (a->wanted != b->wanted)
 		return b->wanted;
 	if (a->working != b->working)
 		return b->working;
-	if ((a->last_use == now) != (b->last_use == now))
-		return b->last_use == now;
-	if (need_of(a, now) != need_of(b, now))
-		return need_of(a, now) > need_of(b, now);
+	x = need_of(a, f);
+	y = need_of(b, f);
+	if (x != y)
+		return x > y;
 	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
 		return slu_unit_is_clean(a);
 	return a->last_use < b->last_use;
@@ -65,25 +77,29 @@ static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b, ui
 struct candidate {
 	struct slu_unit *unit;
 	size_t index; /* in the list: keeps the sort stable */
-	uint64_t now;
+	const struct slu_foresight *f;
 };
 
 static int compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (leaves_before(x->unit, y->unit, x->now))
+	if (leaves_before(x->unit, y->unit, x->f))
 		return -1;
-	if (leaves_before(y->unit, x->unit, x->now))
+	if (leaves_before(y->unit, x->unit, x->f))
 		return 1;
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Who is asked: what is in @from, and where it is for @coming, only what is needed later. */
+/*
+ * Who is asked: what is in @from; for @coming, what is at rest, needed later, and nearly as good as
+ * the best that there is, which may be in use.
+ */
 struct question {
 	enum slu_place from;
 	const struct slu_unit *coming; /* NULL: anybody */
-	uint64_t now;
+	uint64_t least_need;	       /* for @coming */
+	const struct slu_foresight *f;
 };
 
 static bool is_candidate(const struct slu_unit *u, const struct question *q)
@@ -92,8 +108,9 @@ static bool is_candidate(const struct slu_unit *u, const struct question *q)
 		return false;
 	if (!q->coming)
 		return true;
-	return !u->wanted && !u->ahead && u->last_use != q->now &&
-	       slu_foresight_distance(u, q->now) > slu_foresight_distance(q->coming, q->now);
+	return !u->wanted && !u->ahead && u->last_use != q->f->now && !is_running(u, q->f) &&
+	       need_of(u, q->f) >= q->least_need &&
+	       slu_foresight_distance(q->f, u) > slu_foresight_distance(q->f, q->coming);
 }
 
 /* The first unit of the plan in the head comment; @sorted holds @n units in order of leaving. */
@@ -133,7 +150,7 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 	TAILQ_FOREACH (u, units, link) {
 		if (!is_candidate(u, q))
 			continue;
-		if (!best || leaves_before(u, best, q->now))
+		if (!best || leaves_before(u, best, q->f))
 			best = u;
 		largest = SLU_MAX(largest, u->bytes);
 		all += u->bytes;
@@ -152,7 +169,7 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 		return best;
 	TAILQ_FOREACH (u, units, link) {
 		if (is_candidate(u, q)) {
-			sorted[i] = (struct candidate){ u, i, q->now };
+			sorted[i] = (struct candidate){ u, i, q->f };
 			i++;
 		}
 	}
@@ -163,19 +180,24 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 }
 
 struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
-				    uint64_t shortfall_bytes, uint64_t now)
+				    uint64_t shortfall_bytes, const struct slu_foresight *f)
 {
-	const struct question q = { .from = from, .now = now };
+	const struct question q = { .from = from, .f = f };
 
 	return next_out(units, &q, shortfall_bytes);
 }
 
 struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
 					const struct slu_unit *coming, uint64_t shortfall_bytes,
-					uint64_t now)
+					const struct slu_foresight *f)
 {
-	const struct question q = { .from = SLU_PLACE_DEVICE, .coming = coming, .now = now };
+	struct question q = { .from = SLU_PLACE_DEVICE, .coming = coming, .f = f };
+	const struct slu_unit *u;
 
+	TAILQ_FOREACH (u, units, link)
+		if (u->place == SLU_PLACE_DEVICE && slu_place_may_leave(u) && !u->wanted)
+			q.least_need = SLU_MAX(q.least_need, need_of(u, f));
+	q.least_need -= q.least_need / RUNNING_PARTS;
 	return next_out(units, &q, shortfall_bytes);
 }
 
@@ -187,15 +209,16 @@ static enum slu_place_in kind_of(const struct slu_unit *u)
 }
 
 /* Whether @a comes before @b, of which neither is asked for more than the other. */
-static bool comes_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
+static bool comes_before(const struct slu_unit *a, const struct slu_unit *b,
+			 const struct slu_foresight *f)
 {
-	uint64_t x = slu_foresight_distance(a, now), y = slu_foresight_distance(b, now);
+	uint64_t x = slu_foresight_distance(f, a), y = slu_foresight_distance(f, b);
 
 	return x != y ? x < y : a->last_use > b->last_use;
 }
 
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
-				   enum slu_place_in which, uint64_t now)
+				   enum slu_place_in which, const struct slu_foresight *f)
 {
 	struct slu_unit *u, *best = NULL;
 
@@ -203,30 +226,32 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t r
 		if (!slu_unit_is_away(u) || u->bytes > room_bytes || kind_of(u) > which)
 			continue;
 		if (!best || kind_of(u) < kind_of(best) ||
-		    (kind_of(u) == kind_of(best) && comes_before(u, best, now)))
+		    (kind_of(u) == kind_of(best) && comes_before(u, best, f)))
 			best = u;
 	}
 	return best;
 }
 
 /* What is due at once was due in the order of the last time. */
-static bool is_due_before(const struct slu_unit *a, const struct slu_unit *b, uint64_t now)
+static bool is_due_before(const struct slu_unit *a, const struct slu_unit *b,
+			  const struct slu_foresight *f)
 {
-	uint64_t x = slu_foresight_distance(a, now), y = slu_foresight_distance(b, now);
+	uint64_t x = slu_foresight_distance(f, a), y = slu_foresight_distance(f, b);
 
 	return x != y ? x < y : a->last_use < b->last_use;
 }
 
-struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t most_bytes,
-				      uint64_t now)
+struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t certain_bytes,
+				      uint64_t guessed_bytes, const struct slu_foresight *f)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > most_bytes || !u->working ||
-		    slu_foresight_distance(u, now) == SLU_FORESIGHT_UNKNOWN)
+		if (!slu_unit_is_away(u) || !u->working ||
+		    u->bytes > (slu_foresight_is_expected(f, u) ? certain_bytes : guessed_bytes) ||
+		    slu_foresight_distance(f, u) == SLU_FORESIGHT_UNKNOWN)
 			continue;
-		if (!best || is_due_before(u, best, now))
+		if (!best || is_due_before(u, best, f))
 			best = u;
 	}
 	return best;

@@ -11,11 +11,9 @@
  * of it in place and exchanges the rest, where the least recently named would always be what is
  * needed next. In: what a waiting command names first, then the working set, then what is needed
  * soonest, then most recently used first: a program's last iteration is the best guess of its next.
- *
- * `now` is the launch counter of the units' device.
  */
 
-#include "place/unit.h"
+#include "place/foresight.h"
 
 /* A unit that may leave now: on the device or mapped, not moving, frozen, named or blocked. */
 bool slu_place_may_leave(const struct slu_unit *u);
@@ -27,15 +25,15 @@ bool slu_place_may_leave(const struct slu_unit *u);
  * unit (I11); near the end no unit among them is superfluous.
  */
 struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_place from,
-				    uint64_t shortfall_bytes, uint64_t now);
+				    uint64_t shortfall_bytes, const struct slu_foresight *f);
 
 /*
  * The same from DEVICE for @coming, a unit that nobody asks for yet: only what is needed later than
- * it, and not by the last command, which may still run. NULL also if all of that is not enough.
+ * it, and not what may still run. NULL also if all of that is not enough.
  */
 struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
 					const struct slu_unit *coming, uint64_t shortfall_bytes,
-					uint64_t now);
+					const struct slu_foresight *f);
 
 /* Which units may come in; each includes the ones before it. */
 enum slu_place_in {
@@ -46,14 +44,14 @@ enum slu_place_in {
 
 /* The next unit to bring in that is not larger than @room_bytes, or NULL. */
 struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
-				   enum slu_place_in which, uint64_t now);
+				   enum slu_place_in which, const struct slu_foresight *f);
 
 /*
  * The unit that is away and will be needed soonest, as far as that can be foreseen, and is not
- * larger than @most_bytes; or NULL.
+ * larger than @certain_bytes if a command is known that names it, else @guessed_bytes; or NULL.
  */
-struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t most_bytes,
-				      uint64_t now);
+struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t certain_bytes,
+				      uint64_t guessed_bytes, const struct slu_foresight *f);
 
 /*
  * The next unit to reach over the bus instead (MAPPED) that is not larger than @room_bytes, or

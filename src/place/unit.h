@@ -80,6 +80,9 @@ struct slu_unit {
 	bool denied;		    /* its waiting birth was denied: the next answer is no */
 	bool doubted;		    /* clean only if what ran kept its promise */
 	bool ahead;		    /* brought in before it was asked for, and not named since */
+	bool was_named;		    /* by some command, ever */
+	bool on_paper;		    /* in the window that its device's trial keeps (trial.h) */
+	bool patient;		    /* out: it is waited for if its commands still run */
 	uint8_t birth;		    /* enum slu_birth */
 	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
 	uint32_t n_named;	    /* commands being submitted right now that name it */
@@ -88,6 +91,7 @@ struct slu_unit {
 	uint64_t last_use; /* the launch counter of its device when last named */
 	uint64_t gaps[2];  /* between its last namings, the last one first; 0: none */
 	uint64_t expected; /* a command that is not submitted yet names it, from this launch on */
+	uint64_t ran_at;   /* the launch counter and one when its commands were last seen to run */
 	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */
 	uint64_t named_ns;		    /* when last named, in running time of its device */
 	uint64_t named_turn;		    /* the turn in which it was last named */

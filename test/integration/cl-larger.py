@@ -3,8 +3,8 @@
 """One OpenCL program that is larger than the device: it ends right, moves little more than it must, and leaves others their share.
 
 48 MiB in 24 buffers, on a device that holds 32 MiB, read or written round after round. Whoever always sends away what was not used for the longest
-time brings in all 24 in each round. Who knows what comes next keeps most of them: what does not fit must come in, the last command's may
-still run, one is on its way in while one is on its way out, and the small buffer for the results takes the room of one.
+time brings in all 24 in each round. Who knows the future, as Belady's optimum does, brings in least; a program that goes round is foreseen so well
+that it comes near that.
 """
 
 import os
@@ -17,12 +17,21 @@ import sluice as s
 
 MEMORY, MIB, BUFFERS, ROUNDS = 32 * s.MIB, 48, 24, 12
 UNIT = MIB * s.MIB // BUFFERS
-WINDOW = MEMORY // UNIT - 1
-SLACK = 4  # units a round: the last command's, one coming, one leaving, one that was guessed wrong
-LEARNING = 3  # rounds until the past is known, the filling included
-BOUND = (LEARNING * BUFFERS + ROUNDS * (BUFFERS - WINDOW + SLACK)) * UNIT
+SHARE = 1.2  # of the optimum: 1.1 was measured; what runs cannot leave, so on a busy machine another one does
 ALL = (1 + ROUNDS) * MIB * s.MIB
 SETTINGS = {"memory.reserve_percent": 0, "memory.checksum_moves": "on", "memory.hash_clean": "always", "scheduler.slice": "100ms"}
+
+
+def optimum(window):
+    """How many buffers come in, of those that have been there before, if what is needed last always leaves."""
+    names = [i % BUFFERS for i in range((1 + ROUNDS) * BUFFERS)]
+    held, n = {}, 0
+    for at, name in enumerate(names):
+        n += name not in held and at >= BUFFERS
+        if name not in held and len(held) == window:
+            del held[max(held, key=held.get)]
+        held[name] = next((i for i in range(at + 1, len(names)) if names[i] == name), len(names))
+    return n
 
 
 def settled(world, name):
@@ -45,14 +54,18 @@ def read(world, name, *words):
     return program
 
 
-def alone(*words, bound=BOUND):
+def alone(*words, bound=None):
     with s.World("cl-larger", memory=MEMORY, settings=SETTINGS) as w:
         w.start_daemon()
         program = read(w, "large", *words)
         found = settled(w, "large")
         w.end(program)
         moved, out = found["moved_in_bytes"], found["moved_out_bytes"]
-        s.note(f"{moved >> 20} MiB in, {out >> 20} MiB out, for {ALL >> 20} MiB read of {MIB} MiB on {MEMORY >> 20} MiB; bound {bound >> 20} MiB")
+        # the small buffer for the results is there too
+        best = optimum((found["devices"][0]["limit_bytes"] - 1) // UNIT) * UNIT
+        bound = bound or int(best * SHARE)
+        s.note(f"{moved >> 20} MiB in, {out >> 20} MiB out, for {ALL >> 20} MiB read of {MIB} MiB on {MEMORY >> 20} MiB; "
+               f"the optimum {best >> 20} MiB in, bound {bound >> 20} MiB")
         s.check(moved <= bound, f"not more than {bound >> 20} MiB come in", moved >> 20)
 
 
@@ -82,11 +95,12 @@ def another_program_beside_it_gets_its_turns():
         large = w.start([s.CLIENTS / "cl-read", "--mib", MIB, "--buffers", BUFFERS, "--rounds", 1, "--endless"], "opencl", name="large",
                         stdin=subprocess.PIPE)
         s.wait_until("the large one runs", lambda: (w.program("large") or {}).get("launches", 0) > 2 * BUFFERS)
-        before = w.program("large")["launches"]
+        before, began = w.program("large")["launches"], time.monotonic()
         out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 10, "--seed", 7], "opencl", name="small")
         s.check("right" in out, "the small one ends right", out)
         after = s.wait_until("the large one runs on", lambda: max(0, w.program("large")["launches"] - before))
-        s.note(f"the large one made {after} launches while the small one made {8 * 11}")
+        # the small one's time is mostly that of its start, which is the machine's affair
+        s.note(f"the large one made {after / (time.monotonic() - began):.0f} launches a second beside the small one")
         w.end(large)
 
 

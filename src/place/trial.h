@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Whether foresight is worth following. Beside what really happens, two windows are kept on paper:
+ * one in which the least recently named leaves, and one in which what is foreseen to be needed last
+ * does. The bytes that each of them would have had to bring in tell which one knows the program
+ * better; what was long ago counts less. Foresight is given up when it would have brought in
+ * clearly more, and comes back when it would not: the papers are kept in either case. Mode LAUNCH;
+ * pure.
+ */
+
+#include "place/foresight.h"
+
+struct slu_trial {
+	uint64_t held_bytes;		       /* in the window of foresight, on paper */
+	uint64_t recent_bytes, foreseen_bytes; /* that would have come in */
+};
+
+/*
+ * A command names @unit, which is noted in @foresight afterwards. @recent: what was named lately,
+ * by working_link, the least recently named first. @units: all of the device. Sets
+ * foresight->is_blind.
+ */
+void slu_trial_named(struct slu_trial *trial, struct slu_foresight *foresight,
+		     const struct slu_unit_list *units, const struct slu_unit_list *recent,
+		     struct slu_unit *unit, uint64_t window_bytes);
+
+/* @unit is no longer one of the device's. */
+void slu_trial_gone(struct slu_trial *trial, struct slu_unit *unit);
