@@ -179,9 +179,12 @@ SLU_CLIENT_API void slu_client_command_expect(struct slu_client_device *device,
 SLU_CLIENT_API bool slu_client_device_is_crowded(const struct slu_client_device *device);
 
 /*
- * @n commands went to the driver on a short way of the front end's own, inside the gate, with units
- * that were named before and had not left. Only counted, for people to see.
+ * A command went to the driver on a short way of the front end's own, inside the gate, with @units
+ * that were named before and had not left. Told of each while the device is crowded; else they are
+ * only counted, for people to see.
  */
+SLU_CLIENT_API void slu_client_command_passed(struct slu_client_device *device,
+					      struct slu_unit *const *units, size_t n_units);
 SLU_CLIENT_API void slu_client_command_count(struct slu_client_device *device, uint64_t n);
 
 /* -- mapping calls ---------------------------------------------------------------------------- */

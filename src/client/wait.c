@@ -139,9 +139,11 @@ static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_u
 			return slu_error(-EIO);
 		r = slu_peer_name(c->peer, now_ns, d->index, units, n_units);
 		if (r == 0) {
+			bool is_crowded = note_crowd(c, d);
+
 			d->n_submitted++;
 			/* What it changed for others is theirs to hear of. */
-			if (has_waited || c->n_waiting || note_crowd(c, d))
+			if (has_waited || c->n_waiting || is_crowded)
 				slu_client_pump(c, slu_clock_now_ns());
 			return 0;
 		}
@@ -220,6 +222,18 @@ void slu_client_command_expect(struct slu_client_device *d, struct slu_unit *con
 		if (note_crowd(c, d))
 			slu_client_pump(c, slu_clock_now_ns());
 	}
+	slu_lock_give(&c->lock);
+}
+
+void slu_client_command_passed(struct slu_client_device *d, struct slu_unit *const *units,
+			       size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan)
+		slu_peer_passed(c->peer, rough_now_ns(), d->index, units, n_units);
 	slu_lock_give(&c->lock);
 }
 

@@ -132,8 +132,8 @@ cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, si
 /* What the command wrote; and that the next launch may go the short way. */
 static void mark(struct slu_bracket *bracket)
 {
-	bool is_crowded = bracket->is_inside && slu_lane_is_crowded(bracket->queue->device);
-
+	if (bracket->is_inside)
+		slu_lane_note_crowd(bracket->queue->device);
 	for (size_t i = 0; i < bracket->n_names; i++) {
 		const struct slu_name *name = &bracket->names[i];
 		struct slu_proxy *root = name->proxy->root;
@@ -142,7 +142,7 @@ static void mark(struct slu_bracket *bracket)
 			slu_client_unit_dirty(root->unit);
 		else if (root->unit && name->access == SLU_ACCESS_DOUBT)
 			slu_client_unit_doubt(root->unit);
-		if (bracket->is_inside && !is_crowded)
+		if (bracket->is_inside)
 			slu_lane_lease(root, bracket->queue->device, name->access);
 	}
 }

@@ -39,7 +39,7 @@ struct slu_device {
 	/* the short way (lane.h) */
 	_Atomic uint64_t lease;	  /* the present number; never 0 */
 	_Atomic uint64_t aged_ns; /* when it last went on */
-	_Atomic bool is_crowded;  /* no leases are given at present */
+	_Atomic bool is_crowded;  /* the client is told of each launch */
 	_Atomic uint64_t n_short; /* launches that the client was not told of yet */
 
 	/* what comparing costs here (compare.c); guarded by the layer's lock */

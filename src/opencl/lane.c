@@ -8,7 +8,8 @@
 #include "opencl/context.h"
 #include "opencl/lane.h"
 
-#define STALE_NS (100 * SLU_NS_PER_MS)
+#define STALE_NS  (100 * SLU_NS_PER_MS)
+#define MOST_TOLD 64
 
 /* Who has which lane. A lane's stamps go on with the next queue, so that old ones stay old. */
 static struct {
@@ -63,6 +64,35 @@ static void count(struct slu_queue *queue, uint64_t stamp)
 	atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
 }
 
+/* Inside the gate, so that nobody frees what is named. Of more than MOST_TOLD the rest goes untold.
+ */
+static void tell(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots)
+{
+	struct slu_unit *units[MOST_TOLD];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_roots && n < MOST_TOLD; i++)
+		if (roots[i]->unit)
+			units[n++] = roots[i]->unit;
+	slu_client_command_passed(queue->device->client, units, n);
+}
+
+static bool is_crowded(const struct slu_queue *queue)
+{
+	return atomic_load_explicit(&queue->device->is_crowded, memory_order_relaxed);
+}
+
+static void tell_of_kernel(struct slu_queue *queue, const struct slu_kernel *kernel)
+{
+	struct slu_proxy *roots[MOST_TOLD];
+	size_t n = 0;
+
+	for (cl_uint i = 0; i < kernel->n_args && n < MOST_TOLD; i++)
+		if (kernel->args[i].proxy)
+			roots[n++] = kernel->args[i].proxy->root;
+	tell(queue, roots, n);
+}
+
 void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
 		       bool was_submitted)
 {
@@ -72,6 +102,8 @@ void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, 
 		for (size_t i = 0; i < n_roots; i++)
 			raise_to(&roots[i]->runs[queue->lane], stamp);
 		count(queue, stamp);
+		if (is_crowded(queue))
+			tell(queue, roots, n_roots);
 	}
 	slu_gate_leave();
 }
@@ -96,6 +128,8 @@ void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bo
 			if (kernel->args[i].proxy)
 				raise_to(&kernel->args[i].proxy->root->runs[queue->lane], stamp);
 		count(queue, stamp);
+		if (is_crowded(queue))
+			tell_of_kernel(queue, kernel);
 	}
 	slu_gate_leave();
 }
@@ -147,15 +181,10 @@ bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 	return true;
 }
 
-bool slu_lane_is_crowded(struct slu_device *device)
+void slu_lane_note_crowd(struct slu_device *device)
 {
-	bool is_crowded = slu_client_device_is_crowded(device->client);
-
-	if (is_crowded && !atomic_exchange(&device->is_crowded, true))
-		atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
-	else if (!is_crowded)
-		atomic_store(&device->is_crowded, false);
-	return is_crowded;
+	atomic_store_explicit(&device->is_crowded, slu_client_device_is_crowded(device->client),
+			      memory_order_relaxed);
 }
 
 /* Some milliseconds old, at a tenth of the price. */
@@ -221,7 +250,8 @@ uint64_t slu_lane_close(struct slu_queue *queue)
 	n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 	if (n) {
 		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
-		atomic_fetch_add_explicit(&queue->device->n_short, n, memory_order_relaxed);
+		if (!is_crowded(queue)) /* else the client was told of each */
+			atomic_fetch_add_explicit(&queue->device->n_short, n, memory_order_relaxed);
 		atomic_fetch_add_explicit(&queue->flight.n_closed, n, memory_order_relaxed);
 	}
 	return atomic_fetch_add(&queue->stamp, 1);

@@ -27,7 +27,9 @@
  *   queue     ...K    K    K   [W]   K   [M]       W a write with an event, M a marker
  *   covers                     <=5       <=6       their ends are the ends of all these
  *
- * An out-of-order queue has no short way, and nobody has while the device is crowded.
+ * An out-of-order queue has no short way. While not everything that the program works with is on
+ * the device (it is *crowded*), the client must know the order of all commands: then the short way
+ * ends with a word to it, which takes its lock for a moment.
  */
 
 #include "opencl/command.h"
@@ -64,11 +66,8 @@ void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
 bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
 
-/*
- * Whether not everything that @device works with is there. Then the client is told of each
- * command, so that it knows what comes next: no lease is given, and those that were count no more.
- */
-bool slu_lane_is_crowded(struct slu_device *device);
+/* Notes whether @device is crowded; after each command of the long way. */
+void slu_lane_note_crowd(struct slu_device *device);
 
 /*
  * Called now and then, without a lock: leases grow stale, the client hears how many went by and
