@@ -17,8 +17,11 @@ bool slu_statement_is_name_char(char c)
 
 const char *slu_statement_skip_name(const char *at, const char *end)
 {
-	for (at++; at < end && slu_statement_is_name_char(*at); at++)
-		;
+	/* the first character may be one of those that only begin a name */
+	if (at < end)
+		at++;
+	while (at < end && slu_statement_is_name_char(*at))
+		at++;
 	return at;
 }
 
