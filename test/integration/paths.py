@@ -154,6 +154,6 @@ def killed_at_any_moment():
     s.note(f"killed {KILLS // 2 * 2} times")
 
 
-s.main(*[device_test(*row) for row in DEVICE.items()], host_test("memory"), host_test("disk", ON_DISK),
-       # without its threads nothing of it moves, so there must be room
+s.main(*[device_test(*row) for row in DEVICE.items()], host_test("memory", memory=704 << 10), host_test("disk", ON_DISK),
+       # without its threads, or memory for them, nothing of it moves, so there must be room
        host_test("thread", memory=4 * s.MIB), killed_at_any_moment)
