@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `sluice history`: who had the device when, as far back as the daemon remembers: a picture for the
- * eye, a table of the last turns with the reason why each ended, or JSON with what moved as well.
+ * eye, a table of the last turns with the reason why each ended and of who was told out of memory,
+ * or JSON with what moved as well.
  */
 
 #include <argp.h>
@@ -121,6 +122,33 @@ static void print_turns(const json_t *reply, size_t n_turns)
 	slu_table_free(table);
 }
 
+/* Who was told out of memory, and why. */
+static void print_denials(const json_t *reply, size_t n_shown)
+{
+	static const char *const heads[] = { "AGO", "OUT OF MEMORY", "WHY" };
+	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
+	json_int_t now = json_integer_value(json_object_get(reply, "now_ms"));
+	const json_t *list = json_object_get(reply, "denials"), *denial;
+	size_t i, n = json_array_size(list);
+
+	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
+		slu_table_add(table, "%s", heads[i]);
+	slu_table_align_right(table, 0);
+	json_array_foreach (list, i, denial) {
+		json_int_t at = json_integer_value(json_object_get(denial, "at_ms"));
+		char ago[SLU_SIZE_STRING_MAX];
+
+		if (i + n_shown < n)
+			continue;
+		slu_table_add(table, "%s",
+			      slu_size_format_time(ago, (uint64_t)(now - at) * SLU_NS_PER_MS));
+		slu_table_add(table, "%s", slu_reply_text(denial, "name"));
+		slu_table_add(table, "%s", slu_reply_text(denial, "reason"));
+	}
+	slu_table_print(table, stdout, "", slu_terminal_width());
+	slu_table_free(table);
+}
+
 int slu_cli_history(int argc, char **argv)
 {
 	struct options o = { .has_picture = true,
@@ -140,7 +168,9 @@ int slu_cli_history(int argc, char **argv)
 		return r;
 	if (o.where.is_json) {
 		slu_reply_print(reply, false);
-	} else if (json_array_size(json_object_get(reply, "turns"))) {
+	} else if (!json_array_size(json_object_get(reply, "turns"))) {
+		puts("Nobody had a turn yet.");
+	} else {
 		width = slu_terminal_width();
 		if (o.has_picture)
 			slu_picture_print(reply, o.span_ns / SLU_NS_PER_MS,
@@ -149,8 +179,10 @@ int slu_cli_history(int argc, char **argv)
 			putchar('\n');
 		if (o.has_table)
 			print_turns(reply, o.n_turns);
-	} else {
-		puts("Nobody had a turn yet.");
+	}
+	if (!o.where.is_json && o.has_table && json_array_size(json_object_get(reply, "denials"))) {
+		putchar('\n');
+		print_denials(reply, o.n_turns);
 	}
 	json_decref(reply);
 	return SLU_CLI_OK;

@@ -61,12 +61,25 @@ static json_t *make_move(const struct slu_control_view *view, const struct slu_t
 	return made;
 }
 
+static json_t *make_denial(const struct slu_control_view *view,
+			   const struct slu_timeline_denial *denial)
+{
+	json_t *made = make_who(view, &denial->who);
+
+	json_object_update_new(made,
+			       json_pack("{s:I, s:s}", "at_ms", ms(view->server, denial->at_ns),
+					 "reason", view->is_master ? denial->reason : ""));
+	return made;
+}
+
 json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 {
 	const struct slu_timeline *timeline = view->server->timeline;
 	size_t n_turns = slu_timeline_n_turns(timeline), n_moves = slu_timeline_n_moves(timeline);
-	json_t *turns = json_array(), *moves = json_array(), *joins = json_array();
 	size_t n_joins = slu_timeline_n_joins(timeline);
+	size_t n_denials = slu_timeline_n_denials(timeline);
+	json_t *turns = json_array(), *moves = json_array();
+	json_t *joins = json_array(), *denials = json_array();
 
 	for (size_t i = n_joins - SLU_MIN(n_joins, last); i < n_joins; i++)
 		json_array_append_new(joins, make_join(view, slu_timeline_join(timeline, i)));
@@ -74,8 +87,11 @@ json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 		json_array_append_new(turns, make_turn(view, slu_timeline_turn(timeline, i)));
 	for (size_t i = n_moves - SLU_MIN(n_moves, last); i < n_moves; i++)
 		json_array_append_new(moves, make_move(view, slu_timeline_move(timeline, i)));
-	return json_pack("{s:I, s:o, s:o, s:o}", "now_ms", ms(view->server, slu_clock_now_ns()),
-			 "joins", joins, "turns", turns, "moves", moves);
+	for (size_t i = n_denials - SLU_MIN(n_denials, last); i < n_denials; i++)
+		json_array_append_new(denials, make_denial(view, slu_timeline_denial(timeline, i)));
+	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "now_ms",
+			 ms(view->server, slu_clock_now_ns()), "joins", joins, "turns", turns,
+			 "moves", moves, "denials", denials);
 }
 
 static void add_setting(void *data, const struct slu_config_view *setting)

@@ -44,7 +44,12 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 		.pid = program->pid,
 		.uid = program->uid,
 	};
-	strcpy(ret_who->name, program->name);
+	/* all of one run have its name: whoever has turns of its own needs one of its own */
+	if (program->group->is_parted)
+		snprintf(ret_who->name, sizeof(ret_who->name), "%.*s (%d)",
+			 (int)sizeof(ret_who->name) - 16, program->name, (int)program->pid);
+	else
+		strcpy(ret_who->name, program->name);
 }
 
 void slu_program_free(struct slu_program *program)
@@ -251,6 +256,10 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		break;
 	case SLU_MSG_FACTS:
 		note_facts(program, now_ns, &m->facts);
+		break;
+	case SLU_MSG_DENY:
+		slu_program_who(program, &who);
+		slu_timeline_denied(timeline, now_ns, &who, reason);
 		break;
 	default:
 		break;

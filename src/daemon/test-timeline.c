@@ -98,6 +98,21 @@ static void test_moves_are_kept_in_order(void **state)
 			 SLU_TIMELINE_MAX + 9);
 }
 
+static void test_denials_are_kept_with_their_reasons(void **state)
+{
+	struct slu_timeline *timeline = *state;
+
+	for (uint64_t i = 0; i < SLU_TIMELINE_DENIALS_MAX + 2; i++) {
+		char reason[32];
+
+		snprintf(reason, sizeof(reason), "needs %u", (unsigned)i);
+		slu_timeline_denied(timeline, i, &(struct slu_timeline_who){ .client = i }, reason);
+	}
+	assert_int_equal(slu_timeline_n_denials(timeline), SLU_TIMELINE_DENIALS_MAX);
+	assert_int_equal(slu_timeline_denial(timeline, 0)->who.client, 2);
+	assert_string_equal(slu_timeline_denial(timeline, 0)->reason, "needs 2");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -108,6 +123,7 @@ int main(void)
 		T(test_numbers_that_are_no_turn_are_ignored),
 		T(test_the_oldest_is_forgotten_and_its_number_with_it),
 		T(test_moves_are_kept_in_order),
+		T(test_denials_are_kept_with_their_reasons),
 	};
 #undef T
 

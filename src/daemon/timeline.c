@@ -11,7 +11,8 @@ struct slu_timeline {
 	struct slu_timeline_turn turns[SLU_TIMELINE_MAX];
 	struct slu_timeline_move moves[SLU_TIMELINE_MAX];
 	struct slu_timeline_join joins[SLU_TIMELINE_JOINS_MAX];
-	uint64_t n_turns, n_moves, n_joins; /* ever recorded */
+	struct slu_timeline_denial denials[SLU_TIMELINE_DENIALS_MAX];
+	uint64_t n_turns, n_moves, n_joins, n_denials; /* ever recorded */
 };
 
 int slu_timeline_new(struct slu_timeline **ret_timeline)
@@ -104,6 +105,16 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 	};
 }
 
+void slu_timeline_denied(struct slu_timeline *timeline, uint64_t now_ns,
+			 const struct slu_timeline_who *who, const char *reason)
+{
+	struct slu_timeline_denial *denial =
+		&timeline->denials[timeline->n_denials++ % SLU_TIMELINE_DENIALS_MAX];
+
+	*denial = (struct slu_timeline_denial){ .who = *who, .at_ns = now_ns };
+	snprintf(denial->reason, sizeof(denial->reason), "%s", reason);
+}
+
 size_t slu_timeline_n_joins(const struct slu_timeline *timeline)
 {
 	return (size_t)SLU_MIN(timeline->n_joins, (uint64_t)SLU_TIMELINE_JOINS_MAX);
@@ -117,6 +128,11 @@ size_t slu_timeline_n_turns(const struct slu_timeline *timeline)
 size_t slu_timeline_n_moves(const struct slu_timeline *timeline)
 {
 	return (size_t)SLU_MIN(timeline->n_moves, (uint64_t)SLU_TIMELINE_MAX);
+}
+
+size_t slu_timeline_n_denials(const struct slu_timeline *timeline)
+{
+	return (size_t)SLU_MIN(timeline->n_denials, (uint64_t)SLU_TIMELINE_DENIALS_MAX);
 }
 
 const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *timeline, size_t i)
@@ -138,4 +154,11 @@ const struct slu_timeline_move *slu_timeline_move(const struct slu_timeline *tim
 	size_t n = slu_timeline_n_moves(timeline);
 
 	return &timeline->moves[(timeline->n_moves - n + i) % SLU_TIMELINE_MAX];
+}
+
+const struct slu_timeline_denial *slu_timeline_denial(const struct slu_timeline *timeline, size_t i)
+{
+	size_t n = slu_timeline_n_denials(timeline);
+
+	return &timeline->denials[(timeline->n_denials - n + i) % SLU_TIMELINE_DENIALS_MAX];
 }

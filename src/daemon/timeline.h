@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The last joins, turns and moves, for `sluice history` and for pictures: who came, who had which
- * device from when to when, and what was moved. Three rings; the oldest is forgotten. It changes no
- * decision.
+ * The last joins, turns, moves and denials, for `sluice history` and for pictures: who came, who
+ * had which device from when to when, what was moved, and who was told out of memory and why. Four
+ * rings; the oldest is forgotten. It changes no decision.
  *
  * A turn's record is begun when TURN is sent and filled in as the answers come:
  *
@@ -20,8 +20,9 @@
 
 #include "wire/message.h"
 
-#define SLU_TIMELINE_MAX       4096 /* records of turns, and of moves */
-#define SLU_TIMELINE_JOINS_MAX 256
+#define SLU_TIMELINE_MAX	 4096 /* records of turns, and of moves */
+#define SLU_TIMELINE_JOINS_MAX	 256
+#define SLU_TIMELINE_DENIALS_MAX 256
 
 struct slu_timeline_who {
 	uint64_t client;
@@ -51,6 +52,12 @@ struct slu_timeline_join {
 	uint64_t at_ns;
 };
 
+struct slu_timeline_denial {
+	struct slu_timeline_who who;
+	uint64_t at_ns;
+	char reason[192];
+};
+
 struct slu_timeline;
 
 int slu_timeline_new(struct slu_timeline **ret_timeline);
@@ -74,10 +81,16 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 			const struct slu_timeline_who *who, unsigned device, uint64_t in_bytes,
 			uint64_t out_bytes);
 
+void slu_timeline_denied(struct slu_timeline *timeline, uint64_t now_ns,
+			 const struct slu_timeline_who *who, const char *reason);
+
 /* Number of records; 0 is the oldest that is still known. */
 size_t slu_timeline_n_joins(const struct slu_timeline *timeline);
 size_t slu_timeline_n_turns(const struct slu_timeline *timeline);
 size_t slu_timeline_n_moves(const struct slu_timeline *timeline);
+size_t slu_timeline_n_denials(const struct slu_timeline *timeline);
 const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_turn *slu_timeline_turn(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_move *slu_timeline_move(const struct slu_timeline *timeline, size_t i);
+const struct slu_timeline_denial *slu_timeline_denial(const struct slu_timeline *timeline,
+						      size_t i);

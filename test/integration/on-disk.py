@@ -156,6 +156,11 @@ def a_full_disk_refuses_an_allocation_and_nothing_else():
         out = w.finish(w.start_fill("cuda", "second", 6), exits=(NO_MEMORY,))
         s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
         s.check("the budgets for host memory and disk are used up" in w.log(), "the daemon says why")
+        denials = w.history()["denials"]
+        s.check(denials and all(d["name"] == "second" and "are used up" in d["reason"] for d in denials),
+                "history knows it when the program is gone", denials)
+        table = w.sluice("history", "--table").stdout
+        s.check("OUT OF MEMORY" in table and "are used up" in table, "and tells people", table)
         s.check(w.sluice("unpark", str(first.pid)).returncode == 0, "it can go on")
         w.end(first)
 

@@ -54,6 +54,9 @@ def in_one_run(api, n):
         s.check("parted from run" in w.sluice("status").stdout, "people are told too", w.sluice("status").stdout)
         s.wait_until("each has turns of its own", lambda: len(found := w.status()["programs"]) == n and all(
             p["turns"] > 2 for p in found), look=lambda: tail(w))
+        names = {t["name"]: t["pid"] for t in w.history()["turns"]}
+        s.check(len(names) == n and all(name in ("run", f"run ({pid})") for name, pid in names.items()),
+                "each has a name of its own in history", names)
         w.end(run)
         s.check("DENY" not in w.log(), "nobody is told that there is no memory", tail(w))
         s.check(w.log().count("together they exceed") == n - 1, "each is parted once", tail(w))
