@@ -111,10 +111,19 @@ teardown() {
 	[ "$status" -eq 124 ]
 	[[ $output == *"gets no more memory"*"ulimit -v"* ]]
 	for blocks in 16 4000; do # less than the board, and less than the memory
+		"$sluice" softgpu reset
 		run sh -c 'ulimit -f "$1"; exec "$0" softgpu run --memory 64M -- echo started' "$sluice" $blocks
 		[ "$status" -eq 124 ]
 		[[ $output == *"may not have files as large as its memory"*"ulimit -f"* && $output != *started* ]]
 	done
+}
+
+@test "a limit of file sizes is none for a device that is there" {
+	fill=$SLUICE_BUILD/test/clients/cuda-fill
+	"$sluice" softgpu run --memory 64M -- "$fill" --mib 32 # what it leaves must be cleared
+	run sh -c 'ulimit -f 4000; exec "$0" softgpu run --memory 64M -- "$1" --mib 32' "$sluice" "$fill"
+	echo "$output"
+	[ "$status" -eq 0 ]
 }
 
 @test "a device that has no room says how much there is" {

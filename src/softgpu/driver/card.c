@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,10 +58,6 @@ static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int 
 	char path[PATH_MAX];
 	int r;
 
-	/* also where it is there already: granules are cleared by writing */
-	r = slu_fd_may_hold(bytes);
-	if (r)
-		return slu_error(r);
 	if (snprintf(path, sizeof(path), "%s.files", board_path) >= (int)sizeof(path) - 8)
 		return slu_error(-ENAMETOOLONG);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -72,7 +69,9 @@ static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int 
 	if (fd < 0)
 		return slu_error(-errno);
 	if (is_new) {
-		r = -posix_fallocate(fd, 0, (off_t)bytes);
+		r = slu_fd_may_hold(bytes);
+		if (!r)
+			r = -posix_fallocate(fd, 0, (off_t)bytes);
 		if (r) {
 			unlink(path);
 			return slu_error(r);
@@ -222,11 +221,26 @@ static void take_locked(struct slu_card *card, unsigned n, uint16_t *granules, b
 	}
 }
 
+/* For a process that may not write so far into a file. */
+static int scrub_mapped(struct slu_card *card, uint64_t at)
+{
+	void *p = mmap(NULL, card->granule_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       card->memory_fd, (off_t)at);
+
+	if (p == MAP_FAILED)
+		return slu_error(-errno);
+	memset(p, 0, card->granule_bytes);
+	munmap(p, card->granule_bytes);
+	return 0;
+}
+
 static int scrub(struct slu_card *card, uint16_t granule)
 {
 	static const unsigned char zeros[SCRUB_CHUNK];
 	uint64_t at = granule * card->granule_bytes, end = at + card->granule_bytes;
 
+	if (slu_fd_may_hold(end))
+		return slu_fold(scrub_mapped(card, at));
 	while (at < end) {
 		ssize_t n =
 			pwrite(card->memory_fd, zeros, SLU_MIN(SCRUB_CHUNK, end - at), (off_t)at);
