@@ -77,6 +77,12 @@ struct slu_backend {
 	 */
 	int (*compare)(void *data, struct slu_unit *unit, const void *host, bool always);
 
+	/*
+	 * The contents of @unit go out or in, so that it may have to be compared when it leaves
+	 * next: time to prepare for that. May be NULL.
+	 */
+	void (*will_compare)(void *data, struct slu_unit *unit);
+
 	/* Whether anything of this program runs or can run on the device: 0, BUSY, BLOCKED. */
 	int (*progress)(void *data);
 

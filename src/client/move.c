@@ -135,6 +135,12 @@ static void compare(struct slu_move *m)
 	m->has_compared = true;
 }
 
+static void prepare_to_compare(const struct slu_move *m)
+{
+	if (m->may_compare && m->has_contents && m->backend->will_compare)
+		m->backend->will_compare(m->data, m->unit);
+}
+
 static int begin_out(struct slu_move *m)
 {
 	int r = settle(m);
@@ -147,6 +153,7 @@ static int begin_out(struct slu_move *m)
 		compare(m);
 	if (!m->has_contents)
 		return 0;
+	prepare_to_compare(m);
 	if (!m->host && !m->disk)
 		m->host = slu_tiers_get(m->unit->bytes);
 	if (!m->host && !m->disk)
@@ -167,6 +174,7 @@ int slu_move_begin(struct slu_move *m)
 	assert(!m->disk || (m->wants_sum && !m->host));
 	if (m->moving == SLU_MOVING_OUT)
 		return begin_out(m);
+	prepare_to_compare(m);
 	r = obtain(m);
 	if (!r && m->has_contents && m->moving == SLU_MOVING_MAP)
 		r = copy_plainly(m, false);

@@ -151,6 +151,7 @@ static void prepare(struct slu_client *c, struct slu_client_unit *w, struct slu_
 		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
 		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
+		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
 		.is_cancelled = is_cancelled,

@@ -14,7 +14,7 @@
 enum { BYTES = 4096 };
 
 static struct slu_backend backend;
-static unsigned n_compared;
+static unsigned n_compared, n_prepared;
 static bool was_always;
 
 static int compare(void *data, struct slu_unit *unit, const void *host, bool always)
@@ -24,6 +24,11 @@ static int compare(void *data, struct slu_unit *unit, const void *host, bool alw
 	n_compared++;
 	was_always = always;
 	return memcmp(object->memory, host, BYTES) ? SLU_BACKEND_E_DIFFERENT : 0;
+}
+
+static void will_compare(void *data, struct slu_unit *unit)
+{
+	n_prepared++;
 }
 
 struct world {
@@ -42,7 +47,8 @@ static int setup(void **state)
 	slu_test_device_init(&w->device, 0);
 	backend = slu_test_backend_launch;
 	backend.compare = compare;
-	n_compared = 0;
+	backend.will_compare = will_compare;
+	n_compared = n_prepared = 0;
 	w->unit = (struct slu_unit){ .bytes = BYTES, .owner = &w->object };
 	assert_int_equal(backend.create(&w->device, &w->unit), 0);
 	w->move = (struct slu_move){
@@ -143,6 +149,28 @@ static void a_copy_that_fails_leaves_the_device_s(void **state)
 	assert_true(w->move.has_contents);
 }
 
+/* Whoever compares is told as soon as contents move, and not where nothing will be compared. */
+static void the_first_move_prepares_the_comparison(void **state)
+{
+	struct world *w = *state;
+
+	w->move.is_doubted = false;
+	w->move.has_contents = w->move.may_compare = true;
+	assert_int_equal(slu_move_begin(&w->move), 0);
+	assert_int_equal(n_prepared, 1);
+	assert_int_equal(slu_move_end(&w->move, copy_out(w)), 0);
+	w->move.moving = SLU_MOVING_IN;
+	assert_int_equal(slu_move_begin(&w->move), 0);
+	assert_int_equal(n_prepared, 2);
+	assert_int_equal(slu_move_end(&w->move, copy_out(w)), 0);
+	w->move.moving = SLU_MOVING_OUT;
+	w->move.may_compare = false;
+	assert_int_equal(slu_move_begin(&w->move), 0);
+	assert_int_equal(n_prepared, 2);
+	assert_int_equal(slu_move_end(&w->move, copy_out(w)), 0);
+	assert_int_equal(n_compared, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +181,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_compared_before_the_unit_rests, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_fails_leaves_the_device_s, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_first_move_prepares_the_comparison, setup,
 						teardown),
 	};
 

@@ -258,6 +258,11 @@ static int compare(void *data, struct slu_unit *unit, const void *host, bool alw
 	return r;
 }
 
+static void will_compare(void *data, struct slu_unit *unit)
+{
+	slu_compare_prepare(data, unit);
+}
+
 const struct slu_backend slu_device_backend = {
 	.name = "opencl",
 	.thread_begin = thread_begin,
@@ -268,5 +273,6 @@ const struct slu_backend slu_device_backend = {
 	.drain = drain,
 	.settle = settle,
 	.compare = compare,
+	.will_compare = will_compare,
 	.progress = progress,
 };

@@ -64,6 +64,19 @@ static bool can_compare(const struct slu_proxy *root, uint64_t version, const vo
 	       !slu_real_is_in_host(root) && version && (host || root->home_version == version);
 }
 
+void slu_compare_prepare(struct slu_device *device, const struct slu_unit *unit)
+{
+	const struct slu_proxy *root = unit->owner;
+	struct slu_context_place *place;
+
+	if (root->type != CL_MEM_OBJECT_BUFFER || root->size_bytes < MIN_BYTES || root->is_liar ||
+	    slu_real_is_in_host(root))
+		return;
+	place = slu_context_place(root->context, device);
+	if (place)
+		slu_hasher_get(place);
+}
+
 int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *host, bool always)
 {
 	uint64_t version = unit->host_version, begin_ns;

@@ -10,3 +10,6 @@
  * Return: 0, or SLU_BACKEND_E_DIFFERENT if not, or if it is not known.
  */
 int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *host, bool always);
+
+/* Contents of @unit move: what compares should be there when it leaves next. */
+void slu_compare_prepare(struct slu_device *device, const struct slu_unit *unit);

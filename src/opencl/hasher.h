@@ -5,14 +5,14 @@
  * What takes digests on the device: one a context and device, with a kernel, a queue and a small
  * buffer of its own, on which nothing but digests waits.
  *
- *   NONE     -> WANTED    [slu_hasher_get]    a unit was to be compared for the first time
+ *   NONE     -> WANTED    [slu_hasher_get]    a unit was to be compared, or will be perhaps
  *   WANTED   -> BUILDING  [slu_hasher_build]  by a thread of the program, at its next launch
  *   BUILDING -> READY     [slu_hasher_build]
  *   BUILDING -> WANTED    [slu_hasher_build]  the driver had no memory; tried again some times
  *   BUILDING -> FAILED    [slu_hasher_build]  this device cannot
  *
  * To build it takes as long as any program's compilation. So nothing is built before bytes have
- * left, and never by a thread that another program's turn waits for; until then the answer to a
+ * moved, and never by a thread that another program's turn waits for; until then the answer to a
  * comparison is that nobody knows.
  */
 

@@ -169,7 +169,7 @@ static void what_is_only_read_is_not_copied_out(void **state)
 	count_up(in_words, 3);
 	in = cl_bench_buffer(b, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, in_words);
 	out = cl_bench_buffer(b, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, out_words);
-	/* the first contents go out once, and the first comparison finds nobody to do it */
+	/* the first contents go out once, and somebody is built who compares */
 	for (unsigned i = 0; i < 4; i++)
 		launch(b, honest, in, out, WORDS);
 	assert_cl(clFinish(b->queue));
