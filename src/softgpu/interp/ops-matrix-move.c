@@ -96,9 +96,10 @@ static const struct slu_interp_insn *ldmatrix_run(struct slu_interp_warp *w,
 	mask = w->mask;
 	w->mask &= UINT32_MAX >> (32 - 8 * n);
 	shape = w->mask ? SLU_ISA(reach)(w, in, 16, false, &at) : SLU_INTERP_SHAPE_SAME;
-	if (shape != SLU_INTERP_SHAPE_FAULT)
+	if (shape != SLU_INTERP_SHAPE_FAULT) {
 		MASKED_LANES(w->mask)
 		memcpy(cells[i / 8][i % 8], slu_interp_place_of(&at, shape, 16, i), 16);
+	}
 	w->mask = mask;
 	if (shape == SLU_INTERP_SHAPE_FAULT)
 		return NULL;
