@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/filesystem.h"
+#include "base/size.h"
 #include "base/util.h"
 #include "daemon/control.h"
 #include "daemon/group.h"
@@ -239,6 +240,22 @@ static const char *connection_of(const struct slu_program *program)
 	return program->session ? "joined" : program->is_ghost ? "ghost" : "lost";
 }
 
+/* A program in mode LAUNCH that works with more than it may hold exchanges its bytes as it goes. */
+static void add_exchange(const struct slu_core_client_view *c, char *reason, size_t size)
+{
+	for (unsigned d = 0; d < c->n_devices; d++) {
+		uint64_t works = c->wants[d].working_bytes, has = c->device_accounts[d].limit_bytes;
+		char all[SLU_SIZE_STRING_MAX], window[SLU_SIZE_STRING_MAX];
+		size_t n = strlen(reason);
+
+		if (c->modes[d] == SLU_MODE_LAUNCH && works > has)
+			snprintf(reason + n, size - n,
+				 "%sworks with %s in a window of %s, and exchanges them as it goes",
+				 n ? "; " : "", slu_size_format(all, works),
+				 slu_size_format(window, has));
+	}
+}
+
 /* Why the group is no longer that of its run stands behind why it waits. */
 static void add_parting(const char *from, char *reason, size_t size)
 {
@@ -255,7 +272,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	struct slu_core_group_view g = {};
 	struct sums sums = {};
 	json_t *devices = json_array(), *made;
-	char group[17], reason[2 * SLU_CORE_REASON_MAX];
+	char group[17], reason[3 * SLU_CORE_REASON_MAX];
 	const char *parted_from = slu_program_parted_from(program);
 
 	client_view(view->server, program->id, &c);
@@ -267,6 +284,8 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	if (sums.move_error)
 		snprintf(reason, sizeof(reason), "moving its bytes fails: %s; tried again",
 			 strerror(sums.move_error));
+	if (g.state == SLU_CORE_RUNNING)
+		add_exchange(&c, reason, sizeof(reason));
 	add_parting(parted_from, reason, sizeof(reason));
 	slu_text_clean(reason);
 	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",

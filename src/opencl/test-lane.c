@@ -190,6 +190,24 @@ static void a_write_goes_the_short_way_too(void **state)
 	assert_int_equal(slu_command_settle(s->root), 0);
 }
 
+/* Not everything is there, but what this launch names is: it goes the short way, and is told of. */
+static void the_client_hears_of_a_crowded_devices_launches(void **state)
+{
+	struct scene *s = *state;
+	uint64_t last_use;
+
+	launch(s);
+	last_use = s->root->unit->last_use;
+	launch(s);
+	assert_int_equal(s->root->unit->last_use, last_use);
+	atomic_store(&s->queue->device->is_crowded, true);
+	launch(s);
+	launch(s);
+	assert_int_equal(s->root->unit->last_use, last_use + 2);
+	assert_int_equal(driver.n_events, 1);
+	atomic_store(&s->queue->device->is_crowded, false);
+}
+
 static void finishing_a_queue_ends_its_run(void **state)
 {
 	struct scene *s = *state;
@@ -325,6 +343,7 @@ int main(void)
 		scene_test(the_end_of_a_run_is_that_of_a_marker),
 		scene_test(a_command_with_an_event_covers_those_before_it),
 		scene_test(a_write_goes_the_short_way_too),
+		scene_test(the_client_hears_of_a_crowded_devices_launches),
 		scene_test(finishing_a_queue_ends_its_run),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),

@@ -95,6 +95,8 @@ def another_program_beside_it_gets_its_turns():
         large = w.start([s.CLIENTS / "cl-read", "--mib", MIB, "--buffers", BUFFERS, "--rounds", 1, "--endless"], "opencl", name="large",
                         stdin=subprocess.PIPE)
         s.wait_until("the large one runs", lambda: (w.program("large") or {}).get("launches", 0) > 2 * BUFFERS)
+        s.wait_until("people are told what it does", lambda: "exchanges them as it goes" in w.program("large")["reason"],
+                     look=lambda: w.program("large"))
         before, began = w.program("large")["launches"], time.monotonic()
         out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 10, "--seed", 7], "opencl", name="small")
         s.check("right" in out, "the small one ends right", out)
