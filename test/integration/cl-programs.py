@@ -3,7 +3,8 @@
 """cl-programs.py LAYER PROGRAM: a real program, plain, with the layer, and with everything evicted
 between two calls: its results are the same three times.
 
-PROGRAM is piglit (api and custom), xaxpy (CLBlast's test) or pyopencl (a script of ours).
+PROGRAM is piglit (api and custom), two (the same where the driver has two devices), xaxpy (CLBlast's test) or pyopencl (a
+script of ours).
 """
 
 import json
@@ -40,12 +41,12 @@ def environment(how):
     return env
 
 
-def piglit(how):
+def piglit(how, *words):
     """The result of every test and subtest."""
     need("piglit")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            ["piglit", "run", "quick_cl", folder + "/out", "-t", "^api", "-t", "^custom"],
+            ["piglit", "run", "quick_cl", folder + "/out", "-t", "^api", "-t", "^custom", *words],
             env=environment(how), check=True, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, timeout=500)
         found = [p for p in pathlib.Path(folder, "out").iterdir() if p.name.startswith("results.json")]
@@ -60,6 +61,12 @@ def piglit(how):
         for part, result in test.get("subtests", {}).items():
             results[f"{name} {part}"] = result
     return results
+
+
+def two(how):
+    """Contexts of all devices, and each test on each of them; but for two that do not end with PoCL itself then."""
+    os.environ["POCL_DEVICES"] = "pthread pthread"
+    return piglit(how, "-x", "cllinkprogram", "-x", "clgetkernelarginfo")
 
 
 def xaxpy(how):
@@ -86,7 +93,7 @@ def pyopencl(how):
 
 
 def main():
-    run = {"piglit": piglit, "xaxpy": xaxpy, "pyopencl": pyopencl}[sys.argv[2]]
+    run = {"piglit": piglit, "two": two, "xaxpy": xaxpy, "pyopencl": pyopencl}[sys.argv[2]]
     plain = run("plain")
     if len(plain) < 3:
         sys.exit(f"plain: too little to compare: {plain}")
