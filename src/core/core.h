@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/sched/policy.h"
 #include "wire/message.h"
 
 struct slu_core;
@@ -103,6 +104,8 @@ struct slu_core_join {
 	const char *name;
 	const struct slu_msg_hello *hello;
 	struct slu_core_bounds bounds;
+	enum slu_core_priority
+		priority; /* of the program; a group has the highest of its members' */
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 

@@ -51,6 +51,24 @@ static void regroup(struct slu_core *core, struct slu_core_client *client, uint6
 		slu_core_turns_settle(core, from);
 }
 
+/* The first member's word counts; of others that of one which is to go before all. */
+static void take_priority(struct slu_core *core, const struct slu_core_client *client,
+			  enum slu_core_priority priority)
+{
+	struct slu_core_group *group = client->group;
+	bool is_first = TAILQ_FIRST(&group->members) == client && !TAILQ_NEXT(client, member_link);
+
+	if (group->record.priority == priority || (!is_first && priority != SLU_CORE_PRIORITY_HIGH))
+		return;
+	slu_core_group_count(core, group);
+	group->record = (struct slu_core_record){
+		.priority = priority,
+		.level = priority == SLU_CORE_PRIORITY_LOW && core->config.levels
+				 ? core->config.levels - 1
+				 : 0,
+	};
+}
+
 static void take_seats(struct slu_core *core, struct slu_core_client *client,
 		       const struct slu_core_join *join)
 {
@@ -143,6 +161,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	slu_core_queue_forget(&core->queue, client->id);
 	slu_core_client_rename(client, join->name);
 	client->standing = SLU_CORE_JOINED;
+	take_priority(core, client, join->priority);
 	take_seats(core, client, join);
 	take_turns(core, client, join->hello);
 	slu_core_turns_settle(core, client->group);

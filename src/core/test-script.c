@@ -133,6 +133,7 @@ void script_join(struct script *s, uint64_t client, uint64_t group,
 		.group = group,
 		.name = client < SLU_ARRAY_SIZE(names) ? names[client] : "many",
 		.hello = hello,
+		.priority = s->priority,
 	};
 
 	for (unsigned d = 0; d < hello->n_devices; d++) {

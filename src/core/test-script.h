@@ -27,6 +27,7 @@ struct script {
 	uint64_t held[SCRIPT_CLIENTS][SLU_WIRE_DEVICES_MAX];
 	struct slu_core_ghost roster[SCRIPT_CLIENTS];
 	bool in_roster[SCRIPT_CLIENTS];
+	enum slu_core_priority priority; /* of those who join from now on */
 };
 
 /* rr, slice 100 ms, no minimum, deadlines 1000 ms, patience 5000 ms, pinned 0, home 1 GiB. */

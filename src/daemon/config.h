@@ -30,6 +30,7 @@ struct slu_config_program {
 	bool checksum_moves;
 	char hash_clean[SLU_CONFIG_WORD_MAX];
 	bool allow_mapped;
+	char priority[SLU_CONFIG_WORD_MAX];
 };
 
 /* One [program NAME]. */

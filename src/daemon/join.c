@@ -129,6 +129,16 @@ static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 	return copy;
 }
 
+static enum slu_core_priority priority_of(const struct slu_program *program)
+{
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	if (!strcmp(own.priority, "high"))
+		return SLU_CORE_PRIORITY_HIGH;
+	return strcmp(own.priority, "low") ? SLU_CORE_PRIORITY_NORMAL : SLU_CORE_PRIORITY_LOW;
+}
+
 /* Tells the core and the roster of a program whose devices and group are known. */
 static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu_msg_hello *hello)
 {
@@ -138,6 +148,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 		.group = program->group->id,
 		.name = program->name,
 		.hello = &allowed,
+		.priority = priority_of(program),
 	};
 	struct slu_core_ghost charges = {
 		.n_devices = program->n_devices,

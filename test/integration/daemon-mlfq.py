@@ -59,4 +59,23 @@ def an_endless_one_that_is_new_does_not_stop_an_older_one():
             w.end(program)
 
 
-s.main(a_short_job_goes_before_an_endless_one, an_endless_one_that_is_new_does_not_stop_an_older_one)
+def a_priority_says_where_a_program_begins():
+    settings = {"scheduler.allotment": "50ms", "scheduler.levels": 3, "program low*.priority": "low", "program first.priority": "high"}
+    with s.World("mlfq-priority", memory=64 * s.MIB, settings=settings) as w:
+        w.start_daemon()
+        # with an hour at each level nobody gets there by itself
+        s.check(w.sluice("set", "allotment", "1h").returncode == 0, "the setting is taken")
+        low = start(w, "low-one", "--mib", 4)
+        s.check(w.program("low-one")["level"] == 2, "it begins at the bottom", w.status())
+        s.check(w.sluice("set", "allotment", "50ms").returncode == 0, "the setting is taken")
+        first, other = (start(w, name, "--mib", 4, "--ms", 5, "--endless", "--queue", 1) for name in ("first", "other"))
+        s.wait_until("who computes for ever sinks", lambda: w.program("other")["level"] == 2)
+        s.check(w.program("first")["level"] == 0, "but for one that stays at the top", w.status())
+        done = w.sluice("set", "--program", "x", "priority", "urgent")
+        s.check(done.returncode == 122 and "priority: expected one of low|normal|high, not 'urgent'" in done.stderr, "what it takes", done)
+        for program in (low, first, other):
+            w.end(program)
+
+
+s.main(a_short_job_goes_before_an_endless_one, an_endless_one_that_is_new_does_not_stop_an_older_one,
+       a_priority_says_where_a_program_begins)

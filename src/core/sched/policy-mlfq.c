@@ -23,6 +23,10 @@
  * time that it rested, and a share R of the time that it waited. Using means device progress: a
  * program that computes on the host, or waits for a person, rests, whatever its threads do.
  *
+ * Where a person has said so (priority), a group begins at the bottom and not at the top, or stays
+ * at the top whatever it uses. The rest is as for all: one of low priority rises when it rests, and
+ * nobody starves below one that stays at the top.
+ *
  * It follows that
  *  * a group that uses the device less than a third of the time, in bursts that are short beside
  *    A, stays at the top: it has earned A and as much as it used before it has used A;
@@ -55,10 +59,16 @@ static unsigned bottom(const struct slu_core_config *config)
 	return config->levels ? config->levels - 1 : 0;
 }
 
+/* How low the group can sink. */
+static unsigned lowest(const struct slu_core_group *group, const struct slu_core_config *config)
+{
+	return group->record.priority == SLU_CORE_PRIORITY_HIGH ? 0 : bottom(config);
+}
+
 /* A group may be lower than there are levels now: the setting can change. */
 static unsigned level_of(const struct slu_core_group *group, const struct slu_core_config *config)
 {
-	return SLU_MIN(group->record.level, bottom(config));
+	return SLU_MIN(group->record.level, lowest(group, config));
 }
 
 static uint64_t allotment_ns(unsigned level, const struct slu_core_config *config)
@@ -122,7 +132,7 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 	while ((left = left_ns(group, spent, n_equals, config)) <= span_ns) {
 		span_ns -= left;
 		group->record.used_ns = group->record.credit_ns = 0;
-		if (spent == SLU_CORE_SPENT_USING && group->record.level < bottom(config))
+		if (spent == SLU_CORE_SPENT_USING && group->record.level < lowest(group, config))
 			group->record.level++;
 		else if (spent == SLU_CORE_SPENT_USING)
 			span_ns %= allotment_ns(group->record.level, config);
@@ -137,7 +147,7 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
 			  size_t n_equals, const struct slu_core_config *config)
 {
-	unsigned last = spent == SLU_CORE_SPENT_USING ? bottom(config) : 0;
+	unsigned last = spent == SLU_CORE_SPENT_USING ? lowest(group, config) : 0;
 
 	if (level_of(group, config) == last)
 		return SLU_CORE_NEVER;

@@ -26,9 +26,17 @@ enum slu_core_spent {
 	SLU_CORE_SPENT_WAITING, /* for its turn, or for its bytes */
 };
 
-/* What a policy remembers of a group: all zero when the group is new. */
+/* What a person says of a program; a policy without levels takes no notice. */
+enum slu_core_priority {
+	SLU_CORE_PRIORITY_NORMAL, /* begins at the top */
+	SLU_CORE_PRIORITY_HIGH,	  /* stays at the top */
+	SLU_CORE_PRIORITY_LOW,	  /* begins at the bottom */
+};
+
+/* What a policy remembers of a group: all zero when the group is new and of normal priority. */
 struct slu_core_record {
 	unsigned level; /* 0 is the top; groups of one level are equals */
+	enum slu_core_priority priority;
 	uint64_t used_ns;
 	uint64_t credit_ns;
 };

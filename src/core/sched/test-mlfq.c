@@ -56,7 +56,9 @@ static void test_what_is_used_sinks_and_what_rests_rises(void **state)
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		struct slu_core_group group = {
-			.record = { rows[i].level, rows[i].used_ns, rows[i].credit_ns },
+			.record = { .level = rows[i].level,
+				    .used_ns = rows[i].used_ns,
+				    .credit_ns = rows[i].credit_ns },
 		};
 
 		print_message("# %s\n", rows[i].what);
@@ -78,7 +80,9 @@ static void test_a_change_comes_when_it_was_told(void **state)
 	for (unsigned level = 0; level < 4; level++)
 		for (unsigned spent = 0; spent <= SLU_CORE_SPENT_WAITING; spent++)
 			for (size_t n = 1; n < 6; n++) {
-				struct slu_core_group group = { .record = { level, 333, 111 } };
+				struct slu_core_group group = { .record = { .level = level,
+									    .used_ns = 333,
+									    .credit_ns = 111 } };
 				uint64_t left = policy->change_ns(&group, spent, n, &config);
 
 				if (left == SLU_CORE_NEVER) {
@@ -394,6 +398,39 @@ static void test_time_in_the_park_counts_for_nothing(void **state)
 	script_end(&scene.s);
 }
 
+static void test_priority_says_where_a_program_begins(void **state)
+{
+	struct slu_core_config config;
+	unsigned low, high, normal;
+	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 1);
+	struct scene scene;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	scene.s.priority = SLU_CORE_PRIORITY_LOW;
+	low = scene_add(&scene, 1000000, 0);
+	scene.s.priority = SLU_CORE_PRIORITY_HIGH;
+	high = scene_add(&scene, 1000000, 0);
+	scene.s.priority = SLU_CORE_PRIORITY_NORMAL;
+	normal = scene_add(&scene, 1000000, 0);
+	assert_int_equal(level(&scene, low), 4);
+	assert_int_equal(level(&scene, high), 0);
+	assert_int_equal(level(&scene, normal), 0);
+	scene_play(&scene, 5000);
+	assert_int_equal(level(&scene, high), 0);
+	assert_true(level(&scene, normal) > 0);
+
+	/* another one of the same group can lift it, and cannot lower it */
+	scene.s.priority = SLU_CORE_PRIORITY_LOW;
+	script_join(&scene.s, 10, high, &hello);
+	assert_int_equal(level(&scene, high), 0);
+	scene.s.priority = SLU_CORE_PRIORITY_HIGH;
+	script_join(&scene.s, 11, normal, &hello);
+	assert_int_equal(level(&scene, normal), 0);
+	script_end(&scene.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_nobody_waits_longer_than_the_bound),
 		cmocka_unit_test(test_the_timeline_follows_the_levels),
 		cmocka_unit_test(test_time_in_the_park_counts_for_nothing),
+		cmocka_unit_test(test_priority_says_where_a_program_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
