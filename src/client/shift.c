@@ -140,19 +140,20 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	} else {
 		s.room = (struct slu_disk_room){ 0 };
 	}
-	slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit,
-			 r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
-	if (r < 0)
-		slu_client_disk_failed(c, -r);
-	pthread_cond_broadcast(&c->changed);
-	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
+	/* before the accounts say that it is free */
 	slu_disk_give(&c->disk, &s.room);
 	slu_tiers_put(s.host, bytes);
 	/* what went down is not kept for the next one either: somebody else is to have it */
 	if (is_down)
 		slu_tiers_trim();
 	slu_lock_take(&c->lock);
+	slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit,
+			 r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
+	if (r < 0)
+		slu_client_disk_failed(c, -r);
+	pthread_cond_broadcast(&c->changed);
+	slu_client_pump(c, slu_clock_now_ns());
 }
 
 static void *run(void *data)
