@@ -149,6 +149,15 @@ static void add_unmovable(struct slu_table *table, const json_t *program)
 	slu_table_add(table, "%s%s", reason, all);
 }
 
+/* One in a pid namespace that cannot be seen from the daemon's has none. */
+static void add_pid(struct slu_table *table, uint64_t pid)
+{
+	if (pid)
+		slu_table_add(table, "%llu", (unsigned long long)pid);
+	else
+		slu_table_add(table, "–");
+}
+
 /* The rows of outsiders have no cells between their bytes and the words. */
 enum column { NAME, PID, STATE, LEVEL, MODE, DEVICE, MAPPED, RAM, DISK, TURNS, WAITED, P99, WHY };
 
@@ -200,8 +209,7 @@ static void print_programs(FILE *out, const json_t *reply)
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
 		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {
 			slu_table_add(table, "(%s)", slu_reply_text(outsider, "name"));
-			slu_table_add(table, "%llu",
-				      (unsigned long long)slu_reply_number(outsider, "pid"));
+			add_pid(table, slu_reply_number(outsider, "pid"));
 			for (unsigned column = STATE; column <= MODE; column++)
 				slu_table_add(table, "%s", "");
 			add_bytes(table, slu_reply_number(outsider, "bytes"));

@@ -301,6 +301,18 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $status -eq 1 && $output == *"c:2: policy: expected one of mlfq|rr|fifo"*"c:3: levels:"*"c:4: expected [daemon]"* ]]
 }
 
+@test "an overlay whose files are memory is no disk" {
+	unshare --mount true 2>/dev/null || skip "no file system can be mounted here"
+	mkdir "$world/t"
+	printf '[memory]\ndisk_folder = %s\n' "$world/t/merged" >"$world/c"
+	run unshare --mount sh -c 'mount -t tmpfs none "$1/t" && cd "$1/t" && mkdir lower upper work merged &&
+		mount -t overlay none -o "lowerdir=$1/t/lower,upperdir=$1/t/upper,workdir=$1/t/work" merged || exit 77
+		exec "$0" --user --foreground --config "$1/c" --socket "$1/s" --state "$1"' "$SLUICE_BUILD/src/daemon/sluiced" "$world"
+	[ "$status" -ne 77 ] || skip "no file system can be mounted here"
+	[ "$status" -eq 1 ]
+	[[ $output == *"disk_folder: expected a folder on disk"*"$world/t/merged: its files are memory"* ]]
+}
+
 @test "doctor says what it found, also as JSON" {
 	run "$sluice" doctor
 	[ "$status" -eq 0 ]
