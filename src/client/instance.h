@@ -9,6 +9,8 @@
  *   device.c      devices come and go
  *   helper.c      the thread that talks to the daemon and watches the devices
  *   mover.c       the threads that move units, for each direction and device
+ *   ring.c        the host memory that their pieces go through
+ *   contents.c    which copies of a unit a move finds, and which it leaves
  *   shift.c       the thread that brings homes from memory to disk and back
  *   units.c       units come and go; access to their contents off turn
  *   wait.c        the slow path of the gate; commands of mode LAUNCH
@@ -217,6 +219,30 @@ int slu_mover_start(struct slu_mover *mover, struct slu_client_device *device,
 		    enum slu_direction direction);
 void slu_mover_stop(struct slu_mover *mover);
 void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
+
+/* ring.c: with the lock held, which is left meanwhile --------------------------------------------
+ */
+
+/* With nothing under way: what the daemon allows and wants now. */
+void slu_ring_settle(struct slu_client *client, struct slu_mover *mover);
+void slu_ring_unstage(struct slu_client *client, struct slu_mover *mover);
+
+/* Pageable memory for pieces between the device and the disk, where none is pinned. */
+int slu_ring_make_bounce(struct slu_client *client, struct slu_mover *mover);
+
+/* contents.c: with the lock held ------------------------------------------------------------------
+ */
+void slu_contents_prepare(struct slu_client *client, struct slu_client_unit *w,
+			  struct slu_move *ret_move);
+/* The copies were compared, and nothing is under way yet. */
+void slu_contents_note_compared(struct slu_client *client, struct slu_client_unit *w,
+				const struct slu_move *move);
+/* What the move has come to: @r of slu_move_end(). */
+void slu_contents_note_end(struct slu_client *client, struct slu_client_unit *w,
+			   const struct slu_move *move, int r);
+enum slu_move_result slu_contents_result(int r);
+/* After the peer knows: what the tiers keep of the unit now. */
+void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move, bool is_done);
 
 /* shift.c: with the lock held ---------------------------------------------------------------------
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The library as a front end uses it, on a device in memory. There is one instance a process, so
- * each test runs in a child of its own; what fails there ends it.
+ * The library as a front end uses it, on a device in memory.
  */
 
 #include "lib/test.h"
@@ -16,86 +15,7 @@
 #include "base/util.h"
 #include "client/instance.h"
 #include "client/test-daemon.h"
-#include "client/test-device.h"
-
-#define KIB_UNIT 4096
-
-static const struct slu_hello_device identity = {
-	.uuid = { 1, 2, 3 },
-	.name = "test",
-	.total_bytes = 64 * SLU_MIB,
-};
-
-static void run_apart(void (*test)(void))
-{
-	int status = -1;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (!pid) {
-		test();
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* A unit with its object, and what its bytes should be. */
-struct thing {
-	struct slu_unit *unit;
-	struct slu_test_object object;
-	unsigned char pattern;
-};
-
-static void thing_new(struct slu_client_device *d, struct thing *t, uint64_t bytes)
-{
-	memset(t, 0, sizeof(*t));
-	assert(slu_client_unit_new(d, bytes, SLU_FROZEN_NO, &t->object, &t->unit) == 0);
-}
-
-/* A command that writes all of it, then one that checks. */
-static void thing_write(struct slu_client_device *d, struct thing *t, unsigned char pattern)
-{
-	assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
-	memset(slu_test_object_bytes(&t->object), pattern, t->unit->bytes);
-	t->pattern = pattern;
-	slu_client_leave();
-}
-
-static void thing_check(struct slu_client_device *d, struct thing *t)
-{
-	const unsigned char *bytes;
-
-	assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
-	bytes = slu_test_object_bytes(&t->object);
-	for (uint64_t i = 0; i < t->unit->bytes; i++)
-		assert(bytes[i] == t->pattern);
-	slu_client_leave();
-}
-
-static struct slu_test_device device;
-
-static struct slu_client_device *add(enum slu_mode mode, uint64_t capacity_bytes)
-{
-	struct slu_client_device *d;
-
-	slu_test_device_init(&device, capacity_bytes);
-	assert(slu_client_device_add(&identity, mode,
-				     mode == SLU_MODE_LAUNCH ? &slu_test_backend_launch
-							     : &slu_test_backend,
-				     &device, &d) == 0);
-	return d;
-}
-
-static struct slu_client_counts counts(void)
-{
-	struct slu_client_counts c;
-
-	slu_client_counts(&c);
-	return c;
-}
+#include "client/test-thing.h"
 
 /* -- without a daemon ---------------------------------------------------------------------------
  */
@@ -356,107 +276,6 @@ static void failing(void)
 static void a_failed_move_is_tried_again(void **state)
 {
 	run_apart(failing);
-}
-
-#define BIRTHS 6
-
-/*
- * In a turn, with the gate open: each birth is a creation on this thread. The n'th operation of the
- * device fails, for each n, until a run of births has met no fault.
- */
-static void births(int fault)
-{
-	struct slu_test_daemon daemon;
-	struct slu_client_device *d;
-	struct thing first, things[BIRTHS];
-	unsigned n_met = 0;
-
-	slu_test_daemon_init(&daemon);
-	daemon.is_calm = true;
-	slu_test_daemon_start(&daemon);
-	setenv("SLUICE_SOCKET", daemon.path, 1);
-	d = add(SLU_MODE_ALL, 0);
-	thing_new(d, &first, KIB_UNIT);
-	thing_write(d, &first, 99);
-	for (unsigned n = 1;; n++) {
-		unsigned n_failed;
-
-		slu_lock_take(&device.lock);
-		device.fail_with = fault;
-		device.fail_at = device.n_ops + n;
-		n_failed = device.n_failed;
-		slu_lock_give(&device.lock);
-		for (unsigned i = 0; i < BIRTHS; i++) {
-			thing_new(d, &things[i], KIB_UNIT);
-			thing_write(d, &things[i], (unsigned char)(n + i));
-		}
-		slu_lock_take(&device.lock);
-		device.fail_at = 0;
-		n_failed = device.n_failed - n_failed;
-		slu_lock_give(&device.lock);
-		for (unsigned i = 0; i < BIRTHS; i++) {
-			thing_check(d, &things[i]);
-			slu_client_unit_free(things[i].unit);
-		}
-		n_met += n_failed;
-		if (!n_failed)
-			break;
-	}
-	assert(n_met >= BIRTHS);
-	thing_check(d, &first);
-	slu_client_unit_free(first.unit);
-	slu_client_device_remove(d);
-	slu_test_daemon_deinit(&daemon);
-	slu_test_device_deinit(&device);
-}
-
-static void failing_births(void)
-{
-	births(-EIO);
-}
-
-static void refused_births(void)
-{
-	births(SLU_BACKEND_E_REFUSED);
-}
-
-static void a_birth_that_fails_once_is_tried_again(void **state)
-{
-	run_apart(failing_births);
-}
-
-static void a_birth_that_is_refused_once_is_tried_again(void **state)
-{
-	run_apart(refused_births);
-}
-
-/* What fails for good reaches the program, and nothing of it is left. */
-static void hopeless(void)
-{
-	struct slu_client_device *d = add(SLU_MODE_ALL, 0);
-	struct slu_test_object object = { 0 };
-	struct slu_unit *unit;
-	struct thing t;
-
-	slu_lock_take(&device.lock);
-	device.is_broken = true;
-	slu_lock_give(&device.lock);
-	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_NO, &object, &unit) == -EIO);
-	assert(slu_client_device_owned(d) == 0);
-	slu_lock_take(&device.lock);
-	assert(device.n_failed > 1);
-	device.is_broken = false;
-	slu_lock_give(&device.lock);
-	thing_new(d, &t, KIB_UNIT);
-	thing_write(d, &t, 1);
-	slu_client_unit_free(t.unit);
-	slu_client_device_remove(d);
-	slu_test_device_deinit(&device);
-}
-
-static void a_birth_that_always_fails_ends_with_the_error(void **state)
-{
-	run_apart(hopeless);
 }
 
 static void spoilt(void)
@@ -841,9 +660,6 @@ int main(void)
 		cmocka_unit_test(a_device_goes_with_its_units_while_they_move),
 		cmocka_unit_test(a_program_that_exits_while_we_work_ends_cleanly),
 		cmocka_unit_test(a_failed_move_is_tried_again),
-		cmocka_unit_test(a_birth_that_fails_once_is_tried_again),
-		cmocka_unit_test(a_birth_that_is_refused_once_is_tried_again),
-		cmocka_unit_test(a_birth_that_always_fails_ends_with_the_error),
 		cmocka_unit_test(spoilt_contents_never_reach_the_program),
 		cmocka_unit_test(a_dead_context_lets_everybody_pass),
 		cmocka_unit_test(nothing_leaves_while_commands_wait_for_the_host),

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Which copies of a unit's contents a move finds, and which it leaves.
+ *
+ * What is copied is decided when the move starts: a unit whose host copy is current is only given
+ * up. While bytes go into a host copy it counts as unwritten (version 0), for it is neither the
+ * old nor the new one.
+ */
+
+#include <string.h>
+
+#include "client/instance.h"
+#include "client/log.h"
+#include "client/tiers.h"
+
+static bool is_cancelled(void *data)
+{
+	struct slu_client_unit *w = data;
+	bool r;
+
+	slu_lock_take(&slu_client_global.lock);
+	r = w->unit.cancel;
+	slu_lock_give(&slu_client_global.lock);
+	return r;
+}
+
+void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
+			  struct slu_move *ret_move)
+{
+	const struct slu_client_device *d = w->device;
+	struct slu_unit *u = &w->unit;
+	bool is_out = u->moving == SLU_MOVING_OUT;
+	enum slu_hashing hashing = slu_peer_settings(c->peer)->hash_clean;
+
+	/* The device's copy died with its context; what the host has is the truth that is left. */
+	if (d->is_dead)
+		u->device_version = u->host_version;
+	/* Without a host copy, or without leave to compare, there is nothing but the doubt. */
+	if (is_out && u->doubted && !d->is_dead &&
+	    (!u->host_version || u->on_disk || hashing == SLU_HASHING_OFF))
+		slu_client_unit_believe(u, false);
+	*ret_move = (struct slu_move){
+		.backend = d->backend,
+		.data = d->data,
+		.unit = u,
+		.moving = u->moving,
+		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
+		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
+		.always_compares = hashing == SLU_HASHING_ALWAYS,
+		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
+		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
+		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
+		.is_cancelled = is_cancelled,
+		.cancel_data = w,
+		.host = u->host,
+		.disk = u->on_disk ? &c->disk : NULL,
+		.room = w->room,
+		.mapped = w->mapped,
+		.sum = w->sum,
+		.has_sum = w->has_sum,
+	};
+	if (is_out && ret_move->has_contents) {
+		u->host_version = 0;
+		slu_client_unit_believe(u, false);
+	}
+}
+
+void slu_contents_note_compared(struct slu_client *c, struct slu_client_unit *w,
+				const struct slu_move *move)
+{
+	c->counts.n_compared++;
+	c->counts.n_differed += move->has_contents;
+	slu_client_unit_believe(&w->unit, !move->has_contents);
+	if (move->has_contents)
+		w->unit.host_version = 0;
+}
+
+enum slu_move_result slu_contents_result(int r)
+{
+	switch (r) {
+	case 0:
+		return SLU_MOVE_DONE;
+	case SLU_MOVE_E_CANCELLED:
+		return SLU_MOVE_CANCELLED;
+	case SLU_MOVE_E_REFUSED:
+		return SLU_MOVE_REFUSED;
+	case SLU_MOVE_E_BLOCKED:
+		return SLU_MOVE_BLOCKED;
+	case SLU_MOVE_E_BUSY:
+		return SLU_MOVE_RUNS;
+	default:
+		return SLU_MOVE_FAILED;
+	}
+}
+
+static void count(struct slu_client *c, struct slu_client_device *d, const struct slu_move *move)
+{
+	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
+
+	if (move->moving == SLU_MOVING_MAP)
+		slu_client_log("device %u: %llu bytes mapped", d->index,
+			       (unsigned long long)move->unit->bytes);
+	if (move->moving == SLU_MOVING_OUT) {
+		c->counts.n_moves_out++;
+		c->counts.n_clean_out += !move->has_contents;
+		c->counts.moved_out_bytes += bytes;
+		d->moved_out_bytes += bytes;
+	} else {
+		c->counts.n_moves_in++;
+		c->counts.moved_in_bytes += bytes;
+		d->moved_in_bytes += bytes;
+	}
+}
+
+/* What went wrong for good. Contents that are not what they were must not reach the program. */
+static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r, int disk_error)
+{
+	struct slu_client_device *d = w->device;
+
+	if (r == SLU_MOVE_E_LOST && !d->is_dead) {
+		slu_client_log("device %u: its context is lost", d->index);
+		d->is_dead = true;
+	} else if (r == SLU_MOVE_E_CORRUPT && !d->is_spoilt) {
+		slu_client_log("device %u: a host copy of %llu bytes is not what was moved out; "
+			       "the program gets an error for all further work there",
+			       d->index, (unsigned long long)w->unit.bytes);
+		d->is_spoilt = true;
+	} else if (r == SLU_MOVE_E_UNREAD && !d->is_spoilt) {
+		slu_client_log("device %u: %llu bytes cannot be read back from disk: %s; the "
+			       "program gets an error for all further work there",
+			       d->index, (unsigned long long)w->unit.bytes, strerror(disk_error));
+		d->is_spoilt = true;
+	} else if (r == SLU_MOVE_E_BLOCKED) {
+		d->is_blocked = true;
+		d->look_ns = 0;
+	} else if (r < 0) {
+		/* said once, however often it is tried */
+		if (d->move_error != -r)
+			slu_client_log("device %u: a move failed: %s, trying again", d->index,
+				       strerror(-r));
+		d->move_error = -r;
+	}
+}
+
+void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move, bool is_done)
+{
+	struct slu_unit *u = &w->unit;
+
+	u->host = move->host;
+	w->mapped = move->mapped;
+	w->sum = move->sum;
+	w->has_sum = move->has_sum;
+	if (!is_done)
+		return;
+	if (move->moving == SLU_MOVING_IN)
+		w->is_made = true;
+	if (move->moving == SLU_MOVING_MAP) {
+		/* The mapped bytes are the host copy now; two would be one too many. */
+		slu_tiers_put(u->host, u->bytes);
+		u->host = NULL;
+		u->host_version = 0;
+		w->has_sum = false;
+	}
+}
+
+void slu_contents_note_end(struct slu_client *c, struct slu_client_unit *w,
+			   const struct slu_move *move, int r)
+{
+	c->counts.n_refusals += move->n_refusals;
+	if (r) {
+		note_fault(c, w, r, move->disk_error);
+	} else {
+		count(c, w->device, move);
+		w->device->move_error = 0;
+	}
+}

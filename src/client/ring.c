@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The host memory that a direction's pieces go through on their way: a ring of pinned memory where
+ * the back end wants one and the budget has it, and pageable memory between the device and the disk
+ * where it has not. The ring is made and given up while nothing is under way in it; its bytes are
+ * charged to the pinned account before they are pinned.
+ */
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/tiers.h"
+
+#define CHUNK_BYTES	(2 * SLU_MIB) /* where the daemon says nothing */
+#define CHUNK_MIN_BYTES (4 * SLU_KIB)
+#define N_CHUNKS	2 /* of a direction: what is under way at most */
+
+static uint64_t depth_bytes(const struct slu_client *c)
+{
+	uint64_t chunk = slu_peer_settings(c->peer)->chunk_bytes;
+
+	if (!chunk)
+		chunk = CHUNK_BYTES;
+	return N_CHUNKS * slu_round_up(SLU_MAX(chunk, CHUNK_MIN_BYTES), CHUNK_MIN_BYTES);
+}
+
+/* The credit that a direction has for its ring. */
+static void charge_staging(struct slu_client *c, struct slu_mover *m, uint64_t bytes)
+{
+	c->staged_bytes += bytes - m->staged_bytes;
+	m->staged_bytes = bytes;
+	slu_peer_stage(c->peer, slu_clock_now_ns(), c->staged_bytes);
+	slu_client_pump(c, slu_clock_now_ns());
+}
+
+static void stage(struct slu_client *c, struct slu_mover *m)
+{
+	const struct slu_client_device *d = m->device;
+	uint64_t bytes = depth_bytes(c);
+	struct slu_staging staging;
+	int r;
+
+	if (slu_peer_stage(c->peer, slu_clock_now_ns(), c->staged_bytes + bytes))
+		return;
+	charge_staging(c, m, bytes);
+	slu_lock_give(&c->lock);
+	r = slu_staging_init(&staging, d->backend, d->data, bytes);
+	slu_lock_take(&c->lock);
+	if (r)
+		charge_staging(c, m, 0);
+	else
+		m->pipe.staging = staging;
+}
+
+void slu_ring_unstage(struct slu_client *c, struct slu_mover *m)
+{
+	const struct slu_client_device *d = m->device;
+	struct slu_staging staging = m->pipe.staging;
+
+	m->pipe.staging = (struct slu_staging){ 0 };
+	slu_lock_give(&c->lock);
+	slu_staging_deinit(&staging, d->backend, d->data);
+	slu_lock_take(&c->lock);
+	charge_staging(c, m, 0);
+}
+
+void slu_ring_settle(struct slu_client *c, struct slu_mover *m)
+{
+	const struct slu_backend *b = m->device->backend;
+
+	if (m->pipe.n_pieces)
+		return;
+	if (m->pipe.staging.host && slu_peer_must_unstage(c->peer))
+		slu_ring_unstage(c, m);
+	else if (!m->pipe.staging.host && b->wants_staging && b->pin && b->unpin &&
+		 c->stage == SLU_CLIENT_JOINED && !m->is_stopping)
+		stage(c, m);
+	m->pipe.most_bytes = m->pipe.staging.host ? m->pipe.staging.bytes : depth_bytes(c);
+}
+
+int slu_ring_make_bounce(struct slu_client *c, struct slu_mover *m)
+{
+	uint64_t bytes = depth_bytes(c);
+	void *host;
+
+	slu_lock_give(&c->lock);
+	host = slu_tiers_get(bytes);
+	slu_lock_take(&c->lock);
+	if (!host)
+		return slu_error(-ENOMEM);
+	m->pipe.bounce = (struct slu_staging){ .host = host, .bytes = bytes };
+	return 0;
+}
