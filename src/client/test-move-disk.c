@@ -11,26 +11,12 @@
 #include <stdio.h>
 
 #include "base/util.h"
-#include "client/pipe.h"
-#include "client/test-device.h"
 #include "client/test-disk-calls.h"
+#include "client/test-move.h"
 #include "client/tiers.h"
-
-enum { UNIT_BYTES = 1000, DEPTH_BYTES = SLU_PIPE_PARTS * SLU_STAGING_ALIGN };
 
 /* How a unit is reached on its device, and what is between that and the disk. */
 enum way { STAGED, BOUNCED, MAPPED, _WAY_MAX };
-
-struct world {
-	struct slu_test_device device;
-	struct slu_test_object object;
-	struct slu_unit unit;
-	struct slu_pipe pipe;
-	struct slu_disk disk;
-	struct slu_move move;
-	unsigned pattern;
-	char bounce[DEPTH_BYTES];
-};
 
 static void world_init(struct world *w, enum way way)
 {
@@ -77,57 +63,10 @@ static void world_deinit(struct world *w)
 	slu_test_device_deinit(&w->device);
 }
 
-static int reap(struct world *w)
+/* On the device. */
+static void assert_there(struct world *w)
 {
-	int r = slu_piece_reap(slu_pipe_oldest(&w->pipe));
-
-	slu_pipe_drop(&w->pipe);
-	return r;
-}
-
-/* As the mover's two threads do it, with as many pieces under way as there is room for. */
-static int move(struct world *w, enum slu_moving moving)
-{
-	struct slu_move *m = &w->move;
-	int r, answer;
-
-	m->moving = moving;
-	r = slu_move_begin(m);
-	while (!r && slu_move_left_bytes(m)) {
-		struct slu_piece *p = slu_pipe_put(&w->pipe, m);
-
-		if (p)
-			slu_piece_feed(p);
-		else
-			r = reap(w);
-	}
-	while (slu_pipe_oldest(&w->pipe)) {
-		answer = reap(w);
-		r = r ? r : answer;
-	}
-	return slu_move_end(m, r);
-}
-
-static unsigned char pattern_at(const struct world *w, unsigned i)
-{
-	return (unsigned char)((i + w->pattern) * 167 + (i >> 5));
-}
-
-static void write_on_device(struct world *w)
-{
-	unsigned char *bytes = slu_test_object_bytes(&w->object);
-
-	w->pattern++;
-	for (unsigned i = 0; i < UNIT_BYTES; i++)
-		bytes[i] = pattern_at(w, i);
-}
-
-static void assert_contents(struct world *w)
-{
-	const unsigned char *bytes = slu_test_object_bytes(&w->object);
-
-	for (unsigned i = 0; i < UNIT_BYTES; i++)
-		assert_int_equal(bytes[i], pattern_at(w, i));
+	assert_contents(w, slu_test_object_bytes(&w->object));
 }
 
 static bool is_present(const struct world *w)
@@ -149,7 +88,7 @@ static void contents_survive_the_way_to_disk_and_back(void **state)
 			assert_null(w.move.host);
 			assert_int_equal(move(&w, way == MAPPED ? SLU_MOVING_MAP : SLU_MOVING_IN),
 					 0);
-			assert_contents(&w);
+			assert_there(&w);
 		}
 		world_deinit(&w);
 	}
@@ -178,7 +117,7 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 			assert_int_equal(r != 0, is_present(&w));
 			if (r) {
 				assert_int_equal(r == SLU_MOVE_E_UNWRITTEN, k % 2);
-				assert_contents(&w);
+				assert_there(&w);
 				assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 			}
 			r = move(&w, in);
@@ -187,7 +126,7 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 				assert_int_equal(r == SLU_MOVE_E_UNREAD, k % 2);
 				assert_int_equal(move(&w, in), 0);
 			}
-			assert_contents(&w);
+			assert_there(&w);
 			n_failed = k % 2 ? slu_test_disk.n_failed : w.device.n_failed;
 			world_deinit(&w);
 			if (!n_failed)
@@ -230,7 +169,7 @@ static void a_disk_that_has_died_says_so(void **state)
 	slu_test_disk.writes_fail = true;
 	write_on_device(&w);
 	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_UNWRITTEN);
-	assert_contents(&w);
+	assert_there(&w);
 	world_deinit(&w);
 }
 
