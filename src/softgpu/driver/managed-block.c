@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/managed.h"
+#include "softgpu/driver/profile.h"
 #include "softgpu/driver/watch.h"
 
 #define BATCH_PAGES 8u /* neighbours that a card's many threads fault on together */
@@ -73,18 +74,15 @@ void slu_managed_block_forget(const struct slu_managed *m, struct slu_managed_bl
 static uint32_t find_populated(const struct slu_managed *m, const struct slu_managed_block *b)
 {
 	uint64_t page = slu_driver.window.page_bytes, os = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t begin = slu_managed_block_address(m, b);
+	uint64_t begin = slu_managed_block_address(m, b), bytes = slu_managed_block_bytes();
+	unsigned char is_there[SLU_PROFILE_GRANULE_BYTES / 4096];
 	uint32_t populated = 0;
 
-	for (unsigned i = 0; i < slu_managed_block_pages(); i++) {
-		uint64_t end = begin + (i + 1) * page;
-		unsigned char is_there = 0;
-
-		for (uint64_t at = (begin + i * page) / os * os; at < end && !is_there; at += os)
-			if (mincore((void *)(uintptr_t)at, os, &is_there) < 0)
-				is_there = 1;
-		populated |= (uint32_t)(is_there & 1) << i;
-	}
+	if (bytes / os > sizeof(is_there) || mincore((void *)(uintptr_t)begin, bytes, is_there) < 0)
+		return UINT32_MAX;
+	for (unsigned i = 0; i < slu_managed_block_pages(); i++)
+		for (uint64_t at = i * page / os; at * os < (i + 1) * page; at++)
+			populated |= (uint32_t)(is_there[at] & 1) << i;
 	return populated;
 }
 
