@@ -13,6 +13,9 @@
 #define LIMIT_MAX     (2 * SLU_LANE_RUN_MAX)
 #define LIMIT_UNKNOWN 2
 #define LIMIT_BEGIN   8 /* of a queue that was idle, whatever its launches took before */
+/* behind a launch shorter than this there is another one: else the device would have nothing to do
+ * until its end was seen, which is a good part of such a launch */
+#define PAIRED_NS (2 * TARGET_NS)
 /* what was longer ago than this counts half */
 #define N_LEARNED_MAX 32
 #define BUSY_MAX_NS   (8 * TARGET_NS)
@@ -89,7 +92,7 @@ void slu_flight_learn(struct slu_flight *f, uint64_t n, uint64_t took_ns, bool i
 	}
 	f->limit = f->cost_ns ? (uint32_t)SLU_MIN(TARGET_NS / f->cost_ns, (uint64_t)LIMIT_MAX)
 			      : LIMIT_MAX;
-	f->limit = SLU_MAX(f->limit, 1u);
+	f->limit = SLU_MAX(f->limit, f->cost_ns < PAIRED_NS ? 2u : 1u);
 }
 
 /* Return: whether there is a bound. */

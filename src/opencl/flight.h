@@ -8,9 +8,10 @@
  *
  * The commands that have an event of ours (command.h) are the marks: each *carries* the launches
  * of the short way before it, and itself. Whoever waits sees them end, and so learns how long a
- * launch takes; the limit is as many of them as fill TARGET. A launch that is longer than that
- * runs alone. The short way does not look at all of this: it ends where its run has the length
- * `run_max`, a part of the limit, and what comes then looks.
+ * launch takes; the limit is as many of them as fill TARGET, and two in any case, so that the
+ * device has the next one at hand; but a launch that is much longer than TARGET runs alone. The
+ * short way does not look at all of this: it ends where its run has the length `run_max`, a part of
+ * the limit, and what comes then looks.
  *
  * Long launches may follow short ones. So a queue that was idle for that long begins with few, and
  * twice as many as have ended since come on top; and whatever is in flight, nothing is added while

@@ -167,7 +167,8 @@ static void the_limit_is_what_fills_ten_milliseconds(void **state)
 		uint32_t limit;
 	} rows[] = {
 		{ "launches of 2 ms", 4, 8 * MS, true, 5 },
-		{ "one longer than all of it runs alone", 1, 500 * MS, true, 1 },
+		{ "one of 15 ms has another one behind it", 1, 15 * MS, true, 2 },
+		{ "one much longer than all of it runs alone", 1, 500 * MS, true, 1 },
 		{ "short ones: many, and not without end", 10, MS / 100, true, 64 },
 		{ "no time at all", 4, 0, true, 64 },
 		{ "the first ends seen by chance count too", 2, 8 * MS, false, 2 },
