@@ -305,85 +305,95 @@ static void choose(struct fixture *f, struct thread *t)
 		t->units[t->n++] = &f->units[random() % N_UNITS];
 }
 
-/* Units of 1 to 4, so that three of them always fit; windows close and open again. */
+struct crowd {
+	struct fixture f;
+	struct thread threads[N_THREADS];
+	uint64_t turns[2];
+	bool is_open[2];
+	unsigned n_run, n_crossed;
+};
+
+static void step_thread(struct crowd *c, struct thread *t)
+{
+	if (!t->is_named) {
+		if (!t->n)
+			choose(&c->f, t);
+		t->is_named = !name(&c->f, t->device, t->units, t->n);
+		return;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		assert_int_equal(t->units[i]->device, t->device);
+	slu_peer_unname(c->f.peer, t->units, t->n);
+	fixture_step(&c->f);
+	t->is_named = false;
+	t->n = 0;
+	c->n_run++;
+}
+
+static void step_unit(struct crowd *c, struct slu_unit *u)
+{
+	unsigned before = u->device;
+
+	if (u->moving == SLU_MOVING_NO)
+		return;
+	fixture_moved(&c->f, u, u->cancel ? SLU_MOVE_CANCELLED : SLU_MOVE_DONE);
+	c->n_crossed += u->device != before;
+}
+
+static void step_turn(struct crowd *c, unsigned d)
+{
+	if (c->is_open[d] && random() % 100 == 0) {
+		close_turn(&c->f, d, c->turns[d]);
+		c->is_open[d] = false;
+	} else if (!c->is_open[d] && random() % 20 == 0) {
+		turn(&c->f, d, ++c->turns[d]);
+		c->is_open[d] = true;
+	}
+}
+
+/* With both turns open, whoever still waits gets through. */
+static void end_all(struct crowd *c)
+{
+	size_t n_left = 1;
+
+	for (unsigned d = 0; d < 2; d++)
+		if (!c->is_open[d])
+			turn(&c->f, d, ++c->turns[d]);
+	for (unsigned round = 0; n_left; round++) {
+		assert_true(round < 1000);
+		n_left = 0;
+		for (unsigned i = 0; i < N_THREADS; i++) {
+			if (c->threads[i].n)
+				step_thread(c, &c->threads[i]);
+			n_left += c->threads[i].n;
+		}
+		fixture_settle(&c->f);
+		fixture_wait(&c->f, FIXTURE_ANSWER_NS);
+	}
+}
+
+/* Units of 1 to 4, so that three of them always fit; turns are closed and come again. */
 static void commands_at_random_all_come_to_their_end(void **state)
 {
 	const char *text = getenv("SLUICE_SEED");
 	unsigned seed = text ? (unsigned)strtoul(text, NULL, 0) : (unsigned)getpid();
-	struct thread threads[N_THREADS] = { 0 };
-	unsigned n_run = 0, n_crossed = 0;
-	uint64_t turns[2] = { 1, 1 };
-	bool is_open[2] = { true, true };
-	struct fixture f;
+	struct crowd c = { .turns = { 1, 1 }, .is_open = { true, true } };
 
 	print_message("# seed %u\n", seed);
 	srandom(seed);
-	init_two(&f, WINDOW);
+	init_two(&c.f, WINDOW);
 	for (unsigned i = 0; i < N_UNITS; i++)
-		fixture_in_ram(&f, 1 + i % 4);
+		fixture_in_ram(&c.f, 1 + i % 4);
 	for (unsigned step = 0; step < STEPS; step++) {
-		struct thread *t = &threads[random() % N_THREADS];
-		struct slu_unit *u = &f.units[random() % N_UNITS];
-		unsigned d = (unsigned)random() % 2;
-
-		if (t->is_named) {
-			for (size_t i = 0; i < t->n; i++)
-				assert_int_equal(t->units[i]->device, t->device);
-			slu_peer_unname(f.peer, t->units, t->n);
-			t->is_named = false;
-			t->n = 0;
-			n_run++;
-		} else {
-			if (!t->n)
-				choose(&f, t);
-			t->is_named = !slu_peer_name(f.peer, f.now_ns, t->device, t->units, t->n);
-		}
-		fixture_step(&f);
-		if (u->moving != SLU_MOVING_NO) {
-			unsigned before = u->device;
-
-			fixture_moved(&f, u, u->cancel ? SLU_MOVE_CANCELLED : SLU_MOVE_DONE);
-			n_crossed += u->device != before;
-		}
-		if (random() % 100 == 0 && is_open[d]) {
-			close_turn(&f, d, turns[d]);
-			is_open[d] = false;
-		} else if (random() % 20 == 0 && !is_open[d]) {
-			turn(&f, d, ++turns[d]);
-			is_open[d] = true;
-		}
-		fixture_wait(&f, FIXTURE_ANSWER_NS / 4);
+		step_thread(&c, &c.threads[random() % N_THREADS]);
+		step_unit(&c, &c.f.units[random() % N_UNITS]);
+		step_turn(&c, (unsigned)random() % 2);
+		fixture_wait(&c.f, FIXTURE_ANSWER_NS / 4);
 	}
-	/* everybody comes to an end when both are open */
-	for (unsigned d = 0; d < 2; d++)
-		if (!is_open[d])
-			turn(&f, d, ++turns[d]);
-	for (unsigned i = 0; i < N_THREADS; i++)
-		if (threads[i].is_named)
-			slu_peer_unname(f.peer, threads[i].units, threads[i].n);
-		else if (!threads[i].n)
-			threads[i].is_named = true;
-	for (unsigned left = N_THREADS, round = 0; left; round++) {
-		assert_true(round < 1000);
-		left = 0;
-		for (unsigned i = 0; i < N_THREADS; i++) {
-			struct thread *t = &threads[i];
-
-			if (t->is_named || !t->n)
-				continue;
-			left++;
-			if (name(&f, t->device, t->units, t->n))
-				continue;
-			slu_peer_unname(f.peer, t->units, t->n);
-			t->is_named = true;
-			fixture_step(&f);
-		}
-		fixture_settle(&f);
-		fixture_wait(&f, FIXTURE_ANSWER_NS);
-	}
-	assert_true(n_run > STEPS / 100);
-	assert_true(n_crossed > 10);
-	deinit_two(&f);
+	end_all(&c);
+	assert_true(c.n_run > STEPS / 100);
+	assert_true(c.n_crossed > 10);
+	deinit_two(&c.f);
 }
 
 int main(void)
