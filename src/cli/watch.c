@@ -37,15 +37,40 @@ struct watcher {
 	bool has_told; /* that it shares the GPU */
 };
 
-static void tell_refusal(const struct watcher *w, pid_t pid, const char *reason)
+/*
+ * Whether the daemon's numbers of processes are ours too: in a pid namespace other than the
+ * daemon's they are somebody else's. It has the number that it calls itself, or one of that number
+ * bears its name: behind systemd's socket is systemd.
+ */
+static bool knows_pids(const struct slu_cli_peer *peer, const json_t *reply)
+{
+	int pid = (int)json_integer_value(json_object_get(json_object_get(reply, "daemon"), "pid"));
+	char path[64], name[32] = "";
+	FILE *f;
+
+	if (pid <= 0 || pid == peer->pid)
+		return pid > 0;
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	fclose(f);
+	return !strcmp(name, "sluiced\n");
+}
+
+static void tell_refusal(const struct watcher *w, pid_t pid, bool pid_is_known, const char *reason)
 {
 	slu_cli_complain(
 		w->watch->must_join
 			? "It is ended, as --require asks for."
 			: "It runs as if there were no Sluice; others see it as an outsider.",
 		"the daemon refused '%s' (pid %d): %s", w->watch->name, (int)pid, reason);
-	if (w->watch->must_join)
+	if (w->watch->must_join && pid_is_known)
 		kill(pid, SIGTERM);
+	else if (w->watch->must_join)
+		syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
 }
 
 /* Return: whether there is nothing more to look at. */
@@ -54,21 +79,22 @@ static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 	const struct slu_cli_where where = { .socket = w->watch->socket };
 	struct slu_cli_peer peer;
 	json_t *reply, *program;
-	bool is_done = false;
+	bool is_done = false, pids_are_known;
 	size_t i;
 
 	if (slu_cli_try(&where, json_pack("{s:s}", "verb", "status"), &peer, &reply))
 		return false;
+	pids_are_known = knows_pids(&peer, reply);
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		pid_t pid = (pid_t)json_integer_value(json_object_get(program, "pid"));
 		bool is_ours = !strcmp(slu_reply_text(program, "group"), w->watch->group);
 
-		for (size_t k = 0; k < n && !is_ours; k++)
+		for (size_t k = 0; pids_are_known && k < n && !is_ours; k++)
 			is_ours = family[k] == pid;
 		if (!is_ours || is_done)
 			continue;
 		if (!strcmp(slu_reply_text(program, "connection"), "refused")) {
-			tell_refusal(w, pid, slu_reply_text(program, "reason"));
+			tell_refusal(w, pid, pids_are_known, slu_reply_text(program, "reason"));
 			is_done = true;
 			continue;
 		}
