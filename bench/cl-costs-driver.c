@@ -12,6 +12,7 @@ struct object {
 
 static const cl_icd_dispatch calls;
 static struct object context = { &calls }, queue = { &calls }, kernel = { &calls };
+static struct object out_of_order_queue = { &calls };
 static struct object event = { &calls }, device = { &calls };
 static char memory[4096];
 
@@ -60,7 +61,8 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue q, cl_command_queue_in
 {
 	cl_device_id one = (cl_device_id)(void *)&device;
 	cl_context of = (cl_context)(void *)&context;
-	cl_command_queue_properties properties = 0;
+	cl_command_queue_properties properties =
+		(void *)q == &out_of_order_queue ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
 	cl_uint count = 1;
 
 	switch (what) {
@@ -131,7 +133,9 @@ static cl_command_queue CL_API_CALL create_queue(cl_context c, cl_device_id d,
 						 cl_command_queue_properties properties,
 						 cl_int *errcode_ret)
 {
-	return made(&queue, errcode_ret);
+	return made(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? &out_of_order_queue
+									: &queue,
+		    errcode_ret);
 }
 
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint n,

@@ -7,6 +7,7 @@
  * process, on the same objects of their own.
  *
  *   enqueue     clEnqueueNDRangeKernel with three buffers, no event asked for
+ *   unordered   the same in an out-of-order queue
  *   set_arg     clSetKernelArg with one of two buffers by turns
  *   create      clCreateBuffer and clReleaseMemObject
  *   write       clEnqueueWriteBuffer of 64 bytes, not waited for
@@ -39,7 +40,7 @@
 struct way {
 	cl_icd_dispatch call;
 	cl_context context;
-	cl_command_queue queue;
+	cl_command_queue queue, unordered;
 	cl_kernel kernel;
 	cl_mem buffers[4];
 };
@@ -64,6 +65,9 @@ static void open_way(struct way *w, cl_device_id device)
 	w->context = w->call.clCreateContext(NULL, 1, &device, NULL, NULL, &r);
 	need(r, "clCreateContext");
 	w->queue = w->call.clCreateCommandQueue(w->context, device, 0, &r);
+	need(r, "clCreateCommandQueue");
+	w->unordered = w->call.clCreateCommandQueue(w->context, device,
+						    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &r);
 	need(r, "clCreateCommandQueue");
 	if (w->call.clCreateProgramWithSource) {
 		const char *text = source;
@@ -95,6 +99,15 @@ static void enqueue(const struct way *w, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		w->call.clEnqueueNDRangeKernel(w->queue, w->kernel, 1, NULL, &one, &one, 0, NULL,
 					       NULL);
+}
+
+static void enqueue_unordered(const struct way *w, unsigned n)
+{
+	size_t one = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		w->call.clEnqueueNDRangeKernel(w->unordered, w->kernel, 1, NULL, &one, &one, 0,
+					       NULL, NULL);
 }
 
 static void set_arg(const struct way *w, unsigned n)
@@ -144,9 +157,9 @@ static const struct call {
 	void (*run)(const struct way *, unsigned);
 	const char *goal;
 } calls[] = {
-	{ "enqueue", enqueue, "200" }, { "set_arg", set_arg, "null" },
-	{ "create", create, "null" },  { "write", write_some, "null" },
-	{ "map", map, "null" },
+	{ "enqueue", enqueue, "200" },	 { "unordered", enqueue_unordered, "null" },
+	{ "set_arg", set_arg, "null" },	 { "create", create, "null" },
+	{ "write", write_some, "null" }, { "map", map, "null" },
 };
 
 /* -- measuring -------------------------------------------------------------------------------- */
@@ -172,6 +185,7 @@ static double one_round(const struct call *c, const struct way *w)
 		c->run(w, N_KEPT);
 		batches[i] = (double)(slu_clock_now_ns() - t) / N_KEPT;
 		w->call.clFinish(w->queue);
+		w->call.clFinish(w->unordered);
 	}
 	qsort(batches, N_BATCHES, sizeof(batches[0]), by_value);
 	return batches[N_BATCHES / 2];

@@ -15,7 +15,7 @@ count() {
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" "$layer" none "$@" 2>&1 |
 		sed -n 's/.*Collected : *//p'
 }
-for call in enqueue set_arg create write map; do
+for call in enqueue unordered set_arg create write map; do
 	layered=$(count $call 20000 0)
 	driven=$(count $call 0 20000)
 	awk -v call=$call -v a="$layered" -v b="$driven" 'BEGIN {
