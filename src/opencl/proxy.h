@@ -154,11 +154,17 @@ static inline cl_mem slu_proxy_handle(struct slu_proxy *proxy)
 	return (cl_mem)proxy;
 }
 
-/* What a kernel may do to @proxy, an argument that it reaches by @access. */
+/*
+ * What a kernel may do to @proxy, an argument that it reaches by @access. CL_MEM_READ_ONLY is the
+ * program's promise that kernels only read it, and no driver holds it to that: a kernel that says
+ * otherwise is doubted.
+ */
 static inline enum slu_access slu_proxy_access(const struct slu_proxy *proxy,
 					       enum slu_access access)
 {
-	return proxy->flags & CL_MEM_READ_ONLY ? SLU_ACCESS_READ : access;
+	if (!(proxy->flags & CL_MEM_READ_ONLY))
+		return access;
+	return access == SLU_ACCESS_WRITE ? SLU_ACCESS_DOUBT : SLU_ACCESS_READ;
 }
 
 static inline void slu_proxy_ref(struct slu_proxy *proxy)

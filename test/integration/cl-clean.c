@@ -243,6 +243,29 @@ static void a_promise_that_is_cast_away_loses_nothing(void **state)
 	assert_cl(clReleaseKernel(liar));
 }
 
+/* hashcat does so: a buffer that it calls read-only is filled by a kernel for the others. */
+static void what_is_called_read_only_may_be_written(void **state)
+{
+	static cl_uint words[WORDS], read[WORDS];
+	struct cl_bench *b = *state;
+	cl_kernel honest = kernel_of("honest");
+	cl_mem in, out;
+
+	count_up(words, 3);
+	in = cl_bench_buffer(b, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, words);
+	out = cl_bench_buffer(b, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, words);
+	for (cl_uint round = 1; round <= 5; round++) {
+		launch(b, honest, in, out, WORDS);
+		assert_cl(
+			clEnqueueReadBuffer(b->queue, out, CL_TRUE, 0, BYTES, read, 0, NULL, NULL));
+		for (cl_uint i = 0; i < WORDS; i++)
+			assert_int_equal(read[i], words[i] * (round + 1));
+	}
+	assert_cl(clReleaseMemObject(in));
+	assert_cl(clReleaseMemObject(out));
+	assert_cl(clReleaseKernel(honest));
+}
+
 static void a_part_that_is_written_makes_the_whole_differ(void **state)
 {
 	static cl_uint words[WORDS], out_words[WORDS / 2];
@@ -430,6 +453,7 @@ int main(void)
 		cmocka_unit_test(the_device_and_the_processor_take_the_same_digest),
 		cmocka_unit_test(what_is_only_read_is_not_copied_out),
 		cmocka_unit_test(a_promise_that_is_cast_away_loses_nothing),
+		cmocka_unit_test(what_is_called_read_only_may_be_written),
 		cmocka_unit_test(a_part_that_is_written_makes_the_whole_differ),
 		cmocka_unit_test(images_and_constants_stay_as_they_are),
 		cmocka_unit_test(random_promises_leave_what_a_model_leaves),
