@@ -228,5 +228,6 @@ PROGRAMS = {p.name: p for p in (
     Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Silx("silx"),
     Clblast("xaxpy", 1024), Clblast("xdot", 512), Clblast("xgemv", 4608),
     Hashcat("hashcat", "0", "256", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
+    Hashcat("hashcat-slow", "400", "32", "256", "$P$984478476IagS59wHZvyQMArzfx58u.", "hashca?l"),
     Darktable("darktable"),
 )}
