@@ -170,6 +170,14 @@ static void default_config(struct arguments *a)
 		a->server.config_path = a->config;
 }
 
+/* Whether @socket is where a daemon of this mode has it anyway: its folder may have to be made. */
+static bool is_usual(enum slu_path_mode mode, const char *socket)
+{
+	char usual[PATH_MAX];
+
+	return !slu_path_socket(mode, false, usual, sizeof(usual)) && !strcmp(usual, socket);
+}
+
 /* Return: 0, or -errno with the folder that cannot be used. */
 static int default_paths(struct arguments *a, const char **ret_folder)
 {
@@ -177,7 +185,7 @@ static int default_paths(struct arguments *a, const char **ret_folder)
 	bool is_activated = getenv("LISTEN_FDS") && !a->server.socket;
 	int r;
 
-	if (!a->server.socket && !is_activated) {
+	if (!is_activated && (!a->server.socket || is_usual(mode, a->server.socket))) {
 		r = slu_path_socket(mode, true, a->socket, sizeof(a->socket));
 		if (r) {
 			*ret_folder = a->socket;

@@ -103,6 +103,15 @@ start_daemon() {
 	[ "${lines[1]}" = served ]
 }
 
+@test "run starts a daemon whose state has another folder than its socket" {
+	mkdir "$world/state"
+	XDG_STATE_HOME=$world/state run "$sluice" run -- "$sluice" status
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output != *"without Sluice"* ]]
+	[ -S "$world/sluice/sluice.sock" ]
+}
+
 @test "a program that we cannot get into still runs, and is told so" {
 	start_daemon
 	printf 'int main(void) { return 3; }\n' >"$world/a.c"
