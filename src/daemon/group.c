@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
 #include "daemon/group.h"
+#include "daemon/program.h"
+#include "daemon/roster.h"
 #include "daemon/server.h"
 
 struct slu_group *slu_group_find(struct slu_server *server, uint64_t id)
@@ -82,6 +85,33 @@ void slu_group_leave(struct slu_group *group)
 	LIST_REMOVE(group, entry);
 	slu_charge_give(&group->charge);
 	free(group);
+}
+
+/* What else its line says stays. */
+static void write_parked(const struct slu_program *program)
+{
+	struct slu_roster *roster = program->server->roster;
+	struct slu_roster_line line;
+	int slot = program->slot;
+
+	if (slot < 0 || !slu_roster_get(roster, slot, &line))
+		return;
+	line.is_parked = program->group->is_parked;
+	slu_roster_put(roster, &slot, &line);
+}
+
+int slu_group_park(struct slu_server *server, struct slu_group *group, bool parked)
+{
+	const struct slu_program *program;
+	int r = slu_core_park(server->core, slu_clock_now_ns(), group->id, parked);
+
+	if (r)
+		return slu_fold(r);
+	group->is_parked = parked;
+	LIST_FOREACH (program, &server->programs, entry)
+		if (program->group == group)
+			write_parked(program);
+	return 0;
 }
 
 void slu_group_observe(struct slu_group *group, uint64_t now_ns, enum slu_core_state state)

@@ -28,6 +28,7 @@ struct slu_group {
 	uint64_t id;		     /* the core's */
 	uint64_t wire;		     /* HELLO's; 0: a program of its own */
 	bool is_parted;		     /* from the group of its run: not joined by that number */
+	bool is_parked;
 	uid_t uid;
 	unsigned n_members;
 	struct slu_charge charge;
@@ -52,6 +53,9 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
 		   struct slu_group **ret_group);
 void slu_group_leave(struct slu_group *group);
+
+/* Parks it or lets it go on, also after a restart. Return: 0, or -errno. */
+int slu_group_park(struct slu_server *server, struct slu_group *group, bool parked);
 
 struct slu_group *slu_group_find(struct slu_server *server, uint64_t id);
 

@@ -354,7 +354,10 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 		return slu_fold(r);
 	ghost.group = program->group->id;
 	slu_homes_bounds(&server->homes, line->pid, line->uid, &ghost.bounds);
-	return slu_fold(slu_core_ghost(server->core, slu_clock_now_ns(), &ghost));
+	r = slu_core_ghost(server->core, slu_clock_now_ns(), &ghost);
+	if (!r && line->is_parked)
+		r = slu_group_park(server, program->group, true);
+	return slu_fold(r);
 }
 
 int slu_program_ghost(struct slu_server *server, int slot)

@@ -176,6 +176,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		.group = program->group->id,
 		.wire_group = program->group->wire,
 		.is_parted = program->group->is_parted,
+		.is_parked = program->group->is_parked,
 		.n_devices = program->n_devices,
 	};
 

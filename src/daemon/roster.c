@@ -15,7 +15,7 @@
 #include "daemon/lockfile.h"
 #include "daemon/roster.h"
 
-#define FORMAT 1
+#define FORMAT 2
 
 struct copy {
 	_Atomic uint64_t number; /* 0: being written */

@@ -45,6 +45,8 @@ struct slu_roster_line {
 	uint64_t disk_bytes;
 	uint32_t n_devices;
 	uint32_t is_parted; /* from the others of wire_group */
+	uint32_t is_parked;
+	uint32_t reserved;
 	struct slu_roster_device devices[SLU_WIRE_DEVICES_MAX];
 };
 

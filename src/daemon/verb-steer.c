@@ -92,8 +92,7 @@ static void say_done(struct slu_answer *answer, const char *what, unsigned n)
 
 static int park(struct slu_answer *answer, struct slu_program *program)
 {
-	int r = slu_core_park(answer->view.server->core, slu_clock_now_ns(), program->group->id,
-			      true);
+	int r = slu_group_park(answer->view.server, program->group, true);
 
 	slu_server_wake(answer->view.server);
 	return r < 0 ? slu_fold(r) : 0;
@@ -101,8 +100,7 @@ static int park(struct slu_answer *answer, struct slu_program *program)
 
 static int unpark(struct slu_answer *answer, struct slu_program *program)
 {
-	int r = slu_core_park(answer->view.server->core, slu_clock_now_ns(), program->group->id,
-			      false);
+	int r = slu_group_park(answer->view.server, program->group, false);
 
 	slu_server_wake(answer->view.server);
 	return r < 0 ? slu_fold(r) : 0;

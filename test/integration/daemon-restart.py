@@ -52,6 +52,26 @@ def a_killed_daemons_turn_is_adopted():
         check(b.wait("ready")["epoch"] != epoch, "then b has its turn")
 
 
+def who_is_parked_stays_parked():
+    with world("parked") as w:
+        a = w.client("a", want=40 * MIB, **TIGHT)
+        a.wait("ready")
+        w.answer(verb="park", program="a")
+        a.wait("close")
+        for number in (2, 3):
+            w.kill_daemon()
+            w.start_daemon()
+            a.wait("welcome", number)
+            check(w.programs_by_name()["a"]["parked"], "it is parked")
+        check(a.count("ready") == 1, "and had no turn", a.events)
+        w.answer(verb="unpark", program="a")
+        a.wait("ready", 2)
+        w.kill_daemon()
+        w.start_daemon()
+        a.wait("welcome", 4)
+        check(not w.programs_by_name()["a"]["parked"], "it is not parked any more")
+
+
 def killed_twenty_times_nobody_loses_anything():
     with world("again") as w:
         clients = [w.client(n, want=60 * MIB, **TIGHT) for n in "abc"]
@@ -234,7 +254,7 @@ def told_to_end_it_leaves_its_programs_running():
 
 
 if __name__ == "__main__":
-    main(a_killed_daemons_turn_is_adopted, killed_twenty_times_nobody_loses_anything,
+    main(a_killed_daemons_turn_is_adopted, who_is_parked_stays_parked, killed_twenty_times_nobody_loses_anything,
          those_who_died_meanwhile_are_forgotten_and_those_who_live_stay_charged,
          a_roster_of_damaged_bytes_is_no_obstacle, a_second_daemon_at_the_same_socket_says_so,
          a_second_daemon_is_told_whose_the_device_is, a_line_outlasts_another_daemon_on_its_device, an_unused_daemon_of_a_user_leaves_and_leaves_nothing,
