@@ -285,23 +285,27 @@ int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_pee
 	return 0;
 }
 
+int slu_cli_refused(json_t *reply)
+{
+	const char *what = json_string_value(json_object_get(reply, "error"));
+
+	slu_cli_complain(json_string_value(json_object_get(reply, "hint")), "%s",
+			 what ? what : "the daemon said no.");
+	json_decref(reply);
+	return SLU_CLI_REFUSED;
+}
+
 int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret_reply)
 {
 	struct slu_cli_peer peer;
-	const char *what, *then;
 	json_t *reply = NULL;
 	int r;
 
 	r = slu_cli_try(where, request, &peer, &reply);
 	if (r < 0)
 		return slu_cli_no_daemon(where, &peer, r);
-	if (r == SLU_CLI_E_REFUSED) {
-		what = json_string_value(json_object_get(reply, "error"));
-		then = json_string_value(json_object_get(reply, "hint"));
-		slu_cli_complain(then, "%s", what ? what : "the daemon said no.");
-		json_decref(reply);
-		return SLU_CLI_REFUSED;
-	}
+	if (r == SLU_CLI_E_REFUSED)
+		return slu_cli_refused(reply);
 	*ret_reply = reply;
 	return 0;
 }

@@ -49,6 +49,9 @@ enum { _SLU_CLI_E_SUCCESS, SLU_CLI_E_REFUSED };
 int slu_cli_try(const struct slu_cli_where *where, json_t *request, struct slu_cli_peer *ret_peer,
 		json_t **ret_reply);
 
+/* Says what the daemon had against it; @reply is freed. Return: the exit code. */
+int slu_cli_refused(json_t *reply);
+
 /* Whether a daemon is there and answers. Return: 0, or -errno as above. */
 int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,7 +17,9 @@
 #include "cli/daemon.h"
 #include "cli/install.h"
 
-#define PINGS_MAX 6
+#define PINGS_MAX   6
+#define RETURNS_MAX 30
+#define RETURN_NS   (100 * (long)SLU_NS_PER_MS)
 
 /*
  * Starts the daemon in a session of its own, so that the terminal's signals do not reach it. It
@@ -68,6 +71,25 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
 }
 
+/* There is none, or the one that was there has just ended. */
+static bool is_gone(int r)
+{
+	return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE;
+}
+
+/* One that ended under the question may be back in a moment: whoever keeps it running does that. */
+static int await_return(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
+{
+	const struct timespec pause = { .tv_nsec = RETURN_NS };
+	int r = -ECONNRESET;
+
+	for (unsigned i = 0; i < RETURNS_MAX && is_gone(r); i++) {
+		nanosleep(&pause, NULL);
+		r = slu_cli_ping(where, ret_peer);
+	}
+	return r;
+}
+
 /* A daemon that is not stopped is given as long as the library in the program would give it. */
 static int ping_patiently(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
 {
@@ -79,6 +101,8 @@ static int ping_patiently(const struct slu_cli_where *where, struct slu_cli_peer
 				ret_peer->path, (int)ret_peer->pid);
 		r = slu_cli_ping(where, ret_peer);
 	}
+	if ((r == -ECONNRESET || r == -EPIPE) && (where->is_system || where->socket))
+		r = await_return(where, ret_peer);
 	return r;
 }
 
@@ -86,12 +110,6 @@ static int use(const struct slu_cli_peer *peer, char *ret_socket, size_t size)
 {
 	snprintf(ret_socket, size, "%s", peer->path);
 	return 0;
-}
-
-/* There is none, or the one that was there has just ended. */
-static bool is_gone(int r)
-{
-	return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE;
 }
 
 int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)

@@ -131,18 +131,26 @@ static int set_environment(struct options *o, const struct slu_install *install,
 	return setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
-/* Whether the daemon would let the program in. Return: 0, or the exit code after a complaint. */
+/*
+ * Whether the daemon would let the program in. One that has just ended says nothing: the program
+ * waits for the next one, and is watched until it has joined.
+ *
+ * Return: 0, or the exit code after a complaint.
+ */
 static int ask_for_admission(const char *socket)
 {
 	const struct slu_cli_where where = { .socket = socket };
+	struct slu_cli_peer peer;
 	json_t *reply;
-	int r = slu_cli_ask(&where,
+	int r = slu_cli_try(&where,
 			    json_pack("{s:s, s:i}", "verb", "ping", "version", SLU_WIRE_VERSION),
-			    &reply);
+			    &peer, &reply);
 
+	if (r == SLU_CLI_E_REFUSED)
+		return slu_cli_refused(reply);
 	if (!r)
 		json_decref(reply);
-	return r;
+	return 0;
 }
 
 /* Return: 0 with the environment set, else the exit code after having complained. */
