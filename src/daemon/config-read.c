@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -166,6 +167,12 @@ int slu_config_read_text(struct slu_config *config, const char *path, const char
 	return reading.r < 0 ? slu_fold(reading.r) : reading.r;
 }
 
+/* /dev/null: what people name who want no settings. */
+static bool is_null(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 static int read_file(struct slu_config *config, const char *path,
 		     const struct slu_config_reporter *reporter)
 {
@@ -177,7 +184,7 @@ static int read_file(struct slu_config *config, const char *path,
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return slu_error(-errno);
-	if (!S_ISREG(st.st_mode) || st.st_size > SLU_CONFIG_FILE_MAX) {
+	if (!(S_ISREG(st.st_mode) || is_null(&st)) || st.st_size > SLU_CONFIG_FILE_MAX) {
 		if (reporter)
 			reporter->report(reporter->data, path, 0,
 					 "expected a file of at most 1 MiB");

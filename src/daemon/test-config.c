@@ -264,6 +264,12 @@ static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
 	assert_non_null(strstr(reports.path, "s.conf.d/20.conf"));
 	assert_int_equal(config.slice_ns, 10 * SLU_NS_PER_MS);
 
+	reports = (struct reports){};
+	assert_int_equal(slu_config_read(&config, "/dev/null", true, &reporter), 0);
+	assert_int_equal(slu_config_read(&config, "/dev/zero", true, &reporter),
+			 SLU_CONFIG_E_WRONG);
+	assert_int_equal(reports.n, 1);
+
 	slu_config_deinit(&config);
 	remove_file(drop_ins, "10.conf");
 	remove_file(drop_ins, "20.conf");
