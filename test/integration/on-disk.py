@@ -145,6 +145,7 @@ def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
         w.start_daemon()
         s.wait_until("it is back", lambda: (w.program("stayer") or {}).get("connection") == "joined")
         s.check(w.homes()["disk_bytes"] >= before, "its rooms are charged again", w.homes(), before)
+        s.check(w.sluice("unpark", "stayer").returncode == 0, "it is still parked and can be let go on")
         w.end(program)
 
 
@@ -155,7 +156,7 @@ def a_full_disk_refuses_an_allocation_and_nothing_else():
         w.evict(first)
         out = w.finish(w.start_fill("cuda", "second", 6), exits=(NO_MEMORY,))
         s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
-        s.check("the budgets for host memory and disk are used up" in w.log(), "the daemon says why")
+        s.check("the budgets for host memory (memory.home) and disk (memory.disk_max) are used up" in w.log(), "the daemon says why")
         denials = w.history()["denials"]
         s.check(denials and all(d["name"] == "second" and "are used up" in d["reason"] for d in denials),
                 "history knows it when the program is gone", denials)

@@ -149,6 +149,16 @@ static bool is_met(const struct slu_core_client *client)
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
 }
 
+static const char *why_denied(const struct slu_core *core, const struct slu_core_client *client)
+{
+	if (!core->disk.usable_bytes)
+		return "the budget for host memory (memory.home) is used up";
+	if (client->disk_refused_ns)
+		return "the budget for host memory (memory.home) is used up, and the disk "
+		       "(memory.disk_folder) has no room";
+	return "the budgets for host memory (memory.home) and disk (memory.disk_max) are used up";
+}
+
 /* Return: whether the wish stays, since what others do not use is on its way. */
 static bool serve(struct slu_core *core, struct slu_core_client *client)
 {
@@ -162,10 +172,7 @@ static bool serve(struct slu_core *core, struct slu_core_client *client)
 		if (take_slack(core, client, true))
 			return true;
 	}
-	slu_core_send_deny(core, client, NULL, client->home_want_bytes,
-			   core->disk.usable_bytes
-				   ? "the budgets for host memory and disk are used up"
-				   : "the budget for host memory is used up");
+	slu_core_send_deny(core, client, NULL, client->home_want_bytes, why_denied(core, client));
 	return false;
 }
 
