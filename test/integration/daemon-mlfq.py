@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import sluice as s
 
-# with slices that never end only a higher level, or rest, ends a turn
+# with slices that never end only a higher level, or rest, ends a turn,
 # and the jobs stay short beside the allotment on a busy machine too
 SETTINGS = {"scheduler.slice": "1h", "scheduler.allotment": "4s"}
 
