@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/test.h"
+#include "board/test-place.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -7,49 +7,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/util.h"
 #include "board/layout.h"
-
-#define CAPACITY (64 * SLU_MIB)
-
-static const struct slu_board_identity identity = {
-	.uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
-	.name = "test",
-	.capacity_bytes = CAPACITY,
-	.granule_bytes = 4096,
-};
-
-struct place {
-	char folder[64];
-	char path[96];
-};
-
-static int set_up(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	strcpy(p->folder, "/tmp/test-board.XXXXXX");
-	if (!mkdtemp(p->folder))
-		return -1;
-	snprintf(p->path, sizeof(p->path), "%s/b", p->folder);
-	*state = p;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-
-	unlink(p->path);
-	/* fails where a temporary file was left behind */
-	if (rmdir(p->folder) < 0)
-		return -1;
-	free(p);
-	return 0;
-}
 
 static struct slu_board *open_attached(const char *path)
 {

@@ -1,50 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of several pid namespaces, which all call themselves 1, share one board. */
-#include "lib/test.h"
+#include "board/test-place.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/util.h"
-#include "board/board.h"
-
-#define CAPACITY (64 * SLU_MIB)
 #define N_COUNTS 20000
 
 enum { DONE, NO_NAMESPACE, WRONG };
-
-static const struct slu_board_identity identity = { .name = "test", .capacity_bytes = CAPACITY };
-
-struct place {
-	char folder[64];
-	char path[96];
-};
-
-static int set_up(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	strcpy(p->folder, "/tmp/test-board-namespace.XXXXXX");
-	if (!mkdtemp(p->folder))
-		return -1;
-	snprintf(p->path, sizeof(p->path), "%s/b", p->folder);
-	*state = p;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-
-	unlink(p->path);
-	rmdir(p->folder);
-	free(p);
-	return 0;
-}
 
 /* A process that is the first one of its pid namespace, and who waits for it. */
 struct elsewhere {
