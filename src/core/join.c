@@ -39,16 +39,17 @@ static void regroup(struct slu_core *core, struct slu_core_client *client, uint6
 
 	if (from->id == group_id)
 		return;
-	to = slu_core_group_find(core, group_id);
-	if (!to)
-		to = slu_core_group_new(core, group_id);
 	TAILQ_REMOVE(&from->members, client, member_link);
-	TAILQ_INSERT_TAIL(&to->members, client, member_link);
-	client->group = to;
+	/* before it needs another one: there are as many groups as clients, and not one more */
 	if (TAILQ_EMPTY(&from->members))
 		slu_core_group_free(core, from);
 	else
 		slu_core_turns_settle(core, from);
+	to = slu_core_group_find(core, group_id);
+	if (!to)
+		to = slu_core_group_new(core, group_id);
+	TAILQ_INSERT_TAIL(&to->members, client, member_link);
+	client->group = to;
 }
 
 /* The first member's word counts; of others that of one which is to go before all. */
