@@ -18,10 +18,10 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/flock.h"
 #include "board/layout.h"
 
 uint64_t slu_board_badge_namespace(void)
@@ -54,22 +54,6 @@ int slu_board_badge_take(uint64_t namespace, struct board_badge *ret_badge)
 	return fd;
 }
 
-/* Return: whether the line of /proc/locks tells of a flock. */
-static bool parse(const char *line, pid_t *ret_pid, uint64_t *ret_device, uint64_t *ret_inode)
-{
-	const char *at = strstr(line, ": FLOCK ");
-	unsigned major, minor;
-	unsigned long inode;
-	int pid;
-
-	if (!at || sscanf(at, ": FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) != 4)
-		return false;
-	*ret_pid = pid;
-	*ret_device = makedev(major, minor);
-	*ret_inode = inode;
-	return true;
-}
-
 void slu_board_badge_pids(const struct board_badge *const *badges, size_t n, uint64_t namespace,
 			  pid_t *ret_pids)
 {
@@ -90,15 +74,14 @@ void slu_board_badge_pids(const struct board_badge *const *badges, size_t n, uin
 		return;
 	}
 	while (fgets(line, sizeof(line), file)) {
-		uint64_t device, inode;
-		pid_t pid;
+		struct slu_flock held;
 
-		if (!parse(line, &pid, &device, &inode))
+		if (!slu_flock_parse(line, &held))
 			continue;
 		for (size_t i = 0; i < n; i++)
-			if (!ret_pids[i] && badges[i]->inode == inode &&
-			    badges[i]->device == device)
-				ret_pids[i] = pid > 0 ? pid : 0;
+			if (!ret_pids[i] && badges[i]->inode == held.inode &&
+			    badges[i]->device == held.device)
+				ret_pids[i] = held.pid > 0 ? held.pid : 0;
 	}
 	fclose(file);
 }

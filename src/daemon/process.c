@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/flock.h"
 #include "daemon/process.h"
 
 #ifndef SO_PEERPIDFD
@@ -130,13 +130,10 @@ void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 
 int slu_process_of_flock(int fd, pid_t *ret_pid)
 {
-	unsigned major, minor;
-	unsigned long inode;
 	char line[256];
 	struct stat st;
 	pid_t by_inode = 0;
 	FILE *f;
-	int pid;
 
 	if (fstat(fd, &st) < 0)
 		return slu_error(-errno);
@@ -144,16 +141,12 @@ int slu_process_of_flock(int fd, pid_t *ret_pid)
 	if (!f)
 		return slu_error(-ENOENT);
 	while (fgets(line, sizeof(line), f)) {
-		const char *flock = strstr(line, ": FLOCK ");
+		struct slu_flock held;
 
-		if (!flock || strstr(line, "-> ") ||
-		    sscanf(flock, ": FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) !=
-			    4)
+		if (!slu_flock_parse(line, &held) || held.inode != st.st_ino || held.pid <= 0)
 			continue;
-		if (inode != st.st_ino || pid <= 0)
-			continue;
-		by_inode = pid;
-		if (makedev(major, minor) == st.st_dev)
+		by_inode = held.pid;
+		if (held.device == st.st_dev)
 			break; /* else stat and the kernel name the file system differently */
 	}
 	fclose(f);
