@@ -85,7 +85,7 @@ static bool environment_has(pid_t pid, const char *name)
 	return false;
 }
 
-static void read_name(pid_t pid, char *ret_name, size_t size)
+void slu_attach_name(pid_t pid, char *ret_name, size_t size)
 {
 	slu_cleanup(closefilep) FILE *f = open_of(pid, "comm");
 
@@ -111,7 +111,7 @@ void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_at
 	struct slu_attach_view view = { 0 };
 	struct mapped m = { 0 };
 
-	read_name(pid, view.name, sizeof(view.name));
+	slu_attach_name(pid, view.name, sizeof(view.name));
 	if (look_at_maps(pid, install, &m)) {
 		view.state = SLU_ATTACH_HIDDEN;
 	} else if (m.opencl_driver && !m.opencl_layer) {

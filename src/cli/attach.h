@@ -32,5 +32,8 @@ struct slu_attach_view {
 void slu_attach_look(pid_t pid, const struct slu_install *install,
 		     struct slu_attach_view *ret_view);
 
+/* What the process calls itself; "?" where that cannot be seen. */
+void slu_attach_name(pid_t pid, char *ret_name, size_t size);
+
 /* @pid and its descendants into @ret_pids. Return: how many, at most @max. */
 size_t slu_attach_family(pid_t pid, pid_t *ret_pids, size_t max);

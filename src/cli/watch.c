@@ -45,19 +45,12 @@ struct watcher {
 static bool knows_pids(const struct slu_cli_peer *peer, const json_t *reply)
 {
 	int pid = (int)json_integer_value(json_object_get(json_object_get(reply, "daemon"), "pid"));
-	char path[64], name[32] = "";
-	FILE *f;
+	char name[32];
 
 	if (pid <= 0 || pid == peer->pid)
 		return pid > 0;
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (!fgets(name, sizeof(name), f))
-		name[0] = '\0';
-	fclose(f);
-	return !strcmp(name, "sluiced\n");
+	slu_attach_name(pid, name, sizeof(name));
+	return !strcmp(name, "sluiced");
 }
 
 static void tell_refusal(const struct watcher *w, pid_t pid, bool pid_is_known, const char *reason)
