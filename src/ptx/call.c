@@ -76,6 +76,8 @@ int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opc
 		return r;
 	if (target.is_unknown)
 		return slu_ptx_refuse_unknown(p, &target.token);
+	if (target.is_minus || target.operand.is_negated || target.operand.selector)
+		return slu_ptx_refuse_operand(p, &target, "a function");
 	if (slu_ptx_accept(p, ',')) {
 		r = slu_ptx_expect(p, '(');
 		if (!r)

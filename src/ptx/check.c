@@ -238,6 +238,10 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 	struct slu_ptx_operand *o = &raw->operand;
 	int r;
 
+	if (raw->is_minus && *word != 'N')
+		return slu_ptx_refuse_operand(p, raw, "no sign");
+	if (o->selector && !strchr("yYN", *word))
+		return slu_ptx_refuse_operand(p, raw, "no selector");
 	if (*word == 'l')
 		return check_label(p, raw, place);
 	if (raw->is_unknown)
@@ -248,6 +252,7 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 	case 'd':
 	case 'D':
 	case 'w':
+	case 'y':
 		if (o->kind == SLU_PTX_OPERAND_SINK)
 			return 0;
 		if (o->kind != SLU_PTX_OPERAND_REG)
@@ -262,9 +267,13 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		}
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
+	case 'N':
+		o->is_negated = raw->is_minus;
+		return check_source(p, raw, &d);
 	case 's':
 	case 'S':
 	case 'x':
+	case 'Y':
 		return check_source(p, raw, &d);
 	case 'v':
 	case 'V':

@@ -95,6 +95,7 @@ enum slu_ptx_family {
 	SLU_PTX_FAMILY_INT,   /* integer arithmetic and bits */
 	SLU_PTX_FAMILY_CARRY, /* integer arithmetic with a carry */
 	SLU_PTX_FAMILY_WORD,  /* parts of a word */
+	SLU_PTX_FAMILY_VIDEO, /* bytes and halves of a word, with a second operation */
 	SLU_PTX_FAMILY_FLOAT, /* f32 and f64 */
 	SLU_PTX_FAMILY_HALF,  /* f16, bf16 and two of them */
 	SLU_PTX_FAMILY_CMP,   /* compare and select */
@@ -131,7 +132,8 @@ enum slu_ptx_family {
 	M(infinite) M(number) M(notanumber) M(normal) M(subnormal) M(pack) M(u4) M(s4) M(u2) \
 	M(s2) M(satfinite) M(trans) M(row) M(col) M(load) M(store) M(mma) M(x1) M(x2) M(x4) \
 	M(async) M(mask) M(wait_group) M(init) M(inval) \
-	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc)
+	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc) M(po) M(shr7) \
+	M(shr15)
 /* clang-format on */
 
 enum slu_ptx_modifier {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "ptx/operand.h"
+#include "ptx/selector.h"
 
 static int parse_offset(struct slu_ptx_parser *p, int64_t *offset)
 {
@@ -99,9 +100,8 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	return 0;
 }
 
-static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+static int parse_number(struct slu_ptx_parser *p, bool is_minus, struct slu_ptx_raw *raw)
 {
-	bool is_minus = slu_ptx_accept(p, '-');
 	struct slu_ptx_token t = p->lexer.token;
 
 	if (t.kind != SLU_PTX_TOKEN_INT && t.kind != SLU_PTX_TOKEN_F32 &&
@@ -116,6 +116,13 @@ static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		raw->operand.imm ^= UINT64_C(1) << (t.kind == SLU_PTX_TOKEN_F32 ? 31 : 63);
 	slu_ptx_lexer_next(&p->lexer);
 	return 0;
+}
+
+static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+{
+	bool is_minus = slu_ptx_accept(p, '-');
+
+	return parse_number(p, is_minus, raw);
 }
 
 int slu_ptx_refuse_unknown(struct slu_ptx_parser *p, const struct slu_ptx_token *t)
@@ -197,6 +204,8 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 
 int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
+	int r;
+
 	*raw = (struct slu_ptx_raw){ .token = p->lexer.token };
 	if (slu_ptx_accept(p, '['))
 		return parse_address(p, raw);
@@ -206,9 +215,18 @@ int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		raw->operand.is_negated = true;
 		raw->token = p->lexer.token;
 	}
-	if (p->lexer.token.kind == SLU_PTX_TOKEN_WORD)
-		return parse_word(p, raw);
-	return parse_literal(p, raw);
+	if (!raw->operand.is_negated)
+		raw->is_minus = slu_ptx_accept(p, '-');
+	if (p->lexer.token.kind != SLU_PTX_TOKEN_WORD) {
+		bool is_minus = raw->is_minus;
+
+		raw->is_minus = false;
+		return parse_number(p, is_minus, raw);
+	}
+	r = parse_word(p, raw);
+	if (!r && raw->operand.kind == SLU_PTX_OPERAND_REG)
+		r = slu_ptx_parse_selector(p, raw);
+	return r;
 }
 
 int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
@@ -261,5 +279,7 @@ int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token 
 	}
 	if (*words == 'M')
 		return slu_ptx_check_pack(p, raws);
+	if (instr->form->row->family == SLU_PTX_FAMILY_VIDEO)
+		return slu_ptx_check_selectors(p, instr->form, raws, n);
 	return 0;
 }

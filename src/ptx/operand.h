@@ -13,6 +13,7 @@ struct slu_ptx_raw {
 	struct slu_ptx_token token; /* where it began */
 	enum slu_ptx_token_kind literal;
 	bool is_unknown; /* a name that nobody declared: perhaps a label further down */
+	bool is_minus;	 /* a sign in front of something that is no constant */
 };
 
 /* What a word of opcodes.def demands. */

@@ -93,9 +93,10 @@ struct slu_ptx_targets;
 
 struct slu_ptx_operand {
 	enum slu_ptx_operand_kind kind;
-	bool is_negated; /* !%p */
+	bool is_negated; /* !%p, or -%r of a video instruction */
 	uint8_t n_elements;
-	uint32_t reg; /* index of a register of the function */
+	uint16_t selector; /* parts of a register: selector.h */
+	uint32_t reg;	   /* index of a register of the function */
 	uint32_t second;
 	union {
 		uint64_t imm;

@@ -76,6 +76,12 @@ static void test_what_is_right_is_taken(void **state)
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
 		  BODY(REGS "ld.global.u8 %d1, [%d2]; st.global.u8 [%d2], %r1;") },
+		{ "parts of registers, with signs",
+		  BODY(REGS "vadd.u32.s32.u32.sat %r1.b3, %r2.h1, 7, %r3; vadd.u32.u32.u32 %r1, "
+			    "%r2.b0, %r3;\n"
+			    "vmad.s32.s32.s32 %r1, -%r2.h0, -%r3.b3, -%r4; vadd2.u32.u32.u32 "
+			    "%r1.h1, %r2.h30, %r3, %r4;\n"
+			    "vset4.u32.s32.lt.add %r1.b310, %r2.b7007, %r3.b0123, %r4;") },
 	};
 
 	(void)state;
@@ -134,6 +140,22 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		  "takes 1 values" },
 		{ 5, 8, HEAD ".entry k()\n{ ret; ", "ends" },
 		{ 4, 11, HEAD ".entry k( { ret; }", "where .param" },
+		{ 7, 21, BODY(REGS "vadd.u32.u32.u32 %r1.x0, %r2, %r3;"),
+		  "'.x0' where a selector" },
+		{ 7, 23, BODY(REGS "vadd.u32.u32.u32 %r1, %r2.h2, %r3;"),
+		  "a selector that 'vadd.u32.u32.u32' does not take" },
+		{ 7, 18, BODY(REGS "vadd.u32.u32.u32 %r1.b0, %r2, %r3;"),
+		  "takes 4 operands, not 3" },
+		{ 7, 22, BODY(REGS "vadd.u32.u32.u32.add %r1.b0, %r2, %r3, %r4;"),
+		  "where no selector" },
+		{ 7, 19, BODY(REGS "vadd4.s32.s32.s32 %r1.b01, %r2, %r3, %r4;"),
+		  "a selector that" },
+		{ 7, 24, BODY(REGS "vadd2.s32.s32.s32 %r1, %r2.h4, %r3, %r4;"), "a selector that" },
+		{ 7, 14, BODY(REGS "add.s32 %r1, %r2.b0, %r3;"), "where no selector" },
+		{ 7, 14, BODY(REGS "add.s32 %r1, -%r2, %r3;"), "where no sign" },
+		{ 6, 5, BODY("bra -L; L: ret;"), "where no sign" },
+		{ 7, 34, BODY(REGS "vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4;"), "not both" },
+		{ 7, 26, BODY(REGS "vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4;"), "negates nothing" },
 	};
 	unsigned n_wrong = 0;
 

@@ -151,6 +151,7 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 		case 'd':
 		case 'D':
 		case 'w':
+		case 'y':
 			r = slu_interp_decoder_row_of(d, instr, o, false, &in->d);
 			break;
 		case 'M':
@@ -171,6 +172,8 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 		case 'S':
 		case 'c':
 		case 'x':
+		case 'Y':
+		case 'N':
 			if (o->kind == SLU_PTX_OPERAND_VECTOR) {
 				for (unsigned i = 0; !r && i < o->n_elements; i++)
 					r = slu_interp_decoder_row_of(d, instr, &o->elements[i],

@@ -16,6 +16,7 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 		[SLU_PTX_FAMILY_PHASE] = SLU_ISA(bind_phase),
 		[SLU_PTX_FAMILY_STACK] = SLU_ISA(bind_stack),
 		[SLU_PTX_FAMILY_WORD] = SLU_ISA(bind_word),
+		[SLU_PTX_FAMILY_VIDEO] = SLU_ISA(bind_video),
 		[SLU_PTX_FAMILY_CMP] = SLU_ISA(bind_compare),
 		[SLU_PTX_FAMILY_PRED] = SLU_ISA(bind_pred),
 		[SLU_PTX_FAMILY_MOVE] = SLU_ISA(bind_move),

@@ -23,6 +23,7 @@ const struct slu_interp_handler *SLU_ISA(bind_matrix_move)(const struct slu_ptx_
 const struct slu_interp_handler *SLU_ISA(bind_phase)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_stack)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form);
+const struct slu_interp_handler *SLU_ISA(bind_video)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *form,
 						    const struct slu_interp_insn *in);
 const struct slu_interp_handler *SLU_ISA(bind_store)(const struct slu_ptx_form *form,

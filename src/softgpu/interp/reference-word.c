@@ -41,52 +41,6 @@ static uint64_t pack(const struct slu_ptx_form *form, const uint64_t in[4])
 	return cut((in[2] << 2 * bits) | a << bits | b, 32);
 }
 
-/* vadd2, vset4 and their like */
-static uint64_t parts(const struct slu_ptx_form *form, const uint64_t in[4])
-{
-	const char *name = form->row->name;
-	size_t length = strlen(name) - 1;
-	unsigned n = (unsigned)(name[length] - '0'), bits = 32 / n;
-	bool is_set = !strncmp(name, "vset", length);
-	bool a_signed = form->types[is_set ? 0 : 1] == SLU_PTX_TYPE_S32;
-	bool b_signed = form->types[is_set ? 1 : 2] == SLU_PTX_TYPE_S32;
-	uint64_t word = 0, sum = in[2];
-
-	for (unsigned k = 0; k < n; k++) {
-		int64_t a = (int64_t)(in[0] >> k * bits & ((1u << bits) - 1)), t;
-		int64_t b = (int64_t)(in[1] >> k * bits & ((1u << bits) - 1));
-
-		if (a_signed && a >= 1 << (bits - 1))
-			a -= 1 << bits;
-		if (b_signed && b >= 1 << (bits - 1))
-			b -= 1 << bits;
-		if (!strncmp(name, "vadd", length))
-			t = a + b;
-		else if (!strncmp(name, "vsub", length))
-			t = a - b;
-		else if (!strncmp(name, "vavrg", length))
-			t = a + b >= 0 ? (a + b + 1) / 2 : (int64_t)floor((double)(a + b) / 2);
-		else if (!strncmp(name, "vabsdiff", length))
-			t = llabs(a - b);
-		else if (!strncmp(name, "vmin", length))
-			t = SLU_MIN(a, b);
-		else if (!strncmp(name, "vmax", length))
-			t = SLU_MAX(a, b);
-		else
-			t = HAS(eq)   ? a == b
-			    : HAS(ne) ? a != b
-			    : HAS(lt) ? a < b
-			    : HAS(le) ? a <= b
-			    : HAS(gt) ? a > b
-				      : a >= b;
-		if (HAS(sat))
-			t = saturated(t, bits, form->types[0] == SLU_PTX_TYPE_S32);
-		word |= cut((unsigned __int128)t, bits) << k * bits;
-		sum += (uint64_t)t;
-	}
-	return cut(HAS(add) ? sum : word, 32);
-}
-
 bool slu_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
 			struct slu_reference *ret)
 {
@@ -103,7 +57,6 @@ bool slu_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
 		ret->value = pack(form, in);
 		return true;
 	default:
-		ret->value = parts(form, in);
-		return form->row->name[0] == 'v';
+		return false;
 	}
 }

@@ -33,3 +33,14 @@ bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4]
  */
 bool slu_reference_atomic(const struct slu_ptx_form *form, uint64_t old, uint64_t b, uint64_t c,
 			  uint64_t *ret_new);
+
+/*
+ * What a video instruction leaves in its destination. The selectors are as the text has them
+ * behind the register, ".b2", or "".
+ */
+struct slu_reference_video {
+	const char *d, *a, *b;
+	bool a_is_minus, b_is_minus, c_is_minus;
+};
+bool slu_reference_video(const struct slu_ptx_form *form, const struct slu_reference_video *text,
+			 const uint32_t in[3], uint32_t *ret_value);

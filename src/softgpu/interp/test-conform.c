@@ -10,7 +10,7 @@
 static const struct slu_conform_case *const cases[] = {
 	&slu_conform_carry,  &slu_conform_compute, &slu_conform_memory, &slu_conform_move,
 	&slu_conform_atomic, &slu_conform_warp,	   &slu_conform_stack,	&slu_conform_copy,
-	&slu_conform_matrix, &slu_conform_phase,   &slu_conform_flow,
+	&slu_conform_matrix, &slu_conform_phase,   &slu_conform_flow,	&slu_conform_video,
 };
 
 static const struct slu_conform_case *find(const struct slu_ptx_form *form)

@@ -13,6 +13,7 @@
  *   conform-copy.c     from global to shared memory
  *   conform-phase.c    barriers that lie in memory
  *   conform-stack.c    local memory taken while running
+ *   conform-video.c    bytes and halves of words, in all ways to name them
  *   conform-warp.c     what lanes of a warp tell each other
  *   conform-matrix.c   what a warp multiplies together
  *   conform-flow.c     branches, calls, ends, barriers, fences, and what has no effect
@@ -35,7 +36,7 @@ struct slu_conform_case {
 
 extern const struct slu_conform_case slu_conform_compute, slu_conform_carry, slu_conform_memory,
 	slu_conform_move, slu_conform_atomic, slu_conform_warp, slu_conform_flow, slu_conform_stack,
-	slu_conform_copy, slu_conform_matrix, slu_conform_phase;
+	slu_conform_copy, slu_conform_matrix, slu_conform_phase, slu_conform_video;
 
 /* One device for all cases, and two buffers in it. */
 #define SLU_CONFORM_BYTES 65536u
