@@ -129,24 +129,33 @@ static const char *reason_of(const json_t *program)
 	return strcmp(reason, "parked") ? reason : "";
 }
 
-static void add_unmovable(struct slu_table *table, const json_t *program)
+static void add_unmoved(char *words, size_t size, const json_t *list, const char *verb)
 {
-	const json_t *list = json_object_get(program, "unmovable"), *entry;
-	const char *reason = reason_of(program);
-	char all[256] = "", buf[SLU_SIZE_STRING_MAX];
-	size_t i, n = 0;
+	char buf[SLU_SIZE_STRING_MAX];
+	const json_t *entry;
+	size_t i;
 
 	json_array_foreach (list, i, entry) {
-		int wrote = snprintf(all + n, sizeof(all) - n, "%s%s cannot move (%s)",
-				     n || *reason ? "; " : "",
-				     slu_size_format(buf, slu_reply_number(entry, "bytes")),
+		size_t n = strlen(words);
+		int wrote = snprintf(words + n, size - n, "%s%s %s (%s)", n ? "; " : "",
+				     slu_size_format(buf, slu_reply_number(entry, "bytes")), verb,
 				     slu_reply_text(entry, "reason"));
 
-		if (wrote < 0 || n + (size_t)wrote >= sizeof(all))
-			break;
-		n += (size_t)wrote;
+		if (wrote < 0 || n + (size_t)wrote >= size) {
+			words[n] = '\0';
+			return;
+		}
 	}
-	slu_table_add(table, "%s%s", reason, all);
+}
+
+static void add_why(struct slu_table *table, const json_t *program)
+{
+	char words[1024];
+
+	snprintf(words, sizeof(words), "%s", reason_of(program));
+	add_unmoved(words, sizeof(words), json_object_get(program, "unmovable"), "cannot move");
+	add_unmoved(words, sizeof(words), json_object_get(program, "yielding"), "yield");
+	slu_table_add(table, "%s", words);
 }
 
 /* One in a pid namespace that cannot be seen from the daemon's has none. */
@@ -204,7 +213,7 @@ static void print_programs(FILE *out, const json_t *reply)
 			      (unsigned long long)slu_reply_number(program, "turns"));
 		add_time(table, slu_reply_number(program, "waited_ms"));
 		add_time(table, slu_reply_number(program, "wait_p99_ms"));
-		add_unmovable(table, program);
+		add_why(table, program);
 	}
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
 		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {

@@ -73,6 +73,13 @@ SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *
  */
 SLU_CLIENT_API bool slu_client_device_is_managed(const struct slu_client_device *device);
 
+/*
+ * The program got memory (@more) that the driver brings to the device and takes from it by itself,
+ * or gave it back. It is shown, and in a turn others make room for it; it is charged to nobody.
+ */
+SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, uint64_t bytes,
+					    bool more);
+
 /* -- units ------------------------------------------------------------------------------------ */
 
 /*

@@ -207,6 +207,7 @@ void slu_client_device_remove(struct slu_client_device *d)
 		slu_peer_unblocked(c->peer, now_ns, d->index);
 	slu_client_pump(c, now_ns);
 	forget_units(c, d);
+	slu_peer_set_paged(c->peer, now_ns, d->index, 0);
 	while (d->n_visits)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	slu_client_pump(c, slu_clock_now_ns());
@@ -216,6 +217,22 @@ void slu_client_device_remove(struct slu_client_device *d)
 	slu_mover_stop(&d->movers[SLU_DIRECTION_OUT]);
 	slu_client_log("device %u: removed", d->index);
 	free(d);
+}
+
+void slu_client_device_pages(struct slu_client_device *d, uint64_t bytes, bool more)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	uint64_t now_ns = slu_clock_now_ns();
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan) {
+		d->paged_bytes =
+			more ? d->paged_bytes + bytes : slu_sub_floor(d->paged_bytes, bytes);
+		slu_peer_set_paged(c->peer, now_ns, d->index, d->paged_bytes);
+		slu_client_pump(c, now_ns);
+	}
+	slu_lock_give(&c->lock);
 }
 
 /* -- looking --------------------------------------------------------------------------------------

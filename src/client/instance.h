@@ -127,6 +127,7 @@ struct slu_client_device {
 	unsigned n_visits;   /* calls of the helper into the back end, under way */
 	bool has_begun;	     /* thread_begin was called on the helper */
 	uint64_t owned_bytes;
+	uint64_t paged_bytes;			  /* of the program's, by the driver */
 	uint64_t n_submitted;			  /* mode LAUNCH: commands so far */
 	uint64_t n_seen;			  /* entries and commands at the last look */
 	uint64_t n_at_open;			  /* entries when the gate was opened */

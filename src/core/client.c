@@ -110,7 +110,7 @@ void slu_core_client_rename(struct slu_core_client *client, const char *name)
 uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
 {
 	if (seat->mode != SLU_MODE_LAUNCH)
-		return seat->want.all_bytes;
+		return seat->want.min_bytes;
 	return seat->want.is_runnable ? seat->want.min_bytes : 0;
 }
 
@@ -118,7 +118,20 @@ uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat)
 {
 	uint64_t level = slu_core_seat_level_bytes(seat);
 
-	return seat->mode == SLU_MODE_LAUNCH ? SLU_MAX(level, seat->want.working_bytes) : level;
+	return SLU_MAX(level, seat->mode == SLU_MODE_LAUNCH ? seat->want.working_bytes
+							    : seat->want.all_bytes);
+}
+
+void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns)
+{
+	struct slu_msg_want want = seat->want;
+	uint64_t held_bytes = seat->account.held_bytes;
+
+	want.all_bytes = SLU_MAX(want.all_bytes, held_bytes);
+	if (seat->mode != SLU_MODE_LAUNCH)
+		want.min_bytes = SLU_MAX(want.min_bytes, held_bytes);
+	if (want.all_bytes != seat->want.all_bytes || want.min_bytes != seat->want.min_bytes)
+		slu_core_seat_want(seat, now_ns, &want);
 }
 
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,

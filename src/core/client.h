@@ -59,8 +59,9 @@ struct slu_core_seat {
 	uint64_t peak_ns; /* when the level fell below the peak */
 
 	/* of the last plan that this seat was part of */
-	uint64_t need_bytes; /* without it the turn does not begin */
-	uint64_t goal_bytes; /* need and what may be spent beyond it */
+	uint64_t need_bytes;  /* without it the turn does not begin */
+	uint64_t paged_bytes; /* beyond it, others make room for what the driver pages */
+	uint64_t goal_bytes;  /* both, and what may be spent beyond them */
 };
 
 enum slu_core_standing { SLU_CORE_GHOST, SLU_CORE_JOINED, SLU_CORE_LOST };
@@ -104,11 +105,14 @@ void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client,
 
 void slu_core_client_rename(struct slu_core_client *client, const char *name);
 
-/* Bytes that the seat must have in its turn: all, or in LAUNCH those of a command that waits. */
+/* Bytes that the seat must have in its turn: all units, in LAUNCH those of a waiting command. */
 uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
-/* What it needs where others run beside it: in LAUNCH its working set too (rule 20). */
+/* What it needs beside others: in LAUNCH its working set too, else what the driver pages (rule 20).
+ */
 uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
+/* It holds more than it said it wants: that much it wants. */
+void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns);
 			const struct slu_msg_want *want);
 
 static inline bool slu_core_client_is_joined(const struct slu_core_client *client)

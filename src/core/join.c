@@ -87,10 +87,11 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 					   .account = { SLU_TIER_DEVICE, (uint8_t)i },
 					   .is_runnable = told->is_runnable,
 					   .min_bytes = told->min_bytes,
-					   .all_bytes = SLU_MAX(told->all_bytes, told->held_bytes),
+					   .all_bytes = told->all_bytes,
 					   .working_bytes = told->working_bytes,
 					   .largest_bytes = told->largest_bytes,
 				   });
+		slu_core_seat_holds(seat, core->now_ns);
 	}
 	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
 	slu_core_account_report(&client->home, hello->home_held_bytes, 0);

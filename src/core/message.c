@@ -78,12 +78,8 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		client->disk_refused_ns = core->now_ns;
 		slu_core_tell(core, client->id, "the disk has no room for %s", client->name);
 	}
-	if (account->seat && account->held_bytes > account->seat->want.all_bytes) {
-		struct slu_msg_want want = account->seat->want;
-
-		want.all_bytes = account->held_bytes;
-		slu_core_seat_want(account->seat, core->now_ns, &want);
-	}
+	if (account->seat)
+		slu_core_seat_holds(account->seat, core->now_ns);
 	slu_core_send_roster(core, client);
 	return 0;
 }

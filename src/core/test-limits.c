@@ -44,7 +44,7 @@ static int join(struct slu_core *core, uint64_t client, uint64_t group, uint64_t
 		.client = client, .group = group, .name = "one", .hello = &hello
 	};
 
-	hello.devices[0].all_bytes = all_bytes;
+	hello.devices[0].min_bytes = hello.devices[0].all_bytes = all_bytes;
 	hello.devices[0].is_runnable = true;
 	return slu_core_hello(core, 1, &join);
 }

@@ -40,7 +40,7 @@ static struct slu_msg_hello rejoining(const struct script *s, uint64_t client, u
 
 	hello.devices[0].epoch = s->epochs[client][0];
 	hello.devices[0].held_bytes = s->held[client][0];
-	hello.devices[0].all_bytes = MIB(all_mib);
+	hello.devices[0].min_bytes = hello.devices[0].all_bytes = MIB(all_mib);
 	hello.devices[0].gate_is_open = gate_is_open;
 	hello.devices[0].is_runnable = true;
 	return hello;

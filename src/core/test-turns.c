@@ -464,7 +464,7 @@ static void test_rule_30_staging_counts_before_anybody_is_let_in(void **state)
 	script_begin(&s, &config, 100);
 	/* 39 MiB beyond the device, one for the largest unit: all that there is, but for staging */
 	hello.devices[0].held_bytes = MIB(100);
-	hello.devices[0].all_bytes = MIB(139);
+	hello.devices[0].min_bytes = hello.devices[0].all_bytes = MIB(139);
 	hello.devices[0].largest_bytes = MIB(1);
 	hello.devices[0].is_runnable = 1;
 	script_join(&s, 1, 1, &hello);

@@ -12,7 +12,8 @@ struct frozen {
 	LIST_ENTRY(frozen) link;
 	struct slu_cuda_device *device;
 	uint64_t key;
-	struct slu_unit *unit;
+	uint64_t bytes;
+	struct slu_unit *unit; /* NULL for what the driver pages */
 };
 
 #define BUCKETS 256
@@ -25,6 +26,24 @@ static struct bucket *bucket_of(uint64_t key)
 	return &buckets[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
+static int begin(struct frozen *f, enum slu_frozen why)
+{
+	if (why != SLU_FROZEN_MANAGED)
+		return slu_client_unit_new(f->device->client, f->bytes, why, f, &f->unit);
+	f->unit = NULL;
+	slu_client_device_pages(f->device->client, f->bytes, true);
+	return 0;
+}
+
+static void end(struct frozen *f)
+{
+	if (f->unit)
+		slu_client_unit_free(f->unit);
+	else
+		slu_client_device_pages(f->device->client, f->bytes, false);
+	free(f);
+}
+
 void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
 		     enum slu_frozen why)
 {
@@ -34,7 +53,8 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 	if (f) {
 		f->device = device;
 		f->key = key;
-		if (slu_client_unit_new(device->client, bytes, why, f, &f->unit)) {
+		f->bytes = bytes;
+		if (begin(f, why)) {
 			free(f);
 		} else {
 			slu_lock_take(&slu_cuda.lock);
@@ -59,8 +79,7 @@ bool slu_cuda_thaw(uint64_t key)
 	slu_lock_give(&slu_cuda.lock);
 	if (!f)
 		return false;
-	slu_client_unit_free(f->unit);
-	free(f);
+	end(f);
 	errno = saved;
 	return true;
 }
@@ -79,8 +98,7 @@ void slu_cuda_frozen_forget(struct slu_cuda_device *device)
 			LIST_REMOVE(f, link);
 		slu_lock_give(&slu_cuda.lock);
 		if (f)
-			slu_client_unit_free(f->unit);
-		free(f);
+			end(f);
 	}
 	errno = saved;
 }

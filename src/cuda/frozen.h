@@ -2,19 +2,23 @@
 #pragma once
 
 /*
- * Memory of the program that cannot move: managed memory, pools, handles of its own virtual memory.
- * The driver serves it as ever; it is charged against the device and shown with its reason, since
- * it takes room from others.
+ * Memory of the program that we cannot move: pools, handles of its own virtual memory, managed
+ * memory. The driver serves it as ever, and it is shown with its reason. It is charged against the
+ * device, since it takes room from others; but for managed memory, which the driver takes off the
+ * device for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).
  */
 
 #include "cuda/device.h"
 
-/* Charges @bytes under @key (an address or a handle). A charge that cannot be noted is left out. */
+/*
+ * Notes @bytes under @key (an address or a handle), and charges them unless the driver pages them.
+ * What cannot be noted is left out.
+ */
 void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
 		     enum slu_frozen why);
 
-/* Ends the charge under @key. Return: whether there was one. */
+/* Ends what was noted under @key. Return: whether there was anything. */
 bool slu_cuda_thaw(uint64_t key);
 
-/* Ends all charges on @device: its home context ends. */
+/* Ends all that was noted on @device: its home context ends. */
 void slu_cuda_frozen_forget(struct slu_cuda_device *device);

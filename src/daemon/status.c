@@ -188,12 +188,13 @@ static const char *reason_for(const struct slu_control_view *view, const char *r
 	return reason;
 }
 
-static json_t *make_unmovable(const uint64_t bytes[_SLU_FROZEN_MAX])
+/* What we cannot move: what @yields is the driver's to move, and the rest is nobody's. */
+static json_t *make_unmoved(const uint64_t bytes[_SLU_FROZEN_MAX], bool yields)
 {
 	json_t *list = json_array();
 
 	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
-		if (bytes[why])
+		if (bytes[why] && (why == SLU_FROZEN_MANAGED) == yields)
 			json_array_append_new(list, json_pack("{s:s, s:I}", "reason",
 							      slu_frozen_name(why), "bytes",
 							      (json_int_t)bytes[why]));
@@ -300,16 +301,17 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	json_object_set_new(made, "parted_from",
 			    parted_from ? json_string(parted_from) : json_null());
 	json_object_update_new(
-		made,
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "device_bytes",
-			  (json_int_t)sums.device, "mapped_bytes", (json_int_t)sums.mapped,
-			  "ram_bytes", (json_int_t)sums.ram, "disk_bytes", (json_int_t)sums.disk,
-			  "moved_in_bytes", (json_int_t)sums.in, "moved_out_bytes",
-			  (json_int_t)sums.out, "launches", (json_int_t)sums.launches,
-			  "pinned_bytes", (json_int_t)c.pinned.charge_bytes, "home_bytes",
-			  (json_int_t)c.home.charge_bytes, "disk_room_bytes",
-			  (json_int_t)c.disk.charge_bytes, "unmovable",
-			  make_unmovable(sums.frozen)));
+		made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+				"device_bytes", (json_int_t)sums.device, "mapped_bytes",
+				(json_int_t)sums.mapped, "ram_bytes", (json_int_t)sums.ram,
+				"disk_bytes", (json_int_t)sums.disk, "moved_in_bytes",
+				(json_int_t)sums.in, "moved_out_bytes", (json_int_t)sums.out,
+				"launches", (json_int_t)sums.launches, "pinned_bytes",
+				(json_int_t)c.pinned.charge_bytes, "home_bytes",
+				(json_int_t)c.home.charge_bytes, "disk_room_bytes",
+				(json_int_t)c.disk.charge_bytes, "unmovable",
+				make_unmoved(sums.frozen, false), "yielding",
+				make_unmoved(sums.frozen, true)));
 	json_object_update_new(made,
 			       json_pack("{s:i, s:I, s:I, s:I, s:I}", "level", (int)g.level,
 					 "turns", (json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns),
@@ -328,10 +330,10 @@ static json_t *make_refused(const struct slu_session *session)
 				 "parked", 0, "silent", 0);
 
 	json_object_update_new(
-		made, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}",
+		made, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",
 				"level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
 				"disk_bytes", 0, "turns", 0, "ran_ms", 0, "waited_ms", 0,
-				"wait_p99_ms", 0, "unmovable", "devices"));
+				"wait_p99_ms", 0, "unmovable", "yielding", "devices"));
 	return made;
 }
 

@@ -62,6 +62,7 @@ struct slu_peer_device {
 	uint64_t owned_bytes; /* Σ units, wherever they are */
 	uint64_t place_bytes[_SLU_PLACE_MAX];
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
+	uint64_t paged_bytes;	       /* beside the units: what the driver pages */
 	uint64_t largest_bytes;	       /* the largest unit, unless stale */
 	bool largest_is_stale;	       /* one of that size has gone */
 	size_t n_absent;	       /* units that are not present */

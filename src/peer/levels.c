@@ -25,6 +25,12 @@ void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned de
 	slu_peer_touch(peer, now_ns);
 }
 
+void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes)
+{
+	peer->devices[device].paged_bytes = bytes;
+	slu_peer_touch(peer, now_ns);
+}
+
 void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 			 struct slu_msg_facts *ret_facts)
 {
@@ -45,6 +51,7 @@ void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
 		ret_facts->frozen_bytes[why] = d->frozen_bytes[why];
 }
+	ret_facts->frozen_bytes[SLU_FROZEN_MANAGED] += d->paged_bytes;
 
 static void mark_sums(struct slu_peer_account *a)
 {

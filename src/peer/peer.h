@@ -156,6 +156,12 @@ void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned de
  */
 void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy);
 
+/*
+ * Memory of the program that the driver pages by itself, in all. It is no unit and in no account:
+ * it yields to whoever allocates. The daemon hears of it as room that the turn should have.
+ */
+void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes);
+
 /* @n calls went through the gate, and were not named, since the last time. For FACTS only. */
 void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n);
 

@@ -43,22 +43,22 @@ bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
 void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
 {
 	struct slu_peer_device *d = &peer->devices[index];
-	uint64_t all = d->owned_bytes + slu_peer_elsewhere_bytes(peer, d);
+	uint64_t units = d->owned_bytes + slu_peer_elsewhere_bytes(peer, d);
 	uint64_t largest = slu_peer_largest_bytes(d);
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &peer->births, link) {
 		if (u->device != index || u->birth != SLU_BIRTH_DEVICE || u->denied)
 			continue;
-		all += u->bytes;
+		units += u->bytes;
 		largest = SLU_MAX(largest, u->bytes);
 	}
 	*ret_want = (struct slu_msg_want){
 		.account = { SLU_TIER_DEVICE, (uint8_t)index },
 		.is_runnable = slu_peer_is_runnable(peer, index),
-		.min_bytes =
-			d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), all) : all,
-		.all_bytes = all,
+		.min_bytes = d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), units)
+							: units,
+		.all_bytes = units + d->paged_bytes,
 		.working_bytes = slu_peer_working_told(d),
 		.largest_bytes = largest,
 	};

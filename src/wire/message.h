@@ -52,7 +52,7 @@ enum slu_frozen {
 	SLU_FROZEN_EXPORTED, /* exported, IPC or registered: somebody else holds its pages */
 	SLU_FROZEN_GRAPH,    /* owned by a graph or a command buffer */
 	SLU_FROZEN_MODULE,   /* globals and code of a module */
-	SLU_FROZEN_MANAGED,  /* the driver pages it itself */
+	SLU_FROZEN_MANAGED,  /* no unit: the driver pages it, and it yields to everybody */
 	SLU_FROZEN_POOL,     /* memory of a pool the driver keeps */
 	SLU_FROZEN_NO_HOME,  /* no home credit: it has nowhere to go */
 	SLU_FROZEN_OTHER,
@@ -186,8 +186,9 @@ struct slu_msg_want {
 				       one allocation, or largest_bytes of DISK instead (0: no) */
 	uint8_t is_runnable;	    /* a thread waits at the gate, or runs */
 	uint8_t reserved[5];
-	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all_bytes */
-	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included */
+	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all units */
+	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included, and what
+				   the driver pages */
 	uint64_t working_bytes; /* LAUNCH: of these, what it named lately; else 0 */
 	uint64_t largest_bytes; /* its largest unit */
 };

@@ -33,6 +33,8 @@ static const char usage[] =
 	"  -S, --streams N    streams a thread; 0: the default stream (default 2)\n"
 	"  -x, --mix          change them also by copies to the host and back, and through a\n"
 	"                     second allocation (needs that much more memory)\n"
+	"  -g, --managed N    so many of the allocations are managed memory, which the host reads\n"
+	"                     where it is (default 0)\n"
 	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
@@ -113,12 +115,14 @@ static const char ptx[] = ".version 6.3\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
+	uint64_t n_managed;
 	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
 };
 
 struct buffer {
 	CUdeviceptr p;
 	size_t n_words;
+	bool is_managed;
 	uint64_t n_steps; /* so far */
 	CUevent last;	  /* the last command on it */
 };
@@ -169,6 +173,14 @@ static uint32_t seed_of(uint64_t buffer)
 	return (uint32_t)(o.seed * 1000003u + buffer);
 }
 
+static void allocate(struct buffer *b)
+{
+	if (b->is_managed)
+		CHECK(cuMemAllocManaged(&b->p, b->n_words * 4, CU_MEM_ATTACH_GLOBAL));
+	else
+		CHECK(cuMemAlloc_v2(&b->p, b->n_words * 4));
+}
+
 /* A stream for the next command on @b, which waits there for the one before. */
 static CUstream next_stream(struct worker *w, struct buffer *b)
 {
@@ -202,8 +214,11 @@ static void read_back(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
 
-	CHECK(cuMemcpyDtoHAsync_v2(w->host, b->p, b->n_words * 4, stream));
+	if (!b->is_managed)
+		CHECK(cuMemcpyDtoHAsync_v2(w->host, b->p, b->n_words * 4, stream));
 	CHECK(cuStreamSynchronize(stream));
+	if (b->is_managed)
+		memcpy(w->host, (const void *)(uintptr_t)b->p, b->n_words * 4);
 }
 
 static void step_on_the_host(struct worker *w, struct buffer *b)
@@ -240,7 +255,7 @@ static void renew(struct worker *w, struct buffer *b)
 	CUstream stream = next_stream(w, b);
 	CUdeviceptr old = b->p;
 
-	CHECK(cuMemAlloc_v2(&b->p, b->n_words * 4));
+	allocate(b);
 	CHECK(cuMemcpyDtoDAsync_v2(b->p, old, b->n_words * 4, stream));
 	CHECK(cuEventRecord(b->last, stream));
 	CHECK(cuStreamSynchronize(stream));
@@ -347,6 +362,7 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_NUMBER('t', "threads", o.n_threads, 1, THREADS_MAX),
 		CLIENT_NUMBER('S', "streams", o.n_streams, 0, STREAMS_MAX),
 		CLIENT_FLAG('x', "mix", o.is_mixed),
+		CLIENT_NUMBER('g', "managed", o.n_managed, 0, 1 << 20),
 		CLIENT_FLAG('n', "renew", o.is_renewed),
 		CLIENT_NUMBER('d', "device", o.device, 0, 63),
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
@@ -405,7 +421,8 @@ int main(int argc, char **argv)
 		return CUDA_EXIT_NO_MEMORY;
 	share_out();
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
-		CHECK(cuMemAlloc_v2(&buffers[i].p, buffers[i].n_words * 4));
+		buffers[i].is_managed = i < o.n_managed;
+		allocate(&buffers[i]);
 		CHECK(cuEventCreate(&buffers[i].last, CU_EVENT_DISABLE_TIMING));
 		launch(fill, &buffers[i], seed_of(i), NULL);
 	}

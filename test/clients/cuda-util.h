@@ -34,6 +34,7 @@ enum cuda_exit {
 	X(cuCtxSetCurrent)              \
 	X(cuCtxSynchronize)             \
 	X(cuMemAlloc_v2)                \
+	X(cuMemAllocManaged)            \
 	X(cuMemFree_v2)                 \
 	X(cuMemAllocHost_v2)            \
 	X(cuMemFreeHost)                \

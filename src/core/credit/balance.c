@@ -57,15 +57,18 @@ static bool has_window(const struct slu_core_account *account)
 }
 
 /*
- * What others give up bytes for: what the turn cannot begin without, and in LAUNCH as much of the
- * working set as there is room for. A larger window comes out of what is free.
+ * What others give up bytes for: what the turn cannot begin without, then as much as there is room
+ * for of what the driver pages, or in LAUNCH of the working set. A larger window comes out of what
+ * is free.
  */
 static uint64_t target_of(const struct slu_core_account *account)
 {
 	uint64_t working;
 
-	if (!has_window(account))
+	if (!account->seat)
 		return need_of(account);
+	if (!has_window(account))
+		return need_of(account) + account->seat->paged_bytes;
 	working = SLU_MIN(account->seat->want.working_bytes, goal_of(account));
 	return SLU_MAX(need_of(account), working);
 }

@@ -244,6 +244,29 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	return 0;
 }
 
+/*
+ * What the driver pages yields to everybody, so nobody is kept from its turn for want of it. Beside
+ * others it is part of the need; who has the device alone gets what is left for it.
+ */
+static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *plan)
+{
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+
+	for (size_t i = 0; i < count(plan); i++)
+		FOREACH_SEAT (nth(plan, i), client, seat) {
+			struct slu_core_device *device = core->devices[seat->device];
+			uint64_t sure = SLU_MAX(seat->need_bytes, seat->want.min_bytes), wish;
+
+			seat->paged_bytes = 0;
+			if (seat->mode == SLU_MODE_LAUNCH || nth(plan, i)->is_overgrown)
+				continue;
+			wish = slu_sub_floor(seat->want.all_bytes, sure);
+			seat->paged_bytes = SLU_MIN(wish, positive(device->left_bytes));
+			device->left_bytes -= (int64_t)seat->paged_bytes;
+		}
+}
+
 static bool wants_slack(const struct slu_core_seat *seat)
 {
 	return seat->mode != SLU_MODE_LAUNCH || seat->want.all_bytes > seat->need_bytes;
@@ -262,7 +285,7 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t part, most;
 
-			seat->goal_bytes = seat->need_bytes;
+			seat->goal_bytes = seat->need_bytes + seat->paged_bytes;
 			if (!wants_slack(seat))
 				continue;
 			part = positive(device->left_bytes) / device->n_slack--;
@@ -284,6 +307,7 @@ int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 	r = hand_out_needs(core, plan, &pinned_left, ret_shortage);
 	if (r)
 		return r;
+	hand_out_paged(core, plan);
 	hand_out_slack(core, plan);
 	return 0;
 }

@@ -9,7 +9,7 @@
  *
  *     sum of needs <= capacity - floors of everybody outside the set
  *
- * where a need is all bytes in mode ALL, and never less than what an open seat holds; beside others
+ * where a need is all units in mode ALL, and never less than what an open seat holds; beside others
  * it is the most of the last moments, so that programs which allocate and free in a loop do not
  * change between sharing and taking turns (rule 21). A LAUNCH seat needs the largest waiting
  * command, and beside others its working set: with less it would move the same bytes for ever.
@@ -18,6 +18,10 @@
  * seat counts as ALL beside other groups, for at the end of the bus it would be slower than waiting
  * for its turn; where its group has the device alone it takes what is left, and its rest and one
  * unit (rule 11) must find pinned memory.
+ *
+ * What the driver pages (docs/decisions/0013-paged-bytes-yield.md) counts beside others, so that
+ * they do not push each other's pages out for ever. A group that has the device alone fits without
+ * it, and others make as much room for it as there is.
  *
  * Floors are what cannot leave now: what clients at rest say, and all that is charged to a ghost, a
  * lost, silent or stuck client. They are summed up once by slu_core_plan_refresh(), so
@@ -60,7 +64,7 @@ enum { _SLU_CORE_PLAN_E_SUCCESS, SLU_CORE_PLAN_E_UNFIT };
 void slu_core_plan_refresh(struct slu_core *core);
 
 /*
- * Fills need_bytes, goal_bytes and pinned_goal_bytes of the set's joined members.
+ * Fills need_bytes, paged_bytes, goal_bytes and pinned_goal_bytes of the set's joined members.
  *
  * Return: 0, or SLU_CORE_PLAN_E_UNFIT with @ret_shortage (which may be NULL); the members' figures
  * then mean nothing.
