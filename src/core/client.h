@@ -110,9 +110,9 @@ uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
 /* What it needs beside others: in LAUNCH its working set too, else what the driver pages (rule 20).
  */
 uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);
-void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 /* It holds more than it said it wants: that much it wants. */
 void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns);
+void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want);
 
 static inline bool slu_core_client_is_joined(const struct slu_core_client *client)

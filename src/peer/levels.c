@@ -50,8 +50,8 @@ void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 	};
 	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
 		ret_facts->frozen_bytes[why] = d->frozen_bytes[why];
-}
 	ret_facts->frozen_bytes[SLU_FROZEN_MANAGED] += d->paged_bytes;
+}
 
 static void mark_sums(struct slu_peer_account *a)
 {
