@@ -63,24 +63,26 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
 	return copy_plain(dst, src, bytes, stream, false);
 }
 
-/* A pinned address is a device address as well; pageable memory has none. */
-static bool is_device_address(uint64_t address)
+/* A pinned address is a device address as well; pageable memory, also behind it, has none. */
+static bool is_device_range(uint64_t address, uint64_t bytes)
 {
-	struct slu_host *h;
+	const struct slu_host *h;
+	bool is_inside;
 
 	if (is_on_device(address))
 		return true;
 	slu_driver_lock();
 	h = slu_memory_find_host_locked(address);
+	is_inside = h && bytes <= h->base + h->bytes - address;
 	slu_driver_unlock();
-	return h != NULL;
+	return is_inside;
 }
 
 static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream,
 			  bool wait)
 {
 	SLU_TRY(slu_driver_enter());
-	if (bytes && !is_device_address(dst))
+	if (bytes && !is_device_range(dst, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(dst, address_of(src), bytes, stream, wait);
 }
@@ -88,7 +90,7 @@ static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstre
 static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream stream, bool wait)
 {
 	SLU_TRY(slu_driver_enter());
-	if (bytes && !is_device_address(src))
+	if (bytes && !is_device_range(src, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(address_of(dst), src, bytes, stream, wait);
 }
@@ -96,7 +98,7 @@ static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream strea
 static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
 	SLU_TRY(slu_driver_enter());
-	if (bytes && (!is_device_address(dst) || !is_device_address(src)))
+	if (bytes && (!is_device_range(dst, bytes) || !is_device_range(src, bytes)))
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(dst, src, bytes, stream, false);
 }
