@@ -149,6 +149,16 @@ static void draw_script(uint64_t *r, struct slu_sim_world *w, unsigned client,
 	slu_sim_client_do(w, client, SLU_SIM_SYNC, 0, 0);
 }
 
+/* What the driver pages, less than the device or more: some programs begin with it. */
+static void draw_paged(uint64_t *r, struct slu_sim_world *w, unsigned client, const struct draft *d)
+{
+	unsigned k = slu_sim_between(r, 0, d->n_devices - 1);
+	uint64_t total = w->config.total_bytes[d->devices[k]];
+
+	if (d->modes[k] != SLU_MODE_LAUNCH && slu_sim_chance(r, 250000))
+		slu_sim_client_do(w, client, SLU_SIM_PAGE, k, total / 4 * ONE_OF(r, 0, 1, 2, 3, 6));
+}
+
 static uint64_t sum_ops(const struct slu_sim_client *c, enum slu_sim_op_kind kind, unsigned device)
 {
 	uint64_t sum = 0;
@@ -190,6 +200,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	uint64_t random = seed * UINT64_C(0xd1342543de82ef95) + 7;
 	unsigned n = slu_sim_between(&random, 2, SLU_SIM_CLIENTS_MAX);
 	unsigned n_groups = slu_sim_between(&random, 1, n);
+	uint64_t paged = seed * UINT64_C(0xe7037ed1a0b428db) + 13;
 	struct draft drafts[SLU_SIM_CLIENTS_MAX] = { 0 };
 	struct slu_sim_config config;
 	struct slu_sim_world *w;
@@ -219,6 +230,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 		w->clients[i].working_percent = ONE_OF(&random, 25, 50, 100);
 		w->clients[i].command_percent = ONE_OF(&random, 10, 50, 50);
 		w->clients[i].runs_without_daemon = slu_sim_chance(&random, 333333);
+		draw_paged(&paged, w, i, &drafts[i]);
 		draw_script(&random, w, i, &drafts[i], tight);
 	}
 	if (slu_sim_chance(&random, 500000))

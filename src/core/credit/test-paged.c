@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the driver pages, by script: it is given room in a turn, and it keeps nobody from anything.
+ */
+
+#include "core/test-script.h"
+
+/* @client wants @units MiB, and has @paged MiB beside them that the driver pages. */
+static void want(struct script *s, uint64_t client, uint64_t units, uint64_t paged)
+{
+	script_want_min(s, client, units, units + paged);
+}
+
+/* Both do what they are told, until nothing is new. */
+static void settle(struct script *s, uint64_t one_mib, uint64_t two_mib, bool two_is_runnable)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		script_obey(s, 1, one_mib, true);
+		script_obey(s, 2, two_mib, two_is_runnable);
+		script_pass(s, 5);
+	}
+}
+
+static void begin(struct script *s, enum slu_mode mode)
+{
+	script_begin(s, NULL, 100);
+	script_join_plain(s, 1, mode);
+	script_join_plain(s, 2, SLU_MODE_ALL);
+}
+
+static void test_more_of_it_than_the_device_keeps_nobody_from_its_turn(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 20, 300);
+	settle(&s, 20, 0, false);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	assert_int_equal(script_limit(&s, 1, 0), 100);
+	script_pass(&s, 6000);
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_units_that_do_not_fit_are_denied_all_the_same(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 101, 10);
+	script_pass(&s, 6000);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+static void test_others_make_as_much_room_for_it_as_there_is(void **state)
+{
+	static const struct {
+		uint64_t paged_mib, left_mib; /* what is left to who held 60 of 100 MiB */
+	} rows[] = { { 30, 60 }, { 70, 30 }, { 100, 0 }, { 300, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct script s;
+
+		begin(&s, SLU_MODE_ALL);
+		script_want(&s, 2, 0, 60, true);
+		settle(&s, 0, 60, true);
+		script_idle(&s, 2, 0);
+		want(&s, 1, 0, rows[i].paged_mib);
+		settle(&s, 0, 60, false);
+		script_pass(&s, 200);
+		settle(&s, 0, 60, false);
+		assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+		assert_true(script_limit(&s, 1, 0) >=
+			    (rows[i].paged_mib < 100 ? rows[i].paged_mib : 100));
+		assert_int_equal(s.held[2][0] >> 20, rows[i].left_mib);
+		script_end(&s);
+	}
+}
+
+static void test_after_its_turn_the_room_is_given_back_at_once(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 5, 300);
+	settle(&s, 5, 0, false);
+	assert_int_equal(script_limit(&s, 1, 0), 100);
+	script_want(&s, 2, 0, 95, true);
+	script_pass(&s, 200);
+	script_rest(&s, 1, 0, true, 0);
+	script_obey(&s, 1, 5, true);
+	script_pass(&s, 20);
+	script_obey(&s, 1, 5, true);
+	script_obey(&s, 2, 95, true);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_parked_it_keeps_nobody_out(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 0, 300);
+	settle(&s, 0, 0, false);
+	assert_int_equal(slu_core_park(s.core, s.now_ns, 1, true), 0);
+	script_step(&s);
+	settle(&s, 0, 0, false);
+	assert_int_equal(script_account(&s, 1, 0).charge_bytes, 0);
+	script_want(&s, 2, 0, 100, true);
+	settle(&s, 0, 100, true);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	script_end(&s);
+}
+
+static void test_beside_others_it_counts(void **state)
+{
+	static const struct {
+		uint64_t paged_mib;
+		bool are_beside;
+	} rows[] = { { 40, true }, { 60, false }, { 300, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct script s;
+
+		begin(&s, SLU_MODE_ALL);
+		script_want(&s, 2, 0, 40, true);
+		settle(&s, 0, 40, true);
+		want(&s, 1, 10, rows[i].paged_mib);
+		script_obey(&s, 1, 10, true);
+		assert_int_equal(script_state(&s, 1),
+				 rows[i].are_beside ? SLU_CORE_RUNNING : SLU_CORE_WAITING);
+		script_end(&s);
+	}
+}
+
+static void test_it_teaches_nothing_about_the_device(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 20, 300);
+	settle(&s, 20, 0, false);
+	assert_int_equal(script_estimate(&s, 0), 100);
+	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(20));
+	assert_int_equal(script_account(&s, 1, 0).charge_bytes, MIB(100));
+	script_end(&s);
+}
+
+static void test_no_pinned_memory_is_asked_for_it(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_MAPPED); /* and the budget has none */
+	want(&s, 1, 50, 300);
+	settle(&s, 50, 0, false);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	assert_int_equal(script_limit(&s, 1, 0), 100);
+	script_end(&s);
+}
+
+static void test_more_units_than_were_told_count_as_units(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	want(&s, 1, 20, 60);
+	settle(&s, 20, 0, false);
+	/* they were born out of the room that it had for its pages */
+	script_sums(&s, 1, 0, 50);
+	script_want(&s, 2, 0, 60, true);
+	script_pass(&s, 200);
+	script_rest(&s, 1, 0, true, 50);
+	script_pass(&s, 20);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
+	script_end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_more_of_it_than_the_device_keeps_nobody_from_its_turn),
+		cmocka_unit_test(test_units_that_do_not_fit_are_denied_all_the_same),
+		cmocka_unit_test(test_others_make_as_much_room_for_it_as_there_is),
+		cmocka_unit_test(test_after_its_turn_the_room_is_given_back_at_once),
+		cmocka_unit_test(test_parked_it_keeps_nobody_out),
+		cmocka_unit_test(test_beside_others_it_counts),
+		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
+		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),
+		cmocka_unit_test(test_more_units_than_were_told_count_as_units),
+	};
+
+	return cmocka_run_group_tests_name("paged", tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the driver pages: told to the daemon, held in no account, waited for by nobody. */
+
+#include "peer/test-fixture.h"
+
+#include "base/util.h"
+
+static const uint64_t two[] = { 4, 6 };
+
+static void the_daemon_hears_of_it_beside_the_units(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	m = fixture_said(&f, SLU_MSG_WANT);
+	assert_non_null(m);
+	assert_int_equal(m->want.min_bytes, 4);
+	assert_int_equal(m->want.all_bytes, 304);
+	assert_int_equal(m->want.largest_bytes, 4);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+	assert_int_equal(fixture_held(&f, HOME), 4);
+	fixture_deinit(&f);
+}
+
+static void a_gate_opens_without_it(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_in_ram(&f, 4);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	fixture_settle(&f);
+	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void at_rest_nothing_of_it_is_a_floor(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	fixture_limit(&f, DEVICE0, 2, 100, 100, SLU_PACE_NOW);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	m = fixture_said(&f, SLU_MSG_REST);
+	assert_non_null(m);
+	assert_int_equal(m->rest.floor_bytes, 0);
+	/* the room goes back with the answer */
+	fixture_limit(&f, DEVICE0, 3, 10, 10, SLU_PACE_NONE);
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 10);
+	assert_int_equal(f.n_moves, 0);
+	fixture_deinit(&f);
+}
+
+static void what_changes_in_a_turn_is_told_a_little_later(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	fixture_wait(&f, SLU_NS_PER_S);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+	fixture_wait(&f, SLU_NS_PER_S);
+	m = fixture_said(&f, SLU_MSG_WANT);
+	assert_non_null(m);
+	assert_int_equal(m->want.min_bytes, 10);
+	assert_int_equal(m->want.all_bytes, 310);
+	m = fixture_said(&f, SLU_MSG_FACTS);
+	assert_non_null(m);
+	assert_int_equal(m->facts.frozen_bytes[SLU_FROZEN_MANAGED], 300);
+	assert_int_equal(m->facts.device_bytes, 10);
+
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 0);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 10);
+	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.frozen_bytes[SLU_FROZEN_MANAGED],
+			 0);
+	fixture_deinit(&f);
+}
+
+static void a_daemon_that_comes_back_hears_of_it(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_connected(f.peer, f.now_ns);
+	fixture_step(&f);
+	m = fixture_said(&f, SLU_MSG_HELLO);
+	assert_non_null(m);
+	assert_int_equal(m->hello.devices[0].held_bytes, 10);
+	assert_int_equal(m->hello.devices[0].min_bytes, 10);
+	assert_int_equal(m->hello.devices[0].all_bytes, 310);
+	fixture_deinit(&f);
+}
+
+static void it_takes_nothing_from_what_the_program_may_own(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 1000);
+	fixture_welcome(&f, 50);
+	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	fixture_in_ram(&f, 50);
+	fixture_deinit(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_daemon_hears_of_it_beside_the_units),
+		cmocka_unit_test(a_gate_opens_without_it),
+		cmocka_unit_test(at_rest_nothing_of_it_is_a_floor),
+		cmocka_unit_test(what_changes_in_a_turn_is_told_a_little_later),
+		cmocka_unit_test(a_daemon_that_comes_back_hears_of_it),
+		cmocka_unit_test(it_takes_nothing_from_what_the_program_may_own),
+	};
+
+	return cmocka_run_group_tests_name("paged", tests, NULL, NULL);
+}
