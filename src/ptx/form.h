@@ -123,7 +123,7 @@ enum slu_ptx_family {
 	M(rn) M(rz) M(rm) M(rp) M(rna) M(rni) M(rzi) M(rmi) M(rpi) M(ftz) M(sat) M(relu) \
 	M(xorsign) M(approx) M(full) M(hi) M(lo) M(wide) M(to) M(cc) M(noftz) M(eq) M(ne) \
 	M(lt) M(le) M(gt) M(ge) M(ls) M(hs) M(equ) M(neu) M(ltu) M(leu) M(gtu) M(geu) \
-	M(num) M(nan) M(and) M(or) M(xor) M(add) M(min) M(max) M(inc) M(dec) M(exch) \
+	M(num) M(nan) M(NaN) M(and) M(or) M(xor) M(add) M(min) M(max) M(inc) M(dec) M(exch) \
 	M(cas) M(popc) M(volatile) M(relaxed) M(acquire) M(release) M(acq_rel) M(sc) \
 	M(weak) M(mmio) M(cta) M(gpu) M(sys) M(gl) M(cluster) M(nc) M(ca) M(cg) M(cs) \
 	M(lu) M(cv) M(wb) M(wt) M(uni) M(sync) M(aligned) M(arrive) M(red) M(warp) M(up) \

@@ -115,6 +115,8 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 7, 2, BODY(REGS "@%r1 ret;"), "where a predicate" },
 		{ 7, 1, BODY(REGS "redux.sync.add.u32 %r1, %r2, -1;"),
 		  "'redux.sync.add.u32' needs .target sm_80 or higher" },
+		{ 7, 1, BODY(REGS "min.NaN.f32 %f1, %f2, %f3;"),
+		  "'min.NaN.f32' needs .target sm_80 or higher" },
 		{ 6, 22, BODY("T: .branchtargets A, B; A: ret;"), "label 'B' is not declared" },
 		{ 7, 14, BODY(REGS "brx.idx %r1, %r2;"), "'%r2' where a list of labels" },
 		{ 7, 35, BODY(REGS "ldmatrix.sync.aligned.m8n8.x4.b16 {%r1, %r2}, [%d1];"),

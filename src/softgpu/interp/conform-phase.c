@@ -26,7 +26,8 @@ static void put_round(struct slu_conform_text *t, const struct slu_ptx_form *for
 	bool is_cp = form->opcode == SLU_PTX_OP_cp;
 	bool is_noinc = is_cp && slu_ptx_form_has(form, SLU_PTX_MOD_noinc);
 	bool is_parity = slu_ptx_form_has(form, SLU_PTX_MOD_parity);
-	bool is_partial = slu_ptx_form_has(form, SLU_PTX_MOD_noComplete);
+	bool is_partial = slu_ptx_form_has(form, SLU_PTX_MOD_noComplete) &&
+			  slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
 	const char *arrive = pick(form, SLU_PTX_MOD_arrive, "mbarrier.arrive.shared.b64");
 
 	slu_conform_put(t, "add.u32 %%r2, %%r1, %u; st.shared.u32 [%%d4], %%r2;\n", round * 1000);
@@ -65,6 +66,8 @@ static void run(const char *text, const struct slu_ptx_form *form)
 {
 	static struct slu_conform_text t;
 	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	bool is_counted = slu_ptx_form_has(form, SLU_PTX_MOD_noComplete) &&
+			  slu_ptx_form_has(form, SLU_PTX_MOD_arrive_drop);
 
 	t.size = 0;
 	slu_conform_put(
@@ -87,12 +90,13 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	slu_conform_put(&t,
 			"@!%%p4 bra END; mbarrier.arrive.shared.b64 %%d5, [bar];\n"
 			"%s %%r4, %%d5; st.global.u32 [%%d2+2048], %%r4;\n"
-			"%s %%d5, [bar]; mbarrier.arrive.shared.b64 %%d8, [bar], 126;\n"
+			"%s %%d5, [bar]%s; mbarrier.arrive.shared.b64 %%d8, [bar], 126;\n"
 			"mbarrier.arrive.shared.b64 %%d8, [bar]; mbarrier.pending_count.b64 %%r4, "
 			"%%d8;\n"
 			"st.global.u32 [%%d2+2052], %%r4; %s [bar]; END: ret;\n}\n",
 			pick(form, SLU_PTX_MOD_pending_count, "mbarrier.pending_count.b64"),
 			pick(form, SLU_PTX_MOD_arrive_drop, "mbarrier.arrive_drop.shared.b64"),
+			is_counted ? ", 1" : "",
 			pick(form, SLU_PTX_MOD_inval, "mbarrier.inval.shared.b64"));
 	slu_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)

@@ -300,16 +300,17 @@ static const struct slu_interp_insn *set_run(struct slu_interp_warp *w,
 	const struct slu_ptx_form *form = in->source->form;
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
 	enum slu_ptx_type from = (enum slu_ptx_type)form->types[1];
-	uint32_t truth = to == SLU_PTX_TYPE_F32	    ? 0x3f800000
-			 : to == SLU_PTX_TYPE_F16   ? 0x3c00
-			 : to == SLU_PTX_TYPE_F16X2 ? 0x3c003c00
-						    : UINT32_MAX;
+	uint32_t truth = to == SLU_PTX_TYPE_F32	      ? 0x3f800000
+			 : to == SLU_PTX_TYPE_F16     ? 0x3c00
+			 : to == SLU_PTX_TYPE_F16X2   ? 0x3c003c00
+			 : slu_ptx_type_size(to) == 2 ? UINT16_MAX
+						      : UINT32_MAX;
 	uint32_t *d = ROW(w, in->d);
 	uint32_t low, high;
 
 	if (from == SLU_PTX_TYPE_F16X2) {
-		low = compare_half(w, in, 0);
-		high = compare_half(w, in, 16);
+		low = combine(w, in, compare_half(w, in, 0));
+		high = combine(w, in, compare_half(w, in, 16));
 		MASKED_LANES(w->mask)
 		{
 			uint32_t value = (low >> i & 1 ? truth & 0xffff : 0) |

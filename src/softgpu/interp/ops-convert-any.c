@@ -150,6 +150,16 @@ static double saturate(double x)
 	return !(x > 0) ? 0 : x > 1 ? 1 : x;
 }
 
+/* between the outermost numbers of the type; a NaN stays one */
+static double bounded(double x, enum slu_ptx_type type)
+{
+	double most = type == SLU_PTX_TYPE_F16 || type == SLU_PTX_TYPE_F16X2 ? 0x1.ffcp15
+		      : type == SLU_PTX_TYPE_TF32			     ? 0x1.ffcp127
+									     : 0x1.fep127;
+
+	return x > most ? most : x < -most ? -most : x;
+}
+
 static uint64_t write_float(double x, const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
@@ -160,6 +170,8 @@ static uint64_t write_float(double x, const struct slu_ptx_form *form)
 		x = saturate(x);
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_relu) && x <= 0)
 		x = 0;
+	if (slu_ptx_form_has(form, SLU_PTX_MOD_satfinite))
+		x = bounded(x, to);
 	switch (to) {
 	case SLU_PTX_TYPE_F16:
 	case SLU_PTX_TYPE_F16X2:

@@ -200,11 +200,11 @@ const struct slu_interp_handler *SLU_ISA(bind_float)(const struct slu_ptx_form *
 	case SLU_PTX_OP_copysign:
 		return is_64 ? &copysign_f64 : &copysign_f32;
 	case SLU_PTX_OP_min:
-		if (HAS(nan))
+		if (HAS(NaN))
 			return is_ftz ? &min_nan_ftz_f32 : &min_nan_f32;
 		return is_64 ? &min_f64 : is_ftz ? &min_ftz_f32 : &min_f32;
 	case SLU_PTX_OP_max:
-		if (HAS(nan))
+		if (HAS(NaN))
 			return is_ftz ? &max_nan_ftz_f32 : &max_nan_f32;
 		return is_64 ? &max_f64 : is_ftz ? &max_ftz_f32 : &max_f32;
 	default:

@@ -115,7 +115,7 @@ static const struct slu_interp_insn *half_run(struct slu_interp_warp *w,
 		.is_ftz = slu_ptx_form_has(form, SLU_PTX_MOD_ftz),
 		.is_sat = slu_ptx_form_has(form, SLU_PTX_MOD_sat),
 		.is_relu = slu_ptx_form_has(form, SLU_PTX_MOD_relu),
-		.is_nan = slu_ptx_form_has(form, SLU_PTX_MOD_nan),
+		.is_nan = slu_ptx_form_has(form, SLU_PTX_MOD_NaN),
 		.is_bf16 = form->types[0] == SLU_PTX_TYPE_BF16 ||
 			   form->types[0] == SLU_PTX_TYPE_BF16X2,
 	};

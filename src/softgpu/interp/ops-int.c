@@ -115,6 +115,8 @@ OP3(mad24_lo_u32, uint32_t, uint32_t, uint32_t, uint32_t, LOW24_u32(a) * LOW24_u
 OP3(mad24_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, ((LOW24_u32(a) * LOW24_u32(b)) >> 16) + c)
 OP3(mad24_lo_s32, uint32_t, uint32_t, uint32_t, int32_t, LOW24_s32(a) * LOW24_s32(b) + c)
 OP3(mad24_hi_s32, uint32_t, uint32_t, uint32_t, int32_t, ((LOW24_s32(a) * LOW24_s32(b)) >> 16) + c)
+OP3(mad24_hi_sat_s32, uint32_t, uint32_t, uint32_t, int32_t,
+    clamp_s32(((LOW24_s32(a) * LOW24_s32(b)) >> 16) + c))
 
 #define DEFINE_SIGNED(n, T, R, V, U)                                    \
 	OP1(abs_##n, R, U, R, V, a < 0 ? 0 - (uint64_t)a : (uint64_t)a) \
@@ -182,6 +184,8 @@ const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *fo
 		return HAS(hi) ? (is_s32 ? &mul24_hi_s32 : &mul24_hi_u32)
 			       : (is_s32 ? &mul24_lo_s32 : &mul24_lo_u32);
 	case SLU_PTX_OP_mad24:
+		if (HAS(sat))
+			return &mad24_hi_sat_s32;
 		return HAS(hi) ? (is_s32 ? &mad24_hi_s32 : &mad24_hi_u32)
 			       : (is_s32 ? &mad24_lo_s32 : &mad24_lo_u32);
 	case SLU_PTX_OP_sad:

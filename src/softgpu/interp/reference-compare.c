@@ -83,6 +83,8 @@ bool slu_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4]
 
 			compare(form, SLU_PTX_TYPE_F16, in[0], in[1], &low);
 			compare(form, SLU_PTX_TYPE_F16, in[0] >> 16, in[1] >> 16, &high);
+			low = with(form, low, in[2]);
+			high = with(form, high, in[2]);
 			ret->value = (low ? one : 0) | (high ? one << 16 : 0);
 			return true;
 		}
@@ -91,7 +93,7 @@ bool slu_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4]
 		ret->value = !low			? 0
 			     : type == SLU_PTX_TYPE_F32 ? bits_of_f32(1)
 			     : type == SLU_PTX_TYPE_F16 ? 0x3c00
-							: UINT32_MAX;
+							: cut(UINT64_MAX, bits);
 		return true;
 	case SLU_PTX_OP_selp:
 		ret->value = cut(in[2] ? in[0] : in[1], bits);

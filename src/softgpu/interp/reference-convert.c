@@ -26,6 +26,23 @@ static uint64_t tf32_from(float x)
 	return bits_of_f32(copysignf((float)ldexp(scaled, exponent - 11), x));
 }
 
+/* of .satfinite: the largest number where an infinity came out, which is the one before it */
+static uint64_t kept_finite(const struct slu_ptx_form *form, uint64_t x, uint64_t infinity,
+			    uint64_t step)
+{
+	uint64_t sign = infinity >= 0x10000 ? 0x80000000 : 0x8000;
+
+	return HAS(satfinite) && (x & ~sign) == infinity ? x - step : x;
+}
+
+static uint64_t narrowed(const struct slu_ptx_form *form, long double x)
+{
+	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
+
+	return kept_finite(form, narrow_from(x, 0, mode_of(form), to),
+			   (UINT64_C(0x7fff) << fraction_bits(to)) & 0x7fff, 1);
+}
+
 bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
 			   struct slu_reference *ret)
 {
@@ -66,7 +83,7 @@ bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 	if (HAS(relu) && x <= 0)
 		x = 0;
 	if (to == SLU_PTX_TYPE_TF32) {
-		ret->value = tf32_from(f32_of(in[0]));
+		ret->value = kept_finite(form, tf32_from(f32_of(in[0])), 0x7f800000, 0x2000);
 		return true;
 	}
 	if (to == SLU_PTX_TYPE_F16X2 || to == SLU_PTX_TYPE_BF16X2) {
@@ -74,12 +91,11 @@ bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 
 		if (HAS(relu) && y <= 0)
 			y = 0;
-		ret->value = narrow_from(x, 0, mode_of(form), to) << 16 |
-			     narrow_from(y, 0, mode_of(form), to);
+		ret->value = narrowed(form, x) << 16 | narrowed(form, y);
 		return true;
 	}
 	if (to == SLU_PTX_TYPE_F16 || to == SLU_PTX_TYPE_BF16) {
-		ret->value = narrow_from(x, 0, mode_of(form), to);
+		ret->value = narrowed(form, x);
 		return true;
 	}
 	fesetround(mode_of(form));

@@ -96,7 +96,7 @@ bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 		bool is_max = form->opcode == SLU_PTX_OP_max;
 
 		if (isnan(a) || isnan(b))
-			r = HAS(nan) ? NAN : isnan(a) ? b : a;
+			r = HAS(NaN) ? NAN : isnan(a) ? b : a;
 		else if (a == b)
 			r = (signbit(a) != 0) != is_max ? a : b;
 		else
@@ -127,7 +127,7 @@ static uint64_t extreme_of(const struct slu_ptx_form *form, const uint64_t h[3],
 	bool is_max = form->opcode == SLU_PTX_OP_max;
 
 	if (isnan(x[0]) || isnan(x[1]))
-		return HAS(nan) || (isnan(x[0]) && isnan(x[1])) ? 0x7fff
+		return HAS(NaN) || (isnan(x[0]) && isnan(x[1])) ? 0x7fff
 		       : isnan(x[0])				? h[1]
 								: h[0];
 	if (x[0] == x[1])
