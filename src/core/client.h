@@ -53,6 +53,7 @@ struct slu_core_seat {
 	struct slu_msg_want want; /* as told last */
 	struct slu_msg_facts facts;
 	bool is_denied; /* DENY sent, and no WANT since */
+	bool is_served; /* it had what it wanted, since its group did not fit (sched/patience.h) */
 
 	/* rule 21: the need beside others; a fall counts only when it has lasted */
 	uint64_t peak_bytes;

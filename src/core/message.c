@@ -145,6 +145,8 @@ static int on_turn(struct slu_core *core, struct slu_core_client *client,
 		set_runnable(core, seat, false);
 	else if (is_ready && seat->phase == SLU_CORE_PHASE_TURN)
 		seat->phase = SLU_CORE_PHASE_READY;
+	if (is_ready && seat->mode != SLU_MODE_LAUNCH)
+		seat->is_served = true;
 	return 0;
 }
 
@@ -170,6 +172,8 @@ static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *
 
 	if (!seat)
 		return SLU_CORE_E_UNKNOWN;
+	if (seat->mode == SLU_MODE_LAUNCH && facts->n_served != seat->facts.n_served)
+		seat->is_served = true;
 	seat->facts = *facts;
 	return 0;
 }

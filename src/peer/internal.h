@@ -97,6 +97,7 @@ struct slu_peer_device {
 	uint64_t command_bytes; /* of the command that waits, or of the last one that did */
 	uint64_t crossing; /* it names units of other devices: by whom the first asked; 0: not */
 	uint64_t n_launches;
+	uint32_t n_served; /* of these, while no command waited in front, and those that had */
 	struct slu_unit_list working; /* by working_link: the least recently named first */
 	uint64_t working_bytes;
 	uint64_t ran_ns;    /* with the gate open, up to when it was last shut */
@@ -210,6 +211,8 @@ void slu_peer_thaw(struct slu_peer *peer);
 static inline void slu_peer_advance(struct slu_peer_device *device, uint64_t n)
 {
 	device->n_launches += n;
+	if (device->n_command == 0)
+		device->n_served += (uint32_t)n;
 	device->foresight.now = device->n_launches;
 }
 

@@ -47,6 +47,7 @@ void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
 		.moved_in_bytes = d->moved_in_bytes,
 		.moved_out_bytes = d->moved_out_bytes,
 		.n_launches = d->n_launches,
+		.n_served = d->n_served,
 	};
 	for (unsigned why = SLU_FROZEN_NO + 1; why < _SLU_FROZEN_MAX; why++)
 		ret_facts->frozen_bytes[why] = d->frozen_bytes[why];

@@ -211,6 +211,16 @@ static void launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 	}
 }
 
+static void freeze(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	struct slu_unit *u;
+
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, op->device), link)
+		if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO)
+			slu_peer_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_IMAGE);
+	next(c);
+}
+
 static void finish(struct slu_sim_client *c)
 {
 	for (unsigned d = 0; d < c->n_devices; d++)
@@ -252,6 +262,9 @@ void slu_sim_program_step(struct slu_sim_client *c)
 	case SLU_SIM_SYNC:
 		if (c->n_kernels[op->device] == 0)
 			next(c);
+		break;
+	case SLU_SIM_FREEZE:
+		freeze(c, op);
 		break;
 	}
 }

@@ -206,7 +206,8 @@ struct slu_msg_facts {
 	uint8_t mode;
 	uint8_t n_failed;   /* moves that failed in a row, up to some; 0: they work */
 	uint8_t move_error; /* the errno of the last of them */
-	uint8_t reserved[4];
+	uint32_t n_served;  /* LAUNCH: commands that had their bytes and passed nobody who waits
+			       for some; it only counts whether it changes */
 	uint64_t device_bytes;
 	uint64_t mapped_bytes;
 	uint64_t ram_bytes;

@@ -86,6 +86,14 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 	capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
 }
 
+void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns)
+{
+	if (!capacity->is_learned || capacity->estimate_bytes >= ceiling(capacity))
+		return;
+	capacity->estimate_bytes = ceiling(capacity);
+	capacity->changed_ns = now_ns;
+}
+
 void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 {
 	const struct slu_core_account *account;

@@ -70,4 +70,7 @@ bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64
 				uint64_t *ret_ns);
 void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns);
 
+/* What refusals taught is forgotten at once: somebody is to find out anew. */
+void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns);
+
 void slu_core_capacity_check(const struct slu_core_capacity *capacity);

@@ -203,7 +203,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 		return;
 	chosen->is_denied = true;
 	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
-	group->unfit_ns = core->now_ns;
+	slu_core_patience_renew(core, group);
 	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
 		 slu_size_format(room, shortage->room_bytes));
@@ -223,6 +223,25 @@ static const struct slu_core_group *keeper(const struct slu_core *core,
 		    (!most || account->counted_floor_bytes > most->counted_floor_bytes))
 			most = account;
 	return most && most->counted_floor_bytes ? most->client->group : NULL;
+}
+
+/*
+ * Nobody is told on hearsay: what others were refused may be less than what this group would get.
+ * Return: whether it fits where all that is forgotten, and had no turn yet to see for itself.
+ */
+static bool may_try(struct slu_core *core, struct slu_core_group *group,
+		    struct slu_core_shortage *ret_shortage)
+{
+	if (slu_core_patience_is_tried(group))
+		return false;
+	for (unsigned d = 0; d < core->n_devices; d++)
+		if (slu_core_group_uses(group, d))
+			slu_core_capacity_forget(&core->devices[d]->capacity, core->now_ns);
+	if (plan_group(core, group, true, false, ret_shortage))
+		return false;
+	slu_core_patience_renew(core, group);
+	core->deadline_ns = core->now_ns; /* this step has passed it over already */
+	return true;
 }
 
 /*
@@ -251,29 +270,12 @@ static void note_unfit(struct slu_core *core, struct slu_core_group *group,
 								 : SLU_CORE_WHY_CAPACITY;
 	group->why.need_bytes = lasting.need_bytes;
 	group->why.room_bytes = lasting.room_bytes;
-	group->is_fit = false;
-	if (group->unfit_ns == SLU_CORE_NEVER)
-		group->unfit_ns = core->now_ns;
+	slu_core_patience_unfit(core, group);
 	is_never = plan_group(core, group, true, true, NULL) != 0;
-	if (slu_core_is_due(core, slu_core_after(group->unfit_ns, core->config.patience_ns)))
+	if (is_never)
+		deny(core, group, &lasting, !slu_core_patience_is_over(core, group));
+	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
 		deny(core, group, &lasting, false);
-	else if (is_never)
-		deny(core, group, &lasting, true);
-}
-
-/*
- * A short glimpse of room does not start the patience anew: an estimate that rises and is refused
- * in turn would keep the group waiting for ever. A turn does (slu_core_turns_settle).
- */
-static void note_fit(struct slu_core *core, struct slu_core_group *group)
-{
-	if (!group->is_fit) {
-		group->is_fit = true;
-		group->fit_ns = core->now_ns;
-	}
-	if (group->unfit_ns != SLU_CORE_NEVER &&
-	    slu_core_is_due(core, slu_core_after(group->fit_ns, core->config.patience_ns / 2)))
-		group->unfit_ns = SLU_CORE_NEVER;
 }
 
 static void look_at_open(struct slu_core *core)
@@ -289,7 +291,7 @@ static void look_at_open(struct slu_core *core)
 		group->why = (struct slu_core_why){};
 		group->is_overgrown = false;
 		if (!plan_group(core, group, false, false, &shortage)) {
-			note_fit(core, group);
+			slu_core_patience_fit(core, group);
 			continue;
 		}
 		if (group->state == SLU_CORE_RUNNING) {
@@ -298,6 +300,8 @@ static void look_at_open(struct slu_core *core)
 			continue;
 		}
 		note_lack(core, group, &shortage);
+		if (plan_group(core, group, true, false, NULL))
+			slu_core_patience_unfit(core, group);
 		slu_core_turns_close(core, group, "%s no longer fits: it needs %s of %s",
 				     slu_core_group_name(group),
 				     slu_size_format(need, shortage.need_bytes),
@@ -469,7 +473,7 @@ void slu_core_admit(struct slu_core *core)
 			note_unfit(core, group, &shortage);
 			continue;
 		}
-		note_fit(core, group);
+		slu_core_patience_fit(core, group);
 		if (devices & reserved) {
 			group->why = (struct slu_core_why){ SLU_CORE_WHY_BEHIND };
 			for (size_t j = 0; j < i && !group->why.other; j++)

@@ -63,9 +63,9 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.id = id,
 		.since_ns = core->now_ns,
 		.counted_ns = core->now_ns,
-		.unfit_ns = SLU_CORE_NEVER,
 		.crowd_ns = SLU_CORE_NEVER,
 	};
+	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
 	core->n_groups++;

@@ -26,6 +26,7 @@
 
 #include "core/client.h"
 #include "core/core.h"
+#include "core/sched/patience.h"
 #include "core/sched/policy.h"
 
 /* Why a group waits: kept as facts, put into words when somebody looks. */
@@ -71,10 +72,8 @@ struct slu_core_group {
 	bool is_overgrown; /* runs, and wants more than there is: keeps what it holds */
 	bool makes_room;   /* somebody was closed for it: 100 % is enough (rule 21) */
 	bool is_next;	   /* WAITING, and nothing else is let in on its devices before it */
-	bool is_fit;	   /* at the last look */
-	uint64_t unfit_ns; /* cannot fit since; SLU_CORE_NEVER: it can */
-	uint64_t fit_ns;   /* is_fit since */
 	uint64_t crowd_ns; /* working sets of its members exceed a device since; or NEVER */
+	struct slu_core_patience patience;
 
 	uint64_t n_turns;
 	uint64_t ran_ns;

@@ -57,7 +57,8 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 	TAILQ_REMOVE(&from->members, client, member_link);
 	TAILQ_INSERT_TAIL(&to->members, client, member_link);
 	client->group = to;
-	from->unfit_ns = from->crowd_ns = SLU_CORE_NEVER;
+	from->crowd_ns = SLU_CORE_NEVER;
+	slu_core_patience_init(&from->patience);
 	name = slu_core_group_name(from);
 	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
 				    "%s is parted from %s: %s", client->name, name, why);
@@ -138,11 +139,11 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 	group->is_overgrown = false;
 	if (!slu_core_plan_make(core, &plan, ret_shortage))
 		return false;
-	if (group->unfit_ns == SLU_CORE_NEVER)
-		group->unfit_ns = core->now_ns;
+	slu_core_patience_unfit(core, group);
 	plan.is_ideal = true;
 	return slu_core_plan_make(core, &plan, NULL) ||
-	       slu_core_is_due(core, slu_core_after(group->unfit_ns, core->config.patience_ns / 2));
+	       slu_core_is_due(core, slu_core_after(group->patience.since_ns,
+						    core->config.patience_ns / 2));
 }
 
 /* On @device the commands that wait fit, but not what they and those before them name in turn. */

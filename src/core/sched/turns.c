@@ -135,12 +135,12 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 		slu_core_turns_progress(core, group);
 		group->running_ns = core->now_ns;
 		group->switch_ns = core->now_ns - group->granted_ns - group->stalled_ns;
-		group->unfit_ns = SLU_CORE_NEVER;
 		slu_core_group_enter(core, group, SLU_CORE_RUNNING);
 		slu_core_tell(core, TAILQ_FIRST(&group->members)->id, "%s runs, the switch took %s",
 			      slu_core_group_name(group),
 			      slu_size_format_time(span, group->switch_ns));
 	}
+	slu_core_patience_settle(group);
 	slu_core_group_count(core, group);
 	group->is_idle = group->state == SLU_CORE_RUNNING && !is_runnable;
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Rule 7 under many interleavings: who can never fit is told, and soon; who can fit is served,
+ * however slow it is and whatever was refused before. The device is smaller than it says, so what
+ * is believed of it falls and rises all the time.
+ */
+
+#include "lib/test.h"
+
+#include "base/util.h"
+#include "sim/random.h"
+#include "sim/world.h"
+
+#define SEEDS	 6
+#define U(n)	 ((uint64_t)(n)*SLU_SIM_UNIT)
+#define TOTAL	 32
+#define CAPACITY 27
+#define PATIENCE 9000 /* the daemon's, in steps */
+
+/* After the patience: the turns of others, and those in which it is refused. */
+#define TOLD_STEPS (PATIENCE + 6000)
+
+static const struct slu_sim_config plain = {
+	.n_devices = 1,
+	.total_bytes = { U(TOTAL) },
+	.hidden_bytes = { U(TOTAL - CAPACITY) },
+	.pinned_bytes = 0,
+	.home_bytes = U(400),
+	.steps_max = 200000,
+};
+
+static const char *const policies[] = { "rr", "mlfq", "fifo" };
+
+static struct slu_sim_world *make(uint64_t seed, const char *policy)
+{
+	struct slu_sim_config config = plain;
+	struct slu_sim_world *w;
+
+	config.seed = seed;
+	config.policy = policy;
+	assert_int_equal(slu_sim_world_new(&config, &w), 0);
+	return w;
+}
+
+/* A program whose commands name all its @n units of @size. */
+static unsigned join(struct slu_sim_world *w, enum slu_mode mode, unsigned n, unsigned size)
+{
+	const unsigned device = 0;
+	int c = slu_sim_client_add(w, w->n_clients + 1, 1, &device, &mode);
+
+	assert_true(c >= 0);
+	w->clients[c].command_percent = 100;
+	while (n--)
+		slu_sim_client_do(w, (unsigned)c, SLU_SIM_ALLOC, 0, U(size));
+	return (unsigned)c;
+}
+
+static void launch(struct slu_sim_world *w, unsigned client, unsigned n, unsigned pieces,
+		   unsigned pause)
+{
+	while (n--) {
+		slu_sim_client_do(w, client, SLU_SIM_LAUNCH, 0, pieces);
+		slu_sim_client_do(w, client, SLU_SIM_SYNC, 0, 0);
+		if (pause)
+			slu_sim_client_do(w, client, SLU_SIM_PAUSE, 0, pause);
+	}
+}
+
+static void finish(struct slu_sim_world *w, const char *what)
+{
+	if (slu_sim_world_run(w))
+		fail_msg("%s, %s, seed %llu, step %llu: %s", what, w->config.policy,
+			 (unsigned long long)w->config.seed, (unsigned long long)w->step, w->fault);
+}
+
+/* Steps until @client has ended. Return: when. */
+static uint64_t follow(struct slu_sim_world *w, unsigned client)
+{
+	assert_int_equal(slu_sim_daemon_start(w), 0);
+	while (w->clients[client].is_alive)
+		if (slu_sim_world_step(w) || w->step > w->config.steps_max)
+			fail_msg("%s, seed %llu, step %llu: %s", w->config.policy,
+				 (unsigned long long)w->config.seed, (unsigned long long)w->step,
+				 w->fault);
+	return w->step;
+}
+
+/* Each of its turns ends with a refusal, and that of the other one brings the hope back. */
+static void what_never_fits_is_told_while_another_has_turns(void **state)
+{
+	static const struct {
+		enum slu_mode mode;
+		unsigned pieces, pause;
+	} others[] = {
+		{ SLU_MODE_ALL, 10, 0 },
+		{ SLU_MODE_ALL, 60, 100 },
+		{ SLU_MODE_LAUNCH, 60, 0 },
+	};
+	uint64_t longest = 0, told;
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(others) * SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		size_t k = i / SEEDS % SLU_ARRAY_SIZE(others);
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS / 3]);
+		unsigned c = join(w, SLU_MODE_LAUNCH, 10, 3);
+
+		launch(w, c, 1, 4, 0);
+		launch(w, join(w, others[k].mode, 10, 2), 50, others[k].pieces, others[k].pause);
+		told = follow(w, c);
+		/* under fifo it has its first turn when the other one rests */
+		if (strcmp(w->config.policy, "fifo") != 0)
+			longest = SLU_MAX(longest, told);
+		assert_int_equal(w->clients[c].n_denied, 1);
+		assert_int_equal(w->clients[c].n_launches, 0);
+		slu_sim_world_free(w);
+	}
+	printf("# told after %llu steps at the latest\n", (unsigned long long)longest);
+	assert_true(longest <= TOLD_STEPS);
+}
+
+/* As above, but what is too much are bytes of its own that cannot leave for the others. */
+static void what_never_fits_beside_its_own_frozen_bytes_is_told(void **state)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned c = join(w, SLU_MODE_LAUNCH, 5, 3);
+
+		launch(w, c, 1, 4, 0);
+		slu_sim_client_do(w, c, SLU_SIM_FREEZE, 0, 0);
+		for (unsigned n = 0; n < 5; n++)
+			slu_sim_client_do(w, c, SLU_SIM_ALLOC, 0, U(3));
+		launch(w, c, 1, 4, 0);
+		launch(w, join(w, SLU_MODE_LAUNCH, 5, 2), 50, 60, 40);
+		longest = SLU_MAX(longest, follow(w, c));
+		assert_int_equal(w->clients[c].n_launches, 1);
+		assert_int_equal(w->clients[c].n_denied, 1);
+		slu_sim_world_free(w);
+	}
+	printf("# told after %llu steps at the latest\n", (unsigned long long)longest);
+	assert_true(longest <= TOLD_STEPS + 1000);
+}
+
+/* It would fit if it were alone: for that it waits, longer than anybody's patience. */
+static void who_waits_for_what_another_keeps_is_served_when_that_leaves(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned keeper = join(w, SLU_MODE_LAUNCH, 5, 2);
+		unsigned c = join(w, SLU_MODE_LAUNCH, 10, 2);
+
+		launch(w, keeper, 1, 4, 0);
+		slu_sim_client_do(w, keeper, SLU_SIM_FREEZE, 0, 0);
+		slu_sim_client_do(w, keeper, SLU_SIM_PAUSE, 0, 2000);
+		slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 100);
+		launch(w, c, 2, 4, 0);
+		finish(w, "one that waits for what another keeps");
+		assert_int_equal(w->clients[c].n_denied, 0);
+		assert_int_equal(w->clients[c].n_launches, 2);
+		assert_true(w->clients[c].longest_wait_steps > PATIENCE);
+		slu_sim_world_free(w);
+	}
+}
+
+/* It takes many steps to come in and meets refusals meanwhile, but there is room for it. */
+static void who_is_only_slow_is_served(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned c = join(w, i % 2 ? SLU_MODE_ALL : SLU_MODE_LAUNCH, 8, 3);
+
+		w->clients[c].slowness = 6;
+		launch(w, c, 3, 4, 40);
+		launch(w, join(w, SLU_MODE_ALL, 10, 2), 20, 10, 10);
+		finish(w, "one that is slow");
+		assert_int_equal(w->counts.n_denied, 0);
+		assert_int_equal(w->clients[c].n_launches, 3);
+		slu_sim_world_free(w);
+	}
+}
+
+/* The property: nobody waits for ever, and nobody is told what is not true. */
+static void everybody_is_served_or_told(void **state)
+{
+	uint64_t n_served = 0, n_told = 0;
+
+	for (uint64_t seed = slu_test_seed(1), i = 0; i < 4 * SEEDS; i++) {
+		uint64_t random = (seed + i) * UINT64_C(0xd1342543de82ef95) + 5;
+		struct slu_sim_world *w = make(seed + i, policies[slu_sim_between(&random, 0, 2)]);
+		bool fits[4];
+
+		for (unsigned n = slu_sim_between(&random, 2, 4); n; n--) {
+			unsigned size = slu_sim_between(&random, 1, 4);
+			unsigned most = slu_sim_between(&random, 10, TOTAL);
+			bool is_launch = slu_sim_chance(&random, 700000);
+			unsigned c = join(w, is_launch ? SLU_MODE_LAUNCH : SLU_MODE_ALL,
+					  most / size, size);
+
+			fits[c] = most / size * size <= CAPACITY;
+			w->clients[c].slowness = slu_sim_between(&random, 1, 3);
+			launch(w, c, 2, slu_sim_between(&random, 1, 60),
+			       slu_sim_between(&random, 0, 60));
+		}
+		finish(w, "a crowd");
+		for (unsigned c = 0; c < w->n_clients; c++) {
+			if (w->clients[c].n_launches != (fits[c] ? 2 : 0) ||
+			    w->clients[c].n_denied != (fits[c] ? 0 : 2))
+				fail_msg(
+					"seed %llu, %s: client %u, which %s, was served %llu times "
+					"and told %llu times",
+					(unsigned long long)w->config.seed, w->config.policy, c,
+					fits[c] ? "fits" : "does not fit",
+					(unsigned long long)w->clients[c].n_launches,
+					(unsigned long long)w->clients[c].n_denied);
+		}
+		n_served += w->counts.n_launches;
+		n_told += w->counts.n_denied;
+		slu_sim_world_free(w);
+	}
+	printf("# %llu served, %llu told\n", (unsigned long long)n_served,
+	       (unsigned long long)n_told);
+	assert_true(n_served && n_told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_never_fits_is_told_while_another_has_turns),
+		cmocka_unit_test(what_never_fits_beside_its_own_frozen_bytes_is_told),
+		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_leaves),
+		cmocka_unit_test(who_is_only_slow_is_served),
+		cmocka_unit_test(everybody_is_served_or_told),
+	};
+
+	return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
+}
