@@ -246,7 +246,7 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		return check_label(p, raw, place);
 	if (raw->is_unknown)
 		return slu_ptx_refuse_unknown(p, &raw->token);
-	if (o->is_negated && *word != 'P')
+	if (o->is_negated && *word != 'P' && *word != 'o')
 		return slu_ptx_refuse_operand(p, raw, "no negation");
 	switch (*word) {
 	case 'd':
@@ -319,6 +319,18 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 	case 'L':
 		if (o->kind != SLU_PTX_OPERAND_TARGETS)
 			return slu_ptx_refuse_operand(p, raw, "a list of labels");
+		return 0;
+	case 'o':
+		if (o->kind == SLU_PTX_OPERAND_REG &&
+		    (o->is_negated || reg_type(p, o->reg) == SLU_PTX_TYPE_PRED))
+			return check_pred(p, raw, o->reg);
+		if (o->is_negated)
+			return slu_ptx_refuse_operand(p, raw, "a predicate");
+		d = (struct slu_ptx_demand){ .type = SLU_PTX_TYPE_B32, .size = 4 };
+		return check_source(p, raw, &d);
+	case 'k':
+		if (o->kind != SLU_PTX_OPERAND_IMM)
+			return slu_ptx_refuse_operand(p, raw, "a constant");
 		return 0;
 	case 'z':
 		return check_copied(p, form, raw);

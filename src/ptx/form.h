@@ -132,7 +132,7 @@ enum slu_ptx_family {
 	M(infinite) M(number) M(notanumber) M(normal) M(subnormal) M(pack) M(u4) M(s4) M(u2) \
 	M(s2) M(satfinite) M(trans) M(row) M(col) M(load) M(store) M(mma) M(x1) M(x2) M(x4) \
 	M(async) M(mask) M(wait_group) M(init) M(inval) \
-	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc) M(po) M(shr7) \
+	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc) M(po) M(shr7) M(range) M(cvt) \
 	M(shr15)
 /* clang-format on */
 

@@ -204,7 +204,7 @@ static void drop_results(struct classifier *c, const struct slu_ptx_instr *instr
 			n_skip--;
 			continue;
 		}
-		if (!*word || !strchr("sSxcmVaPiYN", *word))
+		if (!*word || !strchr("sSxcmVaPiYNok", *word))
 			any_register(c, &instr->operands[k], drop);
 		k++;
 	}

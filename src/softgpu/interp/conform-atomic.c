@@ -46,8 +46,9 @@ static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct 
 		slu_conform_put(t, "@%%g ");
 	if (mode == 2)
 		slu_conform_put(t, "@!%%g bra SKIP;\n");
-	slu_conform_put(t, "%s %s[%%d%u], %%v0%s;\nSKIP:\n", form->text, is_red ? "" : "%v2, ",
-			is_shared ? 6 : 5, is_cas ? ", %v1" : "");
+	slu_conform_put(t, "%s %s[%%d%u], %%v0%s%s;\nSKIP:\n", form->text, is_red ? "" : "%v2, ",
+			is_shared ? 6 : 5, is_cas ? ", %v1" : "",
+			strstr(form->text, "cache_hint") ? ", %d7" : "");
 	if (is_shared)
 		slu_conform_put(t, "ld.shared.b64 %%d7, [%%d6]; st.global.b64 [%%d5], %%d7;\n");
 	slu_conform_put(t, "st.global.b%u [%%d5+%u], %%v2; ret;\n}\n", bits, FOUND);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cp.async: every thread copies 4, 8 or 16 bytes from a scattered place into its own of shared
- * memory; with a fourth operand only as many as that says, and zeroes behind them.
+ * memory; with a fourth operand only as many as that says, and zeroes behind them, or none where it
+ * is a predicate that is true.
  */
 #include "softgpu/interp/test-conform.h"
 
@@ -13,7 +14,10 @@ static bool knows(const struct slu_ptx_form *form)
 	return form->row->family == SLU_PTX_FAMILY_COPY;
 }
 
-/* mode 0: all lanes, whole; 1: under a guard; 2: behind a branch, with a size of its own */
+/*
+ * mode 0: all lanes, whole; 1: under a guard; 2: behind a branch, with a size of its own; 3: all
+ * lanes, where a predicate says of some that they read nothing
+ */
 static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mode)
 {
 	static struct slu_conform_text t;
@@ -41,15 +45,21 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 		slu_conform_put(&t, "@!%%p1 bra SKIP;\n");
 	slu_conform_put(
 		&t,
-		"%s [%%d5], [%%d4], %u%s;\nSKIP: cp.async.commit_group; cp.async.wait_all;\n"
+		"%s [%%d5], [%%d4], %u%s%s;\nSKIP: cp.async.commit_group; cp.async.wait_all;\n"
 		"ld.shared.v2.u64 {%%d7, %%d8}, [%%d5]; mad.wide.u32 %%d9, %%r1, 16, %%d2;\n"
 		"st.global.v2.u64 [%%d9], {%%d7, %%d8}; ret;\n}\n",
-		form->text, size, mode == 2 ? ", %r2" : "");
+		form->text, size,
+		mode == 2   ? ", %r2"
+		: mode == 3 ? ", !%p1"
+			    : "",
+		strstr(form->text, "cache_hint") ? ", %d6" : "");
 	slu_conform_launch(form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		uint8_t want[16];
 
 		memset(want, 255, sizeof(want));
+		if (mode == 3)
+			memset(want, 0, size);
 		if (!mode || i & 1) {
 			memset(want, 0, size);
 			memcpy(want, slu_conform_in + (i ^ 21) * 16, mode == 2 ? given[i] : size);
@@ -63,7 +73,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 static void run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
-	for (unsigned mode = 0; mode < 3; mode++)
+	for (unsigned mode = 0; mode < 4; mode++)
 		for (unsigned size = slu_ptx_form_has(form, SLU_PTX_MOD_ca) ? 4 : 16; size <= 16;
 		     size *= 2)
 			run_mode(form, size, mode);

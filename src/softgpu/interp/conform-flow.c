@@ -149,6 +149,21 @@ static const struct program programs[] = {
 	{ SLU_PTX_OP_prefetch, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @ [%d3]; @%p1 @ [%d3];\n", same,
 	  0 },
 	{ SLU_PTX_OP_prefetchu, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @ [%d3];\n", same, 0 },
+	{ SLU_PTX_OP_applypriority, SLU_PTX_MOD_NONE,
+	  "mov.u32 %r0, %r1; cvta.to.global.u64 %d6, %d3; @ [%d6], 128;\n", same, 0 },
+	{ SLU_PTX_OP_discard, SLU_PTX_MOD_NONE,
+	  "mov.u32 %r0, %r1; cvta.to.global.u64 %d6, %d3; @ [%d6], 128;\n", same, 0 },
+	/* a policy is good for an access; one that is made of a number is that number */
+	{ SLU_PTX_OP_createpolicy, SLU_PTX_MOD_range,
+	  "@ %d6, [%d3], 4096, %r1; st.global.L2::cache_hint.u32 [%d3], %r1, %d6;\n"
+	  "ld.global.L2::cache_hint.u32 %r0, [%d3], %d6;\n",
+	  same, 0 },
+	{ SLU_PTX_OP_createpolicy, SLU_PTX_MOD_cvt,
+	  "cvt.u64.u32 %d6, %r1; @ %d5, %d6; cvt.u32.u64 %r0, %d5;\n", same, 0 },
+	{ SLU_PTX_OP_createpolicy, SLU_PTX_MOD_NONE,
+	  "@ %d6, 0.5; @ %d6; st.global.L2::cache_hint.u32 [%d3], %r1, %d6;\n"
+	  "ld.global.L2::cache_hint.u32 %r0, [%d3], %d6;\n",
+	  same, 0 },
 	{ SLU_PTX_OP_brkpt, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @;\n", same, 0 },
 	{ SLU_PTX_OP_pmevent, SLU_PTX_MOD_NONE, "mov.u32 %r0, %r1; @ 7;\n", same, 0 },
 	{ SLU_PTX_OP_nanosleep, SLU_PTX_MOD_NONE,

@@ -59,6 +59,12 @@ static void choose_places(struct access *a)
 	memcpy(slu_conform_in + OFFSETS, a->offsets, sizeof(a->offsets));
 }
 
+/* what a hint to the cache wants behind the other operands */
+static const char *policy(const struct access *a)
+{
+	return strstr(a->form->text, "cache_hint") ? ", %d1" : "";
+}
+
 static void put_vector(struct slu_conform_text *t, const struct access *a)
 {
 	if (a->n == 1) {
@@ -161,7 +167,7 @@ static void write_load(const struct access *a, struct slu_conform_text *t)
 	put_guard(t, a);
 	slu_conform_put(t, "%s ", a->form->text);
 	put_vector(t, a);
-	slu_conform_put(t, ", [%%d5];\nSKIP:\n");
+	slu_conform_put(t, ", [%%d5]%s;\nSKIP:\n", policy(a));
 	for (unsigned k = 0; k < a->n; k++)
 		slu_conform_put(t, "st.global.b%u [%%d2+%u], %%v%u;\n", a->reg_size * 8, k * 8, k);
 	slu_conform_put(t, "ret;\n}\n");
@@ -254,7 +260,7 @@ static void write_store(const struct access *a, struct slu_conform_text *t)
 	else
 		slu_conform_put(t, "%s [%%d5], ", a->form->text);
 	put_vector(t, a);
-	slu_conform_put(t, ";\nSKIP:\n");
+	slu_conform_put(t, "%s;\nSKIP:\n", policy(a));
 	if (a->form->space == SLU_PTX_SPACE_SHARED) {
 		slu_conform_put(t,
 				"bar.sync 0; mad.wide.u32 %%d2, %%r1, 32, %%d2;\n"

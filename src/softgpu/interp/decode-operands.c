@@ -228,6 +228,14 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 			else
 				r = pred_of(d, o, &in->s, &in->s_flip);
 			break;
+		case 'o':
+			/* a number of bytes, or the predicate that there are none */
+			in->n_preds = o->kind == SLU_PTX_OPERAND_REG &&
+				      d->function->reg_types[o->reg] == SLU_PTX_TYPE_PRED;
+			in->extra->has_size = !in->n_preds;
+			r = in->n_preds ? pred_of(d, o, &in->s, &in->s_flip)
+					: slu_interp_decoder_row_of(d, instr, o, false, &in->e);
+			break;
 		case 'a':
 			r = bind_address(d, instr, o,
 					 form->row->family == SLU_PTX_FAMILY_COPY

@@ -13,9 +13,10 @@ struct slu_interp_extra {
 	/* of matrices: the shapes, and the rows of the registers of each part */
 	struct slu_ptx_matrix matrix;
 	uint32_t rows[_SLU_PTX_PART_MAX][SLU_INTERP_MAX_FRAGMENT];
-	/* of a copy: the second address, beside the row */
+	/* of a copy: the second address, beside the row, and whether @e says how many bytes */
 	int64_t offset;
 	bool is_wide_address;
+	bool has_size;
 	/* of a branch through a table */
 	uint32_t n_targets;
 	const struct slu_interp_insn **targets;

@@ -12,7 +12,8 @@ static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
 					      const struct slu_interp_insn *in)
 {
 	unsigned size = in->element;
-	const uint32_t *given = in->source->n_operands == 4 ? ROW(w, in->c) : NULL;
+	const uint32_t *given = in->extra->has_size ? ROW(w, in->e) : NULL;
+	uint32_t ignored = in->n_preds ? w->preds[in->s] ^ in->s_flip : 0;
 	struct slu_interp_insn from = *in;
 	struct slu_interp_places to_at, from_at;
 	enum slu_interp_shape to_shape, from_shape;
@@ -23,6 +24,7 @@ static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
 		return NULL;
 	/* who reads nothing may have any address */
 	MASKED_LANES(mask) reading |= (uint32_t)(!given || given[i]) << i;
+	reading &= ~ignored;
 	from.a = in->b;
 	from.imm = in->extra->offset;
 	from.is_wide_address = in->extra->is_wide_address;
@@ -36,7 +38,7 @@ static const struct slu_interp_insn *copy_run(struct slu_interp_warp *w,
 	MASKED_LANES(mask)
 	{
 		uint8_t *to = slu_interp_place_of(&to_at, to_shape, size, i);
-		unsigned n = given && given[i] < size ? given[i] : size;
+		unsigned n = !(reading >> i & 1) ? 0 : given && given[i] < size ? given[i] : size;
 
 		if (n)
 			memcpy(to, slu_interp_place_of(&from_at, from_shape, size, i), n);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words that are looked at part by part: the n-th bit that is set, three words bit by bit with a
- * question about the result, and numbers packed into one word.
+ * question about the result, numbers packed into one word, and words that say what caches shall do.
  */
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/range.h"
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
+#define POLICY UINT64_C(0x12f0000000000000)
 
 /* from @base on, upwards or downwards; without a count, that bit alone */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
@@ -83,10 +84,23 @@ static const struct slu_interp_insn *pack_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
+/* Nothing is kept or thrown out of a cache here, so that any policy will do. */
+static const struct slu_interp_insn *policy_run(struct slu_interp_warp *w,
+						const struct slu_interp_insn *in)
+{
+	const struct slu_ptx_form *form = in->source->form;
+	const uint64_t *a = ROW(w, in->a);
+	uint64_t *d = ROW(w, in->d);
+
+	MASKED_LANES(w->mask) d[i] = HAS(cvt) ? a[i] : POLICY;
+	return in + 1;
+}
+
 const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form)
 {
 	static const struct slu_interp_handler fns = { fns_run, fns_run };
 	static const struct slu_interp_handler lop3 = { lop3_run, lop3_run };
+	static const struct slu_interp_handler policy = { policy_run, policy_run };
 	static const struct slu_interp_handler pack = { pack_run, pack_run };
 
 	switch (form->opcode) {
@@ -94,6 +108,8 @@ const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *f
 		return &fns;
 	case SLU_PTX_OP_lop3:
 		return &lop3;
+	case SLU_PTX_OP_createpolicy:
+		return &policy;
 	default:
 		return &pack;
 	}
