@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Managed memory under the CUDA shim: the driver pages it, so it yields to everybody and is charged to nobody."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,8 +15,8 @@ SMALL = {"scale": 256}
 SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 
 
-def world(name, **more):
-    return s.World(f"managed-{name}", memory=DEVICE, settings=SETTINGS, softgpu=SMALL | more)
+def world(name, settings=None):
+    return s.World(f"managed-{name}", memory=DEVICE, settings=SETTINGS | (settings or {}), softgpu=SMALL)
 
 
 def fill(mib, managed=0, buffers=8, rounds=3, *words):
@@ -34,10 +35,32 @@ def capacity_is_true(w):
     s.check(device["refusals"] == 0, "the driver refused nobody", device)
 
 
-def alone_with(mib, managed, **more):
-    with world("alone", **more) as w:
+def waiting(w, words, name, **more):
+    """A program that has its memory, and goes on when its input ends."""
+    program = w.start([*words, "--wait"], "cuda", name=name, stdin=subprocess.PIPE, **more)
+    line = program.stdout.readline()
+    s.check(line == "ready\n", "it gets its memory", line)
+    return program
+
+
+def finish_all(w, programs):
+    """Waits for their ends; meanwhile nothing wrong is learned."""
+    while any(p.poll() is None for p in programs):
+        capacity_is_true(w)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            programs[0].wait(0.05)
+    for program in programs:
+        w.finish(program)
+
+
+def alone_with(mib, managed, settings=None):
+    with world("alone", settings) as w:
         w.start_daemon()
-        w.run(fill(mib, managed), "cuda", name="one")
+        one = waiting(w, fill(mib, managed), "one")
+        s.wait_until("the daemon knows of it", lambda: w.program("one")["yielding"])
+        capacity_is_true(w)
+        s.check(w.status()["devices"][0]["outsider_bytes"] == 0, "pages of a program are no outsider's", w.status())
+        w.end(one)
         capacity_is_true(w)
         nobody_was_denied(w)
 
@@ -53,6 +76,7 @@ def more_than_the_device_alone():
 def more_than_the_device_beside_memory_of_its_own():
     # 30 MiB managed, 10 MiB not
     alone_with(40, 6)
+    alone_with(40, 6, {"memory.allow_mapped": "on", "memory.pinned": "16M"})
 
 
 def beside(mib, managed, n_others, other_mib):
@@ -60,12 +84,9 @@ def beside(mib, managed, n_others, other_mib):
         w.start_daemon()
         others = [w.start(fill(other_mib, 0, 8, 1, "--endless", "--mix", "--seed", i), "cuda", name=f"other{i}",
                           stdin=subprocess.PIPE) for i in range(n_others)]
-        ones = [w.start(fill(mib, managed, 8, 4, "--seed", 7 + i), "cuda", name=f"one{i}") for i in range(2)]
-        for one in ones:
-            w.finish(one)
+        finish_all(w, [w.start(fill(mib, managed, 8, 4, "--seed", 7 + i), "cuda", name=f"one{i}") for i in range(2)])
         for other in others:
             w.end(other)
-        capacity_is_true(w)
         nobody_was_denied(w)
 
 
@@ -80,10 +101,9 @@ def more_than_the_device_beside_programs_that_fill_it():
 def it_is_shown_with_its_reason_and_is_not_unmovable():
     with world("shown") as w:
         w.start_daemon()
-        one = w.start(fill(24, 6, 8, 1, "--wait"), "cuda", name="one", stdin=subprocess.PIPE)
-        s.check(one.stdout.readline() == "ready\n", "it has its memory")
-        shown = s.wait_until("it is shown", lambda: w.program("one")["yielding"], look=lambda: w.sluice("status").stdout)
-        s.check(shown == [{"reason": "paged by the driver", "bytes": 18 * s.MIB}], "bytes and reason are right", shown)
+        one = waiting(w, fill(24, 6, 8, 1), "one")
+        s.wait_until("it is shown", lambda: w.program("one")["yielding"] == [{"reason": "paged by the driver", "bytes": 18 * s.MIB}],
+                     look=lambda: w.sluice("status").stdout)
         found = w.program("one")
         s.check(not found["unmovable"], "it is not called unmovable", found)
         s.check(found["devices"][0]["floor_bytes"] == 0 or found["state"] == "running", "nothing of it must stay", found)
@@ -96,13 +116,11 @@ def it_is_shown_with_its_reason_and_is_not_unmovable():
 def parked_it_keeps_nobody_out():
     with world("parked") as w:
         w.start_daemon()
-        one = w.start(fill(24, 8, 8, 1, "--wait"), "cuda", name="one", stdin=subprocess.PIPE)
-        s.check(one.stdout.readline() == "ready\n", "it has its memory")
+        one = waiting(w, fill(24, 8, 8, 1), "one")
         s.check(w.sluice("park", "one").returncode == 0, "it can be parked")
         s.wait_until("it is parked", lambda: w.program("one")["parked"])
-        # all of the device but the reserve
-        w.run(fill(14, 0), "cuda", name="large")
-        capacity_is_true(w)
+        # nearly all of the device
+        finish_all(w, [w.start(fill(14, 0), "cuda", name="large")])
         s.check(w.sluice("unpark", "one").returncode == 0, "it can go on")
         w.end(one)
         nobody_was_denied(w)
@@ -111,16 +129,74 @@ def parked_it_keeps_nobody_out():
 def in_its_turn_others_make_room_for_it():
     with world("room") as w:
         w.start_daemon()
-        other = w.start(fill(12, 0, 8, 1, "--wait"), "cuda", name="other", stdin=subprocess.PIPE)
-        s.check(other.stdout.readline() == "ready\n", "it has its memory")
-        one = w.start(fill(12, 8, 8, 1, "--wait"), "cuda", name="one", stdin=subprocess.PIPE)
-        s.check(one.stdout.readline() == "ready\n", "it has its memory")
+        other = waiting(w, fill(12, 0, 8, 1), "other")
+        one = waiting(w, fill(12, 8, 8, 1), "one")
         s.wait_until("the other has gone out of the way", lambda: w.program("other")["ram_bytes"] >= 8 * s.MIB,
                      look=lambda: w.sluice("status").stdout)
         w.end(one)
         w.end(other)
 
 
+def programs_of_one_run_share_a_device():
+    with world("group") as w:
+        w.start_daemon()
+        words = " ".join(map(str, fill(12, 8, 8, 6)))
+        w.run(["sh", "-c", f"{words} --seed 1 & first=$!; {words} --seed 2 && wait $first"], "cuda", name="run")
+        capacity_is_true(w)
+        nobody_was_denied(w)
+
+
+def a_refusal_beside_it_is_asked_again():
+    with world("refused") as w:
+        w.start_daemon()
+        faults, met = w.folder / "faults", w.folder / "met"
+        faults.write_text("")
+        env = {"SLUICE_SOFTGPU_FAULT_FILE": faults, "SLUICE_SOFTGPU_FAULT_LOG": met}
+        ones = [waiting(w, fill(20, managed, 8, 4, "--seed", managed), f"one{managed}", env=env) for managed in (6, 4)]
+        # of those that their own memory comes in with, in each of them
+        faults.write_text("create:1,create:3,map:2")
+        for one in ones:
+            w.end(one)
+        s.check("create:1\n" in met.read_text(), "the driver refused something", met.read_text())
+        nobody_was_denied(w)
+
+
+def a_managed_allocation_that_the_driver_refuses_is_told():
+    with world("told") as w:
+        w.start_daemon()
+        out = w.finish(w.start(fill(20, 6), "cuda", name="one", env={"SLUICE_SOFTGPU_FAULT": "create:4"}), exits=(4,))
+        s.check("cuMemAllocManaged" in out, "the call says it", out)
+        w.run(fill(20, 6), "cuda", name="again")
+        capacity_is_true(w)
+
+
+def one_that_is_killed_leaves_nothing():
+    with world("killed") as w:
+        w.start_daemon()
+        one = waiting(w, fill(24, 6, 8, 1), "one")
+        one.kill()
+        w.finish(one, exits=(-9,))
+        w.run(fill(14, 0), "cuda", name="large")
+        capacity_is_true(w)
+
+
+def a_daemon_that_comes_back_hears_of_it():
+    with world("restart") as w:
+        w.start_daemon()
+        one = waiting(w, fill(24, 6, 8, 1), "one")
+        w.kill_daemon()
+        w.start_daemon()
+        s.wait_until("it is shown again", lambda: (w.program("one") or {}).get("yielding"), look=lambda: w.sluice("status").stdout)
+        other = w.start(fill(14, 0), "cuda", name="other")
+        finish_all(w, [other])
+        w.end(one)
+        capacity_is_true(w)
+        nobody_was_denied(w)
+
+
 s.main(less_than_the_device_alone, more_than_the_device_alone, more_than_the_device_beside_memory_of_its_own,
        less_than_the_device_beside_programs_that_fill_it, more_than_the_device_beside_programs_that_fill_it,
-       it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_make_room_for_it)
+       it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_make_room_for_it,
+       programs_of_one_run_share_a_device, a_refusal_beside_it_is_asked_again, a_managed_allocation_that_the_driver_refuses_is_told,
+       one_that_is_killed_leaves_nothing,
+       a_daemon_that_comes_back_hears_of_it)

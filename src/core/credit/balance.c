@@ -57,20 +57,27 @@ static bool has_window(const struct slu_core_account *account)
 }
 
 /*
- * What others give up bytes for: what the turn cannot begin without, then as much as there is room
- * for of what the driver pages, or in LAUNCH of the working set. A larger window comes out of what
- * is free.
+ * What is fetched ahead: what the turn cannot begin without, and in LAUNCH as much of the working
+ * set as there is room for.
  */
-static uint64_t target_of(const struct slu_core_account *account)
+static uint64_t ahead_of(const struct slu_core_account *account)
 {
 	uint64_t working;
 
-	if (!account->seat)
-		return need_of(account);
 	if (!has_window(account))
-		return need_of(account) + account->seat->paged_bytes;
+		return need_of(account);
 	working = SLU_MIN(account->seat->want.working_bytes, goal_of(account));
 	return SLU_MAX(need_of(account), working);
+}
+
+/*
+ * What others give up bytes for in a turn: that, and as much as there is room for of what the
+ * driver pages, which comes when it is touched and not before. A larger window comes out of what is
+ * free.
+ */
+static uint64_t target_of(const struct slu_core_account *account)
+{
+	return ahead_of(account) + (account->seat ? account->seat->paged_bytes : 0);
 }
 
 /* A window that can become larger by a part worth a message. */
@@ -184,10 +191,10 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 		struct slu_core_account *account = account_of(b, client);
 
 		if (!account || !slu_core_client_is_joined(client) ||
-		    account->held_bytes >= target_of(account))
+		    account->held_bytes >= ahead_of(account))
 			continue;
 		b->short_ahead_bytes +=
-			(int64_t)slu_sub_floor(target_of(account), account->limit_bytes);
+			(int64_t)slu_sub_floor(ahead_of(account), account->limit_bytes);
 		if (!b->asker)
 			b->asker = client->name;
 		if (!chosen)
@@ -197,13 +204,13 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 	if (!chosen || chosen->is_pending)
 		return;
 
-	uint64_t limit = SLU_MIN(target_of(chosen), slu_core_account_most_bytes(chosen));
+	uint64_t limit = SLU_MIN(ahead_of(chosen), slu_core_account_most_bytes(chosen));
 
 	limit = SLU_MAX(limit, chosen->limit_bytes);
 	if (limit > chosen->limit_bytes ||
 	    (limit > chosen->held_bytes && chosen->pace != SLU_PACE_AHEAD)) {
 		b->short_ahead_bytes -= (int64_t)(limit - chosen->limit_bytes);
-		slu_core_send_raise(b->core, chosen, limit, target_of(chosen), SLU_PACE_AHEAD,
+		slu_core_send_raise(b->core, chosen, limit, ahead_of(chosen), SLU_PACE_AHEAD,
 				    "%s is next: its bytes come ahead", chosen->client->name);
 	}
 }
@@ -242,8 +249,10 @@ static uint64_t kept_bytes(const struct slu_core_account *account)
 {
 	const struct slu_core_group *group = account->client->group;
 
-	if (slu_core_group_is_open(group) || (group->is_next && account->seat))
+	if (slu_core_group_is_open(group))
 		return target_of(account);
+	if (group->is_next && account->seat)
+		return ahead_of(account);
 	return account->seat ? 0 : account->client->staging_bytes;
 }
 

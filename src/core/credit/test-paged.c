@@ -142,6 +142,23 @@ static void test_beside_others_it_counts(void **state)
 	}
 }
 
+static void test_nothing_is_fetched_ahead_for_it(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, SLU_MODE_ALL);
+	script_want(&s, 2, 0, 40, true);
+	settle(&s, 0, 40, true);
+	script_forget(&s);
+	want(&s, 1, 10, 300);
+	settle(&s, 10, 40, true);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
+	assert_int_equal(script_limit(&s, 1, 0), 10);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 1);
+	script_end(&s);
+}
+
 static void test_it_teaches_nothing_about_the_device(void **state)
 {
 	struct script s;
@@ -196,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_after_its_turn_the_room_is_given_back_at_once),
 		cmocka_unit_test(test_parked_it_keeps_nobody_out),
 		cmocka_unit_test(test_beside_others_it_counts),
+		cmocka_unit_test(test_nothing_is_fetched_ahead_for_it),
 		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
 		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),
 		cmocka_unit_test(test_more_units_than_were_told_count_as_units),
