@@ -80,7 +80,8 @@ enum slu_ptx_sreg {
 	SLU_PTX_SREG_DYNAMIC_SMEM_SIZE,
 	SLU_PTX_SREG_ENVREG1, /* where blocks of a grid wait for each other: the upper half */
 	SLU_PTX_SREG_ENVREG2, /* the lower half */
-	SLU_PTX_SREG_ENVREG,  /* every other %envreg reads as zero */
+	SLU_PTX_SREG_ZERO, /* what reads as zero: every other %envreg, %pm0, the fourth of %tid */
+	SLU_PTX_SREG_ZERO64,
 	_SLU_PTX_SREG_MAX,
 };
 

@@ -169,7 +169,12 @@ static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	if (!o->elements)
 		return slu_error(-ENOMEM);
 	o->n_elements = 1;
-	return slu_ptx_expect(p, ']');
+	r = slu_ptx_expect(p, ']');
+	/* a promise about the address that needs no keeping here */
+	if (!r && p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
+	    slu_ptx_token_is(&p->lexer.token, "unified"))
+		slu_ptx_lexer_next(&p->lexer);
+	return r;
 }
 
 static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)

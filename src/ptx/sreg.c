@@ -34,6 +34,7 @@ static const struct {
 	{ "%globaltimer_hi", SLU_PTX_SREG_GLOBALTIMER_HI, false, false },
 	{ "%envreg1", SLU_PTX_SREG_ENVREG1, false, false },
 	{ "%envreg2", SLU_PTX_SREG_ENVREG2, false, false },
+	{ "%current_graph_exec", SLU_PTX_SREG_ZERO64, false, true },
 	{ "%total_smem_size", SLU_PTX_SREG_TOTAL_SMEM_SIZE, false, false },
 	{ "%dynamic_smem_size", SLU_PTX_SREG_DYNAMIC_SMEM_SIZE, false, false },
 };
@@ -60,15 +61,26 @@ int slu_ptx_parse_sreg(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		if (!sregs[i].has_components)
 			return 0;
 		if (p->lexer.token.kind != SLU_PTX_TOKEN_DIRECTIVE || p->lexer.token.size != 1 ||
-		    *p->lexer.token.text < 'x' || *p->lexer.token.text > 'z')
-			return slu_ptx_refuse_token(p, ".x, .y or .z");
+		    *p->lexer.token.text < 'w' || *p->lexer.token.text > 'z')
+			return slu_ptx_refuse_token(p, ".x, .y, .z or .w");
+		if (*p->lexer.token.text == 'w') {
+			raw->operand.sreg = SLU_PTX_SREG_ZERO;
+			slu_ptx_lexer_next(&p->lexer);
+			return 0;
+		}
 		component = (unsigned)(*p->lexer.token.text - 'x');
 		raw->operand.sreg = (enum slu_ptx_sreg)(sregs[i].sreg + component);
 		slu_ptx_lexer_next(&p->lexer);
 		return 0;
 	}
 	if (t->size >= 8 && !memcmp(t->text, "%envreg", 7)) {
-		raw->operand.sreg = SLU_PTX_SREG_ENVREG;
+		raw->operand.sreg = SLU_PTX_SREG_ZERO;
+		return 0;
+	}
+	/* counters of events, of which there are none: %pm0 to %pm7, and with 64 bits */
+	if (t->size >= 4 && !memcmp(t->text, "%pm", 3) && t->text[3] >= '0' && t->text[3] <= '7' &&
+	    (t->size == 4 || (t->size == 7 && !memcmp(t->text + 4, "_64", 3)))) {
+		raw->operand.sreg = t->size == 4 ? SLU_PTX_SREG_ZERO : SLU_PTX_SREG_ZERO64;
 		return 0;
 	}
 	raw->is_unknown = true;

@@ -76,6 +76,10 @@ static void test_what_is_right_is_taken(void **state)
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
 		  BODY(REGS "ld.global.u8 %d1, [%d2]; st.global.u8 [%d2], %r1;") },
+		{ "special registers that always read as zero",
+		  BODY(REGS "mov.u32 %r1, %pm0; mov.u64 %d1, %pm7_64; mov.u32 %r1, %tid.w; mov.u32 "
+			    "%r1, %envreg31; mov.u64 %d1, %current_graph_exec;") },
+		{ "a promise behind an address", BODY(REGS "ld.global.u32 %r1, [%d1].unified;") },
 		{ "parts of registers, with signs",
 		  BODY(REGS "vadd.u32.s32.u32.sat %r1.b3, %r2.h1, 7, %r3; vadd.u32.u32.u32 %r1, "
 			    "%r2.b0, %r3;\n"
@@ -141,6 +145,7 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 6, 1, HEAD ".func f(.param .b32 a) { ret; }\n.entry k() {\ncall f;\n}",
 		  "takes 1 values" },
 		{ 5, 8, HEAD ".entry k()\n{ ret; ", "ends" },
+		{ 7, 13, BODY(REGS "mov.u32 %r1,%pm8;"), "'%pm8' is not declared" },
 		{ 4, 11, HEAD ".entry k( { ret; }", "where .param" },
 		{ 7, 21, BODY(REGS "vadd.u32.u32.u32 %r1.x0, %r2, %r3;"),
 		  "'.x0' where a selector" },
