@@ -59,6 +59,7 @@ int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opc
 	struct slu_ptx_demand wide = { .size = 8 };
 	struct slu_ptx_call *call;
 	struct slu_ptx_raw target;
+	bool has_more;
 	int r;
 
 	call = slu_ptx_arena_take(p->module->arena, sizeof(*call));
@@ -78,16 +79,22 @@ int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opc
 		return slu_ptx_refuse_unknown(p, &target.token);
 	if (target.is_minus || target.operand.is_negated || target.operand.selector)
 		return slu_ptx_refuse_operand(p, &target, "a function");
-	if (slu_ptx_accept(p, ',')) {
+	has_more = slu_ptx_accept(p, ',');
+	/* the prototype may stand there alone if nothing is passed */
+	if (has_more && (target.operand.kind != SLU_PTX_OPERAND_REG ||
+			 p->lexer.token.kind != SLU_PTX_TOKEN_WORD)) {
 		r = slu_ptx_expect(p, '(');
 		if (!r)
 			r = parse_call_list(p, &call->params, &call->n_params);
 		if (r)
 			return r;
+		has_more = slu_ptx_accept(p, ',');
 	}
 	if (target.operand.kind == SLU_PTX_OPERAND_FUNCTION) {
 		const struct slu_ptx_function *f = target.operand.function;
 
+		if (has_more)
+			return slu_ptx_refuse_token(p, "';'");
 		if (f->is_kernel)
 			return slu_ptx_refuse(p, &target.token, "a kernel cannot be called");
 		r = check_call_list(p, opcode, call->params, call->n_params, f->params,
@@ -98,7 +105,7 @@ int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opc
 	} else if (target.operand.kind == SLU_PTX_OPERAND_REG) {
 		r = slu_ptx_check_reg(p, &target, target.operand.reg, &wide);
 		/* the prototype says what the call says itself */
-		if (!r && slu_ptx_accept(p, ',')) {
+		if (!r && has_more) {
 			if (p->lexer.token.kind != SLU_PTX_TOKEN_WORD)
 				return slu_ptx_refuse_token(p, "a prototype");
 			slu_ptx_lexer_next(&p->lexer);

@@ -72,6 +72,9 @@ static void test_what_is_right_is_taken(void **state)
 		{ "targets of an indirect call",
 		  HEAD ".func f() { ret; }\n.entry k() { .reg .b64 %d1; mov.u64 %d1, f; T: "
 		       ".calltargets f; call %d1, (), T; }" },
+		{ "an indirect call that passes nothing", HEAD
+		  ".entry k() { .reg .b64 %d1; P: .callprototype _ (); call %d1, P; call %d1, (), "
+		  "P; }" },
 		{ "another name for a function",
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
