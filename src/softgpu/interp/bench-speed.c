@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How fast kernels run, as a share of native C for the same loop in the same run: one thread, the
- * best of several rounds each. The last lines are one JSON object a figure.
+ * best of several rounds each. And whether blocks scale with the CPU time that they get: what a
+ * second of it does on all cores, as a share of what it does on one. The last lines are one JSON
+ * object a figure.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "softgpu/interp/testbed.h"
 
@@ -112,24 +115,24 @@ static void c_sgemm(void)
 	native_sgemm(a, b, c, N_GEMM);
 }
 
-/* the thread's own time: what others do on the machine is not our speed */
-static uint64_t now_ns(void)
+/* our own time, of the thread or of all: what others do on the machine is not our speed */
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static double best_of(void (*what)(void))
+static double best_of(void (*what)(void), clockid_t clock)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (unsigned i = 0; i < N_BEST; i++) {
-		uint64_t start = now_ns(), took;
+		uint64_t start = now_ns(clock), took;
 
 		what();
-		took = now_ns() - start;
+		took = now_ns(clock) - start;
 		best = SLU_MIN(best, took);
 	}
 	return (double)best;
@@ -142,8 +145,8 @@ static void compare(const char *name, void (*interp)(void), void (*native)(void)
 
 	if (wanted && strcmp(wanted, name) != 0)
 		return;
-	ours = best_of(interp);
-	theirs = best_of(native);
+	ours = best_of(interp, CLOCK_THREAD_CPUTIME_ID);
+	theirs = best_of(native, CLOCK_THREAD_CPUTIME_ID);
 	printf("{\"name\": \"softgpu-speed.%s_ratio\", \"value\": %.4f, \"unit\": \"share\", "
 	       "\"bound\": 1, \"goal\": %.4f, \"valid\": true}\n",
 	       name, theirs / ours, goal);
@@ -152,13 +155,29 @@ static void compare(const char *name, void (*interp)(void), void (*native)(void)
 	       name, operations / ours, operations / theirs);
 }
 
+static void scale(void)
+{
+	long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double one, all;
+
+	if (wanted && strcmp(wanted, "scale") != 0)
+		return;
+	one = best_of(interp_sgemm, CLOCK_PROCESS_CPUTIME_ID);
+	bed.n_workers = (unsigned)n_cores;
+	all = best_of(interp_sgemm, CLOCK_PROCESS_CPUTIME_ID);
+	bed.n_workers = 1;
+	printf("{\"name\": \"softgpu-speed.scale_ratio\", \"value\": %.4f, \"unit\": \"share\", "
+	       "\"bound\": 1, \"goal\": 0.9, \"valid\": %s}\n",
+	       one / all, n_cores > 1 ? "true" : "false");
+}
+
 int main(int argc, char **argv)
 {
 	FILE *f = argc > 1 ? fopen(argv[1], "r") : NULL;
 	char *text = calloc(1, 1 << 20);
 
 	if (!f || !text || !fread(text, 1, (1 << 20) - 1, f)) {
-		fprintf(stderr, "usage: bench-speed kernels.ptx [stream|fma|sgemm]\n");
+		fprintf(stderr, "usage: bench-speed kernels.ptx [stream|fma|sgemm|scale]\n");
 		return 2;
 	}
 	fclose(f);
@@ -176,6 +195,7 @@ int main(int argc, char **argv)
 	compare("stream", interp_stream, c_stream, N_STREAM, 0.25);
 	compare("fma", interp_fma, c_fma, 1024.0 * N_ROUNDS * 8, 0.125);
 	compare("sgemm", interp_sgemm, c_sgemm, (double)N_GEMM * N_GEMM * N_GEMM, 0.125);
+	scale();
 	slu_testbed_deinit(&bed);
 	free(text);
 	return 0;
