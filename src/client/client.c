@@ -17,7 +17,6 @@
 
 #define REFUSAL_RETRIES	 8
 #define REFUSAL_PAUSE_NS (10 * SLU_NS_PER_MS)
-#define IDLE_NS		 (100 * SLU_NS_PER_MS)
 #define ANSWER_NS	 (20 * SLU_NS_PER_MS)
 
 struct slu_client slu_client_global = {
@@ -32,7 +31,7 @@ static int make_peer(struct slu_client *c)
 	struct slu_peer_config config = {
 		.refusal_retries = REFUSAL_RETRIES,
 		.refusal_pause_ns = REFUSAL_PAUSE_NS,
-		.idle_ns = IDLE_NS,
+		.idle_ns = SLU_WIRE_IDLE_NS,
 		.answer_ns = ANSWER_NS,
 	};
 	const char *name = secure_getenv("SLUICE_NAME");

@@ -40,6 +40,7 @@ void slu_core_config_default(struct slu_core_config *config)
 		.rise_period_ns = 250 * SLU_NS_PER_MS,
 		.patience_ns = 10 * SLU_NS_PER_S,
 		.grace_ns = 1 * SLU_NS_PER_S,
+		.idle_ns = SLU_WIRE_IDLE_NS,
 		.need_window_ns = 2 * SLU_NS_PER_S,
 		.round_trip_ns = 10 * SLU_NS_PER_MS,
 		.pinned_bytes = 1 * SLU_GIB,

@@ -46,6 +46,7 @@ struct slu_core_config {
 	uint64_t rise_period_ns;    /* the estimate rises so often, doubled by refusals (rule 16) */
 	uint64_t patience_ns;	    /* a group that cannot fit is denied after this (rule 7) */
 	uint64_t grace_ns;	    /* no new turns so long after a start while ghosts remain */
+	uint64_t idle_ns;	    /* a client says IDLE when nothing ran for so long */
 	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
 	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
 	uint64_t pinned_bytes;	    /* budget of the machine */

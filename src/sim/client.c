@@ -15,7 +15,6 @@
 #include "sim/world.h"
 
 #define RETRIES	     5
-#define IDLE_STEPS   30
 #define ANSWER_STEPS 200
 #define GRACE_STEPS  100
 
@@ -27,7 +26,7 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 		.group = group,
 		.refusal_retries = RETRIES,
 		.refusal_pause_ns = SLU_SIM_STEP_NS,
-		.idle_ns = IDLE_STEPS * SLU_SIM_STEP_NS,
+		.idle_ns = SLU_SIM_IDLE_STEPS * SLU_SIM_STEP_NS,
 		.answer_ns = ANSWER_STEPS * SLU_SIM_STEP_NS,
 	};
 	struct slu_sim_client *c = &w->clients[w->n_clients];

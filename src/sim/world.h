@@ -25,6 +25,7 @@
 #include "wire/message.h"
 
 #define SLU_SIM_STEP_NS	     UINT64_C(1000000)	 /* one step of the world */
+#define SLU_SIM_IDLE_STEPS   30			 /* without device progress: IDLE */
 #define SLU_SIM_UNIT	     (UINT64_C(1) << 20) /* sizes in a world are multiples of this */
 #define SLU_SIM_CLIENTS_MAX  6
 #define SLU_SIM_DEVICES_MAX  2

@@ -16,7 +16,8 @@
 #define SLU_WIRE_VERSION     2
 #define SLU_WIRE_DEVICES_MAX 8
 #define SLU_WIRE_NAME_MAX    64
-#define SLU_WIRE_PACKET_MAX  4096 /* every message fits; longer packets are refused */
+#define SLU_WIRE_IDLE_NS     100000000 /* without device progress for so long: IDLE */
+#define SLU_WIRE_PACKET_MAX  4096      /* every message fits; longer packets are refused */
 
 enum slu_tier {
 	SLU_TIER_DEVICE, /* the memory of one device */

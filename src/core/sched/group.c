@@ -100,7 +100,9 @@ static bool spends(const struct slu_core_group *group, enum slu_core_spent *ret_
 		return !group->is_parked;
 	case SLU_CORE_RUNNING:
 	case SLU_CORE_DRAINING:
-		*ret_spent = group->is_idle ? SLU_CORE_SPENT_RESTING : SLU_CORE_SPENT_USING;
+		*ret_spent = group->is_idle	 ? SLU_CORE_SPENT_RESTING
+			     : group->is_lacking ? SLU_CORE_SPENT_WAITING
+						 : SLU_CORE_SPENT_USING;
 		return true;
 	default:
 		*ret_spent = SLU_CORE_SPENT_RESTING;
@@ -119,14 +121,38 @@ static size_t n_equals(const struct slu_core *core, const struct slu_core_group 
 	return n;
 }
 
-void slu_core_group_count(struct slu_core *core, struct slu_core_group *group)
+static void count_until(struct slu_core *core, struct slu_core_group *group, uint64_t until_ns)
 {
-	uint64_t span = core->now_ns - group->counted_ns;
+	uint64_t span = slu_sub_floor(until_ns, group->counted_ns);
 	enum slu_core_spent spent;
 
-	group->counted_ns = core->now_ns;
+	group->counted_ns += span;
 	if (core->policy->count && span && spends(group, &spent))
 		core->policy->count(group, spent, span, n_equals(core, group), &core->config);
+}
+
+/* What it did since then is not known: if it says that it rests, it has rested since. */
+static uint64_t unknown_ns(const struct slu_core *core, const struct slu_core_group *group)
+{
+	return group->state == SLU_CORE_RUNNING && !group->is_idle && !group->is_lacking
+		       ? core->config.idle_ns
+		       : 0;
+}
+
+void slu_core_group_count(struct slu_core *core, struct slu_core_group *group)
+{
+	count_until(core, group, slu_sub_floor(core->now_ns, unknown_ns(core, group)));
+}
+
+void slu_core_group_spend(struct slu_core *core, struct slu_core_group *group, bool is_idle,
+			  bool is_lacking)
+{
+	slu_core_group_count(core, group);
+	if (is_lacking != group->is_lacking)
+		count_until(core, group, core->now_ns);
+	group->is_idle = is_idle;
+	group->is_lacking = is_lacking;
+	slu_core_group_count(core, group);
 }
 
 uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group)
@@ -136,7 +162,7 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 	if (!core->policy->change_ns || !spends(group, &spent))
 		return SLU_CORE_NEVER;
 	return slu_core_after(
-		group->counted_ns,
+		group->counted_ns + unknown_ns(core, group),
 		core->policy->change_ns(group, spent, n_equals(core, group), &core->config));
 }
 
@@ -145,7 +171,7 @@ void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 {
 	uint64_t span = core->now_ns - group->since_ns;
 
-	slu_core_group_count(core, group);
+	count_until(core, group, core->now_ns);
 	if (group->state == SLU_CORE_RUNNING)
 		group->ran_ns += span;
 	else if (group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING)

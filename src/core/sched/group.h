@@ -65,7 +65,8 @@ struct slu_core_group {
 	uint64_t drain_ns;    /* DRAINING: after this it is stuck */
 	uint64_t counted_ns;  /* the policy knows what it did until then */
 
-	bool is_idle; /* no device progress, or blocked by the host: may be closed at once */
+	bool is_idle;	 /* no device progress, or blocked by the host: may be closed at once */
+	bool is_lacking; /* RUNNING, and all that wants to run there waits for its bytes */
 	bool is_stuck;
 	bool is_parked;
 	bool is_adopted;   /* its turn was found at HELLO, not granted (I6) */
@@ -97,8 +98,14 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group);
 const char *slu_core_group_name(const struct slu_core_group *group);
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 			  enum slu_core_state state);
-/* Lets the policy know how the group spent its time until now. Before it spends it otherwise. */
+/*
+ * Lets the policy know how the group spent its time until now; while it runs only until the time
+ * after which it would have said that it rests.
+ */
 void slu_core_group_count(struct slu_core *core, struct slu_core_group *group);
+/* From now on a group that runs rests, lacks its bytes, or neither. */
+void slu_core_group_spend(struct slu_core *core, struct slu_core_group *group, bool is_idle,
+			  bool is_lacking);
 /* When the policy will think otherwise of the group if it goes on as it does. */
 uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group);
 

@@ -21,7 +21,8 @@
  * when its credit reaches T(p − 1) and what it has used at this level; at the top the same, against
  * T(0), forgives what it has used. At each of these steps both counts begin anew. The credit is the
  * time that it rested, and a share R of the time that it waited. Using means device progress: a
- * program that computes on the host, or waits for a person, rests, whatever its threads do.
+ * program that computes on the host, or waits for a person, rests, whatever its threads do, from
+ * the end of its last burst on; one that has its turn and lacks its bytes waits.
  *
  * Where a person has said so (priority), a group begins at the bottom and not at the top, or stays
  * at the top whatever it uses. The rest is as for all: one of low priority rises when it rests, and

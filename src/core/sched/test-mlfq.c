@@ -150,6 +150,7 @@ struct actor {
 	uint64_t burst_ms, rest_ms;
 	uint64_t left_ms; /* of the burst, or of the rest */
 	bool is_resting;
+	uint64_t silent_ms;  /* it rests, and will say so then */
 	uint64_t wanted_ms;  /* since when it waits */
 	uint64_t longest_ms; /* wait from wanting to running */
 	uint64_t ran_ms;
@@ -160,6 +161,7 @@ struct scene {
 	struct actor actors[SCRIPT_CLIENTS];
 	unsigned n;
 	uint64_t now_ms;
+	uint64_t idle_ms; /* IDLE is said so long after a burst */
 };
 
 static void scene_config(struct slu_core_config *ret_config)
@@ -177,6 +179,7 @@ static void scene_config(struct slu_core_config *ret_config)
 static void scene_begin(struct scene *scene, const struct slu_core_config *config)
 {
 	memset(scene, 0, sizeof(*scene));
+	scene->idle_ms = config->idle_ns / MS(1);
 	script_begin(&scene->s, config, 100);
 }
 
@@ -199,6 +202,11 @@ static void act(struct scene *scene, unsigned id)
 	struct actor *actor = &scene->actors[id];
 
 	script_obey(&scene->s, id, EACH_MIB, !actor->is_resting);
+	if (actor->silent_ms) {
+		actor->silent_ms -= TICK_MS;
+		if (!actor->silent_ms)
+			script_idle(&scene->s, id, 0);
+	}
 	if (actor->is_resting) {
 		if (actor->left_ms > TICK_MS) {
 			actor->left_ms -= TICK_MS;
@@ -219,7 +227,9 @@ static void act(struct scene *scene, unsigned id)
 		}
 		actor->is_resting = true;
 		actor->left_ms = actor->rest_ms;
-		script_idle(&scene->s, id, 0);
+		actor->silent_ms = scene->idle_ms;
+		if (!actor->silent_ms)
+			script_idle(&scene->s, id, 0);
 	}
 }
 
@@ -305,6 +315,62 @@ static void test_who_uses_less_than_a_third_stays_at_the_top(void **state)
 		}
 		script_end(&scene.s);
 	}
+}
+
+/* It says late that it rests, and has rested since the end of its burst. */
+static void test_what_passes_before_it_says_idle_is_rest(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned id;
+
+	(void)state;
+	scene_config(&config);
+	config.idle_ns = MS(40);
+	scene_begin(&scene, &config);
+	id = scene_add(&scene, 10, 60);
+	for (unsigned i = 0; i < 100; i++) {
+		scene_play(&scene, 50);
+		assert_int_equal(level(&scene, id), 0);
+	}
+	script_end(&scene.s);
+
+	/* one that computes sinks all the same */
+	scene_begin(&scene, &config);
+	id = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	assert_int_equal(level(&scene, id), 4);
+	script_end(&scene.s);
+}
+
+static void test_who_has_its_turn_and_lacks_its_bytes_does_not_sink(void **state)
+{
+	struct slu_msg_hello hello = script_hello(SLU_MODE_LAUNCH, 1);
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	scene_config(&config);
+	script_begin(&s, &config, 100);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	/* somebody keeps 40 that cannot move */
+	hello.devices[0].held_bytes = hello.devices[0].floor_bytes = MIB(40);
+	script_join(&s, 2, 2, &hello);
+	script_want_min(&s, 1, 50, 90);
+	script_sums(&s, 1, 0, 50);
+	script_ready(&s, 1, 0);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_want_min(&s, 1, 65, 90);
+	script_pass(&s, 2000);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	assert_true(script_account(&s, 1, 0).held_bytes < MIB(65));
+	assert_int_equal(script_group(&s, 1).level, 0);
+	/* what was missing comes: from here on it uses the device */
+	script_want_min(&s, 1, 50, 90);
+	script_pass(&s, 2000);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	assert_true(script_group(&s, 1).level > 0);
+	script_end(&s);
 }
 
 /*
@@ -441,6 +507,8 @@ int main(void)
 		cmocka_unit_test(test_who_talks_goes_before_who_computes_for_ever),
 		cmocka_unit_test(test_equals_that_compute_for_ever_stay_equals),
 		cmocka_unit_test(test_who_uses_less_than_a_third_stays_at_the_top),
+		cmocka_unit_test(test_what_passes_before_it_says_idle_is_rest),
+		cmocka_unit_test(test_who_has_its_turn_and_lacks_its_bytes_does_not_sink),
 		cmocka_unit_test(test_nobody_waits_longer_than_the_bound),
 		cmocka_unit_test(test_the_timeline_follows_the_levels),
 		cmocka_unit_test(test_time_in_the_park_counts_for_nothing),

@@ -112,6 +112,18 @@ static bool is_still_filling(const struct slu_core_group *group)
 	return false;
 }
 
+/* Everything that wants to run waits for bytes: it uses nothing, though it has its turn. */
+static bool is_lacking(const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].want.is_runnable && !is_filling(&client->seats[i]))
+				return false;
+	return true;
+}
+
 void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 {
 	bool is_runnable = slu_core_group_is_runnable(group);
@@ -141,8 +153,8 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 			      slu_size_format_time(span, group->switch_ns));
 	}
 	slu_core_patience_settle(group);
-	slu_core_group_count(core, group);
-	group->is_idle = group->state == SLU_CORE_RUNNING && !is_runnable;
+	slu_core_group_spend(core, group, group->state == SLU_CORE_RUNNING && !is_runnable,
+			     group->state == SLU_CORE_RUNNING && is_runnable && is_lacking(group));
 }
 
 void slu_core_turns_complete(struct slu_core *core, struct slu_core_group *group)
