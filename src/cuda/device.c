@@ -69,7 +69,7 @@ static void add_device(CUdevice ordinal)
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal },
 	};
 	size_t granule = 0;
-	int node = 0;
+	int node = 0, pages = 0;
 
 	d->ordinal = ordinal;
 	slu_cuda_streams_init(&d->stream_uses);
@@ -85,6 +85,10 @@ static void add_device(CUdevice ordinal)
 	    node < 0)
 		node = 0;
 	d->numa_node = node;
+	d->can_page = SLU_REAL(cuDeviceGetAttribute)(&pages,
+						     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+						     ordinal) == CUDA_SUCCESS &&
+		      pages;
 	d->can_map = slu_cuda_backend_can_map(d);
 	slu_cuda.n_devices++;
 }

@@ -41,6 +41,7 @@ struct slu_cuda_device {
 	uint64_t granule_bytes;		  /* constant after start */
 	uint64_t slab_bytes;		  /* constant after start */
 	bool can_map;  /* the MAPPED place was tried and works; constant after start */
+	bool can_page; /* managed memory comes and goes by pages; constant after start */
 	int numa_node; /* for it; constant after start */
 
 	CUcontext home;			      /* guarded by the front lock; NULL unless HOME */

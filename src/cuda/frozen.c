@@ -103,13 +103,15 @@ void slu_cuda_frozen_forget(struct slu_cuda_device *device)
 	errno = saved;
 }
 
+/* Where the device cannot fault, the driver keeps all of it there while the device is used. */
 CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 	CUresult r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
 
 	if (r == CUDA_SUCCESS && d)
-		slu_cuda_freeze(d, *ret_address, bytes, SLU_FROZEN_MANAGED);
+		slu_cuda_freeze(d, *ret_address, bytes,
+				d->can_page ? SLU_FROZEN_MANAGED : SLU_FROZEN_OTHER);
 	return r;
 }
 

@@ -4,8 +4,8 @@
 /*
  * Memory of the program that we cannot move: pools, handles of its own virtual memory, managed
  * memory. The driver serves it as ever, and it is shown with its reason. It is charged against the
- * device, since it takes room from others; but for managed memory, which the driver takes off the
- * device for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).
+ * device, since it takes room from others; but for managed memory, which the driver takes off a
+ * device that can fault for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).
  */
 
 #include "cuda/device.h"

@@ -11,8 +11,9 @@
  * pages that are not there yet.
  *
  * SLUICE_SPY_LAZY=1: what records an event comes late, and leaves more in the stream than that.
- * SLUICE_SPY_NO_HOST=1: host memory cannot be mapped for the device. SLUICE_SPY_TWIN: a file that
- * is locked while a mapping call runs; BAD if somebody else has it.
+ * SLUICE_SPY_NO_HOST=1: host memory cannot be mapped for the device. SLUICE_SPY_NO_PAGES=1: the
+ * device cannot fault. SLUICE_SPY_TWIN: a file that is locked while a mapping call runs; BAD if
+ * somebody else has it.
  *
  * It has a private table of its own (the id is sixteen times 0x5a), whose only entry is a launch
  * that nobody in front of it sees.
@@ -119,6 +120,16 @@ static bool find_mapping(CUdeviceptr address, size_t bytes, bool takes)
 	}
 	pthread_mutex_unlock(&mapped.lock);
 	return found;
+}
+
+CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice device)
+{
+	CUresult r = REAL(cuDeviceGetAttribute)(ret_value, attribute, device);
+
+	if (attribute == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS &&
+	    getenv("SLUICE_SPY_NO_PAGES"))
+		*ret_value = 0;
+	return r;
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,

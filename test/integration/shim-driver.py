@@ -128,6 +128,17 @@ def a_machine_without_mappable_host_memory_is_served_without_it():
         w.end(first)
 
 
+def managed_memory_yields_only_where_the_device_can_fault():
+    for env, key, reason in (({}, "yielding", "paged by the driver"), ({"SLUICE_SPY_NO_PAGES": 1}, "unmovable", "other")):
+        with Spied("driver-managed", memory=16 * s.MIB, softgpu=SMALL) as w:
+            w.start_daemon()
+            one = w.spied([*fill(8, 1), "--buffers", 4, "--managed", 2, "--wait"], "one", env=env, stdin=subprocess.PIPE)
+            s.wait_until("it is shown so", lambda: w.program("one") and w.program("one")[key] == [{"reason": reason, "bytes": 4 * s.MIB}],
+                         look=lambda: w.sluice("status").stdout)
+            s.check(w.program("one")["device_bytes"] == (4 if env == {} else 8) * s.MIB, "and charged so", w.program("one"))
+            w.end(one)
+
+
 def pinning_is_done_in_steps_and_before_there_is_anything_to_move():
     calls = switching()
     pins = of(calls, "cuMemHostRegister")
@@ -215,6 +226,7 @@ s.main(nothing_is_done_that_the_driver_refuses_or_that_fails_later,
        a_fill_makes_its_memory_on_the_movers_threads,
        memory_that_is_refused_in_a_fill_is_asked_for_again,
        a_machine_without_mappable_host_memory_is_served_without_it,
+       managed_memory_yields_only_where_the_device_can_fault,
        pinning_is_done_in_steps_and_before_there_is_anything_to_move,
        own_threads_and_own_calls_disturb_no_capture,
        streams_and_events_are_made_once_and_early,
