@@ -19,7 +19,8 @@
 /* -- birth --------------------------------------------------------------------------------------
  */
 
-#define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
+#define FAILURES_MAX 4	/* of the driver at one birth, that are not its refusal */
+#define SURE_PARTS   32 /* this part of the device must be left as credit */
 
 /* Never joined, so nobody could make room: the driver's word is final. */
 static bool refusal_is_final(const struct slu_client *c)
@@ -31,6 +32,20 @@ static bool refusal_is_final(const struct slu_client *c)
 static bool is_programs_own(const struct slu_client_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH;
+}
+
+/*
+ * So much credit is left that others would have to take a good part of the device in a moment for
+ * the driver to refuse. A front end may spare itself the proof.
+ */
+static bool is_sure(const struct slu_client *c, const struct slu_client_device *d)
+{
+	struct slu_peer_account_view view;
+
+	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)d->index },
+			      &view);
+	return !c->counts.n_refusals &&
+	       slu_sub_floor(view.limit_bytes, view.held_bytes) >= d->total_bytes / SURE_PARTS;
 }
 
 /*
@@ -48,11 +63,13 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 	uint64_t now_ns;
 	int r;
 
+	w->unit.sure = is_sure(c, d);
 	slu_lock_give(&c->lock);
 	slu_lock_assert_none();
 	r = d->backend->create(d->data, &w->unit);
 	slu_lock_take(&c->lock);
 
+	w->unit.sure = false;
 	now_ns = slu_clock_now_ns();
 	slu_peer_unname(c->peer, units, 1);
 	if (r == 0) {

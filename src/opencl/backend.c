@@ -7,7 +7,8 @@
  * Some drivers say at the creation that there is no memory, others only when the object is used
  * first, in the middle of the program's command. So a new object is touched by one byte, which
  * either works or is a refusal in the right place, until the driver has once refused a creation
- * and is thereby known to be of the first sort.
+ * and is thereby known to be of the first sort. Where there is far more room than it needs it is
+ * not touched either: a program that fits makes and drops objects all the time.
  */
 
 #include <errno.h>
@@ -52,8 +53,9 @@ static int create_other(struct slu_room *room)
 	return slu_room_is_refusal(room->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
-static int create_now(struct slu_device *device, struct slu_proxy *proxy)
+static int create_now(struct slu_device *device, const struct slu_unit *unit)
 {
+	struct slu_proxy *proxy = unit->owner;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
 	cl_mem real;
 	cl_int r;
@@ -63,7 +65,7 @@ static int create_now(struct slu_device *device, struct slu_proxy *proxy)
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device)) {
+	if (r == CL_SUCCESS && !unit->sure && slu_room_must_prove(proxy->context, device)) {
 		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
@@ -176,7 +178,7 @@ static int create(void *data, struct slu_unit *unit)
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = create_now(data, unit->owner);
+	r = create_now(data, unit);
 	slu_ending_leave();
 	return r;
 }

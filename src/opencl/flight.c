@@ -20,10 +20,11 @@
 #define N_LEARNED_MAX 32
 #define BUSY_MAX_NS   (8 * TARGET_NS)
 
-/* between two looks: a small part of a launch */
+/* between two looks: half of what the oldest command should still take, and then a small part of a
+ * launch */
 #define PAUSE_SHARE  64
 #define PAUSE_MIN_NS (50 * SLU_NS_PER_US)
-#define PAUSE_MAX_NS (500 * SLU_NS_PER_US)
+#define PAUSE_MAX_NS (500 * SLU_NS_PER_US) /* where no other launch is at hand */
 
 /* another queue's commands, which the driver keeps back, may be what this one waits for */
 #define FLUSH_NS (20 * SLU_NS_PER_MS)
@@ -134,10 +135,10 @@ enum look {
 	IS_UNDER_WAY,
 };
 
-static enum look look(struct slu_queue *queue, bool is_exact)
+static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left_ns)
 {
 	struct slu_flight *f = &queue->flight;
-	uint64_t n_before, since_ns = 0, now_ns, n;
+	uint64_t n_before, since_ns = 0, due_ns = 0, now_ns, n;
 	struct slu_command *oldest;
 
 	slu_layer_take();
@@ -145,8 +146,10 @@ static enum look look(struct slu_queue *queue, bool is_exact)
 	oldest = oldest_locked(queue);
 	if (oldest && !is_full_locked(f, oldest))
 		oldest = NULL;
-	if (oldest)
+	if (oldest) {
 		since_ns = SLU_MAX(oldest->since_ns, f->came_ns);
+		due_ns = since_ns + oldest->n_carried * f->cost_ns;
+	}
 	slu_layer_give();
 	if (!oldest)
 		return HAS_ROOM;
@@ -160,14 +163,17 @@ static enum look look(struct slu_queue *queue, bool is_exact)
 		f->came_ns = now_ns;
 	}
 	slu_layer_give();
+	*ret_left_ns = slu_sub_floor(due_ns, now_ns);
 	return n ? HAS_ENDED : IS_UNDER_WAY;
 }
 
 /* Launches that are shorter than a pause are looked at without one, for as long as one. */
-static void pause_for(uint64_t cost_ns, uint64_t waited_ns)
+static void pause_for(uint64_t cost_ns, uint64_t left_ns, uint64_t waited_ns)
 {
-	uint64_t ns = SLU_MAX(cost_ns / PAUSE_SHARE, PAUSE_MIN_NS);
-	struct timespec time = slu_clock_timespec(SLU_MIN(ns, PAUSE_MAX_NS));
+	uint64_t max_ns = cost_ns < PAIRED_NS ? TARGET_NS / 2 : PAUSE_MAX_NS;
+	uint64_t part_ns = SLU_MAX(cost_ns / PAUSE_SHARE, PAUSE_MIN_NS);
+	uint64_t ns = SLU_MAX(left_ns / 2, part_ns);
+	struct timespec time = slu_clock_timespec(SLU_MIN(ns, max_ns));
 
 	if (cost_ns < PAUSE_MIN_NS && waited_ns < PAUSE_MIN_NS)
 		sched_yield();
@@ -187,13 +193,13 @@ static uint64_t cost_of(struct slu_queue *queue)
 
 void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *data)
 {
-	uint64_t began_ns = 0, waited_ns, cost_ns;
+	uint64_t began_ns = 0, left_ns, waited_ns, cost_ns;
 	bool has_paused = false, has_flushed = false;
 	enum look seen;
 
 	if (!adjust(queue))
 		return;
-	while ((seen = look(queue, has_paused)) != HAS_ROOM) {
+	while ((seen = look(queue, has_paused, &left_ns)) != HAS_ROOM) {
 		if (seen == HAS_ENDED) {
 			has_paused = false;
 			began_ns = 0;
@@ -212,7 +218,7 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 			slu_queue_flush_all();
 			has_flushed = true;
 		}
-		pause_for(cost_ns, waited_ns);
+		pause_for(cost_ns, left_ns, waited_ns);
 		has_paused = true;
 	}
 	adjust(queue);

@@ -130,6 +130,16 @@ static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	return 0;
 }
 
+/* There is a turn and credit for it, and nobody in front who would need that. */
+static bool is_free_to_come(const struct slu_peer *peer, const struct slu_peer_device *d,
+			    const struct slu_unit *u)
+{
+	return d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) && !d->retry_ns[IN] &&
+	       d->account.held_bytes + u->bytes <= d->account.limit_bytes &&
+	       (d->mode != SLU_MODE_LAUNCH ||
+		(!d->n_command && !slu_peer_is_crowded(peer, u->device)));
+}
+
 int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
@@ -154,17 +164,16 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return SLU_PEER_E_RESERVE;
 	}
 
-	if (d->mode == SLU_MODE_LAUNCH || d->gate == SLU_PEER_GATE_SHUT) {
+	if (is_free_to_come(peer, d, u)) {
 		take_home(peer, u);
-		insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
-		return SLU_PEER_E_IN_RAM;
+		insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+		return 0;
 	}
-	if (d->gate == SLU_PEER_GATE_DRAINING || !slu_peer_may_run(peer, d) || d->retry_ns[IN] ||
-	    d->account.held_bytes + u->bytes > d->account.limit_bytes)
+	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
 		return wait_for(peer, u, SLU_BIRTH_DEVICE);
 	take_home(peer, u);
-	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
-	return 0;
+	insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
+	return SLU_PEER_E_IN_RAM;
 }
 
 static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)

@@ -267,6 +267,25 @@ static void a_refused_birth_without_a_daemon_fails(void **state)
 	fixture_deinit(&f);
 }
 
+static void rule_5_in_mode_launch_nobody_waits_for_credit(void **state)
+{
+	struct slu_unit *late[1];
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_NOW);
+	fixture_on_device(&f, 4);
+	assert_int_equal(fixture_held(&f, DEVICE0), 4);
+	assert_null(fixture_said(&f, SLU_MSG_WANT));
+	late[0] = fixture_in_ram(&f, 8);
+
+	/* what is left is for the command that waits */
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, late, 1), SLU_PEER_E_WAIT);
+	fixture_in_ram(&f, 2);
+	fixture_deinit(&f);
+}
+
 static void born_alone_a_unit_without_a_home_gets_one_later(void **state)
 {
 	struct fixture f;
@@ -297,6 +316,7 @@ int main(void)
 		cmocka_unit_test(rule_4_a_birth_waits_for_its_home),
 		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_birth_is_not),
 		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
+		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
 		cmocka_unit_test(rule_6_a_birth_whose_turn_is_closed_is_born_in_ram),
 		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),

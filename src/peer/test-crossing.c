@@ -31,8 +31,8 @@ static void close_turn(struct fixture *f, unsigned device, uint64_t counter)
 	}
 }
 
-/* Two devices, joined; with a window each of them has its turn. */
-static void init_two(struct fixture *f, uint64_t window)
+/* Two devices, joined, with no turn: what is born now is in RAM. */
+static void init_two(struct fixture *f)
 {
 	struct slu_peer_config config = {
 		.program = "crossing",
@@ -54,7 +54,11 @@ static void init_two(struct fixture *f, uint64_t window)
 	fixture_step(f);
 	fixture_welcome(f, 0);
 	fixture_limit(f, HOME, 1, 1000, 1000, SLU_PACE_NONE);
-	for (unsigned i = 0; i < 2 && window; i++) {
+}
+
+static void begin_turns(struct fixture *f, uint64_t window)
+{
+	for (unsigned i = 0; i < 2; i++) {
 		turn(f, i, 1);
 		fixture_limit(f, accounts[i], 1, window, window, SLU_PACE_NOW);
 	}
@@ -105,7 +109,7 @@ static void what_is_away_goes_to_the_device_that_names_it(void **state)
 	struct slu_unit *u[1];
 	struct fixture f;
 
-	init_two(&f, 0);
+	init_two(&f);
 	u[0] = fixture_in_ram(&f, 6);
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
 	m = fixture_said(&f, SLU_MSG_WANT);
@@ -131,10 +135,11 @@ static void it_leaves_one_device_for_the_other(void **state)
 	struct slu_unit *u[2], *other;
 	struct fixture f;
 
-	init_two(&f, 10);
+	init_two(&f);
 	u[0] = fixture_in_ram(&f, 6);
 	u[1] = fixture_in_ram(&f, 3);
 	other = fixture_in_ram(&f, 4);
+	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
 	run(&f, 1, &other, 1);
 	u[0]->device_version = u[0]->host_version + 1;
@@ -168,9 +173,10 @@ static void two_that_need_the_same_come_one_after_the_other(void **state)
 	bool is_done[2] = { false };
 	struct fixture f;
 
-	init_two(&f, 10);
+	init_two(&f);
 	u[0] = v[1] = fixture_in_ram(&f, 4);
 	u[1] = v[0] = fixture_in_ram(&f, 5);
+	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
 	run(&f, 1, v, 1);
 	for (unsigned i = 0; i < 100 && !(is_done[0] && is_done[1]); i++) {
@@ -200,9 +206,10 @@ static void what_cannot_leave_is_used_where_it_is(void **state)
 	struct slu_unit *mapped[1], *blocked[1];
 	struct fixture f;
 
-	init_two(&f, 20);
+	init_two(&f);
 	mapped[0] = fixture_in_ram(&f, 4);
 	blocked[0] = fixture_in_ram(&f, 5);
+	begin_turns(&f, 20);
 	run(&f, 0, mapped, 1);
 	run(&f, 0, blocked, 1);
 	slu_peer_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_MAPPED);
@@ -228,8 +235,9 @@ static void who_waits_for_a_turn_takes_nothing_from_others(void **state)
 	struct slu_unit *u[1];
 	struct fixture f;
 
-	init_two(&f, 10);
+	init_two(&f);
 	u[0] = fixture_in_ram(&f, 4);
+	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
 	close_turn(&f, 1, 1);
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
@@ -250,8 +258,9 @@ static void without_a_daemon_it_stays_where_it_is(void **state)
 	struct slu_unit *u[1];
 	struct fixture f;
 
-	init_two(&f, 10);
+	init_two(&f);
 	u[0] = fixture_in_ram(&f, 4);
+	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
 	slu_peer_lost(f.peer, f.now_ns);
 	slu_peer_run_alone(f.peer, f.now_ns, true);
@@ -267,9 +276,10 @@ static void one_that_goes_is_waited_for_by_nobody(void **state)
 	struct slu_unit *u[1], *v[1];
 	struct fixture f;
 
-	init_two(&f, 10);
+	init_two(&f);
 	u[0] = fixture_in_ram(&f, 4);
 	v[0] = fixture_in_ram(&f, 5);
+	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
 	assert_int_equal(name(&f, 0, u, 1), 0);
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
@@ -381,9 +391,10 @@ static void commands_at_random_all_come_to_their_end(void **state)
 
 	print_message("# seed %u\n", seed);
 	srandom(seed);
-	init_two(&c.f, WINDOW);
+	init_two(&c.f);
 	for (unsigned i = 0; i < N_UNITS; i++)
 		fixture_in_ram(&c.f, 1 + i % 4);
+	begin_turns(&c.f, WINDOW);
 	for (unsigned step = 0; step < STEPS; step++) {
 		step_thread(&c, &c.threads[random() % N_THREADS]);
 		step_unit(&c, &c.f.units[random() % N_UNITS]);

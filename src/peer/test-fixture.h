@@ -196,6 +196,16 @@ static inline struct slu_unit *fixture_in_ram(struct fixture *f, uint64_t bytes)
 	return u;
 }
 
+/* A unit born in a turn, with credit: the driver makes it. */
+static inline struct slu_unit *fixture_on_device(struct fixture *f, uint64_t bytes)
+{
+	struct slu_unit *u = fixture_unit(f, bytes);
+
+	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), 0);
+	fixture_step(f);
+	return u;
+}
+
 static inline uint64_t fixture_held(const struct fixture *f, struct slu_account account)
 {
 	struct slu_peer_account_view view;

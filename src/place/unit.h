@@ -83,6 +83,7 @@ struct slu_unit {
 	bool was_named;		    /* by some command, ever */
 	bool on_paper;		    /* in the window that its device's trial keeps (trial.h) */
 	bool patient;		    /* out: it is waited for if its commands still run */
+	bool sure;		    /* at its birth: there is far more room than it needs */
 	uint8_t birth;		    /* enum slu_birth */
 	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
 	uint32_t n_named;	    /* commands being submitted right now that name it */

@@ -267,9 +267,14 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 		}
 }
 
-static bool wants_slack(const struct slu_core_seat *seat)
+/* For what is born next, and in mode LAUNCH for what it owns beside its working set. */
+static uint64_t most_slack(const struct slu_core_device *device, const struct slu_core_seat *seat)
 {
-	return seat->mode != SLU_MODE_LAUNCH || seat->want.all_bytes > seat->need_bytes;
+	uint64_t births = device->capacity.usable_bytes / SLACK_PARTS;
+
+	if (seat->mode != SLU_MODE_LAUNCH)
+		return births;
+	return births + slu_sub_floor(seat->want.all_bytes, seat->need_bytes);
 }
 
 static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *plan)
@@ -279,20 +284,16 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 
 	for (size_t i = 0; i < count(plan); i++)
 		FOREACH_SEAT (nth(plan, i), client, seat)
-			core->devices[seat->device]->n_slack += wants_slack(seat);
+			core->devices[seat->device]->n_slack++;
 	for (size_t i = 0; i < count(plan); i++)
 		FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
-			uint64_t part, most;
+			uint64_t part = positive(device->left_bytes) / device->n_slack--;
 
+			part = SLU_MIN(part, most_slack(device, seat));
+			if (nth(plan, i)->is_overgrown)
+				part = 0;
 			seat->goal_bytes = seat->need_bytes + seat->paged_bytes;
-			if (!wants_slack(seat))
-				continue;
-			part = positive(device->left_bytes) / device->n_slack--;
-			most = seat->mode == SLU_MODE_LAUNCH
-				       ? seat->want.all_bytes - seat->need_bytes
-				       : device->capacity.usable_bytes / SLACK_PARTS;
-			part = nth(plan, i)->is_overgrown ? 0 : SLU_MIN(part, most);
 			seat->goal_bytes += part;
 			device->left_bytes -= (int64_t)part;
 		}
