@@ -78,23 +78,23 @@ def more_than_the_device_beside_memory_of_its_own():
     alone_with(40, 6, {"memory.allow_mapped": "on", "memory.pinned": "16M"})
 
 
-def beside(mib, managed, n_others, other_mib):
+def beside(mib, managed, rounds, n_others, other_mib):
     with world("beside") as w:
         w.start_daemon()
         others = [w.start(fill(other_mib, 0, 8, 1, "--endless", "--mix", "--seed", i), "cuda", name=f"other{i}",
                           stdin=subprocess.PIPE) for i in range(n_others)]
-        finish_all(w, [w.start(fill(mib, managed, 8, 4, "--seed", 7 + i), "cuda", name=f"one{i}") for i in range(2)])
+        finish_all(w, [w.start(fill(mib, managed, 8, rounds, "--seed", 7 + i), "cuda", name=f"one{i}") for i in range(2)])
         for other in others:
             w.end(other)
         nobody_was_denied(w)
 
 
 def less_than_the_device_beside_programs_that_fill_it():
-    beside(8, 8, 2, 12)
+    beside(8, 8, 4, 2, 12)
 
 
 def more_than_the_device_beside_programs_that_fill_it():
-    beside(24, 8, 1, 12)
+    beside(24, 8, 1, 1, 12)
 
 
 def it_is_shown_with_its_reason_and_is_not_unmovable():

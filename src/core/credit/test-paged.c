@@ -142,6 +142,27 @@ static void test_beside_others_it_counts(void **state)
 	}
 }
 
+static void test_members_of_a_group_whose_pages_exceed_the_device_are_parted(void **state)
+{
+	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 1);
+	unsigned n_parted = 0;
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t client = 1; client <= 2; client++) {
+		script_join(&s, client, 1, &hello);
+		want(&s, client, 10, 70);
+	}
+	script_pass(&s, 3000);
+	for (size_t i = 0; i < s.n_said; i++)
+		n_parted += s.said[i].kind == SLU_CORE_PART;
+	assert_int_equal(n_parted, 1);
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_null(script_find(&s, 2, SLU_MSG_DENY));
+	script_end(&s);
+}
+
 static void test_nothing_is_fetched_ahead_for_it(void **state)
 {
 	struct script s;
@@ -213,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_after_its_turn_the_room_is_given_back_at_once),
 		cmocka_unit_test(test_parked_it_keeps_nobody_out),
 		cmocka_unit_test(test_beside_others_it_counts),
+		cmocka_unit_test(test_members_of_a_group_whose_pages_exceed_the_device_are_parted),
 		cmocka_unit_test(test_nothing_is_fetched_ahead_for_it),
 		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
 		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),
