@@ -187,6 +187,10 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 	struct slu_core_account *chosen = NULL;
 	struct slu_core_client *client;
 
+	if (next->patience.is_on_trial) {
+		cancel_ahead(b, NULL);
+		return;
+	}
 	TAILQ_FOREACH (client, &next->members, member_link) {
 		struct slu_core_account *account = account_of(b, client);
 

@@ -203,7 +203,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 		return;
 	chosen->is_denied = true;
 	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
-	slu_core_patience_renew(core, group);
+	slu_core_patience_renew(core, group, false);
 	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
 		 slu_size_format(room, shortage->room_bytes));
@@ -239,7 +239,7 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 			slu_core_capacity_forget(&core->devices[d]->capacity, core->now_ns);
 	if (plan_group(core, group, true, false, ret_shortage))
 		return false;
-	slu_core_patience_renew(core, group);
+	slu_core_patience_renew(core, group, true);
 	core->deadline_ns = core->now_ns; /* this step has passed it over already */
 	return true;
 }

@@ -7,6 +7,7 @@
 static void calm(struct slu_core_patience *patience)
 {
 	patience->since_ns = patience->tried_ns = SLU_CORE_NEVER;
+	patience->is_on_trial = false;
 }
 
 void slu_core_patience_init(struct slu_core_patience *patience)
@@ -36,6 +37,7 @@ void slu_core_patience_unfit(struct slu_core *core, struct slu_core_group *group
 	}
 	if (!slu_core_group_is_open(group))
 		return;
+	patience->is_on_trial = false;
 	if (patience->tried_ns == SLU_CORE_NEVER)
 		patience->tried_ns = core->now_ns;
 	if (!slu_epoch_equal(patience->vain_epoch, group->epoch)) {
@@ -71,9 +73,10 @@ bool slu_core_patience_is_over(struct slu_core *core, const struct slu_core_grou
 	return slu_core_is_due(core, slu_core_after(from_ns, core->config.patience_ns));
 }
 
-void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group)
+void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool is_on_trial)
 {
 	slu_core_patience_init(&group->patience);
+	group->patience.is_on_trial = is_on_trial;
 	group->patience.since_ns = core->now_ns;
 }
 

@@ -25,6 +25,9 @@
  * once, and what is held may be on its way, and be refused; there FACTS says how many commands had
  * their bytes.
  *
+ * Bytes that come ahead of its turn are refused more easily, for those of others are still there;
+ * so who is to try gets none: it would lose its turn again before that has begun.
+ *
  * A turn in which the group did not fit and was not served was in vain. After some of them room
  * that is only believed in is no way back to CALM any more, however long it lasts.
  */
@@ -38,11 +41,12 @@ struct slu_core;
 struct slu_core_group;
 
 struct slu_core_patience {
-	uint64_t since_ns;	     /* cannot fit since; or SLU_CORE_NEVER */
-	uint64_t tried_ns;	     /* its first turn in vain was then; or SLU_CORE_NEVER */
-	uint64_t fit_ns;	     /* is_fit since */
-	bool is_fit;		     /* at the last look */
-	unsigned n_vain;	     /* turns in vain since it was served last */
+	uint64_t since_ns; /* cannot fit since; or SLU_CORE_NEVER */
+	uint64_t tried_ns; /* its first turn in vain was then; or SLU_CORE_NEVER */
+	uint64_t fit_ns;   /* is_fit since */
+	bool is_fit;	   /* at the last look */
+	bool is_on_trial;  /* it is to see for itself in its next turn, and not ahead of it */
+	unsigned n_vain;   /* turns in vain since it was served last */
 	struct slu_epoch vain_epoch; /* of the last of them */
 };
 
@@ -56,8 +60,8 @@ void slu_core_patience_fit(struct slu_core *core, struct slu_core_group *group);
 bool slu_core_patience_is_tried(const struct slu_core_group *group);
 /* Whether its time is over; if not yet, that is a deadline. */
 bool slu_core_patience_is_over(struct slu_core *core, const struct slu_core_group *group);
-/* The time begins anew. */
-void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group);
+/* The time begins anew. @is_on_trial: and what it finds in its next turn counts. */
+void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool is_on_trial);
 
 /* The group's seats have changed: perhaps all of them are served now. */
 void slu_core_patience_settle(struct slu_core_group *group);
