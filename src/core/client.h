@@ -72,6 +72,7 @@ struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) member_link;
 	uint64_t id;
 	struct slu_core_group *group;
+	uint64_t run; /* the group that it was parted from for want of room; or 0 */
 	char name[SLU_WIRE_NAME_MAX];
 	enum slu_core_standing standing;
 	unsigned n_seats;

@@ -176,7 +176,7 @@ enum slu_core_action_kind {
 	SLU_CORE_SEND,	      /* send message to client */
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
 	SLU_CORE_ROSTER_DROP, /* this line goes */
-	SLU_CORE_PART,	      /* client is in a group of its own now, which has a new number */
+	SLU_CORE_PART,	      /* client is in another group now: one of its own, or its run's */
 	SLU_CORE_TELL,	      /* nothing to do; a state change worth a line in the log */
 };
 
@@ -186,7 +186,7 @@ struct slu_core_action {
 	uint64_t client;
 	struct slu_message message; /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
 	struct slu_core_ghost line; /* ROSTER_PUT: its charges; name points into the core */
-	uint64_t group;		    /* PART: the new number; never one that the caller gave */
+	uint64_t group; /* PART: a new number, or that of the group it was parted from */
 	char reason[SLU_CORE_REASON_MAX];
 };
 

@@ -27,9 +27,10 @@ struct slu_core_device {
 	struct slu_core_capacity capacity;
 
 	/* while planning */
-	int64_t left_bytes;
-	unsigned n_groups; /* of the set, that use it */
-	unsigned n_slack;  /* seats that still want some of what is left */
+	int64_t room_bytes; /* for the set */
+	int64_t left_bytes; /* of that, after what was handed out */
+	unsigned n_groups;  /* of the set, that use it */
+	unsigned n_slack;   /* seats that still want some of what is left */
 };
 
 struct slu_core {

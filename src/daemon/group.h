@@ -7,8 +7,8 @@
  * core's number is HELLO's where that is free, else one of our own.
  *
  * Where the programs of a run together exceed the device, the core parts one of them; it is then in
- * a group of its own that remembers its run and that nobody else joins. Over a restart it stays so:
- * the roster's line says it.
+ * a group of its own that remembers its run and that nobody else joins, until they fit together.
+ * Over a restart it stays so: the roster's line says it.
  */
 
 #include <stdbool.h>

@@ -108,15 +108,19 @@ void slu_program_lost(struct slu_program *program)
 
 int slu_program_part(struct slu_program *program, uint64_t id)
 {
-	struct slu_group *own;
+	struct slu_group *other = slu_group_find(program->server, id);
 	int r;
 
-	r = slu_group_part(program->server, program->uid, program->group->wire, id, &own);
-	if (r)
-		return slu_fold(r);
-	assert(own->id == id);
+	if (other) {
+		other->n_members++;
+	} else {
+		r = slu_group_part(program->server, program->uid, program->group->wire, id, &other);
+		if (r)
+			return slu_fold(r);
+	}
+	assert(other->id == id);
 	slu_group_leave(program->group);
-	program->group = own;
+	program->group = other;
 	return 0;
 }
 

@@ -96,7 +96,8 @@ void slu_program_free(struct slu_program *program);
 struct slu_program *slu_program_find(struct slu_server *server, uint64_t id);
 struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid);
 
-/* The core parted it from the others of its group. Return: 0, or -ENOMEM. */
+/* The core parted it from the others of its group, or united it with them. Return: 0, or -ENOMEM.
+ */
 int slu_program_part(struct slu_program *program, uint64_t group);
 
 /* The name of another program of the run that it was parted from; or NULL. */

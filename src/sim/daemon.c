@@ -243,7 +243,10 @@ static bool carry_out(struct slu_sim_world *w)
 			break;
 		case SLU_CORE_PART:
 			w->sessions[client].group = a.group;
-			w->counts.n_parts++;
+			if (a.group == w->clients[client].group)
+				w->counts.n_unions++;
+			else
+				w->counts.n_parts++;
 			break;
 		case SLU_CORE_TELL:
 			break;

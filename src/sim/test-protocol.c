@@ -46,6 +46,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_failed_births += w->counts.n_failed_births;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
+	sum->n_unions += w->counts.n_unions;
 	sum->longest_wait_steps = SLU_MAX(sum->longest_wait_steps, w->counts.longest_wait_steps);
 	slu_sim_world_free(w);
 	return steps;
@@ -66,6 +67,7 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "kills", sum->n_kills },
 		{ "partings", sum->n_parts },
 		{ "of them drawn", sum->n_asked_parts },
+		{ "unions", sum->n_unions },
 		{ "budgets", sum->n_budgets },
 		{ "unstaged", sum->n_unstaged },
 		{ "homes down", sum->n_shifts[0] },

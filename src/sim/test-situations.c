@@ -404,6 +404,49 @@ static void members_that_exceed_the_device_are_parted(void **state)
 	}
 }
 
+/* Rule 35. They exceed the device for a while only; now and then one is stopped. */
+static void members_that_fit_again_are_united(void **state)
+{
+	struct slu_sim_config config = plain;
+	uint64_t n_unions = 0;
+
+	config.steps_max = 2 * STEPS_MAX;
+	config.faults = (struct slu_sim_faults){ .until_step = 40000, .stop = 50 };
+	for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
+		struct slu_sim_world *w = make(config, seed);
+		unsigned third;
+
+		for (unsigned i = 0; i < 2; i++) {
+			unsigned c = join_on(w, 1, 0, SLU_MODE_ALL);
+
+			allocate(w, c, 0, 10, 2);
+			launch(w, c, 0, 3);
+			slu_sim_client_do(w, c, SLU_SIM_SYNC, 0, 0);
+			for (unsigned k = 0; k < 6; k++)
+				slu_sim_client_do(w, c, SLU_SIM_FREE, 0, 0);
+			for (unsigned k = 0; k < 12; k++) {
+				launch(w, c, 0, 2);
+				slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 200);
+			}
+		}
+		/* who alone on the device never comes to rest need not be united */
+		third = join_on(w, 2, 0, SLU_MODE_ALL);
+		allocate(w, third, 0, 10, 2);
+		for (unsigned k = 0; k < 60; k++) {
+			launch(w, third, 0, 1);
+			slu_sim_client_do(w, third, SLU_SIM_PAUSE, 0, 20);
+		}
+		finish(w, "members that become small");
+		assert_true(w->counts.n_parts >= 1);
+		assert_int_equal(w->counts.n_launches, 2 * (3 + 24) + 60);
+		assert_int_equal(w->counts.n_denied, 0);
+		n_unions += w->counts.n_unions;
+		slu_sim_world_free(w);
+	}
+	printf("# %llu unions\n", (unsigned long long)n_unions);
+	assert_true(n_unions >= SEEDS / 8);
+}
+
 /* Rule 35. A member that grows in the turn of its group, until there is no room for the other. */
 static void a_member_that_grows_too_large_is_parted(void **state)
 {
@@ -690,6 +733,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),
 		cmocka_unit_test(a_blocked_holder_lets_the_other_one_run),
 		cmocka_unit_test(members_that_exceed_the_device_are_parted),
+		cmocka_unit_test(members_that_fit_again_are_united),
 		cmocka_unit_test(a_member_that_grows_too_large_is_parted),
 		cmocka_unit_test(members_that_wait_for_each_other_end_when_parted),
 		cmocka_unit_test(a_crash_before_a_parting_parts_anew),

@@ -200,6 +200,7 @@ struct slu_sim_counts {
 	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_switches;
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
+	uint64_t n_unions;
 	uint64_t n_budgets, n_unstaged, n_failed_births;
 	uint64_t n_shifts[2]; /* of homes: down, up */
 	uint64_t longest_wait_steps;

@@ -144,6 +144,8 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 			core->devices[seat->device]->left_bytes +=
 				(int64_t)seat->account.counted_floor_bytes;
 	}
+	for (unsigned d = 0; d < core->n_devices; d++)
+		core->devices[d]->room_bytes = core->devices[d]->left_bytes;
 	return pinned_left;
 }
 
@@ -157,19 +159,21 @@ static uint64_t positive(int64_t bytes)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static int shortage(int device, uint64_t need_bytes, int64_t left_bytes,
+static int shortage(int device, uint64_t need_bytes, int64_t room_bytes,
 		    struct slu_core_shortage *ret_shortage)
 {
 	if (ret_shortage)
 		*ret_shortage = (struct slu_core_shortage){
 			.device = device,
 			.need_bytes = need_bytes,
-			.room_bytes = positive(left_bytes + (int64_t)need_bytes),
+			.room_bytes = positive(room_bytes),
 		};
 	return SLU_CORE_PLAN_E_UNFIT;
 }
 
-static uint64_t needs_on(const struct slu_core_plan *plan, unsigned device)
+/* Of the whole set, also of those who had nothing handed out yet. */
+static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan *plan,
+			 unsigned device)
 {
 	struct slu_core_client *client;
 	struct slu_core_seat *seat;
@@ -178,7 +182,7 @@ static uint64_t needs_on(const struct slu_core_plan *plan, unsigned device)
 	for (size_t i = 0; i < count(plan); i++)
 		FOREACH_SEAT (nth(plan, i), client, seat)
 			if (seat->device == device)
-				bytes += seat->need_bytes;
+				bytes += need(core, seat, nth(plan, i)->is_overgrown);
 	return bytes;
 }
 
@@ -204,8 +208,9 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (device->left_bytes >= 0 || !seat->need_bytes)
 				continue;
 			if (!is_overgrown || device->n_groups > 1)
-				return shortage((int)seat->device, needs_on(plan, seat->device),
-						device->left_bytes, ret_shortage);
+				return shortage((int)seat->device,
+						needs_on(core, plan, seat->device),
+						device->room_bytes, ret_shortage);
 			device->left_bytes = 0;
 		}
 	}
@@ -227,8 +232,8 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (device->left_bytes < 0 && part) {
 				if (!is_overgrown)
 					return shortage((int)seat->device,
-							needs_on(plan, seat->device) + part,
-							device->left_bytes, ret_shortage);
+							needs_on(core, plan, seat->device),
+							device->room_bytes, ret_shortage);
 				device->left_bytes = 0;
 			}
 			seat->need_bytes = part;
@@ -240,7 +245,8 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 		}
 	}
 	if (pinned_need && *pinned_left < 0)
-		return shortage(SLU_CORE_PLAN_PINNED, pinned_need, *pinned_left, ret_shortage);
+		return shortage(SLU_CORE_PLAN_PINNED, pinned_need,
+				*pinned_left + (int64_t)pinned_need, ret_shortage);
 	return 0;
 }
 

@@ -64,6 +64,8 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.since_ns = core->now_ns,
 		.counted_ns = core->now_ns,
 		.crowd_ns = SLU_CORE_NEVER,
+		.kept_ns = SLU_CORE_NEVER,
+		.union_ns = SLU_CORE_NEVER,
 	};
 	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);

@@ -13,6 +13,7 @@
  *   IDLE, WAITING -> FILLING or DRAINING  HELLO reported an epoch      [slu_core_hello]
  *   (new) -> that of the group which a member with a turn was parted from, then closed
  *                                                                      [slu_core_part]
+ *   IDLE, WAITING -> (gone)   its member is united with its run        [slu_core_part_unfit]
  *
  *  IDLE, WAITING:      no seat of a joined or lost member has a turn
  *  FILLING, RUNNING:   some seat has one, of this epoch ("open")
@@ -74,6 +75,8 @@ struct slu_core_group {
 	bool makes_room;   /* somebody was closed for it: 100 % is enough (rule 21) */
 	bool is_next;	   /* WAITING, and nothing else is let in on its devices before it */
 	uint64_t crowd_ns; /* working sets of its members exceed a device since; or NEVER */
+	uint64_t kept_ns;  /* others keep what its members need together since; or NEVER */
+	uint64_t union_ns; /* it would fit beside those it was parted from since; or NEVER */
 	struct slu_core_patience patience;
 
 	uint64_t n_turns;

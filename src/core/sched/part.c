@@ -57,7 +57,7 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 	TAILQ_REMOVE(&from->members, client, member_link);
 	TAILQ_INSERT_TAIL(&to->members, client, member_link);
 	client->group = to;
-	from->crowd_ns = SLU_CORE_NEVER;
+	from->crowd_ns = from->kept_ns = SLU_CORE_NEVER;
 	slu_core_patience_init(&from->patience);
 	name = slu_core_group_name(from);
 	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
@@ -184,24 +184,140 @@ static bool is_crowded(struct slu_core *core, struct slu_core_group *group,
 	return slu_core_is_due(core, slu_core_after(group->crowd_ns, core->config.need_window_ns));
 }
 
+/* The bytes that the client keeps the others of its group from having there. */
+static uint64_t claims(const struct slu_core_client *client, int device)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < client->n_seats; i++)
+		bytes += claim(&client->seats[i], device);
+	return bytes;
+}
+
+/*
+ * Others keep what cannot move, and leave too little for all members, but enough for some: they
+ * need not wait for each other. If that is no better it stays together and waits.
+ */
+static bool is_kept_out(struct slu_core *core, struct slu_core_group *group,
+			struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_plan plan = { .plus = group, .percent = 100 };
+	const struct slu_core_client *client;
+	uint64_t own;
+
+	if (group->state != SLU_CORE_WAITING || !slu_core_plan_make(core, &plan, ret_shortage) ||
+	    ret_shortage->device == SLU_CORE_PLAN_PINNED) {
+		group->kept_ns = SLU_CORE_NEVER;
+		return false;
+	}
+	if (group->kept_ns == SLU_CORE_NEVER)
+		group->kept_ns = core->now_ns;
+	if (!slu_core_is_due(core, slu_core_after(group->kept_ns, core->config.patience_ns / 2)))
+		return false;
+	client = choose(group, ret_shortage->device);
+	if (!client)
+		return false;
+	own = claims(client, ret_shortage->device);
+	return SLU_MIN(own, slu_sub_floor(ret_shortage->need_bytes, own)) <=
+	       ret_shortage->room_bytes;
+}
+
 static bool may_be_parted(const struct slu_core_group *group)
 {
 	return group->state != SLU_CORE_IDLE && group->state != SLU_CORE_DRAINING &&
 	       !group->is_parked && !slu_core_group_is_single(group);
 }
 
+/* Return: the group of its run, if it was parted from one that is still there; or NULL. */
+static struct slu_core_group *origin(const struct slu_core *core,
+				     const struct slu_core_group *group)
+{
+	const struct slu_core_client *client = TAILQ_FIRST(&group->members);
+
+	if (!slu_core_group_is_single(group) || !client->run || !slu_core_client_is_joined(client))
+		return NULL;
+	return slu_core_group_find(core, client->run);
+}
+
+/* Side by side, with what they needed lately, and beside what others keep. */
+static bool fit_together(struct slu_core *core, struct slu_core_group *a, struct slu_core_group *b)
+{
+	struct slu_core_plan plan = {
+		.groups = &a,
+		.n_groups = 1,
+		.plus = b,
+		.percent = core->config.share_percent,
+	};
+
+	return !slu_core_plan_make(core, &plan, NULL);
+}
+
+static void unite(struct slu_core *core, struct slu_core_group *from, struct slu_core_group *to)
+{
+	struct slu_core_client *client = TAILQ_FIRST(&from->members);
+	struct slu_core_queue_entry *entry;
+
+	slu_core_group_count(core, from);
+	slu_core_group_count(core, to);
+	if (from->record.level > to->record.level) {
+		to->record.level = from->record.level;
+		to->record.used_ns = from->record.used_ns;
+		to->record.credit_ns = from->record.credit_ns;
+	}
+	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
+				    "%s is united with %s: together they fit again", client->name,
+				    slu_core_group_name(to));
+	if (entry)
+		entry->group = to->id;
+	TAILQ_REMOVE(&from->members, client, member_link);
+	TAILQ_INSERT_TAIL(&to->members, client, member_link);
+	client->group = to;
+	client->run = 0;
+	slu_core_group_free(core, from);
+	slu_core_send_line(core, client);
+	slu_core_turns_settle(core, to);
+	core->deadline_ns = core->now_ns; /* an open turn is its turn too (rule 23) */
+}
+
+static bool unite_fit(struct slu_core *core)
+{
+	struct slu_core_group *group, *next, *to;
+	bool is_any = false;
+
+	for (group = TAILQ_FIRST(&core->groups); group; group = next) {
+		next = TAILQ_NEXT(group, link);
+		to = origin(core, group);
+		if (!to || !fit_together(core, to, group)) {
+			group->union_ns = SLU_CORE_NEVER;
+			continue;
+		}
+		if (group->union_ns == SLU_CORE_NEVER)
+			group->union_ns = core->now_ns;
+		if (!slu_core_is_due(core,
+				     slu_core_after(group->union_ns, core->config.patience_ns)) ||
+		    !slu_core_group_is_at_rest(group) || to->state == SLU_CORE_DRAINING ||
+		    group->is_parked != to->is_parked)
+			continue;
+		unite(core, group, to);
+		is_any = true;
+	}
+	return is_any;
+}
+
 bool slu_core_part_unfit(struct slu_core *core)
 {
 	struct slu_core_group *group;
-	bool is_any = false;
+	bool is_any = unite_fit(core);
 
 	TAILQ_FOREACH (group, &core->groups, link) {
 		struct slu_core_shortage shortage;
 		struct slu_core_client *client;
 
 		while (may_be_parted(group) &&
-		       (is_unfit(core, group, &shortage) || is_crowded(core, group, &shortage)) &&
+		       (is_unfit(core, group, &shortage) || is_crowded(core, group, &shortage) ||
+			is_kept_out(core, group, &shortage)) &&
 		       (client = choose(group, shortage.device))) {
+			client->run = group->id;
 			part(core, client,
 			     shortage.device == SLU_CORE_PLAN_PINNED
 				     ? "together they exceed the pinned memory"

@@ -14,14 +14,21 @@
  * patience if it is only that less is believed to be there, for then it may fit again soon. It
  * keeps what the policy remembers of the group, so parting is no way to the top. In mode LAUNCH
  * members whose commands fit, but not their working sets, are parted when that has lasted a while:
- * together they would move the same bytes for ever (decisions/0003). Groups that were
- * parted stay so: side by side they run all the same while they fit, and to join them again would
- * only part them once more.
+ * together they would move the same bytes for ever (decisions/0003). A group that waits because of
+ * what others cannot move is parted after half of the patience, if one of the two parts would fit.
+ *
+ *   { a, c }, { b }  ──▶  { a, c, b }   b was at rest; an open turn of the others is its turn too
+ *
+ * Who was parted for want of room, and not because somebody asked for it, is united with the group
+ * that it comes from when both have fitted side by side for as long as the patience: below
+ * share_percent, so that the next allocation does not part them again. The lower level is that of
+ * both.
  *
  * The core moves the client at once and says so with SLU_CORE_PART; the caller follows.
  */
 
 #include "core/state.h"
 
-/* Parts every group that needs it, until each fits or has nobody to part from. Return: whether. */
+/* Unites who fits again, then parts every group that needs it, until each fits or has nobody to
+ * part from. Return: whether anything changed. */
 bool slu_core_part_unfit(struct slu_core *core);
