@@ -219,6 +219,44 @@ static void a_second_command_waits_for_the_one_in_front(void **state)
 	fixture_deinit(&f);
 }
 
+static uint32_t n_served(struct fixture *f)
+{
+	fixture_wait(f, 300 * SLU_NS_PER_MS);
+	return fixture_said(f, SLU_MSG_FACTS)->facts.n_served;
+}
+
+static void rule_7_who_passes_a_command_that_waits_serves_nobody(void **state)
+{
+	struct fixture f;
+	struct slu_unit *small[1], *large[1];
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	small[0] = fixture_in_ram(&f, 2);
+	large[0] = fixture_in_ram(&f, 8);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	fixture_moved(&f, small[0], SLU_MOVE_DONE);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), 0);
+	assert_int_equal(n_served(&f), 1);
+	slu_peer_unname(f.peer, small, 1);
+
+	/* in front of all that come it waits for room; the other one has what it needs */
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, large, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), 0);
+	assert_int_equal(n_served(&f), 1);
+	slu_peer_unname(f.peer, small, 1);
+
+	fixture_limit(&f, DEVICE0, 2, 10, 10, SLU_PACE_NOW);
+	fixture_step(&f);
+	fixture_moved(&f, large[0], SLU_MOVE_DONE);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, large, 1), 0);
+	assert_int_equal(n_served(&f), 2);
+	slu_peer_unname(f.peer, large, 1);
+	fixture_deinit(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +267,7 @@ int main(void)
 		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
 		cmocka_unit_test(rule_29_a_window_that_is_too_small_is_a_wish),
 		cmocka_unit_test(a_second_command_waits_for_the_one_in_front),
+		cmocka_unit_test(rule_7_who_passes_a_command_that_waits_serves_nobody),
 	};
 
 	return cmocka_run_group_tests_name("peer-commands", tests, NULL, NULL);
