@@ -48,7 +48,7 @@ class Place:
         folder.mkdir()
         env = self.program.all_environment(folder, is_small=True)
         self.program.prepare(folder, self.world.environment(env))
-        words = [self.program.longer.get(word, word) for word in self.program.commands(folder)]
+        words = [self.program.longer.get(word, word) for word in self.program.commands(folder)] + self.program.more
         before, began = os.times(), time.monotonic()
         out = self.world.finish(self.world.start(words, "opencl", name="it", sluice=sluice, env=env, cwd=folder), seconds=1800)
         seconds, after = time.monotonic() - began, os.times()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An ordinary OpenCV program on UMat: filters, a matrix product, a transform, a resize. Prints checksums that do not
-depend on where its arrays were."""
+depend on where its arrays were. A number on the command line: so many times."""
 
 import hashlib
+import sys
 
 import cv2
 import numpy
@@ -14,9 +15,7 @@ def show(name, array):
     print(name, values.shape, values.dtype, hashlib.sha256(values.tobytes()).hexdigest()[:16])
 
 
-def main():
-    cv2.ocl.setUseOpenCL(True)
-    print("OpenCL", cv2.ocl.useOpenCL())
+def work():
     random = numpy.random.default_rng(3)
     picture = cv2.UMat(random.integers(0, 256, (720, 1280, 3), numpy.uint8))
     layers = [cv2.GaussianBlur(picture, (2 * k + 3, 2 * k + 3), 0) for k in range(4)]
@@ -34,6 +33,13 @@ def main():
     b = cv2.UMat(random.integers(0, 8, (256, 256)).astype(numpy.float32))
     show("product", cv2.gemm(a, b, 1, None, 0))
     show("sum", cv2.add(a, b))
+
+
+def main():
+    cv2.ocl.setUseOpenCL(True)
+    print("OpenCL", cv2.ocl.useOpenCL())
+    for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1):
+        work()
 
 
 main()

@@ -30,12 +30,14 @@ class Program:
     modules: of Python, which it needs
     neighbour: what runs beside it on the small device; None: it itself once more
     longer: words of its command, and what stands there instead when its time is measured
+    more: words that are added then
     """
     outsider_mib = 0
     settings = {}
     modules = []
     neighbour = None
     longer = {}
+    more = []
 
     def __init__(self, name, words=None):
         self.name = name
@@ -87,6 +89,7 @@ class Opencv(Program):
     """Filters on UMat, with a pool of buffers. Results: every checksum."""
     memory = 24 * s.MIB
     words = [PYTHON, INTEGRATION / "cl-opencv.py"]
+    more = ["60"]
     modules = ["cv2"]
 
     def environment(self, is_small):
@@ -118,6 +121,8 @@ class Clfft(Program):
 
 class Clblast(Program):
     """A routine in all precisions and layouts, compared with the CPU's. Results: what passed and failed in each."""
+    more = ["-full_test"]
+
     def __init__(self, name, kib):
         super().__init__(name, [f"clblast_test_{name}"])
         self.memory = kib * 1024
