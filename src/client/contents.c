@@ -14,17 +14,6 @@
 #include "client/log.h"
 #include "client/tiers.h"
 
-static bool is_cancelled(void *data)
-{
-	struct slu_client_unit *w = data;
-	bool r;
-
-	slu_lock_take(&slu_client_global.lock);
-	r = w->unit.cancel;
-	slu_lock_give(&slu_client_global.lock);
-	return r;
-}
-
 void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 			  struct slu_move *ret_move)
 {
@@ -51,7 +40,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
 		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
-		.is_cancelled = is_cancelled,
+		.is_cancelled = slu_client_unit_is_cancelled,
 		.cancel_data = w,
 		.host = u->host,
 		.disk = u->on_disk ? &c->disk : NULL,

@@ -269,6 +269,10 @@ void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w
 /* The doubt about @unit is over: its host copy is right, or the device's is newer. */
 void slu_client_unit_believe(struct slu_unit *unit, bool is_right);
 
+/* Whether the peer wants its move or shift to stop. @unit: a struct slu_client_unit; without the
+ * lock, for those who copy. */
+bool slu_client_unit_is_cancelled(void *unit);
+
 /* Marks what is on the device as newer than the host copies: a turn ran there. */
 void slu_client_units_touched(struct slu_client *client, struct slu_client_device *device);
 

@@ -29,16 +29,6 @@ struct shift {
 	bool has_sum;
 };
 
-static bool is_cancelled(struct slu_client *c, struct slu_client_unit *w)
-{
-	bool r;
-
-	slu_lock_take(&c->lock);
-	r = w->unit.cancel;
-	slu_lock_give(&c->lock);
-	return r;
-}
-
 /* Return: a result of slu_peer_shifted(), or -errno of the disk. */
 static int copy(struct slu_client *c, struct shift *s, bool is_down)
 {
@@ -51,7 +41,7 @@ static int copy(struct slu_client *c, struct shift *s, bool is_down)
 		char *host = (char *)s->host + at;
 		int r;
 
-		if (is_cancelled(c, s->w))
+		if (slu_client_unit_is_cancelled(s->w))
 			return SLU_SHIFT_CANCELLED;
 		r = is_down ? slu_disk_write(&c->disk, &s->room, at, host, part)
 			    : slu_disk_read(&c->disk, &s->room, at, host, part);

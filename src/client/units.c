@@ -379,6 +379,17 @@ void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
 			touch(u);
 }
 
+bool slu_client_unit_is_cancelled(void *unit)
+{
+	const struct slu_client_unit *w = unit;
+	bool r;
+
+	slu_lock_take(&slu_client_global.lock);
+	r = w->unit.cancel;
+	slu_lock_give(&slu_client_global.lock);
+	return r;
+}
+
 /* -- access ----------------------------------------------------------------------------------- */
 
 /* Copies; without the lock, the unit is pinned. */
