@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "core/credit/plan.h"
 
-/* An account without a window of its own gets at most this part of the device beyond its need. */
+/* For births an account gets at most this part of the device, beyond what there is already. */
 #define SLACK_PARTS 16
 
 bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account)
