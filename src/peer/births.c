@@ -5,10 +5,12 @@
  * its room is taken before it is born, so that a full disk refuses the birth and nothing later. In
  * a turn, with the gate open, it spends device credit and the caller creates it there; without
  * credit it waits, while other threads run on (rule 5). Off turn it is born in RAM and waits for
- * nobody (rule 6), and so it is in mode LAUNCH without credit: a command that names it brings it in.
+ * nobody (rule 6), and so it is in mode LAUNCH without credit: a command that names it brings it
+ * in.
  *
- * While the gate is open or draining no unit may be born in RAM: a thread could still launch, and
- * its kernel would meet the missing unit. Such a birth waits for the end of the drain.
+ * In the other modes no unit may be born in RAM while the gate is open or draining: a thread could
+ * still launch, and its kernel would meet the missing unit. Such a birth waits for the end of the
+ * drain.
  *
  * Without a daemon a unit is born on the device, and the driver says whether it fits. If there is
  * no home credit it is frozen with that reason; slu_peer_thaw() makes it movable when the daemon
