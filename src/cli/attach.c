@@ -2,14 +2,21 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/attach.h"
 #include "cli/install.h"
+
+#define LAYERS "OPENCL_LAYERS"
 
 /* Parts of the names of OpenCL drivers; the loader alone says nothing, many programs have it. */
 static const char *const opencl_drivers[] = {
@@ -33,6 +40,7 @@ static FILE *open_of(pid_t pid, const char *file)
 
 struct mapped {
 	bool opencl_driver, opencl_layer, cuda_driver, cuda_shim, client;
+	char opencl_loader[PATH_MAX]; /* empty: none that bears the name of one */
 };
 
 static void note(const char *path, const struct slu_install *install, struct mapped *m)
@@ -48,6 +56,9 @@ static void note(const char *path, const struct slu_install *install, struct map
 	}
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(opencl_drivers); i++)
 		m->opencl_driver |= strstr(base, opencl_drivers[i]) != NULL;
+	/* those that wheels bring along have a number in their names */
+	if (!strncmp(base, "libOpenCL", 9))
+		snprintf(m->opencl_loader, sizeof(m->opencl_loader), "%s", path);
 }
 
 /* Return: 0, or -errno if its maps are not for us. */
@@ -94,16 +105,82 @@ void slu_attach_name(pid_t pid, char *ret_name, size_t size)
 	ret_name[strcspn(ret_name, "\n")] = '\0';
 }
 
-static void explain(pid_t pid, struct slu_attach_view *view, const char *variable,
-		    const char *otherwise, const char *then)
+/*
+ * Whether the loader asks for layers: then it has the variable's name in it. It is looked at where
+ * the process sees it; what we cannot read we do not blame.
+ */
+static bool loader_knows_layers(pid_t pid, const char *loader)
+{
+	slu_cleanup(slu_closep) int fd = -1;
+	char path[PATH_MAX + 32];
+	struct stat st;
+	bool is_there;
+	void *text;
+
+	/* a program that is linked with its loader has it in itself, if it has one */
+	snprintf(path, sizeof(path), *loader ? "/proc/%d/root%s" : "/proc/%d/exe", (int)pid,
+		 loader);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) || !st.st_size)
+		return true;
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (text == MAP_FAILED)
+		return true;
+	is_there = memmem(text, (size_t)st.st_size, LAYERS, strlen(LAYERS)) != NULL;
+	munmap(text, (size_t)st.st_size);
+	return is_there;
+}
+
+static bool sees_file(pid_t pid, const char *file)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, file);
+	return !access(path, R_OK) || errno != ENOENT;
+}
+
+static void blame(struct slu_attach_view *view, const char *api, const char *why, const char *then)
 {
 	view->state = SLU_ATTACH_BESIDE;
-	view->why = otherwise;
+	view->api = api;
+	view->why = why;
 	view->then = then;
-	if (environment_has(pid, variable))
-		return;
-	view->why = "its environment was cleared on the way (env -i, sudo, a container?)";
-	view->then = "Start that program itself with 'sluice run', behind what clears it.";
+}
+
+static void blame_environment(struct slu_attach_view *view, const char *api)
+{
+	blame(view, api, "its environment was cleared on the way (env -i, sudo, a container?)",
+	      "Start that program itself with 'sluice run', behind what clears it.");
+}
+
+/*
+ * The loader takes drivers first and layers then, and there may be any time in between (a busy
+ * machine, a debugger): a layer that is not there yet is blamed only on what will never change.
+ */
+static void explain_opencl(pid_t pid, const struct slu_install *install, const struct mapped *m,
+			   struct slu_attach_view *view)
+{
+	if (!environment_has(pid, LAYERS))
+		blame_environment(view, "OpenCL");
+	else if (!loader_knows_layers(pid, m->opencl_loader))
+		blame(view, "OpenCL",
+		      *m->opencl_loader ? "its OpenCL loader knows no layers"
+					: "it calls its OpenCL driver without a loader",
+		      "Let it use the system's loader: on Debian ocl-icd-libopencl1 2.3 or "
+		      "newer.");
+	else if (!sees_file(pid, install->opencl))
+		blame(view, "OpenCL", "our library is not in the files that it sees (a container?)",
+		      "Show it the folder of Sluice's libraries under the same name.");
+}
+
+static void explain_cuda(pid_t pid, struct slu_attach_view *view)
+{
+	if (!environment_has(pid, "LD_PRELOAD"))
+		blame_environment(view, "CUDA");
+	else
+		blame(view, "CUDA",
+		      "its loader left our library out (set-uid, or a file with capabilities?)",
+		      "Take the privilege away from it, or let it run unmanaged.");
 }
 
 void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_attach_view *ret_view)
@@ -115,15 +192,9 @@ void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_at
 	if (look_at_maps(pid, install, &m)) {
 		view.state = SLU_ATTACH_HIDDEN;
 	} else if (m.opencl_driver && !m.opencl_layer) {
-		view.api = "OpenCL";
-		explain(pid, &view, "OPENCL_LAYERS", "its OpenCL loader knows no layers",
-			"Let it use the system's loader: on Debian ocl-icd-libopencl1 2.3 or "
-			"newer.");
+		explain_opencl(pid, install, &m, &view);
 	} else if (m.cuda_driver && !m.cuda_shim) {
-		view.api = "CUDA";
-		explain(pid, &view, "LD_PRELOAD",
-			"its loader left our library out (set-uid, or a file with capabilities?)",
-			"Take the privilege away from it, or let it run unmanaged.");
+		explain_cuda(pid, &view);
 	} else if (m.client) {
 		view.state = SLU_ATTACH_INSIDE;
 	}

@@ -4,7 +4,8 @@
 /*
  * Whether our front ends are in a process, seen from outside: what it has mapped, and with which
  * environment it was started. A process that has a driver of a GPU mapped and not the front end
- * that belongs to it uses the device behind our back; its environment mostly says why.
+ * that belongs to it uses the device behind our back, if it can also be seen why: from its
+ * environment, its OpenCL loader and the files that it sees. Otherwise it may only be slow.
  */
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@
 #define FAMILY_MAX    256
 /* programs that joined after ours, before we ask */
 #define JOINS_LOOKED_AT 64
-/* a driver that is mapped may be about to get its layer: only who stays so is blamed */
+/* one that looks for drivers and uses none is left alone: only who stays so is blamed */
 #define LOOKS_TO_BLAME 4
 
 struct watcher {
