@@ -6,7 +6,7 @@
  * It prints nothing of its own unless there is something to do for the person, and whatever goes
  * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
  * an error: the daemon is asked beforehand whether it would let the program in, and one that it
- * refuses all the same when it joins is ended. Whether the front ends really got in is seen by
+ * refuses all the same when it joins, or that goes by us, is ended. Whether the front ends really got in is seen by
  * somebody who stays outside (watch.h).
  */
 

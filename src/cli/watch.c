@@ -34,7 +34,9 @@ struct watcher {
 	int pidfd;
 	pid_t blamed; /* uses a GPU without us, so many looks long */
 	unsigned n_blamed;
-	bool has_told; /* that it shares the GPU */
+	bool has_told;		 /* that it shares the GPU */
+	pid_t ended[FAMILY_MAX]; /* told and ended, since they must join */
+	size_t n_ended;
 };
 
 /*
@@ -53,17 +55,38 @@ static bool knows_pids(const struct slu_cli_peer *peer, const json_t *reply)
 	return !strcmp(name, "sluiced");
 }
 
-static void tell_refusal(const struct watcher *w, pid_t pid, bool pid_is_known, const char *reason)
+static bool is_ended(const struct watcher *w, pid_t pid)
+{
+	for (size_t i = 0; i < w->n_ended; i++)
+		if (w->ended[i] == pid)
+			return true;
+	return false;
+}
+
+/* @pid is the daemon's number of the process, and ours if @pid_is_known; else the program goes. */
+static void end(struct watcher *w, pid_t pid, bool pid_is_known)
+{
+	long r = pid_is_known ? kill(pid, SIGTERM)
+			      : syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
+
+	if (w->n_ended < SLU_ARRAY_SIZE(w->ended))
+		w->ended[w->n_ended++] = pid;
+	if (r)
+		fprintf(stderr, "It cannot be ended, though --require asks for that: %s.\n",
+			strerror(errno));
+	else
+		fputs("It is ended, as --require asks for.\n", stderr);
+}
+
+static void tell_refusal(struct watcher *w, pid_t pid, bool pid_is_known, const char *reason)
 {
 	slu_cli_complain(
 		w->watch->must_join
-			? "It is ended, as --require asks for."
+			? NULL
 			: "It runs as if there were no Sluice; others see it as an outsider.",
 		"the daemon refused '%s' (pid %d): %s", w->watch->name, (int)pid, reason);
-	if (w->watch->must_join && pid_is_known)
-		kill(pid, SIGTERM);
-	else if (w->watch->must_join)
-		syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
+	if (w->watch->must_join)
+		end(w, pid, pid_is_known);
 }
 
 /* Return: whether there is nothing more to look at. */
@@ -84,11 +107,11 @@ static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 
 		for (size_t k = 0; pids_are_known && k < n && !is_ours; k++)
 			is_ours = family[k] == pid;
-		if (!is_ours || is_done)
+		if (!is_ours || is_done || is_ended(w, pid))
 			continue;
 		if (!strcmp(slu_reply_text(program, "connection"), "refused")) {
 			tell_refusal(w, pid, pids_are_known, slu_reply_text(program, "reason"));
-			is_done = true;
+			is_done = !w->watch->must_join;
 			continue;
 		}
 		if (w->watch->is_verbose && !w->has_told)
@@ -136,7 +159,7 @@ static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
 		struct slu_attach_view view;
 
 		slu_attach_look(family[i], &w->install, &view);
-		if (view.state != SLU_ATTACH_BESIDE)
+		if (view.state != SLU_ATTACH_BESIDE || is_ended(w, family[i]))
 			continue;
 		w->n_blamed = w->blamed == family[i] ? w->n_blamed + 1 : 1;
 		w->blamed = family[i];
@@ -144,7 +167,10 @@ static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
 			return false;
 		slu_cli_complain(view.then, "'%s' (pid %d) uses %s without Sluice: %s.", view.name,
 				 (int)family[i], view.api, view.why);
-		return true;
+		if (!w->watch->must_join)
+			return true;
+		end(w, family[i], true);
+		w->n_blamed = 0;
 	}
 	return false;
 }
@@ -158,12 +184,13 @@ static void look_until_done(struct watcher *w)
 	while (poll(&end, 1, span_ms) == 0) {
 		size_t n = slu_attach_family(w->program, family, SLU_ARRAY_SIZE(family));
 
-		if (look_at_daemon(w, family, n) || (!w->has_told && look_at_family(w, family, n)))
+		if (look_at_daemon(w, family, n) ||
+		    ((!w->has_told || w->watch->must_join) && look_at_family(w, family, n)))
 			return;
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
 	}
-	if (w->watch->is_verbose && !w->has_told && !look_back(w))
+	if (w->watch->is_verbose && !w->has_told && !w->n_ended && !look_back(w))
 		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
 			w->watch->name);
 }

@@ -11,7 +11,8 @@
  *   LOOKING -> (gone)  the program has ended; the daemon remembers whether it had joined
  *
  * Looks become rarer the longer nothing happens. Where the program must join, so must its children:
- * the looking goes on when one of them has, and whoever is refused is ended.
+ * the looking goes on when one of them has, and whoever is refused or uses a GPU without us is
+ * ended.
  */
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@ struct slu_watch {
 	const char *name;   /* of the program, as it was called */
 	const char *socket; /* the daemon's */
 	const char *group;  /* SLUICE_GROUP of this run */
-	bool must_join;	    /* one that is refused is ended (SIGTERM) */
+	bool must_join;	    /* one that is refused, or goes without us, is ended (SIGTERM) */
 	bool is_verbose;    /* good news are told too */
 };
 

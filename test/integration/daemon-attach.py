@@ -69,11 +69,15 @@ def children_keep_the_layer_and_the_group():
         s.check(w.end(program).count("launches") == 2, "both end as ever")
 
 
+def cleared(w):
+    """What clears the environment, and leaves what PoCL needs."""
+    return ["env", "-i", *(f"{k}={v}" for k, v in w.environment().items() if k in ("PATH", "POCL_CACHE_DIR"))]
+
+
 def a_cleared_environment_is_named():
     with world("cleared") as w:
         w.start_daemon()
-        keep = [f"{k}={v}" for k, v in w.environment().items() if k in ("PATH", "POCL_CACHE_DIR")]
-        program = start(w, "env", "-i", *keep, *ENDLESS, quiet=True)
+        program = start(w, *cleared(w), *ENDLESS, quiet=True)
         said = hear(program) + hear(program)
         s.check("'cl-talk'" in said and "uses OpenCL without Sluice: its environment was cleared" in said and
                 "Start that program itself with 'sluice run'" in said, "what, why, what to do", said)
@@ -146,9 +150,24 @@ def a_program_that_must_share_is_ended_when_it_is_refused():
         s.check(w.end(program).count("launches") == 1, "one of them went on")
 
 
+def a_program_that_must_share_is_ended_when_its_environment_was_cleared():
+    """One child has joined already, and two others go by Sluice: each of them is told and ended."""
+    with world("bare") as w:
+        w.start_daemon()
+        endless, bare = " ".join(map(str, ENDLESS)), " ".join(cleared(w))
+        program = start(w, "sh", "-c", f"exec 3<&0; {endless} <&3 & {bare} {endless} <&3 & {bare} {endless} <&3 & wait")
+        said = ""
+        while said.count("--require") < 2:
+            said += hear(program)
+        s.check(said.count("its environment was cleared") == 2 and said.count("It is ended, as --require asks for.") == 2,
+                "who, why and what happens, of both", said)
+        s.check(w.end(program).count("launches") == 1, "the one that shares goes on")
+
+
 s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
        children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
        a_program_without_a_gpu_is_left_in_peace, a_program_that_is_over_at_once_was_seen_as_well,
        the_program_finds_no_child_that_it_never_made,
        a_refusal_is_told_with_its_reason, a_program_that_must_share_does_not_start_where_it_would_be_refused,
-       a_program_that_must_share_is_ended_when_it_is_refused)
+       a_program_that_must_share_is_ended_when_it_is_refused,
+       a_program_that_must_share_is_ended_when_its_environment_was_cleared)
