@@ -20,15 +20,20 @@
 	"to off."
 
 static void say(struct slu_doctor *d, const char *folder, const char *filesystem,
-		uint64_t free_bytes, uint64_t max_bytes)
+		uint64_t free_bytes, uint64_t max_bytes, uint64_t used_bytes)
 {
 	char size[SLU_SIZE_STRING_MAX], max[SLU_SIZE_STRING_MAX];
+	bool is_short = max_bytes > used_bytes && max_bytes - used_bytes > free_bytes;
 
 	slu_size_format(size, free_bytes);
 	slu_size_format(max, max_bytes);
-	slu_doctor_say(d, SLU_VERDICT_FINE, "disk", NULL,
-		       "what finds no room in host memory goes to %s (%s, %s free)%s%s", folder,
-		       filesystem, size, max_bytes ? ", at most " : "", max_bytes ? max : "");
+	slu_doctor_say(d, is_short ? SLU_VERDICT_NOTE : SLU_VERDICT_FINE, "disk",
+		       is_short ? "Make room there, or lower disk_max in [memory] of "
+				  "sluiced.conf(5)."
+				: NULL,
+		       "what finds no room in host memory goes to %s (%s, %s free)%s%s%s", folder,
+		       filesystem, size, max_bytes ? ", at most " : "", max_bytes ? max : "",
+		       is_short ? ", and so much is not free there" : "");
 }
 
 static void look_at_answer(struct slu_doctor *d, const json_t *homes)
@@ -39,7 +44,8 @@ static void look_at_answer(struct slu_doctor *d, const json_t *homes)
 	if (*folder)
 		say(d, folder, slu_reply_text(homes, "disk_filesystem"),
 		    slu_reply_number(homes, "disk_free_bytes"),
-		    slu_reply_number(homes, "disk_max_bytes"));
+		    slu_reply_number(homes, "disk_max_bytes"),
+		    slu_reply_number(homes, "disk_bytes"));
 	else if (strstr(reason, " is off"))
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "disk", NULL, "nothing goes to disk: %s",
 			       reason);
@@ -58,7 +64,7 @@ static void look_at_usual(struct slu_doctor *d)
 		if (!slu_path_disk(mode, i, folder, sizeof(folder)) &&
 		    !slu_filesystem_look(folder, &fs) && !access(folder, W_OK | X_OK) &&
 		    !slu_filesystem_fault(&fs, false)) {
-			say(d, folder, fs.name, fs.free_bytes, 0);
+			say(d, folder, fs.name, fs.free_bytes, 0, 0);
 			return;
 		}
 	slu_doctor_say(d, SLU_VERDICT_NOTE, "disk", THEN,

@@ -329,6 +329,17 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
 }
 
+@test "doctor tells a disk_max that the disk does not have" {
+	start_daemon
+	run "$sluice" doctor --socket "$world/sluice.sock"
+	[[ $output == *"what finds no room in host memory goes to"* ]] || skip "no folder is on disk here"
+	[[ $output != *"so much is not free there"* ]]
+	"$sluice" set disk_max 64T --socket "$world/sluice.sock"
+	run "$sluice" doctor --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	[[ $output == *" free), at most 64.0 TiB, and so much is not free there"*"Make room there, or lower disk_max"* ]]
+}
+
 @test "doctor names every platform and driver, and what can be done there" {
 	run "$sluice" doctor
 	[[ $output == *"the loader takes our layer in"*"Portable Computing Language: "*"objects that move"* ]]

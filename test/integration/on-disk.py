@@ -176,6 +176,9 @@ def a_program_that_may_not_have_so_large_a_file_gets_out_of_memory():
         out = w.finish(w.start_fill("cuda", "limited", 8, preexec_fn=small_files), exits=(NO_MEMORY,))
         s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
         s.check("the disk has no room" in w.log(), "the daemon knows", w.log()[-1000:])
+        denials = w.history()["denials"]
+        s.check(denials and all("(memory.disk_folder) has no room" in d["reason"] for d in denials),
+                "and tells it from a budget that is used up", denials)
         w.end(holder)
 
 

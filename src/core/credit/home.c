@@ -58,11 +58,16 @@ uint64_t slu_core_home_most_bytes(const struct slu_core *core, const struct slu_
 	return most_within(core, client, false);
 }
 
+/* Its disk had no room for it lately, whatever the budget says. */
+static bool disk_is_full(struct slu_core *core, const struct slu_core_client *client)
+{
+	return client->disk_refused_ns &&
+	       !slu_core_is_due(core, slu_core_after(client->disk_refused_ns, REFUSED_NS));
+}
+
 uint64_t slu_core_home_most_disk_bytes(struct slu_core *core, const struct slu_core_client *client)
 {
-	if (!client->has_disk ||
-	    (client->disk_refused_ns &&
-	     !slu_core_is_due(core, slu_core_after(client->disk_refused_ns, REFUSED_NS))))
+	if (!client->has_disk || disk_is_full(core, client))
 		return client->disk.limit_bytes;
 	return most_within(core, client, true);
 }
@@ -149,11 +154,14 @@ static bool is_met(const struct slu_core_client *client)
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
 }
 
-static const char *why_denied(const struct slu_core *core, const struct slu_core_client *client)
+static const char *why_denied(struct slu_core *core, const struct slu_core_client *client)
 {
-	if (!core->disk.usable_bytes)
+	if (!core->disk.usable_bytes || !client->has_disk)
 		return "the budget for host memory (memory.home) is used up";
-	if (client->disk_refused_ns)
+	if (!client->disk_want_bytes)
+		return "the budget for host memory (memory.home) is used up, and the disk "
+		       "(memory.disk_folder) did not take what was written";
+	if (disk_is_full(core, client))
 		return "the budget for host memory (memory.home) is used up, and the disk "
 		       "(memory.disk_folder) has no room";
 	return "the budgets for host memory (memory.home) and disk (memory.disk_max) are used up";

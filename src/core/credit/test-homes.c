@@ -171,6 +171,39 @@ static void a_disk_that_refused_is_left_alone_for_a_while(void **state)
 	script_end(&s);
 }
 
+static void expect_denial(struct script *s, const char *words)
+{
+	const struct slu_core_action *deny = script_find(s, 1, SLU_MSG_DENY);
+
+	assert_non_null(deny);
+	if (!strstr(deny->reason, words))
+		fail_msg("'%s' does not say '%s'", deny->reason, words);
+	script_forget(s);
+}
+
+static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, 64, 100);
+	join(&s, 1);
+	want(&s, 1, 80, 80);
+	sums_full(&s, 1, DISK, 0, 80);
+	want(&s, 1, 80, 80);
+	expect_denial(&s, "(memory.disk_folder) has no room");
+	/* somebody made room meanwhile, and now it is the budget */
+	script_pass(&s, 2000);
+	want(&s, 1, 80, 80);
+	sums(&s, 1, DISK, 80);
+	want(&s, 1, 200, 120);
+	expect_denial(&s, "disk (memory.disk_max) are used up");
+	/* its disk failed: it asks for none any more */
+	want(&s, 1, 200, 0);
+	expect_denial(&s, "(memory.disk_folder) did not take what was written");
+	script_end(&s);
+}
+
 static struct slu_core_bounds bounds_of(uint64_t user, uint64_t home_mib, uint64_t disk_mib)
 {
 	return (struct slu_core_bounds){
@@ -366,6 +399,7 @@ int main(void)
 		cmocka_unit_test(one_allocation_is_worth_less_than_what_is_asked_ahead),
 		cmocka_unit_test(who_cannot_have_bytes_on_disk_gets_none),
 		cmocka_unit_test(a_disk_that_refused_is_left_alone_for_a_while),
+		cmocka_unit_test(a_denial_tells_a_full_disk_from_a_budget_that_is_used_up),
 		cmocka_unit_test(programs_of_one_user_share_their_bound),
 		cmocka_unit_test(a_program_is_bound_by_each_group_that_it_is_in),
 		cmocka_unit_test(who_is_next_comes_up_and_who_is_last_goes_down),
