@@ -67,23 +67,23 @@ int slu_ptx_refuse_operand(struct slu_ptx_parser *p, const struct slu_ptx_raw *r
 }
 
 /* Turns a literal into the bits of the type that is read. */
-static int check_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
-			 const struct slu_ptx_demand *d)
+static int check_literal(struct slu_ptx_parser *p, const struct slu_ptx_raw *raw,
+			 enum slu_ptx_token_kind literal, const struct slu_ptx_demand *d,
+			 uint64_t *imm)
 {
-	uint64_t *imm = &raw->operand.imm;
 	double wide;
 	float narrow;
 
-	if (raw->literal == SLU_PTX_TOKEN_INT) {
+	if (literal == SLU_PTX_TOKEN_INT) {
 		if (d->type == SLU_PTX_TYPE_F32 || d->type == SLU_PTX_TYPE_F64)
 			return slu_ptx_refuse_operand(p, raw, "a floating-point constant");
-	} else if (raw->literal == SLU_PTX_TOKEN_F32 && d->size == 8) {
+	} else if (literal == SLU_PTX_TOKEN_F32 && d->size == 8) {
 		if (d->type != SLU_PTX_TYPE_F64)
 			return slu_ptx_refuse_operand(p, raw, "64 bits");
 		memcpy(&narrow, imm, 4);
 		wide = narrow;
 		memcpy(imm, &wide, 8);
-	} else if (raw->literal == SLU_PTX_TOKEN_F64 && d->size == 4) {
+	} else if (literal == SLU_PTX_TOKEN_F64 && d->size == 4) {
 		if (d->type != SLU_PTX_TYPE_F32)
 			return slu_ptx_refuse_operand(p, raw, "32 bits");
 		memcpy(&wide, imm, 8);
@@ -103,7 +103,7 @@ static int check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 	case SLU_PTX_OPERAND_REG:
 		return slu_ptx_check_reg(p, raw, raw->operand.reg, d);
 	case SLU_PTX_OPERAND_IMM:
-		return check_literal(p, raw, d);
+		return check_literal(p, raw, raw->literal, d, &raw->operand.imm);
 	case SLU_PTX_OPERAND_SREG:
 		if (slu_ptx_sreg_is_wide(raw->operand.sreg) ? d->size == 8
 		    : d->may_be_wider			    ? d->size <= 4
@@ -139,8 +139,9 @@ static int check_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 
 		if (e->kind == SLU_PTX_OPERAND_REG)
 			r = check_element(p, raw, e->reg, d);
-		else if (is_source ? e->kind != SLU_PTX_OPERAND_IMM
-				   : e->kind != SLU_PTX_OPERAND_SINK)
+		else if (is_source && e->kind == SLU_PTX_OPERAND_IMM)
+			r = check_literal(p, raw, raw->literals[i], d, &e->imm);
+		else if (is_source || e->kind != SLU_PTX_OPERAND_SINK)
 			r = slu_ptx_refuse_operand(p, raw, "a vector of registers");
 		if (r)
 			return r;

@@ -6,19 +6,23 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "ptx/parser.h"
+#include "ptx/constant.h"
 
 int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align)
 {
+	static const char expected[] = "a power of two up to 4096";
+	struct slu_ptx_token t;
 	uint64_t align;
+	int r;
 
 	slu_ptx_lexer_next(&p->lexer);
-	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-		return slu_ptx_refuse_token(p, "an alignment");
-	align = p->lexer.token.value;
-	if (!align || (align & (align - 1)) || align > 4096)
-		return slu_ptx_refuse_token(p, "a power of two up to 4096");
-	slu_ptx_lexer_next(&p->lexer);
+	t = p->lexer.token;
+	r = slu_ptx_parse_count(p, expected, 4096, &align);
+	if (r)
+		return r;
+	if (!align || (align & (align - 1)))
+		return slu_ptx_refuse(p, &t, "'%.*s' where %s is wanted", slu_ptx_shown(&t), t.text,
+				      expected);
 	*ret_align = (unsigned)align;
 	return 0;
 }
@@ -89,23 +93,26 @@ static int parse_type(struct slu_ptx_parser *p, struct slu_ptx_variable *v, unsi
 /* "[4][8]" behind a name; "[]" leaves the size open */
 static int parse_dimensions(struct slu_ptx_parser *p, struct slu_ptx_variable *v, unsigned vector)
 {
-	uint64_t bytes = (uint64_t)slu_ptx_type_size(v->type) * vector;
+	uint64_t bytes = (uint64_t)slu_ptx_type_size(v->type) * vector, n;
+	int r;
 
 	while (slu_ptx_accept(p, '[')) {
+		struct slu_ptx_token t = p->lexer.token;
+
 		if (slu_ptx_accept(p, ']')) {
 			if (v->is_open)
 				return slu_ptx_refuse_token(p, "only one open dimension");
 			v->is_open = true;
 			continue;
 		}
-		if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-			return slu_ptx_refuse_token(p, "a number of elements");
-		if (__builtin_mul_overflow(bytes, p->lexer.token.value, &bytes) ||
-		    bytes > SLU_PTX_MAX_BYTES)
-			return slu_ptx_refuse(p, &p->lexer.token, "variable is too large");
-		slu_ptx_lexer_next(&p->lexer);
-		if (slu_ptx_expect(p, ']'))
-			return SLU_PTX_E_REFUSED;
+		r = slu_ptx_parse_count(p, "a number of elements", INT64_MAX, &n);
+		if (r)
+			return r;
+		if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > SLU_PTX_MAX_BYTES)
+			return slu_ptx_refuse(p, &t, "variable is too large");
+		r = slu_ptx_expect(p, ']');
+		if (r)
+			return r;
 	}
 	v->size = bytes;
 	return 0;
@@ -272,11 +279,9 @@ int slu_ptx_parse_registers(struct slu_ptx_parser *p)
 		slu_ptx_lexer_next(&p->lexer);
 		if (slu_ptx_accept(p, '<')) {
 			kind = SLU_PTX_SYMBOL_RANGE;
-			count = p->lexer.token.value;
-			if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-				return slu_ptx_refuse_token(p, "a number of registers");
-			slu_ptx_lexer_next(&p->lexer);
-			r = slu_ptx_expect(p, '>');
+			r = slu_ptx_parse_count(p, "a number of registers", INT64_MAX, &count);
+			if (!r)
+				r = slu_ptx_expect(p, '>');
 			if (r)
 				return r;
 		}

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "ptx/parser.h"
+#include "ptx/constant.h"
 
 /* "(.param .b32 a, .param .b64 b)"; the opening one is behind us */
 static int parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
@@ -48,27 +48,30 @@ static int parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
 	return r;
 }
 
+static int parse_number(struct slu_ptx_parser *p, unsigned *ret_number)
+{
+	uint64_t n;
+	int r;
+
+	r = slu_ptx_parse_count(p, "a number", UINT32_MAX, &n);
+	if (!r)
+		*ret_number = (unsigned)n;
+	return r;
+}
+
 /* "256, 1, 1" */
 static int parse_shape(struct slu_ptx_parser *p, unsigned shape[3])
 {
+	int r;
+
 	shape[0] = shape[1] = shape[2] = 1;
 	for (unsigned i = 0; i < 3; i++) {
-		if (p->lexer.token.kind != SLU_PTX_TOKEN_INT || p->lexer.token.value > UINT32_MAX)
-			return slu_ptx_refuse_token(p, "a number of threads");
-		shape[i] = (unsigned)p->lexer.token.value;
-		slu_ptx_lexer_next(&p->lexer);
+		r = parse_number(p, &shape[i]);
+		if (r)
+			return r;
 		if (!slu_ptx_accept(p, ','))
 			break;
 	}
-	return 0;
-}
-
-static int parse_number(struct slu_ptx_parser *p, unsigned *ret)
-{
-	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT || p->lexer.token.value > UINT32_MAX)
-		return slu_ptx_refuse_token(p, "a number");
-	*ret = (unsigned)p->lexer.token.value;
-	slu_ptx_lexer_next(&p->lexer);
 	return 0;
 }
 

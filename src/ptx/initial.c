@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "ptx/parser.h"
+#include "ptx/constant.h"
 
 /* Bytes of an initial value as they come in. */
 struct filler {
@@ -81,32 +81,24 @@ static int filler_put_address(struct slu_ptx_parser *p, struct filler *f)
 					 .function = symbol->function,
 					 .next = f->relocs };
 	f->relocs = reloc;
-	if (slu_ptx_lexer_is(&p->lexer, '+') || slu_ptx_lexer_is(&p->lexer, '-')) {
-		bool is_minus = slu_ptx_lexer_is(&p->lexer, '-');
-
-		slu_ptx_lexer_next(&p->lexer);
-		if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-			return slu_ptx_refuse_token(p, "an offset");
-		reloc->addend = (int64_t)p->lexer.token.value;
-		if (is_minus)
-			reloc->addend = (int64_t)(0 - p->lexer.token.value);
-		slu_ptx_lexer_next(&p->lexer);
-	}
+	r = slu_ptx_parse_offset(p, &reloc->addend);
+	if (r)
+		return r;
 	return filler_put(p, f, &name, 0);
 }
 
 static int filler_put_number(struct slu_ptx_parser *p, struct filler *f)
 {
-	bool is_minus = slu_ptx_accept(p, '-');
-	struct slu_ptx_token t = p->lexer.token;
 	enum slu_ptx_type type = f->variable->type;
-	uint64_t value = t.value;
-	bool is_float_type = slu_ptx_type_is_float(type);
+	struct slu_ptx_constant c;
+	uint64_t value;
+	int r;
 
-	if (t.kind != SLU_PTX_TOKEN_INT && t.kind != SLU_PTX_TOKEN_F32 &&
-	    t.kind != SLU_PTX_TOKEN_F64)
-		return slu_ptx_refuse_token(p, "an initial value");
-	if (t.kind == SLU_PTX_TOKEN_F64 && type == SLU_PTX_TYPE_F32) {
+	r = slu_ptx_parse_constant(p, "an initial value", &c);
+	if (r)
+		return r;
+	value = c.bits;
+	if (c.kind == SLU_PTX_TOKEN_F64 && type == SLU_PTX_TYPE_F32) {
 		double d;
 		float s;
 
@@ -114,25 +106,21 @@ static int filler_put_number(struct slu_ptx_parser *p, struct filler *f)
 		s = (float)d;
 		value = 0;
 		memcpy(&value, &s, 4);
-	} else if (t.kind == SLU_PTX_TOKEN_F32 && type == SLU_PTX_TYPE_F64) {
+	} else if (c.kind == SLU_PTX_TOKEN_F32 && type == SLU_PTX_TYPE_F64) {
 		float s;
 		double d;
 
 		memcpy(&s, &value, 4);
 		d = s;
 		memcpy(&value, &d, 8);
-	} else if ((t.kind == SLU_PTX_TOKEN_INT) == is_float_type && type != SLU_PTX_TYPE_F16) {
-		return slu_ptx_refuse(p, &t, "initial value does not fit .%s",
+	} else if (c.kind == SLU_PTX_TOKEN_INT
+			   ? slu_ptx_type_is_float(type) && type != SLU_PTX_TYPE_F16
+			   : type != (c.kind == SLU_PTX_TOKEN_F32 ? SLU_PTX_TYPE_F32
+								  : SLU_PTX_TYPE_F64)) {
+		return slu_ptx_refuse(p, &c.token, "initial value does not fit .%s",
 				      slu_ptx_type_name(type));
 	}
-	if (is_minus) {
-		if (is_float_type)
-			value ^= UINT64_C(1) << (slu_ptx_type_size(type) * 8 - 1);
-		else
-			value = 0 - value;
-	}
-	slu_ptx_lexer_next(&p->lexer);
-	return filler_put(p, f, &t, value);
+	return filler_put(p, f, &c.token, value);
 }
 
 static int filler_fill(struct slu_ptx_parser *p, struct filler *f, unsigned depth)
@@ -140,9 +128,7 @@ static int filler_fill(struct slu_ptx_parser *p, struct filler *f, unsigned dept
 	int r;
 
 	if (!slu_ptx_accept(p, '{')) {
-		if (p->lexer.token.kind == SLU_PTX_TOKEN_WORD)
-			return filler_put_address(p, f);
-		return filler_put_number(p, f);
+		return slu_ptx_at_constant(p) ? filler_put_number(p, f) : filler_put_address(p, f);
 	}
 	if (depth > 8)
 		return slu_ptx_refuse(p, &p->lexer.token, "initial values are nested too deep");

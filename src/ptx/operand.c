@@ -5,43 +5,22 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "ptx/constant.h"
 #include "ptx/operand.h"
 #include "ptx/selector.h"
-
-static int parse_offset(struct slu_ptx_parser *p, int64_t *offset)
-{
-	bool is_minus = slu_ptx_lexer_is(&p->lexer, '-');
-	uint64_t value;
-
-	slu_ptx_lexer_next(&p->lexer);
-	if (slu_ptx_accept(p, '-'))
-		is_minus = !is_minus;
-	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-		return slu_ptx_refuse_token(p, "an offset");
-	value = p->lexer.token.value;
-	slu_ptx_lexer_next(&p->lexer);
-	*offset = (int64_t)((uint64_t)*offset + (is_minus ? 0 - value : value));
-	return 0;
-}
-
-static bool at_offset(const struct slu_ptx_parser *p)
-{
-	return slu_ptx_lexer_is(&p->lexer, '+') || slu_ptx_lexer_is(&p->lexer, '-');
-}
 
 /* An element of an array is its address: a[2]. */
 static int parse_element(struct slu_ptx_parser *p, const struct slu_ptx_variable *variable,
 			 int64_t *offset)
 {
-	uint64_t index = p->lexer.token.value;
+	uint64_t index;
+	int r;
 
-	if (p->lexer.token.kind != SLU_PTX_TOKEN_INT)
-		return slu_ptx_refuse_token(p, "an index");
-	slu_ptx_lexer_next(&p->lexer);
-	if (!slu_ptx_accept(p, ']'))
-		return slu_ptx_refuse_token(p, "']'");
+	r = slu_ptx_parse_count(p, "an index", SLU_PTX_MAX_BYTES, &index);
+	if (r)
+		return r;
 	*offset = (int64_t)(index * slu_ptx_type_size(variable->type));
-	return 0;
+	return slu_ptx_expect(p, ']');
 }
 
 /* A word: register, pair, special register, variable, function; or a label, perhaps. */
@@ -58,10 +37,6 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		o->kind = SLU_PTX_OPERAND_REG;
 	} else if (*name.text == '%') {
 		return slu_ptx_parse_sreg(p, raw);
-	} else if (slu_ptx_token_is(&name, "WARP_SZ")) {
-		o->kind = SLU_PTX_OPERAND_IMM;
-		o->imm = 32;
-		raw->literal = SLU_PTX_TOKEN_INT;
 	} else {
 		symbol = slu_ptx_scope_find(&p->scope, name.text, name.size);
 		if (symbol && symbol->kind == SLU_PTX_SYMBOL_VARIABLE) {
@@ -69,8 +44,7 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 			o->variable = symbol->variable;
 			if (slu_ptx_accept(p, '['))
 				return parse_element(p, o->variable, &o->offset);
-			if (at_offset(p))
-				return parse_offset(p, &o->offset);
+			return slu_ptx_parse_offset(p, &o->offset);
 		} else if (symbol && symbol->kind == SLU_PTX_SYMBOL_TARGETS) {
 			o->kind = SLU_PTX_OPERAND_TARGETS;
 			o->targets = symbol->targets;
@@ -100,29 +74,24 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	return 0;
 }
 
-static int parse_number(struct slu_ptx_parser *p, bool is_minus, struct slu_ptx_raw *raw)
+static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
-	struct slu_ptx_token t = p->lexer.token;
+	struct slu_ptx_constant c;
+	int r;
 
-	if (t.kind != SLU_PTX_TOKEN_INT && t.kind != SLU_PTX_TOKEN_F32 &&
-	    t.kind != SLU_PTX_TOKEN_F64)
-		return slu_ptx_refuse_token(p, "an operand");
+	r = slu_ptx_parse_constant(p, "an operand", &c);
+	if (r)
+		return r;
 	raw->operand.kind = SLU_PTX_OPERAND_IMM;
-	raw->operand.imm = t.value;
-	raw->literal = t.kind;
-	if (is_minus && t.kind == SLU_PTX_TOKEN_INT)
-		raw->operand.imm = 0 - t.value;
-	else if (is_minus)
-		raw->operand.imm ^= UINT64_C(1) << (t.kind == SLU_PTX_TOKEN_F32 ? 31 : 63);
-	slu_ptx_lexer_next(&p->lexer);
+	raw->operand.imm = c.bits;
+	raw->literal = c.kind;
 	return 0;
 }
 
-static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+/* What may stand alone, between braces, or between brackets. */
+static int parse_simple(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
-	bool is_minus = slu_ptx_accept(p, '-');
-
-	return parse_number(p, is_minus, raw);
+	return slu_ptx_at_constant(p) ? parse_literal(p, raw) : parse_word(p, raw);
 }
 
 int slu_ptx_refuse_unknown(struct slu_ptx_parser *p, const struct slu_ptx_token *t)
@@ -137,10 +106,7 @@ static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	int r;
 
 	o->kind = SLU_PTX_OPERAND_ADDRESS;
-	if (p->lexer.token.kind == SLU_PTX_TOKEN_WORD)
-		r = parse_word(p, &base);
-	else
-		r = parse_literal(p, &base);
+	r = parse_simple(p, &base);
 	if (r)
 		return r;
 	if (base.is_unknown)
@@ -160,11 +126,9 @@ static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		return slu_ptx_refuse(p, &base.token, "'%.*s' is no address",
 				      slu_ptx_shown(&base.token), base.token.text);
 	}
-	if (at_offset(p)) {
-		r = parse_offset(p, &o->offset);
-		if (r)
-			return r;
-	}
+	r = slu_ptx_parse_offset(p, &o->offset);
+	if (r)
+		return r;
 	o->elements = slu_ptx_arena_copy(p->module->arena, &base.operand, sizeof(base.operand));
 	if (!o->elements)
 		return slu_error(-ENOMEM);
@@ -179,7 +143,7 @@ static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 
 static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
-	struct slu_ptx_operand elements[8];
+	struct slu_ptx_operand elements[SLU_PTX_MAX_ELEMENTS];
 	unsigned n = 0;
 	int r;
 
@@ -188,14 +152,12 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 
 		if (n == SLU_ARRAY_SIZE(elements))
 			return slu_ptx_refuse_token(p, "at most 8 elements");
-		if (p->lexer.token.kind == SLU_PTX_TOKEN_WORD)
-			r = parse_word(p, &element);
-		else
-			r = parse_literal(p, &element);
+		r = parse_simple(p, &element);
 		if (r)
 			return r;
 		if (element.is_unknown)
 			return slu_ptx_refuse_unknown(p, &element.token);
+		raw->literals[n] = element.literal;
 		elements[n++] = element.operand;
 	} while (slu_ptx_accept(p, ','));
 	raw->operand.kind = SLU_PTX_OPERAND_VECTOR;
@@ -209,6 +171,7 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 
 int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
+	struct slu_ptx_lexer saved = p->lexer;
 	int r;
 
 	*raw = (struct slu_ptx_raw){ .token = p->lexer.token };
@@ -216,17 +179,16 @@ int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		return parse_address(p, raw);
 	if (slu_ptx_accept(p, '{'))
 		return parse_vector(p, raw);
-	if (slu_ptx_accept(p, '!')) {
-		raw->operand.is_negated = true;
+	raw->operand.is_negated = slu_ptx_accept(p, '!');
+	if (raw->operand.is_negated)
 		raw->token = p->lexer.token;
-	}
-	if (!raw->operand.is_negated)
+	else
 		raw->is_minus = slu_ptx_accept(p, '-');
-	if (p->lexer.token.kind != SLU_PTX_TOKEN_WORD) {
-		bool is_minus = raw->is_minus;
-
-		raw->is_minus = false;
-		return parse_number(p, is_minus, raw);
+	if (slu_ptx_at_constant(p)) {
+		/* the sign belongs to the constant */
+		p->lexer = saved;
+		*raw = (struct slu_ptx_raw){ .token = p->lexer.token };
+		return parse_literal(p, raw);
 	}
 	r = parse_word(p, raw);
 	if (!r && raw->operand.kind == SLU_PTX_OPERAND_REG)

@@ -10,6 +10,7 @@
  *   function.c  functions and their signatures
  *   declare.c   variables and registers; initial.c initial values
  *   body.c      what stands between the braces of a function
+ *   constant.c  constants and expressions of them
  *   operand.c   operands; sreg.c special registers, call.c calls
  *   check.c     whether a row of opcodes.def takes them
  *   shared.c    where a kernel's shared memory lies

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Forms that no compiler writes and people do: what each computes. Whether every wrong one is
+ * refused at its place is tested where texts are parsed.
+ */
+#include "lib/test.h"
+
+#include "softgpu/interp/testbed.h"
+
+#define HEAD ".version 7.0\n.target sm_80\n.address_size 64\n"
+#define REGS                                                                                     \
+	".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<20>; .reg .b64 %d<8>; .reg .f32 %f<8>;" \
+	"ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 32;"                 \
+	"add.s64 %d1, %d1, %d2;\n"
+/* %r1 is the thread, %d1 the address of its eight words */
+#define KERNEL(text) ".visible .entry k(.param .u64 p)\n{\n" REGS text "\n}\n"
+
+#define N_THREADS 64
+
+/* Runs the kernel k of a text and gives back eight words a thread. */
+static const uint32_t (*run(struct slu_testbed *t, const char *text))[8]
+{
+	uint32_t *words;
+
+	slu_testbed_init(t);
+	words = slu_testbed_alloc(t, N_THREADS * 32);
+	if (slu_testbed_load(t, text))
+		fail_msg("%u:%u: %s\n%s", t->error.line, t->error.column, t->error.text, text);
+	slu_testbed_param_ptr(t, words);
+	if (slu_testbed_run(t, "k", 1, N_THREADS))
+		fail_msg("%u:%u: %s\n%s", t->error.line, t->error.column, t->error.text, text);
+	return (const uint32_t(*)[8])words;
+}
+
+static void test_expressions_of_constants(void **state)
+{
+	struct slu_testbed t;
+	const uint32_t(*words)[8];
+
+	(void)state;
+	words = run(
+		&t, HEAD
+		".const .align 4*2 .u32 table[WARP_SZ/4] = { 1<<4, 10-3, ~0, 3>2 ? 5 : 6 "
+		"};\n" KERNEL("add.s32 %r2, %r1, (1+2)*3; st.global.u32 [%d1], %r2;\n"
+			      "ld.const.u32 %r3, [table+2*2-4]; st.global.u32 [%d1+4*1], %r3;\n"
+			      "ld.const.v2.u32 {%r3, %r4}, [table+4*2]; "
+			      "st.global.v2.u32 [%d1+(1<<3)], {%r4, 2*-3};\n"
+			      "mov.f32 %f1, 1.0/4.0; st.global.v2.f32 [%d1+16], {-0.5-1.0, %f1};"));
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		assert_int_equal(words[i][0], i + 9);
+		assert_int_equal(words[i][1], 16);
+		assert_int_equal(words[i][2], 5);
+		assert_int_equal(words[i][3], (uint32_t)-6);
+		assert_int_equal(words[i][4], 0xbfc00000);
+		assert_int_equal(words[i][5], 0x3e800000);
+	}
+	slu_testbed_deinit(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_expressions_of_constants),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
