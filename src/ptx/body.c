@@ -45,8 +45,8 @@ static int grow_forms(struct slu_ptx_parser *p)
 }
 
 /* A text that was matched once is not matched again: a module has millions of `add.s32`. */
-static int find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
-		     const struct slu_ptx_form **ret_form)
+int slu_ptx_find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
+		      const struct slu_ptx_form **ret_form)
 {
 	struct slu_ptx_form **slot, *form;
 	int r;
@@ -103,7 +103,7 @@ static int parse_instr(struct slu_ptx_parser *p)
 	opcode = p->lexer.token;
 	instr.line = opcode.line;
 	instr.column = opcode.column;
-	r = find_form(p, &opcode, &instr.form);
+	r = slu_ptx_find_form(p, &opcode, &instr.form);
 	if (r)
 		return r;
 	slu_ptx_lexer_next(&p->lexer);
@@ -113,7 +113,7 @@ static int parse_instr(struct slu_ptx_parser *p)
 		r = slu_ptx_parse_operands(p, &opcode, &instr);
 	if (r)
 		return r;
-	return slu_fold(slu_ptx_list_add(&p->instrs, &instr));
+	return slu_ptx_lower(p, &instr);
 }
 
 static int skip_statement(struct slu_ptx_parser *p)

@@ -33,7 +33,7 @@ static struct slu_ptx_demand demand_of(const struct slu_ptx_form *form, const ch
 	}
 	if (*word == 'w' || *word == 'x')
 		d.size *= 2;
-	d.may_be_wider = *word == 'D' || *word == 'S' || *word == 'v' || *word == 'V';
+	d.may_be_wider = strchr("DSvV", *word) && form->opcode != SLU_PTX_OP_mov;
 	return d;
 }
 

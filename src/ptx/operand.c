@@ -23,18 +23,51 @@ static int parse_element(struct slu_ptx_parser *p, const struct slu_ptx_variable
 	return slu_ptx_expect(p, ']');
 }
 
+/* A vector of registers stands for all of them, or for one: v.y, or v.g. */
+static int parse_vector_register(struct slu_ptx_parser *p, unsigned width,
+				 struct slu_ptx_operand *o)
+{
+	static const char names[] = "xyzwrgba";
+	struct slu_ptx_operand elements[4];
+	uint32_t first = o->reg;
+
+	if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE) {
+		const char *name = strchr(names, *p->lexer.token.text);
+
+		if (p->lexer.token.size != 1 || !name || (name - names) % 4 >= width)
+			return slu_ptx_refuse_token(p,
+						    width == 2 ? ".x or .y" : ".x, .y, .z or .w");
+		o->reg += (uint32_t)((name - names) % 4);
+		slu_ptx_lexer_next(&p->lexer);
+		return 0;
+	}
+	for (unsigned i = 0; i < width; i++)
+		elements[i] =
+			(struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_REG, .reg = first + i };
+	*o = (struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_VECTOR,
+				       .n_elements = (uint8_t)width };
+	o->elements = slu_ptx_arena_copy(p->module->arena, elements, width * sizeof(*elements));
+	return o->elements ? 0 : slu_error(-ENOMEM);
+}
+
 /* A word: register, pair, special register, variable, function; or a label, perhaps. */
 static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
 	struct slu_ptx_token name = p->lexer.token;
 	struct slu_ptx_operand *o = &raw->operand;
 	struct slu_ptx_symbol *symbol;
+	int r;
 
 	slu_ptx_lexer_next(&p->lexer);
 	if (slu_ptx_token_is(&name, "_")) {
 		o->kind = SLU_PTX_OPERAND_SINK;
-	} else if (slu_ptx_scope_find_reg(&p->scope, name.text, name.size, &o->reg)) {
+	} else if ((symbol = slu_ptx_scope_find_reg(&p->scope, name.text, name.size, &o->reg))) {
 		o->kind = SLU_PTX_OPERAND_REG;
+		if (symbol->width > 1) {
+			r = parse_vector_register(p, symbol->width, o);
+			if (r || o->kind == SLU_PTX_OPERAND_VECTOR)
+				return r;
+		}
 	} else if (*name.text == '%') {
 		return slu_ptx_parse_sreg(p, raw);
 	} else {

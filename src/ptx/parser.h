@@ -13,6 +13,7 @@
  *   constant.c  constants and expressions of them
  *   operand.c   operands; sreg.c special registers, call.c calls
  *   check.c     whether a row of opcodes.def takes them
+ *   lower.c     instructions that are written as one and are several
  *   shared.c    where a kernel's shared memory lies
  */
 
@@ -92,6 +93,9 @@ int slu_ptx_parse_alias(struct slu_ptx_parser *p);
 int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
 			    enum slu_ptx_linkage linkage);
 int slu_ptx_parse_registers(struct slu_ptx_parser *p);
+/* @n registers that have no name yet; @at: what wants them */
+int slu_ptx_take_registers(struct slu_ptx_parser *p, const struct slu_ptx_token *at,
+			   enum slu_ptx_type type, uint64_t n, uint32_t *ret_first);
 /* one parameter of a function, behind ".param" */
 int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
 			struct slu_ptx_variable **ret_variable);
@@ -102,6 +106,12 @@ int slu_ptx_parse_init(struct slu_ptx_parser *p, struct slu_ptx_variable *v);
 
 /* body.c: the lexer is at the opening brace */
 int slu_ptx_parse_body(struct slu_ptx_parser *p);
+/* the form of an opcode with its modifiers, which is @t */
+int slu_ptx_find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
+		      const struct slu_ptx_form **ret_form);
+
+/* lower.c: adds the instructions that @instr stands for */
+int slu_ptx_lower(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr);
 
 /* operand.c */
 int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,

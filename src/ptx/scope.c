@@ -126,6 +126,7 @@ int slu_ptx_scope_declare(struct slu_ptx_scope *scope, const char *name, size_t 
 		.size = size,
 		.hash = hash_of(name, size),
 		.depth = scope->depth,
+		.width = 1,
 		.previous = scope->last,
 	};
 	b = bucket_of(scope, s->hash);
@@ -173,6 +174,6 @@ struct slu_ptx_symbol *slu_ptx_scope_find_reg(const struct slu_ptx_scope *scope,
 		return s;
 	}
 	if (range)
-		*ret_reg = range->reg + index;
+		*ret_reg = range->reg + index * range->width;
 	return range;
 }

@@ -31,6 +31,7 @@ struct slu_ptx_symbol {
 	unsigned depth;
 	uint32_t reg;
 	uint32_t count;
+	uint32_t width; /* registers: how many make up one; 2 or 4 for a vector */
 	struct slu_ptx_variable *variable;
 	struct slu_ptx_function *function;
 	const struct slu_ptx_targets *targets;
@@ -67,6 +68,6 @@ int slu_ptx_scope_declare(struct slu_ptx_scope *scope, const char *name, size_t 
 /* NULL if no scope has that name. Ranges are only found by their bare prefix. */
 struct slu_ptx_symbol *slu_ptx_scope_find(const struct slu_ptx_scope *scope, const char *name,
 					  size_t size);
-/* A single register or a member of a range. */
+/* A single register or a member of a range; of a vector, *ret_reg is its first. */
 struct slu_ptx_symbol *slu_ptx_scope_find_reg(const struct slu_ptx_scope *scope, const char *name,
 					      size_t size, uint32_t *ret_reg);

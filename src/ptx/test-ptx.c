@@ -75,6 +75,12 @@ static void test_what_is_right_is_taken(void **state)
 		{ "an indirect call that passes nothing", HEAD
 		  ".entry k() { .reg .b64 %d1; P: .callprototype _ (); call %d1, P; call %d1, (), "
 		  "P; }" },
+		{ "vectors of registers, whole and in parts",
+		  BODY(REGS ".reg .v2 .f32 a, b<2>; .reg .v4 .b32 c; mov.v2.f32 a, b1; mov.v4.b32 "
+			    "c, {1, %r1, %r2, c.w}; mov.v4.b32 {_, %r1, %r2, _}, c; add.f32 a.x, "
+			    "b0.y, a.g; ld.global.v4.b32 c, [%d1]; st.global.v2.f32 [%d1], a; "
+			    "mov.b64 %d1, a; mov.b64 b1, %d2; mov.b32 c.a, c.b; ld.shared.b32 "
+			    "%r1, [c.x+4]; vadd.u32.u32.u32 %r1, c.y.b0, %r2;") },
 		{ "another name for a function",
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
@@ -164,6 +170,16 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 7, 14, BODY(REGS "add.s32 %r1, %r2.b0, %r3;"), "where no selector" },
 		{ 7, 14, BODY(REGS "add.s32 %r1, -%r2, %r3;"), "where no sign" },
 		{ 6, 5, BODY("bra -L; L: ret;"), "where no sign" },
+		{ 6, 10, BODY(".reg .v2 .pred v;"), "a type that a vector can have" },
+		{ 6, 10, BODY(".reg .v4 .f64 v;"), "a type that a vector can have" },
+		{ 6, 6, BODY(".reg .v3 .f32 v;"), "the type of a register" },
+		{ 6, 32, BODY(".reg .v2 .b32 v; mov.b32 v.x, v.z;"), "'.z' where .x or .y" },
+		{ 6, 26, BODY(".reg .v2 .b32 v; mov.b32 v, 5;"), "wants 16 bits" },
+		{ 6, 29, BODY(".reg .v2 .b32 v; mov.v4.b32 v, v;"), "a vector of 4" },
+		{ 6, 29, BODY(".reg .v2 .b64 v; mov.v2.b32 v, v;"), "wants 32 bits" },
+		{ 6, 18, BODY(".reg .v2 .b64 v; mov.v4.b64 v, v;"),
+		  "form 'mov.v4.b64' is not supported" },
+		{ 7, 26, BODY(REGS ".reg .v2 .b32 v; add.s32 v, v, v;"), "where a register" },
 		{ 7, 34, BODY(REGS "vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4;"), "not both" },
 		{ 7, 26, BODY(REGS "vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4;"), "negates nothing" },
 	};

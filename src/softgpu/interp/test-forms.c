@@ -57,10 +57,38 @@ static void test_expressions_of_constants(void **state)
 	slu_testbed_deinit(&t);
 }
 
+static void test_vectors_of_registers(void **state)
+{
+	struct slu_testbed t;
+	const uint32_t(*words)[8];
+
+	(void)state;
+	words = run(&t, HEAD KERNEL(".reg .v4 .b32 a, b<2>; .reg .v2 .b32 c;\n"
+				    "mov.b32 a.x, %r1; add.s32 a.y, a.x, 1; add.s32 a.b, a.g, 1; "
+				    "add.s32 a.w, a.z, 1;\n"
+				    "mov.v4.b32 b1, a; mov.v4.b32 {b1.y, b1.x, b1.w, b1.z}, b1;\n"
+				    "st.global.v4.b32 [%d1], b1; ld.global.v2.b32 c, [%d1+8];\n"
+				    "setp.gt.u32 %p1, %r1, 31; @%p1 mov.v2.b32 c, {c.y, c.x};\n"
+				    "mov.b64 %d3, c; st.global.b64 [%d1+16], %d3;\n"
+				    "mov.b64 {c.y, c.x}, %d3; st.global.v2.b32 [%d1+24], c;"));
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		assert_int_equal(words[i][0], i + 1);
+		assert_int_equal(words[i][1], i);
+		assert_int_equal(words[i][2], i + 3);
+		assert_int_equal(words[i][3], i + 2);
+		assert_int_equal(words[i][4], i > 31 ? i + 2 : i + 3);
+		assert_int_equal(words[i][5], i > 31 ? i + 3 : i + 2);
+		assert_int_equal(words[i][6], words[i][5]);
+		assert_int_equal(words[i][7], words[i][4]);
+	}
+	slu_testbed_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expressions_of_constants),
+		cmocka_unit_test(test_vectors_of_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
