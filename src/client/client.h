@@ -67,6 +67,9 @@ SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device
 /* Bytes that the program owns there, wherever they are: total − owned is what "free" should say. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
+/* Whether the program may own @bytes more there; if not, the daemon hears of it, for people. */
+SLU_CLIENT_API bool slu_client_device_may_own(struct slu_client_device *device, uint64_t bytes);
+
 /*
  * Whether a daemon decides over @device, or may do so as soon as it answers: false where everything
  * passes. Front ends bound their work in flight by it.

@@ -243,33 +243,65 @@ unsigned slu_client_device_index(const struct slu_client_device *d)
 	return d->index;
 }
 
+static bool is_managed(const struct slu_client *c, const struct slu_client_device *d)
+{
+	return !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
+}
+
 bool slu_client_device_is_managed(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
-	bool is_managed;
+	bool is;
 
 	slu_lock_take(&c->lock);
-	is_managed = !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
+	is = is_managed(c, d);
 	slu_lock_give(&c->lock);
-	return is_managed;
+	return is;
+}
+
+static uint64_t visible(const struct slu_client *c, const struct slu_client_device *d)
+{
+	uint64_t bytes;
+
+	if (!is_managed(c, d))
+		return d->total_bytes;
+	bytes = slu_peer_settings(c->peer)->visible_bytes;
+	return bytes ? bytes
+		     : d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
 }
 
 uint64_t slu_client_device_visible(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
-	uint64_t margin = SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
-	uint64_t bytes = d->total_bytes;
+	uint64_t bytes;
 
 	slu_lock_take(&c->lock);
-	if (!d->is_orphan && c->stage != SLU_CLIENT_LOOSE) {
-		bytes = slu_peer_settings(c->peer)->visible_bytes;
-		if (!bytes)
-			bytes = d->total_bytes - margin;
-	}
+	bytes = visible(c, d);
 	slu_lock_give(&c->lock);
 	return bytes;
+}
+
+bool slu_client_device_may_own(struct slu_client_device *d, uint64_t bytes)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	uint64_t now_ns, most;
+	bool may;
+
+	slu_lock_take(&c->lock);
+	if (is_managed(c, d))
+		slu_client_wait_joined(c); /* the daemon says how much that is */
+	most = visible(c, d);
+	may = bytes <= slu_sub_floor(most, d->owned_bytes);
+	if (!may && is_managed(c, d)) {
+		now_ns = slu_clock_now_ns();
+		slu_peer_exceeds(c->peer, now_ns, d->index, bytes, most);
+		slu_client_pump(c, now_ns);
+	}
+	slu_lock_give(&c->lock);
+	return may;
 }
 
 uint64_t slu_client_device_owned(const struct slu_client_device *d)

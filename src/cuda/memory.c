@@ -57,8 +57,7 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	int error;
 
 	slu_cuda_bypass_wait(d);
-	if (whole < bytes ||
-	    slu_client_device_owned(d->client) + whole > slu_client_device_visible(d->client))
+	if (whole < bytes || !slu_client_device_may_own(d->client, whole))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemAddressReserve)(&address, whole, 0, 0, 0);
 	if (r != CUDA_SUCCESS)

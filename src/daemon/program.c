@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/size.h"
 #include "base/util.h"
 #include "daemon/group.h"
 #include "daemon/program.h"
@@ -226,6 +227,32 @@ static void note_facts(struct slu_program *program, uint64_t now_ns,
 	slu_timeline_moved(program->server->timeline, now_ns, &who, own->device->number, in, out);
 }
 
+/* One a second: history has few records, and other programs want to be in it. */
+static void note_excess(struct slu_program *program, uint64_t now_ns,
+			const struct slu_msg_excess *excess)
+{
+	char asked[SLU_SIZE_STRING_MAX], owned[SLU_SIZE_STRING_MAX], may[SLU_SIZE_STRING_MAX];
+	struct slu_config_program own;
+	struct slu_timeline_who who;
+	char reason[192];
+
+	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
+		return;
+	program->excess_ns = now_ns;
+	slu_config_program(&program->server->config, program->name, &own);
+	snprintf(reason, sizeof(reason),
+		 "it asked for %s beside the %s that it has, and may own %s "
+		 "(memory.visible_memory%s)",
+		 slu_size_format(asked, excess->asked_bytes),
+		 slu_size_format(owned, excess->owned_bytes),
+		 slu_size_format(may, excess->visible_bytes),
+		 own.visible_bytes ? "" : " = auto: the device's size less the reserve");
+	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
+		reason);
+	slu_program_who(program, &who);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, reason);
+}
+
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
 		      const char *reason)
 {
@@ -261,6 +288,9 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		break;
 	case SLU_MSG_FACTS:
 		note_facts(program, now_ns, &m->facts);
+		break;
+	case SLU_MSG_EXCESS:
+		note_excess(program, now_ns, &m->excess);
 		break;
 	case SLU_MSG_DENY:
 		slu_program_who(program, &who);

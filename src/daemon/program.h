@@ -57,6 +57,7 @@ struct slu_program {
 	bool is_ghost;
 	int slot; /* in the roster */
 	struct slu_charge charge;
+	uint64_t excess_ns; /* EXCESS was last taken down; 0: never */
 	unsigned n_devices;
 	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX]; /* by the place in HELLO */
 };

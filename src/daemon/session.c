@@ -128,6 +128,7 @@ static void welcome(struct slu_session *session, int status, const char *why)
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
 		m.welcome.allow_mapped = own.allow_mapped;
+		m.welcome.hears_excess = 1;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}
 	snprintf(m.welcome.detail, sizeof(m.welcome.detail), "%s", why);
@@ -227,6 +228,9 @@ static const char *message_fault(const struct slu_session *session, const struct
 	case SLU_MSG_FACTS:
 		device = m->facts.device;
 		break;
+	case SLU_MSG_EXCESS: /* a program may ask for more than there can be */
+		device = m->excess.device;
+		break;
 	default:
 		return "a message that a joined program does not send";
 	}
@@ -246,6 +250,8 @@ static void take_message(struct slu_session *session, const struct slu_message *
 		return;
 	}
 	slu_program_note(session->program, now_ns, m, NULL);
+	if (m->header.type == SLU_MSG_EXCESS)
+		return;
 	/* a message that crossed ours on its way is no fault */
 	(void)slu_core_message(session->server->core, now_ns, session->program->id, m);
 	slu_server_wake(session->server);

@@ -142,6 +142,28 @@ static bool is_free_to_come(const struct slu_peer *peer, const struct slu_peer_d
 		(!d->n_command && !slu_peer_is_crowded(peer, u->device)));
 }
 
+/* Some programs ask for less and less until they get it: one of these is told. */
+void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
+		      uint64_t visible_bytes)
+{
+	struct slu_peer_device *d = &peer->devices[index];
+	struct slu_peer_record *r;
+
+	if (!peer->is_joined || !peer->welcome.hears_excess ||
+	    (d->excess_ns && now_ns < d->excess_ns + SLU_PEER_EXCESS_NS))
+		return;
+	r = slu_peer_push_message(peer, SLU_MSG_EXCESS, index);
+	if (!r)
+		return;
+	d->excess_ns = now_ns;
+	r->excess = (struct slu_msg_excess){
+		.device = (uint8_t)index,
+		.asked_bytes = bytes,
+		.owned_bytes = d->owned_bytes,
+		.visible_bytes = visible_bytes,
+	};
+}
+
 int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
@@ -152,8 +174,10 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return born_frozen(peer, now_ns, u);
 	if (waits(peer, u) && u->denied)
 		return deny(peer, u);
-	if (visible && d->owned_bytes + u->bytes > visible)
+	if (visible && d->owned_bytes + u->bytes > visible) {
+		slu_peer_exceeds(peer, now_ns, u->device, u->bytes, visible);
 		return deny(peer, u);
+	}
 	if (peer->is_alone)
 		return born_alone(peer, now_ns, u);
 	if (!u->on_disk && peer->home.held_bytes + u->bytes > peer->home.limit_bytes) {

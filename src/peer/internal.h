@@ -32,6 +32,7 @@
 #define SLU_PEER_LEVELS_NS	(200 * SLU_NS_PER_MS)
 #define SLU_PEER_GROWS_ANSWERS	5	     /* so many answers the next part of a raise may take */
 #define SLU_PEER_DENIED_NS	SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
+#define SLU_PEER_EXCESS_NS	SLU_NS_PER_S /* EXCESS is told so often at most */
 #define SLU_PEER_HOME_STEP	16 /* home credit is asked for so many units at once … */
 #define SLU_PEER_HOME_STEP_MAX	(256 * SLU_MIB)	      /* … but not for more than this ahead */
 #define SLU_PEER_SHIFT_PAUSE_NS (100 * SLU_NS_PER_MS) /* after a home that could not change */
@@ -114,6 +115,7 @@ struct slu_peer_device {
 	bool wake_is_due;
 	uint64_t moved_in_bytes, moved_out_bytes;
 	struct slu_msg_facts facts; /* as last told */
+	uint64_t excess_ns;	    /* EXCESS was last told; 0: never */
 };
 
 /* An action before it is taken. HELLO and FACTS are filled in then, with what is true then. */
@@ -127,6 +129,7 @@ struct slu_peer_record {
 		struct slu_msg_rest rest;
 		struct slu_msg_sums sums;
 		struct slu_msg_want want;
+		struct slu_msg_excess excess;
 	};
 };
 

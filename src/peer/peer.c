@@ -101,6 +101,9 @@ static void fill_message(struct slu_peer *peer, const struct slu_peer_record *r,
 	case SLU_MSG_REST:
 		ret_message->rest = r->rest;
 		break;
+	case SLU_MSG_EXCESS:
+		ret_message->excess = r->excess;
+		break;
 	default:
 		ret_message->turn = r->turn;
 		break;

@@ -157,6 +157,42 @@ static void rule_7_what_a_program_may_own_is_bounded(void **state)
 	fixture_deinit(&f);
 }
 
+static void rule_7_a_daemon_that_hears_it_is_told_now_and_then(void **state)
+{
+	struct slu_message m = {
+		.welcome = { .version = SLU_WIRE_VERSION, .generation = 7, .visible_bytes = 10 }
+	};
+	const struct slu_message *said;
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_welcome(&f, 10);
+	fixture_in_ram(&f, 6);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
+
+	m.welcome.hears_excess = 1;
+	fixture_hear(&f, SLU_MSG_WELCOME, &m);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	fixture_step(&f);
+	said = fixture_said(&f, SLU_MSG_EXCESS);
+	assert_non_null(said);
+	assert_int_equal(said->excess.asked_bytes, 5);
+	assert_int_equal(said->excess.owned_bytes, 6);
+	assert_int_equal(said->excess.visible_bytes, 10);
+
+	f.now_ns += SLU_NS_PER_S - 1;
+	slu_peer_exceeds(f.peer, f.now_ns, 0, 7, 10);
+	fixture_step(&f);
+	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
+	f.now_ns++;
+	slu_peer_exceeds(f.peer, f.now_ns, 0, 8, 10);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_EXCESS)->excess.asked_bytes, 8);
+	fixture_deinit(&f);
+}
+
 static void rule_7_a_denied_allocation_fails(void **state)
 {
 	struct fixture f;
@@ -319,6 +355,7 @@ int main(void)
 		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
 		cmocka_unit_test(rule_6_a_birth_whose_turn_is_closed_is_born_in_ram),
 		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
+		cmocka_unit_test(rule_7_a_daemon_that_hears_it_is_told_now_and_then),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),

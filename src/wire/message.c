@@ -145,6 +145,8 @@ static const char *payload_fault(const struct slu_message *m)
 		if (m->facts.mode >= _SLU_MODE_MAX)
 			return "an unknown residency mode";
 		return m->facts.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_EXCESS:
+		return m->excess.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
 	default:
 		return NULL;
 	}

@@ -137,7 +137,8 @@ struct slu_msg_welcome {
 	uint8_t allow_mapped; /* residency MAPPED may be used */
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
 	uint8_t hash_clean;   /* enum slu_hashing: what promised not to write is checked so */
-	uint8_t reserved[3];
+	uint8_t hears_excess; /* EXCESS may be sent */
+	uint8_t reserved[2];
 	char detail[192]; /* for people, where status is not 0: what to do */
 };
 
@@ -223,6 +224,15 @@ struct slu_msg_disk {
 	char folder[256]; /* absolute; empty: no bytes go to disk */
 };
 
+/* Told at most once a second and device. */
+struct slu_msg_excess {
+	uint8_t device;
+	uint8_t reserved[7];
+	uint64_t asked_bytes;
+	uint64_t owned_bytes;	/* before that */
+	uint64_t visible_bytes; /* what it may own: visible_memory */
+};
+
 struct slu_msg_ask {
 	uint64_t size; /* of the passed file */
 };
@@ -262,6 +272,7 @@ struct slu_message {
 		struct slu_msg_rest rest;
 		struct slu_msg_facts facts;
 		struct slu_msg_disk disk;
+		struct slu_msg_excess excess;
 		struct slu_msg_ask ask;
 		struct slu_msg_answer answer;
 	};

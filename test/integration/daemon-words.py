@@ -15,6 +15,7 @@ import termios
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import sluice as s
 
+NO_MEMORY = 4  # how the programs of test/clients end
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -116,5 +117,24 @@ def nothing_to_draw_is_said():
         s.check("No program is running. Start one with: sluice run -- PROGRAM" in w.sluice("status").stdout, "status")
 
 
+def out_of_memory_by_what_a_program_may_own_is_in_history():
+    """Who, how much it asked for, and the setting; by a number of both APIs, by `auto` of CUDA alone."""
+    for api, setting, mib, words in (("cuda", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
+                                     ("opencl", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
+                                     ("cuda", "auto", 48, "(memory.visible_memory = auto: the device's size less the reserve)")):
+        with s.World(f"words-own-{api}-{setting}", memory=32 * s.MIB, settings={"memory.visible_memory": setting}) as w:
+            w.start_daemon()
+            fill = s.CLIENTS / ("cuda-fill" if api == "cuda" else "cl-fill")
+            w.finish(w.start([fill, "--mib", mib, "--buffers", 4, "--rounds", 1], api, name="greedy"), exits=(NO_MEMORY,))
+            denials = w.history()["denials"]
+            s.check([d["name"] for d in denials] == ["greedy"], "one line of it", denials)
+            reason = denials[0]["reason"]
+            s.check(f"it asked for {mib // 4}.0" in reason and "beside the " in reason and words in reason, "how much, and why", reason)
+            table = w.sluice("history", "--table").stdout
+            s.check("OUT OF MEMORY" in table and "memory.visible_memory" in table, "people are told", table)
+            s.check("out of memory: it asked for" in w.log(), "and so is the log")
+
+
 s.main(status_fits_into_80_columns, watch_repaints_within_the_terminal, watch_for_machines_is_a_line_each,
-       history_draws_who_had_the_device, nothing_to_draw_is_said)
+       history_draws_who_had_the_device, nothing_to_draw_is_said,
+       out_of_memory_by_what_a_program_may_own_is_in_history)
