@@ -66,23 +66,47 @@ int slu_program_find(const char *name, char *ret_path, size_t size)
 	return found;
 }
 
-static const char *elf_obstacle(int fd, const Elf64_Ehdr *header)
+/* Return: whether @fd is a binary; of one of 32 bits only the identification can be read. */
+static bool read_header(int fd, Elf64_Ehdr *ret_header)
 {
-	if (header->e_ident[EI_CLASS] != ELFCLASS64)
-		return "it is a 32-bit program, and our libraries are 64-bit";
+	return pread(fd, ret_header, sizeof(*ret_header), 0) == (ssize_t)sizeof(*ret_header) &&
+	       !memcmp(ret_header->e_ident, ELFMAG, SELFMAG);
+}
+
+enum { _LOADER_E_SUCCESS, LOADER_E_NONE };
+
+/* The segment that names the loader. Return: 0, LOADER_E_NONE, or -EIO: it cannot be seen. */
+static int find_loader(int fd, const Elf64_Ehdr *header, Elf64_Phdr *ret_segment)
+{
 	for (unsigned i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;
 		off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
 
 		if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
-			return NULL;
-		if (segment.p_type == PT_INTERP)
-			return NULL;
+			return -EIO;
+		if (segment.p_type == PT_INTERP) {
+			*ret_segment = segment;
+			return 0;
+		}
 	}
-	return "it is statically linked, so no library of ours can be loaded into it";
+	return LOADER_E_NONE;
 }
 
-/* The program that a script's first line names into @ret_path; false if it is no script. */
+static const char *elf_obstacle(int fd, const Elf64_Ehdr *header)
+{
+	Elf64_Phdr segment;
+
+	if (header->e_ident[EI_CLASS] != ELFCLASS64)
+		return "it is a 32-bit program, and our libraries are 64-bit";
+	return find_loader(fd, header, &segment) == LOADER_E_NONE
+		       ? "it is statically linked, so no library of ours can be loaded into it"
+		       : NULL;
+}
+
+/*
+ * The program that a script's first line names into @ret_path; false if it is no script. To the
+ * kernel a carriage return is a part of its name.
+ */
 static bool find_interpreter(const char *start, size_t size, char ret_path[static PATH_MAX])
 {
 	const char *from = start + 2, *end = start + size;
@@ -92,7 +116,7 @@ static bool find_interpreter(const char *start, size_t size, char ret_path[stati
 		return false;
 	while (from < end && (*from == ' ' || *from == '\t'))
 		from++;
-	while (from + n < end && n < PATH_MAX - 1 && !strchr(" \t\r\n", from[n]))
+	while (from + n < end && n < PATH_MAX - 1 && !strchr(" \t\n", from[n]))
 		n++;
 	memcpy(ret_path, from, n);
 	ret_path[n] = '\0';
@@ -118,13 +142,33 @@ static const char *obstacle(const char *path, bool is_interpreter)
 	n = pread(fd, start, sizeof(start), 0);
 	if (!is_interpreter && n > 0 && find_interpreter(start, (size_t)n, interpreter))
 		return obstacle(interpreter, true);
-	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG))
-		return NULL;
-	return elf_obstacle(fd, &header);
+	return read_header(fd, &header) ? elf_obstacle(fd, &header) : NULL;
 }
 
 const char *slu_program_obstacle(const char *path)
 {
 	return obstacle(path, false);
+}
+
+bool slu_program_lacks_interpreter(const char *path, char *ret_path)
+{
+	slu_cleanup(slu_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char start[256], named[PATH_MAX] = "";
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = pread(fd, start, sizeof(start), 0);
+	if (n > 0 && !find_interpreter(start, (size_t)n, named) && read_header(fd, &header) &&
+	    header.e_ident[EI_CLASS] == ELFCLASS64 && !find_loader(fd, &header, &segment) &&
+	    segment.p_filesz < sizeof(named) &&
+	    pread(fd, named, segment.p_filesz, (off_t)segment.p_offset) !=
+		    (ssize_t)segment.p_filesz)
+		return false;
+	if (!named[0] || !access(named, F_OK))
+		return false;
+	strcpy(ret_path, named);
+	return true;
 }

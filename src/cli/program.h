@@ -7,6 +7,7 @@
  * word size) can be read off its file.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -23,3 +24,9 @@ int slu_program_find(const char *name, char *ret_path, size_t size);
  * front ends will not get in, in words.
  */
 const char *slu_program_obstacle(const char *path);
+
+/*
+ * The interpreter without which @path cannot run, if it is not there: of a script, or the loader
+ * that a binary names. Return: whether one is missing; ret_path has PATH_MAX bytes.
+ */
+bool slu_program_lacks_interpreter(const char *path, char *ret_path);

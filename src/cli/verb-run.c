@@ -6,8 +6,8 @@
  * It prints nothing of its own unless there is something to do for the person, and whatever goes
  * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
  * an error: the daemon is asked beforehand whether it would let the program in, and one that it
- * refuses all the same when it joins, or that goes by us, is ended. Whether the front ends really got in is seen by
- * somebody who stays outside (watch.h).
+ * refuses all the same when it joins, or that goes by us, is ended. Whether the front ends really
+ * got in is seen by somebody who stays outside (watch.h).
  */
 
 #include <argp.h>
@@ -185,6 +185,28 @@ static int prepare(struct options *o, const char *path, char *ret_socket, size_t
 	return 0;
 }
 
+/* The file is there: what else is missing, the kernel does not say. Return: the exit code. */
+static int complain_of_exec(const char *path, int error)
+{
+	char interpreter[PATH_MAX];
+	size_t n;
+
+	if (error == ENOENT && slu_program_lacks_interpreter(path, interpreter)) {
+		n = strcspn(interpreter, "\r");
+		slu_cli_complain(interpreter[n]
+					 ? "Its first line ends with a carriage return: 'sed -i "
+					   "\"s/\\r$//\"' takes them away."
+					 : "Install that, or is it a program for another system?",
+				 "cannot execute '%s': its interpreter '%.*s%s' is not there.",
+				 path, (int)n, interpreter, interpreter[n] ? "\\r" : "");
+		return SLU_CLI_CANNOT_EXECUTE;
+	}
+	/* execvp's kindness to scripts without a first line is the shell's business, not ours */
+	slu_cli_complain(error == ENOEXEC ? "A script needs a first line like '#!/bin/sh'." : NULL,
+			 "cannot execute '%s': %s.", path, strerror(error));
+	return SLU_CLI_CANNOT_EXECUTE;
+}
+
 int slu_cli_run(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -222,8 +244,5 @@ int slu_cli_run(int argc, char **argv)
 						     .is_verbose = o.is_verbose });
 
 	execv(path, o.program);
-	/* execvp's kindness to scripts without a first line is the shell's business, not ours */
-	slu_cli_complain(errno == ENOEXEC ? "A script needs a first line like '#!/bin/sh'." : NULL,
-			 "cannot execute '%s': %s.", path, strerror(errno));
-	return SLU_CLI_CANNOT_EXECUTE;
+	return complain_of_exec(path, errno);
 }

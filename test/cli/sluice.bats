@@ -77,6 +77,24 @@ start_daemon() {
 	[ "$status" -eq 126 ]
 }
 
+@test "run names the interpreter that a program lacks" {
+	start_daemon
+	printf '#!/no/such/interpreter -x\n' >"$world/script"
+	printf '#!/bin/sh\r\n' >"$world/dos"
+	chmod +x "$world/script" "$world/dos"
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/script"
+	[ "$status" -eq 126 ]
+	[[ $output == *"cannot execute '$world/script': its interpreter '/no/such/interpreter' is not there."*"Install that"* ]]
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/dos"
+	[ "$status" -eq 126 ]
+	[[ $output == *"its interpreter '/bin/sh\r' is not there."*"carriage return"* ]]
+	printf 'int main(void) { return 0; }\n' >"$world/a.c"
+	cc -Wl,--dynamic-linker=/no/such/loader -o "$world/a" "$world/a.c"
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/a"
+	[ "$status" -eq 126 ]
+	[[ $output == *"its interpreter '/no/such/loader' is not there."* ]]
+}
+
 @test "nobody at the socket: what, why, what to do" {
 	run "$sluice" status
 	[ "$status" -eq 121 ]
