@@ -108,12 +108,9 @@ static int parse_instr(struct slu_ptx_parser *p)
 		return r;
 	slu_ptx_lexer_next(&p->lexer);
 	if (instr.form->opcode == SLU_PTX_OP_call)
-		r = slu_ptx_parse_call(p, &opcode, &instr);
-	else
-		r = slu_ptx_parse_operands(p, &opcode, &instr);
-	if (r)
-		return r;
-	return slu_ptx_lower(p, &instr);
+		return slu_ptx_parse_call(p, &opcode, &instr);
+	r = slu_ptx_parse_operands(p, &opcode, &instr);
+	return r ? r : slu_ptx_lower(p, &instr);
 }
 
 static int skip_statement(struct slu_ptx_parser *p)
@@ -314,11 +311,16 @@ int slu_ptx_parse_body(struct slu_ptx_parser *p)
 {
 	struct slu_ptx_function *f = p->function;
 	struct slu_ptx_arena *arena = p->module->arena;
+	struct slu_ptx_instr edge = { .guard = SLU_PTX_NO_REG, .line = f->line, .column = 1 };
 	int r;
 
-	p->reg_types.n = p->instrs.n = p->labels.n = p->pending.n = 0;
+	p->instrs.n = p->labels.n = p->pending.n = 0;
 	p->call_top = p->local_top = 0;
-	r = parse_block(p);
+	r = slu_ptx_add_bound(p, &edge, SLU_PTX_ROLE_PARAM);
+	if (!r)
+		r = parse_block(p);
+	if (!r)
+		r = slu_ptx_add_bound(p, &edge, SLU_PTX_ROLE_RESULT);
 	if (r)
 		return r;
 	if (p->pending.n) {

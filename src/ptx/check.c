@@ -96,8 +96,8 @@ static int check_literal(struct slu_ptx_parser *p, const struct slu_ptx_raw *raw
 	return 0;
 }
 
-static int check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
-			const struct slu_ptx_demand *d)
+int slu_ptx_check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
+			 const struct slu_ptx_demand *d)
 {
 	switch (raw->operand.kind) {
 	case SLU_PTX_OPERAND_REG:
@@ -180,7 +180,7 @@ static int check_mov(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 		return 0;
 	if (!is_source && kind != SLU_PTX_OPERAND_REG)
 		return slu_ptx_refuse_operand(p, raw, "a register");
-	return check_source(p, raw, d);
+	return slu_ptx_check_source(p, raw, d);
 }
 
 /* A vector of as many registers as the lane's part of the matrix; one may stand alone. */
@@ -270,18 +270,18 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
 	case 'N':
 		o->is_negated = raw->is_minus;
-		return check_source(p, raw, &d);
+		return slu_ptx_check_source(p, raw, &d);
 	case 's':
 	case 'S':
 	case 'x':
 	case 'Y':
-		return check_source(p, raw, &d);
+		return slu_ptx_check_source(p, raw, &d);
 	case 'v':
 	case 'V':
 		if (form->vector > 1)
 			return check_vector(p, raw, &d, form->vector, *word == 'V');
 		if (*word == 'V')
-			return check_source(p, raw, &d);
+			return slu_ptx_check_source(p, raw, &d);
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
@@ -291,7 +291,7 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 	case 'c':
 		if (o->kind == SLU_PTX_OPERAND_VARIABLE)
 			return check_address_of(p, raw, d.size);
-		return check_source(p, raw, &d);
+		return slu_ptx_check_source(p, raw, &d);
 	case 'p':
 	case 'q':
 		if (o->kind == SLU_PTX_OPERAND_PAIR && *word == 'q') {
@@ -328,7 +328,7 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		if (o->is_negated)
 			return slu_ptx_refuse_operand(p, raw, "a predicate");
 		d = (struct slu_ptx_demand){ .type = SLU_PTX_TYPE_B32, .size = 4 };
-		return check_source(p, raw, &d);
+		return slu_ptx_check_source(p, raw, &d);
 	case 'k':
 		if (o->kind != SLU_PTX_OPERAND_IMM)
 			return slu_ptx_refuse_operand(p, raw, "a constant");

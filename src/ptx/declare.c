@@ -295,6 +295,78 @@ int slu_ptx_take_registers(struct slu_ptx_parser *p, const struct slu_ptx_token 
 	return 0;
 }
 
+int slu_ptx_parse_bound(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
+			struct slu_ptx_variable **ret_variable)
+{
+	struct slu_ptx_bound bound = { 0 };
+	struct slu_ptx_symbol *symbol;
+	enum slu_ptx_type type = SLU_PTX_TYPE_NONE;
+	struct slu_ptx_token name;
+	struct slu_ptx_variable *v;
+	unsigned vector = 1;
+	int r;
+
+	name = p->lexer.token;
+	r = parse_register_type(p, &type, &vector);
+	if (r)
+		return r;
+	if (vector > 1 || type == SLU_PTX_TYPE_PRED)
+		return slu_ptx_refuse(p, &name, "'.%.*s' where a parameter's type is wanted",
+				      slu_ptx_shown(&name), name.text);
+	name = p->lexer.token;
+	if (name.kind != SLU_PTX_TOKEN_WORD)
+		return slu_ptx_refuse_token(p, "the parameter's name");
+	slu_ptx_lexer_next(&p->lexer);
+	v = slu_ptx_arena_take(p->module->arena, sizeof(*v));
+	if (!v)
+		return slu_error(-ENOMEM);
+	v->name = slu_ptx_intern(p, &name);
+	if (!v->name)
+		return slu_error(-ENOMEM);
+	v->space = SLU_PTX_SPACE_PARAM;
+	v->role = role;
+	v->type = type;
+	v->size = v->align = slu_ptx_type_size(type);
+	v->offset = slu_round_up(*bytes, v->align);
+	*bytes = v->offset + v->size;
+	*ret_variable = v;
+	if (slu_ptx_token_is(&name, "_"))
+		return 0;
+	r = slu_ptx_scope_declare(&p->scope, name.text, name.size, SLU_PTX_SYMBOL_REG, &symbol);
+	if (r == SLU_PTX_SCOPE_E_TAKEN)
+		return slu_ptx_refuse(p, &name, "'%.*s' is declared twice", slu_ptx_shown(&name),
+				      name.text);
+	if (r)
+		return slu_fold(r);
+	r = slu_ptx_take_registers(p, &name, type, 1, &symbol->reg);
+	if (r)
+		return r;
+	bound.variable = v;
+	bound.reg = symbol->reg;
+	return slu_fold(slu_ptx_list_add(&p->bound, &bound));
+}
+
+int slu_ptx_take_param(struct slu_ptx_parser *p, unsigned size,
+		       const struct slu_ptx_variable **ret_variable)
+{
+	struct slu_ptx_variable *v = slu_ptx_arena_take(p->module->arena, sizeof(*v));
+	int r;
+
+	if (!v)
+		return slu_error(-ENOMEM);
+	v->name = "";
+	v->space = SLU_PTX_SPACE_PARAM;
+	v->role = SLU_PTX_ROLE_CALL;
+	v->type = SLU_PTX_TYPE_B8;
+	v->size = v->align = size;
+	r = place(p, v, &p->call_top);
+	if (r)
+		return r;
+	p->function->call_bytes = SLU_MAX(p->function->call_bytes, p->call_top);
+	*ret_variable = v;
+	return 0;
+}
+
 int slu_ptx_parse_registers(struct slu_ptx_parser *p)
 {
 	enum slu_ptx_type type = SLU_PTX_TYPE_NONE;

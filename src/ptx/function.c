@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "ptx/constant.h"
 
-/* "(.param .b32 a, .param .b64 b)"; the opening one is behind us */
+/* "(.param .b32 a, .reg .b64 b)"; the opening one is behind us */
 static int parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
 			   struct slu_ptx_variable ***ret_list, unsigned *ret_n,
 			   uint64_t *ret_bytes, unsigned *ret_align)
@@ -18,13 +18,15 @@ static int parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
 	int r = 0;
 
 	while (!slu_ptx_lexer_is(&p->lexer, ')')) {
+		bool is_register = slu_ptx_at_directive(p, "reg") && !p->function->is_kernel;
 
-		if (!slu_ptx_at_directive(p, "param")) {
+		if (!is_register && !slu_ptx_at_directive(p, "param")) {
 			r = slu_ptx_refuse_token(p, ".param");
 			break;
 		}
 		slu_ptx_lexer_next(&p->lexer);
-		r = slu_ptx_parse_param(p, role, &bytes, &v);
+		r = is_register ? slu_ptx_parse_bound(p, role, &bytes, &v)
+				: slu_ptx_parse_param(p, role, &bytes, &v);
 		if (r)
 			break;
 		v->index = (unsigned)list.n;
@@ -184,6 +186,7 @@ int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkag
 		return r;
 	f->linkage = linkage;
 	p->function = f;
+	p->reg_types.n = p->bound.n = 0;
 	slu_ptx_scope_enter(&p->scope);
 	if (!is_kernel && slu_ptx_accept(p, '(')) {
 		r = parse_signature(p, SLU_PTX_ROLE_RESULT, &f->results, &f->n_results,

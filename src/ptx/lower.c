@@ -85,9 +85,65 @@ static int lower_mov(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr
 	return r;
 }
 
+static int add_param(struct slu_ptx_parser *p, const struct slu_ptx_instr *model, const char *name,
+		     const struct slu_ptx_variable *v, const struct slu_ptx_operand *value)
+{
+	struct slu_ptx_operand base = { .kind = SLU_PTX_OPERAND_VARIABLE, .variable = v };
+	struct slu_ptx_operand address = { .kind = SLU_PTX_OPERAND_ADDRESS, .n_elements = 1 };
+	bool is_load = *name == 'l';
+	char text[24];
+
+	address.elements = slu_ptx_arena_copy(p->module->arena, &base, sizeof(base));
+	if (!address.elements)
+		return slu_error(-ENOMEM);
+	snprintf(text, sizeof(text), "%s.param.b%u", name, (unsigned)v->size * 8);
+	return add(p, model, text,
+		   (struct slu_ptx_operand[]){ is_load ? *value : address,
+					       is_load ? address : *value },
+		   2);
+}
+
+int slu_ptx_add_load(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		     const struct slu_ptx_operand *to, const struct slu_ptx_variable *from)
+{
+	return add_param(p, model, "ld", from, to);
+}
+
+int slu_ptx_add_store(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		      const struct slu_ptx_variable *to, const struct slu_ptx_operand *from)
+{
+	return add_param(p, model, "st", to, from);
+}
+
+int slu_ptx_add_bound(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		      enum slu_ptx_role role)
+{
+	const struct slu_ptx_bound *bound = p->bound.items;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < p->bound.n; i++) {
+		struct slu_ptx_operand reg = { .kind = SLU_PTX_OPERAND_REG, .reg = bound[i].reg };
+
+		if (bound[i].variable->role != role)
+			continue;
+		if (role == SLU_PTX_ROLE_PARAM)
+			r = slu_ptx_add_load(p, model, &reg, bound[i].variable);
+		else
+			r = slu_ptx_add_store(p, model, bound[i].variable, &reg);
+	}
+	return r;
+}
+
 int slu_ptx_lower(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr)
 {
+	int r;
+
 	if (instr->form->opcode == SLU_PTX_OP_mov && instr->form->vector > 1)
 		return lower_mov(p, instr);
+	if (instr->form->opcode == SLU_PTX_OP_ret) {
+		r = slu_ptx_add_bound(p, instr, SLU_PTX_ROLE_RESULT);
+		if (r)
+			return r;
+	}
 	return slu_fold(slu_ptx_list_add(&p->instrs, instr));
 }

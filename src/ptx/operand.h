@@ -38,6 +38,9 @@ int slu_ptx_refuse_operand(struct slu_ptx_parser *p, const struct slu_ptx_raw *r
 /* @place: where it will stand, for a label that is not known yet. */
 int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
 			  const char *word, struct slu_ptx_raw *raw, struct slu_ptx_operand *place);
+/* A value that is read: constants become the bits of the demanded type. */
+int slu_ptx_check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
+			 const struct slu_ptx_demand *d);
 int slu_ptx_check_reg(struct slu_ptx_parser *p, const struct slu_ptx_raw *raw, uint32_t reg,
 		      const struct slu_ptx_demand *d);
 /* The operands of a mov together. */

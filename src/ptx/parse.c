@@ -177,6 +177,7 @@ int slu_ptx_parse(const char *text, size_t size, struct slu_ptx_module **ret_mod
 		.instrs.item_size = sizeof(struct slu_ptx_instr),
 		.labels.item_size = sizeof(struct slu_ptx_label),
 		.pending.item_size = sizeof(struct slu_ptx_pending),
+		.bound.item_size = sizeof(struct slu_ptx_bound),
 	};
 	struct slu_ptx_arena *arena;
 	int r;
@@ -202,6 +203,7 @@ int slu_ptx_parse(const char *text, size_t size, struct slu_ptx_module **ret_mod
 	slu_ptx_list_deinit(&p.instrs);
 	slu_ptx_list_deinit(&p.labels);
 	slu_ptx_list_deinit(&p.pending);
+	slu_ptx_list_deinit(&p.bound);
 	free(p.forms);
 	if (r) {
 		slu_ptx_arena_free(arena);

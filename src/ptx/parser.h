@@ -44,6 +44,12 @@ struct slu_ptx_pending {
 	unsigned column;
 };
 
+/* A register that is a parameter or result of the function at hand, and how it comes and goes. */
+struct slu_ptx_bound {
+	const struct slu_ptx_variable *variable;
+	uint32_t reg;
+};
+
 struct slu_ptx_parser {
 	struct slu_ptx_lexer lexer;
 	struct slu_ptx_scope scope;
@@ -63,6 +69,7 @@ struct slu_ptx_parser {
 	struct slu_ptx_list instrs;
 	struct slu_ptx_list labels;
 	struct slu_ptx_list pending;
+	struct slu_ptx_list bound;
 	uint64_t call_top; /* bytes of .param variables in the scopes that are open */
 	uint64_t local_top;
 };
@@ -96,9 +103,14 @@ int slu_ptx_parse_registers(struct slu_ptx_parser *p);
 /* @n registers that have no name yet; @at: what wants them */
 int slu_ptx_take_registers(struct slu_ptx_parser *p, const struct slu_ptx_token *at,
 			   enum slu_ptx_type type, uint64_t n, uint32_t *ret_first);
-/* one parameter of a function, behind ".param" */
+/* one parameter of a function, behind ".param" or ".reg" */
 int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
 			struct slu_ptx_variable **ret_variable);
+int slu_ptx_parse_bound(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
+			struct slu_ptx_variable **ret_variable);
+/* a .param variable without a name, of @size bytes, through which a value goes to a call */
+int slu_ptx_take_param(struct slu_ptx_parser *p, unsigned size,
+		       const struct slu_ptx_variable **ret_variable);
 int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align);
 
 /* initial.c: what follows a variable's '=' */
@@ -112,11 +124,19 @@ int slu_ptx_find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
 
 /* lower.c: adds the instructions that @instr stands for */
 int slu_ptx_lower(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr);
+/* ld.param or st.param of a whole variable, guarded as @model is */
+int slu_ptx_add_load(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		     const struct slu_ptx_operand *to, const struct slu_ptx_variable *from);
+int slu_ptx_add_store(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		      const struct slu_ptx_variable *to, const struct slu_ptx_operand *from);
+/* The function's bound registers of one role: parameters are loaded, results stored. */
+int slu_ptx_add_bound(struct slu_ptx_parser *p, const struct slu_ptx_instr *model,
+		      enum slu_ptx_role role);
 
 /* operand.c */
 int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
 			   struct slu_ptx_instr *instr);
-/* call.c */
+/* call.c: adds the call, and around it what fetches and puts away its values */
 int slu_ptx_parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
 		       struct slu_ptx_instr *instr);
 

@@ -81,6 +81,13 @@ static void test_what_is_right_is_taken(void **state)
 			    "b0.y, a.g; ld.global.v4.b32 c, [%d1]; st.global.v2.f32 [%d1], a; "
 			    "mov.b64 %d1, a; mov.b64 b1, %d2; mov.b32 c.a, c.b; ld.shared.b32 "
 			    "%r1, [c.x+4]; vadd.u32.u32.u32 %r1, c.y.b0, %r2;") },
+		{ "registers and constants that are passed themselves",
+		  HEAD ".func (.param .b32 r) f(.param .b32 a, .param .f64 b) { ret; }\n"
+		       ".func (.reg .b32 r, .reg .b64 s) g(.reg .f32 _, .reg .u16 h) { ret; }\n"
+		       ".entry k() { " REGS ".param .b32 v; .reg .v2 .b32 w; call (%r1), f, (%r2, "
+		       "1.5); call (_), f, (2+3, %d1); call (v), f, (v, 0d3FF0000000000000); call "
+		       "(w.x, %d1), g, (%f1, %h1); @%p1 call (%r1), %d1, (%r2, %d2); call (%r1), "
+		       "f, (%tid.x, %d1); }" },
 		{ "another name for a function",
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
@@ -153,6 +160,29 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 5, 8, HEAD ".entry k() { ret; }\n.entry k() { ret; }", "'k' is declared twice" },
 		{ 6, 1, HEAD ".func f(.param .b32 a) { ret; }\n.entry k() {\ncall f;\n}",
 		  "takes 1 values" },
+		{ 6, 10,
+		  HEAD ".func f(.param .b32 a) { ret; }\n.entry k() {.reg .b64 d;\ncall f, (d);\n}",
+		  "'d' is .b64" },
+		{ 6, 10, HEAD ".func f(.reg .f32 a) { ret; }\n.entry k() {\ncall f, (5);\n}",
+		  "a floating-point constant" },
+		{ 6, 10, HEAD ".func f(.param .b8 a[8]) { ret; }\n.entry k() {\ncall f, (5);\n}",
+		  "an array" },
+		{ 6, 10,
+		  HEAD ".func f(.reg .b32 a) { ret; }\n.entry k() {.reg .pred p;\ncall f, (p);\n}",
+		  "'p' is .pred" },
+		{ 6, 7, HEAD ".func (.reg .b32 a) f() { ret; }\n.entry k() {\ncall (5), f;\n}",
+		  "'5' where a register" },
+		{ 6, 10, HEAD "\n.entry k() {.reg .b64 d;\ncall d, (5), P;\n}",
+		  "'5' where a .param variable" },
+		{ 6, 10,
+		  HEAD
+		  ".func f(.reg .b32 a) { ret; }\n.entry k() {.shared .b32 s;\ncall f, (s);\n}",
+		  "'s' where a .param variable" },
+		{ 4, 14, HEAD ".func f(.reg .pred a) { ret; }",
+		  "'.pred' where a parameter's type" },
+		{ 4, 32, HEAD ".func f(.reg .b32 a, .reg .b32 a) { ret; }",
+		  "'a' is declared twice" },
+		{ 4, 10, HEAD ".entry k(.reg .b32 a) { ret; }", "'.reg' where .param" },
 		{ 5, 8, HEAD ".entry k()\n{ ret; ", "ends" },
 		{ 7, 13, BODY(REGS "mov.u32 %r1,%pm8;"), "'%pm8' is not declared" },
 		{ 4, 11, HEAD ".entry k( { ret; }", "where .param" },

@@ -84,11 +84,51 @@ static void test_vectors_of_registers(void **state)
 	slu_testbed_deinit(&t);
 }
 
+static void test_calls_that_pass_registers_and_constants(void **state)
+{
+	struct slu_testbed t;
+	const uint32_t(*words)[8];
+
+	(void)state;
+	words = run(
+		&t, HEAD
+		".func (.reg .u32 sum, .reg .f64 product) both(.reg .u32 a, .reg .f64 b, "
+		".param .u16 c)\n"
+		"{ .reg .pred p; .reg .b16 h; .reg .b32 w; .reg .f64 x;\n"
+		"  ld.param.u16 h, [c]; cvt.u32.u16 w, h; add.u32 sum, a, w;\n"
+		"  cvt.rn.f64.u32 x, a; mul.f64 product, x, b; setp.gt.u32 p, a, 40;\n"
+		"  @p ret; add.u32 sum, sum, 1; }\n"
+		".func (.reg .u32 r) factorial(.reg .u32 n)\n"
+		"{ .reg .pred p; .reg .u32 m; mov.u32 r, 1; setp.lt.u32 p, n, 2; @p ret;\n"
+		"  sub.u32 m, n, 1; call (m), factorial, (m); mul.lo.u32 r, n, m; ret; }\n" KERNEL(
+			".reg .f64 x; .reg .b64 f; .reg .u32 s;\n"
+			"mov.b16 %h1, 7; mov.u32 s, 99; mov.f64 x, 0.0;\n"
+			"call (s, x), both, (%r1, 0.5, %h1);\n"
+			"st.global.u32 [%d1], s; st.global.f64 [%d1+8], x;\n"
+			"and.b32 %r2, %r1, 7; mov.u64 f, factorial; mov.u32 s, 5;\n"
+			"P: .callprototype (.reg .u32 _) _ (.reg .u32 _);\n"
+			"setp.ne.u32 %p1, %r2, 3; @%p1 call (s), f, (%r2), P;\n"
+			"st.global.u32 [%d1+4], s; call (_, x), both, (%tid.x, 2.0, 1);\n"
+			"st.global.f64 [%d1+16], x;"));
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		static const uint32_t factorials[8] = { 1, 1, 2, 5, 24, 120, 720, 5040 };
+		double products[2];
+
+		memcpy(products, &words[i][2], sizeof(products));
+		assert_int_equal(words[i][0], i + (i > 40 ? 7 : 8));
+		assert_int_equal(words[i][1], factorials[i & 7]);
+		assert_true(products[0] == i * 0.5);
+		assert_true(products[1] == i * 2.0);
+	}
+	slu_testbed_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expressions_of_constants),
 		cmocka_unit_test(test_vectors_of_registers),
+		cmocka_unit_test(test_calls_that_pass_registers_and_constants),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
