@@ -413,3 +413,44 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	_sluice
 	[ "$offset" -eq 2 ]
 }
+
+# What completion offers for a line; the last word is the one at the cursor.
+offered() {
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=() offset=
+	_sluice || true # nothing to offer
+	echo "${COMP_WORDS[*]}: ${COMPREPLY[*]} $offset"
+}
+
+@test "completion takes names with blanks, the words of options, and asks the daemon of the line" {
+	source "$SLUICE_SOURCE/data/completions/sluice"
+	_command_offset() { offset=$1; }
+	sluice() {
+		echo "$*" >"$world/asked"
+		printf '{\n  "devices": [\n    {\n      "name": "card"\n    }\n  ],\n'
+		printf '  "programs": [\n    {\n      "name": "my chat",\n      "pid": 1\n    },\n    {\n      "name": "coder"\n    }\n  ]\n}\n'
+	}
+	for verb in park unpark kick; do
+		offered sluice "$verb" ""
+		[ "${#COMPREPLY[@]}" -eq 2 ]
+		[ "${COMPREPLY[0]}" = 'my\ chat' ]
+		[ "${COMPREPLY[1]}" = coder ]
+	done
+	offered sluice park --socket = /run/x c
+	[ "${COMPREPLY[*]}" = coder ]
+	[ "$(<"$world/asked")" = "status --json --socket /run/x" ]
+	offered sluice set --system --program c
+	[ "${COMPREPLY[*]}" = coder ]
+	[ "$(<"$world/asked")" = "status --json --system" ]
+	offered sluice park --a
+	[ "${COMPREPLY[*]}" = --all ]
+	offered sluice kick --a
+	[ -z "${COMPREPLY[*]}" ]
+	offered sluice run --name coder --r
+	[ "${COMPREPLY[*]}" = --require ]
+	offered sluice run --name coder cat --name x
+	[ "$offset" -eq 4 ]
+	offered sluice softgpu run --memory 64M -- cat x
+	[ "$offset" -eq 6 ]
+	offered sluice softgpu run --profile rtx5090
+	[ "${COMPREPLY[*]}" = rtx5090-x8 ]
+}
