@@ -15,16 +15,28 @@
 
 static const char *const names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 
-static void print_jobs(struct slu_board *board)
+/*
+ * The number of a job's process as it is here: one in a pid namespace calls itself something else.
+ * Of one that is gone only that is known; @who tells it from others of the same number.
+ */
+static int pid_of(const struct slu_board_job *job, const struct slu_board_view *view)
+{
+	for (unsigned i = 0; i < view->n_slots; i++)
+		if (job->who && view->slots[i].who == job->who && view->slots[i].pid)
+			return (int)view->slots[i].pid;
+	return (int)job->pid;
+}
+
+static void print_jobs(struct slu_board *board, const struct slu_board_view *view)
 {
 	static struct slu_board_job jobs[SLU_BOARD_JOBS_MAX];
 	size_t n = slu_board_look_jobs(board, jobs, SLU_BOARD_JOBS_MAX);
 
 	printf(", \"jobs\": [");
 	for (size_t i = 0; i < n; i++)
-		printf("%s{\"engine\": \"%s\", \"pid\": %d, \"begin_ns\": %llu, \"end_ns\": %llu, "
-		       "\"bytes\": %llu}",
-		       i ? ", " : "", names[jobs[i].engine], (int)jobs[i].pid,
+		printf("%s{\"engine\": \"%s\", \"pid\": %d, \"who\": %u, \"begin_ns\": %llu, "
+		       "\"end_ns\": %llu, \"bytes\": %llu}",
+		       i ? ", " : "", names[jobs[i].engine], pid_of(&jobs[i], view), jobs[i].who,
 		       (unsigned long long)jobs[i].begin_ns, (unsigned long long)jobs[i].end_ns,
 		       (unsigned long long)jobs[i].bytes);
 	printf("]");
@@ -71,7 +83,7 @@ static int look(const char *path)
 		       (unsigned long long)e.bytes);
 	}
 	printf("}");
-	print_jobs(board);
+	print_jobs(board, &view);
 	printf("}\n");
 	slu_board_close(board);
 	return 0;

@@ -71,6 +71,19 @@ def one_that_is_killed_leaves_nothing_and_the_other_goes_on():
             w.end(programs[1])
 
 
+def jobs_of_one_that_lives_carry_the_number_that_it_has_here():
+    for api in APIS:
+        with world(f"jobs-{api}") as w:
+            w.start_daemon()
+            program = start(w, api, "inner", MEMORY // 4, "--endless", stdin=subprocess.PIPE)
+            board = s.wait_until("it works", lambda: next((b.name for b in (w.folder / "boards").iterdir()
+                                                           if b.is_file() and w.jobs(b.name)), None), look=w.log)
+            number = w.program("inner")["pid"]
+            s.check(number > 1 and {j["pid"] for j in w.jobs(board)} == {number}, "each of them", number, w.jobs(board)[:4])
+            w.end(program)
+
+
 if __name__ == "__main__":
-    s.main(a_program_alone_is_one_program_and_no_outsider, two_with_the_same_number_take_turns_and_keep_their_bytes,
+    s.main(a_program_alone_is_one_program_and_no_outsider, jobs_of_one_that_lives_carry_the_number_that_it_has_here,
+           two_with_the_same_number_take_turns_and_keep_their_bytes,
            one_that_is_killed_leaves_nothing_and_the_other_goes_on)
