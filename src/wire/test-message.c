@@ -67,6 +67,7 @@ static void test_contents_out_of_bounds(void **state)
 		{ { SLU_MSG_REST }, .rest = { .device = SLU_WIRE_DEVICES_MAX } },
 		{ { SLU_MSG_FACTS }, .facts = { .device = SLU_WIRE_DEVICES_MAX } },
 		{ { SLU_MSG_FACTS }, .facts = { .mode = _SLU_MODE_MAX } },
+		{ { SLU_MSG_EXCESS }, .excess = { .device = SLU_WIRE_DEVICES_MAX } },
 	};
 
 	(void)state;

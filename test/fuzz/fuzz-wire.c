@@ -45,6 +45,9 @@ static void check(const struct slu_message *m)
 	case SLU_MSG_FACTS:
 		assert(m->facts.device < SLU_WIRE_DEVICES_MAX);
 		break;
+	case SLU_MSG_EXCESS:
+		assert(m->excess.device < SLU_WIRE_DEVICES_MAX);
+		break;
 	case SLU_MSG_ASK:
 		break;
 	default:
