@@ -4,6 +4,7 @@
  * how many, what kind, how wide. Constants leave here as the bits of the type that the instruction
  * reads, so nobody asks again how they were written.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -109,6 +110,9 @@ int slu_ptx_check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 		    : d->may_be_wider			    ? d->size <= 4
 							    : d->size == 4)
 			return 0;
+		/* it had 32 bits once */
+		if (raw->operand.sreg == SLU_PTX_SREG_GRIDID && d->size == 4)
+			return 0;
 		return slu_ptx_refuse_operand(p, raw, "another width");
 	default:
 		return slu_ptx_refuse_operand(p, raw, "a register or constant");
@@ -141,6 +145,9 @@ static int check_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 			r = check_element(p, raw, e->reg, d);
 		else if (is_source && e->kind == SLU_PTX_OPERAND_IMM)
 			r = check_literal(p, raw, raw->literals[i], d, &e->imm);
+		else if (is_source && e->kind == SLU_PTX_OPERAND_SREG && d->size == 4 &&
+			 !slu_ptx_sreg_is_wide(e->sreg))
+			r = 0;
 		else if (is_source || e->kind != SLU_PTX_OPERAND_SINK)
 			r = slu_ptx_refuse_operand(p, raw, "a vector of registers");
 		if (r)
@@ -159,6 +166,23 @@ static int check_address_of(struct slu_ptx_parser *p, const struct slu_ptx_raw *
 			   v->space == SLU_PTX_SPACE_PARAM)))
 		return 0;
 	return slu_ptx_refuse_operand(p, raw, "a 64-bit register for the address");
+}
+
+static int check_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+{
+	struct slu_ptx_operand *o = &raw->operand, base = *o;
+
+	if (raw->is_element) {
+		*o = (struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_ADDRESS,
+					       .n_elements = 1,
+					       .offset = base.offset };
+		base.offset = 0;
+		o->elements = slu_ptx_arena_copy(p->module->arena, &base, sizeof(base));
+		return o->elements ? 0 : slu_error(-ENOMEM);
+	}
+	if (o->kind != SLU_PTX_OPERAND_ADDRESS)
+		return slu_ptx_refuse_operand(p, raw, "an address");
+	return 0;
 }
 
 static int check_mov(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
@@ -180,6 +204,10 @@ static int check_mov(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 		return 0;
 	if (!is_source && kind != SLU_PTX_OPERAND_REG)
 		return slu_ptx_refuse_operand(p, raw, "a register");
+	/* and these had 16 */
+	if (kind == SLU_PTX_OPERAND_SREG && raw->operand.sreg <= SLU_PTX_SREG_NCTAID_Z &&
+	    d->size == 2)
+		return 0;
 	return slu_ptx_check_source(p, raw, d);
 }
 
@@ -311,9 +339,7 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		return check_pred(p, raw, o->reg);
 	case 'a':
 	case 'A':
-		if (o->kind != SLU_PTX_OPERAND_ADDRESS)
-			return slu_ptx_refuse_operand(p, raw, "an address");
-		return 0;
+		return check_address(p, raw);
 	case 'g':
 	case 'G':
 		return check_fragment(p, form, word, raw);

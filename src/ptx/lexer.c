@@ -89,7 +89,7 @@ static bool take_float_bits(struct slu_ptx_lexer *l, unsigned n_digits)
 	return true;
 }
 
-/* 1.5, 2e10: few texts have them, so the detour through a buffer does not matter */
+/* 1.5, .5, 2e10: few texts have them, so the detour through a buffer does not matter */
 static bool take_decimal_float(struct slu_ptx_lexer *l, size_t size)
 {
 	char buf[64], *end;
@@ -180,7 +180,7 @@ void slu_ptx_lexer_next(struct slu_ptx_lexer *l)
 		l->token.kind = SLU_PTX_TOKEN_END;
 		return;
 	}
-	if (is_digit(*start)) {
+	if (is_digit(*start) || (*start == '.' && start + 1 < l->end && is_digit(start[1]))) {
 		if (!take_number(l)) {
 			l->token.kind = SLU_PTX_TOKEN_BAD;
 			while (l->at < l->end && (is_word(*l->at) || *l->at == '.'))

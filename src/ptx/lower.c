@@ -85,6 +85,23 @@ static int lower_mov(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr
 	return r;
 }
 
+/* 16 bits of a special register */
+static int lower_narrow(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr)
+{
+	struct slu_ptx_operand whole = { .kind = SLU_PTX_OPERAND_REG };
+	struct slu_ptx_token at = { .line = instr->line, .column = instr->column };
+	int r;
+
+	r = slu_ptx_take_registers(p, &at, SLU_PTX_TYPE_B32, 1, &whole.reg);
+	if (!r)
+		r = add(p, instr, "mov.b32",
+			(struct slu_ptx_operand[]){ whole, instr->operands[1] }, 2);
+	if (!r)
+		r = add(p, instr, "cvt.u16.u32",
+			(struct slu_ptx_operand[]){ instr->operands[0], whole }, 2);
+	return r;
+}
+
 static int add_param(struct slu_ptx_parser *p, const struct slu_ptx_instr *model, const char *name,
 		     const struct slu_ptx_variable *v, const struct slu_ptx_operand *value)
 {
@@ -140,6 +157,10 @@ int slu_ptx_lower(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr)
 
 	if (instr->form->opcode == SLU_PTX_OP_mov && instr->form->vector > 1)
 		return lower_mov(p, instr);
+	if (instr->form->opcode == SLU_PTX_OP_mov &&
+	    instr->operands[1].kind == SLU_PTX_OPERAND_SREG &&
+	    slu_ptx_type_size((enum slu_ptx_type)instr->form->types[0]) == 2)
+		return lower_narrow(p, instr);
 	if (instr->form->opcode == SLU_PTX_OP_ret) {
 		r = slu_ptx_add_bound(p, instr, SLU_PTX_ROLE_RESULT);
 		if (r)

@@ -75,7 +75,8 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		if (symbol && symbol->kind == SLU_PTX_SYMBOL_VARIABLE) {
 			o->kind = SLU_PTX_OPERAND_VARIABLE;
 			o->variable = symbol->variable;
-			if (slu_ptx_accept(p, '['))
+			raw->is_element = slu_ptx_accept(p, '[');
+			if (raw->is_element)
 				return parse_element(p, o->variable, &o->offset);
 			return slu_ptx_parse_offset(p, &o->offset);
 		} else if (symbol && symbol->kind == SLU_PTX_SYMBOL_TARGETS) {

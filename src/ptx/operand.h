@@ -17,6 +17,7 @@ struct slu_ptx_raw {
 	enum slu_ptx_token_kind literal;
 	enum slu_ptx_token_kind literals[SLU_PTX_MAX_ELEMENTS];
 	bool is_unknown; /* a name that nobody declared: perhaps a label further down */
+	bool is_element; /* name[4], which is an address in brackets as well */
 	bool is_minus;	 /* a sign in front of something that is no constant */
 };
 

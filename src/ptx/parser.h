@@ -8,9 +8,9 @@
  *
  *   parse.c     the module: directives, linkage
  *   function.c  functions and their signatures
- *   declare.c   variables and registers; initial.c initial values
+ *   declare.c   variables; initial.c their initial values, register.c registers
  *   body.c      what stands between the braces of a function
- *   constant.c  constants and expressions of them
+ *   constant.c  constants and expressions of them; operator.c operators
  *   operand.c   operands; sreg.c special registers, call.c calls
  *   check.c     whether a row of opcodes.def takes them
  *   lower.c     instructions that are written as one and are several
@@ -99,19 +99,22 @@ int slu_ptx_parse_alias(struct slu_ptx_parser *p);
 /* declare.c: the lexer is behind the space's directive */
 int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
 			    enum slu_ptx_linkage linkage);
-int slu_ptx_parse_registers(struct slu_ptx_parser *p);
-/* @n registers that have no name yet; @at: what wants them */
-int slu_ptx_take_registers(struct slu_ptx_parser *p, const struct slu_ptx_token *at,
-			   enum slu_ptx_type type, uint64_t n, uint32_t *ret_first);
-/* one parameter of a function, behind ".param" or ".reg" */
+/* one parameter of a function */
 int slu_ptx_parse_param(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
-			struct slu_ptx_variable **ret_variable);
-int slu_ptx_parse_bound(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
 			struct slu_ptx_variable **ret_variable);
 /* a .param variable without a name, of @size bytes, through which a value goes to a call */
 int slu_ptx_take_param(struct slu_ptx_parser *p, unsigned size,
 		       const struct slu_ptx_variable **ret_variable);
 int slu_ptx_parse_align(struct slu_ptx_parser *p, unsigned *ret_align);
+
+/* register.c: the lexer is behind ".reg" */
+int slu_ptx_parse_registers(struct slu_ptx_parser *p);
+/* @n registers that have no name yet; @at: what wants them */
+int slu_ptx_take_registers(struct slu_ptx_parser *p, const struct slu_ptx_token *at,
+			   enum slu_ptx_type type, uint64_t n, uint32_t *ret_first);
+/* one parameter of a function, which comes and goes as a .param variable does */
+int slu_ptx_parse_bound(struct slu_ptx_parser *p, enum slu_ptx_role role, uint64_t *bytes,
+			struct slu_ptx_variable **ret_variable);
 
 /* initial.c: what follows a variable's '=' */
 int slu_ptx_parse_init(struct slu_ptx_parser *p, struct slu_ptx_variable *v);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Special registers. */
+#include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/util.h"
 #include "ptx/operand.h"
 
@@ -47,6 +49,23 @@ bool slu_ptx_sreg_is_wide(enum slu_ptx_sreg sreg)
 	return false;
 }
 
+/* %tid is a vector of four. */
+static int whole_vector(struct slu_ptx_parser *p, enum slu_ptx_sreg first,
+			struct slu_ptx_operand *o)
+{
+	struct slu_ptx_operand elements[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		elements[i] =
+			(struct slu_ptx_operand){ .kind = SLU_PTX_OPERAND_SREG,
+						  .sreg = i < 3 ? (enum slu_ptx_sreg)(first + i)
+								: SLU_PTX_SREG_ZERO };
+	o->kind = SLU_PTX_OPERAND_VECTOR;
+	o->n_elements = 4;
+	o->elements = slu_ptx_arena_copy(p->module->arena, elements, sizeof(elements));
+	return o->elements ? 0 : slu_error(-ENOMEM);
+}
+
 int slu_ptx_parse_sreg(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
 	const struct slu_ptx_token *t = &raw->token;
@@ -60,8 +79,10 @@ int slu_ptx_parse_sreg(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		raw->operand.sreg = sregs[i].sreg;
 		if (!sregs[i].has_components)
 			return 0;
-		if (p->lexer.token.kind != SLU_PTX_TOKEN_DIRECTIVE || p->lexer.token.size != 1 ||
-		    *p->lexer.token.text < 'w' || *p->lexer.token.text > 'z')
+		if (p->lexer.token.kind != SLU_PTX_TOKEN_DIRECTIVE)
+			return whole_vector(p, sregs[i].sreg, &raw->operand);
+		if (p->lexer.token.size != 1 || *p->lexer.token.text < 'w' ||
+		    *p->lexer.token.text > 'z')
 			return slu_ptx_refuse_token(p, ".x, .y, .z or .w");
 		if (*p->lexer.token.text == 'w') {
 			raw->operand.sreg = SLU_PTX_SREG_ZERO;

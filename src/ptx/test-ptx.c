@@ -88,6 +88,16 @@ static void test_what_is_right_is_taken(void **state)
 		       "1.5); call (_), f, (2+3, %d1); call (v), f, (v, 0d3FF0000000000000); call "
 		       "(w.x, %d1), g, (%f1, %h1); @%p1 call (%r1), %d1, (%r2, %d2); call (%r1), "
 		       "f, (%tid.x, %d1); }" },
+		{ "an element's address without brackets around it",
+		  HEAD ".global .b32 a[8]; .entry k() { " REGS "ld.global.b32 %r1, a[2]; "
+		       "st.global.v2.b32 a[1+1], {%r1, %r2}; ld.global.b32 %r1, [a[3]]; "
+		       "atom.global.add.u32 %r1, a[0], 1; }" },
+		{ "a float that begins with its point",
+		  BODY(REGS "mov.f32 %f1, .5; add.f32 %f1, %f2, -.25e1;") },
+		{ "special registers as they once were",
+		  BODY(REGS "mov.u32 %r1, %gridid; mov.u64 %d1, %gridid; mov.u16 %h1, %ctaid.y; "
+			    ".reg .v4 .u32 v; mov.v4.u32 v, %ntid; st.global.v4.u32 [%d1], "
+			    "%tid;") },
 		{ "another name for a function",
 		  HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { call g; }" },
 		{ "registers wider than what is loaded",
@@ -210,6 +220,13 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 6, 18, BODY(".reg .v2 .b64 v; mov.v4.b64 v, v;"),
 		  "form 'mov.v4.b64' is not supported" },
 		{ 7, 26, BODY(REGS ".reg .v2 .b32 v; add.s32 v, v, v;"), "where a register" },
+		{ 6, 50, BODY(".shared .b32 s[4]; .reg .b32 r; ld.shared.b32 r, s;"),
+		  "'s' where an address" },
+		{ 6, 52, BODY(".shared .b32 s[4]; .reg .b32 r; ld.shared.b32 r, s[r];"),
+		  "'r' where an index" },
+		{ 7, 14, BODY(REGS "mov.u16 %h1, %laneid;"), "another width" },
+		{ 7, 14, BODY(REGS "mov.u32 %r1, %clock64;"), "another width" },
+		{ 7, 14, BODY(REGS "mov.u32 %r1, %tid;"), "where" },
 		{ 7, 34, BODY(REGS "vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4;"), "not both" },
 		{ 7, 26, BODY(REGS "vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4;"), "negates nothing" },
 	};

@@ -123,12 +123,38 @@ static void test_calls_that_pass_registers_and_constants(void **state)
 	slu_testbed_deinit(&t);
 }
 
+static void test_what_older_texts_have(void **state)
+{
+	struct slu_testbed t;
+	const uint32_t(*words)[8];
+
+	(void)state;
+	words = run(
+		&t,
+		HEAD ".const .u32 table[4] = { 5, 6, 7, 8 }; .global .u32 sum[2];\n" KERNEL(
+			".reg .v4 .u32 v; mov.v4.u32 v, %tid; ld.const.u32 v.z, table[2];\n"
+			"mov.u16 %h1, %ntid.x; cvt.u32.u16 v.w, %h1; st.global.v4.u32 [%d1], v;\n"
+			"mov.f32 %f1, .5; mov.u32 %r2, %gridid;\n"
+			"st.global.f32 [%d1+16], %f1; st.global.u32 [%d1+20], %r2;\n"
+			"atom.global.add.u32 %r3, sum[1], 1; bar.sync 0; ld.global.u32 %r3, "
+			"sum[1];\n"
+			"st.global.u32 [%d1+24], %r3;"));
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		static const uint32_t same[6] = { 0, 7, N_THREADS, 0x3f000000, 0, N_THREADS };
+
+		assert_int_equal(words[i][0], i);
+		assert_memory_equal(&words[i][1], same, sizeof(same));
+	}
+	slu_testbed_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expressions_of_constants),
 		cmocka_unit_test(test_vectors_of_registers),
 		cmocka_unit_test(test_calls_that_pass_registers_and_constants),
+		cmocka_unit_test(test_what_older_texts_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
