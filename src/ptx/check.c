@@ -144,7 +144,8 @@ static int check_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 		if (e->kind == SLU_PTX_OPERAND_REG)
 			r = check_element(p, raw, e->reg, d);
 		else if (is_source && e->kind == SLU_PTX_OPERAND_IMM)
-			r = check_literal(p, raw, raw->literals[i], d, &e->imm);
+			r = check_literal(p, raw, (enum slu_ptx_token_kind)raw->literals[i], d,
+					  &e->imm);
 		else if (is_source && e->kind == SLU_PTX_OPERAND_SREG && d->size == 4 &&
 			 !slu_ptx_sreg_is_wide(e->sreg))
 			r = 0;

@@ -34,10 +34,8 @@ static bool is_warp_size(const struct slu_ptx_token *t)
 	return *t->text == 'W' && slu_ptx_token_is(t, "WARP_SZ");
 }
 
-bool slu_ptx_at_constant(const struct slu_ptx_parser *p)
+bool slu_ptx_may_be_constant(const struct slu_ptx_token *t)
 {
-	const struct slu_ptx_token *t = &p->lexer.token;
-
 	return t->kind != SLU_PTX_TOKEN_WORD || is_warp_size(t);
 }
 
@@ -229,7 +227,14 @@ int slu_ptx_parse_constant(struct slu_ptx_parser *p, const char *expected,
 			   struct slu_ptx_constant *ret_constant)
 {
 	struct reader r = { .p = p, .expected = expected };
+	const struct slu_ptx_lexer *l = &p->lexer;
 
+	/* nearly all are a number and nothing else */
+	if (l->token.kind == SLU_PTX_TOKEN_INT && l->at < l->end &&
+	    (*l->at == ',' || *l->at == ';' || *l->at == ']')) {
+		ret_constant->token = l->token;
+		return read_literal(&r, ret_constant);
+	}
 	return read_choice(&r, ret_constant);
 }
 

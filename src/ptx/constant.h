@@ -21,8 +21,8 @@ struct slu_ptx_constant {
 	struct slu_ptx_token token; /* where it begins */
 };
 
-/* May what begins here be a constant? A word may not, but for WARP_SZ. */
-bool slu_ptx_at_constant(const struct slu_ptx_parser *p);
+/* May what begins so be a constant? A word may not, but for WARP_SZ. */
+bool slu_ptx_may_be_constant(const struct slu_ptx_token *t);
 /* @expected: what a refusal says is wanted. */
 int slu_ptx_parse_constant(struct slu_ptx_parser *p, const char *expected,
 			   struct slu_ptx_constant *ret_constant);

@@ -128,7 +128,8 @@ static int filler_fill(struct slu_ptx_parser *p, struct filler *f, unsigned dept
 	int r;
 
 	if (!slu_ptx_accept(p, '{')) {
-		return slu_ptx_at_constant(p) ? filler_put_number(p, f) : filler_put_address(p, f);
+		return slu_ptx_may_be_constant(&p->lexer.token) ? filler_put_number(p, f)
+								: filler_put_address(p, f);
 	}
 	if (depth > 8)
 		return slu_ptx_refuse(p, &p->lexer.token, "initial values are nested too deep");

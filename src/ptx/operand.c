@@ -125,7 +125,8 @@ static int parse_literal(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 /* What may stand alone, between braces, or between brackets. */
 static int parse_simple(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
-	return slu_ptx_at_constant(p) ? parse_literal(p, raw) : parse_word(p, raw);
+	return slu_ptx_may_be_constant(&p->lexer.token) ? parse_literal(p, raw)
+							: parse_word(p, raw);
 }
 
 int slu_ptx_refuse_unknown(struct slu_ptx_parser *p, const struct slu_ptx_token *t)
@@ -191,7 +192,7 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 			return r;
 		if (element.is_unknown)
 			return slu_ptx_refuse_unknown(p, &element.token);
-		raw->literals[n] = element.literal;
+		raw->literals[n] = (uint8_t)element.literal;
 		elements[n++] = element.operand;
 	} while (slu_ptx_accept(p, ','));
 	raw->operand.kind = SLU_PTX_OPERAND_VECTOR;
@@ -203,9 +204,20 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	return slu_ptx_expect(p, '}');
 }
 
+/* A sign in front of a word is the operand's, in front of anything else the constant's. */
+static bool at_signed_word(const struct slu_ptx_parser *p)
+{
+	struct slu_ptx_lexer ahead;
+
+	if (!slu_ptx_lexer_is(&p->lexer, '!') && !slu_ptx_lexer_is(&p->lexer, '-'))
+		return false;
+	ahead = p->lexer;
+	slu_ptx_lexer_next(&ahead);
+	return !slu_ptx_may_be_constant(&ahead.token);
+}
+
 int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
-	struct slu_ptx_lexer saved = p->lexer;
 	int r;
 
 	*raw = (struct slu_ptx_raw){ .token = p->lexer.token };
@@ -213,15 +225,12 @@ int slu_ptx_parse_raw(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		return parse_address(p, raw);
 	if (slu_ptx_accept(p, '{'))
 		return parse_vector(p, raw);
-	raw->operand.is_negated = slu_ptx_accept(p, '!');
-	if (raw->operand.is_negated)
-		raw->token = p->lexer.token;
-	else
+	if (at_signed_word(p)) {
+		raw->operand.is_negated = slu_ptx_accept(p, '!');
 		raw->is_minus = slu_ptx_accept(p, '-');
-	if (slu_ptx_at_constant(p)) {
-		/* the sign belongs to the constant */
-		p->lexer = saved;
-		*raw = (struct slu_ptx_raw){ .token = p->lexer.token };
+		if (raw->operand.is_negated)
+			raw->token = p->lexer.token;
+	} else if (slu_ptx_may_be_constant(&p->lexer.token)) {
 		return parse_literal(p, raw);
 	}
 	r = parse_word(p, raw);

@@ -15,7 +15,7 @@ struct slu_ptx_raw {
 	struct slu_ptx_token token; /* where it began */
 	/* how a constant was written: INT, F32 or F64; of a vector, each of its elements */
 	enum slu_ptx_token_kind literal;
-	enum slu_ptx_token_kind literals[SLU_PTX_MAX_ELEMENTS];
+	uint8_t literals[SLU_PTX_MAX_ELEMENTS];
 	bool is_unknown; /* a name that nobody declared: perhaps a label further down */
 	bool is_element; /* name[4], which is an address in brackets as well */
 	bool is_minus;	 /* a sign in front of something that is no constant */
