@@ -75,7 +75,7 @@ static const struct {
 	CALL(cuMemGetAllocationPropertiesFromHandle, "nh"),
 	CALL(cuMemAdvise, "azii"),
 	CALL(cuMemPrefetchAsync, "azih"),
-	CALL(cuMemRangeGetAttribute, "niiaz"),
+	CALL(cuMemRangeGetAttribute, "nsiaz"),
 	CALL(cuStreamAttachMemAsync, "hazi"),
 	CALL(cuStreamCreate, "oi"),
 	CALL(cuStreamCreateWithPriority, "oii"),
