@@ -262,9 +262,9 @@ void script_obey(struct script *s, uint64_t client, uint64_t all_mib, bool is_ru
 		script_sums(s, client, 0, SLU_MIN(limit, all_mib));
 	}
 	assert_false(is_pending(s, client));
-	if (script_state(s, client) == SLU_CORE_FILLING && s->held[client][0] >= MIB(all_mib))
+	if (script_state_of(s, client) == SLU_CORE_FILLING && s->held[client][0] >= MIB(all_mib))
 		script_ready(s, client, 0);
-	if (script_state(s, client) == SLU_CORE_DRAINING)
+	if (script_state_of(s, client) == SLU_CORE_DRAINING)
 		script_rest(s, client, 0, is_runnable, 0);
 }
 
@@ -310,17 +310,32 @@ enum slu_core_state script_state(const struct script *s, uint64_t group)
 	return script_group(s, group).state;
 }
 
-struct slu_core_account_view script_account(const struct script *s, uint64_t client,
-					    unsigned device)
+static struct slu_core_client_view client_view(const struct script *s, uint64_t client)
 {
 	struct slu_core_client_view view;
 	size_t cursor = 0;
 
 	while (slu_core_view_client(s->core, &cursor, &view))
 		if (view.client == client)
-			return view.device_accounts[device];
+			return view;
 	fail_msg("no client %llu", (unsigned long long)client);
-	return view.home;
+	return view;
+}
+
+uint64_t script_group_of(const struct script *s, uint64_t client)
+{
+	return client_view(s, client).group;
+}
+
+enum slu_core_state script_state_of(const struct script *s, uint64_t client)
+{
+	return script_state(s, script_group_of(s, client));
+}
+
+struct slu_core_account_view script_account(const struct script *s, uint64_t client,
+					    unsigned device)
+{
+	return client_view(s, client).device_accounts[device];
 }
 
 uint64_t script_estimate(const struct script *s, unsigned device)

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/test.h"
+#include "ptx/test-ptx.h"
 
 #include "base/util.h"
-#include "ptx/ptx.h"
 
-#define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 /* lines 4 and 5; the body begins in line 6 */
 #define BODY(text) HEAD ".visible .entry k(.param .u64 p)\n{\n" text "\n}\n"
 #define REGS \
 	".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"
-
-static struct slu_ptx_module *good(const char *text)
-{
-	struct slu_ptx_module *m = NULL;
-	struct slu_ptx_error e = { 0 };
-	int r = slu_ptx_parse(text, strlen(text), &m, &e);
-
-	if (r)
-		fail_msg("%u:%u: %s\n%s", e.line, e.column, e.text, text);
-	return m;
-}
 
 static void test_what_is_right_is_taken(void **state)
 {

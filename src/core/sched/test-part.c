@@ -8,39 +8,11 @@
 
 #define RUN 7 /* the group of all of them */
 
-static uint64_t group_of(const struct script *s, uint64_t client)
-{
-	struct slu_core_client_view view;
-	size_t cursor = 0;
-
-	while (slu_core_view_client(s->core, &cursor, &view))
-		if (view.client == client)
-			return view.group;
-	fail_msg("no client %llu", (unsigned long long)client);
-	return 0;
-}
-
-static enum slu_core_state state_of(const struct script *s, uint64_t client)
-{
-	return script_state(s, group_of(s, client));
-}
-
 static void join(struct script *s, uint64_t client, enum slu_mode mode, unsigned n_devices)
 {
 	struct slu_msg_hello hello = script_hello(mode, n_devices);
 
 	script_join(s, client, RUN, &hello);
-}
-
-/* As script_obey(), for a client whose group has another number. */
-static void obey(struct script *s, uint64_t client, uint64_t all_mib, bool is_runnable)
-{
-	while (script_account(s, client, 0).is_pending)
-		script_sums(s, client, 0, SLU_MIN(script_limit(s, client, 0), all_mib));
-	if (state_of(s, client) == SLU_CORE_FILLING && s->held[client][0] >= MIB(all_mib))
-		script_ready(s, client, 0);
-	if (state_of(s, client) == SLU_CORE_DRAINING)
-		script_rest(s, client, 0, is_runnable, 0);
 }
 
 static unsigned n_parted(const struct script *s, uint64_t client)
@@ -59,8 +31,8 @@ static void begin_run(struct script *s, const struct slu_core_config *config)
 	join(s, 1, SLU_MODE_ALL, 1);
 	join(s, 2, SLU_MODE_ALL, 1);
 	script_want(s, 1, 0, 60, true);
-	obey(s, 1, 60, true);
-	assert_int_equal(state_of(s, 1), SLU_CORE_RUNNING);
+	script_obey(s, 1, 60, true);
+	assert_int_equal(script_state_of(s, 1), SLU_CORE_RUNNING);
 	script_forget(s);
 }
 
@@ -73,12 +45,12 @@ static void test_a_group_that_fits_stays_together(void **state)
 	script_want(&s, 2, 0, 40, true);
 	for (unsigned i = 0; i < 4; i++) {
 		script_pass(&s, 20);
-		obey(&s, 1, 60, true);
-		obey(&s, 2, 40, true);
+		script_obey(&s, 1, 60, true);
+		script_obey(&s, 2, 40, true);
 	}
 	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
-	assert_int_equal(group_of(&s, 2), RUN);
-	assert_int_equal(state_of(&s, 2), SLU_CORE_RUNNING);
+	assert_int_equal(script_group_of(&s, 2), RUN);
+	assert_int_equal(script_state_of(&s, 2), SLU_CORE_RUNNING);
 	script_end(&s);
 }
 
@@ -93,25 +65,25 @@ static void test_the_one_that_asks_leaves_and_the_other_keeps_its_turn(void **st
 	script_want(&s, 2, 0, 60, true);
 	assert_int_equal(n_parted(&s, 2), 1);
 	assert_int_equal(n_parted(&s, 1), 0);
-	assert_true(group_of(&s, 2) != RUN);
+	assert_true(script_group_of(&s, 2) != RUN);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_RUNNING);
 	assert_true(slu_epoch_equal(script_group(&s, RUN).epoch, epoch));
 	assert_null(script_find(&s, 1, SLU_MSG_CLOSE));
 
 	/* the turn that it got with the group's is closed in the ordinary way */
 	assert_int_equal(script_count(&s, 2, SLU_MSG_CLOSE), 1);
-	assert_int_equal(state_of(&s, 2), SLU_CORE_DRAINING);
-	obey(&s, 2, 60, true);
-	assert_int_equal(state_of(&s, 2), SLU_CORE_WAITING);
+	assert_int_equal(script_state_of(&s, 2), SLU_CORE_DRAINING);
+	script_obey(&s, 2, 60, true);
+	assert_int_equal(script_state_of(&s, 2), SLU_CORE_WAITING);
 
 	/* and then they take turns */
 	for (unsigned i = 0; i < 20; i++) {
 		script_pass(&s, 50);
-		obey(&s, 1, 60, true);
-		obey(&s, 2, 60, true);
+		script_obey(&s, 1, 60, true);
+		script_obey(&s, 2, 60, true);
 	}
 	assert_true(script_group(&s, RUN).n_turns > 2);
-	assert_true(script_group(&s, group_of(&s, 2)).n_turns > 2);
+	assert_true(script_group(&s, script_group_of(&s, 2)).n_turns > 2);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
 	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
@@ -161,7 +133,7 @@ static void test_a_waiting_group_keeps_its_place(void **state)
 	script_step(&s);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_FILLING);
 	assert_true(strstr(script_group(&s, 4).reason, "one's turn"));
-	assert_true(strstr(script_group(&s, group_of(&s, 2)).reason, "behind four"));
+	assert_true(strstr(script_group(&s, script_group_of(&s, 2)).reason, "behind four"));
 	script_end(&s);
 }
 
@@ -175,15 +147,16 @@ static void test_three_that_each_fill_the_device_become_three(void **state)
 		join(&s, c, SLU_MODE_ALL, 1);
 	for (uint64_t c = 1; c <= 3; c++)
 		script_want(&s, c, 0, 80, true);
-	assert_true(group_of(&s, 1) != group_of(&s, 2) && group_of(&s, 2) != group_of(&s, 3));
+	assert_true(script_group_of(&s, 1) != script_group_of(&s, 2) &&
+		    script_group_of(&s, 2) != script_group_of(&s, 3));
 	for (unsigned i = 0; i < 60; i++) {
 		script_pass(&s, 50);
 		for (uint64_t c = 1; c <= 3; c++)
-			obey(&s, c, 80, true);
+			script_obey(&s, c, 80, true);
 		script_forget(&s);
 	}
 	for (uint64_t c = 1; c <= 3; c++)
-		assert_true(script_group(&s, group_of(&s, c)).n_turns > 3);
+		assert_true(script_group(&s, script_group_of(&s, c)).n_turns > 3);
 	script_end(&s);
 }
 
@@ -194,7 +167,7 @@ static void test_who_never_fits_is_denied_and_the_other_is_not(void **state)
 	(void)state;
 	begin_run(&s, NULL);
 	script_want(&s, 2, 0, 120, true);
-	obey(&s, 2, 0, true);
+	script_obey(&s, 2, 0, true);
 	assert_int_equal(n_parted(&s, 2), 1);
 	assert_int_equal(script_count(&s, 2, SLU_MSG_DENY), 1);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
@@ -245,7 +218,7 @@ static void test_who_idles_on_a_full_device_is_parted_for_one_on_another(void **
 	script_want(&s, 2, 0, 60, false);
 	script_want(&s, 3, 1, 50, true);
 	assert_int_equal(n_parted(&s, 1), 1);
-	assert_int_equal(group_of(&s, 3), RUN);
+	assert_int_equal(script_group_of(&s, 3), RUN);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_FILLING);
 	assert_null(script_find(&s, 3, SLU_MSG_DENY));
 	script_end(&s);
@@ -265,7 +238,7 @@ static void test_two_that_exceed_the_pinned_memory_are_parted(void **state)
 	script_want(&s, 1, 0, 130, true);
 	script_want(&s, 2, 0, 140, true);
 	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
-	assert_true(group_of(&s, 1) != group_of(&s, 2));
+	assert_true(script_group_of(&s, 1) != script_group_of(&s, 2));
 	script_end(&s);
 }
 
@@ -304,12 +277,13 @@ static void test_the_level_goes_along(void **state)
 	script_join_plain(&s, 3, SLU_MODE_ALL);
 	script_want(&s, 3, 0, 50, true);
 	script_pass(&s, 250);
-	obey(&s, 1, 60, true);
-	obey(&s, 2, 0, false);
+	script_obey(&s, 1, 60, true);
+	script_obey(&s, 2, 0, false);
 	assert_true(script_group(&s, RUN).level > 0);
 	script_want(&s, 2, 0, 60, true);
 	assert_int_equal(n_parted(&s, 2), 1);
-	assert_int_equal(script_group(&s, group_of(&s, 2)).level, script_group(&s, RUN).level);
+	assert_int_equal(script_group(&s, script_group_of(&s, 2)).level,
+			 script_group(&s, RUN).level);
 	script_end(&s);
 }
 
@@ -322,7 +296,7 @@ static void test_a_parked_group_is_parked_in_parts(void **state)
 	assert_int_equal(slu_core_park(s.core, s.now_ns, RUN, true), 0);
 	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
 	script_step(&s);
-	assert_true(script_group(&s, group_of(&s, 2)).is_parked);
+	assert_true(script_group(&s, script_group_of(&s, 2)).is_parked);
 	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), SLU_CORE_E_ALONE);
 	assert_int_equal(slu_core_part(s.core, s.now_ns, 9), -ENOENT);
 	script_end(&s);
@@ -336,7 +310,7 @@ static void test_the_line_in_the_roster_has_the_new_group(void **state)
 	begin_run(&s, NULL);
 	assert_int_equal(s.roster[2].group, RUN);
 	script_want(&s, 2, 0, 60, true);
-	assert_int_equal(s.roster[2].group, group_of(&s, 2));
+	assert_int_equal(s.roster[2].group, script_group_of(&s, 2));
 	assert_int_equal(s.roster[1].group, RUN);
 	script_end(&s);
 }
@@ -356,7 +330,7 @@ static void test_a_member_can_leave_in_any_state(void **state)
 		for (uint64_t c = 1; c <= 2 && at != SLU_CORE_IDLE; c++)
 			script_want(&s, c, 0, 40, true);
 		for (uint64_t c = 1; c <= 2 && at > SLU_CORE_FILLING; c++)
-			obey(&s, c, 40, true);
+			script_obey(&s, c, 40, true);
 		if (at == SLU_CORE_DRAINING) {
 			assert_int_equal(slu_core_park(s.core, s.now_ns, RUN, true), 0);
 			script_step(&s);
@@ -366,17 +340,17 @@ static void test_a_member_can_leave_in_any_state(void **state)
 		slu_core_check(s.core);
 		script_step(&s);
 		for (uint64_t c = 1; c <= 2; c++) {
-			assert_int_equal(slu_core_park(s.core, s.now_ns, group_of(&s, c), false),
-					 0);
+			assert_int_equal(
+				slu_core_park(s.core, s.now_ns, script_group_of(&s, c), false), 0);
 			script_want(&s, c, 0, 40, true);
 		}
 		for (unsigned i = 0; i < 10; i++) {
 			script_pass(&s, 20);
-			obey(&s, 1, 40, true);
-			obey(&s, 2, 40, true);
+			script_obey(&s, 1, 40, true);
+			script_obey(&s, 2, 40, true);
 		}
-		assert_int_equal(state_of(&s, 1), SLU_CORE_RUNNING);
-		assert_int_equal(state_of(&s, 2), SLU_CORE_RUNNING);
+		assert_int_equal(script_state_of(&s, 1), SLU_CORE_RUNNING);
+		assert_int_equal(script_state_of(&s, 2), SLU_CORE_RUNNING);
 		script_end(&s);
 	}
 }
@@ -389,20 +363,20 @@ static void test_a_lost_member_closes_what_it_brings_back(void **state)
 	(void)state;
 	begin_run(&s, NULL);
 	script_want(&s, 2, 0, 30, true);
-	obey(&s, 2, 30, true);
+	script_obey(&s, 2, 30, true);
 	slu_core_lost(s.core, s.now_ns, 2);
 	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
 	script_step(&s);
-	assert_int_equal(state_of(&s, 2), SLU_CORE_DRAINING);
-	assert_int_equal(state_of(&s, 1), SLU_CORE_RUNNING);
+	assert_int_equal(script_state_of(&s, 2), SLU_CORE_DRAINING);
+	assert_int_equal(script_state_of(&s, 1), SLU_CORE_RUNNING);
 	hello.devices[0].epoch = s.epochs[2][0];
 	hello.devices[0].held_bytes = hello.devices[0].all_bytes = MIB(30);
 	hello.devices[0].gate_is_open = hello.devices[0].is_runnable = true;
 	script_forget(&s);
-	script_join(&s, 2, group_of(&s, 2), &hello);
+	script_join(&s, 2, script_group_of(&s, 2), &hello);
 	assert_int_equal(script_count(&s, 2, SLU_MSG_CLOSE), 1);
-	obey(&s, 2, 30, true);
-	assert_true(group_of(&s, 2) != RUN);
+	script_obey(&s, 2, 30, true);
+	assert_true(script_group_of(&s, 2) != RUN);
 	script_end(&s);
 }
 

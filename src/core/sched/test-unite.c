@@ -11,39 +11,11 @@
 
 #define RUN 7 /* the group of all of them */
 
-static uint64_t group_of(const struct script *s, uint64_t client)
-{
-	struct slu_core_client_view view;
-	size_t cursor = 0;
-
-	while (slu_core_view_client(s->core, &cursor, &view))
-		if (view.client == client)
-			return view.group;
-	fail_msg("no client %llu", (unsigned long long)client);
-	return 0;
-}
-
-static enum slu_core_state state_of(const struct script *s, uint64_t client)
-{
-	return script_state(s, group_of(s, client));
-}
-
 static void join(struct script *s, uint64_t client)
 {
 	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 1);
 
 	script_join(s, client, RUN, &hello);
-}
-
-/* As script_obey(), for a client whose group has another number. */
-static void obey(struct script *s, uint64_t client, uint64_t all_mib, bool is_runnable)
-{
-	while (script_account(s, client, 0).is_pending)
-		script_sums(s, client, 0, SLU_MIN(script_limit(s, client, 0), all_mib));
-	if (state_of(s, client) == SLU_CORE_FILLING && s->held[client][0] >= MIB(all_mib))
-		script_ready(s, client, 0);
-	if (state_of(s, client) == SLU_CORE_DRAINING)
-		script_rest(s, client, 0, is_runnable, 0);
 }
 
 /* 1 runs with 60 MiB; 2 wanted 60 and was parted; now it wants @mib, and rests. */
@@ -53,9 +25,9 @@ static void begin_parted(struct script *s, uint64_t mib)
 	join(s, 1);
 	join(s, 2);
 	script_want(s, 1, 0, 60, true);
-	obey(s, 1, 60, true);
+	script_obey(s, 1, 60, true);
 	script_want(s, 2, 0, 60, true);
-	assert_int_not_equal(group_of(s, 2), RUN);
+	assert_int_not_equal(script_group_of(s, 2), RUN);
 	script_want(s, 2, 0, mib, false);
 	script_forget(s);
 }
@@ -64,8 +36,8 @@ static void pass(struct script *s, uint64_t ms)
 {
 	for (uint64_t i = 0; i < ms; i += 50) {
 		script_pass(s, 50);
-		obey(s, 1, 60, true);
-		obey(s, 2, 0, false);
+		script_obey(s, 1, 60, true);
+		script_obey(s, 2, 0, false);
 	}
 }
 
@@ -77,13 +49,13 @@ static void test_who_fits_with_its_run_again_is_united(void **state)
 	(void)state;
 	begin_parted(&s, 20);
 	pass(&s, 4900);
-	assert_int_not_equal(group_of(&s, 2), RUN);
+	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	pass(&s, 400);
-	assert_int_equal(group_of(&s, 2), RUN);
+	assert_int_equal(script_group_of(&s, 2), RUN);
 	assert_int_equal(s.roster[2].group, RUN);
 	/* the turn of its run is its turn */
 	script_want(&s, 2, 0, 20, true);
-	obey(&s, 2, 20, true);
+	script_obey(&s, 2, 20, true);
 	view = script_group(&s, RUN);
 	assert_int_equal(view.state, SLU_CORE_RUNNING);
 	assert_int_equal(script_count(&s, 1, SLU_MSG_CLOSE), 0);
@@ -98,7 +70,7 @@ static void test_who_would_fit_only_just_stays_parted(void **state)
 	(void)state;
 	begin_parted(&s, 35);
 	pass(&s, 20000);
-	assert_int_not_equal(group_of(&s, 2), RUN);
+	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	script_end(&s);
 }
 
@@ -113,7 +85,7 @@ static void test_who_was_parted_by_request_stays_so(void **state)
 	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
 	script_step(&s);
 	script_pass(&s, 20000);
-	assert_int_not_equal(group_of(&s, 2), RUN);
+	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	script_end(&s);
 }
 
@@ -131,11 +103,11 @@ static void test_the_lower_level_is_that_of_both(void **state)
 	join(&s, 1);
 	join(&s, 2);
 	script_want(&s, 1, 0, 60, true);
-	obey(&s, 1, 60, true);
+	script_obey(&s, 1, 60, true);
 	script_want(&s, 2, 0, 60, true);
 	script_want(&s, 2, 0, 20, false);
 	pass(&s, 6000);
-	assert_int_equal(group_of(&s, 2), RUN);
+	assert_int_equal(script_group_of(&s, 2), RUN);
 	assert_int_equal(script_group(&s, RUN).level, 4);
 	script_end(&s);
 }
@@ -155,7 +127,7 @@ static void begin_kept(struct script *s, uint64_t kept)
 	join(s, 2);
 	script_want(s, 1, 0, 30, true);
 	script_want(s, 2, 0, 30, true);
-	assert_int_equal(state_of(s, 1), SLU_CORE_WAITING);
+	assert_int_equal(script_state_of(s, 1), SLU_CORE_WAITING);
 	slu_core_dead(s->core, s->now_ns, 4);
 	script_step(s);
 }
@@ -167,20 +139,20 @@ static void test_who_is_kept_out_together_is_parted(void **state)
 	(void)state;
 	begin_kept(&s, 50);
 	script_pass(&s, 2400);
-	assert_int_equal(group_of(&s, 2), RUN);
-	assert_int_equal(state_of(&s, 1), SLU_CORE_WAITING);
+	assert_int_equal(script_group_of(&s, 2), RUN);
+	assert_int_equal(script_state_of(&s, 1), SLU_CORE_WAITING);
 	script_pass(&s, 200);
-	assert_int_not_equal(group_of(&s, 2), RUN);
-	assert_int_equal(state_of(&s, 1), SLU_CORE_FILLING);
+	assert_int_not_equal(script_group_of(&s, 2), RUN);
+	assert_int_equal(script_state_of(&s, 1), SLU_CORE_FILLING);
 	/* and united when the keeper has gone */
 	slu_core_dead(s.core, s.now_ns, 3);
 	script_want(&s, 2, 0, 30, false);
 	for (unsigned i = 0; i < 120; i++) {
 		script_pass(&s, 50);
-		obey(&s, 1, 30, true);
-		obey(&s, 2, 30, false);
+		script_obey(&s, 1, 30, true);
+		script_obey(&s, 2, 30, false);
 	}
-	assert_int_equal(group_of(&s, 2), RUN);
+	assert_int_equal(script_group_of(&s, 2), RUN);
 	script_end(&s);
 }
 
@@ -191,7 +163,7 @@ static void test_parting_that_does_not_help_is_left_alone(void **state)
 	(void)state;
 	begin_kept(&s, 75);
 	script_pass(&s, 20000);
-	assert_int_equal(group_of(&s, 2), RUN);
+	assert_int_equal(script_group_of(&s, 2), RUN);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
 	script_end(&s);
