@@ -81,7 +81,10 @@ static int look_at_maps(pid_t pid, const struct slu_install *install, struct map
 	return ferror(f) ? -EACCES : 0;
 }
 
-static bool environment_has(pid_t pid, const char *name)
+enum kept { KEPT, REPLACED, CLEARED };
+
+/* What became of our entry in a list of libraries, on the way to the process. */
+static enum kept variable_of(pid_t pid, const char *name, const char *ours)
 {
 	slu_cleanup(closefilep) FILE *f = open_of(pid, "environ");
 	slu_cleanup(slu_freep) char *entry = NULL;
@@ -89,11 +92,11 @@ static bool environment_has(pid_t pid, const char *name)
 
 	/* what we cannot read we do not blame */
 	if (!f)
-		return true;
+		return KEPT;
 	while (getdelim(&entry, &size, '\0', f) > 0)
 		if (!strncmp(entry, name, length) && entry[length] == '=')
-			return true;
-	return false;
+			return strstr(entry + length, ours) ? KEPT : REPLACED;
+	return CLEARED;
 }
 
 void slu_attach_name(pid_t pid, char *ret_name, size_t size)
@@ -147,10 +150,27 @@ static void blame(struct slu_attach_view *view, const char *api, const char *why
 	view->then = then;
 }
 
-static void blame_environment(struct slu_attach_view *view, const char *api)
+/* Return: whether its environment is to blame. */
+static bool blame_environment(struct slu_attach_view *view, pid_t pid, const char *api,
+			      const char *variable, const char *ours)
 {
-	blame(view, api, "its environment was cleared on the way (env -i, sudo, a container?)",
-	      "Start that program itself with 'sluice run', behind what clears it.");
+	static const char then[] =
+		"Start that program itself with 'sluice run', behind what changes it.";
+
+	switch (variable_of(pid, variable, ours)) {
+	case CLEARED:
+		blame(view, api,
+		      "its environment was cleared on the way (env -i, sudo, a container?)", then);
+		return true;
+	case REPLACED:
+		blame(view, api,
+		      *variable == 'L' ? "LD_PRELOAD was set anew on the way, without our library"
+				       : LAYERS " was set anew on the way, without our layer",
+		      then);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /*
@@ -160,9 +180,9 @@ static void blame_environment(struct slu_attach_view *view, const char *api)
 static void explain_opencl(pid_t pid, const struct slu_install *install, const struct mapped *m,
 			   struct slu_attach_view *view)
 {
-	if (!environment_has(pid, LAYERS))
-		blame_environment(view, "OpenCL");
-	else if (!loader_knows_layers(pid, m->opencl_loader))
+	if (blame_environment(view, pid, "OpenCL", LAYERS, install->opencl))
+		return;
+	if (!loader_knows_layers(pid, m->opencl_loader))
 		blame(view, "OpenCL",
 		      *m->opencl_loader ? "its OpenCL loader knows no layers"
 					: "it calls its OpenCL driver without a loader",
@@ -173,11 +193,9 @@ static void explain_opencl(pid_t pid, const struct slu_install *install, const s
 		      "Show it the folder of Sluice's libraries under the same name.");
 }
 
-static void explain_cuda(pid_t pid, struct slu_attach_view *view)
+static void explain_cuda(pid_t pid, const struct slu_install *install, struct slu_attach_view *view)
 {
-	if (!environment_has(pid, "LD_PRELOAD"))
-		blame_environment(view, "CUDA");
-	else
+	if (!blame_environment(view, pid, "CUDA", "LD_PRELOAD", install->cuda))
 		blame(view, "CUDA",
 		      "its loader left our library out (set-uid, or a file with capabilities?)",
 		      "Take the privilege away from it, or let it run unmanaged.");
@@ -194,7 +212,7 @@ void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_at
 	} else if (m.opencl_driver && !m.opencl_layer) {
 		explain_opencl(pid, install, &m, &view);
 	} else if (m.cuda_driver && !m.cuda_shim) {
-		explain_cuda(pid, &view);
+		explain_cuda(pid, install, &view);
 	} else if (m.client) {
 		view.state = SLU_ATTACH_INSIDE;
 	}
