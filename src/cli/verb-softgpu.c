@@ -30,7 +30,7 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-	{ "memory", 'm', "SIZE", 0, "the device's memory (64M)", 0 },
+	{ "memory", 'm', "SIZE", 0, "the device's memory (the profile's; 256M without one)", 0 },
 	{ "profile", 'p', "NAME", 0, "take time like a card: none, rtx5080, rtx5090-x8, rtx3080",
 	  0 },
 	{ "scale", 's', "N", 0, "make the profile's sizes and speeds N times smaller (256)", 0 },
