@@ -57,6 +57,10 @@ def killed_at(api, number, rule, pauses):
         if met:
             s.check(w.daemon.returncode == -signal.SIGKILL, "the daemon was killed, and did not fall over", w.log()[-2000:])
             pauses.append(restart(w, programs, generation))
+        else:
+            # it would meet its message while it is asked how it ends
+            w.kill_daemon()
+            w.start_daemon()
         for program in programs:
             w.finish(program)
         return met
