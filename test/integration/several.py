@@ -54,6 +54,9 @@ def beside_others_after_hundreds_of_switches():
                                 name="fill", env=TWO, stdin=subprocess.PIPE))
         switches = s.Switches(w)
         s.wait_until(f"{SWITCHES} switches", lambda: switches.look() >= SWITCHES, seconds=240, look=lambda: w.status())
+        for program in programs:
+            if program.poll() is not None:
+                w.finish(program, exits=())  # none of them ends by itself: what it said is shown
         for name in ("p0", "p1"):
             found = s.wait_until(f"bytes of {name} have been on both devices",
                                  lambda: all(d["device_bytes"] + d["ram_bytes"] for d in w.program(name)["devices"])
