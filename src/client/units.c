@@ -19,8 +19,11 @@
 /* -- birth --------------------------------------------------------------------------------------
  */
 
-#define FAILURES_MAX 4	/* of the driver at one birth, that are not its refusal */
-#define SURE_PARTS   32 /* this part of the device must be left as credit */
+#define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
+/* this part of the device must be left as credit, and more than contexts take that nobody saw yet
+ */
+#define SURE_PARTS 32
+#define SURE_BYTES (64 * SLU_MIB)
 
 /* Never joined, so nobody could make room: the driver's word is final. */
 static bool refusal_is_final(const struct slu_client *c)
@@ -40,12 +43,12 @@ static bool is_programs_own(const struct slu_client_device *d)
  */
 static bool is_sure(const struct slu_client *c, const struct slu_client_device *d)
 {
+	uint64_t enough = SLU_MAX(d->total_bytes / SURE_PARTS, SURE_BYTES);
 	struct slu_peer_account_view view;
 
 	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)d->index },
 			      &view);
-	return !c->counts.n_refusals &&
-	       slu_sub_floor(view.limit_bytes, view.held_bytes) >= d->total_bytes / SURE_PARTS;
+	return !c->counts.n_refusals && slu_sub_floor(view.limit_bytes, view.held_bytes) >= enough;
 }
 
 /*

@@ -65,7 +65,7 @@ static int create_now(struct slu_device *device, const struct slu_unit *unit)
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && !unit->sure && slu_room_must_prove(proxy->context, device)) {
+	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, unit->sure)) {
 		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);

@@ -14,9 +14,9 @@ bool slu_room_is_refusal(cl_int r)
 	       r == CL_OUT_OF_HOST_MEMORY;
 }
 
-bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device)
+bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device, bool is_sure)
 {
-	return !atomic_load(&device->is_eager) ||
+	return (!is_sure && !atomic_load(&device->is_eager)) ||
 	       (context->n_places > 1 && slu_device_expects_manager());
 }
 
@@ -26,7 +26,7 @@ cl_int slu_room_prove(struct slu_context *context, cl_mem real)
 	cl_event event;
 	cl_int r;
 
-	if (!context->payer || !slu_room_must_prove(context, context->payer))
+	if (!context->payer || !slu_room_must_prove(context, context->payer, false))
 		return CL_SUCCESS;
 	queue = slu_context_queue(context, context->payer, SLU_DIRECTION_IN);
 	if (!queue)

@@ -20,10 +20,11 @@ struct slu_room {
 
 /*
  * Whether new memory on @device must be used once before it is known to be there: until the driver
- * has refused a creation, and always where the context has several devices, for then no driver can
- * know at the creation which of them will need it.
+ * has refused a creation, unless the client @is_sure; and always where the context has several
+ * devices, for then no driver can know at the creation which of them will need it.
  */
-bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device);
+bool slu_room_must_prove(const struct slu_context *context, struct slu_device *device,
+			 bool is_sure);
 
 /*
  * For an attempt that made @real: has the driver really find memory for it, where it might put
