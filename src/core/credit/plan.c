@@ -273,14 +273,19 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 		}
 }
 
-/* For what is born next, and in mode LAUNCH for what it owns beside its working set. */
-static uint64_t most_slack(const struct slu_core_device *device, const struct slu_core_seat *seat)
+/*
+ * For what is born next, and in mode LAUNCH for what it owns beside its working set. There births
+ * can do without, so who waits comes first: else room for its bytes would be given and taken again.
+ */
+static uint64_t most_slack(const struct slu_core *core, const struct slu_core_device *device,
+			   const struct slu_core_seat *seat)
 {
 	uint64_t births = device->capacity.usable_bytes / SLACK_PARTS;
 
 	if (seat->mode != SLU_MODE_LAUNCH)
 		return births;
-	return births + slu_sub_floor(seat->want.all_bytes, seat->need_bytes);
+	return (core->n_waiting ? 0 : births) +
+	       slu_sub_floor(seat->want.all_bytes, seat->need_bytes);
 }
 
 static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *plan)
@@ -296,7 +301,7 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t part = positive(device->left_bytes) / device->n_slack--;
 
-			part = SLU_MIN(part, most_slack(device, seat));
+			part = SLU_MIN(part, most_slack(core, device, seat));
 			if (nth(plan, i)->is_overgrown)
 				part = 0;
 			seat->goal_bytes = seat->need_bytes + seat->paged_bytes;
