@@ -205,7 +205,9 @@ int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
 		} else if (space == SLU_PTX_SPACE_PARAM) {
 			v->role = SLU_PTX_ROLE_CALL;
 			r = place(p, v, &p->call_top);
-			p->function->call_bytes = SLU_MAX(p->function->call_bytes, p->call_top);
+			p->function->call_bytes =
+				SLU_MAX(p->function->call_bytes,
+					slu_round_up(p->call_top, SLU_PTX_PARAM_ALIGN));
 		}
 		if (!r)
 			r = declare(p, v, &name);
@@ -273,7 +275,8 @@ int slu_ptx_take_param(struct slu_ptx_parser *p, unsigned size,
 	r = place(p, v, &p->call_top);
 	if (r)
 		return r;
-	p->function->call_bytes = SLU_MAX(p->function->call_bytes, p->call_top);
+	p->function->call_bytes =
+		SLU_MAX(p->function->call_bytes, slu_round_up(p->call_top, SLU_PTX_PARAM_ALIGN));
 	*ret_variable = v;
 	return 0;
 }

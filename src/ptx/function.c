@@ -203,6 +203,10 @@ int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkag
 		if (r)
 			return r;
 	}
+	if (!is_kernel) {
+		f->param_bytes = slu_round_up(f->param_bytes, SLU_PTX_PARAM_ALIGN);
+		f->result_bytes = slu_round_up(f->result_bytes, SLU_PTX_PARAM_ALIGN);
+	}
 	r = parse_performance(p, f);
 	if (r)
 		return r;

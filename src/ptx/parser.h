@@ -50,6 +50,9 @@ struct slu_ptx_bound {
 	uint32_t reg;
 };
 
+/* What calls pass lies thread behind thread: no one's share begins between two words. */
+#define SLU_PTX_PARAM_ALIGN 16
+
 struct slu_ptx_parser {
 	struct slu_ptx_lexer lexer;
 	struct slu_ptx_scope scope;
