@@ -152,7 +152,7 @@ static void blame(struct slu_attach_view *view, const char *api, const char *why
 
 /* Return: whether its environment is to blame. */
 static bool blame_environment(struct slu_attach_view *view, pid_t pid, const char *api,
-			      const char *variable, const char *ours)
+			      const char *variable, const char *ours, const char *if_replaced)
 {
 	static const char then[] =
 		"Start that program itself with 'sluice run', behind what changes it.";
@@ -163,10 +163,7 @@ static bool blame_environment(struct slu_attach_view *view, pid_t pid, const cha
 		      "its environment was cleared on the way (env -i, sudo, a container?)", then);
 		return true;
 	case REPLACED:
-		blame(view, api,
-		      *variable == 'L' ? "LD_PRELOAD was set anew on the way, without our library"
-				       : LAYERS " was set anew on the way, without our layer",
-		      then);
+		blame(view, api, if_replaced, then);
 		return true;
 	default:
 		return false;
@@ -180,7 +177,8 @@ static bool blame_environment(struct slu_attach_view *view, pid_t pid, const cha
 static void explain_opencl(pid_t pid, const struct slu_install *install, const struct mapped *m,
 			   struct slu_attach_view *view)
 {
-	if (blame_environment(view, pid, "OpenCL", LAYERS, install->opencl))
+	if (blame_environment(view, pid, "OpenCL", LAYERS, install->opencl,
+			      LAYERS " was set anew on the way, without our layer"))
 		return;
 	if (!loader_knows_layers(pid, m->opencl_loader))
 		blame(view, "OpenCL",
@@ -195,7 +193,8 @@ static void explain_opencl(pid_t pid, const struct slu_install *install, const s
 
 static void explain_cuda(pid_t pid, const struct slu_install *install, struct slu_attach_view *view)
 {
-	if (!blame_environment(view, pid, "CUDA", "LD_PRELOAD", install->cuda))
+	if (!blame_environment(view, pid, "CUDA", "LD_PRELOAD", install->cuda,
+			       "LD_PRELOAD was set anew on the way, without our library"))
 		blame(view, "CUDA",
 		      "its loader left our library out (set-uid, or a file with capabilities?)",
 		      "Take the privilege away from it, or let it run unmanaged.");
