@@ -121,10 +121,14 @@ static void print_picture(const struct picture *p, unsigned device, FILE *out)
 	char span[SLU_SIZE_STRING_MAX];
 	size_t names = 0, left;
 
+	slu_size_format_time(span, (uint64_t)((p->to_ms - p->from_ms) * SLU_NS_PER_MS));
+	if (!p->n_rows) {
+		fprintf(out, "GPU %u: nobody had it in the last %s\n", device, span);
+		return;
+	}
 	for (size_t i = 0; i < p->n_rows; i++)
 		names = SLU_MAX(names, slu_terminal_length(p->rows[i].name));
 	names = SLU_MIN(names, (size_t)LABEL_MAX);
-	slu_size_format_time(span, (uint64_t)((p->to_ms - p->from_ms) * SLU_NS_PER_MS));
 	fprintf(out, "GPU %u, the last %s\n", device, span);
 	for (size_t i = 0; i < p->n_rows; i++) {
 		print_name(out, p->rows[i].name, names);

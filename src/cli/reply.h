@@ -12,5 +12,10 @@ const char *slu_reply_text(const json_t *object, const char *key);
 /* The number at @key; 0 where there is none, or one below it. */
 uint64_t slu_reply_number(const json_t *object, const char *key);
 
+/* Whether an entry of @list, each with "name" and "pid", is another process of this name. */
+bool slu_reply_is_shared(const json_t *list, const char *name, uint64_t pid);
+/* For people: entries of @list that share a name, but are not one process, become "NAME[PID]". */
+void slu_reply_tell_apart(json_t *list);
+
 /* Prints it on stdout for machines, with sorted keys. */
 void slu_reply_print(const json_t *reply, bool in_one_line);

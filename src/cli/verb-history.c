@@ -149,13 +149,37 @@ static void print_denials(const json_t *reply, size_t n_shown)
 	slu_table_free(table);
 }
 
+static void print_reply(json_t *reply, const struct options *o)
+{
+	json_t *turns = json_object_get(reply, "turns"),
+	       *denials = json_object_get(reply, "denials");
+	size_t width = slu_terminal_width();
+
+	slu_reply_tell_apart(turns);
+	slu_reply_tell_apart(denials);
+	if (!json_array_size(turns)) {
+		puts("Nobody had a turn yet.");
+	} else {
+		if (o->has_picture)
+			slu_picture_print(reply, o->span_ns / SLU_NS_PER_MS,
+					  width ? width : WIDTH_USUAL, stdout);
+		if (o->has_picture && o->has_table)
+			putchar('\n');
+		if (o->has_table)
+			print_turns(reply, o->n_turns);
+	}
+	if (o->has_table && json_array_size(denials)) {
+		putchar('\n');
+		print_denials(reply, o->n_turns);
+	}
+}
+
 int slu_cli_history(int argc, char **argv)
 {
 	struct options o = { .has_picture = true,
 			     .has_table = true,
 			     .span_ns = SPAN_SHOWN_S * SLU_NS_PER_S,
 			     .n_turns = TURNS_SHOWN };
-	size_t width;
 	json_t *reply;
 	int r;
 
@@ -166,24 +190,10 @@ int slu_cli_history(int argc, char **argv)
 	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "history"), &reply);
 	if (r)
 		return r;
-	if (o.where.is_json) {
+	if (o.where.is_json)
 		slu_reply_print(reply, false);
-	} else if (!json_array_size(json_object_get(reply, "turns"))) {
-		puts("Nobody had a turn yet.");
-	} else {
-		width = slu_terminal_width();
-		if (o.has_picture)
-			slu_picture_print(reply, o.span_ns / SLU_NS_PER_MS,
-					  width ? width : WIDTH_USUAL, stdout);
-		if (o.has_picture && o.has_table)
-			putchar('\n');
-		if (o.has_table)
-			print_turns(reply, o.n_turns);
-	}
-	if (!o.where.is_json && o.has_table && json_array_size(json_object_get(reply, "denials"))) {
-		putchar('\n');
-		print_denials(reply, o.n_turns);
-	}
+	else
+		print_reply(reply, &o);
 	json_decref(reply);
 	return SLU_CLI_OK;
 }

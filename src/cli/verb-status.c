@@ -19,8 +19,10 @@
 #include "cli/reply.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "wire/message.h"
 
 #define BAR_LENGTH 20
+#define LABEL_MAX  (SLU_WIRE_NAME_MAX + 24)
 
 struct options {
 	struct slu_cli_where where;
@@ -92,23 +94,36 @@ static void print_bar(FILE *out, uint64_t used, uint64_t outside, uint64_t total
 		fputs(i < n_used - n_outside ? "█" : i < n_used ? "▓" : "░", out);
 }
 
-static void print_device(FILE *out, const json_t *device)
+/* How to call @name on a line without a column for the process. */
+static const char *call(char buf[static LABEL_MAX], const json_t *programs, const char *name,
+			uint64_t pid)
+{
+	if (!pid || !slu_reply_is_shared(programs, name, pid))
+		return name;
+	snprintf(buf, LABEL_MAX, "%s[%llu]", name, (unsigned long long)pid);
+	return buf;
+}
+
+static void print_device(FILE *out, const json_t *device, const json_t *programs)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
 	const json_t *turn = json_object_get(device, "turn");
-	char bytes[2 * SLU_SIZE_STRING_MAX + 8], now[256] = "";
+	char bytes[2 * SLU_SIZE_STRING_MAX + 8], now[256] = "", label[LABEL_MAX];
 	size_t width = slu_terminal_width();
 
 	snprintf(bytes, sizeof(bytes), "  %s of %s",
 		 slu_size_format(used, slu_reply_number(device, "used_bytes")),
 		 slu_size_format(total, slu_reply_number(device, "total_bytes")));
 	if (json_is_object(turn))
-		snprintf(now, sizeof(now), "  turn: %s (%s)", slu_reply_text(turn, "name"),
+		snprintf(now, sizeof(now), "  turn: %s (%s)",
+			 call(label, programs, slu_reply_text(turn, "name"),
+			      slu_reply_number(turn, "pid")),
 			 slu_size_format_time(since,
 					      slu_reply_number(turn, "since_ms") * SLU_NS_PER_MS));
 	if (*slu_reply_text(device, "next"))
 		snprintf(now + strlen(now), sizeof(now) - strlen(now), "  next: %s",
-			 slu_reply_text(device, "next"));
+			 call(label, programs, slu_reply_text(device, "next"),
+			      slu_reply_number(device, "next_pid")));
 
 	fprintf(out, "GPU %d  %s\n  ", (int)slu_reply_number(device, "index"),
 		slu_reply_text(device, "name"));
@@ -238,7 +253,7 @@ static void print_reply(FILE *out, const json_t *reply)
 	size_t i;
 
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
-		print_device(out, device);
+		print_device(out, device, json_object_get(reply, "programs"));
 		has_outsiders |= json_array_size(json_object_get(device, "outsiders")) > 0;
 	}
 	if (json_array_size(json_object_get(reply, "programs")) || has_outsiders)

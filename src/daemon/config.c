@@ -225,12 +225,13 @@ int slu_config_get(const struct slu_config *config, const char *section, const c
 static void show(const struct slu_setting *row, const char *section, const void *field, bool is_own,
 		 void (*each)(void *data, const struct slu_config_view *view), void *data)
 {
-	char value[SLU_CONFIG_PATH_MAX], meaning[768];
+	char value[SLU_CONFIG_PATH_MAX], words[256], meaning[768];
 	struct slu_config_view view = {
 		.section = section,
 		.name = row->name,
 		.value = value,
 		.fallback = row->fallback,
+		.words = words,
 		.meaning = meaning,
 		.is_program = row->is_program,
 		.is_own = is_own,
@@ -238,6 +239,7 @@ static void show(const struct slu_setting *row, const char *section, const void 
 	};
 
 	slu_setting_print(row, field, value, sizeof(value));
+	slu_setting_words(row, words, sizeof(words));
 	slu_setting_describe(row, meaning, sizeof(meaning));
 	each(data, &view);
 }

@@ -140,6 +140,7 @@ enum slu_config_counts {
 struct slu_config_view {
 	const char *section, *name, *value;
 	const char *fallback; /* its default */
+	const char *words;    /* the values that are words, with a bar between them */
 	const char *meaning;
 	bool is_program; /* may stand in [program NAME] */
 	bool is_own;	 /* does stand in [program NAME] */

@@ -102,11 +102,11 @@ static void add_setting(void *data, const struct slu_config_view *setting)
 		[SLU_CONFIG_AT_JOIN] = "new programs",
 	};
 
-	json_array_append_new(data,
-			      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "section",
-					setting->section, "name", setting->name, "value",
-					setting->value, "default", setting->fallback, "meaning",
-					setting->meaning, "counts", counts[setting->counts]));
+	json_array_append_new(data, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "section",
+					      setting->section, "name", setting->name, "value",
+					      setting->value, "default", setting->fallback, "words",
+					      setting->words, "meaning", setting->meaning, "counts",
+					      counts[setting->counts]));
 }
 
 json_t *slu_settings_make(const struct slu_control_view *view, const char *program)

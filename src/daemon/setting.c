@@ -120,6 +120,17 @@ static void print_exact(enum slu_setting_kind kind, uint64_t number, char *ret_t
 	}
 }
 
+void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t size)
+{
+	if (row->kind == SLU_SETTING_POLICY)
+		list_policies(ret_text, size, "|", false);
+	else
+		snprintf(ret_text, size, "%s",
+			 row->kind == SLU_SETTING_FLAG	 ? "off|on"
+			 : row->kind == SLU_SETTING_AUTO ? "auto"
+							 : row->words);
+}
+
 /* What @row takes, in words. */
 static void expect(const struct slu_setting *row, char *ret_text, size_t size)
 {
@@ -129,18 +140,16 @@ static void expect(const struct slu_setting *row, char *ret_text, size_t size)
 		[SLU_SETTING_AUTO] = "auto, or a size such as 512M or 16G",
 		[SLU_SETTING_COUNT] = "a whole number",
 	};
-	char min[32], max[32], names[256];
+	char min[32], max[32], words[256];
 
 	switch (row->kind) {
 	case SLU_SETTING_FLAG:
 		snprintf(ret_text, size, "on or off");
 		break;
 	case SLU_SETTING_WORD:
-		snprintf(ret_text, size, "one of %s", row->words);
-		break;
 	case SLU_SETTING_POLICY:
-		list_policies(names, sizeof(names), "|", false);
-		snprintf(ret_text, size, "one of %s", names);
+		slu_setting_words(row, words, sizeof(words));
+		snprintf(ret_text, size, "one of %s", words);
 		break;
 	case SLU_SETTING_PATH:
 		snprintf(ret_text, size, "a path that begins with /");

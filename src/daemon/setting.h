@@ -45,5 +45,8 @@ void slu_setting_explain(const struct slu_setting *row, const char *value, char 
 void slu_setting_print(const struct slu_setting *row, const void *field, char *ret_text,
 		       size_t size);
 
+/* The values that are words, with a bar between them; "" where it takes none. */
+void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t size);
+
 /* What it is for, with the policies' own words where it is about them. */
 void slu_setting_describe(const struct slu_setting *row, char *ret_text, size_t size);

@@ -115,15 +115,16 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_d
 			return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
 					 slu_core_state_name(g.state), "since_ms",
 					 ms(now_ns - g.since_ns));
-		return json_pack("{s:s, s:s, s:s, s:I}", "group", id, "name", program->name,
-				 "state", slu_core_state_name(g.state), "since_ms",
-				 ms(now_ns - g.since_ns));
+		return json_pack("{s:s, s:s, s:i, s:s, s:I}", "group", id, "name", program->name,
+				 "pid", (int)program->pid, "state", slu_core_state_name(g.state),
+				 "since_ms", ms(now_ns - g.since_ns));
 	}
 	return json_null();
 }
 
-/* The name of who runs next there as far as the policy can tell; or null. */
-static json_t *make_next(const struct slu_control_view *view, const struct slu_device *device)
+/* Who runs next there as far as the policy can tell; or NULL. */
+static const struct slu_program *find_next(const struct slu_control_view *view,
+					   const struct slu_device *device)
 {
 	uint64_t groups[16], turns_ns[16];
 	size_t n = slu_core_timeline(view->server->core, groups, turns_ns, SLU_ARRAY_SIZE(groups));
@@ -136,11 +137,9 @@ static json_t *make_next(const struct slu_control_view *view, const struct slu_d
 			continue;
 		LIST_FOREACH (program, &view->server->programs, entry)
 			if (program->group->id == groups[i] && uses(program, device))
-				return json_string(slu_control_may_see(view, program->uid)
-							   ? program->name
-							   : SOMEBODY);
+				return program;
 	}
-	return json_null();
+	return NULL;
 }
 
 static json_t *make_device(const struct slu_control_view *view, const struct slu_device *device,
@@ -151,6 +150,8 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 		[SLU_DEVICE_BOARD] = "board",
 		[SLU_DEVICE_NODE] = "node",
 	};
+	const struct slu_program *next = find_next(view, device);
+	bool is_seen = next && slu_control_may_see(view, next->uid);
 	struct slu_core_device_view v;
 	char uuid[33];
 
@@ -158,7 +159,8 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 		sprintf(uuid + 2 * i, "%02x", device->uuid[i]);
 	slu_core_view_device(view->server->core, device->number, &v);
 	return json_pack(
-		"{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, s:o, s:o, s:o}",
+		"{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, s:o, s:o, s:s?, "
+		"s:i}",
 		"index", (int)device->number, "name", device->name, "uuid", uuid, "pci",
 		device->pci, "total_bytes", (json_int_t)device->total_bytes, "usable_bytes",
 		(json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
@@ -167,7 +169,10 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 		(json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals, "managed",
 		device->n_users > 0, "lock", locks[device->kind], "outsiders",
 		make_outsiders(view, device), "turn", make_turn(view, device, now_ns), "next",
-		make_next(view, device));
+		is_seen ? next->name
+		: next	? SOMEBODY
+			: NULL,
+		"next_pid", is_seen ? (int)next->pid : 0);
 }
 
 /* -- programs --------------------------------------------------------------------------------- */

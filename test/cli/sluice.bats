@@ -405,6 +405,15 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	COMP_WORDS=(sluice set "disk_f") COMP_CWORD=2
 	_sluice
 	[ "${COMPREPLY[*]}" = disk_folder ]
+	COMP_WORDS=(sluice set priority "") COMP_CWORD=3
+	_sluice
+	[ "${COMPREPLY[*]}" = "high low normal" ]
+	COMP_WORDS=(sluice set memory.allow_mapped o) COMP_CWORD=3
+	_sluice
+	[ "${COMPREPLY[*]}" = "off on" ]
+	COMP_WORDS=(sluice set --program chat hash_clean a) COMP_CWORD=5
+	_sluice
+	[ "${COMPREPLY[*]}" = "always auto" ]
 	_command_offset() { offset=$1; }
 	COMP_WORDS=(sluice run -- cat /etc/host) COMP_CWORD=4
 	_sluice

@@ -139,7 +139,7 @@ teardown() {
 @test "what cannot be is said before the program starts" {
 	run "$sluice" softgpu run --profile toaster -- echo started
 	[ "$status" -eq 120 ]
-	[[ $output == *"no software GPU like that"* && $output != *started* ]]
+	[[ $output == *"no software GPU like that: --profile=toaster."* && $output != *started* ]]
 	run -127 "$sluice" softgpu run -- no-such-program
 	[[ $output == *"no program 'no-such-program'"* ]]
 }

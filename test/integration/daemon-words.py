@@ -64,6 +64,20 @@ def status_fits_into_80_columns():
             w.end(p)
 
 
+def programs_of_one_name_are_told_apart():
+    with world("words-twins") as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cl-talk", "--mib", 20, "--all", "--endless"], "opencl", name="twin", stdin=subprocess.PIPE) for _ in range(2)]
+        pids = lambda: {t["pid"] for t in w.history()["turns"] if t["end_ms"]}
+        s.wait_until("both had turns", lambda: len(pids()) == 2)
+        for verb in ("status", "history"):
+            s.wait_until(f"{verb} names each", lambda: all(f"twin[{pid}]" in w.sluice(verb).stdout for pid in pids()), look=w.sluice(verb).stdout.strip)
+        s.check({t["name"] for t in w.history()["turns"]} == {"twin"}, "machines have the name alone")
+        w.end(programs.pop())
+        s.wait_until("who is alone needs no number", lambda: "turn: twin (" in w.sluice("status").stdout)
+        w.end(programs.pop())
+
+
 def watch_repaints_within_the_terminal():
     with world("words-watch") as w:
         programs = two_programs(w)
@@ -135,6 +149,6 @@ def out_of_memory_by_what_a_program_may_own_is_in_history():
             s.check("out of memory: it asked for" in w.log(), "and so is the log")
 
 
-s.main(status_fits_into_80_columns, watch_repaints_within_the_terminal, watch_for_machines_is_a_line_each,
+s.main(status_fits_into_80_columns, programs_of_one_name_are_told_apart, watch_repaints_within_the_terminal, watch_for_machines_is_a_line_each,
        history_draws_who_had_the_device, nothing_to_draw_is_said,
        out_of_memory_by_what_a_program_may_own_is_in_history)
