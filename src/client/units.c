@@ -66,7 +66,7 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 	uint64_t now_ns;
 	int r;
 
-	w->unit.sure = is_sure(c, d);
+	w->unit.sure = is_programs_own(d) && is_sure(c, d);
 	slu_lock_give(&c->lock);
 	slu_lock_assert_none();
 	r = d->backend->create(d->data, &w->unit);

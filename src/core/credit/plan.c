@@ -323,3 +323,16 @@ int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 	hand_out_slack(core, plan);
 	return 0;
 }
+
+int slu_core_plan_group(struct slu_core *core, struct slu_core_group *group, bool is_alone,
+			bool is_ideal, struct slu_core_shortage *ret_shortage)
+{
+	struct slu_core_plan plan = {
+		.plus = group,
+		.percent = 100,
+		.is_alone = is_alone,
+		.is_ideal = is_ideal,
+	};
+
+	return slu_core_plan_make(core, &plan, ret_shortage);
+}

@@ -72,5 +72,9 @@ void slu_core_plan_refresh(struct slu_core *core);
 int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 		       struct slu_core_shortage *ret_shortage);
 
+/* The same of one group by itself, on all that there is. */
+int slu_core_plan_group(struct slu_core *core, struct slu_core_group *group, bool is_alone,
+			bool is_ideal, struct slu_core_shortage *ret_shortage);
+
 /* A LIMIT has not been answered for so long that nothing of it can be counted on. */
 bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account);

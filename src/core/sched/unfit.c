@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/sched/unfit.h"
+
+#include <stdio.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/send.h"
+
+void slu_core_unfit_lack(struct slu_core *core, const struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage)
+{
+	const struct slu_core_client *client;
+
+	if (shortage->device != SLU_CORE_PLAN_PINNED) {
+		core->devices[shortage->device]->capacity.is_lacking = true;
+		return;
+	}
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].mode == SLU_MODE_MAPPED)
+				core->devices[client->seats[i].device]->capacity.is_lacking = true;
+}
+
+static bool may_be_denied(const struct slu_core_client *client, const struct slu_core_seat *seat)
+{
+	return slu_core_client_is_joined(client) && seat->want.is_runnable;
+}
+
+static bool is_concerned(const struct slu_core_seat *seat, int device)
+{
+	return device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
+					      : seat->device == (unsigned)device;
+}
+
+static uint64_t missing_bytes(const struct slu_core_seat *seat)
+{
+	return slu_sub_floor(slu_core_seat_level_bytes(seat), seat->account.held_bytes);
+}
+
+/*
+ * One seat: of those where it is lacking the one that lacks most, for what it gives up may be
+ * enough for the others. If none of them wants to run, one that waits because of them.
+ */
+static void deny(struct slu_core *core, struct slu_core_group *group,
+		 const struct slu_core_shortage *shortage, bool is_first)
+{
+	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
+	struct slu_core_client *client, *denied = NULL;
+	struct slu_core_seat *chosen = NULL;
+	bool is_better;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_seat *seat = &client->seats[i];
+
+			if (!may_be_denied(client, seat))
+				continue;
+			if (is_first && seat->is_denied)
+				return;
+			is_better = !chosen || missing_bytes(seat) > missing_bytes(chosen);
+			if (chosen && is_concerned(seat, shortage->device) !=
+					      is_concerned(chosen, shortage->device))
+				is_better = is_concerned(seat, shortage->device);
+			if (!is_better)
+				continue;
+			chosen = seat;
+			denied = client;
+		}
+	if (!chosen)
+		return;
+	chosen->is_denied = true;
+	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
+	slu_core_patience_renew(core, group, false);
+	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
+		 slu_size_format(need, shortage->need_bytes),
+		 slu_size_format(room, shortage->room_bytes));
+	slu_core_send_deny(core, denied, chosen, slu_core_seat_level_bytes(chosen), reason);
+}
+
+/* Who keeps most of what cannot leave @device now. */
+static const struct slu_core_group *keeper(const struct slu_core *core,
+					   const struct slu_core_group *asker, int device)
+{
+	const struct slu_core_capacity *capacity =
+		device == SLU_CORE_PLAN_PINNED ? &core->pinned : &core->devices[device]->capacity;
+	const struct slu_core_account *account, *most = NULL;
+
+	TAILQ_FOREACH (account, &capacity->accounts, link)
+		if (account->client->group != asker &&
+		    (!most || account->counted_floor_bytes > most->counted_floor_bytes))
+			most = account;
+	return most && most->counted_floor_bytes ? most->client->group : NULL;
+}
+
+/*
+ * Nobody is told on hearsay: what others were refused may be less than what this group would get.
+ * Return: whether it fits where all that is forgotten, and had no turn yet to see for itself.
+ */
+static bool may_try(struct slu_core *core, struct slu_core_group *group,
+		    struct slu_core_shortage *ret_shortage)
+{
+	if (slu_core_patience_is_tried(group))
+		return false;
+	for (unsigned d = 0; d < core->n_devices; d++)
+		if (slu_core_group_uses(group, d))
+			slu_core_capacity_forget(&core->devices[d]->capacity, core->now_ns);
+	if (slu_core_plan_group(core, group, true, false, ret_shortage))
+		return false;
+	slu_core_patience_renew(core, group, true);
+	core->deadline_ns = core->now_ns; /* this step has passed it over already */
+	return true;
+}
+
+void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage)
+{
+	const struct slu_core_group *other = keeper(core, group, shortage->device);
+	struct slu_core_shortage lasting;
+	bool is_never;
+
+	group->is_next = false;
+	group->why = (struct slu_core_why){
+		.kind = SLU_CORE_WHY_ROOM,
+		.other = other ? other->id : 0,
+		.need_bytes = shortage->need_bytes,
+		.room_bytes = shortage->room_bytes,
+	};
+	slu_core_unfit_lack(core, group, shortage);
+	if (!slu_core_plan_group(core, group, true, false, &lasting))
+		return;
+
+	group->why.kind = lasting.device == SLU_CORE_PLAN_PINNED ? SLU_CORE_WHY_PINNED
+								 : SLU_CORE_WHY_CAPACITY;
+	group->why.need_bytes = lasting.need_bytes;
+	group->why.room_bytes = lasting.room_bytes;
+	slu_core_patience_unfit(core, group);
+	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
+	if (is_never)
+		deny(core, group, &lasting, !slu_core_patience_is_over(core, group));
+	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
+		deny(core, group, &lasting, false);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Groups that do not fit even when they run alone (rules 7 and 16): why they wait, what is believed
+ * of the device meanwhile, and who of them is told out of memory in the end. How long that takes is
+ * patience's (patience.h).
+ */
+
+#include "core/credit/plan.h"
+#include "core/state.h"
+
+/*
+ * Rule 16: the estimate of a device rises while somebody lacks room there. Who lacks pinned memory
+ * would need less of it if the device held more.
+ */
+void slu_core_unfit_lack(struct slu_core *core, const struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage);
+
+/*
+ * The group fits not even when it runs alone. If it is the floors of others it waits for them,
+ * however long; if it is the device it is denied in the end (rule 7).
+ */
+void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage);
