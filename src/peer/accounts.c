@@ -108,7 +108,7 @@ static bool gives(const struct slu_peer *peer, const struct slu_peer_device *d,
 {
 	if (d->retry_ns[OUT] || shifts_there(peer, d))
 		return true;
-	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
+	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX && d->n_moving[OUT]; k++)
 		if (d->moving[OUT][k] && d->moving[OUT][k]->place == place)
 			return true;
 	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))

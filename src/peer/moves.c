@@ -93,7 +93,7 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 {
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
-		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++) {
+		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX && d->n_moving[way]; k++) {
 			struct slu_unit *u = d->moving[way][k];
 
 			if (u && is_void(peer, d, u))

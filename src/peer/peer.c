@@ -121,12 +121,13 @@ int slu_peer_take_action(struct slu_peer *peer, struct slu_peer_action *ret_acti
 	peer->first = (peer->first + 1) % SLU_PEER_QUEUE_MAX;
 	peer->n_queued--;
 
-	memset(ret_action, 0, sizeof(*ret_action));
 	ret_action->kind = r->kind;
 	ret_action->device = r->device;
 	ret_action->unit = r->unit;
-	if (r->kind == SLU_PEER_SEND)
+	if (r->kind == SLU_PEER_SEND) {
+		memset(&ret_action->message, 0, sizeof(ret_action->message));
 		fill_message(peer, r, &ret_action->message);
+	}
 	return 1;
 }
 

@@ -237,7 +237,7 @@ struct slu_peer_action {
 	enum slu_peer_action_kind kind;
 	unsigned device;
 	struct slu_unit *unit;
-	struct slu_message message;
+	struct slu_message message; /* of SEND alone */
 };
 
 void slu_peer_step(struct slu_peer *peer, uint64_t now_ns);
