@@ -3,9 +3,11 @@
 """A switch between two programs: how much of the bus it uses, and how many bytes it moves.
 
 Two programs on a device that holds one and a bit. For each switch the copies are looked at: out of the program whose turn
-was closed, into the one that came after it. The busier engine decides how long a switch takes; its busy time over the span
-from the first byte to the last says how much of the bus was used. The other direction is beside it. Once with small units
-(CUDA: extents of 128 KiB) and once with large ones (OpenCL: whole buffers of a quarter of a program).
+was closed, into the one that came after it. As many bytes go each way, so the slower direction decides how long a switch takes
+at least: link_share is the busy time of its engine over the span from the first byte to the last. both_share is that of both
+engines together; where one direction of the profile is faster it has less to do, so its bound is below one. Once with small
+units (CUDA: extents of 128 KiB) and once with large ones (OpenCL: whole buffers of a quarter of a program). Turns that changed
+while less than half of the shortfall had moved are left out, and counted.
 """
 
 import os
@@ -46,14 +48,21 @@ def switches(history, origin, jobs):
             continue
         begin, end = origin + old["end_ms"] / 1e3, origin + new["closing_ms"] / 1e3
         mine = [j for j in jobs if begin < j["end"] and j["begin"] < end and j["pid"] == {"out": old, "in": new}[j["engine"]]["pid"]]
-        if all(sum(j["bytes"] for j in mine if j["engine"] == e) > SHORTFALL / 2 for e in ("in", "out")):
-            yield mine
+        yield mine
 
 
-def share(jobs):
+def moved(jobs, engine):
+    return sum(j["bytes"] for j in jobs if j["engine"] == engine)
+
+
+def is_whole(jobs):
+    return min(moved(jobs, "in"), moved(jobs, "out")) > SHORTFALL / 2
+
+
+def shares(jobs):
+    """The busy parts of the span, the larger one first."""
     span = max(j["end"] for j in jobs) - min(j["begin"] for j in jobs)
-    busy = {e: sum(j["end"] - j["begin"] for j in jobs if j["engine"] == e) for e in ("in", "out")}
-    return max(busy.values()) / span, min(busy.values()) / span
+    return sorted((sum(j["end"] - j["begin"] for j in jobs if j["engine"] == e) / span for e in ("in", "out")), reverse=True)
 
 
 def run(api, board, words, world):
@@ -68,25 +77,27 @@ def run(api, board, words, world):
         return list(switches(history, w.clock_of(history), jobs))
 
 
-def measure(name, api, board, words, world, unit_bytes, goal):
+def measure(name, api, board, words, world, rates, unit_bytes, goal):
     with Disturbance() as quiet:
-        found = run(api, board, words, world)
+        every = run(api, board, words, world)
+    found = [jobs for jobs in every if is_whole(jobs)]
     s.check(found, "there were switches to look at")
-    busiest, other = zip(*(share(jobs) for jobs in found))
-    moved_out = [sum(j["bytes"] for j in jobs if j["engine"] == "out") for jobs in found]
-    print(f"{len(found)} switches; busier engine {statistics.median(busiest):.3f} ({statistics.median(other):.3f}) of the span; "
-          f"{max(moved_out) / s.MIB:.1f} MiB out a switch at most, shortfall {SHORTFALL / s.MIB:.1f} MiB")
-    figure(f"switch.link_share{name}", statistics.median(busiest), "share", bound=1.0, goal=goal, valid=quiet.is_quiet, n=len(found),
-           unit_bytes=unit_bytes, other_direction=round(statistics.median(other), 3), worst=round(min(busiest), 3))
-    figure(f"switch.out_bytes{name}", max(moved_out), "bytes", bound=SHORTFALL + unit_bytes, goal=SHORTFALL + unit_bytes, valid=True)
+    busiest, other = (statistics.median(values) for values in zip(*map(shares, found)))
+    print(f"{len(found)} switches, {len(every) - len(found)} left out; engines {busiest:.3f} and {other:.3f} of the span; at most "
+          f"{max(moved(jobs, 'out') for jobs in found) / s.MIB:.1f} MiB out and {max(moved(jobs, 'in') for jobs in found) / s.MIB:.1f} in, shortfall {SHORTFALL / s.MIB:.1f} MiB")
+    figure(f"switch.link_share{name}", busiest, "share", bound=1.0, goal=goal, valid=quiet.is_quiet, n=len(found), left_out=len(every) - len(found),
+           unit_bytes=unit_bytes, worst=round(min(shares(jobs)[0] for jobs in found), 3))
+    figure(f"switch.both_share{name}", (busiest + other) / 2, "share", bound=(1 + min(rates) / max(rates)) / 2, valid=quiet.is_quiet)
+    for engine in ("out", "in"):
+        # a count, which nobody beside it changes
+        figure(f"switch.{engine}_bytes{name}", max(moved(jobs, engine) for jobs in found), "bytes", bound=SHORTFALL + unit_bytes, goal=SHORTFALL + unit_bytes)
 
 
 conditions(f"switch: software GPU, profile rtx5080 at 1/256; device {MEMORY // s.MIB} MiB, two programs of {EACH // s.MIB} MiB; units of 128 KiB "
-           "(16 granules of 8 KiB); kernels of 896 KiB each; no context overhead, no reserve; pinned: two chunks of 4 MiB a direction; "
-           "in brackets the other direction")
+           "(16 granules of 8 KiB); kernels of 896 KiB each; no context overhead, no reserve; pinned: two chunks of 4 MiB a direction")
 measure("", "cuda", "softgpu0", [s.CLIENTS / "cuda-fill", "--buffers", 64],
-        {"softgpu": {"profile": "rtx5080", "scale": 256, "context_overhead": 0}}, 128 * 1024, 0.95)
+        {"softgpu": {"profile": "rtx5080", "scale": 256, "context_overhead": 0}}, (34700, 28800), 128 * 1024, 0.95)
 conditions(f"switch, large units: PoCL, limited to 400 MiB/s each way; device and programs as above, in buffers of {EACH // s.MIB // 4} MiB; "
            "mode LAUNCH: a command waits for its own buffer only, the rest follows behind the commands that name it")
 measure(".large", "opencl", "opencl0", [s.CLIENTS / "cl-fill", "--buffers", 4, "--kernels", 8, "--verify-each"],
-        {"limiter": {"in": "400M", "out": "400M"}}, EACH // 4, None)
+        {"limiter": {"in": "400M", "out": "400M"}}, (400, 400), EACH // 4, None)
