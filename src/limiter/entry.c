@@ -134,3 +134,17 @@ clInitLayer(cl_uint n_entries, const cl_icd_dispatch *target, cl_uint *ret_n_ent
 	*ret_dispatch = &dispatch;
 	return CL_SUCCESS;
 }
+
+CL_API_ENTRY __attribute__((visibility("default"))) cl_int CL_API_CALL
+clInitLayerWithProperties(cl_uint n_entries, const cl_icd_dispatch *target, cl_uint *ret_n_entries,
+			  const cl_icd_dispatch **ret_dispatch, const cl_properties *properties);
+
+/* What loaders of Khronos look for since 2025; the headers may be older. We know no property. */
+CL_API_ENTRY __attribute__((visibility("default"))) cl_int CL_API_CALL
+clInitLayerWithProperties(cl_uint n_entries, const cl_icd_dispatch *target, cl_uint *ret_n_entries,
+			  const cl_icd_dispatch **ret_dispatch, const cl_properties *properties)
+{
+	if (properties && *properties)
+		return CL_INVALID_PROPERTY;
+	return clInitLayer(n_entries, target, ret_n_entries, ret_dispatch);
+}

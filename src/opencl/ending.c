@@ -15,7 +15,7 @@ static _Atomic bool has_begun;
 static _Atomic unsigned n_inside; /* of our threads */
 static __thread bool is_ours;
 
-static void begin(void)
+void slu_ending_begin(void)
 {
 	uint64_t until_ns = slu_clock_now_ns() + PATIENCE_NS;
 
@@ -28,8 +28,10 @@ void slu_ending_watch(void)
 {
 	static _Atomic bool is_watched;
 
+	/* a loader may have been closed and opened again */
+	atomic_store(&has_begun, false);
 	if (!atomic_exchange(&is_watched, true))
-		atexit(begin);
+		atexit(slu_ending_begin);
 }
 
 void slu_ending_mark_thread(void)

@@ -10,8 +10,11 @@
 
 #include <stdbool.h>
 
-/* Registers the handler. Called once, when the driver is loaded. */
+/* Registers the handler. Called when the driver is loaded. */
 void slu_ending_watch(void);
+
+/* The handler; also for loaders that say when they leave, in a process that may go on. */
+void slu_ending_begin(void);
 
 /* This thread is ours, not the program's. */
 void slu_ending_mark_thread(void);

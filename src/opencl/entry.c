@@ -92,3 +92,31 @@ SLU_CLIENT_API cl_int CL_API_CALL clInitLayer(cl_uint n_entries, const cl_icd_di
 	*ret_dispatch = &calls;
 	return CL_SUCCESS;
 }
+
+/* -- what Khronos' loaders look for since 2025; headers may be older ------------------------- */
+
+SLU_CLIENT_API cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
+							    const cl_icd_dispatch *target,
+							    cl_uint *ret_n_entries,
+							    const cl_icd_dispatch **ret_dispatch,
+							    const cl_properties *properties);
+SLU_CLIENT_API cl_int CL_API_CALL clDeinitLayer(void);
+
+/* We know no property. */
+SLU_CLIENT_API cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
+							    const cl_icd_dispatch *target,
+							    cl_uint *ret_n_entries,
+							    const cl_icd_dispatch **ret_dispatch,
+							    const cl_properties *properties)
+{
+	if (properties && *properties)
+		return CL_INVALID_PROPERTY;
+	return clInitLayer(n_entries, target, ret_n_entries, ret_dispatch);
+}
+
+/* The loader unloads the drivers next. */
+SLU_CLIENT_API cl_int CL_API_CALL clDeinitLayer(void)
+{
+	slu_ending_begin();
+	return CL_SUCCESS;
+}
