@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "opencl/memory.h"
 #include "opencl/real.h"
+#include "opencl/svm.h"
 
 cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr)
 {
@@ -116,10 +117,11 @@ cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like
 	proxy->device = choose_device(context);
 	proxy->type = like->type;
 	proxy->flags = like->flags;
-	if (!(proxy->flags & SLU_MEMORY_ACCESS_FLAGS))
-		proxy->flags |= CL_MEM_READ_WRITE;
+	if (!proxy->flags)
+		proxy->flags = CL_MEM_READ_WRITE;
 	proxy->size_bytes = like->size_bytes;
 	proxy->host_ptr = like->host_ptr;
+	proxy->is_in_svm = like->host_ptr && slu_svm_is_there(like->host_ptr);
 	proxy->shape = like->shape;
 	proxy->is_movable = true;
 	r = bear(proxy, initial);

@@ -146,11 +146,7 @@ static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem
 	if ((above & CL_MEM_HOST_NO_ACCESS) &&
 	    (flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)))
 		return CL_INVALID_VALUE;
-	if (!(flags & SLU_MEMORY_ACCESS_FLAGS))
-		flags |= above & SLU_MEMORY_ACCESS_FLAGS;
-	if (!(flags & SLU_MEMORY_HOST_ACCESS_FLAGS))
-		flags |= above & SLU_MEMORY_HOST_ACCESS_FLAGS;
-	*ret_flags = flags | (above & SLU_MEMORY_HOST_PTR_FLAGS);
+	*ret_flags = slu_memory_inherit(above, flags);
 	return CL_SUCCESS;
 }
 

@@ -68,11 +68,17 @@ static uint64_t guess_bytes(const cl_image_desc *desc)
 	return n * 4;
 }
 
-/* What the driver says about a child, while it can be asked. */
-static void learn_child(struct slu_proxy *child, const cl_image_format *format,
+/*
+ * What the driver says about a child, while it can be asked. But the object of a root that moves
+ * was made without what the program said about the host, so the flags come from its proxy.
+ */
+static void learn_child(struct slu_proxy *child, cl_mem_flags flags, const cl_image_format *format,
 			const cl_image_desc *desc)
 {
 	struct slu_shape *s = &child->shape;
+
+	if (child->root->is_movable)
+		child->flags = slu_memory_inherit(child->parent->flags, flags);
 
 	s->format = *format;
 	s->desc = *desc;
@@ -127,7 +133,7 @@ static cl_mem create_on(cl_context context, const cl_mem_properties *properties,
 	if (!r)
 		r = slu_memory_adopt(context, real, SLU_FROZEN_IMAGE, parent, &child);
 	if (!r)
-		learn_child(child, format, desc);
+		learn_child(child, flags, format, desc);
 	if (is_inside)
 		slu_client_command_end(client, &parent->root->unit, 1);
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(child), r, errcode_ret);

@@ -30,7 +30,7 @@ static cl_int answer_movable(struct slu_proxy *proxy, cl_mem_info what, size_t s
 			     size_t *ret_size)
 {
 	cl_context context = proxy->context->handle;
-	cl_bool no = CL_FALSE;
+	cl_bool is_in_svm = proxy->is_in_svm;
 
 	switch (what) {
 	case CL_MEM_TYPE:
@@ -47,7 +47,7 @@ static cl_int answer_movable(struct slu_proxy *proxy, cl_mem_info what, size_t s
 	case CL_MEM_OFFSET:
 		return answer_size(proxy->origin_bytes, size, param, ret_size);
 	case CL_MEM_USES_SVM_POINTER:
-		return slu_layer_answer(&no, sizeof(no), size, param, ret_size);
+		return slu_layer_answer(&is_in_svm, sizeof(is_in_svm), size, param, ret_size);
 	case CL_MEM_PROPERTIES:
 		return slu_layer_answer(NULL, 0, size, param, ret_size);
 	default:

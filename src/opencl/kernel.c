@@ -193,10 +193,9 @@ cl_int slu_call_clCreateKernelsInProgram(cl_program program, cl_uint n_kernels, 
  */
 static cl_mem dummy_for(const struct slu_proxy *proxy)
 {
-	cl_mem_flags access = proxy->flags & SLU_MEMORY_ACCESS_FLAGS;
-
-	return slu_context_dummy(proxy->context, proxy->type,
-				 proxy->type == CL_MEM_OBJECT_BUFFER ? 0 : access);
+	return slu_context_dummy(
+		proxy->context, proxy->type,
+		proxy->type == CL_MEM_OBJECT_BUFFER ? 0 : slu_memory_access(proxy->flags));
 }
 
 /* What a dummy proves: buffers are alike, images by type and access. */
@@ -204,9 +203,7 @@ static cl_ulong kind_of(const struct slu_proxy *proxy)
 {
 	cl_ulong kind = (cl_ulong)proxy->type << 8;
 
-	return proxy->type == CL_MEM_OBJECT_BUFFER
-		       ? kind
-		       : kind | (proxy->flags & SLU_MEMORY_ACCESS_FLAGS);
+	return proxy->type == CL_MEM_OBJECT_BUFFER ? kind : kind | slu_memory_access(proxy->flags);
 }
 
 static void unbind_stale(struct slu_kernel *kernel)

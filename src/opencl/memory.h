@@ -45,6 +45,25 @@ static inline bool slu_memory_is_one_at_most(cl_mem_flags flags)
 	return !(flags & (flags - 1));
 }
 
+/* How kernels may reach an object with these flags. */
+static inline cl_mem_flags slu_memory_access(cl_mem_flags flags)
+{
+	cl_mem_flags access = flags & SLU_MEMORY_ACCESS_FLAGS;
+
+	return access ? access : CL_MEM_READ_WRITE;
+}
+
+/* The flags of an object made from one with the flags @above: what it does not say it inherits. */
+static inline cl_mem_flags slu_memory_inherit(cl_mem_flags above, cl_mem_flags flags)
+{
+	if (!(flags & SLU_MEMORY_ACCESS_FLAGS))
+		flags |= above & SLU_MEMORY_ACCESS_FLAGS;
+	if (!(flags & SLU_MEMORY_HOST_ACCESS_FLAGS))
+		flags |= above & SLU_MEMORY_HOST_ACCESS_FLAGS;
+	flags &= ~(cl_mem_flags)SLU_MEMORY_HOST_PTR_FLAGS;
+	return flags | (above & SLU_MEMORY_HOST_PTR_FLAGS);
+}
+
 /* What the driver would say to these flags, all of them known, with this pointer. */
 cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr);
 

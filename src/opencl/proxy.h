@@ -83,10 +83,11 @@ struct slu_proxy {
 
 	/* constant while LIVE */
 	cl_mem_object_type type;
-	cl_mem_flags flags; /* as the program gave them, defaults filled in */
+	cl_mem_flags flags; /* as the program gave them; of a child with what it inherits */
 	uint64_t size_bytes;
 	uint64_t origin_bytes; /* of a sub-buffer in its root */
 	void *host_ptr;	       /* as the program gave it, with CL_MEM_USE_HOST_PTR */
+	bool is_in_svm;	       /* of a root: that is shared virtual memory */
 	struct slu_context *context;
 	struct slu_device *device; /* whose account paid at first; NULL: the client does not know
 				      it */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/util.h"
+#include "opencl/memory.h"
 #include "opencl/real.h"
 
-#define PIXEL_MAX    16
-#define ACCESS_FLAGS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define PIXEL_MAX 16
 
 static bool is_image(const struct slu_proxy *proxy)
 {
@@ -13,7 +13,7 @@ static bool is_image(const struct slu_proxy *proxy)
 
 cl_mem slu_real_make(const struct slu_proxy *root, const void *initial, cl_int *ret_r)
 {
-	cl_mem_flags flags = root->flags & (ACCESS_FLAGS | CL_MEM_USE_HOST_PTR);
+	cl_mem_flags flags = root->flags & (SLU_MEMORY_ACCESS_FLAGS | CL_MEM_USE_HOST_PTR);
 	void *host = slu_real_is_in_host(root) ? root->host_ptr : (void *)initial;
 	cl_image_desc desc = root->shape.desc;
 
@@ -30,7 +30,7 @@ cl_mem slu_real_make(const struct slu_proxy *root, const void *initial, cl_int *
 
 cl_mem slu_real_make_child(const struct slu_proxy *child, cl_mem parent, cl_int *ret_r)
 {
-	cl_mem_flags flags = child->flags & ACCESS_FLAGS;
+	cl_mem_flags flags = child->flags & SLU_MEMORY_ACCESS_FLAGS;
 	cl_image_desc desc = child->shape.desc;
 	cl_buffer_region region = {
 		.origin = child->origin_bytes - child->parent->origin_bytes,

@@ -2,7 +2,8 @@
 
 /*
  * Shared virtual memory: the program holds its addresses, so it cannot move. Each allocation is
- * charged with that reason, and its commands wait for the turn like all others.
+ * charged with that reason, others give way where the driver has no room for it, and its commands
+ * wait for the turn like all others.
  */
 
 #include <stdlib.h>
@@ -11,15 +12,27 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
+#include "opencl/room.h"
+#include "opencl/svm.h"
 #include "opencl/table.h"
 #include "opencl/worker.h"
 
 struct allocation {
 	struct slu_table_node node; /* by the address; guarded by the layer's lock */
-	struct slu_proxy *charged;
+	struct slu_proxy *charged;  /* NULL where nobody could be */
 };
 
 static struct slu_table allocations; /* guarded by the layer's lock */
+
+bool slu_svm_is_there(const void *address)
+{
+	bool is_there;
+
+	slu_layer_take();
+	is_there = slu_table_find(&allocations, address) != NULL;
+	slu_layer_give();
+	return is_there;
+}
 
 static void discharge(const void *address)
 {
@@ -34,7 +47,8 @@ static void discharge(const void *address)
 	if (!node)
 		return;
 	a = slu_container_of(node, struct allocation, node);
-	slu_memory_discharge(a->charged);
+	if (a->charged)
+		slu_memory_discharge(a->charged);
 	free(a);
 }
 
@@ -45,19 +59,74 @@ static void charge(cl_context context, const void *address, size_t size)
 	struct slu_table_node *old = NULL;
 	bool is_noted;
 
-	if (a)
-		a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM);
-	if (!a || !a->charged) {
-		free(a);
+	if (!a)
 		return;
-	}
+	a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM);
 	slu_layer_take();
 	is_noted = !slu_table_put(&allocations, address, &a->node, &old);
 	slu_layer_give();
-	if (!is_noted) {
+	if (is_noted)
+		return;
+	if (a->charged)
 		slu_memory_discharge(a->charged);
-		free(a);
-	}
+	free(a);
+}
+
+/* -- making room ------------------------------------------------------------------------------ */
+
+struct making {
+	struct slu_room room;
+	cl_context context;
+	cl_svm_mem_flags flags;
+	size_t size;
+	cl_uint alignment;
+	void *made;
+};
+
+/* The driver does not say why it gives none. */
+static cl_int attempt(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+
+	m->made = slu_layer_next.clSVMAlloc(m->context, m->flags, m->size, m->alignment);
+	return m->made ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static bool has_kind(const struct slu_context *context, cl_svm_mem_flags flags)
+{
+	cl_device_svm_capabilities has = 0, wants = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+
+	if (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)
+		wants = CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
+	if (flags & CL_MEM_SVM_ATOMICS)
+		wants |= CL_DEVICE_SVM_ATOMICS;
+	return slu_layer_next.clGetDeviceInfo(context->first, CL_DEVICE_SVM_CAPABILITIES,
+					      sizeof(has), &has, NULL) == CL_SUCCESS &&
+	       (has & wants) == wants;
+}
+
+/* Whether more room could help: nothing is wrong with the call itself. */
+static bool could_be_made(const struct slu_context *context, const struct making *m)
+{
+	const cl_svm_mem_flags known =
+		SLU_MEMORY_ACCESS_FLAGS | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS;
+
+	return m->size && m->size <= context->max_alloc_bytes &&
+	       !(m->alignment & (m->alignment - 1)) && !(m->flags & ~known) &&
+	       slu_memory_is_one_at_most(m->flags & SLU_MEMORY_ACCESS_FLAGS) &&
+	       has_kind(context, m->flags);
+}
+
+static void *make(struct making *m)
+{
+	struct slu_context *context;
+
+	if (attempt(&m->room) == CL_SUCCESS || slu_context_get(m->context, &context))
+		return m->made;
+	if (could_be_made(context, m))
+		slu_room_try(&m->room, context->payer, m->size);
+	slu_context_unref(context);
+	return m->made;
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
@@ -65,7 +134,12 @@ static void charge(cl_context context, const void *address, size_t size)
 void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
 			  cl_uint alignment)
 {
-	void *address = slu_layer_next.clSVMAlloc(context, flags, size, alignment);
+	struct making m = { .room.attempt = attempt,
+			    .context = context,
+			    .flags = flags,
+			    .size = size,
+			    .alignment = alignment };
+	void *address = make(&m);
 
 	if (address)
 		charge(context, address, size);
@@ -125,8 +199,11 @@ cl_int slu_call_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *addres
 	if (!r)
 		r = slu_layer_next.clEnqueueSVMFree(queue, n, addresses, call, data, n_wait, wait,
 						    &b.event);
-	if (f && (r || slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, freed, f)))
+	if (f && r)
 		free(f);
+	/* where nobody tells of the end, the bytes are given back a little early */
+	else if (f && slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, freed, f))
+		freed_job(&f->job);
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 

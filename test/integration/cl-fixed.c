@@ -15,18 +15,6 @@ static void fill(cl_uint *words, size_t n, cl_uint by)
 		words[i] = (cl_uint)i * by + 1;
 }
 
-/* Something else runs, so that whatever can leave has reason to. */
-static void disturb(struct cl_bench *b)
-{
-	cl_kernel muladd = cl_bench_kernel(b, "muladd");
-	cl_mem other = cl_bench_buffer(b, 0, 4096, NULL);
-
-	cl_bench_launch(b->queue, muladd, other, other, 1, 1024, 0, NULL, NULL);
-	assert_cl(clFinish(b->queue));
-	assert_cl(clReleaseMemObject(other));
-	assert_cl(clReleaseKernel(muladd));
-}
-
 static cl_mem make_image(struct cl_bench *b, cl_mem_flags flags, cl_mem buffer, void *host)
 {
 	cl_image_format format = { CL_RGBA, CL_UNSIGNED_INT8 };
@@ -57,10 +45,10 @@ static void an_image_keeps_its_pixels(void **state)
 	assert_cl(clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof(width), &width, NULL));
 	assert_int_equal(width, SIDE);
 	assert_cl(clEnqueueCopyImage(b->queue, image, copy, origin, origin, region, 0, NULL, NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueCopyImageToBuffer(b->queue, copy, buffer, origin, region, 0, 0, NULL,
 					     NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	cl_bench_expect(b, buffer, 0, pixels, SIDE * SIDE);
 	pixels[5] = 4711;
 	assert_cl(
@@ -84,22 +72,22 @@ static void an_image_on_a_buffer_is_its_bytes(void **state)
 
 	fill(pixels, SIDE * SIDE, 5);
 	buffer = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(pixels), pixels);
-	disturb(b);
+	cl_bench_disturb(b);
 	image = make_image(b, 0, buffer, NULL);
 	assert_cl(clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(below), &below,
 				     NULL));
 	assert_ptr_equal(below, buffer);
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueReadImage(b->queue, image, CL_TRUE, origin, region, 0, 0, read, 0, NULL,
 				     NULL));
 	assert_memory_equal(read, pixels, sizeof(pixels));
 	fill(pixels, SIDE * SIDE, 9);
 	assert_cl(clEnqueueWriteImage(b->queue, image, CL_TRUE, origin, region, 0, 0, pixels, 0,
 				      NULL, NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	cl_bench_expect(b, buffer, 0, pixels, SIDE * SIDE);
 	assert_cl(clReleaseMemObject(image));
-	disturb(b);
+	cl_bench_disturb(b);
 	cl_bench_expect(b, buffer, 0, pixels, SIDE * SIDE);
 	assert_cl(clReleaseMemObject(buffer));
 }
@@ -123,7 +111,7 @@ static void a_buffer_in_host_memory_is_that_memory(void **state)
 	assert_cl(clGetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof(host), &host, NULL));
 	assert_ptr_equal(host, mine);
 	cl_bench_launch(b->queue, muladd, in, buffer, 10, WORDS, 0, NULL, NULL);
-	disturb(b);
+	cl_bench_disturb(b);
 	p = clEnqueueMapBuffer(b->queue, buffer, CL_TRUE, CL_MAP_READ, 0, WORDS * 4, 0, NULL, NULL,
 			       &r);
 	assert_cl(r);
@@ -134,7 +122,7 @@ static void a_buffer_in_host_memory_is_that_memory(void **state)
 	part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &r);
 	assert_cl(r);
 	cl_bench_launch(b->queue, muladd, in, part, 1, WORDS / 2, 0, NULL, NULL);
-	disturb(b);
+	cl_bench_disturb(b);
 	p = clEnqueueMapBuffer(b->queue, buffer, CL_TRUE, CL_MAP_READ, 0, WORDS * 4, 0, NULL, NULL,
 			       &r);
 	assert_cl(r);
@@ -168,7 +156,7 @@ static void shared_virtual_memory_stays_at_its_address(void **state)
 	assert_cl(clSetKernelArg(muladd, 0, sizeof(in), &in));
 	assert_cl(clSetKernelArgSVMPointer(muladd, 1, shared));
 	assert_cl(clSetKernelArg(muladd, 2, sizeof(factor), &factor));
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueNDRangeKernel(b->queue, muladd, 1, NULL, &n, NULL, 0, NULL, NULL));
 	assert_cl(clEnqueueSVMMemcpy(b->queue, CL_TRUE, second, shared, WORDS * 4, 0, NULL, NULL));
 	assert_cl(
@@ -207,10 +195,10 @@ static void a_native_kernel_reaches_its_object(void **state)
 
 	fill(words, WORDS, 2);
 	buffer = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(words), words);
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueNativeKernel(b->queue, add_native, &args, sizeof(args), 1, &buffer,
 					&where, 0, NULL, NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	for (unsigned i = 0; i < WORDS; i++)
 		words[i] += 100;
 	cl_bench_expect(b, buffer, 0, words, WORDS);
@@ -226,10 +214,10 @@ static void migration_leaves_the_contents(void **state)
 	fill(words, WORDS, 13);
 	for (unsigned i = 0; i < 2; i++)
 		bufs[i] = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(words), words);
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueMigrateMemObjects(b->queue, 2, bufs, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
 					     NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueMigrateMemObjects(b->queue, 2, bufs, 0, 0, NULL, NULL));
 	for (unsigned i = 0; i < 2; i++) {
 		cl_bench_expect(b, bufs[i], 0, words, WORDS);

@@ -71,18 +71,6 @@ static void fill(cl_uint *pixels, size_t n, cl_uint by)
 		pixels[i] = (cl_uint)(i + 1) * by;
 }
 
-/* Something else runs, so that whatever can leave has reason to. */
-static void disturb(struct cl_bench *b)
-{
-	cl_kernel muladd = cl_bench_kernel(b, "muladd");
-	cl_mem other = cl_bench_buffer(b, 0, 4096, NULL);
-
-	cl_bench_launch(b->queue, muladd, other, other, 1, 1024, 0, NULL, NULL);
-	assert_cl(clFinish(b->queue));
-	assert_cl(clReleaseMemObject(other));
-	assert_cl(clReleaseKernel(muladd));
-}
-
 static void expect(struct cl_bench *b, cl_mem image, const struct kind *k, const cl_uint *model)
 {
 	static cl_uint read[PIXELS];
@@ -110,7 +98,7 @@ static void every_kind_keeps_its_pixels(void **state)
 		image = make(b, &desc, CL_MEM_COPY_HOST_PTR, model);
 		copy = make(b, &desc, 0, NULL);
 		assert_int_equal(cl_bench_mem_uint(image, CL_MEM_TYPE), k->type);
-		disturb(b);
+		cl_bench_disturb(b);
 		expect(b, image, k, model);
 
 		at = (origin[2] * k->size[1] + origin[1]) * k->size[0] + origin[0];
@@ -118,10 +106,10 @@ static void every_kind_keeps_its_pixels(void **state)
 		memcpy(&model[at], part, 28);
 		assert_cl(clEnqueueWriteImage(b->queue, image, CL_FALSE, origin, region, 0, 0, part,
 					      0, NULL, NULL));
-		disturb(b);
+		cl_bench_disturb(b);
 		assert_cl(clEnqueueCopyImage(b->queue, image, copy, zero, zero, k->size, 0, NULL,
 					     NULL));
-		disturb(b);
+		cl_bench_disturb(b);
 		expect(b, copy, k, model);
 
 		region[0] = 2;
@@ -129,7 +117,7 @@ static void every_kind_keeps_its_pixels(void **state)
 			model[at + p] = 0x04030201;
 		assert_cl(
 			clEnqueueFillImage(b->queue, copy, colour, origin, region, 0, NULL, NULL));
-		disturb(b);
+		cl_bench_disturb(b);
 		expect(b, copy, k, model);
 		assert_cl(clReleaseMemObject(image));
 		assert_cl(clReleaseMemObject(copy));
@@ -160,7 +148,7 @@ static void gaps_between_rows_are_no_pixels(void **state)
 					       &given[z * SLICE + y * ROW], WIDTH * 4);
 			image = make(b, &desc,
 				     in_place ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR, given);
-			disturb(b);
+			cl_bench_disturb(b);
 			expect(b, image, k, model);
 			assert_cl(clReleaseMemObject(image));
 		}
@@ -183,11 +171,11 @@ static void an_image_in_host_memory_is_that_memory(void **state)
 	fill(mine, n_pixels(k), 3);
 	memcpy(model, mine, n_pixels(k) * 4);
 	image = make(b, &desc, CL_MEM_USE_HOST_PTR, mine);
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueFillImage(b->queue, image, colour, zero, region, 0, NULL, NULL));
 	for (unsigned i = 0; i < WIDTH; i++)
 		model[i] = 0x09090909;
-	disturb(b);
+	cl_bench_disturb(b);
 	p = clEnqueueMapImage(b->queue, image, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, zero, k->size,
 			      &row, NULL, 0, NULL, NULL, &r);
 	assert_cl(r);
@@ -195,9 +183,9 @@ static void an_image_in_host_memory_is_that_memory(void **state)
 	assert_int_equal(row, WIDTH * 4);
 	assert_memory_equal(p, model, n_pixels(k) * 4);
 	p[40] = model[40] = 4711;
-	disturb(b);
+	cl_bench_disturb(b);
 	assert_cl(clEnqueueUnmapMemObject(b->queue, image, p, 0, NULL, NULL));
-	disturb(b);
+	cl_bench_disturb(b);
 	expect(b, image, k, model);
 	assert_cl(clReleaseMemObject(image));
 	free(mine);
@@ -253,7 +241,7 @@ static void kernels_read_and_write_them(void **state)
 		for (size_t i = 0; i < n_pixels(k); i++)
 			model[i] = turned(model[i], add);
 		if (round % 7 == 0)
-			disturb(b);
+			cl_bench_disturb(b);
 	}
 	expect(b, images[0], k, model);
 	for (unsigned i = 0; i < 2; i++)
@@ -275,21 +263,21 @@ static void a_kernel_reads_a_buffer_as_an_image(void **state)
 	buffer = cl_bench_buffer(b, CL_MEM_COPY_HOST_PTR, sizeof(model), model);
 	out = cl_bench_buffer(b, 0, sizeof(model), NULL);
 	desc.mem_object = buffer;
-	disturb(b);
+	cl_bench_disturb(b);
 	image = make(b, &desc, CL_MEM_READ_ONLY, NULL);
 	assert_cl(clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof(bytes), &bytes, NULL));
 	assert_int_equal(bytes, 1024);
 	assert_cl(clSetKernelArg(gather, 0, sizeof(image), &image));
 	assert_cl(clSetKernelArg(gather, 1, sizeof(out), &out));
-	disturb(b);
+	cl_bench_disturb(b);
 	for (unsigned round = 0; round < 3; round++) {
 		cl_bench_launch(b->queue, muladd, buffer, buffer, 1, WORDS, 0, NULL, NULL);
 		for (unsigned i = 0; i < WORDS; i++)
 			model[i] += model[i];
-		disturb(b);
+		cl_bench_disturb(b);
 		assert_cl(
 			clEnqueueNDRangeKernel(b->queue, gather, 1, NULL, &n, NULL, 0, NULL, NULL));
-		disturb(b);
+		cl_bench_disturb(b);
 		cl_bench_expect(b, out, 0, model, 1024);
 	}
 	assert_cl(clReleaseMemObject(image));
@@ -319,7 +307,7 @@ static void it_is_told_as_it_was_described(void **state)
 		cl_image_format format;
 		size_t size;
 
-		disturb(b);
+		cl_bench_disturb(b);
 		for (unsigned k = 0; k < sizeof(what) / sizeof(what[0]); k++) {
 			size = 4711;
 			assert_cl(clGetImageInfo(image, what[k], sizeof(size), &size, NULL));

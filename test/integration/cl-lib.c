@@ -91,12 +91,31 @@ void cl_bench_expect(struct cl_bench *b, cl_mem buffer, size_t offset, const cl_
 	free(read);
 }
 
+void cl_bench_disturb(struct cl_bench *b)
+{
+	cl_kernel muladd = cl_bench_kernel(b, "muladd");
+	cl_mem other = cl_bench_buffer(b, 0, 4096, NULL);
+
+	cl_bench_launch(b->queue, muladd, other, other, 1, 1024, 0, NULL, NULL);
+	assert_cl(clFinish(b->queue));
+	assert_cl(clReleaseMemObject(other));
+	assert_cl(clReleaseKernel(muladd));
+}
+
 cl_uint cl_bench_mem_uint(cl_mem object, cl_mem_info what)
 {
 	cl_uint value = ~0u;
 
 	assert_cl(clGetMemObjectInfo(object, what, sizeof(value), &value, NULL));
 	return value;
+}
+
+cl_mem_flags cl_bench_flags(cl_mem object)
+{
+	cl_mem_flags flags = ~(cl_mem_flags)0;
+
+	assert_cl(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL));
+	return flags;
 }
 
 bool cl_bench_has_layer(struct cl_bench *b)

@@ -43,7 +43,11 @@ void cl_bench_launch(cl_command_queue queue, cl_kernel muladd, cl_mem in, cl_mem
 void cl_bench_expect(struct cl_bench *b, cl_mem buffer, size_t offset, const cl_uint *words,
 		     size_t n);
 
+/* Something else runs, so that whatever can leave has reason to. */
+void cl_bench_disturb(struct cl_bench *b);
+
 cl_uint cl_bench_mem_uint(cl_mem object, cl_mem_info what);
+cl_mem_flags cl_bench_flags(cl_mem object);
 
 /* Whether Sluice's layer is between us and the driver. */
 bool cl_bench_has_layer(struct cl_bench *b);
