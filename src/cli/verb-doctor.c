@@ -40,7 +40,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Look for what keeps Sluice from working here, and say what to do.\v"
-	       "Exit status: 0 if nothing is in the way, 123 otherwise.",
+	       "Exit status: 0 if nothing is in the way, 123 otherwise.\n\n"
+	       "For example:\n"
+	       "  sluice doctor\n"
+	       "  sluice doctor --json",
 };
 
 static void look_at_daemon(struct slu_doctor *d)
