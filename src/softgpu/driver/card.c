@@ -176,18 +176,6 @@ int slu_card_attach(struct slu_card *card)
 	return r == SLU_BOARD_E_NO_SLOT ? slu_error(-EUSERS) : slu_fold(r);
 }
 
-int slu_card_take_hidden(struct slu_card *card, uint64_t bytes)
-{
-	int r = slu_board_take(card->board, 0, bytes);
-
-	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
-}
-
-void slu_card_give_hidden(struct slu_card *card, uint64_t bytes)
-{
-	slu_board_give(card->board, 0, bytes, 0);
-}
-
 /* Finds @n free neighbours. Return: the first one's number, or -1. */
 static int find_run_locked(const struct slu_card *card, unsigned n)
 {
@@ -283,14 +271,30 @@ static bool evict_locked(struct slu_card *card)
 	return true;
 }
 
-static int take_bytes_locked(struct slu_card *card, uint64_t bytes)
+static int take_bytes_locked(struct slu_card *card, uint64_t bytes, uint64_t hidden_bytes)
 {
 	int r;
 
 	do
-		r = slu_board_take(card->board, bytes, 0);
-	while (r == SLU_BOARD_E_FULL && bytes <= card->capacity_bytes && evict_locked(card));
+		r = slu_board_take(card->board, bytes, hidden_bytes);
+	while (r == SLU_BOARD_E_FULL && bytes + hidden_bytes <= card->capacity_bytes &&
+	       evict_locked(card));
 	return r;
+}
+
+int slu_card_take_hidden(struct slu_card *card, uint64_t bytes)
+{
+	int r;
+
+	slu_board_user_lock(card->board);
+	r = take_bytes_locked(card, 0, bytes);
+	slu_board_user_unlock(card->board);
+	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+}
+
+void slu_card_give_hidden(struct slu_card *card, uint64_t bytes)
+{
+	slu_board_give(card->board, 0, bytes, 0);
 }
 
 static uint32_t next_stamp_locked(struct slu_card *card)
@@ -304,7 +308,7 @@ int slu_card_take_managed(struct slu_card *card, struct slu_card_place *ret_plac
 	int r;
 
 	slu_board_user_lock(card->board);
-	r = take_bytes_locked(card, card->granule_bytes);
+	r = take_bytes_locked(card, card->granule_bytes, 0);
 	if (!r) {
 		take_locked(card, 1, &ret_place->granule, &is_dirty);
 		ret_place->stamp = next_stamp_locked(card);
@@ -354,7 +358,7 @@ int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
 	if (!is_dirty || !granules)
 		return slu_error(-ENOMEM);
 	slu_board_user_lock(card->board);
-	r = take_bytes_locked(card, n * card->granule_bytes);
+	r = take_bytes_locked(card, n * card->granule_bytes, 0);
 	if (!r)
 		take_locked(card, n, granules, is_dirty);
 	slu_board_user_unlock(card->board);

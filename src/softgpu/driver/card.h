@@ -110,7 +110,7 @@ void slu_card_close(struct slu_card *card);
 /* This process becomes visible on the board, if it is not yet. */
 int slu_card_attach(struct slu_card *card);
 
-/* Takes bytes that are not granules: what a context needs. */
+/* Takes bytes that are not granules: what a context needs, and what its kernels do. */
 int slu_card_take_hidden(struct slu_card *card, uint64_t bytes);
 void slu_card_give_hidden(struct slu_card *card, uint64_t bytes);
 

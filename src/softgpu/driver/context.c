@@ -99,7 +99,7 @@ void slu_context_free(struct slu_context *context)
 	slu_interp_heap_free(context->heap);
 	slu_memory_drop_context(context);
 	slu_managed_drop_context(context);
-	slu_card_give_hidden(context->card, context->overhead_bytes);
+	slu_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);
 	slu_lock_deinit(&context->lock);
 	slu_objects_free(&objects, context);
 }

@@ -33,11 +33,12 @@ struct slu_context {
 	struct slu_card *card; /* constant, as the next two */
 	bool is_primary;
 	uint64_t id;
-	unsigned flags;			 /* guarded by the driver's lock */
-	unsigned n_retained;		 /* of a primary one; guarded by the driver's lock */
-	uint64_t overhead_bytes;	 /* constant: what it takes of the card */
-	CUresult error;			 /* sticky; atomic */
-	bool cancel;			 /* kernels shall end; atomic */
+	unsigned flags;		 /* guarded by the driver's lock */
+	unsigned n_retained;	 /* of a primary one; guarded by the driver's lock */
+	uint64_t overhead_bytes; /* constant: what it takes of the card */
+	uint64_t local_bytes; /* what kernels' local memory takes; guarded by the context's lock */
+	CUresult error;	      /* sticky; atomic */
+	bool cancel;	      /* kernels shall end; atomic */
 	size_t limits[CU_LIMIT_MAX];	 /* guarded by the driver's lock */
 	CUfunc_cache cache_config;	 /* guarded by the driver's lock */
 	uint8_t peers;			 /* cards that may reach what is allocated here: a bit

@@ -7,9 +7,7 @@
 
 #include "softgpu/driver/entry.h"
 
-#define SHARED_BYTES	 49152
-#define SHARED_BYTES_MAX 65536
-#define N_REGISTERS	 65536
+static const int block_sizes[] = SLU_LIMITS_BLOCK_SIZES, grid_sizes[] = SLU_LIMITS_GRID_SIZES;
 
 CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
 {
@@ -71,33 +69,41 @@ CUresult cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice device)
 
 static int attribute(const struct slu_card *card, CUdevice_attribute which, bool *ret_is_known)
 {
+	const struct slu_limits *limits = slu_driver.settings.limits;
+
 	*ret_is_known = true;
 	switch (which) {
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		return SLU_LIMITS_BLOCK_THREADS;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
-	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-		return 1024;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
-		return 64;
+		return block_sizes[which - CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X];
 	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-		return 0x7fffffff;
 	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
 	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
-		return 65535;
+		return grid_sizes[which - CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X];
+	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+		return (int)limits->n_threads;
+	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+		return (int)limits->n_blocks;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-		return SHARED_BYTES;
+		return SLU_LIMITS_SHARED_BYTES;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+		return (int)limits->shared_bytes_optin;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+		return (int)limits->shared_bytes;
+	case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+		return (int)limits->shared_bytes_reserved;
 	case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
-		return SHARED_BYTES_MAX;
+		return SLU_LIMITS_CONSTANT_BYTES;
 	case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-		return 32;
+		return SLU_LIMITS_WARP_THREADS;
 	case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
 		return 0x7fffffff;
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-		return N_REGISTERS;
+		return SLU_LIMITS_N_REGISTERS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
 		return 1000000;
@@ -112,8 +118,6 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 		return 32;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
 		return (int)slu_driver.settings.n_multiprocessors;
-	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-		return 16;
 	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
 		return 2;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
@@ -194,14 +198,14 @@ CUresult cuDeviceGetProperties(CUdevprop *ret_properties, CUdevice device)
 	if (!ret_properties)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_properties = (CUdevprop){
-		.maxThreadsPerBlock = 1024,
-		.maxThreadsDim = { 1024, 1024, 64 },
-		.maxGridSize = { 0x7fffffff, 65535, 65535 },
-		.sharedMemPerBlock = SHARED_BYTES,
-		.totalConstantMemory = SHARED_BYTES_MAX,
-		.SIMDWidth = 32,
+		.maxThreadsPerBlock = SLU_LIMITS_BLOCK_THREADS,
+		.maxThreadsDim = SLU_LIMITS_BLOCK_SIZES,
+		.maxGridSize = SLU_LIMITS_GRID_SIZES,
+		.sharedMemPerBlock = SLU_LIMITS_SHARED_BYTES,
+		.totalConstantMemory = SLU_LIMITS_CONSTANT_BYTES,
+		.SIMDWidth = SLU_LIMITS_WARP_THREADS,
 		.memPitch = 0x7fffffff,
-		.regsPerBlock = N_REGISTERS,
+		.regsPerBlock = SLU_LIMITS_N_REGISTERS,
 		.clockRate = 1000000,
 		.textureAlign = 512,
 	};

@@ -116,8 +116,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_n, CUfunc
 							      unsigned int flags)
 {
 	struct slu_function *function;
-	uint64_t shared;
-	int n;
 
 	SLU_TRY(slu_driver_enter());
 	function = slu_function_get(handle);
@@ -125,11 +123,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_n, CUfunc
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_n || block <= 0 || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	shared = function->kernel->shared_bytes + dynamic_bytes;
-	n = block > slu_traits_max_threads(function->kernel) ? 0 : SLU_MIN(1024 / block, 16);
-	if (shared)
-		n = (int)SLU_MIN((uint64_t)n, UINT64_C(65536) / shared);
-	*ret_n = n;
+	*ret_n = (int)slu_function_n_resident(function, (unsigned)block, dynamic_bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -155,7 +149,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_min_grid, int *ret_b
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_min_grid || !ret_block)
 		return CUDA_ERROR_INVALID_VALUE;
-	block = slu_traits_max_threads(function->kernel);
+	block = (int)slu_traits_max_threads(function->kernel);
 	if (limit > 0)
 		block = SLU_MIN(block, limit);
 	for (; block > 0; block = (block - 1) / 32 * 32) {
@@ -186,6 +180,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *ret_min_grid, int *ret_block, CUf
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_bytes, CUfunction handle, int n,
 						 int block)
 {
+	const struct slu_limits *limits = slu_driver.settings.limits;
 	struct slu_function *function;
 	uint64_t each;
 
@@ -193,10 +188,13 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_bytes, CUfunction h
 	function = slu_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!ret_bytes || n <= 0 || block <= 0 || block > 1024 ||
-	    (uint64_t)n * (unsigned)block > 1024)
+	if (!ret_bytes || n <= 0 || block <= 0 || block > SLU_LIMITS_BLOCK_THREADS ||
+	    (unsigned)n > slu_limits_fit(limits, (unsigned)block, 0))
 		return CUDA_ERROR_INVALID_VALUE;
-	each = SLU_TRAITS_SHARED_BYTES_MAX / (unsigned)n / 256 * 256;
+	each = limits->shared_bytes / (unsigned)n;
+	each -= each % limits->shared_unit_bytes;
+	each = SLU_MIN(slu_sub_floor(each, (uint64_t)limits->shared_bytes_reserved),
+		       (uint64_t)limits->shared_bytes_optin);
 	*ret_bytes = slu_sub_floor(each, function->kernel->shared_bytes);
 	return CUDA_SUCCESS;
 }

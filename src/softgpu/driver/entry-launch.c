@@ -8,20 +8,31 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/module.h"
 
+CUresult slu_entry_check_cooperative(const struct slu_command_kernel *k)
+{
+	unsigned n_threads = k->block[0] * k->block[1] * k->block[2];
+	uint64_t n = (uint64_t)slu_function_n_resident(k->function, n_threads, k->shared_bytes) *
+		     slu_driver.settings.n_multiprocessors;
+
+	/* three factors may be more than 64 bits hold */
+	if ((uint64_t)k->grid[0] * k->grid[1] > n ||
+	    (uint64_t)k->grid[0] * k->grid[1] * k->grid[2] > n)
+		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	return CUDA_SUCCESS;
+}
+
 static CUresult check_shape(const struct slu_function *function, const unsigned grid[3],
 			    const unsigned block[3], unsigned shared_bytes)
 {
-	unsigned allowed = SLU_TRAITS_SHARED_BYTES;
-	uint64_t threads;
+	static const unsigned grid_sizes[] = SLU_LIMITS_GRID_SIZES,
+			      block_sizes[] = SLU_LIMITS_BLOCK_SIZES;
+	unsigned allowed = SLU_LIMITS_SHARED_BYTES;
 
-	if (!grid[0] || !grid[1] || !grid[2] || !block[0] || !block[1] || !block[2])
-		return CUDA_ERROR_INVALID_VALUE;
-	if (grid[0] > 0x7fffffff || grid[1] > 65535 || grid[2] > 65535)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (block[0] > 1024 || block[1] > 1024 || block[2] > 64)
-		return CUDA_ERROR_INVALID_VALUE;
-	threads = (uint64_t)block[0] * block[1] * block[2];
-	if (threads > 1024)
+	for (unsigned i = 0; i < 3; i++)
+		if (!grid[i] || grid[i] > grid_sizes[i] || !block[i] || block[i] > block_sizes[i])
+			return CUDA_ERROR_INVALID_VALUE;
+	/* more threads than .maxntid allows, or others than .reqntid asks for, are invalid too */
+	if (!slu_traits_take_block(function->kernel, block))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (function->wishes.dynamic_shared_bytes)
 		allowed = (unsigned)function->wishes.dynamic_shared_bytes +
@@ -96,6 +107,14 @@ CUresult slu_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 		.params = buffer,
 		.param_bytes = function->kernel->param_bytes,
 	};
+	if (is_cooperative) {
+		CUresult result = slu_entry_check_cooperative(&command->kernel);
+
+		if (result) {
+			slu_command_free(command);
+			return result;
+		}
+	}
 	*ret_command = command;
 	return CUDA_SUCCESS;
 }

@@ -295,6 +295,8 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID wh
 	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, value, &command));
 	switch (which) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		if (value->cooperative)
+			SLU_TRY(slu_entry_check_cooperative(&command->kernel));
 		command->kernel.is_cooperative = value->cooperative;
 		return CUDA_SUCCESS;
 	/* hints about speed that change no result */
@@ -312,6 +314,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst_handle, CUgraphNode src
 
 	SLU_TRY(look(src_handle, SLU_COMMAND_KERNEL, src_handle, &src));
 	SLU_TRY(look(dst_handle, SLU_COMMAND_KERNEL, dst_handle, &dst));
+	if (src->kernel.is_cooperative)
+		SLU_TRY(slu_entry_check_cooperative(&dst->kernel));
 	dst->kernel.is_cooperative = src->kernel.is_cooperative;
 	return CUDA_SUCCESS;
 }

@@ -38,6 +38,9 @@ CUresult slu_entry_kernel(CUfunction function, const unsigned grid[3], const uns
 			  unsigned shared_bytes, bool is_cooperative, void **params, void **extra,
 			  struct slu_command **ret_command);
 
+/* Whether all blocks of a cooperative launch can be on the card at once. */
+CUresult slu_entry_check_cooperative(const struct slu_command_kernel *kernel);
+
 /* Checks a list of nodes: all live, and of @graph, where one is given. */
 CUresult slu_entry_nodes(const struct slu_graph *graph, const CUgraphNode *nodes, size_t n);
 

@@ -98,6 +98,8 @@ static void discard(struct slu_module *module)
 	}
 	if (module->memory)
 		slu_memory_free(module->memory);
+	if (module->code_bytes)
+		slu_card_give_hidden(module->context->card, module->code_bytes);
 	free(module->variables);
 	slu_program_unref(module->program);
 	slu_objects_free(&modules, module);
@@ -184,11 +186,50 @@ struct slu_function *slu_function_get(CUfunction handle)
 	return function ? function : slu_library_function((CUkernel)(void *)handle);
 }
 
+unsigned slu_function_n_resident(const struct slu_function *function, unsigned n_threads,
+				 uint64_t dynamic_shared_bytes)
+{
+	if (n_threads > slu_traits_max_threads(function->kernel))
+		return 0;
+	return slu_limits_fit(slu_driver.settings.limits, n_threads,
+			      function->kernel->shared_bytes + dynamic_shared_bytes);
+}
+
+/* What the local memory of @kernel takes on a card that is full of its threads. */
+static uint64_t local_bytes_of(const struct slu_card *card, const struct slu_ptx_function *kernel)
+{
+	const struct slu_settings *s = &slu_driver.settings;
+
+	return kernel->local_bytes * s->limits->n_threads * s->n_multiprocessors /
+	       card->shared->traits.scale;
+}
+
+/* Takes what a kernel needs of the card's memory beside the program's own. */
+static int take_room_locked(struct slu_function *function)
+{
+	struct slu_module *module = function->module;
+	struct slu_context *context = module->context;
+	uint64_t code, local;
+	int r;
+
+	if (!context->overhead_bytes)
+		return 0;
+	code = module->code_bytes ? 0 : context->card->granule_bytes;
+	local = slu_sub_floor(local_bytes_of(context->card, function->kernel),
+			      context->local_bytes);
+	r = slu_card_take_hidden(context->card, code + local);
+	if (r)
+		return r;
+	module->code_bytes += code;
+	context->local_bytes += local;
+	return 0;
+}
+
 CUresult slu_function_load(struct slu_function *function)
 {
 	struct slu_context *context = function->module->context;
 	struct slu_ptx_error error;
-	int r = 0;
+	int r = 0, room = 0;
 
 	if (__atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE))
 		return CUDA_SUCCESS;
@@ -198,11 +239,15 @@ CUresult slu_function_load(struct slu_function *function)
 		r = slu_interp_prepare(function->module->program->interp, function->kernel, &error);
 		if (!r) {
 			slu_stream_drain(context);
-			__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
+			room = take_room_locked(function);
+			if (!room)
+				__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
 		}
 	}
 	slu_lock_give(&context->lock);
 	if (r == SLU_INTERP_E_REFUSED)
 		return CUDA_ERROR_INVALID_PTX;
-	return slu_driver_result(r);
+	if (room == SLU_CARD_E_FULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return slu_driver_result(r ? r : room);
 }

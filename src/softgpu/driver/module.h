@@ -4,7 +4,13 @@
 /*
  * Modules: a program in a context, its variables placed in device memory, its kernels decoded when
  * they are first used. As the genuine driver does by default, a kernel is loaded by its first
- * launch, which waits until the context has nothing left to do.
+ * launch, which waits until the context has nothing left to do and takes memory of the card:
+ *
+ *   - for code, a granule with the first kernel of a module; the module's end gives it back;
+ *   - for local memory, what the kernel's threads need on a card full of them, where that is more
+ *     than any kernel of the context needed before; it stays until the context's end.
+ *
+ * Where contexts are told to take nothing (profile `none`), neither do kernels.
  */
 
 #include <stdbool.h>
@@ -38,6 +44,7 @@ struct slu_module {
 	struct slu_program *program; /* holds a reference */
 	uint64_t *variables;	     /* address of each variable */
 	uint64_t memory;	     /* the allocation that holds them; 0: none */
+	uint64_t code_bytes; /* what its kernels took of the card; guarded by the context's lock */
 	struct slu_function
 		*functions; /* those that were asked for; guarded by the context's lock */
 };
@@ -58,5 +65,12 @@ CUresult slu_module_variable(struct slu_module *module, const char *name, uint64
  */
 struct slu_function *slu_function_get(CUfunction handle);
 
-/* Makes it ready for its first launch; drains the context if that is this one. */
+/* How many blocks of it a multiprocessor holds; 0 where a block may not be so large. */
+unsigned slu_function_n_resident(const struct slu_function *function, unsigned n_threads,
+				 uint64_t dynamic_shared_bytes);
+
+/*
+ * Makes it ready for its first launch; drains the context if that is this one.
+ * Return: CUDA_SUCCESS, INVALID_PTX, OUT_OF_MEMORY where the card has no room for it.
+ */
 CUresult slu_function_load(struct slu_function *function);

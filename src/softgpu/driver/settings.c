@@ -96,6 +96,7 @@ int slu_settings_read(struct slu_settings *ret_settings)
 	r = read_capability(&s.capability);
 	if (r)
 		return slu_fold(r);
+	s.limits = slu_limits_of(s.capability);
 
 	*ret_settings = s;
 	return 0;

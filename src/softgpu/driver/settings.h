@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "softgpu/driver/limits.h"
 #include "softgpu/driver/profile.h"
 
 #define SLU_SETTINGS_DEVICES_MAX 8
@@ -31,7 +32,8 @@ struct slu_settings {
 	uint64_t memory_bytes;
 	uint64_t context_bytes;
 	uint64_t granule_bytes;
-	unsigned capability; /* 75 for 7.5 */
+	unsigned capability;		 /* 75 for 7.5 */
+	const struct slu_limits *limits; /* of that capability */
 	unsigned n_multiprocessors;
 	bool asks; /* the size, the profile or the scale was given */
 };

@@ -3,18 +3,29 @@
 #include "softgpu/driver/traits.h"
 
 #include "base/util.h"
+#include "softgpu/driver/driver.h"
 
-int slu_traits_max_threads(const struct slu_ptx_function *kernel)
+unsigned slu_traits_max_threads(const struct slu_ptx_function *kernel)
 {
 	const unsigned *t =
 		kernel->required_threads[0] ? kernel->required_threads : kernel->max_threads;
 	unsigned long n = 1;
 
 	if (!t[0])
-		return 1024;
+		return SLU_LIMITS_BLOCK_THREADS;
 	for (unsigned i = 0; i < 3; i++)
 		n *= t[i] ? t[i] : 1;
-	return (int)SLU_MIN(n, 1024ul);
+	return (unsigned)SLU_MIN(n, (unsigned long)SLU_LIMITS_BLOCK_THREADS);
+}
+
+bool slu_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3])
+{
+	const unsigned *wanted = kernel->required_threads;
+
+	for (unsigned i = 0; wanted[0] && i < 3; i++)
+		if (block[i] != SLU_MAX(wanted[i], 1u))
+			return false;
+	return block[0] * block[1] * block[2] <= slu_traits_max_threads(kernel);
 }
 
 static int constant_bytes(const struct slu_ptx_module *ptx)
@@ -24,7 +35,7 @@ static int constant_bytes(const struct slu_ptx_module *ptx)
 	for (unsigned i = 0; i < ptx->n_variables; i++)
 		if (ptx->variables[i]->space == SLU_PTX_SPACE_CONST)
 			bytes += ptx->variables[i]->size;
-	return (int)SLU_MIN(bytes, UINT64_C(65536));
+	return (int)SLU_MIN(bytes, (uint64_t)SLU_LIMITS_CONSTANT_BYTES);
 }
 
 CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
@@ -32,7 +43,7 @@ CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_f
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*ret_value = slu_traits_max_threads(kernel);
+		*ret_value = (int)slu_traits_max_threads(kernel);
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*ret_value = (int)kernel->shared_bytes;
@@ -53,9 +64,9 @@ CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_f
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		*ret_value = wishes->dynamic_shared_bytes
 				     ? wishes->dynamic_shared_bytes
-				     : SLU_TRAITS_SHARED_BYTES -
+				     : SLU_LIMITS_SHARED_BYTES -
 					       (int)SLU_MIN(kernel->shared_bytes,
-							    (uint64_t)SLU_TRAITS_SHARED_BYTES);
+							    (uint64_t)SLU_LIMITS_SHARED_BYTES);
 		break;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		*ret_value = wishes->carveout;
@@ -74,8 +85,8 @@ CUresult slu_traits_set(const struct slu_ptx_function *kernel, struct slu_wishes
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		if (value < 0 ||
-		    (uint64_t)value + kernel->shared_bytes > SLU_TRAITS_SHARED_BYTES_MAX)
+		if (value < 0 || (uint64_t)value + kernel->shared_bytes >
+					 slu_driver.settings.limits->shared_bytes_optin)
 			return CUDA_ERROR_INVALID_VALUE;
 		wishes->dynamic_shared_bytes = value;
 		return CUDA_SUCCESS;

@@ -6,11 +6,10 @@
  * context-free kernels alike.
  */
 
+#include <stdbool.h>
+
 #include "cuabi/cuda-min.h"
 #include "ptx/ptx.h"
-
-#define SLU_TRAITS_SHARED_BYTES	    49152 /* of a block that asks for no more */
-#define SLU_TRAITS_SHARED_BYTES_MAX 65536 /* of a multiprocessor, and of a block that asks */
 
 struct slu_wishes {
 	int dynamic_shared_bytes; /* 0: nothing was asked for */
@@ -18,7 +17,10 @@ struct slu_wishes {
 };
 
 /* How many threads a block of @kernel may have. */
-int slu_traits_max_threads(const struct slu_ptx_function *kernel);
+unsigned slu_traits_max_threads(const struct slu_ptx_function *kernel);
+
+/* Whether a block may have this shape, as far as the kernel's own text says. */
+bool slu_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3]);
 
 CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
 			const struct slu_wishes *wishes, CUfunction_attribute which,
