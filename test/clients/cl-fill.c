@@ -36,6 +36,7 @@ static const char usage[] =
 	"  -o, --out-of-order use an out-of-order queue (ordered by events)\n"
 	"  -w, --wait         when the buffers are filled: print 'ready' and wait for the end of\n"
 	"                     standard input before the first round\n"
+	"  -i, --idle N       after every round do nothing for N ms (default 0)\n"
 	"  -v, --verify-each  check every buffer after every round\n"
 	"  -h, --help\n"
 	"\n" CL_EXIT_TEXT;
@@ -53,7 +54,7 @@ static const char source[] = "uint step_word(uint x, uint i) {\n"
 			     "}\n";
 
 struct options {
-	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads;
+	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, idle_ms;
 	bool is_mixed, is_renewed, is_uneven, is_endless, is_out_of_order, waits, verifies_each;
 };
 
@@ -372,6 +373,8 @@ static void *work(void *data)
 		for (uint64_t b = 0; f->o.verifies_each && b < f->n_buffers; b++)
 			verify(f, &f->buffers[b]);
 		cl_check(clFlush(f->bench.queue), "clFlush");
+		if (f->o.idle_ms)
+			usleep((useconds_t)f->o.idle_ms * 1000);
 	}
 	for (uint64_t b = 0; b < f->n_buffers; b++)
 		verify(f, &f->buffers[b]);
@@ -393,6 +396,7 @@ static void parse(struct options *o, int argc, char **argv)
 		CLIENT_FLAG('e', "endless", o->is_endless),
 		CLIENT_FLAG('o', "out-of-order", o->is_out_of_order),
 		CLIENT_FLAG('w', "wait", o->waits),
+		CLIENT_NUMBER('i', "idle", o->idle_ms, 0, 1000000),
 		CLIENT_FLAG('v', "verify-each", o->verifies_each),
 		{ 0 },
 	};

@@ -41,6 +41,7 @@ static const char usage[] =
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -w, --wait         when the memory is filled: print 'ready' and wait for the end of\n"
 	"                     standard input before the first round\n"
+	"  -i, --idle N       after every round do nothing for N ms (default 0)\n"
 	"  -v, --verify-each  check every allocation after every round\n"
 	"  -h, --help\n"
 	"\n" CUDA_EXIT_TEXT;
@@ -115,7 +116,7 @@ static const char ptx[] = ".version 6.3\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
-	uint64_t n_managed;
+	uint64_t n_managed, idle_ms;
 	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
 };
 
@@ -343,6 +344,8 @@ static void *work(void *data)
 			if (o.verifies_each)
 				verify(w, number);
 		}
+		if (o.idle_ms)
+			usleep((useconds_t)o.idle_ms * 1000);
 	}
 	for (uint64_t i = w->number; i < o.n_buffers; i += o.n_threads)
 		verify(w, i);
@@ -368,6 +371,7 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
 		CLIENT_FLAG('e', "endless", o.is_endless),
 		CLIENT_FLAG('w', "wait", o.waits),
+		CLIENT_NUMBER('i', "idle", o.idle_ms, 0, 1000000),
 		CLIENT_FLAG('v', "verify-each", o.verifies_each),
 		{ 0 },
 	};

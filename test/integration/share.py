@@ -131,6 +131,54 @@ def an_opencl_outsider_on_a_device_that_fails_late():
                     limiter={"overhead": 300000, "round": 65536, "late_free": "20ms", "fail": "lazy"})
 
 
+def outsider_by_the_clock(api, memory, mib, **stand_in):
+    """Two managed programs that never end change and check all they have, and go to new memory for each change; an
+    outsider takes half of the device at a tick of its clock and frees it at the next, whatever they do. They hold a bit
+    less than the other half, and more than that while they go to new memory: so it gets in again and again, and what
+    they ask for next is not there."""
+    long = bool(os.environ.get("SLUICE_LONG"))
+    n_visits = s.scaled("SLUICE_VISITS", 100 if long else 10)
+    with s.World(f"{api}-clock", memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}, **stand_in) as w:
+        w.start_daemon()
+        programs = [w.start(fill(api, "--mib", mib, "--buffers", 2, "--rounds", 1, "--renew", "--verify-each", "--endless",
+                                 "--idle", 10, "--seed", i), api, name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
+
+        def launches():
+            return [(w.program(f"p{i}") or {}).get("launches", 0) for i in range(2)]
+
+        s.wait_until("both work", lambda: all(launches()))
+        before = launches()
+        outsider = w.start([s.CLIENTS / {"cuda": "cuda-visit", "opencl": "cl-visit"}[api], "--mib", memory // 2 // s.MIB,
+                            "--ms", 1000 if long else 200], api, sluice=False, stdin=subprocess.PIPE, name="outsider")
+        n = {"in": 0, "out": 0, "refused": 0}
+        while n["out"] < n_visits:
+            word = outsider.stdout.readline().strip()
+            s.check(word in n, "the outsider comes and goes", word, outsider.poll())
+            n[word] += 1
+            for i, program in enumerate(programs):
+                s.check(program.poll() is None, f"p{i} goes on", program.poll(), w.log()[-2000:])
+            s.check(sum(n.values()) < 20 * n_visits, "the outsider gets in", n)
+        s.wait_until("both have gone on", lambda: all(now > then + n_visits for now, then in zip(launches(), before)))
+        n_launches, n_refusals = sum(launches()), w.status()["devices"][0]["refusals"]
+        for program in (outsider, *programs):
+            w.end(program)
+        s.note(f"{n['in']} times half the device, {n['refused']} times refused; the others: {n_launches} launches, "
+               f"{n_refusals} refusals by the driver")
+
+
+def a_cuda_outsider_comes_by_the_clock():
+    outsider_by_the_clock("cuda", 14 * s.MIB, 3, softgpu={"scale": 256, "context_overhead": 100000})
+
+
+def an_opencl_outsider_comes_by_the_clock():
+    outsider_by_the_clock("opencl", 14 * s.MIB, 3, limiter={"overhead": 300000, "round": 65536, "late_free": "2ms"})
+
+
+def an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late():
+    outsider_by_the_clock("opencl", 14 * s.MIB, 3,
+                          limiter={"overhead": 300000, "round": 65536, "late_free": "2ms", "fail": "lazy"})
+
+
 def real(name, words, memory, compared):
     """A real program plain, alone under the limiter, and two side by side on a device smaller than their need."""
     env = {"POCL_MEMORY_LIMIT": 2}
@@ -167,4 +215,6 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
 s.main(two_programs_that_do_not_fit_together_both_end_right, cuda_programs_that_fit_together_move_nothing,
        opencl_programs_that_fit_together_move_nothing, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
+       a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
+       an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late,
        pyopencl_gets_the_plain_drivers_results, clblast_xaxpy_gets_the_plain_drivers_results)
