@@ -24,7 +24,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FIRST_QUESTION 13 /* ASK; see wire/messages.def */
+/* see wire/messages.def */
+#define ASK    13
+#define ANSWER 14
 
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags);
@@ -42,7 +44,7 @@ static bool is_message(int fd, const struct msghdr *msg)
 	if (!msg->msg_iovlen || msg->msg_iov[0].iov_len < sizeof(kind))
 		return false;
 	memcpy(&kind, msg->msg_iov[0].iov_base, sizeof(kind));
-	return kind > 0 && kind < FIRST_QUESTION;
+	return kind && kind != ASK && kind != ANSWER;
 }
 
 /* Whether this packet is the one; its number is then odd or even as *ret_number says. */
