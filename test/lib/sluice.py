@@ -205,9 +205,10 @@ class World:
     # -- the end
 
     def accounts_at_zero(self):
-        """With no program left: no program listed, no byte in use on any device."""
+        """With no program left: no program listed, no byte in use or promised on any device, in host memory or on disk."""
         status = self.status()
-        return not status["programs"] and not any(d["used_bytes"] for d in status["devices"])
+        return not (status["programs"] or any(d["used_bytes"] or d["charged_bytes"] for d in status["devices"])
+                    or status["homes"]["home_bytes"] or status["homes"]["disk_bytes"])
 
     def close(self, failed=False):
         for program in self.programs:
@@ -221,7 +222,8 @@ class World:
                     end.close()
         try:
             if not failed and self.daemon and self.daemon.poll() is None:
-                wait_until("every account is at zero", self.accounts_at_zero)
+                wait_until("every account is at zero", self.accounts_at_zero,
+                           look=lambda: json.dumps(self.status(), indent=1))
                 self.daemon.terminate()
                 self.daemon.wait(timeout=30)
                 check(self.daemon.returncode == 0, f"the daemon leaves with 0, not {self.daemon.returncode}",
