@@ -161,5 +161,9 @@ static void look_at_loader(struct slu_doctor *d, const char *what)
 
 void slu_doctor_opencl(struct slu_doctor *d)
 {
-	slu_doctor_try(d, "opencl", LOADER, look_at_loader);
+	unsigned n_bad = d->n_bad;
+
+	slu_doctor_loader(d);
+	if (d->n_bad == n_bad)
+		slu_doctor_try(d, "opencl", LOADER, look_at_loader);
 }

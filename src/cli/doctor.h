@@ -33,6 +33,8 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 void slu_doctor_try(struct slu_doctor *d, const char *about, const char *what,
 		    void (*look)(struct slu_doctor *d, const char *what));
 
+/* Which OpenCL loader there is, and what it reads. */
+void slu_doctor_loader(struct slu_doctor *d);
 /* Every OpenCL platform and device, and what Sluice can do there. */
 void slu_doctor_opencl(struct slu_doctor *d);
 /* Every CUDA driver, its devices, and what Sluice can do there. */
