@@ -3,6 +3,15 @@
 /*
  * User events: the only way in which the host itself holds commands back. As long as a program
  * has none that is unset, all of this costs one comparison.
+ *
+ *   (none)    -> UNSET      [clCreateUserEvent]
+ *   UNSET     -> SET        [clSetUserEventStatus]  what waited for it may run
+ *   UNSET     -> ABANDONED  [clReleaseEvent]        the program's last reference went: nobody can
+ *                                                   set it any more
+ *
+ *  UNSET:      counted in n_unset, in the table.
+ *  SET:        not counted; gone with the last set that has it.
+ *  ABANDONED:  counted while a command waits for it, for that one never runs; else forgotten.
  */
 
 #include <stdlib.h>
@@ -12,8 +21,9 @@
 #include "opencl/lane.h"
 
 struct slu_user_event {
-	struct slu_table_node node; /* by the event's handle, while unset */
-	unsigned n_refs;
+	struct slu_table_node node; /* by the event's handle, while UNSET */
+	unsigned n_refs;	    /* the table's, and each set's */
+	unsigned n_program;	    /* the program's own references */
 	bool is_set;
 };
 
@@ -22,8 +32,11 @@ static _Atomic unsigned n_unset;     /* changed under the layer's lock */
 
 static void unref_locked(struct slu_user_event *event)
 {
-	if (--event->n_refs == 0)
-		free(event);
+	if (--event->n_refs)
+		return;
+	if (!event->is_set)
+		n_unset--;
+	free(event);
 }
 
 static void set_locked(struct slu_user_event *event)
@@ -32,6 +45,13 @@ static void set_locked(struct slu_user_event *event)
 		n_unset--;
 	event->is_set = true;
 	unref_locked(event);
+}
+
+static struct slu_user_event *find_locked(cl_event handle)
+{
+	struct slu_table_node *node = slu_table_find(&user_events, handle);
+
+	return node ? slu_container_of(node, struct slu_user_event, node) : NULL;
 }
 
 bool slu_blockers_exist(void)
@@ -85,11 +105,11 @@ void slu_blockers_add_locked(struct slu_blockers *set, cl_uint n_wait, const cl_
 	for (unsigned i = 0; other && i < other->n_items; i++)
 		add_one_locked(set, other->items[i]);
 	for (cl_uint i = 0; wait && i < n_wait; i++) {
-		struct slu_table_node *node = slu_table_find(&user_events, wait[i]);
+		struct slu_user_event *event = find_locked(wait[i]);
 		struct slu_command *command;
 
-		if (node) {
-			add_one_locked(set, slu_container_of(node, struct slu_user_event, node));
+		if (event) {
+			add_one_locked(set, event);
 			continue;
 		}
 		command = slu_queue_command_locked(wait[i]);
@@ -109,7 +129,7 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
 
 	if (!event)
 		return handle;
-	event->n_refs = 1;
+	event->n_refs = event->n_program = 1;
 	slu_layer_take();
 	if (slu_table_put(&user_events, handle, &event->node, &old))
 		free(event);
@@ -129,17 +149,49 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
  */
 cl_int slu_call_clSetUserEventStatus(cl_event handle, cl_int status)
 {
-	struct slu_table_node *node = NULL;
+	struct slu_user_event *event = NULL;
 
 	slu_layer_take();
 	if (status <= CL_COMPLETE)
-		node = slu_table_find(&user_events, handle);
-	if (node) {
-		slu_table_remove(&user_events, node);
-		set_locked(slu_container_of(node, struct slu_user_event, node));
+		event = find_locked(handle);
+	if (event) {
+		slu_table_remove(&user_events, &event->node);
+		set_locked(event);
 	}
 	slu_layer_give();
 	return slu_layer_next.clSetUserEventStatus(handle, status);
+}
+
+cl_int slu_call_clRetainEvent(cl_event handle)
+{
+	cl_int r = slu_layer_next.clRetainEvent(handle);
+	struct slu_user_event *event;
+
+	if (r || !slu_blockers_exist())
+		return r;
+	slu_layer_take();
+	event = find_locked(handle);
+	if (event)
+		event->n_program++;
+	slu_layer_give();
+	return r;
+}
+
+/* Noted before the driver is told, which may give the handle again at once. */
+cl_int slu_call_clReleaseEvent(cl_event handle)
+{
+	struct slu_user_event *event;
+
+	if (!slu_blockers_exist())
+		return slu_layer_next.clReleaseEvent(handle);
+	slu_layer_take();
+	event = find_locked(handle);
+	if (event && --event->n_program == 0) {
+		slu_table_remove(&user_events, &event->node);
+		unref_locked(event);
+	}
+	slu_layer_give();
+	return slu_layer_next.clReleaseEvent(handle);
 }
 
 /*

@@ -2,80 +2,165 @@
 
 /*
  * Pipes, and objects shared with other APIs: made by the driver, hidden behind proxies like
- * everything else, charged, and not moved, because somebody else holds their memory too.
+ * everything else, charged, and not moved, because somebody else holds their memory too. Others
+ * give way where the driver has no room for one.
  */
 
+#include "base/util.h"
 #include "opencl/memory.h"
+#include "opencl/room.h"
 
-static cl_mem adopted(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
-		      cl_int *errcode_ret)
+/* The creation of one, to be tried again; each attempt reads what belongs to its call. */
+struct making {
+	struct slu_room room;
+	cl_context context;
+	cl_mem_flags flags;
+	cl_mem made;
+
+	cl_uint packet_size, max_packets;
+	const cl_pipe_properties *pipe_properties;
+
+	cl_api_clCreateFromGLBuffer by_name;
+	cl_GLuint name;
+
+	cl_api_clCreateFromGLTexture by_texture;
+	cl_GLenum target;
+	cl_GLint miplevel;
+
+	CLeglDisplayKHR display;
+	CLeglImageKHR image;
+	const cl_egl_image_properties_khr *egl_properties;
+};
+
+static cl_int attempt_pipe(struct slu_room *room)
 {
-	struct slu_proxy *proxy = NULL;
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
 
-	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(context, real, why, NULL, &proxy);
-	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
+	m->made = slu_layer_next.clCreatePipe(m->context, m->flags, m->packet_size, m->max_packets,
+					      m->pipe_properties, &r);
+	return r;
 }
 
-/* -- the calls -------------------------------------------------------------------------------- */
+static cl_int attempt_name(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	m->made = m->by_name(m->context, m->flags, m->name, &r);
+	return r;
+}
+
+static cl_int attempt_texture(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	m->made = m->by_texture(m->context, m->flags, m->target, m->miplevel, m->name, &r);
+	return r;
+}
+
+static cl_int attempt_egl(struct slu_room *room)
+{
+	struct making *m = slu_container_of(room, struct making, room);
+	cl_int r = CL_SUCCESS;
+
+	m->made = slu_layer_next.clCreateFromEGLImageKHR(m->context, m->display, m->image, m->flags,
+							 m->egl_properties, &r);
+	return r;
+}
+
+/* Whose context is nobody's: what is wrong with the call, the driver says best. */
+static cl_mem make(struct making *m, uint64_t bytes, enum slu_frozen why, cl_int *errcode_ret)
+{
+	struct slu_context *context;
+	cl_int r;
+
+	if (slu_context_get(m->context, &context)) {
+		r = m->room.attempt(&m->room);
+	} else {
+		r = slu_room_try(&m->room, context->payer, bytes);
+		slu_context_unref(context);
+	}
+	return slu_memory_hand_out(m->context, m->made, r, why, errcode_ret);
+}
+
+/* -- the calls: of memory that another API has made nobody knows the size beforehand ---------- */
 
 cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
 			     cl_uint max_packets, const cl_pipe_properties *properties,
 			     cl_int *errcode_ret)
 {
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreatePipe(context, flags, packet_size, max_packets,
-						  properties, &r);
+	struct making m = { .room.attempt = attempt_pipe,
+			    .context = context,
+			    .flags = flags,
+			    .packet_size = packet_size,
+			    .max_packets = max_packets,
+			    .pipe_properties = properties };
 
-	return adopted(context, real, r, SLU_FROZEN_OTHER, errcode_ret);
+	return make(&m, (uint64_t)packet_size * max_packets, SLU_FROZEN_OTHER, errcode_ret);
+}
+
+static cl_mem make_by_name(cl_api_clCreateFromGLBuffer call, cl_context context, cl_mem_flags flags,
+			   cl_GLuint name, cl_int *errcode_ret)
+{
+	struct making m = { .room.attempt = attempt_name,
+			    .context = context,
+			    .flags = flags,
+			    .by_name = call,
+			    .name = name };
+
+	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags, cl_GLuint bufobj,
 				     cl_int *errcode_ret)
 {
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLBuffer(context, flags, bufobj, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture(cl_context context, cl_mem_flags flags, cl_GLenum target,
-				      cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real =
-		slu_layer_next.clCreateFromGLTexture(context, flags, target, miplevel, texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLTexture2D(context, flags, target, miplevel,
-							     texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
-}
-
-cl_mem slu_call_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLTexture3D(context, flags, target, miplevel,
-							     texture, &r);
-
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
+	return make_by_name(slu_layer_next.clCreateFromGLBuffer, context, flags, bufobj,
+			    errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags flags,
 					   cl_GLuint renderbuffer, cl_int *errcode_ret)
 {
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromGLRenderbuffer(context, flags, renderbuffer, &r);
+	return make_by_name(slu_layer_next.clCreateFromGLRenderbuffer, context, flags, renderbuffer,
+			    errcode_ret);
+}
 
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
+static cl_mem make_by_texture(cl_api_clCreateFromGLTexture call, cl_context context,
+			      cl_mem_flags flags, cl_GLenum target, cl_GLint miplevel,
+			      cl_GLuint texture, cl_int *errcode_ret)
+{
+	struct making m = { .room.attempt = attempt_texture,
+			    .context = context,
+			    .flags = flags,
+			    .by_texture = call,
+			    .target = target,
+			    .miplevel = miplevel,
+			    .name = texture };
+
+	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
+}
+
+cl_mem slu_call_clCreateFromGLTexture(cl_context context, cl_mem_flags flags, cl_GLenum target,
+				      cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
+{
+	return make_by_texture(slu_layer_next.clCreateFromGLTexture, context, flags, target,
+			       miplevel, texture, errcode_ret);
+}
+
+cl_mem slu_call_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags, cl_GLenum target,
+					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
+{
+	return make_by_texture(slu_layer_next.clCreateFromGLTexture2D, context, flags, target,
+			       miplevel, texture, errcode_ret);
+}
+
+cl_mem slu_call_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags, cl_GLenum target,
+					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
+{
+	return make_by_texture(slu_layer_next.clCreateFromGLTexture3D, context, flags, target,
+			       miplevel, texture, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR display,
@@ -83,9 +168,12 @@ cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR disp
 					const cl_egl_image_properties_khr *properties,
 					cl_int *errcode_ret)
 {
-	cl_int r;
-	cl_mem real = slu_layer_next.clCreateFromEGLImageKHR(context, display, image, flags,
-							     properties, &r);
+	struct making m = { .room.attempt = attempt_egl,
+			    .context = context,
+			    .flags = flags,
+			    .display = display,
+			    .image = image,
+			    .egl_properties = properties };
 
-	return adopted(context, real, r, SLU_FROZEN_EXPORTED, errcode_ret);
+	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
 }

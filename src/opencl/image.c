@@ -28,16 +28,6 @@ struct making {
 	cl_mem made;
 };
 
-static cl_mem adopted(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
-		      cl_int *errcode_ret)
-{
-	struct slu_proxy *proxy = NULL;
-
-	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(context, real, why, NULL, &proxy);
-	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
-}
-
 static cl_mem make(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
 		   const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
 		   cl_int *ret_r)
@@ -268,7 +258,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 	/* what is wrong with the call, the driver says best */
 	if (!desc || slu_context_get(context, &m.known)) {
 		m.made = make(context, properties, flags, format, desc, host_ptr, &r);
-		return adopted(context, m.made, r, SLU_FROZEN_IMAGE, errcode_ret);
+		return slu_memory_hand_out(context, m.made, r, SLU_FROZEN_IMAGE, errcode_ret);
 	}
 	if (may_move(&m, &shape)) {
 		r = create_movable(&m, &shape, &proxy);
@@ -276,7 +266,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 	}
 	r = slu_room_try(&m.room, m.known->payer, guess_bytes(desc));
 	slu_context_unref(m.known);
-	return adopted(context, m.made, r, reason(flags), errcode_ret);
+	return slu_memory_hand_out(context, m.made, r, reason(flags), errcode_ret);
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
@@ -312,7 +302,7 @@ cl_mem slu_call_clCreateImage2D(cl_context context, cl_mem_flags flags,
 		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage2D(context, flags, format, width, height, row_pitch,
 					      host_ptr, &r);
-	return adopted(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
+	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
 }
 
 cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
@@ -335,5 +325,5 @@ cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
 		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage3D(context, flags, format, width, height, depth,
 					      row_pitch, slice_pitch, host_ptr, &r);
-	return adopted(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
+	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
 }

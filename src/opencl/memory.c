@@ -199,6 +199,16 @@ cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 	return CL_SUCCESS;
 }
 
+cl_mem slu_memory_hand_out(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
+			   cl_int *errcode_ret)
+{
+	struct slu_proxy *proxy = NULL;
+
+	if (r == CL_SUCCESS)
+		r = slu_memory_adopt(context, real, why, NULL, &proxy);
+	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
+}
+
 /* -- the calls -------------------------------------------------------------------------------- */
 
 cl_int slu_call_clRetainMemObject(cl_mem handle)

@@ -25,6 +25,11 @@ static inline cl_mem slu_memory_answer(cl_mem handle, cl_int r, cl_int *errcode_
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 			struct slu_proxy *parent, struct slu_proxy **ret_proxy);
 
+/* What a call answers for which the driver has made @real, or said @r: adopted, without a parent.
+ */
+cl_mem slu_memory_hand_out(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
+			   cl_int *errcode_ret);
+
 /*
  * Memory that no handle of the program stands for, in @context: charged with its reason. Return: a
  * proxy that no program ever sees, or NULL where nobody can be charged.

@@ -107,8 +107,10 @@ static int teardown(void **state)
 	struct scene *s = *state;
 
 	driver.status = driver.marker_status = CL_COMPLETE;
-	slu_queue_sweep(s->queue, false);
-	slu_queue_unref(s->queue);
+	if (s->queue) {
+		slu_queue_sweep(s->queue, false);
+		slu_queue_unref(s->queue);
+	}
 	slu_call_clReleaseMemObject(s->buffer);
 	slu_call_clReleaseKernel(s->kernel);
 	if (!s->has_given_up_queue)
@@ -251,6 +253,48 @@ static void with_a_user_event_unset_every_launch_has_its_event(void **state)
 	assert_int_equal(driver.n_events, 3);
 }
 
+/* Whoever retained it can still set it; afterwards nobody can. */
+static void a_user_event_given_up_unset_shuts_the_short_way_no_more(void **state)
+{
+	struct scene *s = *state;
+	cl_event event = slu_call_clCreateUserEvent(s->context, NULL);
+
+	assert_int_equal(slu_call_clRetainEvent(event), CL_SUCCESS);
+	assert_int_equal(slu_call_clReleaseEvent(event), CL_SUCCESS);
+	assert_true(slu_blockers_exist());
+	launch(s);
+	launch(s);
+	assert_int_equal(driver.n_events, 2);
+	assert_int_equal(slu_call_clReleaseEvent(event), CL_SUCCESS);
+	assert_false(slu_blockers_exist());
+	launch(s);
+	assert_int_equal(driver.n_events, 2);
+}
+
+static void what_waits_for_a_user_event_given_up_stays_blocked(void **state)
+{
+	struct scene *s = *state;
+	cl_event event = slu_call_clCreateUserEvent(s->context, NULL);
+	char bytes[4] = "";
+
+	driver.status = CL_QUEUED;
+	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, s->buffer, CL_FALSE, 0, 4, bytes,
+						       1, &event, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(slu_call_clReleaseEvent(event), CL_SUCCESS);
+	assert_true(slu_blockers_exist());
+	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BLOCKED);
+	/* a driver that ends it all the same, and the queue with it */
+	driver.status = CL_COMPLETE;
+	assert_int_equal(slu_command_settle(s->root), 0);
+	slu_command_forget(s->root);
+	s->has_given_up_queue = true;
+	assert_int_equal(slu_call_clReleaseCommandQueue(s->handle), CL_SUCCESS);
+	slu_queue_unref(s->queue);
+	assert_false(slu_blockers_exist());
+	s->queue = NULL;
+}
+
 /* The queue is in order, but what came before the block need not wait for it. */
 static void what_is_blocked_holds_only_what_it_names(void **state)
 {
@@ -347,6 +391,8 @@ int main(void)
 		scene_test(finishing_a_queue_ends_its_run),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),
+		scene_test(a_user_event_given_up_unset_shuts_the_short_way_no_more),
+		scene_test(what_waits_for_a_user_event_given_up_stays_blocked),
 		scene_test(what_is_blocked_holds_only_what_it_names),
 		scene_test(nobody_relies_on_a_lease_that_was_broken),
 	};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is charged beside objects: a program's global variables, and shared virtual memory. Over a
- * driver that does nothing but say that there are such.
+ * What is charged beside movable objects: a program's global variables, shared virtual memory,
+ * pipes. Over a driver that does nothing but say that there are such, and lacks room for them if it
+ * is told.
  */
 
 #include "lib/test.h"
@@ -13,9 +14,10 @@
 
 #include "../../bench/cl-costs.h"
 
-enum { GLOBALS = 12288, SHARED = 8192 };
+enum { GLOBALS = 12288, SHARED = 8192, PIPE = 16384 };
 
 static size_t globals;
+static unsigned n_refusals; /* that are still to come */
 static char a_program;
 
 static cl_int CL_API_CALL get_kernel_info(cl_kernel kernel, cl_kernel_info what, size_t size,
@@ -56,11 +58,71 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
 {
 	static char memory[SHARED];
 
-	return memory;
+	if (!n_refusals)
+		return memory;
+	n_refusals--;
+	return NULL;
 }
 
 static void CL_API_CALL svm_free(cl_context context, void *address)
 {
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, size_t size,
+					  void *param, size_t *ret_size)
+{
+	cl_device_svm_capabilities has = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+
+	if (what == CL_DEVICE_SVM_CAPABILITIES)
+		return slu_layer_answer(&has, sizeof(has), size, param, ret_size);
+	return cl_costs_driver()->clGetDeviceInfo(device, what, size, param, ret_size);
+}
+
+static cl_int CL_API_CALL enqueue_free(cl_command_queue queue, cl_uint n, void *addresses[],
+				       void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[],
+							       void *),
+				       void *data, cl_uint n_wait, const cl_event *wait,
+				       cl_event *event)
+{
+	return cl_costs_driver()->clEnqueueMarkerWithWaitList(queue, n_wait, wait, event);
+}
+
+static cl_int CL_API_CALL set_no_callback(cl_event event, cl_int type,
+					  void(CL_CALLBACK *call)(cl_event, cl_int, void *),
+					  void *data)
+{
+	return CL_OUT_OF_HOST_MEMORY;
+}
+
+static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
+				      cl_uint max_packets, const cl_pipe_properties *properties,
+				      cl_int *errcode_ret)
+{
+	if (!n_refusals)
+		return cl_costs_driver()->clCreateBuffer(context, flags, packet_size * max_packets,
+							 NULL, errcode_ret);
+	n_refusals--;
+	*errcode_ret = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return NULL;
+}
+
+static cl_int CL_API_CALL get_mem_info(cl_mem object, cl_mem_info what, size_t size, void *param,
+				       size_t *ret_size)
+{
+	cl_mem_object_type type = CL_MEM_OBJECT_PIPE;
+	cl_mem_flags flags = CL_MEM_READ_WRITE;
+	size_t bytes = PIPE;
+
+	switch (what) {
+	case CL_MEM_TYPE:
+		return slu_layer_answer(&type, sizeof(type), size, param, ret_size);
+	case CL_MEM_FLAGS:
+		return slu_layer_answer(&flags, sizeof(flags), size, param, ret_size);
+	case CL_MEM_SIZE:
+		return slu_layer_answer(&bytes, sizeof(bytes), size, param, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
 }
 
 static uint64_t owned(void)
@@ -81,6 +143,11 @@ static int setup(void **state)
 	slu_layer_next.clCreateKernel = create_kernel;
 	slu_layer_next.clSVMAlloc = svm_alloc;
 	slu_layer_next.clSVMFree = svm_free;
+	slu_layer_next.clGetDeviceInfo = get_device_info;
+	slu_layer_next.clEnqueueSVMFree = enqueue_free;
+	slu_layer_next.clSetEventCallback = set_no_callback;
+	slu_layer_next.clCreatePipe = create_pipe;
+	slu_layer_next.clGetMemObjectInfo = get_mem_info;
 	return 0;
 }
 
@@ -124,12 +191,86 @@ static void shared_virtual_memory_is_charged_until_it_is_freed(void **state)
 	assert_int_equal(owned(), before);
 }
 
+static void shared_virtual_memory_is_asked_for_again_with_room(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	uint64_t before = owned();
+	void *address;
+
+	n_refusals = 2; /* both before room is made */
+	address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
+	assert_non_null(address);
+	assert_int_equal(owned(), before + SHARED);
+	slu_call_clSVMFree(context, address);
+	assert_int_equal(owned(), before);
+}
+
+static void what_no_room_can_help_is_not_asked_for_again(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	static const struct {
+		const char *what;
+		cl_svm_mem_flags flags;
+		size_t size;
+		cl_uint alignment;
+	} rows[] = {
+		{ "no bytes", 0, 0, 0 },
+		{ "larger than any object", 0, (size_t)1 << 60, 0 },
+		{ "an odd alignment", 0, SHARED, 3 },
+		{ "two kinds of access", CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, SHARED, 0 },
+		{ "a kind that the device has not", CL_MEM_SVM_FINE_GRAIN_BUFFER, SHARED, 0 },
+	};
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		print_message("# %s\n", rows[i].what);
+		n_refusals = 10;
+		assert_null(slu_call_clSVMAlloc(context, rows[i].flags, rows[i].size,
+						rows[i].alignment));
+		assert_int_equal(n_refusals, 9);
+	}
+	n_refusals = 0;
+}
+
+static void bytes_come_back_where_nobody_tells_of_the_end(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	cl_command_queue queue = slu_call_clCreateCommandQueue(context, NULL, 0, NULL);
+	uint64_t before = owned();
+	void *address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
+
+	assert_int_equal(owned(), before + SHARED);
+	assert_int_equal(slu_call_clEnqueueSVMFree(queue, 1, &address, NULL, NULL, 0, NULL, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(owned(), before);
+	slu_call_clReleaseCommandQueue(queue);
+}
+
+static void a_pipe_is_charged_and_asked_for_again_with_room(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	uint64_t before = owned();
+	cl_int r = CL_OUT_OF_RESOURCES;
+	cl_mem pipe;
+
+	n_refusals = 1;
+	pipe = slu_call_clCreatePipe(context, 0, 4, PIPE / 4, NULL, &r);
+	assert_int_equal(r, CL_SUCCESS);
+	assert_non_null(pipe);
+	assert_int_equal(owned(), before + PIPE);
+	assert_int_equal(slu_call_clReleaseMemObject(pipe), CL_SUCCESS);
+	assert_int_equal(owned(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(globals_are_charged_while_a_kernel_lives),
 		cmocka_unit_test(a_program_without_globals_costs_nothing),
 		cmocka_unit_test(shared_virtual_memory_is_charged_until_it_is_freed),
+		cmocka_unit_test(shared_virtual_memory_is_asked_for_again_with_room),
+		cmocka_unit_test(what_no_room_can_help_is_not_asked_for_again),
+		cmocka_unit_test(bytes_come_back_where_nobody_tells_of_the_end),
+		cmocka_unit_test(a_pipe_is_charged_and_asked_for_again_with_room),
 	};
 
 	return cmocka_run_group_tests_name("program", tests, setup, NULL);

@@ -260,6 +260,22 @@ static void a_clone_has_its_own_arguments(void **state)
 	assert_cl(clReleaseMemObject(other));
 }
 
+/* Those of extensions that take and make no object. */
+static void entry_points_are_found_as_in_the_driver(void **state)
+{
+	struct cl_bench *b = *state;
+	static const char *const names[] = {
+		"clGetGLContextInfoKHR", "clCreateEventFromGLsyncKHR", "clGetKernelSubGroupInfoKHR",
+		"clCreateSubDevicesEXT", "clRetainDeviceEXT",	       "clReleaseDeviceEXT",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		print_message("# %s\n", names[i]);
+		assert_non_null(clGetExtensionFunctionAddressForPlatform(b->platform, names[i]));
+	}
+	assert_null(clGetExtensionFunctionAddressForPlatform(b->platform, "clWhoeverKnows"));
+}
+
 struct crowd {
 	struct cl_bench *b;
 	unsigned index;
@@ -328,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_blocked_command_does_not_block_others),
 		cmocka_unit_test(wrong_arguments_are_told_when_they_are_set),
 		cmocka_unit_test(a_clone_has_its_own_arguments),
+		cmocka_unit_test(entry_points_are_found_as_in_the_driver),
 		cmocka_unit_test(threads_do_not_disturb_each_other),
 	};
 
