@@ -92,15 +92,17 @@ static int start_helper(struct slu_client *c)
 	return 0;
 }
 
-static int prepare(struct slu_client *c, const struct slu_hello_device *identity,
-		   enum slu_mode mode)
+static int prepare(struct slu_client *c, const struct slu_hello_device *told, enum slu_mode mode,
+		   const struct slu_backend *backend)
 {
+	struct slu_hello_device identity = *told;
 	int r;
 
 	r = slu_client_start(c);
 	if (!r)
 		r = start_helper(c);
-	return r ? slu_fold(r) : take_place(c, identity, mode);
+	identity.never_pins = !slu_ring_is_wanted(backend) && !backend->map;
+	return r ? slu_fold(r) : take_place(c, &identity, mode);
 }
 
 int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode mode,
@@ -120,7 +122,7 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 	if (!d)
 		return slu_error(-ENOMEM);
 	slu_lock_take(&c->lock);
-	place = prepare(c, identity, mode);
+	place = prepare(c, identity, mode, backend);
 	slu_lock_give(&c->lock);
 	if (place < 0) {
 		free(d);

@@ -64,15 +64,19 @@ void slu_ring_unstage(struct slu_client *c, struct slu_mover *m)
 	charge_staging(c, m, 0);
 }
 
+bool slu_ring_is_wanted(const struct slu_backend *b)
+{
+	return b->wants_staging && b->pin && b->unpin;
+}
+
 void slu_ring_settle(struct slu_client *c, struct slu_mover *m)
 {
-	const struct slu_backend *b = m->device->backend;
 
 	if (m->pipe.n_pieces)
 		return;
 	if (m->pipe.staging.host && slu_peer_must_unstage(c->peer))
 		slu_ring_unstage(c, m);
-	else if (!m->pipe.staging.host && b->wants_staging && b->pin && b->unpin &&
+	else if (!m->pipe.staging.host && slu_ring_is_wanted(m->device->backend) &&
 		 c->stage == SLU_CLIENT_JOINED && !m->is_stopping)
 		stage(c, m);
 	m->pipe.most_bytes = m->pipe.staging.host ? m->pipe.staging.bytes : depth_bytes(c);

@@ -80,6 +80,7 @@ struct slu_core_client {
 	struct slu_core_account pinned, home, disk;
 	struct slu_core_bounds bounds; /* on home and disk, shared with others */
 	uint64_t staging_bytes;	       /* of pinned: granted for staging; 0: the budget had none */
+	bool never_pins;	       /* none of its devices has a use for pinned memory */
 	uint64_t pinned_goal_bytes;    /* of the last plan: staging and the MAPPED rest */
 	uint64_t home_want_bytes;      /* 0: nothing is asked */
 	uint64_t home_least_bytes;     /* … and so much would do for the first allocation */

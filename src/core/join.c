@@ -76,11 +76,13 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	const struct slu_msg_hello *hello = join->hello;
 
 	slu_core_client_seat(core, client, hello->n_devices, join->devices);
+	client->never_pins = hello->n_devices > 0;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_hello_device *told = &hello->devices[i];
 		struct slu_core_seat *seat = &client->seats[i];
 
 		seat->mode = (enum slu_mode)told->mode;
+		client->never_pins &= told->never_pins != 0;
 		slu_core_account_report(&seat->account, told->held_bytes, told->floor_bytes);
 		slu_core_seat_want(seat, core->now_ns,
 				   &(struct slu_msg_want){

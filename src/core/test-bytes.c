@@ -538,6 +538,29 @@ static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
 	script_end(&s);
 }
 
+static void test_rule_30_who_never_pins_gets_no_staging(void **state)
+{
+	struct slu_msg_hello one = script_hello(SLU_MODE_LAUNCH, 1);
+	struct slu_msg_hello two = script_hello(SLU_MODE_LAUNCH, 2);
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(16);
+	config.staging_bytes = MIB(16);
+	script_begin(&s, &config, 100);
+	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100)), 1);
+	one.devices[0].never_pins = 1;
+	script_join(&s, 1, 1, &one);
+	assert_null(script_find(&s, 1, SLU_MSG_LIMIT));
+	/* one device that has a use for it is enough; and it is all there is */
+	two.devices[1].never_pins = 1;
+	script_join(&s, 2, 2, &two);
+	assert_int_equal(s.limits[2][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
+	script_end(&s);
+}
+
 static void sums_pinned(struct script *s, uint64_t client, uint64_t held_mib, bool is_final)
 {
 	const struct slu_msg_limit *limit = &s->limits[client][SLU_WIRE_DEVICES_MAX].limit;
@@ -709,6 +732,7 @@ int main(void)
 		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
 		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
 		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
+		cmocka_unit_test(test_rule_30_who_never_pins_gets_no_staging),
 		cmocka_unit_test(test_rule_30_staging_shrinks_with_its_budget),
 		cmocka_unit_test(test_rule_30_unused_credit_goes_before_staging),
 		cmocka_unit_test(test_rule_4_home_credit_is_reserved_taken_back_and_denied),

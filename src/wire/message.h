@@ -103,7 +103,8 @@ struct slu_hello_device {
 	uint8_t mode; /* enum slu_mode */
 	uint8_t gate_is_open;
 	uint8_t is_runnable;
-	uint8_t reserved[5];
+	uint8_t never_pins; /* its API has no use for pinned host memory */
+	uint8_t reserved[4];
 };
 
 struct slu_msg_hello {

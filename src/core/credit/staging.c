@@ -24,8 +24,8 @@ void slu_core_staging_grant(struct slu_core *core)
 	TAILQ_FOREACH (client, &core->clients, link) {
 		struct slu_core_account *account = &client->pinned;
 
-		if (!slu_core_client_is_joined(client) || client->staging_bytes ||
-		    account->is_pending)
+		if (!slu_core_client_is_joined(client) || client->never_pins ||
+		    client->staging_bytes || account->is_pending)
 			continue;
 		if (account->limit_bytes < bytes) {
 			/* what is still charged to it may have been taken from it already */
