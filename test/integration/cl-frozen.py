@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot leave the device: it is charged, shown with its reason, and stays; all else makes room for it."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SETTINGS = {"scheduler.slice": "10ms", "memory.checksum_moves": "on", "memory.reserve_percent": 0}
+MORE = s.CLIENTS / "libcl-more.so"
+
+
+def hold(w, *words, env=None):
+    """One that holds memory, when it has all of it."""
+    program = w.start([s.CLIENTS / "cl-hold", *words], "opencl", name="holder", stdin=subprocess.PIPE, env=env)
+    line = program.stdout.readline()
+    s.check(line == "ready\n", "it has its memory", line, w.log()[-2000:])
+    return program
+
+
+def unmovable(w):
+    return {u["reason"]: u["bytes"] for u in w.program("holder")["unmovable"]}
+
+
+def comes_to(w, **expected):
+    expected = {reason.replace("_", " "): mib * s.MIB for reason, mib in expected.items()}
+    s.wait_until(f"unmovable is {expected}", lambda: unmovable(w) == expected, look=lambda: w.sluice("status").stdout)
+
+
+def what_is_frozen_is_shown_with_its_reason():
+    rows = [
+        ("buffers", (), {}, {}),
+        ("a mapping", ("--mapped",), {}, {"mapped_by_the_program": 1}),
+        ("shared virtual memory", ("--shared", 3), {}, {"shared_virtual_memory": 3}),
+        ("freed by a command", ("--shared", 3, "--queue-free"), {}, {}),
+        ("a pipe", ("--pipe", 2), {}, {"other": 2}),
+        ("variables of a program", (), {"CL_MORE_GLOBALS": 5 * s.MIB}, {"module": 5}),
+    ]
+    with s.World("cl-frozen", memory=32 * s.MIB, settings=SETTINGS) as w:
+        w.start_daemon()
+        for what, words, env, expected in rows:
+            s.note(what)
+            program = hold(w, *words, env={"OPENCL_LAYERS": f"{s.LIMITER}:{MORE}"} | env)
+            comes_to(w, **expected)
+            w.end(program)
+            w.programs.remove(program)
+
+
+def buffers_make_room_for_shared_virtual_memory():
+    with s.World("cl-frozen-room", memory=32 * s.MIB, settings=SETTINGS) as w:
+        w.start_daemon()
+        program = hold(w, "--buffers", 28, "--shared", 8)
+        comes_to(w, shared_virtual_memory=8)
+        s.check(w.program("holder")["ram_bytes"] >= 4 * s.MIB, "buffers have left for it", w.sluice("status").stdout)
+        w.end(program)
+
+
+def what_is_mapped_stays_while_the_rest_makes_room_for_others():
+    with s.World("cl-frozen-mapped", memory=8 * s.MIB, settings=SETTINGS) as w:
+        w.start_daemon()
+        program = hold(w, "--buffers", 6, "--mapped")
+        other = w.start([s.CLIENTS / "cl-fill", "--mib", 6, "--rounds", 2, "--endless", "--verify-each"], "opencl", name="other",
+                        stdin=subprocess.PIPE)
+        s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches", 0) > 20,
+                     look=lambda: w.sluice("status").stdout)
+        s.wait_until("all that may has left", lambda: w.program("holder")["device_bytes"] < 3 * s.MIB,
+                     look=lambda: w.sluice("status").stdout)
+        comes_to(w, mapped_by_the_program=1)
+        s.check(w.program("holder")["device_bytes"] >= s.MIB, "what is mapped is there", w.sluice("status").stdout)
+        w.end(other)
+        w.end(program)
+
+
+s.main(what_is_frozen_is_shown_with_its_reason, buffers_make_room_for_shared_virtual_memory,
+       what_is_mapped_stays_while_the_rest_makes_room_for_others)
