@@ -11,7 +11,7 @@
  * Granules of a dead process become DIRTY by the board's hook. A dirty granule is cleared inside
  * the call that takes it, as the genuine driver does: nobody ever reads another one's bytes.
  *
- * Compute belongs to one process at a time, in slices: see compute.h.
+ * Compute belongs to one context at a time, in slices: see compute.h.
  */
 
 #include <stdbool.h>
@@ -96,6 +96,9 @@ struct slu_card {
 	/* guarded by the user's lock */
 	uint64_t evicted_ns;			   /* when what was taken away for us is out */
 	unsigned n_exported[SLU_CARD_EXPORTS_MAX]; /* how often we hold each */
+	uint64_t computing; /* where we are the holder: the context that computes */
+	uint64_t rival;	    /* the context of ours that waits for it; 0: none; also read without */
+	unsigned n_begin;   /* kernels that wait to begin */
 };
 
 enum {

@@ -86,9 +86,17 @@ static uint32_t next_after(const struct slu_card_compute *c, uint32_t who)
 	return 0;
 }
 
-static bool must_give_up(const struct slu_card_compute *c, uint32_t me, uint64_t now_ns)
+/* Whether somebody waits for @context, which has the engine, or for the whole process. */
+static bool is_waited_for(const struct slu_card *card, uint32_t me, uint64_t context)
 {
-	return now_ns - c->since_ns > SLICE_NS && next_after(c, me);
+	return next_after(&card->shared->compute, me) || (card->rival && card->rival != context);
+}
+
+static bool must_give_up(const struct slu_card *card, uint32_t me, uint64_t context,
+			 uint64_t now_ns)
+{
+	return now_ns - card->shared->compute.since_ns > SLICE_NS &&
+	       is_waited_for(card, me, context);
 }
 
 static void give_up(struct slu_card_compute *c, uint32_t me)
@@ -99,10 +107,13 @@ static void give_up(struct slu_card_compute *c, uint32_t me)
 }
 
 /* Return: true when the engine is ours for one more kernel. */
-static bool try_begin_locked(struct slu_card_compute *c, uint32_t me, uint64_t now_ns)
+static bool try_begin_locked(struct slu_card *card, uint32_t me, uint64_t context)
 {
-	if (c->holder == me) {
-		if (!must_give_up(c, me, now_ns)) {
+	struct slu_card_compute *c = &card->shared->compute;
+	uint64_t now_ns = slu_clock_now_ns();
+
+	if (c->holder == me && card->computing == context) {
+		if (!must_give_up(card, me, context, now_ns)) {
 			c->n_running++;
 			return true;
 		}
@@ -110,14 +121,21 @@ static bool try_begin_locked(struct slu_card_compute *c, uint32_t me, uint64_t n
 			give_up(c, me);
 		return false;
 	}
-	if (c->holder && c->n_running)
+	if (c->holder && c->n_running) {
+		if (c->holder == me && !card->rival)
+			card->rival = context;
 		return false;
+	}
 	if (c->reserved_for && c->reserved_for != me)
+		return false;
+	if (card->rival && card->rival != context)
 		return false;
 	c->holder = me;
 	c->n_running = 1;
-	c->since_ns = now_ns;
+	__atomic_store_n(&c->since_ns, now_ns, __ATOMIC_RELAXED);
 	c->reserved_for = 0;
+	card->computing = context;
+	card->rival = 0;
 	return true;
 }
 
@@ -137,14 +155,15 @@ static void pass_over_the_dead_locked(struct slu_card *card)
 	}
 }
 
-void slu_compute_begin(struct slu_card *card)
+void slu_compute_begin(struct slu_card *card, uint64_t context)
 {
 	struct slu_card_compute *c = &card->shared->compute;
 	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
 	uint64_t looked_ns = slu_clock_now_ns();
 
 	slu_board_user_lock(card->board);
-	while (!try_begin_locked(c, me, slu_clock_now_ns())) {
+	card->n_begin++;
+	while (!try_begin_locked(card, me, context)) {
 		uint32_t seen = __atomic_load_n(&c->wake, __ATOMIC_SEQ_CST);
 
 		set_waiting(c, me, true);
@@ -156,11 +175,32 @@ void slu_compute_begin(struct slu_card *card)
 			looked_ns = slu_clock_now_ns();
 		}
 	}
-	set_waiting(c, me, false);
+	if (!--card->n_begin)
+		set_waiting(c, me, false);
 	slu_board_user_unlock(card->board);
 }
 
-void slu_compute_end(struct slu_card *card, uint64_t start_ns)
+bool slu_compute_is_asked_for(struct slu_card *card, uint64_t context)
+{
+	struct slu_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	uint64_t since_ns = __atomic_load_n(&c->since_ns, __ATOMIC_RELAXED),
+		 waiting = __atomic_load_n(&card->rival, __ATOMIC_RELAXED);
+	bool is_asked;
+
+	for (unsigned i = 0; i < WORDS; i++)
+		waiting |= __atomic_load_n(&c->waiting[i], __ATOMIC_RELAXED);
+	if (!waiting || slu_clock_now_ns() - since_ns <= SLICE_NS)
+		return false;
+	slu_board_user_lock(card->board);
+	/* who was stopped, and passed over, does not have it any more */
+	is_asked = c->holder != me || card->computing != context ||
+		   must_give_up(card, me, context, slu_clock_now_ns());
+	slu_board_user_unlock(card->board);
+	return is_asked;
+}
+
+void slu_compute_end(struct slu_card *card, uint64_t context, uint64_t start_ns)
 {
 	struct slu_card_compute *c = &card->shared->compute;
 	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
@@ -169,11 +209,11 @@ void slu_compute_end(struct slu_card *card, uint64_t start_ns)
 	slu_board_user_lock(card->board);
 	slu_board_book(card->board, SLU_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns, 0);
 	/* if we were stopped, others passed over us */
-	if (c->holder == me && c->n_running) {
+	if (c->holder == me && card->computing == context && c->n_running) {
 		c->n_running--;
-		if (!c->n_running && must_give_up(c, me, now_ns))
+		if (!c->n_running && must_give_up(card, me, context, now_ns))
 			give_up(c, me);
-		else if (!c->n_running && next_after(c, me))
+		else if (!c->n_running && is_waited_for(card, me, context))
 			wake_all(c);
 	}
 	slu_board_user_unlock(card->board);

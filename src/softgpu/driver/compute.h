@@ -2,16 +2,25 @@
 #pragma once
 
 /*
- * The compute engine: kernels of one process at a time, as contexts do not share it on a card.
- * A process that others wait for gives it up at the end of a kernel once it has had it for a slice
- * (about a millisecond); the others follow in the order of their slots. A process that is dead or
- * stopped holds nobody up: on a card its kernel would have run to its end.
+ * The compute engine: kernels of one context at a time, as on a card. A context that others wait
+ * for, in this process or in another, gives it up once it has had it for a slice (about a
+ * millisecond), also amid its kernels, which go on when it has it again. Processes follow each
+ * other in the order of their slots. A process that is dead or stopped holds nobody up: on a card
+ * its kernel would have run to its end.
+ *
+ * Contexts are named by their id, which is not 0.
  */
 
 #include "softgpu/driver/card.h"
 
 /* Waits for the engine. Each begin is followed by one end, by any thread of the process. */
-void slu_compute_begin(struct slu_card *card);
+void slu_compute_begin(struct slu_card *card, uint64_t context);
+
+/*
+ * Whether a kernel that began shall make room: end, and begin again. Cheap where nobody waits;
+ * called by all threads that compute.
+ */
+bool slu_compute_is_asked_for(struct slu_card *card, uint64_t context);
 
 /* The kernel ran from @start_ns until now: booked on the engine's timeline. */
-void slu_compute_end(struct slu_card *card, uint64_t start_ns);
+void slu_compute_end(struct slu_card *card, uint64_t context, uint64_t start_ns);

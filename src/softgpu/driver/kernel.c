@@ -65,14 +65,38 @@ static void complain(void *userdata, const char *text, size_t size)
 	fwrite(text, 1, size, stderr);
 }
 
+/* A kernel that runs, as its threads know it. */
+struct run {
+	struct slu_context *context;
+	uint64_t start_ns; /* of its present slice */
+};
+
 static bool set_condition(void *userdata, uint64_t handle, uint32_t value)
 {
 	struct slu_condition *condition = slu_condition_get(handle);
+	struct run *run = userdata;
 
-	if (!condition || condition->context != userdata)
+	if (!condition || condition->context != run->context)
 		return false;
 	slu_condition_set(condition, value);
 	return true;
+}
+
+static bool must_rest(void *userdata)
+{
+	struct run *run = userdata;
+
+	return slu_compute_is_asked_for(run->context->card, run->context->id);
+}
+
+/* None of its threads runs: the engine is the others' for a while. */
+static void rest(void *userdata)
+{
+	struct run *run = userdata;
+
+	slu_compute_end(run->context->card, run->context->id, run->start_ns);
+	slu_compute_begin(run->context->card, run->context->id);
+	run->start_ns = slu_clock_now_ns();
 }
 
 /* The memory of malloc: the first kernel that may ask for it takes it, all at once. */
@@ -97,6 +121,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 {
 	struct slu_window *window = &slu_driver.window;
 	struct slu_memory_ranges *ranges = slu_memory_ranges_ref();
+	struct run run = { .context = context };
 	struct slu_interp_memory memory = {
 		.base = window->base,
 		.bytes = window->bytes,
@@ -123,7 +148,9 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.print = print,
 		.complain = complain,
 		.set_condition = set_condition,
-		.userdata = context,
+		.must_rest = must_rest,
+		.rest = rest,
+		.userdata = &run,
 	};
 	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
 	struct slu_truth truth;
@@ -133,16 +160,17 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 	if (slu_interp_module_uses_heap(launch.module))
 		launch.heap = heap_of(context);
 	slu_managed_notice();
-	slu_compute_begin(context->card);
+	/* before the engine: who has it and waits for a trace would wait for somebody who rests */
 	slu_truth_begin(&truth, context->card, &memory);
+	slu_compute_begin(context->card, context->id);
 	slu_managed_begin(context->card);
-	start_ns = slu_clock_now_ns();
+	start_ns = run.start_ns = slu_clock_now_ns();
 	slu_window_enter(window);
 	r = slu_interp_launch(&launch, &fault);
 	slu_window_leave(window);
 	slu_card_sleep_until(slu_truth_end(&truth, kernel, start_ns));
 	slu_card_sleep_until(slu_managed_end(context->card));
-	slu_compute_end(context->card, start_ns);
+	slu_compute_end(context->card, context->id, run.start_ns);
 	slu_memory_ranges_unref(ranges);
 	if (r == SLU_INTERP_E_FAULT)
 		slu_context_break(context, error_of(fault.kind));

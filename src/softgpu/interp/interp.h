@@ -133,6 +133,11 @@ struct slu_interp_launch {
 	unsigned n_workers;  /* threads to use, the caller's included; 0 and 1: only the caller */
 	bool is_cooperative; /* every block makes progress beside the others */
 	const bool *cancel;  /* read now and then; may be NULL */
+	/* Asked now and then by all threads: whether the launch shall stand still. Where it shall,
+	 * @rest is called once all of them do, by one of them, and they go on when it returns. May
+	 * be NULL, both. */
+	bool (*must_rest)(void *userdata);
+	void (*rest)(void *userdata);
 	/* printf: one formatted text; called by several threads, one at a time; may be NULL */
 	void (*print)(void *userdata, const char *text, size_t size);
 	/* the same for what a failed assertion says */

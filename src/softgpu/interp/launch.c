@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "softgpu/interp/code.h"
 #include "softgpu/interp/pool.h"
+#include "softgpu/interp/rest.h"
 
 /* blocks that a worker has at a time, when they wait for memory */
 #define N_RESIDENT 2u
@@ -32,6 +33,7 @@ struct run {
 	uint64_t n_blocks;
 	uint64_t next_block; /* atomic */
 	bool stop;	     /* atomic: somebody met a fault */
+	struct slu_interp_rest rest;
 	pthread_mutex_t lock;
 	struct slu_interp_fault fault; /* guarded by lock */
 };
@@ -45,10 +47,12 @@ static void report(struct run *run, const struct slu_interp_fault *fault)
 	__atomic_store_n(&run->stop, true, __ATOMIC_RELEASE);
 }
 
+/* Asked by every thread between two rounds: where it may also have to rest. */
 static bool is_over(struct run *run)
 {
 	const bool *cancel = run->launch->cancel;
 
+	slu_interp_rest_look(&run->rest);
 	if (__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE))
 		return true;
 	if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE)) {
@@ -201,6 +205,7 @@ static void work(void *userdata, unsigned index)
 	unsigned csr = _mm_getcsr(), n = 0, n_left;
 	uint32_t current = csr;
 
+	slu_interp_rest_join(&run->rest);
 	do {
 		n_left = 0;
 		for (unsigned i = 0; i < N_RESIDENT && !is_over(run); i++) {
@@ -221,6 +226,7 @@ static void work(void *userdata, unsigned index)
 			n_left++;
 		}
 	} while (n_left && !is_over(run));
+	slu_interp_rest_leave(&run->rest);
 	for (unsigned i = 0; i < n; i++)
 		block_deinit(&blocks[i]);
 	_mm_setcsr(csr);
@@ -242,6 +248,7 @@ static void work_cooperatively(struct run *run)
 	}
 	if (n < run->n_blocks)
 		report(run, &no_memory);
+	slu_interp_rest_join(&run->rest);
 	do {
 		n_left = 0;
 		for (uint64_t i = 0; i < n && !is_over(run); i++) {
@@ -252,6 +259,7 @@ static void work_cooperatively(struct run *run)
 				report(run, &blocks[i].fault);
 		}
 	} while (n_left && !is_over(run));
+	slu_interp_rest_leave(&run->rest);
 	for (uint64_t i = 0; i < n; i++)
 		block_deinit(&blocks[i]);
 	free(blocks);
@@ -315,10 +323,12 @@ int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_
 	run.local_bytes = slu_round_up(launch->kernel->local_bytes, 16) +
 			  (run.code->has_calls ? SLU_INTERP_STACK_BYTES : 0);
 	pthread_mutex_init(&run.lock, NULL);
+	slu_interp_rest_init(&run.rest, launch);
 	if (launch->is_cooperative && run.n_blocks > 1)
 		work_cooperatively(&run);
 	else
 		slu_interp_pool_run(count_helpers(&run), work, &run);
+	slu_interp_rest_deinit(&run.rest);
 	pthread_mutex_destroy(&run.lock);
 	free(run.shared_address);
 	if (run.fault.kind) {
