@@ -224,9 +224,10 @@ void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
 /* ring.c: with the lock held, which is left meanwhile --------------------------------------------
  */
 
-/* With nothing under way: what the daemon allows and wants now. */
 /* Whether copies of this back end go through pinned memory at all. */
 bool slu_ring_is_wanted(const struct slu_backend *backend);
+
+/* With nothing under way: what the daemon allows and wants now. */
 void slu_ring_settle(struct slu_client *client, struct slu_mover *mover);
 void slu_ring_unstage(struct slu_client *client, struct slu_mover *mover);
 

@@ -71,7 +71,6 @@ bool slu_ring_is_wanted(const struct slu_backend *b)
 
 void slu_ring_settle(struct slu_client *c, struct slu_mover *m)
 {
-
 	if (m->pipe.n_pieces)
 		return;
 	if (m->pipe.staging.host && slu_peer_must_unstage(c->peer))
