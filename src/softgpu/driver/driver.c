@@ -72,6 +72,8 @@ static CUresult init_locked(void)
 			r = SLU_CARD_E_MISMATCH;
 	if (!r)
 		r = slu_window_init(&d->window, d->cards[0].granule_bytes, d->settings.n_devices);
+	if (!r)
+		r = slu_truth_prepare();
 	if (r) {
 		for (unsigned i = 0; i < d->settings.n_devices; i++)
 			if (d->cards[i].board)

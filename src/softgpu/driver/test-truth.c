@@ -2,9 +2,15 @@
 #include "lib/softgpu.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
-/* The trace of launches: exactly the pages that a kernel touched, launch by launch. */
+/*
+ * The trace of launches: exactly the pages that a kernel touched, launch by launch; and the reader,
+ * which must not take for whole what is not.
+ */
 
 #define MIB  (1u << 20)
 #define PAGE (64 * 1024u)
@@ -103,7 +109,7 @@ static void bytes_of_pinned_memory_are_told(void **state)
 	b = a + 4096;
 	assert_cu(cuLaunchKernel(copy, n / 256, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
 	assert_cu(cuCtxSynchronize());
-	snprintf(wanted, sizeof(wanted), " %u 4096 4096\n", PAGE);
+	snprintf(wanted, sizeof(wanted), " %u 4096 4096 0\n", PAGE);
 	file = fopen(trace_path, "re");
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file))
@@ -112,15 +118,174 @@ static void bytes_of_pinned_memory_are_told(void **state)
 	assert_true(found);
 }
 
-int main(void)
+/* -- the reader ----------------------------------------------------------------------------- */
+
+/* Reads a trace with the tool. Return: its exit status; what it said, on both ways, is in @said. */
+static int read_trace(const char *options, const char *path, char *said, size_t size)
+{
+	char command[512];
+	size_t n;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof(command), "%s/tools/softgpu-trace %s %s 2>&1",
+		 getenv("SLUICE_SOURCE"), options, path);
+	pipe = popen(command, "re");
+	assert_non_null(pipe);
+	n = fread(said, 1, size - 1, pipe);
+	said[n] = '\0';
+	status = pclose(pipe);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void needs_the_reader(void)
+{
+	if (!getenv("SLUICE_SOURCE")) {
+		print_message("SLUICE_SOURCE does not say where the reader is\n");
+		skip();
+	}
+}
+
+static void the_reader_shows_what_was_written(void **state)
+{
+	static char said[65536];
+	CUfunction fill = test_function(test_ptx_fill, "fill");
+	char wanted[128];
+	CUdeviceptr p;
+
+	(void)state;
+	needs_the_reader();
+	assert_cu(cuMemAlloc_v2(&p, 4 * MIB));
+	assert_cu(test_fill(fill, p, 5 * PAGE / 4, 1, NULL));
+	assert_cu(cuCtxSynchronize());
+	assert_int_equal(read_trace("--json", trace_path, said, sizeof(said)), 0);
+	snprintf(wanted, sizeof(wanted),
+		 "\"read\": false, \"written\": true, \"address\": %" PRIu64 ", \"bytes\": %u}",
+		 (uint64_t)p, 5 * PAGE);
+	assert_non_null(strstr(said, wanted));
+	assert_non_null(strstr(said, "\"kernel\": \"fill\", \"grid\": [320, 1, 1]"));
+	assert_int_equal(read_trace("--pages", trace_path, said, sizeof(said)), 0);
+	snprintf(wanted, sizeof(wanted), "-w %#" PRIx64 " %u\n", (uint64_t)p, 5 * PAGE);
+	assert_non_null(strstr(said, wanted));
+}
+
+static void the_reader_knows_what_is_missing(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		int status;
+		const char *said;
+	} table[] = {
+		{ "all is there", "launch 1 1 k 1 1 1 1 1 1 5 9 64 0 0 1\nr 40 2\n", 0, "128" },
+		{ "pages are missing", "launch 1 1 k 1 1 1 1 1 1 5 9 64 0 0 2\nr 40 2\n", 1,
+		  "1 launches are missing" },
+		{ "the end of the last number is missing",
+		  "launch 1 1 k 1 1 1 1 1 1 5 9 64 0 0 1\nr 40 2", 1, "1 launches are missing" },
+		{ "one was cut, and it is said so",
+		  "launch 1 1 k 1 1 1 1 1 1 5 9 64 0 0 1\nr 40 2?\nlost 1 1\n"
+		  "launch 1 3 k 1 1 1 1 1 1 5 9 64 0 0 0\n",
+		  1, "1 launches are missing" },
+		{ "several are lost, the first one was cut",
+		  "launch 1 1 k 1 1?\nlost 1 3\nlaunch 1 3 k 1 1 1 1 1 1 5 9 64 0 0 0\n", 1,
+		  "3 launches are missing" },
+		{ "another process wrote on amid a line",
+		  "launch 1 1 k 1 1 1 1 1 1 5 9 64 0 0 1\nr 40 2\n"
+		  "launch 1 2 klaunch 2 1 k 1 1 1 1 1 1 5 9 64 0 0 1\nr 40 2\n",
+		  1, "1 launches are missing" },
+		{ "it is something else", "Dear all,\n", 1, "this is no trace" },
+	};
+	char path[128], said[4096];
+
+	(void)state;
+	needs_the_reader();
+	snprintf(path, sizeof(path), "%s/written", test_folder);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		FILE *file = fopen(path, "we");
+
+		assert_non_null(file);
+		fputs(table[i].text, file);
+		fclose(file);
+		if (read_trace("", path, said, sizeof(said)) != table[i].status ||
+		    !strstr(said, table[i].said))
+			fail_msg("%s: %s", table[i].what, said);
+	}
+	unlink(path);
+}
+
+/* -- a trace that cannot be written --------------------------------------------------------- */
+
+/* A process whose files may not grow beyond a few bytes more, for one launch of three. */
+static _Noreturn void run_out_of_room(const char *path)
+{
+	struct rlimit limit;
+	CUcontext context;
+	CUfunction fill;
+	CUdeviceptr p;
+
+	signal(SIGXFSZ, SIG_IGN);
+	setenv("SLUICE_SOFTGPU_TRACE", path, 1);
+	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemAlloc_v2(&p, MIB))
+		_exit(1);
+	fill = test_function(test_ptx_fill, "fill");
+	if (test_fill(fill, p, 10, 1, NULL) || cuCtxSynchronize())
+		_exit(2);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	for (unsigned i = 0; i < 2; i++) {
+		struct stat st;
+
+		if (stat(path, &st))
+			_exit(3);
+		limit.rlim_cur = i ? limit.rlim_max : (rlim_t)st.st_size + 20;
+		if (setrlimit(RLIMIT_FSIZE, &limit) || test_fill(fill, p, 10, 1, NULL) ||
+		    cuCtxSynchronize())
+			_exit(4);
+	}
+	_exit(0);
+}
+
+static void a_trace_without_room_says_what_is_missing(void **state)
+{
+	char path[128], said[4096];
+	int status, errors;
+	pid_t pid;
+
+	(void)state;
+	needs_the_reader();
+	snprintf(path, sizeof(path), "%s/short", test_folder);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		errors = open("/dev/null", O_WRONLY);
+		dup2(errors, STDERR_FILENO);
+		execl("/proc/self/exe", "test-truth", "--run-out-of-room", path, NULL);
+		_exit(9);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read_trace("--json", path, said, sizeof(said)), 1);
+	/* the first and the third are there, and whole */
+	assert_non_null(strstr(said, "\"number\": 1,"));
+	assert_null(strstr(said, "\"number\": 2,"));
+	assert_non_null(strstr(said, "\"number\": 3,"));
+	assert_non_null(strstr(said, "1 launches are missing"));
+	unlink(path);
+}
+
+int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_is_told_with_the_pages_it_touched),
 		cmocka_unit_test(bytes_of_pinned_memory_are_told),
+		cmocka_unit_test(the_reader_shows_what_was_written),
+		cmocka_unit_test(the_reader_knows_what_is_missing),
+		cmocka_unit_test(a_trace_without_room_says_what_is_missing),
 	};
 	CUcontext context;
 	int r;
 
+	if (argc > 2 && !strcmp(argv[1], "--run-out-of-room"))
+		run_out_of_room(argv[2]);
 	test_device_make("16M");
 	snprintf(trace_path, sizeof(trace_path), "%s/trace", test_folder);
 	setenv("SLUICE_SOFTGPU_TRACE", trace_path, 1);

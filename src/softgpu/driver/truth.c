@@ -19,11 +19,14 @@
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/module.h"
 
-static int trace_fd = -1; /* constant after init */
+static const char *trace_path; /* constant after init, as its descriptor */
+static int trace_fd = -1;
 
 /* held over a launch that is traced */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_launches; /* guarded by it */
+static uint64_t n_launches; /* guarded by it, as the next two */
+static uint64_t n_lost; /* launches that could not be written, and of which nothing is said yet */
+static bool is_torn;	/* the trace ends amid a line of ours */
 
 /* one byte a page of the window; made when it is first needed */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
@@ -33,10 +36,13 @@ int slu_truth_init(void)
 {
 	const char *path = secure_getenv("SLUICE_SOFTGPU_TRACE");
 
-	if (!path || !*path)
+	if (trace_fd >= 0 || !path || !*path)
 		return 0;
 	trace_fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	return trace_fd < 0 ? slu_error(-errno) : 0;
+	if (trace_fd < 0)
+		return slu_error(-errno);
+	trace_path = strdup(path);
+	return trace_path ? 0 : slu_error(-ENOMEM);
 }
 
 static void make_table(void)
@@ -46,6 +52,14 @@ static void make_table(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	table = p == MAP_FAILED ? NULL : p;
+}
+
+int slu_truth_prepare(void)
+{
+	if (trace_fd < 0)
+		return 0;
+	pthread_once(&table_once, make_table);
+	return table ? 0 : slu_error(-ENOMEM);
 }
 
 void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
@@ -70,6 +84,7 @@ void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
 
 struct tally {
 	FILE *trace;		  /* NULL: not traced */
+	uint64_t n_runs;	  /* that were written down */
 	uint64_t host_pages[2];	  /* read, written */
 	uint64_t run_page, run_n; /* pages that were touched alike, not written down yet */
 	uint8_t run_how;
@@ -79,9 +94,11 @@ static void end_run(struct tally *t)
 {
 	const struct slu_window *window = &slu_driver.window;
 
-	if (t->run_n && t->trace)
+	if (t->run_n && t->trace) {
 		fprintf(t->trace, "%c %" PRIx64 " %" PRIu64 "\n", " rwx"[t->run_how],
 			window -> base + (t->run_page << window->shift), t -> run_n);
+		t->n_runs++;
+	}
 	t->run_n = 0;
 }
 
@@ -143,8 +160,53 @@ static void walk_all(struct slu_truth *truth, struct tally *t)
 
 /* -- the end of a launch -------------------------------------------------------------------- */
 
-static void write_trace(struct slu_truth *truth, const struct slu_command_kernel *k,
-			uint64_t start_ns, const struct tally *t, const char *pages, size_t bytes)
+/* Said once: who asked for a trace should not find a short one without a word. */
+static void complain(int error)
+{
+	static bool has_said; /* guarded by one_at_a_time */
+
+	if (!has_said)
+		fprintf(stderr,
+			"sluice: the trace %s cannot be written: %s; launches are missing in it\n",
+			trace_path, strerror(error));
+	has_said = true;
+}
+
+static bool write_all(const char *text, size_t bytes)
+{
+	size_t at = 0;
+
+	while (at < bytes) {
+		ssize_t n = write(trace_fd, text + at, bytes - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			is_torn = is_torn || at;
+			complain(n < 0 ? errno : ENOSPC);
+			return false;
+		}
+		at += (size_t)n;
+	}
+	is_torn = false;
+	return true;
+}
+
+/* Says so if launches before this one are missing. A line that was cut must not look like one. */
+static bool write_lost(void)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%slost %d %" PRIu64 "\n", is_torn ? "?\n" : "",
+			 (int)getpid(), n_lost);
+
+	if (n_lost && !write_all(text, (size_t)n))
+		return false;
+	n_lost = 0;
+	return true;
+}
+
+static bool write_trace(struct slu_truth *truth, const struct slu_command_kernel *k,
+			uint64_t start_ns, const struct tally *t, const char *pages)
 {
 	slu_cleanup(slu_freep) char *text = NULL;
 	uint64_t page = slu_driver.window.page_bytes;
@@ -152,15 +214,29 @@ static void write_trace(struct slu_truth *truth, const struct slu_command_kernel
 
 	n = asprintf(&text,
 		     "launch %d %" PRIu64 " %s %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64
-		     " %" PRIu64 " %" PRIu64 "\n%.*s",
-		     (int)getpid(), ++n_launches, k->function->kernel->name, k->grid[0], k->grid[1],
+		     " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n%s",
+		     (int)getpid(), n_launches, k->function->kernel->name, k->grid[0], k->grid[1],
 		     k->grid[2], k->block[0], k->block[1], k->block[2], start_ns,
 		     slu_clock_now_ns(), page, truth->range_bytes[0] + t->host_pages[0] * page,
-		     truth->range_bytes[1] + t->host_pages[1] * page, (int)bytes,
-		     pages ? pages : "");
-	/* a trace that cannot be written is short, and nothing else */
-	if (n > 0 && write(trace_fd, text, (size_t)n) < 0)
-		return;
+		     truth->range_bytes[1] + t->host_pages[1] * page, t->n_runs, pages);
+	if (n < 0) {
+		text = NULL;
+		complain(ENOMEM);
+		return false;
+	}
+	return write_lost() && write_all(text, (size_t)n);
+}
+
+/* The pages of a launch, as text. */
+static bool end_pages(struct tally *t)
+{
+	bool is_whole = t->trace && !ferror(t->trace);
+
+	if (t->trace && fclose(t->trace))
+		is_whole = false;
+	if (!is_whole)
+		complain(ENOMEM);
+	return is_whole;
 }
 
 uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel *kernel,
@@ -175,10 +251,10 @@ uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel 
 		t.trace = open_memstream(&pages, &bytes);
 	if (table && (truth->is_traced || slu_driver.window.n_host))
 		walk_all(truth, &t);
-	if (t.trace)
-		fclose(t.trace);
 	if (truth->is_traced) {
-		write_trace(truth, kernel, start_ns, &t, pages, bytes);
+		n_launches++;
+		if (!end_pages(&t) || !write_trace(truth, kernel, start_ns, &t, pages))
+			n_lost++;
 		pthread_mutex_unlock(&one_at_a_time);
 	}
 	free(pages);

@@ -6,14 +6,17 @@
  *
  *   - Kernels that reach the host's memory pay for the way: every page of mapped host memory that a
  *     launch touched crosses the bus once, in the direction of the access, and so does every byte
- * of pinned memory that it touched.
+ *     of pinned memory that it touched.
  *   - With SLUICE_SOFTGPU_TRACE=FILE each launch is written there, as text, in one piece:
  *
- *       launch PID NUMBER KERNEL GX GY GZ BX BY BZ START_NS END_NS PAGE_BYTES HOST_READ
- * HOST_WRITTEN r ADDRESS PAGES         pages that were read only; w: written only; x: both
+ *       launch PID NUMBER KERNEL GX GY GZ BX BY BZ START_NS END_NS PAGE_BYTES READ WRITTEN N
+ *       r ADDRESS PAGES         pages that were read only; w: written only; x: both
+ *       lost PID N              instead of N launches that could not be written
  *
- *     (tools/softgpu-trace reads it.) Kernels of a process then run one at a time, so that what was
- *     touched is one launch's.
+ *     READ and WRITTEN are bytes of the host, N is how many lines of pages follow: who reads less
+ *     has a launch that was cut short. (tools/softgpu-trace reads it.) Kernels of a process then
+ *     run one at a time, so that what was touched is one launch's. Where there is no room for what
+ *     is needed to know the pages, cuInit() fails: a trace without them would be no truth.
  */
 
 #include <stdint.h>
@@ -29,7 +32,11 @@ struct slu_truth {
 	uint64_t range_bytes[2]; /* of pinned memory: read, written */
 };
 
+/* Opens the trace, if there shall be one. */
 int slu_truth_init(void);
+
+/* The same for what it needs when the window is there. */
+int slu_truth_prepare(void);
 
 /* Before a launch, whose view of memory becomes @memory. */
 void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
