@@ -102,6 +102,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 
 	if (enter_shortly(bracket))
 		return find_reals(bracket);
+	slu_lock_assert_none();
 	slu_flight_wait(bracket->queue, expect, bracket);
 	if (!bracket->has_queue) {
 		slu_layer_take();
@@ -181,6 +182,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		return r;
 	if (bracket->is_short)
 		return end_shortly(bracket, r, blocking, event);
+	slu_lock_assert_none();
 	if (r == CL_SUCCESS)
 		mark(bracket);
 	if (own && (blocking || event))

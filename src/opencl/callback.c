@@ -23,6 +23,7 @@ static void run(struct slu_worker_job *job)
 {
 	struct callback *c = slu_container_of(job, struct callback, job);
 
+	slu_lock_assert_none();
 	c->call(c->event, c->status, c->data);
 	slu_layer_next.clReleaseEvent(c->event);
 	free(c);

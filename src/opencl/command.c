@@ -143,6 +143,7 @@ int slu_command_look(struct slu_command *command, bool flush)
 	if (!look_begin(command))
 		return 0;
 
+	slu_lock_assert_none();
 	/* A driver that cannot say has lost the command with the device: nothing runs. */
 	if (slu_layer_next.clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
 					  sizeof(status), &status, NULL) != CL_SUCCESS)
@@ -203,6 +204,7 @@ bool slu_command_name_locked(struct slu_command *command, struct slu_proxy *root
 
 static void wait_instead(struct slu_queue *queue, cl_event event, uint64_t covers)
 {
+	slu_lock_assert_none();
 	slu_layer_next.clWaitForEvents(1, &event);
 	slu_layer_next.clReleaseEvent(event);
 	slu_layer_take();

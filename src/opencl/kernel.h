@@ -63,5 +63,13 @@ struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_room, struct slu_k
 				   size_t *ret_n);
 void slu_kernel_resume(struct slu_kernel *kernel);
 
+/* -- arguments, of a kernel that is taken (bind.c) ------------------------------------------- */
+
 /* Gives the driver the real handle of every argument that it does not hold. All roots are named. */
 cl_int slu_kernel_refresh(struct slu_kernel *kernel);
+
+/*
+ * Has the driver hold a dummy for every movable object: so a copy of the kernel has none that is
+ * gone by then, and gets the real ones at its launch.
+ */
+void slu_kernel_unbind(struct slu_kernel *kernel);

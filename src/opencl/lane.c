@@ -289,6 +289,7 @@ static int mark(struct slu_queue *queue)
 	slu_layer_give();
 	if (!handle)
 		return slu_error(-EBUSY);
+	slu_lock_assert_none();
 	covers = slu_lane_close(queue);
 	r = slu_layer_next.clEnqueueMarkerWithWaitList(handle, 0, NULL, &event);
 	if (r == CL_SUCCESS)

@@ -28,6 +28,7 @@ static void notify(struct slu_proxy *proxy)
 		slu_layer_give();
 		if (!first)
 			return;
+		slu_lock_assert_none();
 		first->call(slu_proxy_handle(proxy), first->data);
 		free(first);
 	}

@@ -46,7 +46,7 @@ enum slu_pace {
 /* Why a unit cannot move. Shown in status. */
 enum slu_frozen {
 	SLU_FROZEN_NO,
-	SLU_FROZEN_IMAGE,    /* an image or array the layer does not move yet */
+	SLU_FROZEN_IMAGE,    /* an image or array of a kind that does not move */
 	SLU_FROZEN_SVM,	     /* shared virtual memory: the program holds its address */
 	SLU_FROZEN_HOST_PTR, /* lives in the program's own host memory */
 	SLU_FROZEN_MAPPED,   /* the program holds a mapping of it */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Which commands of a queue have ended. The driver is asked, which has its own lock: of an in-order
+ * queue about as few as may be, for the end of one is the end of all before it.
+ */
+
+#include <stdlib.h>
+
+#include "opencl/command.h"
+
+#define SWEEP_BATCH 64
+
+/* Ends all commands with a stamp up to @covers: their queue is in order. */
+static void end_covered(struct slu_queue *queue, uint64_t covers)
+{
+	unsigned n;
+
+	do {
+		cl_event release[SWEEP_BATCH];
+		struct slu_command *first;
+
+		n = 0;
+		slu_layer_take();
+		while (n < SWEEP_BATCH && (first = TAILQ_FIRST(&queue->commands)) &&
+		       first->stamp <= covers) {
+			slu_command_end_locked(first, &release[n]);
+			n += release[n] != NULL;
+		}
+		slu_layer_give();
+		for (unsigned i = 0; i < n; i++)
+			slu_layer_next.clReleaseEvent(release[i]);
+	} while (n == SWEEP_BATCH);
+}
+
+static struct slu_command *nth_with_ref(struct slu_queue *queue, unsigned n)
+{
+	struct slu_command *command;
+
+	slu_layer_take();
+	TAILQ_FOREACH (command, &queue->commands, link)
+		if (n-- == 0)
+			break;
+	if (command)
+		slu_command_ref_locked(command);
+	slu_layer_give();
+	return command;
+}
+
+static void unref(struct slu_command *command)
+{
+	slu_layer_take();
+	slu_command_unref_locked(command);
+	slu_layer_give();
+}
+
+/* An in-order queue: the last command that has ended is sought by halving. */
+static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool flush)
+{
+	bool has_ended = false;
+
+	for (; n_commands && !has_ended; n_commands /= 2) {
+		struct slu_command *command = nth_with_ref(queue, n_commands - 1);
+
+		if (!command)
+			return;
+		has_ended = !slu_command_look(command, flush);
+		if (has_ended)
+			end_covered(queue, command->covers);
+		unref(command);
+	}
+}
+
+/* Any other: each is asked. Where memory is out, at another time. */
+static void sweep_out_of_order(struct slu_queue *queue, unsigned n_commands, bool flush)
+{
+	struct slu_command **all = malloc((n_commands + 1) * sizeof(*all)), *command;
+	unsigned n = 0;
+
+	if (!all)
+		return;
+	slu_layer_take();
+	TAILQ_FOREACH (command, &queue->commands, link) {
+		if (n == n_commands)
+			break;
+		slu_command_ref_locked(command);
+		all[n++] = command;
+	}
+	slu_layer_give();
+	for (unsigned i = 0; i < n; i++) {
+		slu_command_look(all[i], flush);
+		unref(all[i]);
+	}
+	free(all);
+}
+
+void slu_queue_sweep(struct slu_queue *queue, bool flush)
+{
+	unsigned n_commands;
+	bool is_out_of_order;
+
+	slu_layer_take();
+	n_commands = queue->n_commands;
+	is_out_of_order = queue->is_out_of_order;
+	slu_layer_give();
+	if (is_out_of_order)
+		sweep_out_of_order(queue, n_commands, flush);
+	else
+		sweep_in_order(queue, n_commands, flush);
+}
