@@ -82,8 +82,10 @@ void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone)
 {
 	(void)now_ns;
 	peer->is_alone = alone;
-	for (unsigned i = 0; i < peer->n_devices; i++)
+	for (unsigned i = 0; i < peer->n_devices; i++) {
 		peer->devices[i].alone_bytes = UINT64_MAX;
+		peer->devices[i].alone_until_ns = 0;
+	}
 	slu_peer_wake_all(peer);
 }
 

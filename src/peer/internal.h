@@ -80,6 +80,7 @@ struct slu_peer_device {
 	uint64_t grows_until_ns; /* the daemon heard of a larger need, or has begun to meet it: more
 				    may come until then; 0: nothing is expected */
 	uint64_t alone_bytes;	 /* without a daemon: what the driver was seen to give */
+	uint64_t alone_until_ns; /* then it is asked for more, if that is not enough; 0: it is */
 
 	enum slu_peer_gate gate;
 	struct slu_epoch epoch;	      /* the turn that we have */

@@ -23,6 +23,7 @@
 #define CHUNK_BYTES (2 * SLU_MIB)
 
 #define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
+#define ALONE_PAUSE_NS	 (500 * SLU_NS_PER_MS)
 
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -306,10 +307,32 @@ static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
 	return k;
 }
 
+/*
+ * Without a daemon nobody tells when others have gone: who waits for more than the driver gave asks
+ * it again now and then.
+ */
+static void step_alone(struct slu_peer_device *d, uint64_t now_ns)
+{
+	bool is_short = d->mode == SLU_MODE_LAUNCH
+				? d->n_command && slu_peer_command_need(d) > d->alone_bytes
+				: d->n_absent && d->alone_bytes != UINT64_MAX;
+
+	if (!is_short) {
+		d->alone_until_ns = 0;
+	} else if (!d->alone_until_ns) {
+		d->alone_until_ns = now_ns + ALONE_PAUSE_NS;
+	} else if (now_ns >= d->alone_until_ns) {
+		d->alone_until_ns = 0;
+		d->alone_bytes = UINT64_MAX;
+	}
+}
+
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
+	if (peer->is_alone)
+		step_alone(d, now_ns);
 	cancel_void(peer, d);
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++) {
 		while (may_begin(peer, d, way)) {

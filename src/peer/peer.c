@@ -188,6 +188,8 @@ uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 				at = SLU_MIN(at, d->retry_ns[k]);
 		if (d->grows_until_ns)
 			at = SLU_MIN(at, d->grows_until_ns);
+		if (peer->is_alone && d->alone_until_ns)
+			at = SLU_MIN(at, d->alone_until_ns);
 	}
 	return at;
 }

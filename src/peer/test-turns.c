@@ -364,6 +364,40 @@ static void alone_the_driver_decides_and_the_turn_is_reported(void **state)
 	fixture_deinit(&f);
 }
 
+static void alone_the_driver_is_asked_again_when_it_had_no_room(void **state)
+{
+	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_LAUNCH };
+
+	for (unsigned k = 0; k < SLU_ARRAY_SIZE(modes); k++) {
+		struct slu_unit *u;
+		struct fixture f;
+
+		fixture_init(&f, modes[k], 100);
+		u = fixture_in_ram(&f, 4);
+		slu_peer_lost(f.peer, f.now_ns);
+		slu_peer_run_alone(f.peer, f.now_ns, true);
+		fixture_step(&f);
+		if (modes[k] == SLU_MODE_LAUNCH) {
+			assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1),
+					 SLU_PEER_E_WAIT);
+			fixture_step(&f);
+		}
+		for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
+			assert_int_equal(f.n_moves, 1);
+			fixture_moved(&f, u, SLU_MOVE_REFUSED);
+			fixture_wait(&f, FIXTURE_PAUSE_NS);
+		}
+		/* not all the time, but again and again: others may have gone */
+		assert_int_equal(f.n_moves, 0);
+		assert_int_not_equal(slu_peer_deadline_ns(f.peer), SLU_PEER_NEVER);
+		fixture_wait(&f, SLU_NS_PER_S);
+		assert_int_equal(f.n_moves, 1);
+		fixture_moved(&f, u, SLU_MOVE_DONE);
+		assert_int_equal(u->place, SLU_PLACE_DEVICE);
+		fixture_deinit(&f);
+	}
+}
+
 static void a_denied_launch_fails_and_may_be_asked_again_later(void **state)
 {
 	struct fixture f;
@@ -453,6 +487,7 @@ int main(void)
 		cmocka_unit_test(rule_31_credit_dies_with_the_connection),
 		cmocka_unit_test(an_unfinished_close_dies_with_the_connection),
 		cmocka_unit_test(alone_the_driver_decides_and_the_turn_is_reported),
+		cmocka_unit_test(alone_the_driver_is_asked_again_when_it_had_no_room),
 		cmocka_unit_test(a_denied_launch_fails_and_may_be_asked_again_later),
 		cmocka_unit_test(a_denial_that_crossed_with_the_turn_is_void),
 		cmocka_unit_test(a_wish_that_nobody_has_any_more_is_withdrawn),
