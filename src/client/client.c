@@ -299,6 +299,14 @@ static void wake_movers(struct slu_client *c)
 			pthread_cond_broadcast(&c->devices[i]->movers[k].wake);
 }
 
+/* A gate that stayed open is watched again: nobody looked while there was nobody to tell. */
+static void watch_devices(struct slu_client *c)
+{
+	for (unsigned i = 0; i < c->n_places; i++)
+		if (c->devices[i])
+			c->devices[i]->look_ns = 0;
+}
+
 static void welcomed(struct slu_client *c, uint64_t now_ns)
 {
 	const struct slu_msg_welcome *w = slu_peer_settings(c->peer);
@@ -307,6 +315,7 @@ static void welcomed(struct slu_client *c, uint64_t now_ns)
 		slu_client_log("joined, generation %llu", (unsigned long long)w->generation);
 		c->stage = SLU_CLIENT_JOINED;
 		slu_connection_settle(&c->connection);
+		watch_devices(c);
 	} else {
 		slu_client_log("the daemon does not take us: %s (%s), going on without it",
 			       w->detail, strerror((int)w->status));
