@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Death of the daemon: killed at its n-th message, for every n, and started again under running programs. The
-programs end right, and the new daemon ends with every account at zero.
+programs end right, and the new daemon ends with every account at zero. And nobody starts it again for longer than
+programs wait for it: then the driver alone decides.
 
 By default the first messages, where programs join and the first turns begin, are taken one by one, and later
 ones with gaps; SLUICE_LONG takes all.
@@ -10,6 +11,7 @@ ones with gaps; SLUICE_LONG takes all.
 import os
 import signal
 import statistics
+import subprocess
 import sys
 import time
 
@@ -21,10 +23,14 @@ SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory
             "memory.reserve_percent": 0, "scheduler.restart_grace": "300ms", "memory.loss_grace": "50ms"}
 
 
-def start(w, api, number):
+def fill(w, api, name, *words, **more):
     program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
-    return w.start([s.CLIENTS / program, "--mib", 1, "--buffers", 6, "--rounds", 6, "--mix", "--seed", number], api,
-                   name=f"p{number}")
+    return w.start([s.CLIENTS / program, "--mib", 1, *words], api, name=name, env={"SLUICE_LOG": w.folder / f"{name}.log"},
+                   **more)
+
+
+def start(w, api, number):
+    return fill(w, api, f"p{number}", "--buffers", 6, "--rounds", 6, "--mix", "--seed", number)
 
 
 def restart(w, programs, generation):
@@ -86,5 +92,96 @@ def killed_at_every_message_under_opencl_programs_that_run_without_it():
     at_every_message("opencl", "run")
 
 
+def killed_at_every_message_under_cuda_programs_that_run_without_it():
+    at_every_message("cuda", "run")
+
+
+# -- for longer than they wait for it
+
+
+def is_alone(w, name):
+    return "running on without a daemon" in (w.folder / f"{name}.log").read_text()
+
+
+def lose(w, names, outsider=None):
+    """Kills the daemon and waits until these go on without it; the outsider leaves meanwhile. Returns its generation."""
+    generation = w.status()["daemon"]["generation"]
+    w.kill_daemon()
+    if outsider:
+        w.end(outsider)
+    s.wait_until("they go on without it", lambda: all(is_alone(w, name) for name in names))
+    return generation
+
+
+def lost_where_all_fit(api):
+    """Two wait because of an outsider, which goes when the daemon has gone."""
+    settings = SETTINGS | {"scheduler.slice": "1h", "memory.loss_grace": "2s"}
+    with s.World(f"{api}-fits", memory=6 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        outsider = w.start([s.CLIENTS / {"cuda": "cuda-visit", "opencl": "cl-visit"}[api], "--mib", 4, "--ms", 1000000], api,
+                           sluice=False, stdin=subprocess.PIPE, name="outsider")
+        s.check(outsider.stdout.readline() == "in\n", "the outsider has its memory")
+        holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
+        s.wait_until("the holder runs", lambda: (w.program("holder") or {}).get("launches"))
+        ends = fill(w, api, "ends", "--buffers", 2, "--rounds", 3, "--mix")
+        stays = fill(w, api, "stays", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
+        s.wait_until("the others wait", lambda: all((w.program(p) or {}).get("state") == "waiting" for p in ("ends", "stays")))
+        generation = lose(w, ("ends", "stays"), outsider)
+        w.finish(ends)
+        restart(w, [holder, stays], generation)
+        before = w.program("stays")["launches"]
+        s.wait_until("who waited still runs", lambda: w.program("stays")["launches"] > before, look=w.status)
+        for program in (holder, stays):
+            w.end(program)
+
+
+def who_waits_runs_without_it_where_all_fit():
+    lost_where_all_fit("cuda")
+    lost_where_all_fit("opencl")
+
+
+def lost_where_they_do_not_fit(api):
+    """Each has contents, and one of them has its turn: the other one waits for the driver to have room."""
+    with s.World(f"{api}-exceeds", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [fill(w, api, name, "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
+                    for name in ("one", "two")]
+        s.wait_until("both have run", lambda: all((w.program(name) or {}).get("launches", 0) > 50 for name in ("one", "two")))
+        lose(w, ("one", "two"))
+        for program in programs:
+            program.stdin.close()
+            program.stdin = None
+        for program in programs:
+            w.finish(program)
+        w.start_daemon()
+
+
+def who_does_not_fit_waits_for_room_without_it():
+    lost_where_they_do_not_fit("cuda")
+    lost_where_they_do_not_fit("opencl")
+
+
+def lost_with_a_full_device(api, answer):
+    """Who asks for new memory then is told what the driver says, by the code of its API."""
+    with s.World(f"{api}-full", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        asks = fill(w, api, "asks", "--buffers", 1, "--rounds", 1, "--renew", "--wait", stdin=subprocess.PIPE)
+        s.check(asks.stdout.readline() == "ready\n", "it has its memory", w.log()[-2000:])
+        holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
+        s.wait_until("the holder has all of its bytes", lambda: (w.program("holder") or {}).get("device_bytes", 0) == 3 * s.MIB // 2)
+        generation = lose(w, ("asks", "holder"))
+        out = w.end(asks, exits=(4,))
+        s.check(answer in out, "it is told out of memory", out)
+        restart(w, [holder], generation)
+        w.end(holder)
+
+
+def who_asks_for_more_than_there_is_without_it_is_told_so():
+    lost_with_a_full_device("cuda", "cuMemAlloc_v2(&b->p, b->n_words * 4): CUDA_ERROR_OUT_OF_MEMORY")
+    lost_with_a_full_device("opencl", "clCreateBuffer: OpenCL error -4")
+
+
 s.main(killed_at_every_message_under_cuda_programs_that_wait_for_it,
-       killed_at_every_message_under_opencl_programs_that_run_without_it)
+       killed_at_every_message_under_cuda_programs_that_run_without_it,
+       killed_at_every_message_under_opencl_programs_that_run_without_it, who_waits_runs_without_it_where_all_fit,
+       who_does_not_fit_waits_for_room_without_it, who_asks_for_more_than_there_is_without_it_is_told_so)
