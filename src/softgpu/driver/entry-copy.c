@@ -194,26 +194,64 @@ static CUresult end_of(CUmemorytype type, const void *host, CUdeviceptr device, 
 	}
 }
 
+/* Where one end of a copy lies: the box begins at x, y, z of what is at an address. */
+struct end {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+	uint64_t x, y, z;
+	uint64_t pitch;	 /* 0: rows without gaps */
+	uint64_t height; /* 0: slices without gaps */
+};
+
+/* Numbers that go round the end of all addresses would end up anywhere. */
+static bool lay_out(const struct slu_command_copy *box, const struct end *end, uint64_t *at,
+		    uint64_t *ret_pitch, uint64_t *ret_slice)
+{
+	uint64_t row, pitch, rows, slice, y, z, last, bytes = 0;
+
+	if (__builtin_add_overflow(end->x, box->width, &row) ||
+	    __builtin_add_overflow(end->y, box->height, &rows))
+		return false;
+	pitch = end->pitch ? end->pitch : row;
+	rows = end->height ? end->height : rows;
+	if (pitch < row || __builtin_mul_overflow(pitch, rows, &slice) ||
+	    __builtin_mul_overflow(end->y, pitch, &y) ||
+	    __builtin_mul_overflow(end->z, slice, &z) || __builtin_add_overflow(y, z, &y) ||
+	    __builtin_add_overflow(y, end->x, &y))
+		return false;
+	*ret_pitch = pitch;
+	*ret_slice = slice;
+	if (!*at || !box->width || !box->height || !box->depth)
+		return true;
+	if (__builtin_mul_overflow(box->height - 1, pitch, &bytes) ||
+	    __builtin_mul_overflow(box->depth - 1, slice, &z) ||
+	    __builtin_add_overflow(bytes, z, &bytes) ||
+	    __builtin_add_overflow(bytes, box->width, &bytes) ||
+	    __builtin_add_overflow(*at, y, at) || __builtin_add_overflow(*at, bytes - 1, &last))
+		return false;
+	if (end->type == CU_MEMORYTYPE_DEVICE && !is_device_range(*at, bytes))
+		return false;
+	return is_on_device(*at) == is_on_device(last);
+}
+
 CUresult slu_entry_box(const CUDA_MEMCPY3D *c, struct slu_command_copy *ret_box)
 {
+	const struct end src = { c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+				 c->srcY,	   c->srcZ,    c->srcPitch,  c->srcHeight };
+	const struct end dst = { c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+				 c->dstY,	   c->dstZ,    c->dstPitch,  c->dstHeight };
 	struct slu_command_copy box = { .width = c->WidthInBytes,
 					.height = c->Height,
 					.depth = c->Depth };
 
-	SLU_TRY(end_of(c->srcMemoryType, c->srcHost, c->srcDevice, &box.src));
-	SLU_TRY(end_of(c->dstMemoryType, c->dstHost, c->dstDevice, &box.dst));
+	SLU_TRY(end_of(src.type, src.host, src.device, &box.src));
+	SLU_TRY(end_of(dst.type, dst.host, dst.device, &box.dst));
 	if (c->srcLOD || c->dstLOD)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* a pitch of 0 stands for rows without gaps */
-	box.src_pitch = c->srcPitch ? c->srcPitch : c->srcXInBytes + c->WidthInBytes;
-	box.dst_pitch = c->dstPitch ? c->dstPitch : c->dstXInBytes + c->WidthInBytes;
-	if (box.src_pitch < c->srcXInBytes + c->WidthInBytes ||
-	    box.dst_pitch < c->dstXInBytes + c->WidthInBytes)
+	if (!lay_out(&box, &src, &box.src, &box.src_pitch, &box.src_slice) ||
+	    !lay_out(&box, &dst, &box.dst, &box.dst_pitch, &box.dst_slice))
 		return CUDA_ERROR_INVALID_VALUE;
-	box.src_slice = box.src_pitch * (c->srcHeight ? c->srcHeight : c->srcY + c->Height);
-	box.dst_slice = box.dst_pitch * (c->dstHeight ? c->dstHeight : c->dstY + c->Height);
-	box.src += c->srcXInBytes + c->srcY * box.src_pitch + c->srcZ * box.src_slice;
-	box.dst += c->dstXInBytes + c->dstY * box.dst_pitch + c->dstZ * box.dst_slice;
 	*ret_box = box;
 	return CUDA_SUCCESS;
 }
