@@ -114,6 +114,64 @@ static int a_slow_copy_takes_longer(void)
 	return 0;
 }
 
+static int a_hanging_launch_ends_with_its_context(void)
+{
+	CUstream stream, other;
+	CUfunction own_fill;
+	CUcontext own;
+	CUdeviceptr p;
+	unsigned out = 0;
+	int n = 0;
+
+	STEP(cuCtxCreate_v2(&own, 0, 0) == CUDA_SUCCESS);
+	own_fill = test_function(test_ptx_fill, "fill");
+	STEP(cuMemAlloc_v2(&p, 4096) == CUDA_SUCCESS);
+	STEP(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+	STEP(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+	STEP(test_fill(own_fill, p, 1, 7, stream) == CUDA_SUCCESS);
+	STEP(test_fill(own_fill, p, 1, 9, other) == CUDA_SUCCESS);
+	STEP(cuStreamSynchronize(other) == CUDA_SUCCESS);
+	STEP(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+	STEP(cuMemcpyDtoHAsync_v2(&out, p, 4, other) == CUDA_SUCCESS);
+	STEP(cuStreamSynchronize(other) == CUDA_SUCCESS && out == 9);
+	STEP(cuCtxDestroy_v2(own) == CUDA_SUCCESS);
+	return 0;
+}
+
+static int a_slow_set_takes_longer(void)
+{
+	unsigned out = 0;
+	CUevent a, b;
+	CUdeviceptr p;
+	float ms;
+	int n = 0;
+
+	STEP(cuMemAlloc_v2(&p, 4096) == CUDA_SUCCESS);
+	STEP(cuEventCreate(&a, 0) == CUDA_SUCCESS && cuEventCreate(&b, 0) == CUDA_SUCCESS);
+	STEP(cuMemsetD32Async(p, 1, 4, NULL) == CUDA_SUCCESS);
+	STEP(cuEventRecord(a, NULL) == CUDA_SUCCESS);
+	STEP(cuMemsetD32Async(p, 2, 4, NULL) == CUDA_SUCCESS);
+	STEP(cuEventRecord(b, NULL) == CUDA_SUCCESS);
+	STEP(cuEventSynchronize(b) == CUDA_SUCCESS);
+	STEP(cuEventElapsedTime(&ms, a, b) == CUDA_SUCCESS && ms >= 30.0f);
+	STEP(cuMemcpyDtoH_v2(&out, p, 4) == CUDA_SUCCESS && out == 2);
+	return 0;
+}
+
+static int pinning_fails_once(void)
+{
+	void *p, *q = NULL, *own;
+	int n = 0;
+
+	STEP(cuMemAllocHost_v2(&p, 4096) == CUDA_SUCCESS);
+	STEP(cuMemHostAlloc(&q, 4096, 0) == CUDA_ERROR_OUT_OF_MEMORY && !q);
+	STEP(cuMemHostAlloc(&q, 4096, 0) == CUDA_SUCCESS);
+	STEP(posix_memalign(&own, 4096, 4096) == 0);
+	STEP(cuMemHostRegister_v2(own, 4096, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+	STEP(cuMemHostRegister_v2(own, 4096, 0) == CUDA_SUCCESS);
+	return 0;
+}
+
 static void order(const char *text)
 {
 	const char *path = getenv("SLUICE_SOFTGPU_FAULT_FILE");
@@ -173,6 +231,7 @@ static void the_ordered_call_fails_and_the_next_one_works(void **state)
 	assert_int_equal(run("create:2", create_fails_once), 0);
 	assert_int_equal(run("map:1,access:1,unmap:1", mapping_fails_once_at_each_call), 0);
 	assert_int_equal(run("set:2,copy:2,launch:1", work_fails_once_and_changes_nothing), 0);
+	assert_int_equal(run("host:2,host:4", pinning_fails_once), 0);
 }
 
 static void without_an_order_the_same_scenes_meet_no_fault(void **state)
@@ -182,13 +241,18 @@ static void without_an_order_the_same_scenes_meet_no_fault(void **state)
 	assert_int_equal(run("", create_fails_once), 2);
 	assert_int_equal(run("", mapping_fails_once_at_each_call), 3);
 	assert_int_equal(run("", work_fails_once_and_changes_nothing), 3);
+	assert_int_equal(run("", pinning_fails_once), 2);
+	assert_int_equal(run("", a_hanging_launch_ends_with_its_context), 8);
+	assert_int_equal(run("", a_slow_set_takes_longer), 8);
 }
 
-static void a_copy_can_hang_or_be_slow(void **state)
+static void work_can_hang_or_be_slow(void **state)
 {
 	(void)state;
 	assert_int_equal(run("hang:copy:1", a_hanging_copy_ends_with_its_context), 0);
+	assert_int_equal(run("hang:launch:1", a_hanging_launch_ends_with_its_context), 0);
 	assert_int_equal(run("slow:copy:1:30ms", a_slow_copy_takes_longer), 0);
+	assert_int_equal(run("slow:set:2:30ms", a_slow_set_takes_longer), 0);
 }
 
 static void orders_can_come_from_a_file(void **state)
@@ -228,7 +292,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ordered_call_fails_and_the_next_one_works),
 		cmocka_unit_test(without_an_order_the_same_scenes_meet_no_fault),
-		cmocka_unit_test(a_copy_can_hang_or_be_slow),
+		cmocka_unit_test(work_can_hang_or_be_slow),
 		cmocka_unit_test(orders_can_come_from_a_file),
 		cmocka_unit_test(a_wrong_order_keeps_the_driver_from_starting),
 	};

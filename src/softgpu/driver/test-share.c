@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "board/board.h"
 
@@ -15,6 +16,8 @@
 
 #define MIB	 (UINT64_C(1) << 20)
 #define CAPACITY (32 * MIB)
+
+#define LATEST_KILL_NS 5000000
 
 static struct slu_board *board;
 
@@ -244,23 +247,34 @@ static void kills_at_random_leave_nothing(void **state)
 {
 	unsigned n_kills = getenv("SLUICE_LONG") ? 1000 : 100;
 	uint64_t random = slu_test_seed(4711);
+	struct child last;
 
 	(void)state;
 	for (unsigned i = 0; i < n_kills; i++) {
 		struct child c = start();
 		unsigned n_told = (unsigned)(slu_test_random(&random) % 6);
+		struct timespec moment = { .tv_nsec = (long)(slu_test_random(&random) %
+							     LATEST_KILL_NS) };
 
-		/* killed somewhere between two answers, also in the middle of a call */
+		/* killed somewhere between two answers, also in the middle of a call or a kernel */
+		tell(&c, 'a', 4096);
+		if (slu_test_random(&random) % 2)
+			tell(&c, 'k', slu_test_random(&random) % 1000);
 		for (unsigned j = 0; j < n_told; j++)
 			tell(&c, "aampx"[slu_test_random(&random) % 5],
 			     slu_test_random(&random) % 2
 				     ? (1 + slu_test_random(&random) % 12) * MIB
 				     : 4 + slu_test_random(&random) % 4096);
-		for (uint64_t spin = slu_test_random(&random) % 20000; spin; spin--)
-			__asm__ volatile("");
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 		stop(&c, SIGKILL);
 	}
 	assert_int_equal(used(), 0);
+	/* and all of it can be had again, clean, and computed with */
+	last = start();
+	assert_int_equal(ask(&last, 'a', CAPACITY), CUDA_SUCCESS);
+	assert_int_equal(ask(&last, 'z', CAPACITY), 0);
+	assert_int_equal(ask(&last, 'k', 10), CUDA_SUCCESS);
+	stop(&last, 0);
 }
 
 static void *pass_lock(void *data)
