@@ -193,7 +193,11 @@ def real(name, words, memory, compared):
         for program in programs:
             out = compared(w.finish(program))
             s.check(out == plain, "beside another its results are the plain driver's", out, plain)
-        s.note(f"{len(plain)} results are equal; {switches.look()} switches")
+        n_switches = switches.look()
+        pids = {program.pid for program in programs}
+        moved = {pid: sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"] if m["pid"] == pid) for pid in pids}
+        s.check(n_switches > 2 and all(moved.values()), "side by side they took turns, and bytes of both moved", n_switches, moved)
+        s.note(f"{len(plain)} results are equal; {n_switches} switches, {sum(moved.values()) / s.MIB:.1f} MiB moved")
 
 
 def pyopencl_gets_the_plain_drivers_results():
@@ -207,7 +211,9 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
         raise s.Skip("clblast-tests is not installed")
 
     def compared(out):
-        return re.findall(r"\d+ test\(s\) (?:passed|skipped|failed)", re.sub(r"\x1b\[[0-9;]*m", "", out))
+        """Its routines, a mark for each test in their order, and the counts; it compares all numbers with CBLAS itself."""
+        return re.findall(r"^(?:\* Starting tests for the '\w+'|   [:./\\Xo-]+$|   \d+ test\(s\) (?:passed|skipped|failed))",
+                          re.sub(r"\x1b\[[0-9;]*m", "", out), re.MULTILINE)
 
     real("xaxpy", ["clblast_test_xaxpy"], s.MIB, compared)
 
