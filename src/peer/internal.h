@@ -159,6 +159,7 @@ struct slu_peer {
 	bool home_is_exact;  /* asking ahead was denied: ask for the first birth alone */
 	bool thaw_is_denied; /* units without a home will not get one now */
 	uint64_t levels_ns;  /* when levels are told; SLU_PEER_NEVER: nothing changed */
+	uint64_t n_levels;   /* messages that were told so */
 
 	struct slu_peer_record queue[SLU_PEER_QUEUE_MAX];
 	unsigned first, n_queued;

@@ -62,6 +62,8 @@ static void mark_sums(struct slu_peer_account *a)
 
 void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 {
+	unsigned n_before = peer->n_queued;
+
 	if (!peer->is_connected || now_ns < peer->levels_ns)
 		return;
 	peer->levels_ns = SLU_PEER_NEVER;
@@ -87,4 +89,10 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 			slu_peer_push_message(peer, SLU_MSG_FACTS, i);
 		}
 	}
+	peer->n_levels += peer->n_queued - n_before;
+}
+
+uint64_t slu_peer_n_levels(const struct slu_peer *peer)
+{
+	return peer->n_levels;
 }

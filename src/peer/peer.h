@@ -71,6 +71,8 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
  */
 void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
+/* Messages so far that nobody asked for and nobody waits for: told now and then (levels.c). */
+uint64_t slu_peer_n_levels(const struct slu_peer *peer);
 /* Settings that came with the last WELCOME. */
 const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer);
 

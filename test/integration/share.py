@@ -59,6 +59,12 @@ def opencl_programs_that_fit_together_move_nothing():
     side_by_side("opencl", 12 * s.MIB)
 
 
+def an_opencl_program_says_nothing_while_credit_lasts():
+    with s.World("cl-silent", memory=64 * s.MIB, settings=CHECKED) as w:
+        w.start_daemon()
+        s.note(w.run([s.CLIENTS / "cl-silent"], "opencl", name="silent").splitlines()[0])
+
+
 class Slot:
     """One managed program after another, each of which must end right."""
 
@@ -219,7 +225,7 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
 
 
 s.main(two_programs_that_do_not_fit_together_both_end_right, cuda_programs_that_fit_together_move_nothing,
-       opencl_programs_that_fit_together_move_nothing, a_cuda_outsider_takes_and_frees_half_the_device,
+       opencl_programs_that_fit_together_move_nothing, an_opencl_program_says_nothing_while_credit_lasts, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
        a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
        an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late,
