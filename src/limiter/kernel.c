@@ -178,3 +178,13 @@ cl_int CL_API_CALL slu_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, s
 	bind(handle, index, mem);
 	return r;
 }
+
+cl_int CL_API_CALL slu_limiter_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
+							const void *pointer)
+{
+	cl_int r = slu_limiter_driver.clSetKernelArgSVMPointer(handle, index, pointer);
+
+	if (!r)
+		bind(handle, index, NULL);
+	return r;
+}

@@ -31,9 +31,9 @@ MEMORY = 512 << 10
 #: of each kind: the calls of the program that would meet it without Sluice too
 DEVICE = {
     "create": None,
-    "write": "clEnqueueWrite|clEnqueueUnmapMemObject",
-    "read": "clEnqueueRead|clEnqueueMap",
-    "enqueue": "clEnqueueNDRangeKernel|clEnqueueCopy",
+    "write": "clEnqueueWrite|clEnqueueUnmapMemObject|clEnqueueSVMMemcpy|clEnqueueSVMUnmap",
+    "read": "clEnqueueRead|clEnqueueMap|clEnqueueSVMMap",
+    "enqueue": "clEnqueueNDRangeKernel|clEnqueueNativeKernel|clEnqueueCopy|clEnqueueFill",
 }
 
 
