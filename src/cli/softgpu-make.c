@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +91,10 @@ static void complain_of_wish(void)
 		{ "SLUICE_SOFTGPU_CAPABILITY", "SLUICE_SOFTGPU_CAPABILITY" },
 		{ "SLUICE_SOFTGPU_MULTIPROCESSORS", "SLUICE_SOFTGPU_MULTIPROCESSORS" },
 		{ "SLUICE_SOFTGPU_CONTEXT_OVERHEAD", "SLUICE_SOFTGPU_CONTEXT_OVERHEAD" },
+		{ "SLUICE_SOFTGPU_PREFETCH", "SLUICE_SOFTGPU_PREFETCH" },
+		{ "SLUICE_SOFTGPU_FAULT", "SLUICE_SOFTGPU_FAULT" },
 	};
-	char asked[512] = "";
+	char asked[1024] = "";
 
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(wishes); i++) {
 		const char *value = getenv(wishes[i].variable);
@@ -105,12 +109,30 @@ static void complain_of_wish(void)
 		"there is no software GPU like that:%s.", asked);
 }
 
+/* Return: whether it was the trace that could not be opened, and is complained of. */
+static bool complain_of_trace(void)
+{
+	const char *path = getenv("SLUICE_SOFTGPU_TRACE");
+	int fd;
+
+	if (!path || !*path)
+		return false;
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return false;
+	}
+	slu_cli_complain("Set SLUICE_SOFTGPU_TRACE to a file that you may write, or unset it.",
+			 "the trace %s cannot be written: %s.", path, strerror(errno));
+	return true;
+}
+
 int slu_softgpu_make(const struct slu_install *install)
 {
 	char path[PATH_MAX + 16];
 	int (*init)(unsigned);
 	void *driver;
-	int r;
+	int r, error;
 
 	snprintf(path, sizeof(path), "%s/libcuda.so.1", install->softgpu_folder);
 	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -134,7 +156,9 @@ int slu_softgpu_make(const struct slu_install *install)
 				 "the software GPU that is there is another one than asked for.");
 		return SLU_CLI_REFUSED;
 	default:
-		complain(r, errno);
+		error = errno;
+		if (!complain_of_trace())
+			complain(r, error);
 		return SLU_CLI_FAILED;
 	}
 }

@@ -16,12 +16,32 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/reply.h"
 #include "cli/softgpu.h"
 
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	bool *is_json = state->input;
+
+	switch (key) {
+	case 'j':
+		*is_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static const struct argp argp = {
+	.options =
+		(const struct argp_option[]){ { "json", 'j', NULL, 0, "for machines", 0 }, { 0 } },
+	.parser = parse,
 	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
 	.doc = "Remove the software GPUs that nobody uses.\v"
-	       "For example: sluice softgpu reset",
+	       "For example: sluice softgpu reset --json",
 };
 
 /* Return: 0 where nobody holds it, else the exit code after having complained. */
@@ -71,13 +91,15 @@ static int remove_folder(const char *path)
 	return r;
 }
 
-static int reset(unsigned index)
+/* Return: the exit code after having complained; *ret_was_there: it was removed, or should be. */
+static int reset(unsigned index, bool *ret_was_there)
 {
 	char path[PATH_MAX], folder[PATH_MAX + 8];
 	int r = slu_softgpu_path(index, path);
 
 	snprintf(folder, sizeof(folder), "%s.files", path);
-	if (!r && access(path, F_OK) && access(folder, F_OK))
+	*ret_was_there = r || !access(path, F_OK) || !access(folder, F_OK);
+	if (!*ret_was_there)
 		return 0;
 	if (!r) {
 		r = check_unused(index, path);
@@ -95,15 +117,24 @@ static int reset(unsigned index)
 
 int slu_softgpu_reset(int argc, char **argv)
 {
+	json_t *removed = json_array(), *kept = json_array(), *answer;
 	int result = SLU_CLI_OK;
+	bool is_json = false;
 
 	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	argp_parse(&argp, argc, argv, 0, NULL, &is_json);
 	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
-		int r = reset(index);
+		bool was_there;
+		int r = reset(index, &was_there);
 
 		if (r)
 			result = r;
+		if (was_there)
+			json_array_append_new(r ? kept : removed, json_integer(index));
 	}
+	answer = json_pack("{s:o, s:o}", "removed", removed, "kept", kept);
+	if (is_json)
+		slu_reply_print(answer, false);
+	json_decref(answer);
 	return result;
 }

@@ -166,7 +166,7 @@ int slu_cli_softgpu(int argc, char **argv)
 	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		puts("usage: sluice softgpu run [OPTION…] [--] PROGRAM [ARGUMENT…]\n"
 		     "       sluice softgpu info [--json]\n"
-		     "       sluice softgpu reset\n\n"
+		     "       sluice softgpu reset [--json]\n\n"
 		     "Runs programs on the software GPU, shows it, and removes it.\n"
 		     "Each word has --help.\n\n"
 		     "For example: sluice softgpu run --memory 64M -- ./vector-add");

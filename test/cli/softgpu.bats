@@ -81,10 +81,12 @@ teardown() {
 	run "$sluice" softgpu reset
 	[ "$status" -eq 122 ]
 	[[ $output == *"GPU 0 is used by"*"pid $program"* ]]
+	[ "$("$sluice" softgpu reset --json 2>/dev/null | tr -d ' \n')" = '{"kept":[0],"removed":[]}' ]
 	[ -e "$SLUICE_BOARDS/softgpu0" ]
 	exec 9>&-
 	wait "$program"
-	"$sluice" softgpu reset
+	[ "$("$sluice" softgpu reset --json | tr -d ' \n')" = '{"kept":[],"removed":[0]}' ]
+	[ "$("$sluice" softgpu reset --json | tr -d ' \n')" = '{"kept":[],"removed":[]}' ]
 	[ ! -e "$SLUICE_BOARDS/softgpu0" ]
 }
 
@@ -140,6 +142,16 @@ teardown() {
 	run "$sluice" softgpu run --profile toaster -- echo started
 	[ "$status" -eq 120 ]
 	[[ $output == *"no software GPU like that: --profile=toaster."* && $output != *started* ]]
+	SLUICE_SOFTGPU_FAULT=nonsense run "$sluice" softgpu run --memory 16M -- echo started
+	[ "$status" -eq 120 ]
+	[[ $output == *"SLUICE_SOFTGPU_FAULT=nonsense"* && $output != *started* ]]
+	SLUICE_SOFTGPU_PREFETCH=zzz run "$sluice" softgpu run --memory 16M -- echo started
+	[ "$status" -eq 120 ]
+	[[ $output == *"SLUICE_SOFTGPU_PREFETCH=zzz"* && $output != *started* ]]
+	SLUICE_SOFTGPU_TRACE=$world/none/trace run "$sluice" softgpu run --memory 16M -- echo started
+	[ "$status" -eq 124 ]
+	[[ $output == *"the trace $world/none/trace cannot be written: No such file"* ]]
+	[[ $output != *SLUICE_BOARDS* && $output != *started* ]]
 	run -127 "$sluice" softgpu run -- no-such-program
 	[[ $output == *"no program 'no-such-program'"* ]]
 }
