@@ -103,6 +103,8 @@ static int parse_instr(struct slu_ptx_parser *p)
 	opcode = p->lexer.token;
 	instr.line = opcode.line;
 	instr.column = opcode.column;
+	instr.source_file = p->source_file;
+	instr.source_line = p->source_line;
 	r = slu_ptx_find_form(p, &opcode, &instr.form);
 	if (r)
 		return r;
@@ -175,16 +177,15 @@ static int parse_label(struct slu_ptx_parser *p)
 	struct slu_ptx_label label = { .instr = (uint32_t)p->instrs.n };
 	enum slu_ptx_symbol_kind kind = SLU_PTX_SYMBOL_LABEL;
 	struct slu_ptx_symbol *symbol;
+	bool is_list;
 	int r;
 
 	slu_ptx_lexer_next(&p->lexer);
 	slu_ptx_lexer_next(&p->lexer);
-	if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
-	    (slu_ptx_token_is(&p->lexer.token, "callprototype") ||
-	     slu_ptx_token_is(&p->lexer.token, "calltargets")))
+	is_list = slu_ptx_at_directive(p, "calltargets");
+	if (is_list || slu_ptx_at_directive(p, "callprototype"))
 		kind = SLU_PTX_SYMBOL_PROTOTYPE;
-	else if (p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
-		 slu_ptx_token_is(&p->lexer.token, "branchtargets"))
+	else if (slu_ptx_at_directive(p, "branchtargets"))
 		kind = SLU_PTX_SYMBOL_TARGETS;
 	r = slu_ptx_scope_declare(&p->scope, name.text, name.size, kind, &symbol);
 	if (r == SLU_PTX_SCOPE_E_TAKEN)
@@ -193,7 +194,8 @@ static int parse_label(struct slu_ptx_parser *p)
 	if (r)
 		return slu_fold(r);
 	if (kind == SLU_PTX_SYMBOL_PROTOTYPE)
-		return skip_statement(p);
+		return is_list ? slu_ptx_parse_call_targets(p, symbol)
+			       : slu_ptx_parse_prototype(p, symbol);
 	if (kind == SLU_PTX_SYMBOL_TARGETS)
 		return parse_targets(p, symbol);
 	symbol->reg = (uint32_t)p->labels.n;
@@ -216,10 +218,10 @@ static int parse_directive(struct slu_ptx_parser *p)
 	const struct slu_ptx_token *t = &p->lexer.token;
 	enum slu_ptx_linkage linkage = SLU_PTX_LINKAGE_NONE;
 
-	if (slu_ptx_token_is(t, "loc") || slu_ptx_token_is(t, "file")) {
-		slu_ptx_lexer_skip_line(&p->lexer);
-		return 0;
-	}
+	if (slu_ptx_token_is(t, "loc"))
+		return slu_ptx_parse_loc(p);
+	if (slu_ptx_token_is(t, "file"))
+		return slu_ptx_parse_file(p);
 	if (slu_ptx_token_is(t, "pragma"))
 		return skip_statement(p);
 	if (slu_ptx_token_is(t, "extern")) {
@@ -316,6 +318,7 @@ int slu_ptx_parse_body(struct slu_ptx_parser *p)
 
 	p->instrs.n = p->labels.n = p->pending.n = 0;
 	p->call_top = p->local_top = 0;
+	p->source_file = p->source_line = 0;
 	r = slu_ptx_add_bound(p, &edge, SLU_PTX_ROLE_PARAM);
 	if (!r)
 		r = parse_block(p);

@@ -45,26 +45,17 @@ static int parse_list(struct slu_ptx_parser *p, struct slu_ptx_list *list)
 	return slu_ptx_expect(p, ')');
 }
 
-/* Gives a register or constant its variable, as @wanted is; NULL: the function is not known. */
+/* Gives a register or constant its variable, as @wanted is. */
 static int bind(struct slu_ptx_parser *p, struct value *v, const struct slu_ptx_variable *wanted,
 		bool is_result)
 {
 	struct slu_ptx_operand *o = &v->raw.operand;
-	struct slu_ptx_demand d = { 0 };
+	struct slu_ptx_demand d = { .type = wanted->type };
 	int r = 0;
 
-	if (wanted) {
-		d.type = wanted->type;
-		d.size = slu_ptx_type_size(d.type);
-		if (d.size != wanted->size)
-			return slu_ptx_refuse_operand(p, &v->raw, "a .param variable of an array");
-	} else if (o->kind == SLU_PTX_OPERAND_REG) {
-		d.size = slu_ptx_type_size(
-			(enum slu_ptx_type)((uint8_t *)p->reg_types.items)[o->reg]);
-	}
-	/* the prototype would say how wide a constant is; it is not read */
-	if (!d.size)
-		return slu_ptx_refuse_operand(p, &v->raw, "a .param variable");
+	d.size = slu_ptx_type_size(d.type);
+	if (d.size != wanted->size)
+		return slu_ptx_refuse_operand(p, &v->raw, "a .param variable of an array");
 	if (!is_result)
 		r = slu_ptx_check_source(p, &v->raw, &d);
 	else if (o->kind == SLU_PTX_OPERAND_REG)
@@ -74,10 +65,10 @@ static int bind(struct slu_ptx_parser *p, struct value *v, const struct slu_ptx_
 	return r ? r : slu_ptx_take_param(p, d.size, &v->variable);
 }
 
-/* @function: NULL if it is not known; @wanted are its parameters or results */
+/* @wanted are the function's parameters or results */
 static int bind_list(struct slu_ptx_parser *p, const struct slu_ptx_token *opcode,
-		     const struct slu_ptx_list *list, const struct slu_ptx_function *function,
-		     struct slu_ptx_variable *const *wanted, unsigned n_wanted, bool is_result,
+		     const struct slu_ptx_list *list, struct slu_ptx_variable *const *wanted,
+		     unsigned n_wanted, bool is_result,
 		     const struct slu_ptx_variable ***ret_variables)
 {
 	const struct slu_ptx_variable **variables;
@@ -87,15 +78,15 @@ static int bind_list(struct slu_ptx_parser *p, const struct slu_ptx_token *opcod
 	variables = slu_ptx_arena_take(p->module->arena, list->n * sizeof(*variables));
 	if (!variables)
 		return slu_error(-ENOMEM);
-	if (function && list->n != n_wanted)
+	if (list->n != n_wanted)
 		return slu_ptx_refuse(p, opcode, "the function takes %u values here, not %u",
 				      n_wanted, (unsigned)list->n);
 	for (size_t i = 0; i < list->n; i++) {
 		if (!values[i].variable) {
-			r = bind(p, &values[i], function ? wanted[i] : NULL, is_result);
+			r = bind(p, &values[i], wanted[i], is_result);
 			if (r)
 				return r;
-		} else if (function && values[i].variable->size != wanted[i]->size) {
+		} else if (values[i].variable->size != wanted[i]->size) {
 			return slu_ptx_refuse(p, opcode, "'%s' has %llu bytes, not %llu",
 					      values[i].variable->name,
 					      (unsigned long long)values[i].variable->size,
@@ -131,9 +122,10 @@ static int add_call(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr,
 	return r;
 }
 
-/* "(results), target, (params), prototype" */
+/* "(results), target, (params), prototype"; the last one for an address alone */
 static int parse_parts(struct slu_ptx_parser *p, struct slu_ptx_list *results,
-		       struct slu_ptx_raw *target, struct slu_ptx_list *params)
+		       struct slu_ptx_raw *target, struct slu_ptx_list *params,
+		       const struct slu_ptx_function **ret_signature)
 {
 	bool has_more;
 	int r;
@@ -165,13 +157,16 @@ static int parse_parts(struct slu_ptx_parser *p, struct slu_ptx_list *results,
 			return r;
 		has_more = slu_ptx_accept(p, ',');
 	}
-	/* the prototype says what the call says itself */
-	if (has_more && target->operand.kind == SLU_PTX_OPERAND_REG) {
-		if (p->lexer.token.kind != SLU_PTX_TOKEN_WORD)
+	if (target->operand.kind == SLU_PTX_OPERAND_REG) {
+		if (!has_more)
 			return slu_ptx_refuse_token(p, "a prototype");
-		slu_ptx_lexer_next(&p->lexer);
+		r = slu_ptx_parse_callees(p, ret_signature);
+		if (r)
+			return r;
 	} else if (has_more) {
 		return slu_ptx_refuse_token(p, "';'");
+	} else {
+		*ret_signature = target->operand.function;
 	}
 	return slu_ptx_expect(p, ';');
 }
@@ -180,19 +175,17 @@ static int parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opco
 		      struct slu_ptx_instr *instr, struct slu_ptx_list *results,
 		      struct slu_ptx_list *params)
 {
-	static const struct slu_ptx_function unknown;
 	const struct slu_ptx_demand wide = { .size = 8 };
-	const struct slu_ptx_function *f = NULL, *signature = &unknown;
+	const struct slu_ptx_function *f;
 	uint64_t call_top = p->call_top;
 	struct slu_ptx_raw target;
 	struct slu_ptx_call *call;
 	int r;
 
-	r = parse_parts(p, results, &target, params);
+	r = parse_parts(p, results, &target, params, &f);
 	if (r)
 		return r;
 	if (target.operand.kind == SLU_PTX_OPERAND_FUNCTION) {
-		f = signature = target.operand.function;
 		if (f->is_kernel)
 			return slu_ptx_refuse(p, &target.token, "a kernel cannot be called");
 	} else {
@@ -209,11 +202,9 @@ static int parse_call(struct slu_ptx_parser *p, const struct slu_ptx_token *opco
 	instr->call = call;
 	call->n_params = (unsigned)params->n;
 	call->n_results = (unsigned)results->n;
-	r = bind_list(p, opcode, params, f, signature->params, signature->n_params, false,
-		      &call->params);
+	r = bind_list(p, opcode, params, f->params, f->n_params, false, &call->params);
 	if (!r)
-		r = bind_list(p, opcode, results, f, signature->results, signature->n_results, true,
-			      &call->results);
+		r = bind_list(p, opcode, results, f->results, f->n_results, true, &call->results);
 	if (!r)
 		r = add_call(p, instr, results, params);
 	p->call_top = call_top;

@@ -7,9 +7,9 @@
 #include "ptx/constant.h"
 
 /* "(.param .b32 a, .reg .b64 b)"; the opening one is behind us */
-static int parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
-			   struct slu_ptx_variable ***ret_list, unsigned *ret_n,
-			   uint64_t *ret_bytes, unsigned *ret_align)
+int slu_ptx_parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
+			    struct slu_ptx_variable ***ret_list, unsigned *ret_n,
+			    uint64_t *ret_bytes, unsigned *ret_align)
 {
 	struct slu_ptx_list list = { .item_size = sizeof(struct slu_ptx_variable *) };
 	struct slu_ptx_variable *v;
@@ -77,35 +77,47 @@ static int parse_shape(struct slu_ptx_parser *p, unsigned shape[3])
 	return 0;
 }
 
-/* What stands between a signature and its body. */
-static int parse_performance(struct slu_ptx_parser *p, struct slu_ptx_function *f)
+/*
+ * What stands between a signature and its body. Of functions that are called, how many registers
+ * they leave alone is between a compiler and its allocator, and nobody's here.
+ */
+int slu_ptx_parse_performance(struct slu_ptx_parser *p, struct slu_ptx_function *f)
 {
+	bool is_prototype = !f->name;
+	unsigned ignored;
 	int r = 0;
 
 	while (!r && p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE) {
 		struct slu_ptx_token t = p->lexer.token;
 
 		slu_ptx_lexer_next(&p->lexer);
-		if (slu_ptx_token_is(&t, "maxntid"))
+		if (slu_ptx_token_is(&t, "noreturn")) {
+			if (f->is_kernel || f->n_results)
+				return slu_ptx_refuse(
+					p, &t,
+					"'.noreturn' is for functions that give nothing back");
+		} else if (!f->is_kernel && (slu_ptx_token_is(&t, "abi_preserve") ||
+					     slu_ptx_token_is(&t, "abi_preserve_control"))) {
+			r = parse_number(p, &ignored);
+		} else if (!is_prototype && slu_ptx_token_is(&t, "maxntid")) {
 			r = parse_shape(p, f->max_threads);
-		else if (slu_ptx_token_is(&t, "reqntid"))
+		} else if (!is_prototype && slu_ptx_token_is(&t, "reqntid")) {
 			r = parse_shape(p, f->required_threads);
-		else if (slu_ptx_token_is(&t, "minnctapersm") ||
-			 slu_ptx_token_is(&t, "maxnctapersm"))
+		} else if (!is_prototype && (slu_ptx_token_is(&t, "minnctapersm") ||
+					     slu_ptx_token_is(&t, "maxnctapersm"))) {
 			r = parse_number(p, &f->min_blocks);
-		else if (slu_ptx_token_is(&t, "maxnreg"))
+		} else if (!is_prototype && slu_ptx_token_is(&t, "maxnreg")) {
 			r = parse_number(p, &f->max_registers);
-		else if (slu_ptx_token_is(&t, "noreturn"))
-			f->is_noreturn = true;
-		else if (slu_ptx_token_is(&t, "pragma"))
+		} else if (!is_prototype && slu_ptx_token_is(&t, "pragma")) {
 			while (!slu_ptx_accept(p, ';')) {
 				if (p->lexer.token.kind == SLU_PTX_TOKEN_END)
 					return slu_ptx_refuse_token(p, "';'");
 				slu_ptx_lexer_next(&p->lexer);
 			}
-		else
+		} else {
 			return slu_ptx_refuse(p, &t, "directive '.%.*s' is not supported here",
 					      slu_ptx_shown(&t), t.text);
+		}
 	}
 	return r;
 }
@@ -189,8 +201,8 @@ int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkag
 	p->reg_types.n = p->bound.n = 0;
 	slu_ptx_scope_enter(&p->scope);
 	if (!is_kernel && slu_ptx_accept(p, '(')) {
-		r = parse_signature(p, SLU_PTX_ROLE_RESULT, &f->results, &f->n_results,
-				    &f->result_bytes, &ignored);
+		r = slu_ptx_parse_signature(p, SLU_PTX_ROLE_RESULT, &f->results, &f->n_results,
+					    &f->result_bytes, &ignored);
 		if (r)
 			return r;
 	}
@@ -198,8 +210,8 @@ int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkag
 		return slu_ptx_refuse_token(p, "the function's name");
 	slu_ptx_lexer_next(&p->lexer);
 	if (slu_ptx_accept(p, '(')) {
-		r = parse_signature(p, SLU_PTX_ROLE_PARAM, &f->params, &f->n_params,
-				    &f->param_bytes, &f->param_align);
+		r = slu_ptx_parse_signature(p, SLU_PTX_ROLE_PARAM, &f->params, &f->n_params,
+					    &f->param_bytes, &f->param_align);
 		if (r)
 			return r;
 	}
@@ -207,7 +219,7 @@ int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkag
 		f->param_bytes = slu_round_up(f->param_bytes, SLU_PTX_PARAM_ALIGN);
 		f->result_bytes = slu_round_up(f->result_bytes, SLU_PTX_PARAM_ALIGN);
 	}
-	r = parse_performance(p, f);
+	r = slu_ptx_parse_performance(p, f);
 	if (r)
 		return r;
 	if (slu_ptx_lexer_is(&p->lexer, '{'))

@@ -230,13 +230,6 @@ void slu_ptx_lexer_opcode(struct slu_ptx_lexer *l)
 	l->token.size = (size_t)(l->at - l->token.text);
 }
 
-void slu_ptx_lexer_skip_line(struct slu_ptx_lexer *l)
-{
-	while (l->at < l->end && *l->at != '\n')
-		l->at++;
-	slu_ptx_lexer_next(l);
-}
-
 bool slu_ptx_lexer_touches_label(const struct slu_ptx_lexer *l)
 {
 	const char *p = l->at;

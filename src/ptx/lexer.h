@@ -45,8 +45,6 @@ void slu_ptx_lexer_next(struct slu_ptx_lexer *lexer);
 
 /* Lengthens the WORD at hand by the modifiers that follow it directly. */
 void slu_ptx_lexer_opcode(struct slu_ptx_lexer *lexer);
-/* Goes to the first token of the next line: .loc and .file end there. */
-void slu_ptx_lexer_skip_line(struct slu_ptx_lexer *lexer);
 /* Is the WORD at hand a label: does a single colon follow it? */
 bool slu_ptx_lexer_touches_label(const struct slu_ptx_lexer *lexer);
 

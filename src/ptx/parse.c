@@ -26,26 +26,37 @@ static int skip_section(struct slu_ptx_parser *p)
 	return 0;
 }
 
+/* The last minor version of each major one; the newest of all is what opcodes.def was made from. */
+static const uint8_t last_minor[] = {
+	[1] = 5, [2] = 3, [3] = 2, [4] = 3, [5] = 0, [6] = 5, [7] = 8, [8] = 8, [9] = 0,
+};
+
 /* ".version 7.0" reads as one number with a dot in it */
 static int parse_version(struct slu_ptx_parser *p)
 {
+	struct slu_ptx_module *m = p->module;
+	unsigned *part = &m->version_major;
 	const struct slu_ptx_token *t;
-	unsigned *part = &p->module->version_major;
 
 	slu_ptx_lexer_next(&p->lexer);
 	t = &p->lexer.token;
 	if (t->kind != SLU_PTX_TOKEN_F64 && t->kind != SLU_PTX_TOKEN_INT)
 		return slu_ptx_refuse_token(p, "a version");
+	m->version_major = m->version_minor = 0;
 	for (size_t i = 0; i < t->size; i++) {
 		if (t->text[i] == '.')
-			part = &p->module->version_minor;
+			part = &m->version_minor;
 		else if (t->text[i] >= '0' && t->text[i] <= '9' && *part < 1000)
 			*part = *part * 10 + (unsigned)(t->text[i] - '0');
 		else
 			return slu_ptx_refuse_token(p, "a version");
 	}
-	if (p->module->version_major > 9)
-		return slu_ptx_refuse_token(p, "a version up to 9");
+	if (!m->version_major || m->version_major >= SLU_ARRAY_SIZE(last_minor) ||
+	    m->version_minor > last_minor[m->version_major])
+		return slu_ptx_refuse(p, t, "version %.*s is not known; the newest is %u.%u",
+				      slu_ptx_shown(t), t->text,
+				      (unsigned)SLU_ARRAY_SIZE(last_minor) - 1,
+				      last_minor[SLU_ARRAY_SIZE(last_minor) - 1]);
 	slu_ptx_lexer_next(&p->lexer);
 	return 0;
 }
@@ -125,10 +136,10 @@ static int parse_statement(struct slu_ptx_parser *p)
 		slu_ptx_lexer_next(&p->lexer);
 		return 0;
 	}
-	if (slu_ptx_token_is(t, "file") || slu_ptx_token_is(t, "loc")) {
-		slu_ptx_lexer_skip_line(&p->lexer);
-		return 0;
-	}
+	if (slu_ptx_token_is(t, "file"))
+		return slu_ptx_parse_file(p);
+	if (slu_ptx_token_is(t, "loc"))
+		return slu_ptx_parse_loc(p);
 	if (slu_ptx_token_is(t, "section"))
 		return skip_section(p);
 	if (slu_ptx_token_is(t, "alias"))
@@ -160,7 +171,9 @@ static int parse_module(struct slu_ptx_parser *p)
 					  p->variables.n * p->variables.item_size);
 	m->functions = slu_ptx_arena_copy(m->arena, p->functions.items,
 					  p->functions.n * p->functions.item_size);
-	if (!m->variables || !m->functions)
+	m->n_files = (unsigned)p->files.n;
+	m->files = slu_ptx_arena_copy(m->arena, p->files.items, p->files.n * p->files.item_size);
+	if (!m->variables || !m->functions || !m->files)
 		return slu_error(-ENOMEM);
 	return slu_ptx_place_shared(m);
 }
@@ -173,6 +186,7 @@ int slu_ptx_parse(const char *text, size_t size, struct slu_ptx_module **ret_mod
 		.error = &error,
 		.variables.item_size = sizeof(struct slu_ptx_variable *),
 		.functions.item_size = sizeof(struct slu_ptx_function *),
+		.files.item_size = sizeof(struct slu_ptx_file),
 		.reg_types.item_size = sizeof(uint8_t),
 		.instrs.item_size = sizeof(struct slu_ptx_instr),
 		.labels.item_size = sizeof(struct slu_ptx_label),
@@ -199,6 +213,7 @@ int slu_ptx_parse(const char *text, size_t size, struct slu_ptx_module **ret_mod
 	slu_ptx_scope_deinit(&p.scope);
 	slu_ptx_list_deinit(&p.variables);
 	slu_ptx_list_deinit(&p.functions);
+	slu_ptx_list_deinit(&p.files);
 	slu_ptx_list_deinit(&p.reg_types);
 	slu_ptx_list_deinit(&p.instrs);
 	slu_ptx_list_deinit(&p.labels);

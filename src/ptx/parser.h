@@ -7,7 +7,7 @@
  * written down, or -ENOMEM. Only the first error counts: everybody returns at once.
  *
  *   parse.c     the module: directives, linkage
- *   function.c  functions and their signatures
+ *   function.c  functions and their signatures; prototype.c those of functions without a name
  *   declare.c   variables; initial.c their initial values, register.c registers
  *   body.c      what stands between the braces of a function
  *   constant.c  constants and expressions of them; operator.c operators
@@ -15,6 +15,7 @@
  *   check.c     whether a row of opcodes.def takes them
  *   lower.c     instructions that are written as one and are several
  *   shared.c    where a kernel's shared memory lies
+ *   source.c    which line of which file an instruction was made from
  */
 
 #include "ptx/arena.h"
@@ -61,6 +62,7 @@ struct slu_ptx_parser {
 
 	struct slu_ptx_list variables; /* of pointers */
 	struct slu_ptx_list functions; /* of pointers */
+	struct slu_ptx_list files;
 	/* forms already met: open addressing, by the hash of their text */
 	struct slu_ptx_form **forms;
 	uint32_t n_forms;
@@ -73,6 +75,7 @@ struct slu_ptx_parser {
 	struct slu_ptx_list labels;
 	struct slu_ptx_list pending;
 	struct slu_ptx_list bound;
+	uint32_t source_file, source_line; /* what the last .loc said */
 	uint64_t call_top; /* bytes of .param variables in the scopes that are open */
 	uint64_t local_top;
 };
@@ -98,6 +101,18 @@ static inline int slu_ptx_shown(const struct slu_ptx_token *token)
 /* function.c: the lexer is at .entry or .func, and at .alias */
 int slu_ptx_parse_function(struct slu_ptx_parser *p, enum slu_ptx_linkage linkage, bool is_kernel);
 int slu_ptx_parse_alias(struct slu_ptx_parser *p);
+/* one list of parameters or results, behind its opening parenthesis */
+int slu_ptx_parse_signature(struct slu_ptx_parser *p, enum slu_ptx_role role,
+			    struct slu_ptx_variable ***ret_list, unsigned *ret_n,
+			    uint64_t *ret_bytes, unsigned *ret_align);
+/* the directives behind a signature; a function without a name is a prototype */
+int slu_ptx_parse_performance(struct slu_ptx_parser *p, struct slu_ptx_function *f);
+
+/* prototype.c: the lexer is at .callprototype or .calltargets, whose label @symbol is */
+int slu_ptx_parse_prototype(struct slu_ptx_parser *p, struct slu_ptx_symbol *symbol);
+int slu_ptx_parse_call_targets(struct slu_ptx_parser *p, struct slu_ptx_symbol *symbol);
+/* the name of either, or of a table of functions: whom the call of an address may reach */
+int slu_ptx_parse_callees(struct slu_ptx_parser *p, const struct slu_ptx_function **ret_signature);
 
 /* declare.c: the lexer is behind the space's directive */
 int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
@@ -127,6 +142,10 @@ int slu_ptx_parse_body(struct slu_ptx_parser *p);
 /* the form of an opcode with its modifiers, which is @t */
 int slu_ptx_find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
 		      const struct slu_ptx_form **ret_form);
+
+/* source.c: the lexer is at .file, and at .loc */
+int slu_ptx_parse_file(struct slu_ptx_parser *p);
+int slu_ptx_parse_loc(struct slu_ptx_parser *p);
 
 /* lower.c: adds the instructions that @instr stands for */
 int slu_ptx_lower(struct slu_ptx_parser *p, const struct slu_ptx_instr *instr);

@@ -128,8 +128,11 @@ struct slu_ptx_instr {
 	uint32_t guard;	       /* register of @%p, or SLU_PTX_NO_REG */
 	bool guard_is_negated; /* @!%p */
 	uint8_t n_operands;
-	uint32_t line;
+	uint32_t line; /* in this text, as @column */
 	uint32_t column;
+	/* in the program that the text was made from, by the last .loc; 0: it does not say */
+	uint32_t source_file; /* slu_ptx_module_file() */
+	uint32_t source_line;
 };
 
 /* call (results), target, (params): each is a .param variable of the calling function. */
@@ -198,7 +201,12 @@ struct slu_ptx_function {
 	unsigned min_blocks;	      /* .minnctapersm */
 	unsigned max_registers;	      /* .maxnreg */
 	unsigned n_registers_used;    /* 32-bit registers, as a driver would report them */
-	bool is_noreturn;
+};
+
+/* .file: a number that .loc names, and a path. */
+struct slu_ptx_file {
+	uint32_t number;
+	const char *name;
 };
 
 struct slu_ptx_module {
@@ -212,6 +220,8 @@ struct slu_ptx_module {
 	unsigned n_variables;
 	struct slu_ptx_function **functions;
 	unsigned n_functions;
+	const struct slu_ptx_file *files;
+	unsigned n_files;
 
 	struct slu_ptx_arena *arena; /* owns all of the above */
 };
@@ -236,3 +246,6 @@ struct slu_ptx_function *slu_ptx_module_kernel(const struct slu_ptx_module *modu
 					       const char *name);
 struct slu_ptx_variable *slu_ptx_module_variable(const struct slu_ptx_module *module,
 						 const char *name);
+
+/* The path of the file that a text calls @number; NULL if it does not say. */
+const char *slu_ptx_module_file(const struct slu_ptx_module *module, uint32_t number);

@@ -18,8 +18,8 @@ enum slu_ptx_symbol_kind {
 	SLU_PTX_SYMBOL_RANGE, /* @reg is the number of the first, @count how many */
 	SLU_PTX_SYMBOL_VARIABLE,
 	SLU_PTX_SYMBOL_FUNCTION,
-	SLU_PTX_SYMBOL_LABEL, /* @reg is its number */
-	SLU_PTX_SYMBOL_PROTOTYPE,
+	SLU_PTX_SYMBOL_LABEL,	  /* @reg is its number */
+	SLU_PTX_SYMBOL_PROTOTYPE, /* @function is the signature */
 	SLU_PTX_SYMBOL_TARGETS,
 };
 

@@ -37,7 +37,8 @@ static void test_what_is_right_is_taken(void **state)
 		       "mov.b32 %r1, 0x1F; mov.b32 %r1, 0b101; mov.b32 %r1, 017; mov.b32 %r1, -3;"
 		       "mov.u32 %r1, 4294967295U; mov.f32 %f1, 0f3F800000; mov.f32 %f1, 1.5;") },
 		{ "debug information",
-		  HEAD ".file 1 \"a.cu\"\n.visible .entry k() {\n.loc 1 2 3\nret;\n}\n"
+		  HEAD ".file 1 \"a.cu\", 1700000000, 42\n.visible .entry k() {\n.loc 1 2 3\nret;\n"
+		       ".loc 1 2 3, function_name $L+4, inlined_at 1 7 8\nret;\n}\n"
 		       ".section .debug_str { .b8 1,2\n}\n" },
 		{ "performance directives",
 		  HEAD ".entry k() .maxntid 256, 1, 1 .minnctapersm 2 { ret; }" },
@@ -68,13 +69,23 @@ static void test_what_is_right_is_taken(void **state)
 			    "b0.y, a.g; ld.global.v4.b32 c, [%d1]; st.global.v2.f32 [%d1], a; "
 			    "mov.b64 %d1, a; mov.b64 b1, %d2; mov.b32 c.a, c.b; ld.shared.b32 "
 			    "%r1, [c.x+4]; vadd.u32.u32.u32 %r1, c.y.b0, %r2;") },
-		{ "registers and constants that are passed themselves",
-		  HEAD ".func (.param .b32 r) f(.param .b32 a, .param .f64 b) { ret; }\n"
-		       ".func (.reg .b32 r, .reg .b64 s) g(.reg .f32 _, .reg .u16 h) { ret; }\n"
-		       ".entry k() { " REGS ".param .b32 v; .reg .v2 .b32 w; call (%r1), f, (%r2, "
-		       "1.5); call (_), f, (2+3, %d1); call (v), f, (v, 0d3FF0000000000000); call "
-		       "(w.x, %d1), g, (%f1, %h1); @%p1 call (%r1), %d1, (%r2, %d2); call (%r1), "
-		       "f, (%tid.x, %d1); }" },
+		{ "registers and constants that are passed themselves", HEAD
+		  ".func (.param .b32 r) f(.param .b32 a, .param .f64 b) { ret; }\n"
+		  ".func (.reg .b32 r, .reg .b64 s) g(.reg .f32 _, .reg .u16 h) { ret; }\n"
+		  ".entry k() { " REGS ".param .b32 v; .reg .v2 .b32 w; call (%r1), f, (%r2, "
+		  "1.5); call (_), f, (2+3, %d1); call (v), f, (v, 0d3FF0000000000000); call "
+		  "(w.x, %d1), g, (%f1, %h1); P: .callprototype (.param .b32 _) _ (.param .b32 _, "
+		  ".param .b64 _); @%p1 call (%r1), %d1, (%r2, %d2), P; call (%r1), %d1, (7, "
+		  "8), P; call (%r1), f, (%tid.x, %d1); }" },
+		{ "prototypes in all forms", HEAD
+		  ".func f(.param .b32 a) { ret; }\n.func g(.reg .f32 a) .abi_preserve 8 { ret; "
+		  "}\n.global .u64 table[2] = { f, g };\n.entry k() { " REGS
+		  "A: .callprototype _; B: .callprototype () _ () .noreturn .abi_preserve 4 "
+		  ".abi_preserve_control 1; C: .callprototype (.reg .f32 x) _ (.param .align 8 "
+		  ".b8 y[16], .reg .b16 _); D: .calltargets f, g;\n.param .align 8 .b8 "
+		  "big[16]; call %d1, A; call %d1, (), B; call (%f1), %d1, (big, %h1), C; call "
+		  "%d1, (%r1), D; call %d1, (5), table; { A: .callprototype _ (.param .b32 _); "
+		  "call %d1, (%r1), A; } call %d1, A; }" },
 		{ "an element's address without brackets around it",
 		  HEAD ".global .b32 a[8]; .entry k() { " REGS "ld.global.b32 %r1, a[2]; "
 		       "st.global.v2.b32 a[1+1], {%r1, %r2}; ld.global.b32 %r1, [a[3]]; "
@@ -108,6 +119,29 @@ static void test_what_is_right_is_taken(void **state)
 	}
 }
 
+static void test_instructions_know_the_line_that_they_were_made_from(void **state)
+{
+	struct slu_ptx_module *m = good(
+		HEAD
+		".visible .entry k() {\n.reg .b32 %r1; mov.b32 %r1, 1;\n.loc 2 17 3\n"
+		"mov.b32 %r1, 2; mov.b32 %r1, 3;\n.loc\t1 4 5, function_name $L, inlined_at 2 9 9\n"
+		"ret;\n}\n.visible .entry l() { ret; }\n.file 1 \"a.h\"\n.file 2 \"b.cu\"\n");
+	const struct slu_ptx_function *k = slu_ptx_module_kernel(m, "k");
+
+	(void)state;
+	assert_int_equal(k->n_instrs, 4);
+	assert_int_equal(k->instrs[0].source_line, 0);
+	for (unsigned i = 1; i < 3; i++) {
+		assert_int_equal(k->instrs[i].source_line, 17);
+		assert_string_equal(slu_ptx_module_file(m, k->instrs[i].source_file), "b.cu");
+	}
+	assert_int_equal(k->instrs[3].source_line, 4);
+	assert_string_equal(slu_ptx_module_file(m, k->instrs[3].source_file), "a.h");
+	assert_int_equal(slu_ptx_module_kernel(m, "l")->instrs[0].source_line, 0);
+	assert_null(slu_ptx_module_file(m, 3));
+	slu_ptx_module_free(m);
+}
+
 static void test_what_is_wrong_is_refused_at_its_place(void **state)
 {
 	static const struct {
@@ -117,6 +151,29 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		{ 1, 1, "", "ends where .version" },
 		{ 1, 1, "garbage", "'garbage' where .version" },
 		{ 1, 10, ".version x", "where a version is wanted" },
+		{ 1, 10, ".version 9.5", "version 9.5 is not known; the newest is 9.0" },
+		{ 1, 10, ".version 0.1", "version 0.1 is not known" },
+		{ 1, 10, ".version 6.9", "version 6.9 is not known" },
+		{ 7, 15, BODY(REGS "call %d1, (), P;"), "'P' is no prototype" },
+		{ 7, 9, BODY(REGS "call %d1;"), "where a prototype is wanted" },
+		{ 7, 19, BODY(REGS "P: .callprototype frob frob frob;"), "'frob' where '_'" },
+		{ 7, 22, BODY(REGS "P: .callprototype _ (frob);"), "'frob' where .param" },
+		{ 7, 40, BODY(REGS "P: .callprototype (.param .b32 _) _ () .noreturn;"),
+		  ".noreturn" },
+		{ 7, 24, BODY(REGS "P: .callprototype _ () .maxnreg 8;"), ".maxnreg" },
+		{ 7, 38, BODY(REGS "P: .callprototype _ (.param .b32 _); call %d1, (), P;"),
+		  "takes 1 values here, not 0" },
+		{ 7, 49, BODY(REGS "P: .callprototype _ (.param .b32 _); call %d1, (%d2), P;"),
+		  "'%d2' is .b64" },
+		{ 7, 17, BODY(REGS "T: .calltargets k;"), "'k' is no function that can be called" },
+		{ 5, 46,
+		  HEAD ".func f(); .func g(.param .b32 a);\n.entry k() { .reg .b64 d; T: "
+		       ".calltargets f, g; }",
+		  "'g' has another signature than 'f'" },
+		{ 4, 12, HEAD ".entry k() .noreturn { ret; }", ".noreturn" },
+		{ 6, 6, BODY(".loc x 1 2"), "'x' where the number of a file" },
+		{ 6, 7, BODY(".loc 1;"), "';' where a line" },
+		{ 4, 9, HEAD ".file 1 2", "'2' where the name of a file" },
 		{ 3, 15, ".version 7.0\n.target sm_75\n.address_size 32\n", "'32' where 64" },
 		{ 4, 1, HEAD ".frob 1", ".frob" },
 		{ 6, 1, BODY("frobnicate.u32 %r1;"), "unknown instruction 'frobnicate.u32'" },
@@ -169,8 +226,11 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		  "'p' is .pred" },
 		{ 6, 7, HEAD ".func (.reg .b32 a) f() { ret; }\n.entry k() {\ncall (5), f;\n}",
 		  "'5' where a register" },
-		{ 6, 10, HEAD "\n.entry k() {.reg .b64 d;\ncall d, (5), P;\n}",
-		  "'5' where a .param variable" },
+		{ 6, 10,
+		  HEAD
+		  ".entry k() {.reg .b64 d;\nP: .callprototype _ (.param .b8 _[3]);\ncall d, (5), "
+		  "P;\n}",
+		  "'5' where a .param variable of an array" },
 		{ 6, 10,
 		  HEAD
 		  ".func f(.reg .b32 a) { ret; }\n.entry k() {.shared .b32 s;\ncall f, (s);\n}",
@@ -319,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_right_is_taken),
+		cmocka_unit_test(test_instructions_know_the_line_that_they_were_made_from),
 		cmocka_unit_test(test_what_is_wrong_is_refused_at_its_place),
 		cmocka_unit_test(test_a_module_says_what_a_driver_asks),
 		cmocka_unit_test(test_a_text_that_breaks_off_anywhere_is_no_disaster),

@@ -14,6 +14,7 @@
 #include "softgpu/driver/managed.h"
 #include "softgpu/driver/memory.h"
 #include "softgpu/driver/module.h"
+#include "softgpu/driver/report.h"
 #include "softgpu/driver/truth.h"
 #include "softgpu/interp/heap.h"
 #include "softgpu/interp/interp.h"
@@ -172,8 +173,11 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 	slu_card_sleep_until(slu_managed_end(context->card));
 	slu_compute_end(context->card, context->id, run.start_ns);
 	slu_memory_ranges_unref(ranges);
-	if (r == SLU_INTERP_E_FAULT)
+	if (r == SLU_INTERP_E_FAULT) {
+		if (fault.kind != SLU_INTERP_FAULT_CANCELLED)
+			slu_report_fault(kernel->function->module->program->ptx, &fault);
 		slu_context_break(context, error_of(fault.kind));
-	else if (r)
+	} else if (r) {
 		slu_context_break(context, CUDA_ERROR_LAUNCH_FAILED);
+	}
 }

@@ -201,6 +201,43 @@ static void a_wild_store_breaks_its_context_for_good_and_no_other(void **state)
 	assert_cu(cuMemFree_v2(p));
 }
 
+static void who_asks_is_told_which_line_ended_a_kernel(void **state)
+{
+	static const char text[] = TEST_PTX_HEAD ".visible .entry astray()\n{\n"
+						 "	.reg .b32 %r<2>; .reg .b64 %d<2>;\n"
+						 "	mov.u32 %r1, 1;\n"
+						 "	.loc 1 17 3\n"
+						 "	mov.u64 %d1, 64;\n"
+						 "	st.global.u32 [%d1], %r1;\n"
+						 "	ret;\n}\n"
+						 ".file 1 \"astray.cu\"\n";
+	char path[] = "/tmp/sluice-log-XXXXXX", log[1024] = "";
+	CUcontext own;
+	FILE *file;
+	int fd;
+
+	(void)state;
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	setenv("SLUICE_LOG", path, 1);
+	assert_cu(cuCtxCreate_v2(&own, 0, 0));
+	assert_cu(cuLaunchKernel(test_function(text, "astray"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL,
+				 NULL));
+	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_cu(cuCtxDestroy_v2(own));
+	assert_cu(cuCtxSetCurrent(primary));
+	unsetenv("SLUICE_LOG");
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(log, sizeof(log), file));
+	fclose(file);
+	unlink(path);
+	assert_non_null(strstr(log, "kernel 'astray' was ended: illegal address"));
+	assert_non_null(strstr(log, "a write of 4 bytes at 0x40"));
+	assert_non_null(strstr(log, "(astray.cu:17): st.global.u32"));
+}
+
 static void a_context_with_an_endless_kernel_can_be_destroyed(void **state)
 {
 	CUfunction endless;
@@ -532,6 +569,7 @@ int main(void)
 		cmocka_unit_test(variables_of_a_module_have_their_initial_bytes),
 		cmocka_unit_test(a_bad_text_is_refused_with_its_place_in_the_log),
 		cmocka_unit_test(a_wild_store_breaks_its_context_for_good_and_no_other),
+		cmocka_unit_test(who_asks_is_told_which_line_ended_a_kernel),
 		cmocka_unit_test(a_context_with_an_endless_kernel_can_be_destroyed),
 		cmocka_unit_test(small_allocations_share_granules_and_come_back),
 		cmocka_unit_test(more_than_is_free_is_out_of_memory),

@@ -36,6 +36,8 @@ const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
 		.block = { block->id[0], block->id[1], block->id[2] },
 		.thread = { warp->tid[0][lane], warp->tid[1][lane], warp->tid[2][lane] },
 		.line = insn->source ? insn->source->line : 0,
+		.source_file = insn->source ? insn->source->source_file : 0,
+		.source_line = insn->source ? insn->source->source_line : 0,
 		.form = insn->source ? insn->source->form->text : "",
 	};
 	warp->event = SLU_INTERP_EVENT_FAULT;

@@ -82,6 +82,9 @@ struct slu_interp_fault {
 	unsigned block[3];
 	unsigned thread[3];
 	unsigned line; /* of the PTX text */
+	/* of the program that it was made from; 0: the text does not say */
+	uint32_t source_file;
+	uint32_t source_line;
 	const char *form;
 };
 
