@@ -614,6 +614,16 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
 	size_t height;
 } CUDA_MEMSET_NODE_PARAMS;
 
+typedef struct CUDA_MEMSET_NODE_PARAMS_v2_st {
+	CUdeviceptr dst;
+	size_t pitch;
+	unsigned int value;
+	unsigned int elementSize;
+	size_t width;
+	size_t height;
+	CUcontext ctx;
+} CUDA_MEMSET_NODE_PARAMS_v2;
+
 typedef struct CUDA_HOST_NODE_PARAMS_st {
 	CUhostFn fn;
 	void *userData;
@@ -791,10 +801,7 @@ typedef struct CUgraphNodeParams_st {
 		long long reserved1[29];
 		CUDA_KERNEL_NODE_PARAMS kernel;
 		CUDA_MEMCPY_NODE_PARAMS memcpy;
-		struct {
-			CUDA_MEMSET_NODE_PARAMS first;
-			CUcontext ctx;
-		} memset;
+		CUDA_MEMSET_NODE_PARAMS_v2 memset;
 		CUDA_HOST_NODE_PARAMS host;
 		struct {
 			CUgraph graph;
@@ -827,7 +834,6 @@ typedef struct CUgraphEdgeData_st {
 } CUgraphEdgeData;
 
 /* Known by name only: we hand pointers to these on, and never look inside. */
-typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
 typedef struct CUDA_ARRAY_DESCRIPTOR_st CUDA_ARRAY_DESCRIPTOR;
 typedef struct CUDA_ARRAY3D_DESCRIPTOR_st CUDA_ARRAY3D_DESCRIPTOR;
@@ -839,3 +845,10 @@ typedef struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st CUDA_EXTERNAL_SEMAPHORE_
 typedef struct CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
 typedef struct CUarrayMapInfo_st CUarrayMapInfo;
 typedef struct CUmemDecompressParams_st CUmemDecompressParams;
+typedef struct CUctxCigParam_st CUctxCigParam;
+
+typedef struct CUctxCreateParams_st {
+	CUexecAffinityParam *execAffinityParams;
+	int numExecAffinityParams;
+	CUctxCigParam *cigParams;
+} CUctxCreateParams;

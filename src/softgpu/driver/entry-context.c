@@ -110,9 +110,10 @@ CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinities,
 CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsigned int flags,
 			CUdevice device)
 {
-	if (params)
+	if (params && params->cigParams)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return cuCtxCreate_v2(ret_context, flags, device);
+	return cuCtxCreate_v3(ret_context, params ? params->execAffinityParams : NULL,
+			      params ? params->numExecAffinityParams : 0, flags, device);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle)

@@ -251,7 +251,14 @@ CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command)
 		return p->memcpy.flags ? CUDA_ERROR_INVALID_VALUE
 				       : slu_node_copy(&p->memcpy.copyParams, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEMSET:
-		return slu_node_set(&p->memset.first, ret_command);
+		return slu_node_set(
+			&(CUDA_MEMSET_NODE_PARAMS){ .dst = p->memset.dst,
+						    .pitch = p->memset.pitch,
+						    .value = p->memset.value,
+						    .elementSize = p->memset.elementSize,
+						    .width = p->memset.width,
+						    .height = p->memset.height },
+			ret_command);
 	case CU_GRAPH_NODE_TYPE_HOST:
 		return slu_node_host(&p->host, ret_command);
 	case CU_GRAPH_NODE_TYPE_GRAPH:

@@ -29,6 +29,7 @@ static void clear(void)
 
 static void contexts_are_made_by_every_form(void **state)
 {
+	CUctxCreateParams params = { 0 };
 	int anything[4] = { 0 };
 	CUexecAffinityParam *affinity = (void *)anything;
 	CUcontext c = NULL;
@@ -48,6 +49,16 @@ static void contexts_are_made_by_every_form(void **state)
 	assert_cu(cuCtxGetDevice(&device));
 	assert_int_equal(device, 1);
 	assert_cu(cuCtxDestroy_v2(c));
+	/* parameters that ask for nothing are none */
+	assert_cu(cuCtxCreate_v4(&c, &params, 0, 1));
+	assert_cu(cuCtxGetDevice(&device));
+	assert_int_equal(device, 1);
+	assert_cu(cuCtxDestroy_v2(c));
+	params.numExecAffinityParams = 1;
+	params.execAffinityParams = affinity;
+	assert_int_equal(cuCtxCreate_v4(&c, &params, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+	params = (CUctxCreateParams){ .cigParams = (void *)anything };
+	assert_int_equal(cuCtxCreate_v4(&c, &params, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
 	assert_int_equal(cuCtxCreate_v4(NULL, NULL, 0, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuCtxCreate_v4(&c, NULL, 0, 2), CUDA_ERROR_INVALID_DEVICE);
 	assert_cu(cuCtxGetDevice(&device));
