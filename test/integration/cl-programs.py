@@ -3,20 +3,18 @@
 """cl-programs.py LAYER PROGRAM: a real program, plain, with the layer, and with everything evicted
 between two calls: its results are the same three times.
 
-PROGRAM is piglit (api and custom), two (the same where the driver has two devices), xaxpy (CLBlast's test) or pyopencl (a
-script of ours).
+PROGRAM is piglit (api and custom) or two (the same where the driver has two devices). Programs that are run on a small device
+as well are in cl-real.py.
 """
 
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
 LAYER = os.path.abspath(sys.argv[1])
 HOWS = {
     "plain": {},
@@ -69,31 +67,8 @@ def two(how):
     return piglit(how, "-x", "cllinkprogram", "-x", "clgetkernelarginfo")
 
 
-def xaxpy(how):
-    """CLBlast counts what passed and failed in each precision."""
-    need("clblast_test_xaxpy")
-    done = subprocess.run(["clblast_test_xaxpy"], env=environment(how), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=500)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
-    counts = re.findall(r"(\d+) test\(s\) (passed|skipped|failed)", text)
-    return {"status": done.returncode,
-            **{f"{i} {what}": n for i, (n, what) in enumerate(counts)}}
-
-
-def pyopencl(how):
-    """Every line that the script prints."""
-    need("/usr/bin/python3")
-    script = str(HERE / "cl-pyopencl.py")
-    if subprocess.run(["/usr/bin/python3", "-c", "import pyopencl"],
-                      stderr=subprocess.DEVNULL).returncode:
-        need("python3-pyopencl")
-    done = subprocess.run(["/usr/bin/python3", script], env=environment(how),
-                          stdout=subprocess.PIPE, text=True, timeout=500)
-    return {"status": done.returncode, **dict(enumerate(done.stdout.splitlines()))}
-
-
 def main():
-    run = {"piglit": piglit, "two": two, "xaxpy": xaxpy, "pyopencl": pyopencl}[sys.argv[2]]
+    run = {"piglit": piglit, "two": two}[sys.argv[2]]
     plain = run("plain")
     if len(plain) < 3:
         sys.exit(f"plain: too little to compare: {plain}")

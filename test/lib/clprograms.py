@@ -7,7 +7,9 @@ runs; programs that keep builds of their own find them there too.
 """
 
 import array
+import bz2
 import hashlib
+import json
 import math
 import pathlib
 import re
@@ -24,20 +26,26 @@ PYTHON = "/usr/bin/python3"
 class Program:
     """One that needs nothing special; the others say what differs.
 
-    memory: of the small device, in bytes
+    memory: of the small device, in bytes; less than it needs, unless
+    fits_alone: it would not start, or do something else, on a device that is too small for one of it
+    is_brief: its processes end before they have told what moved
     outsider_mib: so much of it is held by somebody whom the daemon does not know
     settings: of the daemon, beside the usual ones
     modules: of Python, which it needs
     neighbour: what runs beside it on the small device; None: it itself once more
     longer: words of its command, and what stands there instead when its time is measured
     more: words that are added then
+    more_memory: of the small device then, if it needs more
     """
+    fits_alone = False
+    is_brief = False
     outsider_mib = 0
     settings = {}
     modules = []
     neighbour = None
     longer = {}
     more = []
+    more_memory = 0
 
     def __init__(self, name, words=None):
         self.name = name
@@ -73,7 +81,7 @@ class Program:
 
 class Ffmpeg(Program):
     """Two filters on a small film; images in and out, no host access. Results: the checksum of each picture."""
-    memory = 640 * 1024
+    memory = 320 * 1024
     film = "testsrc2=size=320x240:rate=25:duration="
     words = ["ffmpeg", "-v", "error", "-nostdin", "-init_hw_device", "opencl=gpu:0.0", "-filter_hw_device", "gpu",
              "-f", "lavfi", "-i", film + "1", "-vf",
@@ -101,7 +109,7 @@ class Opencv(Program):
 
 class Pyopencl(Program):
     """Arrays, a sort, a scan. Results: all that it prints."""
-    memory = 24 * s.MIB
+    memory = 8 * s.MIB
     words = [PYTHON, INTEGRATION / "cl-pyopencl.py"]
     modules = ["pyopencl"]
 
@@ -109,9 +117,28 @@ class Pyopencl(Program):
         return out.splitlines()
 
 
+class Piglit(Program):
+    """Tests of the API and of what drivers once did wrong, each a process of its own, children of the one that is started. Results: the outcome of each,
+    and of its parts.
+
+    Chosen are those that make objects and use them; one of them needs more than 2 MiB.
+    """
+    memory = 2 * s.MIB
+    is_brief = True
+    words = ["piglit", "run", "quick_cl", "out", "-t", "^custom", "-t", "^api@clenqueue", "-t", "^api@clcreate(buffer|image)", "-t", "^api@clget(image|memobject)info",
+             "-t", "^api@clretain_releasememobject"]
+
+    def results(self, out, folder):
+        found = next(p for p in (folder / "out").iterdir() if p.name.startswith("results.json"))
+        text = bz2.decompress(found.read_bytes()) if found.suffix == ".bz2" else found.read_bytes()
+        tests = json.loads(text)["tests"]
+        return sorted((name, part, result) for name, test in tests.items()
+                      for part, result in [("", test["result"]), *test.get("subtests", {}).items()])
+
+
 class Clfft(Program):
     """A transform that checks itself. Results: what it complains of, and how it ends."""
-    memory = 20 * s.MIB
+    memory = 12 * s.MIB
     words = ["clFFT-client", "-x", "1024", "-y", "1024", "-p", "10"]
     longer = {"10": "200"}
 
@@ -123,9 +150,9 @@ class Clblast(Program):
     """A routine in all precisions and layouts, compared with the CPU's. Results: what passed and failed in each."""
     more = ["-full_test"]
 
-    def __init__(self, name, kib):
+    def __init__(self, name, kib, full_kib=0):
         super().__init__(name, [f"clblast_test_{name}"])
-        self.memory = kib * 1024
+        self.memory, self.more_memory = kib * 1024, full_kib * 1024
 
     def results(self, out, folder):
         text = re.sub(r"\x1b\[[0-9;]*m", "", out)
@@ -139,6 +166,7 @@ class Silx(Program):
     that wants the network. It looks at the size of the device before it allocates 155 MiB, so a part is held back.
     """
     memory = 192 * s.MIB
+    fits_alone = True
     settings = {"memory.reserve_percent": 40}
     modules = ["silx", "pytest", "pyopencl"]
     words = [PYTHON, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--pyargs", "silx.opencl.codec.test.test_byte_offset",
@@ -152,9 +180,12 @@ class Silx(Program):
 class Hashcat(Program):
     """Searches a password by its hash. Results: what it finds.
 
-    It refuses devices that report less than 3 GiB, and needs 70 MiB. So most of the device is held back.
+    It refuses devices that report less than 3 GiB, needs 70 MiB, and names most of them in each command. So most of the
+    device is held back, and the rest, 97 MiB, is too small for it beside another one.
     """
     memory = 3 << 30
+    fits_alone = True
+    neighbour = [s.CLIENTS / "cl-fill", "--mib", "80", "--buffers", "20", "--endless"]
     outsider_mib = 210
     settings = {"memory.reserve_percent": 90}
 
@@ -173,6 +204,7 @@ class Darktable(Program):
     once to write them. PoCL does not understand the quotes in its include path, and is told the path.
     """
     memory = 600 * s.MIB
+    fits_alone = True
     neighbour = [s.CLIENTS / "cl-fill", "--mib", "560", "--buffers", "20", "--endless"]
     words = ["darktable-cli"]
     size = 640, 480
@@ -230,8 +262,8 @@ class Darktable(Program):
 
 
 PROGRAMS = {p.name: p for p in (
-    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Silx("silx"),
-    Clblast("xaxpy", 1024), Clblast("xdot", 512), Clblast("xgemv", 4608),
+    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Piglit("piglit-small"), Silx("silx"),
+    Clblast("xaxpy", 1024), Clblast("xdot", 512), Clblast("xgemv", 2048, 4608),
     Hashcat("hashcat", "0", "256", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
     Hashcat("hashcat-slow", "400", "32", "256", "$P$984478476IagS59wHZvyQMArzfx58u.", "hashca?l"),
     Darktable("darktable"),
