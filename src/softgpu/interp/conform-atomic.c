@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * atom and red: every thread has a place of its own, so that what it finds and what it leaves
- * there are known exactly. Threads that meet at one place are in test-interp.c.
+ * there are known exactly. Threads that meet at one place are in test-atomics.c.
  */
 #include "softgpu/interp/test-conform.h"
 

@@ -186,11 +186,12 @@ static bool agrees(uint64_t got, const struct slu_reference *want, enum slu_ptx_
 	/* where the ISA leaves the bits of a NaN open, any will do */
 	if (want->any_nan && is_nan(got, type) && is_nan(want->value, type))
 		return true;
-	if (!want->tolerance || is_nan(got, type) || is_nan(want->value, type))
+	if ((!want->tolerance && !want->absolute) || is_nan(got, type) || is_nan(want->value, type))
 		return false;
 	a = number_of(got, type);
 	b = number_of(want->value, type);
-	return fabs(a - b) <= want->tolerance * fabs(b) || fabs(a - b) < 0x1p-125;
+	return fabs(a - b) <= want->tolerance * fabs(b) || fabs(a - b) <= want->absolute ||
+	       fabs(a - b) < 0x1p-125;
 }
 
 /* what a register wider than the type holds: the value extended by its sign */

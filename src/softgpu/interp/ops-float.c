@@ -113,8 +113,17 @@ APPROX1(approx_cos, cosf(a))
 APPROX1(approx_lg2, log2f(a))
 APPROX1(approx_ex2, exp2f(a))
 OP1(approx_tanh_f32, float, float, float, float, quiet_f32(tanhf(a)))
-OP2(approx_div_f32, float, float, float, float, quiet_f32(a / b))
-OP2(approx_div_ftz_f32, float, float, float, float, quiet_f32(flush(flush(a) / flush(b))))
+/* a * (1/b), and 1/b is nothing where it would be subnormal */
+static inline float divide(float a, float b)
+{
+	float size = __builtin_fabsf(b);
+
+	return size > 0x1p126f && size < __builtin_inff() ? a * __builtin_copysignf(0, b) : a / b;
+}
+OP2(approx_div_f32, float, float, float, float, quiet_f32(divide(a, b)))
+OP2(approx_div_ftz_f32, float, float, float, float, quiet_f32(flush(divide(flush(a), flush(b)))))
+OP2(full_div_f32, float, float, float, float, quiet_f32(a / b))
+OP2(full_div_ftz_f32, float, float, float, float, quiet_f32(flush(flush(a) / flush(b))))
 
 static inline double flush_f64(double x)
 {
@@ -145,6 +154,8 @@ static const struct slu_interp_handler *bind_approx(const struct slu_ptx_form *f
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_div:
+		if (HAS(full))
+			return is_ftz ? &full_div_ftz_f32 : &full_div_f32;
 		return is_ftz ? &approx_div_ftz_f32 : &approx_div_f32;
 	case SLU_PTX_OP_rcp:
 		if (is_f64)

@@ -16,8 +16,9 @@ struct slu_reference {
 	uint64_t value; /* of the destination register, as wide as its type */
 	bool p, q;	/* of predicates */
 	bool any_nan;	/* the ISA leaves the bits of a NaN open */
-	/* 0: the bits must be equal; else the relative error that is allowed */
+	/* both 0: the bits must be equal; else the relative and absolute error that is allowed */
 	double tolerance;
+	double absolute;
 };
 
 /*
