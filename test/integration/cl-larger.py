@@ -97,12 +97,16 @@ def another_program_beside_it_gets_its_turns():
         s.wait_until("the large one runs", lambda: (w.program("large") or {}).get("launches", 0) > 2 * BUFFERS)
         s.wait_until("people are told what it does", lambda: "exchanges them as it goes" in w.program("large")["reason"],
                      look=lambda: w.program("large"))
-        before, began = w.program("large")["launches"], time.monotonic()
-        out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 10, "--seed", 7], "opencl", name="small")
+        before = w.program("large")["launches"]
+        out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 80, "--seed", 7], "opencl", name="small")
         s.check("right" in out, "the small one ends right", out)
-        after = s.wait_until("the large one runs on", lambda: max(0, w.program("large")["launches"] - before))
-        # the small one's time is mostly that of its start, which is the machine's affair
-        s.note(f"the large one made {after / (time.monotonic() - began):.0f} launches a second beside the small one")
+        s.wait_until("the large one runs on", lambda: w.program("large")["launches"] > before)
+        names = [t["name"] for t in w.history()["turns"]]
+        at = [i for i, name in enumerate(names) if name == "small"]
+        s.check(len(at) > 2, "the two really took turns", names)
+        # who waits comes next: the large one, always in need, never has two turns while the small one waits
+        s.check(all(b - a == 2 for a, b in zip(at, at[1:])), "the small one waits for one turn of the large one at a time", names)
+        s.note(f"the small one had {len(at)} turns")
         w.end(large)
 
 

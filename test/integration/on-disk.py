@@ -52,9 +52,9 @@ class DiskWorld(s.World):
                 "--seed", sum(name.encode()), *words]
         return self.start(fill, api, name=name, stdin=subprocess.PIPE, **more)
 
-    def start_ready(self, name, mib, **more):
+    def start_ready(self, name, mib, api="cuda", **more):
         """One that has filled its memory and waits for the end of its input."""
-        program = self.start_fill("cuda", name, mib, "--wait", **more)
+        program = self.start_fill(api, name, mib, "--wait", **more)
         s.check(program.stdout.readline() == "ready\n", f"{name} is ready")
         return program
 
@@ -149,13 +149,13 @@ def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
         w.end(program)
 
 
-def a_full_disk_refuses_an_allocation_and_nothing_else():
+def full_disk(api, words):
     with DiskWorld("disk-full", memory=16 * s.MIB, settings={"memory.disk_max": 4 * s.MIB}, softgpu=SCALE) as w:
         w.start_daemon()
-        first = w.start_ready("first", 6)
+        first = w.start_ready("first", 6, api)
         w.evict(first)
-        out = w.finish(w.start_fill("cuda", "second", 6), exits=(NO_MEMORY,))
-        s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
+        out = w.finish(w.start_fill(api, "second", 6), exits=(NO_MEMORY,))
+        s.check(words in out, "the call says out of memory", out)
         s.check("the budgets for host memory (memory.home) and disk (memory.disk_max) are used up" in w.log(), "the daemon says why")
         denials = w.history()["denials"]
         s.check(denials and all(d["name"] == "second" and "are used up" in d["reason"] for d in denials),
@@ -164,6 +164,14 @@ def a_full_disk_refuses_an_allocation_and_nothing_else():
         s.check("OUT OF MEMORY" in table and "are used up" in table, "and tells people", table)
         s.check(w.sluice("unpark", str(first.pid)).returncode == 0, "it can go on")
         w.end(first)
+
+
+def a_full_disk_refuses_an_allocation_and_nothing_else():
+    full_disk("cuda", "OUT_OF_MEMORY")
+
+
+def a_full_disk_refuses_an_opencl_program_too():
+    full_disk("opencl", "clCreateBuffer: OpenCL error -4")
 
 
 def a_program_that_may_not_have_so_large_a_file_gets_out_of_memory():
@@ -182,36 +190,47 @@ def a_program_that_may_not_have_so_large_a_file_gets_out_of_memory():
         w.end(holder)
 
 
-def spoil(how, words):
+def spoil(how, words, api="cuda", error=""):
     """A program whose file is changed behind its back gets an error of its API."""
     with DiskWorld("disk-spoilt", memory=16 * s.MIB, softgpu=SCALE) as w:
         w.start_daemon()
         log = w.folder / "log"
-        program = w.start_ready("spoilt", 12, env={"SLUICE_LOG": log})
+        program = w.start_ready("spoilt", 12, api, env={"SLUICE_LOG": log})
         w.evict(program)
         with open(w.files_of(program)[0], "r+b") as f:
             how(f)
         s.check(w.sluice("unpark", str(program.pid)).returncode == 0, "it can go on")
         program.stdin.close()
         program.stdin = None
-        w.finish(program, exits=(CALL_FAILED,))
+        out = w.finish(program, exits=(CALL_FAILED,))
+        s.check(error in out, "the error is one of its API", out)
         s.check(words in log.read_text(), "the reason is logged", log.read_text()[-2000:])
 
 
-def what_was_changed_on_disk_never_reaches_a_program():
-    def flip(f):
-        size = os.fstat(f.fileno()).st_size
-        for at in range(0, size, 4096):
-            f.seek(at)
-            byte = f.read(1)[0]
-            f.seek(at)
-            f.write(bytes([byte ^ 1]))
+def flip(f):
+    """Changes a byte of each page."""
+    size = os.fstat(f.fileno()).st_size
+    for at in range(0, size, 4096):
+        f.seek(at)
+        byte = f.read(1)[0]
+        f.seek(at)
+        f.write(bytes([byte ^ 1]))
 
+
+def what_was_changed_on_disk_never_reaches_a_program():
     spoil(flip, "is not what was moved out")
+
+
+def nor_an_opencl_program():
+    spoil(flip, "is not what was moved out", "opencl", "OpenCL error -5")
 
 
 def what_cannot_be_read_back_is_an_error():
     spoil(lambda f: f.truncate(0), "cannot be read back from disk")
+
+
+def so_it_is_for_an_opencl_program():
+    spoil(lambda f: f.truncate(0), "cannot be read back from disk", "opencl", "OpenCL error -5")
 
 
 def a_folder_that_is_no_disk_is_refused_with_words():
@@ -238,5 +257,5 @@ s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,
        three_opencl_programs_that_exceed_device_and_memory_end_right,
        a_program_is_right_while_everything_goes_to_disk_between_two_calls, a_killed_program_leaves_nothing_behind,
        a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms, a_full_disk_refuses_an_allocation_and_nothing_else,
-       a_program_that_may_not_have_so_large_a_file_gets_out_of_memory, what_was_changed_on_disk_never_reaches_a_program,
-       what_cannot_be_read_back_is_an_error, a_folder_that_is_no_disk_is_refused_with_words)
+       a_full_disk_refuses_an_opencl_program_too, a_program_that_may_not_have_so_large_a_file_gets_out_of_memory, what_was_changed_on_disk_never_reaches_a_program,
+       nor_an_opencl_program, what_cannot_be_read_back_is_an_error, so_it_is_for_an_opencl_program, a_folder_that_is_no_disk_is_refused_with_words)
