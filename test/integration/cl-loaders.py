@@ -95,6 +95,10 @@ def with_loader(folder):
         told = log.read_text() if log.exists() else ""
         s.check(("without a daemon" in told) == reads, "doctor knows whether the loader reads files that name layers", said, told)
         s.check(not w.status()["programs"], "who was not started with sluice run does not join")
+        # named twice, in the file and in the variable, it is taken once
+        s.check("right" in w.run(FILL, None, name="both", env=env | files), "it ends right with both")
+        joins = [j["name"] for j in w.history()["joins"]]
+        s.check(joins.count("both") == 1, "it has joined once", joins)
         s.note(f"{loader[16:].strip()}; files that name layers: {'read' if reads else 'not read'}")
 
 
