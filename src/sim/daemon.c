@@ -25,11 +25,11 @@ static struct slu_core_config configure(const struct slu_sim_world *w)
 	slu_core_config_default(&config);
 	config.policy = w->config.policy ? w->config.policy : "rr";
 	config.generation = w->generation;
-	config.slice_ns = 250 * SLU_SIM_STEP_NS;
+	config.slice_ns = SLU_SIM_SLICE * SLU_SIM_STEP_NS;
 	config.slice_min_switches = 1;
-	config.close_deadline_ns = 500 * SLU_SIM_STEP_NS;
+	config.close_deadline_ns = SLU_SIM_CLOSE_MAX * SLU_SIM_STEP_NS;
 	config.limit_deadline_ns = 500 * SLU_SIM_STEP_NS;
-	config.fill_deadline_ns = 900 * SLU_SIM_STEP_NS;
+	config.fill_deadline_ns = SLU_SIM_FILL_MAX * SLU_SIM_STEP_NS;
 	config.rise_period_ns = 150 * SLU_SIM_STEP_NS;
 	config.patience_ns = 9000 * SLU_SIM_STEP_NS;
 	config.grace_ns = 300 * SLU_SIM_STEP_NS;

@@ -241,9 +241,9 @@ static bool is_open(enum slu_core_state state)
 }
 
 /*
- * Who fills needs all of it; who runs has what it holds, and may have outgrown the device. The
- * window of a LAUNCH program that runs may still shrink, to what it needs. Who is lost gets nothing
- * before it is back.
+ * Who fills needs all of it, or what is to be on the device in this turn; who runs has what it
+ * holds, and may have outgrown the device. The window of a LAUNCH program that runs may still
+ * shrink, to what it needs. Who is lost gets nothing before it is back.
  */
 static uint64_t need_of(const struct slu_core_client_view *view, unsigned device,
 			enum slu_core_state state)
@@ -251,6 +251,7 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 	const struct slu_msg_want *want = &view->wants[device];
 	uint64_t held = view->device_accounts[device].held_bytes;
 	uint64_t need = SLU_MAX(want->is_runnable ? want->min_bytes : 0, want->working_bytes);
+	uint64_t goal;
 
 	if (view->is_lost)
 		return held;
@@ -258,7 +259,11 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 		return state == SLU_CORE_RUNNING ? SLU_MIN(held, need) : need;
 	if (state == SLU_CORE_RUNNING)
 		return held;
-	return view->modes[device] == SLU_MODE_ALL ? want->all_bytes : 0;
+	if (view->modes[device] == SLU_MODE_ALL)
+		return want->all_bytes;
+	/* beyond all that it has, the goal is slack for births */
+	goal = SLU_MIN(view->device_accounts[device].goal_bytes, want->all_bytes);
+	return SLU_MAX(goal, held);
 }
 
 /*
@@ -297,6 +302,23 @@ static void check_side_by_side(struct slu_sim_world *w)
 	}
 }
 
+/*
+ * I10: nobody starves: who wants to launch is served, or denied, within a bound. Faults apart: what
+ * was waited before the last of them does not count.
+ */
+static void check_wait(struct slu_sim_world *w, const struct slu_sim_client *c)
+{
+	uint64_t from = SLU_MAX(c->wait_from_step, w->config.faults.until_step + SLU_SIM_STOP_MAX);
+
+	if (!c->wait_from_step || w->step <= from)
+		return;
+	w->counts.longest_calm_wait_steps =
+		SLU_MAX(w->counts.longest_calm_wait_steps, w->step - from);
+	if (w->config.wait_max && w->step - from > w->config.wait_max)
+		slu_sim_break(w, "I10: client %u waits for its launch since %llu steps", c->index,
+			      (unsigned long long)(w->step - c->wait_from_step));
+}
+
 /* -- the points where all this is looked at ---------------------------------------------------- */
 
 void slu_sim_check_client(struct slu_sim_world *w, struct slu_sim_client *c)
@@ -308,6 +330,7 @@ void slu_sim_check_client(struct slu_sim_world *w, struct slu_sim_client *c)
 	if (!c->is_alive)
 		return;
 	check_kernels(w, c);
+	check_wait(w, c);
 	if (!w->core)
 		return;
 	is_known = find_view(w, c->index, &view);

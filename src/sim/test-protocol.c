@@ -48,6 +48,8 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_asked_parts += w->counts.n_asked_parts;
 	sum->n_unions += w->counts.n_unions;
 	sum->longest_wait_steps = SLU_MAX(sum->longest_wait_steps, w->counts.longest_wait_steps);
+	sum->longest_calm_wait_steps =
+		SLU_MAX(sum->longest_calm_wait_steps, w->counts.longest_calm_wait_steps);
 	slu_sim_world_free(w);
 	return steps;
 }
@@ -80,7 +82,9 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 	printf("# %s:", what);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(counts); i++)
 		printf(" %llu %s,", (unsigned long long)counts[i].n, counts[i].what);
-	printf(" longest wait %llu steps\n", (unsigned long long)sum->longest_wait_steps);
+	printf(" longest wait %llu steps, faults apart %llu\n",
+	       (unsigned long long)sum->longest_wait_steps,
+	       (unsigned long long)sum->longest_calm_wait_steps);
 }
 
 static void run_many(bool tight)

@@ -15,7 +15,6 @@
 #define AFTER_STEPS    4000   /* after the last program, for late frees and the last messages */
 #define DAEMON_SHARE   350000 /* of a million steps */
 #define STOP_STEPS_MIN 100
-#define STOP_STEPS_MAX 3000
 
 const char *slu_sim_mutation_name(enum slu_sim_mutation mutation)
 {
@@ -113,7 +112,7 @@ static void befall(struct slu_sim_world *w)
 	if (slu_sim_chance(&w->random, f->stop)) {
 		w->counts.n_stops++;
 		c->stopped_until_step =
-			w->step + slu_sim_between(&w->random, STOP_STEPS_MIN, STOP_STEPS_MAX);
+			w->step + slu_sim_between(&w->random, STOP_STEPS_MIN, SLU_SIM_STOP_MAX);
 	}
 	if (slu_sim_chance(&w->random, f->cut))
 		slu_sim_daemon_cut(w, c->index);

@@ -37,6 +37,12 @@
 #define SLU_SIM_QUEUE_MAX    512
 #define SLU_SIM_FAULT_MAX    8192
 
+/* In steps: a turn, the deadlines of its ends, and what a client is stopped for at most. */
+#define SLU_SIM_SLICE	  250
+#define SLU_SIM_CLOSE_MAX 500
+#define SLU_SIM_FILL_MAX  900
+#define SLU_SIM_STOP_MAX  3000
+
 enum slu_sim_mutation {
 	SLU_SIM_FAITHFUL,
 	SLU_SIM_DROP_REST,     /* REST is lost on the way */
@@ -77,6 +83,7 @@ struct slu_sim_config {
 	struct slu_sim_faults faults;
 	enum slu_sim_mutation mutation;
 	uint64_t steps_max; /* a world that is not done by then is stuck */
+	uint64_t wait_max;  /* steps that a launch waits at most, faults apart; 0: no bound */
 };
 
 enum slu_sim_op_kind {
@@ -204,6 +211,8 @@ struct slu_sim_counts {
 	uint64_t n_budgets, n_unstaged, n_failed_births;
 	uint64_t n_shifts[2]; /* of homes: down, up */
 	uint64_t longest_wait_steps;
+	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault
+					   */
 	uint64_t moved_out_bytes;
 };
 
