@@ -16,8 +16,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
 HOPS = s.scaled("SLUICE_HOPS", 200 if os.environ.get("SLUICE_LONG") else 20)
-# two programs that wait for each other and exceed the device need mapped memory
-SETTINGS = {"memory.allow_mapped": "on", "memory.checksum_moves": "on", "memory.reserve_percent": 0}
+SETTINGS = {"memory.checksum_moves": "on", "memory.reserve_percent": 0}
+# CUDA programs of which one keeps all it has while it waits for the other, and which exceed the device, need mapped memory
+MAPPED = SETTINGS | {"memory.allow_mapped": "on"}
 SCALED = {"scale": 256}
 
 
@@ -32,8 +33,8 @@ def pair(w, api, ping, pong):
     return programs, begin
 
 
-def play(name, api, memory, ping, pong, maps=False, **more):
-    with s.World(name, memory=memory, settings=SETTINGS, softgpu=SCALED, **more) as w:
+def play(name, api, memory, ping, pong, settings, maps=False):
+    with s.World(name, memory=memory, settings=settings, softgpu=SCALED) as w:
         w.start_daemon()
         programs, begin = pair(w, api, ping, pong)
         for program in programs:
@@ -52,19 +53,20 @@ def opencl(role, *words):
 
 
 def two_cuda_programs_in_a_pipe():
-    play("cuda-pipe", "cuda", 3 * s.MIB // 2, cuda("--begin"), cuda())
+    play("cuda-pipe", "cuda", 3 * s.MIB // 2, cuda("--begin"), cuda(), SETTINGS)
+    play("cuda-pipe", "cuda", 3 * s.MIB // 2, cuda("--begin"), cuda(), MAPPED)
 
 
 def two_opencl_programs_in_a_pipe():
-    play("cl-pipe", "opencl", 6 * s.MIB, opencl("ping"), opencl("pong"))
+    play("cl-pipe", "opencl", 6 * s.MIB, opencl("ping"), opencl("pong"), SETTINGS)
 
 
 def a_user_event_that_the_others_result_sets():
-    play("cl-event", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong"))
+    play("cl-event", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong"), SETTINGS)
 
 
 def two_user_events_that_wait_for_each_other():
-    play("cl-events", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong", "--event"))
+    play("cl-events", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong", "--event"), SETTINGS)
 
 
 def a_knot_that_nobody_can_untie_is_named():
@@ -82,11 +84,11 @@ def a_knot_that_nobody_can_untie_is_named():
 
 def a_host_function_that_waits_for_the_other_program():
     # the kernels behind the function might touch all that the first one has: the other one runs beside it, partly mapped
-    play("cuda-function", "cuda", 3 * s.MIB // 2, cuda("--begin", "--function"), cuda(), maps=True)
+    play("cuda-function", "cuda", 3 * s.MIB // 2, cuda("--begin", "--function"), cuda(), MAPPED, maps=True)
 
 
-def two_that_spin_over_two_devices_beside_a_group_that_wants_both():
-    with s.World("spin", memory=3 * s.MIB // 2, settings=SETTINGS | {"scheduler.slice": "20ms"},
+def spin(settings):
+    with s.World("spin", memory=3 * s.MIB // 2, settings=settings | {"scheduler.slice": "20ms"},
                  softgpu=SCALED | {"devices": 2}) as w:
         w.start_daemon()
         # a group: both processes are of one `sluice run`, each on a device of its own
@@ -98,9 +100,13 @@ def two_that_spin_over_two_devices_beside_a_group_that_wants_both():
         s.note(f"{HOPS * 2} hops, {(time.monotonic() - begin) * 1000 / (HOPS * 2):.1f} ms a hop")
 
 
+def two_that_spin_over_two_devices_beside_a_group_that_wants_both():
+    spin(SETTINGS)
+    spin(MAPPED)
+
+
 def a_stopped_holder_is_named_and_loses_nothing():
-    settings = SETTINGS | {"scheduler.slice": "20ms", "scheduler.close_deadline": "100ms",
-                           "scheduler.limit_deadline": "100ms", "memory.allow_mapped": "off"}
+    settings = SETTINGS | {"scheduler.slice": "20ms", "scheduler.close_deadline": "100ms", "scheduler.limit_deadline": "100ms"}
     with s.World("stopped", memory=6 * s.MIB, settings=settings, softgpu=SCALED) as w:
         w.start_daemon()
 
