@@ -25,7 +25,7 @@
 #define DRIVER_FOLDER "/etc/OpenCL/vendors"
 #define LAYER_FOLDER  "/etc/OpenCL/layers"
 
-/* clGetICDLoaderInfoOCLICD() of the extension cl_ocl_icd, which both known loaders have. */
+/* What clGetICDLoaderInfoOCLICD() can be asked: ocl-icd's own, which Khronos' loader has too. */
 enum { ICDL_VERSION = 2, ICDL_NAME = 3, ICDL_VENDOR = 4 };
 
 /* -- who it is -------------------------------------------------------------------------------- */
@@ -79,30 +79,28 @@ static void look_at_reading(struct slu_doctor *d, const char *what)
 					"; 'sluice run' sets OPENCL_LAYERS and needs none");
 }
 
-/* Return: whether @path is a folder with a file that names @layer. */
-static bool make_folder(char *path, const char *layer)
+/* Return: whether there is a file in @folder that names @layer. */
+static bool write_file(const char *folder, const char *layer)
 {
-	slu_cleanup(slu_freep) char *file = NULL;
+	slu_cleanup(slu_freep) char *path = NULL;
 	FILE *f;
 
-	if (!mkdtemp(path))
+	if (asprintf(&path, "%s/sluice.lay", folder) < 0)
 		return false;
-	if (asprintf(&file, "%s/sluice.lay", path) < 0)
-		return false;
-	f = fopen(file, "we");
+	f = fopen(path, "we");
 	if (!f)
 		return false;
 	fprintf(f, "%s\n", layer);
 	return !fclose(f);
 }
 
-static void remove_folder(const char *path)
+static void remove_folder(const char *folder)
 {
-	slu_cleanup(slu_freep) char *file = NULL;
+	slu_cleanup(slu_freep) char *path = NULL;
 
-	if (asprintf(&file, "%s/sluice.lay", path) > 0)
-		unlink(file);
-	rmdir(path);
+	if (asprintf(&path, "%s/sluice.lay", folder) > 0)
+		unlink(path);
+	rmdir(folder);
 }
 
 static void restore(const char *name, const char *value)
@@ -123,7 +121,9 @@ static void try_files(struct slu_doctor *d)
 		layers = strdup(old_layers);
 	if (old_files)
 		files = strdup(old_files);
-	if (make_folder(folder, d->install.opencl)) {
+	if (!mkdtemp(folder))
+		return;
+	if (write_file(folder, d->install.opencl)) {
 		unsetenv("OPENCL_LAYERS");
 		setenv("OPENCL_LAYER_PATH", folder, 1);
 		slu_doctor_try(d, "opencl", LOADER, look_at_reading);
