@@ -44,6 +44,26 @@ static int grow_forms(struct slu_ptx_parser *p)
 	return 0;
 }
 
+/* "ld.const[3].b32": a bank says nothing that the address does not. */
+static int drop_bank(struct slu_ptx_parser *p, struct slu_ptx_token *t)
+{
+	const char *from = memchr(t->text, '[', t->size), *to;
+	struct slu_ptx_token plain = *t;
+	char *text;
+
+	if (!from)
+		return 0;
+	to = memchr(from, ']', t->size - (size_t)(from - t->text));
+	text = slu_ptx_intern(p, t);
+	if (!text)
+		return slu_error(-ENOMEM);
+	memmove(text + (from - t->text), to + 1, t->size - (size_t)(to + 1 - t->text));
+	plain.text = text;
+	plain.size = t->size - (size_t)(to + 1 - from);
+	*t = plain;
+	return 0;
+}
+
 /* A text that was matched once is not matched again: a module has millions of `add.s32`. */
 int slu_ptx_find_form(struct slu_ptx_parser *p, const struct slu_ptx_token *t,
 		      const struct slu_ptx_form **ret_form)
@@ -101,6 +121,9 @@ static int parse_instr(struct slu_ptx_parser *p)
 		return slu_ptx_refuse_token(p, "an instruction");
 	slu_ptx_lexer_opcode(&p->lexer);
 	opcode = p->lexer.token;
+	r = drop_bank(p, &opcode);
+	if (r)
+		return r;
 	instr.line = opcode.line;
 	instr.column = opcode.column;
 	instr.source_file = p->source_file;

@@ -165,6 +165,18 @@ static int place(struct slu_ptx_parser *p, struct slu_ptx_variable *v, uint64_t 
 	return 0;
 }
 
+/* ".const[3]": old texts say in which of eleven banks; here all are one memory */
+static int skip_bank(struct slu_ptx_parser *p)
+{
+	uint64_t bank;
+	int r;
+
+	if (!slu_ptx_accept(p, '['))
+		return 0;
+	r = slu_ptx_parse_count(p, "a bank from 0 to 10", 10, &bank);
+	return r ? r : slu_ptx_expect(p, ']');
+}
+
 int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
 			    enum slu_ptx_linkage linkage)
 {
@@ -172,6 +184,11 @@ int slu_ptx_parse_variables(struct slu_ptx_parser *p, enum slu_ptx_space space,
 	unsigned vector;
 	int r;
 
+	if (space == SLU_PTX_SPACE_CONST) {
+		r = skip_bank(p);
+		if (r)
+			return r;
+	}
 	r = parse_type(p, &common, &vector);
 	if (r)
 		return r;

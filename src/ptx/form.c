@@ -244,6 +244,9 @@ int slu_ptx_form_match(const char *text, size_t size, struct slu_ptx_form *ret_f
 		n = modifier_size(text + 1, end);
 		classify(&form, text + 1, n);
 	}
+	/* a lane moves 16 bytes at most; twice as many came with sm_100 */
+	if (form.vector * slu_ptx_type_size((enum slu_ptx_type)form.types[0]) > 16)
+		return SLU_PTX_FORM_E_FORM;
 	*ret_form = form;
 	return 0;
 }

@@ -216,11 +216,26 @@ void slu_ptx_lexer_next(struct slu_ptx_lexer *l)
 	l->token.size = (size_t)(l->at - start);
 }
 
+/* Return: how long the "[3]" at hand is, if it follows ".const". */
+static size_t bank_size(const struct slu_ptx_lexer *l)
+{
+	static const char space[] = ".const";
+	size_t n = sizeof(space) - 1, i = 1, left = (size_t)(l->end - l->at);
+
+	if ((size_t)(l->at - l->token.text) < n || memcmp(l->at - n, space, n))
+		return 0;
+	while (i < left && l->at[i] >= '0' && l->at[i] <= '9')
+		i++;
+	return i > 1 && i < left && *l->at == '[' && l->at[i] == ']' ? i + 1 : 0;
+}
+
 void slu_ptx_lexer_opcode(struct slu_ptx_lexer *l)
 {
 	while (l->at < l->end) {
 		if (is_word(*l->at) || *l->at == '.')
 			l->at++;
+		else if (*l->at == '[' && bank_size(l))
+			l->at += bank_size(l);
 		else if (*l->at == ':' && l->at + 2 < l->end && l->at[1] == ':' &&
 			 is_word(l->at[2]))
 			l->at += 2;

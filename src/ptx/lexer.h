@@ -43,7 +43,7 @@ struct slu_ptx_lexer {
 void slu_ptx_lexer_init(struct slu_ptx_lexer *lexer, const char *text, size_t size);
 void slu_ptx_lexer_next(struct slu_ptx_lexer *lexer);
 
-/* Lengthens the WORD at hand by the modifiers that follow it directly. */
+/* Lengthens the WORD at hand by the modifiers that follow it directly; "ld.const[3].b32" is one. */
 void slu_ptx_lexer_opcode(struct slu_ptx_lexer *lexer);
 /* Is the WORD at hand a label: does a single colon follow it? */
 bool slu_ptx_lexer_touches_label(const struct slu_ptx_lexer *lexer);

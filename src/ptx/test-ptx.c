@@ -77,6 +77,10 @@ static void test_what_is_right_is_taken(void **state)
 		  "(w.x, %d1), g, (%f1, %h1); P: .callprototype (.param .b32 _) _ (.param .b32 _, "
 		  ".param .b64 _); @%p1 call (%r1), %d1, (%r2, %d2), P; call (%r1), %d1, (7, "
 		  "8), P; call (%r1), f, (%tid.x, %d1); }" },
+		{ "banks of constants",
+		  ".version 1.4\n.target sm_10\n.const[3] .b32 a[4] = { 1, 2, 3, 4 };\n.extern "
+		  ".const[10] .b8 b[];\n.entry k() { " REGS "ld.const[3].u32 %r1, [a+4]; "
+		  "ld.const[3].v2.u32 {%r1, %r2}, [a]; ld.const.u32 %r1, [a]; }" },
 		{ "prototypes in all forms", HEAD
 		  ".func f(.param .b32 a) { ret; }\n.func g(.reg .f32 a) .abi_preserve 8 { ret; "
 		  "}\n.global .u64 table[2] = { f, g };\n.entry k() { " REGS
@@ -171,6 +175,13 @@ static void test_what_is_wrong_is_refused_at_its_place(void **state)
 		       ".calltargets f, g; }",
 		  "'g' has another signature than 'f'" },
 		{ 4, 12, HEAD ".entry k() .noreturn { ret; }", ".noreturn" },
+		{ 4, 8, HEAD ".const[11] .b32 a;", "'11' where a bank from 0 to 10" },
+		{ 7, 1, BODY(REGS "ld.const[3.u32 %r1, [%d1];"), "form 'ld.const' is not" },
+		{ 7, 1, BODY(REGS "ld.global[3].u32 %r1, [%d1];"), "form 'ld.global' is not" },
+		{ 7, 1, BODY(REGS "ld.global.v4.u64 {%d1, %d2, %d3, %d4}, [%d5];"),
+		  "form 'ld.global.v4.u64' is not supported" },
+		{ 7, 1, BODY(REGS "st.volatile.shared.v4.f64 [%d5], {%d1, %d2, %d3, %d4};"),
+		  "form 'st.volatile.shared.v4.f64' is not supported" },
 		{ 6, 6, BODY(".loc x 1 2"), "'x' where the number of a file" },
 		{ 6, 7, BODY(".loc 1;"), "';' where a line" },
 		{ 4, 9, HEAD ".file 1 2", "'2' where the name of a file" },
