@@ -330,7 +330,8 @@ static CUgraphNodeParams *any_node(void)
 		p.memcpy.copyCtx = (CUcontext)(uintptr_t)slu_api_handle();
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
-		p.memset.first = *set_node();
+		/* the later one has a context behind the same fields */
+		memcpy(&p.memset, set_node(), sizeof(CUDA_MEMSET_NODE_PARAMS));
 		p.memset.ctx = (CUcontext)(uintptr_t)slu_api_handle();
 		break;
 	case CU_GRAPH_NODE_TYPE_HOST:
