@@ -55,10 +55,11 @@ static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
 {
 	uint64_t bit = UINT64_C(1) << ((who - 1) % 64);
 
+	/* read without the lock as well */
 	if (on)
-		c->waiting[(who - 1) / 64] |= bit;
+		__atomic_or_fetch(&c->waiting[(who - 1) / 64], bit, __ATOMIC_RELAXED);
 	else
-		c->waiting[(who - 1) / 64] &= ~bit;
+		__atomic_and_fetch(&c->waiting[(who - 1) / 64], ~bit, __ATOMIC_RELAXED);
 }
 
 /* Of the word that @who, counted from 0, is in: the slots above it, or those below. */
@@ -123,7 +124,7 @@ static bool try_begin_locked(struct slu_card *card, uint32_t me, uint64_t contex
 	}
 	if (c->holder && c->n_running) {
 		if (c->holder == me && !card->rival)
-			card->rival = context;
+			__atomic_store_n(&card->rival, context, __ATOMIC_RELAXED);
 		return false;
 	}
 	if (c->reserved_for && c->reserved_for != me)
@@ -135,7 +136,7 @@ static bool try_begin_locked(struct slu_card *card, uint32_t me, uint64_t contex
 	__atomic_store_n(&c->since_ns, now_ns, __ATOMIC_RELAXED);
 	c->reserved_for = 0;
 	card->computing = context;
-	card->rival = 0;
+	__atomic_store_n(&card->rival, 0, __ATOMIC_RELAXED);
 	return true;
 }
 
