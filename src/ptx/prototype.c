@@ -5,7 +5,6 @@
  * function were named. Functions of one list or table have the same signature.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "ptx/parser.h"
