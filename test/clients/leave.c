@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
 
+#define PAUSE_STEP_MS 7
+
 static const struct leave_calls *api;
-static uint64_t mib = 1, n_rounds = 3;
+static uint64_t mib = 1, n_rounds = 3, pause_ms;
 static uint32_t n_added;
 
 static void set_up(bool is_given_up)
@@ -72,14 +75,29 @@ static void fork_children(void)
 	check();
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void destroy(uint64_t round)
 {
+	uint64_t begin_ns;
+
 	set_up(true);
 	queue();
 	if (round % 2)
 		check();
 	queue();
+	if (pause_ms)
+		usleep((useconds_t)(round * PAUSE_STEP_MS % pause_ms * 1000));
+	begin_ns = now_ns();
 	api->tear_down();
+	if (pause_ms)
+		printf("%llu %llu\n", (unsigned long long)begin_ns, (unsigned long long)now_ns());
 }
 
 int leave_main(int argc, char **argv, const struct leave_calls *calls)
@@ -87,6 +105,7 @@ int leave_main(int argc, char **argv, const struct leave_calls *calls)
 	const struct client_option options[] = {
 		CLIENT_NUMBER('m', "mib", mib, 1, 1 << 12),
 		CLIENT_NUMBER('r', "rounds", n_rounds, 1, 1 << 20),
+		CLIENT_NUMBER('p', "pause", pause_ms, 1, 1000),
 		{ 0 },
 	};
 	const char *how = client_options(argc, argv, options, calls->usage);

@@ -138,11 +138,41 @@ def programs_that_fork():
     leaves("opencl", "fork")
 
 
+def gives_up_while_it_moves(api, board, **stand_in):
+    """It gives up sooner or later after its last launch, until its bytes were on the move when it did: the board says so."""
+    with s.World(f"{api}-moving", memory=3 * s.MIB // 2, settings=SETTINGS, **stand_in) as w:
+        w.start_daemon()
+        other = survivor(w, api)
+        for number in range(1, 21):
+            leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", "destroy", "--rounds", 4,
+                              "--pause", 60], api, name="leaver")
+            copies = {}
+            while leaver.poll() is None:
+                copies.update({(j["engine"], j["begin"]): j for j in w.jobs(board) if j["pid"] == leaver.pid
+                               and j["engine"] != "compute" and j["bytes"]})
+            ends = [[int(ns) / 1e9 for ns in line.split()] for line in w.finish(leaver).splitlines()]
+            w.programs.remove(leaver)
+            s.wait_until("it is gone", lambda: is_alone(w))
+            # its own copies have ended before
+            met = [j for j in copies.values() if any(j["begin"] < end and j["end"] > begin for begin, end in ends)]
+            if met:
+                break
+        s.check(met, "a copy was under way when it gave up", number, ends)
+        s.note(f"{api}: {len(met)} copies were under way when it gave up, try {number}")
+        still_has_turns(w)
+        w.end(other)
+
+
 def programs_that_give_up_what_is_in_use():
     leaves("cuda", "destroy")
     leaves("opencl", "destroy")
 
 
+def programs_that_give_up_what_is_on_the_move():
+    gives_up_while_it_moves("cuda", "softgpu0", softgpu=SLOW | {"profile": "rtx3080"})
+    gives_up_while_it_moves("opencl", "opencl0", limiter={"in": "50M", "out": "50M"})
+
+
 s.main(a_cuda_program_killed_at_every_message, an_opencl_program_killed_at_every_message, killed_in_every_state,
        killed_in_the_middle_of_a_copy, programs_that_exit_with_work_queued, programs_that_fork,
-       programs_that_give_up_what_is_in_use)
+       programs_that_give_up_what_is_in_use, programs_that_give_up_what_is_on_the_move)
