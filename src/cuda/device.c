@@ -14,6 +14,7 @@
 
 /* A slab this large holds many small allocations and is still a small unit. */
 #define SLAB_BYTES_MIN (256 * SLU_KIB)
+#define MAP_TRIES      3
 
 struct slu_cuda slu_cuda = {
 	.lock = SLU_LOCK_INIT(SLU_LOCK_FRONT),
@@ -89,7 +90,9 @@ static void add_device(CUdevice ordinal)
 						     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
 						     ordinal) == CUDA_SUCCESS &&
 		      pages;
-	d->can_map = slu_cuda_backend_can_map(d);
+	/* what failed once would count for the whole life of the program */
+	for (unsigned i = 0; i < MAP_TRIES && !d->can_map; i++)
+		d->can_map = slu_cuda_backend_can_map(d);
 	slu_cuda.n_devices++;
 }
 

@@ -38,14 +38,15 @@ OPENCL = {
 }
 
 
-def one_fault(w, api, kind, number, own_calls, *words):
+def one_fault(w, api, kind, number, own_calls, *words, mib=1):
     """Returns whether the fault was met."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
-    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", 1, "--buffers", 3, "--rounds",
+    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", mib, "--buffers", 3, "--rounds",
                       2, *words], api, name="victim", env={
-                          f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log})
+                          f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log,
+                          "SLUICE_LOG": w.folder / "victim.log"})
     out = w.finish(victim, exits=(0, 3, 4))
     w.programs.remove(victim)
     if victim.returncode:
@@ -53,9 +54,9 @@ def one_fault(w, api, kind, number, own_calls, *words):
     return log.exists()
 
 
-def every_number(w, api, kind, own_calls, *words):
+def every_number(w, api, kind, own_calls, *words, **more):
     n_met, number, step = 0, 1, 1
-    while one_fault(w, api, kind, number, own_calls, *words):
+    while one_fault(w, api, kind, number, own_calls, *words, **more):
         n_met += 1
         if not LONG and number >= 4:
             step = number
@@ -83,6 +84,15 @@ def every_birth(api, kind, own_calls):
         every_number(w, api, kind, own_calls, "--renew")
 
 
+def every_mapped(kind, own_calls):
+    """Alone and larger than the device: what does not fit is mapped, and each operation of that fails once."""
+    settings = SETTINGS | {"memory.allow_mapped": "on", "memory.visible_memory": "8M"}
+    with s.World(f"mapped-{kind}", memory=2 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        every_number(w, "cuda", kind, own_calls, mib=3)
+        s.check("bytes mapped" in (w.folder / "victim.log").read_text(), "the program ran with units mapped")
+
+
 def test_of(api, kind, own_calls):
     def test():
         every_fault(api, kind, own_calls)
@@ -97,7 +107,15 @@ def birth_test_of(api, kind, own_calls):
     return test
 
 
+def mapped_test_of(kind, own_calls):
+    def test():
+        every_mapped(kind, own_calls)
+    test.__name__ = f"each_{kind}_of_a_mapped_program_fails_once"
+    return test
+
+
 BIRTHS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", "create")]
 
 s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[test_of("opencl", *row) for row in OPENCL.items()],
+       *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
        *[birth_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in BIRTHS])
