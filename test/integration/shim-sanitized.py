@@ -5,6 +5,7 @@
 In a build without one the same scenes run without it.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -19,10 +20,17 @@ SCENE_LIST = [("contents", 40), ("graphs", 2), ("host-functions", 5), ("contexts
               ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 64)]
 
 
+def is_sanitized():
+    options = json.loads((s.BUILD / "meson-info/intro-buildoptions.json").read_text())
+    return next(o["value"] for o in options if o["name"] == "b_sanitize") != "none"
+
+
 def runtime():
-    """The sanitizer's runtime that our library was linked with, or None."""
+    """The sanitizer's runtime that our library was linked with; None in a build without a sanitizer."""
     needed = subprocess.run(["ldd", SHIM], capture_output=True, text=True).stdout.splitlines()
-    return next((line.split()[2] for line in needed if "libasan" in line or "libtsan" in line), None)
+    found = next((line.split()[2] for line in needed if "libasan" in line or "libtsan" in line), None)
+    s.check(bool(found) == is_sanitized(), "a build with a sanitizer has its runtime, and no other has", found, *needed)
+    return found
 
 
 def device():
