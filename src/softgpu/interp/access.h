@@ -103,9 +103,10 @@ __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu
 	return line->base + (uint64_t)in->imm - (is_shared ? 0 : w->block->memory->base);
 }
 
-static inline uint8_t *window_of(const struct slu_interp_warp *w, bool is_shared)
+/* A number: with an offset that nobody has looked at it is no pointer yet. */
+static inline uintptr_t window_of(const struct slu_interp_warp *w, bool is_shared)
 {
-	return is_shared ? w->block->shared : w->block->memory->view;
+	return (uintptr_t)(is_shared ? w->block->shared : w->block->memory->view);
 }
 
 /* Pages that allow it, and are known to be touched; not more than two. */

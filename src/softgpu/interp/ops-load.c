@@ -50,7 +50,7 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 		const struct slu_interp_line *line = slu_interp_line(w->lines, in->a);            \
 		uint64_t offset = offset_of(w, in, line, is_shared), jump = (uint64_t)line->jump; \
 		unsigned bytes = line->step ? sizeof(M) * SLU_INTERP_HALF : sizeof(M);            \
-		const uint8_t *from = window_of(w, is_shared) + offset;                           \
+		const uint8_t *from = (const uint8_t *)(window_of(w, is_shared) + offset);        \
 		R *to = ROW(w, in->x[0]);                                                         \
                                                                                                   \
 		if (!is_simple(line, sizeof(M)) ||                                                \

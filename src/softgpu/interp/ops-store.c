@@ -20,7 +20,7 @@ static inline unsigned last_lane(const struct slu_interp_warp *w)
 	{                                                                                         \
 		const struct slu_interp_line *line = slu_interp_line(w->lines, in->a);            \
 		uint64_t offset = offset_of(w, in, line, is_shared), jump = (uint64_t)line->jump; \
-		uint8_t *to = window_of(w, is_shared) + offset;                                   \
+		uint8_t *to = (uint8_t *)(window_of(w, is_shared) + offset);                      \
 		const R *from = ROW(w, in->x[0]);                                                 \
                                                                                                   \
 		if (!is_simple(line, sizeof(M)) || !line->step ||                                 \
