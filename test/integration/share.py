@@ -143,7 +143,7 @@ def outsider_by_the_clock(api, memory, mib, **stand_in):
     less than the other half, and more than that while they go to new memory: so it gets in again and again, and what
     they ask for next is not there."""
     long = bool(os.environ.get("SLUICE_LONG"))
-    n_visits = s.scaled("SLUICE_VISITS", 100 if long else 10)
+    n_visits = s.scaled("SLUICE_VISITS", 40 if long else 10)
     with s.World(f"{api}-clock", memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}, **stand_in) as w:
         w.start_daemon()
         programs = [w.start(fill(api, "--mib", mib, "--buffers", 2, "--rounds", 1, "--renew", "--verify-each", "--endless",
