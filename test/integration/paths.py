@@ -62,8 +62,12 @@ class PathsWorld(s.World):
         self.other = self.paths("other", "--rounds", 1, "--endless", stdin=subprocess.PIPE)
         s.wait_until("the other one runs", lambda: (self.program("other") or {}).get("launches"))
 
+    def check_other(self):
+        if self.other.poll() is not None:
+            raise s.Failure(f"the other one lives; it ended with {self.other.returncode}\n{self.other.stdout.read()}\n{self.log()[-2000:]}")
+
     def is_alone(self):
-        s.check(self.other.poll() is None, "the other one lives", self.other.returncode, self.other.poll() is not None and self.other.stdout.read())
+        self.check_other()
         status = self.status()
         return [p["name"] for p in status["programs"]] == ["other"] and not any(
             d["outsider_bytes"] for d in status["devices"])
@@ -155,7 +159,7 @@ def killed_at_any_moment():
                     victim.kill()
                 w.finish(victim, exits=(-signal.SIGKILL,))
                 w.programs.remove(victim)
-                s.check(w.other.poll() is None, "the other one lives")
+                w.check_other()
                 s.wait_until("nothing of it is charged", w.is_alone, look=lambda: w.sluice("status").stdout)
             s.wait_until("the daemon has no descriptor more", lambda: descriptors(w.daemon.pid) == before,
                          look=lambda: (before, descriptors(w.daemon.pid)))
