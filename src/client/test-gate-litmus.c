@@ -18,10 +18,11 @@
 
 #include "client/gate.h"
 
-#define N_THREADS 2
-#define DEVICE	  3
-#define N_LOOKS	  300 /* about a microsecond: a late one needs time to come in */
-#define N_YIELDS  256 /* so often the threads get the processor, however busy the machine is */
+#define N_THREADS     2
+#define DEVICE	      3
+#define N_LOOKS	      300  /* about a microsecond: a late one needs time to come in */
+#define N_YIELDS      256  /* so often the threads get the processor, however busy the machine is */
+#define N_LATE_YIELDS 2048 /* the same while the gate is shut */
 
 /* The broken gate: it dawdles between look and word, and is given so many tries. */
 #define N_DAWDLES	20
@@ -126,7 +127,7 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 			sched_yield();
 		is_late = look(&n_first);
 		/* one that was put off in the middle of its call comes in now */
-		if (c % N_YIELDS == 1)
+		if (c % N_LATE_YIELDS == 1)
 			sched_yield();
 		for (unsigned i = 0; i < N_LOOKS; i++) {
 			is_late |= look(&n_then);
