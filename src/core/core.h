@@ -239,9 +239,9 @@ struct slu_core_group_view {
 	bool is_stuck, is_idle, is_parked;
 	unsigned level; /* of the policy: 0 is the top */
 	uint64_t n_turns;
-	uint64_t ran_ns;		  /* in RUNNING, all together */
-	uint64_t waited_ns;		  /* in WAITING and FILLING, all together */
-	char reason[SLU_CORE_REASON_MAX]; /* why it waits, in words */
+	uint64_t ran_ns;		      /* in RUNNING, all together */
+	uint64_t waited_ns;		      /* in WAITING and FILLING, all together */
+	char reason[2 * SLU_CORE_REASON_MAX]; /* why it waits, in words */
 };
 
 struct slu_core_device_view {
