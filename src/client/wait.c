@@ -121,6 +121,33 @@ static bool note_crowd(struct slu_client *c, struct slu_client_device *d)
 	return is_crowded;
 }
 
+/*
+ * A unit that another device has, and that commands behind a host event named when it was last
+ * looked at, would be used where it is, and the driver might have no room for it here. The program
+ * may have set the event since: it is asked about again.
+ */
+static void ask_again(struct slu_client *c, const struct slu_client_device *d,
+		      struct slu_unit *const *units, size_t n_units)
+{
+	for (size_t i = 0; i < n_units; i++) {
+		struct slu_client_unit *w = slu_client_unit_of(units[i]);
+		struct slu_client_device *other = w->device;
+		int r;
+
+		if (!w->unit.blocked || w->unit.device == d->index || !other->backend->settle)
+			continue;
+		w->n_pins++;
+		slu_lock_give(&c->lock);
+		slu_lock_assert_none();
+		r = other->backend->settle(other->data, &w->unit);
+		slu_lock_take(&c->lock);
+		w->n_pins--;
+		pthread_cond_broadcast(&c->changed);
+		if (r != SLU_BACKEND_E_BLOCKED)
+			w->unit.blocked = false;
+	}
+}
+
 static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_unit *const *units,
 		 size_t n_units)
 {
@@ -130,6 +157,7 @@ static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_u
 		uint64_t now_ns = has_waited ? slu_clock_now_ns() : rough_now_ns();
 		int r;
 
+		ask_again(c, d, units, n_units);
 		if (d->is_orphan || d->is_dead) {
 			for (size_t i = 0; i < n_units; i++)
 				units[i]->n_named++;
