@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 BUILD = pathlib.Path(os.environ.get("SLUICE_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 SOURCE = pathlib.Path(os.environ.get("SLUICE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -288,11 +289,9 @@ def main(*tests):
             print(f"ok {number} - {name} # SKIP {why}", flush=True)
         except Exception as error:  # a test that breaks has failed, whatever broke it
             failed += 1
-            text = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+            text = str(error) if isinstance(error, Failure) else traceback.format_exc()
             print("".join(f"# {line}\n" for line in text.splitlines()) + f"not ok {number} - {name}", flush=True)
-            if not isinstance(error, Failure):
-                import traceback
-                print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), flush=True)
+            print(f"{name}: {text}", file=sys.stderr, flush=True)  # what Meson shows of a test that failed
         else:
             print(f"ok {number} - {name}", flush=True)
     sys.exit(1 if failed else 0)
