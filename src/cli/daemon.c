@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,10 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 {
 	int ends[2], status;
 	size_t n = 0;
+	cpu_set_t all;
 	pid_t child;
 
+	memset(&all, 0xff, sizeof(all));
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	child = fork();
@@ -51,6 +54,9 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		dup2(ends[1], STDERR_FILENO);
+		/* nothing of whoever was first: pipes, locks and folders are not the daemon's */
+		closefrom(STDERR_FILENO + 1);
+		sched_setaffinity(0, sizeof(all), &all);
 		execl(path, path, "--user", "--daemonize", "--socket", socket, (char *)NULL);
 		_exit(127);
 	}

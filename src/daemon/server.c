@@ -25,6 +25,7 @@
 #include "daemon/session.h"
 
 #define MASTERS_GROUP	  "sluice"
+#define FILES_ENOUGH	  256 /* of these a program takes three */
 #define DEADLINE_MIN_USEC 100 /* a deadline that stays in the past must not spin a core */
 
 void slu_server_wake(struct slu_server *server)
@@ -336,14 +337,20 @@ static int open_roster(struct slu_server *server)
 	return slu_fold(r);
 }
 
+/* Whoever was first may have had little, and all come here. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < FILES_ENOUGH)
+		slu_log(WARNING,
+			"only %llu files may be open here (ulimit -n): programs beyond that are "
+			"turned away, and run as if there were no daemon",
+			(unsigned long long)limit.rlim_cur);
 }
 
 static int set_up(struct slu_server *server)

@@ -121,6 +121,15 @@ start_daemon() {
 	[ "${lines[1]}" = served ]
 }
 
+@test "the daemon that run starts keeps nothing of its caller open" {
+	flock "$world/lock" taskset -c 0 "$sluice" run -- true 7>"$world/kept"
+	flock --nonblock "$world/lock" true
+	pid=$("$sluice" status --json | sed -n 's/^    "pid": \([0-9]*\),*$/\1/p' | head -n 1)
+	[ -d "/proc/$pid/fd" ]
+	[[ $(ls -l "/proc/$pid/fd") != *kept* ]]
+	[ "$(taskset -p "$pid" | sed 's/.*: //')" = "$(taskset -p $$ | sed 's/.*: //')" ]
+}
+
 @test "run starts a daemon whose state has another folder than its socket" {
 	mkdir "$world/state"
 	XDG_STATE_HOME=$world/state run "$sluice" run -- "$sluice" status
