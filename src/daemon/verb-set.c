@@ -86,8 +86,9 @@ void slu_verb_set(struct slu_answer *answer)
 		return;
 	}
 	slu_log(NOTICE, "set [%s] %s = %s", search.section, search.name, value);
-	snprintf(words, sizeof(words), "[%s] %s = %s, until the daemon ends%s.", search.section,
-		 search.name, value, from_when[search.counts]);
+	snprintf(words, sizeof(words),
+		 "[%s] %s = %s, until the daemon ends or reads its settings again%s.",
+		 search.section, search.name, value, from_when[search.counts]);
 	slu_text_clean(words);
 	slu_answer_say(answer, words);
 }

@@ -214,7 +214,7 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 @test "set says from when on a change counts, and takes nothing that means something else" {
 	start_daemon
 	run "$sluice" set slice 1s --socket "$world/sluice.sock"
-	[ "$output" = "[scheduler] slice = 1s, until the daemon ends." ]
+	[ "$output" = "[scheduler] slice = 1s, until the daemon ends or reads its settings again." ]
 	run "$sluice" set --program x chunk 1M --socket "$world/sluice.sock"
 	[[ $output == *"for programs that start from now on." ]]
 	run "$sluice" set boards "$world/boards" --socket "$world/sluice.sock"
@@ -423,6 +423,12 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	COMP_WORDS=(sluice set --program chat hash_clean a) COMP_CWORD=5
 	_sluice
 	[ "${COMPREPLY[*]}" = "always auto" ]
+	COMP_WORDS=(sluice set --json policy f) COMP_CWORD=4
+	_sluice
+	[ "${COMPREPLY[*]}" = fifo ]
+	COMP_WORDS=(sluice set --program = chat prio) COMP_CWORD=5
+	_sluice
+	[ "${COMPREPLY[*]}" = priority ]
 	_command_offset() { offset=$1; }
 	COMP_WORDS=(sluice run -- cat /etc/host) COMP_CWORD=4
 	_sluice
