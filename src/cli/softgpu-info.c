@@ -15,26 +15,9 @@
 #include "cli/reply.h"
 #include "cli/softgpu.h"
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	bool *is_json = state->input;
-
-	switch (key) {
-	case 'j':
-		*is_json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "what is '%s'?", arg);
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){ { "json", 'j', NULL, 0, "for machines", 0 }, { 0 } },
-	.parser = parse,
+	.options = slu_softgpu_json_options,
+	.parser = slu_softgpu_parse_json,
 	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
 	.doc = "Show the software GPUs that were made, and who uses them.\v"
 	       "For example: sluice softgpu info --json",

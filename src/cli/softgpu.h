@@ -3,6 +3,7 @@
 
 /* The parts of `sluice softgpu`. argv[0] is "sluice softgpu WORD". Return: the exit code. */
 
+#include <argp.h>
 #include <limits.h>
 
 #include "board/board.h"
@@ -15,6 +16,10 @@ enum {
 int slu_softgpu_run(int argc, char **argv);
 int slu_softgpu_info(int argc, char **argv);
 int slu_softgpu_reset(int argc, char **argv);
+
+/* The command line of those that only show or remove: --json alone, noted in a bool. */
+extern const struct argp_option slu_softgpu_json_options[];
+error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state);
 
 /* Makes the devices that the environment asks for. Return: 0, or the exit code after having
  * complained. */

@@ -142,6 +142,27 @@ int slu_softgpu_run(int argc, char **argv)
 	return SLU_CLI_CANNOT_EXECUTE;
 }
 
+const struct argp_option slu_softgpu_json_options[] = {
+	{ "json", 'j', NULL, 0, "for machines", 0 },
+	{ 0 },
+};
+
+error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state)
+{
+	bool *is_json = state->input;
+
+	switch (key) {
+	case 'j':
+		*is_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX])
 {
 	int r = slu_board_folder(ret_path, PATH_MAX - 24);
