@@ -123,10 +123,21 @@ static struct slu_board_engine_view booked(void)
 	return view;
 }
 
+/* Two at a time would have booked more than there was; and each of two had several slices. */
+static void assert_turns_since(const struct slu_board_engine_view *before, uint64_t begin_ns)
+{
+	uint64_t wall_ns = slu_clock_now_ns() - begin_ns;
+	struct slu_board_engine_view after = booked();
+
+	assert_true(after.busy_ns - before->busy_ns > 0);
+	assert_true(after.busy_ns - before->busy_ns <= wall_ns);
+	assert_true(after.n_jobs - before->n_jobs >= 2 + 4);
+}
+
 static void endless_kernels_of_two_processes_take_turns(void **state)
 {
-	struct slu_board_engine_view before = booked(), after;
-	uint64_t begin_ns = slu_clock_now_ns(), wall_ns;
+	struct slu_board_engine_view before = booked();
+	uint64_t begin_ns = slu_clock_now_ns();
 	pid_t a, b;
 
 	(void)state;
@@ -141,12 +152,7 @@ static void endless_kernels_of_two_processes_take_turns(void **state)
 	common->stop = 1;
 	end(a);
 	end(b);
-	wall_ns = slu_clock_now_ns() - begin_ns;
-	after = booked();
-	/* two at a time would have booked more than there was; and each had several slices */
-	assert_true(after.busy_ns - before.busy_ns > 0);
-	assert_true(after.busy_ns - before.busy_ns <= wall_ns);
-	assert_true(after.n_jobs - before.n_jobs >= 2 + 4);
+	assert_turns_since(&before, begin_ns);
 }
 
 /*
@@ -169,8 +175,8 @@ static _Noreturn void spin_in_two_contexts(void)
 
 static void endless_kernels_of_two_contexts_take_turns(void **state)
 {
-	struct slu_board_engine_view before = booked(), after;
-	uint64_t begin_ns = slu_clock_now_ns(), wall_ns;
+	struct slu_board_engine_view before = booked();
+	uint64_t begin_ns = slu_clock_now_ns();
 	pid_t pid;
 
 	(void)state;
@@ -185,10 +191,7 @@ static void endless_kernels_of_two_contexts_take_turns(void **state)
 	}
 	common->stop = 1;
 	end(pid);
-	wall_ns = slu_clock_now_ns() - begin_ns;
-	after = booked();
-	assert_true(after.busy_ns - before.busy_ns <= wall_ns);
-	assert_true(after.n_jobs - before.n_jobs >= 2 + 4);
+	assert_turns_since(&before, begin_ns);
 }
 
 static _Noreturn void end_a_context_that_rests(void)
