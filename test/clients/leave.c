@@ -11,10 +11,9 @@
 
 #include "client.h"
 
-#define PAUSE_STEP_MS 7
-
 static const struct leave_calls *api;
-static uint64_t mib = 1, n_rounds = 3, pause_ms;
+static uint64_t mib = 1, n_rounds = 3;
+static bool waits;
 static uint32_t n_added;
 
 static void set_up(bool is_given_up)
@@ -83,6 +82,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void wait_for_line(void)
+{
+	int c;
+
+	puts("queued");
+	fflush(stdout);
+	do
+		c = getchar();
+	while (c != '\n' && c != EOF);
+}
+
 static void destroy(uint64_t round)
 {
 	uint64_t begin_ns;
@@ -92,11 +102,11 @@ static void destroy(uint64_t round)
 	if (round % 2)
 		check();
 	queue();
-	if (pause_ms)
-		usleep((useconds_t)(round * PAUSE_STEP_MS % pause_ms * 1000));
+	if (waits)
+		wait_for_line();
 	begin_ns = now_ns();
 	api->tear_down();
-	if (pause_ms)
+	if (waits)
 		printf("%llu %llu\n", (unsigned long long)begin_ns, (unsigned long long)now_ns());
 }
 
@@ -105,7 +115,7 @@ int leave_main(int argc, char **argv, const struct leave_calls *calls)
 	const struct client_option options[] = {
 		CLIENT_NUMBER('m', "mib", mib, 1, 1 << 12),
 		CLIENT_NUMBER('r', "rounds", n_rounds, 1, 1 << 20),
-		CLIENT_NUMBER('p', "pause", pause_ms, 1, 1000),
+		CLIENT_FLAG('w', "wait", waits),
 		{ 0 },
 	};
 	const char *how = client_options(argc, argv, options, calls->usage);

@@ -41,8 +41,7 @@ int leave_main(int argc, char **argv, const struct leave_calls *calls);
 	"\n"                                                                                      \
 	"  -m, --mib N     MiB on the device (default 1)\n"                                       \
 	"  -r, --rounds N  how often (default 3)\n"                                               \
-	"  -p, --pause N   destroy: does nothing for up to N ms before, each time for another "   \
-	"one, "                                                                                   \
-	"and prints from when to when it gave up, in ns of the monotonic clock\n"                 \
+	"  -w, --wait      destroy: says when its kernels are queued, gives up at the next line " \
+	"of standard input and prints from when to when it did, in ns of the monotonic clock\n"   \
 	"  -h, --help\n"                                                                          \
 	"\n"

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
@@ -139,25 +140,35 @@ def programs_that_fork():
 
 
 def gives_up_while_it_moves(api, board, **stand_in):
-    """It gives up sooner or later after its last launch, until its bytes were on the move when it did: the board says so."""
-    with s.World(f"{api}-moving", memory=3 * s.MIB // 2, settings=SETTINGS, **stand_in) as w:
+    """It gives up when its bytes are seen to leave for the survivor's; the board says whether they still did then."""
+    with s.World(f"{api}-moving", memory=9 * s.MIB, settings=SETTINGS, **stand_in) as w:
         w.start_daemon()
-        other = survivor(w, api)
+        other = survivor(w, api, mib=8)
+
+        def look():
+            """Keeps what it sees: a job's process is known as long as it lives."""
+            jobs = [j for j in w.jobs(board) if j["pid"] == leaver.pid and j["engine"] == "out" and j["bytes"]]
+            leaving.update({j["begin"]: j["end"] for j in jobs})
+            return max(leaving.values(), default=0)
+
         for number in range(1, 21):
-            leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", "destroy", "--rounds", 4,
-                              "--pause", 60], api, name="leaver")
-            copies = {}
+            leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", "destroy", "--rounds", 1,
+                              "--mib", 8, "--wait"], api, name="leaver", stdin=subprocess.PIPE)
+            leaving = {}
+            s.check(leaver.stdout.readline() == "queued\n", "its kernels are queued")
+            queued = time.monotonic()
+            s.wait_until("it must make room", lambda: look() > queued)
+            leaver.stdin.write("\n")
+            leaver.stdin.flush()
             while leaver.poll() is None:
-                copies.update({(j["engine"], j["begin"]): j for j in w.jobs(board) if j["pid"] == leaver.pid
-                               and j["engine"] != "compute" and j["bytes"]})
-            ends = [[int(ns) / 1e9 for ns in line.split()] for line in w.finish(leaver).splitlines()]
+                look()
+            gave_up = [int(ns) / 1e9 for ns in w.end(leaver).split()]
+            met = [begin for begin, end in leaving.items() if begin < gave_up[1] and end > gave_up[0]]
             w.programs.remove(leaver)
             s.wait_until("it is gone", lambda: is_alone(w))
-            # its own copies have ended before
-            met = [j for j in copies.values() if any(j["begin"] < end and j["end"] > begin for begin, end in ends)]
             if met:
                 break
-        s.check(met, "a copy was under way when it gave up", number, ends)
+        s.check(met, "a copy was under way when it gave up", number, gave_up)
         s.note(f"{api}: {len(met)} copies were under way when it gave up, try {number}")
         still_has_turns(w)
         w.end(other)
