@@ -7,39 +7,26 @@
 #define MEMORY_WINDOWS 8 /* when so much has come in on paper, what came before counts half */
 #define LOSS_PARTS     8 /* foresight is given up for an eighth more */
 
-/*
- * Whether what was named since its last naming leaves room for @u in a window. A unit that a
- * command waits for is at the end of the list already, and was not named yet.
- */
-static bool is_recent(const struct slu_unit_list *recent, const struct slu_unit *u,
-		      uint64_t window_bytes)
+static void drop(struct slu_trial *t, enum slu_paper paper, struct slu_unit *u)
 {
-	uint64_t bytes = u->bytes;
-	const struct slu_unit *other;
-
-	TAILQ_FOREACH_REVERSE(other, recent, slu_unit_list, working_link)
-	{
-		if (other->last_use > u->last_use && other != u)
-			bytes += other->bytes;
-		else if (!other->wanted && other != u)
-			break;
-		if (bytes > window_bytes)
-			return false;
-	}
-	return true;
+	if (!u->on_paper[paper])
+		return;
+	u->on_paper[paper] = false;
+	t->held_bytes[paper] -= u->bytes;
 }
 
-/* The command's own units stay. */
-static struct slu_unit *last_needed(const struct slu_foresight *f,
-				    const struct slu_unit_list *units, const struct slu_unit *named)
+/* Who leaves @paper next. The command's own units stay. */
+static struct slu_unit *next_out(const struct slu_foresight *f, enum slu_paper paper,
+				 const struct slu_unit_list *units, const struct slu_unit *named)
 {
-	uint64_t distance, most = 0;
+	uint64_t distance = 0, most = 0;
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!u->on_paper || u == named || u->last_use == f->now)
+		if (!u->on_paper[paper] || u == named || u->last_use == f->now)
 			continue;
-		distance = slu_foresight_guess(f, u);
+		if (paper == SLU_PAPER_FORESEEN)
+			distance = slu_foresight_guess(f, u);
 		if (!best || distance > most ||
 		    (distance == most && u->last_use < best->last_use)) {
 			best = u;
@@ -51,42 +38,46 @@ static struct slu_unit *last_needed(const struct slu_foresight *f,
 
 static void judge(struct slu_trial *t, struct slu_foresight *f, uint64_t window_bytes)
 {
-	if (t->foreseen_bytes <= t->recent_bytes)
+	uint64_t *recent = &t->came_bytes[SLU_PAPER_RECENT];
+	uint64_t *foreseen = &t->came_bytes[SLU_PAPER_FORESEEN];
+
+	if (*foreseen <= *recent)
 		f->is_blind = false;
-	else if (t->foreseen_bytes > t->recent_bytes + t->recent_bytes / LOSS_PARTS)
+	else if (*foreseen > *recent + *recent / LOSS_PARTS)
 		f->is_blind = true;
-	if (t->recent_bytes + t->foreseen_bytes > MEMORY_WINDOWS * window_bytes) {
-		t->recent_bytes /= 2;
-		t->foreseen_bytes /= 2;
+	if (*recent + *foreseen > MEMORY_WINDOWS * window_bytes) {
+		*recent /= 2;
+		*foreseen /= 2;
 	}
 }
 
 void slu_trial_named(struct slu_trial *t, struct slu_foresight *f,
-		     const struct slu_unit_list *units, const struct slu_unit_list *recent,
-		     struct slu_unit *u, uint64_t window_bytes)
+		     const struct slu_unit_list *units, struct slu_unit *u, uint64_t window_bytes)
 {
-	bool was_on_paper = u->on_paper;
 	struct slu_unit *out;
 
 	if (u->was_named && u->last_use == f->now)
 		return; /* the same command */
-	if (!was_on_paper) {
-		u->on_paper = true;
-		t->held_bytes += u->bytes;
+	for (enum slu_paper k = 0; k < _SLU_PAPER_MAX; k++) {
+		if (!u->on_paper[k]) {
+			u->on_paper[k] = true;
+			t->held_bytes[k] += u->bytes;
+			t->came_bytes[k] += u->was_named ? u->bytes : 0;
+		}
+		while (t->held_bytes[k] > window_bytes && (out = next_out(f, k, units, u)))
+			drop(t, k, out);
 	}
-	while (t->held_bytes > window_bytes && (out = last_needed(f, units, u)))
-		slu_trial_gone(t, out);
-	if (!u->was_named)
-		return;
-	t->foreseen_bytes += was_on_paper ? 0 : u->bytes;
-	t->recent_bytes += is_recent(recent, u, window_bytes) ? 0 : u->bytes;
-	judge(t, f, window_bytes);
+	if (u->was_named)
+		judge(t, f, window_bytes);
+}
+
+bool slu_trial_holds(const struct slu_unit *u)
+{
+	return u->on_paper[SLU_PAPER_RECENT] && u->on_paper[SLU_PAPER_FORESEEN];
 }
 
 void slu_trial_gone(struct slu_trial *t, struct slu_unit *u)
 {
-	if (!u->on_paper)
-		return;
-	u->on_paper = false;
-	t->held_bytes -= u->bytes;
+	for (enum slu_paper k = 0; k < _SLU_PAPER_MAX; k++)
+		drop(t, k, u);
 }

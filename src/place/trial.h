@@ -8,23 +8,28 @@
  * better; what was long ago counts less. Foresight is given up when it would have brought in
  * clearly more, and comes back when it would not: the papers are kept in either case. Mode LAUNCH;
  * pure.
+ *
+ * The real window becomes smaller and larger as others come and go. Both papers follow it in the
+ * same way: what left a small one is missed once, also if by then there would be room for it.
  */
 
 #include "place/foresight.h"
 
 struct slu_trial {
-	uint64_t held_bytes;		       /* in the window of foresight, on paper */
-	uint64_t recent_bytes, foreseen_bytes; /* that would have come in */
+	uint64_t held_bytes[_SLU_PAPER_MAX];
+	uint64_t came_bytes[_SLU_PAPER_MAX]; /* that would have come in */
 };
 
 /*
- * A command names @unit, which is noted in @foresight afterwards. @recent: what was named lately,
- * by working_link, the least recently named first. @units: all of the device. Sets
+ * A command names @unit, which is noted in @foresight afterwards. @units: all of the device. Sets
  * foresight->is_blind.
  */
 void slu_trial_named(struct slu_trial *trial, struct slu_foresight *foresight,
-		     const struct slu_unit_list *units, const struct slu_unit_list *recent,
-		     struct slu_unit *unit, uint64_t window_bytes);
+		     const struct slu_unit_list *units, struct slu_unit *unit,
+		     uint64_t window_bytes);
+
+/* Whether both papers hold @unit: in a window that holds everything its naming changes nothing. */
+bool slu_trial_holds(const struct slu_unit *unit);
 
 /* @unit is no longer one of the device's. */
 void slu_trial_gone(struct slu_trial *trial, struct slu_unit *unit);

@@ -63,6 +63,13 @@ enum slu_birth {
 	SLU_BIRTH_DEVICE, /* device credit, in a turn */
 };
 
+/* The windows that the trial of foresight keeps on paper (trial.h): who leaves them first. */
+enum slu_paper {
+	SLU_PAPER_RECENT,   /* the least recently named */
+	SLU_PAPER_FORESEEN, /* what is foreseen to be needed last */
+	_SLU_PAPER_MAX,
+};
+
 struct slu_unit {
 	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the births that wait */
 	uint64_t bytes;		    /* constant after birth; as charged, rounded up */
@@ -81,12 +88,12 @@ struct slu_unit {
 	bool doubted;		    /* clean only if what ran kept its promise */
 	bool ahead;		    /* brought in before it was asked for, and not named since */
 	bool was_named;		    /* by some command, ever */
-	bool on_paper;		    /* in the window that its device's trial keeps (trial.h) */
-	bool patient;		    /* out: it is waited for if its commands still run */
-	bool sure;		    /* at its birth: there is far more room than it needs */
-	uint8_t birth;		    /* enum slu_birth */
-	uint8_t n_refused;	    /* times in a row that the driver refused its birth */
-	uint32_t n_named;	    /* commands being submitted right now that name it */
+	bool on_paper[_SLU_PAPER_MAX]; /* in these windows of its device's trial */
+	bool patient;		       /* out: it is waited for if its commands still run */
+	bool sure;		       /* at its birth: there is far more room than it needs */
+	uint8_t birth;		       /* enum slu_birth */
+	uint8_t n_refused;	       /* times in a row that the driver refused its birth */
+	uint32_t n_named;	       /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
 	uint64_t last_use; /* the launch counter of its device when last named */
