@@ -465,6 +465,40 @@ static void test_rule_20_working_sets_that_do_not_fit_take_turns(void **state)
 	script_end(&s);
 }
 
+static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 40, 40);
+	script_want_working(&s, 2, 5, 40, 40);
+	script_pass(&s, 200);
+	script_sums(&s, 1, 0, 40);
+	script_rest(&s, 1, 0, true, 0);
+	script_pass(&s, 20);
+	script_sums(&s, 1, 0, 24);
+	run_launch(&s, 2, 40, 40);
+	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(24));
+
+	/* nothing is free yet, but it need not make do with what it has */
+	script_pass(&s, 200);
+	script_rest(&s, 2, 0, true, 0);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+	assert_int_equal(last_limit(&s, 1)->limit_bytes, MIB(24));
+	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(40));
+	assert_int_equal(last_limit(&s, 1)->pace, SLU_PACE_NOW);
+
+	/* once is enough */
+	script_forget(&s);
+	script_sums(&s, 1, 0, 24);
+	script_step(&s);
+	assert_null(last_limit(&s, 1));
+	script_end(&s);
+}
+
 static void test_rule_20_programs_that_outgrow_each_other_part(void **state)
 {
 	struct script s;
@@ -728,6 +762,7 @@ int main(void)
 		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
 		cmocka_unit_test(test_rule_20_working_sets_that_fit_run_side_by_side),
 		cmocka_unit_test(test_rule_20_working_sets_that_do_not_fit_take_turns),
+		cmocka_unit_test(test_rule_12_a_turn_begins_with_what_the_window_will_be),
 		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
 		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
 		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),

@@ -31,6 +31,7 @@ struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu
 void slu_peer_void_account(struct slu_peer_account *a)
 {
 	a->limit_bytes = a->goal_bytes = a->held_bytes;
+	a->goal_is_past = true;
 	a->seq = 0;
 	a->pace = SLU_PACE_NONE;
 	a->refused_bytes = 0;

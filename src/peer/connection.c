@@ -135,10 +135,11 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 	}
 }
 
-/* A part of what the turn gives; the rest follows as others make room. */
+/* A part of what the turn gives, or none of it yet; the rest follows as others make room. */
 static bool is_part(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
-	return limit->limit_bytes > a->limit_bytes && limit->limit_bytes < limit->goal_bytes;
+	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&
+	       limit->limit_bytes < limit->goal_bytes;
 }
 
 static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
@@ -150,6 +151,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 	if (limit->account.tier == SLU_TIER_DEVICE && is_part(a, limit))
 		peer->devices[limit->account.device].grows_until_ns =
 			now_ns + SLU_PEER_GROWS_ANSWERS * peer->config.answer_ns;
+	a->goal_is_past = limit->limit_bytes < a->limit_bytes;
 	a->seq = limit->seq;
 	a->limit_bytes = limit->limit_bytes;
 	a->goal_bytes = limit->goal_bytes;
@@ -176,15 +178,37 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 	}
 }
 
-static void take_turn(struct slu_peer *peer, const struct slu_msg_turn *turn)
+/*
+ * Mode LAUNCH: a turn begins in the window that others left to us. If we lost some of it since it
+ * was last made larger, it becomes larger again, and by how much the daemon is about to say.
+ */
+static void expect_growth(const struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d)
+{
+	struct slu_peer_account *a = &d->account;
+	uint64_t wished = slu_peer_wished_bytes(d), n_answers = SLU_PEER_GROWS_ANSWERS;
+
+	if (d->mode != SLU_MODE_LAUNCH)
+		return;
+	if (a->goal_is_past) {
+		a->goal_bytes = SLU_MAX(wished, a->limit_bytes);
+		a->goal_is_past = false;
+		n_answers = 1;
+	}
+	if (SLU_MIN(wished, a->goal_bytes) > a->limit_bytes)
+		d->grows_until_ns = now_ns + n_answers * peer->config.answer_ns;
+}
+
+static void take_turn(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_turn *turn)
 {
 	struct slu_peer_device *d;
 
 	if (turn->device >= peer->n_devices)
 		return;
 	d = &peer->devices[turn->device];
-	if (!slu_epoch_equal(d->epoch, turn->epoch))
+	if (!slu_epoch_equal(d->epoch, turn->epoch)) {
 		d->n_turns++;
+		expect_growth(peer, now_ns, d);
+	}
 	d->epoch = turn->epoch;
 	d->idle_is_told = false;
 }
@@ -232,7 +256,7 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 		take_limit(peer, now_ns, &m->limit);
 		break;
 	case SLU_MSG_TURN:
-		take_turn(peer, &m->turn);
+		take_turn(peer, now_ns, &m->turn);
 		break;
 	case SLU_MSG_CLOSE:
 		if (m->close.device < peer->n_devices)

@@ -46,7 +46,8 @@ struct slu_peer_account {
 	uint64_t limit_bytes;
 	uint64_t held_bytes;
 	uint64_t goal_bytes;
-	uint64_t seq; /* of the last LIMIT; 0: none on this connection */
+	bool goal_is_past; /* it came with a lowering or a loss: of the next turn it says nothing */
+	uint64_t seq;	   /* of the last LIMIT; 0: none on this connection */
 	enum slu_pace pace;
 	uint64_t told_held_bytes; /* in the last SUMS or HELLO */
 	uint64_t refused_bytes;	  /* goes into the next SUMS */
@@ -310,6 +311,8 @@ bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index);
 /* Whether more is needed than the daemon knows. */
 bool slu_peer_want_grew(struct slu_peer *peer, unsigned index);
 void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+/* Mode LAUNCH: the window that the daemon was asked for. */
+uint64_t slu_peer_wished_bytes(const struct slu_peer_device *device);
 void slu_peer_step_home(struct slu_peer *peer);
 void slu_peer_home_denied(struct slu_peer *peer);
 

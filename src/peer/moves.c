@@ -123,13 +123,12 @@ static uint64_t command_misses(const struct slu_peer *peer, const struct slu_pee
  */
 static uint64_t window(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t limit = slu_peer_device_limit(peer, d), asked;
+	uint64_t limit = slu_peer_device_limit(peer, d), wished = slu_peer_wished_bytes(d);
 
 	if (peer->is_alone || !d->grows_until_ns)
 		return limit;
-	asked = SLU_MAX(d->want.min_bytes, d->want.working_bytes);
-	asked = SLU_MIN(asked, d->account.goal_bytes);
-	return SLU_MAX(limit, asked);
+	wished = SLU_MIN(wished, d->account.goal_bytes);
+	return SLU_MAX(limit, wished);
 }
 
 /* What must leave for the command in front, or 0 if the window is too small for it at all. */

@@ -169,6 +169,97 @@ static void rule_28_ahead_brings_in_the_working_set_most_recent_first(void **sta
 	fixture_deinit(&f);
 }
 
+/*
+ * Of the three that were named one stays, with some room that is too small for another one. In the
+ * next turn it is named again, and then one that is away.
+ */
+static void lose_two(struct fixture *f)
+{
+	name_three_and_rest(f);
+	fixture_limit(f, DEVICE0, 2, 12, 12, SLU_PACE_NOW);
+	fixture_settle(f);
+	assert_int_equal(f->units[2].place, SLU_PLACE_DEVICE);
+	assert_int_equal(fixture_held(f, DEVICE0), 8);
+}
+
+static void name_what_is_away(struct fixture *f)
+{
+	struct slu_unit *here = &f->units[2], *away = &f->units[0];
+
+	fixture_turn(f, EPOCH(2));
+	assert_int_equal(fixture_command(f, &here, 1), 0);
+	assert_int_equal(slu_peer_name(f->peer, f->now_ns, 0, &away, 1), SLU_PEER_E_WAIT);
+	fixture_step(f);
+}
+
+static void rule_29_a_turn_waits_for_the_window_that_was_told_ahead(void **state)
+{
+	struct fixture f;
+	struct slu_unit *away = &f.units[0];
+
+	lose_two(&f);
+	fixture_limit(&f, DEVICE0, 3, 12, 24, SLU_PACE_AHEAD);
+	fixture_wait(&f, 10 * FIXTURE_ANSWER_NS);
+	name_what_is_away(&f);
+	assert_int_equal(f.n_moves, 0);
+	fixture_wait(&f, 4 * FIXTURE_ANSWER_NS);
+	assert_int_equal(f.n_moves, 0);
+	fixture_limit(&f, DEVICE0, 4, 18, 24, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], away);
+	fixture_moved(&f, away, SLU_MOVE_DONE);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	fixture_deinit(&f);
+}
+
+static void rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be(void **state)
+{
+	struct fixture f;
+	struct slu_unit *away = &f.units[0];
+
+	/* it is told a moment later, and the bytes come later still */
+	lose_two(&f);
+	name_what_is_away(&f);
+	assert_int_equal(f.n_moves, 0);
+	fixture_limit(&f, DEVICE0, 3, 12, 24, SLU_PACE_NOW);
+	fixture_wait(&f, 4 * FIXTURE_ANSWER_NS);
+	assert_int_equal(f.n_moves, 0);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	fixture_deinit(&f);
+
+	/* it is told that nothing more comes */
+	lose_two(&f);
+	name_what_is_away(&f);
+	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NOW);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], &f.units[2]);
+	fixture_moved(&f, &f.units[2], SLU_MOVE_DONE);
+	fixture_settle(&f);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	fixture_deinit(&f);
+
+	/* it is told nothing */
+	lose_two(&f);
+	name_what_is_away(&f);
+	assert_int_equal(f.n_moves, 0);
+	fixture_wait(&f, FIXTURE_ANSWER_NS);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], &f.units[2]);
+	fixture_settle(&f);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	fixture_deinit(&f);
+
+	/* it knows already that the window stays as it is */
+	lose_two(&f);
+	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NONE);
+	name_what_is_away(&f);
+	assert_int_equal(f.n_moves, 1);
+	assert_ptr_equal(f.moves[0], &f.units[2]);
+	fixture_settle(&f);
+	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	fixture_deinit(&f);
+}
+
 static void rule_29_a_window_that_is_too_small_is_a_wish(void **state)
 {
 	struct fixture f;
@@ -265,6 +356,9 @@ int main(void)
 		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),
 		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_told),
 		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
+		cmocka_unit_test(rule_29_a_turn_waits_for_the_window_that_was_told_ahead),
+		cmocka_unit_test(
+			rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be),
 		cmocka_unit_test(rule_29_a_window_that_is_too_small_is_a_wish),
 		cmocka_unit_test(a_second_command_waits_for_the_one_in_front),
 		cmocka_unit_test(rule_7_who_passes_a_command_that_waits_serves_nobody),

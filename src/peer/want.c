@@ -72,6 +72,11 @@ bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index)
 	return memcmp(&want, &peer->devices[index].want, sizeof(want)) != 0;
 }
 
+uint64_t slu_peer_wished_bytes(const struct slu_peer_device *d)
+{
+	return SLU_MAX(d->want.min_bytes, d->want.working_bytes);
+}
+
 static bool is_larger(const struct slu_msg_want *a, const struct slu_msg_want *b)
 {
 	return a->min_bytes > b->min_bytes || a->all_bytes > b->all_bytes ||

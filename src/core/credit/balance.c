@@ -90,23 +90,36 @@ static bool window_can_grow(const struct slu_core_account *account)
 	       (most == goal_of(account) || most - account->limit_bytes >= step);
 }
 
+/* Whether its program waits for a larger window, if that is the goal, or exchanges in this one. */
+static bool window_waits(const struct slu_core_account *account, uint64_t goal_bytes)
+{
+	const struct slu_msg_want *want = &account->seat->want;
+	uint64_t wished = SLU_MAX(want->min_bytes, want->working_bytes);
+
+	return SLU_MIN(wished, goal_bytes) > account->limit_bytes;
+}
+
+/* Rule 12: what was last told of the goal would make the program do the wrong thing. */
 static bool goal_is_stale(const struct slu_core_account *account)
 {
+	if (has_window(account))
+		return window_waits(account, account->goal_bytes) !=
+		       window_waits(account, goal_of(account));
 	return account->seat && account->seat->mode == SLU_MODE_MAPPED &&
 	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
 }
 
 static void fill_now(struct balance *b, struct slu_core_account *account)
 {
-	uint64_t target = target_of(account), most;
+	uint64_t target = target_of(account);
+	uint64_t most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
 	char size[SLU_SIZE_STRING_MAX];
 
-	if (!account->is_pending && (account->limit_bytes < target || window_can_grow(account))) {
-		most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
-		if (most > account->limit_bytes)
-			slu_core_send_raise(b->core, account, most, goal_of(account), SLU_PACE_NOW,
-					    "%s has its turn: it may hold %s",
-					    account->client->name, slu_size_format(size, most));
+	if (!account->is_pending && most > account->limit_bytes &&
+	    (account->limit_bytes < target || window_can_grow(account))) {
+		slu_core_send_raise(b->core, account, most, goal_of(account), SLU_PACE_NOW,
+				    "%s has its turn: it may hold %s", account->client->name,
+				    slu_size_format(size, most));
 	} else if (!account->is_pending && goal_is_stale(account)) {
 		slu_core_send_raise(b->core, account, account->limit_bytes, goal_of(account),
 				    SLU_PACE_NOW, "the device share of %s is now %s",
