@@ -4,6 +4,9 @@
 programs end right, and the new daemon ends with every account at zero. And nobody starts it again for longer than
 programs wait for it: then the driver alone decides.
 
+Who goes on without it, or did not find it in time to join, may be refused by the driver what the daemon would have made
+room for. Where all shall end right, the device has room for all of them, of which the daemon gives only a half.
+
 By default the first messages, where programs join and the first turns begin, are taken one by one, and later
 ones with gaps; SLUICE_LONG takes all.
 """
@@ -21,16 +24,35 @@ import sluice as s
 LONG = bool(s.scaled("SLUICE_LONG", 0))
 SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
             "memory.reserve_percent": 0, "scheduler.restart_grace": "300ms", "memory.loss_grace": "50ms"}
+LAST_MESSAGE = 100  # under programs that go on without it: these do not end by themselves
 
 
-def fill(w, api, name, *words, **more):
+def fill(w, api, name, *words, after=(), **more):
     program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
-    return w.start([s.CLIENTS / program, "--mib", 1, *words], api, name=name, env={"SLUICE_LOG": w.folder / f"{name}.log"},
-                   **more)
+    return w.start([*after, s.CLIENTS / program, "--mib", 1, *words], api, name=name,
+                   env={"SLUICE_LOG": w.folder / f"{name}.log"}, **more)
 
 
-def start(w, api, number):
-    return fill(w, api, f"p{number}", "--buffers", 6, "--rounds", 6, "--mix", "--seed", number)
+def start(w, api, number, *words):
+    """It is started and begins with the next line of its input: not before all are started, which a daemon must be there for."""
+    program = fill(w, api, f"p{number}", "--buffers", 6, "--rounds", 6, "--mix", "--seed", number, *words,
+                   after=("sh", "-c", 'echo started && read line && exec "$@"', "sh"), stdin=subprocess.PIPE)
+    line = program.stdout.readline()
+    s.check(line == "started\n", "it is started", line, w.log()[-2000:])
+    return program
+
+
+def log_of(w, name):
+    path = w.folder / f"{name}.log"
+    return path.read_text() if path.exists() else ""
+
+
+def is_alone(w, name):
+    return "on without a daemon" in log_of(w, name)
+
+
+def has_joined(w, name):
+    return "joined, generation" in log_of(w, name)
 
 
 def restart(w, programs, generation):
@@ -39,8 +61,10 @@ def restart(w, programs, generation):
     w.start_daemon()
     status = w.status()
     s.check(status["daemon"]["generation"] == generation + 1, "the roster was read: the daemon counts its starts", status)
+    # what was taken without it may be in the reserve
+    most = "total_bytes" if any(is_alone(w, p.label) for p in programs) else "usable_bytes"
     for device in status["devices"]:
-        s.check(device["charged_bytes"] <= device["total_bytes"], "nobody is promised what others hold", status)
+        s.check(device["charged_bytes"] <= device[most], "nobody is promised what others hold", status)
 
     def all_are_back():
         joined = [p["pid"] for p in w.status()["programs"] if p["connection"] == "joined"]
@@ -52,30 +76,39 @@ def restart(w, programs, generation):
 
 def killed_at(api, number, rule, pauses):
     """Returns whether the daemon met its n-th message."""
-    with s.World(f"{api}-daemon", memory=2 * s.MIB, settings=SETTINGS | {"memory.on_daemon_loss": rule},
-                 softgpu={"scale": 256}) as w:
+    settings = SETTINGS | {"memory.on_daemon_loss": rule, "memory.reserve_percent": 50}
+    with s.World(f"{api}-daemon", memory=4 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon(env={"LD_PRELOAD": s.KILL_AT, "KILL_AT": number, "KILL_IN": "sluiced"})
         generation = w.status()["daemon"]["generation"]
-        programs = [start(w, api, i) for i in (1, 2)]
+        programs = [start(w, api, i, *(["--endless"] if rule == "run" else [])) for i in (1, 2)]
+        for program in programs:
+            program.stdin.write("\n")
+            program.stdin.flush()
         s.wait_until("the daemon is killed or the programs have ended",
                      lambda: w.daemon.poll() is not None or all(p.poll() is not None for p in programs))
         met = w.daemon.poll() is not None
         if met:
             s.check(w.daemon.returncode == -signal.SIGKILL, "the daemon was killed, and did not fall over", w.log()[-2000:])
+            if rule == "run":
+                s.wait_until("who had joined goes on without it",
+                             lambda: all(is_alone(w, p.label) or not has_joined(w, p.label) for p in programs))
             pauses.append(restart(w, programs, generation))
+            if rule == "run":
+                # what they took without the daemon they give up again for one that comes later
+                w.finish(fill(w, api, "p3", "--buffers", 6, "--rounds", 2, "--mix"))
         else:
             # it would meet its message while it is asked how it ends
             w.kill_daemon()
             w.start_daemon()
         for program in programs:
-            w.finish(program)
+            w.end(program)
         return met
 
 
 def at_every_message(api, rule):
     pauses = []
     number, step = 1, 1
-    while killed_at(api, number, rule, pauses):
+    while (rule == "wait" or number <= LAST_MESSAGE) and killed_at(api, number, rule, pauses):
         if not LONG and number >= 12:
             step = max(1, number // 3)
         number += step
@@ -99,33 +132,37 @@ def killed_at_every_message_under_cuda_programs_that_run_without_it():
 # -- for longer than they wait for it
 
 
-def is_alone(w, name):
-    return "running on without a daemon" in (w.folder / f"{name}.log").read_text()
-
-
 def lose(w, names, outsider=None):
-    """Kills the daemon and waits until these go on without it; the outsider leaves meanwhile. Returns its generation."""
+    """Kills the daemon and waits until these go on without it; the outsider leaves unseen before. Returns its generation."""
     generation = w.status()["daemon"]["generation"]
-    w.kill_daemon()
     if outsider:
+        w.daemon.send_signal(signal.SIGSTOP)
         w.end(outsider)
+    w.kill_daemon()
     s.wait_until("they go on without it", lambda: all(is_alone(w, name) for name in names))
     return generation
 
 
+def has_all(w, name):
+    """It has and needs all of its three buffers of half a MiB: whoever comes later finds only the rest."""
+    shown = w.program(name)
+    return shown and shown["device_bytes"] == shown["devices"][0]["need_bytes"] == 3 * s.MIB // 2
+
+
 def lost_where_all_fit(api):
-    """Two wait because of an outsider, which goes when the daemon has gone."""
-    settings = SETTINGS | {"scheduler.slice": "1h", "memory.loss_grace": "2s"}
+    """Two wait because of an outsider, which goes when the daemon does not hear any more."""
+    settings = SETTINGS | {"scheduler.slice": "1h"}
     with s.World(f"{api}-fits", memory=6 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
         outsider = w.start([s.CLIENTS / {"cuda": "cuda-visit", "opencl": "cl-visit"}[api], "--mib", 4, "--ms", 1000000], api,
                            sluice=False, stdin=subprocess.PIPE, name="outsider")
         s.check(outsider.stdout.readline() == "in\n", "the outsider has its memory")
         holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
-        s.wait_until("the holder runs", lambda: (w.program("holder") or {}).get("launches"))
+        s.wait_until("the holder has all of its bytes", lambda: has_all(w, "holder"), look=w.status)
         ends = fill(w, api, "ends", "--buffers", 2, "--rounds", 3, "--mix")
         stays = fill(w, api, "stays", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
-        s.wait_until("the others wait", lambda: all((w.program(p) or {}).get("state") == "waiting" for p in ("ends", "stays")))
+        s.wait_until("the others wait", lambda: all((w.program(p) or {}).get("state") == "waiting" for p in ("ends", "stays")),
+                     look=w.status)
         generation = lose(w, ("ends", "stays"), outsider)
         w.finish(ends)
         restart(w, [holder, stays], generation)
@@ -168,7 +205,7 @@ def lost_with_a_full_device(api, answer):
         asks = fill(w, api, "asks", "--buffers", 1, "--rounds", 1, "--renew", "--wait", stdin=subprocess.PIPE)
         s.check(asks.stdout.readline() == "ready\n", "it has its memory", w.log()[-2000:])
         holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
-        s.wait_until("the holder has all of its bytes", lambda: (w.program("holder") or {}).get("device_bytes", 0) == 3 * s.MIB // 2)
+        s.wait_until("the holder has all of its bytes", lambda: has_all(w, "holder"), look=w.status)
         generation = lose(w, ("asks", "holder"))
         out = w.end(asks, exits=(4,))
         s.check(answer in out, "it is told out of memory", out)
