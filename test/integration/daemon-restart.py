@@ -31,7 +31,8 @@ def run_daemon(w, *words, **more):
 
 
 def a_killed_daemons_turn_is_adopted():
-    with world("adopt", **{"scheduler.policy": "fifo"}) as w:
+    # the turn is a's as long as it takes to come back
+    with world("adopt", **{"scheduler.policy": "fifo", "scheduler.restart_grace": "1h"}) as w:
         a = w.client("a", want=80 * MIB, **TIGHT)
         epoch = a.wait("ready")["epoch"]
         b = w.client("b", want=80 * MIB, **TIGHT)
@@ -178,9 +179,9 @@ def a_line_outlasts_another_daemon_on_its_device():
 
 
 def an_unused_daemon_of_a_user_leaves_and_leaves_nothing():
-    with world("idle", **{"daemon.idle_exit": "100ms"}) as w:
+    with world("idle") as w:
         with w.raw() as raw:
-            check(raw.ask(verb="status")[0] == 0, "it stays for one who is connected")
+            check(raw.ask(verb="set", setting="idle_exit", value="100ms")[0] == 0, "it stays for one who is connected")
             a = w.client("a", want=MIB, **TIGHT)
             a.wait("ready")
         a.kill()
@@ -191,16 +192,19 @@ def an_unused_daemon_of_a_user_leaves_and_leaves_nothing():
 
 def in_the_background_it_answers_when_the_starter_returns():
     with DaemonWorld("background") as w:
-        (w.folder / "c.conf").write_text("[daemon]\nidle_exit = 100ms\n")
+        (w.folder / "c.conf").write_text("[scheduler]\npolicy = fifo\n")
         (w.folder / "state").mkdir()
         words = ("--daemonize", "--config", "c.conf", "--socket", "sluice.sock", "--state", "state")
         done = run_daemon(w, *words, cwd=w.folder)
         check(done.returncode == 0 and not done.stderr, "the starter ends with 0", done)
         raw = Raw(w.socket)
-        pid = raw.ask(verb="status")[1]["daemon"]["pid"]
+        daemon = raw.ask(verb="status")[1]["daemon"]
+        pid = daemon["pid"]
+        check(daemon["policy"] == "fifo", "its files are where the starter was", daemon)
         again = run_daemon(w, *words, cwd=w.folder)
         check(again.returncode == 1 and "is served by" in again.stderr, "a second one says so", again)
         check(os.getsid(pid) == pid, "it has a session of its own")
+        check(raw.ask(verb="set", setting="idle_exit", value="100ms")[0] == 0, "it is told when to leave")
         raw.close()
         wait_until("it leaves", lambda: not os.path.exists(f"/proc/{pid}"))
         check(not w.socket.exists() and not list((w.folder / "state").iterdir()), "nothing of it is left")

@@ -58,9 +58,8 @@ def beside_others_after_hundreds_of_switches():
             if program.poll() is not None:
                 w.finish(program, exits=())  # none of them ends by itself: what it said is shown
         for name in ("p0", "p1"):
-            found = s.wait_until(f"bytes of {name} have been on both devices",
-                                 lambda: all(d["device_bytes"] + d["ram_bytes"] for d in w.program(name)["devices"])
-                                 and w.program(name))
+            found = s.wait_until(f"bytes of {name} have been on both devices", lambda: (p := w.program(name)) and all(
+                d["device_bytes"] + d["ram_bytes"] for d in p["devices"]) and p)
             s.check(len(found["devices"]) == 2 and found["moved_in_bytes"] and found["moved_out_bytes"], "it moved", found)
             s.check({u["reason"] for u in found["unmovable"]} <= {"mapped by the program"}, "nothing else is unmovable",
                     found["unmovable"])

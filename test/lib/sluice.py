@@ -136,6 +136,13 @@ class World:
         return [{"engine": j["engine"], "pid": j["pid"], "begin": j["begin_ns"] / 1e9, "end": j["end_ns"] / 1e9, "bytes": j["bytes"]}
                 for j in json.loads(done.stdout)["jobs"]]
 
+    def check_not_closed_before(self, name, at):
+        """A program whose kernel runs is not idle: no turn of it was closed before its kernel had ended, at that time of the boards."""
+        history = self.history()
+        turns = [t for t in history["turns"] if t["name"] == name]
+        early = [t for t in turns if t["closing_ms"] and self.clock_of(history) + t["closing_ms"] / 1e3 < at]
+        check(turns and not early, f"{name} was not taken for idle while its kernel ran", turns, self.clock_of(history), at)
+
     def program(self, name):
         return next((p for p in self.status()["programs"] if p["name"] == name), None)
 
