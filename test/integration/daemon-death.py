@@ -132,12 +132,11 @@ def killed_at_every_message_under_cuda_programs_that_run_without_it():
 # -- for longer than they wait for it
 
 
-def lose(w, names, outsider=None):
-    """Kills the daemon and waits until these go on without it; the outsider leaves unseen before. Returns its generation."""
+def lose(w, names, unseen=lambda: None):
+    """Kills the daemon, which does not see any more what is done last, and waits until these go on without it. Returns its generation."""
     generation = w.status()["daemon"]["generation"]
-    if outsider:
-        w.daemon.send_signal(signal.SIGSTOP)
-        w.end(outsider)
+    w.daemon.send_signal(signal.SIGSTOP)
+    unseen()
     w.kill_daemon()
     s.wait_until("they go on without it", lambda: all(is_alone(w, name) for name in names))
     return generation
@@ -150,8 +149,8 @@ def has_all(w, name):
 
 
 def lost_where_all_fit(api):
-    """Two wait because of an outsider, which goes when the daemon does not hear any more."""
-    settings = SETTINGS | {"scheduler.slice": "1h"}
+    """Two wait because of an outsider and of a holder that keeps its turn: it is stopped, and so never idle."""
+    settings = SETTINGS | {"scheduler.policy": "fifo"}
     with s.World(f"{api}-fits", memory=6 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
         outsider = w.start([s.CLIENTS / {"cuda": "cuda-visit", "opencl": "cl-visit"}[api], "--mib", 4, "--ms", 1000000], api,
@@ -159,11 +158,12 @@ def lost_where_all_fit(api):
         s.check(outsider.stdout.readline() == "in\n", "the outsider has its memory")
         holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
         s.wait_until("the holder has all of its bytes", lambda: has_all(w, "holder"), look=w.status)
+        holder.send_signal(signal.SIGSTOP)
         ends = fill(w, api, "ends", "--buffers", 2, "--rounds", 3, "--mix")
         stays = fill(w, api, "stays", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
         s.wait_until("the others wait", lambda: all((w.program(p) or {}).get("state") == "waiting" for p in ("ends", "stays")),
                      look=w.status)
-        generation = lose(w, ("ends", "stays"), outsider)
+        generation = lose(w, ("ends", "stays"), lambda: (w.end(outsider), holder.send_signal(signal.SIGCONT)))
         w.finish(ends)
         restart(w, [holder, stays], generation)
         before = w.program("stays")["launches"]
