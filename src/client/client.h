@@ -128,6 +128,19 @@ SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
 SLU_CLIENT_API void slu_client_unit_doubt(struct slu_unit *unit);
 
 /*
+ * The driver took a command that names the unit: there is memory for it. Called as
+ * slu_client_unit_dirty(). Without effect on those that were made with a proof.
+ */
+SLU_CLIENT_API void slu_client_unit_prove(struct slu_unit *unit);
+
+/*
+ * The driver had no memory for a command that named these, which the caller names no more. Those
+ * that are unproven go back to where they would be if they had been born without a turn, and the
+ * refusal is told: the command may begin again, and waits until they have really come.
+ */
+SLU_CLIENT_API void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units);
+
+/*
  * Access to contents off turn, without bringing the unit in: copies from or to the host copy when
  * the unit is in RAM. For blocking reads and writes by the program.
  *

@@ -144,6 +144,8 @@ void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move,
 		return;
 	if (move->moving == SLU_MOVING_IN)
 		w->is_made = true;
+	if (move->moving == SLU_MOVING_OUT)
+		u->unproven = false; /* it comes again with a proof */
 	if (move->moving == SLU_MOVING_MAP) {
 		/* The mapped bytes are the host copy now; two would be one too many. */
 		slu_tiers_put(u->host, u->bytes);

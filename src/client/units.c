@@ -22,8 +22,9 @@
 #define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
 /* this part of the device must be left as credit, and more than contexts take that nobody saw yet
  */
-#define SURE_PARTS 32
-#define SURE_BYTES (64 * SLU_MIB)
+#define SURE_PARTS	32
+#define SURE_BYTES	(64 * SLU_MIB)
+#define UNMAKE_PAUSE_NS (1 * SLU_NS_PER_MS)
 
 /* Never joined, so nobody could make room: the driver's word is final. */
 static bool refusal_is_final(const struct slu_client *c)
@@ -66,15 +67,15 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 	uint64_t now_ns;
 	int r;
 
-	w->unit.sure = is_programs_own(d) && is_sure(c, d);
+	w->unit.unproven = is_programs_own(d) && is_sure(c, d);
 	slu_lock_give(&c->lock);
 	slu_lock_assert_none();
 	r = d->backend->create(d->data, &w->unit);
 	slu_lock_take(&c->lock);
 
-	w->unit.sure = false;
 	now_ns = slu_clock_now_ns();
 	slu_peer_unname(c->peer, units, 1);
+	w->unit.unproven = w->unit.unproven && !r;
 	if (r == 0) {
 		w->is_made = true;
 	} else if (r == SLU_BACKEND_E_REFUSED) {
@@ -100,6 +101,51 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 	}
 	slu_client_pump(c, now_ns);
 	return r;
+}
+
+void slu_client_unit_prove(struct slu_unit *unit)
+{
+	if (__atomic_load_n(&unit->unproven, __ATOMIC_RELAXED))
+		__atomic_store_n(&unit->unproven, false, __ATOMIC_RELAXED);
+}
+
+/* With the lock, which is left meanwhile. */
+static void unmake(struct slu_client *c, struct slu_client_unit *w)
+{
+	struct slu_unit *u = &w->unit;
+	struct slu_client_device *d;
+
+	/* another thread's command may prove it just now */
+	while (u->unproven &&
+	       (u->n_named || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || w->n_pins))
+		slu_client_wait(c, slu_clock_now_ns() + UNMAKE_PAUSE_NS);
+	if (!u->unproven)
+		return;
+	u->unproven = false;
+	if (u->place != SLU_PLACE_DEVICE || u->frozen != SLU_FROZEN_NO)
+		return;
+	d = w->device;
+	slu_peer_unmake(c->peer, u);
+	slu_lock_give(&c->lock);
+	slu_lock_assert_none();
+	d->backend->destroy(d->data, u);
+	slu_lock_take(&c->lock);
+	w->is_made = false;
+	c->counts.n_refusals++;
+	slu_peer_unmade(c->peer, slu_clock_now_ns(), u);
+}
+
+void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	for (size_t i = 0; i < n_units; i++)
+		if (!slu_client_unit_of(units[i])->device->is_orphan)
+			unmake(c, slu_client_unit_of(units[i]));
+	slu_client_pump(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
 }
 
 /* Takes a room on disk for a unit that is about to be born; with the lock, which is left meanwhile.

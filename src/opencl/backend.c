@@ -8,7 +8,8 @@
  * first, in the middle of the program's command. So a new object is touched by one byte, which
  * either works or is a refusal in the right place, until the driver has once refused a creation
  * and is thereby known to be of the first sort. Where there is far more room than it needs it is
- * not touched either: a program that fits makes and drops objects all the time.
+ * not touched either: a program that fits makes and drops objects all the time. If the driver
+ * refuses such a one after all, its command begins again (bracket.h).
  */
 
 #include <errno.h>
@@ -53,19 +54,21 @@ static int create_other(struct slu_room *room)
 	return slu_room_is_refusal(room->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
-static int create_now(struct slu_device *device, const struct slu_unit *unit)
+static int create_now(struct slu_device *device, struct slu_unit *unit)
 {
 	struct slu_proxy *proxy = unit->owner;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
+	bool is_spared = unit->unproven && !initial; /* with contents there is no way back */
 	cl_mem real;
 	cl_int r;
 
+	unit->unproven = false;
 	if (proxy->room)
 		return create_other(proxy->room);
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, unit->sure)) {
+	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, is_spared)) {
 		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
@@ -75,6 +78,7 @@ static int create_now(struct slu_device *device, const struct slu_unit *unit)
 		atomic_store(&proxy->initial, initial);
 		return outcome(r);
 	}
+	unit->unproven = is_spared;
 	proxy->real = real;
 	proxy->generation++;
 	if (proxy->holds_context) {

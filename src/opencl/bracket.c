@@ -6,6 +6,7 @@
 #include "opencl/context.h"
 #include "opencl/lane.h"
 #include "opencl/real.h"
+#include "opencl/room.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
 static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
@@ -139,6 +140,8 @@ static void mark(struct slu_bracket *bracket)
 		const struct slu_name *name = &bracket->names[i];
 		struct slu_proxy *root = name->proxy->root;
 
+		if (root->unit)
+			slu_client_unit_prove(root->unit);
 		if (root->unit && name->access == SLU_ACCESS_WRITE)
 			slu_client_unit_dirty(root->unit);
 		else if (root->unit && name->access == SLU_ACCESS_DOUBT)
@@ -172,6 +175,17 @@ static cl_int end_shortly(struct slu_bracket *bracket, cl_int r, cl_bool blockin
 	return r;
 }
 
+/* @device: the queue's, which may be gone with its last command. */
+static void leave(struct slu_bracket *bracket, struct slu_device *device)
+{
+	if (bracket->has_queue)
+		slu_queue_unref(bracket->queue);
+	if (!bracket->is_inside)
+		return;
+	slu_client_command_end(device->client, bracket->units, bracket->n_units);
+	slu_lane_tick(device);
+}
+
 cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
 		       const cl_event *wait, cl_event *event)
 {
@@ -187,16 +201,13 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		mark(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
-	device = bracket->is_inside ? bracket->queue->device : NULL;
-	if (own)
+	device = bracket->queue->device;
+	if (own) {
 		slu_command_add(bracket->queue, own, bracket->covers, n_wait, wait, bracket->roots,
 				bracket->n_roots);
-	else if (bracket->has_queue)
-		slu_queue_unref(bracket->queue);
-	if (device) {
-		slu_client_command_end(device->client, bracket->units, bracket->n_units);
-		slu_lane_tick(device);
+		bracket->has_queue = false;
 	}
+	leave(bracket, device);
 	forget(bracket);
 
 	if (own && blocking)
@@ -206,6 +217,31 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 	else if (own && blocking)
 		slu_layer_next.clReleaseEvent(own);
 	return r;
+}
+
+bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r)
+{
+	if (r == CL_SUCCESS || !slu_room_is_refusal(r) || !bracket->queue || !bracket->is_inside)
+		return false;
+	for (size_t i = 0; i < bracket->n_units; i++)
+		if (__atomic_load_n(&bracket->units[i]->unproven, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+void slu_bracket_retreat(struct slu_bracket *bracket)
+{
+	leave(bracket, bracket->queue->device);
+	slu_client_units_unmake(bracket->units, bracket->n_units);
+	forget(bracket);
+}
+
+bool slu_bracket_again(struct slu_bracket *bracket, cl_int r)
+{
+	if (!slu_bracket_is_refused(bracket, r))
+		return false;
+	slu_bracket_retreat(bracket);
+	return true;
 }
 
 cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)

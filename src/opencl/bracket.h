@@ -10,12 +10,15 @@
  * bracket and waits outside, so that a thread which waits (perhaps for a user event that another
  * thread sets) never keeps a turn from ending or a unit from leaving.
  *
+ *   struct slu_name name = { buffer, SLU_ACCESS_WRITE };
  *   struct slu_bracket b;
- *   cl_int r = slu_bracket_begin(&b, queue, 1, (struct slu_name[]){ { buffer, SLU_ACCESS_WRITE }
- * });
+ *   cl_int r;
  *
- *   if (!r)
- *           r = next.clEnqueueX(queue, b.names[0].real, …, &b.event);
+ *   do {
+ *           r = slu_bracket_begin(&b, queue, 1, &name);
+ *           if (!r)
+ *                   r = next.clEnqueueX(queue, name.real, …, &b.event);
+ *   } while (slu_bracket_again(&b, r));
  *   return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
  */
 
@@ -73,6 +76,17 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket);
  */
 cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
 		       const cl_event *wait, cl_event *event);
+
+/*
+ * Before the end: whether @r, the answer to the command, may mean that the driver has no memory
+ * for an object that was made without a proof. Such objects have gone home then, the bracket is
+ * left, and the whole of it begins again; the next time they are proven.
+ *
+ * In two steps for callers that hold something, which must be given before the second one.
+ */
+bool slu_bracket_again(struct slu_bracket *bracket, cl_int r);
+bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r);
+void slu_bracket_retreat(struct slu_bracket *bracket);
 
 /* The real handle of @proxy, whose root is on the device and named; a child's is made if needed. */
 cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real);

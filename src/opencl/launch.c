@@ -117,6 +117,16 @@ static cl_int end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wa
 	return r;
 }
 
+static bool again(struct launch *l, cl_int r)
+{
+	if (!slu_bracket_is_refused(&l->bracket, r))
+		return false;
+	slu_kernel_give(l->kernel);
+	slu_bracket_retreat(&l->bracket);
+	forget(l);
+	return true;
+}
+
 /* The short way, if it is open to this launch; slu_lane_leave() is due then. */
 struct way {
 	struct slu_queue *queue;
@@ -145,10 +155,13 @@ cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
 		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
 		return r;
 	}
-	r = begin(&l, queue, kernel);
-	if (!r)
-		r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global,
-							  local, n_wait, wait, &l.bracket.event);
+	do {
+		r = begin(&l, queue, kernel);
+		if (!r)
+			r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset,
+								  global, local, n_wait, wait,
+								  &l.bracket.event);
+	} while (again(&l, r));
 	return end(&l, r, n_wait, wait, event);
 }
 
@@ -164,10 +177,28 @@ cl_int slu_call_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint 
 		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
 		return r;
 	}
-	r = begin(&l, queue, kernel);
-	if (!r)
-		r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait, &l.bracket.event);
+	do {
+		r = begin(&l, queue, kernel);
+		if (!r)
+			r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait,
+							 &l.bracket.event);
+	} while (again(&l, r));
 	return end(&l, r, n_wait, wait, event);
+}
+
+static cl_int begin_native(struct slu_bracket *b, cl_command_queue queue, size_t n,
+			   const cl_mem *objects, struct slu_name *names, cl_mem *reals)
+{
+	cl_int r;
+
+	if (!names || !reals)
+		return CL_OUT_OF_HOST_MEMORY;
+	for (size_t i = 0; i < n; i++)
+		names[i] = (struct slu_name){ .handle = objects[i], .access = SLU_ACCESS_WRITE };
+	r = slu_bracket_begin(b, queue, n, names);
+	for (size_t i = 0; i < n && !r; i++)
+		reals[i] = names[i].real;
+	return r;
 }
 
 cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *func)(void *),
@@ -179,18 +210,15 @@ cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *
 	struct slu_name *names = calloc(SLU_MAX(n, (size_t)1), sizeof(*names));
 	cl_mem *reals = calloc(SLU_MAX(n, (size_t)1), sizeof(*reals));
 	struct slu_bracket b = { 0 };
-	cl_int r = names && reals ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+	cl_int r;
 
-	for (size_t i = 0; i < n && !r; i++)
-		names[i] = (struct slu_name){ .handle = objects[i], .access = SLU_ACCESS_WRITE };
-	if (!r)
-		r = slu_bracket_begin(&b, queue, n, names);
-	for (size_t i = 0; i < n && !r; i++)
-		reals[i] = names[i].real;
-	if (!r)
-		r = slu_layer_next.clEnqueueNativeKernel(queue, func, args, args_size, n_objects,
-							 objects ? reals : NULL, args_mem_loc,
-							 n_wait, wait, &b.event);
+	do {
+		r = begin_native(&b, queue, n, objects, names, reals);
+		if (!r)
+			r = slu_layer_next.clEnqueueNativeKernel(
+				queue, func, args, args_size, n_objects, objects ? reals : NULL,
+				args_mem_loc, n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	r = slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 	free(reals);
 	free(names);

@@ -61,6 +61,17 @@ static void unmapped(struct slu_proxy *proxy)
 		slu_bracket_unhold(proxy->root);
 }
 
+static cl_int map_begin(struct slu_bracket *b, cl_command_queue queue, struct slu_name *name,
+			cl_map_flags flags)
+{
+	cl_int r = slu_bracket_open(b, queue, 1, name);
+
+	b->is_long = true; /* the hold may have to wait, which nobody does inside the gate */
+	if (!r)
+		r = check_host_access(name->proxy, flags);
+	return r ? r : slu_bracket_enter(b);
+}
+
 void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 				  cl_map_flags flags, size_t offset, size_t size, cl_uint n_wait,
 				  const cl_event *wait, cl_event *event, cl_int *errcode_ret)
@@ -70,16 +81,13 @@ void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 	void *pointer = NULL;
 	cl_int r;
 
-	r = slu_bracket_open(&b, queue, 1, &name);
-	b.is_long = true; /* the hold may have to wait, which nobody does inside the gate */
-	if (!r)
-		r = check_host_access(name.proxy, flags);
-	if (!r)
-		r = slu_bracket_enter(&b);
-	if (!r)
-		pointer =
-			slu_layer_next.clEnqueueMapBuffer(queue, name.real, CL_FALSE, flags, offset,
-							  size, n_wait, wait, &b.event, &r);
+	do {
+		r = map_begin(&b, queue, &name, flags);
+		if (!r)
+			pointer = slu_layer_next.clEnqueueMapBuffer(queue, name.real, CL_FALSE,
+								    flags, offset, size, n_wait,
+								    wait, &b.event, &r);
+	} while (slu_bracket_again(&b, r));
 	if (!r)
 		mapped(name.proxy);
 	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
@@ -96,16 +104,13 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 	void *pointer = NULL;
 	cl_int r;
 
-	r = slu_bracket_open(&b, queue, 1, &name);
-	b.is_long = true; /* the hold may have to wait, which nobody does inside the gate */
-	if (!r)
-		r = check_host_access(name.proxy, flags);
-	if (!r)
-		r = slu_bracket_enter(&b);
-	if (!r)
-		pointer = slu_layer_next.clEnqueueMapImage(queue, name.real, CL_FALSE, flags,
-							   origin, region, row_pitch, slice_pitch,
-							   n_wait, wait, &b.event, &r);
+	do {
+		r = map_begin(&b, queue, &name, flags);
+		if (!r)
+			pointer = slu_layer_next.clEnqueueMapImage(
+				queue, name.real, CL_FALSE, flags, origin, region, row_pitch,
+				slice_pitch, n_wait, wait, &b.event, &r);
+	} while (slu_bracket_again(&b, r));
 	if (!r)
 		mapped(name.proxy);
 	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
@@ -158,12 +163,25 @@ static cl_int list_begin(struct list *l, cl_command_queue queue, cl_uint n, cons
 	return r;
 }
 
+static void list_forget(struct list *l)
+{
+	free(l->names);
+	free(l->reals);
+}
+
+static bool list_again(struct list *l, cl_int r)
+{
+	if (!slu_bracket_again(&l->bracket, r))
+		return false;
+	list_forget(l);
+	return true;
+}
+
 static cl_int list_end(struct list *l, cl_int r, cl_uint n_wait, const cl_event *wait,
 		       cl_event *event)
 {
 	r = slu_bracket_end(&l->bracket, r, CL_FALSE, n_wait, wait, event);
-	free(l->names);
-	free(l->reals);
+	list_forget(l);
 	return r;
 }
 
@@ -171,14 +189,18 @@ cl_int slu_call_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, co
 					   cl_mem_migration_flags flags, cl_uint n_wait,
 					   const cl_event *wait, cl_event *event)
 {
+	enum slu_access access = flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED ? SLU_ACCESS_WRITE
+										 : SLU_ACCESS_READ;
 	struct list l;
-	cl_int r = list_begin(&l, queue, n, objects,
-			      flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED ? SLU_ACCESS_WRITE
-									      : SLU_ACCESS_READ);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueMigrateMemObjects(
-			queue, n, objects ? l.reals : NULL, flags, n_wait, wait, &l.bracket.event);
+	do {
+		r = list_begin(&l, queue, n, objects, access);
+		if (!r)
+			r = slu_layer_next.clEnqueueMigrateMemObjects(
+				queue, n, objects ? l.reals : NULL, flags, n_wait, wait,
+				&l.bracket.event);
+	} while (list_again(&l, r));
 	return list_end(&l, r, n_wait, wait, event);
 }
 

@@ -86,10 +86,12 @@ cl_int slu_call_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bo
 	if (blocking && !event &&
 	    went_to_host(queue, buffer, SLU_DIRECTION_OUT, offset, size, ptr, n_wait, wait, &r))
 		return r;
-	r = begin_host(&b, queue, &name, HOST_READS);
-	if (!r)
-		r = slu_layer_next.clEnqueueReadBuffer(queue, name.real, CL_FALSE, offset, size,
-						       ptr, n_wait, wait, &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_READS);
+		if (!r)
+			r = slu_layer_next.clEnqueueReadBuffer(queue, name.real, CL_FALSE, offset,
+							       size, ptr, n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -105,10 +107,12 @@ cl_int slu_call_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_b
 	    went_to_host(queue, buffer, SLU_DIRECTION_IN, offset, size, (void *)ptr, n_wait, wait,
 			 &r))
 		return r;
-	r = begin_host(&b, queue, &name, HOST_WRITES);
-	if (!r)
-		r = slu_layer_next.clEnqueueWriteBuffer(queue, name.real, CL_FALSE, offset, size,
-							ptr, n_wait, wait, &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_WRITES);
+		if (!r)
+			r = slu_layer_next.clEnqueueWriteBuffer(queue, name.real, CL_FALSE, offset,
+								size, ptr, n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -121,12 +125,16 @@ cl_int slu_call_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, c
 {
 	struct slu_name name = { buffer, SLU_ACCESS_READ };
 	struct slu_bracket b;
-	cl_int r = begin_host(&b, queue, &name, HOST_READS);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueReadBufferRect(
-			queue, name.real, CL_FALSE, buffer_origin, host_origin, region, buffer_row,
-			buffer_slice, host_row, host_slice, ptr, n_wait, wait, &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_READS);
+		if (!r)
+			r = slu_layer_next.clEnqueueReadBufferRect(
+				queue, name.real, CL_FALSE, buffer_origin, host_origin, region,
+				buffer_row, buffer_slice, host_row, host_slice, ptr, n_wait, wait,
+				&b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -139,12 +147,16 @@ cl_int slu_call_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, 
 {
 	struct slu_name name = { buffer, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
-	cl_int r = begin_host(&b, queue, &name, HOST_WRITES);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueWriteBufferRect(
-			queue, name.real, CL_FALSE, buffer_origin, host_origin, region, buffer_row,
-			buffer_slice, host_row, host_slice, ptr, n_wait, wait, &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_WRITES);
+		if (!r)
+			r = slu_layer_next.clEnqueueWriteBufferRect(
+				queue, name.real, CL_FALSE, buffer_origin, host_origin, region,
+				buffer_row, buffer_slice, host_row, host_slice, ptr, n_wait, wait,
+				&b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -154,12 +166,15 @@ cl_int slu_call_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem 
 {
 	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 2, names);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueCopyBuffer(queue, names[0].real, names[1].real,
-						       from_offset, to_offset, size, n_wait, wait,
-						       &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 2, names);
+		if (!r)
+			r = slu_layer_next.clEnqueueCopyBuffer(queue, names[0].real, names[1].real,
+							       from_offset, to_offset, size, n_wait,
+							       wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -171,12 +186,15 @@ cl_int slu_call_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_
 {
 	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 2, names);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueCopyBufferRect(
-			queue, names[0].real, names[1].real, from_origin, to_origin, region,
-			from_row, from_slice, to_row, to_slice, n_wait, wait, &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 2, names);
+		if (!r)
+			r = slu_layer_next.clEnqueueCopyBufferRect(
+				queue, names[0].real, names[1].real, from_origin, to_origin, region,
+				from_row, from_slice, to_row, to_slice, n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -186,11 +204,15 @@ cl_int slu_call_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const
 {
 	struct slu_name name = { buffer, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueFillBuffer(queue, name.real, pattern, pattern_size,
-						       offset, size, n_wait, wait, &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 1, &name);
+		if (!r)
+			r = slu_layer_next.clEnqueueFillBuffer(queue, name.real, pattern,
+							       pattern_size, offset, size, n_wait,
+							       wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -201,12 +223,15 @@ cl_int slu_call_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool
 {
 	struct slu_name name = { image, SLU_ACCESS_READ };
 	struct slu_bracket b;
-	cl_int r = begin_host(&b, queue, &name, HOST_READS);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueReadImage(queue, name.real, CL_FALSE, origin, region,
-						      row_pitch, slice_pitch, ptr, n_wait, wait,
-						      &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_READS);
+		if (!r)
+			r = slu_layer_next.clEnqueueReadImage(queue, name.real, CL_FALSE, origin,
+							      region, row_pitch, slice_pitch, ptr,
+							      n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -217,12 +242,15 @@ cl_int slu_call_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_boo
 {
 	struct slu_name name = { image, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
-	cl_int r = begin_host(&b, queue, &name, HOST_WRITES);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueWriteImage(queue, name.real, CL_FALSE, origin, region,
-						       row_pitch, slice_pitch, ptr, n_wait, wait,
-						       &b.event);
+	do {
+		r = begin_host(&b, queue, &name, HOST_WRITES);
+		if (!r)
+			r = slu_layer_next.clEnqueueWriteImage(queue, name.real, CL_FALSE, origin,
+							       region, row_pitch, slice_pitch, ptr,
+							       n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, blocking, n_wait, wait, event);
 }
 
@@ -233,12 +261,15 @@ cl_int slu_call_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem t
 {
 	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 2, names);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueCopyImage(queue, names[0].real, names[1].real,
-						      from_origin, to_origin, region, n_wait, wait,
-						      &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 2, names);
+		if (!r)
+			r = slu_layer_next.clEnqueueCopyImage(queue, names[0].real, names[1].real,
+							      from_origin, to_origin, region,
+							      n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -249,12 +280,15 @@ cl_int slu_call_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, 
 {
 	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 2, names);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueCopyImageToBuffer(queue, names[0].real, names[1].real,
-							      origin, region, offset, n_wait, wait,
-							      &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 2, names);
+		if (!r)
+			r = slu_layer_next.clEnqueueCopyImageToBuffer(
+				queue, names[0].real, names[1].real, origin, region, offset, n_wait,
+				wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -265,12 +299,15 @@ cl_int slu_call_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, 
 {
 	struct slu_name names[] = { { from, SLU_ACCESS_READ }, { to, SLU_ACCESS_WRITE } };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 2, names);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueCopyBufferToImage(queue, names[0].real, names[1].real,
-							      offset, origin, region, n_wait, wait,
-							      &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 2, names);
+		if (!r)
+			r = slu_layer_next.clEnqueueCopyBufferToImage(
+				queue, names[0].real, names[1].real, offset, origin, region, n_wait,
+				wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 
@@ -280,10 +317,13 @@ cl_int slu_call_clEnqueueFillImage(cl_command_queue queue, cl_mem image, const v
 {
 	struct slu_name name = { image, SLU_ACCESS_WRITE };
 	struct slu_bracket b;
-	cl_int r = slu_bracket_begin(&b, queue, 1, &name);
+	cl_int r;
 
-	if (!r)
-		r = slu_layer_next.clEnqueueFillImage(queue, name.real, color, origin, region,
-						      n_wait, wait, &b.event);
+	do {
+		r = slu_bracket_begin(&b, queue, 1, &name);
+		if (!r)
+			r = slu_layer_next.clEnqueueFillImage(queue, name.real, color, origin,
+							      region, n_wait, wait, &b.event);
+	} while (slu_bracket_again(&b, r));
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }

@@ -73,6 +73,7 @@ struct slu_peer_device {
 	uint64_t n_scans;	       /* times that somebody went through all units */
 	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
 	unsigned n_moving[_DIRECTION_MAX];
+	unsigned n_unmaking; /* on their way out without the mover */
 	uint64_t moving_bytes[_DIRECTION_MAX];
 	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
 	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */

@@ -449,6 +449,30 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	}
 }
 
+void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	assert(u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO && !u->n_named);
+	assert(u->has_home && !u->device_version && !u->host_version);
+	slu_peer_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
+	d->leaving_bytes += u->bytes;
+	d->n_unmaking++;
+}
+
+void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	d->leaving_bytes -= u->bytes;
+	d->n_unmaking--;
+	slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
+	slu_peer_release(&d->account, u->bytes);
+	refused(peer, now_ns, d, &d->account, u->bytes);
+	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
 void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 		    enum slu_move_result result)
 {

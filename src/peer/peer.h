@@ -113,6 +113,14 @@ void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
+/*
+ * A unit that was born on the device and never used has no memory there after all, as the driver
+ * said only now. It goes home, where nothing is, and counts as refused. It must not be moving nor
+ * named when that begins, and moves out meanwhile: the caller destroys it between the two.
+ */
+void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *unit);
+void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+
 /* The unit is gone, its device memory released. It must not be moving nor named. */
 void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 

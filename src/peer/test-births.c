@@ -284,6 +284,41 @@ static void a_failed_birth_is_tried_again_and_says_nothing_about_room(void **sta
 	fixture_deinit(&f);
 }
 
+static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(void **state)
+{
+	struct slu_unit *u;
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_LAUNCH, 100);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 30, 30, SLU_PACE_NONE);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), 0);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	fixture_step(&f);
+	slu_peer_unmake(f.peer, u);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0);
+	slu_peer_unmade(f.peer, f.now_ns, u);
+	assert_int_equal(u->place, SLU_PLACE_RAM);
+	assert_int_equal(fixture_held(&f, DEVICE0), 0);
+	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	assert_int_equal(f.n_moves, 0); /* as after every refusal */
+	fixture_wait(&f, FIXTURE_PAUSE_NS);
+	assert_int_equal(f.n_moves, 1);
+	assert_int_equal(u->moving, SLU_MOVING_IN);
+	for (unsigned i = 1; i < FIXTURE_RETRIES; i++) {
+		fixture_moved(&f, u, SLU_MOVE_REFUSED);
+		assert_null(fixture_sums(&f, DEVICE0));
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+	}
+	fixture_moved(&f, u, SLU_MOVE_REFUSED); /* the one at the start counts as well */
+	assert_int_equal(fixture_sums(&f, DEVICE0)->refused_bytes, 5);
+	fixture_deinit(&f);
+}
+
 static void a_refused_birth_without_a_daemon_fails(void **state)
 {
 	struct fixture f;
@@ -360,6 +395,8 @@ int main(void)
 		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),
 		cmocka_unit_test(a_failed_birth_is_tried_again_and_says_nothing_about_room),
+		cmocka_unit_test(
+			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),
 		cmocka_unit_test(a_refused_birth_without_a_daemon_fails),
 		cmocka_unit_test(born_alone_a_unit_without_a_home_gets_one_later),
 	};

@@ -113,8 +113,8 @@ void slu_peer_check(const struct slu_peer *peer)
 		assert(!d->crossing || d->n_command);
 		assert(held == d->account.held_bytes);
 		assert(leaving == d->leaving_bytes);
-		assert(n_moving == n_slots);
-		assert(n_moving == d->n_moving[IN] + d->n_moving[OUT]);
+		assert(n_moving == n_slots + d->n_unmaking);
+		assert(n_slots == d->n_moving[IN] + d->n_moving[OUT]);
 		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
 			assert(d->n_absent == 0);
 	}

@@ -90,7 +90,7 @@ struct slu_unit {
 	bool was_named;		    /* by some command, ever */
 	bool on_paper[_SLU_PAPER_MAX]; /* in these windows of its device's trial */
 	bool patient;		       /* out: it is waited for if its commands still run */
-	bool sure;		       /* at its birth: there is far more room than it needs */
+	bool unproven;		       /* the driver may still refuse its memory, at first use */
 	uint8_t birth;		       /* enum slu_birth */
 	uint8_t n_refused;	       /* times in a row that the driver refused its birth */
 	uint32_t n_named;	       /* commands being submitted right now that name it */

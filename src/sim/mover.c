@@ -47,6 +47,7 @@ static void end(struct slu_sim_client *c, unsigned index, enum slu_move_result r
 		slu_sim_board_free(c->world, device, u->bytes);
 	if (leaves && result == SLU_MOVE_DONE) {
 		slu_sim_board_free(c->world, device, u->bytes);
+		u->unproven = false;
 		c->world->counts.moved_out_bytes += u->bytes;
 		c->moved_out_bytes += u->bytes;
 	}

@@ -13,6 +13,10 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
+/* of a million: births in mode LAUNCH without a proof, and those that the driver then refuses */
+#define UNPROVEN     300000
+#define REFUSED_LATE 300000
+
 static bool is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel *k)
 {
 	const struct slu_sim_client *other = &c->world->clients[k->client];
@@ -78,7 +82,9 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 			slu_peer_refused_birth(c->peer, now, c->birth);
 			return;
 		}
-		c->birth->device_version = 1;
+		c->birth->unproven = c->modes[op->device] == SLU_MODE_LAUNCH &&
+				     slu_sim_chance(&c->world->random, UNPROVEN);
+		c->birth->device_version = !c->birth->unproven;
 		break;
 	case SLU_PEER_E_IN_RAM:
 		break;
@@ -143,6 +149,39 @@ static void choose_command(struct slu_sim_client *c, unsigned d)
 	c->n_command = SLU_MIN(n, part);
 }
 
+/*
+ * The driver may have no memory after all for what was made without a proof. The command is not
+ * submitted then, and begins again. Return: whether it took them all.
+ */
+static bool prove(struct slu_sim_client *c, unsigned d)
+{
+	bool is_refused = false;
+
+	for (size_t i = 0; i < c->n_command; i++) {
+		struct slu_unit *u = c->command[i];
+
+		if (!u->unproven)
+			continue;
+		is_refused = is_refused || slu_sim_chance(&c->world->random, REFUSED_LATE);
+		u->unproven = is_refused;
+	}
+	if (!is_refused)
+		return true;
+	slu_peer_unname(c->peer, c->command, c->n_command);
+	for (size_t i = 0; i < c->n_command; i++) {
+		struct slu_unit *u = c->command[i];
+
+		if (!u->unproven)
+			continue;
+		u->unproven = false;
+		slu_peer_unmake(c->peer, u);
+		slu_sim_board_free(c->world, c->devices[d], u->bytes);
+		slu_peer_unmade(c->peer, slu_sim_now_ns(c->world), u);
+		c->world->counts.n_unmade++;
+	}
+	return false;
+}
+
 static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	unsigned d = op->device;
@@ -203,9 +242,10 @@ static void launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 		if (r == 0)
 			return;
 	}
-	if (r == 0)
-		submit(c, op);
-	else if (r == SLU_PEER_E_DENIED) {
+	if (r == 0) {
+		if (c->modes[d] != SLU_MODE_LAUNCH || prove(c, d))
+			submit(c, op);
+	} else if (r == SLU_PEER_E_DENIED) {
 		c->n_command = 0;
 		denied(c);
 	}

@@ -36,6 +36,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_launches += w->counts.n_launches;
 	sum->n_denied += w->counts.n_denied;
 	sum->n_refused += w->counts.n_refused;
+	sum->n_unmade += w->counts.n_unmade;
 	sum->n_restarts += w->counts.n_restarts;
 	sum->n_kills += w->counts.n_kills;
 	sum->n_cuts += w->counts.n_cuts;
@@ -76,6 +77,7 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "homes up", sum->n_shifts[1] },
 		{ "failed births", sum->n_failed_births },
 		{ "refusals", sum->n_refused },
+		{ "of them late", sum->n_unmade },
 		{ "denials", sum->n_denied },
 	};
 

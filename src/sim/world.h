@@ -204,7 +204,7 @@ struct slu_sim_board {
 };
 
 struct slu_sim_counts {
-	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_switches;
+	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_unmade, n_switches;
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t n_unions;

@@ -185,6 +185,38 @@ def an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late():
                           limiter={"overhead": 300000, "round": 65536, "late_free": "2ms", "fail": "lazy"})
 
 
+def used_late(way):
+    """On a device that fails late: a program makes objects without proof, and before it uses them outsiders take all that
+    they would need. Returns whether it was the program's own command that the driver refused: the daemon may have seen the
+    outsiders before, and have had what was not used yet taken back."""
+    # objects of 4 MiB are made without proof here: there is more credit than that by 64 MiB
+    with s.World(f"cl-late-{way}", memory=1280 * s.MIB, settings=CHECKED | {"daemon.outsider_period": "500ms"},
+                 limiter={"overhead": 300000, "fail": "lazy"}) as w:
+        w.start_daemon()
+        late = w.start([s.CLIENTS / "cl-late", way], "opencl", name="late", stdin=subprocess.PIPE)
+        s.check(late.stdout.readline() == "ready\n", "it has made them", way)
+        # what is left is less than one object; with what the program has used before, enough for two
+        outsiders = [w.start([s.CLIENTS / "cl-visit", "--mib", 634, "--ms", 600000], "opencl", sluice=False,
+                             stdin=subprocess.PIPE, name="outsider") for _ in range(2)]
+        for outsider in outsiders:
+            s.check(outsider.stdout.readline() == "in\n", "nothing was taken for them yet", way)
+        w.end(late)
+        was_refused = w.status()["devices"][0]["refusals"] > 0
+        for outsider in outsiders:
+            w.end(outsider)
+        return was_refused
+
+
+def an_outsider_takes_what_was_made_and_not_used():
+    ways = subprocess.run([s.CLIENTS / "cl-late"], capture_output=True, text=True).stdout.split()
+    s.check("write" in ways and "map-image" in ways, "the program says what it can do", ways)
+    if not os.environ.get("SLUICE_LONG"):
+        ways = ["write-later", "launch", "map", "copy", "fill-image"]
+    for way in ways:
+        s.check(any(used_late(way) for _ in range(20)), "its command was refused", way)
+    s.note(f"{len(ways)} ways of using an object for the first time")
+
+
 def real(name, words, memory, compared):
     """A real program plain, alone under the limiter, and two side by side on a device smaller than their need."""
     env = {"POCL_MEMORY_LIMIT": 2}
@@ -228,5 +260,5 @@ s.main(two_programs_that_do_not_fit_together_both_end_right, cuda_programs_that_
        opencl_programs_that_fit_together_move_nothing, an_opencl_program_says_nothing_while_credit_lasts, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
        a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
-       an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late,
+       an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late, an_outsider_takes_what_was_made_and_not_used,
        pyopencl_gets_the_plain_drivers_results, clblast_xaxpy_gets_the_plain_drivers_results)
