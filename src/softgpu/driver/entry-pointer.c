@@ -185,9 +185,12 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *which, void
 		return CUDA_ERROR_INVALID_VALUE;
 	p = look(address);
 	for (unsigned i = 0; i < n; i++) {
-		CUresult result = p.is_known ? answer(&p, address, which[i], data[i])
-					     : CUDA_ERROR_INVALID_VALUE;
+		CUresult result;
 
+		if (!data[i])
+			return CUDA_ERROR_INVALID_VALUE;
+		result = p.is_known ? answer(&p, address, which[i], data[i])
+				    : CUDA_ERROR_INVALID_VALUE;
 		if (result == CUDA_ERROR_NOT_SUPPORTED)
 			return result;
 		if (!result)
