@@ -9,6 +9,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,10 +160,27 @@ static void look_at_loader(struct slu_doctor *d, const char *what)
 		look_at_platform(d, &calls, platforms[i]);
 }
 
+/* What stands in the variable already is somebody's wish; loaders pass over what they cannot open.
+ */
+static void look_at_others(struct slu_doctor *d)
+{
+	const char *names = getenv("OPENCL_LAYERS");
+	char *copy = names ? strdup(names) : NULL, *rest = copy, *path;
+
+	while (rest && (path = strsep(&rest, ":")))
+		if (strchr(path, '/') && access(path, R_OK))
+			slu_doctor_say(d, SLU_VERDICT_NOTE, "opencl",
+				       "Correct or unset OPENCL_LAYERS; 'sluice run' adds what it "
+				       "needs itself.",
+				       "OPENCL_LAYERS names %s: %s", path, strerror(errno));
+	free(copy);
+}
+
 void slu_doctor_opencl(struct slu_doctor *d)
 {
 	unsigned n_bad = d->n_bad;
 
+	look_at_others(d);
 	slu_doctor_loader(d);
 	if (d->n_bad == n_bad)
 		slu_doctor_try(d, "opencl", LOADER, look_at_loader);

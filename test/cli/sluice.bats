@@ -377,6 +377,14 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $output == *"driver: "*"softgpu/libcuda.so.1"*": CUDA "*"1 device"*"memory that moves behind its address"* ]]
 }
 
+@test "doctor tells a layer that is named and not there" {
+	OPENCL_LAYERS=/nowhere/layer.so run "$sluice" doctor
+	[ "$status" -eq 0 ]
+	[[ $output == *"OPENCL_LAYERS names /nowhere/layer.so: No such file or directory"* ]]
+	OPENCL_LAYERS=$SLUICE_BUILD/src/limiter/libsluice-limiter.so run "$sluice" doctor
+	[[ $output != *"OPENCL_LAYERS names"* ]]
+}
+
 @test "doctor survives a driver that crashes, and one that is none" {
 	printf 'void abort(void); int cuInit(unsigned f) { abort(); }\n' >"$world/a.c"
 	for name in cuDriverGetVersion cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem_v2 cuDeviceGetAttribute; do
