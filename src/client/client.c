@@ -33,6 +33,7 @@ static int make_peer(struct slu_client *c)
 		.refusal_pause_ns = REFUSAL_PAUSE_NS,
 		.idle_ns = SLU_WIRE_IDLE_NS,
 		.answer_ns = ANSWER_NS,
+		.seed = (uint64_t)getpid(),
 	};
 	const char *name = secure_getenv("SLUICE_NAME");
 	const char *group = secure_getenv("SLUICE_GROUP");

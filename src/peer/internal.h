@@ -83,6 +83,8 @@ struct slu_peer_device {
 				    may come until then; 0: nothing is expected */
 	uint64_t alone_bytes;	 /* without a daemon: what the driver was seen to give */
 	uint64_t alone_until_ns; /* then it is asked for more, if that is not enough; 0: it is */
+	unsigned n_alone_asks;	 /* so often it was, in vain */
+	bool alone_gives;	 /* all that may leaves meanwhile: others may wait for it */
 
 	enum slu_peer_gate gate;
 	struct slu_epoch epoch;	      /* the turn that we have */

@@ -190,6 +190,8 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 		if (!u && slu_peer_may_run(peer, d))
 			u = slu_peer_promotable(peer, d);
 	}
+	if (peer->is_alone && d->alone_gives)
+		return next_out(d, SLU_PLACE_DEVICE, d->account.held_bytes - d->leaving_bytes);
 	if (!u) {
 		u = next_out(d, SLU_PLACE_DEVICE, command_shortfall(peer, d));
 		if (u && u->wanted)
@@ -306,23 +308,56 @@ static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
 	return k;
 }
 
+/* Between one and two times the pause, another one each time and in each program. */
+static uint64_t alone_pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t x = (peer->config.seed + d->n_alone_asks) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return ALONE_PAUSE_NS + (x >> 32) % ALONE_PAUSE_NS;
+}
+
+/* The 2nd, 4th, 8th … time. */
+static bool gives_next(struct slu_peer_device *d)
+{
+	unsigned n = ++d->n_alone_asks;
+
+	return n > 1 && (n & (n - 1)) == 0;
+}
+
+static void ask_for_all(struct slu_peer_device *d)
+{
+	d->alone_bytes = UINT64_MAX;
+	d->alone_gives = false;
+}
+
 /*
  * Without a daemon nobody tells when others have gone: who waits for more than the driver gave asks
- * it again now and then.
+ * it again now and then. Two of which each has what the other one waits for would ask for ever. So
+ * one that asked in vain gives up all it has for a while, after two, four, eight … times: a pair is
+ * soon free, and bytes do not go to and fro all the time where somebody else just stays.
  */
-static void step_alone(struct slu_peer_device *d, uint64_t now_ns)
+static void step_alone(const struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns)
 {
-	bool is_short = d->mode == SLU_MODE_LAUNCH
-				? d->n_command && slu_peer_command_need(d) > d->alone_bytes
-				: d->n_absent && d->alone_bytes != UINT64_MAX;
+	bool waits = d->mode == SLU_MODE_LAUNCH ? d->n_command : d->n_absent;
+	bool is_short =
+		waits && (d->mode == SLU_MODE_LAUNCH ? slu_peer_command_need(d) > d->alone_bytes
+						     : d->alone_bytes != UINT64_MAX);
 
+	if (!waits)
+		d->n_alone_asks = 0;
 	if (!is_short) {
 		d->alone_until_ns = 0;
-	} else if (!d->alone_until_ns) {
-		d->alone_until_ns = now_ns + ALONE_PAUSE_NS;
-	} else if (now_ns >= d->alone_until_ns) {
+		if (d->alone_gives)
+			ask_for_all(d);
+	} else if (!d->alone_until_ns || (d->alone_gives && d->leaving_bytes)) {
+		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
+	} else if (now_ns >= d->alone_until_ns && (d->alone_gives || !gives_next(d))) {
 		d->alone_until_ns = 0;
-		d->alone_bytes = UINT64_MAX;
+		ask_for_all(d);
+	} else if (now_ns >= d->alone_until_ns) {
+		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
+		d->alone_bytes = 0;
+		d->alone_gives = true;
 	}
 }
 
@@ -331,7 +366,7 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (peer->is_alone)
-		step_alone(d, now_ns);
+		step_alone(peer, d, now_ns);
 	cancel_void(peer, d);
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++) {
 		while (may_begin(peer, d, way)) {
@@ -382,7 +417,8 @@ static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_devi
 		return;
 	d->n_refused = 0;
 	if (peer->is_alone) {
-		d->alone_bytes = d->account.held_bytes;
+		if (!d->alone_gives)
+			d->alone_bytes = d->account.held_bytes;
 		return;
 	}
 	slu_peer_refuse(a, bytes);

@@ -45,6 +45,7 @@ struct slu_peer_config {
 	uint64_t refusal_pause_ns; /* between two of them: late frees */
 	uint64_t idle_ns;	   /* no device progress for so long: IDLE (100 ms) */
 	uint64_t answer_ns; /* so long an answer to WANT may take before we make room ourselves */
+	uint64_t seed;	    /* of pauses: no two programs shall keep step without a daemon */
 };
 
 int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_peer);
@@ -67,7 +68,8 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 /*
  * Without a daemon (never there, or lost under on_daemon_loss = run): gates open without a turn as
  * soon as the units are in place, and the driver alone says what fits on the device; pinned and
- * home stay as they were. A device whose gate was opened so joins with an epoch of generation 0.
+ * home stay as they were. Who waits for room gives up what it has now and then, for another one may
+ * wait for that. A device whose gate was opened so joins with an epoch of generation 0.
  */
 void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */

@@ -398,6 +398,67 @@ static void alone_the_driver_is_asked_again_when_it_had_no_room(void **state)
 	}
 }
 
+/* What the driver says to a move in of which @u is the last, until it is believed. */
+static void refuse(struct fixture *f, struct slu_unit *u)
+{
+	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
+		assert_int_equal(f->n_moves, 1);
+		assert_ptr_equal(f->moves[0], u);
+		fixture_moved(f, u, SLU_MOVE_REFUSED);
+		fixture_wait(f, FIXTURE_PAUSE_NS);
+	}
+	assert_int_equal(f->n_moves, 0);
+}
+
+static void alone_who_waits_for_room_gives_up_what_others_may_wait_for(void **state)
+{
+	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_LAUNCH };
+
+	for (unsigned k = 0; k < SLU_ARRAY_SIZE(modes); k++) {
+		struct slu_unit *units[2];
+		struct fixture f;
+
+		fixture_init(&f, modes[k], 100);
+		units[0] = fixture_in_ram(&f, 4);
+		units[1] = fixture_in_ram(&f, 5);
+		slu_peer_lost(f.peer, f.now_ns);
+		slu_peer_run_alone(f.peer, f.now_ns, true);
+		fixture_step(&f);
+		if (modes[k] == SLU_MODE_LAUNCH) {
+			assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, units, 2),
+					 SLU_PEER_E_WAIT);
+			fixture_step(&f);
+		}
+		/* the driver has room for one of them */
+		assert_int_equal(f.n_moves, 2);
+		slu_peer_moved(f.peer, f.now_ns, units[0], SLU_MOVE_DONE);
+		f.n_moves = 1;
+		f.moves[0] = units[1];
+		refuse(&f, units[1]);
+		/* asked once more, and in vain */
+		fixture_wait(&f, SLU_NS_PER_S);
+		refuse(&f, units[1]);
+		assert_int_equal(units[0]->place, SLU_PLACE_DEVICE);
+		/* what is there leaves, and nothing comes for a while */
+		fixture_wait(&f, SLU_NS_PER_S);
+		assert_int_equal(f.n_moves, 1);
+		assert_ptr_equal(f.moves[0], units[0]);
+		assert_int_equal(units[0]->moving, SLU_MOVING_OUT);
+		fixture_wait(&f, 10 * SLU_NS_PER_S);
+		fixture_moved(&f, units[0], SLU_MOVE_DONE);
+		assert_int_equal(fixture_held(&f, DEVICE0), 0);
+		fixture_wait(&f, FIXTURE_PAUSE_NS);
+		assert_int_equal(f.n_moves, 0);
+		/* whoever waited for it has gone on and ended */
+		fixture_wait(&f, SLU_NS_PER_S);
+		assert_int_equal(f.n_moves, 2);
+		fixture_settle(&f);
+		assert_true(slu_peer_gate_is_open(f.peer, 0));
+		assert_int_equal(fixture_held(&f, DEVICE0), 9);
+		fixture_deinit(&f);
+	}
+}
+
 static void a_denied_launch_fails_and_may_be_asked_again_later(void **state)
 {
 	struct fixture f;
@@ -488,6 +549,7 @@ int main(void)
 		cmocka_unit_test(an_unfinished_close_dies_with_the_connection),
 		cmocka_unit_test(alone_the_driver_decides_and_the_turn_is_reported),
 		cmocka_unit_test(alone_the_driver_is_asked_again_when_it_had_no_room),
+		cmocka_unit_test(alone_who_waits_for_room_gives_up_what_others_may_wait_for),
 		cmocka_unit_test(a_denied_launch_fails_and_may_be_asked_again_later),
 		cmocka_unit_test(a_denial_that_crossed_with_the_turn_is_void),
 		cmocka_unit_test(a_wish_that_nobody_has_any_more_is_withdrawn),

@@ -198,6 +198,29 @@ def who_does_not_fit_waits_for_room_without_it():
     lost_where_they_do_not_fit("opencl")
 
 
+def lost_in_a_switch():
+    slow = {"profile": "rtx5080", "scale": 512, "context_overhead": 0}  # whoever looks sees bytes move
+    with s.World("cuda-knot", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=slow) as w:
+        w.start_daemon()
+        programs = [fill(w, "cuda", name, "--mib", 2, "--buffers", 16, "--rounds", 1, "--endless", stdin=subprocess.PIPE)
+                    for name in ("one", "two")]
+        s.wait_until("both have run", lambda: all((w.program(name) or {}).get("launches", 0) > 50 for name in ("one", "two")))
+        s.wait_until("both have a part", lambda: all(0 < p["device_bytes"] < 2 * s.MIB for p in w.status()["programs"]))
+        w.kill_daemon()
+        for program in programs:
+            program.stdin.close()
+            program.stdin = None
+        for program in programs:
+            w.finish(program)
+        w.start_daemon()
+
+
+def who_has_what_the_other_one_waits_for_without_it_gives_it_up():
+    """Neither has all of its units when the daemon dies, and together they may take all of the device: one gives way."""
+    for _ in range(10 if LONG else 3):
+        lost_in_a_switch()
+
+
 def lost_with_a_full_device(api, answer):
     """Who asks for new memory then is told what the driver says, by the code of its API."""
     with s.World(f"{api}-full", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
@@ -221,4 +244,5 @@ def who_asks_for_more_than_there_is_without_it_is_told_so():
 s.main(killed_at_every_message_under_cuda_programs_that_wait_for_it,
        killed_at_every_message_under_cuda_programs_that_run_without_it,
        killed_at_every_message_under_opencl_programs_that_run_without_it, who_waits_runs_without_it_where_all_fit,
-       who_does_not_fit_waits_for_room_without_it, who_asks_for_more_than_there_is_without_it_is_told_so)
+       who_does_not_fit_waits_for_room_without_it, who_has_what_the_other_one_waits_for_without_it_gives_it_up,
+       who_asks_for_more_than_there_is_without_it_is_told_so)
