@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "cli/attach.h"
 #include "cli/install.h"
+#include "wire/message.h"
 
 #define LAYERS "OPENCL_LAYERS"
 
@@ -99,13 +100,18 @@ static enum kept variable_of(pid_t pid, const char *name, const char *ours)
 	return CLEARED;
 }
 
-void slu_attach_name(pid_t pid, char *ret_name, size_t size)
+static void name_in(pid_t pid, const char *file, char *ret_name, size_t size)
 {
-	slu_cleanup(closefilep) FILE *f = open_of(pid, "comm");
+	slu_cleanup(closefilep) FILE *f = open_of(pid, file);
 
 	if (!f || !fgets(ret_name, (int)size, f))
 		snprintf(ret_name, size, "?");
 	ret_name[strcspn(ret_name, "\n")] = '\0';
+}
+
+void slu_attach_name(pid_t pid, char *ret_name, size_t size)
+{
+	name_in(pid, "comm", ret_name, size);
 }
 
 /*
@@ -140,6 +146,29 @@ static bool sees_file(pid_t pid, const char *file)
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, file);
 	return !access(path, R_OK) || errno != ENOENT;
+}
+
+/* Names of threads can be read where maps and environment cannot: also another user's. */
+static void look_at_threads(pid_t pid, bool *ret_has_helper, bool *ret_is_alone)
+{
+	char folder[64], file[64], name[32];
+	struct dirent **entries;
+	int n;
+
+	*ret_has_helper = *ret_is_alone = false;
+	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
+	n = scandir(folder, &entries, NULL, NULL);
+	for (int i = 0; i < n; i++) {
+		if (isdigit((unsigned char)entries[i]->d_name[0])) {
+			snprintf(file, sizeof(file), "task/%d/comm", atoi(entries[i]->d_name));
+			name_in(pid, file, name, sizeof(name));
+			*ret_is_alone |= !strcmp(name, SLU_WIRE_HELPER_ALONE);
+			*ret_has_helper |= *ret_is_alone || !strcmp(name, SLU_WIRE_HELPER);
+		}
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
 }
 
 static void blame(struct slu_attach_view *view, const char *api, const char *why, const char *then)
@@ -200,20 +229,66 @@ static void explain_cuda(pid_t pid, const struct slu_install *install, struct sl
 		      "Take the privilege away from it, or let it run unmanaged.");
 }
 
+/* Whether what it finds under that name is what we find. */
+static bool sees_the_same(pid_t pid, const char *file)
+{
+	char path[PATH_MAX + 32];
+	struct stat ours, its;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, file);
+	if (stat(file, &ours))
+		return true;
+	if (stat(path, &its))
+		return errno != ENOENT && errno != ENOTDIR;
+	return ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+static bool is_of_another_user(pid_t pid)
+{
+	slu_cleanup(closefilep) FILE *f = open_of(pid, "status");
+	char line[128];
+	unsigned uid;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*u %u", &uid) == 1)
+			return uid != geteuid();
+	return false;
+}
+
+void slu_attach_explain_alone(pid_t pid, const char *socket, struct slu_attach_view *view)
+{
+	if (variable_of(pid, "SLUICE_SOCKET", socket) != KEPT) {
+		view->why = "SLUICE_SOCKET was changed on the way";
+		view->then = "Start that program itself with 'sluice run', behind what changes it.";
+	} else if (!sees_the_same(pid, socket)) {
+		view->why = "that socket is not in the files that it sees (a mount, a container?)";
+		view->then = "Show it the socket's folder under the same name.";
+	} else if (is_of_another_user(pid)) {
+		view->why = "it runs as another user (sudo, setpriv?)";
+		view->then = "Start 'sluice run' as that user, or let both share the system's "
+			     "daemon: 'sluice run --system'.";
+	} else {
+		view->why = "nobody answered it in time";
+		view->then = "'sluice doctor' looks at the daemon.";
+	}
+}
+
 void slu_attach_look(pid_t pid, const struct slu_install *install, struct slu_attach_view *ret_view)
 {
 	struct slu_attach_view view = { 0 };
 	struct mapped m = { 0 };
+	bool is_alone;
 
 	slu_attach_name(pid, view.name, sizeof(view.name));
+	look_at_threads(pid, &view.has_helper, &is_alone);
 	if (look_at_maps(pid, install, &m)) {
-		view.state = SLU_ATTACH_HIDDEN;
+		view.state = is_alone ? SLU_ATTACH_ALONE : SLU_ATTACH_HIDDEN;
 	} else if (m.opencl_driver && !m.opencl_layer) {
 		explain_opencl(pid, install, &m, &view);
 	} else if (m.cuda_driver && !m.cuda_shim) {
 		explain_cuda(pid, install, &view);
 	} else if (m.client) {
-		view.state = SLU_ATTACH_INSIDE;
+		view.state = is_alone ? SLU_ATTACH_ALONE : SLU_ATTACH_INSIDE;
 	}
 	view.has_layer = m.opencl_layer;
 	*ret_view = view;

@@ -2,7 +2,8 @@
 /*
  * What is said of a process that has an OpenCL driver mapped and our layer not. The driver, the
  * loader and the layer are files that bear their names; the process is this program again, started
- * with an environment and with the files that it is to map.
+ * with an environment and with the files that it is to map. With our client library it bears the
+ * name of a client's thread that found no daemon.
  */
 #include "lib/test.h"
 
@@ -13,14 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/attach.h"
 #include "cli/install.h"
+#include "wire/message.h"
 
 #define DRIVER "libpocl.so.2"
 #define LAYER  "libsluice-opencl.so"
+#define CLIENT "libsluice-client.so"
 
 struct scene {
 	char folder[64];
@@ -63,7 +67,7 @@ static void end(struct scene *s)
 
 static int drop_scene(void **state)
 {
-	static const char *const names[] = { DRIVER, LAYER, "libOpenCL.so.1" };
+	static const char *const names[] = { DRIVER, LAYER, CLIENT, "libOpenCL.so.1" };
 	struct scene *s = *state;
 	char path[PATH_MAX];
 
@@ -87,6 +91,8 @@ static int be_looked_at(char **files)
 		if (fd < 0 || mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			return 1;
 		close(fd);
+		if (strstr(*files, CLIENT))
+			prctl(PR_SET_NAME, SLU_WIRE_HELPER_ALONE);
 	}
 	if (write(STDOUT_FILENO, "x", 1) != 1)
 		return 1;
@@ -204,6 +210,28 @@ static void test_a_process_with_the_layer_has_nothing_to_explain(void **state)
 	expect(*state, "PATH=/bin", names, NULL);
 }
 
+static void expect_alone(struct scene *s, const char *variable, const char *socket, const char *why)
+{
+	static const char *const names[] = { DRIVER, LAYER, CLIENT, NULL };
+	struct slu_attach_view view;
+
+	make_file(s, CLIENT, "a client");
+	start(s, variable, names);
+	slu_attach_look(s->pid, &s->install, &view);
+	slu_attach_explain_alone(s->pid, socket, &view);
+	end(s);
+	assert_int_equal(view.state, SLU_ATTACH_ALONE);
+	assert_non_null(strstr(view.why, why));
+	assert_non_null(view.then);
+}
+
+static void test_who_found_no_daemon_is_told_apart_and_why(void **state)
+{
+	expect_alone(*state, "PATH=/bin", "/dev/null", "SLUICE_SOCKET was changed");
+	expect_alone(*state, "SLUICE_SOCKET=/dev/zero", "/dev/null", "SLUICE_SOCKET was changed");
+	expect_alone(*state, "SLUICE_SOCKET=/dev/null", "/dev/null", "nobody answered");
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, drop_scene)
@@ -215,6 +243,7 @@ int main(int argc, char **argv)
 		TEST(test_a_layer_that_the_process_does_not_see_is_named),
 		TEST(test_a_loader_inside_the_program_is_not_blamed),
 		TEST(test_a_process_with_the_layer_has_nothing_to_explain),
+		TEST(test_who_found_no_daemon_is_told_apart_and_why),
 	};
 
 	if (argc > 2 && !strcmp(argv[1], "be-looked-at"))

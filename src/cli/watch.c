@@ -26,6 +26,8 @@
 #define JOINS_LOOKED_AT 64
 /* one that looks for drivers and uses none is left alone: only who stays so is blamed */
 #define LOOKS_TO_BLAME 4
+/* one that gave up may still find a daemon that begins a moment later */
+#define LOOKS_ALONE 2
 
 struct watcher {
 	const struct slu_watch *watch;
@@ -34,6 +36,8 @@ struct watcher {
 	int pidfd;
 	pid_t blamed; /* uses a GPU without us, so many looks long */
 	unsigned n_blamed;
+	bool is_alone;		 /* the one that is blamed did not reach the daemon */
+	bool has_seen_helper;	 /* somebody used a device through us, or tried to */
 	bool has_told;		 /* that it shares the GPU */
 	pid_t ended[FAMILY_MAX]; /* told and ended, since they must join */
 	size_t n_ended;
@@ -153,20 +157,38 @@ static bool look_back(const struct watcher *w)
 	return found;
 }
 
+static void tell_blame(const struct watcher *w, struct slu_attach_view *view)
+{
+	if (!w->is_alone) {
+		slu_cli_complain(view->then, "'%s' (pid %d) uses %s without Sluice: %s.",
+				 view->name, (int)w->blamed, view->api, view->why);
+		return;
+	}
+	slu_attach_explain_alone(w->blamed, w->watch->socket, view);
+	slu_cli_complain(view->then,
+			 "'%s' (pid %d) has Sluice's library but did not reach the daemon at %s: "
+			 "%s.",
+			 view->name, (int)w->blamed, w->watch->socket, view->why);
+}
+
 static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct slu_attach_view view;
+		bool is_alone;
 
 		slu_attach_look(family[i], &w->install, &view);
-		if (view.state != SLU_ATTACH_BESIDE || is_ended(w, family[i]))
+		is_alone = view.state == SLU_ATTACH_ALONE;
+		w->has_seen_helper |= view.has_helper;
+		if ((view.state != SLU_ATTACH_BESIDE && !is_alone) || is_ended(w, family[i]))
 			continue;
-		w->n_blamed = w->blamed == family[i] ? w->n_blamed + 1 : 1;
+		w->n_blamed =
+			w->blamed == family[i] && w->is_alone == is_alone ? w->n_blamed + 1 : 1;
 		w->blamed = family[i];
-		if (w->n_blamed < LOOKS_TO_BLAME)
+		w->is_alone = is_alone;
+		if (w->n_blamed < (is_alone ? LOOKS_ALONE : LOOKS_TO_BLAME))
 			return false;
-		slu_cli_complain(view.then, "'%s' (pid %d) uses %s without Sluice: %s.", view.name,
-				 (int)family[i], view.api, view.why);
+		tell_blame(w, &view);
 		if (!w->watch->must_join)
 			return true;
 		end(w, family[i], true);
@@ -190,7 +212,12 @@ static void look_until_done(struct watcher *w)
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
 	}
-	if (w->watch->is_verbose && !w->has_told && !w->n_ended && !look_back(w))
+	if (!w->watch->is_verbose || w->has_told || w->n_ended || look_back(w))
+		return;
+	if (w->has_seen_helper)
+		fprintf(stderr, "sluice: '%s' has ended and did not reach the daemon at %s.\n",
+			w->watch->name, w->watch->socket);
+	else
 		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
 			w->watch->name);
 }

@@ -7,12 +7,13 @@
  * ends with it, and speaks up on its stderr only if a person should know:
  *
  *   LOOKING -> (gone)  the program, or a child of it, has joined the daemon: all is well
- *   LOOKING -> (gone)  one of them uses a GPU without us, or was refused: the reason is told once
+ *   LOOKING -> (gone)  one of them uses a GPU without us, did not reach the daemon or was refused:
+ *                      the reason is told once
  *   LOOKING -> (gone)  the program has ended; the daemon remembers whether it had joined
  *
  * Looks become rarer the longer nothing happens. Where the program must join, so must its children:
- * the looking goes on when one of them has, and whoever is refused or uses a GPU without us is
- * ended.
+ * the looking goes on when one of them has, and whoever is refused, uses a GPU without us or did
+ * not reach the daemon is ended.
  */
 
 #include <stdbool.h>

@@ -85,7 +85,7 @@ static int start_helper(struct slu_client *c)
 
 	if (c->has_helper)
 		return 0;
-	r = slu_client_thread(&c->helper, slu_helper_run, c, "sluice-helper");
+	r = slu_client_thread(&c->helper, slu_helper_run, c, SLU_WIRE_HELPER);
 	if (r)
 		return slu_fold(r);
 	c->has_helper = true;

@@ -302,6 +302,20 @@ static void serve_loss(struct slu_client *c, uint64_t now_ns)
 
 /* -- the loop --------------------------------------------------------------------------------- */
 
+/*
+ * Who started the program cannot ask it whether it reached the daemon, but sees the names of its
+ * threads. One that lost the daemon had joined, and does what the setting says.
+ */
+static void show_bond(const struct slu_client *c, bool *is_shown_alone)
+{
+	bool is_alone = c->stage == SLU_CLIENT_LOOSE && !c->torture;
+
+	if (is_alone == *is_shown_alone)
+		return;
+	*is_shown_alone = is_alone;
+	prctl(PR_SET_NAME, is_alone ? SLU_WIRE_HELPER_ALONE : SLU_WIRE_HELPER);
+}
+
 static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
 {
 	uint64_t at = SLU_MIN(slu_peer_deadline_ns(c->peer), grace_ns(c));
@@ -347,6 +361,7 @@ static void sleep_until(struct slu_client *c, uint64_t until_ns)
 void *slu_helper_run(void *data)
 {
 	struct slu_client *c = data;
+	bool is_shown_alone = false;
 
 	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	slu_lock_take(&c->lock);
@@ -358,6 +373,7 @@ void *slu_helper_run(void *data)
 		serve_devices(c);
 		now_ns = slu_clock_now_ns();
 		slu_client_pump(c, now_ns);
+		show_bond(c, &is_shown_alone);
 		sleep_until(c, next_look_ns(c, now_ns));
 	}
 	return NULL;

@@ -19,6 +19,10 @@
 #define SLU_WIRE_IDLE_NS     100000000 /* without device progress for so long: IDLE */
 #define SLU_WIRE_PACKET_MAX  4096      /* every message fits; longer packets are refused */
 
+/* What a client's helper thread is called; the second while it goes on without the daemon. */
+#define SLU_WIRE_HELPER	      "sluice-helper"
+#define SLU_WIRE_HELPER_ALONE "sluice-alone"
+
 enum slu_tier {
 	SLU_TIER_DEVICE, /* the memory of one device */
 	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */

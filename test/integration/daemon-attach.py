@@ -3,6 +3,7 @@
 """`sluice run` knows whether the front ends got in, says so when asked, and says why not by itself."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -164,10 +165,35 @@ def a_program_that_must_share_is_ended_when_its_environment_was_cleared():
         s.check(w.end(program).count("launches") == 1, "the one that shares goes on")
 
 
+def without_socket(w):
+    """The words that put a program where something else is in the place of the daemon's socket."""
+    for more in ((), ("--user", "--map-root-user")):
+        words = ("unshare", *more, "--mount")
+        if subprocess.run([*words, "mount", "--bind", "/dev/null", w.socket], capture_output=True).returncode == 0:
+            return [*words, "sh", "-c", 'mount --bind /dev/null "$0" && exec "$@"', w.socket]
+    raise s.Skip("this user may not mount anything")
+
+
+def a_program_that_does_not_reach_the_daemon_is_named_and_ended_if_it_must_share():
+    with world("unreached") as w:
+        w.start_daemon()
+        free = start(w, *without_socket(w), *ENDLESS, quiet=True)
+        bound = start(w, *without_socket(w), *ENDLESS)
+        for program in (free, bound):
+            said = hear(program) + hear(program)
+            s.check(f"'cl-talk' (pid {program.pid}) has Sluice's library but did not reach the daemon at {w.socket}: "
+                    "that socket is not in the files that it sees" in said and "Show it the socket's folder" in said,
+                    "who, why and what to do", said)
+        s.check("It is ended, as --require asks for." in hear(bound), "the one is ended")
+        w.finish(bound, exits=(-signal.SIGTERM,))
+        s.check("launches" in w.end(free), "the other one goes on")
+
+
 s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
        children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
        a_program_without_a_gpu_is_left_in_peace, a_program_that_is_over_at_once_was_seen_as_well,
        the_program_finds_no_child_that_it_never_made,
        a_refusal_is_told_with_its_reason, a_program_that_must_share_does_not_start_where_it_would_be_refused,
        a_program_that_must_share_is_ended_when_it_is_refused,
-       a_program_that_must_share_is_ended_when_its_environment_was_cleared)
+       a_program_that_must_share_is_ended_when_its_environment_was_cleared,
+       a_program_that_does_not_reach_the_daemon_is_named_and_ended_if_it_must_share)
