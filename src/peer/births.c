@@ -117,11 +117,20 @@ static int born_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	return 0;
 }
 
+/*
+ * The step that ends a pause wakes who waits for it. Who asks when it is over, and is sent to wait,
+ * would be woken by its own step, before it waits.
+ */
+static bool is_in_pause(const struct slu_peer_device *d, uint64_t now_ns)
+{
+	return now_ns < d->retry_ns[IN];
+}
+
 static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	if (u->n_refused > peer->config.refusal_retries)
 		return deny(peer, u);
-	if (peer->devices[u->device].retry_ns[IN])
+	if (is_in_pause(&peer->devices[u->device], now_ns))
 		return wait_for(peer, u, SLU_BIRTH_DEVICE);
 	u->has_home = false;
 	if (u->on_disk || peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
@@ -133,10 +142,11 @@ static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 }
 
 /* There is a turn and credit for it, and nobody in front who would need that. */
-static bool is_free_to_come(const struct slu_peer *peer, const struct slu_peer_device *d,
-			    const struct slu_unit *u)
+static bool is_free_to_come(const struct slu_peer *peer, uint64_t now_ns,
+			    const struct slu_peer_device *d, const struct slu_unit *u)
 {
-	return d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) && !d->retry_ns[IN] &&
+	return d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) &&
+	       !is_in_pause(d, now_ns) &&
 	       d->account.held_bytes + u->bytes <= d->account.limit_bytes &&
 	       (d->mode != SLU_MODE_LAUNCH ||
 		(!d->n_command && !slu_peer_is_crowded(peer, u->device)));
@@ -190,7 +200,7 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return SLU_PEER_E_RESERVE;
 	}
 
-	if (is_free_to_come(peer, d, u)) {
+	if (is_free_to_come(peer, now_ns, d, u)) {
 		take_home(peer, u);
 		insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 		return 0;

@@ -284,6 +284,32 @@ static void a_failed_birth_is_tried_again_and_says_nothing_about_room(void **sta
 	fixture_deinit(&f);
 }
 
+/* The step that would end the pause comes after the question: it would wake nobody. */
+static void who_asks_when_the_pause_is_over_is_not_sent_to_wait(void **state)
+{
+	for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
+		struct fixture f;
+		struct slu_unit *u;
+
+		fixture_running(&f, SLU_MODE_ALL, two, 2);
+		fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
+		if (is_alone) {
+			slu_peer_lost(f.peer, f.now_ns);
+			slu_peer_run_alone(f.peer, f.now_ns, true);
+			fixture_step(&f);
+		}
+		u = fixture_unit(&f, 5);
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		slu_peer_failed_birth(f.peer, f.now_ns, u);
+		fixture_step(&f);
+		f.now_ns += FIXTURE_PAUSE_NS - 1;
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		f.now_ns++;
+		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		fixture_deinit(&f);
+	}
+}
+
 static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(void **state)
 {
 	struct slu_unit *u;
@@ -395,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),
 		cmocka_unit_test(a_failed_birth_is_tried_again_and_says_nothing_about_room),
+		cmocka_unit_test(who_asks_when_the_pause_is_over_is_not_sent_to_wait),
 		cmocka_unit_test(
 			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),
 		cmocka_unit_test(a_refused_birth_without_a_daemon_fails),
