@@ -27,6 +27,7 @@ static void void_credit(struct slu_peer *peer)
 		slu_peer_void_account(&d->account);
 		d->close_epoch = (struct slu_epoch){ 0 };
 		d->want_is_current = false;
+		d->want_ends_idle = false;
 	}
 }
 

@@ -117,6 +117,7 @@ struct slu_peer_device {
 	struct slu_msg_want want; /* as last told */
 	bool want_is_current;	  /* nothing changed since then that would ask for a repetition */
 	bool want_is_due;	  /* told even if nothing is unmet: a hint is taken back */
+	bool want_ends_idle;	  /* so is the hint that we are idle */
 	bool wake_is_due;
 	uint64_t moved_in_bytes, moved_out_bytes;
 	struct slu_msg_facts facts; /* as last told */

@@ -4,7 +4,8 @@
  * What nobody waits for is told now and then, a little after it changed: FACTS for the eyes of
  * people, sums that fell or rose inside the limit, a need that changed while it was met, and a
  * wish that nobody has any more. So an allocation sends nothing while credit lasts, and the daemon
- * still learns what is slack.
+ * still learns what is slack. The hint that we are idle and its end count as such, too: a program
+ * that was not let run for a moment has not asked for anything.
  */
 
 #include <string.h>

@@ -173,7 +173,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 		/* the hint is taken back by a WANT */
 		if (d->idle_is_told) {
 			d->idle_is_told = false;
-			d->want_is_due = true;
+			d->want_is_due = d->want_ends_idle = true;
 		}
 		return;
 	}
@@ -188,6 +188,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 	r->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = d->epoch };
 	d->idle_is_told = true;
 	d->want.is_runnable = 0;
+	peer->n_levels++;
 }
 
 static void clear_blocked(struct slu_peer_device *d)

@@ -106,7 +106,10 @@ void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 		d->grows_until_ns = SLU_MAX(d->grows_until_ns, now_ns + peer->config.answer_ns);
 	d->want = want;
 	d->want_is_current = true;
-	d->want_is_due = false;
+	/* nobody waits for this one: it only takes a hint back */
+	if (d->want_ends_idle && !slu_peer_is_unmet(peer, index))
+		peer->n_levels++;
+	d->want_is_due = d->want_ends_idle = false;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, index);
 	r->want = want;
 }
