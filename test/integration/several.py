@@ -61,8 +61,8 @@ def beside_others_after_hundreds_of_switches():
             found = s.wait_until(f"bytes of {name} have been on both devices", lambda: (p := w.program(name)) and all(
                 d["device_bytes"] + d["ram_bytes"] for d in p["devices"]) and p)
             s.check(len(found["devices"]) == 2 and found["moved_in_bytes"] and found["moved_out_bytes"], "it moved", found)
-            s.check({u["reason"] for u in found["unmovable"]} <= {"mapped by the program"}, "nothing else is unmovable",
-                    found["unmovable"])
+            s.check({u["reason"] for u in found["unmovable"]} <= {"mapped by the program", "shared virtual memory"},
+                    "only what it uses so at this moment is unmovable", found["unmovable"])
         for program in programs:
             w.end(program)
         s.note(f"{switches.look()} switches")
