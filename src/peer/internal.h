@@ -306,6 +306,10 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 
+/* alone.c */
+void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *device,
+			 uint64_t now_ns);
+
 /* want.c */
 bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index);
 bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);

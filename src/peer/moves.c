@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which move is begun, and what became of it.
+ * Which move is begun. What became of it is in ended.c.
  *
  * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
  * mode LAUNCH also for the command in front, inside its own window, or at another device. In: into
@@ -21,9 +21,6 @@
 #define MOVES_MIN   2
 #define N_CHUNKS    4 /* a mover pins two, and should find the next units prepared */
 #define CHUNK_BYTES (2 * SLU_MIB)
-
-#define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
-#define ALONE_PAUSE_NS	 (500 * SLU_NS_PER_MS)
 
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -308,65 +305,12 @@ static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
 	return k;
 }
 
-/* Between one and two times the pause, another one each time and in each program. */
-static uint64_t alone_pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
-{
-	uint64_t x = (peer->config.seed + d->n_alone_asks) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return ALONE_PAUSE_NS + (x >> 32) % ALONE_PAUSE_NS;
-}
-
-/* The 2nd, 4th, 8th … time. */
-static bool gives_next(struct slu_peer_device *d)
-{
-	unsigned n = ++d->n_alone_asks;
-
-	return n > 1 && (n & (n - 1)) == 0;
-}
-
-static void ask_for_all(struct slu_peer_device *d)
-{
-	d->alone_bytes = UINT64_MAX;
-	d->alone_gives = false;
-}
-
-/*
- * Without a daemon nobody tells when others have gone: who waits for more than the driver gave asks
- * it again now and then. Two of which each has what the other one waits for would ask for ever. So
- * one that asked in vain gives up all it has for a while, after two, four, eight … times: a pair is
- * soon free, and bytes do not go to and fro all the time where somebody else just stays.
- */
-static void step_alone(const struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns)
-{
-	bool waits = d->mode == SLU_MODE_LAUNCH ? d->n_command : d->n_absent;
-	bool is_short =
-		waits && (d->mode == SLU_MODE_LAUNCH ? slu_peer_command_need(d) > d->alone_bytes
-						     : d->alone_bytes != UINT64_MAX);
-
-	if (!waits)
-		d->n_alone_asks = 0;
-	if (!is_short) {
-		d->alone_until_ns = 0;
-		if (d->alone_gives)
-			ask_for_all(d);
-	} else if (!d->alone_until_ns || (d->alone_gives && d->leaving_bytes)) {
-		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
-	} else if (now_ns >= d->alone_until_ns && (d->alone_gives || !gives_next(d))) {
-		d->alone_until_ns = 0;
-		ask_for_all(d);
-	} else if (now_ns >= d->alone_until_ns) {
-		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
-		d->alone_bytes = 0;
-		d->alone_gives = true;
-	}
-}
-
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (peer->is_alone)
-		step_alone(peer, d, now_ns);
+		slu_peer_step_alone(peer, d, now_ns);
 	cancel_void(peer, d);
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++) {
 		while (may_begin(peer, d, way)) {
@@ -383,148 +327,4 @@ void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	/* without a daemon the limit follows what the driver gave */
 	if (peer->is_alone)
 		d->account.limit_bytes = d->account.held_bytes;
-}
-
-/* -- ending ---------------------------------------------------------------------------------- */
-
-static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
-{
-	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
-		if (d->moving[way][k] == u)
-			d->moving[way][k] = NULL;
-	d->n_moving[way]--;
-	d->moving_bytes[way] -= u->bytes;
-}
-
-/* Anything may have gone wrong, also for good: tried again, less and less often. */
-static void failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d, unsigned way)
-{
-	/* as with refusals, moves that fail together have failed once */
-	if (d->retry_ns[way])
-		return;
-	d->retry_ns[way] = now_ns + (peer->config.refusal_pause_ns << d->n_failed[way]);
-	d->n_failed[way] = SLU_MIN(d->n_failed[way] + 1, (unsigned)FAILED_DOUBLINGS);
-}
-
-static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		    struct slu_peer_account *a, uint64_t bytes)
-{
-	/* moves that were under way together are refused together: that is one refusal */
-	if (d->retry_ns[IN])
-		return;
-	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
-	if (++d->n_refused <= peer->config.refusal_retries)
-		return;
-	d->n_refused = 0;
-	if (peer->is_alone) {
-		if (!d->alone_gives)
-			d->alone_bytes = d->account.held_bytes;
-		return;
-	}
-	slu_peer_refuse(a, bytes);
-	d->want_is_current = false;
-}
-
-static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		     struct slu_unit *u, enum slu_move_result result)
-{
-	bool is_map = u->moving == SLU_MOVING_MAP;
-	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
-
-	if (result == SLU_MOVE_DONE) {
-		slu_peer_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
-				   SLU_MOVING_NO);
-		u->device_version = u->host_version;
-		/* pinned memory that is there says nothing about what the device refused */
-		if (!is_map) {
-			d->n_refused = 0;
-			d->moved_in_bytes += u->bytes;
-		}
-		a->is_due = true;
-		return;
-	}
-	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
-	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
-	slu_peer_release(a, u->bytes);
-	if (result == SLU_MOVE_REFUSED)
-		refused(peer, now_ns, d, a, u->bytes);
-	else if (result != SLU_MOVE_CANCELLED)
-		failed(peer, now_ns, d, IN);
-}
-
-static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		      struct slu_unit *u, enum slu_move_result result)
-{
-	bool is_map = u->place == SLU_PLACE_MAPPED;
-	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
-
-	if (is_map)
-		peer->unmapping_bytes -= u->bytes;
-	else
-		d->leaving_bytes -= u->bytes;
-	if (result == SLU_MOVE_DONE) {
-		slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
-				   SLU_MOVING_NO);
-		slu_peer_ahead_end(d, u, SLU_AHEAD_MISSED);
-		slu_peer_release(a, u->bytes);
-		a->is_due = true;
-		u->host_version = SLU_MAX(u->host_version, u->device_version);
-		if (!is_map)
-			d->moved_out_bytes += u->bytes;
-		return;
-	}
-	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
-	a->final_is_told = false;
-	if (result == SLU_MOVE_RUNS) {
-		u->ran_at = d->n_launches + 1;
-	} else if (result == SLU_MOVE_BLOCKED) {
-		u->blocked = d->has_blocked = true;
-		a->is_due = true;
-	} else if (result != SLU_MOVE_CANCELLED) {
-		failed(peer, now_ns, d, OUT);
-	}
-}
-
-void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *u)
-{
-	struct slu_peer_device *d = &peer->devices[u->device];
-
-	assert(u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO && !u->n_named);
-	assert(u->has_home && !u->device_version && !u->host_version);
-	slu_peer_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
-	d->leaving_bytes += u->bytes;
-	d->n_unmaking++;
-}
-
-void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
-{
-	struct slu_peer_device *d = &peer->devices[u->device];
-
-	d->leaving_bytes -= u->bytes;
-	d->n_unmaking--;
-	slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
-	slu_peer_release(&d->account, u->bytes);
-	refused(peer, now_ns, d, &d->account, u->bytes);
-	d->wake_is_due = true;
-	slu_peer_touch(peer, now_ns);
-}
-
-void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
-		    enum slu_move_result result)
-{
-	struct slu_peer_device *d = &peer->devices[u->device];
-	unsigned way = u->moving == SLU_MOVING_OUT ? OUT : IN;
-
-	assert(u->moving != SLU_MOVING_NO);
-	forget_move(d, u, way);
-	if (result == SLU_MOVE_DONE)
-		d->n_failed[way] = 0;
-	if (way == OUT)
-		ended_out(peer, now_ns, d, u, result);
-	else
-		ended_in(peer, now_ns, d, u, result);
-	u->cancel = false;
-	d->wake_is_due = true;
-	slu_peer_cross(peer, now_ns);
-	slu_peer_touch(peer, now_ns);
 }

@@ -162,8 +162,10 @@ static bool prove(struct slu_sim_client *c, unsigned d)
 
 		if (!u->unproven)
 			continue;
-		is_refused = is_refused || slu_sim_chance(&c->world->random, REFUSED_LATE);
-		u->unproven = is_refused;
+		/* what must stay has no way back */
+		is_refused = is_refused || (u->frozen == SLU_FROZEN_NO &&
+					    slu_sim_chance(&c->world->random, REFUSED_LATE));
+		u->unproven = is_refused && u->frozen == SLU_FROZEN_NO;
 	}
 	if (!is_refused)
 		return true;

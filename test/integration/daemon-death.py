@@ -177,20 +177,28 @@ def who_waits_runs_without_it_where_all_fit():
     lost_where_all_fit("opencl")
 
 
+def two_that_run(w, api, *words):
+    programs = [fill(w, api, name, *words, "--rounds", 1, "--endless", stdin=subprocess.PIPE) for name in ("one", "two")]
+    s.wait_until("both have run", lambda: all((w.program(name) or {}).get("launches", 0) > 50 for name in ("one", "two")))
+    return programs
+
+
+def both_end_without_it(w, programs):
+    for program in programs:
+        program.stdin.close()
+        program.stdin = None
+    for program in programs:
+        w.finish(program)
+    w.start_daemon()
+
+
 def lost_where_they_do_not_fit(api):
     """Each has contents, and one of them has its turn: the other one waits for the driver to have room."""
     with s.World(f"{api}-exceeds", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
-        programs = [fill(w, api, name, "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
-                    for name in ("one", "two")]
-        s.wait_until("both have run", lambda: all((w.program(name) or {}).get("launches", 0) > 50 for name in ("one", "two")))
+        programs = two_that_run(w, api, "--buffers", 2, "--mix")
         lose(w, ("one", "two"))
-        for program in programs:
-            program.stdin.close()
-            program.stdin = None
-        for program in programs:
-            w.finish(program)
-        w.start_daemon()
+        both_end_without_it(w, programs)
 
 
 def who_does_not_fit_waits_for_room_without_it():
@@ -202,17 +210,10 @@ def lost_in_a_switch():
     slow = {"profile": "rtx5080", "scale": 512, "context_overhead": 0}  # whoever looks sees bytes move
     with s.World("cuda-knot", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=slow) as w:
         w.start_daemon()
-        programs = [fill(w, "cuda", name, "--mib", 2, "--buffers", 16, "--rounds", 1, "--endless", stdin=subprocess.PIPE)
-                    for name in ("one", "two")]
-        s.wait_until("both have run", lambda: all((w.program(name) or {}).get("launches", 0) > 50 for name in ("one", "two")))
+        programs = two_that_run(w, "cuda", "--mib", 2, "--buffers", 16)
         s.wait_until("both have a part", lambda: all(0 < p["device_bytes"] < 2 * s.MIB for p in w.status()["programs"]))
         w.kill_daemon()
-        for program in programs:
-            program.stdin.close()
-            program.stdin = None
-        for program in programs:
-            w.finish(program)
-        w.start_daemon()
+        both_end_without_it(w, programs)
 
 
 def who_has_what_the_other_one_waits_for_without_it_gives_it_up():

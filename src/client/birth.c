@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A unit is born where the peer says. On the device the back end makes it on the program's thread;
+ * while it does, the unit counts as named, so that nobody moves what does not exist yet. In mode
+ * LAUNCH, where there is plenty of room, the driver need not have shown that it has the memory; if
+ * it refuses it at the first use, the unit is taken back.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "client/instance.h"
+#include "client/log.h"
+
+#define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
+/* this part of the device must be left as credit, and more than contexts take that nobody saw yet
+ */
+#define SURE_PARTS	32
+#define SURE_BYTES	(64 * SLU_MIB)
+#define UNMAKE_PAUSE_NS (1 * SLU_NS_PER_MS)
+
+/* Never joined, so nobody could make room: the driver's word is final. */
+static bool refusal_is_final(const struct slu_client *c)
+{
+	return c->stage == SLU_CLIENT_LOOSE;
+}
+
+/* In mode LAUNCH a creation is the very call that the program made: its error is the program's. */
+static bool is_programs_own(const struct slu_client_device *d)
+{
+	return d->mode == SLU_MODE_LAUNCH;
+}
+
+/*
+ * So much credit is left that others would have to take a good part of the device in a moment for
+ * the driver to refuse. A front end may spare itself the proof.
+ */
+static bool is_sure(const struct slu_client *c, const struct slu_client_device *d)
+{
+	uint64_t enough = SLU_MAX(d->total_bytes / SURE_PARTS, SURE_BYTES);
+	struct slu_peer_account_view view;
+
+	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)d->index },
+			      &view);
+	return !c->counts.n_refusals && slu_sub_floor(view.limit_bytes, view.held_bytes) >= enough;
+}
+
+/*
+ * Makes the device memory of a unit that the peer let be born there; with the lock, which is left
+ * meanwhile. As with a move in, a refusal is the daemon's business, and anything else that fails
+ * is tried again: our calls are more than the one that the program made, and fail for reasons of
+ * their own. But a program waits here, so not for ever.
+ *
+ * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: ask the peer again; or -errno.
+ */
+static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_failures)
+{
+	struct slu_client_device *d = w->device;
+	struct slu_unit *const units[] = { &w->unit };
+	uint64_t now_ns;
+	int r;
+
+	w->unit.unproven = is_programs_own(d) && is_sure(c, d);
+	slu_lock_give(&c->lock);
+	slu_lock_assert_none();
+	r = d->backend->create(d->data, &w->unit);
+	slu_lock_take(&c->lock);
+
+	now_ns = slu_clock_now_ns();
+	slu_peer_unname(c->peer, units, 1);
+	w->unit.unproven = w->unit.unproven && !r;
+	if (r == 0) {
+		w->is_made = true;
+	} else if (r == SLU_BACKEND_E_REFUSED) {
+		c->counts.n_refusals++;
+		slu_peer_refused_birth(c->peer, now_ns, &w->unit);
+		r = -EAGAIN;
+		if (refusal_is_final(c)) {
+			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
+			r = SLU_CLIENT_E_NO_MEMORY;
+		}
+	} else {
+		slu_peer_failed_birth(c->peer, now_ns, &w->unit);
+		if (r == SLU_BACKEND_E_LOST)
+			d->is_dead = true;
+		r = r < 0 ? r : -EIO;
+		if (!is_programs_own(d) && !d->is_dead && ++*n_failures <= FAILURES_MAX) {
+			slu_client_log("device %u: making %llu bytes failed: %s, trying again",
+				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
+			r = -EAGAIN;
+		} else {
+			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
+		}
+	}
+	slu_client_pump(c, now_ns);
+	return r;
+}
+
+void slu_client_unit_prove(struct slu_unit *unit)
+{
+	if (__atomic_load_n(&unit->unproven, __ATOMIC_RELAXED))
+		__atomic_store_n(&unit->unproven, false, __ATOMIC_RELAXED);
+}
+
+/* With the lock, which is left meanwhile. */
+static void unmake(struct slu_client *c, struct slu_client_unit *w)
+{
+	struct slu_unit *u = &w->unit;
+	struct slu_client_device *d;
+
+	/* another thread's command may prove it just now */
+	while (u->unproven &&
+	       (u->n_named || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || w->n_pins))
+		slu_client_wait(c, slu_clock_now_ns() + UNMAKE_PAUSE_NS);
+	if (!u->unproven)
+		return;
+	u->unproven = false;
+	if (u->place != SLU_PLACE_DEVICE || u->frozen != SLU_FROZEN_NO)
+		return;
+	d = w->device;
+	slu_peer_unmake(c->peer, u);
+	slu_lock_give(&c->lock);
+	slu_lock_assert_none();
+	d->backend->destroy(d->data, u);
+	slu_lock_take(&c->lock);
+	w->is_made = false;
+	c->counts.n_refusals++;
+	slu_peer_unmade(c->peer, slu_clock_now_ns(), u);
+}
+
+void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	for (size_t i = 0; i < n_units; i++)
+		if (!slu_client_unit_of(units[i])->device->is_orphan)
+			unmake(c, slu_client_unit_of(units[i]));
+	slu_client_pump(c, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+}
+
+/* Takes a room on disk for a unit that is about to be born; with the lock, which is left meanwhile.
+ */
+static void reserve(struct slu_client *c, struct slu_client_unit *w)
+{
+	int r = 0;
+
+	if (!w->room.bytes) {
+		slu_lock_give(&c->lock);
+		r = slu_disk_take(&c->disk, w->unit.bytes, &w->room);
+		slu_lock_take(&c->lock);
+	}
+	if (!r)
+		return;
+	slu_client_log("no room for %llu bytes on disk: %s", (unsigned long long)w->unit.bytes,
+		       slu_disk_reason(r));
+	slu_peer_no_room(c->peer, slu_clock_now_ns(), &w->unit);
+}
+
+static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
+{
+	unsigned n_failures = 0;
+
+	for (;;) {
+		uint64_t now_ns = slu_clock_now_ns();
+		int r = slu_peer_born(c->peer, now_ns, &w->unit);
+
+		if (r == 0 && !is_frozen)
+			w->unit.n_named++;
+		slu_client_pump(c, now_ns);
+		switch (r) {
+		case 0:
+			r = is_frozen ? 0 : make(c, w, &n_failures);
+			if (r != -EAGAIN)
+				return r;
+			break;
+		case SLU_PEER_E_IN_RAM:
+			return 0;
+		case SLU_PEER_E_RESERVE:
+			reserve(c, w);
+			break;
+		case SLU_PEER_E_WAIT:
+			slu_client_wait(c, SLU_PEER_NEVER);
+			break;
+		case SLU_PEER_E_DENIED:
+			slu_client_log(
+				"device %u: no room for %llu bytes, the daemon's log says why",
+				w->device->index, (unsigned long long)w->unit.bytes);
+			return SLU_CLIENT_E_NO_MEMORY;
+		default:
+			return slu_fold(r);
+		}
+	}
+}
+
+/* In a child, on a device of its parent: the driver alone decides. */
+static int make_orphan(struct slu_client_unit *w, bool is_frozen)
+{
+	int r;
+
+	w->unit.place = SLU_PLACE_DEVICE;
+	if (is_frozen)
+		return 0;
+	slu_lock_assert_none();
+	r = w->device->backend->create(w->device->data, &w->unit);
+	w->is_made = !r;
+	if (r == SLU_BACKEND_E_REFUSED)
+		return SLU_CLIENT_E_NO_MEMORY;
+	return r > 0 ? slu_error(-EIO) : slu_fold(r);
+}
+
+int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
+			void *owner, struct slu_unit **ret_unit)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_disk_room spare = { 0 };
+	struct slu_client_unit *w;
+	int r;
+
+	if (!bytes)
+		return slu_error(-EINVAL);
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return slu_error(-ENOMEM);
+	w->device = d;
+	w->unit.bytes = bytes;
+	w->unit.device = (uint8_t)d->index;
+	w->unit.owner = owner;
+	w->unit.frozen = (uint8_t)frozen;
+	slu_lock_take(&c->lock);
+	if (d->is_orphan) {
+		slu_lock_give(&c->lock);
+		r = make_orphan(w, frozen != SLU_FROZEN_NO);
+	} else {
+		if (frozen == SLU_FROZEN_NO)
+			slu_client_wait_joined(c);
+		r = give_birth(c, w, frozen != SLU_FROZEN_NO);
+		if (!r)
+			d->owned_bytes += bytes;
+		/* taken for nothing: the birth was refused, or found memory after all */
+		if (r || !w->unit.on_disk) {
+			spare = w->room;
+			w->room = (struct slu_disk_room){ 0 };
+		}
+		slu_lock_give(&c->lock);
+	}
+	slu_disk_give(&c->disk, &spare);
+	if (r) {
+		free(w);
+		return r;
+	}
+	*ret_unit = &w->unit;
+	return 0;
+}

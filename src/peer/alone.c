@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Without a daemon nobody tells when others have gone: who waits for more than the driver gave asks
+ * it again now and then. Two of which each has what the other one waits for would ask for ever. So
+ * one that asked in vain gives up all it has for a while, after two, four, eight … times: a pair is
+ * soon free, and bytes do not go to and fro all the time where somebody else just stays.
+ */
+
+#include "peer/internal.h"
+
+#define PAUSE_NS (500 * SLU_NS_PER_MS)
+
+/* Between one and two times the pause, another one each time and in each program. */
+static uint64_t pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t x = (peer->config.seed + d->n_alone_asks) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return PAUSE_NS + (x >> 32) % PAUSE_NS;
+}
+
+/* The 2nd, 4th, 8th … time. */
+static bool gives_next(struct slu_peer_device *d)
+{
+	unsigned n = ++d->n_alone_asks;
+
+	return n > 1 && (n & (n - 1)) == 0;
+}
+
+static void ask_for_all(struct slu_peer_device *d)
+{
+	d->alone_bytes = UINT64_MAX;
+	d->alone_gives = false;
+}
+
+void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns)
+{
+	bool waits = d->mode == SLU_MODE_LAUNCH ? d->n_command : d->n_absent;
+	bool is_short =
+		waits && (d->mode == SLU_MODE_LAUNCH ? slu_peer_command_need(d) > d->alone_bytes
+						     : d->alone_bytes != UINT64_MAX);
+
+	if (!waits)
+		d->n_alone_asks = 0;
+	if (!is_short) {
+		d->alone_until_ns = 0;
+		if (d->alone_gives)
+			ask_for_all(d);
+	} else if (!d->alone_until_ns || (d->alone_gives && d->leaving_bytes)) {
+		d->alone_until_ns = now_ns + pause_ns(peer, d);
+	} else if (now_ns >= d->alone_until_ns && (d->alone_gives || !gives_next(d))) {
+		d->alone_until_ns = 0;
+		ask_for_all(d);
+	} else if (now_ns >= d->alone_until_ns) {
+		d->alone_until_ns = now_ns + pause_ns(peer, d);
+		d->alone_bytes = 0;
+		d->alone_gives = true;
+	}
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What became of a move: the unit is where it was to go, or still where it was, and something has
+ * to be known before the next one is begun. What the driver has no memory for is asked for again, a
+ * few times, and then told (rule 13).
+ */
+
+#include <assert.h>
+
+#include "peer/internal.h"
+
+#define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
+
+static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
+{
+	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
+		if (d->moving[way][k] == u)
+			d->moving[way][k] = NULL;
+	d->n_moving[way]--;
+	d->moving_bytes[way] -= u->bytes;
+}
+
+/* Anything may have gone wrong, also for good: tried again, less and less often. */
+static void failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d, unsigned way)
+{
+	/* as with refusals, moves that fail together have failed once */
+	if (d->retry_ns[way])
+		return;
+	d->retry_ns[way] = now_ns + (peer->config.refusal_pause_ns << d->n_failed[way]);
+	d->n_failed[way] = SLU_MIN(d->n_failed[way] + 1, (unsigned)FAILED_DOUBLINGS);
+}
+
+static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		    struct slu_peer_account *a, uint64_t bytes)
+{
+	/* moves that were under way together are refused together: that is one refusal */
+	if (d->retry_ns[IN])
+		return;
+	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
+	if (++d->n_refused <= peer->config.refusal_retries)
+		return;
+	d->n_refused = 0;
+	if (peer->is_alone) {
+		if (!d->alone_gives)
+			d->alone_bytes = d->account.held_bytes;
+		return;
+	}
+	slu_peer_refuse(a, bytes);
+	d->want_is_current = false;
+}
+
+static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		     struct slu_unit *u, enum slu_move_result result)
+{
+	bool is_map = u->moving == SLU_MOVING_MAP;
+	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
+
+	if (result == SLU_MOVE_DONE) {
+		slu_peer_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
+				   SLU_MOVING_NO);
+		u->device_version = u->host_version;
+		/* pinned memory that is there says nothing about what the device refused */
+		if (!is_map) {
+			d->n_refused = 0;
+			d->moved_in_bytes += u->bytes;
+		}
+		a->is_due = true;
+		return;
+	}
+	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
+	slu_peer_release(a, u->bytes);
+	if (result == SLU_MOVE_REFUSED)
+		refused(peer, now_ns, d, a, u->bytes);
+	else if (result != SLU_MOVE_CANCELLED)
+		failed(peer, now_ns, d, IN);
+}
+
+static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+		      struct slu_unit *u, enum slu_move_result result)
+{
+	bool is_map = u->place == SLU_PLACE_MAPPED;
+	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
+
+	if (is_map)
+		peer->unmapping_bytes -= u->bytes;
+	else
+		d->leaving_bytes -= u->bytes;
+	if (result == SLU_MOVE_DONE) {
+		slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
+				   SLU_MOVING_NO);
+		slu_peer_ahead_end(d, u, SLU_AHEAD_MISSED);
+		slu_peer_release(a, u->bytes);
+		a->is_due = true;
+		u->host_version = SLU_MAX(u->host_version, u->device_version);
+		if (!is_map)
+			d->moved_out_bytes += u->bytes;
+		return;
+	}
+	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	a->final_is_told = false;
+	if (result == SLU_MOVE_RUNS) {
+		u->ran_at = d->n_launches + 1;
+	} else if (result == SLU_MOVE_BLOCKED) {
+		u->blocked = d->has_blocked = true;
+		a->is_due = true;
+	} else if (result != SLU_MOVE_CANCELLED) {
+		failed(peer, now_ns, d, OUT);
+	}
+}
+
+void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	assert(u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO && !u->n_named);
+	assert(u->has_home && !u->device_version && !u->host_version);
+	slu_peer_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
+	d->leaving_bytes += u->bytes;
+	d->n_unmaking++;
+}
+
+void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	d->leaving_bytes -= u->bytes;
+	d->n_unmaking--;
+	slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
+	slu_peer_release(&d->account, u->bytes);
+	refused(peer, now_ns, d, &d->account, u->bytes);
+	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+		    enum slu_move_result result)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+	unsigned way = u->moving == SLU_MOVING_OUT ? OUT : IN;
+
+	assert(u->moving != SLU_MOVING_NO);
+	forget_move(d, u, way);
+	if (result == SLU_MOVE_DONE)
+		d->n_failed[way] = 0;
+	if (way == OUT)
+		ended_out(peer, now_ns, d, u, result);
+	else
+		ended_in(peer, now_ns, d, u, result);
+	u->cancel = false;
+	d->wake_is_due = true;
+	slu_peer_cross(peer, now_ns);
+	slu_peer_touch(peer, now_ns);
+}
