@@ -262,15 +262,18 @@ static int print_settings(const struct arguments *a)
 	return EXIT_SUCCESS;
 }
 
-/* Relative paths were meant where it was started; in the background we leave that folder. */
+/*
+ * Relative paths were meant where it was started; in the background we leave that folder. @path may
+ * be in @buf already.
+ */
 static const char *absolute(const char *path, char buf[static PATH_MAX])
 {
-	char here[PATH_MAX / 2];
+	char here[PATH_MAX / 2], joined[PATH_MAX];
 
 	if (!path || path[0] == '/' || !getcwd(here, sizeof(here)) ||
-	    snprintf(buf, PATH_MAX, "%s/%s", here, path) >= PATH_MAX)
+	    snprintf(joined, sizeof(joined), "%s/%s", here, path) >= PATH_MAX)
 		return path;
-	return buf;
+	return strcpy(buf, joined);
 }
 
 /* Where a standard stream is closed, a socket would take its place and get what is printed. */

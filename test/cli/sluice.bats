@@ -377,6 +377,14 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $output == *"driver: "*"softgpu/libcuda.so.1"*": CUDA "*"1 device"*"memory that moves behind its address"* ]]
 }
 
+@test "a relative socket is where the program was started" {
+	cd "$world"
+	SLUICE_SOCKET=near.sock run "$sluice" run -- true
+	[ "$status" -eq 0 ]
+	[ -S "$world/near.sock" ]
+	[ ! -d "$world/$world" ]
+}
+
 @test "doctor tells a layer that is named and not there" {
 	OPENCL_LAYERS=/nowhere/layer.so run "$sluice" doctor
 	[ "$status" -eq 0 ]
