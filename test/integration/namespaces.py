@@ -77,7 +77,8 @@ def jobs_of_one_that_lives_carry_the_number_that_it_has_here():
             w.start_daemon()
             program = start(w, api, "inner", MEMORY // 4, "--endless", stdin=subprocess.PIPE)
             board = s.wait_until("it works", lambda: next((b.name for b in (w.folder / "boards").iterdir()
-                                                           if b.is_file() and w.jobs(b.name)), None), look=w.log)
+                                                           # one with a suffix is being made
+                                                           if b.is_file() and not b.suffix and w.jobs(b.name)), None), look=w.log)
             number = w.program("inner")["pid"]
             s.check(number > 1 and {j["pid"] for j in w.jobs(board)} == {number}, "each of them", number, w.jobs(board)[:4])
             w.end(program)
