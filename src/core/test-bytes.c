@@ -442,16 +442,22 @@ static void test_rule_20_working_sets_that_fit_run_side_by_side(void **state)
 	script_end(&s);
 }
 
+/* Two of 40 MiB on a device of 64: the first one runs. */
+static void begin_with_one_of_two(struct script *s)
+{
+	script_begin(s, NULL, 64);
+	script_join_plain(s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(s, 2, SLU_MODE_LAUNCH);
+	run_launch(s, 1, 40, 40);
+	script_want_working(s, 2, 5, 40, 40);
+}
+
 static void test_rule_20_working_sets_that_do_not_fit_take_turns(void **state)
 {
 	struct script s;
 
 	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 40, 40);
-	script_want_working(&s, 2, 5, 40, 40);
+	begin_with_one_of_two(&s);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
 	script_pass(&s, 200);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
@@ -470,11 +476,7 @@ static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state
 	struct script s;
 
 	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 40, 40);
-	script_want_working(&s, 2, 5, 40, 40);
+	begin_with_one_of_two(&s);
 	script_pass(&s, 200);
 	script_sums(&s, 1, 0, 40);
 	script_rest(&s, 1, 0, true, 0);

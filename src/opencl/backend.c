@@ -58,17 +58,17 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 {
 	struct slu_proxy *proxy = unit->owner;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
-	bool is_spared = unit->unproven && !initial; /* with contents there is no way back */
 	cl_mem real;
 	cl_int r;
 
-	unit->unproven = false;
+	/* with contents, and for a stand-in, there is no way back */
+	unit->unproven = unit->unproven && !initial && !proxy->room;
 	if (proxy->room)
 		return create_other(proxy->room);
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_room_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, is_spared)) {
+	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, unit->unproven)) {
 		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);
@@ -78,7 +78,6 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 		atomic_store(&proxy->initial, initial);
 		return outcome(r);
 	}
-	unit->unproven = is_spared;
 	proxy->real = real;
 	proxy->generation++;
 	if (proxy->holds_context) {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
 #include "opencl/kernel.h"
@@ -184,43 +183,4 @@ cl_int slu_call_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint 
 							 &l.bracket.event);
 	} while (again(&l, r));
 	return end(&l, r, n_wait, wait, event);
-}
-
-static cl_int begin_native(struct slu_bracket *b, cl_command_queue queue, size_t n,
-			   const cl_mem *objects, struct slu_name *names, cl_mem *reals)
-{
-	cl_int r;
-
-	if (!names || !reals)
-		return CL_OUT_OF_HOST_MEMORY;
-	for (size_t i = 0; i < n; i++)
-		names[i] = (struct slu_name){ .handle = objects[i], .access = SLU_ACCESS_WRITE };
-	r = slu_bracket_begin(b, queue, n, names);
-	for (size_t i = 0; i < n && !r; i++)
-		reals[i] = names[i].real;
-	return r;
-}
-
-cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *func)(void *),
-				      void *args, size_t args_size, cl_uint n_objects,
-				      const cl_mem *objects, const void **args_mem_loc,
-				      cl_uint n_wait, const cl_event *wait, cl_event *event)
-{
-	size_t n = objects ? n_objects : 0;
-	struct slu_name *names = calloc(SLU_MAX(n, (size_t)1), sizeof(*names));
-	cl_mem *reals = calloc(SLU_MAX(n, (size_t)1), sizeof(*reals));
-	struct slu_bracket b = { 0 };
-	cl_int r;
-
-	do {
-		r = begin_native(&b, queue, n, objects, names, reals);
-		if (!r)
-			r = slu_layer_next.clEnqueueNativeKernel(
-				queue, func, args, args_size, n_objects, objects ? reals : NULL,
-				args_mem_loc, n_wait, wait, &b.event);
-	} while (slu_bracket_again(&b, r));
-	r = slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
-	free(reals);
-	free(names);
-	return r;
 }

@@ -57,3 +57,15 @@ void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *d,
 		d->alone_gives = true;
 	}
 }
+
+void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone)
+{
+	(void)now_ns;
+	peer->is_alone = alone;
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		peer->devices[i].alone_until_ns = 0;
+		peer->devices[i].n_alone_asks = 0;
+		ask_for_all(&peer->devices[i]);
+	}
+	slu_peer_wake_all(peer);
+}

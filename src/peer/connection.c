@@ -79,19 +79,6 @@ void slu_peer_lost(struct slu_peer *peer, uint64_t now_ns)
 	peer->is_joined = false;
 }
 
-void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone)
-{
-	(void)now_ns;
-	peer->is_alone = alone;
-	for (unsigned i = 0; i < peer->n_devices; i++) {
-		peer->devices[i].alone_bytes = UINT64_MAX;
-		peer->devices[i].alone_until_ns = 0;
-		peer->devices[i].n_alone_asks = 0;
-		peer->devices[i].alone_gives = false;
-	}
-	slu_peer_wake_all(peer);
-}
-
 bool slu_peer_is_joined(const struct slu_peer *peer)
 {
 	return peer->is_joined;

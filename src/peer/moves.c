@@ -12,8 +12,6 @@
  * A move that is no longer wanted is asked to stop at its next chunk; it may still end as done.
  */
 
-#include <assert.h>
-
 #include "peer/internal.h"
 #include "place/place.h"
 

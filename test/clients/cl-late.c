@@ -281,9 +281,11 @@ static void check(const struct way *way)
 int main(int argc, char **argv)
 {
 	static const char usage[] =
-		"usage: cl-late WAY\n"
+		"usage: cl-late [WAY]\n"
 		"Makes objects on the first OpenCL device, uses them for the first time at the end "
-		"of standard input, and checks them. The ways are all that commands have:\n";
+		"of standard input, and checks them. Without a WAY it prints those that there "
+		"are.\n"
+		"\n" CL_EXIT_TEXT;
 	const struct client_option options[] = { { 0 } };
 	const char *name = client_options(argc, argv, options, usage);
 	const struct way *way = NULL;
