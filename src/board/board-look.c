@@ -6,6 +6,7 @@
  * bytes too; the daemon never learns those.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,9 +57,9 @@ static int look(const char *path)
 	}
 	if (r) {
 		fprintf(stderr, "%s: %s\n", path,
-			r == SLU_BOARD_E_BUSY ? "somebody keeps it locked"
-			: r > 0		      ? "no such board"
-					      : strerror(-r));
+			r == SLU_BOARD_E_BUSY || r == -EBUSY ? "somebody keeps it locked"
+			: r > 0				     ? "no such board"
+							     : strerror(-r));
 		return 1;
 	}
 	printf("{\"board\": \"%s\", \"uuid\": \"", slu_board_identity(board)->name);

@@ -158,7 +158,7 @@ def lost_where_all_fit(api):
         s.check(outsider.stdout.readline() == "in\n", "the outsider has its memory")
         holder = fill(w, api, "holder", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
         s.wait_until("the holder has all of its bytes", lambda: has_all(w, "holder"), look=w.status)
-        holder.send_signal(signal.SIGSTOP)
+        w.stop(holder, {"cuda": "softgpu0", "opencl": "opencl0"}[api])
         ends = fill(w, api, "ends", "--buffers", 2, "--rounds", 3, "--mix")
         stays = fill(w, api, "stays", "--buffers", 2, "--rounds", 1, "--mix", "--endless", stdin=subprocess.PIPE)
         s.wait_until("the others wait", lambda: all((w.program(p) or {}).get("state") == "waiting" for p in ("ends", "stays")),

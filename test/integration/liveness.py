@@ -119,10 +119,11 @@ def a_stopped_holder_is_named_and_loses_nothing():
 
         holder = fill("holder", 3)
         s.wait_until("the holder runs", lambda: (w.program("holder") or {}).get("launches", 0) > 5)
-        holder.send_signal(signal.SIGSTOP)
+        w.stop(holder, "softgpu0")
         large = w.start([s.CLIENTS / "cuda-fill", "--mib", 4, "--rounds", 5], "cuda", name="large")
         why = s.wait_until("the large one is told whom it waits for", lambda: (
-            p := w.program("large")) and "holder has not answered for" in p["reason"] and p["reason"])
+            p := w.program("large")) and "holder has not answered for" in p["reason"] and p["reason"],
+            look=w.status)
         s.note(f"the large one is told: {why}")
         stuck = s.wait_until("the holder is called stuck", lambda: (p := w.program("holder")) and (
             p["stuck"] or p["silent"]) and p)

@@ -129,12 +129,25 @@ class World:
         """When the daemon's history began, on the clock of the boards (seconds, monotonic)."""
         return history["asked"] - history["now_ms"] / 1e3
 
+    def look(self, board):
+        """A stand-in device as it is, or None while somebody keeps its lock."""
+        done = subprocess.run([BUILD / "src/board/board-look", self.folder / "boards" / board], capture_output=True, text=True)
+        check(done.returncode == 0 or "locked" in done.stderr, "the board can be read", done.stderr)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def stop(self, process, board):
+        """Stops a process where it does not keep the lock of a stand-in device, as nobody can who is stopped beside a card."""
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            wait_until("it is stopped", lambda: pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+            if self.look(board):
+                return
+            process.send_signal(signal.SIGCONT)
+
     def jobs(self, board):
         """The last jobs of a stand-in device's engines; times in seconds, monotonic."""
-        done = subprocess.run([BUILD / "src/board/board-look", self.folder / "boards" / board], capture_output=True, text=True)
-        check(done.returncode == 0, "the board can be read", done.stderr)
         return [{"engine": j["engine"], "pid": j["pid"], "begin": j["begin_ns"] / 1e9, "end": j["end_ns"] / 1e9, "bytes": j["bytes"]}
-                for j in json.loads(done.stdout)["jobs"]]
+                for j in wait_until("the board can be read", lambda: self.look(board))["jobs"]]
 
     def check_not_closed_before(self, name, at):
         """A program whose kernel runs is not idle: no turn of it was closed before its kernel had ended, at that time of the boards."""
