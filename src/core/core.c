@@ -144,11 +144,32 @@ int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name
 	device = calloc(1, sizeof(*device));
 	if (!device)
 		return slu_error(-ENOMEM);
+	core->devices[core->n_devices] = device;
+	slu_core_device_renew(core, now_ns, core->n_devices++, name, usable_bytes);
+	return (int)core->n_devices - 1;
+}
+
+static bool has_seats(const struct slu_core *core, unsigned device)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].device == device)
+				return true;
+	return false;
+}
+
+void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
+			   const char *name, uint64_t usable_bytes)
+{
+	struct slu_core_device *device = core->devices[number];
+
+	assert(number < core->n_devices && !has_seats(core, number));
 	slu_core_set_now(core, now_ns);
+	*device = (struct slu_core_device){ 0 };
 	snprintf(device->name, sizeof(device->name), "%s", name ? name : "");
 	slu_core_capacity_init(&device->capacity, true, usable_bytes, now_ns);
-	core->devices[core->n_devices] = device;
-	return (int)core->n_devices++;
 }
 
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)

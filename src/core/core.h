@@ -76,6 +76,10 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns,
 int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
 			uint64_t usable_bytes);
 
+/* From now on the device of @number, which no client has, is another one. */
+void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
+			   const char *name, uint64_t usable_bytes);
+
 /* What programs that are not clients were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 

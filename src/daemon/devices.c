@@ -30,6 +30,7 @@ struct slu_devices {
 	unsigned reserve_percent;
 	struct slu_device *list[SLU_DEVICES_MAX];
 	unsigned n;
+	uint64_t n_freed;	    /* how often a last user has gone */
 	struct slu_board_view view; /* large, so not on the stack */
 };
 
@@ -201,21 +202,50 @@ static void unclaim(struct slu_device *device)
 	device->lock_fd = -1;
 }
 
+bool slu_device_is_gone(const struct slu_device *device)
+{
+	return device->kind == SLU_DEVICE_BOARD && !device->board && !device->n_users;
+}
+
+/* Return: the number that is to be given away, or -ENOSPC. */
+static int find_oldest(const struct slu_devices *devices)
+{
+	const struct slu_device *oldest = NULL;
+
+	for (unsigned i = 0; i < devices->n; i++) {
+		const struct slu_device *device = devices->list[i];
+
+		if (device->n_users || device->board || device->kind == SLU_DEVICE_NODE)
+			continue;
+		if (!oldest || device->freed_n < oldest->freed_n)
+			oldest = device;
+	}
+	return oldest ? (int)oldest->number : slu_error(-ENOSPC);
+}
+
 /* A new device for the core. Takes over nothing on failure. */
 static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
 	int r;
 
-	if (devices->n == SLU_DEVICES_MAX)
-		return slu_error(-ENOSPC);
 	device->usable_bytes =
 		device->total_bytes - device->total_bytes / 100 * devices->reserve_percent;
-	r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes);
-	if (r < 0)
-		return slu_fold(r);
-	assert((unsigned)r == devices->n);
+	if (devices->n < SLU_DEVICES_MAX) {
+		r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes);
+		if (r < 0)
+			return slu_fold(r);
+		assert((unsigned)r == devices->n);
+		devices->n++;
+	} else {
+		r = find_oldest(devices);
+		if (r < 0)
+			return slu_fold(r);
+		slu_core_device_renew(devices->core, now_ns, (unsigned)r, device->name,
+				      device->usable_bytes);
+		free(devices->list[r]);
+	}
 	device->number = (unsigned)r;
-	devices->list[devices->n++] = device;
+	devices->list[r] = device;
 	return 0;
 }
 
@@ -247,7 +277,8 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 		r = introduce(devices, now_ns, device);
 		if (r == -ENOSPC) {
 			*ret_status = ENOSPC;
-			snprintf(ret_why, size, "the daemon knows %u devices, more than it keeps.",
+			snprintf(ret_why, size,
+				 "the daemon keeps %u devices, and each is in use or still there.",
 				 devices->n);
 			r = SLU_DEVICES_E_REFUSED;
 		}
@@ -300,10 +331,11 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 
 void slu_devices_release(struct slu_devices *devices, struct slu_device *device)
 {
-	(void)devices;
 	assert(device->n_users);
-	if (!--device->n_users)
+	if (!--device->n_users) {
+		device->freed_n = ++devices->n_freed;
 		unclaim(device);
+	}
 }
 
 unsigned slu_devices_n(const struct slu_devices *devices)

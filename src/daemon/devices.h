@@ -11,11 +11,13 @@
  *           private daemon takes it unlocked; a system daemon refuses it, since it cannot tell
  *           it from an invention
  *
- * and is held while the device has users. Core numbers are never reused, so a device stays in the
- * list when its last user has gone.
+ * and is held while the device has users. A device keeps its number, by which history names it,
+ * when its last user has gone, until all numbers are in use: then a new one gets that of the device
+ * that has been free for longest and that nothing stands for.
  *
  *   FREE -> USED   [slu_devices_acquire]   locked; n_users > 0
  *   USED -> FREE   [slu_devices_release]   the last user has gone; unlocked
+ *   FREE -> gone   [slu_devices_acquire]   its number is another's now
  *
  * The daemon opens no GPU context. What processes that are not clients hold it learns from the
  * board; on a card, from refusals (protocol rules 13 to 17).
@@ -52,6 +54,7 @@ struct slu_device {
 	enum slu_device_kind kind;
 	char path[256]; /* what is locked; empty for NONE */
 	unsigned n_users;
+	uint64_t freed_n;	 /* counts who became free, so less is longer ago */
 	int lock_fd;		 /* NODE, while it is used */
 	struct slu_board *board; /* BOARD, also while it is free, for status */
 
@@ -86,6 +89,9 @@ void slu_devices_release(struct slu_devices *devices, struct slu_device *device)
 
 unsigned slu_devices_n(const struct slu_devices *devices);
 struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number);
+
+/* Whether nothing stands for it any more: its board was removed, and nobody uses it. */
+bool slu_device_is_gone(const struct slu_device *device);
 
 /* Looks at every board and tells the core what those hold for whom @is_client says false. */
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,

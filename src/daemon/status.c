@@ -383,9 +383,12 @@ json_t *slu_status_make(const struct slu_control_view *view)
 	uint64_t now_ns = slu_clock_now_ns();
 	json_t *devices = json_array();
 
-	for (unsigned i = 0; i < slu_devices_n(server->devices); i++)
-		json_array_append_new(
-			devices, make_device(view, slu_devices_get(server->devices, i), now_ns));
+	for (unsigned i = 0; i < slu_devices_n(server->devices); i++) {
+		struct slu_device *device = slu_devices_get(server->devices, i);
+
+		if (!slu_device_is_gone(device))
+			json_array_append_new(devices, make_device(view, device, now_ns));
+	}
 	return json_pack(
 		"{s:o, s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I}}", "devices", devices,
 		"homes", make_homes(server), "programs", make_programs(view), "daemon", "pid",

@@ -266,7 +266,7 @@ static void test_what_is_not_there_is_for_private_daemons_only(void **state)
 	slu_devices_free(system_wide);
 }
 
-static void test_sizes_that_no_device_has_and_too_many_devices(void **state)
+static void test_sizes_that_no_device_has(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 0);
@@ -275,19 +275,60 @@ static void test_sizes_that_no_device_has_and_too_many_devices(void **state)
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
 	hello.total_bytes = UINT64_MAX;
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
-	hello.total_bytes = 1000;
-	for (unsigned i = 0; i < SLU_DEVICES_MAX; i++) {
-		int r;
+}
 
+static void test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1000);
+	struct slu_device *used[SLU_DEVICES_MAX], *device;
+	struct slu_core_device_view view;
+
+	for (unsigned i = 0; i < SLU_DEVICES_MAX; i++) {
 		hello.uuid[0] = (uint8_t)i;
-		r = acquire(f, &hello, &device);
-		if (r)
-			fail_msg("device %u: %s", i, f->why);
-		slu_devices_release(f->devices, device);
+		assert_int_equal(acquire(f, &hello, &used[i]), 0);
 	}
 	hello.uuid[0] = 0xff;
+	hello.total_bytes = 2000;
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
 	assert_int_equal(f->status, ENOSPC);
+
+	slu_devices_release(f->devices, used[9]);
+	slu_devices_release(f->devices, used[7]);
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(device->number, 9);
+	slu_core_view_device(f->core, 9, &view);
+	assert_int_equal(view.usable_bytes, device->usable_bytes);
+	assert_int_equal(slu_devices_n(f->devices), SLU_DEVICES_MAX);
+
+	slu_devices_release(f->devices, device);
+	for (unsigned i = 0; i < SLU_DEVICES_MAX; i++)
+		if (i != 7 && i != 9)
+			slu_devices_release(f->devices, used[i]);
+}
+
+static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_again(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1 << 20);
+	struct slu_device *device;
+	char path[256];
+
+	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	snprintf(path, sizeof(path), "%s/opencl0", f->root);
+	assert_int_equal(unlink(path), 0);
+	slu_devices_look(f->devices, 3, nobody, NULL);
+	assert_false(slu_device_is_gone(device));
+	slu_devices_release(f->devices, device);
+	slu_devices_look(f->devices, 4, nobody, NULL);
+	assert_true(slu_device_is_gone(device));
+
+	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_false(slu_device_is_gone(device));
+	slu_devices_release(f->devices, device);
+	assert_false(slu_device_is_gone(device));
 }
 
 int main(void)
@@ -301,7 +342,9 @@ int main(void)
 		T(test_a_board_made_again_with_another_size_is_another_device),
 		T(test_outsiders_are_those_who_are_no_clients),
 		T(test_what_is_not_there_is_for_private_daemons_only),
-		T(test_sizes_that_no_device_has_and_too_many_devices),
+		T(test_sizes_that_no_device_has),
+		T(test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away),
+		T(test_a_device_whose_board_was_removed_is_gone_until_there_is_one_again),
 	};
 #undef T
 
