@@ -131,6 +131,7 @@ int slu_cli_doctor(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &d);
 	slu_install_find(&d.install);
 	look_at_daemon(&d);
+	slu_doctor_settings(&d);
 	look_at_libraries(&d);
 	look_at_kernel(&d);
 	slu_doctor_cuda(&d);

@@ -356,6 +356,14 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
 }
 
+@test "doctor tells what a daemon would not start with" {
+	mkdir -p "$world/config/sluice"
+	printf '[scheduler]\nslice = 300\n' > "$world/config/sluice/sluiced.conf"
+	XDG_CONFIG_HOME=$world/config run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"BAD   settings "*"sluiced.conf:2: slice: expected a time"*"Mend that line"* ]]
+}
+
 @test "doctor tells a disk_max that the disk does not have" {
 	start_daemon
 	run "$sluice" doctor --socket "$world/sluice.sock"
