@@ -25,6 +25,7 @@ static void find_in(struct slu_install *i, const char *libraries)
 	find(i->cuda_folder, libraries, "cuda");
 	find(i->cuda, libraries, "cuda/libcuda.so.1");
 	find(i->softgpu_folder, libraries, "softgpu");
+	snprintf(i->looked, sizeof(i->looked), "%s", libraries);
 }
 
 void slu_install_find(struct slu_install *ret_install)
@@ -52,6 +53,7 @@ void slu_install_find(struct slu_install *ret_install)
 		find(i.softgpu_folder, folder, "../softgpu");
 		find(i.cudart_folder, folder, "../cudart");
 		find(i.nvml_folder, folder, "../nvml");
+		snprintf(i.looked, sizeof(i.looked), "%s", folder);
 		if (!i.daemon[0])
 			find(i.daemon, folder, "../daemon/sluiced");
 		if (!i.opencl[0] && !i.cuda[0])

@@ -18,6 +18,7 @@ struct slu_install {
 	char cudart_folder[PATH_MAX];  /* our libcudart.so.13; empty: where the driver is */
 	char nvml_folder[PATH_MAX];    /* our libnvidia-ml.so.1; empty: where the driver is */
 	char limiter[PATH_MAX];	       /* the OpenCL limiter */
+	char looked[PATH_MAX];	       /* the folder in which the libraries should be */
 };
 
 void slu_install_find(struct slu_install *ret_install);

@@ -87,13 +87,13 @@ static void look_at_libraries(struct slu_doctor *d)
 	else
 		slu_doctor_say(d, SLU_VERDICT_BAD, "opencl",
 			       "Reinstall Sluice, or set SLUICE_LIBDIR.",
-			       "our OpenCL layer is not there");
+			       "our OpenCL layer is not in %s", d->install.looked);
 	if (d->install.cuda[0])
 		slu_doctor_say(d, SLU_VERDICT_FINE, "cuda", NULL, "shim: %s", d->install.cuda);
 	else
 		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
 			       "Reinstall Sluice, or set SLUICE_LIBDIR.",
-			       "our CUDA library is not there");
+			       "our CUDA library is not in %s", d->install.looked);
 }
 
 static void look_at_kernel(struct slu_doctor *d)

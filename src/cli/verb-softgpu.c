@@ -121,7 +121,7 @@ int slu_softgpu_run(int argc, char **argv)
 	if (!install.softgpu_folder[0]) {
 		slu_cli_complain(
 			"Reinstall Sluice, or set SLUICE_LIBDIR to the folder that has it.",
-			"the software GPU is not where it should be.");
+			"the software GPU is not in '%s', where it should be.", install.looked);
 		return SLU_CLI_FAILED;
 	}
 	if (slu_program_find(o.program[0], path, sizeof(path))) {

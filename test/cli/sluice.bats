@@ -356,6 +356,17 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
 }
 
+@test "who misses our libraries is told where they should be" {
+	for words in doctor "softgpu run -- true"; do
+		SLUICE_LIBDIR=$world/none run "$sluice" $words
+		[ "$status" -ne 0 ]
+		[[ $output == *"$world/none"*"SLUICE_LIBDIR"* ]]
+	done
+	start_daemon
+	SLUICE_LIBDIR=$world/none run "$sluice" run --socket "$world/sluice.sock" -- true
+	[[ $output == *"$world/none"*"SLUICE_LIBDIR"* ]]
+}
+
 @test "doctor tells what a daemon would not start with" {
 	mkdir -p "$world/config/sluice"
 	printf '[scheduler]\nslice = 300\n' > "$world/config/sluice/sluiced.conf"
