@@ -14,7 +14,8 @@
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
  *   control.c   what commands ask; status.c and history.c answer
- *   server.c    the pump, the clocks, settings, start and end
+ *   server.c    the clocks, settings, start and end
+ *   pump.c      the pump
  */
 
 #include <stdbool.h>
@@ -91,6 +92,11 @@ int slu_server_run(struct slu_server *server);
 
 /* The core was told something. */
 void slu_server_wake(struct slu_server *server);
+int slu_server_add_pump(struct slu_server *server);
+
+/* A timer that is off. */
+int slu_server_add_timer(struct slu_server *server, sd_event_time_handler_t handler,
+			 sd_event_source **ret_source);
 
 /* A session or program came or went: looks after the timers that depend on it. */
 void slu_server_population_changed(struct slu_server *server);

@@ -329,6 +329,10 @@ void slu_sim_dump(struct slu_sim_world *world);
 /* Accounts by number: the devices, then pinned, home and disk. */
 unsigned slu_sim_account_number(struct slu_account account);
 
+/* The core's @group. Return: whether there is one. */
+bool slu_sim_find_group(const struct slu_sim_world *world, uint64_t group,
+			struct slu_core_group_view *ret_view);
+
 /* After a client's step: I3, I4, and I1 for this client. */
 void slu_sim_check_client(struct slu_sim_world *world, struct slu_sim_client *client);
 
@@ -339,6 +343,11 @@ void slu_sim_check_daemon(struct slu_sim_world *world);
 /* Everybody has gone: I9. */
 void slu_sim_check_end(struct slu_sim_world *world);
 
+/* I11: a move out begins only while something is still short. */
+void slu_sim_check_move(struct slu_sim_client *client, const struct slu_unit *unit);
+
+/* -- traffic.c ------------------------------------------------------------------------------- */
+
 /* I5 on the wire: with each message as the daemon sends it, or takes it up. */
 void slu_sim_check_sent(struct slu_sim_world *world, unsigned client, const struct slu_message *m);
 void slu_sim_check_heard(struct slu_sim_world *world, unsigned client, const struct slu_message *m);
@@ -346,6 +355,3 @@ void slu_sim_check_heard(struct slu_sim_world *world, unsigned client, const str
 /* I7: hands the message to the core; a REST or READY of another epoch must change nothing. */
 void slu_sim_check_message(struct slu_sim_world *world, unsigned client,
 			   const struct slu_message *m);
-
-/* I11: a move out begins only while something is still short. */
-void slu_sim_check_move(struct slu_sim_client *client, const struct slu_unit *unit);
