@@ -7,6 +7,7 @@
 
 #include "cuda/bypass.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
 
 struct frozen {
 	LIST_ENTRY(frozen) link;
@@ -124,29 +125,38 @@ static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr addre
 		slu_cuda_freeze(d, address, bytes, SLU_FROZEN_POOL);
 }
 
-#define ALLOCATE_ASYNC(name, stream_meant)                                     \
-	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream) \
-	{                                                                      \
-		struct slu_cuda_device *d = slu_cuda_device_here();            \
-		CUresult r;                                                    \
-                                                                               \
-		slu_cuda_bypass_begin();                                       \
-		r = SLU_REAL(name)(ret_address, bytes, stream);                \
-		slu_cuda_bypass_end();                                         \
-		if (r == CUDA_SUCCESS && d)                                    \
-			charge(d, stream_meant, *ret_address, bytes);          \
-		return r;                                                      \
+/* Each try is counted by itself: between two of them others may need us to come to rest. */
+#define ALLOCATE(call)                   \
+	({                               \
+		CUresult r_;             \
+                                         \
+		slu_cuda_bypass_begin(); \
+		r_ = call;               \
+		slu_cuda_bypass_end();   \
+		r_;                      \
+	})
+
+#define ALLOCATE_ASYNC(name, stream_meant)                                         \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)     \
+	{                                                                          \
+		struct slu_cuda_device *d = slu_cuda_device_here();                \
+		CUresult r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream)); \
+                                                                                   \
+		SLU_CUDA_AGAIN (d, bytes, r)                                       \
+			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));  \
+		if (r == CUDA_SUCCESS && d)                                        \
+			charge(d, stream_meant, *ret_address, bytes);              \
+		return r;                                                          \
 	}
 
 #define ALLOCATE_FROM_POOL(name, stream_meant)                                                    \
 	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool, CUstream stream) \
 	{                                                                                         \
 		struct slu_cuda_device *d = slu_cuda_device_here();                               \
-		CUresult r;                                                                       \
+		CUresult r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));          \
                                                                                                   \
-		slu_cuda_bypass_begin();                                                          \
-		r = SLU_REAL(name)(ret_address, bytes, pool, stream);                             \
-		slu_cuda_bypass_end();                                                            \
+		SLU_CUDA_AGAIN (d, bytes, r)                                                      \
+			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));           \
 		if (r == CUDA_SUCCESS && d)                                                       \
 			charge(d, stream_meant, *ret_address, bytes);                             \
 		return r;                                                                         \
@@ -180,10 +190,12 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 	CUresult r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	struct slu_cuda_device *d;
 
-	if (r != CUDA_SUCCESS || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+	if (!prop || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return r;
 	d = slu_cuda_device_here();
-	if (d)
+	SLU_CUDA_AGAIN (d, bytes, r)
+		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
+	if (r == CUDA_SUCCESS && d)
 		slu_cuda_freeze(d, *ret_handle, bytes, SLU_FROZEN_OTHER);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
 #define COUNT(...)					COUNT_(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -73,25 +74,29 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define GATED(name, stream, prepare, finish, ...)                                    \
-	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))            \
-	{                                                                            \
-		struct slu_cuda_device *device_ = slu_cuda_device_here();            \
-		CUresult result_;                                                    \
-                                                                                     \
-		if (__builtin_expect(!device_, 0))                                   \
-			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
-		prepare;                                                             \
-		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {      \
-			result_ = slu_cuda_enter_slow(device_);                      \
-			if (result_ != CUDA_SUCCESS)                                 \
-				return result_;                                      \
-		}                                                                    \
-		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));      \
-		after(device_, stream);                                              \
-		slu_cuda_leave(device_);                                             \
-		finish;                                                              \
-		return result_;                                                      \
+#define GATED(name, stream, prepare, finish, ...)                                       \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))               \
+	{                                                                               \
+		struct slu_cuda_device *device_ = slu_cuda_device_here();               \
+		CUresult result_;                                                       \
+                                                                                        \
+		if (__builtin_expect(!device_, 0))                                      \
+			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));    \
+		prepare;                                                                \
+		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {         \
+			result_ = slu_cuda_enter_slow(device_);                         \
+			if (result_ != CUDA_SUCCESS)                                    \
+				return result_;                                         \
+		}                                                                       \
+		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
+		after(device_, stream);                                                 \
+		slu_cuda_leave(device_);                                                \
+		SLU_CUDA_AGAIN (device_, 0, result_) {                                  \
+			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+			after(device_, stream);                                         \
+		}                                                                       \
+		finish;                                                                 \
+		return result_;                                                         \
 	}
 
 #define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), , __VA_ARGS__)

@@ -12,8 +12,7 @@
 #include "cuda/frozen.h"
 #include "cuda/real.h"
 
-/* Gives back the range's extents and addresses. Not called with a lock, nor while work uses it. */
-static void give_back(struct slu_range *range)
+void slu_cuda_range_free(struct slu_range *range)
 {
 	for (size_t i = 0; i < range->n_extents; i++) {
 		struct slu_unit *unit;
@@ -46,9 +45,8 @@ static CUresult fill(struct slu_cuda_device *d, struct slu_range *range)
 	return CUDA_SUCCESS;
 }
 
-/* A new range: addresses, ledger, units. */
-static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			   bool is_slab, struct slu_range **ret_range)
+CUresult slu_cuda_range_new(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			    bool is_slab, struct slu_range **ret_range)
 {
 	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
 	struct slu_range *range;
@@ -57,8 +55,6 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	int error;
 
 	slu_cuda_bypass_wait(d);
-	if (whole < bytes || !slu_client_device_may_own(d->client, whole))
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemAddressReserve)(&address, whole, 0, 0, 0);
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -72,14 +68,29 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	}
 	r = fill(d, range);
 	if (r != CUDA_SUCCESS) {
-		give_back(range);
+		slu_cuda_range_free(range);
 		return r;
 	}
-	slu_lock_take(&slu_cuda.lock);
-	range->is_open = true;
-	slu_lock_give(&slu_cuda.lock);
 	slu_cuda_bypass_keep(d);
 	*ret_range = range;
+	return CUDA_SUCCESS;
+}
+
+/* One for the program, if it may own so much. */
+static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			   bool is_slab, struct slu_range **ret_range)
+{
+	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
+	CUresult r;
+
+	if (whole < bytes || !slu_client_device_may_own(d->client, whole))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = slu_cuda_range_new(d, context, bytes, is_slab, ret_range);
+	if (r != CUDA_SUCCESS)
+		return r;
+	slu_lock_take(&slu_cuda.lock);
+	(*ret_range)->is_open = true;
+	slu_lock_give(&slu_cuda.lock);
 	return CUDA_SUCCESS;
 }
 
@@ -214,7 +225,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	if (found)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (empty)
-		give_back(empty);
+		slu_cuda_range_free(empty);
 	errno = saved;
 	return CUDA_SUCCESS;
 }
@@ -233,6 +244,6 @@ void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context)
 		slu_lock_give(&slu_cuda.lock);
 		if (!range)
 			return;
-		give_back(range);
+		slu_cuda_range_free(range);
 	}
 }

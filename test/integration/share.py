@@ -30,6 +30,44 @@ def two_programs_that_do_not_fit_together_both_end_right():
             w.finish(p)
 
 
+def a_kernel_is_loaded_beside_others_who_fill_the_device():
+    """A driver loads a kernel's code at its first launch. By then these three have filled the device in turns, each with a kernel left to load."""
+    with s.World("cuda-load", settings={"scheduler.slice": "300ms", "scheduler.slice_min_switches": 1},
+                 softgpu={"profile": "rtx5080"}) as w:
+        w.start_daemon()
+        programs = [w.start(fill("cuda", "--mib", 40, "--buffers", 8, "--rounds", 2, "--pause", 300, "--seed", i, "--wait"), "cuda",
+                            name=f"p{i}", stdin=subprocess.PIPE) for i in range(3)]
+        for p in programs:
+            s.check(p.stdout.readline() == "ready\n", "each of them fits")
+        for p in programs:
+            p.stdin.close()
+            p.stdin = None
+        for p in programs:
+            w.finish(p)
+        s.check(not w.history()["denials"], "nobody was told out of memory", w.history()["denials"])
+
+
+#: a kernel whose local memory no device of a test can hold
+TOO_DEEP = """
+import ctypes
+cu = ctypes.CDLL("libcuda.so.1")
+context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+ptx = b".version 6.3\\n.target sm_75\\n.address_size 64\\n.visible .entry deep()\\n{\\n.local .align 16 .b8 stack[524288];\\nret;\\n}\\n"
+assert cu.cuInit(0) == 0 and cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+assert cu.cuModuleLoadData(ctypes.byref(module), ptx) == 0 and cu.cuModuleGetFunction(ctypes.byref(function), module, b"deep") == 0
+print(cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
+"""
+
+
+def a_launch_that_fits_nowhere_is_told_and_history_says_why():
+    with s.World("cuda-deep", memory=8 * s.MIB, settings={"memory.capacity_patience": "100ms"}, softgpu={"profile": "rtx5080"}) as w:
+        w.start_daemon()
+        out = w.run([sys.executable, "-c", TOO_DEEP], "cuda", name="deep")
+        s.check(out.split() == ["2"], "the launch is told out of memory", out)
+        denials = w.history()["denials"]
+        s.check([d["name"] for d in denials] == ["deep"] and "needs" in denials[0]["reason"], "history says why", denials, w.log()[-2000:])
+
+
 def side_by_side(api, memory):
     with s.World(f"{api}-beside", memory=memory, settings=CHECKED | {"scheduler.slice": "5ms"},
                  softgpu={"scale": 256}) as w:
@@ -256,7 +294,8 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
     real("xaxpy", ["clblast_test_xaxpy"], s.MIB, compared)
 
 
-s.main(two_programs_that_do_not_fit_together_both_end_right, cuda_programs_that_fit_together_move_nothing,
+s.main(two_programs_that_do_not_fit_together_both_end_right, a_kernel_is_loaded_beside_others_who_fill_the_device,
+       a_launch_that_fits_nowhere_is_told_and_history_says_why, cuda_programs_that_fit_together_move_nothing,
        opencl_programs_that_fit_together_move_nothing, an_opencl_program_says_nothing_while_credit_lasts, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
        a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
