@@ -395,6 +395,25 @@ static void test_rule_28_ahead_takes_nothing_of_who_runs_before(void **state)
 	script_end(&s);
 }
 
+static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 60, true);
+	script_want(&s, 2, 0, 80, true);
+	script_sums(&s, 1, 0, 60); /* made, and still under way over the bus */
+	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+	assert_int_equal(script_limit(&s, 2, 0), 0);
+	script_ready(&s, 1, 0);
+	assert_true(script_limit(&s, 2, 0) > 0);
+	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
+	script_end(&s);
+}
+
 static void test_rule_29_a_launch_window_takes_what_is_left(void **state)
 {
 	struct script s;
@@ -768,6 +787,7 @@ int main(void)
 		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
 		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
 		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
+		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_are_there),
 		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
 		cmocka_unit_test(test_rule_30_who_never_pins_gets_no_staging),
 		cmocka_unit_test(test_rule_30_staging_shrinks_with_its_budget),

@@ -133,6 +133,7 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 		b->capacity->is_lacking = true;
 }
 
+/* What counts as held may still be under way over the bus: that it is there is told by READY. */
 static bool is_filling_on(const struct balance *b, const struct slu_core_group *group)
 {
 	struct slu_core_client *client;
@@ -143,7 +144,8 @@ static bool is_filling_on(const struct balance *b, const struct slu_core_group *
 		const struct slu_core_account *account = account_of(b, client);
 
 		if (account && slu_core_client_is_joined(client) &&
-		    account->held_bytes < need_of(account))
+		    (account->held_bytes < need_of(account) ||
+		     account->seat->phase == SLU_CORE_PHASE_TURN))
 			return true;
 	}
 	return false;
