@@ -143,19 +143,22 @@ static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf,
 			 slu_core_group_name(group));
 }
 
+/* What is held may still be under way; the program tells what has arrived. */
 static void describe_fill(const struct slu_core_group *group, char *buf, size_t size)
 {
 	const struct slu_core_client *client;
-	char held[SLU_SIZE_STRING_MAX], need[SLU_SIZE_STRING_MAX];
-	uint64_t held_bytes = 0, need_bytes = 0;
+	char arrived[SLU_SIZE_STRING_MAX], need[SLU_SIZE_STRING_MAX];
+	uint64_t arrived_bytes = 0, need_bytes = 0;
 
 	TAILQ_FOREACH (client, &group->members, member_link)
 		for (unsigned i = 0; i < client->n_seats; i++) {
-			held_bytes += client->seats[i].account.held_bytes;
-			need_bytes += client->seats[i].need_bytes;
+			const struct slu_core_seat *seat = &client->seats[i];
+
+			arrived_bytes += SLU_MIN(seat->facts.device_bytes, seat->need_bytes);
+			need_bytes += seat->need_bytes;
 		}
-	snprintf(buf, size, "its bytes are coming in: %s of %s", slu_size_format(held, held_bytes),
-		 slu_size_format(need, need_bytes));
+	snprintf(buf, size, "its bytes are coming in: %s of %s",
+		 slu_size_format(arrived, arrived_bytes), slu_size_format(need, need_bytes));
 }
 
 static void describe(const struct slu_core *core, const struct slu_core_group *group, char *buf,
