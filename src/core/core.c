@@ -79,9 +79,9 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->clients);
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
-	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, now_ns);
-	slu_core_capacity_init(&core->home, false, config->home_bytes, now_ns);
-	slu_core_capacity_init(&core->disk, false, config->disk_bytes, now_ns);
+	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
+	slu_core_capacity_init(&core->home, false, config->home_bytes, 0, now_ns);
+	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
 	*ret_core = core;
 	return 0;
 }
@@ -135,7 +135,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 }
 
 int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
-			uint64_t usable_bytes)
+			uint64_t usable_bytes, uint64_t reserve_bytes)
 {
 	struct slu_core_device *device;
 
@@ -145,7 +145,7 @@ int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name
 	if (!device)
 		return slu_error(-ENOMEM);
 	core->devices[core->n_devices] = device;
-	slu_core_device_renew(core, now_ns, core->n_devices++, name, usable_bytes);
+	slu_core_device_renew(core, now_ns, core->n_devices++, name, usable_bytes, reserve_bytes);
 	return (int)core->n_devices - 1;
 }
 
@@ -161,7 +161,7 @@ static bool has_seats(const struct slu_core *core, unsigned device)
 }
 
 void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
-			   const char *name, uint64_t usable_bytes)
+			   const char *name, uint64_t usable_bytes, uint64_t reserve_bytes)
 {
 	struct slu_core_device *device = core->devices[number];
 
@@ -169,7 +169,7 @@ void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned numb
 	slu_core_set_now(core, now_ns);
 	*device = (struct slu_core_device){ 0 };
 	snprintf(device->name, sizeof(device->name), "%s", name ? name : "");
-	slu_core_capacity_init(&device->capacity, true, usable_bytes, now_ns);
+	slu_core_capacity_init(&device->capacity, true, usable_bytes, reserve_bytes, now_ns);
 }
 
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)

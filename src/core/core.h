@@ -70,15 +70,17 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns,
 /*
  * @usable_bytes: what may be handed out at most, total less reserve. The estimate starts there,
  * falls with refusals and outsiders, and rises again slowly.
+ * @reserve_bytes: what is there beside it; outsiders may take it before anybody lacks what it
+ * needs.
  *
  * Return: the device's number, or -errno.
  */
 int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
-			uint64_t usable_bytes);
+			uint64_t usable_bytes, uint64_t reserve_bytes);
 
 /* From now on the device of @number, which no client has, is another one. */
 void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
-			   const char *name, uint64_t usable_bytes);
+			   const char *name, uint64_t usable_bytes, uint64_t reserve_bytes);
 
 /* What programs that are not clients were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);

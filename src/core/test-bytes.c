@@ -605,7 +605,7 @@ static void test_rule_30_who_never_pins_gets_no_staging(void **state)
 	config.pinned_bytes = MIB(16);
 	config.staging_bytes = MIB(16);
 	script_begin(&s, &config, 100);
-	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100)), 1);
+	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100), 0), 1);
 	one.devices[0].never_pins = 1;
 	script_join(&s, 1, 1, &one);
 	assert_null(script_find(&s, 1, SLU_MSG_LIMIT));

@@ -56,7 +56,7 @@ static struct slu_core *begin(void)
 
 	slu_core_config_default(&config);
 	assert_int_equal(slu_core_new(&config, 0, &core), 0);
-	assert_int_equal(slu_core_device_add(core, 0, "GPU 0", GIB(16)), 0);
+	assert_int_equal(slu_core_device_add(core, 0, "GPU 0", GIB(16), 0), 0);
 	return core;
 }
 

@@ -24,7 +24,7 @@ static void restart(struct script *s)
 	s->core = NULL;
 	s->n_said = 0;
 	assert_int_equal(slu_core_new(&config, s->now_ns, &s->core), 0);
-	assert_int_equal(slu_core_device_add(s->core, s->now_ns, "GPU 0", MIB(100)), 0);
+	assert_int_equal(slu_core_device_add(s->core, s->now_ns, "GPU 0", MIB(100), 0), 0);
 	for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
 		if (s->in_roster[i]) {
 			s->roster[i].name = "ghost";

@@ -23,7 +23,8 @@ void script_config(struct slu_core_config *ret_config)
 	ret_config->staging_bytes = 0;
 }
 
-void script_begin(struct script *s, const struct slu_core_config *config, uint64_t device_mib)
+void script_begin_reserving(struct script *s, const struct slu_core_config *config,
+			    uint64_t device_mib, uint64_t reserve_mib)
 {
 	struct slu_core_config own;
 
@@ -34,7 +35,14 @@ void script_begin(struct script *s, const struct slu_core_config *config, uint64
 		config = &own;
 	}
 	assert_int_equal(slu_core_new(config, s->now_ns, &s->core), 0);
-	assert_int_equal(slu_core_device_add(s->core, s->now_ns, "GPU 0", MIB(device_mib)), 0);
+	assert_int_equal(
+		slu_core_device_add(s->core, s->now_ns, "GPU 0", MIB(device_mib), MIB(reserve_mib)),
+		0);
+}
+
+void script_begin(struct script *s, const struct slu_core_config *config, uint64_t device_mib)
+{
+	script_begin_reserving(s, config, device_mib, 0);
 }
 
 void script_end(struct script *s)

@@ -34,6 +34,9 @@ struct script {
  * and IDLE is said at once. */
 void script_config(struct slu_core_config *ret_config);
 void script_begin(struct script *s, const struct slu_core_config *config, uint64_t device_mib);
+/* The same with so much more that is not handed out. */
+void script_begin_reserving(struct script *s, const struct slu_core_config *config,
+			    uint64_t device_mib, uint64_t reserve_mib);
 void script_end(struct script *s);
 
 /* Steps at the present time, keeps what is said; asserts that the deadline is not in the past. */

@@ -556,7 +556,7 @@ static void test_two_devices_have_a_next_each(void **state)
 
 	(void)state;
 	script_begin(&s, NULL, 100);
-	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100)), 1);
+	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100), 0), 1);
 	script_join(&s, 1, 1, &both);
 	script_want(&s, 1, 0, 60, true);
 	assert_int_equal(script_count(&s, 1, SLU_MSG_TURN), 2);

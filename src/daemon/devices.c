@@ -226,12 +226,13 @@ static int find_oldest(const struct slu_devices *devices)
 /* A new device for the core. Takes over nothing on failure. */
 static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
+	uint64_t reserve_bytes = device->total_bytes / 100 * devices->reserve_percent;
 	int r;
 
-	device->usable_bytes =
-		device->total_bytes - device->total_bytes / 100 * devices->reserve_percent;
+	device->usable_bytes = device->total_bytes - reserve_bytes;
 	if (devices->n < SLU_DEVICES_MAX) {
-		r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes);
+		r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes,
+					reserve_bytes);
 		if (r < 0)
 			return slu_fold(r);
 		assert((unsigned)r == devices->n);
@@ -241,7 +242,7 @@ static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_de
 		if (r < 0)
 			return slu_fold(r);
 		slu_core_device_renew(devices->core, now_ns, (unsigned)r, device->name,
-				      device->usable_bytes);
+				      device->usable_bytes, reserve_bytes);
 		free(devices->list[r]);
 	}
 	device->number = (unsigned)r;

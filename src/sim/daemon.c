@@ -55,7 +55,7 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 	if (r)
 		return slu_fold(r);
 	for (unsigned d = 0; d < w->config.n_devices; d++) {
-		r = slu_core_device_add(w->core, now, "model", w->config.total_bytes[d]);
+		r = slu_core_device_add(w->core, now, "model", w->config.total_bytes[d], 0);
 		if (r < 0)
 			return slu_fold(r);
 	}

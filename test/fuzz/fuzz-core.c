@@ -18,9 +18,10 @@
 #include "core/sched/policy.h"
 #include "seed.h"
 
-#define N_CLIENTS  4
-#define N_DEVICES  2
-#define DEVICE_MIB 100
+#define N_CLIENTS   4
+#define N_DEVICES   2
+#define DEVICE_MIB  100
+#define RESERVE_MIB 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -251,8 +252,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.config.staging_bytes = UINT64_C(4) << 20;
 	assert(slu_core_new(&s.config, s.now_ns, &s.core) == 0);
 	for (unsigned d = 0; d < N_DEVICES; d++)
-		assert(slu_core_device_add(s.core, s.now_ns, "GPU", (uint64_t)DEVICE_MIB << 20) ==
-		       (int)d);
+		assert(slu_core_device_add(s.core, s.now_ns, "GPU", (uint64_t)DEVICE_MIB << 20,
+					   (uint64_t)RESERVE_MIB << 20) == (int)d);
 	while (s.at < s.end)
 		play(&s);
 	for (unsigned client = 0; client < N_CLIENTS; client++)

@@ -9,12 +9,13 @@
 #define RISE_PARTS   16
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
-			    uint64_t usable_bytes, uint64_t now_ns)
+			    uint64_t usable_bytes, uint64_t reserve_bytes, uint64_t now_ns)
 {
 	usable_bytes = SLU_MIN(usable_bytes, SLU_CORE_BYTES_MAX);
 	*capacity = (struct slu_core_capacity){
 		.is_learned = is_learned,
 		.usable_bytes = usable_bytes,
+		.reserve_bytes = SLU_MIN(reserve_bytes, SLU_CORE_BYTES_MAX),
 		.estimate_bytes = usable_bytes,
 		.changed_ns = now_ns,
 		.back_off = 1,
@@ -30,9 +31,19 @@ void slu_core_capacity_deinit(struct slu_core_capacity *capacity)
 	assert(!capacity->charge_bytes && !capacity->held_bytes);
 }
 
+uint64_t slu_core_capacity_left_bytes(const struct slu_core_capacity *capacity)
+{
+	uint64_t total = capacity->usable_bytes + capacity->reserve_bytes;
+
+	return SLU_MIN(capacity->usable_bytes, slu_sub_floor(total, capacity->outsider_bytes));
+}
+
 static uint64_t ceiling(const struct slu_core_capacity *capacity)
 {
-	return slu_sub_floor(capacity->usable_bytes, capacity->outsider_bytes);
+	uint64_t bytes = slu_sub_floor(capacity->usable_bytes, capacity->outsider_bytes);
+	uint64_t needed = SLU_MIN(capacity->needed_bytes, slu_core_capacity_left_bytes(capacity));
+
+	return SLU_MAX(bytes, needed);
 }
 
 uint64_t slu_core_capacity_bytes(const struct slu_core_capacity *capacity)

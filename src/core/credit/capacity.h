@@ -8,13 +8,18 @@
  * The two budgets are settings. The memory of a device is measured, not believed (rules 13-17):
  *
  *   usable      total less reserve; constant
+ *   reserve     for what drivers take unseen; constant
  *   outsiders   what programs that are not clients were seen to hold
+ *   needed      what a group cannot do without, and would find if the reserve were not kept
  *   estimate    falls to what is charged when the driver refuses a client; rises by 1/16 of usable
  *               a period while somebody lacks room; each refusal doubles the period, each rise
  *               halves it
  *
  * What counts is slu_core_capacity_bytes(): the estimate, not above usable less outsiders, and not
- * below what the clients say they hold, for these bytes were got from the driver.
+ * below what the clients say they hold, for these bytes were got from the driver. Outsiders may
+ * take what the reserve kept free. Then clients would have less than is there, and less with each
+ * byte that they exchange, for what has left counts no more and what comes is not allowed. So the
+ * reserve yields to what is needed, as far as outsiders leave it; the driver has the last word.
  *
  * The sums over all accounts are kept by the accounts themselves.
  */
@@ -34,8 +39,10 @@ TAILQ_HEAD(slu_core_accounts, slu_core_account);
 struct slu_core_capacity {
 	bool is_learned;	 /* a device; else a budget, where estimate == usable always */
 	uint64_t usable_bytes;	 /* handed out at most */
+	uint64_t reserve_bytes;	 /* there beside it */
 	uint64_t estimate_bytes; /* what is believed to be there */
 	uint64_t outsider_bytes;
+	uint64_t needed_bytes; /* kept by credit/plan.c */
 	uint64_t charge_bytes; /* sum over accounts */
 	uint64_t held_bytes;   /* sum over accounts */
 	uint64_t floors_bytes; /* sum of what cannot leave now; kept by credit/plan.c */
@@ -47,12 +54,15 @@ struct slu_core_capacity {
 };
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
-			    uint64_t usable_bytes, uint64_t now_ns);
+			    uint64_t usable_bytes, uint64_t reserve_bytes, uint64_t now_ns);
 
 /* Asserts that no account is left. */
 void slu_core_capacity_deinit(struct slu_core_capacity *capacity);
 
 uint64_t slu_core_capacity_bytes(const struct slu_core_capacity *capacity);
+
+/* What outsiders leave, the reserve included; never more than usable. */
+uint64_t slu_core_capacity_left_bytes(const struct slu_core_capacity *capacity);
 
 /* What is not charged; negative when an observation put the estimate below the charges. */
 int64_t slu_core_capacity_free_bytes(const struct slu_core_capacity *capacity);

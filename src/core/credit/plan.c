@@ -7,6 +7,12 @@
 /* For births an account gets at most this part of the device, beyond what there is already. */
 #define SLACK_PARTS 16
 
+#define FOREACH_SEAT(group, client, seat)                                                        \
+	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
+		if (slu_core_client_is_joined(client))                                           \
+			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
+			     seat++)
+
 bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account)
 {
 	return account->is_pending &&
@@ -55,10 +61,76 @@ static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 	}
 }
 
+/*
+ * What @group cannot do without there, if it has its turn alone.
+ *
+ * @ret_window_bytes: with what it has of its working set in windows that are open.
+ */
+static uint64_t needed_by(const struct slu_core_group *group, unsigned device,
+			  uint64_t *ret_window_bytes)
+{
+	const struct slu_core_client *client;
+	const struct slu_core_seat *seat;
+	uint64_t bytes = 0, window_bytes = 0;
+
+	FOREACH_SEAT (group, client, seat) {
+		uint64_t part, window = 0;
+
+		if (seat->device != device)
+			continue;
+		part = SLU_MAX(slu_core_seat_level_bytes(seat), seat->account.counted_floor_bytes);
+		if (slu_core_group_is_open(group) && seat->mode == SLU_MODE_LAUNCH)
+			window = SLU_MIN(seat->account.limit_bytes, seat->want.working_bytes);
+		bytes += part;
+		window_bytes += SLU_MAX(part, window);
+	}
+	*ret_window_bytes = window_bytes;
+	return bytes;
+}
+
+static uint64_t own_floors(const struct slu_core_group *group, unsigned device)
+{
+	const struct slu_core_client *client;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].device == device)
+				bytes += client->seats[i].account.counted_floor_bytes;
+	return bytes;
+}
+
+/* Who needs more than there would be even so gains nothing by it, and the reserve is kept. */
+static void find_needed(struct slu_core *core, unsigned device)
+{
+	struct slu_core_capacity *capacity = &core->devices[device]->capacity;
+	uint64_t left = slu_core_capacity_left_bytes(capacity);
+	const struct slu_core_group *group;
+
+	capacity->needed_bytes = 0;
+	if (!capacity->outsider_bytes || !capacity->reserve_bytes)
+		return;
+	TAILQ_FOREACH (group, &core->groups, link) {
+		uint64_t others, bytes, window;
+
+		if (group->is_parked ||
+		    (!slu_core_group_is_open(group) && !slu_core_group_is_runnable(group)))
+			continue;
+		others = capacity->floors_bytes - own_floors(group, device);
+		bytes = needed_by(group, device, &window);
+		if (bytes + others > left)
+			continue;
+		window = SLU_MIN(window + others, left);
+		capacity->needed_bytes = SLU_MAX(capacity->needed_bytes, window);
+	}
+}
+
 void slu_core_plan_refresh(struct slu_core *core)
 {
-	for (unsigned d = 0; d < core->n_devices; d++)
+	for (unsigned d = 0; d < core->n_devices; d++) {
 		refresh(core, &core->devices[d]->capacity);
+		find_needed(core, d);
+	}
 	refresh(core, &core->pinned);
 }
 
@@ -90,12 +162,6 @@ static size_t count(const struct slu_core_plan *plan)
 {
 	return plan->n_groups + (plan->plus ? 1 : 0);
 }
-
-#define FOREACH_SEAT(group, client, seat)                                                        \
-	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
-		if (slu_core_client_is_joined(client))                                           \
-			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
-			     seat++)
 
 static uint64_t capacity_of(const struct slu_core_plan *plan,
 			    const struct slu_core_capacity *capacity)

@@ -14,7 +14,7 @@ static int begin(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	slu_core_capacity_init(&f->capacity, true, 100, 0);
+	slu_core_capacity_init(&f->capacity, true, 100, 0, 0);
 	slu_core_account_init(&f->one, &f->capacity, NULL, NULL);
 	slu_core_account_init(&f->two, &f->capacity, NULL, NULL);
 	*state = f;

@@ -10,7 +10,7 @@ static void test_rule_14_a_refusal_leaves_nothing_free(void **state)
 	struct slu_core_account a;
 
 	(void)state;
-	slu_core_capacity_init(&c, true, 160, 0);
+	slu_core_capacity_init(&c, true, 160, 0, 0);
 	slu_core_account_init(&a, &c, NULL, NULL);
 	slu_core_account_report(&a, 100, 0);
 	assert_int_equal(slu_core_capacity_free_bytes(&c), 60);
@@ -28,7 +28,7 @@ static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(voi
 	uint64_t due;
 
 	(void)state;
-	slu_core_capacity_init(&c, true, 160, 0);
+	slu_core_capacity_init(&c, true, 160, 0, 0);
 	assert_false(slu_core_capacity_can_rise(&c, 100, &due));
 	for (unsigned i = 0, back_off = 2; i < 6;
 	     i++, back_off = back_off < 16 ? back_off * 2 : 16) {
@@ -53,7 +53,7 @@ static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_bel
 	struct slu_core_account a;
 
 	(void)state;
-	slu_core_capacity_init(&c, true, 100, 0);
+	slu_core_capacity_init(&c, true, 100, 0, 0);
 	slu_core_account_init(&a, &c, NULL, NULL);
 	slu_core_capacity_outsiders(&c, 70);
 	assert_int_equal(slu_core_capacity_bytes(&c), 30);
@@ -73,7 +73,7 @@ static void test_a_client_that_holds_more_than_was_believed_is_believed(void **s
 	struct slu_core_account a;
 
 	(void)state;
-	slu_core_capacity_init(&c, true, 100, 0);
+	slu_core_capacity_init(&c, true, 100, 0, 0);
 	slu_core_account_init(&a, &c, NULL, NULL);
 	slu_core_capacity_refused(&c, 1);
 	assert_int_equal(c.estimate_bytes, 0);
@@ -90,7 +90,7 @@ static void test_a_budget_is_not_learned(void **state)
 	uint64_t due;
 
 	(void)state;
-	slu_core_capacity_init(&c, false, 100, 0);
+	slu_core_capacity_init(&c, false, 100, 0, 0);
 	slu_core_account_init(&a, &c, NULL, NULL);
 	slu_core_account_report(&a, 130, 0);
 	assert_int_equal(slu_core_capacity_bytes(&c), 100);

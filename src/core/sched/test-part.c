@@ -211,7 +211,7 @@ static void test_who_idles_on_a_full_device_is_parted_for_one_on_another(void **
 
 	(void)state;
 	script_begin(&s, NULL, 100);
-	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100)), 1);
+	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100), 0), 1);
 	for (uint64_t c = 1; c <= 3; c++)
 		join(&s, c, SLU_MODE_ALL, 2);
 	script_want(&s, 1, 0, 70, false);
