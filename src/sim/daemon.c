@@ -13,6 +13,8 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
+#define LOOK_STEPS 40 /* between two looks for outsiders */
+
 static uint64_t client_id(unsigned index)
 {
 	return index + 1;
@@ -55,7 +57,10 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 	if (r)
 		return slu_fold(r);
 	for (unsigned d = 0; d < w->config.n_devices; d++) {
-		r = slu_core_device_add(w->core, now, "model", w->config.total_bytes[d], 0);
+		uint64_t total = w->config.total_bytes[d];
+		uint64_t reserve = w->config.reserve_parts ? total / w->config.reserve_parts : 0;
+
+		r = slu_core_device_add(w->core, now, "model", total - reserve, reserve);
 		if (r < 0)
 			return slu_fold(r);
 	}
@@ -282,6 +287,14 @@ void slu_sim_daemon_budget(struct slu_sim_world *w, uint64_t pinned_bytes)
 	carry_out(w);
 }
 
+static void look_at_outsiders(struct slu_sim_world *w)
+{
+	w->look_at_step = w->step + LOOK_STEPS;
+	for (unsigned d = 0; d < w->config.n_devices; d++)
+		slu_core_outsiders(w->core, slu_sim_now_ns(w), d, w->board.outsider_bytes[d]);
+	carry_out(w);
+}
+
 void slu_sim_daemon_step(struct slu_sim_world *w)
 {
 	struct slu_sim_packet p;
@@ -290,6 +303,10 @@ void slu_sim_daemon_step(struct slu_sim_world *w)
 	if (!w->core) {
 		if (w->step >= w->up_at_step && slu_sim_daemon_start(w))
 			slu_sim_break(w, "the daemon does not start");
+		return;
+	}
+	if (w->config.sees_outsiders && w->step >= w->look_at_step) {
+		look_at_outsiders(w);
 		return;
 	}
 	start = slu_sim_between(&w->random, 0, w->n_clients - 1);

@@ -92,6 +92,8 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 		config->disk_bytes = ONE_OF(&more, 60, 200, 400) * SLU_SIM_UNIT;
 		config->faults.disk_full = ONE_OF(&more, 0, 0, 20000);
 	}
+	config->reserve_parts = ONE_OF(&more, 0, 0, 16);
+	config->sees_outsiders = slu_sim_chance(&more, 500000);
 }
 
 struct draft {

@@ -43,6 +43,22 @@ static struct slu_sim_world *make(uint64_t seed, const char *policy)
 	return w;
 }
 
+/* One part in eight is not handed out, all that the driver says is there, and outsiders stay. */
+static struct slu_sim_world *make_reserving(uint64_t seed, const char *policy)
+{
+	struct slu_sim_config config = plain;
+	struct slu_sim_world *w;
+
+	config.seed = seed;
+	config.policy = policy;
+	config.hidden_bytes[0] = 0;
+	config.reserve_parts = 8;
+	config.sees_outsiders = true;
+	config.faults.until_step = config.steps_max;
+	assert_int_equal(slu_sim_world_new(&config, &w), 0);
+	return w;
+}
+
 /* A program whose commands name all its @n units of @size. */
 static unsigned join(struct slu_sim_world *w, enum slu_mode mode, unsigned n, unsigned size)
 {
@@ -180,6 +196,29 @@ static void who_is_only_slow_is_served(void **state)
 	}
 }
 
+/*
+ * Outsiders have taken the reserve: two units may be handed out, and six are there. One program
+ * exchanges its units inside its window, the other one needs five of the six in its turns.
+ */
+static void what_outsiders_left_of_the_reserve_serves_who_needs_it(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make_reserving(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned c = join(w, SLU_MODE_LAUNCH, 8, 1);
+
+		w->clients[c].command_percent = 25;
+		w->clients[c].working_percent = 100;
+		launch(w, c, 30, 4, 10);
+		if (i % 2)
+			launch(w, join(w, SLU_MODE_ALL, 5, 1), 10, 4, 10);
+		w->board.outsider_bytes[0] = U(TOTAL - 6);
+		finish(w, "on what outsiders left");
+		assert_int_equal(w->counts.n_denied, 0);
+		assert_int_equal(w->counts.n_launches, i % 2 ? 40 : 30);
+		slu_sim_world_free(w);
+	}
+}
+
 /* The property: nobody waits for ever, and nobody is told what is not true. */
 static void everybody_is_served_or_told(void **state)
 {
@@ -230,6 +269,7 @@ int main(void)
 		cmocka_unit_test(what_never_fits_beside_its_own_frozen_bytes_is_told),
 		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_leaves),
 		cmocka_unit_test(who_is_only_slow_is_served),
+		cmocka_unit_test(what_outsiders_left_of_the_reserve_serves_who_needs_it),
 		cmocka_unit_test(everybody_is_served_or_told),
 	};
 

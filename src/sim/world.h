@@ -75,7 +75,9 @@ struct slu_sim_config {
 	unsigned n_devices;
 	uint64_t total_bytes[SLU_SIM_DEVICES_MAX];  /* what the driver says */
 	uint64_t hidden_bytes[SLU_SIM_DEVICES_MAX]; /* of it, what nobody can have */
-	unsigned late_steps;			    /* a free is seen up to so much later */
+	unsigned reserve_parts; /* one in so many is not handed out; 0: all is */
+	bool sees_outsiders;	/* the daemon looks for them now and then */
+	unsigned late_steps;	/* a free is seen up to so much later */
 	uint64_t pinned_bytes, home_bytes;
 	uint64_t disk_bytes;	/* 0: there is none */
 	uint64_t staging_bytes; /* of pinned, for each client's mover */
@@ -223,6 +225,7 @@ struct slu_sim_world {
 	struct slu_core *core; /* NULL while the daemon is down */
 	uint64_t generation;
 	uint64_t up_at_step;
+	uint64_t look_at_step; /* for outsiders, if the daemon sees them */
 	struct slu_sim_session sessions[SLU_SIM_CLIENTS_MAX];
 	struct slu_sim_client clients[SLU_SIM_CLIENTS_MAX];
 	unsigned n_clients;
