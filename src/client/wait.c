@@ -144,7 +144,7 @@ static void ask_again(struct slu_client *c, const struct slu_client_device *d,
 		w->n_pins--;
 		pthread_cond_broadcast(&c->changed);
 		if (r != SLU_BACKEND_E_BLOCKED)
-			w->unit.blocked = false;
+			slu_peer_unblocked_unit(c->peer, slu_clock_now_ns(), &w->unit);
 	}
 }
 

@@ -492,6 +492,77 @@ static void test_rule_26_a_knot_is_named(void **state)
 	script_end(&s);
 }
 
+/* Holds 45 MiB that cannot move. */
+static void join_frozen(struct script *s, uint64_t client)
+{
+	struct slu_msg_hello hello = script_hello(SLU_MODE_LAUNCH, 1);
+
+	hello.devices[0].held_bytes = hello.devices[0].floor_bytes = MIB(45);
+	hello.devices[0].min_bytes = hello.devices[0].all_bytes = MIB(45);
+	script_join(s, client, client, &hello);
+}
+
+static void test_rule_26_who_waits_for_one_that_rests_waits_on(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	join_frozen(&s, 1);
+	join_frozen(&s, 2);
+	script_want_min(&s, 2, 60, 60);
+	script_pass(&s, 60000);
+	assert_true(was_told(&s, "a knot: two waits for bytes that one keeps"));
+	assert_null(script_find(&s, 2, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+static void test_rule_26_a_knot_of_those_who_wait_is_untied(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	join_frozen(&s, 1);
+	join_frozen(&s, 2);
+	script_want_min(&s, 2, 60, 60);
+	script_pass(&s, 60000);
+	script_want_min(&s, 1, 60, 60);
+	script_pass(&s, 4900);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_DENY) + script_count(&s, 2, SLU_MSG_DENY), 0);
+	script_pass(&s, 200);
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_non_null(script_find(&s, 2, SLU_MSG_DENY));
+	assert_non_null(strstr(script_find(&s, 2, SLU_MSG_DENY)->reason,
+			       "others keep the rest, cannot move it and wait as well"));
+
+	/* it asks again, and then it is the turn of the other one to be told */
+	script_want_min(&s, 2, 60, 60);
+	script_pass(&s, 5100);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_DENY), 1);
+	assert_int_equal(script_count(&s, 2, SLU_MSG_DENY), 1);
+	script_end(&s);
+}
+
+static void test_rule_26_a_knot_comes_undone_when_bytes_can_leave(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	join_frozen(&s, 1);
+	join_frozen(&s, 2);
+	script_want_min(&s, 1, 60, 60);
+	script_want_min(&s, 2, 60, 60);
+	script_pass(&s, 1000);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
+	script_sums(&s, 2, 0, 45);
+	script_pass(&s, 10);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+	assert_int_equal(script_count(&s, 1, SLU_MSG_DENY) + script_count(&s, 2, SLU_MSG_DENY), 0);
+	script_end(&s);
+}
+
 static void test_a_parked_group_gets_no_turn_and_gives_its_bytes(void **state)
 {
 	struct script s;
@@ -611,6 +682,9 @@ int main(void)
 		cmocka_unit_test(test_rule_7_nobody_is_denied_for_what_somebody_else_keeps),
 		cmocka_unit_test(test_rule_30_staging_counts_before_anybody_is_let_in),
 		cmocka_unit_test(test_rule_26_a_knot_is_named),
+		cmocka_unit_test(test_rule_26_who_waits_for_one_that_rests_waits_on),
+		cmocka_unit_test(test_rule_26_a_knot_of_those_who_wait_is_untied),
+		cmocka_unit_test(test_rule_26_a_knot_comes_undone_when_bytes_can_leave),
 		cmocka_unit_test(test_a_parked_group_gets_no_turn_and_gives_its_bytes),
 		cmocka_unit_test(test_a_wish_withdrawn_is_forgotten),
 		cmocka_unit_test(test_the_timeline_has_the_holder_first_and_then_who_waits),

@@ -83,6 +83,16 @@ uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_devic
 	return bytes;
 }
 
+/*
+ * At rest, what was told to be unable to leave can do so now. Nobody takes it from us before the
+ * daemon knows, so nothing else would make us say it. In a turn the REST will.
+ */
+bool slu_peer_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->account.told_floor_bytes && d->gate == SLU_PEER_GATE_SHUT &&
+	       slu_peer_floor(peer, d) < d->account.told_floor_bytes;
+}
+
 static uint64_t pinned_floor(const struct slu_peer *peer)
 {
 	uint64_t bytes = peer->staged_bytes;
@@ -148,6 +158,7 @@ static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer
 	};
 	a->refused_bytes = 0;
 	a->told_held_bytes = a->held_bytes;
+	a->told_floor_bytes = r->sums.floor_bytes;
 }
 
 void slu_peer_step_sums(struct slu_peer *peer)

@@ -140,6 +140,9 @@ void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_
 		/* what could not leave may be able to now */
 		d->account.final_is_told = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
+		/* a command of another device used it here, where all is at rest already */
+		if (slu_peer_floor_fell(peer, d))
+			peer->levels_ns = 0;
 	}
 }
 

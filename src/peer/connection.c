@@ -116,7 +116,7 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 		h->gate_is_open = d->gate == SLU_PEER_GATE_OPEN;
 		h->mode = (uint8_t)d->mode;
 		h->held_bytes = d->account.held_bytes;
-		h->floor_bytes = slu_peer_floor(peer, d);
+		h->floor_bytes = d->account.told_floor_bytes = slu_peer_floor(peer, d);
 		h->min_bytes = d->want.min_bytes;
 		h->all_bytes = d->want.all_bytes;
 		h->working_bytes = d->want.working_bytes;

@@ -49,10 +49,11 @@ struct slu_peer_account {
 	bool goal_is_past; /* it came with a lowering or a loss: of the next turn it says nothing */
 	uint64_t seq;	   /* of the last LIMIT; 0: none on this connection */
 	enum slu_pace pace;
-	uint64_t told_held_bytes; /* in the last SUMS or HELLO */
-	uint64_t refused_bytes;	  /* goes into the next SUMS */
-	bool is_due;		  /* a SUMS goes out with the next step */
-	bool final_is_told;	  /* "no more can leave" was said since something changed */
+	uint64_t told_held_bytes;  /* in the last SUMS or HELLO */
+	uint64_t told_floor_bytes; /* a device's: in the last SUMS, REST or HELLO */
+	uint64_t refused_bytes;	   /* goes into the next SUMS */
+	bool is_due;		   /* a SUMS goes out with the next step */
+	bool final_is_told;	   /* "no more can leave" was said since something changed */
 };
 
 struct slu_peer_device {
@@ -184,6 +185,7 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 /* accounts.c */
 struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu_account name);
 uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* Credit dies with the connection (rule 31). */
 void slu_peer_void_account(struct slu_peer_account *account);
 /* The driver would not give @bytes (rule 13). */

@@ -2,10 +2,10 @@
 
 /*
  * What nobody waits for is told now and then, a little after it changed: FACTS for the eyes of
- * people, sums that fell or rose inside the limit, a need that changed while it was met, and a
- * wish that nobody has any more. So an allocation sends nothing while credit lasts, and the daemon
- * still learns what is slack. The hint that we are idle and its end count as such, too: a program
- * that was not let run for a moment has not asked for anything.
+ * people, sums that fell or rose inside the limit, bytes that can leave again, a need that changed
+ * while it was met, and a wish that nobody has any more. So an allocation sends nothing while
+ * credit lasts, and the daemon still learns what is slack. The hint that we are idle and its end
+ * count as such, too: a program that was not let run for a moment has not asked for anything.
  */
 
 #include <string.h>
@@ -72,8 +72,12 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 	mark_sums(&peer->pinned);
 	mark_sums(&peer->home);
 	mark_sums(&peer->disk);
-	for (unsigned i = 0; i < peer->n_devices; i++)
-		mark_sums(&peer->devices[i].account);
+	for (unsigned i = 0; i < peer->n_devices; i++) {
+		struct slu_peer_device *d = &peer->devices[i];
+
+		mark_sums(&d->account);
+		d->account.is_due = d->account.is_due || slu_peer_floor_fell(peer, d);
+	}
 	slu_peer_step_sums(peer);
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {

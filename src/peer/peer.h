@@ -193,6 +193,8 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 
 /* What was blocked at the last drain has ended. */
 void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device);
+/* The same of one unit, while others may still be. */
+void slu_peer_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /*
  * Holds @bytes (0: none any more) of pinned memory for staging.

@@ -230,6 +230,32 @@ static void what_cannot_leave_is_used_where_it_is(void **state)
 	deinit_two(&f);
 }
 
+/* Its own device is at rest by then, and has said that it cannot leave. */
+static void what_another_device_used_here_is_told_when_it_can_leave(void **state)
+{
+	struct slu_unit *u[1];
+	struct fixture f;
+
+	init_two(&f);
+	u[0] = fixture_in_ram(&f, 4);
+	begin_turns(&f, 20);
+	run(&f, 0, u, 1);
+	slu_peer_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_MAPPED);
+	assert_int_equal(name(&f, 1, u, 1), 0);
+	slu_peer_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_NO);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 4);
+	f.now_ns += SLU_NS_PER_S;
+	fixture_step(&f);
+
+	slu_peer_unname(f.peer, u, 1);
+	fixture_step(&f);
+	assert_non_null(fixture_sums(&f, DEVICE0));
+	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 0);
+	deinit_two(&f);
+}
+
 static void who_waits_for_a_turn_takes_nothing_from_others(void **state)
 {
 	struct slu_unit *u[1];
@@ -414,6 +440,7 @@ int main(void)
 		cmocka_unit_test(it_leaves_one_device_for_the_other),
 		cmocka_unit_test(two_that_need_the_same_come_one_after_the_other),
 		cmocka_unit_test(what_cannot_leave_is_used_where_it_is),
+		cmocka_unit_test(what_another_device_used_here_is_told_when_it_can_leave),
 		cmocka_unit_test(who_waits_for_a_turn_takes_nothing_from_others),
 		cmocka_unit_test(without_a_daemon_it_stays_where_it_is),
 		cmocka_unit_test(one_that_goes_is_waited_for_by_nobody),

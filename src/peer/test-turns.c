@@ -75,6 +75,29 @@ static void rule_24_a_close_is_answered_after_the_drain(void **state)
 	fixture_deinit(&f);
 }
 
+static void what_can_leave_again_at_rest_is_told(void **state)
+{
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_MAPPED);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 6);
+	f.now_ns += SLU_NS_PER_S;
+	fixture_step(&f);
+
+	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_NO);
+	f.now_ns += SLU_NS_PER_S;
+	fixture_step(&f);
+	assert_non_null(fixture_sums(&f, DEVICE0));
+	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 0);
+	f.now_ns += SLU_NS_PER_S;
+	fixture_step(&f);
+	assert_null(fixture_sums(&f, DEVICE0));
+	fixture_deinit(&f);
+}
+
 static void rule_24_a_close_of_another_epoch_is_answered_at_once(void **state)
 {
 	struct fixture f;
@@ -540,6 +563,7 @@ int main(void)
 		cmocka_unit_test(a_gate_opens_when_turn_and_units_are_there),
 		cmocka_unit_test(units_without_a_turn_open_nothing),
 		cmocka_unit_test(rule_24_a_close_is_answered_after_the_drain),
+		cmocka_unit_test(what_can_leave_again_at_rest_is_told),
 		cmocka_unit_test(rule_24_a_close_of_another_epoch_is_answered_at_once),
 		cmocka_unit_test(rule_24_a_new_turn_before_the_rest_leaves_no_close_unanswered),
 		cmocka_unit_test(a_close_before_the_fill_is_done_is_answered_at_once),

@@ -27,7 +27,7 @@ bool slu_peer_at_rest(const struct slu_peer_device *d)
 
 static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
 {
-	const struct slu_peer_device *d = &peer->devices[index];
+	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_REST, index);
 
 	if (!r)
@@ -38,6 +38,7 @@ static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch ep
 		.epoch = epoch,
 		.floor_bytes = slu_peer_floor(peer, d),
 	};
+	d->account.told_floor_bytes = r->rest.floor_bytes;
 }
 
 void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
@@ -219,6 +220,12 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 	if (slu_peer_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	d->wake_is_due = true;
+	slu_peer_touch(peer, now_ns);
+}
+
+void slu_peer_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+{
+	u->blocked = false;
 	slu_peer_touch(peer, now_ns);
 }
 

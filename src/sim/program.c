@@ -263,6 +263,16 @@ static void freeze(struct slu_sim_client *c, const struct slu_sim_op *op)
 	next(c);
 }
 
+static void thaw(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	struct slu_unit *u;
+
+	TAILQ_FOREACH (u, slu_peer_units(c->peer, op->device), link)
+		if (u->frozen == SLU_FROZEN_IMAGE)
+			slu_peer_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_NO);
+	next(c);
+}
+
 static void finish(struct slu_sim_client *c)
 {
 	for (unsigned d = 0; d < c->n_devices; d++)
@@ -307,6 +317,9 @@ void slu_sim_program_step(struct slu_sim_client *c)
 		break;
 	case SLU_SIM_FREEZE:
 		freeze(c, op);
+		break;
+	case SLU_SIM_THAW:
+		thaw(c, op);
 		break;
 	}
 }

@@ -179,6 +179,55 @@ static void who_waits_for_what_another_keeps_is_served_when_that_leaves(void **s
 	}
 }
 
+/* As above, but the keeper stays, and only what it keeps becomes free to leave while it rests. */
+static void who_waits_for_what_another_keeps_is_served_when_that_may_leave(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned keeper = join(w, SLU_MODE_LAUNCH, 5, 2);
+		unsigned c = join(w, SLU_MODE_LAUNCH, 10, 2);
+
+		launch(w, keeper, 1, 4, 0);
+		slu_sim_client_do(w, keeper, SLU_SIM_FREEZE, 0, 0);
+		slu_sim_client_do(w, keeper, SLU_SIM_PAUSE, 0, 2000);
+		slu_sim_client_do(w, keeper, SLU_SIM_THAW, 0, 0);
+		slu_sim_client_do(w, keeper, SLU_SIM_PAUSE, 0, 10000);
+		slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 100);
+		launch(w, c, 2, 4, 0);
+		follow(w, c);
+		assert_true(w->clients[keeper].is_alive);
+		assert_int_equal(w->clients[c].n_denied, 0);
+		assert_int_equal(w->clients[c].n_launches, 2);
+		assert_true(w->clients[c].longest_wait_steps > PATIENCE);
+		slu_sim_world_free(w);
+	}
+}
+
+/* Each fits alone, and each keeps what the other would need: one is told, the other is served. */
+static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
+
+		for (unsigned n = 0; n < 2; n++) {
+			unsigned c = join(w, SLU_MODE_LAUNCH, 4, 3);
+
+			launch(w, c, 1, 4, 0);
+			slu_sim_client_do(w, c, SLU_SIM_FREEZE, 0, 0);
+			/* both have frozen theirs before one wants more */
+			slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 1000);
+			for (unsigned k = 0; k < 3; k++)
+				slu_sim_client_do(w, c, SLU_SIM_ALLOC, 0, U(3));
+			launch(w, c, 1, 4, 0);
+		}
+		finish(w, "a knot");
+		assert_int_equal(w->counts.n_denied, 1);
+		assert_int_equal(w->clients[0].n_launches, 2);
+		assert_int_equal(w->clients[1].n_denied, 1);
+		slu_sim_world_free(w);
+	}
+}
+
 /* It takes many steps to come in and meets refusals meanwhile, but there is room for it. */
 static void who_is_only_slow_is_served(void **state)
 {
@@ -268,6 +317,8 @@ int main(void)
 		cmocka_unit_test(what_never_fits_is_told_while_another_has_turns),
 		cmocka_unit_test(what_never_fits_beside_its_own_frozen_bytes_is_told),
 		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_leaves),
+		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_may_leave),
+		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
 		cmocka_unit_test(who_is_only_slow_is_served),
 		cmocka_unit_test(what_outsiders_left_of_the_reserve_serves_who_needs_it),
 		cmocka_unit_test(everybody_is_served_or_told),

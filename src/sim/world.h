@@ -96,6 +96,7 @@ enum slu_sim_op_kind {
 	SLU_SIM_PAGE,	/* from now on the driver pages @amount there */
 	SLU_SIM_SYNC,
 	SLU_SIM_FREEZE, /* from now on, what is present there cannot move */
+	SLU_SIM_THAW,	/* … and can again */
 	SLU_SIM_AWAIT, /* a launch that waits on the device until @client has launched @amount times
 			*/
 };

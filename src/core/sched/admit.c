@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "core/credit/plan.h"
 #include "core/sched/admit.h"
+#include "core/sched/knot.h"
 #include "core/sched/part.h"
 #include "core/sched/turns.h"
 #include "core/sched/unfit.h"
@@ -190,12 +191,19 @@ static const struct slu_core_group *drainer(const struct slu_core *core,
 	return NULL;
 }
 
+/* It waits for bytes that others keep, and one of them perhaps for its turn (rule 26). */
+static bool waits_in_vain(struct slu_core *core, const struct slu_core_group *group)
+{
+	return group->is_overgrown && group->is_lacking && group->why.kind == SLU_CORE_WHY_ROOM &&
+	       slu_core_is_due(core, slu_core_after(group->running_ns, core->config.patience_ns));
+}
+
 static bool turn_is_over(struct slu_core *core, const struct slu_core_group *group,
 			 const struct slu_core_group *asker)
 {
 	if (group->state != SLU_CORE_RUNNING)
 		return false;
-	return group->is_idle ||
+	return group->is_idle || waits_in_vain(core, group) ||
 	       slu_core_is_due(core, core->policy->over_ns(group, asker, &core->config));
 }
 
@@ -249,29 +257,6 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	};
 	make_room(core, group);
 	return false;
-}
-
-/* Rule 26: nobody runs or drains, and everybody who waits waits for bytes that cannot leave. */
-static void look_for_knot(struct slu_core *core)
-{
-	const struct slu_core_group *group;
-	bool is_knotted = core->n_waiting > 0 && core->n_opened == 0;
-
-	TAILQ_FOREACH (group, &core->groups, link)
-		is_knotted &= group->state != SLU_CORE_DRAINING;
-	for (size_t i = 0; i < core->n_waiting && is_knotted; i++)
-		is_knotted = core->waiting[i]->why.kind == SLU_CORE_WHY_ROOM;
-	if (is_knotted && !core->is_knotted) {
-		const struct slu_core_group *waiter = core->waiting[0];
-		const struct slu_core_group *other = slu_core_group_find(core, waiter->why.other);
-
-		slu_core_tell(core, TAILQ_FIRST(&waiter->members)->id,
-			      "a knot: %s waits for bytes that %s keeps and cannot move, and "
-			      "nobody runs",
-			      slu_core_group_name(waiter),
-			      other ? slu_core_group_name(other) : "nobody known");
-	}
-	core->is_knotted = is_knotted;
 }
 
 /* While nobody waits it does not matter what the policy thinks of whom. */
@@ -333,5 +318,5 @@ void slu_core_admit(struct slu_core *core)
 		group->is_next = true;
 	}
 	slu_core_admit_collect_waiting(core);
-	look_for_knot(core);
+	slu_core_knot_look(core);
 }

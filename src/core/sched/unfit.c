@@ -43,7 +43,7 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
  * enough for the others. If none of them wants to run, one that waits because of them.
  */
 static void deny(struct slu_core *core, struct slu_core_group *group,
-		 const struct slu_core_shortage *shortage, bool is_first)
+		 const struct slu_core_shortage *shortage, bool is_first, const char *why)
 {
 	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
 	struct slu_core_client *client, *denied = NULL;
@@ -72,10 +72,16 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 	chosen->is_denied = true;
 	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
 	slu_core_patience_renew(core, group, false);
-	snprintf(reason, sizeof(reason), "%s needs %s, there are %s", denied->name,
+	snprintf(reason, sizeof(reason), "%s needs %s, there are %s%s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
-		 slu_size_format(room, shortage->room_bytes));
+		 slu_size_format(room, shortage->room_bytes), why);
 	slu_core_send_deny(core, denied, chosen, slu_core_seat_level_bytes(chosen), reason);
+}
+
+void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage, const char *why)
+{
+	deny(core, group, shortage, false, why);
 }
 
 /* Who keeps most of what cannot leave @device now. */
@@ -137,7 +143,7 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	slu_core_patience_unfit(core, group);
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
 	if (is_never)
-		deny(core, group, &lasting, !slu_core_patience_is_over(core, group));
+		deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
 	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
-		deny(core, group, &lasting, false);
+		deny(core, group, &lasting, false, "");
 }

@@ -19,7 +19,12 @@ void slu_core_unfit_lack(struct slu_core *core, const struct slu_core_group *gro
 
 /*
  * The group fits not even when it runs alone. If it is the floors of others it waits for them,
- * however long; if it is the device it is denied in the end (rule 7).
+ * however long, unless they wait for it as well (knot.h); if it is the device it is denied in the
+ * end (rule 7).
  */
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage);
+
+/* One of the group's calls that wait is told out of memory; @why follows the figures. */
+void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
+			 const struct slu_core_shortage *shortage, const char *why);
