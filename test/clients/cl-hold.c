@@ -26,6 +26,8 @@ static const char usage[] =
 	"  -s, --shared N     MiB of shared virtual memory, after the buffers (default 0)\n"
 	"  -f, --queue-free   which is freed by a command, before 'ready'\n"
 	"  -p, --pipe N       MiB of a pipe (default 0)\n"
+	"  -l, --large N      at the end of the input: one command on a new buffer of N MiB\n"
+	"                     (default 0)\n"
 	"  -h, --help\n"
 	"\n" CL_EXIT_TEXT;
 
@@ -40,7 +42,7 @@ static const char source[] = "kernel void fill(global uint *p, uint seed) {\n"
 #define PACKET	    64
 
 static struct {
-	uint64_t n_buffers, shared, pipe;
+	uint64_t n_buffers, shared, pipe, large;
 	bool is_mapped, frees_by_command;
 } o = { .n_buffers = 4 };
 
@@ -126,6 +128,18 @@ static void make_pipe(void)
 	cl_check(r, "clCreatePipe");
 }
 
+static void use_large(cl_kernel fill)
+{
+	cl_mem large = cl_buffer(&b, (size_t)o.large * BYTES);
+	cl_uint seed = 0;
+
+	cl_check(clSetKernelArg(fill, 0, sizeof(cl_mem), &large), "clSetKernelArg");
+	cl_check(clSetKernelArg(fill, 1, sizeof(seed), &seed), "clSetKernelArg");
+	cl_launch(&b, fill, (size_t)o.large * WORDS);
+	cl_check(clFinish(b.queue), "clFinish");
+	cl_check(clReleaseMemObject(large), "clReleaseMemObject");
+}
+
 static void look_at_mapped(void)
 {
 	expect(mapped, WORDS, 0, "mapped");
@@ -170,6 +184,7 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('s', "shared", o.shared, 0, 1024),
 		CLIENT_FLAG('f', "queue-free", o.frees_by_command),
 		CLIENT_NUMBER('p', "pipe", o.pipe, 0, 1024),
+		CLIENT_NUMBER('l', "large", o.large, 0, 1024),
 		{ 0 },
 	};
 	cl_kernel kept;
@@ -186,6 +201,8 @@ int main(int argc, char **argv)
 	if (o.pipe)
 		make_pipe();
 	client_wait();
+	if (o.large)
+		use_large(kept);
 	look_at_all();
 	if (pipe)
 		cl_check(clReleaseMemObject(pipe), "clReleaseMemObject");

@@ -13,9 +13,9 @@ SETTINGS = {"scheduler.slice": "10ms", "memory.checksum_moves": "on", "memory.re
 MORE = s.CLIENTS / "libcl-more.so"
 
 
-def hold(w, *words, env=None):
+def hold(w, *words, name="holder", env=None):
     """One that holds memory, when it has all of it."""
-    program = w.start([s.CLIENTS / "cl-hold", *words], "opencl", name="holder", stdin=subprocess.PIPE, env=env)
+    program = w.start([s.CLIENTS / "cl-hold", *words], "opencl", name=name, stdin=subprocess.PIPE, env=env)
     line = program.stdout.readline()
     s.check(line == "ready\n", "it has its memory", line, w.log()[-2000:])
     return program
@@ -74,5 +74,20 @@ def what_is_mapped_stays_while_the_rest_makes_room_for_others():
         w.end(program)
 
 
+def two_that_wait_for_what_the_other_cannot_move():
+    """Each fits alone. Who came last is told, as the driver alone would have told it, and history says why; the other one is served."""
+    with s.World("cl-frozen-knot", memory=32 * s.MIB, settings=SETTINGS | {"memory.capacity_patience": "300ms"}) as w:
+        w.start_daemon()
+        first, last = [hold(w, "--buffers", 1, "--shared", 10, "--large", 16, name=name) for name in ("first", "last")]
+        first.stdin.close()
+        first.stdin = None
+        s.wait_until("the first one waits for what the last one keeps", lambda: w.program("first")["state"] == "waiting" and
+                     "last keeps bytes" in w.program("first")["reason"], look=lambda: w.sluice("status").stdout)
+        w.end(last, exits=(4,))
+        w.finish(first)
+        denials = w.history()["denials"]
+        s.check([d["name"] for d in denials] == ["last"] and "wait as well" in denials[0]["reason"], "history says why", denials)
+
+
 s.main(what_is_frozen_is_shown_with_its_reason, buffers_make_room_for_shared_virtual_memory,
-       what_is_mapped_stays_while_the_rest_makes_room_for_others)
+       what_is_mapped_stays_while_the_rest_makes_room_for_others, two_that_wait_for_what_the_other_cannot_move)
