@@ -22,6 +22,13 @@
 
 #define SLU_CORE_DEVICES_MAX 64
 
+/* Every device of every member that is connected. */
+#define SLU_CORE_FOREACH_SEAT(group, client, seat)                                               \
+	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
+		if (slu_core_client_is_joined(client))                                           \
+			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
+			     seat++)
+
 struct slu_core_device {
 	char name[SLU_WIRE_NAME_MAX];
 	struct slu_core_capacity capacity;

@@ -42,7 +42,7 @@ struct slu_core_capacity {
 	uint64_t reserve_bytes;	 /* there beside it */
 	uint64_t estimate_bytes; /* what is believed to be there */
 	uint64_t outsider_bytes;
-	uint64_t needed_bytes; /* kept by credit/plan.c */
+	uint64_t needed_bytes; /* kept by credit/reserve.c */
 	uint64_t charge_bytes; /* sum over accounts */
 	uint64_t held_bytes;   /* sum over accounts */
 	uint64_t floors_bytes; /* sum of what cannot leave now; kept by credit/plan.c */

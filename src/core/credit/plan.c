@@ -3,15 +3,10 @@
 
 #include "base/util.h"
 #include "core/credit/plan.h"
+#include "core/credit/reserve.h"
 
 /* For births an account gets at most this part of the device, beyond what there is already. */
 #define SLACK_PARTS 16
-
-#define FOREACH_SEAT(group, client, seat)                                                        \
-	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
-		if (slu_core_client_is_joined(client))                                           \
-			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
-			     seat++)
 
 bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account)
 {
@@ -61,75 +56,11 @@ static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 	}
 }
 
-/*
- * What @group cannot do without there, if it has its turn alone.
- *
- * @ret_window_bytes: with what it has of its working set in windows that are open.
- */
-static uint64_t needed_by(const struct slu_core_group *group, unsigned device,
-			  uint64_t *ret_window_bytes)
-{
-	const struct slu_core_client *client;
-	const struct slu_core_seat *seat;
-	uint64_t bytes = 0, window_bytes = 0;
-
-	FOREACH_SEAT (group, client, seat) {
-		uint64_t part, window = 0;
-
-		if (seat->device != device)
-			continue;
-		part = SLU_MAX(slu_core_seat_level_bytes(seat), seat->account.counted_floor_bytes);
-		if (slu_core_group_is_open(group) && seat->mode == SLU_MODE_LAUNCH)
-			window = SLU_MIN(seat->account.limit_bytes, seat->want.working_bytes);
-		bytes += part;
-		window_bytes += SLU_MAX(part, window);
-	}
-	*ret_window_bytes = window_bytes;
-	return bytes;
-}
-
-static uint64_t own_floors(const struct slu_core_group *group, unsigned device)
-{
-	const struct slu_core_client *client;
-	uint64_t bytes = 0;
-
-	TAILQ_FOREACH (client, &group->members, member_link)
-		for (unsigned i = 0; i < client->n_seats; i++)
-			if (client->seats[i].device == device)
-				bytes += client->seats[i].account.counted_floor_bytes;
-	return bytes;
-}
-
-/* Who needs more than there would be even so gains nothing by it, and the reserve is kept. */
-static void find_needed(struct slu_core *core, unsigned device)
-{
-	struct slu_core_capacity *capacity = &core->devices[device]->capacity;
-	uint64_t left = slu_core_capacity_left_bytes(capacity);
-	const struct slu_core_group *group;
-
-	capacity->needed_bytes = 0;
-	if (!capacity->outsider_bytes || !capacity->reserve_bytes)
-		return;
-	TAILQ_FOREACH (group, &core->groups, link) {
-		uint64_t others, bytes, window;
-
-		if (group->is_parked ||
-		    (!slu_core_group_is_open(group) && !slu_core_group_is_runnable(group)))
-			continue;
-		others = capacity->floors_bytes - own_floors(group, device);
-		bytes = needed_by(group, device, &window);
-		if (bytes + others > left)
-			continue;
-		window = SLU_MIN(window + others, left);
-		capacity->needed_bytes = SLU_MAX(capacity->needed_bytes, window);
-	}
-}
-
 void slu_core_plan_refresh(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		refresh(core, &core->devices[d]->capacity);
-		find_needed(core, d);
+		slu_core_reserve_find_needed(core, d);
 	}
 	refresh(core, &core->pinned);
 }
@@ -206,7 +137,7 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 		}
 		if (plan->is_alone)
 			continue;
-		FOREACH_SEAT (group, client, seat)
+		SLU_CORE_FOREACH_SEAT (group, client, seat)
 			core->devices[seat->device]->left_bytes +=
 				(int64_t)seat->account.counted_floor_bytes;
 	}
@@ -246,7 +177,7 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT (nth(plan, i), client, seat)
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat)
 			if (seat->device == device)
 				bytes += need(core, seat, nth(plan, i)->is_overgrown);
 	return bytes;
@@ -263,7 +194,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	for (size_t i = 0; i < count(plan); i++) {
 		bool is_overgrown = nth(plan, i)->is_overgrown;
 
-		FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 
 			seat->need_bytes = seat->goal_bytes = 0;
@@ -283,7 +214,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	for (size_t i = 0; i < count(plan); i++) {
 		bool is_overgrown = nth(plan, i)->is_overgrown;
 
-		FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t wish, part, least;
 
@@ -326,7 +257,7 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 	struct slu_core_seat *seat;
 
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t sure = SLU_MAX(seat->need_bytes, seat->want.min_bytes), wish;
 
@@ -360,10 +291,10 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 	struct slu_core_seat *seat;
 
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT (nth(plan, i), client, seat)
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat)
 			core->devices[seat->device]->n_slack++;
 	for (size_t i = 0; i < count(plan); i++)
-		FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t part = positive(device->left_bytes) / device->n_slack--;
 
