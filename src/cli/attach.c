@@ -33,7 +33,7 @@ static void closefilep(FILE **f)
 
 static FILE *open_of(pid_t pid, const char *file)
 {
-	char path[64];
+	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
 	return fopen(path, "re");
