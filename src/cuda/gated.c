@@ -2,7 +2,7 @@
 /*
  * Every call that puts work on a device, made from gated.def. With the gate open a wrapper adds
  * a few stores and loads and the genuine call: no lock, no message, no driver call of ours. And the
- * calls of loose.def, which are only counted.
+ * calls of loose.def, which are only counted, and of loading.def, which may need room.
  */
 #include "cuda/bypass.h"
 #include "cuda/device.h"
@@ -117,3 +117,17 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 		return result_;                                                 \
 	}
 #include "cuda/loose.def"
+
+#define SLU_LOADING(name, ...)                                                           \
+	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))                \
+	{                                                                                \
+		CUresult result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
+		struct slu_cuda_device *device_ = NULL;                                  \
+                                                                                         \
+		if (result_ == CUDA_ERROR_OUT_OF_MEMORY)                                 \
+			device_ = slu_cuda_device_here();                                \
+		SLU_CUDA_AGAIN (device_, 0, result_)                                     \
+			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));  \
+		return result_;                                                          \
+	}
+#include "cuda/loading.def"

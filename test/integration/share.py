@@ -68,6 +68,27 @@ def a_launch_that_fits_nowhere_is_told_and_history_says_why():
         s.check([d["name"] for d in denials] == ["deep"] and "needs" in denials[0]["reason"], "history says why", denials, w.log()[-2000:])
 
 
+#: variables of 24 MiB
+LARGE_MODULE = """
+import ctypes
+cu = ctypes.CDLL("libcuda.so.1")
+context, module = ctypes.c_void_p(), ctypes.c_void_p()
+ptx = b".version 6.3\\n.target sm_75\\n.address_size 64\\n.visible .global .align 16 .b8 table[25165824];\\n.visible .entry none()\\n{\\nret;\\n}\\n"
+assert cu.cuInit(0) == 0 and cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+print(cu.cuModuleLoadData(ctypes.byref(module), ptx))
+"""
+
+
+def a_module_is_loaded_beside_one_that_fills_the_device():
+    with s.World("cuda-module", softgpu={"profile": "rtx5080"}) as w:
+        w.start_daemon()
+        idle = w.start(fill("cuda", "--mib", 50, "--rounds", 1, "--wait"), "cuda", name="idle", stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device")
+        out = w.run([sys.executable, "-c", LARGE_MODULE], "cuda", name="module")
+        s.check(out.split() == ["0"], "the module is loaded", out, w.log()[-2000:])
+        w.end(idle)
+
+
 def side_by_side(api, memory):
     with s.World(f"{api}-beside", memory=memory, settings=CHECKED | {"scheduler.slice": "5ms"},
                  softgpu={"scale": 256}) as w:
@@ -293,7 +314,7 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
 
 
 s.main(two_programs_that_do_not_fit_together_both_end_right, a_kernel_is_loaded_beside_others_who_fill_the_device,
-       a_launch_that_fits_nowhere_is_told_and_history_says_why, cuda_programs_that_fit_together_move_nothing,
+       a_launch_that_fits_nowhere_is_told_and_history_says_why, a_module_is_loaded_beside_one_that_fills_the_device, cuda_programs_that_fit_together_move_nothing,
        opencl_programs_that_fit_together_move_nothing, an_opencl_program_says_nothing_while_credit_lasts, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
        a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
