@@ -3,28 +3,62 @@
  * Where contexts and streams end or are waited for, and where captures begin and end. Memory dies
  * with its context, so ours must be given back before; a program that captures is not drained.
  */
+#include "cuda/anteroom.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/real.h"
 
 /* Every context is waited for when a turn ends; one that cannot be noted must not be. */
-#define CREATE(name, arguments, ...)                                                   \
-	CUresult name(CUcontext *ret_context, __VA_ARGS__)                             \
-	{                                                                              \
-		CUresult r = SLU_REAL(name) arguments;                                 \
-                                                                                       \
-		if (r != CUDA_SUCCESS || slu_cuda_context_made(*ret_context, ordinal)) \
-			return r;                                                      \
-		SLU_REAL(cuCtxDestroy_v2)(*ret_context);                               \
-		return CUDA_ERROR_OUT_OF_MEMORY;                                       \
+static CUresult create(struct slu_cuda_creation creation)
+{
+	CUresult r;
+
+	creation.is_pushed = true;
+	r = slu_cuda_context_make(&creation);
+	if (r != CUDA_SUCCESS || slu_cuda_context_made(*creation.ret_context, creation.ordinal))
+		return r;
+	SLU_REAL(cuCtxDestroy_v2)(*creation.ret_context);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+#define CREATE(name, ...)                                                                   \
+	static CUresult make_##name(const struct slu_cuda_creation *c)                      \
+	{                                                                                   \
+		return SLU_REAL(name)(c->ret_context, ##__VA_ARGS__, c->flags, c->ordinal); \
 	}
 
-CREATE(cuCtxCreate, (ret_context, flags, ordinal), unsigned int flags, CUdevice ordinal)
-CREATE(cuCtxCreate_v2, (ret_context, flags, ordinal), unsigned int flags, CUdevice ordinal)
-CREATE(cuCtxCreate_v3, (ret_context, affinity, n, flags, ordinal), CUexecAffinityParam *affinity,
-       int n, unsigned int flags, CUdevice ordinal)
-CREATE(cuCtxCreate_v4, (ret_context, params, flags, ordinal), CUctxCreateParams *params,
-       unsigned int flags, CUdevice ordinal)
+CREATE(cuCtxCreate)
+CREATE(cuCtxCreate_v2)
+CREATE(cuCtxCreate_v3, c->params, c->n_params)
+CREATE(cuCtxCreate_v4, c->params)
+
+CUresult cuCtxCreate(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
+{
+	return create((struct slu_cuda_creation){ make_cuCtxCreate, ordinal,
+						  .ret_context = ret_context, .flags = flags });
+}
+
+CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
+{
+	return create((struct slu_cuda_creation){ make_cuCtxCreate_v2, ordinal,
+						  .ret_context = ret_context, .flags = flags });
+}
+
+CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, int n,
+			unsigned int flags, CUdevice ordinal)
+{
+	return create((struct slu_cuda_creation){ make_cuCtxCreate_v3, ordinal,
+						  .ret_context = ret_context, .params = affinity,
+						  .n_params = n, .flags = flags });
+}
+
+CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsigned int flags,
+			CUdevice ordinal)
+{
+	return create((struct slu_cuda_creation){ make_cuCtxCreate_v4, ordinal,
+						  .ret_context = ret_context, .params = params,
+						  .flags = flags });
+}
 
 #define DESTROY(name)                                                                   \
 	CUresult name(CUcontext context)                                                \
@@ -76,9 +110,15 @@ static struct {
 	_Atomic int n_retained;
 } primaries[ORDINALS_MAX];
 
+static CUresult retain(const struct slu_cuda_creation *c)
+{
+	return SLU_REAL(cuDevicePrimaryCtxRetain)(c->ret_context, c->ordinal);
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
-	CUresult r = SLU_REAL(cuDevicePrimaryCtxRetain)(ret_context, ordinal);
+	CUresult r = slu_cuda_context_make(
+		&(struct slu_cuda_creation){ retain, ordinal, .ret_context = ret_context });
 
 	if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal < ORDINALS_MAX) {
 		atomic_store(&primaries[ordinal].context, *ret_context);

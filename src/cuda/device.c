@@ -44,22 +44,24 @@ CUcontext slu_cuda_context_here(void)
 	return SLU_REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS ? context : NULL;
 }
 
-static void identify(CUdevice ordinal, struct slu_hello_device *id)
+void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity)
 {
 	CUuuid uuid;
 	size_t total = 0;
 
-	*id = (struct slu_hello_device){ 0 };
+	*ret_identity = (struct slu_hello_device){ 0 };
 	if (SLU_REAL(cuDeviceGetUuid_v2)(&uuid, ordinal) == CUDA_SUCCESS ||
 	    SLU_REAL(cuDeviceGetUuid)(&uuid, ordinal) == CUDA_SUCCESS)
-		memcpy(id->uuid, &uuid, sizeof(id->uuid));
-	if (SLU_REAL(cuDeviceGetPCIBusId)(id->pci, sizeof(id->pci), ordinal) != CUDA_SUCCESS)
-		id->pci[0] = '\0';
-	if (SLU_REAL(cuDeviceGetName)(id->name, sizeof(id->name), ordinal) != CUDA_SUCCESS)
-		snprintf(id->name, sizeof(id->name), "CUDA device %d", ordinal);
-	id->name[sizeof(id->name) - 1] = '\0';
+		memcpy(ret_identity->uuid, &uuid, sizeof(ret_identity->uuid));
+	if (SLU_REAL(cuDeviceGetPCIBusId)(ret_identity->pci, sizeof(ret_identity->pci), ordinal) !=
+	    CUDA_SUCCESS)
+		ret_identity->pci[0] = '\0';
+	if (SLU_REAL(cuDeviceGetName)(ret_identity->name, sizeof(ret_identity->name), ordinal) !=
+	    CUDA_SUCCESS)
+		snprintf(ret_identity->name, sizeof(ret_identity->name), "CUDA device %d", ordinal);
+	ret_identity->name[sizeof(ret_identity->name) - 1] = '\0';
 	if (SLU_REAL(cuDeviceTotalMem_v2)(&total, ordinal) == CUDA_SUCCESS)
-		id->total_bytes = total;
+		ret_identity->total_bytes = total;
 }
 
 static void add_device(CUdevice ordinal)
@@ -149,10 +151,10 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
 	slu_cuda_unrelax(before);
 	if (is_whole) {
-		identify(d->ordinal, &id);
+		slu_cuda_device_identify(d->ordinal, &id);
 		d->home = context; /* the client's threads begin with it */
-		is_whole = !slu_client_device_add(&id, d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL,
-						  &slu_cuda_backend, d, &d->client);
+		is_whole = !slu_client_device_add(&id, slu_cuda_device_mode(d), &slu_cuda_backend,
+						  d, &d->client);
 	}
 	if (!is_whole) {
 		d->home = NULL;
@@ -163,7 +165,7 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 	return true;
 }
 
-static bool settle(struct slu_cuda_device *d, CUcontext context)
+bool slu_cuda_device_begin_settling(struct slu_cuda_device *d)
 {
 	bool is_home;
 
@@ -173,28 +175,51 @@ static bool settle(struct slu_cuda_device *d, CUcontext context)
 	is_home = d->home != NULL;
 	d->is_settling = !is_home;
 	slu_lock_give(&slu_cuda.lock);
-	if (is_home)
-		return true;
-	is_home = make_home(d, context);
+	return !is_home;
+}
+
+void slu_cuda_device_end_settling(struct slu_cuda_device *d)
+{
 	slu_lock_take(&slu_cuda.lock);
 	d->is_settling = false;
 	pthread_cond_broadcast(&slu_cuda.settled);
 	slu_lock_give(&slu_cuda.lock);
+}
+
+static bool settle(struct slu_cuda_device *d, CUcontext context)
+{
+	bool is_home;
+
+	if (!slu_cuda_device_begin_settling(d))
+		return true;
+	is_home = make_home(d, context);
+	slu_cuda_device_end_settling(d);
 	return is_home;
+}
+
+enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *d)
+{
+	return d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL;
+}
+
+struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal)
+{
+	pthread_once(&started, start);
+	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
+		if (slu_cuda.devices[i].ordinal == ordinal)
+			return &slu_cuda.devices[i];
+	return NULL;
 }
 
 struct slu_cuda_device *slu_cuda_device_here_slow(void)
 {
-	struct slu_cuda_device *d = NULL;
 	CUcontext context = slu_cuda_context_here();
+	struct slu_cuda_device *d;
 	CUdevice ordinal;
 
 	if (!context || SLU_REAL(cuCtxGetDevice)(&ordinal) != CUDA_SUCCESS)
 		return NULL;
-	pthread_once(&started, start);
-	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
-		if (slu_cuda.devices[i].ordinal == ordinal)
-			d = &slu_cuda.devices[i];
+	d = slu_cuda_device_find(ordinal);
 	if (!d || !slu_cuda_context_made(context, ordinal) || !settle(d, context))
 		return NULL;
 	if (slu_cuda.n_devices == 1)

@@ -12,6 +12,7 @@
  *   NAMED -> SETTLING -> HOME  [slu_cuda_device_here]     the first context that needs the device
  *   HOME -> NAMED              [slu_cuda_context_ending]  that context is destroyed, and with it
  *                                                         all of its memory
+ *   NAMED -> SETTLING -> NAMED [slu_cuda_context_make]    there is no room for a first one
  */
 
 #include <pthread.h>
@@ -93,6 +94,18 @@ static inline struct slu_cuda_device *slu_cuda_device_here(void)
 
 	return only ? only : slu_cuda_device_here_slow();
 }
+
+/* One of the process, whether it has a home or not; NULL if there is no such one. */
+struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal);
+
+/* What the device tells of itself, and how it is shared. */
+void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity);
+enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *device);
+
+/* Waits for others who settle. Return: whether it is SETTLING, for the caller; else it has a home.
+ */
+bool slu_cuda_device_begin_settling(struct slu_cuda_device *device);
+void slu_cuda_device_end_settling(struct slu_cuda_device *device);
 
 /* The context current on this thread, or NULL. */
 CUcontext slu_cuda_context_here(void);

@@ -11,11 +11,10 @@
 
 static bool enter(struct slu_cuda_device *d, uint64_t bytes)
 {
-	CUcontext context = slu_cuda_context_here();
 	struct slu_range *range;
 	bool is_inside;
 
-	if (!context || slu_cuda_range_new(d, context, bytes, true, &range) != CUDA_SUCCESS)
+	if (slu_cuda_range_new(d, d->home, bytes, true, &range) != CUDA_SUCCESS)
 		return false;
 	/* it opens when all that we own is there, the room as well */
 	is_inside = slu_cuda_enter(d) == CUDA_SUCCESS;

@@ -313,8 +313,56 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
     real("xaxpy", ["clblast_test_xaxpy"], s.MIB, compared)
 
 
+#: contexts, and whether each is current where it was made and works
+CONTEXTS = """
+import ctypes
+cu = ctypes.CDLL("libcuda.so.1")
+first, second, primary, current, memory = (ctypes.c_void_p() for _ in range(5))
+assert cu.cuInit(0) == 0
+print(cu.cuCtxCreate_v2(ctypes.byref(first), 0, 0))
+if first:
+    assert cu.cuCtxGetCurrent(ctypes.byref(current)) == 0 and current.value == first.value
+    assert cu.cuMemAlloc_v2(ctypes.byref(memory), 1 << 20) == 0 and cu.cuMemsetD8_v2(memory, 7, 1 << 20) == 0 and cu.cuCtxSynchronize() == 0
+    print(cu.cuCtxCreate_v2(ctypes.byref(second), 0, 0))
+    assert cu.cuCtxGetCurrent(ctypes.byref(current)) == 0 and current.value == second.value
+    print(cu.cuDevicePrimaryCtxRetain(ctypes.byref(primary), 0))
+    assert cu.cuCtxGetCurrent(ctypes.byref(current)) == 0 and current.value == second.value
+"""
+
+
+def a_program_that_begins_beside_others_who_fill_the_device_gets_its_contexts():
+    with s.World("cuda-begin", softgpu={"profile": "rtx5080", "context_overhead": "4M"}) as w:
+        w.start_daemon()
+        idle = [w.start(fill("cuda", "--mib", 40, "--rounds", 1, "--seed", i, "--wait"), "cuda", name=f"idle{i}", stdin=subprocess.PIPE)
+                for i in range(2)]
+        for p in idle:
+            s.check(p.stdout.readline() == "ready\n", "each fills a good part of the device")
+        free = w.look("softgpu0")["capacity_bytes"] - w.look("softgpu0")["true_used_bytes"]
+        s.check(free < 4 * s.MIB, "together they leave less than a context takes", free)
+        out = w.run([sys.executable, "-c", CONTEXTS], "cuda", name="late")
+        s.check(out.split() == ["0", "0", "0"], "it gets them all", out, w.log()[-2000:])
+        for p in idle:
+            w.end(p)
+        s.check(not w.history()["denials"], "nobody was told out of memory", w.history()["denials"])
+
+
+def a_context_that_fits_nowhere_is_told_and_history_says_why():
+    with s.World("cuda-nowhere", settings={"memory.capacity_patience": "100ms"},
+                 softgpu={"profile": "rtx5080", "context_overhead": "4M"}) as w:
+        w.start_daemon()
+        outsider = w.start([s.CLIENTS / "cuda-visit", "--mib", 58, "--ms", 1000000], "cuda", sluice=False, stdin=subprocess.PIPE, name="outsider")
+        s.check(outsider.stdout.readline() == "in\n", "the outsider has its memory")
+        out = w.run([sys.executable, "-c", CONTEXTS], "cuda", name="late")
+        s.check(out.split() == ["2"], "it is told out of memory", out, w.log()[-2000:])
+        denials = w.history()["denials"]
+        s.check([d["name"] for d in denials] == ["late"] and "needs" in denials[0]["reason"], "history says why", denials, w.log()[-2000:])
+        w.end(outsider)
+
+
 s.main(two_programs_that_do_not_fit_together_both_end_right, a_kernel_is_loaded_beside_others_who_fill_the_device,
-       a_launch_that_fits_nowhere_is_told_and_history_says_why, a_module_is_loaded_beside_one_that_fills_the_device, cuda_programs_that_fit_together_move_nothing,
+       a_launch_that_fits_nowhere_is_told_and_history_says_why, a_module_is_loaded_beside_one_that_fills_the_device,
+       a_program_that_begins_beside_others_who_fill_the_device_gets_its_contexts, a_context_that_fits_nowhere_is_told_and_history_says_why,
+       cuda_programs_that_fit_together_move_nothing,
        opencl_programs_that_fit_together_move_nothing, an_opencl_program_says_nothing_while_credit_lasts, a_cuda_outsider_takes_and_frees_half_the_device,
        an_opencl_outsider_takes_and_frees_half_the_device, an_opencl_outsider_on_a_device_that_fails_late,
        a_cuda_outsider_comes_by_the_clock, an_opencl_outsider_comes_by_the_clock,
