@@ -84,12 +84,12 @@ void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
  * A driver may keep commands back until the queue is flushed; waiting for one of these would
  * never end. The queue is asked of the event, because the program may have given it up.
  */
-static void flush_queue(struct slu_command *command)
+static void flush_queue_of(cl_event event)
 {
 	cl_command_queue queue = NULL;
 
-	if (slu_layer_next.clGetEventInfo(command->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue),
-					  &queue, NULL) == CL_SUCCESS &&
+	if (slu_layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue,
+					  NULL) == CL_SUCCESS &&
 	    queue)
 		slu_layer_next.clFlush(queue);
 }
@@ -155,7 +155,7 @@ int slu_command_look(struct slu_command *command, bool flush)
 		slu_layer_give();
 	}
 	if (flush_now)
-		flush_queue(command);
+		flush_queue_of(command->event);
 	return look_end(command, status <= CL_COMPLETE);
 }
 
@@ -202,22 +202,65 @@ bool slu_command_name_locked(struct slu_command *command, struct slu_proxy *root
 	return track_add_locked(&root->track, command);
 }
 
-static void wait_instead(struct slu_queue *queue, cl_event event, uint64_t covers)
+/*
+ * Where there is no memory to note a command, it must have ended before a unit may move. But it may
+ * wait for what this very thread does next, a user event, so memory is asked for again and again.
+ */
+static struct slu_command *wait_for_memory(struct slu_queue *queue, cl_event event, uint64_t covers)
 {
+	struct slu_command *command;
+	cl_int status = CL_SUBMITTED;
+
 	slu_lock_assert_none();
-	slu_layer_next.clWaitForEvents(1, &event);
+	flush_queue_of(event);
+	while (!(command = malloc(sizeof(*command)))) {
+		if (slu_layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+						  sizeof(status), &status, NULL) != CL_SUCCESS ||
+		    status <= CL_COMPLETE)
+			break;
+		sched_yield();
+	}
+	if (command)
+		return command;
 	slu_layer_next.clReleaseEvent(event);
 	slu_layer_take();
 	slu_lane_ended_locked(queue, covers);
 	slu_queue_unref_locked(queue);
 	slu_layer_give();
+	return NULL;
 }
 
-/* A unit could not note the command, so it must have ended before the unit may move. */
-static void wait_unnoted(struct slu_command *command)
+static bool is_noted_locked(const struct slu_proxy_track *track, const struct slu_command *command)
 {
-	while (slu_command_look(command, true))
+	for (unsigned i = 0; i < track->n_items; i++)
+		if (track->items[i] == command)
+			return true;
+	return false;
+}
+
+static bool note_locked(struct slu_command *command, struct slu_proxy *const *roots, size_t n_roots)
+{
+	bool is_noted = true;
+
+	for (size_t i = 0; i < n_roots; i++)
+		is_noted = (is_noted_locked(&roots[i]->track, command) ||
+			    track_add_locked(&roots[i]->track, command)) &&
+			   is_noted;
+	return is_noted;
+}
+
+/* Takes over a reference. */
+static void wait_unnoted(struct slu_command *command, struct slu_proxy *const *roots,
+			 size_t n_roots)
+{
+	bool is_noted = false;
+
+	while (!is_noted && slu_command_look(command, true)) {
 		sched_yield();
+		slu_layer_take();
+		is_noted = note_locked(command, roots, n_roots);
+		slu_layer_give();
+	}
 	slu_layer_take();
 	slu_command_unref_locked(command);
 	slu_layer_give();
@@ -235,10 +278,10 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	if (!command) {
 		slu_layer_give();
 		command = malloc(sizeof(*command));
-		if (!command) {
-			wait_instead(queue, event, covers);
+		if (!command)
+			command = wait_for_memory(queue, event, covers);
+		if (!command)
 			return;
-		}
 		slu_layer_take();
 	}
 	*command = (struct slu_command){
@@ -264,7 +307,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	slu_layer_give();
 
 	if (!is_noted)
-		wait_unnoted(command);
+		wait_unnoted(command, roots, n_roots);
 	if (is_many) {
 		slu_queue_sweep(queue, false);
 		slu_queue_unref(queue);

@@ -40,6 +40,9 @@ void cl_open(struct cl_bench *b, const char *source, cl_command_queue_properties
 	cl_check(r, "clCreateContext");
 	b->queue = clCreateCommandQueueWithProperties(b->context, b->device, list, &r);
 	cl_check(r, "clCreateCommandQueueWithProperties");
+	b->program = NULL;
+	if (!source)
+		return;
 	b->program = clCreateProgramWithSource(b->context, 1, &source, NULL, &r);
 	cl_check(r, "clCreateProgramWithSource");
 	cl_check(clBuildProgram(b->program, 1, &b->device, "", NULL, NULL), "clBuildProgram");
@@ -47,7 +50,8 @@ void cl_open(struct cl_bench *b, const char *source, cl_command_queue_properties
 
 void cl_close(struct cl_bench *b)
 {
-	cl_check(clReleaseProgram(b->program), "clReleaseProgram");
+	if (b->program)
+		cl_check(clReleaseProgram(b->program), "clReleaseProgram");
 	cl_check(clReleaseCommandQueue(b->queue), "clReleaseCommandQueue");
 	cl_check(clReleaseContext(b->context), "clReleaseContext");
 }

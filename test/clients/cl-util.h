@@ -37,7 +37,8 @@ struct cl_bench {
 /* Ends the program with a line on stderr where @r is an error. */
 void cl_check(cl_int r, const char *what);
 
-/* The first device of the first platform that has one; a queue on it; @source built for it. */
+/* The first device of the first platform that has one; a queue on it; @source, if any, built for
+ * it. */
 void cl_open(struct cl_bench *b, const char *source, cl_command_queue_properties properties);
 void cl_close(struct cl_bench *b);
 

@@ -126,6 +126,24 @@ def host_test(kind, settings=None, memory=MEMORY):
     return test
 
 
+def whose_commands_wait_for_it_ends_wherever_memory_fails():
+    """Without memory to note a command its end would be waited for; but these wait for their own thread."""
+    with PathsWorld("paths-blocked", memory=4 * s.MIB) as w:
+        w.start_daemon()
+        log, number = w.folder / "faults", 1
+        while True:
+            log.unlink(missing_ok=True)
+            victim = w.start([s.CLIENTS / "cl-blocked"], "opencl", name="victim", env={
+                "LD_PRELOAD": FAIL_AT, "FAIL_AT": f"memory:{number}", "FAIL_LOG": log, "FAIL_IN": "cl-blocked"})
+            out = w.finish(victim, exits=(0, 3, 4))
+            s.check(not victim.returncode or re.search(HOST, out, re.MULTILINE), f"memory:{number} is an error of its own call", out)
+            if not log.exists():
+                break
+            number += 1
+        s.check(number > 20, "there were many", number)
+        s.note(f"memory failed at each of {number - 1} places")
+
+
 #: so little memory for homes that most of them are on disk
 ON_DISK = {"memory.home": 256 << 10}
 
@@ -178,4 +196,4 @@ def killed_at_any_moment():
 
 s.main(*[device_test(*row) for row in DEVICE.items()], host_test("memory", memory=704 << 10), host_test("disk", ON_DISK),
        # without its threads, or memory for them, nothing of it moves, so there must be room
-       host_test("thread", memory=4 * s.MIB), killed_at_any_moment)
+       host_test("thread", memory=4 * s.MIB), whose_commands_wait_for_it_ends_wherever_memory_fails, killed_at_any_moment)
