@@ -26,13 +26,6 @@ static void leave(struct script *s, uint64_t client, uint64_t all)
 	assert_int_equal(script_account(s, client, 0).held_bytes, MIB(all));
 }
 
-static const struct slu_msg_limit *last_limit(const struct script *s, uint64_t client)
-{
-	const struct slu_core_action *a = script_find(s, client, SLU_MSG_LIMIT);
-
-	return a ? &a->message.limit : NULL;
-}
-
 static void refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib)
 {
 	script_sums_full(s, client,
@@ -158,7 +151,7 @@ static void test_rule_9_bytes_of_a_runner_are_not_asked_for(void **state)
 	}
 	/* and its slack is fetched ahead for the next one (rule 28) */
 	assert_int_equal(script_limit(&s, 2, 0), 40);
-	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
+	assert_int_equal(script_last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
 	script_end(&s);
 }
 
@@ -255,9 +248,9 @@ static void test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay(void **stat
 	script_sums(&s, 1, 0, 60);
 	script_forget(&s);
 	refuse(&s, 1, 70, 10);
-	assert_non_null(last_limit(&s, 1));
-	assert_int_equal(last_limit(&s, 1)->limit_bytes, MIB(70));
-	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(70));
+	assert_non_null(script_last_limit(&s, 1));
+	assert_int_equal(script_last_limit(&s, 1)->limit_bytes, MIB(70));
+	assert_int_equal(script_last_limit(&s, 1)->goal_bytes, MIB(70));
 	script_end(&s);
 }
 
@@ -410,303 +403,7 @@ static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
 	assert_int_equal(script_limit(&s, 2, 0), 0);
 	script_ready(&s, 1, 0);
 	assert_true(script_limit(&s, 2, 0) > 0);
-	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
-	script_end(&s);
-}
-
-static void test_rule_29_a_launch_window_takes_what_is_left(void **state)
-{
-	struct script s;
-
-	(void)state;
-	script_begin(&s, NULL, 100);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_want_min(&s, 1, 20, 300);
-	assert_int_equal(script_limit(&s, 1, 0), 100);
-	script_end(&s);
-}
-
-/* A LAUNCH program that runs and fills its window up to @all MiB. */
-static void run_launch(struct script *s, uint64_t client, uint64_t working, uint64_t all)
-{
-	script_want_working(s, client, 5, working, all);
-	for (unsigned i = 0; i < 64 && script_account(s, client, 0).is_pending; i++)
-		script_sums(s, client, 0, SLU_MIN(script_limit(s, client, 0), all));
-	script_ready(s, client, 0);
-	assert_int_equal(script_state(s, client), SLU_CORE_RUNNING);
-}
-
-static void test_rule_20_working_sets_that_fit_run_side_by_side(void **state)
-{
-	struct script s;
-
-	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 20, 60);
-	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(60));
-
-	/* the window of the first shrinks while it runs, to no less than its working set */
-	script_want_working(&s, 2, 5, 30, 60);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
-	script_pass(&s, 20);
-	assert_in_range(script_limit(&s, 1, 0), 20, 34);
-	script_sums(&s, 1, 0, script_limit(&s, 1, 0));
-	script_sums(&s, 2, 0, script_limit(&s, 2, 0));
-	assert_in_range(script_limit(&s, 2, 0), 30, 44);
-	assert_int_equal(script_count(&s, 1, SLU_MSG_CLOSE), 0);
-	script_pass(&s, 1000);
-	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
-	script_end(&s);
-}
-
-/* Two of 40 MiB on a device of 64: the first one runs. */
-static void begin_with_one_of_two(struct script *s)
-{
-	script_begin(s, NULL, 64);
-	script_join_plain(s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(s, 2, SLU_MODE_LAUNCH);
-	run_launch(s, 1, 40, 40);
-	script_want_working(s, 2, 5, 40, 40);
-}
-
-static void test_rule_20_working_sets_that_do_not_fit_take_turns(void **state)
-{
-	struct script s;
-
-	(void)state;
-	begin_with_one_of_two(&s);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
-	script_pass(&s, 200);
-	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
-	script_sums(&s, 1, 0, 40); /* its slack */
-	script_rest(&s, 1, 0, true, 0);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
-	script_pass(&s, 20);
-
-	/* what does not fit beside the one that runs leaves, the rest waits there */
-	assert_int_equal(script_limit(&s, 1, 0), 24);
-	script_end(&s);
-}
-
-static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state)
-{
-	struct script s;
-
-	(void)state;
-	begin_with_one_of_two(&s);
-	script_pass(&s, 200);
-	script_sums(&s, 1, 0, 40);
-	script_rest(&s, 1, 0, true, 0);
-	script_pass(&s, 20);
-	script_sums(&s, 1, 0, 24);
-	run_launch(&s, 2, 40, 40);
-	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(24));
-
-	/* nothing is free yet, but it need not make do with what it has */
-	script_pass(&s, 200);
-	script_rest(&s, 2, 0, true, 0);
-	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
-	assert_int_equal(last_limit(&s, 1)->limit_bytes, MIB(24));
-	assert_int_equal(last_limit(&s, 1)->goal_bytes, MIB(40));
-	assert_int_equal(last_limit(&s, 1)->pace, SLU_PACE_NOW);
-
-	/* once is enough */
-	script_forget(&s);
-	script_sums(&s, 1, 0, 24);
-	script_step(&s);
-	assert_null(last_limit(&s, 1));
-	script_end(&s);
-}
-
-static void test_rule_20_programs_that_outgrow_each_other_part(void **state)
-{
-	struct script s;
-
-	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 0, 20);
-	run_launch(&s, 2, 0, 20);
-	script_want_working(&s, 1, 5, 40, 40);
-	script_want_working(&s, 2, 5, 40, 40);
-	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
-	script_end(&s);
-}
-
-static void test_rule_20_a_working_set_above_the_device_gets_all_of_it(void **state)
-{
-	struct script s;
-
-	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 200, 300);
-	assert_int_equal(script_limit(&s, 1, 0), 64);
-	script_want_working(&s, 2, 5, 5, 5);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
-	assert_null(script_find(&s, 1, SLU_MSG_DENY));
-	script_end(&s);
-}
-
-static void test_rule_28_ahead_brings_in_a_working_set(void **state)
-{
-	struct script s;
-
-	(void)state;
-	script_begin(&s, NULL, 64);
-	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
-	run_launch(&s, 1, 44, 44);
-	script_want_working(&s, 2, 5, 16, 64);
-	script_want_working(&s, 2, 5, 30, 64);
-	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
-	assert_int_equal(last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
-	script_sums(&s, 2, 0, 12);
-	/* beside the one that runs, and its slack */
-	assert_int_equal(script_limit(&s, 2, 0), 16);
-	script_end(&s);
-}
-
-static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
-{
-	struct slu_core_config config;
-	struct script s;
-
-	(void)state;
-	script_config(&config);
-	config.pinned_bytes = MIB(40);
-	config.staging_bytes = MIB(16);
-	script_begin(&s, &config, 100);
-	for (uint64_t i = 1; i <= 3; i++)
-		script_join_plain(&s, i, SLU_MODE_ALL);
-	assert_int_equal(s.limits[1][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
-	assert_int_equal(s.limits[2][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
-	assert_null(script_find(&s, 3, SLU_MSG_LIMIT));
-	slu_core_dead(s.core, s.now_ns, 1);
-	script_step(&s);
-	assert_int_equal(s.limits[3][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
-	script_end(&s);
-}
-
-static void test_rule_30_who_never_pins_gets_no_staging(void **state)
-{
-	struct slu_msg_hello one = script_hello(SLU_MODE_LAUNCH, 1);
-	struct slu_msg_hello two = script_hello(SLU_MODE_LAUNCH, 2);
-	struct slu_core_config config;
-	struct script s;
-
-	(void)state;
-	script_config(&config);
-	config.pinned_bytes = MIB(16);
-	config.staging_bytes = MIB(16);
-	script_begin(&s, &config, 100);
-	assert_int_equal(slu_core_device_add(s.core, s.now_ns, "GPU 1", MIB(100), 0), 1);
-	one.devices[0].never_pins = 1;
-	script_join(&s, 1, 1, &one);
-	assert_null(script_find(&s, 1, SLU_MSG_LIMIT));
-	/* one device that has a use for it is enough; and it is all there is */
-	two.devices[1].never_pins = 1;
-	script_join(&s, 2, 2, &two);
-	assert_int_equal(s.limits[2][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
-	script_end(&s);
-}
-
-static void sums_pinned(struct script *s, uint64_t client, uint64_t held_mib, bool is_final)
-{
-	const struct slu_msg_limit *limit = &s->limits[client][SLU_WIRE_DEVICES_MAX].limit;
-
-	script_sums_full(
-		s, client,
-		(struct slu_msg_sums){ .account = { SLU_TIER_PINNED, 0 },
-				       .is_final = is_final,
-				       .seq = limit->seq,
-				       .ceiling_bytes = SLU_MAX(limit->limit_bytes, MIB(held_mib)),
-				       .held_bytes = MIB(held_mib),
-				       .floor_bytes = MIB(held_mib) });
-}
-
-static uint64_t pinned_limit(const struct script *s, uint64_t client)
-{
-	return s->limits[client][SLU_WIRE_DEVICES_MAX].limit.limit_bytes >> 20;
-}
-
-static void test_rule_30_staging_shrinks_with_its_budget(void **state)
-{
-	struct slu_core_config config;
-	struct script s;
-
-	(void)state;
-	script_config(&config);
-	config.pinned_bytes = MIB(60);
-	config.staging_bytes = MIB(16);
-	script_begin(&s, &config, 100);
-	for (uint64_t i = 1; i <= 3; i++) {
-		script_join_plain(&s, i, SLU_MODE_ALL);
-		sums_pinned(&s, i, 16, false);
-	}
-	script_want(&s, 3, 0, 40, true);
-	script_obey(&s, 3, 40, true);
-	assert_int_equal(script_state(&s, 3), SLU_CORE_RUNNING);
-	script_forget(&s);
-
-	/* who came last first, although it runs; nobody more than is needed */
-	config.pinned_bytes = MIB(32);
-	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
-	script_step(&s);
-	assert_int_equal(pinned_limit(&s, 3), 0);
-	assert_int_equal(pinned_limit(&s, 2), 16);
-	assert_null(script_find(&s, 3, SLU_MSG_CLOSE));
-	sums_pinned(&s, 3, 16, true);
-	script_pass(&s, 500);
-	assert_int_equal(pinned_limit(&s, 3), 0);
-	assert_int_equal(pinned_limit(&s, 2), 16);
-	sums_pinned(&s, 3, 0, false);
-
-	/* and back again */
-	config.pinned_bytes = MIB(20);
-	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
-	script_step(&s);
-	assert_int_equal(pinned_limit(&s, 2), 0);
-	assert_int_equal(pinned_limit(&s, 1), 16);
-	sums_pinned(&s, 2, 0, false);
-	config.pinned_bytes = MIB(60);
-	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
-	script_step(&s);
-	assert_int_equal(pinned_limit(&s, 2), 16);
-	assert_int_equal(pinned_limit(&s, 3), 16);
-	script_end(&s);
-}
-
-static void test_rule_30_unused_credit_goes_before_staging(void **state)
-{
-	struct slu_core_config config;
-	struct script s;
-
-	(void)state;
-	script_config(&config);
-	config.pinned_bytes = MIB(100);
-	config.staging_bytes = MIB(16);
-	script_begin(&s, &config, 100);
-	script_join_plain(&s, 1, SLU_MODE_MAPPED);
-	sums_pinned(&s, 1, 16, false);
-	script_join_plain(&s, 2, SLU_MODE_ALL);
-	sums_pinned(&s, 2, 16, false);
-	/* 30 MiB are to be mapped, and one unit; nothing is yet */
-	script_want(&s, 1, 0, 130, true);
-	assert_int_equal(pinned_limit(&s, 1), 47);
-	sums_pinned(&s, 1, 16, false);
-	script_want(&s, 1, 0, 90, true);
-	script_pass(&s, 200);
-	config.pinned_bytes = MIB(32);
-	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
-	script_pass(&s, 200);
-	assert_int_equal(pinned_limit(&s, 1), 16);
-	assert_int_equal(pinned_limit(&s, 2), 16);
+	assert_int_equal(script_last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
 	script_end(&s);
 }
 
@@ -780,18 +477,7 @@ int main(void)
 		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
 		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
-		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
-		cmocka_unit_test(test_rule_20_working_sets_that_fit_run_side_by_side),
-		cmocka_unit_test(test_rule_20_working_sets_that_do_not_fit_take_turns),
-		cmocka_unit_test(test_rule_12_a_turn_begins_with_what_the_window_will_be),
-		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
-		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
-		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
 		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_are_there),
-		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
-		cmocka_unit_test(test_rule_30_who_never_pins_gets_no_staging),
-		cmocka_unit_test(test_rule_30_staging_shrinks_with_its_budget),
-		cmocka_unit_test(test_rule_30_unused_credit_goes_before_staging),
 		cmocka_unit_test(test_rule_4_home_credit_is_reserved_taken_back_and_denied),
 	};
 

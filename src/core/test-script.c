@@ -296,6 +296,13 @@ unsigned script_count(const struct script *s, uint64_t client, enum slu_message_
 	return n;
 }
 
+const struct slu_msg_limit *script_last_limit(const struct script *s, uint64_t client)
+{
+	const struct slu_core_action *a = script_find(s, client, SLU_MSG_LIMIT);
+
+	return a ? &a->message.limit : NULL;
+}
+
 uint64_t script_limit(const struct script *s, uint64_t client, unsigned device)
 {
 	return s->limits[client][device].limit.limit_bytes >> 20;

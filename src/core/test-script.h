@@ -72,6 +72,9 @@ const struct slu_core_action *script_find(const struct script *s, uint64_t clien
 					  enum slu_message_type type);
 unsigned script_count(const struct script *s, uint64_t client, enum slu_message_type type);
 
+/* The last LIMIT of these, of whichever account; NULL if there was none. */
+const struct slu_msg_limit *script_last_limit(const struct script *s, uint64_t client);
+
 /* The last LIMIT of a client's account, in MiB; 0 if there was none. */
 uint64_t script_limit(const struct script *s, uint64_t client, unsigned device);
 
