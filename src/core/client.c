@@ -72,8 +72,11 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 	if (!client)
 		return;
 	group = client->group;
-	for (unsigned i = 0; i < client->n_seats; i++)
+	for (unsigned i = 0; i < client->n_seats; i++) {
 		slu_core_account_deinit(&client->seats[i].account);
+		slu_core_capacity_left(&core->devices[client->seats[i].device]->capacity,
+				       core->now_ns);
+	}
 	slu_core_account_deinit(&client->pinned);
 	slu_core_account_deinit(&client->home);
 	slu_core_account_deinit(&client->disk);

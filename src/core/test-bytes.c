@@ -26,16 +26,6 @@ static void leave(struct script *s, uint64_t client, uint64_t all)
 	assert_int_equal(script_account(s, client, 0).held_bytes, MIB(all));
 }
 
-static void refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib)
-{
-	script_sums_full(s, client,
-			 (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, 0 },
-						.seq = s->limits[client][0].limit.seq,
-						.ceiling_bytes = MIB(held_mib),
-						.held_bytes = MIB(held_mib),
-						.refused_bytes = MIB(asked_mib) });
-}
-
 static void test_rule_1_one_limit_is_unanswered_at_most(void **state)
 {
 	struct script s;
@@ -247,7 +237,7 @@ static void test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay(void **stat
 	assert_int_equal(s.limits[1][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(51));
 	script_sums(&s, 1, 0, 60);
 	script_forget(&s);
-	refuse(&s, 1, 70, 10);
+	script_refuse(&s, 1, 70, 10);
 	assert_non_null(script_last_limit(&s, 1));
 	assert_int_equal(script_last_limit(&s, 1)->limit_bytes, MIB(70));
 	assert_int_equal(script_last_limit(&s, 1)->goal_bytes, MIB(70));
@@ -262,7 +252,7 @@ static void test_rule_14_a_refusal_is_learned_and_rule_16_forgotten_slowly(void 
 	script_begin(&s, NULL, 160);
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_want(&s, 1, 0, 120, true);
-	refuse(&s, 1, 80, 40);
+	script_refuse(&s, 1, 80, 40);
 	assert_int_equal(script_estimate(&s, 0), 80);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING); /* it cannot be filled any more */
 	script_rest(&s, 1, 0, true, 0);

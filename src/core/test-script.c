@@ -236,6 +236,16 @@ static void turn(struct script *s, uint64_t client, unsigned device, enum slu_me
 	tell(s, client, &m, type);
 }
 
+void script_refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib)
+{
+	script_sums_full(s, client,
+			 (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, 0 },
+						.seq = s->limits[client][0].limit.seq,
+						.ceiling_bytes = MIB(held_mib),
+						.held_bytes = MIB(held_mib),
+						.refused_bytes = MIB(asked_mib) });
+}
+
 void script_ready(struct script *s, uint64_t client, unsigned device)
 {
 	turn(s, client, device, SLU_MSG_READY);

@@ -60,6 +60,8 @@ void script_want_working(struct script *s, uint64_t client, uint64_t min_mib, ui
 /* Answers the last LIMIT of the device's account; holds @held_mib from now on. */
 void script_sums(struct script *s, uint64_t client, unsigned device, uint64_t held_mib);
 void script_sums_full(struct script *s, uint64_t client, struct slu_msg_sums sums);
+/* The driver refused @asked_mib more than is held, under the last limit. */
+void script_refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib);
 void script_ready(struct script *s, uint64_t client, unsigned device);
 void script_idle(struct script *s, uint64_t client, unsigned device);
 void script_rest(struct script *s, uint64_t client, unsigned device, bool is_runnable,

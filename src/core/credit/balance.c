@@ -109,6 +109,13 @@ static bool goal_is_stale(const struct slu_core_account *account)
 	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
 }
 
+/* What it has is less than it cannot do without, or less than it works with. */
+static bool lacks_room(const struct slu_core_account *account)
+{
+	return account->limit_bytes < need_of(account) ||
+	       (has_window(account) && account->limit_bytes < account->seat->want.working_bytes);
+}
+
 static void fill_now(struct balance *b, struct slu_core_account *account)
 {
 	uint64_t target = target_of(account);
@@ -125,12 +132,11 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 				    SLU_PACE_NOW, "the device share of %s is now %s",
 				    account->client->name, slu_size_format(size, goal_of(account)));
 	}
+	b->capacity->is_lacking = b->capacity->is_lacking || lacks_room(account);
 	if (account->limit_bytes >= target)
 		return;
 	b->short_now_bytes += (int64_t)(target - account->limit_bytes);
 	b->asker = account->client->name;
-	if (account->limit_bytes < need_of(account))
-		b->capacity->is_lacking = true;
 }
 
 /* What counts as held may still be under way over the bus: that it is there is told by READY. */

@@ -105,6 +105,14 @@ void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_n
 	capacity->changed_ns = now_ns;
 }
 
+void slu_core_capacity_left(struct slu_core_capacity *capacity, uint64_t now_ns)
+{
+	if (!TAILQ_EMPTY(&capacity->accounts))
+		return;
+	slu_core_capacity_forget(capacity, now_ns);
+	capacity->back_off = 1;
+}
+
 void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 {
 	const struct slu_core_account *account;

@@ -13,7 +13,7 @@
  *   needed      what a group cannot do without, and would find if the reserve were not kept
  *   estimate    falls to what is charged when the driver refuses a client; rises by 1/16 of usable
  *               a period while somebody lacks room; each refusal doubles the period, each rise
- *               halves it
+ *               halves it; is usable again when nobody is left
  *
  * What counts is slu_core_capacity_bytes(): the estimate, not above usable less outsiders, and not
  * below what the clients say they hold, for these bytes were got from the driver. Outsiders may
@@ -82,5 +82,8 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 
 /* What refusals taught is forgotten at once: somebody is to find out anew. */
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns);
+
+/* An account is gone. With the last one goes what refusals taught: what was in the way went too. */
+void slu_core_capacity_left(struct slu_core_capacity *capacity, uint64_t now_ns);
 
 void slu_core_capacity_check(const struct slu_core_capacity *capacity);

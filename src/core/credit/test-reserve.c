@@ -74,14 +74,7 @@ static void test_what_a_refusal_took_comes_back_if_it_is_needed(void **state)
 
 	(void)state;
 	squeeze(&s, 8);
-	script_sums_full(&s, 1,
-			 (struct slu_msg_sums){
-				 .account = { SLU_TIER_DEVICE, 0 },
-				 .seq = s.limits[1][0].limit.seq,
-				 .ceiling_bytes = MIB(4),
-				 .held_bytes = MIB(4),
-				 .refused_bytes = MIB(4),
-			 });
+	script_refuse(&s, 1, 4, 4);
 	hold(&s, 1, 4);
 	assert_int_equal(script_estimate(&s, 0), 4);
 	script_pass(&s, 1000);

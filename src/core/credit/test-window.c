@@ -164,6 +164,44 @@ static void test_rule_28_ahead_brings_in_a_working_set(void **state)
 	script_end(&s);
 }
 
+/* What was refused once is not believed for ever by who could use it. */
+static void test_rule_16_the_estimate_rises_for_a_window_below_its_working_set(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 48, 48);
+	script_refuse(&s, 1, 8, 4);
+	assert_int_equal(script_estimate(&s, 0), 8);
+	for (unsigned i = 0; i < 100; i++) {
+		script_pass(&s, 250);
+		script_sums(&s, 1, 0, SLU_MIN(script_limit(&s, 1, 0), 48u));
+	}
+	assert_true(script_limit(&s, 1, 0) >= 48);
+	script_end(&s);
+}
+
+static void test_rule_16_nothing_is_remembered_of_a_device_that_all_have_left(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 64);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	run_launch(&s, 1, 48, 48);
+	script_refuse(&s, 1, 8, 4);
+	slu_core_dead(s.core, s.now_ns, 1);
+	script_step(&s);
+	assert_true(script_estimate(&s, 0) < 64);
+	slu_core_dead(s.core, s.now_ns, 2);
+	script_step(&s);
+	assert_int_equal(script_estimate(&s, 0), 64);
+	script_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +212,9 @@ int main(void)
 		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
 		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
 		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
+		cmocka_unit_test(
+			test_rule_16_the_estimate_rises_for_a_window_below_its_working_set),
+		cmocka_unit_test(test_rule_16_nothing_is_remembered_of_a_device_that_all_have_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
