@@ -301,6 +301,10 @@ int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret
 	json_t *reply = NULL;
 	int r;
 
+	if (!request) {
+		slu_cli_complain(NULL, "a word of the command is not valid UTF-8.");
+		return SLU_CLI_USAGE;
+	}
 	r = slu_cli_try(where, request, &peer, &reply);
 	if (r < 0)
 		return slu_cli_no_daemon(where, &peer, r);

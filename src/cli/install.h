@@ -21,4 +21,7 @@ struct slu_install {
 	char looked[PATH_MAX];	       /* the folder in which the libraries should be */
 };
 
+/* What to do where libraries are not in the folder that was looked in. */
+const char *slu_install_advice(void);
+
 void slu_install_find(struct slu_install *ret_install);

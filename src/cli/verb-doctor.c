@@ -85,14 +85,12 @@ static void look_at_libraries(struct slu_doctor *d)
 	if (d->install.opencl[0])
 		slu_doctor_say(d, SLU_VERDICT_FINE, "opencl", NULL, "layer: %s", d->install.opencl);
 	else
-		slu_doctor_say(d, SLU_VERDICT_BAD, "opencl",
-			       "Reinstall Sluice, or set SLUICE_LIBDIR.",
+		slu_doctor_say(d, SLU_VERDICT_BAD, "opencl", slu_install_advice(),
 			       "our OpenCL layer is not in %s", d->install.looked);
 	if (d->install.cuda[0])
 		slu_doctor_say(d, SLU_VERDICT_FINE, "cuda", NULL, "shim: %s", d->install.cuda);
 	else
-		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda",
-			       "Reinstall Sluice, or set SLUICE_LIBDIR.",
+		slu_doctor_say(d, SLU_VERDICT_BAD, "cuda", slu_install_advice(),
 			       "our CUDA library is not in %s", d->install.looked);
 }
 

@@ -167,9 +167,9 @@ static int prepare(struct options *o, const char *path, char *ret_socket, size_t
 		return r;
 	slu_install_find(&install);
 	if (!install.opencl[0] && !install.cuda[0]) {
-		slu_cli_complain(
-			"Reinstall Sluice, or set SLUICE_LIBDIR to the folder that has them.",
-			"our libraries are not in '%s', where they should be.", install.looked);
+		slu_cli_complain(slu_install_advice(),
+				 "our libraries are not in '%s', where they should be.",
+				 install.looked);
 		return SLU_CLI_FAILED;
 	}
 	obstacle = slu_program_obstacle(path);

@@ -119,9 +119,9 @@ int slu_softgpu_run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	slu_install_find(&install);
 	if (!install.softgpu_folder[0]) {
-		slu_cli_complain(
-			"Reinstall Sluice, or set SLUICE_LIBDIR to the folder that has it.",
-			"the software GPU is not in '%s', where it should be.", install.looked);
+		slu_cli_complain(slu_install_advice(),
+				 "the software GPU is not in '%s', where it should be.",
+				 install.looked);
 		return SLU_CLI_FAILED;
 	}
 	if (slu_program_find(o.program[0], path, sizeof(path))) {

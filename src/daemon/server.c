@@ -209,8 +209,10 @@ static int open_roster(struct slu_server *server)
 		return slu_error(-EADDRINUSE);
 	}
 	if (r)
-		slu_log(ERR, "cannot use %s: %s; give --state a folder that is there and yours",
-			path, strerror(-r));
+		slu_log(ERR, "cannot use %s: %s; %s", path, strerror(-r),
+			r == -ENOSPC || r == -EDQUOT
+				? "make room there, or give --state another folder"
+				: "give --state a folder that is there and yours");
 	else if (was_bad)
 		slu_log(WARNING,
 			"%s could not be understood: beginning a new one; programs of "

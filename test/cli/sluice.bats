@@ -356,6 +356,22 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	"$sluice" doctor --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["ok"] and d["findings"]'
 }
 
+@test "a word that is no text is told so" {
+	start_daemon
+	for words in "park" "kick" "set" "set --program"; do
+		run "$sluice" $words $'x\xff' --socket "$world/sluice.sock"
+		[ "$status" -eq 120 ] || [[ $words == set && $output == *"there is no setting"* ]]
+	done
+	[[ $output == *"not valid UTF-8"* ]]
+}
+
+@test "a small stack is enough" {
+	start_daemon
+	ulimit -s 128
+	"$sluice" run --socket "$world/sluice.sock" -- true
+	"$sluice" doctor --socket "$world/sluice.sock"
+}
+
 @test "who misses our libraries is told where they should be" {
 	for words in doctor "softgpu run -- true"; do
 		SLUICE_LIBDIR=$world/none run "$sluice" $words
