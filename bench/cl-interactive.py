@@ -10,7 +10,7 @@ job's own time on a device of its own.
 
 By default the shortest interval, the shortest and the longest kernels, and few jobs; SLUICE_LONG=1
 measures every interval, every length of a kernel and every policy, and a hundred jobs where they
-are closest, which takes twenty minutes.
+are closest, which takes twenty minutes. With names on the command line only these policies.
 """
 
 import math
@@ -33,7 +33,7 @@ QUEUE = 1  # launches of the endless program that are queued at a time
 USABLE = MEMORY * 0.97  # less the default reserve
 MISSING = BATCH + TALKER - USABLE  # MiB of the talker that must come back
 PATIENCE = 30.0 if LONG else 8.0  # s; a job that takes longer is called endless
-POLICIES = ("mlfq", "rr", "fifo")
+POLICIES = tuple(policy for policy in ("mlfq", "rr", "fifo") if policy in (sys.argv[1:] or policy))
 KERNELS_MS = (1, 10, 100, 500) if LONG else (1, 500)
 ENDS_MS = (1, 500)  # kernels between these have few jobs
 MANY = 100  # a 99th percentile of fewer would be the worst of them
