@@ -29,20 +29,21 @@ struct slu_kernel *slu_kernel_find(cl_kernel handle)
 	return node ? slu_container_of(node, struct slu_kernel, node) : NULL;
 }
 
-/* Where memory is out there is no note, and its launches answer that. */
-static void enter(cl_kernel handle, const struct slu_kernel *like)
+/* Return: false if there is no memory for a note; without one the kernel is of no use. */
+static bool enter(cl_kernel handle, const struct slu_kernel *like)
 {
 	struct slu_table_node *old = NULL;
 	struct slu_program *program = NULL;
 	struct slu_kernel *kernel;
 	cl_uint n_args = 0;
+	bool is_noted;
 
 	if (!handle || slu_layer_next.clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(n_args),
 						      &n_args, NULL) != CL_SUCCESS)
-		return;
+		return true;
 	kernel = calloc(1, sizeof(*kernel) + n_args * sizeof(kernel->args[0]));
 	if (!kernel)
-		return;
+		return false;
 	kernel->handle = handle;
 	kernel->program = slu_program_get(handle);
 	kernel->n_refs = kernel->n_program = 1;
@@ -53,7 +54,8 @@ static void enter(cl_kernel handle, const struct slu_kernel *like)
 		memcpy(kernel->args, like->args,
 		       SLU_MIN(n_args, like->n_args) * sizeof(kernel->args[0]));
 	slu_layer_take();
-	if (slu_table_put(&kernels, handle, &kernel->node, &old)) {
+	is_noted = !slu_table_put(&kernels, handle, &kernel->node, &old);
+	if (!is_noted) {
 		program = kernel->program;
 		free(kernel);
 	}
@@ -65,6 +67,7 @@ static void enter(cl_kernel handle, const struct slu_kernel *like)
 	}
 	slu_layer_give();
 	slu_program_put(program);
+	return is_noted;
 }
 
 static unsigned n_waiting; /* for any kernel; guarded by the layer's lock */
@@ -141,23 +144,42 @@ void slu_kernel_give(struct slu_kernel *kernel)
 
 /* -- the calls -------------------------------------------------------------------------------- */
 
+/* What the program gets for @handle, which the driver made. */
+static cl_kernel entered(cl_kernel handle, const struct slu_kernel *like, cl_int *errcode_ret)
+{
+	if (enter(handle, like))
+		return handle;
+	slu_layer_next.clReleaseKernel(handle);
+	if (errcode_ret)
+		*errcode_ret = CL_OUT_OF_HOST_MEMORY;
+	return NULL;
+}
+
 cl_kernel slu_call_clCreateKernel(cl_program program, const char *name, cl_int *errcode_ret)
 {
 	cl_kernel handle = slu_layer_next.clCreateKernel(program, name, errcode_ret);
 
-	enter(handle, NULL);
-	return handle;
+	return entered(handle, NULL, errcode_ret);
 }
 
 cl_int slu_call_clCreateKernelsInProgram(cl_program program, cl_uint n_kernels, cl_kernel *handles,
 					 cl_uint *ret_n_kernels)
 {
-	cl_uint n = 0;
+	cl_uint n = 0, n_made;
 	cl_int r = slu_layer_next.clCreateKernelsInProgram(program, n_kernels, handles, &n);
 
-	if (r == CL_SUCCESS && handles)
-		for (cl_uint i = 0; i < SLU_MIN(n, n_kernels); i++)
-			enter(handles[i], NULL);
+	if (r == CL_SUCCESS && handles) {
+		bool are_noted = true;
+
+		n_made = SLU_MIN(n, n_kernels);
+		for (cl_uint i = 0; i < n_made; i++)
+			are_noted = enter(handles[i], NULL) && are_noted;
+		/* those that have a note lose it with their last reference */
+		for (cl_uint i = 0; i < n_made && !are_noted; i++)
+			slu_call_clReleaseKernel(handles[i]);
+		if (!are_noted)
+			return CL_OUT_OF_HOST_MEMORY;
+	}
 	if (r == CL_SUCCESS && ret_n_kernels)
 		*ret_n_kernels = n;
 	return r;
@@ -172,7 +194,7 @@ cl_kernel slu_call_clCloneKernel(cl_kernel source, cl_int *errcode_ret)
 		return slu_layer_next.clCloneKernel(source, errcode_ret);
 	slu_kernel_unbind(kernel);
 	handle = slu_layer_next.clCloneKernel(source, errcode_ret);
-	enter(handle, kernel);
+	handle = entered(handle, kernel, errcode_ret);
 	slu_kernel_give(kernel);
 	return handle;
 }
