@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +35,36 @@ const char *slu_install_advice(void)
 		       : "Reinstall Sluice, or set SLUICE_LIBDIR to the folder that has them.";
 }
 
-static void find_in(struct slu_install *i, const char *libraries)
+/* A build tree keeps each library in the folder of its source; installed, the runtime and NVML are
+ * where the driver is. */
+static const struct {
+	size_t field;
+	const char *installed;
+	const char *built;
+} places[] = {
+#define PLACE(field, installed, built)                                \
+	{                                                             \
+		offsetof(struct slu_install, field), installed, built \
+	}
+	PLACE(opencl, "libsluice-opencl.so", "../opencl/libsluice-opencl.so"),
+	PLACE(limiter, "libsluice-limiter.so", "../limiter/libsluice-limiter.so"),
+	PLACE(cuda_folder, "cuda", "../cuda"),
+	PLACE(cuda, "cuda/libcuda.so.1", "../cuda/libcuda.so.1"),
+	PLACE(softgpu_folder, "softgpu", "../softgpu"),
+	PLACE(cudart_folder, NULL, "../cudart"),
+	PLACE(nvml_folder, NULL, "../nvml"),
+#undef PLACE
+};
+
+static void find_libraries(struct slu_install *i, const char *folder, bool is_built)
 {
-	find(i->opencl, libraries, "libsluice-opencl.so");
-	find(i->limiter, libraries, "libsluice-limiter.so");
-	find(i->cuda_folder, libraries, "cuda");
-	find(i->cuda, libraries, "cuda/libcuda.so.1");
-	find(i->softgpu_folder, libraries, "softgpu");
-	snprintf(i->looked, sizeof(i->looked), "%s", libraries);
+	for (size_t n = 0; n < SLU_ARRAY_SIZE(places); n++) {
+		const char *file = is_built ? places[n].built : places[n].installed;
+
+		if (file)
+			find((char *)i + places[n].field, folder, file);
+	}
+	snprintf(i->looked, sizeof(i->looked), "%s", folder);
 }
 
 void slu_install_find(struct slu_install *ret_install)
@@ -59,20 +83,12 @@ void slu_install_find(struct slu_install *ret_install)
 	}
 	find(i->daemon, folder, "sluiced");
 	if (said) {
-		find_in(i, said);
+		find_libraries(i, said, false);
 	} else {
-		/* a build tree keeps each library in the folder of its source */
-		find(i->opencl, folder, "../opencl/libsluice-opencl.so");
-		find(i->limiter, folder, "../limiter/libsluice-limiter.so");
-		find(i->cuda_folder, folder, "../cuda");
-		find(i->cuda, folder, "../cuda/libcuda.so.1");
-		find(i->softgpu_folder, folder, "../softgpu");
-		find(i->cudart_folder, folder, "../cudart");
-		find(i->nvml_folder, folder, "../nvml");
-		snprintf(i->looked, sizeof(i->looked), "%s", folder);
+		find_libraries(i, folder, true);
 		if (!i->daemon[0])
 			find(i->daemon, folder, "../daemon/sluiced");
 		if (!i->opencl[0] && !i->cuda[0])
-			find_in(i, SLU_LIBDIR);
+			find_libraries(i, SLU_LIBDIR, false);
 	}
 }

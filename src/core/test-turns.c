@@ -502,14 +502,19 @@ static void join_frozen(struct script *s, uint64_t client)
 	script_join(s, client, client, &hello);
 }
 
+static void begin_frozen(struct script *s)
+{
+	script_begin(s, NULL, 100);
+	join_frozen(s, 1);
+	join_frozen(s, 2);
+}
+
 static void test_rule_26_who_waits_for_one_that_rests_waits_on(void **state)
 {
 	struct script s;
 
 	(void)state;
-	script_begin(&s, NULL, 100);
-	join_frozen(&s, 1);
-	join_frozen(&s, 2);
+	begin_frozen(&s);
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 60000);
 	assert_true(was_told(&s, "a knot: two waits for bytes that one keeps"));
@@ -522,9 +527,7 @@ static void test_rule_26_a_knot_of_those_who_wait_is_untied(void **state)
 	struct script s;
 
 	(void)state;
-	script_begin(&s, NULL, 100);
-	join_frozen(&s, 1);
-	join_frozen(&s, 2);
+	begin_frozen(&s);
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 60000);
 	script_want_min(&s, 1, 60, 60);
@@ -549,9 +552,7 @@ static void test_rule_26_a_knot_comes_undone_when_bytes_can_leave(void **state)
 	struct script s;
 
 	(void)state;
-	script_begin(&s, NULL, 100);
-	join_frozen(&s, 1);
-	join_frozen(&s, 2);
+	begin_frozen(&s);
 	script_want_min(&s, 1, 60, 60);
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 1000);

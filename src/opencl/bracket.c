@@ -106,9 +106,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 	slu_lock_assert_none();
 	slu_flight_wait(bracket->queue, expect, bracket);
 	if (!bracket->has_queue) {
-		slu_layer_take();
-		bracket->queue->n_refs++;
-		slu_layer_give();
+		slu_queue_ref(bracket->queue);
 		bracket->has_queue = true;
 	}
 	if (device && device->client) {
@@ -186,13 +184,25 @@ static void leave(struct slu_bracket *bracket, struct slu_device *device)
 	slu_lane_tick(device);
 }
 
+/* What the program has waited for need not be asked about again. */
+static cl_int wait_for(struct slu_queue *queue, cl_event event, uint64_t covers)
+{
+	cl_int r = slu_layer_next.clWaitForEvents(1, &event);
+
+	if (r == CL_SUCCESS && covers)
+		slu_queue_end_covered(queue, covers, event);
+	slu_queue_unref(queue);
+	return r;
+}
+
 cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_uint n_wait,
 		       const cl_event *wait, cl_event *event)
 {
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
+	struct slu_queue *queue = bracket->queue;
 	struct slu_device *device;
 
-	if (!bracket->queue)
+	if (!queue)
 		return r;
 	if (bracket->is_short)
 		return end_shortly(bracket, r, blocking, event);
@@ -201,9 +211,11 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		mark(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
-	device = bracket->queue->device;
+	if (own && blocking)
+		slu_queue_ref(queue);
+	device = queue->device;
 	if (own) {
-		slu_command_add(bracket->queue, own, bracket->covers, n_wait, wait, bracket->roots,
+		slu_command_add(queue, own, bracket->covers, n_wait, wait, bracket->roots,
 				bracket->n_roots);
 		bracket->has_queue = false;
 	}
@@ -211,7 +223,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 	forget(bracket);
 
 	if (own && blocking)
-		r = slu_layer_next.clWaitForEvents(1, &own);
+		r = wait_for(queue, own, bracket->covers);
 	if (own && event)
 		*event = own;
 	else if (own && blocking)

@@ -89,6 +89,7 @@ struct slu_queue *slu_queue_get(cl_command_queue handle);
 
 /* The note of @handle if it was used lately, without a reference; for the length of one call. */
 struct slu_queue *slu_queue_peek(cl_command_queue handle);
+void slu_queue_ref(struct slu_queue *queue);
 void slu_queue_unref(struct slu_queue *queue);
 void slu_queue_unref_locked(struct slu_queue *queue);
 
@@ -97,6 +98,12 @@ void slu_queue_unref_locked(struct slu_queue *queue);
  * begin those that it may be keeping back.
  */
 void slu_queue_sweep(struct slu_queue *queue, bool flush);
+
+/*
+ * In @queue, which is in order, everything with a stamp up to @covers is known to have ended, and
+ * so is the command behind it whose event is @last, if there is one.
+ */
+void slu_queue_end_covered(struct slu_queue *queue, uint64_t covers, cl_event last);
 
 /* Everything on @device: 0 if nothing is in flight, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
 int slu_queue_progress(struct slu_device *device, bool flush);

@@ -96,20 +96,6 @@ void slu_flight_learn(struct slu_flight *f, uint64_t n, uint64_t took_ns, bool i
 	f->limit = SLU_MAX(f->limit, f->cost_ns < PAIRED_NS ? 2u : 1u);
 }
 
-/* Return: whether there is a bound. */
-static bool adjust(struct slu_queue *queue)
-{
-	bool is_managed = slu_device_is_managed(queue->device);
-	struct slu_flight *f = &queue->flight;
-
-	slu_layer_take();
-	if (is_managed && !f->n_in_flight && slu_clock_now_ns() > f->added_ns + TARGET_NS)
-		f->n_at_begin = f->n_ended;
-	set_run_max(f, is_managed);
-	slu_layer_give();
-	return is_managed;
-}
-
 /* The oldest command that runs or may run without the host. */
 static struct slu_command *oldest_locked(struct slu_queue *queue)
 {
@@ -129,6 +115,29 @@ static bool is_full_locked(const struct slu_flight *f, const struct slu_command 
 	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + TARGET_NS;
 }
 
+/* Return: what is to be waited for before there is room, or NULL. */
+static struct slu_command *oldest_in_the_way_locked(struct slu_queue *queue)
+{
+	struct slu_command *oldest = oldest_locked(queue);
+
+	return oldest && is_full_locked(&queue->flight, oldest) ? oldest : NULL;
+}
+
+/* Sets how long runs may be. Return: whether a command may go on at once. */
+static bool adjust(struct slu_queue *queue)
+{
+	bool is_managed = slu_device_is_managed(queue->device), has_room;
+	struct slu_flight *f = &queue->flight;
+
+	slu_layer_take();
+	if (is_managed && !f->n_in_flight && slu_clock_now_ns() > f->added_ns + TARGET_NS)
+		f->n_at_begin = f->n_ended;
+	set_run_max(f, is_managed);
+	has_room = !is_managed || !oldest_in_the_way_locked(queue);
+	slu_layer_give();
+	return has_room;
+}
+
 enum look {
 	HAS_ROOM, /* or nothing that one could wait for */
 	HAS_ENDED,
@@ -143,9 +152,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left
 
 	slu_layer_take();
 	n_before = f->n_ended;
-	oldest = oldest_locked(queue);
-	if (oldest && !is_full_locked(f, oldest))
-		oldest = NULL;
+	oldest = oldest_in_the_way_locked(queue);
 	if (oldest) {
 		since_ns = SLU_MAX(oldest->since_ns, f->came_ns);
 		due_ns = since_ns + oldest->n_carried * f->cost_ns;
@@ -197,7 +204,7 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 	bool has_paused = false, has_flushed = false;
 	enum look seen;
 
-	if (!adjust(queue))
+	if (adjust(queue))
 		return;
 	while ((seen = look(queue, has_paused, &left_ns)) != HAS_ROOM) {
 		if (seen == HAS_ENDED) {

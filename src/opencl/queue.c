@@ -27,6 +27,13 @@ void slu_queue_unref_locked(struct slu_queue *queue)
 	free(queue);
 }
 
+void slu_queue_ref(struct slu_queue *queue)
+{
+	slu_layer_take();
+	queue->n_refs++;
+	slu_layer_give();
+}
+
 void slu_queue_unref(struct slu_queue *queue)
 {
 	slu_layer_take();
@@ -286,16 +293,17 @@ static struct slu_queue *known_with_ref(cl_command_queue handle)
 	return queue;
 }
 
+/* What was there before has ended then, in a queue in order without asking about each. */
 static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
 {
 	uint64_t covers = slu_lane_close(queue);
 	cl_int r = slu_layer_next.clFinish(handle);
 
-	if (r == CL_SUCCESS) {
-		slu_layer_take();
-		slu_lane_ended_locked(queue, covers);
-		slu_layer_give();
+	if (r == CL_SUCCESS && covers) {
+		slu_queue_end_covered(queue, covers, NULL);
 		atomic_store(&queue->flight.n_closed, 0);
+	} else {
+		slu_queue_sweep(queue, false);
 	}
 	return r;
 }
@@ -349,7 +357,6 @@ cl_int slu_call_clFinish(cl_command_queue handle)
 	if (!queue)
 		return slu_layer_next.clFinish(handle);
 	r = finish(queue, handle);
-	slu_queue_sweep(queue, false);
 	slu_queue_unref(queue);
 	return r;
 }

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "opencl/command.h"
+#include "opencl/lane.h"
 
 #define SWEEP_BATCH 64
 
-/* Ends all commands with a stamp up to @covers: their queue is in order. */
-static void end_covered(struct slu_queue *queue, uint64_t covers)
+void slu_queue_end_covered(struct slu_queue *queue, uint64_t covers, cl_event last)
 {
 	unsigned n;
 
@@ -22,8 +22,9 @@ static void end_covered(struct slu_queue *queue, uint64_t covers)
 
 		n = 0;
 		slu_layer_take();
+		slu_lane_ended_locked(queue, covers);
 		while (n < SWEEP_BATCH && (first = TAILQ_FIRST(&queue->commands)) &&
-		       first->stamp <= covers) {
+		       (first->stamp <= covers || (last && first->event == last))) {
 			slu_command_end_locked(first, &release[n]);
 			n += release[n] != NULL;
 		}
@@ -66,7 +67,7 @@ static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool fl
 			return;
 		has_ended = !slu_command_look(command, flush);
 		if (has_ended)
-			end_covered(queue, command->covers);
+			slu_queue_end_covered(queue, command->covers, NULL);
 		unref(command);
 	}
 }

@@ -20,6 +20,7 @@ static struct {
 	cl_int status;	      /* of every event, but for markers */
 	cl_int marker_status; /* of these */
 	unsigned n_launches, n_events, n_markers;
+	unsigned n_looks; /* at an event's status */
 } driver;
 
 static cl_int CL_API_CALL enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint n_dims,
@@ -45,6 +46,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, siz
 {
 	if (what != CL_EVENT_COMMAND_EXECUTION_STATUS)
 		return cl_costs_driver()->clGetEventInfo(event, what, size, param, ret_size);
+	driver.n_looks++;
 	return slu_layer_answer(event == (cl_event)(void *)&driver.marker_status
 					? &driver.marker_status
 					: &driver.status,
@@ -78,7 +80,7 @@ static int setup(void **state)
 
 	assert_non_null(s);
 	driver.status = driver.marker_status = CL_COMPLETE;
-	driver.n_launches = driver.n_events = driver.n_markers = 0;
+	driver.n_launches = driver.n_events = driver.n_markers = driver.n_looks = 0;
 	slu_layer_next = *cl_costs_driver();
 	slu_layer_next.clEnqueueNDRangeKernel = enqueue;
 	slu_layer_next.clEnqueueMarkerWithWaitList = mark;
@@ -217,8 +219,41 @@ static void finishing_a_queue_ends_its_run(void **state)
 	launch(s);
 	launch(s);
 	assert_int_equal(slu_call_clFinish(s->handle), CL_SUCCESS);
+	assert_int_equal(s->queue->n_commands, 0);
 	assert_int_equal(slu_command_settle(s->root), 0);
 	assert_int_equal(driver.n_markers, 0);
+	assert_int_equal(driver.n_looks, 0);
+}
+
+static void a_command_that_was_waited_for_is_not_asked_about(void **state)
+{
+	struct scene *s = *state;
+	char bytes[16] = "";
+
+	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, s->buffer, CL_TRUE, 0,
+						       sizeof(bytes), bytes, 0, NULL, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(s->queue->n_commands, 0);
+	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(driver.n_looks, 0);
+}
+
+/* Its event is the program's too, and what comes behind it is not ended by it. */
+static void what_comes_behind_a_wait_is_asked_about(void **state)
+{
+	struct scene *s = *state;
+	cl_event event = NULL;
+	char bytes[16] = "";
+
+	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, s->buffer, CL_TRUE, 0,
+						       sizeof(bytes), bytes, 0, NULL, &event),
+			 CL_SUCCESS);
+	assert_non_null(event);
+	assert_int_equal(s->queue->n_commands, 0);
+	driver.status = driver.marker_status = CL_RUNNING;
+	launch(s);
+	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_true(driver.n_looks > 0);
 }
 
 static void a_queue_given_up_leaves_a_marker(void **state)
@@ -389,6 +424,8 @@ int main(void)
 		scene_test(a_write_goes_the_short_way_too),
 		scene_test(the_client_hears_of_a_crowded_devices_launches),
 		scene_test(finishing_a_queue_ends_its_run),
+		scene_test(a_command_that_was_waited_for_is_not_asked_about),
+		scene_test(what_comes_behind_a_wait_is_asked_about),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),
 		scene_test(a_user_event_given_up_unset_shuts_the_short_way_no_more),

@@ -14,8 +14,9 @@ setup() {
 
 teardown() {
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon" || true; }
-	# a daemon that `sluice run` started leaves by itself; here it is not waited for
-	pkill -f "sluiced.*$world" || true
+	# a daemon that `sluice run` started would leave by itself, later; until it has left it writes here
+	pkill -f "sluiced.*${world##*/}" || true
+	while pgrep -f "sluiced.*${world##*/}" >/dev/null; do sleep 0.01; done
 	rm -rf "$world"
 }
 
@@ -414,9 +415,10 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 
 @test "a relative socket is where the program was started" {
 	cd "$world"
-	SLUICE_SOCKET=near.sock run "$sluice" run -- true
+	near=${world##*/}.sock # by which teardown finds the daemon
+	SLUICE_SOCKET=$near run "$sluice" run -- true
 	[ "$status" -eq 0 ]
-	[ -S "$world/near.sock" ]
+	[ -S "$world/$near" ]
 	[ ! -d "$world/$world" ]
 }
 
