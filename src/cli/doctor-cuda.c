@@ -62,7 +62,7 @@ static void look_at_device(struct slu_doctor *d, const struct calls *calls, int 
 	calls->attribute(&has_host, HAS_HOST_VIRTUAL_MEMORY, device);
 	if (has_virtual)
 		slu_doctor_say(
-			d, SLU_VERDICT_FINE, "cuda", NULL,
+			d, SLU_VERDICT_DEVICE, "cuda", NULL,
 			"  GPU %d: %s, %s; turns, and memory that moves behind its address%s",
 			number, name, slu_size_format(size, bytes),
 			has_host ? ", or stays mapped in host memory where that is allowed" : "");

@@ -60,7 +60,7 @@ static void look_at_device(struct slu_doctor *d, const struct calls *calls, cl_d
 		gain = "it is the CPU, whose memory is the machine's own: good for trials only";
 	else if (is_unified)
 		gain = "its memory is the machine's own: turns help, moving bytes does not";
-	slu_doctor_say(d, SLU_VERDICT_FINE, "opencl", NULL, "%s: %s, %s", platform, name,
+	slu_doctor_say(d, SLU_VERDICT_DEVICE, "opencl", NULL, "%s: %s, %s", platform, name,
 		       slu_size_format(size, bytes));
 	slu_doctor_say(d, SLU_VERDICT_FINE, "opencl", NULL,
 		       "  turns, and objects that move, those of a command at a time; %s", gain);
@@ -121,6 +121,27 @@ static void add_layer(const char *layer)
 	free(joined);
 }
 
+static void say_no_platform(struct slu_doctor *d)
+{
+	static const char *const variables[] = { "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES" };
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value) {
+			slu_doctor_say(d, SLU_VERDICT_NOTE, "opencl", "Correct it, or unset it.",
+				       "the loader finds no platform, and %s says where to look: "
+				       "'%s'",
+				       variables[i], value);
+			return;
+		}
+	}
+	slu_doctor_say(d, SLU_VERDICT_NOTE, "opencl",
+		       "Install your card's OpenCL driver; for trials: apt install "
+		       "pocl-opencl-icd",
+		       "the loader finds no platform");
+}
+
 static void look_at_loader(struct slu_doctor *d, const char *what)
 {
 	cl_platform_id platforms[16];
@@ -149,10 +170,7 @@ static void look_at_loader(struct slu_doctor *d, const char *what)
 	if (calls.platform_ids(SLU_ARRAY_SIZE(platforms), platforms, &n))
 		n = 0;
 	if (!n) {
-		slu_doctor_say(d, SLU_VERDICT_NOTE, "opencl",
-			       "Install your card's OpenCL driver; for trials: apt install "
-			       "pocl-opencl-icd",
-			       "the loader finds no platform");
+		say_no_platform(d);
 		return;
 	}
 	look_at_layer(d);

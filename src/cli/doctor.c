@@ -17,6 +17,7 @@
 
 static const char *const words[] = {
 	[SLU_VERDICT_FINE] = "ok",
+	[SLU_VERDICT_DEVICE] = "ok",
 	[SLU_VERDICT_NOTE] = "note",
 	[SLU_VERDICT_BAD] = "BAD",
 };
@@ -52,6 +53,7 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 		return;
 	}
 	d->n_bad += verdict == SLU_VERDICT_BAD;
+	d->n_devices += verdict == SLU_VERDICT_DEVICE;
 	if (d->where.is_json) {
 		json_array_append_new(d->findings,
 				      json_pack("{s:s, s:s, s:s, s:s*}", "about", about, "verdict",

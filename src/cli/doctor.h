@@ -13,13 +13,18 @@
 #include "cli/ask.h"
 #include "cli/install.h"
 
-enum slu_verdict { SLU_VERDICT_FINE, SLU_VERDICT_NOTE, SLU_VERDICT_BAD };
+enum slu_verdict {
+	SLU_VERDICT_FINE,
+	SLU_VERDICT_DEVICE, /* fine as well: one that programs can share */
+	SLU_VERDICT_NOTE,
+	SLU_VERDICT_BAD,
+};
 
 struct slu_doctor {
 	struct slu_cli_where where;
 	struct slu_install install;
 	json_t *findings;
-	unsigned n_bad;
+	unsigned n_bad, n_devices;
 	FILE *parent; /* in a child: findings go there, a line each */
 };
 

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -48,6 +49,7 @@ static const struct argp argp = {
 
 static void look_at_daemon(struct slu_doctor *d)
 {
+	bool is_said = !d->where.socket && !d->where.is_system && getenv("SLUICE_SOCKET");
 	char why[SLU_CLI_WORDS_MAX], then[SLU_CLI_WORDS_MAX];
 	struct slu_cli_peer peer;
 	int r;
@@ -67,16 +69,17 @@ static void look_at_daemon(struct slu_doctor *d)
 		slu_cli_explain_silence(&peer, why, then);
 		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon", then, "does not answer at %s: %s",
 			       peer.path, why);
-	} else if (r == -EPERM || r == -ENOTDIR) {
+	} else if ((r == -EPERM || r == -ENOTDIR) && !d->where.socket && !is_said) {
 		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon",
 			       "Remove it, or set XDG_RUNTIME_DIR to a folder of your own.",
 			       "%s, where the socket should be, is %s", peer.path,
 			       r == -EPERM ? "somebody else's, or open to others" : "not a folder");
 	} else {
-		slu_doctor_say(
-			d, SLU_VERDICT_BAD, "daemon",
-			"It belongs to somebody else, perhaps: leave --socket or --system out.",
-			"cannot reach %s: %s", peer.path, strerror(-r));
+		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon",
+			       is_said ? "SLUICE_SOCKET names it: correct it, or unset it."
+				       : "It belongs to somebody else, perhaps: leave --socket or "
+					 "--system out.",
+			       "cannot reach %s: %s", peer.path, strerror(-r));
 	}
 }
 
@@ -111,6 +114,15 @@ static void look_at_kernel(struct slu_doctor *d)
 			       "measured there");
 }
 
+static void judge_devices(struct slu_doctor *d)
+{
+	if (!d->n_devices)
+		slu_doctor_say(d, SLU_VERDICT_BAD, "devices",
+			       "Install your card's driver. Without a card: sluice softgpu run -- "
+			       "PROGRAM",
+			       "neither CUDA nor OpenCL has a device here that could be shared");
+}
+
 static void look_at_memory(struct slu_doctor *d)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -134,6 +146,7 @@ int slu_cli_doctor(int argc, char **argv)
 	look_at_kernel(&d);
 	slu_doctor_cuda(&d);
 	slu_doctor_opencl(&d);
+	judge_devices(&d);
 	look_at_memory(&d);
 	slu_doctor_disk(&d);
 	if (d.where.is_json) {

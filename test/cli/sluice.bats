@@ -413,6 +413,23 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $output == *"driver: "*"softgpu/libcuda.so.1"*": CUDA "*"1 device"*"memory that moves behind its address"* ]]
 }
 
+@test "doctor tells where there is no device, and whose word that was" {
+	! ldconfig -p | grep -q "libcuda\.so\.1" || skip "a CUDA driver is installed"
+	mkdir "$world/none"
+	OCL_ICD_VENDORS=$world/none run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"OCL_ICD_VENDORS says where to look: '$world/none'"* ]]
+	[[ $output == *"BAD   devices   neither CUDA nor OpenCL has a device"*"sluice softgpu run"* ]]
+	[[ $output == *"Something is in the way"* ]]
+}
+
+@test "doctor names the variable that leads to a wrong socket" {
+	echo >"$world/file"
+	SLUICE_SOCKET=$world/file/sluice.sock run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"cannot reach $world/file/sluice.sock"*"SLUICE_SOCKET names it"* ]]
+}
+
 @test "a relative socket is where the program was started" {
 	cd "$world"
 	near=${world##*/}.sock # by which teardown finds the daemon
