@@ -34,42 +34,53 @@ bool slu_svm_is_there(const void *address)
 	return is_there;
 }
 
-static void discharge(const void *address)
+/*
+ * What is known of @address, or NULL. It is taken out before the driver frees: it may give the
+ * address to another thread at once.
+ */
+static struct allocation *take(const void *address)
 {
 	struct slu_table_node *node;
-	struct allocation *a;
 
 	slu_layer_take();
 	node = slu_table_find(&allocations, address);
 	if (node)
 		slu_table_remove(&allocations, node);
 	slu_layer_give();
-	if (!node)
-		return;
-	a = slu_container_of(node, struct allocation, node);
-	if (a->charged)
+	return node ? slu_container_of(node, struct allocation, node) : NULL;
+}
+
+static void discharge(struct allocation *a)
+{
+	if (a && a->charged)
 		slu_memory_discharge(a->charged);
 	free(a);
+}
+
+/* What was there before under that address was freed in a way that we did not see. */
+static void put(const void *address, struct allocation *a)
+{
+	struct slu_table_node *old = NULL;
+	bool is_noted;
+
+	slu_layer_take();
+	is_noted = !slu_table_put(&allocations, address, &a->node, &old);
+	slu_layer_give();
+	if (old)
+		discharge(slu_container_of(old, struct allocation, node));
+	if (!is_noted)
+		discharge(a);
 }
 
 /* An allocation that cannot be charged is the program's all the same: the driver has given it. */
 static void charge(cl_context context, const void *address, size_t size)
 {
 	struct allocation *a = calloc(1, sizeof(*a));
-	struct slu_table_node *old = NULL;
-	bool is_noted;
 
 	if (!a)
 		return;
 	a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM);
-	slu_layer_take();
-	is_noted = !slu_table_put(&allocations, address, &a->node, &old);
-	slu_layer_give();
-	if (is_noted)
-		return;
-	if (a->charged)
-		slu_memory_discharge(a->charged);
-	free(a);
+	put(address, a);
 }
 
 /* -- making room ------------------------------------------------------------------------------ */
@@ -148,15 +159,16 @@ void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t siz
 
 void slu_call_clSVMFree(cl_context context, void *address)
 {
+	struct allocation *a = address ? take(address) : NULL;
+
 	slu_layer_next.clSVMFree(context, address);
-	if (address)
-		discharge(address);
+	discharge(a);
 }
 
 struct freeing {
 	struct slu_worker_job job;
 	cl_uint n;
-	void *addresses[];
+	struct allocation *allocations[];
 };
 
 static void freed_job(struct slu_worker_job *job)
@@ -164,7 +176,7 @@ static void freed_job(struct slu_worker_job *job)
 	struct freeing *f = slu_container_of(job, struct freeing, job);
 
 	for (cl_uint i = 0; i < f->n; i++)
-		discharge(f->addresses[i]);
+		discharge(f->allocations[i]);
 	free(f);
 }
 
@@ -173,6 +185,28 @@ static void CL_CALLBACK freed(cl_event event, cl_int status, void *data)
 	struct freeing *f = data;
 
 	slu_worker_push(&f->job);
+}
+
+static struct freeing *take_all(void *const *addresses, cl_uint n)
+{
+	struct freeing *f = malloc(sizeof(*f) + n * sizeof(f->allocations[0]));
+
+	if (!f)
+		return NULL;
+	f->job.run = freed_job;
+	f->n = n;
+	for (cl_uint i = 0; i < n; i++)
+		f->allocations[i] = addresses[i] ? take(addresses[i]) : NULL;
+	return f;
+}
+
+/* They were not freed after all. */
+static void put_back(struct freeing *f, void *const *addresses)
+{
+	for (cl_uint i = 0; i < f->n; i++)
+		if (f->allocations[i])
+			put(addresses[i], f->allocations[i]);
+	free(f);
 }
 
 /* Where the program frees in a callback of its own, it calls clSVMFree() there. */
@@ -186,21 +220,15 @@ cl_int slu_call_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *addres
 	cl_int r = slu_bracket_begin(&b, queue, 0, NULL);
 
 	if (!r && !call && addresses && n) {
-		f = malloc(sizeof(*f) + n * sizeof(f->addresses[0]));
+		f = take_all(addresses, n);
 		if (!f)
 			r = CL_OUT_OF_HOST_MEMORY;
-	}
-	if (f) {
-		f->job.run = freed_job;
-		f->n = n;
-		for (cl_uint i = 0; i < n; i++)
-			f->addresses[i] = addresses[i];
 	}
 	if (!r)
 		r = slu_layer_next.clEnqueueSVMFree(queue, n, addresses, call, data, n_wait, wait,
 						    &b.event);
 	if (f && r)
-		free(f);
+		put_back(f, addresses);
 	/* where nobody tells of the end, the bytes are given back a little early */
 	else if (f && slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, freed, f))
 		freed_job(&f->job);

@@ -8,6 +8,8 @@
 
 #include "lib/test.h"
 
+#include <sched.h>
+
 #include "base/util.h"
 #include "opencl/device.h"
 #include "opencl/layer.h"
@@ -64,8 +66,15 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
 	return NULL;
 }
 
+static void *again; /* what another thread is given while an address is freed */
+static bool is_given_again;
+
 static void CL_API_CALL svm_free(cl_context context, void *address)
 {
+	if (!is_given_again)
+		return;
+	is_given_again = false;
+	again = slu_call_clSVMAlloc(context, 0, SHARED, 0);
 }
 
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, size_t size,
@@ -92,6 +101,29 @@ static cl_int CL_API_CALL set_no_callback(cl_event event, cl_int type,
 					  void *data)
 {
 	return CL_OUT_OF_HOST_MEMORY;
+}
+
+static struct {
+	void(CL_CALLBACK *call)(cl_event, cl_int, void *);
+	void *data;
+} kept;
+
+static cl_int CL_API_CALL keep_callback(cl_event event, cl_int type,
+					void(CL_CALLBACK *call)(cl_event, cl_int, void *),
+					void *data)
+{
+	kept.call = call;
+	kept.data = data;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL enqueue_no_free(cl_command_queue queue, cl_uint n, void *addresses[],
+					  void(CL_CALLBACK *call)(cl_command_queue, cl_uint,
+								  void *[], void *),
+					  void *data, cl_uint n_wait, const cl_event *wait,
+					  cl_event *event)
+{
+	return CL_OUT_OF_RESOURCES;
 }
 
 static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
@@ -245,6 +277,56 @@ static void bytes_come_back_where_nobody_tells_of_the_end(void **state)
 	slu_call_clReleaseCommandQueue(queue);
 }
 
+static void an_address_that_is_given_again_before_its_end_is_told_counts_twice(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	cl_command_queue queue = slu_call_clCreateCommandQueue(context, NULL, 0, NULL);
+	uint64_t before = owned();
+	void *address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
+
+	slu_layer_next.clSetEventCallback = keep_callback;
+	assert_int_equal(slu_call_clEnqueueSVMFree(queue, 1, &address, NULL, NULL, 0, NULL, NULL),
+			 CL_SUCCESS);
+	assert_ptr_equal(slu_call_clSVMAlloc(context, 0, SHARED, 0), address);
+	assert_int_equal(owned(), before + 2 * SHARED);
+	kept.call(NULL, CL_COMPLETE, kept.data);
+	while (owned() != before + SHARED) /* a thread of ours gives them back */
+		sched_yield();
+	slu_call_clSVMFree(context, address);
+	assert_int_equal(owned(), before);
+	slu_call_clReleaseCommandQueue(queue);
+}
+
+static void an_address_that_is_given_again_while_it_is_freed_stays_charged(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	uint64_t before = owned();
+	void *address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
+
+	is_given_again = true;
+	slu_call_clSVMFree(context, address);
+	assert_ptr_equal(again, address);
+	assert_int_equal(owned(), before + SHARED);
+	slu_call_clSVMFree(context, again);
+	assert_int_equal(owned(), before);
+}
+
+static void what_was_not_freed_after_all_stays_charged(void **state)
+{
+	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+	cl_command_queue queue = slu_call_clCreateCommandQueue(context, NULL, 0, NULL);
+	uint64_t before = owned();
+	void *address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
+
+	slu_layer_next.clEnqueueSVMFree = enqueue_no_free;
+	assert_int_equal(slu_call_clEnqueueSVMFree(queue, 1, &address, NULL, NULL, 0, NULL, NULL),
+			 CL_OUT_OF_RESOURCES);
+	assert_int_equal(owned(), before + SHARED);
+	slu_call_clSVMFree(context, address);
+	assert_int_equal(owned(), before);
+	slu_call_clReleaseCommandQueue(queue);
+}
+
 static void a_pipe_is_charged_and_asked_for_again_with_room(void **state)
 {
 	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
@@ -270,6 +352,10 @@ int main(void)
 		cmocka_unit_test(shared_virtual_memory_is_asked_for_again_with_room),
 		cmocka_unit_test(what_no_room_can_help_is_not_asked_for_again),
 		cmocka_unit_test(bytes_come_back_where_nobody_tells_of_the_end),
+		cmocka_unit_test(
+			an_address_that_is_given_again_before_its_end_is_told_counts_twice),
+		cmocka_unit_test(an_address_that_is_given_again_while_it_is_freed_stays_charged),
+		cmocka_unit_test(what_was_not_freed_after_all_stays_charged),
 		cmocka_unit_test(a_pipe_is_charged_and_asked_for_again_with_room),
 	};
 

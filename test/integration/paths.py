@@ -89,6 +89,7 @@ def one_fault(w, env, log, own_calls):
     w.programs.remove(victim)
     if victim.returncode:
         s.check(own_calls and re.search(own_calls, out, re.MULTILINE), f"{env} is no error of the program's own call", out)
+    w.check_other()
     return log.exists()
 
 
