@@ -62,6 +62,18 @@ static void note(const char *path, const struct slu_install *install, struct map
 		snprintf(m->opencl_loader, sizeof(m->opencl_loader), "%s", path);
 }
 
+/* What was replaced since, by an update say, is mapped all the same, and marked so by the kernel.
+ */
+static void end_path(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = strcspn(path, "\n");
+
+	path[length] = '\0';
+	if (length > strlen(mark) && !strcmp(path + length - strlen(mark), mark))
+		path[length - strlen(mark)] = '\0';
+}
+
 /* Return: 0, or -errno if its maps are not for us. */
 static int look_at_maps(pid_t pid, const struct slu_install *install, struct mapped *ret_mapped)
 {
@@ -76,7 +88,7 @@ static int look_at_maps(pid_t pid, const struct slu_install *install, struct map
 
 		if (!path)
 			continue;
-		path[strcspn(path, "\n")] = '\0';
+		end_path(path);
 		note(path, install, ret_mapped);
 	}
 	return ferror(f) ? -EACCES : 0;

@@ -210,6 +210,21 @@ static void test_a_process_with_the_layer_has_nothing_to_explain(void **state)
 	expect(*state, "PATH=/bin", names, NULL);
 }
 
+static void test_a_layer_that_an_update_replaced_is_in_there_all_the_same(void **state)
+{
+	static const char *const names[] = { DRIVER, LAYER, NULL };
+	struct slu_attach_view view;
+	struct scene *s = *state;
+
+	start(s, "PATH=/bin", names);
+	assert_int_equal(unlink(s->install.opencl), 0);
+	make_file(s, LAYER, "the next layer");
+	slu_attach_look(s->pid, &s->install, &view);
+	end(s);
+	assert_true(view.has_layer);
+	assert_int_equal(view.state, SLU_ATTACH_NOTHING);
+}
+
 static void expect_alone(struct scene *s, const char *variable, const char *socket, const char *why)
 {
 	static const char *const names[] = { DRIVER, LAYER, CLIENT, NULL };
@@ -243,6 +258,7 @@ int main(int argc, char **argv)
 		TEST(test_a_layer_that_the_process_does_not_see_is_named),
 		TEST(test_a_loader_inside_the_program_is_not_blamed),
 		TEST(test_a_process_with_the_layer_has_nothing_to_explain),
+		TEST(test_a_layer_that_an_update_replaced_is_in_there_all_the_same),
 		TEST(test_who_found_no_daemon_is_told_apart_and_why),
 	};
 
