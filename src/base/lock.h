@@ -30,6 +30,10 @@ struct slu_lock {
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r) \
 	}
 
+/* How many locks of each rank this thread holds; one a process for each library linked with base.
+ */
+extern __thread unsigned char slu_lock_held[_SLU_LOCK_RANK_MAX];
+
 #ifdef NDEBUG
 
 static inline void slu_lock_note(struct slu_lock *lock, int by)
@@ -43,10 +47,6 @@ static inline void slu_lock_assert_none(void)
 }
 
 #else
-
-/* How many locks of each rank this thread holds; one a process for each library linked with base.
- */
-extern __thread unsigned char slu_lock_held[_SLU_LOCK_RANK_MAX];
 
 static inline void slu_lock_note(struct slu_lock *lock, int by)
 {

@@ -11,3 +11,6 @@
 
 /* @program: for the message; both constant for the life of the process. */
 void slu_output_guard(const char *program, int status);
+
+/* From now on both streams print ASCII where the locale asks for it (ascii.h). */
+void slu_output_follow_locale(void);

@@ -3,7 +3,7 @@
 /*
  * board-look FILE...: what is on a board, a JSON object a line, for tests, benchmarks and pictures
  * that are not written in C: who holds what, the engines, their last jobs. It tells the hidden
- * bytes too; the daemon never learns those.
+ * bytes too, with frees that come late; the daemon never learns those.
  */
 
 #include <errno.h>

@@ -17,9 +17,10 @@
  *
  * Times are those of the caller's CLOCK_MONOTONIC, also in a time namespace of its own.
  *
- * Two kinds of bytes: `bytes` are what anybody may see; `hidden_bytes` (context overhead, rounding,
- * frees that come late) count against capacity, but no view of the board tells them, as no tool
- * tells them of a real card.
+ * Two kinds of bytes: `bytes` are what anybody may see of a process; `hidden_bytes` (context
+ * overhead, rounding, frees that come late) count against capacity, but are told of no process.
+ * What contexts and rounding take is told of all together, as NVML has it in what is used of a
+ * card.
  */
 
 #include <stdbool.h>
@@ -140,7 +141,8 @@ struct slu_board_slot_view {
 
 struct slu_board_view {
 	uint64_t capacity_bytes;
-	uint64_t used_bytes; /* what may be seen */
+	uint64_t used_bytes;	 /* by what the slots below hold */
+	uint64_t overhead_bytes; /* beside it by contexts and rounding, of all slots */
 	unsigned n_slots;
 	struct slu_board_slot_view slots[SLU_BOARD_SLOTS_MAX];
 };

@@ -353,6 +353,7 @@ int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 		v->program[sizeof(v->program) - 1] = '\0';
 		v->bytes = board->file->accounts[i].bytes;
 		ret_view->used_bytes += v->bytes;
+		ret_view->overhead_bytes += board->file->accounts[i].hidden_bytes;
 		ret_view->n_slots++;
 	}
 	look_at_pids_locked(board, badges, ret_view);

@@ -105,6 +105,7 @@ static void test_capacity_is_shared_between_processes(void **state)
 	assert_int_equal(slu_board_look(board, &view), 0);
 	assert_int_equal(view.n_slots, 2);
 	assert_int_equal(view.used_bytes, CAPACITY - 1000);
+	assert_int_equal(view.overhead_bytes, 1000);
 	assert_int_equal(view.slots[1].pid, pid);
 	assert_string_equal(view.slots[1].program, "holder");
 	assert_int_equal(view.slots[1].bytes, CAPACITY / 2);

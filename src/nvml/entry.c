@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/uuid.h"
 #include "nvml/device.h"
 
 /* The series of drivers that came with CUDA 13.0, and none of them: programs compare numbers. */
@@ -140,27 +141,22 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *ret_dev
 	return slu_nvml_find(index, ret_device);
 }
 
-static void write_uuid(const struct nvmlDevice_st *device, char ret_text[64])
+static const char *format_uuid(char buf[static SLU_UUID_STRING_MAX],
+			       const struct nvmlDevice_st *device)
 {
-	const uint8_t *u = slu_board_identity(device->board)->uuid;
-
-	sprintf(ret_text,
-		"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-		u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-		u[14], u[15]);
+	return slu_uuid_format(buf, slu_board_identity(device->board)->uuid);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *ret_device)
 {
 	nvmlDevice_t device;
 	nvmlReturn_t result;
-	char text[64];
+	char text[SLU_UUID_STRING_MAX];
 
 	if (!uuid || !ret_device)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	for (unsigned i = 0; !(result = slu_nvml_find(i, &device)); i++) {
-		write_uuid(device, text);
-		if (strcasecmp(text, uuid))
+		if (strcasecmp(format_uuid(text, device), uuid))
 			continue;
 		*ret_device = device;
 		return NVML_SUCCESS;
@@ -218,11 +214,10 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *ret_name, unsigned siz
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_uuid, unsigned size)
 {
-	char text[64];
+	char text[SLU_UUID_STRING_MAX];
 
 	CHECK(device, ret_uuid);
-	write_uuid(device, text);
-	return tell(text, ret_uuid, size);
+	return tell(format_uuid(text, device), ret_uuid, size);
 }
 
 nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *ret_brand)

@@ -138,29 +138,81 @@ static bool row_takes(const char *pattern, const char *text, const char *end)
 	return text == end;
 }
 
-/* The same in any order: each modifier is taken by an item that has taken none, and none is
- * missing. */
-static bool row_takes_loosely(const char *pattern, const char *text, const char *end)
+/*
+ * Modifiers whose order counts, each kind by itself: those that belong to the opcode's name, types,
+ * spaces and layouts. All others may stand anywhere, as for the vendor's assembler.
+ */
+enum kind {
+	KIND_NAME,
+	KIND_TYPE,
+	KIND_SPACE,
+	KIND_LAYOUT,
+	KIND_OTHER,
+};
+
+/* The modifiers without which the opcode is another one, and which stand in front. */
+static const struct {
+	const char *opcode;
+	const char *modifiers;
+} names[] = {
+	{ "mul", "{lo,hi,wide}" },
+	{ "mad", "{lo,hi,wide}" },
+	{ "mul24", "{lo,hi}" },
+	{ "mad24", "{lo,hi}" },
+	{ "madc", "{lo,hi}" },
+	{ "dp2a", "{lo,hi}" },
+	{ "div", "{full}" },
+	{ "shf", "{l,r}" },
+	{ "cvta", "{to}" },
+	{ "cvt", "{pack}" },
+	{ "brx", "{idx}" },
+	{ "bar", "{cta,warp,sync,arrive,red}" },
+	{ "barrier", "{cta,arrive,red}" },
+	{ "fence", "{proxy}" },
+	{ "membar", "{proxy}" },
+	{ "createpolicy", "{fractional,range,cvt}" },
+	{ "wmma", "{load,store,mma,a,b,c,d}" },
+	{ "mbarrier", "{init,inval,arrive,arrive_drop,test_wait,pending_count}" },
+	{ "cp", "{async,mbarrier,arrive,commit_group,wait_group,wait_all}" },
+};
+
+static bool is_one_of(const char *choice, const char *text, size_t size)
 {
-	uint32_t used = 0, wanted = 0;
+	return item_takes(choice, choice + strlen(choice), text, size);
+}
 
-	while (text < end) {
-		size_t n = modifier_size(text + 1, end);
-		unsigned k = 0;
-		const char *item = pattern;
+static enum kind kind_of(const struct slu_ptx_row *row, const char *text, size_t size)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(names); i++)
+		if (!strcmp(row->name, names[i].opcode) &&
+		    is_one_of(names[i].modifiers, text, size))
+			return KIND_NAME;
+	if (slu_ptx_type_find(text, size) || is_one_of("{b1,s2,u2,s4,u4}", text, size))
+		return KIND_TYPE;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(spaces); i++)
+		if (equals(text, size, spaces[i].name))
+			return KIND_SPACE;
+	return is_one_of("{row,col}", text, size) ? KIND_LAYOUT : KIND_OTHER;
+}
 
-		for (; *item; k++) {
-			const char *item_end = item + strcspn(item, " ");
+/* Return: the first item from @from on that has taken none and takes this one, or -1. */
+static int find_item(const char *pattern, uint32_t used, unsigned from, const char *text,
+		     size_t size)
+{
+	for (unsigned k = 0; *pattern; k++) {
+		const char *item_end = pattern + strcspn(pattern, " ");
 
-			if (!(used >> k & 1) && item_takes(item, item_end, text + 1, n))
-				break;
-			item = item_end + strspn(item_end, " ");
-		}
-		if (!*item)
-			return false;
-		used |= UINT32_C(1) << k;
-		text += 1 + n;
+		if (k >= from && !(used >> k & 1) && item_takes(pattern, item_end, text, size))
+			return (int)k;
+		pattern = item_end + strspn(item_end, " ");
 	}
+	return -1;
+}
+
+static uint32_t items_that_must_be_there(const char *pattern)
+{
+	uint32_t wanted = 0;
+
 	for (unsigned k = 0; *pattern; k++) {
 		const char *item_end = pattern + strcspn(pattern, " ");
 
@@ -168,21 +220,38 @@ static bool row_takes_loosely(const char *pattern, const char *text, const char 
 			wanted |= UINT32_C(1) << k;
 		pattern = item_end + strspn(item_end, " ");
 	}
-	return !(wanted & ~used);
+	return wanted;
+}
+
+/*
+ * The same in another order: each modifier is taken by an item that has taken none, those whose
+ * order counts by one behind the last of their kind, and none is missing.
+ */
+static bool row_takes_loosely(const struct slu_ptx_row *row, const char *text, const char *end)
+{
+	unsigned next[KIND_OTHER + 1] = { 0 };
+	bool is_in_name = true;
+	uint32_t used = 0;
+
+	while (text < end) {
+		size_t n = modifier_size(text + 1, end);
+		enum kind kind = kind_of(row, text + 1, n);
+		int k = find_item(row->modifiers, used, next[kind], text + 1, n);
+
+		if (k < 0 || (kind == KIND_NAME && !is_in_name))
+			return false;
+		is_in_name = kind == KIND_NAME;
+		if (kind != KIND_OTHER)
+			next[kind] = (unsigned)k + 1;
+		used |= UINT32_C(1) << k;
+		text += 1 + n;
+	}
+	return !(items_that_must_be_there(row->modifiers) & ~used);
 }
 
 static bool takes(const struct slu_ptx_row *row, const char *text, const char *end, bool is_loose)
 {
-	if (!is_loose)
-		return row_takes(row->modifiers, text, end);
-	switch (row->family) {
-	case SLU_PTX_FAMILY_ATOM:
-	case SLU_PTX_FAMILY_LOAD:
-	case SLU_PTX_FAMILY_STORE:
-		return row_takes_loosely(row->modifiers, text, end);
-	default:
-		return false;
-	}
+	return is_loose ? row_takes_loosely(row, text, end) : row_takes(row->modifiers, text, end);
 }
 
 static void classify(struct slu_ptx_form *form, const char *text, size_t size)

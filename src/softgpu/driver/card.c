@@ -43,7 +43,9 @@ static void reclaim(struct slu_board *board, unsigned slot, void *data)
 			shared->owner[i] = SLU_CARD_OWNER_DIRTY;
 			shared->stamp[i] = 0;
 		}
-	shared->compute.waiting[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+	/* read without the lock as well */
+	__atomic_and_fetch(&shared->compute.waiting[slot / 64], ~(UINT64_C(1) << (slot % 64)),
+			   __ATOMIC_RELAXED);
 	if (shared->compute.reserved_for == slot + 1)
 		shared->compute.reserved_for = 0;
 	if (shared->compute.holder == slot + 1) {

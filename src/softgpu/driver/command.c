@@ -216,25 +216,42 @@ static bool value_is_met(const struct slu_command_value *v)
 	}
 }
 
-static void run_value(struct slu_stream *stream, const struct slu_command *command)
+/* Return: false where the word is not usable, or not any more. */
+static bool wait_for_value(struct slu_stream *stream, const struct slu_command *command)
+{
+	while (value_is_usable(stream->context, command)) {
+		if (value_is_met(&command->value) || is_cancelled(stream->context))
+			return true;
+		pause_ns(POLL_NS);
+	}
+	return false;
+}
+
+static bool write_value(struct slu_stream *stream, const struct slu_command *command)
 {
 	const struct slu_command_value *v = &command->value;
 	void *at = slu_window_place(&slu_driver.window, v->address);
 
-	if (!value_is_usable(stream->context, command)) {
-		slu_context_break(stream->context, CUDA_ERROR_ILLEGAL_ADDRESS);
-		return;
-	}
-	slu_window_enter(&slu_driver.window);
-	if (command->kind == SLU_COMMAND_WAIT) {
-		while (!value_is_met(v) && !is_cancelled(stream->context))
-			pause_ns(POLL_NS);
-	} else if (v->size == 8) {
+	if (!value_is_usable(stream->context, command))
+		return false;
+	if (v->size == 8)
 		__atomic_store_n((uint64_t *)at, v->value, __ATOMIC_SEQ_CST);
-	} else {
+	else
 		__atomic_store_n((uint32_t *)at, (uint32_t)v->value, __ATOMIC_SEQ_CST);
-	}
+	return true;
+}
+
+static void run_value(struct slu_stream *stream, const struct slu_command *command)
+{
+	bool is_usable;
+
+	/* from before the look on: what is unmapped meanwhile leaves memory in its place */
+	slu_window_enter(&slu_driver.window);
+	is_usable = command->kind == SLU_COMMAND_WAIT ? wait_for_value(stream, command)
+						      : write_value(stream, command);
 	slu_window_leave(&slu_driver.window);
+	if (!is_usable)
+		slu_context_break(stream->context, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 static void suffer_fault(struct slu_stream *stream, const struct slu_command *command)

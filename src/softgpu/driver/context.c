@@ -2,6 +2,7 @@
 
 #include "softgpu/driver/context.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "softgpu/driver/capture.h"
@@ -92,10 +93,10 @@ void slu_context_free(struct slu_context *context)
 		slu_stream_free(stream, true);
 	}
 	slu_library_drop_context(context);
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	while ((module = LIST_FIRST(&context->modules)))
 		slu_module_free(module);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	slu_interp_heap_free(context->heap);
 	slu_memory_drop_context(context);
 	slu_managed_drop_context(context);
@@ -107,6 +108,17 @@ void slu_context_free(struct slu_context *context)
 struct slu_context *slu_context_get(CUcontext handle)
 {
 	return slu_objects_get(&objects, handle);
+}
+
+void slu_context_lock(struct slu_context *context)
+{
+	assert(!slu_stream_is_in_command());
+	slu_lock_take(&context->lock);
+}
+
+void slu_context_unlock(struct slu_context *context)
+{
+	slu_lock_give(&context->lock);
 }
 
 CUresult slu_context_push(struct slu_context *context)

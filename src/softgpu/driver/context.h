@@ -46,7 +46,9 @@ struct slu_context {
 	struct slu_stream *legacy;	 /* constant */
 	LIST_HEAD(, slu_stream) streams; /* guarded by the queues' lock */
 	LIST_HEAD(, slu_module) modules; /* guarded by the context's lock */
-	struct slu_interp_heap *heap;	 /* of kernels' malloc; guarded by the context's lock */
+	/* of kernels' malloc; guarded by the context's lock until a kernel that uses it is loaded,
+	 * constant from then on */
+	struct slu_interp_heap *heap;
 };
 
 /* Return: CUDA_SUCCESS, OUT_OF_MEMORY where the card has no room for it. */
@@ -62,6 +64,10 @@ static inline CUcontext slu_context_handle(struct slu_context *context)
 {
 	return (CUcontext)(void *)context;
 }
+
+/* Not while the calling thread carries out a command: whoever drains the context holds the lock. */
+void slu_context_lock(struct slu_context *context);
+void slu_context_unlock(struct slu_context *context);
 
 /* -- the calling thread's stack; entries may have died since they were pushed */
 CUresult slu_context_push(struct slu_context *context);

@@ -8,7 +8,8 @@
  * Locks, in the order in which they are taken:
  *
  *   a context's lock   held over calls that the genuine driver serialises: the first launch of a
- *                      kernel keeps it while the context drains, and everybody else waits
+ *                      kernel keeps it while the context drains, and everybody else waits; so
+ *                      no command of a stream may need it
  *   the driver's lock  addresses, handles, allocations, lists of contexts
  *   the queues' lock   streams, their commands, what is done (stream.h)
  *   the board's lock   inside board/

@@ -242,11 +242,11 @@ CUresult cuCtxSetFlags(unsigned int flags)
 	SLU_TRY(slu_context_enter(&context));
 	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	slu_driver_lock();
 	context->flags = flags;
 	slu_driver_unlock();
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	return CUDA_SUCCESS;
 }
 
@@ -310,9 +310,9 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	if (limit < 0 || limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	/* the heap has its size by now */
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	is_late = limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap;
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	if (is_late)
 		return CUDA_ERROR_INVALID_VALUE;
 	slu_driver_lock();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Copies and sets. Every form ends in one of a few shapes: a box of bytes from one address to
- * another, or a rectangle of elements. What the two ends are is told by the addresses alone
- * (unified addressing). Blocking forms wait when the host's memory takes part; between two places
- * on the device they only queue, as the genuine driver's do. Arrays are not there.
+ * Copies. Every form ends in a box of bytes from one address to another. What the two ends are is
+ * told by the addresses alone (unified addressing). Blocking forms wait when memory that the host
+ * sees takes part; between two places on the device they only queue, as the genuine driver's do.
+ * Arrays are not there.
  */
 
 #include "softgpu/driver/entry.h"
@@ -40,7 +40,8 @@ static bool is_on_device(uint64_t address)
 
 static CUresult copy_blocking(uint64_t dst, uint64_t src, size_t bytes, CUstream stream)
 {
-	return copy_plain(dst, src, bytes, stream, !is_on_device(dst) || !is_on_device(src));
+	return copy_plain(dst, src, bytes, stream,
+			  slu_entry_host_sees(dst) || slu_entry_host_sees(src));
 }
 
 static uint64_t address_of(const void *pointer)
@@ -95,12 +96,14 @@ static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream strea
 	return copy_plain(address_of(dst), src, bytes, stream, wait);
 }
 
-static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream,
+		       bool blocking)
 {
 	SLU_TRY(slu_driver_enter());
 	if (bytes && (!is_device_range(dst, bytes) || !is_device_range(src, bytes)))
 		return CUDA_ERROR_INVALID_VALUE;
-	return copy_plain(dst, src, bytes, stream, false);
+	return blocking ? copy_blocking(dst, src, bytes, stream)
+			: copy_plain(dst, src, bytes, stream, false);
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes)
@@ -135,44 +138,44 @@ CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return inside(dst, src, bytes, CU_STREAM_LEGACY);
+	return inside(dst, src, bytes, CU_STREAM_LEGACY, true);
 }
 
 CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return inside(dst, src, bytes, CU_STREAM_PER_THREAD);
+	return inside(dst, src, bytes, CU_STREAM_PER_THREAD, true);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return inside(dst, src, bytes, stream);
+	return inside(dst, src, bytes, stream, false);
 }
 
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
-			  CUcontext src_context, size_t bytes, CUstream stream)
+			  CUcontext src_context, size_t bytes, CUstream stream, bool blocking)
 {
 	SLU_TRY(slu_driver_enter());
 	if (!slu_context_get(dst_context) || !slu_context_get(src_context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return inside(dst, src, bytes, stream);
+	return inside(dst, src, bytes, stream, blocking);
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
 		      CUcontext src_context, size_t bytes)
 {
-	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_LEGACY);
+	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_LEGACY, true);
 }
 
 CUresult cuMemcpyPeer_ptds(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
 			   CUcontext src_context, size_t bytes)
 {
-	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_PER_THREAD);
+	return copy_peer(dst, dst_context, src, src_context, bytes, CU_STREAM_PER_THREAD, true);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
 			   CUcontext src_context, size_t bytes, CUstream stream)
 {
-	return copy_peer(dst, dst_context, src, src_context, bytes, stream);
+	return copy_peer(dst, dst_context, src, src_context, bytes, stream, false);
 }
 
 /* -- boxes ---------------------------------------------------------------------------------- */
@@ -265,7 +268,7 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool blocking)
 		return CUDA_ERROR_INVALID_VALUE;
 	SLU_TRY(slu_entry_box(c, &box));
 	return copy_box(&box, stream,
-			blocking && (!is_on_device(box.dst) || !is_on_device(box.src)));
+			blocking && (slu_entry_host_sees(box.dst) || slu_entry_host_sees(box.src)));
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool blocking)
@@ -377,60 +380,3 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
 {
 	return copy_3d_peer(c, stream, false);
 }
-
-/* -- sets ----------------------------------------------------------------------------------- */
-
-static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,
-		    size_t height, CUstream stream)
-{
-	struct slu_command *command;
-
-	SLU_TRY(slu_driver_enter());
-	if (dst % size || width > SIZE_MAX / size ||
-	    (height > 1 && (pitch % size || pitch < width * size)))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!width || !height)
-		return CUDA_SUCCESS;
-	command = slu_command_new(SLU_COMMAND_SET);
-	if (command)
-		command->set = (struct slu_command_set){ .dst = dst,
-							 .pitch = pitch,
-							 .width = width,
-							 .height = height,
-							 .value = value,
-							 .size = size };
-	return slu_entry_submit(stream, command, false);
-}
-
-#define SET(bits, type)                                                                            \
-	CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t n)                       \
-	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_LEGACY);                       \
-	}                                                                                          \
-	CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr dst, type value, size_t n)                  \
-	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_PER_THREAD);                   \
-	}                                                                                          \
-	CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t n, CUstream stream)    \
-	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, stream);                                 \
-	}                                                                                          \
-	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,   \
-					size_t height)                                             \
-	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_LEGACY);          \
-	}                                                                                          \
-	CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr dst, size_t pitch, type value,            \
-					     size_t width, size_t height)                          \
-	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_PER_THREAD);      \
-	}                                                                                          \
-	CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, \
-					  size_t height, CUstream stream)                          \
-	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, stream);                    \
-	}
-
-SET(8, unsigned char)
-SET(16, unsigned short)
-SET(32, unsigned int)

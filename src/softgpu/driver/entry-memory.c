@@ -34,13 +34,13 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	SLU_TRY(slu_capture_unsafe());
 	if (slu_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	r = slu_memory_alloc(context, bytes, &address);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	if (r == SLU_CARD_E_FULL && slu_pool_trim_card(context->card)) {
-		slu_lock_take(&context->lock);
+		slu_context_lock(context);
 		r = slu_memory_alloc(context, bytes, &address);
-		slu_lock_give(&context->lock);
+		slu_context_unlock(context);
 	}
 	if (r)
 		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
@@ -117,10 +117,10 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	if (is_ordered)
 		return free_ordered(address);
 	SLU_TRY(slu_context_error(context));
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	slu_stream_drain(context);
 	r = slu_memory_free(address);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	return slu_driver_result(r);
 }
 

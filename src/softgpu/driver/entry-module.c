@@ -74,10 +74,10 @@ CUresult cuModuleUnload(CUmodule handle)
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
 	context = module->context;
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	slu_stream_drain(context);
 	slu_module_free(module);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	return CUDA_SUCCESS;
 }
 

@@ -24,9 +24,9 @@ CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, in
 		priority = PRIORITY_LEAST;
 	if (priority < PRIORITY_GREATEST)
 		priority = PRIORITY_GREATEST;
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	result = slu_stream_new(context, flags, priority, false, &stream);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	if (!result)
 		*ret_stream = (CUstream)(void *)stream;
 	return result;

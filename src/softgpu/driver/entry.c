@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "softgpu/driver/managed.h"
+
 CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
 			  struct slu_stream **ret_stream)
 {
@@ -16,10 +18,17 @@ CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
 	context = (*ret_stream)->context;
 	SLU_TRY(slu_context_error(context));
 	/* whoever loads a kernel or frees memory keeps everybody else out meanwhile */
-	slu_lock_take(&context->lock);
-	slu_lock_give(&context->lock);
+	slu_context_lock(context);
+	slu_context_unlock(context);
 	*ret_context = context;
 	return CUDA_SUCCESS;
+}
+
+bool slu_entry_host_sees(uint64_t address)
+{
+	struct slu_managed_view view;
+
+	return !slu_window_has(&slu_driver.window, address) || slu_managed_look(address, &view);
 }
 
 CUresult slu_entry_submit(CUstream handle, struct slu_command *command, bool wait)

@@ -30,6 +30,12 @@ CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
  */
 CUresult slu_entry_submit(CUstream handle, struct slu_command *command, bool wait);
 
+/*
+ * Whether the program can look at @address without a call: pageable, pinned and managed memory.
+ * What a blocking call has done there must be visible when it returns.
+ */
+bool slu_entry_host_sees(uint64_t address);
+
 /* What a description of a copy means; arrays are not supported. */
 CUresult slu_entry_box(const CUDA_MEMCPY3D *description, struct slu_command_copy *ret_box);
 

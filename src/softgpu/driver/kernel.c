@@ -16,7 +16,6 @@
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/report.h"
 #include "softgpu/driver/truth.h"
-#include "softgpu/interp/heap.h"
 #include "softgpu/interp/interp.h"
 
 static CUresult error_of(enum slu_interp_fault_kind kind)
@@ -100,24 +99,6 @@ static void rest(void *userdata)
 	run->start_ns = slu_clock_now_ns();
 }
 
-/* The memory of malloc: the first kernel that may ask for it takes it, all at once. */
-static struct slu_interp_heap *heap_of(struct slu_context *context)
-{
-	struct slu_interp_heap *heap;
-	uint64_t address, bytes;
-
-	slu_driver_lock();
-	bytes = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE];
-	slu_driver_unlock();
-	slu_lock_take(&context->lock);
-	if (!context->heap && bytes && !slu_memory_alloc(context, bytes, &address) &&
-	    slu_interp_heap_new(address, bytes, &context->heap))
-		slu_memory_free(address);
-	heap = context->heap;
-	slu_lock_give(&context->lock);
-	return heap;
-}
-
 void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel)
 {
 	struct slu_window *window = &slu_driver.window;
@@ -159,7 +140,7 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 	int r;
 
 	if (slu_interp_module_uses_heap(launch.module))
-		launch.heap = heap_of(context);
+		launch.heap = kernel->function->module->context->heap;
 	slu_managed_notice();
 	/* before the engine: who has it and waits for a trace would wait for somebody who rests */
 	slu_truth_begin(&truth, context->card, &memory);

@@ -20,7 +20,10 @@ struct slu_placement {
 static struct slu_objects libraries = SLU_OBJECTS_INIT(struct slu_library);
 static struct slu_objects kernels = SLU_OBJECTS_INIT(struct slu_kernel);
 
-/* Guards what follows and the lists of all libraries; taken before a context's lock. */
+/*
+ * Guards what follows and the lists of all libraries; taken before a context's lock, and not held
+ * while anybody waits for a stream.
+ */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, slu_placement) placements = LIST_HEAD_INITIALIZER(placements);
 
@@ -52,22 +55,36 @@ static void drop_placement(struct slu_placement *place)
 	free(place);
 }
 
-void slu_library_free(struct slu_library *library)
+/* Return: one of the modules of @library, which is not known any more; NULL: it has none. */
+static struct slu_module *take_module(struct slu_library *library)
 {
+	struct slu_module *module = NULL;
 	struct slu_placement *place;
-	struct slu_kernel *kernel;
 
 	pthread_mutex_lock(&mutex);
-	while ((place = LIST_FIRST(&library->places))) {
-		struct slu_module *module = place->module;
-		struct slu_context *context = place->context;
-
+	place = LIST_FIRST(&library->places);
+	if (place) {
+		module = place->module;
 		drop_placement(place);
-		slu_lock_take(&context->lock);
+	}
+	pthread_mutex_unlock(&mutex);
+	return module;
+}
+
+void slu_library_free(struct slu_library *library)
+{
+	struct slu_module *module;
+	struct slu_kernel *kernel;
+
+	while ((module = take_module(library))) {
+		struct slu_context *context = module->context;
+
+		slu_context_lock(context);
 		slu_stream_drain(context);
 		slu_module_free(module);
-		slu_lock_give(&context->lock);
+		slu_context_unlock(context);
 	}
+	pthread_mutex_lock(&mutex);
 	while ((kernel = library->kernels)) {
 		library->kernels = kernel->next;
 		slu_objects_free(&kernels, kernel);

@@ -12,6 +12,7 @@
 #include "ptx/ptx.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/image.h"
+#include "softgpu/driver/resolve.h"
 
 #define ARCHIVE_MAGIC	    "!<arch>\n"
 #define ARCHIVE_MAGIC_BYTES 8
@@ -36,11 +37,17 @@ struct slu_link *slu_link_new(const struct slu_jit *jit)
 	return link;
 }
 
+static void drop(struct slu_images *images)
+{
+	for (size_t i = 0; i < images->n; i++)
+		slu_image_close(&images->items[i]);
+	free(images->items);
+}
+
 void slu_link_free(struct slu_link *link)
 {
-	for (size_t i = 0; i < link->n_inputs; i++)
-		slu_image_close(&link->inputs[i]);
-	free(link->inputs);
+	drop(&link->inputs);
+	drop(&link->members);
 	free(link->text);
 	slu_objects_free(&objects, link);
 }
@@ -50,28 +57,37 @@ struct slu_link *slu_link_get(CUlinkState handle)
 	return slu_objects_get(&objects, handle);
 }
 
-/* Keeps a copy of the text: the caller's bytes need not stay. */
-static CUresult keep(struct slu_link *link, const struct slu_image *image)
+static CUresult push(struct slu_images *to, const struct slu_image *image)
 {
-	struct slu_image *inputs = reallocarray(link->inputs, link->n_inputs + 1, sizeof(*inputs));
-	char *copy;
+	struct slu_image *items = reallocarray(to->items, to->n + 1, sizeof(*items));
 
-	if (!inputs)
+	if (!items)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	link->inputs = inputs;
-	copy = malloc(image->bytes + 1);
-	if (!copy)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(copy, image->text, image->bytes);
-	copy[image->bytes] = '\0';
-	inputs[link->n_inputs++] =
-		(struct slu_image){ .text = copy, .bytes = image->bytes, .owned = copy };
+	to->items = items;
+	items[to->n++] = *image;
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_text(struct slu_link *link, const char *text, size_t bytes)
+/* Keeps a copy of the text: the caller's bytes need not stay. */
+static CUresult keep(struct slu_images *to, const struct slu_image *image)
 {
-	return keep(link, &(struct slu_image){ .text = text, .bytes = strnlen(text, bytes) });
+	struct slu_image copy = { .bytes = image->bytes };
+	CUresult result;
+
+	copy.text = copy.owned = malloc(image->bytes + 1);
+	if (!copy.owned)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(copy.owned, image->text, image->bytes);
+	copy.owned[image->bytes] = '\0';
+	result = push(to, &copy);
+	if (result)
+		free(copy.owned);
+	return result;
+}
+
+static CUresult add_text(struct slu_images *to, const char *text, size_t bytes)
+{
+	return keep(to, &(struct slu_image){ .text = text, .bytes = strnlen(text, bytes) });
 }
 
 /* Return: how many bytes the fat binary at @data has, 0 where there is none. */
@@ -92,22 +108,24 @@ static size_t fatbin_bytes(const unsigned char *data, size_t room)
 	return header_bytes + bytes;
 }
 
-static CUresult add_fatbin(struct slu_link *link, const unsigned char *data, size_t bytes)
+static CUresult add_fatbin(struct slu_images *to, const unsigned char *data, size_t bytes,
+			   const struct slu_image_log *log)
 {
 	struct slu_image image;
 	CUresult result;
 
 	if (!fatbin_bytes(data, bytes))
 		return CUDA_ERROR_INVALID_IMAGE;
-	result = slu_image_open(data, slu_driver.settings.capability, &link->jit.error, &image);
+	result = slu_image_open(data, slu_driver.settings.capability, log, &image);
 	if (result)
 		return result;
-	result = keep(link, &image);
+	result = keep(to, &image);
 	slu_image_close(&image);
 	return result;
 }
 
-static CUresult add_section(struct slu_link *link, const unsigned char *data, size_t bytes)
+static CUresult add_section(struct slu_images *to, const unsigned char *data, size_t bytes,
+			    const struct slu_image_log *log)
 {
 	CUresult result = CUDA_SUCCESS;
 	size_t n;
@@ -115,7 +133,7 @@ static CUresult add_section(struct slu_link *link, const unsigned char *data, si
 	for (size_t at = 0; at < bytes && !result; at += n) {
 		n = fatbin_bytes(data + at, bytes - at);
 		if (n)
-			result = add_fatbin(link, data + at, n);
+			result = add_fatbin(to, data + at, n, log);
 		else
 			n = 8; /* fat binaries are aligned so */
 	}
@@ -123,7 +141,8 @@ static CUresult add_section(struct slu_link *link, const unsigned char *data, si
 }
 
 /* The fat binaries of a host object; one without any adds nothing. */
-static CUresult add_object(struct slu_link *link, const unsigned char *data, size_t bytes)
+static CUresult add_object(struct slu_images *to, const unsigned char *data, size_t bytes,
+			   const struct slu_image_log *log)
 {
 	CUresult result = CUDA_SUCCESS;
 	Elf64_Shdr names;
@@ -153,11 +172,15 @@ static CUresult add_object(struct slu_link *link, const unsigned char *data, siz
 		n = strnlen(name, names.sh_size - s.sh_name);
 		if ((n == 14 && !memcmp(name, "__nv_relfatbin", n)) ||
 		    (n == 10 && !memcmp(name, ".nv_fatbin", n)))
-			result = add_section(link, data + s.sh_offset, s.sh_size);
+			result = add_section(to, data + s.sh_offset, s.sh_size, log);
 	}
 	return result;
 }
 
+/*
+ * A member without PTX for this device is left out: nobody may need it, and if somebody does, the
+ * name that is missing says so when the image is loaded.
+ */
 static CUresult add_archive(struct slu_link *link, const unsigned char *data, size_t bytes)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -175,7 +198,14 @@ static CUresult add_archive(struct slu_link *link, const unsigned char *data, si
 		at += sizeof(m);
 		n = SLU_MIN(strtoull(size, NULL, 10), (unsigned long long)(bytes - at));
 		if (n > SELFMAG && !memcmp(data + at, ELFMAG, SELFMAG))
-			result = add_object(link, data + at, n);
+			result = add_object(&link->members, data + at, n, NULL);
+		if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+			slu_image_tell(&link->jit.info,
+				       "member '%.*s' has no PTX for compute_%u and is left out\n",
+				       (int)strcspn(m.name, "/ "), m.name,
+				       slu_driver.settings.capability);
+			result = CUDA_SUCCESS;
+		}
 		at += n + n % 2;
 	}
 	return result;
@@ -187,17 +217,17 @@ CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *da
 
 	switch (type) {
 	case CU_JIT_INPUT_PTX:
-		return add_text(link, data, bytes);
+		return add_text(&link->inputs, data, bytes);
 	case CU_JIT_INPUT_FATBINARY:
-		return add_fatbin(link, data, bytes);
+		return add_fatbin(&link->inputs, data, bytes, &link->jit.error);
 	case CU_JIT_INPUT_OBJECT:
-		return add_object(link, data, bytes);
+		return add_object(&link->inputs, data, bytes, &link->jit.error);
 	case CU_JIT_INPUT_LIBRARY:
 		return add_archive(link, data, bytes);
 	case CU_JIT_INPUT_CUBIN:
 		/* what a link of ours made, and not machine code */
 		if (bytes > SELFMAG && memcmp(p, ELFMAG, SELFMAG))
-			return add_text(link, data, bytes);
+			return add_text(&link->inputs, data, bytes);
 		slu_image_tell(&link->jit.error,
 			       "machine code cannot be linked here: give the linker PTX\n");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -205,6 +235,31 @@ CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *da
 		return (unsigned)type > CU_JIT_INPUT_NVVM ? CUDA_ERROR_INVALID_VALUE
 							  : CUDA_ERROR_NOT_SUPPORTED;
 	}
+}
+
+/* Makes those members of archives inputs that somebody needs; all, where there is nothing else. */
+static CUresult take_members(struct slu_link *link)
+{
+	struct slu_images *members = &link->members;
+	CUresult result = CUDA_SUCCESS;
+	bool *is_needed, is_all;
+
+	if (!members->n)
+		return CUDA_SUCCESS;
+	is_all = !link->inputs.n;
+	is_needed = calloc(members->n, sizeof(*is_needed));
+	if (!is_needed ||
+	    slu_resolve(link->inputs.items, link->inputs.n, members->items, members->n, is_needed))
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < members->n && !result; i++) {
+		if (!is_needed[i] && !is_all)
+			continue;
+		result = push(&link->inputs, &members->items[i]);
+		if (!result)
+			members->items[i] = (struct slu_image){ .text = "" };
+	}
+	free(is_needed);
+	return result;
 }
 
 CUresult slu_link_complete(struct slu_link *link)
@@ -215,13 +270,17 @@ CUresult slu_link_complete(struct slu_link *link)
 
 	if (link->text)
 		return CUDA_SUCCESS;
-	if (!link->n_inputs)
+	result = take_members(link);
+	if (result)
+		return result;
+	if (!link->inputs.n)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (link->n_inputs == 1) {
-		image = link->inputs[0];
-		link->n_inputs = 0;
+	if (link->inputs.n == 1) {
+		image = link->inputs.items[0];
+		link->inputs.n = 0;
 	} else {
-		result = slu_image_merge(link->inputs, link->n_inputs, &link->jit.error, &image);
+		result = slu_image_merge(link->inputs.items, link->inputs.n, &link->jit.error,
+					 &image);
 		if (result)
 			return result;
 	}

@@ -4,18 +4,24 @@
 /*
  * The linker: inputs in, one image out that can be loaded as a module. Inputs are PTX texts, fat
  * binaries, host objects that hold fat binaries (what a compiler writes with -rdc=true) and
- * archives of such. The image is a PTX text; it belongs to the link.
+ * archives of such, of which only those members are taken that define a name somebody lacks. The
+ * image is a PTX text; it belongs to the link.
  */
 
 #include "softgpu/driver/jit.h"
 #include "softgpu/driver/object.h"
 
+struct slu_images {
+	struct slu_image *items;
+	size_t n;
+};
+
 struct slu_link {
 	struct slu_object object;
 	struct slu_jit jit;
-	struct slu_image *inputs; /* owned, their texts as well */
-	size_t n_inputs;
-	char *text; /* what came out; NULL: not complete */
+	struct slu_images inputs;  /* owned, their texts as well */
+	struct slu_images members; /* of archives, likewise */
+	char *text;		   /* what came out; NULL: not complete */
 	size_t bytes;
 };
 

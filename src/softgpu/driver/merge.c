@@ -144,11 +144,6 @@ static int add_rename(struct text *t, const struct slu_statement *s)
 	return rename->hh.tbl ? 0 : slu_error(-ENOMEM);
 }
 
-static bool is_definition(const struct slu_statement *s)
-{
-	return s->linkage != SLU_STATEMENT_EXTERN && (!s->is_function || s->body);
-}
-
 /* Return: 0, SLU_MERGE_E_REFUSED, -ENOMEM. */
 static int decide(struct merge *m, size_t input, struct slu_statement *s)
 {
@@ -174,7 +169,7 @@ static int decide(struct merge *m, size_t input, struct slu_statement *s)
 		symbol->winner = NULL;
 		symbol->input = input;
 	}
-	if (!is_definition(s) || symbol->is_local)
+	if (!slu_statement_is_definition(s) || symbol->is_local)
 		return 0;
 	if (symbol->is_strong && is_strong)
 		return SLU_MERGE_E_REFUSED;
@@ -247,7 +242,7 @@ static void write_statement(struct merge *m, FILE *out, size_t input, const stru
 	if (symbol && !rename && !symbol->is_local) {
 		if (symbol->is_out)
 			return;
-		if (is_definition(s) && symbol->winner != s) {
+		if (slu_statement_is_definition(s) && symbol->winner != s) {
 			write_declaration(out, t, input, s);
 			return;
 		}

@@ -9,7 +9,9 @@
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/library.h"
 #include "softgpu/driver/memory.h"
+#include "softgpu/driver/report.h"
 #include "softgpu/driver/stream.h"
+#include "softgpu/interp/heap.h"
 
 static struct slu_objects modules = SLU_OBJECTS_INIT(struct slu_module);
 static struct slu_objects functions = SLU_OBJECTS_INIT(struct slu_function);
@@ -120,9 +122,9 @@ CUresult slu_module_new(struct slu_context *context, struct slu_program *program
 		discard(module);
 		return result;
 	}
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	LIST_INSERT_HEAD(&context->modules, module, link);
-	slu_lock_give(&context->lock);
+	slu_context_unlock(context);
 	*ret_module = module;
 	return CUDA_SUCCESS;
 }
@@ -146,7 +148,7 @@ CUresult slu_module_function(struct slu_module *module, const char *name,
 
 	if (!kernel || !kernel->is_defined)
 		return CUDA_ERROR_NOT_FOUND;
-	slu_lock_take(&module->context->lock);
+	slu_context_lock(module->context);
 	for (f = module->functions; f; f = f->next)
 		if (f->kernel == kernel)
 			break;
@@ -160,7 +162,7 @@ CUresult slu_module_function(struct slu_module *module, const char *name,
 			module->functions = f;
 		}
 	}
-	slu_lock_give(&module->context->lock);
+	slu_context_unlock(module->context);
 	if (!f)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_function = f;
@@ -204,6 +206,26 @@ static uint64_t local_bytes_of(const struct slu_card *card, const struct slu_ptx
 	       card->shared->traits.scale;
 }
 
+/* The memory of the kernels' malloc: the first kernel that may ask for it takes it, all at once. */
+static int make_heap_locked(struct slu_context *context)
+{
+	uint64_t address, bytes;
+	int r;
+
+	slu_driver_lock();
+	bytes = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE];
+	slu_driver_unlock();
+	if (context->heap || !bytes)
+		return 0;
+	r = slu_memory_alloc(context, bytes, &address);
+	if (r)
+		return r;
+	r = slu_interp_heap_new(address, bytes, &context->heap);
+	if (r)
+		slu_memory_free(address);
+	return r;
+}
+
 /* Takes what a kernel needs of the card's memory beside the program's own. */
 static int take_room_locked(struct slu_function *function)
 {
@@ -212,6 +234,11 @@ static int take_room_locked(struct slu_function *function)
 	uint64_t code, local;
 	int r;
 
+	if (slu_interp_module_uses_heap(module->program->interp)) {
+		r = make_heap_locked(context);
+		if (r)
+			return r;
+	}
 	if (!context->overhead_bytes)
 		return 0;
 	code = module->code_bytes ? 0 : context->card->granule_bytes;
@@ -234,7 +261,7 @@ CUresult slu_function_load(struct slu_function *function)
 	if (__atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE))
 		return CUDA_SUCCESS;
 	/* everybody else in this context waits: so does the genuine driver's */
-	slu_lock_take(&context->lock);
+	slu_context_lock(context);
 	if (!function->is_loaded) {
 		r = slu_interp_prepare(function->module->program->interp, function->kernel, &error);
 		if (!r) {
@@ -244,9 +271,11 @@ CUresult slu_function_load(struct slu_function *function)
 				__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
 		}
 	}
-	slu_lock_give(&context->lock);
-	if (r == SLU_INTERP_E_REFUSED)
+	slu_context_unlock(context);
+	if (r == SLU_INTERP_E_REFUSED) {
+		slu_report_launch(function->kernel->name, &error);
 		return CUDA_ERROR_INVALID_PTX;
+	}
 	if (room == SLU_CARD_E_FULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	return slu_driver_result(r ? r : room);

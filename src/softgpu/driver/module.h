@@ -8,9 +8,10 @@
  *
  *   - for code, a granule with the first kernel of a module; the module's end gives it back;
  *   - for local memory, what the kernel's threads need on a card full of them, where that is more
- *     than any kernel of the context needed before; it stays until the context's end.
+ *     than any kernel of the context needed before; it stays until the context's end;
+ *   - for malloc, the whole heap with the first kernel of a module that may call it, as long.
  *
- * Where contexts are told to take nothing (profile `none`), neither do kernels.
+ * Where contexts are told to take nothing (profile `none`), kernels take nothing but the heap.
  */
 
 #include <stdbool.h>

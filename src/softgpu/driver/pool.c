@@ -13,7 +13,10 @@
 
 static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_pool);
 
-/* Guards all pools and what follows; taken before the driver's lock and the queues'. */
+/*
+ * Guards all pools and what follows; taken before the driver's lock and the queues', and not held
+ * while anybody waits for a stream.
+ */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, slu_pool) pools = LIST_HEAD_INITIALIZER(pools);
 
@@ -130,36 +133,19 @@ static struct slu_block *find_idle_locked(struct slu_pool *pool, uint64_t bytes,
 	return pool->attributes[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES] ? later : NULL;
 }
 
-/* From here on the stream waits for the one that freed the block. */
-static CUresult wait_in(struct slu_stream *stream, struct slu_point point)
-{
-	struct slu_command *command = slu_command_new(SLU_COMMAND_EMPTY);
-
-	if (!command || slu_command_depend(command, point)) {
-		slu_command_free(command);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	return slu_stream_submit(stream, command);
-}
-
+/* @ret_freed: where it was freed, and what the stream must wait for; takes over the point. */
 static CUresult reuse_locked(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
-			     bool may_wait, uint64_t *ret_address)
+			     bool may_wait, uint64_t *ret_address, struct slu_point *ret_freed)
 {
 	bool must_wait;
 	struct slu_block *block = find_idle_locked(pool, bytes, stream, &must_wait);
-	struct slu_point freed;
 
 	if (!block || (must_wait && !may_wait))
 		return CUDA_ERROR_NOT_FOUND;
-	freed = block->freed;
-	if (must_wait) {
-		CUresult result = wait_in(stream, freed);
-
-		if (result)
-			return result;
-	} else {
-		slu_point_drop(&freed);
-	}
+	if (must_wait)
+		*ret_freed = block->freed;
+	else
+		slu_point_drop(&block->freed);
 	block->freed = (struct slu_point){ 0 };
 	block->is_idle = false;
 	TAILQ_REMOVE(&pool->idle, block, link);
@@ -221,15 +207,13 @@ static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
-			uint64_t *ret_address)
+static CUresult alloc_locked(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
+			     uint64_t *ret_address, struct slu_point *ret_freed)
 {
 	struct slu_pool *other;
 	CUresult result;
 
-	bytes = slu_round_up(bytes, UINT64_C(512));
-	slu_pool_lock();
-	result = reuse_locked(pool, bytes, stream, false, ret_address);
+	result = reuse_locked(pool, bytes, stream, false, ret_address, ret_freed);
 	if (result == CUDA_ERROR_NOT_FOUND)
 		result = make_locked(pool, bytes, ret_address);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -239,9 +223,8 @@ CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream
 		result = make_locked(pool, bytes, ret_address);
 	}
 	if (result == CUDA_ERROR_OUT_OF_MEMORY &&
-	    !reuse_locked(pool, bytes, stream, true, ret_address))
+	    !reuse_locked(pool, bytes, stream, true, ret_address, ret_freed))
 		result = CUDA_SUCCESS;
-	slu_pool_unlock();
 	return result;
 }
 
@@ -258,7 +241,8 @@ static struct slu_block *find_locked(uint64_t address)
 	return block;
 }
 
-CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
+/* @freed: where in a stream; takes nothing over. */
+static CUresult free_at(uint64_t address, const struct slu_point *freed)
 {
 	struct slu_block *block;
 	struct slu_pool *pool;
@@ -275,15 +259,63 @@ CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
 	__atomic_add_fetch(&n_idle, 1, __ATOMIC_RELAXED);
 	block->is_idle = true;
 	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, -(int64_t)block->bytes);
-	if (stream)
-		block->freed = slu_stream_point(stream);
+	block->freed = slu_point_copy(freed);
 	if (pool->is_destroyed)
 		trim_locked(pool, 0);
-	else if (!stream)
+	else if (!freed->timeline)
 		trim_locked(pool, pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD]);
 	discard_if_empty_locked(pool);
 	slu_pool_unlock();
 	return CUDA_SUCCESS;
+}
+
+CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
+{
+	struct slu_point here = { 0 };
+	CUresult result;
+
+	if (stream)
+		here = slu_stream_point(stream);
+	result = free_at(address, &here);
+	slu_point_drop(&here);
+	return result;
+}
+
+/* From here on the stream waits for the one that freed the block. */
+static CUresult wait_in(struct slu_stream *stream, const struct slu_point *freed)
+{
+	struct slu_command *command = slu_command_new(SLU_COMMAND_EMPTY);
+	struct slu_point point = slu_point_copy(freed);
+
+	if (!command || slu_command_depend(command, point)) {
+		slu_command_free(command);
+		slu_point_drop(&point);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	return slu_stream_submit(stream, command);
+}
+
+CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
+			uint64_t *ret_address)
+{
+	struct slu_point freed = { 0 };
+	uint64_t address;
+	CUresult result;
+
+	slu_pool_lock();
+	result = alloc_locked(pool, slu_round_up(bytes, UINT64_C(512)), stream, &address, &freed);
+	slu_pool_unlock();
+	if (result)
+		return result;
+	/* without the lock: while this stream takes no more commands, others may allocate */
+	if (freed.timeline)
+		result = wait_in(stream, &freed);
+	if (result)
+		free_at(address, &freed);
+	else
+		*ret_address = address;
+	slu_point_drop(&freed);
+	return result;
 }
 
 struct slu_pool *slu_pool_of(uint64_t address)

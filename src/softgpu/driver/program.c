@@ -8,21 +8,33 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "softgpu/driver/devrt.h"
 #include "softgpu/driver/managed.h"
+#include "softgpu/driver/report.h"
 
+/* Like the genuine driver's compiler, which refuses what could never be launched. */
 static CUresult prepare(struct slu_program *program, const struct slu_image *image,
 			unsigned capability, const struct slu_image_log *log)
 {
 	CUresult result = slu_image_parse(image, capability, log, &program->ptx);
+	struct slu_ptx_error error;
+	int r;
 
 	if (result)
 		return result;
-	return slu_interp_module_new(program->ptx, &program->interp) ? CUDA_ERROR_OUT_OF_MEMORY
-								     : CUDA_SUCCESS;
+	if (slu_interp_module_new(program->ptx, &program->interp))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = slu_interp_check(program->interp, &error);
+	if (r == SLU_INTERP_E_REFUSED) {
+		slu_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
+			       error.text);
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
-			  struct slu_program **ret_program)
+static CUresult load(const void *image, unsigned capability, const struct slu_image_log *log,
+		     struct slu_program **ret_program)
 {
 	struct slu_program *program;
 	struct slu_image opened;
@@ -32,12 +44,11 @@ CUresult slu_program_load(const void *image, unsigned capability, const struct s
 	if (result)
 		return result;
 	program = calloc(1, sizeof(*program));
-	if (program) {
+	result = program ? slu_devrt_add(&opened, log) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (program)
 		program->n_refs = 1;
+	if (!result)
 		result = prepare(program, &opened, capability, log);
-	} else {
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	}
 	slu_image_close(&opened);
 	if (result) {
 		slu_program_unref(program);
@@ -45,6 +56,19 @@ CUresult slu_program_load(const void *image, unsigned capability, const struct s
 	}
 	*ret_program = program;
 	return CUDA_SUCCESS;
+}
+
+CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
+			  struct slu_program **ret_program)
+{
+	char text[512] = "";
+	struct slu_image_log own = { text, sizeof(text) };
+	bool has_log = log && log->text && log->size;
+	CUresult result = load(image, capability, has_log ? log : &own, ret_program);
+
+	if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_NO_BINARY_FOR_GPU)
+		slu_report_image(has_log ? log->text : text, has_log);
+	return result;
 }
 
 struct slu_program *slu_program_ref(struct slu_program *program)

@@ -10,24 +10,67 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opened for each line: there is one a context. */
-static void write_line(const char *line, size_t size)
-{
-	const char *where = secure_getenv("SLUICE_LOG");
-	int saved_errno = errno, fd = STDERR_FILENO;
-	bool is_file = where && strcmp(where, "stderr") != 0;
+#define HINT                                                                                   \
+	"softgpu: the program was told so by an error, and its results may be wrong. This is " \
+	"said "                                                                                \
+	"once; SLUICE_LOG=stderr tells all, SLUICE_SOFTGPU_REPORT=none nothing.\n"
 
-	if (!where || !*where)
-		return;
+static bool is_told;
+
+/* whoever gave us a full disk does without */
+static void put(int fd, const char *line, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, line, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		line += n;
+		size -= (size_t)n;
+	}
+}
+
+/* Opened for each line: there is one a context. */
+static void log_line(const char *where, const char *line, size_t size)
+{
+	int fd = STDERR_FILENO;
+	bool is_file = strcmp(where, "stderr") != 0;
+
 	if (is_file)
 		fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		/* whoever gave us a full disk does without */
-		if (write(fd, line, size) < 0)
-			errno = saved_errno;
-		if (is_file)
-			close(fd);
-	}
+	if (fd < 0)
+		return;
+	put(fd, line, size);
+	if (is_file)
+		close(fd);
+}
+
+/* The first line of a process, with what to do about it. */
+static void tell_once(const char *line)
+{
+	const char *wish = secure_getenv("SLUICE_SOFTGPU_REPORT");
+	char text[1024];
+	int n;
+
+	if (!wish || strcmp(wish, "once") != 0 ||
+	    __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
+		return;
+	n = snprintf(text, sizeof(text), "%s%s", line, HINT);
+	put(STDERR_FILENO, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* @line ends with a newline. */
+static void tell(const char *line, bool may_be_once)
+{
+	const char *where = secure_getenv("SLUICE_LOG");
+	int saved_errno = errno;
+
+	if (where && *where)
+		log_line(where, line, strlen(line));
+	if (may_be_once && !(where && !strcmp(where, "stderr")))
+		tell_once(line);
 	errno = saved_errno;
 }
 
@@ -35,21 +78,37 @@ void slu_report_fault(const struct slu_ptx_module *module, const struct slu_inte
 {
 	const char *file = slu_ptx_module_file(module, fault->source_file);
 	char access[64] = "", source[256] = "", line[640];
-	int n;
 
 	if (fault->size)
 		snprintf(access, sizeof(access), ", %s of %u bytes at 0x%" PRIx64,
 			 fault->is_write ? "a write" : "a read", fault->size, fault->address);
 	if (fault->source_line)
 		snprintf(source, sizeof(source), " (%s:%u)", file ? file : "?", fault->source_line);
-	n = snprintf(
-		line, sizeof(line),
-		"softgpu: kernel '%s' was ended: %s%s, by thread %u,%u,%u of block %u,%u,%u in "
-		"line %u of its text%s: %s\n",
-		fault->kernel ? fault->kernel : "?", slu_interp_fault_name(fault->kind), access,
-		fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
-		fault->block[1], fault->block[2], fault->line, source,
-		fault->form ? fault->form : "");
-	if (n > 0)
-		write_line(line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+	snprintf(line, sizeof(line),
+		 "softgpu: kernel '%.200s' was ended: %s%s, by thread %u,%u,%u of block %u,%u,%u "
+		 "in line %u of its text%s: %s\n",
+		 fault->kernel ? fault->kernel : "?", slu_interp_fault_name(fault->kind), access,
+		 fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
+		 fault->block[1], fault->block[2], fault->line, source,
+		 fault->form ? fault->form : "");
+	tell(line, true);
+}
+
+void slu_report_launch(const char *kernel, const struct slu_ptx_error *error)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line),
+		 "softgpu: kernel '%.200s' cannot be launched: line %u, column %u: %s\n", kernel,
+		 error->line, error->column, error->text);
+	tell(line, true);
+}
+
+void slu_report_image(const char *why, bool has_reason)
+{
+	char line[640];
+
+	snprintf(line, sizeof(line), "softgpu: a module was refused: %.560s%s", why,
+		 *why && why[strlen(why) - 1] == '\n' ? "" : "\n");
+	tell(line, !has_reason);
 }

@@ -2,8 +2,12 @@
 #pragma once
 
 /*
- * Why a kernel was ended, for people who asked: SLUICE_LOG is "stderr" or a path to append to. The
- * interface itself has room for a number only.
+ * Why a kernel was ended or refused, for people who asked: SLUICE_LOG is "stderr" or a path to
+ * append to. The interface itself has room for a number only.
+ *
+ * Programs that check nothing go on with wrong results. SLUICE_SOFTGPU_REPORT=once, which `sluice
+ * softgpu run` sets, therefore tells the first fault of a process on stderr whatever SLUICE_LOG
+ * says. Without it nothing is written that nobody asked for.
  */
 
 #include "ptx/ptx.h"
@@ -11,3 +15,9 @@
 
 /* One line about @fault; @module is what the kernel is from. */
 void slu_report_fault(const struct slu_ptx_module *module, const struct slu_interp_fault *fault);
+
+/* A kernel that cannot be launched. */
+void slu_report_launch(const char *kernel, const struct slu_ptx_error *error);
+
+/* A module that was not loaded; @has_reason if the program asked for the reason and has it. */
+void slu_report_image(const char *why, bool has_reason);

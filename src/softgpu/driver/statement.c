@@ -143,3 +143,8 @@ bool slu_statement_next(const char **text, const char *end, struct slu_statement
 	*ret = s;
 	return true;
 }
+
+bool slu_statement_is_definition(const struct slu_statement *s)
+{
+	return s->linkage != SLU_STATEMENT_EXTERN && (!s->is_function || s->body);
+}

@@ -30,6 +30,9 @@ struct slu_statement {
 /* Reads one statement from *@text on, which moves behind it. Return: whether there is one. */
 bool slu_statement_next(const char **text, const char *end, struct slu_statement *ret_statement);
 
+/* Does it define what it names, and not merely declare it? */
+bool slu_statement_is_definition(const struct slu_statement *statement);
+
 bool slu_statement_is_name_start(char c);
 bool slu_statement_is_name_char(char c);
 /* Return: what follows the name that begins at @at. */

@@ -19,6 +19,7 @@
 
 static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_stream);
 static uint64_t last_id;
+static __thread bool is_in_command;
 
 /* -- carrying out --------------------------------------------------------------------------- */
 
@@ -35,7 +36,9 @@ static void execute_first_locked(struct slu_stream *stream)
 			start_ns = SLU_MAX(start_ns, command->deps[i].timeline->done_ns);
 	}
 	slu_stream_unlock();
+	is_in_command = true;
 	end_ns = slu_command_execute(stream, command, start_ns);
+	is_in_command = false;
 	slu_stream_lock();
 	TAILQ_REMOVE(&stream->queue, command, link);
 	stream->n_queued--;
@@ -47,6 +50,11 @@ static void execute_first_locked(struct slu_stream *stream)
 	slu_stream_unlock();
 	slu_command_free(command);
 	slu_stream_lock();
+}
+
+bool slu_stream_is_in_command(void)
+{
+	return is_in_command;
 }
 
 static bool may_help_locked(const struct slu_stream *stream)

@@ -105,9 +105,13 @@ void slu_stream_drain(struct slu_context *context);
 
 /* The place that the stream has come to now. The point holds its timeline until it is dropped. */
 struct slu_point slu_stream_point(struct slu_stream *stream);
+struct slu_point slu_point_copy(const struct slu_point *point);
 void slu_point_drop(struct slu_point *point);
 bool slu_point_is_done(const struct slu_point *point);
 void slu_point_wait(const struct slu_point *point);
+
+/* Whether the calling thread carries out a command, its own stream's or another one's. */
+bool slu_stream_is_in_command(void);
 
 void slu_stream_lock(void);
 void slu_stream_unlock(void);

@@ -2,6 +2,7 @@
 /* What kernels say and what they allocate, as a program meets it. */
 #include "lib/softgpu.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char text[] =
@@ -81,6 +82,79 @@ static void malloc_takes_from_the_card_up_to_the_limit(void **state)
 			 CUDA_ERROR_INVALID_VALUE);
 }
 
+static void wait_until_asleep(void *data)
+{
+	test_wait_until_asleep(*(const long *)data);
+}
+
+static void queue_a_kernel_that_allocates(CUfunction function, CUstream stream, CUdeviceptr out)
+{
+	uint64_t bytes = 64;
+	void *params[] = { &out, &bytes };
+
+	assert_cu(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+}
+
+/* The first launch of a kernel, a free and an unload wait for the context and keep others out. */
+static void a_kernel_that_allocates_may_be_queued_while_others_wait_for_it(void **state)
+{
+	CUfunction take, other;
+	CUmodule module;
+	CUcontext own;
+	CUstream stream;
+	CUdeviceptr out, spare, got;
+	long self = syscall(SYS_gettid);
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_cu(cuCtxCreate_v2(&own, 0, 0));
+		assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		assert_cu(cuMemAlloc_v2(&out, 8));
+		assert_cu(cuMemAlloc_v2(&spare, 8));
+		assert_cu(cuModuleLoadData(&module, text));
+		take = test_function(text, "take");
+		other = test_function(test_ptx_fill, "fill");
+		assert_cu(cuFuncLoad(take));
+		assert_cu(cuLaunchHostFunc(stream, wait_until_asleep, &self));
+		queue_a_kernel_that_allocates(take, stream, out);
+		if (i == 0)
+			assert_cu(test_fill(other, spare, 1, 7, stream));
+		else if (i == 1)
+			assert_cu(cuMemFree_v2(spare));
+		else
+			assert_cu(cuModuleUnload(module));
+		assert_cu(cuCtxSynchronize());
+		assert_cu(cuMemcpyDtoH_v2(&got, out, 8));
+		assert_true(got != 0);
+		assert_cu(cuCtxDestroy_v2(own));
+	}
+}
+
+/* As with code and local memory, whoever has the card's memory is asked to give some back. */
+static void a_heap_that_does_not_fit_is_refused_by_the_first_launch(void **state)
+{
+	uint64_t bytes = 64;
+	CUfunction take;
+	CUcontext own;
+	CUdeviceptr out, big, got;
+	void *params[] = { &out, &bytes };
+	size_t left, total;
+
+	(void)state;
+	assert_cu(cuCtxCreate_v2(&own, 0, 0));
+	assert_cu(cuMemAlloc_v2(&out, 8));
+	assert_cu(cuMemGetInfo_v2(&left, &total));
+	assert_cu(cuMemAlloc_v2(&big, left - (4 << 20)));
+	take = test_function(text, "take");
+	assert_int_equal(cuLaunchKernel(take, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	assert_cu(cuMemFree_v2(big));
+	assert_cu(cuLaunchKernel(take, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	assert_cu(cuMemcpyDtoH_v2(&got, out, 8));
+	assert_true(got != 0);
+	assert_cu(cuCtxDestroy_v2(own));
+}
+
 static CUresult say(void)
 {
 	return launch("say", NULL);
@@ -134,6 +208,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(malloc_takes_from_the_card_up_to_the_limit),
+		cmocka_unit_test(a_kernel_that_allocates_may_be_queued_while_others_wait_for_it),
+		cmocka_unit_test(a_heap_that_does_not_fit_is_refused_by_the_first_launch),
 		cmocka_unit_test(printf_goes_to_standard_output),
 		cmocka_unit_test(a_failed_assertion_is_told_and_stays),
 	};

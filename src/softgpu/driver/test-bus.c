@@ -67,14 +67,24 @@ static void sizes_and_granule_are_scaled(void **state)
 	assert_int_equal(available, total - 2 * PART - 400 * MIB / 256);
 }
 
+static void wait_for_it(void *is_queued)
+{
+	while (sem_wait(is_queued))
+		;
+}
+
+/* All of it is queued before any of it begins: an event that comes late is later than the copy. */
 static void a_copy_takes_the_time_of_its_direction(void **state)
 {
 	struct engines before = look(), after;
 	CUevent a, b, c;
 	CUstream stream;
+	sem_t is_queued;
 
 	(void)state;
+	assert_int_equal(sem_init(&is_queued, 0, 0), 0);
 	assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	assert_cu(cuLaunchHostFunc(stream, wait_for_it, &is_queued));
 	assert_cu(cuEventCreate(&a, 0));
 	assert_cu(cuEventCreate(&b, 0));
 	assert_cu(cuEventCreate(&c, 0));
@@ -83,6 +93,7 @@ static void a_copy_takes_the_time_of_its_direction(void **state)
 	assert_cu(cuEventRecord(b, stream));
 	assert_cu(cuMemcpyDtoHAsync_v2(pinned_one, one, PART, stream));
 	assert_cu(cuEventRecord(c, stream));
+	assert_int_equal(sem_post(&is_queued), 0);
 	assert_cu(cuStreamSynchronize(stream));
 	after = look();
 	assert_int_equal(after.in.bytes - before.in.bytes, PART);
@@ -95,12 +106,7 @@ static void a_copy_takes_the_time_of_its_direction(void **state)
 	assert_cu(cuEventDestroy_v2(b));
 	assert_cu(cuEventDestroy_v2(c));
 	assert_cu(cuStreamDestroy_v2(stream));
-}
-
-static void wait_for_it(void *is_queued)
-{
-	while (sem_wait(is_queued))
-		;
+	sem_destroy(&is_queued);
 }
 
 /* Both copies are queued behind one gate, so that they begin together. */

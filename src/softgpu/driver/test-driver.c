@@ -238,6 +238,47 @@ static void who_asks_is_told_which_line_ended_a_kernel(void **state)
 	assert_non_null(strstr(log, "(astray.cu:17): st.global.u32"));
 }
 
+/* One kernel that could run does not save the others: a compiler would not have taken the text. */
+static void what_can_never_be_launched_is_not_loaded(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} table[] = {
+		{ TEST_PTX_HEAD ".extern .func elsewhere();\n"
+				".visible .entry fine() { ret; }\n"
+				".visible .entry k()\n{\n	call elsewhere, ();\n	ret;\n}\n",
+		  "line 8, column 2: function 'elsewhere' is not defined" },
+		{ TEST_PTX_HEAD ".extern .func elsewhere();\n"
+				".func deeper()\n{\n	call elsewhere, ();\n	ret;\n}\n"
+				".visible .entry k() { call deeper, (); ret; }\n",
+		  "line 7, column 2: function 'elsewhere' is not defined" },
+		{ TEST_PTX_HEAD ".global .u32 there;\n"
+				".visible .entry k()\n{\n	.reg .b32 %r<2>;\n"
+				"	ld.shared.u32 %r1, [there];\n	ret;\n}\n",
+		  "line 8, column 2: 'ld.shared.u32' does not name the space of its variable" },
+		{ TEST_PTX_HEAD ".extern .func (.param .b64 r) malloc();\n"
+				".visible .entry k()\n{\n	.param .b64 r;\n"
+				"	call (r), malloc, ();\n	ret;\n}\n",
+		  "function 'malloc' is declared with too few or too small parameters" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char log[512];
+		CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER,
+					   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+		void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
+		CUmodule module;
+
+		assert_int_equal(cuModuleLoadDataEx(&module, table[i].text, 2, options, values),
+				 CUDA_ERROR_INVALID_PTX);
+		if (!strstr(log, table[i].why))
+			fail_msg("'%s', not '%s'", log, table[i].why);
+		assert_int_equal(cuModuleLoadData(&module, table[i].text), CUDA_ERROR_INVALID_PTX);
+	}
+}
+
 static void a_context_with_an_endless_kernel_can_be_destroyed(void **state)
 {
 	CUfunction endless;
@@ -570,6 +611,7 @@ int main(void)
 		cmocka_unit_test(a_bad_text_is_refused_with_its_place_in_the_log),
 		cmocka_unit_test(a_wild_store_breaks_its_context_for_good_and_no_other),
 		cmocka_unit_test(who_asks_is_told_which_line_ended_a_kernel),
+		cmocka_unit_test(what_can_never_be_launched_is_not_loaded),
 		cmocka_unit_test(a_context_with_an_endless_kernel_can_be_destroyed),
 		cmocka_unit_test(small_allocations_share_granules_and_come_back),
 		cmocka_unit_test(more_than_is_free_is_out_of_memory),

@@ -307,6 +307,46 @@ static void an_unmap_under_a_queued_copy_is_an_illegal_address(void **state)
 	assert_cu(cuMemFree_v2(flag));
 }
 
+/* Whether the wait has begun or not; mostly it has. */
+static void unmap_under_a_wait(volatile unsigned *begun)
+{
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr a;
+	CUstream stream;
+
+	handle = create(CU_MEM_LOCATION_TYPE_DEVICE, GRANULE);
+	assert_cu(cuMemAddressReserve(&a, GRANULE, 0, 0, 0));
+	assert_cu(cuMemMap(a, GRANULE, 0, handle, 0));
+	assert_cu(set_access(a, GRANULE, CU_MEM_LOCATION_TYPE_DEVICE,
+			     CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+	assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	assert_cu(cuStreamWriteValue32_v2(stream, (uintptr_t)begun, 1, 0));
+	assert_cu(cuStreamWaitValue32_v2(stream, a, 1, CU_STREAM_WAIT_VALUE_EQ));
+	while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE))
+		sched_yield();
+	assert_cu(cuMemUnmap(a, GRANULE));
+	assert_int_equal(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_cu(cuMemRelease(handle));
+	assert_cu(cuMemAddressFree(a, GRANULE));
+}
+
+static void an_unmap_under_a_wait_is_an_illegal_address(void **state)
+{
+	CUcontext own, old;
+	unsigned *begun;
+
+	(void)state;
+	assert_cu(cuCtxGetCurrent(&old));
+	for (unsigned i = 0; i < 20; i++) {
+		assert_cu(cuCtxCreate_v2(&own, 0, 0));
+		assert_cu(cuMemHostAlloc((void **)&begun, 4, 0));
+		*begun = 0;
+		unmap_under_a_wait(begun);
+		assert_cu(cuCtxDestroy_v2(own));
+	}
+	assert_cu(cuCtxSetCurrent(old));
+}
+
 static int set_up(void **state)
 {
 	CUcontext context;
@@ -341,6 +381,7 @@ int main(void)
 		cmocka_unit_test(memory_lives_until_handle_and_mappings_are_gone),
 		cmocka_unit_test(new_memory_is_always_zero),
 		cmocka_unit_test(an_unmap_under_a_queued_copy_is_an_illegal_address),
+		cmocka_unit_test(an_unmap_under_a_wait_is_an_illegal_address),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-vmm", tests, set_up, tear_down);

@@ -66,6 +66,15 @@ struct slu_point slu_stream_point(struct slu_stream *stream)
 	return point;
 }
 
+struct slu_point slu_point_copy(const struct slu_point *point)
+{
+	slu_stream_lock();
+	if (point->timeline)
+		point->timeline->n_refs++;
+	slu_stream_unlock();
+	return *point;
+}
+
 void slu_point_drop(struct slu_point *point)
 {
 	slu_stream_lock();

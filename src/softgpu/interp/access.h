@@ -94,7 +94,7 @@ static inline bool is_simple(const struct slu_interp_line *line, unsigned size)
 	       (!line->step || line->step == (int64_t)size);
 }
 
-/* Where a single value of lane 0 is, from the beginning of the window. */
+/* Where a single value of lane 0 is, from the beginning of the window, if the line is wide. */
 __attribute__((always_inline)) static inline uint64_t offset_of(const struct slu_interp_warp *w,
 								const struct slu_interp_insn *in,
 								const struct slu_interp_line *line,

@@ -2,6 +2,9 @@
 /*
  * Functions that every device has: programs declare them and give no text. Each lane is served for
  * itself, in the order of their numbers.
+ *
+ * The vendor's assembler goes by the name and takes any declaration: vprintf without a result, a
+ * size of 32 bits, one parameter more. So do these, as long as what they read is there.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,22 +28,27 @@ static uint8_t *slot(const struct slu_interp_warp *w, const struct slu_ptx_varia
 	return buffer + lane * stride + v->offset;
 }
 
+/* A parameter that was not declared is 0. */
 static uint64_t param(const struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned i,
 		      unsigned lane)
 {
-	const struct slu_ptx_variable *v = in->source->call->params[i];
+	const struct slu_ptx_call *call = in->source->call;
 	uint64_t value = 0;
 
-	memcpy(&value, slot(w, v, lane), v->size);
+	if (i < call->n_params)
+		memcpy(&value, slot(w, call->params[i], lane),
+		       SLU_MIN(call->params[i]->size, sizeof(value)));
 	return value;
 }
 
 static void give_back(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
 		      unsigned lane, uint64_t value)
 {
-	const struct slu_ptx_variable *v = in->source->call->results[0];
+	const struct slu_ptx_call *call = in->source->call;
 
-	memcpy(slot(w, v, lane), &value, v->size);
+	if (call->n_results)
+		memcpy(slot(w, call->results[0], lane), &value,
+		       SLU_MIN(call->results[0]->size, sizeof(value)));
 }
 
 static bool read_memory(void *userdata, uint64_t address, void *to, size_t size)
@@ -139,6 +147,7 @@ static const struct slu_interp_insn *free_run(struct slu_interp_warp *w,
 		if (address && !(heap && slu_interp_heap_give(heap, address)))
 			return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane, address, 1,
 						true);
+		give_back(w, in, lane, 0);
 	}
 	return in + 1;
 }
@@ -163,29 +172,29 @@ static const struct slu_interp_insn *condition_run(struct slu_interp_warp *w,
 
 static const struct {
 	const char *name;
-	unsigned n_params;
-	unsigned params[5]; /* bytes of each */
-	unsigned result;    /* bytes; 0: there is none */
+	unsigned n_params;  /* at least */
+	unsigned params[5]; /* bytes of each, at least */
 	struct slu_interp_handler handler;
 } builtins[] = {
-	{ "vprintf", 2, { 8, 8 }, 4, { print_run, print_run } },
-	{ "__assertfail", 5, { 8, 8, 4, 8, 8 }, 0, { assert_run, assert_run } },
-	{ "malloc", 1, { 8 }, 8, { malloc_run, malloc_run } },
-	{ "free", 1, { 8 }, 0, { free_run, free_run } },
-	{ "cudaGraphSetConditional", 2, { 8, 4 }, 0, { condition_run, condition_run } },
+	{ "vprintf", 1, { 8 }, { print_run, print_run } },
+	{ "__assertfail", 4, { 8, 8, 4, 8 }, { assert_run, assert_run } },
+	{ "malloc", 1, { 4 }, { malloc_run, malloc_run } },
+	{ "free", 1, { 8 }, { free_run, free_run } },
+	{ "cudaGraphSetConditional", 2, { 8, 4 }, { condition_run, condition_run } },
 };
 
-const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *f)
+const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *f,
+						    bool *ret_is_known)
 {
+	*ret_is_known = false;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(builtins); i++) {
 		if (strcmp(f->name, builtins[i].name))
 			continue;
-		if (f->n_params != builtins[i].n_params ||
-		    f->n_results != (builtins[i].result ? 1 : 0) ||
-		    (f->n_results && f->results[0]->size != builtins[i].result))
+		*ret_is_known = true;
+		if (f->n_params < builtins[i].n_params)
 			return NULL;
-		for (unsigned k = 0; k < f->n_params; k++)
-			if (f->params[k]->size != builtins[i].params[k])
+		for (unsigned k = 0; k < builtins[i].n_params; k++)
+			if (f->params[k]->size < builtins[i].params[k])
 				return NULL;
 		return &builtins[i].handler;
 	}

@@ -21,7 +21,8 @@
  *   running -> BARRIER    [bar]            SYNC     waits for other lanes of the warp
  *   running -> SYNC       [shfl.sync …]
  *   BARRIER -> RUN        [the last one arrives]
- *   SYNC    -> RUN        [its lanes are together, or nobody else can run]
+ *   SYNC    -> RUN        [its lanes are together, maybe at several places of the code, or nobody
+ *                          else can run]
  *
  * Teams. Neighbouring warps that are whole and at the same instruction go on in step, as one: an
  * instruction is then looked at once for all of them (team.c). Their rows of one register lie
@@ -202,7 +203,12 @@ struct slu_interp_warp {
 	struct slu_interp_frame *frame;
 	const struct slu_interp_insn *limit; /* another group waits here; NULL if none does */
 	unsigned budget;		     /* taken branches until it must yield */
-	bool is_released;		     /* it waited for lanes that will not come */
+	bool is_released;		     /* it waited long enough, for once */
+	/* lanes that execute the same instruction at another place of the code, and what they and
+	 * all others that wait for lanes of the warp brought along (flow.c, ops-warp.c) */
+	uint32_t others;
+	uint64_t brought[SLU_INTERP_LANES];
+	uint32_t brought_preds;
 	enum slu_interp_event event;
 
 	struct slu_interp_block *block;
@@ -268,9 +274,9 @@ struct slu_interp_code *slu_interp_module_code(const struct slu_interp_module *m
 const struct slu_ptx_function *slu_interp_module_function(const struct slu_interp_module *module,
 							  uint64_t address);
 
-/* decode.c */
-int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp_code **ret_code,
-		      struct slu_ptx_error *ret_error);
+/* decode.c; @is_check: functions of the device runtime may be missing */
+int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
+		      struct slu_interp_code **ret_code, struct slu_ptx_error *ret_error);
 void slu_interp_code_free(struct slu_interp_code *code);
 
 /* classify.c: which registers may be lines (line.h), and which instructions know them */
@@ -334,18 +340,24 @@ extern const struct slu_interp_handler slu_interp_barrier;
 /* Lanes have ended: those who wait for nobody else go on. */
 void slu_interp_barriers_check(struct slu_interp_block *block);
 /*
- * For instructions that lanes execute together: true if the lanes named are here; else the group
- * was parked and the handler returns NULL.
+ * For instructions that lanes execute together: lanes wait for those that @members names, a mask a
+ * lane. Return: true if the instruction can be executed, by the lanes that are now in the warp's
+ * mask; false if all of them were parked and the handler returns NULL.
  */
 bool slu_interp_gather(struct slu_interp_warp *warp, const struct slu_interp_insn *insn,
-		       uint32_t members);
+		       const uint32_t *members);
+extern const uint32_t slu_interp_whole_warp[SLU_INTERP_LANES]; /* for those that want everybody */
 
 /* Which buffer of a frame a .param variable lies in, and how far its lanes are apart. */
 uint8_t *slu_interp_call_buffer(const struct slu_interp_frame *frame,
 				const struct slu_ptx_variable *variable, uint64_t *ret_stride);
 
-/* builtin.c: what runs a function that has no text; NULL if every program must bring its own */
-const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *function);
+/*
+ * builtin.c: what runs a function that has no text; NULL if every program must bring its own, or if
+ * it is known but its declaration lacks what it reads.
+ */
+const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *function,
+						    bool *ret_is_known);
 
 /* fault.c */
 const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
@@ -364,6 +376,8 @@ struct slu_interp_isa {
 						      const struct slu_interp_insn *);
 	const struct slu_interp_handler *(*bind_store)(const struct slu_ptx_form *,
 						       const struct slu_interp_insn *);
+	/* vectors that are moved at once; NULL where the two above have the handler */
+	const struct slu_interp_handler *(*bind_vector)(const struct slu_ptx_form *);
 	const struct slu_interp_handler *(*bind_cvt)(const struct slu_ptx_form *, bool to_is_wide,
 						     bool from_is_wide);
 	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);

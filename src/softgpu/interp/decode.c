@@ -71,20 +71,28 @@ static bool changes_group(const struct slu_ptx_form *form)
 	}
 }
 
+/* Kernels that start kernels have them from an archive, which not every kernel of a text needs. */
+static bool is_of_runtime(const char *name)
+{
+	return !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
+}
+
 static int check_call(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_function *f;
+	bool is_known;
 
 	d->code->has_calls = true;
 	if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 		return 0;
 	f = instr->operands[0].function;
-	if (f->is_defined || slu_interp_builtin(f))
+	if (f->is_defined || slu_interp_builtin(f, &is_known) ||
+	    (d->is_check && !is_known && is_of_runtime(f->name)))
 		return 0;
 	d->error->line = instr->line;
 	d->error->column = instr->column;
-	snprintf(d->error->text, sizeof(d->error->text), "function '%.120s' is not defined",
-		 f->name);
+	snprintf(d->error->text, sizeof(d->error->text), "function '%.120s' is %s", f->name,
+		 is_known ? "declared with too few or too small parameters" : "not defined");
 	return SLU_INTERP_E_REFUSED;
 }
 
@@ -94,6 +102,7 @@ static const struct slu_interp_handler *bind(struct slu_interp_decoder *d,
 {
 	const struct slu_ptx_form *form = instr->form;
 	const struct slu_ptx_operand *o = instr->operands;
+	const struct slu_interp_handler *vector;
 
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_FLOW:
@@ -111,9 +120,11 @@ static const struct slu_interp_handler *bind(struct slu_interp_decoder *d,
 			d->code->top_row = slu_interp_decoder_take_row(d, true);
 		break;
 	case SLU_PTX_FAMILY_LOAD:
-		return d->isa->bind_load(form, in);
+		vector = d->isa->bind_vector(form);
+		return vector ? vector : d->isa->bind_load(form, in);
 	case SLU_PTX_FAMILY_STORE:
-		return d->isa->bind_store(form, in);
+		vector = d->isa->bind_vector(form);
+		return vector ? vector : d->isa->bind_store(form, in);
 	case SLU_PTX_FAMILY_CVT:
 		return d->isa->bind_cvt(form, in->is_wide_row, in->is_wide_address);
 	case SLU_PTX_FAMILY_MOVE:
@@ -309,11 +320,12 @@ static int decode_all(struct slu_interp_decoder *d)
 	return 0;
 }
 
-int slu_interp_decode(const struct slu_ptx_function *function, struct slu_interp_code **ret_code,
-		      struct slu_ptx_error *ret_error)
+int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
+		      struct slu_interp_code **ret_code, struct slu_ptx_error *ret_error)
 {
 	struct slu_interp_decoder d = { .function = function,
 					.isa = slu_interp_isa(),
+					.is_check = is_check,
 					.error = ret_error };
 	int r;
 

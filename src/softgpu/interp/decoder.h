@@ -14,6 +14,7 @@ struct slu_interp_decoder {
 	struct slu_interp_code *code;
 	const struct slu_interp_isa *isa;
 	struct slu_ptx_error *error;
+	bool is_check;	     /* nobody will run the code */
 	uint32_t *reg_place; /* row of a register, or number of a predicate */
 	uint32_t *starts;    /* first insn of each instruction */
 	uint8_t *is_leader;

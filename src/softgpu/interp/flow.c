@@ -149,27 +149,58 @@ static const struct slu_interp_insn *trap(struct slu_interp_warp *w,
 				0, false);
 }
 
-bool slu_interp_gather(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-		       uint32_t members)
-{
-	struct slu_interp_group *g;
+#define ALL_4 SLU_INTERP_ALL, SLU_INTERP_ALL, SLU_INTERP_ALL, SLU_INTERP_ALL
+const uint32_t slu_interp_whole_warp[SLU_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, ALL_4,
+							   ALL_4, ALL_4, ALL_4, ALL_4 };
 
-	members &= w->live;
-	if (!(members & ~w->mask) || w->is_released)
+/* Lanes of @from that name the same lanes as the first one, and these. */
+static uint32_t alike(const struct slu_interp_warp *w, const uint32_t *members, uint32_t from,
+		      uint32_t *ret_members)
+{
+	uint32_t lanes = 0;
+
+	*ret_members = members[__builtin_ctz(from)] & w->live;
+	for (uint32_t m = from; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if ((members[i] & w->live) == *ret_members)
+			lanes |= UINT32_C(1) << i;
+	}
+	return lanes;
+}
+
+bool slu_interp_gather(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+		       const uint32_t *members)
+{
+	uint32_t mask = w->mask, ready = 0, lanes, who;
+
+	if (mask == SLU_INTERP_ALL || w->is_released) {
+		w->is_released = false;
 		return true;
-	g = slu_interp_warp_park(w, in);
-	g->state = SLU_INTERP_GROUP_SYNC;
-	g->members = members;
-	w->event = SLU_INTERP_EVENT_RESCHEDULE;
-	return false;
+	}
+	for (uint32_t left = mask; left; left &= ~lanes) {
+		struct slu_interp_group *g;
+
+		lanes = alike(w, members, left, &who);
+		if (!(who & ~mask)) {
+			ready |= lanes;
+			continue;
+		}
+		w->mask = lanes;
+		g = slu_interp_warp_park(w, in);
+		g->state = SLU_INTERP_GROUP_SYNC;
+		g->members = who;
+	}
+	w->mask = ready;
+	if (!ready)
+		w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	return ready;
 }
 
 static const struct slu_interp_insn *warp_sync(struct slu_interp_warp *w,
 					       const struct slu_interp_insn *in)
 {
-	const uint32_t *members = (const uint32_t *)(w->rows + in->a);
-
-	if (!slu_interp_gather(w, in, members[__builtin_ctz(w->mask)]))
+	if (!slu_interp_gather(w, in, (const uint32_t *)(w->rows + in->a)))
 		return NULL;
 	return in + 1;
 }
@@ -206,6 +237,16 @@ FLOW(fence, true)
 FLOW(nothing, true)
 FLOW(sleep_a_little, false)
 
+/* One that is neither defined nor ours is in code that is only looked at, and will not run. */
+static const struct slu_interp_handler *bind_call(const struct slu_ptx_function *f)
+{
+	const struct slu_interp_handler *ours;
+	bool is_known;
+
+	ours = f->is_defined ? NULL : slu_interp_builtin(f, &is_known);
+	return ours ? ours : &slu_interp_call;
+}
+
 const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
 {
 	switch (instr->form->opcode) {
@@ -216,9 +257,7 @@ const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr
 	case SLU_PTX_OP_call:
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 			return &slu_interp_call_indirect;
-		if (!instr->operands[0].function->is_defined)
-			return slu_interp_builtin(instr->operands[0].function);
-		return &slu_interp_call;
+		return bind_call(instr->operands[0].function);
 	case SLU_PTX_OP_trap:
 		return &run_trap;
 	case SLU_PTX_OP_bar:

@@ -112,6 +112,11 @@ enum {
 };
 int slu_interp_prepare(struct slu_interp_module *module, const struct slu_ptx_function *kernel,
 		       struct slu_ptx_error *ret_error);
+/*
+ * Is there a kernel that prepare() would refuse, for another reason than a function of the device
+ * runtime that is missing? Return: as slu_interp_prepare().
+ */
+int slu_interp_check(struct slu_interp_module *module, struct slu_ptx_error *ret_error);
 
 /* Does anything in the module call malloc? */
 bool slu_interp_module_uses_heap(const struct slu_interp_module *module);

@@ -23,6 +23,7 @@ const struct slu_interp_isa SLU_ISA(isa) = {
 	},
 	.bind_load = SLU_ISA(bind_load),
 	.bind_store = SLU_ISA(bind_store),
+	.bind_vector = SLU_ISA(bind_vector),
 	.bind_cvt = SLU_ISA(bind_cvt),
 	.bind_clock = SLU_ISA(bind_clock),
 	.bind_pack = SLU_ISA(bind_pack),

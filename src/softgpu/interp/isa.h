@@ -28,6 +28,8 @@ const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *f
 						    const struct slu_interp_insn *in);
 const struct slu_interp_handler *SLU_ISA(bind_store)(const struct slu_ptx_form *form,
 						     const struct slu_interp_insn *in);
+/* Return: NULL where bind_load() or bind_store() has the handler. */
+const struct slu_interp_handler *SLU_ISA(bind_vector)(const struct slu_ptx_form *form);
 const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
 						   bool from_is_wide);
 const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg);

@@ -71,6 +71,7 @@ const void *SLU_ISA(readable)(const struct slu_interp_block *b, uint64_t address
 	return find(b, address, bytes, SLU_INTERP_READ);
 }
 
+/* The sum of a register and its offset has the register's width. */
 static inline void read_addresses(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
 				  uint64_t *addresses)
 {
@@ -83,7 +84,7 @@ static inline void read_addresses(const struct slu_interp_warp *w, const struct 
 	} else {
 		const uint32_t *row = ROW(w, in->a);
 
-		EVERY_LANE addresses[i] = row[i] + more;
+		EVERY_LANE addresses[i] = (uint32_t)(row[i] + more);
 	}
 }
 
@@ -189,13 +190,17 @@ static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
 	return SLU_INTERP_SHAPE_APART;
 }
 
-/* Addresses that are offsets in a window, which every lane has its own of if @stride is not 0. */
+/*
+ * Addresses that are offsets in a window, which every lane has its own of if @stride is not 0. They
+ * have 32 bits; what a wider register holds above them does not count.
+ */
 static enum slu_interp_shape reach_window(struct slu_interp_warp *w,
 					  const struct slu_interp_insn *in, unsigned size,
 					  bool is_write, uint8_t *window, uint64_t bytes,
 					  uint64_t stride, struct slu_interp_places *ret)
 {
 	read_addresses(w, in, ret->offsets);
+	EVERY_LANE ret->offsets[i] = (uint32_t)ret->offsets[i];
 	if (w->mask == SLU_INTERP_ALL) {
 		struct survey s = look_at(ret->offsets, 0, bytes, size, 63);
 

@@ -98,14 +98,19 @@ slu_interp_halves(const struct slu_interp_block *b, const struct slu_interp_line
 	const struct slu_interp_memory *m = b->memory;
 	uint8_t *window = is_shared ? b->shared : m->view;
 	uint64_t window_bytes = is_shared ? b->shared_bytes : m->bytes;
-	uint64_t offset = line->base + (uint64_t)in->imm - (is_shared ? 0 : m->base);
-	uint64_t jump = (uint64_t)line->jump, bytes;
+	uint64_t jump = (uint64_t)line->jump, offset, bytes;
 	uint8_t want = is_write ? SLU_INTERP_WRITE : SLU_INTERP_READ;
+	struct slu_interp_line at = *line;
 	bool are_two = false;
 	int64_t min, max;
 
 	if (!(line->kind & SLU_INTERP_LINE))
 		return SLU_INTERP_HALVES_OTHER;
+	/* the sum of a register and its offset has the register's width */
+	at.base += (uint64_t)in->imm;
+	if (!at.is_wide)
+		at.base = (uint32_t)at.base;
+	offset = at.base - (is_shared ? 0 : m->base);
 	if (line->step == (int64_t)size) {
 		bytes = (uint64_t)size * SLU_INTERP_LANES;
 		if (jump != bytes / 2) {
@@ -121,7 +126,7 @@ slu_interp_halves(const struct slu_interp_block *b, const struct slu_interp_line
 	/* the window begins at a page, so that its offsets are aligned as the addresses are */
 	if ((offset | jump) & (size - 1) || !slu_interp_is_within(offset, bytes, window_bytes))
 		return SLU_INTERP_HALVES_OTHER;
-	if (!line->is_wide && !slu_interp_line_span_32(line, 1, false, &min, &max))
+	if (!at.is_wide && !slu_interp_line_span_32(&at, 1, false, &min, &max))
 		return SLU_INTERP_HALVES_OTHER;
 	if (!is_shared && !slu_interp_window_allows(m, offset, bytes, want))
 		return SLU_INTERP_HALVES_OTHER;

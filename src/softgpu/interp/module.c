@@ -76,12 +76,11 @@ const struct slu_ptx_function *slu_interp_module_function(const struct slu_inter
 	return m->ptx->functions[index];
 }
 
-static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f,
-		   struct slu_ptx_error *ret_error);
-
-/* Whatever the function's text names: what it calls, and what it takes the address of. */
-static int prepare_named(struct slu_interp_module *m, const struct slu_ptx_function *f,
-			 struct slu_ptx_error *ret_error)
+/* Visits whatever the function's text names: what it calls, and what it takes the address of. */
+static int for_named(struct slu_interp_module *m, const struct slu_ptx_function *f,
+		     int (*visit)(struct slu_interp_module *, const struct slu_ptx_function *,
+				  void *, struct slu_ptx_error *),
+		     void *userdata, struct slu_ptx_error *ret_error)
 {
 	int r = 0;
 
@@ -90,7 +89,7 @@ static int prepare_named(struct slu_interp_module *m, const struct slu_ptx_funct
 
 		for (unsigned k = 0; !r && k < instr->n_operands; k++)
 			if (instr->operands[k].kind == SLU_PTX_OPERAND_FUNCTION)
-				r = prepare(m, instr->operands[k].function, ret_error);
+				r = visit(m, instr->operands[k].function, userdata, ret_error);
 		if (r || !instr->call || instr->operands[0].kind != SLU_PTX_OPERAND_REG)
 			continue;
 		/* an indirect call may reach what tables in memory point to */
@@ -98,13 +97,13 @@ static int prepare_named(struct slu_interp_module *m, const struct slu_ptx_funct
 			for (const struct slu_ptx_reloc *reloc = m->ptx->variables[v]->relocs;
 			     !r && reloc; reloc = reloc->next)
 				if (reloc->function)
-					r = prepare(m, reloc->function, ret_error);
+					r = visit(m, reloc->function, userdata, ret_error);
 	}
 	return r;
 }
 
 /* Recursion ends because a function that is being prepared counts as prepared. */
-static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f,
+static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f, void *userdata,
 		   struct slu_ptx_error *ret_error)
 {
 	struct slu_interp_code *code;
@@ -112,16 +111,46 @@ static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f
 
 	if (m->codes[f->index] || !f->is_defined)
 		return 0;
-	r = slu_interp_decode(f, &code, ret_error);
+	r = slu_interp_decode(f, false, &code, ret_error);
 	if (r)
 		return r;
 	__atomic_store_n(&m->codes[f->index], code, __ATOMIC_RELEASE);
-	r = prepare_named(m, f, ret_error);
+	r = for_named(m, f, prepare, userdata, ret_error);
 	if (r) {
 		/* nothing has run yet that could hold it */
 		slu_interp_code_free(code);
 		__atomic_store_n(&m->codes[f->index], NULL, __ATOMIC_RELEASE);
 	}
+	return r;
+}
+
+/* Decodes a function and throws the code away: most kernels of a large module never run. */
+static int check(struct slu_interp_module *m, const struct slu_ptx_function *f, void *userdata,
+		 struct slu_ptx_error *ret_error)
+{
+	bool *is_checked = userdata;
+	struct slu_interp_code *code;
+	int r;
+
+	if (is_checked[f->index] || !f->is_defined)
+		return 0;
+	is_checked[f->index] = true;
+	r = slu_interp_decode(f, true, &code, ret_error);
+	if (r)
+		return r;
+	slu_interp_code_free(code);
+	return for_named(m, f, check, userdata, ret_error);
+}
+
+int slu_interp_check(struct slu_interp_module *m, struct slu_ptx_error *ret_error)
+{
+	bool *is_checked = calloc(m->ptx->n_functions + 1, sizeof(*is_checked));
+	int r = is_checked ? 0 : slu_error(-ENOMEM);
+
+	for (unsigned i = 0; !r && i < m->ptx->n_functions; i++)
+		if (m->ptx->functions[i]->is_kernel)
+			r = check(m, m->ptx->functions[i], is_checked, ret_error);
+	free(is_checked);
 	return r;
 }
 
@@ -132,7 +161,7 @@ int slu_interp_prepare(struct slu_interp_module *m, const struct slu_ptx_functio
 	int r;
 
 	pthread_mutex_lock(&lock->mutex);
-	r = prepare(m, kernel, ret_error);
+	r = prepare(m, kernel, NULL, ret_error);
 	pthread_mutex_unlock(&lock->mutex);
 	return r;
 }

@@ -5,7 +5,7 @@
  *
  * Ordered forms (.volatile, .relaxed, .acquire, .release) use the same plain moves: an aligned
  * access of up to 8 bytes is one access on this machine and its order is strong enough; that the
- * compiler keeps it is ensured by the call through a pointer.
+ * compiler keeps it is ensured by the call through a pointer. Vectors of them: ops-vector.c.
  */
 #include "softgpu/interp/access.h"
 

@@ -29,6 +29,8 @@ static enum slu_interp_shape reach_element(struct slu_interp_warp *w,
 			f->is_column ? p.column * stride + p.row : p.row * stride + p.column;
 
 		addresses[i] = base + (uint64_t)in->imm + cell * f->bits / 8;
+		if (!in->is_wide_address)
+			addresses[i] = (uint32_t)addresses[i];
 	}
 	one.a = in->e;
 	one.imm = 0;
@@ -46,7 +48,7 @@ static const struct slu_interp_insn *move_run(struct slu_interp_warp *w,
 	const struct slu_ptx_fragment *f;
 	unsigned size, step;
 
-	if (!slu_interp_gather(w, in, SLU_INTERP_ALL))
+	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
 		return NULL;
 	while (!m->parts[part].element)
 		part++;
@@ -91,7 +93,7 @@ static const struct slu_interp_insn *ldmatrix_run(struct slu_interp_warp *w,
 	enum slu_interp_shape shape;
 	uint32_t mask;
 
-	if (!slu_interp_gather(w, in, SLU_INTERP_ALL))
+	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
 		return NULL;
 	mask = w->mask;
 	w->mask &= UINT32_MAX >> (32 - 8 * n);
@@ -126,7 +128,7 @@ static const struct slu_interp_insn *movmatrix_run(struct slu_interp_warp *w,
 	uint32_t *d = ROW(w, in->d);
 	uint16_t cells[8][8];
 
-	if (!slu_interp_gather(w, in, SLU_INTERP_ALL))
+	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
 		return NULL;
 	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
 		cells[i / 4][i % 4 * 2] = (uint16_t)a[i];

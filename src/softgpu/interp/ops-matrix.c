@@ -171,7 +171,7 @@ static const struct slu_interp_insn *mma_run(struct slu_interp_warp *w,
 	const struct slu_ptx_form *form = in->source->form;
 	uint32_t csr = _mm_getcsr();
 
-	if (!slu_interp_gather(w, in, SLU_INTERP_ALL))
+	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
 		return NULL;
 	/* whatever the function's usual state is: subnormals count, and only f64 is told to round
 	 */

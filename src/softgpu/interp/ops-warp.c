@@ -5,28 +5,53 @@
  */
 #include "softgpu/interp/isa.h"
 
-/* The operand that names the lanes: the last one of a .sync form. */
-static bool gather(struct slu_interp_warp *w, const struct slu_interp_insn *in, uint32_t row)
+static uint64_t lane_of(const struct slu_interp_warp *w, uint32_t row, bool is_wide, unsigned i)
 {
-	const uint32_t *members = ROW(w, row);
+	return is_wide ? ((const uint64_t *)ROW(w, row))[i] : ((const uint32_t *)ROW(w, row))[i];
+}
+
+/*
+ * Waits for the lanes that the row @members names in a .sync form. What lanes bring along is kept
+ * for those that wait for them at another place of the code, where it is in other registers.
+ */
+static bool gather(struct slu_interp_warp *w, const struct slu_interp_insn *in, uint32_t members,
+		   bool is_wide)
+{
+	bool is_vote = in->source->form->opcode == SLU_PTX_OP_vote;
 
 	if (!slu_ptx_form_has(in->source->form, SLU_PTX_MOD_sync))
 		return true;
-	return slu_interp_gather(w, in, members[__builtin_ctz(w->mask)]);
+	if (w->mask != SLU_INTERP_ALL && !w->is_released) {
+		MASKED_LANES(w->mask)
+		w->brought[i] = is_vote ? 0 : lane_of(w, in->a, is_wide, i);
+		if (is_vote)
+			w->brought_preds = (w->brought_preds & ~w->mask) |
+					   (w->mask & (w->preds[in->s] ^ in->s_flip));
+	}
+	return slu_interp_gather(w, in, ROW(w, members));
+}
+
+/* What a lane that takes part brings; nothing comes from others, which cards make a 0 of. */
+static uint64_t brought_by(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+			   bool is_wide, unsigned lane)
+{
+	if (w->mask >> lane & 1)
+		return lane_of(w, in->a, is_wide, lane);
+	return w->others >> lane & 1 ? w->brought[lane] : 0;
 }
 
 static const struct slu_interp_insn *shfl_run(struct slu_interp_warp *w,
 					      const struct slu_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
-	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
+	const uint32_t *b = ROW(w, in->b), *c = ROW(w, in->c);
 	uint32_t *d = ROW(w, in->d);
 	uint32_t values[SLU_INTERP_LANES], in_range = 0;
 	bool is_up = slu_ptx_form_has(form, SLU_PTX_MOD_up);
 	bool is_down = slu_ptx_form_has(form, SLU_PTX_MOD_down);
 	bool is_bfly = slu_ptx_form_has(form, SLU_PTX_MOD_bfly);
 
-	if (!gather(w, in, in->e))
+	if (!gather(w, in, in->e, false))
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
@@ -51,7 +76,7 @@ static const struct slu_interp_insn *shfl_run(struct slu_interp_warp *w,
 		}
 		if (!is_in)
 			from = (int32_t)i;
-		values[i] = a[from & 31];
+		values[i] = (uint32_t)brought_by(w, in, false, (unsigned)from);
 		in_range |= (uint32_t)is_in << i;
 	}
 	MASKED_LANES(w->mask) d[i] = values[i];
@@ -61,38 +86,40 @@ static const struct slu_interp_insn *shfl_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler shfl = { shfl_run, shfl_run };
 
+/* Lanes that are together may belong to several sets, each with a mask of its own. */
 static const struct slu_interp_insn *vote_run(struct slu_interp_warp *w,
 					      const struct slu_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *members = ROW(w, in->a);
+	bool is_sync = slu_ptx_form_has(form, SLU_PTX_MOD_sync);
+	bool is_ballot = slu_ptx_form_has(form, SLU_PTX_MOD_ballot);
+	bool is_all = slu_ptx_form_has(form, SLU_PTX_MOD_all);
+	bool is_any = slu_ptx_form_has(form, SLU_PTX_MOD_any);
 	uint32_t *d = ROW(w, in->d);
-	uint32_t voters, ballot;
-	bool result;
+	uint32_t votes, results = 0;
 
-	if (!gather(w, in, in->a))
+	if (!gather(w, in, in->a, false))
 		return NULL;
-	voters = w->mask;
-	if (slu_ptx_form_has(form, SLU_PTX_MOD_sync))
-		voters &= members[__builtin_ctz(w->mask)];
-	ballot = voters & (w->preds[in->s] ^ in->s_flip);
-	if (slu_ptx_form_has(form, SLU_PTX_MOD_ballot)) {
-		MASKED_LANES(w->mask) d[i] = ballot;
-		return in + 1;
+	votes = (w->mask & (w->preds[in->s] ^ in->s_flip)) | (w->others & w->brought_preds);
+	MASKED_LANES(w->mask)
+	{
+		uint32_t voters = (w->mask | w->others) & (is_sync ? members[i] : SLU_INTERP_ALL);
+		uint32_t ballot = voters & votes;
+		bool result = is_all   ? ballot == voters
+			      : is_any ? ballot != 0
+				       : ballot == voters || !ballot;
+
+		if (is_ballot)
+			d[i] = ballot;
+		results |= (uint32_t)result << i;
 	}
-	result = slu_ptx_form_has(form, SLU_PTX_MOD_all)   ? ballot == voters
-		 : slu_ptx_form_has(form, SLU_PTX_MOD_any) ? ballot != 0
-							   : ballot == voters || !ballot;
-	w->preds[in->p] = (w->preds[in->p] & ~w->mask) | (result ? w->mask : 0);
+	if (!is_ballot)
+		w->preds[in->p] = (w->preds[in->p] & ~w->mask) | results;
 	return in + 1;
 }
 
 static const struct slu_interp_handler vote = { vote_run, vote_run };
-
-static uint64_t lane_of(const struct slu_interp_warp *w, uint32_t row, bool is_wide, unsigned i)
-{
-	return is_wide ? ((const uint64_t *)ROW(w, row))[i] : ((const uint32_t *)ROW(w, row))[i];
-}
 
 static const struct slu_interp_insn *match_run(struct slu_interp_warp *w,
 					       const struct slu_interp_insn *in)
@@ -104,18 +131,18 @@ static const struct slu_interp_insn *match_run(struct slu_interp_warp *w,
 	uint32_t *d = ROW(w, in->d);
 	uint32_t equal[SLU_INTERP_LANES], all = 0;
 
-	if (!gather(w, in, in->b))
+	if (!gather(w, in, in->b, is_wide))
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
 		uint64_t mine = lane_of(w, in->a, is_wide, i);
-		uint32_t who = members[i] & w->mask;
+		uint32_t who = members[i] & (w->mask | w->others);
 
 		equal[i] = 0;
 		for (uint32_t m = who; m; m &= m - 1) {
 			unsigned k = (unsigned)__builtin_ctz(m);
 
-			if (lane_of(w, in->a, is_wide, k) == mine)
+			if (brought_by(w, in, is_wide, k) == mine)
 				equal[i] |= UINT32_C(1) << k;
 		}
 		if (is_all) {
@@ -133,22 +160,18 @@ static const struct slu_interp_insn *match_run(struct slu_interp_warp *w,
 
 static const struct slu_interp_handler match = { match_run, match_run };
 
-static const struct slu_interp_insn *redux_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+/* Of what the lanes @who bring. */
+static uint32_t reduce(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+		       uint32_t who)
 {
 	const struct slu_ptx_form *form = in->source->form;
-	const uint32_t *a = ROW(w, in->a), *members = ROW(w, in->b);
-	uint32_t *d = ROW(w, in->d);
 	bool is_signed = form->types[0] == SLU_PTX_TYPE_S32;
-	uint32_t result = 0, who;
+	uint32_t result = 0;
 	bool is_first = true;
 
-	if (!gather(w, in, in->b))
-		return NULL;
-	who = w->mask & members[__builtin_ctz(w->mask)];
 	MASKED_LANES(who)
 	{
-		uint32_t x = a[i];
+		uint32_t x = (uint32_t)brought_by(w, in, false, i);
 		bool is_less = is_signed ? (int32_t)x < (int32_t)result : x < result;
 
 		if (is_first)
@@ -167,7 +190,31 @@ static const struct slu_interp_insn *redux_run(struct slu_interp_warp *w,
 			result ^= x;
 		is_first = false;
 	}
-	MASKED_LANES(w->mask) d[i] = result;
+	return result;
+}
+
+static const struct slu_interp_insn *redux_run(struct slu_interp_warp *w,
+					       const struct slu_interp_insn *in)
+{
+	const uint32_t *members = ROW(w, in->b);
+	uint32_t *d = ROW(w, in->d), results[SLU_INTERP_LANES];
+
+	if (!gather(w, in, in->b, false))
+		return NULL;
+	for (uint32_t left = w->mask; left;) {
+		uint32_t set = members[__builtin_ctz(left)], lanes = 0;
+		uint32_t result = reduce(w, in, set & (w->mask | w->others));
+
+		MASKED_LANES(left)
+		{
+			if (members[i] != set)
+				continue;
+			results[i] = result;
+			lanes |= UINT32_C(1) << i;
+		}
+		left &= ~lanes;
+	}
+	MASKED_LANES(w->mask) d[i] = results[i];
 	return in + 1;
 }
 

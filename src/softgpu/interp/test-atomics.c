@@ -12,6 +12,9 @@
 #include "base/util.h"
 #include "softgpu/interp/testbed.h"
 
+#define N_VECTOR_THREADS 48u /* a whole warp, and one that is not */
+#define N_VECTOR_ROUNDS	 1000u
+
 #define N_BLOCKS  24u
 #define N_THREADS 96u
 #define N_ROUNDS  64u
@@ -289,11 +292,85 @@ static void test_warps_of_a_block_lose_nothing_in_shared_memory(void **state)
 	run_all(true);
 }
 
+/* What threads of two blocks keep in one vector: all elements are the number of the round. */
+struct shared_vector {
+	const char *load, *store, *type;
+	unsigned n, bits;
+};
+
+static const struct shared_vector shared_vectors[] = {
+	{ "ld.relaxed.gpu", "st.relaxed.gpu", "u16", 4, 16 },
+	{ "ld.relaxed.gpu", "st.relaxed.gpu", "u32", 2, 32 },
+	{ "ld.relaxed.gpu", "st.relaxed.gpu", "u32", 4, 32 },
+	{ "ld.relaxed.gpu", "st.relaxed.gpu", "u64", 2, 64 },
+	{ "ld.acquire.gpu.global", "st.release.gpu.global", "u64", 2, 64 },
+	{ "ld.volatile", "st.volatile", "u32", 4, 32 },
+	{ "ld.global.cg", "st.global.cg", "u64", 2, 64 },
+	{ "ld.global.cv", "st.global.wt", "u32", 2, 32 },
+};
+
+/* Of the even blocks each lane writes its own vector, of the odd ones it counts torn ones. */
+static void write_vector_kernel(const struct shared_vector *v, char *text, size_t size)
+{
+	const char *all = v->n == 2 ? "{%v0, %v1}" : "{%v0, %v1, %v2, %v3}";
+	const char *one = v->n == 2 ? "{%v4, %v4}" : "{%v4, %v4, %v4, %v4}";
+	char compare[256] = "";
+
+	for (unsigned k = 1; k < v->n; k++)
+		snprintf(compare + strlen(compare), sizeof(compare) - strlen(compare),
+			 "setp.ne.u%u %%p2, %%v0, %%v%u; @%%p2 add.u32 %%r5, %%r5, 1;\n", v->bits,
+			 k);
+	snprintf(text, size,
+		 ".version 7.0\n.target sm_75\n.address_size 64\n"
+		 ".visible .entry k(.param .u64 places, .param .u64 torn)\n{\n"
+		 ".reg .pred %%p<4>; .reg .b32 %%r<8>; .reg .b64 %%d<6>; .reg .b%u %%v<5>;\n"
+		 "ld.param.u64 %%d1, [places]; ld.param.u64 %%d2, [torn];\n"
+		 "mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x; and.b32 %%r3, %%r2, 1;\n"
+		 "mad.wide.u32 %%d3, %%r1, %u, %%d1; mul.wide.u32 %%d4, %%r1, 4;\n"
+		 "add.u64 %%d4, %%d2, %%d4; mov.u32 %%r4, 0; mov.u32 %%r5, 0;\n"
+		 "setp.ne.u32 %%p1, %%r3, 0; @%%p1 bra READ;\n"
+		 "WRITE: cvt.u%u.u32 %%v4, %%r4; %s.v%u.%s [%%d3], %s;\n"
+		 "add.u32 %%r4, %%r4, 1; setp.lt.u32 %%p3, %%r4, %u; @%%p3 bra WRITE; ret;\n"
+		 "READ: %s.v%u.%s %s, [%%d3];\n%s"
+		 "add.u32 %%r4, %%r4, 1; setp.lt.u32 %%p3, %%r4, %u; @%%p3 bra READ;\n"
+		 "red.global.add.u32 [%%d4], %%r5; ret;\n}\n",
+		 v->bits, v->n * v->bits / 8, v->bits, v->store, v->n, v->type, one,
+		 N_VECTOR_ROUNDS, v->load, v->n, v->type, all, compare, N_VECTOR_ROUNDS);
+}
+
+static void test_vectors_that_others_write_are_read_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(shared_vectors); i++) {
+		const struct shared_vector *v = &shared_vectors[i];
+		struct slu_testbed bed;
+		uint32_t *torn;
+		char text[4096];
+
+		slu_testbed_init(&bed);
+		write_vector_kernel(v, text, sizeof(text));
+		if (slu_testbed_load(&bed, text))
+			fail_msg("%u:%u: %s\n%s", bed.error.line, bed.error.column, bed.error.text,
+				 text);
+		slu_testbed_param_ptr(&bed, slu_testbed_alloc(&bed, 16 * N_VECTOR_THREADS));
+		torn = slu_testbed_alloc(&bed, 4 * N_VECTOR_THREADS);
+		slu_testbed_param_ptr(&bed, torn);
+		bed.n_workers = 4;
+		assert_int_equal(slu_testbed_run(&bed, "k", 8, N_VECTOR_THREADS), 0);
+		for (unsigned k = 0; k < N_VECTOR_THREADS; k++)
+			if (torn[k])
+				fail_msg("%s.v%u.%s: thread %u met %u torn vectors", v->load, v->n,
+					 v->type, k, torn[k]);
+		slu_testbed_deinit(&bed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_on_several_workers_lose_nothing_in_global_memory),
 		cmocka_unit_test(test_warps_of_a_block_lose_nothing_in_shared_memory),
+		cmocka_unit_test(test_vectors_that_others_write_are_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

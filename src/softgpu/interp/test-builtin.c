@@ -214,14 +214,109 @@ static void test_what_malloc_gives_lasts_until_it_is_freed(void **state)
 	bed.heap = NULL;
 }
 
-static void test_a_declaration_with_other_parameters_is_refused(void **state)
+/* Each of them is taken by the vendor's assembler. */
+static const struct {
+	const char *what;
+	const char *declaration;
+	const char *call; /* %d1 is a format, or memory of malloc; what comes back goes to %d2 */
+	const char *says;
+	int fault;
+} declarations[] = {
+	{ "vprintf without a result", "vprintf(.param .b64 f, .param .b64 a)",
+	  ".param .b64 x, y; st.param.b64 [x], %d1; st.param.b64 [y], %d1;\n"
+	  "call.uni vprintf, (x, y);",
+	  "text", 0 },
+	{ "vprintf with a result of 64 bits",
+	  "(.param .b64 r) vprintf(.param .b64 f, .param .b64 a)",
+	  ".param .b64 x, y, z; st.param.b64 [x], %d1; st.param.b64 [y], %d1;\n"
+	  "call.uni (z), vprintf, (x, y); ld.param.b64 %d2, [z];",
+	  "text", 0 },
+	{ "vprintf without arguments", "(.param .s32 r) vprintf(.param .u64 f)",
+	  ".param .u64 x; .param .s32 z; st.param.u64 [x], %d1; call.uni (z), vprintf, (x);\n"
+	  "ld.param.s32 %d2, [z];",
+	  "text", 0 },
+	{ "vprintf with one more", "vprintf(.param .b64 f, .param .b64 a, .param .b32 n)",
+	  ".param .b64 x, y; .param .b32 n; st.param.b64 [x], %d1; st.param.b64 [y], %d1;\n"
+	  "st.param.b32 [n], 3; call.uni vprintf, (x, y, n);",
+	  "text", 0 },
+	{ "vprintf with arrays", "vprintf(.param .align 8 .b8 f[16], .param .align 8 .b8 a[8])",
+	  ".param .align 8 .b8 x[16]; .param .align 8 .b8 y[8]; st.param.b64 [x], %d1;\n"
+	  "st.param.b64 [y], %d1; call.uni vprintf, (x, y);",
+	  "text", 0 },
+	{ "vprintf of registers", "(.reg .b32 r) vprintf(.reg .b64 f, .reg .b64 a)",
+	  ".reg .b32 %q; call.uni (%q), vprintf, (%d1, %d1); cvt.u64.u32 %d2, %q;", "text", 0 },
+	{ "__assertfail without the last one",
+	  "__assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n)",
+	  ".param .b64 a, b, d; .param .b32 c; st.param.b64 [a], %d1; st.param.b64 [b], %d1;\n"
+	  "st.param.b32 [c], 9; st.param.b64 [d], %d1; call.uni __assertfail, (a, b, c, d);",
+	  "text:9: text: block: [0,0,0], thread: [0,0,0] Assertion `text` failed.\n",
+	  SLU_INTERP_FAULT_ASSERT },
+	{ "__assertfail with a result and a last one of 32 bits",
+	  "(.param .b32 r) __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 "
+	  "n, "
+	  ".param .b32 c)",
+	  ".param .b64 a, b, d; .param .b32 c, e, r; st.param.b64 [a], %d1;\n"
+	  "st.param.b64 [b], %d1; st.param.b32 [c], 9; st.param.b64 [d], %d1;\n"
+	  "st.param.b32 [e], 1; call.uni (r), __assertfail, (a, b, c, d, e);",
+	  "text:9: text: block: [0,0,0], thread: [0,0,0] Assertion `text` failed.\n",
+	  SLU_INTERP_FAULT_ASSERT },
+	{ "malloc of 32 bits", "(.param .b64 r) malloc(.param .b32 n)",
+	  ".param .b32 n; .param .b64 r; st.param.b32 [n], 48; call.uni (r), malloc, (n);\n"
+	  "ld.param.b64 %d2, [r]; st.u64 [%d2+40], %d1;",
+	  "", 0 },
+	{ "malloc without a result", "malloc(.param .b64 n)",
+	  ".param .b64 n; st.param.b64 [n], 48; call.uni malloc, (n);", "", 0 },
+	{ "free with a result", "(.param .b32 r) free(.param .b64 p)",
+	  ".param .b64 p; .param .b32 r; st.param.b64 [p], 0; call.uni (r), free, (p);\n"
+	  "ld.param.b32 %d2, [r];",
+	  "", 0 },
+};
+
+static void test_declarations_may_differ_where_it_does_no_harm(void **state)
+{
+	char *memory = slu_testbed_alloc(&bed, 4096);
+	uint64_t *out = slu_testbed_alloc(&bed, 4096);
+	uint8_t *heap = slu_testbed_alloc(&bed, 16384);
+
+	(void)state;
+	strcpy(memory, "text");
+	assert_int_equal(slu_interp_heap_new((uint64_t)(uintptr_t)heap, 16384, &bed.heap), 0);
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(declarations); i++) {
+		char text[2048];
+
+		printf("# %s\n", declarations[i].what);
+		snprintf(text, sizeof(text),
+			 ".version 7.0\n.target sm_75\n.address_size 64\n.extern .func %s;\n"
+			 ".visible .entry k(.param .u64 f, .param .u64 out)\n{\n"
+			 ".reg .b64 %%d<4>; ld.param.u64 %%d1, [f]; ld.param.u64 %%d3, [out];\n"
+			 "mov.u64 %%d2, 77;\n{ %s }\nst.global.u64 [%%d3], %%d2; ret;\n}\n",
+			 declarations[i].declaration, declarations[i].call);
+		load(text);
+		n_said = 0;
+		said[0] = 0;
+		slu_testbed_param_ptr(&bed, memory);
+		slu_testbed_param_ptr(&bed, out);
+		if (slu_testbed_run(&bed, "k", 1, 1) !=
+		    (declarations[i].fault ? SLU_INTERP_E_FAULT : 0))
+			fail_msg("%s: %s", bed.error.text, text);
+		assert_string_equal(said, declarations[i].says);
+		if (strstr(declarations[i].call, "%d2") && !strstr(declarations[i].call, "malloc"))
+			assert_int_equal(*out, 0);
+		slu_testbed_unload(&bed);
+	}
+	slu_interp_heap_free(bed.heap);
+	bed.heap = NULL;
+}
+
+static void test_a_declaration_without_what_is_read_is_refused(void **state)
 {
 	(void)state;
 	load(".version 7.0\n.target sm_75\n.address_size 64\n"
 	     ".extern .func free(.param .b32 p);\n"
 	     ".visible .entry k()\n{\n.param .b32 p;\ncall.uni free, (p); ret;\n}\n");
 	assert_int_equal(slu_testbed_run(&bed, "k", 1, 1), SLU_INTERP_E_REFUSED);
-	assert_string_equal(bed.error.text, "function 'free' is not defined");
+	assert_string_equal(bed.error.text,
+			    "function 'free' is declared with too few or too small parameters");
 	assert_int_equal(bed.error.line, 8);
 }
 
@@ -269,7 +364,8 @@ int main(void)
 		TEST(test_a_long_text_is_cut_off_and_a_wild_format_does_no_harm),
 		TEST(test_a_failed_assertion_is_told_by_every_thread),
 		TEST(test_what_malloc_gives_lasts_until_it_is_freed),
-		TEST(test_a_declaration_with_other_parameters_is_refused),
+		TEST(test_declarations_may_differ_where_it_does_no_harm),
+		TEST(test_a_declaration_without_what_is_read_is_refused),
 		TEST(test_blocks_of_a_grid_wait_for_each_other_where_the_device_says),
 	};
 

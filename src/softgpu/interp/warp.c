@@ -77,9 +77,10 @@ static void merge(struct slu_interp_warp *w)
 			struct slu_interp_group *a = &w->groups[i], *b = &w->groups[k];
 
 			if (a->at != b->at || a->frame != b->frame ||
-			    (a->state == SLU_INTERP_GROUP_BARRIER) !=
-				    (b->state == SLU_INTERP_GROUP_BARRIER) ||
-			    a->state == SLU_INTERP_GROUP_BARRIER) {
+			    a->state == SLU_INTERP_GROUP_BARRIER ||
+			    b->state == SLU_INTERP_GROUP_BARRIER ||
+			    (a->state == SLU_INTERP_GROUP_SYNC && b->state == a->state &&
+			     a->members != b->members)) {
 				k++;
 				continue;
 			}
@@ -115,10 +116,8 @@ static struct slu_interp_group *choose(struct slu_interp_warp *w, bool is_fair)
 		return best;
 	/* nobody can come any more: those who wait for lanes of the warp go on without them */
 	for (unsigned i = 0; i < w->n_groups; i++)
-		if (w->groups[i].state == SLU_INTERP_GROUP_SYNC) {
-			w->groups[i].members = 0;
+		if (w->groups[i].state == SLU_INTERP_GROUP_SYNC)
 			return &w->groups[i];
-		}
 	return NULL;
 }
 
@@ -135,6 +134,7 @@ static const struct slu_interp_insn *resume(struct slu_interp_warp *w,
 	w->preds = g->frame->preds;
 	w->event = SLU_INTERP_EVENT_NONE;
 	w->limit = NULL;
+	w->others = 0;
 	w->slice++;
 	if (g->mask == SLU_INTERP_ALL)
 		g->frame->has_lines = true;
@@ -147,6 +147,59 @@ static const struct slu_interp_insn *resume(struct slu_interp_warp *w,
 	return g->at;
 }
 
+/*
+ * Do both wait for the same lanes, in instructions that the ISA takes for one? Matrices want one
+ * place in the code as well.
+ */
+static bool is_partner(const struct slu_interp_warp *w, const struct slu_interp_group *a,
+		       const struct slu_interp_group *b)
+{
+	const struct slu_ptx_form *form = a->at->source->form;
+
+	return b->state == SLU_INTERP_GROUP_SYNC && !((a->members ^ b->members) & w->live) &&
+	       form->row->family != SLU_PTX_FAMILY_MATRIX &&
+	       !strcmp(form->text, b->at->source->form->text);
+}
+
+/* Executes the instruction of one group that waits, together with the lanes @all. */
+static void join(struct slu_interp_warp *w, struct slu_interp_group *g, uint32_t all)
+{
+	const struct slu_interp_insn *at = resume(w, g);
+
+	w->is_released = true;
+	w->others = all & ~g->mask;
+	g->at = at->run.some(w, at);
+	g->state = SLU_INTERP_GROUP_RUN;
+	w->others = 0;
+}
+
+/*
+ * Groups whose lanes wait for each other at several places of the code, or for lanes that have
+ * ended, execute their instructions before any of them goes on: what they brought is then whole.
+ */
+static void meet(struct slu_interp_warp *w)
+{
+	for (unsigned i = 0; i < w->n_groups; i++) {
+		struct slu_interp_group g = w->groups[i];
+		uint32_t all = g.mask;
+
+		if (g.state != SLU_INTERP_GROUP_SYNC)
+			continue;
+		for (unsigned k = 0; k < w->n_groups; k++)
+			if (is_partner(w, &g, &w->groups[k]))
+				all |= w->groups[k].mask;
+		if (g.members & w->live & ~all)
+			continue;
+		if (all == g.mask) {
+			w->groups[i].state = SLU_INTERP_GROUP_RUN;
+			continue;
+		}
+		for (unsigned k = 0; k < w->n_groups; k++)
+			if (is_partner(w, &g, &w->groups[k]))
+				join(w, &w->groups[k], all);
+	}
+}
+
 /* Return: where the chosen group goes on, or NULL if there is none that can run. */
 static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is_fair)
 {
@@ -154,6 +207,7 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 
 	if (w->n_groups > 1)
 		merge(w);
+	meet(w);
 	best = choose(w, is_fair);
 	if (!best)
 		return NULL;
@@ -166,7 +220,7 @@ static const struct slu_interp_insn *schedule(struct slu_interp_warp *w, bool is
 		w->budget = SLU_INTERP_BUDGET;
 	w->is_alone = !w->n_groups;
 	resume(w, &g);
-	w->is_released = g.state == SLU_INTERP_GROUP_SYNC && !g.members;
+	w->is_released = g.state == SLU_INTERP_GROUP_SYNC;
 	for (unsigned i = 0; !is_fair && i < w->n_groups; i++) {
 		const struct slu_interp_group *o = &w->groups[i];
 
