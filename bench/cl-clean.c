@@ -70,7 +70,7 @@ static void measure(struct slu_hasher *hasher, struct slu_proxy *root, cl_comman
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct slu_digest there, here;
 		struct slu_hashing_job job;
-		uint64_t t = slu_clock_now_ns();
+		uint64_t t = slu_clock_now_ns(), took_ns;
 
 		check(clEnqueueReadBuffer(queue, root->real, CL_TRUE, 0, root->size_bytes, host, 0,
 					  NULL, NULL),
@@ -78,7 +78,7 @@ static void measure(struct slu_hasher *hasher, struct slu_proxy *root, cl_comman
 		copy_ns[i] = slu_clock_now_ns() - t;
 		t = slu_clock_now_ns();
 		check(slu_hasher_begin(hasher, root, &job), "slu_hasher_begin");
-		check(slu_hasher_end(&job, &there), "slu_hasher_end");
+		check(slu_hasher_end(&job, &there, &took_ns), "slu_hasher_end");
 		hash_ns[i] = slu_clock_now_ns() - t;
 		t = slu_clock_now_ns();
 		here = slu_digest_of(host, root->size_bytes);

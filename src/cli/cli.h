@@ -36,6 +36,7 @@ int slu_cli_park(int argc, char **argv);
 int slu_cli_unpark(int argc, char **argv);
 int slu_cli_kick(int argc, char **argv);
 int slu_cli_history(int argc, char **argv);
+int slu_cli_logs(int argc, char **argv);
 int slu_cli_doctor(int argc, char **argv);
 int slu_cli_softgpu(int argc, char **argv);
 

@@ -3,6 +3,8 @@
  * The settings, as the daemon would read them: it is asked to print them and to end, and each line
  * that it complains of is a finding.
  */
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,7 +13,15 @@
 #include "base/cleanup.h"
 #include "cli/doctor.h"
 
-#define THEN "Mend that line (sluiced.conf(5)): a new daemon does not start with it."
+/* What is wrong with a line has its number; the rest is about the file as a whole. */
+static const char *advice(const char *said)
+{
+	if (strstr(said, strerror(EACCES)))
+		return "Let whoever starts the daemon read it: 'ls -l' shows whose it is.";
+	if (said[strcspn(said, ":")] && isdigit((unsigned char)said[strcspn(said, ":") + 1]))
+		return "Mend that line (sluiced.conf(5)): a new daemon does not start with it.";
+	return "Mend that (sluiced.conf(5)).";
+}
 
 /* In a child: what @daemon says to its settings. */
 static void look(struct slu_doctor *d, const char *daemon)
@@ -37,11 +47,12 @@ static void look(struct slu_doctor *d, const char *daemon)
 		const char *said = !strncmp(line, "sluiced: ", 9) ? line + 9 : line;
 
 		line[strcspn(line, "\n")] = '\0';
-		slu_doctor_say(d, SLU_VERDICT_BAD, "settings", THEN, "%s", said);
+		slu_doctor_say(d, SLU_VERDICT_BAD, "settings", advice(said), "%s", said);
 	}
 	if (waitpid(child, &status, 0) == child && !status)
 		slu_doctor_say(d, SLU_VERDICT_FINE, "settings", NULL,
-			       "'%s --print-settings' shows them", daemon);
+			       "'%s %s--print-settings' shows them", daemon,
+			       d->where.is_system ? "--system " : "");
 }
 
 void slu_doctor_settings(struct slu_doctor *d)

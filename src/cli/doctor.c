@@ -60,7 +60,10 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 						words[verdict], "found", line, "do", then));
 		return;
 	}
-	printf("%-5s %-9s ", words[verdict], about);
+	if (verdict == SLU_VERDICT_BAD && slu_terminal_has_colour())
+		printf("\033[31m%-5s\033[0m %-9s ", words[verdict], about);
+	else
+		printf("%-5s %-9s ", words[verdict], about);
 	print_wrapped(line);
 	if (then) {
 		printf("%*s", INDENT, "");

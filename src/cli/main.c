@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/output.h"
+#include "base/suggest.h"
 #include "base/util.h"
 #include "cli/cli.h"
 
@@ -17,6 +18,7 @@ static const struct slu_cli_verb verbs[] = {
 	{ "set", "change a setting of the running daemon", slu_cli_set, false },
 	{ "kick", "end a program that does not give the device back", slu_cli_kick, false },
 	{ "history", "who had the device when, and what moved", slu_cli_history, false },
+	{ "logs", "what the daemon wrote", slu_cli_logs, false },
 	{ "softgpu", "run programs on the software GPU", slu_cli_softgpu, false },
 };
 
@@ -46,13 +48,39 @@ static void print_verbs(FILE *out, bool all)
 		fputs("All commands: sluice --help. One of them: sluice run --help.\n", out);
 }
 
+/* The verb argv[0] with its words. Return: the exit code. */
+static int run_verb(int argc, char **argv)
+{
+	struct slu_suggest suggest = { .word = argv[0] };
+	char name[32], then[160];
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(verbs); i++) {
+		slu_suggest_offer(&suggest, verbs[i].name);
+		if (strcmp(argv[0], verbs[i].name))
+			continue;
+		snprintf(name, sizeof(name), "sluice %s", verbs[i].name);
+		argv[0] = name;
+		return verbs[i].run(argc, argv);
+	}
+	snprintf(then, sizeof(then),
+		 "%s%s%s'sluice --help' lists the commands; to start a program: sluice run -- "
+		 "PROGRAM",
+		 suggest.best ? "Did you mean 'sluice " : "", suggest.best ? suggest.best : "",
+		 suggest.best ? "'? " : "");
+	slu_cli_complain(then, "there is no command '%s'.", argv[0]);
+	return SLU_CLI_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	slu_output_guard("sluice", SLU_CLI_FAILED);
+	slu_output_follow_locale();
 	if (argc < 2) {
 		print_verbs(stdout, false);
 		return SLU_CLI_OK;
 	}
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return run_verb(2, (char *[]){ argv[2], "--help", NULL });
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_verbs(stdout, true);
 		return SLU_CLI_OK;
@@ -61,17 +89,5 @@ int main(int argc, char **argv)
 		puts("sluice " SLU_VERSION);
 		return SLU_CLI_OK;
 	}
-	for (size_t i = 0; i < SLU_ARRAY_SIZE(verbs); i++) {
-		char name[32];
-
-		if (strcmp(argv[1], verbs[i].name))
-			continue;
-		snprintf(name, sizeof(name), "sluice %s", verbs[i].name);
-		argv[1] = name;
-		return verbs[i].run(argc - 1, argv + 1);
-	}
-	slu_cli_complain(
-		"'sluice --help' lists the commands; to start a program: sluice run -- PROGRAM",
-		"there is no command '%s'.", argv[1]);
-	return SLU_CLI_USAGE;
+	return run_verb(argc - 1, argv + 1);
 }

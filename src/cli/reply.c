@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 const char *slu_reply_text(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
@@ -49,6 +51,9 @@ void slu_reply_tell_apart(json_t *list)
 
 void slu_reply_print(const json_t *reply, bool in_one_line)
 {
-	json_dumpf(reply, stdout, JSON_SORT_KEYS | (in_one_line ? 0 : JSON_INDENT(2)));
+	/* a name must arrive as it is, also where only ASCII may be printed */
+	json_dumpf(reply, stdout,
+		   JSON_SORT_KEYS | (in_one_line ? 0 : JSON_INDENT(2)) |
+			   (slu_ascii_is_wanted() ? JSON_ENSURE_ASCII : 0));
 	putchar('\n');
 }

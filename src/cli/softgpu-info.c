@@ -10,8 +10,10 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "base/uuid.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/softgpu.h"
 
@@ -58,7 +60,7 @@ static json_t *describe(unsigned index, const char *path)
 {
 	static struct slu_board_view view;
 	const struct slu_board_identity *identity;
-	char uuid[40] = "GPU-";
+	char uuid[SLU_UUID_STRING_MAX];
 	struct slu_board *board;
 	json_t *device;
 	int r = slu_board_open(path, NULL, &board);
@@ -71,14 +73,12 @@ static json_t *describe(unsigned index, const char *path)
 				 : r == -EBADMSG       ? "its board is damaged"
 						       : strerror(-r));
 	identity = slu_board_identity(board);
-	for (unsigned i = 0; i < 16; i++)
-		sprintf(uuid + strlen(uuid), "%s%02x",
-			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", identity->uuid[i]);
 	r = slu_board_look(board, &view);
-	device = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o}", "index", (int)index, "board",
-			   path, "name", identity->name, "uuid", uuid, "total_bytes",
-			   (json_int_t)identity->capacity_bytes, "granule_bytes",
-			   (json_int_t)identity->granule_bytes, "engines", describe_engines(board));
+	device =
+		json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o}", "index", (int)index, "board", path,
+			  "name", identity->name, "uuid", slu_uuid_format(uuid, identity->uuid),
+			  "total_bytes", (json_int_t)identity->capacity_bytes, "granule_bytes",
+			  (json_int_t)identity->granule_bytes, "engines", describe_engines(board));
 	if (r) {
 		json_object_set_new(device, "trouble", json_string("somebody keeps it locked"));
 	} else {
@@ -123,8 +123,7 @@ int slu_softgpu_info(int argc, char **argv)
 	char path[PATH_MAX];
 	size_t i;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &is_json);
+	slu_cli_parse(&argp, argc, argv, 0, &is_json);
 	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
 		if (slu_softgpu_path(index, path))
 			break;

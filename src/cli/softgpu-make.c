@@ -78,37 +78,6 @@ static void complain(int result, int error)
 			 result);
 }
 
-/* The driver does not say what is wrong with what it was asked for; all of it is short. */
-static void complain_of_wish(void)
-{
-	static const struct {
-		const char *variable, *name;
-	} wishes[] = {
-		{ "SLUICE_SOFTGPU_MEMORY", "--memory" },
-		{ "SLUICE_SOFTGPU_PROFILE", "--profile" },
-		{ "SLUICE_SOFTGPU_SCALE", "--scale" },
-		{ "SLUICE_SOFTGPU_DEVICES", "--devices" },
-		{ "SLUICE_SOFTGPU_CAPABILITY", "SLUICE_SOFTGPU_CAPABILITY" },
-		{ "SLUICE_SOFTGPU_MULTIPROCESSORS", "SLUICE_SOFTGPU_MULTIPROCESSORS" },
-		{ "SLUICE_SOFTGPU_CONTEXT_OVERHEAD", "SLUICE_SOFTGPU_CONTEXT_OVERHEAD" },
-		{ "SLUICE_SOFTGPU_PREFETCH", "SLUICE_SOFTGPU_PREFETCH" },
-		{ "SLUICE_SOFTGPU_FAULT", "SLUICE_SOFTGPU_FAULT" },
-	};
-	char asked[1024] = "";
-
-	for (size_t i = 0; i < SLU_ARRAY_SIZE(wishes); i++) {
-		const char *value = getenv(wishes[i].variable);
-		size_t n = strlen(asked);
-
-		if (value && *value)
-			snprintf(asked + n, sizeof(asked) - n, " %s=%.48s", wishes[i].name, value);
-	}
-	slu_cli_complain(
-		"A size is like 64M, a scale is a power of two; sluice-softgpu(1) has what "
-		"each may be.",
-		"there is no software GPU like that:%s.", asked);
-}
-
 /* Return: whether it was the trace that could not be opened, and is complained of. */
 static bool complain_of_trace(void)
 {
@@ -134,6 +103,9 @@ int slu_softgpu_make(const struct slu_install *install)
 	void *driver;
 	int r, error;
 
+	r = slu_softgpu_check_options();
+	if (r)
+		return r;
 	snprintf(path, sizeof(path), "%s/libcuda.so.1", install->softgpu_folder);
 	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	init = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
@@ -148,8 +120,7 @@ int slu_softgpu_make(const struct slu_install *install)
 	case 0:
 		return 0;
 	case INVALID_VALUE:
-		complain_of_wish();
-		return SLU_CLI_USAGE;
+		return slu_softgpu_complain_of_options();
 	case DRIVER_MISMATCH:
 		slu_cli_complain("Leave --memory, --profile and --scale out to use it, or remove "
 				 "it with 'sluice softgpu reset'.",

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/softgpu.h"
 
@@ -74,6 +75,35 @@ static int remove_folder(const char *path)
 	return r;
 }
 
+/* "GPU 0, 1 and 3" */
+static void name_devices(const json_t *list, char *ret_text, size_t size)
+{
+	size_t i, n = json_array_size(list), used;
+	const json_t *index;
+
+	used = (size_t)snprintf(ret_text, size, "GPU ");
+	json_array_foreach (list, i, index)
+		used += (size_t)snprintf(ret_text + used, size - used, "%s%d",
+					 i == 0	      ? ""
+					 : i + 1 == n ? " and "
+						      : ", ",
+					 (int)json_integer_value(index));
+}
+
+/* What was kept has been complained of. */
+static void tell(const json_t *removed, const json_t *kept)
+{
+	char names[64], folder[PATH_MAX];
+
+	if (json_array_size(removed)) {
+		name_devices(removed, names, sizeof(names));
+		printf("Removed %s with %s memory. The next program makes a new device.\n", names,
+		       json_array_size(removed) > 1 ? "their" : "its");
+	} else if (!json_array_size(kept) && !slu_board_folder(folder, sizeof(folder))) {
+		printf("There is no software GPU in %s: nothing to remove.\n", folder);
+	}
+}
+
 /* Return: the exit code after having complained; *ret_was_there: it was removed, or should be. */
 static int reset(unsigned index, bool *ret_was_there)
 {
@@ -104,8 +134,7 @@ int slu_softgpu_reset(int argc, char **argv)
 	int result = SLU_CLI_OK;
 	bool is_json = false;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &is_json);
+	slu_cli_parse(&argp, argc, argv, 0, &is_json);
 	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
 		bool was_there;
 		int r = reset(index, &was_there);
@@ -118,6 +147,8 @@ int slu_softgpu_reset(int argc, char **argv)
 	answer = json_pack("{s:o, s:o}", "removed", removed, "kept", kept);
 	if (is_json)
 		slu_reply_print(answer, false);
+	else
+		tell(removed, kept);
 	json_decref(answer);
 	return result;
 }

@@ -21,6 +21,14 @@ int slu_softgpu_reset(int argc, char **argv);
 extern const struct argp_option slu_softgpu_json_options[];
 error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state);
 
+/*
+ * Looks at what is asked of the software GPU by the environment, where options have been put.
+ * Return: 0, or the exit code after having complained of the first that is wrong.
+ */
+int slu_softgpu_check_options(void);
+/* Complains of what only the driver could tell, and did. Return: the exit code. */
+int slu_softgpu_complain_of_options(void);
+
 /* Makes the devices that the environment asks for. Return: 0, or the exit code after having
  * complained. */
 int slu_softgpu_make(const struct slu_install *install);

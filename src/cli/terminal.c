@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "cli/terminal.h"
 
 static bool is_continuation(char c)
@@ -38,17 +39,47 @@ size_t slu_terminal_height(void)
 
 bool slu_terminal_has_colour(void)
 {
-	const char *no = getenv("NO_COLOR");
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no && *no);
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+const char *slu_terminal_ellipsis(void)
+{
+	return slu_ascii_is_wanted() ? "~" : "…";
+}
+
+/* The length of a colour of ours at @text, or 0. */
+static size_t colour_length(const char *text)
+{
+	size_t n;
+
+	if (strncmp(text, "\033[", 2) != 0)
+		return 0;
+	n = 2 + strspn(text + 2, "0123456789;");
+	return text[n] == 'm' ? n + 1 : 0;
 }
 
 size_t slu_terminal_length(const char *text)
 {
+	size_t n = 0, skipped;
+
+	for (; *text; text++) {
+		while ((skipped = colour_length(text)))
+			text += skipped;
+		if (!*text)
+			break;
+		n += !is_continuation(*text);
+	}
+	return n;
+}
+
+size_t slu_terminal_lines(const char *text)
+{
 	size_t n = 0;
 
 	for (; *text; text++)
-		n += !is_continuation(*text);
+		n += *text == '\n';
 	return n;
 }
 
@@ -56,9 +87,12 @@ size_t slu_terminal_cut(const char *text, size_t n)
 {
 	const char *end = text;
 
-	while (*end && (is_continuation(*end) || n)) {
-		n -= !is_continuation(*end);
-		end++;
+	while (*end) {
+		size_t skipped = colour_length(end);
+
+		if (!skipped && !is_continuation(*end) && !n--)
+			break;
+		end += skipped ? skipped : 1;
 	}
 	return (size_t)(end - text);
 }

@@ -11,11 +11,15 @@
 size_t slu_terminal_width(void);
 /* Lines; 0 where it is no terminal. */
 size_t slu_terminal_height(void);
-/* A terminal, and NO_COLOR is not set. */
+/* A terminal that is not dumb, and NO_COLOR is not set. */
 bool slu_terminal_has_colour(void);
+/* One character for what was cut off. */
+const char *slu_terminal_ellipsis(void);
 
-/* Characters, not bytes: continuation bytes of UTF-8 take no place. */
+/* Characters, not bytes: continuation bytes of UTF-8 and colours take no place. */
 size_t slu_terminal_length(const char *text);
+/* How many lines end in @text. */
+size_t slu_terminal_lines(const char *text);
 /* The first @n characters of @text: how many bytes these are. */
 size_t slu_terminal_cut(const char *text, size_t n);
 

@@ -14,6 +14,18 @@ static void test_characters_are_counted_not_bytes(void **state)
 	assert_int_equal(slu_terminal_cut("ab", 5), 2);
 }
 
+static void test_colours_take_no_place(void **state)
+{
+	static const char text[] = "\033[32mrun\033[0mning\033[0m";
+
+	(void)state;
+	assert_int_equal(slu_terminal_length(text), 7);
+	assert_int_equal(slu_terminal_length("\033[32m"), 0);
+	assert_int_equal(slu_terminal_cut(text, 4), strlen("\033[32mrun\033[0mn"));
+	assert_int_equal(slu_terminal_cut(text, 7), strlen(text));
+	assert_int_equal(slu_terminal_cut(text, 0), strlen("\033[32m"));
+}
+
 static void test_words_are_broken_into_lines(void **state)
 {
 	static const struct {
@@ -53,6 +65,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters_are_counted_not_bytes),
+		cmocka_unit_test(test_colours_take_no_place),
 		cmocka_unit_test(test_words_are_broken_into_lines),
 	};
 

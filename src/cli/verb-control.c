@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
 
 struct options {
@@ -80,8 +81,7 @@ static int steer(int argc, char **argv, const char *verb, const struct argp *arg
 	struct options o = { 0 };
 	json_t *request;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(argp, argc, argv, 0, NULL, &o);
+	slu_cli_parse(argp, argc, argv, 0, &o);
 	request = o.all ? json_pack("{s:s, s:b}", "verb", verb, "all", 1)
 			: json_pack("{s:s, s:s}", "verb", verb, "program", o.program);
 	return finish(&o, request);

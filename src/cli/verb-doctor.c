@@ -20,6 +20,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
 
 static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
@@ -63,7 +64,12 @@ static void look_at_daemon(struct slu_doctor *d)
 	if (!r) {
 		slu_doctor_say(d, SLU_VERDICT_FINE, "daemon", NULL, "answers at %s", peer.path);
 	} else if (r == -ENOENT || r == -ECONNREFUSED) {
-		slu_doctor_say(d, SLU_VERDICT_NOTE, "daemon", "'sluice run' starts one.",
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "daemon",
+			       d->where.is_system
+				       ? "'systemctl enable --now sluiced.socket' starts it "
+					 "when it is needed."
+			       : d->where.socket ? "'sluiced --socket' starts one there."
+						 : "'sluice run' starts one.",
 			       "none runs at %s", peer.path);
 	} else if (r == -ETIMEDOUT) {
 		slu_cli_explain_silence(&peer, why, then);
@@ -137,8 +143,7 @@ int slu_cli_doctor(int argc, char **argv)
 {
 	struct slu_doctor d = { .findings = json_array() };
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &d);
+	slu_cli_parse(&argp, argc, argv, 0, &d);
 	slu_install_find(&d.install);
 	look_at_daemon(&d);
 	slu_doctor_settings(&d);

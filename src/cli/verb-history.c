@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `sluice history`: who had the device when, as far back as the daemon remembers: a picture for the
- * eye, a table of the last turns with the reason why each ended and of who was told out of memory,
- * or JSON with what moved as well.
+ * eye, tables of the last turns with the reason why each ended, of what moved, and of who was told
+ * out of memory, or JSON.
  */
 
 #include <argp.h>
@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/picture.h"
 #include "cli/reply.h"
 #include "cli/table.h"
@@ -34,7 +35,7 @@ enum { OPTION_DRAW = 256, OPTION_TABLE };
 
 static const struct argp_option option_table[] = {
 	{ "draw", OPTION_DRAW, NULL, 0, "the picture alone", 0 },
-	{ "table", OPTION_TABLE, NULL, 0, "the table alone", 0 },
+	{ "table", OPTION_TABLE, NULL, 0, "the tables alone", 0 },
 	{ "last", 'l', "TIME", 0, "how far back the picture goes (60s)", 0 },
 	{ "turns", 'n', "N", 0, "so many turns in the table (20)", 0 },
 	{ 0 },
@@ -77,7 +78,8 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse,
 	.children = children,
-	.doc = "Show the last turns: who had the device, from when, for how long.\v"
+	.doc = "Show the last turns: who had the device, from when, for how long, and what "
+	       "moved.\v"
 	       "In the picture █ is a program that runs, ▒ one whose bytes come in, ░ one that "
 	       "comes "
 	       "to rest; the number is the share of the time in which it ran.\n\n"
@@ -122,7 +124,67 @@ static void print_turns(const json_t *reply, size_t n_turns)
 	slu_table_free(table);
 }
 
-/* Who was told out of memory, and why. */
+/* Adds up the turns and moves of one program on one device into an entry of @sums. */
+static json_t *sum_of(json_t *sums, const json_t *record)
+{
+	char key[48];
+	json_t *sum;
+
+	snprintf(key, sizeof(key), "%llu %llu", (unsigned long long)slu_reply_number(record, "pid"),
+		 (unsigned long long)slu_reply_number(record, "device"));
+	sum = json_object_get(sums, key);
+	if (sum)
+		return sum;
+	sum = json_pack("{s:O, s:O}", "name", json_object_get(record, "name"), "device",
+			json_object_get(record, "device"));
+	json_object_set_new(sums, key, sum);
+	return sum;
+}
+
+static void add(json_t *sum, const char *key, uint64_t n)
+{
+	json_object_set_new(sum, key, json_integer((json_int_t)(slu_reply_number(sum, key) + n)));
+}
+
+/* What Sluice moved, by program and device, as far back as the daemon remembers. */
+static void print_moves(const json_t *reply)
+{
+	static const char *const heads[] = {
+		"PROGRAM", "GPU", "TURNS", "TO DEVICE", "TO HOST", ""
+	};
+	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
+	json_t *sums = json_object(), *sum;
+	const json_t *record;
+	const char *key;
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, "turns"), i, record)
+		add(sum_of(sums, record), "turns", 1);
+	json_array_foreach (json_object_get(reply, "moves"), i, record) {
+		sum = sum_of(sums, record);
+		add(sum, "in", slu_reply_number(record, "in_bytes"));
+		add(sum, "out", slu_reply_number(record, "out_bytes"));
+	}
+	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
+		slu_table_add(table, "%s", heads[i]);
+	for (unsigned column = 2; column < 5; column++)
+		slu_table_align_right(table, column);
+	json_object_foreach (sums, key, sum) {
+		char in[SLU_SIZE_STRING_MAX], out[SLU_SIZE_STRING_MAX];
+
+		slu_table_add(table, "%s", slu_reply_text(sum, "name"));
+		slu_table_add(table, "%d", (int)slu_reply_number(sum, "device"));
+		slu_table_add(table, "%d", (int)slu_reply_number(sum, "turns"));
+		slu_table_add(table, "%s", slu_size_format(in, slu_reply_number(sum, "in")));
+		slu_table_add(table, "%s", slu_size_format(out, slu_reply_number(sum, "out")));
+		slu_table_add(table, "%s", "");
+	}
+	slu_table_print(table, stdout, "", slu_terminal_width());
+	slu_table_free(table);
+	json_decref(sums);
+}
+
+/* Who was told out of memory, and why; for the last one also what can be done. */
 static void print_denials(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = { "AGO", "OUT OF MEMORY", "WHY" };
@@ -147,6 +209,11 @@ static void print_denials(const json_t *reply, size_t n_shown)
 	}
 	slu_table_print(table, stdout, "", slu_terminal_width());
 	slu_table_free(table);
+	denial = json_array_get(list, n - 1);
+	if (*slu_reply_text(denial, "hint")) {
+		slu_terminal_wrap(stdout, slu_reply_text(denial, "hint"), slu_terminal_width(), 0);
+		putchar('\n');
+	}
 }
 
 static void print_reply(json_t *reply, const struct options *o)
@@ -156,6 +223,7 @@ static void print_reply(json_t *reply, const struct options *o)
 	size_t width = slu_terminal_width();
 
 	slu_reply_tell_apart(turns);
+	slu_reply_tell_apart(json_object_get(reply, "moves"));
 	slu_reply_tell_apart(denials);
 	if (!json_array_size(turns)) {
 		puts("Nobody had a turn yet.");
@@ -165,8 +233,11 @@ static void print_reply(json_t *reply, const struct options *o)
 					  width ? width : WIDTH_USUAL, stdout);
 		if (o->has_picture && o->has_table)
 			putchar('\n');
-		if (o->has_table)
+		if (o->has_table) {
 			print_turns(reply, o->n_turns);
+			putchar('\n');
+			print_moves(reply);
+		}
 	}
 	if (o->has_table && json_array_size(denials)) {
 		putchar('\n');
@@ -183,8 +254,7 @@ int slu_cli_history(int argc, char **argv)
 	json_t *reply;
 	int r;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	slu_cli_parse(&argp, argc, argv, 0, &o);
 	if (!o.has_picture && !o.has_table)
 		o.has_picture = o.has_table = true;
 	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "history"), &reply);

@@ -28,6 +28,7 @@
 #include "cli/drivers.h"
 #include "cli/environment.h"
 #include "cli/install.h"
+#include "cli/parse.h"
 #include "cli/program.h"
 #include "cli/watch.h"
 #include "wire/message.h"
@@ -213,10 +214,7 @@ int slu_cli_run(int argc, char **argv)
 	char path[PATH_MAX], socket[PATH_MAX];
 	int r;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (r)
-		return SLU_CLI_USAGE;
+	slu_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
 
 	switch (slu_program_find(o.program[0], path, sizeof(path))) {
 	case 0:

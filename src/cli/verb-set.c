@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -117,50 +119,70 @@ static bool is_named(const json_t *setting, const char *name)
 			!strncmp(slu_reply_text(setting, "section"), name, length));
 }
 
-/* @name: NULL for all of them. Return: how many there were. */
-static size_t print_settings(const json_t *list, const char *name)
+/* Leaves the settings called @name. Return: how many there are. */
+static size_t choose(json_t *list, const char *name)
+{
+	for (size_t i = json_array_size(list); i-- > 0;)
+		if (!is_named(json_array_get(list, i), name))
+			json_array_remove(list, i);
+	return json_array_size(list);
+}
+
+static void print_settings(const json_t *list)
 {
 	static const char *const heads[] = { "SETTING", "VALUE", "MEANING" };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *setting;
-	size_t i, n = 0;
+	size_t i;
 
 	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
 		slu_table_add(table, "%s", heads[i]);
 	json_array_foreach (list, i, setting) {
-		if (name && !is_named(setting, name))
-			continue;
-		n++;
 		slu_table_add(table, "%s.%s", slu_reply_text(setting, "section"),
 			      slu_reply_text(setting, "name"));
 		slu_table_add(table, "%s", slu_reply_text(setting, "value"));
 		slu_table_add(table, "%s", slu_reply_text(setting, "meaning"));
 	}
-	if (n)
-		slu_table_print(table, stdout, "", slu_terminal_width());
+	slu_table_print(table, stdout, "", slu_terminal_width());
 	slu_table_free(table);
-	return n;
+}
+
+/* Return: the exit code. */
+static int complain(const struct options *o, const json_t *all)
+{
+	const char *dot = strrchr(o->words[0], '.');
+	struct slu_suggest suggest = { .word = dot ? dot + 1 : o->words[0] };
+	const json_t *setting;
+	char then[160];
+	size_t i;
+
+	json_array_foreach (all, i, setting)
+		slu_suggest_offer(&suggest, slu_reply_text(setting, "name"));
+	snprintf(then, sizeof(then), "%s%s%s'sluice set%s' lists them; man sluiced.conf says more.",
+		 suggest.best ? "Did you mean '" : "", suggest.best ? suggest.best : "",
+		 suggest.best ? "'? " : "", o->program ? " --program NAME" : "");
+	slu_cli_complain(then, "there is no setting '%s'%s.", o->words[0],
+			 o->program ? " of programs" : "");
+	return SLU_CLI_REFUSED;
 }
 
 static int show(const struct options *o)
 {
-	json_t *reply,
-		*request = json_pack("{s:s, s:s*}", "verb", "settings", "program", o->program);
+	json_t *request = json_pack("{s:s, s:s*}", "verb", "settings", "program", o->program);
+	json_t *reply, *list, *all;
 	int r = slu_cli_ask(&o->where, request, &reply);
 
 	if (r)
 		return r;
-	if (o->where.is_json) {
+	list = json_object_get(reply, "settings");
+	all = json_copy(list);
+	if (o->words[0] && !choose(list, o->words[0]))
+		r = complain(o, all);
+	else if (o->where.is_json)
 		slu_reply_print(reply, false);
-	} else if (!print_settings(json_object_get(reply, "settings"), o->words[0])) {
-		slu_cli_complain(o->program ? "'sluice set --program NAME' lists them; man "
-					      "sluiced.conf says more."
-					    : "'sluice set' alone lists them; man sluiced.conf "
-					      "says more.",
-				 "there is no setting '%s'%s.", o->words[0] ? o->words[0] : "",
-				 o->program ? " of programs" : "");
-		r = SLU_CLI_REFUSED;
-	}
+	else
+		print_settings(list);
+	json_decref(all);
 	json_decref(reply);
 	return r;
 }
@@ -193,7 +215,6 @@ int slu_cli_set(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	slu_cli_parse(&argp, argc, argv, 0, &o);
 	return o.n_words == SLU_ARRAY_SIZE(o.words) ? change(&o) : show(&o);
 }

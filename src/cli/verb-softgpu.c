@@ -21,11 +21,13 @@
 #include "cli/cudart.h"
 #include "cli/environment.h"
 #include "cli/install.h"
+#include "cli/parse.h"
 #include "cli/program.h"
 #include "cli/softgpu.h"
 
 struct options {
 	const char *memory, *profile, *scale, *devices;
+	bool is_quiet;
 	char **program;
 };
 
@@ -35,6 +37,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "scale", 's', "N", 0, "make the profile's sizes and speeds N times smaller (256)", 0 },
 	{ "devices", 'd', "N", 0, "so many devices (1)", 0 },
+	{ "quiet", 'q', NULL, 0, "do not report a kernel that fails", 0 },
 	{ 0 },
 };
 
@@ -54,6 +57,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'd':
 		o->devices = arg;
+		return 0;
+	case 'q':
+		o->is_quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		o->program = &state->argv[state->next - 1];
@@ -100,6 +106,9 @@ static int set_environment(const struct options *o, const struct slu_install *in
 	/* under a `sluice run` that found no driver there is one now */
 	if (!r && getenv("SLUICE_SOCKET"))
 		r = slu_environment_add_shim(install);
+	/* a program that does not look at errors leaves it to us to name them */
+	if (!r)
+		r = setenv("SLUICE_SOFTGPU_REPORT", o->is_quiet ? "none" : "once", o->is_quiet);
 	return r || set("SLUICE_SOFTGPU_MEMORY", o->memory) ||
 			       set("SLUICE_SOFTGPU_PROFILE", o->profile) ||
 			       set("SLUICE_SOFTGPU_SCALE", o->scale) ||
@@ -115,8 +124,7 @@ int slu_softgpu_run(int argc, char **argv)
 	char path[PATH_MAX];
 	int r;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	slu_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
 	slu_install_find(&install);
 	if (!install.softgpu_folder[0]) {
 		slu_cli_complain(slu_install_advice(),
@@ -199,7 +207,14 @@ int slu_cli_softgpu(int argc, char **argv)
 		argv[1] = (char *)(uintptr_t)words[i].name;
 		return words[i].run(argc - 1, argv + 1);
 	}
-	slu_cli_complain("For example: sluice softgpu run --memory 64M -- ./program",
-			 "'sluice softgpu' needs one of the words 'run', 'info' and 'reset'.");
+	if (argc >= 2)
+		slu_cli_complain(
+			"It is one of 'run', 'info' and 'reset', and options follow it. For "
+			"example: sluice softgpu run --memory 64M -- ./program",
+			"'%s' is not a command of 'sluice softgpu'.", argv[1]);
+	else
+		slu_cli_complain("For example: sluice softgpu run --memory 64M -- ./program",
+				 "'sluice softgpu' needs one of the words 'run', 'info' and "
+				 "'reset'.");
 	return SLU_CLI_USAGE;
 }

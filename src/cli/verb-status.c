@@ -5,7 +5,6 @@
  */
 
 #include <argp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +15,16 @@
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/reply.h"
+#include "cli/screen.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "wire/message.h"
 
 #define BAR_LENGTH 20
+#define PERIOD_MS  1000
+#define NAME_MIN   12 /* names are cut to this before a column is left out */
 #define LABEL_MAX  (SLU_WIRE_NAME_MAX + 24)
 
 struct options {
@@ -104,17 +107,24 @@ static const char *call(char buf[static LABEL_MAX], const json_t *programs, cons
 	return buf;
 }
 
-static void print_device(FILE *out, const json_t *device, const json_t *programs)
+/* @has_twins: there are others, from which its UUID tells it apart. */
+static void print_device(FILE *out, const json_t *device, const json_t *programs, bool has_twins)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
 	const json_t *turn = json_object_get(device, "turn");
-	char bytes[2 * SLU_SIZE_STRING_MAX + 8], now[256] = "", label[LABEL_MAX];
+	const char *sharing = slu_reply_text(device, "sharing");
+	bool has_turns = json_is_true(json_object_get(device, "has_turns"));
+	char bytes[3 * SLU_SIZE_STRING_MAX + 40], now[256] = "", label[LABEL_MAX];
+	uint64_t overhead = slu_reply_number(device, "overhead_bytes");
+	uint64_t in_use = slu_reply_number(device, "used_bytes") + overhead;
 	size_t width = slu_terminal_width();
 
-	snprintf(bytes, sizeof(bytes), "  %s of %s",
-		 slu_size_format(used, slu_reply_number(device, "used_bytes")),
+	snprintf(bytes, sizeof(bytes), "  %s of %s", slu_size_format(used, in_use),
 		 slu_size_format(total, slu_reply_number(device, "total_bytes")));
-	if (json_is_object(turn))
+	if (overhead)
+		snprintf(bytes + strlen(bytes), sizeof(bytes) - strlen(bytes),
+			 " (%s contexts and drivers)", slu_size_format(used, overhead));
+	if (has_turns && json_is_object(turn))
 		snprintf(now, sizeof(now), "  turn: %s (%s)",
 			 call(label, programs, slu_reply_text(turn, "name"),
 			      slu_reply_number(turn, "pid")),
@@ -125,15 +135,17 @@ static void print_device(FILE *out, const json_t *device, const json_t *programs
 			 call(label, programs, slu_reply_text(device, "next"),
 			      slu_reply_number(device, "next_pid")));
 
-	fprintf(out, "GPU %d  %s\n  ", (int)slu_reply_number(device, "index"),
-		slu_reply_text(device, "name"));
-	print_bar(out, slu_reply_number(device, "used_bytes"),
-		  slu_reply_number(device, "outsider_bytes"),
+	fprintf(out, "GPU %d  %s%s%s\n  ", (int)slu_reply_number(device, "index"),
+		slu_reply_text(device, "name"), has_twins ? "  " : "",
+		has_twins ? slu_reply_text(device, "uuid") : "");
+	print_bar(out, in_use, slu_reply_number(device, "outsider_bytes"),
 		  slu_reply_number(device, "total_bytes"));
 	fprintf(out, "%s%s%s\n", bytes,
 		width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width ? "\n"
 											   : "",
 		now);
+	if (*sharing)
+		fprintf(out, "  %s\n", sharing);
 }
 
 /* Why it is as it is, unless its state says that already. */
@@ -182,26 +194,73 @@ static void add_pid(struct slu_table *table, uint64_t pid)
 		slu_table_add(table, "–");
 }
 
-/* The rows of outsiders have no cells between their bytes and the words. */
-enum column { NAME, PID, STATE, LEVEL, MODE, DEVICE, MAPPED, RAM, DISK, TURNS, WAITED, P99, WHY };
+/* Green has the device, yellow wants it, red keeps it from others. */
+static void colour_state(struct slu_table *table, const json_t *program)
+{
+	const char *state = slu_reply_text(program, "state");
 
-static void print_programs(FILE *out, const json_t *reply)
+	if (json_is_true(json_object_get(program, "stuck")))
+		slu_table_colour(table, "31");
+	else if (!strcmp(state, "running"))
+		slu_table_colour(table, "32");
+	else if (!strcmp(state, "waiting"))
+		slu_table_colour(table, "33");
+}
+
+/* On which devices it is: "0", or "0,2". */
+static void add_devices(struct slu_table *table, const json_t *devices)
+{
+	char words[64] = "";
+	const json_t *device;
+	size_t i, n = 0;
+
+	json_array_foreach (devices, i, device)
+		if (n + 5 < sizeof(words))
+			n += (size_t)sprintf(words + n, "%s%u", n ? "," : "",
+					     (unsigned)slu_reply_number(device, "index") % 1000);
+	slu_table_add(table, "%s", words);
+}
+
+/* The rows of outsiders have no cells between their bytes and the words. */
+enum column {
+	NAME,
+	PID,
+	GPU,
+	STATE,
+	LEVEL,
+	MODE,
+	DEVICE,
+	MAPPED,
+	RAM,
+	DISK,
+	TURNS,
+	WAITED,
+	P99,
+	WHY
+};
+
+static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 {
 	static const char *const heads[] = {
-		[NAME] = "PROGRAM", [PID] = "PID",	 [STATE] = "STATE",   [LEVEL] = "LEVEL",
-		[MODE] = "MODE",    [DEVICE] = "DEVICE", [MAPPED] = "MAPPED", [RAM] = "RAM",
-		[DISK] = "DISK",    [TURNS] = "TURNS",	 [WAITED] = "WAITED", [P99] = "P99",
-		[WHY] = "WHY",
+		[NAME] = "PROGRAM", [PID] = "PID",   [GPU] = "GPU",	  [STATE] = "STATE",
+		[LEVEL] = "LEVEL",  [MODE] = "MODE", [DEVICE] = "DEVICE", [MAPPED] = "MAPPED",
+		[RAM] = "RAM",	    [DISK] = "DISK", [TURNS] = "TURNS",	  [WAITED] = "WAITED",
+		[P99] = "P99",	    [WHY] = "WHY",
 	};
 	static const enum column spare[] = { P99, MODE, TURNS, WAITED, PID, LEVEL };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *program, *device, *outsider;
+	bool has_twins = json_array_size(json_object_get(reply, "devices")) > 1;
 	size_t i, j;
 
 	for (i = 0; i < SLU_ARRAY_SIZE(heads); i++)
 		slu_table_add(table, "%s", heads[i]);
 	slu_table_align_right(table, PID);
+	if (!has_twins)
+		slu_table_hide(table, GPU);
 	slu_table_hide_empty(table, LEVEL);
+	slu_table_shrink(table, NAME, NAME_MIN);
+	slu_table_limit(table, lines_max);
 	for (i = 0; i < SLU_ARRAY_SIZE(spare); i++)
 		slu_table_spare(table, spare[i]);
 	for (unsigned column = DEVICE; column <= P99; column++) {
@@ -212,11 +271,13 @@ static void print_programs(FILE *out, const json_t *reply)
 	json_array_foreach (json_object_get(reply, "programs"), i, program) {
 		slu_table_add(table, "%s", slu_reply_text(program, "name"));
 		slu_table_add(table, "%llu", (unsigned long long)slu_reply_number(program, "pid"));
+		add_devices(table, json_object_get(program, "devices"));
 		slu_table_add(table, "%s%s",
 			      json_is_true(json_object_get(program, "parked"))
 				      ? "parked"
 				      : slu_reply_text(program, "state"),
 			      json_is_true(json_object_get(program, "stuck")) ? " (stuck)" : "");
+		colour_state(table, program);
 		slu_table_add(table, "%llu",
 			      (unsigned long long)slu_reply_number(program, "level"));
 		slu_table_add(table, "%s", slu_reply_text(program, "mode"));
@@ -234,6 +295,7 @@ static void print_programs(FILE *out, const json_t *reply)
 		json_array_foreach (json_object_get(device, "outsiders"), j, outsider) {
 			slu_table_add(table, "(%s)", slu_reply_text(outsider, "name"));
 			add_pid(table, slu_reply_number(outsider, "pid"));
+			slu_table_add(table, "%u", (unsigned)slu_reply_number(device, "index"));
 			for (unsigned column = STATE; column <= MODE; column++)
 				slu_table_add(table, "%s", "");
 			add_bytes(table, slu_reply_number(outsider, "bytes"));
@@ -246,20 +308,32 @@ static void print_programs(FILE *out, const json_t *reply)
 	slu_table_free(table);
 }
 
-static void print_reply(FILE *out, const json_t *reply)
+static void print_devices(FILE *out, const json_t *reply)
 {
+	const json_t *devices = json_object_get(reply, "devices"), *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device)
+		print_device(out, device, json_object_get(reply, "programs"),
+			     json_array_size(devices) > 1);
+}
+
+/* @lines_max: 0 for all of them. */
+static void print_rows(FILE *out, const json_t *reply, size_t lines_max)
+{
+	bool has_outsiders = false, is_managed = false;
 	const json_t *device;
-	bool has_outsiders = false;
 	size_t i;
 
 	json_array_foreach (json_object_get(reply, "devices"), i, device) {
-		print_device(out, device, json_object_get(reply, "programs"));
 		has_outsiders |= json_array_size(json_object_get(device, "outsiders")) > 0;
+		is_managed |= json_is_true(json_object_get(device, "managed"));
 	}
 	if (json_array_size(json_object_get(reply, "programs")) || has_outsiders)
-		print_programs(out, reply);
+		print_programs(out, reply, lines_max);
 	else
-		fputs("No program is running. Start one with: sluice run -- PROGRAM\n", out);
+		fprintf(out, "No program%s is running. Start one with: sluice run -- PROGRAM\n",
+			is_managed ? " of yours" : "");
 }
 
 /* Who is asked, and when: a picture that is looked at for hours should say that it is alive. */
@@ -278,45 +352,44 @@ static void print_title(FILE *out, const json_t *reply)
 				     slu_reply_number(daemon, "uptime_ms") / 1000 * SLU_NS_PER_S));
 }
 
-/*
- * Over the last screen without a flicker: home, each line and what was behind it cleared, then the
- * rest. Lines that the terminal has no room for are left out.
- */
-static void repaint(const char *screen)
+/* As many programs as there are lines for; the last line is always there for their number. */
+static void paint(const json_t *reply)
 {
-	size_t height = slu_terminal_height(), width = slu_terminal_width();
+	size_t size = 0, lines = slu_screen_lines(), used = 0;
+	char *text = NULL, *end;
+	FILE *out = open_memstream(&text, &size);
 
-	fputs("\033[H", stdout);
-	for (size_t line = 0; *screen && (!height || line + 1 < height); line++) {
-		size_t n = strcspn(screen, "\n");
-		size_t shown = width ? slu_terminal_cut(screen, width) : n;
-
-		printf("%.*s\033[K\n", (int)SLU_MIN(n, shown), screen);
-		screen += n + (screen[n] == '\n');
-	}
-	fputs("\033[J", stdout);
+	if (!out)
+		return;
+	print_title(out, reply);
+	print_devices(out, reply);
+	fflush(out);
+	for (end = text; used + 1 < lines && *end; used++)
+		end += strcspn(end, "\n") + 1;
+	fseek(out, end - text, SEEK_SET);
+	print_rows(out, reply, lines - used);
+	fclose(out);
+	slu_screen_paint(text);
+	free(text);
 }
 
-static int show(const struct options *o)
+static int show(const struct options *o, bool has_screen)
 {
-	char *screen = NULL;
-	size_t size = 0;
+	struct slu_cli_peer peer;
 	json_t *reply;
-	FILE *out;
-	int r = slu_cli_ask(&o->where, json_pack("{s:s}", "verb", "status"), &reply);
+	int r = slu_cli_try(&o->where, json_pack("{s:s}", "verb", "status"), &peer, &reply);
 
-	if (r)
-		return r;
+	if (r) {
+		slu_screen_close();
+		return r < 0 ? slu_cli_no_daemon(&o->where, &peer, r) : slu_cli_refused(reply);
+	}
 	if (o->where.is_json) {
 		slu_reply_print(reply, o->is_watch);
-	} else if (!o->is_watch || !isatty(STDOUT_FILENO)) {
-		print_reply(stdout, reply);
-	} else if ((out = open_memstream(&screen, &size))) {
-		print_title(out, reply);
-		print_reply(out, reply);
-		fclose(out);
-		repaint(screen);
-		free(screen);
+	} else if (has_screen) {
+		paint(reply);
+	} else {
+		print_devices(stdout, reply);
+		print_rows(stdout, reply, 0);
 	}
 	fflush(stdout);
 	json_decref(reply);
@@ -326,14 +399,15 @@ static int show(const struct options *o)
 int slu_cli_status(int argc, char **argv)
 {
 	struct options o = { 0 };
+	bool has_screen;
 	int r;
 
-	argp_err_exit_status = SLU_CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.is_watch && !o.where.is_json && isatty(STDOUT_FILENO))
-		fputs("\033[2J", stdout);
-	do {
-		r = show(&o);
-	} while (!r && o.is_watch && !ferror(stdout) && poll(NULL, 0, 1000) == 0);
+	slu_cli_parse(&argp, argc, argv, 0, &o);
+	has_screen = o.is_watch && !o.where.is_json && isatty(STDOUT_FILENO);
+	if (has_screen)
+		slu_screen_open();
+	while (!(r = show(&o, has_screen)) && o.is_watch && !ferror(stdout))
+		slu_screen_wait(PERIOD_MS);
+	slu_screen_close();
 	return r;
 }

@@ -22,8 +22,8 @@
 #define FIRST_LOOK_MS 250
 #define LAST_LOOK_MS  8000
 #define FAMILY_MAX    256
-/* programs that joined after ours, before we ask */
-#define JOINS_LOOKED_AT 64
+/* of each kind in the daemon's history, before we ask */
+#define RECORDS_LOOKED_AT 256
 /* one that looks for drivers and uses none is left alone: only who stays so is blamed */
 #define LOOKS_TO_BLAME 4
 /* one that gave up may still find a daemon that begins a moment later */
@@ -39,6 +39,7 @@ struct watcher {
 	bool is_alone;		 /* the one that is blamed did not reach the daemon */
 	bool has_seen_helper;	 /* somebody used a device through us, or tried to */
 	bool has_told;		 /* that it shares the GPU */
+	bool is_answered;	 /* it shares, or was told why it does not */
 	pid_t ended[FAMILY_MAX]; /* told and ended, since they must join */
 	size_t n_ended;
 };
@@ -129,32 +130,64 @@ static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 	return is_done;
 }
 
-static bool is_of_this_run(const struct watcher *w, const json_t *program)
+static bool is_of_this_run(const struct watcher *w, const json_t *record)
 {
-	return !strcmp(slu_reply_text(program, "group"), w->watch->group) ||
-	       json_integer_value(json_object_get(program, "pid")) == w->program;
+	return !strcmp(slu_reply_text(record, "group"), w->watch->group) ||
+	       json_integer_value(json_object_get(record, "pid")) == w->program;
+}
+
+/* The last join of this run, by the process @pid unless that is 0; or NULL. */
+static const json_t *find_join(const struct watcher *w, const json_t *history, json_int_t pid)
+{
+	const json_t *join, *found = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(history, "joins"), i, join)
+		if (is_of_this_run(w, join) &&
+		    (!pid || json_integer_value(json_object_get(join, "pid")) == pid))
+			found = join;
+	return found;
 }
 
 /* One that was too short to be looked at: the daemon remembers. Return: whether it had joined. */
-static bool look_back(const struct watcher *w)
+static bool tell_join(const struct watcher *w, const json_t *history)
 {
-	const struct slu_cli_where where = { .socket = w->watch->socket };
-	json_t *reply, *join, *found = NULL;
-	struct slu_cli_peer peer;
-	size_t i;
+	const json_t *found = find_join(w, history, 0);
 
-	if (slu_cli_try(&where, json_pack("{s:s, s:i}", "verb", "history", "last", JOINS_LOOKED_AT),
-			&peer, &reply))
-		return false;
-	json_array_foreach (json_object_get(reply, "joins"), i, join)
-		if (is_of_this_run(w, join))
-			found = join;
 	if (found)
 		fprintf(stderr, "sluice: '%s' (pid %d) shared the GPU as '%s' and has ended.\n",
 			w->watch->name, (int)json_integer_value(json_object_get(found, "pid")),
 			slu_reply_text(found, "name"));
-	json_decref(reply);
 	return found;
+}
+
+/*
+ * A program reports "out of memory" as if the device had said so. Whether that is why it ended
+ * nobody knows but the program; the last reason is told, once.
+ */
+static void tell_denial(const struct watcher *w, const json_t *history)
+{
+	const json_t *denial, *last = NULL;
+	char often[64] = "";
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(history, "denials"), i, denial) {
+		/* the group of a process that was parted from its run is another one by now */
+		if (!is_of_this_run(w, denial) &&
+		    !find_join(w, history, json_integer_value(json_object_get(denial, "pid"))))
+			continue;
+		last = denial;
+		n++;
+	}
+	if (!last)
+		return;
+	if (n > 1)
+		snprintf(often, sizeof(often), " (%u times, see 'sluice history')", n);
+	slu_cli_complain(*slu_reply_text(last, "hint") ? slu_reply_text(last, "hint") : NULL,
+			 "'%s' (pid %d) was denied GPU memory%s: %s.", slu_reply_text(last, "name"),
+			 (int)json_integer_value(json_object_get(last, "pid")), often,
+			 slu_reply_text(last, "reason"));
 }
 
 static void tell_blame(const struct watcher *w, struct slu_attach_view *view)
@@ -197,29 +230,49 @@ static bool look_at_family(struct watcher *w, const pid_t *family, size_t n)
 	return false;
 }
 
-static void look_until_done(struct watcher *w)
+static void look_until_end(struct watcher *w)
 {
 	struct pollfd end = { .fd = w->pidfd, .events = POLLIN };
 	int span_ms = FIRST_LOOK_MS;
 	pid_t family[FAMILY_MAX];
 
-	while (poll(&end, 1, span_ms) == 0) {
+	while (poll(&end, 1, w->is_answered ? -1 : span_ms) == 0) {
 		size_t n = slu_attach_family(w->program, family, SLU_ARRAY_SIZE(family));
 
-		if (look_at_daemon(w, family, n) ||
-		    ((!w->has_told || w->watch->must_join) && look_at_family(w, family, n)))
-			return;
+		w->is_answered =
+			look_at_daemon(w, family, n) ||
+			((!w->has_told || w->watch->must_join) && look_at_family(w, family, n));
 		if (w->n_blamed == 0)
 			span_ms = SLU_MIN(span_ms * 2, LAST_LOOK_MS);
 	}
-	if (!w->watch->is_verbose || w->has_told || w->n_ended || look_back(w))
-		return;
+}
+
+static void tell_absence(const struct watcher *w)
+{
 	if (w->has_seen_helper)
 		fprintf(stderr, "sluice: '%s' has ended and did not reach the daemon at %s.\n",
 			w->watch->name, w->watch->socket);
 	else
 		fprintf(stderr, "sluice: '%s' has ended and was not seen to use a GPU.\n",
 			w->watch->name);
+}
+
+/* The program has ended: what a person should know of it stands in the daemon's history. */
+static void look_back(const struct watcher *w)
+{
+	const struct slu_cli_where where = { .socket = w->watch->socket };
+	bool asks = w->watch->is_verbose && !w->is_answered && !w->has_told && !w->n_ended;
+	struct slu_cli_peer peer;
+	json_t *reply = NULL;
+	int r = slu_cli_try(&where,
+			    json_pack("{s:s, s:i}", "verb", "history", "last", RECORDS_LOOKED_AT),
+			    &peer, &reply);
+
+	if (!r)
+		tell_denial(w, reply);
+	if (asks && (r || !tell_join(w, reply)))
+		tell_absence(w);
+	json_decref(reply);
 }
 
 /* Nothing of the program's stays open in here but its stderr. */
@@ -257,7 +310,8 @@ void slu_watch_start(const struct slu_watch *watch)
 		/* its parent ends at once: the program will not find a child that it never made */
 		if (!fork()) {
 			leave_the_program(w.pidfd);
-			look_until_done(&w);
+			look_until_end(&w);
+			look_back(&w);
 		}
 		_exit(0);
 	}

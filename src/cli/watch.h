@@ -6,10 +6,14 @@
  * in. Somebody else looks: a process that is no child of the program (nothing for it to wait for),
  * ends with it, and speaks up on its stderr only if a person should know:
  *
- *   LOOKING -> (gone)  the program, or a child of it, has joined the daemon: all is well
- *   LOOKING -> (gone)  one of them uses a GPU without us, did not reach the daemon or was refused:
- *                      the reason is told once
- *   LOOKING -> (gone)  the program has ended; the daemon remembers whether it had joined
+ *   LOOKING  -> ANSWERED  the program, or a child of it, has joined the daemon: all is well
+ *   LOOKING  -> ANSWERED  one of them uses a GPU without us, did not reach the daemon or was
+ *                         refused: the reason is told once
+ *   LOOKING  -> (gone)    the program has ended; the daemon remembers whether it had joined
+ *   ANSWERED -> (gone)    the program has ended
+ *
+ * At the end the daemon is asked whether the program was denied memory; the reason and the way out
+ * are told once. ANSWERED sleeps until then.
  *
  * Looks become rarer the longer nothing happens. Where the program must join, so must its children:
  * the looking goes on when one of them has, and whoever is refused, uses a GPU without us or did

@@ -213,8 +213,19 @@ static int make_orphan(struct slu_client_unit *w, bool is_frozen)
 	return r > 0 ? slu_error(-EIO) : slu_fold(r);
 }
 
-int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
-			void *owner, struct slu_unit **ret_unit)
+/* It is the program's from now on, and no longer only set aside for it; with the lock. */
+static void own(struct slu_client_device *d, const struct slu_unit *u, uint64_t *reserved_bytes)
+{
+	uint64_t used = SLU_MIN(*reserved_bytes, u->bytes);
+
+	d->owned_bytes += slu_client_unit_owned_bytes(u);
+	d->reserved_bytes -= used;
+	*reserved_bytes -= used;
+}
+
+static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
+		    bool is_spare, uint64_t *reserved_bytes, void *owner,
+		    struct slu_unit **ret_unit)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
@@ -232,6 +243,7 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 	w->unit.device = (uint8_t)d->index;
 	w->unit.owner = owner;
 	w->unit.frozen = (uint8_t)frozen;
+	w->unit.device_only = is_spare;
 	slu_lock_take(&c->lock);
 	if (d->is_orphan) {
 		slu_lock_give(&c->lock);
@@ -241,7 +253,7 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 			slu_client_wait_joined(c);
 		r = give_birth(c, w, frozen != SLU_FROZEN_NO);
 		if (!r)
-			d->owned_bytes += bytes;
+			own(d, &w->unit, reserved_bytes);
 		/* taken for nothing: the birth was refused, or found memory after all */
 		if (r || !w->unit.on_disk) {
 			spare = w->room;
@@ -256,4 +268,23 @@ int slu_client_unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_fr
 	}
 	*ret_unit = &w->unit;
 	return 0;
+}
+
+int slu_client_unit_new(struct slu_client_device *device, uint64_t bytes, enum slu_frozen frozen,
+			void *owner, struct slu_unit **ret_unit)
+{
+	return unit_new(device, bytes, frozen, false, &(uint64_t){ 0 }, owner, ret_unit);
+}
+
+int slu_client_unit_new_reserved(struct slu_client_device *device, uint64_t bytes,
+				 enum slu_frozen frozen, uint64_t *reserved_bytes, void *owner,
+				 struct slu_unit **ret_unit)
+{
+	return unit_new(device, bytes, frozen, false, reserved_bytes, owner, ret_unit);
+}
+
+int slu_client_unit_new_spare(struct slu_client_device *device, uint64_t bytes, void *owner,
+			      struct slu_unit **ret_unit)
+{
+	return unit_new(device, bytes, SLU_FROZEN_NO, true, &(uint64_t){ 0 }, owner, ret_unit);
 }

@@ -60,15 +60,27 @@ SLU_CLIENT_API void slu_client_device_remove(struct slu_client_device *device);
 
 SLU_CLIENT_API unsigned slu_client_device_index(const struct slu_client_device *device);
 
-/* What the program may own on this device: visible_memory of the settings, or the size less a
- * margin. */
+/* What the program may own on this device: visible_memory of the settings, or all of its size. */
+SLU_CLIENT_API uint64_t slu_client_device_most(const struct slu_client_device *device);
+
+/* The same, but of all of its size less a margin for what the program's context takes: what of it
+ * is not owned is free. */
 SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device *device);
 
-/* Bytes that the program owns there, wherever they are: total − owned is what "free" should say. */
+/* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
-/* Whether the program may own @bytes more there; if not, the daemon hears of it, for people. */
-SLU_CLIENT_API bool slu_client_device_may_own(struct slu_client_device *device, uint64_t bytes);
+/*
+ * Sets @bytes aside for units that are about to be made, if the program may own so much: two
+ * threads cannot have the same bytes. Who @tells has the daemon hear of a refusal, for people. In
+ * mode LAUNCH a program may own any amount where visible_memory is auto.
+ *
+ * Return: whether they are; then slu_client_unit_new_reserved() uses them up, and what is left is
+ * given back.
+ */
+SLU_CLIENT_API bool slu_client_device_reserve(struct slu_client_device *device, uint64_t bytes,
+					      bool tells);
+SLU_CLIENT_API void slu_client_device_unreserve(struct slu_client_device *device, uint64_t bytes);
 
 /*
  * Whether a daemon decides over @device, or may do so as soon as it answers: false where everything
@@ -96,6 +108,22 @@ SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, ui
 SLU_CLIENT_API int slu_client_unit_new(struct slu_client_device *device, uint64_t bytes,
 				       enum slu_frozen frozen, void *owner,
 				       struct slu_unit **ret_unit);
+
+/*
+ * The same, using up as much of the @reserved_bytes as it needs: they become less by that. If it
+ * fails, they are as they were.
+ */
+SLU_CLIENT_API int slu_client_unit_new_reserved(struct slu_client_device *device, uint64_t bytes,
+						enum slu_frozen frozen, uint64_t *reserved_bytes,
+						void *owner, struct slu_unit **ret_unit);
+
+/*
+ * A unit that stands for memory which the driver is to find free when it is released. It is on the
+ * device itself when the gate opens, never MAPPED if others can be instead; and visible_memory does
+ * not count it, for it is not the program's.
+ */
+SLU_CLIENT_API int slu_client_unit_new_spare(struct slu_client_device *device, uint64_t bytes,
+					     void *owner, struct slu_unit **ret_unit);
 
 /*
  * Waits until the unit does not move; then releases its device memory by backend->destroy() if

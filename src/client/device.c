@@ -262,30 +262,59 @@ bool slu_client_device_is_managed(const struct slu_client_device *d)
 	return is;
 }
 
-static uint64_t visible(const struct slu_client *c, const struct slu_client_device *d)
+/* What the program may own there. */
+static uint64_t most_owned(const struct slu_client *c, const struct slu_client_device *d)
 {
-	uint64_t bytes;
+	uint64_t bytes = is_managed(c, d) ? slu_peer_settings(c->peer)->visible_bytes : 0;
 
-	if (!is_managed(c, d))
-		return d->total_bytes;
-	bytes = slu_peer_settings(c->peer)->visible_bytes;
-	return bytes ? bytes
-		     : d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
+	return bytes ? bytes : d->total_bytes;
 }
 
-uint64_t slu_client_device_visible(const struct slu_client_device *d)
+/* What it is told of it: a program that takes all it is told must leave what its context takes. */
+static uint64_t visible(const struct slu_client *c, const struct slu_client_device *d)
+{
+	if (!is_managed(c, d) || slu_peer_settings(c->peer)->visible_bytes)
+		return most_owned(c, d);
+	return d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
+}
+
+/* One of the two figures above; the daemon says how much that is. */
+static uint64_t figure(const struct slu_client_device *d,
+		       uint64_t (*of)(const struct slu_client *c,
+				      const struct slu_client_device *d))
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 	uint64_t bytes;
 
 	slu_lock_take(&c->lock);
-	bytes = visible(c, d);
+	if (is_managed(c, d))
+		slu_client_wait_joined(c);
+	bytes = of(c, d);
 	slu_lock_give(&c->lock);
 	return bytes;
 }
 
-bool slu_client_device_may_own(struct slu_client_device *d, uint64_t bytes)
+uint64_t slu_client_device_most(const struct slu_client_device *d)
+{
+	return figure(d, most_owned);
+}
+
+uint64_t slu_client_device_visible(const struct slu_client_device *d)
+{
+	return figure(d, visible);
+}
+
+/* Units of mode LAUNCH come as commands name them: together they may exceed the device. */
+static uint64_t most_reserved(const struct slu_client *c, const struct slu_client_device *d)
+{
+	bool is_bounded = d->mode != SLU_MODE_LAUNCH ||
+			  (is_managed(c, d) && slu_peer_settings(c->peer)->visible_bytes);
+
+	return is_bounded ? most_owned(c, d) : UINT64_MAX;
+}
+
+bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, bool tells)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
@@ -295,15 +324,29 @@ bool slu_client_device_may_own(struct slu_client_device *d, uint64_t bytes)
 	slu_lock_take(&c->lock);
 	if (is_managed(c, d))
 		slu_client_wait_joined(c); /* the daemon says how much that is */
-	most = visible(c, d);
-	may = bytes <= slu_sub_floor(most, d->owned_bytes);
-	if (!may && is_managed(c, d)) {
+	most = most_reserved(c, d);
+	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
+	if (may)
+		d->reserved_bytes += bytes;
+	if (!may && tells && is_managed(c, d)) {
 		now_ns = slu_clock_now_ns();
-		slu_peer_exceeds(c->peer, now_ns, d->index, bytes, most);
+		slu_peer_exceeds(c->peer, now_ns, d->index, bytes,
+				 d->owned_bytes + d->reserved_bytes, most);
 		slu_client_pump(c, now_ns);
 	}
 	slu_lock_give(&c->lock);
 	return may;
+}
+
+void slu_client_device_unreserve(struct slu_client_device *d, uint64_t bytes)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+
+	if (!bytes)
+		return;
+	slu_lock_take(&slu_client_global.lock);
+	d->reserved_bytes -= bytes;
+	slu_lock_give(&slu_client_global.lock);
 }
 
 uint64_t slu_client_device_owned(const struct slu_client_device *d)
@@ -312,7 +355,7 @@ uint64_t slu_client_device_owned(const struct slu_client_device *d)
 	uint64_t bytes;
 
 	slu_lock_take(&slu_client_global.lock);
-	bytes = d->owned_bytes;
+	bytes = d->owned_bytes + d->reserved_bytes;
 	slu_lock_give(&slu_client_global.lock);
 	return bytes;
 }

@@ -364,6 +364,7 @@ void *slu_helper_run(void *data)
 	bool is_shown_alone = false;
 
 	prctl(PR_SET_TIMERSLACK, SLACK_NS);
+	prctl(PR_SET_NAME, SLU_WIRE_HELPER); /* before the daemon looks for it */
 	slu_lock_take(&c->lock);
 	for (;;) {
 		uint64_t now_ns = slu_clock_now_ns();

@@ -80,6 +80,12 @@ static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
 	return slu_container_of(unit, struct slu_client_unit, unit);
 }
 
+/* What of it is the program's: nothing of a unit that only keeps memory free for the driver. */
+static inline uint64_t slu_client_unit_owned_bytes(const struct slu_unit *unit)
+{
+	return unit->device_only ? 0 : unit->bytes;
+}
+
 /* A move from the moment that a feeder has begun it. */
 struct slu_mover_job {
 	STAILQ_ENTRY(slu_mover_job) link; /* guarded by the lock, as is the rest but move */
@@ -127,6 +133,7 @@ struct slu_client_device {
 	unsigned n_visits;   /* calls of the helper into the back end, under way */
 	bool has_begun;	     /* thread_begin was called on the helper */
 	uint64_t owned_bytes;
+	uint64_t reserved_bytes;		  /* beside these: set aside for new ones */
 	uint64_t paged_bytes;			  /* of the program's, by the driver */
 	uint64_t n_submitted;			  /* mode LAUNCH: commands so far */
 	uint64_t n_seen;			  /* entries and commands at the last look */

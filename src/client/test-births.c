@@ -4,6 +4,9 @@
 
 #include "lib/test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "client/test-daemon.h"
 #include "client/test-thing.h"
 
@@ -108,12 +111,76 @@ static void a_birth_that_always_fails_ends_with_the_error(void **state)
 	run_apart(hopeless);
 }
 
+/* -- what a program may own ------------------------------------------------------------------- */
+
+enum { N_OWNERS = 8 };
+
+static struct slu_client_device *owned;
+static _Atomic uint64_t n_reserved;
+
+static void *reserve_all(void *data)
+{
+	(void)data;
+	while (slu_client_device_reserve(owned, KIB_UNIT, false))
+		n_reserved++;
+	return NULL;
+}
+
+static void reserving(void)
+{
+	pthread_t threads[N_OWNERS];
+	struct thing t = { 0 }, spare = { 0 };
+	struct slu_unit *frozen;
+	uint64_t most, left;
+
+	owned = add(SLU_MODE_ALL, 0);
+	most = slu_client_device_visible(owned);
+	for (unsigned i = 0; i < N_OWNERS; i++)
+		assert(!pthread_create(&threads[i], NULL, reserve_all, NULL));
+	for (unsigned i = 0; i < N_OWNERS; i++)
+		pthread_join(threads[i], NULL);
+	assert(n_reserved == most / KIB_UNIT);
+	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
+	/* a unit uses up what was set aside for it, and counts once */
+	left = n_reserved * KIB_UNIT;
+	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_NO, &left, &t.object,
+					     &t.unit));
+	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
+	assert(left == (n_reserved - 1) * KIB_UNIT);
+	/* and so does one that cannot move; one that needs more takes all that is left */
+	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_POOL, &left, NULL,
+					     &frozen));
+	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
+	slu_client_unit_free(frozen);
+	slu_client_device_unreserve(owned, left - KIB_UNIT);
+	left = KIB_UNIT;
+	assert(!slu_client_unit_new_reserved(owned, 2 * KIB_UNIT, SLU_FROZEN_POOL, &left, NULL,
+					     &frozen));
+	assert(!left && slu_client_device_owned(owned) == 3 * KIB_UNIT);
+	slu_client_unit_free(frozen);
+	/* memory that the driver is to find free is not the program's */
+	assert(!slu_client_unit_new_spare(owned, KIB_UNIT, &spare.object, &spare.unit));
+	assert(slu_client_device_owned(owned) == KIB_UNIT);
+	slu_client_unit_free(spare.unit);
+	assert(slu_client_device_owned(owned) == KIB_UNIT);
+	slu_client_unit_free(t.unit);
+	assert(slu_client_device_owned(owned) == 0);
+	slu_client_device_remove(owned);
+	slu_test_device_deinit(&device);
+}
+
+static void threads_never_own_more_together_than_the_program_may(void **state)
+{
+	run_apart(reserving);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_birth_that_fails_once_is_tried_again),
 		cmocka_unit_test(a_birth_that_is_refused_once_is_tried_again),
 		cmocka_unit_test(a_birth_that_always_fails_ends_with_the_error),
+		cmocka_unit_test(threads_never_own_more_together_than_the_program_may),
 	};
 
 	return cmocka_run_group_tests_name("client-births", tests, NULL, NULL);

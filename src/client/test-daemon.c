@@ -24,6 +24,7 @@ struct session {
 	uint64_t random;
 	unsigned n_devices;
 	uint64_t counter; /* of epochs */
+	bool is_deaf;
 	uint64_t home_seq;
 	bool home_is_pending;
 	struct {
@@ -227,7 +228,8 @@ static void hear(struct session *s, const struct slu_message *m)
 			break;
 		s->devices[d].state = LOWERING;
 		limit_home(s, draw(s) % 3 ? draw(s) % 131072 : 0);
-		limit_device(s, d, draw(s) % 3 ? draw(s) % 65536 : 0);
+		limit_device(s, d, !s->daemon->goes_deaf && draw(s) % 3 ? draw(s) % 65536 : 0);
+		s->is_deaf = s->daemon->goes_deaf;
 		break;
 	default:
 		break;
@@ -245,9 +247,21 @@ static int pause_ms(struct session *s)
 
 static void turn_away(struct session *s)
 {
-	for (unsigned d = 0; d < s->n_devices && !s->daemon->is_calm; d++)
+	for (unsigned d = 0; d < s->n_devices; d++)
 		if (s->devices[d].state == RUNNING)
 			close_turn(s, d);
+}
+
+static void obey(struct session *s)
+{
+	uint64_t n;
+
+	if (read(s->daemon->told_fd, &n, sizeof(n)) != sizeof(n))
+		abort();
+	if (s->is_deaf)
+		s->is_deaf = s->daemon->goes_deaf = false;
+	else
+		turn_away(s);
 }
 
 static int listen_at(const char *path)
@@ -268,7 +282,7 @@ static void receive(struct session *s)
 	struct slu_message m;
 	int r;
 
-	while (s->channel &&
+	while (s->channel && !s->is_deaf &&
 	       (r = slu_channel_receive(s->channel, &m, NULL, NULL)) != SLU_CHANNEL_E_AGAIN) {
 		if (r == 0) {
 			hear(s, &m);
@@ -300,12 +314,14 @@ static void *serve(void *data)
 	int listen_fd = listen_at(daemon->path);
 
 	for (;;) {
-		struct pollfd fds[3] = {
+		struct pollfd fds[4] = {
 			{ .fd = daemon->stop_fd, .events = POLLIN },
-			{ .fd = listen_fd, .events = POLLIN },
-			{ .fd = s.channel ? slu_channel_fd(s.channel) : -1, .events = POLLIN },
+			{ .fd = s.is_deaf ? -1 : listen_fd, .events = POLLIN },
+			{ .fd = s.channel && !s.is_deaf ? slu_channel_fd(s.channel) : -1,
+			  .events = POLLIN },
+			{ .fd = daemon->told_fd, .events = POLLIN },
 		};
-		int n = poll(fds, 3, s.channel ? pause_ms(&s) : -1);
+		int n = poll(fds, 4, s.channel ? pause_ms(&s) : -1);
 
 		if (fds[0].revents)
 			break;
@@ -313,7 +329,9 @@ static void *serve(void *data)
 			greet(&s, listen_fd);
 		if (fds[2].revents)
 			receive(&s);
-		if (n == 0)
+		if (fds[3].revents)
+			obey(&s);
+		if (n == 0 && !daemon->is_calm)
 			turn_away(&s);
 	}
 	slu_channel_free(s.channel);
@@ -333,6 +351,15 @@ void slu_test_daemon_init(struct slu_test_daemon *daemon)
 	pthread_mutex_init(&daemon->lock, NULL);
 	pthread_cond_init(&daemon->changed, NULL);
 	daemon->stop_fd = -1;
+	daemon->told_fd = eventfd(0, EFD_CLOEXEC);
+}
+
+void slu_test_daemon_tell(struct slu_test_daemon *daemon)
+{
+	const uint64_t one = 1;
+
+	if (write(daemon->told_fd, &one, sizeof(one)) != sizeof(one))
+		abort();
 }
 
 void slu_test_daemon_start(struct slu_test_daemon *daemon)
@@ -358,6 +385,7 @@ void slu_test_daemon_deinit(struct slu_test_daemon *daemon)
 {
 	if (daemon->stop_fd >= 0)
 		slu_test_daemon_stop(daemon);
+	close(daemon->told_fd);
 	rmdir(daemon->folder);
 }
 

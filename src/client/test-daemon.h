@@ -29,12 +29,14 @@ struct slu_test_daemon {
 	uint64_t device_bytes;	   /* the limit when it is up; 0: plenty */
 	uint64_t pinned_bytes;	   /* 0: none, copies go through pageable memory */
 	uint64_t deny_above_bytes; /* a WANT above it is denied; 0: none is */
-	bool has_disk; /* little host memory, now more and now less of it, and plenty of disk */
+	bool goes_deaf; /* after a turn it lowers to 0, and reads nothing more until told */
+	bool has_disk;	/* little host memory, now more and now less of it, and plenty of disk */
 
 	char folder[64];
 	char path[96];
 	pthread_t thread;
 	int stop_fd;
+	int told_fd;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -51,6 +53,9 @@ void slu_test_daemon_start(struct slu_test_daemon *daemon);
 
 /* Closes everything, as if it had been killed. */
 void slu_test_daemon_stop(struct slu_test_daemon *daemon);
+
+/* Tells a daemon that went deaf to read again, another one to end the turns that are open. */
+void slu_test_daemon_tell(struct slu_test_daemon *daemon);
 
 /* Waits until a client had @n turns since the start. */
 void slu_test_daemon_wait_turns(struct slu_test_daemon *daemon, uint64_t n);

@@ -33,8 +33,8 @@ void slu_client_unit_follow(struct slu_client *c, struct slu_client_unit *w)
 
 	if (!d || d == w->device)
 		return;
-	w->device->owned_bytes -= w->unit.bytes;
-	d->owned_bytes += w->unit.bytes;
+	w->device->owned_bytes -= slu_client_unit_owned_bytes(&w->unit);
+	d->owned_bytes += slu_client_unit_owned_bytes(&w->unit);
 	w->device = d;
 }
 
@@ -86,7 +86,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
 	}
 	slu_client_unit_follow(c, w);
-	w->device->owned_bytes -= w->unit.bytes;
+	w->device->owned_bytes -= slu_client_unit_owned_bytes(&w->unit);
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 	slu_tiers_put(w->unit.host, w->unit.bytes);

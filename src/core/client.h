@@ -55,6 +55,11 @@ struct slu_core_seat {
 	bool is_denied; /* DENY sent, and no WANT since */
 	bool is_served; /* it had what it wanted, since its group did not fit (sched/patience.h) */
 
+	/* sched/grow.h: the most that could not move, and when it became more */
+	uint64_t unmovable_bytes;
+	uint64_t grown_ns;
+	bool is_growing; /* grown_ns is a time */
+
 	/* rule 21: the need beside others; a fall counts only when it has lasted */
 	uint64_t peak_bytes;
 	uint64_t peak_ns; /* when the level fell below the peak */

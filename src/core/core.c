@@ -117,7 +117,8 @@ void slu_core_free(struct slu_core *core)
 
 static void set_budget(struct slu_core_capacity *capacity, uint64_t bytes)
 {
-	capacity->usable_bytes = capacity->estimate_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+	bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+	capacity->usable_bytes = capacity->estimate_bytes = capacity->sure_bytes = bytes;
 }
 
 int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_core_config *config)
@@ -178,6 +179,13 @@ void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device,
 	assert(device < core->n_devices);
 	slu_core_set_now(core, now_ns);
 	slu_core_capacity_outsiders(&core->devices[device]->capacity, bytes);
+}
+
+void slu_core_overhead(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)
+{
+	assert(device < core->n_devices);
+	slu_core_set_now(core, now_ns);
+	slu_core_capacity_overhead(&core->devices[device]->capacity, bytes);
 }
 
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, bool parked)

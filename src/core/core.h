@@ -68,10 +68,11 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns,
 /* -- devices ------------------------------------------------------------------------------- */
 
 /*
- * @usable_bytes: what may be handed out at most, total less reserve. The estimate starts there,
- * falls with refusals and outsiders, and rises again slowly.
- * @reserve_bytes: what is there beside it; outsiders may take it before anybody lacks what it
- * needs.
+ * @usable_bytes: what is handed out to wishes at most, total less reserve.
+ * @reserve_bytes: what is there beside it: kept free, but for what a program that runs cannot do
+ * without.
+ *
+ * What is believed to be there falls with refusals and outsiders, and rises again slowly.
  *
  * Return: the device's number, or -errno.
  */
@@ -84,6 +85,9 @@ void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned numb
 
 /* What programs that are not clients were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
+
+/* What contexts and drivers of all programs were seen to hold beside the programs' memory. */
+void slu_core_overhead(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 
 /* -- clients: events ------------------------------------------------------------------------ */
 
@@ -246,14 +250,17 @@ struct slu_core_group_view {
 	unsigned level; /* of the policy: 0 is the top */
 	uint64_t n_turns;
 	uint64_t ran_ns;		      /* in RUNNING, all together */
+	uint64_t used_ns;		      /* … less what it rested or lacked its bytes */
 	uint64_t waited_ns;		      /* in WAITING and FILLING, all together */
 	char reason[2 * SLU_CORE_REASON_MAX]; /* why it waits, in words */
 };
 
 struct slu_core_device_view {
 	const char *name;
-	uint64_t usable_bytes, estimate_bytes, outsider_bytes, charge_bytes;
+	uint64_t usable_bytes, estimate_bytes, outsider_bytes, overhead_bytes, charge_bytes;
 	uint64_t n_refusals;
+	bool has_turns;			   /* its programs take turns; else all run as they like */
+	char sharing[SLU_CORE_REASON_MAX]; /* how they share it, in words; may be empty */
 };
 
 struct slu_core_budget_view {

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/sched/grow.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 #include "core/state.h"
@@ -166,7 +167,8 @@ static int on_rest(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
-static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *facts)
+static int on_facts(struct slu_core *core, struct slu_core_client *client,
+		    const struct slu_msg_facts *facts)
 {
 	struct slu_core_seat *seat = seat_at(client, facts->device);
 
@@ -175,6 +177,7 @@ static int on_facts(struct slu_core_client *client, const struct slu_msg_facts *
 	if (seat->mode == SLU_MODE_LAUNCH && facts->n_served != seat->facts.n_served)
 		seat->is_served = true;
 	seat->facts = *facts;
+	slu_core_grow_note(core, seat);
 	return 0;
 }
 
@@ -204,7 +207,7 @@ int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
 		r = on_rest(core, client, &m->rest);
 		break;
 	case SLU_MSG_FACTS:
-		r = on_facts(client, &m->facts);
+		r = on_facts(core, client, &m->facts);
 		break;
 	default:
 		return SLU_CORE_E_UNKNOWN;

@@ -32,12 +32,15 @@
 struct slu_core_device {
 	char name[SLU_WIRE_NAME_MAX];
 	struct slu_core_capacity capacity;
+	uint64_t grower;    /* the group that may take what cannot move (sched/grow.h); or 0 */
+	uint64_t grower_ns; /* since then */
 
 	/* while planning */
-	int64_t room_bytes; /* for the set */
-	int64_t left_bytes; /* of that, after what was handed out */
-	unsigned n_groups;  /* of the set, that use it */
-	unsigned n_slack;   /* seats that still want some of what is left */
+	int64_t room_bytes;    /* for the set */
+	int64_t left_bytes;    /* of that, after what was handed out */
+	uint64_t excess_bytes; /* of the first, what is held although the reserve should be free */
+	unsigned n_groups;     /* of the set, that use it */
+	unsigned n_slack;      /* seats that still want some of what is left */
 };
 
 struct slu_core {

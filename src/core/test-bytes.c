@@ -280,7 +280,7 @@ static void test_rule_14_a_refusal_under_an_older_limit_is_only_noted(void **sta
 	script_end(&s);
 }
 
-static void test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slack(void **state)
+static void test_rule_17_outsiders_stop_raises_and_bytes_at_rest_leave(void **state)
 {
 	struct script s;
 
@@ -294,7 +294,9 @@ static void test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slac
 	slu_core_outsiders(s.core, s.now_ns, 0, MIB(70));
 	script_step(&s);
 	assert_int_equal(script_estimate(&s, 0), 40);
-	assert_int_equal(script_limit(&s, 1, 0), 40);
+	assert_int_equal(script_limit(&s, 1, 0), 30);
+	script_sums(&s, 1, 0, 30);
+	assert_int_equal(script_estimate(&s, 0), 30);
 	script_forget(&s);
 	script_want(&s, 2, 0, 30, true);
 	assert_int_equal(script_limit(&s, 2, 0), 0);
@@ -462,8 +464,7 @@ int main(void)
 		cmocka_unit_test(test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay),
 		cmocka_unit_test(test_rule_14_a_refusal_is_learned_and_rule_16_forgotten_slowly),
 		cmocka_unit_test(test_rule_14_a_refusal_under_an_older_limit_is_only_noted),
-		cmocka_unit_test(
-			test_rule_17_outsiders_stop_raises_and_those_at_rest_give_their_slack),
+		cmocka_unit_test(test_rule_17_outsiders_stop_raises_and_bytes_at_rest_leave),
 		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
 		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),

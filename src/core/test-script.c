@@ -246,6 +246,13 @@ void script_refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_
 						.refused_bytes = MIB(asked_mib) });
 }
 
+void script_freeze(struct script *s, uint64_t client, uint64_t frozen_mib)
+{
+	struct slu_message m = { .facts = { .frozen_bytes[SLU_FROZEN_POOL] = MIB(frozen_mib) } };
+
+	tell(s, client, &m, SLU_MSG_FACTS);
+}
+
 void script_ready(struct script *s, uint64_t client, unsigned device)
 {
 	turn(s, client, device, SLU_MSG_READY);

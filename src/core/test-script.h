@@ -62,6 +62,8 @@ void script_sums(struct script *s, uint64_t client, unsigned device, uint64_t he
 void script_sums_full(struct script *s, uint64_t client, struct slu_msg_sums sums);
 /* The driver refused @asked_mib more than is held, under the last limit. */
 void script_refuse(struct script *s, uint64_t client, uint64_t held_mib, uint64_t asked_mib);
+/* So much of what it holds is a pool's and cannot move. */
+void script_freeze(struct script *s, uint64_t client, uint64_t frozen_mib);
 void script_ready(struct script *s, uint64_t client, unsigned device);
 void script_idle(struct script *s, uint64_t client, unsigned device);
 void script_rest(struct script *s, uint64_t client, unsigned device, bool is_runnable,

@@ -98,7 +98,7 @@ static void test_two_that_do_not_fit_alternate(void **state)
 		settle_pair(&s, from, to);
 		assert_int_equal(script_state(&s, to), SLU_CORE_RUNNING);
 	}
-	assert_true(was_told(&s, "one's turn is over: 100 ms used, two waits"));
+	assert_true(was_told(&s, "one's turn is over: 100 ms held, 100 ms used, two waits"));
 	script_end(&s);
 }
 
@@ -163,7 +163,7 @@ static void test_fifo_ends_a_turn_only_when_its_holder_is_idle(void **state)
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_idle(&s, 1, 0);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
-	assert_true(was_told(&s, "and idle"));
+	assert_true(was_told(&s, "used, now idle"));
 	script_end(&s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/sched/sharing.h"
 #include "core/state.h"
 
 static const char *const state_names[_SLU_CORE_STATE_MAX] = {
@@ -46,9 +47,12 @@ void slu_core_view_device(const struct slu_core *core, unsigned number,
 		.usable_bytes = device->capacity.usable_bytes,
 		.estimate_bytes = slu_core_capacity_bytes(&device->capacity),
 		.outsider_bytes = device->capacity.outsider_bytes,
+		.overhead_bytes = device->capacity.overhead_bytes,
 		.charge_bytes = device->capacity.charge_bytes,
 		.n_refusals = device->capacity.n_refusals,
+		.has_turns = slu_core_sharing_has_turns(core, number),
 	};
+	slu_core_sharing_describe(core, number, ret_view->sharing, sizeof(ret_view->sharing));
 }
 
 static struct slu_core_account_view view_account(const struct slu_core_account *account)
@@ -209,6 +213,10 @@ static void describe(const struct slu_core *core, const struct slu_core_group *g
 	case SLU_CORE_WHY_CAPACITY:
 		snprintf(buf, size, "needs %s, the device has %s", need, room);
 		break;
+	case SLU_CORE_WHY_GROWER:
+		snprintf(buf, size, "behind %s: both take memory that cannot move, one at a time",
+			 name);
+		break;
 	case SLU_CORE_WHY_PINNED:
 		snprintf(buf, size, "needs %s of pinned memory, %s are left", need, room);
 		break;
@@ -239,6 +247,7 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 		.level = group->record.level,
 		.n_turns = group->n_turns,
 		.ran_ns = group->ran_ns + (group->state == SLU_CORE_RUNNING ? span : 0),
+		.used_ns = slu_core_group_used_ns(core, group),
 		.waited_ns =
 			group->waited_ns +
 			(group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING ? span

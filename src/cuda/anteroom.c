@@ -93,7 +93,7 @@ static void try_as_unit(struct anteroom *a, struct slu_client_device *client, ui
 {
 	struct slu_unit *unit;
 
-	if (slu_client_unit_new(client, bytes, SLU_FROZEN_NO, a, &unit))
+	if (slu_client_unit_new_spare(client, bytes, a, &unit))
 		return;
 	/* born off turn: it is made when the turn comes */
 	if (a->r == CUDA_ERROR_OUT_OF_MEMORY &&

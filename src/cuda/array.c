@@ -6,7 +6,12 @@
  */
 #include "base/util.h"
 #include "cuda/frozen.h"
+#include "cuda/memory.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
+
+#define FLAG_SPARSE	      0x40
+#define FLAG_DEFERRED_MAPPING 0x80
 
 /* The two descriptions as the driver's interface defines them. */
 struct flat {
@@ -22,73 +27,115 @@ struct solid {
 	unsigned int flags;
 };
 
-/* A channel's bytes. Formats of video and compressed blocks take less than the most given here. */
-static uint64_t channel_bytes(int format)
+/* What a texel takes. Formats of video take less than the most given here. */
+static uint64_t texel_bits(int format, unsigned n_channels)
 {
 	switch (format) {
-	case 0x01: /* 8 bits, unsigned and signed */
+	case 0x91 ... 0x92: /* blocks of 4 x 4 in 8 bytes: BC1, BC4 */
+	case 0x97 ... 0x98:
+		return 4;
+	case 0x93 ... 0x96: /* in 16 bytes: BC2 and BC3, BC5 to BC7 */
+	case 0x99 ... 0x9e:
+		return 8;
+	case 0x01: /* 8 bits a channel, unsigned and signed; NV12; normalized */
 	case 0x08:
-		return 1;
-	case 0x02: /* 16 bits */
+	case 0xb0:
+	case 0xc0 ... 0xc2:
+	case 0xc6 ... 0xc8:
+		return 8 * (uint64_t)n_channels;
+	case 0x02: /* 16 bits, the same; half */
 	case 0x09:
 	case 0x10:
-		return 2;
+	case 0xc3 ... 0xc5:
+	case 0xc9 ... 0xcb:
+		return 16 * (uint64_t)n_channels;
 	default:
-		return 4;
+		return 32 * (uint64_t)n_channels;
 	}
+}
+
+/* The program gives these their memory itself, piece by piece (cuMemMapArrayAsync). */
+static bool has_no_memory(const struct solid *s)
+{
+	return s->flags & (FLAG_SPARSE | FLAG_DEFERRED_MAPPING);
 }
 
 static uint64_t bytes_of(const struct solid *s, unsigned level)
 {
-	return channel_bytes(s->format) * SLU_MAX(s->n_channels, 1u) *
-	       SLU_MAX(s->width >> level, (size_t)1) * SLU_MAX(s->height >> level, (size_t)1) *
-	       SLU_MAX(s->depth >> level, (size_t)1);
+	uint64_t n_texels;
+
+	if (has_no_memory(s))
+		return 0;
+	n_texels = SLU_MAX(s->width >> level, (size_t)1) * SLU_MAX(s->height >> level, (size_t)1) *
+		   SLU_MAX(s->depth >> level, (size_t)1);
+	return n_texels * texel_bits(s->format, SLU_MAX(s->n_channels, 1u)) / 8;
 }
 
-static void charge(CUresult r, void *handle, uint64_t bytes)
+/* Charges what the driver made, and gives back the rest of what was set aside. */
+static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
 {
-	struct slu_cuda_device *d = r == CUDA_SUCCESS ? slu_cuda_device_here() : NULL;
+	uint64_t reserved = bytes;
 
-	if (d)
-		slu_cuda_freeze(d, (uint64_t)(uintptr_t)handle, bytes, SLU_FROZEN_IMAGE);
+	if (array)
+		slu_cuda_freeze(d, (uint64_t)(uintptr_t)array, bytes, SLU_FROZEN_IMAGE, &reserved);
+	slu_client_device_unreserve(d->client, reserved);
+}
+
+/* Makes the call if the program may own so much, and again with room where the driver has none. */
+#define CREATE(name, bytes, array, ...)                                                 \
+	({                                                                              \
+		bool is_whole_ = (array) && description;                                \
+		struct slu_cuda_device *d_ = is_whole_ ? slu_cuda_device_here() : NULL; \
+		uint64_t bytes_ = d_ ? (bytes) : 0;                                     \
+		CUresult r_ = CUDA_ERROR_OUT_OF_MEMORY;                                 \
+                                                                                        \
+		if (!d_) {                                                              \
+			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
+		} else if (slu_cuda_memory_reserve(d_, bytes_, true)) {                 \
+			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
+			SLU_CUDA_AGAIN (d_, bytes_, r_)                                 \
+				r_ = SLU_REAL(name)(__VA_ARGS__);                       \
+			end(d_, r_ == CUDA_SUCCESS ? *(array) : NULL, bytes_);          \
+		}                                                                       \
+		r_;                                                                     \
+	})
+
+static uint64_t flat_bytes(const struct flat *f)
+{
+	return bytes_of(&(struct solid){ .width = f->width,
+					 .height = f->height,
+					 .format = f->format,
+					 .n_channels = f->n_channels },
+			0);
+}
+
+static uint64_t mipmap_bytes(const struct solid *s, unsigned n_levels)
+{
+	uint64_t bytes = 0;
+
+	/* beyond 32 there is nothing left to halve */
+	for (unsigned level = 0; level < SLU_MIN(n_levels, 32u); level++)
+		bytes += bytes_of(s, level);
+	return bytes;
 }
 
 CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *description)
 {
-	CUresult r = SLU_REAL(cuArrayCreate_v2)(ret_array, description);
-	const struct flat *f = (const void *)description;
-
-	if (r == CUDA_SUCCESS)
-		charge(r, *ret_array,
-		       bytes_of(&(struct solid){ .width = f->width,
-						 .height = f->height,
-						 .format = f->format,
-						 .n_channels = f->n_channels },
-				0));
-	return r;
+	return CREATE(cuArrayCreate_v2, flat_bytes((const void *)description), ret_array, ret_array,
+		      description);
 }
 
 CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *description)
 {
-	CUresult r = SLU_REAL(cuArray3DCreate_v2)(ret_array, description);
-
-	if (r == CUDA_SUCCESS)
-		charge(r, *ret_array, bytes_of((const void *)description, 0));
-	return r;
+	return CREATE(cuArray3DCreate_v2, bytes_of((const void *)description, 0), ret_array,
+		      ret_array, description);
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_array,
 				const CUDA_ARRAY3D_DESCRIPTOR *description, unsigned int n_levels)
 {
-	CUresult r = SLU_REAL(cuMipmappedArrayCreate)(ret_array, description, n_levels);
-	uint64_t bytes = 0;
-
-	/* beyond 32 there is nothing left to halve */
-	for (unsigned level = 0; r == CUDA_SUCCESS && level < SLU_MIN(n_levels, 32u); level++)
-		bytes += bytes_of((const void *)description, level);
-	if (r == CUDA_SUCCESS)
-		charge(r, *ret_array, bytes);
-	return r;
+	return CREATE(cuMipmappedArrayCreate, mipmap_bytes((const void *)description, n_levels),
+		      ret_array, ret_array, description, n_levels);
 }
 
 CUresult cuArrayDestroy(CUarray array)

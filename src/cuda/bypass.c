@@ -4,6 +4,7 @@
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
 
 _Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
@@ -49,30 +50,28 @@ void slu_cuda_bypass_wait(struct slu_cuda_device *device)
 /* -- the calls ----------------------------------------------------------------------------------
  */
 
-static void look_at_flags(CUresult r, unsigned long long flags)
-{
-	struct slu_cuda_device *d = slu_cuda_device_here();
-
-	if (r == CUDA_SUCCESS && d && flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-		slu_cuda_bypass_met(d);
-}
+/* How an instance is made takes memory of the device, too. */
+#define INSTANTIATE(name, given, flags)                                                            \
+	({                                                                                         \
+		CUresult r_ = SLU_REAL(name)(ret_exec, graph, given);                              \
+		struct slu_cuda_device *d_ = slu_cuda_device_here();                               \
+                                                                                                   \
+		SLU_CUDA_AGAIN (d_, 0, r_)                                                         \
+			r_ = SLU_REAL(name)(ret_exec, graph, given);                               \
+		if (r_ == CUDA_SUCCESS && d_ && (flags)&CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) \
+			slu_cuda_bypass_met(d_);                                                   \
+		r_;                                                                                \
+	})
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
 {
-	CUresult r = SLU_REAL(cuGraphInstantiateWithFlags)(ret_exec, graph, flags);
-
-	look_at_flags(r, flags);
-	return r;
+	return INSTANTIATE(cuGraphInstantiateWithFlags, flags, flags);
 }
 
 #define WITH_PARAMS(name)                                                                          \
 	CUresult name(CUgraphExec *ret_exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params) \
 	{                                                                                          \
-		CUresult r = SLU_REAL(name)(ret_exec, graph, params);                              \
-                                                                                                   \
-		if (params)                                                                        \
-			look_at_flags(r, params->flags);                                           \
-		return r;                                                                          \
+		return INSTANTIATE(name, params, params->flags);                                   \
 	}
 
 WITH_PARAMS(cuGraphInstantiateWithParams)

@@ -60,16 +60,94 @@ CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsig
 						  .flags = flags });
 }
 
-#define DESTROY(name)                                                                   \
-	CUresult name(CUcontext context)                                                \
-	{                                                                               \
-		CUresult r = context ? slu_cuda_context_ending(context) : CUDA_SUCCESS; \
-                                                                                        \
-		return r == CUDA_SUCCESS ? SLU_REAL(name)(context) : r;                 \
+/*
+ * The primary context ends with its last release. The program's references are counted here, so
+ * that what is ours in the context goes before it.
+ */
+#define ORDINALS_MAX 64
+
+static struct {
+	_Atomic(CUcontext) context;
+	_Atomic int n_retained;
+} primaries[ORDINALS_MAX];
+
+static bool is_primary(CUcontext context)
+{
+	for (unsigned i = 0; i < ORDINALS_MAX; i++)
+		if (atomic_load(&primaries[i].context) == context)
+			return true;
+	return false;
+}
+
+/* A primary context cannot stay: the next reference to it would find what the last one left. */
+static CUresult ending(CUcontext context, bool *ret_stays)
+{
+	return slu_cuda_context_ending(context, is_primary(context) ? NULL : ret_stays);
+}
+
+/* A context that stays for others is gone for the program: it is current here no longer. */
+static CUresult let_stay(CUcontext context)
+{
+	CUcontext popped;
+
+	return context == slu_cuda_context_here() ? SLU_REAL(cuCtxPopCurrent_v2)(&popped)
+						  : CUDA_SUCCESS;
+}
+
+#define DESTROY(name)                                                          \
+	CUresult name(CUcontext context)                                       \
+	{                                                                      \
+		bool stays = false;                                            \
+		CUresult r = context ? ending(context, &stays) : CUDA_SUCCESS; \
+                                                                               \
+		if (r != CUDA_SUCCESS)                                         \
+			return r;                                              \
+		return stays ? let_stay(context) : SLU_REAL(name)(context);    \
 	}
 
 DESTROY(cuCtxDestroy)
 DESTROY(cuCtxDestroy_v2)
+
+/* Counts @by more. Return: whether somebody was attached before. */
+static bool count_attached(CUcontext context, int by)
+{
+	bool was_attached = false;
+
+	slu_lock_take(&slu_cuda.lock);
+	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
+		if (slu_cuda.contexts[i].context == context) {
+			was_attached = slu_cuda.contexts[i].n_attached;
+			if (was_attached || by > 0)
+				slu_cuda.contexts[i].n_attached += (unsigned)by;
+		}
+	slu_lock_give(&slu_cuda.lock);
+	return was_attached;
+}
+
+CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
+{
+	CUresult r = SLU_REAL(cuCtxAttach)(ret_context, flags);
+
+	if (r == CUDA_SUCCESS)
+		count_attached(*ret_context, 1);
+	return r;
+}
+
+/*
+ * With the last time the context ends. One that is not current here is not detached; the driver
+ * says so.
+ */
+CUresult cuCtxDetach(CUcontext context)
+{
+	CUresult r = CUDA_SUCCESS;
+	bool stays = false;
+
+	if (context && context == slu_cuda_context_here() && !count_attached(context, -1))
+		r = ending(context, &stays);
+	if (r != CUDA_SUCCESS)
+		return r;
+	return stays ? let_stay(context) : SLU_REAL(cuCtxDetach)(context);
+}
 
 static bool has_one_context(const struct slu_cuda_device *device)
 {
@@ -99,17 +177,6 @@ CUresult cuCtxSynchronize(void)
 	return r;
 }
 
-/*
- * The primary context ends with its last release. The program's references are counted here, so
- * that what is ours in the context goes before it.
- */
-#define ORDINALS_MAX 64
-
-static struct {
-	_Atomic(CUcontext) context;
-	_Atomic int n_retained;
-} primaries[ORDINALS_MAX];
-
 static CUresult retain(const struct slu_cuda_creation *c)
 {
 	return SLU_REAL(cuDevicePrimaryCtxRetain)(c->ret_context, c->ordinal);
@@ -131,7 +198,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 static CUresult primary_ending(CUdevice ordinal)
 {
 	CUcontext context = atomic_load(&primaries[ordinal].context);
-	CUresult r = context ? slu_cuda_context_ending(context) : CUDA_SUCCESS;
+	CUresult r = context ? slu_cuda_context_ending(context, NULL) : CUDA_SUCCESS;
 
 	if (r == CUDA_SUCCESS)
 		atomic_store(&primaries[ordinal].context, NULL);

@@ -11,6 +11,7 @@
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
+#include "cuda/vmm.h"
 
 /* A slab this large holds many small allocations and is still a small unit. */
 #define SLAB_BYTES_MIN (256 * SLU_KIB)
@@ -194,6 +195,7 @@ static bool settle(struct slu_cuda_device *d, CUcontext context)
 		return true;
 	is_home = make_home(d, context);
 	slu_cuda_device_end_settling(d);
+	slu_cuda_vmm_charge_all(d);
 	return is_home;
 }
 
@@ -202,13 +204,18 @@ enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *d)
 	return d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL;
 }
 
-struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal)
+static struct slu_cuda_device *find(CUdevice ordinal)
 {
-	pthread_once(&started, start);
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
 		if (slu_cuda.devices[i].ordinal == ordinal)
 			return &slu_cuda.devices[i];
 	return NULL;
+}
+
+struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal)
+{
+	pthread_once(&started, start);
+	return find(ordinal);
 }
 
 struct slu_cuda_device *slu_cuda_device_here_slow(void)
@@ -237,6 +244,8 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 		i++;
 	has_room = i < SLU_CUDA_CONTEXTS_MAX;
 	if (has_room) {
+		if (i == slu_cuda.n_contexts)
+			slu_cuda.contexts[i].n_attached = 0;
 		slu_cuda.contexts[i].context = context;
 		slu_cuda.contexts[i].ordinal = ordinal;
 		slu_cuda.n_contexts = SLU_MAX(slu_cuda.n_contexts, i + 1);
@@ -256,22 +265,46 @@ static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext
 	return false;
 }
 
+/* What the end of a context means for its device. */
+enum end {
+	END_OTHER, /* there is a home without it, or none */
+	END_HOME,
+	END_KEEP,   /* it is the home, and others need it */
+	END_REFUSE, /* the same, and it cannot stay */
+	END_LAST,   /* with it goes the home that stayed for it */
+};
+
+static enum end end_of_locked(struct slu_cuda_device *d, CUcontext context, bool may_stay)
+{
+	if (d && d->home == context) {
+		if (!others_have_memory_locked(d, context))
+			return END_HOME;
+		return may_stay ? END_KEEP : END_REFUSE;
+	}
+	if (!d || !d->is_home_kept)
+		return END_OTHER;
+	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
+		if (slu_cuda.contexts[i].context != context &&
+		    slu_cuda.contexts[i].ordinal == d->ordinal)
+			return END_OTHER;
+	return END_LAST;
+}
+
 /* Takes @context out of the list. Return: its device, or NULL if we do not know it. */
-static struct slu_cuda_device *take_out(CUcontext context, bool *ret_is_home, bool *ret_is_needed)
+static struct slu_cuda_device *take_out(CUcontext context, bool may_stay, enum end *ret_end)
 {
 	struct slu_cuda_device *d = NULL;
 
-	*ret_is_home = *ret_is_needed = false;
+	*ret_end = END_OTHER;
 	slu_lock_take(&slu_cuda.lock);
 	for (unsigned i = 0; i < slu_cuda.n_contexts; i++) {
 		if (slu_cuda.contexts[i].context != context)
 			continue;
-		for (unsigned k = 0; k < slu_cuda.n_devices; k++)
-			if (slu_cuda.devices[k].ordinal == slu_cuda.contexts[i].ordinal)
-				d = &slu_cuda.devices[k];
-		*ret_is_home = d && d->home == context;
-		*ret_is_needed = *ret_is_home && others_have_memory_locked(d, context);
-		if (!*ret_is_needed)
+		d = find(slu_cuda.contexts[i].ordinal);
+		*ret_end = end_of_locked(d, context, may_stay);
+		if (*ret_end == END_KEEP)
+			d->is_home_kept = true;
+		if (*ret_end != END_REFUSE)
 			slu_cuda.contexts[i] = slu_cuda.contexts[--slu_cuda.n_contexts];
 		break;
 	}
@@ -279,28 +312,70 @@ static struct slu_cuda_device *take_out(CUcontext context, bool *ret_is_home, bo
 	return d;
 }
 
-CUresult slu_cuda_context_ending(CUcontext context)
+static bool is_kept(CUcontext context)
 {
-	bool is_home, is_needed;
-	struct slu_cuda_device *d = take_out(context, &is_home, &is_needed);
+	bool is = false;
 
-	if (is_needed)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	if (!d || !d->home)
-		return CUDA_SUCCESS;
-	slu_cuda_syncer_leave(d->syncer, context);
-	slu_cuda_waits_forget(d, is_home ? NULL : context);
-	slu_cuda_memory_forget(d, is_home ? NULL : context);
-	if (!is_home)
-		return CUDA_SUCCESS;
+	slu_lock_take(&slu_cuda.lock);
+	for (unsigned k = 0; k < slu_cuda.n_devices && !is; k++)
+		is = slu_cuda.devices[k].is_home_kept && slu_cuda.devices[k].home == context;
+	slu_lock_give(&slu_cuda.lock);
+	return is;
+}
+
+/* A context that stays is not stopped by its end: what runs there may use memory that goes now. */
+static void wait_for(CUcontext context)
+{
+	CUstreamCaptureMode before;
+	CUcontext popped;
+
+	if (SLU_REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+		return;
+	before = slu_cuda_relax();
+	SLU_REAL(cuCtxSynchronize)();
+	slu_cuda_unrelax(before);
+	SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+}
+
+static void end_home(struct slu_cuda_device *d)
+{
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
 	slu_cuda_frozen_forget(d);
+	slu_cuda_vmm_reset(d);
 	slu_cuda_graphmem_reset(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;
 	unmake_home(d);
 	slu_lock_take(&slu_cuda.lock);
 	d->home = NULL;
+	d->is_home_kept = false;
 	slu_lock_give(&slu_cuda.lock);
+}
+
+CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
+{
+	enum end end;
+	struct slu_cuda_device *d = take_out(context, ret_stays, &end);
+	CUcontext kept;
+	bool takes_all = end == END_HOME || end == END_LAST;
+
+	if (end == END_REFUSE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!d && is_kept(context))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!d || !d->home)
+		return CUDA_SUCCESS;
+	if (end == END_KEEP)
+		wait_for(context);
+	slu_cuda_syncer_leave(d->syncer, context);
+	slu_cuda_waits_forget(d, takes_all ? NULL : context);
+	slu_cuda_memory_forget(d, takes_all ? NULL : context);
+	if (end == END_KEEP)
+		*ret_stays = true;
+	kept = d->home;
+	if (takes_all)
+		end_home(d);
+	if (end == END_LAST)
+		SLU_REAL(cuCtxDestroy_v2)(kept);
 	return CUDA_SUCCESS;
 }

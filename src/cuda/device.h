@@ -12,6 +12,10 @@
  *   NAMED -> SETTLING -> HOME  [slu_cuda_device_here]     the first context that needs the device
  *   HOME -> NAMED              [slu_cuda_context_ending]  that context is destroyed, and with it
  *                                                         all of its memory
+ *   HOME -> KEPT               [slu_cuda_context_ending]  the same, while others have memory: they
+ *                                                         need our streams, so it stays unseen
+ *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
+ *                                                         destroyed, and then that one
  *   NAMED -> SETTLING -> NAMED [slu_cuda_context_make]    there is no room for a first one
  */
 
@@ -45,8 +49,10 @@ struct slu_cuda_device {
 	bool can_page; /* managed memory comes and goes by pages; constant after start */
 	int numa_node; /* for it; constant after start */
 
-	CUcontext home;			      /* guarded by the front lock; NULL unless HOME */
+	CUcontext home;			      /* guarded by the front lock; NULL if NAMED */
+	bool is_home_kept;		      /* guarded by the front lock: KEPT */
 	bool is_settling;		      /* guarded by the front lock */
+	bool is_making_slab;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
 	struct slu_cuda_events events;	      /* for copies there */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
@@ -64,12 +70,13 @@ struct slu_cuda_device {
 
 struct slu_cuda {
 	struct slu_lock lock;	/* SLU_LOCK_FRONT: ledger, homes */
-	pthread_cond_t settled; /* a device left SETTLING */
+	pthread_cond_t settled; /* a device left SETTLING, or a thread made a slab */
 	struct slu_ledger *ledger;
 	unsigned n_devices; /* constant after start */
 	struct {
 		CUcontext context;
 		CUdevice ordinal;
+		unsigned n_attached; /* by cuCtxAttach(): so many cuCtxDetach() do not end it */
 	} contexts[SLU_CUDA_CONTEXTS_MAX]; /* guarded by lock: the program's, alive */
 	unsigned n_contexts;
 	struct slu_cuda_device devices[SLU_CUDA_DEVICES_MAX];
@@ -116,10 +123,14 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal);
 /*
  * @context is about to be destroyed: what is ours in it is given back.
  *
- * Return: CUDA_SUCCESS, or CUDA_ERROR_NOT_SUPPORTED if it is the home of its device and another
- * context has memory there: our streams and threads live in it, and that memory by them.
+ * Our streams and threads live in the home of a device, and the memory of its other contexts by
+ * them. If @context is one and others have memory there, *ret_stays is set: it has lost its own
+ * memory, and the caller must not destroy it. Where that cannot be, @ret_stays is NULL.
+ *
+ * Return: CUDA_SUCCESS; CUDA_ERROR_INVALID_CONTEXT if it was destroyed before and stayed;
+ * CUDA_ERROR_NOT_SUPPORTED if it must stay and cannot.
  */
-CUresult slu_cuda_context_ending(CUcontext context);
+CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays);
 
 /* Our own calls on a thread of the program: in relaxed mode, so that no capture is disturbed. */
 CUstreamCaptureMode slu_cuda_relax(void);

@@ -8,7 +8,10 @@
 
 #define TARGET_NS (10 * SLU_NS_PER_MS)
 /* long kernels may follow short ones, and so many of them are queued before we know */
-#define LIMIT_MAX     64
+#define LIMIT_MAX 64
+/* of the tiniest, which cost more by waiting for them than they take */
+#define LIMIT_TINY    256
+#define TINY_NS	      (10 * SLU_NS_PER_US)
 #define LIMIT_UNKNOWN 2
 #define N_SPREAD      16
 /* what was longer ago than this counts half */
@@ -76,7 +79,8 @@ static uint32_t limit_of(const struct slu_cuda_flight *f)
 	uint64_t n = f->cost_ns ? TARGET_NS / f->cost_ns : LIMIT_MAX;
 
 	n = SLU_MAX(n, f->n_spread ? UINT64_C(2) : UINT64_C(1));
-	return (uint32_t)SLU_MIN(n, (uint64_t)LIMIT_MAX);
+	return (uint32_t)SLU_MIN(n, f->cost_ns && f->cost_ns <= TINY_NS ? (uint64_t)LIMIT_TINY
+									: (uint64_t)LIMIT_MAX);
 }
 
 void slu_cuda_flight_learn(struct slu_cuda_flight *f, const struct slu_cuda_mark *mark,

@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "cuda/bypass.h"
+#include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/room.h"
 
@@ -27,10 +28,11 @@ static struct bucket *bucket_of(uint64_t key)
 	return &buckets[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
-static int begin(struct frozen *f, enum slu_frozen why)
+static int begin(struct frozen *f, enum slu_frozen why, uint64_t *reserved_bytes)
 {
 	if (why != SLU_FROZEN_MANAGED)
-		return slu_client_unit_new(f->device->client, f->bytes, why, f, &f->unit);
+		return slu_client_unit_new_reserved(f->device->client, f->bytes, why,
+						    reserved_bytes, f, &f->unit);
 	f->unit = NULL;
 	slu_client_device_pages(f->device->client, f->bytes, true);
 	return 0;
@@ -46,7 +48,7 @@ static void end(struct frozen *f)
 }
 
 void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
-		     enum slu_frozen why)
+		     enum slu_frozen why, uint64_t *reserved_bytes)
 {
 	int saved = errno;
 	struct frozen *f = malloc(sizeof(*f));
@@ -55,7 +57,7 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 		f->device = device;
 		f->key = key;
 		f->bytes = bytes;
-		if (begin(f, why)) {
+		if (begin(f, why, reserved_bytes)) {
 			free(f);
 		} else {
 			slu_lock_take(&slu_cuda.lock);
@@ -107,22 +109,46 @@ void slu_cuda_frozen_forget(struct slu_cuda_device *device)
 /* Where the device cannot fault, the driver keeps all of it there while the device is used. */
 CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
 {
-	struct slu_cuda_device *d = slu_cuda_device_here();
-	CUresult r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
+	struct slu_cuda_device *d = ret_address ? slu_cuda_device_here() : NULL;
+	struct slu_cuda_device *full = d && !d->can_page ? d : NULL;
+	uint64_t reserved = full ? bytes : 0;
+	CUresult r;
 
+	if (full && !slu_cuda_memory_reserve(full, bytes, true))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
+	SLU_CUDA_AGAIN (full, bytes, r)
+		r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
 	if (r == CUDA_SUCCESS && d)
 		slu_cuda_freeze(d, *ret_address, bytes,
-				d->can_page ? SLU_FROZEN_MANAGED : SLU_FROZEN_OTHER);
+				full ? SLU_FROZEN_OTHER : SLU_FROZEN_MANAGED, &reserved);
+	if (full)
+		slu_client_device_unreserve(full->client, reserved);
 	return r;
 }
 
-/* An allocation that is captured is a graph's from now on. */
-static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr address, uint64_t bytes)
+/* Sets @bytes aside. What is allocated in a capture is a graph's. */
+static bool reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
+		    bool *ret_is_captured)
 {
-	if (slu_cuda_graphmem_is_captured(d, stream))
-		slu_cuda_graphmem_used(d);
-	else
-		slu_cuda_freeze(d, address, bytes, SLU_FROZEN_POOL);
+	*ret_is_captured = slu_cuda_graphmem_is_captured(d, stream);
+	return *ret_is_captured ? slu_cuda_graphmem_reserve(d, bytes)
+				: slu_cuda_memory_reserve(d, bytes, true);
+}
+
+/* Charges what was allocated, and gives back the rest. @address: NULL where that is nothing. */
+static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64_t bytes,
+		   bool is_captured)
+{
+	uint64_t reserved = bytes;
+
+	if (is_captured) {
+		slu_cuda_graphmem_made(d, bytes, address);
+		return;
+	}
+	if (address)
+		slu_cuda_freeze(d, *address, bytes, SLU_FROZEN_POOL, &reserved);
+	slu_client_device_unreserve(d->client, reserved);
 }
 
 /* Each try is counted by itself: between two of them others may need us to come to rest. */
@@ -136,29 +162,37 @@ static void charge(struct slu_cuda_device *d, CUstream stream, CUdeviceptr addre
 		r_;                      \
 	})
 
-#define ALLOCATE_ASYNC(name, stream_meant)                                         \
-	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)     \
-	{                                                                          \
-		struct slu_cuda_device *d = slu_cuda_device_here();                \
-		CUresult r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream)); \
-                                                                                   \
-		SLU_CUDA_AGAIN (d, bytes, r)                                       \
-			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));  \
-		if (r == CUDA_SUCCESS && d)                                        \
-			charge(d, stream_meant, *ret_address, bytes);              \
-		return r;                                                          \
+#define ALLOCATE_ASYNC(name, stream_meant)                                                     \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)                 \
+	{                                                                                      \
+		struct slu_cuda_device *d = ret_address ? slu_cuda_device_here() : NULL;       \
+		bool is_captured;                                                              \
+		CUresult r;                                                                    \
+                                                                                               \
+		if (d && !reserve(d, stream_meant, bytes, &is_captured))                       \
+			return CUDA_ERROR_OUT_OF_MEMORY;                                       \
+		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));                      \
+		SLU_CUDA_AGAIN (d, bytes, r)                                                   \
+			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));              \
+		if (d)                                                                         \
+			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured); \
+		return r;                                                                      \
 	}
 
 #define ALLOCATE_FROM_POOL(name, stream_meant)                                                    \
 	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool pool, CUstream stream) \
 	{                                                                                         \
-		struct slu_cuda_device *d = slu_cuda_device_here();                               \
-		CUresult r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));          \
+		struct slu_cuda_device *d = ret_address ? slu_cuda_device_here() : NULL;          \
+		bool is_captured;                                                                 \
+		CUresult r;                                                                       \
                                                                                                   \
+		if (d && !reserve(d, stream_meant, bytes, &is_captured))                          \
+			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
+		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));                   \
 		SLU_CUDA_AGAIN (d, bytes, r)                                                      \
 			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));           \
-		if (r == CUDA_SUCCESS && d)                                                       \
-			charge(d, stream_meant, *ret_address, bytes);                             \
+		if (d)                                                                            \
+			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured);    \
 		return r;                                                                         \
 	}
 
@@ -183,28 +217,3 @@ ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync, stream)
 ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, MINE)
 FREE_ASYNC(cuMemFreeAsync)
 FREE_ASYNC(cuMemFreeAsync_ptsz)
-
-CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
-		     const CUmemAllocationProp *prop, unsigned long long flags)
-{
-	CUresult r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
-	struct slu_cuda_device *d;
-
-	if (!prop || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-		return r;
-	d = slu_cuda_device_here();
-	SLU_CUDA_AGAIN (d, bytes, r)
-		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
-	if (r == CUDA_SUCCESS && d)
-		slu_cuda_freeze(d, *ret_handle, bytes, SLU_FROZEN_OTHER);
-	return r;
-}
-
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
-{
-	CUresult r = SLU_REAL(cuMemRelease)(handle);
-
-	if (r == CUDA_SUCCESS)
-		slu_cuda_thaw(handle);
-	return r;
-}

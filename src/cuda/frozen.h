@@ -2,20 +2,24 @@
 #pragma once
 
 /*
- * Memory of the program that we cannot move: pools, handles of its own virtual memory, managed
+ * Memory of the program that we cannot move: pools, memory that it maps itself (vmm.h), managed
  * memory. The driver serves it as ever, and it is shown with its reason. It is charged against the
  * device, since it takes room from others; but for managed memory, which the driver takes off a
  * device that can fault for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).
+ *
+ * visible_memory bounds what is charged as it bounds memory that moves: each call sets its bytes
+ * aside before it asks the driver, and fails where the program may not own so much.
  */
 
 #include "cuda/device.h"
 
 /*
  * Notes @bytes under @key (an address or a handle), and charges them unless the driver pages them.
- * What cannot be noted is left out.
+ * What cannot be noted is left out. @reserved_bytes: what is set aside for it, less afterwards by
+ * what has been used up.
  */
 void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
-		     enum slu_frozen why);
+		     enum slu_frozen why, uint64_t *reserved_bytes);
 
 /* Ends what was noted under @key. Return: whether there was anything. */
 bool slu_cuda_thaw(uint64_t key);

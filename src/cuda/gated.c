@@ -7,6 +7,7 @@
 #include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
+#include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/room.h"
 
@@ -52,6 +53,13 @@ static inline void before(struct slu_cuda_device *device)
 		slu_cuda_wait_for_room(device);
 }
 
+static inline bool has_host_calls(const struct slu_cuda_device *device)
+{
+	return __builtin_expect(
+		atomic_load_explicit(&device->stream_uses.n_host_calls, memory_order_relaxed) != 0,
+		0);
+}
+
 /*
  * A call that waits for all that is queued before it would wait inside the gate for a host
  * function, and the host function perhaps for a program that needs our turn to end. So it waits out
@@ -59,9 +67,7 @@ static inline void before(struct slu_cuda_device *device)
  */
 static inline void before_waiting(struct slu_cuda_device *device, CUstream stream)
 {
-	if (__builtin_expect(atomic_load_explicit(&device->stream_uses.n_host_calls,
-						  memory_order_relaxed) != 0,
-			     0))
+	if (has_host_calls(device))
 		slu_cuda_wait_outside(device, stream);
 }
 
@@ -102,6 +108,12 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 #define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), , __VA_ARGS__)
 #define SLU_GATED_WAITS(name, stream, ...) \
 	GATED(name, stream, before_waiting(device_, stream), , __VA_ARGS__)
+#define SEEN(address) slu_cuda_host_sees(address)
+#define SLU_GATED_SEEN(name, stream, is_seen, ...)                                          \
+	GATED(name, stream,                                                                 \
+	      has_host_calls(device_) && (is_seen) ? slu_cuda_wait_outside(device_, stream) \
+						   : before(device_),                       \
+	      , __VA_ARGS__)
 #define SLU_GATED_GRAPH(name, stream, ...) \
 	GATED(name, stream, before(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
 #include "cuda/gated.def"

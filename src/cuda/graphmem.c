@@ -1,15 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/graphmem.h"
 
+#include "base/util.h"
 #include "cuda/device.h"
 #include "cuda/frozen.h"
+#include "cuda/memory.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
 
 static uint64_t key_of(const struct slu_cuda_device *d)
 {
 	return (uint64_t)(uintptr_t)&d->graphmem;
 }
 
+/* Gives back what no call needs any more. */
+static void trim(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_bytes)
+{
+	struct slu_cuda_graphmem *g = &d->graphmem;
+	uint64_t excess;
+
+	slu_lock_take(&slu_cuda.lock);
+	g->reserved_bytes += more_bytes;
+	g->asked_bytes -= ended_bytes;
+	excess = slu_sub_floor(g->reserved_bytes, g->asked_bytes);
+	g->reserved_bytes -= excess;
+	slu_lock_give(&slu_cuda.lock);
+	slu_client_device_unreserve(d->client, excess);
+}
+
+/* Whoever made it: a look may find what another thread has made and not yet looked for. */
+static void charge_more(struct slu_cuda_device *d, uint64_t bytes)
+{
+	uint64_t reserved;
+
+	slu_lock_take(&slu_cuda.lock);
+	reserved = d->graphmem.reserved_bytes;
+	d->graphmem.reserved_bytes = 0;
+	slu_lock_give(&slu_cuda.lock);
+	slu_cuda_freeze(d, key_of(d), bytes, SLU_FROZEN_GRAPH, &reserved);
+	trim(d, reserved, 0);
+}
+
+/* What has become more is charged beside the rest, which is never without a charge meanwhile. */
 static void charge(struct slu_cuda_device *d)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;
@@ -19,11 +51,22 @@ static void charge(struct slu_cuda_device *d)
 		    d->ordinal, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) != CUDA_SUCCESS ||
 	    bytes == g->charged_bytes)
 		return;
-	if (g->charged_bytes)
-		slu_cuda_thaw(key_of(d));
-	if (bytes)
-		slu_cuda_freeze(d, key_of(d), bytes, SLU_FROZEN_GRAPH);
+	if (bytes < g->charged_bytes) {
+		while (slu_cuda_thaw(key_of(d)))
+			;
+		g->charged_bytes = 0;
+	}
+	if (bytes > g->charged_bytes)
+		charge_more(d, bytes - g->charged_bytes);
 	g->charged_bytes = bytes;
+}
+
+static void stop_charging(struct slu_cuda_graphmem *g)
+{
+	slu_lock_take(&slu_cuda.lock);
+	atomic_store(&g->is_charging, false);
+	pthread_cond_broadcast(&slu_cuda.settled);
+	slu_lock_give(&slu_cuda.lock);
 }
 
 /* One thread charges; others have it look again. */
@@ -38,14 +81,42 @@ void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device)
 		while (atomic_exchange(&g->is_due, false))
 			charge(device);
 		slu_cuda_unrelax(before);
-		atomic_store(&g->is_charging, false);
+		stop_charging(g);
 	}
 }
 
-void slu_cuda_graphmem_used(struct slu_cuda_device *device)
+/* The same, and what there was before the call is charged. */
+static void look_and_wait(struct slu_cuda_device *device)
 {
-	atomic_store(&device->graphmem.is_used, true);
-	slu_cuda_graphmem_look_slow(device);
+	struct slu_cuda_graphmem *g = &device->graphmem;
+
+	do {
+		slu_cuda_graphmem_look_slow(device);
+		slu_lock_take(&slu_cuda.lock);
+		while (atomic_load(&g->is_charging))
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		slu_lock_give(&slu_cuda.lock);
+	} while (atomic_load(&g->is_due));
+}
+
+bool slu_cuda_graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes)
+{
+	if (!slu_cuda_memory_reserve(device, bytes, true))
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	device->graphmem.reserved_bytes += bytes;
+	device->graphmem.asked_bytes += bytes;
+	slu_lock_give(&slu_cuda.lock);
+	return true;
+}
+
+void slu_cuda_graphmem_made(struct slu_cuda_device *device, uint64_t bytes, bool is_made)
+{
+	if (is_made) {
+		atomic_store(&device->graphmem.is_used, true);
+		look_and_wait(device);
+	}
+	trim(device, 0, bytes);
 }
 
 void slu_cuda_graphmem_reset(struct slu_cuda_device *device)
@@ -69,11 +140,17 @@ bool slu_cuda_graphmem_is_captured(struct slu_cuda_device *device, CUstream stre
 CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
-	CUresult r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
-	struct slu_cuda_device *d = slu_cuda_device_here();
+	struct slu_cuda_device *d = params ? slu_cuda_device_here() : NULL;
+	uint64_t bytes = d ? params->bytesize : 0;
+	CUresult r;
 
-	if (r == CUDA_SUCCESS && d)
-		slu_cuda_graphmem_used(d);
+	if (d && !slu_cuda_graphmem_reserve(d, bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
+	SLU_CUDA_AGAIN (d, bytes, r)
+		r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
+	if (d)
+		slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);
 	return r;
 }
 

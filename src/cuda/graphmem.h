@@ -21,10 +21,24 @@ struct slu_cuda_graphmem {
 	_Atomic bool is_charging; /* a thread has the next field */
 	_Atomic bool is_due;	  /* and is to ask once more */
 	uint64_t charged_bytes;
+
+	/* guarded by slu_cuda.lock */
+	uint64_t asked_bytes;	 /* by calls under way */
+	uint64_t reserved_bytes; /* of these: set aside, and not yet used up by a charge */
 };
 
-/* The program makes memory of a graph. */
-void slu_cuda_graphmem_used(struct slu_cuda_device *device);
+/*
+ * Sets @bytes aside for a call that makes memory of a graph, if the program may own so much.
+ * Return: whether they are; then slu_cuda_graphmem_made() follows the call.
+ */
+bool slu_cuda_graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes);
+
+/*
+ * The call is over. @is_made: it succeeded, and what the driver has reserved for it uses up what
+ * was set aside. The rest is given back: a driver that takes the memory at the launch has it
+ * charged then.
+ */
+void slu_cuda_graphmem_made(struct slu_cuda_device *device, uint64_t bytes, bool is_made);
 
 void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device);
 

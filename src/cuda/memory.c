@@ -9,11 +9,14 @@
 
 #include "base/util.h"
 #include "cuda/bypass.h"
+#include "cuda/enter.h"
 #include "cuda/frozen.h"
 #include "cuda/real.h"
 
 void slu_cuda_range_free(struct slu_range *range)
 {
+	uint64_t address = range->address, bytes = range->bytes;
+
 	for (size_t i = 0; i < range->n_extents; i++) {
 		struct slu_unit *unit;
 
@@ -24,19 +27,28 @@ void slu_cuda_range_free(struct slu_range *range)
 		slu_lock_give(&slu_cuda.lock);
 		slu_client_unit_free(unit);
 	}
-	SLU_REAL(cuMemAddressFree)(range->address, range->bytes);
+	/* first: as soon as the driver has the addresses, another thread may get them */
 	slu_lock_take(&slu_cuda.lock);
 	slu_ledger_remove(slu_cuda.ledger, range);
 	slu_lock_give(&slu_cuda.lock);
+	SLU_REAL(cuMemAddressFree)(address, bytes);
 }
 
-static CUresult fill(struct slu_cuda_device *d, struct slu_range *range)
+/*
+ * @reserved_bytes: what is set aside for it, less by what has been used up. Nothing: it stands for
+ * memory that the driver is to find free.
+ */
+static CUresult fill(struct slu_cuda_device *d, struct slu_range *range, uint64_t *reserved_bytes)
 {
 	for (size_t i = 0; i < range->n_extents; i++) {
 		struct slu_extent *e = &range->extents[i];
 		struct slu_unit *unit;
+		int r = *reserved_bytes
+				? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
+							       reserved_bytes, e, &unit)
+				: slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
 
-		if (slu_client_unit_new(d->client, e->bytes, SLU_FROZEN_NO, e, &unit))
+		if (r)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		slu_lock_take(&slu_cuda.lock);
 		e->unit = unit;
@@ -45,8 +57,8 @@ static CUresult fill(struct slu_cuda_device *d, struct slu_range *range)
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_cuda_range_new(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			    bool is_slab, struct slu_range **ret_range)
+static CUresult range_new(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			  bool is_slab, uint64_t *reserved_bytes, struct slu_range **ret_range)
 {
 	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
 	struct slu_range *range;
@@ -66,7 +78,7 @@ CUresult slu_cuda_range_new(struct slu_cuda_device *d, CUcontext context, uint64
 		SLU_REAL(cuMemAddressFree)(address, whole);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	r = fill(d, range);
+	r = fill(d, range, reserved_bytes);
 	if (r != CUDA_SUCCESS) {
 		slu_cuda_range_free(range);
 		return r;
@@ -76,16 +88,111 @@ CUresult slu_cuda_range_new(struct slu_cuda_device *d, CUcontext context, uint64
 	return CUDA_SUCCESS;
 }
 
-/* One for the program, if it may own so much. */
-static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			   bool is_slab, struct slu_range **ret_range)
+CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
+				  struct slu_range **ret_range)
 {
-	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
+	uint64_t reserved = 0;
+
+	return range_new(device, device->home, bytes, true, &reserved, ret_range);
+}
+
+/* -- slabs ----------------------------------------------------------------------------------------
+ */
+
+static bool is_empty_slab(const struct slu_cuda_device *d, const struct slu_range *range)
+{
+	return range->device == d && range->is_slab && range->is_open && !range->n_allocations;
+}
+
+/* An empty slab of @context, or of any where that is NULL, but for @kept. */
+static struct slu_range *find_empty_locked(const struct slu_cuda_device *d, CUcontext context,
+					   const struct slu_range *kept)
+{
+	struct slu_range *range;
+	size_t cursor = 0;
+
+	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
+		if (range != kept && is_empty_slab(d, range) &&
+		    (!context || range->context == context))
+			return range;
+	return NULL;
+}
+
+uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device)
+{
+	const struct slu_range *range;
+	uint64_t bytes = 0;
+	size_t cursor = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
+		bytes += is_empty_slab(device, range) ? range->bytes : 0;
+	slu_lock_give(&slu_cuda.lock);
+	return bytes;
+}
+
+/* Gives back the slabs that are kept for later. */
+static void free_empty_slabs(struct slu_cuda_device *d)
+{
+	struct slu_range *slab;
+
+	for (;;) {
+		slu_lock_take(&slu_cuda.lock);
+		slab = find_empty_locked(d, NULL, NULL);
+		if (slab)
+			slab->is_open = false; /* nobody cuts it any more */
+		slu_lock_give(&slu_cuda.lock);
+		if (!slab)
+			return;
+		slu_cuda_range_free(slab);
+	}
+}
+
+bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, bool tells)
+{
+	CUstreamCaptureMode before;
+
+	if (slu_client_device_reserve(device->client, bytes, false))
+		return true;
+	before = slu_cuda_relax();
+	free_empty_slabs(device);
+	slu_cuda_unrelax(before);
+	return slu_client_device_reserve(device->client, bytes, tells);
+}
+
+/*
+ * With this much a program owns nearly all of the device, and what its context takes decides
+ * whether the rest is there. So it is brought there now: else the first launch would fail, where
+ * the allocation would have without us.
+ */
+static CUresult prove(struct slu_cuda_device *d, struct slu_range *range)
+{
+	CUresult r = slu_cuda_enter(d);
+
+	if (r == CUDA_SUCCESS) {
+		slu_cuda_leave(d);
+		return CUDA_SUCCESS;
+	}
+	slu_cuda_range_free(range);
+	return r;
+}
+
+/* One for the program, if it may own so much. Who @tells has people hear of it if not. */
+static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			   bool is_slab, bool tells, struct slu_range **ret_range)
+{
+	uint64_t whole = slu_round_up(bytes, d->granule_bytes), reserved = whole;
 	CUresult r;
 
-	if (whole < bytes || !slu_client_device_may_own(d->client, whole))
+	if (whole < bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = slu_cuda_range_new(d, context, bytes, is_slab, ret_range);
+	if (!slu_cuda_memory_reserve(d, whole, tells))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = range_new(d, context, bytes, is_slab, &reserved, ret_range);
+	slu_client_device_unreserve(d->client, reserved);
+	if (r == CUDA_SUCCESS &&
+	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client))
+		r = prove(d, *ret_range);
 	if (r != CUDA_SUCCESS)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
@@ -94,28 +201,48 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 	return CUDA_SUCCESS;
 }
 
+/* The driver takes a granule for small allocations; more only while there is enough. */
+static CUresult make_slab(struct slu_cuda_device *d, CUcontext context)
+{
+	struct slu_range *slab;
+	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+
+	if (d->slab_bytes > d->granule_bytes)
+		r = make_range(d, context, d->slab_bytes, true, false, &slab);
+	if (r == CUDA_ERROR_OUT_OF_MEMORY)
+		r = make_range(d, context, d->granule_bytes, true, true, &slab);
+	return r;
+}
+
+/* A piece of a slab. One thread makes a new one, and the others who need it share it. */
 static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
 			       CUdeviceptr *ret_address)
 {
-	struct slu_range *slab;
+	CUresult r = CUDA_SUCCESS;
 	uint64_t address;
-	CUresult r;
 	int found;
 
-	for (;;) {
-		slu_lock_take(&slu_cuda.lock);
-		found = slu_ledger_cut(slu_cuda.ledger, bytes, d, context, &address);
-		slu_lock_give(&slu_cuda.lock);
-		if (!found) {
-			*ret_address = address;
-			return CUDA_SUCCESS;
+	slu_lock_take(&slu_cuda.lock);
+	while ((found = slu_ledger_cut(slu_cuda.ledger, bytes, d, context, &address)) > 0 &&
+	       r == CUDA_SUCCESS) {
+		if (d->is_making_slab) {
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+			continue;
 		}
-		if (found < 0)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		r = make_range(d, context, d->slab_bytes, true, &slab);
-		if (r != CUDA_SUCCESS)
-			return r;
+		d->is_making_slab = true;
+		slu_lock_give(&slu_cuda.lock);
+		r = make_slab(d, context);
+		slu_lock_take(&slu_cuda.lock);
+		d->is_making_slab = false;
+		pthread_cond_broadcast(&slu_cuda.settled);
 	}
+	slu_lock_give(&slu_cuda.lock);
+	if (found < 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (found)
+		return r;
+	*ret_address = address;
+	return CUDA_SUCCESS;
 }
 
 /* A dead context says so in every call; a piece of a slab would not even ask it. */
@@ -136,12 +263,12 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 
 	if (!context || !bytes || !ret_address)
 		return SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
-	if (bytes < d->granule_bytes && bytes <= d->slab_bytes / 2) {
+	if (bytes < d->granule_bytes) {
 		r = say_if_dead(d, context);
 		if (r == CUDA_SUCCESS)
 			r = allocate_small(d, context, bytes, ret_address);
 	} else {
-		r = make_range(d, context, bytes, false, &range);
+		r = make_range(d, context, bytes, false, true, &range);
 		if (r == CUDA_SUCCESS)
 			*ret_address = range->address;
 	}
@@ -217,9 +344,13 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
 	found = slu_ledger_end(slu_cuda.ledger, address, &empty);
-	/* an empty slab is kept for the next small allocation: making one costs a mapping */
-	if (empty && empty->is_slab)
-		empty = NULL;
+	/* one empty slab is kept for the next small allocation: making one costs a mapping */
+	if (empty && empty->is_slab) {
+		if (find_empty_locked(empty->device, empty->context, empty))
+			empty->is_open = false;
+		else
+			empty = NULL;
+	}
 	slu_lock_give(&slu_cuda.lock);
 	/* another thread was faster with the same address */
 	if (found)

@@ -6,15 +6,32 @@
 #include "cuda/device.h"
 
 /*
- * A new range with its addresses and units, in the ledger. A slab cannot be cut yet: nothing in it
- * is the program's.
+ * A new range with its addresses and units, in the ledger, that stands for memory which the driver
+ * is to find free: nothing in it is the program's, and it is on the device itself inside the gate.
  */
-CUresult slu_cuda_range_new(struct slu_cuda_device *device, CUcontext context, uint64_t bytes,
-			    bool is_slab, struct slu_range **ret_range);
+CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
+				  struct slu_range **ret_range);
 
 /* Gives back its extents and addresses. Not called with a lock, nor while work uses it. */
 void slu_cuda_range_free(struct slu_range *range);
 
+/*
+ * Sets @bytes aside, if the program may own so much; slabs that are kept for later give way. Who
+ * @tells has people hear of a refusal. What is not used up goes back by
+ * slu_client_device_unreserve().
+ */
+bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, bool tells);
+
+/* Slabs that are empty, and kept for small allocations as long as nothing else needs their bytes.
+ */
+uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device);
+
 /* Gives back everything that @context owns on @device (NULL: whoever does): the context ends, and
  * its memory with it. */
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context);
+
+/*
+ * Whether the program can look at @address without a call: it is in pinned or managed memory. Calls
+ * that write there return only when it is written.
+ */
+bool slu_cuda_host_sees(CUdeviceptr address);

@@ -6,6 +6,7 @@
 
 #include "cuda/device.h"
 #include "cuda/real.h"
+#include "cuda/room.h"
 
 #define BUCKETS	  256
 #define NODES_MAX 65536
@@ -148,13 +149,9 @@ static CUgraphNodeParams *wrapped_any(CUgraphNodeParams *params, CUgraphNodePara
 	return copy;
 }
 
-static CUresult added(CUresult r, const CUgraphNodeParams *params)
+static bool is_alloc(const CUgraphNodeParams *params)
 {
-	struct slu_cuda_device *d = slu_cuda_device_here();
-
-	if (r == CUDA_SUCCESS && d && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-		slu_cuda_graphmem_used(d);
-	return r;
+	return params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC;
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
@@ -171,21 +168,25 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 	return SLU_REAL(cuGraphExecNodeSetParams)(exec, node, wrapped_any(params, &copy));
 }
 
-CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, size_t n,
-			CUgraphNodeParams *params)
-{
-	CUgraphNodeParams copy;
+#define ADD_NODE(name, arguments, ...)                                                            \
+	CUresult name(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, __VA_ARGS__, \
+		      CUgraphNodeParams *params)                                                  \
+	{                                                                                         \
+		struct slu_cuda_device *d = is_alloc(params) ? slu_cuda_device_here() : NULL;     \
+		CUgraphNodeParams copy, *given = wrapped_any(params, &copy);                      \
+		uint64_t bytes = d ? params->alloc.bytesize : 0;                                  \
+		CUresult r;                                                                       \
+                                                                                                  \
+		if (d && !slu_cuda_graphmem_reserve(d, bytes))                                    \
+			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
+		r = SLU_REAL(name) arguments;                                                     \
+		SLU_CUDA_AGAIN (d, bytes, r)                                                      \
+			r = SLU_REAL(name) arguments;                                             \
+		if (d)                                                                            \
+			slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);                      \
+		return r;                                                                         \
+	}
 
-	return added(SLU_REAL(cuGraphAddNode)(ret_node, graph, deps, n, wrapped_any(params, &copy)),
-		     params);
-}
-
-CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
-			   const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *params)
-{
-	CUgraphNodeParams copy;
-
-	return added(SLU_REAL(cuGraphAddNode_v2)(ret_node, graph, deps, edges, n,
-						 wrapped_any(params, &copy)),
-		     params);
-}
+ADD_NODE(cuGraphAddNode, (ret_node, graph, deps, n, given), size_t n)
+ADD_NODE(cuGraphAddNode_v2, (ret_node, graph, deps, edges, n, given), const CUgraphEdgeData *edges,
+	 size_t n)

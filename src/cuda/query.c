@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
+#include "cuda/vmm.h"
 
 /* Copies out what is known of @address. Return: whether it is ours. */
 static bool find(CUdeviceptr address, struct slu_allocation *ret_allocation, CUcontext *ret_context,
@@ -31,13 +32,13 @@ static bool find(CUdeviceptr address, struct slu_allocation *ret_allocation, CUc
 CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
-	uint64_t visible;
+	uint64_t owned;
 
 	if (!d || !ret_free || !ret_total)
 		return SLU_REAL(cuMemGetInfo_v2)(ret_free, ret_total);
-	visible = slu_client_device_visible(d->client);
-	*ret_total = visible;
-	*ret_free = slu_sub_floor(visible, slu_client_device_owned(d->client));
+	*ret_total = slu_client_device_most(d->client);
+	owned = slu_sub_floor(slu_client_device_owned(d->client), slu_cuda_memory_kept_bytes(d));
+	*ret_free = slu_sub_floor(slu_client_device_visible(d->client), owned);
 	return CUDA_SUCCESS;
 }
 
@@ -119,6 +120,18 @@ CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdevic
 	return answer(ret, attribute, address, &a, context, ordinal);
 }
 
+bool slu_cuda_host_sees(CUdeviceptr address)
+{
+	CUstreamCaptureMode before = slu_cuda_relax();
+	CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+	unsigned is_managed = 0;
+
+	SLU_REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+	SLU_REAL(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+	slu_cuda_unrelax(before);
+	return type == CU_MEMORYTYPE_HOST || is_managed;
+}
+
 /* What an attribute that does not apply is set to: the call as a whole succeeds. */
 static void clear(void *ret, CUpointer_attribute attribute)
 {
@@ -176,8 +189,12 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, v
 	struct slu_allocation a;
 	CUcontext context;
 	CUdevice ordinal;
+	CUresult r;
 
 	if (find((CUdeviceptr)(uintptr_t)address, &a, &context, &ordinal))
 		return CUDA_ERROR_INVALID_VALUE;
-	return SLU_REAL(cuMemRetainAllocationHandle)(ret_handle, address);
+	r = SLU_REAL(cuMemRetainAllocationHandle)(ret_handle, address);
+	if (r == CUDA_SUCCESS)
+		slu_cuda_vmm_retained(*ret_handle, (uint64_t)(uintptr_t)address);
+	return r;
 }

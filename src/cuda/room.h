@@ -12,7 +12,7 @@
  * call. Others have made room for it then, or the daemon has said why there is none, and to people
  * as well. How much the driver wants it does not say: each time the extent is twice as large.
  *
- * Room that the MAPPED place gave is none; there the call may be refused for good.
+ * In mode MAPPED extents of the program itself become MAPPED for it.
  */
 
 #include "cuda/device.h"

@@ -23,7 +23,7 @@
 
 /* What may be set for each program. */
 struct slu_config_program {
-	uint64_t visible_bytes; /* 0: the device less the reserve */
+	uint64_t visible_bytes; /* 0: auto */
 	uint64_t chunk_bytes;
 	char on_daemon_loss[SLU_CONFIG_WORD_MAX];
 	uint64_t loss_grace_ns;

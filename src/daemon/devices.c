@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "core/core.h"
 #include "daemon/devices.h"
 #include "daemon/node.h"
+#include "daemon/order.h"
 #include "daemon/process.h"
 #include "daemon/text.h"
 
@@ -52,7 +54,7 @@ static void forget_board(struct slu_device *device)
 {
 	slu_board_close(device->board);
 	device->board = NULL;
-	device->used_bytes = 0;
+	device->used_bytes = device->overhead_bytes = 0;
 	device->n_outsiders = 0;
 }
 
@@ -76,18 +78,24 @@ void slu_devices_configure(struct slu_devices *devices, const char *folder,
 	devices->reserve_percent = reserve_percent;
 }
 
+static int find_folder(const struct slu_devices *devices, char ret_folder[static PATH_MAX])
+{
+	if (!devices->folder[0])
+		return slu_fold(slu_board_folder(ret_folder, PATH_MAX));
+	snprintf(ret_folder, PATH_MAX, "%s", devices->folder);
+	return 0;
+}
+
 /* Return: the board of @uuid with its path, or NULL. */
 static struct slu_board *find_board(struct slu_devices *devices, const uint8_t uuid[16],
 				    char *ret_path, size_t size)
 {
-	char folder[4096];
+	char folder[PATH_MAX];
 	struct slu_board *found = NULL;
 	struct dirent *entry;
 	DIR *dir;
 
-	if (devices->folder[0])
-		snprintf(folder, sizeof(folder), "%s", devices->folder);
-	else if (slu_board_folder(folder, sizeof(folder)))
+	if (find_folder(devices, folder))
 		return NULL;
 	dir = opendir(folder);
 	while (dir && !found && (entry = readdir(dir))) {
@@ -204,7 +212,7 @@ static void unclaim(struct slu_device *device)
 
 bool slu_device_is_gone(const struct slu_device *device)
 {
-	return device->kind == SLU_DEVICE_BOARD && !device->board && !device->n_users;
+	return device->kind != SLU_DEVICE_NODE && !device->board && !device->n_users;
 }
 
 /* Return: the number that is to be given away, or -ENOSPC. */
@@ -250,6 +258,14 @@ static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_de
 	return 0;
 }
 
+static void renumber(struct slu_devices *devices)
+{
+	char folder[PATH_MAX];
+
+	slu_order_update(devices->root, find_folder(devices, folder) ? "" : folder, devices->list,
+			 devices->n);
+}
+
 static struct slu_device *find_known(struct slu_devices *devices, const uint8_t uuid[16])
 {
 	/* the newest: a board that was made again with another size is another device */
@@ -285,6 +301,8 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 		}
 		if (r)
 			unclaim(device);
+		else
+			renumber(devices);
 	}
 	if (r) {
 		if (device->board)
@@ -363,6 +381,7 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		if (!device->board || slu_board_look(device->board, view))
 			continue;
 		device->used_bytes = view->used_bytes;
+		device->overhead_bytes = view->overhead_bytes;
 		device->n_outsiders = 0;
 		for (unsigned s = 0; s < view->n_slots; s++) {
 			const struct slu_board_slot_view *slot = &view->slots[s];
@@ -380,5 +399,6 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 			       sizeof(slot->program));
 		}
 		slu_core_outsiders(devices->core, now_ns, device->number, sum);
+		slu_core_overhead(devices->core, now_ns, device->number, view->overhead_bytes);
 	}
 }

@@ -11,7 +11,7 @@
  *           private daemon takes it unlocked; a system daemon refuses it, since it cannot tell
  *           it from an invention
  *
- * and is held while the device has users. A device keeps its number, by which history names it,
+ * and is held while the device has users. A device keeps its number, by which history knows it,
  * when its last user has gone, until all numbers are in use: then a new one gets that of the device
  * that has been free for longest and that nothing stands for.
  *
@@ -46,6 +46,7 @@ struct slu_device_outsider {
 
 struct slu_device {
 	unsigned number; /* of the core, and our place */
+	unsigned index;	 /* the one that people know it by (order.h) */
 	uint8_t uuid[16];
 	char pci[16];
 	char name[48];
@@ -58,7 +59,8 @@ struct slu_device {
 	int lock_fd;		 /* NODE, while it is used */
 	struct slu_board *board; /* BOARD, also while it is free, for status */
 
-	uint64_t used_bytes; /* as the board told last; 0 where nobody tells */
+	uint64_t used_bytes;	 /* as the board told last; 0 where nobody tells */
+	uint64_t overhead_bytes; /* … beside it, by contexts and drivers */
 	struct slu_device_outsider outsiders[SLU_DEVICES_OUTSIDERS_MAX];
 	unsigned n_outsiders;
 };
@@ -90,9 +92,15 @@ void slu_devices_release(struct slu_devices *devices, struct slu_device *device)
 unsigned slu_devices_n(const struct slu_devices *devices);
 struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number);
 
-/* Whether nothing stands for it any more: its board was removed, and nobody uses it. */
+/*
+ * Whether nothing stands for it and nobody uses it: its board was removed, or was never found, as
+ * with programs that have another folder of boards than the daemon.
+ */
 bool slu_device_is_gone(const struct slu_device *device);
 
-/* Looks at every board and tells the core what those hold for whom @is_client says false. */
+/*
+ * Looks at every board and tells the core what contexts take there, and what those hold for whom
+ * @is_client says false.
+ */
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		      bool (*is_client)(void *data, pid_t pid), void *data);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "daemon/control.h"
+#include "daemon/order.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 
@@ -40,13 +41,14 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_t
 	json_t *made = make_who(view, &turn->who);
 	const struct slu_server *server = view->server;
 
-	json_object_update_new(
-		made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "device", (int)turn->device,
-				"begin_ms", ms(server, turn->granted_ns), "ready_ms",
-				ms(server, turn->ready_ns), "closing_ms",
-				ms(server, turn->closing_ns), "end_ms", ms(server, turn->end_ns),
-				"epoch", (json_int_t)turn->epoch.counter, "reason",
-				view->is_master ? turn->reason : ""));
+	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "device",
+					       (int)slu_order_index(server->devices, turn->device),
+					       "begin_ms", ms(server, turn->granted_ns), "ready_ms",
+					       ms(server, turn->ready_ns), "closing_ms",
+					       ms(server, turn->closing_ns), "end_ms",
+					       ms(server, turn->end_ns), "epoch",
+					       (json_int_t)turn->epoch.counter, "reason",
+					       view->is_master ? turn->reason : ""));
 	return made;
 }
 
@@ -54,21 +56,26 @@ static json_t *make_move(const struct slu_control_view *view, const struct slu_t
 {
 	json_t *made = make_who(view, &move->who);
 
-	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I}", "device", (int)move->device,
-					       "at_ms", ms(view->server, move->at_ns), "in_bytes",
-					       (json_int_t)move->in_bytes, "out_bytes",
-					       (json_int_t)move->out_bytes));
+	json_object_update_new(made,
+			       json_pack("{s:i, s:I, s:I, s:I}", "device",
+					 (int)slu_order_index(view->server->devices, move->device),
+					 "at_ms", ms(view->server, move->at_ns), "in_bytes",
+					 (json_int_t)move->in_bytes, "out_bytes",
+					 (json_int_t)move->out_bytes));
 	return made;
 }
 
+/* The reason speaks of the program and the device alone, so its owner may have it as well. */
 static json_t *make_denial(const struct slu_control_view *view,
 			   const struct slu_timeline_denial *denial)
 {
+	bool is_seen = slu_control_may_see(view, denial->who.uid);
 	json_t *made = make_who(view, &denial->who);
 
-	json_object_update_new(made,
-			       json_pack("{s:I, s:s}", "at_ms", ms(view->server, denial->at_ns),
-					 "reason", view->is_master ? denial->reason : ""));
+	json_object_update_new(made, json_pack("{s:I, s:s, s:s}", "at_ms",
+					       ms(view->server, denial->at_ns), "reason",
+					       is_seen ? denial->reason : "", "hint",
+					       is_seen ? denial->hint : ""));
 	return made;
 }
 

@@ -241,6 +241,13 @@ static void note_adopted(struct slu_program *program, uint64_t now_ns,
 	}
 }
 
+static pid_t find_helper(pid_t pid)
+{
+	static const char *const names[] = { SLU_WIRE_HELPER, SLU_WIRE_HELPER_ALONE };
+
+	return slu_process_find_thread(pid, names, SLU_ARRAY_SIZE(names));
+}
+
 int slu_program_join(struct slu_session *session, const struct slu_msg_hello *hello,
 		     int *ret_status, char *ret_why, size_t size)
 {
@@ -274,6 +281,7 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 	program->n_devices = hello->n_devices;
 	program->session = session;
 	program->is_ghost = false;
+	program->helper = find_helper(program->pid);
 	session->program = program;
 	r = enroll(program, now_ns, hello);
 	if (r) {
@@ -379,6 +387,7 @@ int slu_program_ghost(struct slu_server *server, int slot)
 	r = slu_program_new(server, line.pid, line.start, line.uid, pidfd, &program);
 	if (!r) {
 		program->slot = slot;
+		program->helper = line.helper;
 		r = revive(program, &line);
 		if (r)
 			slu_program_free(program);

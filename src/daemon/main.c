@@ -24,6 +24,7 @@
 #include "wire/path.h"
 
 #define SYSTEM_CONFIG SLU_SYSCONFDIR "/sluice/sluiced.conf"
+#define LOG_MAX_BYTES (1 << 20)
 
 enum {
 	OPTION_SYSTEM = 1024,
@@ -44,7 +45,7 @@ struct arguments {
 	bool daemonize;
 	bool print;
 	enum slu_config_format format;
-	char socket[PATH_MAX], state[PATH_MAX], config[PATH_MAX];
+	char socket[PATH_MAX], state[PATH_MAX], config[PATH_MAX], log[PATH_MAX];
 };
 
 const char *argp_program_version = "sluiced " SLU_VERSION;
@@ -231,21 +232,17 @@ static int leave_terminal(void)
 }
 
 /* From here on nobody's terminal or pipe is held; the log goes to a file in the state folder. */
-static void settle(const struct arguments *a, int report_fd)
+static void detach(const struct arguments *a, int report_fd)
 {
-	int served = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC), log;
-	char path[PATH_MAX + 16];
+	int served = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/sluiced.log", a->server.state);
-	log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (chdir("/") < 0)
 		slu_log(WARNING, "cannot leave the folder: %m, ignoring");
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	dup2(log >= 0 ? log : null, STDERR_FILENO);
+	if (slu_log_to_file(a->log, LOG_MAX_BYTES))
+		dup2(null, STDERR_FILENO);
 	close(null);
-	if (log >= 0)
-		close(log);
 	if (write(report_fd, &served, sizeof(served)) < 0)
 		slu_log(WARNING, "nobody waits for us any more, ignoring");
 	close(report_fd);
@@ -303,6 +300,7 @@ int main(int argc, char **argv)
 	if (a.print)
 		return print_settings(&a);
 	umask(077);
+	a.server.log = getenv("JOURNAL_STREAM") ? SLU_SERVER_LOG_JOURNAL : SLU_SERVER_LOG_STDERR;
 	r = default_paths(&a, &folder);
 	if (r) {
 		slu_log(ERR,
@@ -316,6 +314,10 @@ int main(int argc, char **argv)
 		a.server.socket = absolute(a.server.socket, a.socket);
 		a.server.state = absolute(a.server.state, a.state);
 		a.server.config_path = absolute(a.server.config_path, a.config);
+		if (snprintf(a.log, sizeof(a.log), "%s/" SLU_PATH_LOG_NAME, a.server.state) >=
+		    (int)sizeof(a.log))
+			a.log[0] = '\0';
+		a.server.log = a.log;
 		report_fd = leave_terminal();
 		if (report_fd < 0)
 			return EXIT_FAILURE;
@@ -324,14 +326,8 @@ int main(int argc, char **argv)
 	if (r)
 		return EXIT_FAILURE;
 	if (a.daemonize)
-		settle(&a, report_fd);
+		detach(&a, report_fd);
 	r = slu_server_run(server);
 	slu_server_free(server);
-	if (a.daemonize) {
-		char path[PATH_MAX + 16];
-
-		snprintf(path, sizeof(path), "%s/sluiced.log", a.server.state);
-		unlink(path);
-	}
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -14,6 +15,10 @@
 #include "base/error.h"
 #include "base/flock.h"
 #include "daemon/process.h"
+
+#ifndef PF_EXITING
+#define PF_EXITING 0x4 /* of the kernel; in "stat" since the beginning */
+#endif
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -36,28 +41,97 @@ static int read_proc(pid_t pid, const char *what, char *ret_text, size_t size)
 	return 0;
 }
 
+enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START = 22 };
+
+/* A field of @text, the file "stat"; NULL if it has none. */
+static const char *find_field(const char *text, int wanted)
+{
+	/* the name, in parentheses, may contain anything: fields are counted from behind it */
+	const char *at = strrchr(text, ')');
+
+	if (!at)
+		return NULL;
+	at++;
+	for (int field = FIELD_STATE; field <= wanted; field++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return NULL;
+		at++;
+	}
+	return at;
+}
+
+static bool is_zombie(const char *stat)
+{
+	const char *state = find_field(stat, FIELD_STATE);
+
+	return !state || *state == 'Z' || *state == 'X';
+}
+
 int slu_process_start(pid_t pid, uint64_t *ret_start)
 {
-	char text[1024], *at;
+	const char *start;
+	char text[1024];
 
 	if (pid <= 0 || read_proc(pid, "stat", text, sizeof(text)))
 		return -ESRCH;
-	/* the name, in parentheses, may contain anything: fields are counted from behind it */
-	at = strrchr(text, ')');
-	if (!at)
+	start = find_field(text, FIELD_START);
+	/* a zombie's bytes are gone, so for us it is gone */
+	if (!start || is_zombie(text))
 		return -ESRCH;
-	at++;
-	for (int field = 3; field <= 22; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return -ESRCH;
-		at++;
-		/* a zombie's bytes are gone, so for us it is gone */
-		if (field == 3 && (*at == 'Z' || *at == 'X'))
-			return -ESRCH;
-	}
-	*ret_start = strtoull(at, NULL, 10);
+	*ret_start = strtoull(start, NULL, 10);
 	return 0;
+}
+
+bool slu_process_is_ending(pid_t pid)
+{
+	const char *flags;
+	char text[1024];
+
+	if (read_proc(pid, "stat", text, sizeof(text)) || is_zombie(text))
+		return true;
+	flags = find_field(text, FIELD_FLAGS);
+	return !flags || strtoul(flags, NULL, 10) & PF_EXITING;
+}
+
+static bool is_called(pid_t pid, const char *thread, const char *const *names, size_t n)
+{
+	char what[64], text[64];
+
+	snprintf(what, sizeof(what), "task/%.16s/comm", thread);
+	if (read_proc(pid, what, text, sizeof(text)))
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(text, names[i]))
+			return true;
+	return false;
+}
+
+pid_t slu_process_find_thread(pid_t pid, const char *const *names, size_t n)
+{
+	struct dirent *entry;
+	pid_t found = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!found && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && is_called(pid, entry->d_name, names, n))
+			found = (pid_t)strtol(entry->d_name, NULL, 10);
+	closedir(dir);
+	return found;
+}
+
+bool slu_process_lacks_thread(pid_t pid, pid_t thread)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)thread);
+	return access(path, F_OK) < 0 && errno == ENOENT && !slu_process_is_ending(pid);
 }
 
 bool slu_process_is(pid_t pid, uint64_t start)

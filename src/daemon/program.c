@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/size.h"
 #include "base/util.h"
+#include "daemon/denial.h"
 #include "daemon/group.h"
+#include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
@@ -71,23 +72,18 @@ void slu_program_free(struct slu_program *program)
 	slu_server_population_changed(server);
 }
 
-static int on_death(sd_event_source *source, int fd, uint32_t events, void *data)
+static void end(struct slu_program *program, const char *why)
 {
-	struct slu_program *program = data;
 	struct slu_server *server = program->server;
 	uint64_t now_ns = slu_clock_now_ns();
 
-	(void)source;
-	(void)fd;
-	(void)events;
-	slu_log(INFO, "gone program=%s pid=%d", program->name, (int)program->pid);
+	slu_log(INFO, "gone program=%s pid=%d: %s", program->name, (int)program->pid, why);
 	for (unsigned d = 0; d < program->n_devices; d++)
-		slu_timeline_end(server->timeline, now_ns, program->devices[d].turn,
-				 "the program ended");
+		slu_timeline_end(server->timeline, now_ns, program->devices[d].turn, why);
 	if (program->session) {
 		struct slu_session *session = program->session;
 
-		/* whatever it had still to say does not matter any more */
+		/* nothing more comes from it */
 		session->program = NULL;
 		program->session = NULL;
 		slu_session_close(session);
@@ -96,7 +92,32 @@ static int on_death(sd_event_source *source, int fd, uint32_t events, void *data
 	slu_roster_drop(server->roster, program->slot);
 	slu_program_free(program);
 	slu_server_wake(server);
+}
+
+static int on_death(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct slu_program *program = data;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	/* why it ended may be the last thing that it said */
+	if (program->session)
+		slu_session_drain(program->session);
+	end(program, "the program ended");
 	return 0;
+}
+
+void slu_program_sweep(struct slu_server *server)
+{
+	struct slu_program *program = LIST_FIRST(&server->programs), *next;
+
+	for (; program; program = next) {
+		next = LIST_NEXT(program, entry);
+		if (!program->session && program->helper &&
+		    slu_process_lacks_thread(program->pid, program->helper))
+			end(program, "it became another program");
+	}
 }
 
 void slu_program_lost(struct slu_program *program)
@@ -182,6 +203,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		.wire_group = program->group->wire,
 		.is_parted = program->group->is_parted,
 		.is_parked = program->group->is_parked,
+		.helper = program->helper,
 		.n_devices = program->n_devices,
 	};
 
@@ -227,32 +249,6 @@ static void note_facts(struct slu_program *program, uint64_t now_ns,
 	slu_timeline_moved(program->server->timeline, now_ns, &who, own->device->number, in, out);
 }
 
-/* One a second: history has few records, and other programs want to be in it. */
-static void note_excess(struct slu_program *program, uint64_t now_ns,
-			const struct slu_msg_excess *excess)
-{
-	char asked[SLU_SIZE_STRING_MAX], owned[SLU_SIZE_STRING_MAX], may[SLU_SIZE_STRING_MAX];
-	struct slu_config_program own;
-	struct slu_timeline_who who;
-	char reason[192];
-
-	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
-		return;
-	program->excess_ns = now_ns;
-	slu_config_program(&program->server->config, program->name, &own);
-	snprintf(reason, sizeof(reason),
-		 "it asked for %s beside the %s that it has, and may own %s "
-		 "(memory.visible_memory%s)",
-		 slu_size_format(asked, excess->asked_bytes),
-		 slu_size_format(owned, excess->owned_bytes),
-		 slu_size_format(may, excess->visible_bytes),
-		 own.visible_bytes ? "" : " = auto: the device's size less the reserve");
-	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
-		reason);
-	slu_program_who(program, &who);
-	slu_timeline_denied(program->server->timeline, now_ns, &who, reason);
-}
-
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
 		      const char *reason)
 {
@@ -290,11 +286,10 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		note_facts(program, now_ns, &m->facts);
 		break;
 	case SLU_MSG_EXCESS:
-		note_excess(program, now_ns, &m->excess);
+		slu_denial_excess(program, now_ns, &m->excess);
 		break;
 	case SLU_MSG_DENY:
-		slu_program_who(program, &who);
-		slu_timeline_denied(timeline, now_ns, &who, reason);
+		slu_denial_deny(program, now_ns, &m->deny, reason);
 		break;
 	default:
 		break;

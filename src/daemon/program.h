@@ -6,12 +6,18 @@
  * from the end of a connection: a forked child may keep the socket open, and a program may lose
  * its connection and come back.
  *
+ * A process that executes another program lives on, and has lost all that it held: memory of a
+ * device goes with the address space. No thread survives that but the one which did it. So a
+ * process without a connection in which the client's own thread is missing has become another
+ * program, and is as good as dead; if the new one uses a device, it joins as a new one.
+ *
  *   (none)    -> CONNECTED  [slu_program_join]   first HELLO (join.c)
  *   (none)    -> GHOST      [slu_program_ghost]  a line of the roster whose process lives
  *   GHOST     -> CONNECTED  [slu_program_join]   it came back after our restart
  *   CONNECTED -> LOST       [slu_program_lost]   the connection ended, the process lives
  *   LOST      -> CONNECTED  [slu_program_join]
  *   any       -> (none)     [pidfd]              accounts at zero, roster line gone
+ *   GHOST, LOST -> (none)   [slu_program_sweep]  it became another program; the same
  *
  *  CONNECTED: session != NULL.
  *  GHOST, LOST: session == NULL; what it may hold stays charged.
@@ -51,6 +57,7 @@ struct slu_program {
 	uid_t uid;
 	char name[SLU_WIRE_NAME_MAX];
 	int pidfd;
+	pid_t helper; /* the thread of the client in it, as we number them; 0: not known */
 	sd_event_source *death;
 	struct slu_group *group;
 	struct slu_session *session;
@@ -90,6 +97,9 @@ int slu_program_ghost(struct slu_server *server, int slot);
 
 /* Its connection has ended. */
 void slu_program_lost(struct slu_program *program);
+
+/* Ends all that became other programs. */
+void slu_program_sweep(struct slu_server *server);
 
 /* Lets go of it without a word to the core or the roster: the daemon ends, the process may live. */
 void slu_program_free(struct slu_program *program);

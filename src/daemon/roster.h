@@ -46,7 +46,7 @@ struct slu_roster_line {
 	uint32_t n_devices;
 	uint32_t is_parted; /* from the others of wire_group */
 	uint32_t is_parked;
-	uint32_t reserved;
+	pid_t helper; /* the client's thread in it; 0: not known */
 	struct slu_roster_device devices[SLU_WIRE_DEVICES_MAX];
 };
 

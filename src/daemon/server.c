@@ -345,10 +345,11 @@ int slu_server_run(struct slu_server *server)
 	int r;
 
 	sd_notify(0, "READY=1");
-	slu_log(INFO, "serving at %s, generation %llu",
+	slu_log(NOTICE, "ready: serving at %s, generation %llu",
 		server->options.socket ? server->options.socket : "systemd's socket",
 		(unsigned long long)slu_roster_generation(server->roster));
 	r = sd_event_loop(server->event);
 	sd_notify(0, "STOPPING=1");
+	slu_log(NOTICE, "ending");
 	return r < 0 ? slu_fold(r) : 0;
 }

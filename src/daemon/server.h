@@ -50,8 +50,12 @@ struct slu_server_options {
 	const char *state;	 /* folder of the roster */
 	const char *config_path; /* file; its drop-ins lie beside it */
 	bool config_must_exist;
-	int log_level; /* -1: as the settings say */
+	int log_level;	 /* -1: as the settings say */
+	const char *log; /* where the log goes, for status: a path or one of the words below */
 };
+
+#define SLU_SERVER_LOG_STDERR  "stderr"
+#define SLU_SERVER_LOG_JOURNAL "journal"
 
 struct slu_server {
 	struct slu_server_options options; /* constant after init */
@@ -110,6 +114,10 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config);
 /* Whether @config has a value that is well formed and wrong here; @ret_why says it in words. */
 bool slu_server_settings_fault(const struct slu_server_options *options,
 			       const struct slu_config *config, char *ret_why, size_t size);
+
+/* Whether the setting @name is a budget of host memory that the machine does not have. */
+bool slu_server_memory_fault(const struct slu_config *config, const char *name, char *ret_why,
+			     size_t size);
 
 /* Reads the settings into @ret_config; wrong lines are logged. Return: 0, WRONG, or -errno. */
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config);

@@ -18,6 +18,7 @@
 #include "daemon/session.h"
 #include "daemon/text.h"
 
+#define DRAIN_TURNS_MAX 64 /* more than a socket holds */
 #define MESSAGES_A_TURN 16 /* read from one peer before the others are looked at */
 
 static void describe(const struct slu_session *session, char *ret_text, size_t size)
@@ -89,10 +90,12 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 	if (session->state == SLU_SESSION_CLOSED)
 		return;
 	r = slu_channel_send(session->channel, m, fd);
+	/* it has gone; what it said before is read first, and then the end */
+	if (r == SLU_CHANNEL_E_EOF)
+		return;
 	if (r) {
-		if (r != SLU_CHANNEL_E_EOF)
-			complain(session, "cannot be sent to: ",
-				 r == SLU_CHANNEL_E_FULL ? "it does not read" : strerror(-r));
+		complain(session, "cannot be sent to: ",
+			 r == SLU_CHANNEL_E_FULL ? "it does not read" : strerror(-r));
 		slu_session_close(session);
 		return;
 	}
@@ -328,6 +331,12 @@ static void receive(struct slu_session *session)
 	}
 }
 
+void slu_session_drain(struct slu_session *session)
+{
+	for (int i = 0; i < DRAIN_TURNS_MAX && session->state == SLU_SESSION_JOINED; i++)
+		receive(session);
+}
+
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct slu_session *session = data;
@@ -337,9 +346,9 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 	if (events & EPOLLOUT) {
 		int r = slu_channel_flush(session->channel);
 
-		if (r && r != SLU_CHANNEL_E_AGAIN)
+		if (r < 0)
 			slu_session_close(session);
-		else
+		else if (r != SLU_CHANNEL_E_EOF)
 			look_after_queue(session);
 	}
 	if (session->state != SLU_SESSION_CLOSED && (events & ~(uint32_t)EPOLLOUT))

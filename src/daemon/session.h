@@ -61,6 +61,9 @@ struct slu_session {
 int slu_session_new(struct slu_server *server, int fd);
 void slu_session_close(struct slu_session *session);
 
+/* Its process has ended: reads what it said before, which may close it. */
+void slu_session_drain(struct slu_session *session);
+
 /* Whether a peer of this protocol version is served; if not, @ret_why says so in words. */
 bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size);
 
@@ -70,5 +73,5 @@ void slu_session_tell_disk(struct slu_session *session);
 /* Frees a closed one. */
 void slu_session_free(struct slu_session *session);
 
-/* A peer that is gone or does not read closes the session. */
+/* A peer that does not read closes the session; one that is gone does when all it said is read. */
 void slu_session_send(struct slu_session *session, const struct slu_message *m, int fd);

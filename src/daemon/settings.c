@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/size.h"
 #include "base/util.h"
 #include "daemon/homes.h"
 #include "daemon/program.h"
@@ -36,6 +37,55 @@ bool slu_server_settings_fault(const struct slu_server_options *options,
 	return fault;
 }
 
+static uint64_t machine_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : SLU_GIB;
+}
+
+/* Settings that are budgets of host memory. */
+static const struct budget {
+	const char *name;
+	size_t offset; /* of its bytes in struct slu_config */
+} budgets[] = {
+	{ "home", offsetof(struct slu_config, home_bytes) },
+	{ "user_home", offsetof(struct slu_config, user_home_bytes) },
+	{ "pinned", offsetof(struct slu_config, pinned_bytes) },
+};
+
+static bool budget_fault(const struct slu_config *config, const struct budget *budget,
+			 char *ret_why, size_t size)
+{
+	uint64_t bytes = *(const uint64_t *)((const char *)config + budget->offset);
+	char asked[SLU_SIZE_STRING_MAX], there[SLU_SIZE_STRING_MAX];
+
+	if (bytes <= machine_bytes())
+		return false;
+	snprintf(ret_why, size, "%s: %s are more than the machine has, which is %s", budget->name,
+		 slu_size_format(asked, bytes), slu_size_format(there, machine_bytes()));
+	return true;
+}
+
+bool slu_server_memory_fault(const struct slu_config *config, const char *name, char *ret_why,
+			     size_t size)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(budgets); i++)
+		if (!strcmp(budgets[i].name, name))
+			return budget_fault(config, &budgets[i], ret_why, size);
+	return false;
+}
+
+/* In a file it may be meant for a larger machine: that is no reason not to start. */
+static void warn_of_memory(const struct slu_config *config)
+{
+	char why[160];
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(budgets); i++)
+		if (budget_fault(config, &budgets[i], why, sizeof(why)))
+			slu_log(WARNING, "%s, ignoring", why);
+}
+
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config)
 {
 	static const struct slu_config_reporter reporter = { .report = report };
@@ -56,6 +106,7 @@ int slu_server_read_config(const struct slu_server_options *options, struct slu_
 		slu_config_deinit(&config);
 		return SLU_CONFIG_E_WRONG;
 	}
+	warn_of_memory(&config);
 	*ret_config = config;
 	return 0;
 }
@@ -74,13 +125,6 @@ static int level_of(const char *word)
 		if (!strcmp(levels[i].word, word))
 			return levels[i].level;
 	return LOG_NOTICE;
-}
-
-static uint64_t machine_bytes(void)
-{
-	struct sysinfo info;
-
-	return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : SLU_GIB;
 }
 
 static void core_config_from(const struct slu_server *server, const struct slu_config *config,

@@ -12,8 +12,10 @@
 #include "base/filesystem.h"
 #include "base/size.h"
 #include "base/util.h"
+#include "base/uuid.h"
 #include "daemon/control.h"
 #include "daemon/group.h"
+#include "daemon/order.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
@@ -153,26 +155,28 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 	const struct slu_program *next = find_next(view, device);
 	bool is_seen = next && slu_control_may_see(view, next->uid);
 	struct slu_core_device_view v;
-	char uuid[33];
+	char uuid[SLU_UUID_STRING_MAX];
 
-	for (unsigned i = 0; i < 16; i++)
-		sprintf(uuid + 2 * i, "%02x", device->uuid[i]);
 	slu_core_view_device(view->server->core, device->number, &v);
-	return json_pack(
-		"{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, s:o, s:o, s:s?, "
-		"s:i}",
-		"index", (int)device->number, "name", device->name, "uuid", uuid, "pci",
-		device->pci, "total_bytes", (json_int_t)device->total_bytes, "usable_bytes",
-		(json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
-		"charged_bytes", (json_int_t)v.charge_bytes, "used_bytes",
-		(json_int_t)(device->board ? device->used_bytes : v.charge_bytes), "outsider_bytes",
-		(json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals, "managed",
-		device->n_users > 0, "lock", locks[device->kind], "outsiders",
-		make_outsiders(view, device), "turn", make_turn(view, device, now_ns), "next",
-		is_seen ? next->name
-		: next	? SOMEBODY
-			: NULL,
-		"next_pid", is_seen ? (int)next->pid : 0);
+	return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, "
+			 "s:o, s:o, s:s?, "
+			 "s:i, s:b, s:s}",
+			 "index", (int)device->index, "name", device->name, "uuid",
+			 slu_uuid_format(uuid, device->uuid), "pci", device->pci, "total_bytes",
+			 (json_int_t)device->total_bytes, "usable_bytes",
+			 (json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
+			 "charged_bytes", (json_int_t)v.charge_bytes, "used_bytes",
+			 (json_int_t)(device->board ? device->used_bytes : v.charge_bytes),
+			 "overhead_bytes", (json_int_t)device->overhead_bytes, "outsider_bytes",
+			 (json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals,
+			 "managed", device->n_users > 0, "lock", locks[device->kind], "outsiders",
+			 make_outsiders(view, device), "turn", make_turn(view, device, now_ns),
+			 "next",
+			 is_seen ? next->name
+			 : next	 ? SOMEBODY
+				 : NULL,
+			 "next_pid", is_seen ? (int)next->pid : 0, "has_turns", v.has_turns,
+			 "sharing", v.sharing);
 }
 
 /* -- programs --------------------------------------------------------------------------------- */
@@ -212,7 +216,8 @@ struct sums {
 	int move_error; /* the errno with which moves fail, or 0 */
 };
 
-static json_t *make_program_device(const struct slu_core_client_view *c, unsigned d,
+static json_t *make_program_device(const struct slu_server *server,
+				   const struct slu_core_client_view *c, unsigned d,
 				   struct sums *sums)
 {
 	const struct slu_core_account_view *account = &c->device_accounts[d];
@@ -232,9 +237,10 @@ static json_t *make_program_device(const struct slu_core_client_view *c, unsigne
 	if (facts->n_failed)
 		sums->move_error = facts->move_error;
 	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "index",
-			 (int)c->devices[d], "mode", slu_mode_name(c->modes[d]), "device_bytes",
-			 (json_int_t)device, "limit_bytes", (json_int_t)account->limit_bytes,
-			 "charge_bytes", (json_int_t)account->charge_bytes, "floor_bytes",
+			 (int)slu_order_index(server->devices, c->devices[d]), "mode",
+			 slu_mode_name(c->modes[d]), "device_bytes", (json_int_t)device,
+			 "limit_bytes", (json_int_t)account->limit_bytes, "charge_bytes",
+			 (json_int_t)account->charge_bytes, "floor_bytes",
 			 (json_int_t)account->floor_bytes, "need_bytes",
 			 (json_int_t)c->wants[d].all_bytes, "mapped_bytes",
 			 (json_int_t)facts->mapped_bytes, "ram_bytes", (json_int_t)facts->ram_bytes,
@@ -284,7 +290,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	client_view(view->server, program->id, &c);
 	group_view(view->server, program->group->id, &g);
 	for (unsigned d = 0; d < c.n_devices; d++)
-		json_array_append_new(devices, make_program_device(&c, d, &sums));
+		json_array_append_new(devices, make_program_device(view->server, &c, d, &sums));
 	print_group(group, program->group->id);
 	snprintf(reason, sizeof(reason), "%s", reason_for(view, g.reason));
 	if (sums.move_error)
@@ -318,10 +324,10 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 				make_unmoved(sums.frozen, false), "yielding",
 				make_unmoved(sums.frozen, true)));
 	json_object_update_new(made,
-			       json_pack("{s:i, s:I, s:I, s:I, s:I}", "level", (int)g.level,
+			       json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "level", (int)g.level,
 					 "turns", (json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns),
-					 "waited_ms", ms(g.waited_ns), "wait_p99_ms",
-					 ms(slu_group_wait_p99_ns(program->group))));
+					 "used_ms", ms(g.used_ns), "waited_ms", ms(g.waited_ns),
+					 "wait_p99_ms", ms(slu_group_wait_p99_ns(program->group))));
 	return made;
 }
 
@@ -335,10 +341,11 @@ static json_t *make_refused(const struct slu_session *session)
 				 "parked", 0, "silent", 0);
 
 	json_object_update_new(
-		made, json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",
-				"level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
-				"disk_bytes", 0, "turns", 0, "ran_ms", 0, "waited_ms", 0,
-				"wait_p99_ms", 0, "unmovable", "yielding", "devices"));
+		made,
+		json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",
+			  "level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
+			  "disk_bytes", 0, "turns", 0, "ran_ms", 0, "used_ms", 0, "waited_ms", 0,
+			  "wait_p99_ms", 0, "unmovable", "yielding", "devices"));
 	return made;
 }
 
@@ -377,24 +384,29 @@ static json_t *make_homes(const struct slu_server *server)
 			 fs.name, "disk_reason", homes->why);
 }
 
+static json_t *make_devices(const struct slu_control_view *view, uint64_t now_ns)
+{
+	struct slu_device *list[SLU_DEVICES_MAX];
+	unsigned n = slu_order_list(view->server->devices, list);
+	json_t *made = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(made, make_device(view, list[i], now_ns));
+	return made;
+}
+
 json_t *slu_status_make(const struct slu_control_view *view)
 {
 	struct slu_server *server = view->server;
 	uint64_t now_ns = slu_clock_now_ns();
-	json_t *devices = json_array();
 
-	for (unsigned i = 0; i < slu_devices_n(server->devices); i++) {
-		struct slu_device *device = slu_devices_get(server->devices, i);
-
-		if (!slu_device_is_gone(device))
-			json_array_append_new(devices, make_device(view, device, now_ns));
-	}
 	return json_pack(
-		"{s:o, s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I}}", "devices", devices,
-		"homes", make_homes(server), "programs", make_programs(view), "daemon", "pid",
-		(int)getpid(), "version", SLU_VERSION, "protocol", SLU_WIRE_VERSION, "mode",
-		server->options.is_system ? "system" : "user", "policy", server->config.policy,
-		"generation", (json_int_t)slu_roster_generation(server->roster), "uptime_ms",
+		"{s:o, s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:s, s:I, s:I, s:I}}", "devices",
+		make_devices(view, now_ns), "homes", make_homes(server), "programs",
+		make_programs(view), "daemon", "pid", (int)getpid(), "version", SLU_VERSION,
+		"protocol", SLU_WIRE_VERSION, "mode", server->options.is_system ? "system" : "user",
+		"log", server->options.log, "policy", server->config.policy, "generation",
+		(json_int_t)slu_roster_generation(server->roster), "uptime_ms",
 		ms(now_ns - server->started_ns), "sessions",
 		(json_int_t)slu_limits_used(server->limits, view->uid, SLU_LIMITS_SESSIONS));
 }

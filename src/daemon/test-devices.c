@@ -12,6 +12,7 @@
 #include "core/core.h"
 #include "daemon/devices.h"
 #include "daemon/node.h"
+#include "daemon/order.h"
 
 /* A folder that stands for / and for the folder of boards, a core, and a private daemon's devices.
  */
@@ -230,13 +231,15 @@ static void test_outsiders_are_those_who_are_no_clients(void **state)
 	struct slu_device *device;
 
 	assert_int_equal(slu_board_attach(board, "somebody"), 0);
-	assert_int_equal(slu_board_take(board, 4096, 0), 0);
+	assert_int_equal(slu_board_take(board, 4096, 512), 0);
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	slu_devices_look(f->devices, 3, nobody, NULL);
 	assert_int_equal(device->n_outsiders, 1);
+	assert_int_equal(device->overhead_bytes, 512);
 	assert_string_equal(device->outsiders[0].name, "somebody");
 	slu_core_view_device(f->core, device->number, &view);
 	assert_int_equal(view.outsider_bytes, 4096);
+	assert_int_equal(view.overhead_bytes, 512);
 	slu_devices_look(f->devices, 4, us, NULL);
 	assert_int_equal(device->n_outsiders, 0);
 	assert_int_equal(device->used_bytes, 4096);
@@ -331,6 +334,71 @@ static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_aga
 	assert_false(slu_device_is_gone(device));
 }
 
+static void add_board(struct fixture *f, const char *name, uint8_t uuid)
+{
+	struct slu_board_identity identity = { .uuid = { uuid }, .capacity_bytes = 1 << 20 };
+	struct slu_board *board;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", f->root, name);
+	assert_int_equal(slu_board_open(path, &identity, &board), 0);
+	slu_board_close(board);
+}
+
+static struct slu_device *acquire_named(struct fixture *f, const uint8_t uuid[16], const char *pci)
+{
+	struct slu_hello_device hello = hello_of(uuid, 1 << 20);
+	struct slu_device *device;
+
+	snprintf(hello.pci, sizeof(hello.pci), "%s", pci);
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	return device;
+}
+
+static void test_devices_have_the_numbers_of_the_drivers_tools(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_device *other, *soft, *second, *list[SLU_DEVICES_MAX];
+
+	other = acquire_named(f, (uint8_t[16]){ 9 }, "");
+	assert_int_equal(other->index, 0);
+	/* the second software GPU is number 1, though nobody has used the first */
+	add_board(f, "softgpu0", 70);
+	add_board(f, "softgpu1", 71);
+	soft = acquire_named(f, (uint8_t[16]){ 71 }, "0000:00:01.0");
+	assert_int_equal(soft->index, 1);
+	assert_int_equal(other->index, 2);
+	/* so is the second card, as nvidia-smi has it */
+	make_card(f);
+	second = acquire_named(f, card, "0000:02:00.0");
+	assert_int_equal(second->index, 1);
+	assert_int_equal(soft->index, 3);
+	assert_int_equal(slu_order_index(f->devices, soft->number), 3);
+	assert_int_equal(slu_order_list(f->devices, list), 3);
+	assert_ptr_equal(list[0], second);
+	assert_ptr_equal(list[1], soft);
+	assert_ptr_equal(list[2], other);
+	slu_devices_release(f->devices, other);
+	slu_devices_release(f->devices, soft);
+	slu_devices_release(f->devices, second);
+}
+
+static void test_a_device_that_nothing_stands_for_is_gone_with_its_last_user(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1 << 20);
+	struct slu_device *device;
+
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_int_equal(device->kind, SLU_DEVICE_NONE);
+	assert_false(slu_device_is_gone(device));
+	slu_devices_release(f->devices, device);
+	assert_true(slu_device_is_gone(device));
+	assert_int_equal(acquire(f, &hello, &device), 0);
+	assert_false(slu_device_is_gone(device));
+	slu_devices_release(f->devices, device);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -344,7 +412,9 @@ int main(void)
 		T(test_what_is_not_there_is_for_private_daemons_only),
 		T(test_sizes_that_no_device_has),
 		T(test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away),
+		T(test_a_device_that_nothing_stands_for_is_gone_with_its_last_user),
 		T(test_a_device_whose_board_was_removed_is_gone_until_there_is_one_again),
+		T(test_devices_have_the_numbers_of_the_drivers_tools),
 	};
 #undef T
 

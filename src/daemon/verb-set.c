@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "daemon/answer.h"
 #include "daemon/server.h"
 #include "daemon/text.h"
@@ -13,12 +14,17 @@ struct search {
 	const char *name;
 	char section[SLU_WIRE_NAME_MAX + 16];
 	enum slu_config_counts counts;
+	struct slu_suggest suggest;
+	char meant[64]; /* what it may have been, or empty */
 };
 
 static void match_name(void *data, const struct slu_config_view *view)
 {
 	struct search *search = data;
 
+	slu_suggest_offer(&search->suggest, view->name);
+	if (search->suggest.best == view->name)
+		snprintf(search->meant, sizeof(search->meant), "%s", view->name);
 	if (view->is_own || strcmp(view->name, search->name) != 0)
 		return;
 	if (!search->section[0])
@@ -32,9 +38,19 @@ static void split_setting(struct slu_server *server, const char *setting, struct
 	const char *dot = strrchr(setting, '.');
 
 	*ret = (struct search){ .name = dot ? dot + 1 : setting };
+	ret->suggest.word = ret->name;
 	if (dot)
 		snprintf(ret->section, sizeof(ret->section), "%.*s", (int)(dot - setting), setting);
 	slu_config_each(&server->config, match_name, ret);
+}
+
+static void print_hint(const struct search *search, char *ret_hint, size_t size)
+{
+	bool is_known = !search->meant[0] || !strcmp(search->meant, search->name);
+
+	snprintf(ret_hint, size, "%s%s%s'man sluiced.conf' lists the settings.",
+		 is_known ? "" : "Did you mean '", is_known ? "" : search->meant,
+		 is_known ? "" : "'? ");
 }
 
 void slu_verb_set(struct slu_answer *answer)
@@ -47,7 +63,7 @@ void slu_verb_set(struct slu_answer *answer)
 	const char *setting = json_string_value(json_object_get(answer->request, "setting"));
 	const char *value = json_string_value(json_object_get(answer->request, "value"));
 	struct slu_server *server = answer->view.server;
-	char why[1024], words[SLU_ANSWER_WORDS_MAX];
+	char why[1024], words[SLU_ANSWER_WORDS_MAX], hint[160];
 	struct slu_config config;
 	struct search search;
 	int r;
@@ -62,9 +78,9 @@ void slu_verb_set(struct slu_answer *answer)
 		return;
 	}
 	split_setting(server, setting, &search);
+	print_hint(&search, hint, sizeof(hint));
 	if (!search.section[0]) {
-		slu_answer_no(answer, EINVAL, "'man sluiced.conf' lists the settings.",
-			      "there is no setting '%.64s'", setting);
+		slu_answer_no(answer, EINVAL, hint, "there is no setting '%.64s'", setting);
 		return;
 	}
 	if (slu_config_copy(&server->config, &config)) {
@@ -75,6 +91,8 @@ void slu_verb_set(struct slu_answer *answer)
 	if (!r && !strcmp(search.name, "disk_folder") &&
 	    slu_server_settings_fault(&server->options, &config, why, sizeof(why)))
 		r = SLU_CONFIG_E_WRONG;
+	if (!r && slu_server_memory_fault(&config, search.name, why, sizeof(why)))
+		r = SLU_CONFIG_E_WRONG;
 	if (!r) {
 		r = slu_server_apply(server, &config);
 		if (r)
@@ -82,7 +100,7 @@ void slu_verb_set(struct slu_answer *answer)
 	}
 	if (r) {
 		slu_config_deinit(&config);
-		slu_answer_no(answer, EINVAL, "'man sluiced.conf' lists the settings.", "%s", why);
+		slu_answer_no(answer, EINVAL, hint, "%s", why);
 		return;
 	}
 	slu_log(NOTICE, "set [%s] %s = %s", search.section, search.name, value);

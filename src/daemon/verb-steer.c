@@ -2,6 +2,7 @@
 /* The verbs that steer programs: park, unpark, kick. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "daemon/answer.h"
 #include "daemon/group.h"
 #include "daemon/program.h"
@@ -37,7 +39,9 @@ static unsigned each_meant(struct slu_answer *answer,
 	const char *who = json_string_value(json_object_get(answer->request, "program"));
 	bool all = json_is_true(json_object_get(answer->request, "all"));
 	struct slu_server *server = answer->view.server;
+	char hint[SLU_WIRE_NAME_MAX + 80];
 	json_t *done = json_array();
+	struct slu_suggest suggest = { .word = who ? who : "" };
 	struct slu_program *program;
 	unsigned n = 0;
 
@@ -50,8 +54,10 @@ static unsigned each_meant(struct slu_answer *answer,
 	LIST_FOREACH (program, &server->programs, entry) {
 		int r;
 
-		if (!slu_control_may_see(&answer->view, program->uid) ||
-		    (!all && !is_meant(program, who)))
+		if (!slu_control_may_see(&answer->view, program->uid))
+			continue;
+		slu_suggest_offer(&suggest, program->name);
+		if (!all && !is_meant(program, who))
 			continue;
 		r = act(answer, program);
 		if (r) {
@@ -66,7 +72,10 @@ static unsigned each_meant(struct slu_answer *answer,
 	}
 	if (!n && !all) {
 		json_decref(done);
-		slu_answer_no(answer, ENOENT, "'sluice status' lists your programs.",
+		snprintf(hint, sizeof(hint), "%s%s%s'sluice status' lists your programs.",
+			 suggest.best ? "Did you mean '" : "", suggest.best ? suggest.best : "",
+			 suggest.best ? "'? " : "");
+		slu_answer_no(answer, ENOENT, hint,
 			      "no program of yours is called '%.64s', nor has that pid", who);
 		return 0;
 	}

@@ -67,13 +67,18 @@ static cl_int fill(struct slu_proxy *proxy, const void *initial, bool came_with_
 
 static cl_int bear(struct slu_proxy *proxy, const void *initial)
 {
+	struct slu_client_device *client = proxy->device->client;
+	uint64_t reserved = proxy->size_bytes;
 	int r;
 
+	if (!slu_client_device_reserve(client, reserved, true))
+		return slu_layer_error(SLU_CLIENT_E_NO_MEMORY);
 	slu_layer_next.clRetainContext(proxy->context->handle);
 	proxy->holds_context = true;
 	atomic_store(&proxy->initial, initial);
-	r = slu_client_unit_new(proxy->device->client, proxy->size_bytes, SLU_FROZEN_NO, proxy,
-				&proxy->unit);
+	r = slu_client_unit_new_reserved(client, proxy->size_bytes, SLU_FROZEN_NO, &reserved, proxy,
+					 &proxy->unit);
+	slu_client_device_unreserve(client, reserved);
 	if (r) {
 		atomic_store(&proxy->initial, NULL);
 		return r < 0 && proxy->create_error ? proxy->create_error : slu_layer_error(r);

@@ -83,14 +83,20 @@ static cl_int attempt(struct slu_room *room)
 static cl_int create_fixed(struct slu_context *context, struct making *m, enum slu_frozen why,
 			   struct slu_proxy **ret_proxy)
 {
+	struct slu_reserve reserve = { 0 };
 	cl_int r;
 
+	if (why != SLU_FROZEN_NO && !slu_memory_reserve(context, m->size, &reserve)) {
+		slu_context_unref(context);
+		return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	}
 	m->known = context;
 	r = slu_room_try(&m->room, context->payer, m->size);
 	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(m->context, m->made, why, NULL, ret_proxy);
+		r = slu_memory_adopt(m->context, m->made, why, &reserve, NULL, ret_proxy);
 	if (r == CL_SUCCESS && (m->flags & CL_MEM_USE_HOST_PTR))
 		(*ret_proxy)->host_ptr = m->host_ptr;
+	slu_memory_unreserve(&reserve);
 	slu_context_unref(context);
 	return r;
 }

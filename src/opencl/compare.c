@@ -6,8 +6,10 @@
  * once for each version of it.
  *
  * It is done where it is quicker than to copy the bytes out, as both were measured on this device;
- * now and then in spite of that, because the measure may have been taken in a bad moment. An object
- * that was once found changed has a kernel that does not keep its promise: it is asked no more.
+ * now and then in spite of that, because the measure may have been taken in a bad moment. What a
+ * digest takes is the device's own time for it: behind the program's kernels it may wait for many
+ * times as long, and that says nothing about digests. An object that was once found changed has a
+ * kernel that does not keep its promise: it is asked no more.
  *
  * Images need no digest: what a kernel may do to one is proven by its type (argument.h). What lies
  * in the program's own memory goes out by being mapped, which copies nothing where it is shared.
@@ -15,7 +17,6 @@
 
 #include "opencl/compare.h"
 
-#include "base/clock.h"
 #include "base/util.h"
 #include "client/backend.h"
 #include "opencl/context.h"
@@ -41,11 +42,10 @@ static bool is_worth_it(struct slu_device *device, uint64_t bytes)
 	return is_worth;
 }
 
-static void learn(struct slu_device *device, uint64_t begin_ns, uint64_t bytes)
+static void learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
 {
 	slu_layer_take();
-	slu_speed_begin(&device->hash_speed, begin_ns);
-	slu_speed_end(&device->hash_speed, slu_clock_now_ns(), bytes);
+	slu_speed_note(&device->hash_speed, took_ns, bytes);
 	slu_layer_give();
 }
 
@@ -79,28 +79,25 @@ void slu_compare_prepare(struct slu_device *device, const struct slu_unit *unit)
 
 int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *host, bool always)
 {
-	uint64_t version = unit->host_version, begin_ns;
+	uint64_t version = unit->host_version, took_ns;
 	struct slu_proxy *root = unit->owner;
 	struct slu_hashing_job job;
 	struct slu_context_place *place;
 	struct slu_hasher *hasher;
 	struct slu_digest digest;
-	bool is_known;
 
 	if (!can_compare(root, version, host) ||
 	    (!always && !is_worth_it(device, root->size_bytes)))
 		return SLU_BACKEND_E_DIFFERENT;
 	place = slu_context_place(root->context, device);
 	hasher = place ? slu_hasher_get(place) : NULL;
-	is_known = root->home_version == version;
-	begin_ns = slu_clock_now_ns();
 	if (!hasher || slu_hasher_begin(hasher, root, &job))
 		return SLU_BACKEND_E_DIFFERENT;
 	digest_home(root, version, host);
-	if (slu_hasher_end(&job, &digest))
+	if (slu_hasher_end(&job, &digest, &took_ns))
 		return SLU_BACKEND_E_DIFFERENT;
-	if (is_known)
-		learn(device, begin_ns, root->size_bytes);
+	if (took_ns)
+		learn(device, took_ns, root->size_bytes);
 	root->is_liar = !slu_digest_is_equal(digest, root->home_digest);
 	return root->is_liar ? SLU_BACKEND_E_DIFFERENT : 0;
 }

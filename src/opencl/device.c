@@ -74,6 +74,34 @@ bool slu_device_expects_manager(void)
 	return secure_getenv("SLUICE_SOCKET") || secure_getenv("SLUICE_TORTURE");
 }
 
+/* By the version's own specification. */
+static cl_ulong least_max_alloc(cl_device_id handle)
+{
+	char version[64] = "";
+
+	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_VERSION, sizeof(version), version, NULL);
+	return strncmp(version, "OpenCL 1.", 9) == 0 ? 128 * SLU_MIB : 32 * SLU_MIB;
+}
+
+cl_int slu_device_ask_max_alloc(cl_device_id handle, cl_ulong *ret_bytes)
+{
+	cl_ulong most, total, share;
+	cl_int r;
+
+	r = slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most),
+					   &most, NULL);
+	if (r != CL_SUCCESS)
+		return r;
+	if (slu_device_expects_manager() &&
+	    slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(total), &total,
+					   NULL) == CL_SUCCESS) {
+		share = SLU_MAX(total / 4, least_max_alloc(handle));
+		most = SLU_MIN(most, share);
+	}
+	*ret_bytes = most;
+	return CL_SUCCESS;
+}
+
 static void identify(cl_device_id handle, struct slu_hello_device *ret_identity)
 {
 	struct slu_hello_device id = { .mode = SLU_MODE_LAUNCH };

@@ -53,6 +53,14 @@ struct slu_device *slu_device_get(cl_device_id handle);
 /* Whether this process was started to be managed. */
 bool slu_device_expects_manager(void);
 
+/*
+ * What CL_DEVICE_MAX_MEM_ALLOC_SIZE says. Where the device is shared, a quarter of it, or the
+ * specification's minimum if that is more: programs make arenas of that size, and an arena is one
+ * unit, which comes as a whole for whatever part of it a command names. Larger objects are made
+ * all the same if the driver makes them. Return: CL_SUCCESS, or what the driver said.
+ */
+cl_int slu_device_ask_max_alloc(cl_device_id handle, cl_ulong *ret_bytes);
+
 /* @device may be NULL. */
 static inline bool slu_device_is_managed(struct slu_device *device)
 {

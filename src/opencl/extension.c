@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "opencl/device.h"
 #include "opencl/layer.h"
 
 /*
@@ -213,6 +214,13 @@ cl_int slu_call_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what
 cl_int slu_call_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *param,
 				size_t *ret_size)
 {
+	cl_ulong bytes;
+	cl_int r;
+
+	if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
+		r = slu_device_ask_max_alloc(device, &bytes);
+		return r ? r : slu_layer_answer(&bytes, sizeof(bytes), size, param, ret_size);
+	}
 	if (what != CL_DEVICE_EXTENSIONS && what != CL_DEVICE_EXTENSIONS_WITH_VERSION)
 		return slu_layer_next.clGetDeviceInfo(device, what, size, param, ret_size);
 	return answer_filtered(ask_device, device, what, what == CL_DEVICE_EXTENSIONS, size, param,

@@ -73,16 +73,22 @@ static cl_int attempt_egl(struct slu_room *room)
 /* Whose context is nobody's: what is wrong with the call, the driver says best. */
 static cl_mem make(struct making *m, uint64_t bytes, enum slu_frozen why, cl_int *errcode_ret)
 {
+	struct slu_reserve reserve = { 0 };
 	struct slu_context *context;
+	cl_mem handle;
 	cl_int r;
 
 	if (slu_context_get(m->context, &context)) {
 		r = m->room.attempt(&m->room);
-	} else {
-		r = slu_room_try(&m->room, context->payer, bytes);
-		slu_context_unref(context);
+		return slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
 	}
-	return slu_memory_hand_out(m->context, m->made, r, why, errcode_ret);
+	r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	if (slu_memory_reserve(context, bytes, &reserve))
+		r = slu_room_try(&m->room, context->payer, bytes);
+	handle = slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
+	slu_memory_unreserve(&reserve);
+	slu_context_unref(context);
+	return handle;
 }
 
 /* -- the calls: of memory that another API has made nobody knows the size beforehand ---------- */

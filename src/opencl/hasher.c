@@ -79,7 +79,8 @@ static cl_int make(struct slu_hasher *h, const struct slu_context *context, cl_d
 	cl_int r = choose_size(h, device);
 
 	if (r == CL_SUCCESS)
-		h->queue = slu_layer_next.clCreateCommandQueue(context->handle, device, 0, &r);
+		h->queue = slu_layer_next.clCreateCommandQueue(context->handle, device,
+							       CL_QUEUE_PROFILING_ENABLE, &r);
 	if (r == CL_SUCCESS)
 		h->sums =
 			slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE,
@@ -164,7 +165,7 @@ static cl_int submit(struct slu_hasher *h, const struct slu_proxy *root,
 	r = set_args(h, root->real, root->size_bytes);
 	if (r == CL_SUCCESS)
 		r = slu_layer_next.clEnqueueNDRangeKernel(h->queue, h->kernel, 1, NULL, &n_items,
-							  &h->n_local, 0, NULL, NULL);
+							  &h->n_local, 0, NULL, &job->kernel);
 	if (r == CL_SUCCESS)
 		r = slu_layer_next.clEnqueueReadBuffer(h->queue, h->sums, CL_FALSE, 0, sums_bytes,
 						       job->sums, 0, NULL, &job->event);
@@ -188,6 +189,8 @@ cl_int slu_hasher_begin(struct slu_hasher *h, const struct slu_proxy *root,
 		return CL_OUT_OF_HOST_MEMORY;
 	r = submit(h, root, &job);
 	if (r != CL_SUCCESS) {
+		if (job.kernel)
+			slu_layer_next.clReleaseEvent(job.kernel);
 		free(job.sums);
 		return r;
 	}
@@ -196,11 +199,25 @@ cl_int slu_hasher_begin(struct slu_hasher *h, const struct slu_proxy *root,
 	return CL_SUCCESS;
 }
 
-cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest)
+static uint64_t measure(cl_event event)
+{
+	cl_ulong start = 0, end = 0;
+
+	if (slu_layer_next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start),
+						   &start, NULL) != CL_SUCCESS ||
+	    slu_layer_next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end),
+						   &end, NULL) != CL_SUCCESS)
+		return 0;
+	return slu_sub_floor(end, start);
+}
+
+cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest, uint64_t *ret_ns)
 {
 	uint64_t sums[2] = { 0 };
 	cl_int r = slu_layer_next.clWaitForEvents(1, &job->event);
 
+	*ret_ns = r == CL_SUCCESS ? measure(job->kernel) : 0;
+	slu_layer_next.clReleaseEvent(job->kernel);
 	slu_layer_next.clReleaseEvent(job->event);
 	for (size_t i = 0; i < job->n_groups; i++) {
 		sums[0] += job->sums[2 * i];

@@ -41,7 +41,7 @@ struct slu_hasher {
 
 /* A digest under way. */
 struct slu_hashing_job {
-	cl_event event;
+	cl_event kernel, event; /* the digest, and its way to @sums */
 	uint64_t bytes;
 	size_t n_groups;
 	uint64_t *sums; /* two a work-group */
@@ -60,11 +60,12 @@ void slu_hasher_build(const struct slu_context *context, struct slu_context_plac
 
 /*
  * The digest of the object behind @root, a buffer that rests; one at a time. What was begun is
- * ended. Return: CL_SUCCESS, or what the driver said.
+ * ended. @ret_ns: how long the device was at it, without what ran before it; 0: it does not tell.
+ * Return: CL_SUCCESS, or what the driver said.
  */
 cl_int slu_hasher_begin(struct slu_hasher *hasher, const struct slu_proxy *root,
 			struct slu_hashing_job *ret_job);
-cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest);
+cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest, uint64_t *ret_ns);
 
 /* References of the context that are the hasher's. */
 cl_uint slu_hasher_n_hidden(const struct slu_hasher *hasher);

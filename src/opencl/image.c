@@ -48,13 +48,17 @@ static cl_int attempt(struct slu_room *room)
 }
 
 /* A guess at what it takes; the driver's own measure is known only afterwards. */
-static uint64_t guess_bytes(const cl_image_desc *desc)
+static uint64_t guess_bytes(const struct making *m)
 {
-	uint64_t n = SLU_MAX(desc->image_width, (size_t)1);
+	struct slu_shape shape;
+	uint64_t n;
 
-	n *= SLU_MAX(desc->image_height, (size_t)1);
-	n *= SLU_MAX(desc->image_depth, (size_t)1);
-	n *= SLU_MAX(desc->image_array_size, (size_t)1);
+	if (m->format && slu_shape_init(&shape, m->format, m->desc, m->host_ptr != NULL))
+		return slu_shape_bytes(&shape);
+	n = SLU_MAX(m->desc->image_width, (size_t)1);
+	n *= SLU_MAX(m->desc->image_height, (size_t)1);
+	n *= SLU_MAX(m->desc->image_depth, (size_t)1);
+	n *= SLU_MAX(m->desc->image_array_size, (size_t)1);
 	return n * 4;
 }
 
@@ -121,7 +125,8 @@ static cl_mem create_on(cl_context context, const cl_mem_properties *properties,
 	if (!r)
 		real = make(context, properties, flags, format, &inner, host_ptr, &r);
 	if (!r)
-		r = slu_memory_adopt(context, real, SLU_FROZEN_IMAGE, parent, &child);
+		r = slu_memory_adopt(context, real, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },
+				     parent, &child);
 	if (!r)
 		learn_child(child, flags, format, desc);
 	if (is_inside)
@@ -238,6 +243,23 @@ static enum slu_frozen reason(cl_mem_flags flags)
 					     : SLU_FROZEN_IMAGE;
 }
 
+/* Takes over the context's reference. */
+static cl_mem create_fixed(struct making *m, cl_int *errcode_ret)
+{
+	enum slu_frozen why = reason(m->flags);
+	uint64_t bytes = guess_bytes(m);
+	struct slu_reserve reserve = { 0 };
+	cl_int r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	cl_mem handle;
+
+	if (why == SLU_FROZEN_NO || slu_memory_reserve(m->known, bytes, &reserve))
+		r = slu_room_try(&m->room, m->known->payer, bytes);
+	handle = slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
+	slu_memory_unreserve(&reserve);
+	slu_context_unref(m->known);
+	return handle;
+}
+
 static cl_mem create(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
 		     const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
 		     cl_int *errcode_ret)
@@ -258,15 +280,14 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 	/* what is wrong with the call, the driver says best */
 	if (!desc || slu_context_get(context, &m.known)) {
 		m.made = make(context, properties, flags, format, desc, host_ptr, &r);
-		return slu_memory_hand_out(context, m.made, r, SLU_FROZEN_IMAGE, errcode_ret);
+		return slu_memory_hand_out(context, m.made, r, SLU_FROZEN_IMAGE,
+					   &(struct slu_reserve){ 0 }, errcode_ret);
 	}
 	if (may_move(&m, &shape)) {
 		r = create_movable(&m, &shape, &proxy);
 		return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 	}
-	r = slu_room_try(&m.room, m.known->payer, guess_bytes(desc));
-	slu_context_unref(m.known);
-	return slu_memory_hand_out(context, m.made, r, reason(flags), errcode_ret);
+	return create_fixed(&m, errcode_ret);
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
@@ -302,7 +323,8 @@ cl_mem slu_call_clCreateImage2D(cl_context context, cl_mem_flags flags,
 		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage2D(context, flags, format, width, height, row_pitch,
 					      host_ptr, &r);
-	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
+	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },
+				   errcode_ret);
 }
 
 cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
@@ -325,5 +347,6 @@ cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
 		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage3D(context, flags, format, width, height, depth,
 					      row_pitch, slice_pitch, host_ptr, &r);
-	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, errcode_ret);
+	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },
+				   errcode_ret);
 }

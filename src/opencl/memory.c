@@ -119,17 +119,37 @@ void slu_memory_bury(struct slu_proxy *proxy)
 		end(proxy);
 }
 
-static void charge(struct slu_proxy *proxy, enum slu_frozen why)
+bool slu_memory_reserve(const struct slu_context *context, uint64_t bytes,
+			struct slu_reserve *ret_reserve)
+{
+	struct slu_client_device *client = context->payer ? context->payer->client : NULL;
+
+	if (client && !slu_client_device_reserve(client, bytes, true))
+		return false;
+	*ret_reserve = (struct slu_reserve){ client, client ? bytes : 0 };
+	return true;
+}
+
+void slu_memory_unreserve(struct slu_reserve *reserve)
+{
+	if (reserve->client)
+		slu_client_device_unreserve(reserve->client, reserve->bytes);
+	reserve->bytes = 0;
+}
+
+static void charge(struct slu_proxy *proxy, enum slu_frozen why, struct slu_reserve *reserve)
 {
 	struct slu_device *device = proxy->context->payer;
 
 	proxy->device = device;
 	if (device && device->client &&
-	    slu_client_unit_new(device->client, proxy->size_bytes, why, proxy, &proxy->unit))
+	    slu_client_unit_new_reserved(device->client, proxy->size_bytes, why, &reserve->bytes,
+					 proxy, &proxy->unit))
 		proxy->unit = NULL;
 }
 
-struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_frozen why)
+struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_frozen why,
+				    struct slu_reserve *reserve)
 {
 	struct slu_proxy *proxy;
 
@@ -141,7 +161,7 @@ struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_fr
 		return NULL;
 	}
 	proxy->size_bytes = size;
-	charge(proxy, why);
+	charge(proxy, why, reserve);
 	if (proxy->unit)
 		return proxy;
 	slu_memory_discharge(proxy);
@@ -157,7 +177,8 @@ void slu_memory_discharge(struct slu_proxy *charged)
 }
 
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
-			struct slu_proxy *parent, struct slu_proxy **ret_proxy)
+			struct slu_reserve *reserve, struct slu_proxy *parent,
+			struct slu_proxy **ret_proxy)
 {
 	struct slu_proxy *proxy;
 	size_t size = 0;
@@ -194,19 +215,19 @@ cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 		LIST_INSERT_HEAD(&proxy->root->children, proxy, sibling);
 		slu_layer_give();
 	} else if (why != SLU_FROZEN_NO) {
-		charge(proxy, why);
+		charge(proxy, why, reserve);
 	}
 	*ret_proxy = proxy;
 	return CL_SUCCESS;
 }
 
 cl_mem slu_memory_hand_out(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
-			   cl_int *errcode_ret)
+			   struct slu_reserve *reserve, cl_int *errcode_ret)
 {
 	struct slu_proxy *proxy = NULL;
 
 	if (r == CL_SUCCESS)
-		r = slu_memory_adopt(context, real, why, NULL, &proxy);
+		r = slu_memory_adopt(context, real, why, reserve, NULL, &proxy);
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 }
 

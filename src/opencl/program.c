@@ -48,7 +48,8 @@ static struct slu_program *enter(cl_program handle, cl_context context, size_t s
 	if (!program)
 		return NULL;
 	program->n_kernels = 1;
-	program->charged = slu_memory_charge(context, size, SLU_FROZEN_MODULE);
+	program->charged =
+		slu_memory_charge(context, size, SLU_FROZEN_MODULE, &(struct slu_reserve){ 0 });
 	if (!program->charged) {
 		free(program);
 		return NULL;

@@ -46,7 +46,7 @@ static void try_as_unit(struct slu_room *room, struct slu_device *device, uint64
 			struct slu_proxy *proxy)
 {
 	proxy->room = room;
-	if (slu_client_unit_new(device->client, bytes, SLU_FROZEN_NO, proxy, &proxy->unit))
+	if (slu_client_unit_new_spare(device->client, bytes, proxy, &proxy->unit))
 		return;
 	/* born off turn: it is made when the turn comes */
 	if (room->r != CL_SUCCESS && !slu_client_command_begin(device->client, &proxy->unit, 1))

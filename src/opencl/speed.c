@@ -12,16 +12,32 @@ void slu_speed_begin(struct slu_speed *p, uint64_t now_ns)
 		p->since_ns = now_ns;
 }
 
-void slu_speed_end(struct slu_speed *p, uint64_t now_ns, uint64_t bytes)
+static void add(struct slu_speed *p, uint64_t busy_ns, uint64_t bytes)
 {
-	p->busy_ns += slu_sub_floor(now_ns, p->since_ns);
-	p->since_ns = SLU_MAX(now_ns, p->since_ns);
+	p->busy_ns += busy_ns;
 	p->bytes += bytes;
-	p->n_under_way--;
 	while (p->bytes > REMEMBERED_BYTES) {
 		p->bytes /= 2;
 		p->busy_ns /= 2;
 	}
+}
+
+void slu_speed_end(struct slu_speed *p, uint64_t now_ns, uint64_t bytes)
+{
+	add(p, slu_sub_floor(now_ns, p->since_ns), bytes);
+	p->since_ns = SLU_MAX(now_ns, p->since_ns);
+	p->n_under_way--;
+}
+
+void slu_speed_note(struct slu_speed *p, uint64_t took_ns, uint64_t bytes)
+{
+	uint64_t known_ns = slu_speed_guess_ns(p, bytes);
+
+	if (took_ns < known_ns)
+		p->bytes = p->busy_ns = 0;
+	else if (known_ns)
+		took_ns = SLU_MIN(took_ns, 2 * known_ns);
+	add(p, took_ns, bytes);
 }
 
 uint64_t slu_speed_guess_ns(const struct slu_speed *p, uint64_t bytes)

@@ -18,5 +18,11 @@ struct slu_speed {
 void slu_speed_begin(struct slu_speed *speed, uint64_t now_ns);
 void slu_speed_end(struct slu_speed *speed, uint64_t now_ns, uint64_t bytes);
 
+/*
+ * A piece that took @took_ns, with nothing else under way. Disturbances only make it slower: so a
+ * quicker one replaces what was known, and a slower one counts for twice that at most.
+ */
+void slu_speed_note(struct slu_speed *speed, uint64_t took_ns, uint64_t bytes);
+
 /* How long @bytes will take; 0: nothing is known yet. */
 uint64_t slu_speed_guess_ns(const struct slu_speed *speed, uint64_t bytes);

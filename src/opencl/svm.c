@@ -73,13 +73,14 @@ static void put(const void *address, struct allocation *a)
 }
 
 /* An allocation that cannot be charged is the program's all the same: the driver has given it. */
-static void charge(cl_context context, const void *address, size_t size)
+static void charge(cl_context context, const void *address, size_t size,
+		   struct slu_reserve *reserve)
 {
 	struct allocation *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return;
-	a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM);
+	a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM, reserve);
 	put(address, a);
 }
 
@@ -128,15 +129,10 @@ static bool could_be_made(const struct slu_context *context, const struct making
 	       has_kind(context, m->flags);
 }
 
-static void *make(struct making *m)
+static void *make(struct making *m, const struct slu_context *context)
 {
-	struct slu_context *context;
-
-	if (attempt(&m->room) == CL_SUCCESS || slu_context_get(m->context, &context))
-		return m->made;
-	if (could_be_made(context, m))
+	if (attempt(&m->room) != CL_SUCCESS && could_be_made(context, m))
 		slu_room_try(&m->room, context->payer, m->size);
-	slu_context_unref(context);
 	return m->made;
 }
 
@@ -150,10 +146,19 @@ void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t siz
 			    .flags = flags,
 			    .size = size,
 			    .alignment = alignment };
-	void *address = make(&m);
+	struct slu_context *known;
+	struct slu_reserve reserve;
+	void *address = NULL;
 
-	if (address)
-		charge(context, address, size);
+	if (slu_context_get(context, &known))
+		return slu_layer_next.clSVMAlloc(context, flags, size, alignment);
+	if (slu_memory_reserve(known, size, &reserve)) {
+		address = make(&m, known);
+		if (address)
+			charge(context, address, size, &reserve);
+		slu_memory_unreserve(&reserve);
+	}
+	slu_context_unref(known);
 	return address;
 }
 

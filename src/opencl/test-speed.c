@@ -50,6 +50,28 @@ static void what_was_long_ago_counts_less(void **state)
 	assert_in_range(slu_speed_guess_ns(&s, SLU_MIB), 1000, 200000);
 }
 
+/* The first digest, and others later, were taken while somebody else had the processors. */
+static void a_bad_moment_is_forgotten_with_the_first_good_one(void **state)
+{
+	struct slu_speed s = { 0 };
+
+	slu_speed_note(&s, 138000, 4096);
+	slu_speed_note(&s, 2000, 4096);
+	assert_in_range(slu_speed_guess_ns(&s, 4096), 2000, 2001);
+	slu_speed_note(&s, 138000, 4096);
+	assert_in_range(slu_speed_guess_ns(&s, 4096), 2000, 3010);
+}
+
+static void what_has_become_slow_for_good_is_learnt(void **state)
+{
+	struct slu_speed s = { 0 };
+
+	slu_speed_note(&s, 1000, 4096);
+	for (unsigned i = 0; i < 20; i++)
+		slu_speed_note(&s, 8000, 4096);
+	assert_in_range(slu_speed_guess_ns(&s, 4096), 4000, 8001);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -57,6 +79,8 @@ int main(void)
 		cmocka_unit_test(pieces_that_were_under_way_together_share_the_time),
 		cmocka_unit_test(time_without_a_piece_does_not_count),
 		cmocka_unit_test(what_was_long_ago_counts_less),
+		cmocka_unit_test(a_bad_moment_is_forgotten_with_the_first_good_one),
+		cmocka_unit_test(what_has_become_slow_for_good_is_learnt),
 	};
 
 	return cmocka_run_group_tests_name("speed", tests, NULL, NULL);

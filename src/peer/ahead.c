@@ -77,11 +77,15 @@ struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 
 void slu_peer_foresee(struct slu_peer_device *d, struct slu_unit *u)
 {
+	slu_foresight_named(&d->foresight, u);
+	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
+}
+
+void slu_peer_judge_foresight(struct slu_peer_device *d, struct slu_unit *u)
+{
 	/* while all of it fits nobody would miss anything, and there may be many */
 	if (d->working_bytes > d->account.limit_bytes || !slu_trial_holds(u))
 		slu_trial_named(&d->trial, &d->foresight, &d->units, u, d->account.limit_bytes);
-	slu_foresight_named(&d->foresight, u);
-	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
 }
 
 void slu_peer_ahead_begin(struct slu_peer_device *d, struct slu_unit *u)

@@ -101,6 +101,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	u->last_use = d->n_launches;
 	TAILQ_INSERT_TAIL(&d->units, u, link);
 	slu_peer_tally_add(d, u);
+	d->device_only_bytes += u->device_only ? u->bytes : 0;
 	if (place == SLU_PLACE_DEVICE)
 		slu_peer_hold(&d->account, u->bytes);
 	slu_peer_touch(peer, now_ns);
@@ -152,9 +153,15 @@ static bool is_free_to_come(const struct slu_peer *peer, uint64_t now_ns,
 		(!d->n_command && !slu_peer_is_crowded(peer, u->device)));
 }
 
+/* What stands for memory that the driver is to find free is not the program's. */
+static uint64_t programs_bytes(const struct slu_peer_device *d)
+{
+	return d->owned_bytes - d->device_only_bytes;
+}
+
 /* Some programs ask for less and less until they get it: one of these is told. */
 void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
-		      uint64_t visible_bytes)
+		      uint64_t owned_bytes, uint64_t visible_bytes)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r;
@@ -169,7 +176,7 @@ void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, ui
 	r->excess = (struct slu_msg_excess){
 		.device = (uint8_t)index,
 		.asked_bytes = bytes,
-		.owned_bytes = d->owned_bytes,
+		.owned_bytes = owned_bytes,
 		.visible_bytes = visible_bytes,
 	};
 }
@@ -184,8 +191,8 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return born_frozen(peer, now_ns, u);
 	if (waits(peer, u) && u->denied)
 		return deny(peer, u);
-	if (visible && d->owned_bytes + u->bytes > visible) {
-		slu_peer_exceeds(peer, now_ns, u->device, u->bytes, visible);
+	if (visible && !u->device_only && programs_bytes(d) + u->bytes > visible) {
+		slu_peer_exceeds(peer, now_ns, u->device, u->bytes, programs_bytes(d), visible);
 		return deny(peer, u);
 	}
 	if (peer->is_alone)
@@ -220,6 +227,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	TAILQ_REMOVE(&d->units, u, link);
 	slu_peer_working_drop(d, u);
 	slu_peer_tally_remove(d, u);
+	d->device_only_bytes -= u->device_only ? u->bytes : 0;
 	if (u->place == SLU_PLACE_DEVICE)
 		slu_peer_release(&d->account, u->bytes);
 	if (u->place == SLU_PLACE_MAPPED)
@@ -292,6 +300,10 @@ void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
 	take_out(peer, now_ns, u);
 	d->denied_until_ns = 0;
+	/* the program may be about to end, and then nobody could report what moved */
+	if (TAILQ_EMPTY(&d->units) && (d->moved_in_bytes != d->facts.moved_in_bytes ||
+				       d->moved_out_bytes != d->facts.moved_out_bytes))
+		peer->levels_ns = 0;
 	slu_peer_wake_all(peer);
 }
 

@@ -101,6 +101,8 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		slu_peer_advance(d, 1);
 		for (size_t i = 0; i < n_units; i++)
 			named(peer, now_ns, units[i]);
+		for (size_t i = 0; i < n_units; i++)
+			slu_peer_judge_foresight(&peer->devices[units[i]->device], units[i]);
 		slu_peer_progress(peer, now_ns, device, true);
 		slu_peer_touch(peer, now_ns);
 		return 0;
@@ -128,6 +130,9 @@ void slu_peer_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			slu_peer_foresee(d, units[i]);
 			slu_peer_working_add(d, now_ns, units[i]);
 		}
+	for (size_t i = 0; i < n_units; i++)
+		if (units[i]->device == device)
+			slu_peer_judge_foresight(d, units[i]);
 	slu_peer_touch(peer, now_ns);
 }
 

@@ -109,7 +109,7 @@ static void take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	slu_peer_tally_remove(from, u);
 	__atomic_store_n(&u->device, (uint8_t)(d - peer->devices), __ATOMIC_RELAXED);
 	u->last_use = d->n_launches;
-	u->gaps[0] = u->gaps[1] = u->expected = 0;
+	slu_foresight_forget(u);
 	u->blocked = false;
 	u->wanted = true;
 	TAILQ_INSERT_TAIL(&d->units, u, link);

@@ -69,6 +69,7 @@ struct slu_peer_device {
 	uint64_t largest_bytes;	       /* the largest unit, unless stale */
 	bool largest_is_stale;	       /* one of that size has gone */
 	size_t n_absent;	       /* units that are not present */
+	uint64_t device_only_bytes;    /* units that are of no use where they are MAPPED */
 	size_t n_working_absent;       /* of these, in the working set … */
 	uint64_t working_absent_bytes; /* … and their bytes */
 	uint64_t n_scans;	       /* times that somebody went through all units */
@@ -274,6 +275,8 @@ struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 					   const struct slu_peer_device *device);
 /* A command names @unit: what that tells about the next one, and about guesses. */
 void slu_peer_foresee(struct slu_peer_device *device, struct slu_unit *unit);
+/* The same for the shadow windows, when all units of the command have been through the above. */
+void slu_peer_judge_foresight(struct slu_peer_device *device, struct slu_unit *unit);
 /* @unit begins to come in. */
 void slu_peer_ahead_begin(struct slu_peer_device *device, struct slu_unit *unit);
 /* If it came ahead: what became of it. */

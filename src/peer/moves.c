@@ -35,6 +35,58 @@ static uint64_t room(const struct slu_peer *peer, const struct slu_peer_device *
 	return slu_sub_floor(slu_peer_device_limit(peer, d), d->account.held_bytes);
 }
 
+/*
+ * Mode MAPPED, in a turn: what the daemon has planned for it on the device. It may be less than the
+ * limit, after a refusal: the rest is the reserve, which the driver needs itself.
+ */
+static bool has_share(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return slu_peer_uses_map(peer, d) && !peer->is_alone && slu_peer_may_run(peer, d);
+}
+
+static uint64_t share(const struct slu_peer_device *d)
+{
+	return d->account.goal_is_past ? d->account.limit_bytes : d->account.goal_bytes;
+}
+
+/* The first unit that is to be on the device itself, and is not. */
+static const struct slu_unit *awaited(const struct slu_peer_device *d)
+{
+	const struct slu_unit *u;
+
+	if (!d->device_only_bytes)
+		return NULL;
+	slu_peer_note_scan(d);
+	TAILQ_FOREACH (u, &d->units, link)
+		if (u->device_only && slu_unit_is_away(u))
+			return u;
+	return NULL;
+}
+
+/* What must be MAPPED instead, so that @held_bytes and what is awaited are inside the share. */
+static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_device *d,
+			     uint64_t held_bytes)
+{
+	const struct slu_unit *u;
+
+	if (!has_share(peer, d))
+		return 0;
+	u = awaited(d);
+	if (u && u->bytes <= share(d))
+		held_bytes += u->bytes;
+	return slu_sub_floor(held_bytes, share(d));
+}
+
+/* What may come in now. */
+static uint64_t free_share(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t bytes = room(peer, d);
+
+	if (has_share(peer, d))
+		bytes = SLU_MIN(bytes, slu_sub_floor(share(d), d->account.held_bytes));
+	return bytes;
+}
+
 struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t most =
@@ -79,8 +131,8 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 		       slu_peer_is_claimed(peer, u);
 	case SLU_MOVING_OUT:
 		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
-		       !slu_peer_is_claimed(peer, u) && !slu_peer_serves_command(peer, d) &&
-		       !slu_peer_fetches_ahead(peer, d);
+		       !share_excess(peer, d, a->held_bytes) && !slu_peer_is_claimed(peer, u) &&
+		       !slu_peer_serves_command(peer, d) && !slu_peer_fetches_ahead(peer, d);
 	default:
 		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
 	}
@@ -158,6 +210,14 @@ static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place
 	return slu_place_next_out(&d->units, from, shortfall_bytes, &d->foresight);
 }
 
+static bool makes_share_free(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	uint64_t held = d->account.held_bytes - d->leaving_bytes;
+
+	return d->n_moving[OUT] || d->retry_ns[OUT] ||
+	       next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
+}
+
 /* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
 static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 {
@@ -180,6 +240,8 @@ static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu
 		uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
 		u = next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
+		if (!u)
+			u = next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
 		if (!u)
 			u = next_out(d, SLU_PLACE_MAPPED, mapped_excess_bytes(peer));
 		if (!u && slu_peer_may_run(peer, d))
@@ -223,7 +285,7 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 	}
 	if (!slu_peer_at_rest(d) || !slu_peer_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
-	u = next_in(d, room(peer, d), SLU_PLACE_IN_ANY);
+	u = next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
 	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
 		return u;
 	/* what still fits the goal waits for the limit to get there */
@@ -232,8 +294,10 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
 	slu_peer_note_scan(d);
-	return slu_place_next_map(&d->units,
-				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
+	u = slu_place_next_map(&d->units,
+			       slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
+	/* others leave for it: it is mapped only where that does not help, to be out of the way */
+	return u && u->device_only && makes_share_free(peer, d) ? NULL : u;
 }
 
 static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,

@@ -175,11 +175,12 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes);
 
 /*
- * An allocation of @bytes fails, since the program owns so much already and may own @visible_bytes.
- * The daemon hears of it if it can; a birth says so by itself.
+ * An allocation of @bytes fails, since the program owns @owned_bytes, with what other threads are
+ * about to get, and may own @visible_bytes. The daemon hears of it if it can; a birth says so by
+ * itself.
  */
 void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes,
-		      uint64_t visible_bytes);
+		      uint64_t owned_bytes, uint64_t visible_bytes);
 
 /* @n calls went through the gate, and were not named, since the last time. For FACTS only. */
 void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n);

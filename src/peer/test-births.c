@@ -157,6 +157,24 @@ static void rule_7_what_a_program_may_own_is_bounded(void **state)
 	fixture_deinit(&f);
 }
 
+static void rule_7_memory_for_the_driver_to_find_free_is_not_the_programs(void **state)
+{
+	struct slu_unit *spare;
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	fixture_welcome(&f, 10);
+	fixture_in_ram(&f, 6);
+	spare = fixture_unit(&f, 20);
+	spare->device_only = true;
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, spare), SLU_PEER_E_IN_RAM);
+	fixture_in_ram(&f, 4);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
+	slu_peer_gone(f.peer, f.now_ns, spare);
+	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
+	fixture_deinit(&f);
+}
+
 static void rule_7_a_daemon_that_hears_it_is_told_now_and_then(void **state)
 {
 	struct slu_message m = {
@@ -183,13 +201,14 @@ static void rule_7_a_daemon_that_hears_it_is_told_now_and_then(void **state)
 	assert_int_equal(said->excess.visible_bytes, 10);
 
 	f.now_ns += SLU_NS_PER_S - 1;
-	slu_peer_exceeds(f.peer, f.now_ns, 0, 7, 10);
+	slu_peer_exceeds(f.peer, f.now_ns, 0, 7, 6, 10);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
 	f.now_ns++;
-	slu_peer_exceeds(f.peer, f.now_ns, 0, 8, 10);
+	slu_peer_exceeds(f.peer, f.now_ns, 0, 8, 9, 10);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_EXCESS)->excess.asked_bytes, 8);
+	assert_int_equal(fixture_said(&f, SLU_MSG_EXCESS)->excess.owned_bytes, 9);
 	fixture_deinit(&f);
 }
 
@@ -416,6 +435,7 @@ int main(void)
 		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
 		cmocka_unit_test(rule_6_a_birth_whose_turn_is_closed_is_born_in_ram),
 		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
+		cmocka_unit_test(rule_7_memory_for_the_driver_to_find_free_is_not_the_programs),
 		cmocka_unit_test(rule_7_a_daemon_that_hears_it_is_told_now_and_then),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),

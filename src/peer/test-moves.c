@@ -325,6 +325,23 @@ static void facts_are_told_now_and_then(void **state)
 	fixture_deinit(&f);
 }
 
+static void what_moved_is_reported_when_the_last_unit_is_freed(void **state)
+{
+	struct fixture f;
+	const struct slu_message *m;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_gone(f.peer, f.now_ns, &f.units[0]);
+	fixture_step(&f);
+	assert_int_equal(f.n_messages, 0);
+	slu_peer_gone(f.peer, f.now_ns, &f.units[1]);
+	fixture_step(&f);
+	m = fixture_said(&f, SLU_MSG_FACTS);
+	assert_non_null(m);
+	assert_int_equal(m->facts.moved_in_bytes, 10);
+	fixture_deinit(&f);
+}
+
 static void frozen_bytes_are_told_with_their_reason(void **state)
 {
 	struct fixture f;
@@ -354,6 +371,7 @@ int main(void)
 		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
 		cmocka_unit_test(facts_are_told_now_and_then),
+		cmocka_unit_test(what_moved_is_reported_when_the_last_unit_is_freed),
 		cmocka_unit_test(frozen_bytes_are_told_with_their_reason),
 	};
 

@@ -2,9 +2,12 @@
 
 #include "place/foresight.h"
 
+#include <string.h>
+
 #include "base/util.h"
 
 #define EXPECTED_MAX 64 /* launches: what has not come by then was given up */
+#define LATE_PARTS   8	/* of its gap: a unit that is later than that has fallen out of use */
 
 /* A round that nobody has confirmed for the length of two is over. */
 static void note_round(struct slu_foresight *f, uint64_t gap)
@@ -15,16 +18,42 @@ static void note_round(struct slu_foresight *f, uint64_t gap)
 	f->round_now = f->now;
 }
 
+static unsigned class_of(uint64_t launches)
+{
+	unsigned log2 = launches ? 63 - (unsigned)__builtin_clzll(launches) : 0;
+
+	return SLU_MIN(log2, SLU_GAP_CLASSES - 1u);
+}
+
+/* A longer gap ends the row of the shorter ones, whose number is what the next row will have. */
+static void note_gap(struct slu_unit *u, uint64_t launches)
+{
+	unsigned class = class_of(launches);
+	struct slu_gap *gap = &u->gaps[class];
+
+	for (struct slu_gap *g = u->gaps; g < gap; g++) {
+		g->n_before = g->n;
+		g->n = 0;
+	}
+	gap->launches = (uint32_t)SLU_MIN(launches, UINT32_MAX);
+	gap->n = (uint16_t)SLU_MIN(gap->n + 1, UINT16_MAX);
+}
+
 /* Two objects of one command, or two names of one object, are one naming. */
 void slu_foresight_named(struct slu_foresight *f, struct slu_unit *u)
 {
 	if (u->was_named && f->now > u->last_use) {
-		u->gaps[1] = u->gaps[0];
-		u->gaps[0] = f->now - u->last_use;
-		note_round(f, u->gaps[0]);
+		note_gap(u, f->now - u->last_use);
+		note_round(f, f->now - u->last_use);
 	}
 	u->was_named = true;
 	u->last_use = f->now;
+	u->expected = 0;
+}
+
+void slu_foresight_forget(struct slu_unit *u)
+{
+	memset(u->gaps, 0, sizeof(u->gaps));
 	u->expected = 0;
 }
 
@@ -38,18 +67,29 @@ bool slu_foresight_is_expected(const struct slu_foresight *f, const struct slu_u
 	return u->expected && f->now < u->expected + EXPECTED_MAX;
 }
 
+/* Whether the row of gaps like @g goes on: it is shorter than the last one, or clearly longer. */
+static bool goes_on(const struct slu_gap *g)
+{
+	return g->n < g->n_before || g->n > g->n_before + 1;
+}
+
+/* Shorter gaps than what has passed already cannot be this one; the round is as long as any. */
 uint64_t slu_foresight_guess(const struct slu_foresight *f, const struct slu_unit *u)
 {
-	uint64_t gap = SLU_MAX(u->gaps[0], u->gaps[1]), next;
+	uint64_t passed = f->now - u->last_use, longest = f->round;
 
-	if (!gap && u->was_named)
-		gap = f->round;
-	if (!gap)
+	if (!u->was_named)
 		return SLU_FORESIGHT_UNKNOWN;
-	next = u->last_use + gap;
-	if (next > f->now)
-		return next - f->now;
-	return f->now - next <= gap ? 1 : SLU_FORESIGHT_UNKNOWN;
+	for (unsigned i = class_of(passed); i < SLU_GAP_CLASSES; i++) {
+		const struct slu_gap *g = &u->gaps[i];
+
+		if (g->launches > passed && goes_on(g))
+			return g->launches - passed;
+		longest = SLU_MAX(longest, g->launches);
+	}
+	if (longest > passed)
+		return longest - passed;
+	return longest && passed - longest <= longest / LATE_PARTS ? 1 : SLU_FORESIGHT_UNKNOWN;
 }
 
 uint64_t slu_foresight_distance(const struct slu_foresight *f, const struct slu_unit *u)

@@ -20,6 +20,13 @@
  * of it goes now. The next call sees the same units without this one and a shortfall that is
  * smaller by it, thus the same surplus, and comes to the same set: the plan needs no memory.
  *
+ * Of units that nothing tells apart (none is asked for, works, or is foreseen to be needed: all of
+ * them in the modes ALL and MAPPED) any may leave, so those do whose bytes exceed the shortfall by
+ * least: from the largest to the smallest, each that is smaller than what is still missing is
+ * taken, and each other one would end the set; of these ends the best is chosen. What leaves first
+ * is the first that is taken, so the next call comes to the same set here as well. Among units of
+ * one size, and where all of the clean ones are enough and cost less, the order above counts.
+ *
  * Far from the end (more than FAR units of the largest size missing) the plan could only differ in
  * units at its end, and the first in order is taken without sorting: a switch of thousands of
  * units must not spend its time here.
@@ -55,14 +62,20 @@ static uint64_t need_of(const struct slu_unit *u, const struct slu_foresight *f)
 	return is_running(u, f) ? distance - distance / RUNNING_PARTS : distance;
 }
 
+/* A command or a call of the driver waits for it. */
+static bool is_asked_for(const struct slu_unit *u)
+{
+	return u->wanted || u->device_only;
+}
+
 /* Whether @a leaves before @b. */
 static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b,
 			  const struct slu_foresight *f)
 {
 	uint64_t x, y;
 
-	if (a->wanted != b->wanted)
-		return b->wanted;
+	if (is_asked_for(a) != is_asked_for(b))
+		return is_asked_for(b);
 	if (a->working != b->working)
 		return b->working;
 	x = need_of(a, f);
@@ -136,13 +149,79 @@ static struct slu_unit *plan_first(const struct candidate *sorted, size_t n,
 	return first;
 }
 
+static bool is_plain(const struct slu_unit *u, const struct slu_foresight *f)
+{
+	return !is_asked_for(u) && !u->working && need_of(u, f) == SLU_FORESIGHT_UNKNOWN;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->unit->bytes != y->unit->bytes)
+		return x->unit->bytes > y->unit->bytes ? -1 : 1;
+	return compare(a, b);
+}
+
+/*
+ * The first unit of the set that exceeds the shortfall by least; @sorted holds @n units, the
+ * largest first. @ret_bytes: of the whole set; UINT64_MAX if all of them are not enough.
+ */
+static struct slu_unit *fit_first(const struct candidate *sorted, size_t n, bool clean_only,
+				  uint64_t shortfall_bytes, uint64_t *ret_bytes)
+{
+	struct slu_unit *first = NULL, *best = NULL;
+	uint64_t taken = 0, best_bytes = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct slu_unit *u = sorted[i].unit;
+
+		if (clean_only && !slu_unit_is_clean(u))
+			continue;
+		if (taken + u->bytes < shortfall_bytes) {
+			taken += u->bytes;
+			first = first ? first : u;
+		} else if (taken + u->bytes < best_bytes) {
+			best_bytes = taken + u->bytes;
+			best = first ? first : u;
+		}
+	}
+	*ret_bytes = best_bytes;
+	return best;
+}
+
+/* A dirty unit crosses the bus twice, a clean one once. */
+static struct slu_unit *fit(struct candidate *plain, size_t n, uint64_t shortfall_bytes)
+{
+	uint64_t bytes, clean_bytes;
+	struct slu_unit *any, *clean;
+
+	qsort(plain, n, sizeof(*plain), compare_sizes);
+	any = fit_first(plain, n, false, shortfall_bytes, &bytes);
+	clean = fit_first(plain, n, true, shortfall_bytes, &clean_bytes);
+	return clean && clean_bytes / 2 < bytes ? clean : any;
+}
+
+/* Whether units that nothing tells apart are enough; then they are the ones that leave. */
+static bool plain_suffice(const struct candidate *sorted, size_t n, uint64_t shortfall_bytes,
+			  size_t *ret_n)
+{
+	uint64_t bytes = 0;
+	size_t n_plain = 0;
+
+	while (n_plain < n && is_plain(sorted[n_plain].unit, sorted[n_plain].f))
+		bytes += sorted[n_plain++].unit->bytes;
+	*ret_n = n_plain;
+	return bytes >= shortfall_bytes;
+}
+
 static struct slu_unit *next_out(const struct slu_unit_list *units, const struct question *q,
 				 uint64_t shortfall_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 	struct candidate *sorted;
-	uint64_t largest = 0, all = 0;
-	size_t n = 0, i = 0;
+	uint64_t largest = 0, smallest = UINT64_MAX, all = 0;
+	size_t n = 0, i = 0, n_plain;
 
 	if (shortfall_bytes == 0)
 		return NULL;
@@ -153,15 +232,19 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 		if (!best || leaves_before(u, best, q->f))
 			best = u;
 		largest = SLU_MAX(largest, u->bytes);
+		smallest = SLU_MIN(smallest, u->bytes);
 		all += u->bytes;
 		n++;
 	}
 
 	if (q->coming && all < shortfall_bytes)
 		return NULL;
+	if (!best || shortfall_bytes / FAR > largest)
+		return best;
 	/* a unit of the largest size cannot become superfluous, nor one that is enough alone */
-	if (!best || best->bytes == largest || best->bytes >= shortfall_bytes ||
-	    shortfall_bytes / FAR > largest)
+	if (!is_plain(best, q->f) && (best->bytes == largest || best->bytes >= shortfall_bytes))
+		return best;
+	if (smallest == largest)
 		return best;
 
 	sorted = malloc(n * sizeof(*sorted));
@@ -174,7 +257,10 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 		}
 	}
 	qsort(sorted, n, sizeof(*sorted), compare);
-	best = plan_first(sorted, n, shortfall_bytes);
+	if (plain_suffice(sorted, n, shortfall_bytes, &n_plain))
+		best = fit(sorted, n_plain, shortfall_bytes);
+	else
+		best = plan_first(sorted, n, shortfall_bytes);
 	free(sorted);
 	return best;
 }
@@ -203,7 +289,7 @@ struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
 
 static enum slu_place_in kind_of(const struct slu_unit *u)
 {
-	if (u->wanted)
+	if (is_asked_for(u))
 		return SLU_PLACE_IN_WANTED;
 	return u->working ? SLU_PLACE_IN_WORKING : SLU_PLACE_IN_ANY;
 }
@@ -314,7 +400,8 @@ struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t 
 	TAILQ_FOREACH (u, units, link) {
 		if (!slu_unit_is_away(u) || u->bytes > room_bytes)
 			continue;
-		if (!best || u->last_use < best->last_use)
+		if (!best || u->device_only < best->device_only ||
+		    (u->device_only == best->device_only && u->last_use < best->last_use))
 			best = u;
 	}
 	return best;

@@ -55,7 +55,8 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 
 /*
  * The next unit to reach over the bus instead (MAPPED) that is not larger than @room_bytes, or
- * NULL. The least recently used: the others shall be on the device.
+ * NULL. The least recently used: the others shall be on the device. One that is device_only comes
+ * last.
  */
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes);
 

@@ -41,8 +41,8 @@ static void a_gap_repeats_itself(void **state)
 	named(&f, &u, 22);
 	assert_int_equal(distance(&f, &u, 22), 12);
 	assert_int_equal(distance(&f, &u, 30), 4);
-	assert_int_equal(distance(&f, &u, 40), 1);		    /* overdue: at any moment */
-	assert_true(distance(&f, &u, 47) == SLU_FORESIGHT_UNKNOWN); /* or never */
+	assert_int_equal(distance(&f, &u, 35), 1);		    /* overdue: at any moment */
+	assert_true(distance(&f, &u, 36) == SLU_FORESIGHT_UNKNOWN); /* or never */
 }
 
 static void of_two_gaps_the_longer_one_counts(void **state)
@@ -55,6 +55,49 @@ static void of_two_gaps_the_longer_one_counts(void **state)
 	named(&f, &u, 20);
 	named(&f, &u, 21);
 	assert_int_equal(distance(&f, &u, 21), 9);
+}
+
+/* Three times in a row, round after round: the third naming ends the row. */
+static void a_row_as_long_as_the_last_one_is_complete(void **state)
+{
+	struct slu_foresight f = { 0 };
+	struct slu_unit u = { 0 };
+
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned i = 0; i < 3; i++)
+			named(&f, &u, 10 + 20 * round + i);
+	assert_int_equal(distance(&f, &u, 32), 18);
+	named(&f, &u, 50);
+	assert_int_equal(distance(&f, &u, 50), 1);
+	named(&f, &u, 51);
+	assert_int_equal(distance(&f, &u, 51), 1);
+	assert_int_equal(distance(&f, &u, 52), 17); /* the row has ended early */
+}
+
+/* One short gap, between longer ones, is not the beginning of a habit. */
+static void a_single_short_gap_tells_nothing(void **state)
+{
+	struct slu_foresight f = { 0 };
+	struct slu_unit u = { 0 };
+
+	named(&f, &u, 10);
+	named(&f, &u, 40);
+	named(&f, &u, 44);
+	assert_int_equal(distance(&f, &u, 44), 30);
+	named(&f, &u, 48);
+	assert_int_equal(distance(&f, &u, 48), 4);
+}
+
+static void who_goes_over_to_another_device_is_a_stranger(void **state)
+{
+	struct slu_foresight f = { 0 };
+	struct slu_unit u = { 0 };
+
+	named(&f, &u, 10);
+	named(&f, &u, 22);
+	slu_foresight_forget(&u);
+	f = (struct slu_foresight){ 0 };
+	assert_true(distance(&f, &u, 23) == SLU_FORESIGHT_UNKNOWN);
 }
 
 /* Ten units are named once; when the first comes round again, all others are known too. */
@@ -245,6 +288,9 @@ int main(void)
 		cmocka_unit_test(nothing_is_known_of_who_was_named_once),
 		cmocka_unit_test(a_gap_repeats_itself),
 		cmocka_unit_test(of_two_gaps_the_longer_one_counts),
+		cmocka_unit_test(a_row_as_long_as_the_last_one_is_complete),
+		cmocka_unit_test(a_single_short_gap_tells_nothing),
+		cmocka_unit_test(who_goes_over_to_another_device_is_a_stranger),
 		cmocka_unit_test(the_first_to_come_round_tells_for_all),
 		cmocka_unit_test(a_long_round_is_forgotten),
 		cmocka_unit_test(who_is_blind_sees_only_what_is_certain),

@@ -65,12 +65,35 @@ static void who_leaves_first(void **state)
 		  { { 3, DEV, false, 1 }, { 8, DEV, false, 2 }, { 8, DEV, false, 3 } },
 		  3,
 		  10,
+		  1 },
+		{ "a clean one although it is a bit larger than needed",
+		  { { 3, DEV, false, 1 }, { 2, DEV, true, 2 } },
+		  2,
+		  2,
 		  0 },
-		{ "the preferred one although it is larger than needed",
+		{ "a dirty one where the clean one is much larger",
 		  { { 9, DEV, false, 1 }, { 2, DEV, true, 2 } },
 		  2,
 		  2,
-		  0 },
+		  1 },
+		{ "the small one that is enough",
+		  { { 32, DEV, true, 1 }, { 4, DEV, true, 1 } },
+		  2,
+		  4,
+		  1 },
+		{ "the large one alone where the small one is not enough",
+		  { { 4, DEV, true, 1 }, { 32, DEV, true, 1 } },
+		  2,
+		  8,
+		  1 },
+		{ "those that are just enough together",
+		  { { 32, DEV, true, 1 },
+		    { 8, DEV, true, 1 },
+		    { 8, DEV, true, 1 },
+		    { 4, DEV, true, 1 } },
+		  4,
+		  20,
+		  1 },
 		{ "all of it if that is not enough", { { 3, DEV, true, 1 } }, 1, 10, 0 },
 	};
 
@@ -196,15 +219,18 @@ static void who_comes_first(void **state)
 /* Needed in 24 launches and running, beside one at rest that is needed a bit, or much, sooner. */
 static void one_that_runs_leaves_if_no_other_is_as_good(void **state)
 {
+	const struct slu_gap gap = { .launches = 24, .n = 1 };
 	struct slu_unit units[] = {
-		{ .bytes = 4, .last_use = 100, .gaps = { 24 }, .ran_at = 101 },
-		{ .bytes = 4, .last_use = 99, .gaps = { 24 } },
+		{ .bytes = 4, .last_use = 100, .was_named = true, .ran_at = 101 },
+		{ .bytes = 4, .last_use = 99, .was_named = true },
 	};
 	struct slu_unit_list list;
 
 	TAILQ_INIT(&list);
-	for (size_t i = 0; i < SLU_ARRAY_SIZE(units); i++)
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(units); i++) {
+		units[i].gaps[4] = gap;
 		TAILQ_INSERT_TAIL(&list, &units[i], link);
+	}
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[1]);
 	units[1].last_use = 98;
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[0]);
@@ -343,6 +369,40 @@ static void a_plan_near_its_end_has_no_superfluous_unit(void **state)
 	}
 }
 
+/* Units that nothing tells apart: what leaves is hardly more than the best set of them. */
+static void what_leaves_is_the_least_that_reaches_the_shortfall(void **state)
+{
+	static const uint64_t sizes[] = { 2, 2, 4, 6, 8, 16, 32, 32 };
+	uint64_t random = slu_test_seed(13), sum = 0, least = 0;
+
+	for (unsigned round = 0; round < 3000; round++) {
+		size_t n = 2 + slu_test_random(&random) % (N_MAX - 2);
+		uint64_t total = 0, shortfall, missing;
+		struct spec specs[N_MAX];
+		struct slu_unit units[N_MAX];
+		struct slu_unit_list list;
+		struct slu_unit *u;
+
+		for (size_t i = 0; i < n; i++) {
+			uint64_t k = slu_test_random(&random) % SLU_ARRAY_SIZE(sizes);
+
+			specs[i] = (struct spec){ sizes[k], DEV, true, i % 3 };
+			total += specs[i].bytes;
+		}
+		make(&list, units, specs, n);
+		shortfall = 1 + slu_test_random(&random) % total;
+		least += least_sum(units, n, shortfall);
+		for (missing = shortfall; missing > 0; missing = slu_sub_floor(missing, u->bytes)) {
+			u = slu_place_next_out(&list, DEV, missing, &now);
+			assert_non_null(u);
+			u->place = RAM;
+			sum += u->bytes;
+		}
+	}
+	printf("# %llu left, %llu would do\n", (unsigned long long)sum, (unsigned long long)least);
+	assert_true(sum - least <= least / 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +415,7 @@ int main(void)
 		cmocka_unit_test(the_least_recently_used_is_mapped),
 		cmocka_unit_test(no_unit_leaves_for_nothing),
 		cmocka_unit_test(a_plan_near_its_end_has_no_superfluous_unit),
+		cmocka_unit_test(what_leaves_is_the_least_that_reaches_the_shortfall),
 	};
 
 	return cmocka_run_group_tests_name("place", tests, NULL, NULL);

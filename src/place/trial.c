@@ -15,18 +15,20 @@ static void drop(struct slu_trial *t, enum slu_paper paper, struct slu_unit *u)
 	t->held_bytes[paper] -= u->bytes;
 }
 
-/* Who leaves @paper next. The command's own units stay. */
+/* Who leaves @paper next, by what was known before this command, whose own units stay. */
 static struct slu_unit *next_out(const struct slu_foresight *f, enum slu_paper paper,
-				 const struct slu_unit_list *units, const struct slu_unit *named)
+				 const struct slu_unit_list *units)
 {
 	uint64_t distance = 0, most = 0;
 	struct slu_unit *u, *best = NULL;
+	struct slu_foresight before = *f;
 
+	before.now--;
 	TAILQ_FOREACH (u, units, link) {
-		if (!u->on_paper[paper] || u == named || u->last_use == f->now)
+		if (!u->on_paper[paper] || u->last_use == f->now)
 			continue;
 		if (paper == SLU_PAPER_FORESEEN)
-			distance = slu_foresight_guess(f, u);
+			distance = slu_foresight_guess(&before, u);
 		if (!best || distance > most ||
 		    (distance == most && u->last_use < best->last_use)) {
 			best = u;
@@ -56,19 +58,18 @@ void slu_trial_named(struct slu_trial *t, struct slu_foresight *f,
 {
 	struct slu_unit *out;
 
-	if (u->was_named && u->last_use == f->now)
-		return; /* the same command */
 	for (enum slu_paper k = 0; k < _SLU_PAPER_MAX; k++) {
 		if (!u->on_paper[k]) {
 			u->on_paper[k] = true;
 			t->held_bytes[k] += u->bytes;
-			t->came_bytes[k] += u->was_named ? u->bytes : 0;
+			t->came_bytes[k] += u->was_on_paper ? u->bytes : 0;
 		}
-		while (t->held_bytes[k] > window_bytes && (out = next_out(f, k, units, u)))
+		while (t->held_bytes[k] > window_bytes && (out = next_out(f, k, units)))
 			drop(t, k, out);
 	}
-	if (u->was_named)
+	if (u->was_on_paper)
 		judge(t, f, window_bytes);
+	u->was_on_paper = true;
 }
 
 bool slu_trial_holds(const struct slu_unit *u)

@@ -21,8 +21,8 @@ struct slu_trial {
 };
 
 /*
- * A command names @unit, which is noted in @foresight afterwards. @units: all of the device. Sets
- * foresight->is_blind.
+ * A command names @unit; all of its units are noted in @foresight already. @units: all of the
+ * device. Sets foresight->is_blind.
  */
 void slu_trial_named(struct slu_trial *trial, struct slu_foresight *foresight,
 		     const struct slu_unit_list *units, struct slu_unit *unit,

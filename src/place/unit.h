@@ -70,6 +70,15 @@ enum slu_paper {
 	_SLU_PAPER_MAX,
 };
 
+/* Gaps between namings are kept by their length: of each power of two the last one. */
+enum { SLU_GAP_CLASSES = 16 };
+
+struct slu_gap {
+	uint32_t launches; /* its length; 0: there was none */
+	uint16_t n;	   /* of this class since the last longer gap … */
+	uint16_t n_before; /* … and between that one and the longer gap before it */
+};
+
 struct slu_unit {
 	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the births that wait */
 	uint64_t bytes;		    /* constant after birth; as charged, rounded up */
@@ -89,15 +98,17 @@ struct slu_unit {
 	bool ahead;		    /* brought in before it was asked for, and not named since */
 	bool was_named;		    /* by some command, ever */
 	bool on_paper[_SLU_PAPER_MAX]; /* in these windows of its device's trial */
+	bool was_on_paper;	       /* ever */
 	bool patient;		       /* out: it is waited for if its commands still run */
 	bool unproven;		       /* the driver may still refuse its memory, at first use */
-	uint8_t birth;		       /* enum slu_birth */
-	uint8_t n_refused;	       /* times in a row that the driver refused its birth */
-	uint32_t n_named;	       /* commands being submitted right now that name it */
+	bool device_only;  /* stands for memory that the driver is to find free: MAPPED is no use */
+	uint8_t birth;	   /* enum slu_birth */
+	uint8_t n_refused; /* times in a row that the driver refused its birth */
+	uint32_t n_named;  /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
 	uint64_t last_use; /* the launch counter of its device when last named */
-	uint64_t gaps[2];  /* between its last namings, the last one first; 0: none */
+	struct slu_gap gaps[SLU_GAP_CLASSES];
 	uint64_t expected; /* a command that is not submitted yet names it, from this launch on */
 	uint64_t ran_at;   /* the launch counter and one when its commands were last seen to run */
 	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */

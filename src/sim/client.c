@@ -79,6 +79,7 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 		return;
 	c->is_alive = false;
 	c->is_connected = false;
+	c->ended_step = c->world->step;
 	slu_sim_queue_clear(&c->inbox);
 	if (c->birth) {
 		slu_peer_forget_birth(c->peer, 0, c->birth);

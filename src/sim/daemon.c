@@ -111,8 +111,10 @@ void slu_sim_daemon_cut(struct slu_sim_world *w, unsigned client)
 
 void slu_sim_daemon_hears(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
 {
+	unsigned n_sent = w->config.socket_packets ? w->config.socket_packets : SLU_SIM_QUEUE_MAX;
+
 	w->counts.n_messages++;
-	if (w->core && !slu_sim_queue_put(&w->sessions[client].inbox, m))
+	if (w->core && !slu_sim_queue_put_newest(&w->sessions[client].inbox, m, n_sent))
 		slu_sim_break(w, "the queue of client %u is full", client);
 }
 

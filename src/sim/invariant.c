@@ -269,7 +269,8 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 
 /*
  * I6: groups that run beside each other fit together. Turns that were adopted from clients are
- * excepted (rule 33), and a group that runs alone cannot be beside anybody.
+ * excepted (rule 33), and a group that runs alone cannot be beside anybody. What somebody got from
+ * the reserve while it was alone it gives up when it is at rest.
  */
 static void check_side_by_side(struct slu_sim_world *w)
 {
@@ -277,7 +278,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 		struct slu_core_client_view view;
 		struct slu_core_device_view device;
 		size_t cursor = 0;
-		uint64_t need = 0, first = 0;
+		uint64_t need = 0, first = 0, most;
 		bool several = false, adopted = false;
 
 		while (slu_core_view_client(w->core, &cursor, &view)) {
@@ -296,10 +297,10 @@ static void check_side_by_side(struct slu_sim_world *w)
 			}
 		}
 		slu_core_view_device(w->core, d, &device);
-		if (several && !adopted && need > device.usable_bytes)
+		most = SLU_MAX(device.usable_bytes, device.estimate_bytes);
+		if (several && !adopted && need > most)
 			slu_sim_break(w, "I6: device %u: open groups need %llu of %llu", d,
-				      (unsigned long long)need,
-				      (unsigned long long)device.usable_bytes);
+				      (unsigned long long)need, (unsigned long long)most);
 	}
 }
 
@@ -406,6 +407,9 @@ void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
 			      &view);
 	/* in mode LAUNCH it may also leave for one that is needed sooner */
 	coming = slu_peer_view_ahead(c->peer, moved->device);
+	/* in mode MAPPED its share may be less than its limit */
+	if (c->modes[moved->device] == SLU_MODE_MAPPED)
+		view.limit_bytes = SLU_MIN(view.limit_bytes, view.goal_bytes);
 	if (view.held_bytes - leaving + (coming ? coming->bytes : 0) <= view.limit_bytes)
 		slu_sim_break(c->world, "I11: client %u: a unit leaves for nothing", c->index);
 }

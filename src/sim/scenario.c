@@ -94,6 +94,7 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 	}
 	config->reserve_parts = ONE_OF(&more, 0, 0, 16);
 	config->sees_outsiders = slu_sim_chance(&more, 500000);
+	config->socket_packets = ONE_OF(&more, 0, 1, 3, 8);
 }
 
 struct draft {

@@ -141,12 +141,68 @@ static void what_does_not_fit_is_mapped(void **state)
 	}
 }
 
+/* Loads 20 units, one after the other, with pauses on the host between two of them. */
+static struct slu_sim_client *join_loader(struct slu_sim_world *w)
+{
+	struct slu_sim_client *c = join(w, SLU_MODE_ALL, 0);
+
+	slu_sim_client_do(w, c->index, SLU_SIM_PAUSE, 0, 1600);
+	for (unsigned i = 0; i < 20; i++) {
+		slu_sim_client_do(w, c->index, SLU_SIM_ALLOC, 0, U(1));
+		launch(c, 1);
+		slu_sim_client_do(w, c->index, SLU_SIM_PAUSE, 0, 10);
+	}
+	launch(c, 1);
+	return c;
+}
+
+/* Return: the step at which the loader has ended. */
+static uint64_t load(uint64_t seed, unsigned n_pieces, uint64_t *moved_units)
+{
+	struct slu_sim_world *w = make(seed);
+	struct slu_sim_client *endless = join(w, SLU_MODE_ALL, n_pieces ? 28 : 0);
+	struct slu_sim_client *loader = join_loader(w);
+	uint64_t ended;
+
+	w->config.policy = "mlfq";
+	for (unsigned i = 0; i < 120; i++)
+		slu_sim_client_do(w, endless->index, n_pieces ? SLU_SIM_LAUNCH : SLU_SIM_PAUSE, 0,
+				  SLU_MAX(n_pieces, 20u));
+	run(w, "a newcomer that loads");
+	*moved_units += w->counts.moved_out_bytes / SLU_SIM_UNIT;
+	ended = loader->ended_step;
+	slu_sim_world_free(w);
+	return ended;
+}
+
+/*
+ * A program of 28 units computes without end and has sunk below the newcomer of 20, on a device of
+ * 32. The newcomer's pauses are shorter than a switch, so the device is worth keeping over them:
+ * 16 units must leave for it once, and 16 may come back when it has ended.
+ */
+static void a_newcomer_that_pauses_while_it_loads_makes_no_storm(void **state)
+{
+	uint64_t moved = 0, none = 0, took = 0, alone = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		alone += load(seed, 0, &none);
+		took += load(seed, 30, &moved);
+	}
+	printf("# %llu units left in %d worlds; the newcomer ended after %llu steps, %llu alone\n",
+	       (unsigned long long)moved, SEEDS, (unsigned long long)took / SEEDS,
+	       (unsigned long long)alone / SEEDS);
+	assert_int_equal(none, 0);
+	assert_true(moved <= 3 * UINT64_C(16) * SEEDS);
+	assert_true(took <= alone * 5 / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_grows_is_not_exchanged),
 		cmocka_unit_test(only_what_has_no_room_is_mapped),
 		cmocka_unit_test(what_does_not_fit_is_mapped),
+		cmocka_unit_test(a_newcomer_that_pauses_while_it_loads_makes_no_storm),
 	};
 
 	return cmocka_run_group_tests_name("movement", tests, NULL, NULL);

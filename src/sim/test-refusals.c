@@ -268,6 +268,56 @@ static void what_outsiders_left_of_the_reserve_serves_who_needs_it(void **state)
 	}
 }
 
+/* One needs all but one unit of the device, and has them in its turns beside another one. */
+static void who_needs_the_reserve_has_it_in_its_turns(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_world *w = make_reserving(1 + i % SEEDS, policies[i / SEEDS]);
+		unsigned c = join(w, i % 2 ? SLU_MODE_ALL : SLU_MODE_LAUNCH, TOTAL - 1, 1);
+
+		launch(w, c, 10, 4, 10);
+		launch(w, join(w, SLU_MODE_ALL, 10, 1), 10, 4, 10);
+		finish(w, "on the whole device");
+		assert_int_equal(w->counts.n_denied, 0);
+		assert_int_equal(w->counts.n_launches, 20);
+		slu_sim_world_free(w);
+	}
+}
+
+/*
+ * The device is smaller than it says, and a program in mode MAPPED larger: what a refusal leaves
+ * it of the device is less than all, so that the driver can load a kernel.
+ */
+static void a_mapped_program_leaves_the_reserve_free(void **state)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
+		struct slu_sim_config config = plain;
+		struct slu_sim_world *w;
+		uint64_t used = 0;
+		unsigned c;
+
+		config.seed = 1 + i % SEEDS;
+		config.policy = policies[i / SEEDS];
+		config.reserve_parts = 8;
+		config.pinned_bytes = U(64);
+		assert_int_equal(slu_sim_world_new(&config, &w), 0);
+		c = join(w, SLU_MODE_MAPPED, 40, 1);
+		launch(w, c, 6, 4, 10);
+		assert_int_equal(slu_sim_daemon_start(w), 0);
+		while (w->clients[c].is_alive) {
+			if (slu_sim_world_step(w) || w->step > w->config.steps_max)
+				fail_msg("seed %llu: %s", (unsigned long long)config.seed,
+					 w->fault);
+			if (w->clients[c].is_alive && w->clients[c].n_launches > 0)
+				used = SLU_MAX(used, w->board.used_bytes[0]);
+		}
+		assert_int_equal(w->clients[c].n_launches, 6);
+		assert_true(w->counts.n_refused > 0);
+		assert_true(used <= U(CAPACITY - TOTAL / 8));
+		slu_sim_world_free(w);
+	}
+}
+
 /* The property: nobody waits for ever, and nobody is told what is not true. */
 static void everybody_is_served_or_told(void **state)
 {
@@ -321,6 +371,8 @@ int main(void)
 		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
 		cmocka_unit_test(who_is_only_slow_is_served),
 		cmocka_unit_test(what_outsiders_left_of_the_reserve_serves_who_needs_it),
+		cmocka_unit_test(who_needs_the_reserve_has_it_in_its_turns),
+		cmocka_unit_test(a_mapped_program_leaves_the_reserve_free),
 		cmocka_unit_test(everybody_is_served_or_told),
 	};
 

@@ -79,8 +79,9 @@ struct slu_sim_config {
 	bool sees_outsiders;	/* the daemon looks for them now and then */
 	unsigned late_steps;	/* a free is seen up to so much later */
 	uint64_t pinned_bytes, home_bytes;
-	uint64_t disk_bytes;	/* 0: there is none */
-	uint64_t staging_bytes; /* of pinned, for each client's mover */
+	uint64_t disk_bytes;	 /* 0: there is none */
+	uint64_t staging_bytes;	 /* of pinned, for each client's mover */
+	unsigned socket_packets; /* so many reach the daemon's socket unread; 0: all do */
 	const char *policy;
 	struct slu_sim_faults faults;
 	enum slu_sim_mutation mutation;
@@ -174,6 +175,7 @@ struct slu_sim_client {
 	uint64_t last_mapped_bytes; /* at its last launch */
 
 	uint64_t n_launches, n_denied;
+	uint64_t ended_step;
 	uint64_t wait_from_step, longest_wait_steps; /* of a launch; from 0: does not wait */
 };
 
@@ -320,6 +322,9 @@ int slu_sim_queue_init(struct slu_sim_queue *queue);
 void slu_sim_queue_deinit(struct slu_sim_queue *queue);
 /* @m NULL: the end of the connection. Return: false when it is full. */
 bool slu_sim_queue_put(struct slu_sim_queue *queue, const struct slu_message *m);
+/* The first @n_sent are in the socket, the others in their channel: what @m says better goes. */
+bool slu_sim_queue_put_newest(struct slu_sim_queue *queue, const struct slu_message *m,
+			      unsigned n_sent);
 bool slu_sim_queue_take(struct slu_sim_queue *queue, struct slu_sim_packet *ret_packet);
 void slu_sim_queue_clear(struct slu_sim_queue *queue);
 

@@ -25,7 +25,7 @@
 struct parcel {
 	int fd; /* passed with it, or -1; ours */
 	size_t size;
-	char bytes[];
+	_Alignas(struct slu_message) char bytes[];
 };
 
 struct slu_channel {
@@ -144,6 +144,27 @@ static int put(int socket_fd, const void *bytes, size_t size, int fd)
 	}
 }
 
+/* Takes out what @newest says as well, and better. */
+static void drop_superseded(struct slu_channel *channel, struct slu_message *newest)
+{
+	unsigned n_kept = 0;
+
+	for (unsigned i = 0; i < channel->n_queued; i++) {
+		unsigned from = (channel->first + i) % SLU_CHANNEL_QUEUE_MAX;
+		unsigned to = (channel->first + n_kept) % SLU_CHANNEL_QUEUE_MAX;
+		struct parcel *parcel = channel->queue[from];
+
+		if (slu_message_supersede(newest, (const void *)parcel->bytes)) {
+			channel->queued_bytes -= parcel->size;
+			parcel_free(parcel);
+			continue;
+		}
+		channel->queue[to] = parcel;
+		n_kept++;
+	}
+	channel->n_queued = n_kept;
+}
+
 static int enqueue(struct slu_channel *channel, const void *bytes, size_t size, int fd)
 {
 	struct parcel *parcel;
@@ -174,6 +195,7 @@ static int enqueue(struct slu_channel *channel, const void *bytes, size_t size, 
 int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, int fd)
 {
 	size_t size = sizeof(m->header) + m->header.size;
+	struct slu_message newest;
 	int r;
 
 	r = slu_channel_flush(channel);
@@ -184,7 +206,9 @@ int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, i
 	}
 	if (r != SLU_CHANNEL_E_AGAIN)
 		return r;
-	return enqueue(channel, m, size, fd);
+	memcpy(&newest, m, size);
+	drop_superseded(channel, &newest);
+	return enqueue(channel, &newest, size, fd);
 }
 
 int slu_channel_flush(struct slu_channel *channel)

@@ -173,3 +173,32 @@ const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu
 		return "a size that is not the message's";
 	return payload_fault(m);
 }
+
+static bool account_equal(struct slu_account a, struct slu_account b)
+{
+	return a.tier == b.tier && a.device == b.device;
+}
+
+bool slu_message_supersede(struct slu_message *newer, const struct slu_message *older)
+{
+	if (newer->header.type != older->header.type)
+		return false;
+	switch (newer->header.type) {
+	case SLU_MSG_SUMS:
+		if (!account_equal(newer->sums.account, older->sums.account))
+			return false;
+		if (!newer->sums.refused_bytes && newer->sums.seq == older->sums.seq)
+			newer->sums.refused_bytes = older->sums.refused_bytes;
+		return true;
+	case SLU_MSG_WANT:
+		return account_equal(newer->want.account, older->want.account);
+	case SLU_MSG_IDLE:
+		return newer->turn.device == older->turn.device;
+	case SLU_MSG_FACTS:
+		return newer->facts.device == older->facts.device;
+	case SLU_MSG_EXCESS:
+		return newer->excess.device == older->excess.device;
+	default:
+		return false;
+	}
+}

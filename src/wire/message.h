@@ -19,7 +19,10 @@
 #define SLU_WIRE_IDLE_NS     100000000 /* without device progress for so long: IDLE */
 #define SLU_WIRE_PACKET_MAX  4096      /* every message fits; longer packets are refused */
 
-/* What a client's helper thread is called; the second while it goes on without the daemon. */
+/*
+ * What a client's helper thread is called; the second while it goes on without the daemon. Others
+ * know by it that a process uses Sluice, and the daemon that it still is the program that joined.
+ */
 #define SLU_WIRE_HELPER	      "sluice-helper"
 #define SLU_WIRE_HELPER_ALONE "sluice-alone"
 
@@ -133,10 +136,11 @@ struct slu_msg_welcome {
 	uint32_t status; /* 0, or the errno for which this client stays an outsider */
 	uint64_t generation;
 	/* settings of this program, as the daemon's configuration has them */
-	uint64_t visible_bytes; /* what the program may own a device; 0: the device less the margin
-				 */
-	uint64_t chunk_bytes;	/* size of one staged copy */
-	uint64_t loss_grace_ns; /* `run` after a lost daemon: wait so long first */
+	uint64_t visible_bytes;	    /* what the program may own a device; 0: all of it, and a margin
+				     * less is told
+				     */
+	uint64_t chunk_bytes;	    /* size of one staged copy */
+	uint64_t loss_grace_ns;	    /* `run` after a lost daemon: wait so long first */
 	uint8_t run_without_daemon; /* on_daemon_loss = run */
 	uint8_t checksum_moves;
 	uint8_t allow_mapped; /* residency MAPPED may be used */
@@ -303,6 +307,13 @@ void slu_message_stamp(struct slu_message *m, enum slu_message_type type);
  * Return: NULL if so, else what is wrong, in words.
  */
 const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side);
+
+/*
+ * Whether @newer says all that @older would: both tell the same level, or give the same hint, of
+ * one account or device. A refusal that @older told under the limit that is still in force goes
+ * over to @newer.
+ */
+bool slu_message_supersede(struct slu_message *newer, const struct slu_message *older);
 
 /* Words for status: "all", "mapped", "launch"; "image", "svm", … */
 const char *slu_mode_name(unsigned mode);

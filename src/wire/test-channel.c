@@ -219,6 +219,51 @@ static void test_a_full_queue_is_bounded_and_keeps_the_order(void **state)
 	assert_int_equal(slu_channel_queued_bytes(pair->daemon), 0);
 }
 
+static void test_of_a_level_the_newest_waits_behind_what_was_said_before(void **state)
+{
+	enum { N = 10000 };
+	struct pair *pair = *state;
+	struct slu_message m = { 0 }, got = { 0 };
+	size_t before = 0;
+	uint64_t last = 0;
+	bool is_ready = false;
+
+	for (unsigned i = 1; i <= N; i++) {
+		m.sums = (struct slu_msg_sums){ .account = { SLU_TIER_DEVICE, (uint8_t)(i % 2) },
+						.seq = i,
+						.ceiling_bytes = i,
+						.held_bytes = i };
+		slu_message_stamp(&m, SLU_MSG_SUMS);
+		assert_int_equal(slu_channel_send(pair->client, &m, -1), 0);
+		if (i != N / 2)
+			continue;
+		assert_true(slu_channel_wants_write(pair->client));
+		before = slu_channel_queued_bytes(pair->client);
+		m.turn = (struct slu_msg_turn){ 0 };
+		slu_message_stamp(&m, SLU_MSG_READY);
+		assert_int_equal(slu_channel_send(pair->client, &m, -1), 0);
+	}
+	assert_int_equal(slu_channel_queued_bytes(pair->client),
+			 before + sizeof(m.header) + sizeof(m.turn));
+
+	while (last < N) {
+		int r = slu_channel_receive(pair->daemon, &got, NULL, NULL);
+
+		if (r == SLU_CHANNEL_E_AGAIN) {
+			slu_channel_flush(pair->client);
+			continue;
+		}
+		assert_int_equal(r, 0);
+		is_ready = is_ready || got.header.type == SLU_MSG_READY;
+		if (got.header.type != SLU_MSG_SUMS)
+			continue;
+		assert_true(got.sums.held_bytes > last);
+		last = got.sums.held_bytes;
+		assert_true(last < N / 2 || is_ready);
+	}
+	assert_false(slu_channel_wants_write(pair->client));
+}
+
 static void test_a_queued_file_stays_ours_until_it_is_sent(void **state)
 {
 	struct pair *pair = *state;
@@ -302,6 +347,7 @@ int main(void)
 		T(test_bad_packets_are_named_and_the_next_good_one_is_read),
 		T(test_the_beginning_of_a_bad_packet_can_be_read),
 		T(test_a_full_queue_is_bounded_and_keeps_the_order),
+		T(test_of_a_level_the_newest_waits_behind_what_was_said_before),
 		T(test_a_queued_file_stays_ours_until_it_is_sent),
 		T(test_what_was_sent_before_the_end_is_still_read),
 		T(test_the_peer_is_who_connected),

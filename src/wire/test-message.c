@@ -119,6 +119,58 @@ static void test_names_without_an_end(void **state)
 	assert_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
 }
 
+static struct slu_message sums(unsigned device, uint64_t seq, uint64_t held, uint64_t refused)
+{
+	struct slu_message m = { .sums = { .account = { SLU_TIER_DEVICE, (uint8_t)device },
+					   .seq = seq,
+					   .ceiling_bytes = held,
+					   .held_bytes = held,
+					   .refused_bytes = refused } };
+
+	slu_message_stamp(&m, SLU_MSG_SUMS);
+	return m;
+}
+
+static void test_a_newer_level_supersedes_an_older_one_of_the_same_account(void **state)
+{
+	struct slu_message older = sums(0, 3, 10, 0), newer = sums(0, 3, 9, 0), m = { 0 };
+
+	(void)state;
+	assert_true(slu_message_supersede(&newer, &older));
+	assert_int_equal(newer.sums.held_bytes, 9);
+	older = sums(1, 3, 10, 0);
+	assert_false(slu_message_supersede(&newer, &older));
+	older.sums.account.tier = SLU_TIER_HOME;
+	assert_false(slu_message_supersede(&newer, &older));
+
+	/* what must be answered one by one stays */
+	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
+		bool is_level = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
+				type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
+				type == SLU_MSG_EXCESS;
+
+		slu_message_stamp(&m, type);
+		older = m;
+		assert_int_equal(slu_message_supersede(&m, &older), is_level);
+	}
+}
+
+static void test_a_refusal_is_not_lost_with_its_message(void **state)
+{
+	struct slu_message older = sums(0, 3, 10, 7), newer = sums(0, 3, 9, 0);
+
+	(void)state;
+	assert_true(slu_message_supersede(&newer, &older));
+	assert_int_equal(newer.sums.refused_bytes, 7);
+	newer = sums(0, 3, 9, 5);
+	assert_true(slu_message_supersede(&newer, &older));
+	assert_int_equal(newer.sums.refused_bytes, 5);
+	/* under a newer limit it says nothing */
+	newer = sums(0, 4, 9, 0);
+	assert_true(slu_message_supersede(&newer, &older));
+	assert_int_equal(newer.sums.refused_bytes, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -128,6 +180,8 @@ int main(void)
 		cmocka_unit_test(test_a_hello_of_version_1_is_shorter),
 		cmocka_unit_test(test_a_folder_for_the_disk_is_absolute),
 		cmocka_unit_test(test_names_without_an_end),
+		cmocka_unit_test(test_a_newer_level_supersedes_an_older_one_of_the_same_account),
+		cmocka_unit_test(test_a_refusal_is_not_lost_with_its_message),
 	};
 
 	return cmocka_run_group_tests_name("message", tests, NULL, NULL);

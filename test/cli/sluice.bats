@@ -36,7 +36,7 @@ start_daemon() {
 }
 
 @test "every command has help with an example" {
-	for verb in run status park unpark kick set history doctor; do
+	for verb in run status park unpark kick set history logs doctor; do
 		run "$sluice" "$verb" --help
 		[ "$status" -eq 0 ]
 		[[ $output == *"For example"* ]]
@@ -44,7 +44,7 @@ start_daemon() {
 }
 
 @test "-h is help everywhere, and help fits on 80 columns" {
-	for words in --help "run -h" "status -h" "park -h" "unpark -h" "kick -h" "set -h" "history -h" "doctor -h" \
+	for words in --help "run -h" "status -h" "park -h" "unpark -h" "kick -h" "set -h" "history -h" "logs -h" "doctor -h" \
 		"softgpu -h" "softgpu run -h" "softgpu info -h" "softgpu reset -h"; do
 		run "$sluice" $words
 		echo "$words: $output"
@@ -66,6 +66,58 @@ start_daemon() {
 	run "$sluice" frobnicate
 	[ "$status" -eq 120 ]
 	[[ $output == *"no command 'frobnicate'"*"sluice --help"* ]]
+}
+
+@test "help with a command is the command's own help" {
+	run "$sluice" help run
+	[ "$status" -eq 0 ]
+	[ "$output" = "$("$sluice" run --help)" ]
+	run "$sluice" help ruin
+	[ "$status" -eq 120 ]
+	[[ $output == *"no command 'ruin'"*"Did you mean 'sluice run'?"* ]]
+}
+
+@test "a word that is nearly right is followed by the right one" {
+	start_daemon
+	run "$sluice" stauts
+	[[ $status -eq 120 && $output == *"no command 'stauts'"*"Did you mean 'sluice status'?"* ]]
+	run "$sluice" status --wach
+	[[ $status -eq 120 && $output == *"'sluice status' has no option '--wach'"*"Did you mean '--watch'?"* ]]
+	run "$sluice" softgpu run --memroy 64M -- true
+	[[ $status -eq 120 && $output == *"no option '--memroy'"*"Did you mean '--memory'?"* ]]
+	run "$sluice" run --name --nane --frob -- true
+	[[ $status -eq 120 && $output == *"no option '--frob'"*"'sluice run --help' lists the options"* ]]
+	run "$sluice" run --socket "$world/sluice.sock" -- echo --frob
+	[[ $status -eq 0 && $output == --frob ]]
+	run "$sluice" run --socket "$world/sluice.sock" echo --frob
+	[[ $status -eq 0 && $output == --frob ]]
+	run "$sluice" set visble_memory --socket "$world/sluice.sock"
+	[[ $status -eq 122 && $output == *"no setting 'visble_memory'"*"Did you mean 'visible_memory'?"* ]]
+	run "$sluice" set memory.hom 1G --socket "$world/sluice.sock"
+	[[ $status -eq 122 && $output == *"Did you mean 'home'?"* ]]
+}
+
+@test "set shows machines the setting that was asked for, and none that is not there" {
+	start_daemon
+	run "$sluice" set --json foo --socket "$world/sluice.sock"
+	[ "$status" -eq 122 ]
+	[[ $output == *"no setting 'foo'"* && $output != *"{"* ]]
+	"$sluice" set --json slice --socket "$world/sluice.sock" | python3 -c '
+import json, sys
+assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
+}
+
+@test "a budget that exceeds the machine's memory is refused with its size" {
+	start_daemon
+	for name in memory.home user_home pinned; do
+		run "$sluice" set $name 60T --socket "$world/sluice.sock"
+		[ "$status" -eq 122 ]
+		[[ $output == *"60.0 TiB are more than the machine has, which is "*"GiB"* ]]
+	done
+	printf '[memory]\nhome = 60T\n' >"$world/c"
+	run "$SLUICE_BUILD/src/daemon/sluiced" --config "$world/c" --print-settings
+	[ "$status" -eq 0 ]
+	[[ $output == *"home: 60.0 TiB are more than the machine has"* ]]
 }
 
 @test "run without a program, and with one that is not there" {
@@ -154,6 +206,17 @@ start_daemon() {
 	[[ $output == *"script': it is statically linked"* ]]
 	run "$sluice" run --require --socket "$world/sluice.sock" -- "$world/static"
 	[ "$status" -eq 124 ]
+}
+
+@test "run says why a program was denied memory, and the way out" {
+	start_daemon
+	mkdir -m 700 "$SLUICE_BOARDS"
+	"$sluice" set visible_memory 8M --socket "$world/sluice.sock"
+	run "$sluice" softgpu run --memory 64M -- "$sluice" run --name chat --socket "$world/sluice.sock" -- \
+		"$SLUICE_BUILD/test/clients/cuda-fill" --mib 16 --rounds 1
+	[ "$status" -eq 4 ]
+	[[ $output == *"sluice: 'chat' (pid "*") was denied GPU memory: it asked for 4.00 MiB beside the 8.00 MiB "*"memory.visible_memory"* ]]
+	[[ $output == *"'sluice set --program chat visible_memory 12M'"* ]]
 }
 
 @test "status with nobody there, for people and for machines" {
@@ -350,6 +413,64 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[[ $output == *"disk_folder: expected a folder on disk"*"$world/t/merged: its files are memory"* ]]
 }
 
+# Ends the daemon that `run` started, and waits until it has left.
+end_own_daemon() {
+	pid=$("$sluice" status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["daemon"]["pid"])')
+	kill "$pid"
+	while [ -d "/proc/$pid" ]; do sleep 0.01; done
+}
+
+@test "the log of one's own daemon outlives it, and the next one adds to it" {
+	run "$sluice" logs
+	[ "$status" -eq 124 ]
+	[[ $output == *"there is no log at $world/sluice/sluiced.log"*"sluice run"* ]]
+	"$sluice" run -- true
+	"$sluice" set slice 3s
+	end_own_daemon
+	run "$sluice" logs
+	[ "$status" -eq 0 ]
+	[[ $output == *"ready: serving at $world/sluice/sluice.sock"*"set [scheduler] slice = 3s"*"ending"* ]]
+	"$sluice" run -- true
+	run "$sluice" logs
+	[ "$(grep -c "ready: serving" <<<"$output")" -eq 2 ]
+	run "$sluice" logs --lines 2
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[0]} == *ending && ${lines[1]} == *"ready: serving"* ]]
+}
+
+@test "the log is renamed once when it is large, and logs goes on with the next" {
+	mkdir -m 700 "$world/sluice"
+	head -c 1048576 /dev/zero | tr '\0' '\n' >"$world/sluice/sluiced.log"
+	"$sluice" run -- true
+	[ "$(stat -c %s "$world/sluice/sluiced.log.1")" -eq 1048576 ]
+	[ "$(stat -c %s "$world/sluice/sluiced.log")" -lt 4096 ]
+	mkfifo "$world/followed"
+	"$sluice" logs --follow --lines 1 >"$world/followed" 3>&- &
+	exec 5<"$world/followed"
+	read -r -u 5 line
+	[[ $line == *"ready: serving"* ]]
+	mv "$world/sluice/sluiced.log" "$world/sluice/sluiced.log.1"
+	echo "a new file" >"$world/sluice/sluiced.log"
+	read -r -u 5 line
+	[ "$line" = "a new file" ]
+	kill $!
+}
+
+@test "logs of a daemon in the foreground are where it was started, and it says that it is ready" {
+	start_daemon
+	grep -q "ready: serving at $world/sluice.sock" "$world/log"
+	run "$sluice" logs --socket "$world/sluice.sock"
+	[ "$status" -eq 124 ]
+	[[ $output == *"(pid $daemon) writes its log to where it was started"* ]]
+}
+
+@test "logs of the machine's daemon are the journal's" {
+	printf '#!/bin/sh\necho "$@"\n' >"$world/journalctl"
+	chmod +x "$world/journalctl"
+	PATH=$world:$PATH run "$sluice" logs --system --follow --lines 5
+	[ "$output" = "--no-pager --unit sluiced --follow --lines 5" ]
+}
+
 @test "doctor says what it found, also as JSON" {
 	run "$sluice" doctor
 	[ "$status" -eq 0 ]
@@ -390,6 +511,24 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	XDG_CONFIG_HOME=$world/config run "$sluice" doctor
 	[ "$status" -eq 123 ]
 	[[ $output == *"BAD   settings "*"sluiced.conf:2: slice: expected a time"*"Mend that line"* ]]
+}
+
+@test "doctor speaks of the machine's daemon when that is meant, and of rights when these are missing" {
+	SLUICE_SOCKET=$world/none run "$sluice" doctor --system
+	[[ $output == *"none runs at "*"systemctl enable --now sluiced.socket"* ]] || [[ $output == *"answers at"* ]]
+	[[ $output == *"sluiced --system --print-settings"* ]] || [[ $output == *"BAD   settings"* ]]
+	mkdir -p "$world/config/sluice"
+	ln -s "$world/config/sluice/sluiced.conf" "$world/config/sluice/sluiced.conf"
+	XDG_CONFIG_HOME=$world/config run "$sluice" doctor
+	[ "$status" -eq 123 ]
+	[[ $output == *"BAD   settings "*"Too many levels"* && $output != *"Mend that line"* ]]
+	rm "$world/config/sluice/sluiced.conf"
+	printf '[scheduler]\n' >"$world/config/sluice/sluiced.conf"
+	chmod 000 "$world/config/sluice/sluiced.conf"
+	as_others=()
+	[ ! -r "$world/config/sluice/sluiced.conf" ] || as_others=(setpriv --bounding-set -dac_override,-dac_read_search)
+	XDG_CONFIG_HOME=$world/config run "${as_others[@]}" "$sluice" doctor
+	[[ $output == *"Permission denied"*"Let whoever starts the daemon read it"* && $output != *"Mend that line"* ]]
 }
 
 @test "doctor tells a disk_max that the disk does not have" {

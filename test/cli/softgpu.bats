@@ -13,6 +13,9 @@ setup() {
 }
 
 teardown() {
+	# a daemon that `sluice run` started would leave by itself, later; until it has left it writes here
+	pkill -f "sluiced.*${world##*/}" || true
+	while pgrep -f "sluiced.*${world##*/}" >/dev/null; do sleep 0.01; done
 	rm -rf "$world"
 }
 
@@ -66,6 +69,7 @@ teardown() {
 	[[ $output == *"another one than asked for"*"sluice softgpu reset"* ]]
 	run "$sluice" softgpu reset
 	[ "$status" -eq 0 ]
+	[[ $output == "Removed GPU 0 with its memory."* ]]
 	[ -z "$(ls "$SLUICE_BOARDS")" ]
 	"$sluice" softgpu run --memory 32M -- true
 }
@@ -88,6 +92,33 @@ teardown() {
 	[ "$("$sluice" softgpu reset --json | tr -d ' \n')" = '{"kept":[],"removed":[0]}' ]
 	[ "$("$sluice" softgpu reset --json | tr -d ' \n')" = '{"kept":[],"removed":[]}' ]
 	[ ! -e "$SLUICE_BOARDS/softgpu0" ]
+}
+
+@test "reset says what it removed" {
+	run "$sluice" softgpu reset
+	[ "$status" -eq 0 ]
+	[[ $output == "There is no software GPU in $SLUICE_BOARDS: nothing to remove." ]]
+	"$sluice" softgpu run --memory 16M -- true
+	run "$sluice" softgpu reset
+	[ "$status" -eq 0 ]
+	[[ $output == "Removed GPU 0 with its memory."* ]]
+	"$sluice" softgpu run --memory 16M --devices 3 -- true
+	run "$sluice" softgpu reset
+	[[ $output == "Removed GPU 0, 1 and 2 with their memory."* ]]
+}
+
+@test "status forgets a device that reset removed" {
+	fill=$SLUICE_BUILD/test/clients/cuda-fill
+	"$sluice" softgpu run --memory 16M -- "$sluice" run -- "$fill" --mib 2
+	"$sluice" status | grep -q "16.0 MiB"
+	"$sluice" softgpu reset
+	[ "$("$sluice" status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["devices"])')" = "[]" ]
+	# one that the daemon, which has another folder, never found
+	export SLUICE_BOARDS=$world/others
+	mkdir -m 700 "$SLUICE_BOARDS"
+	"$sluice" softgpu run --memory 32M -- "$sluice" run -- "$fill" --mib 2
+	"$sluice" softgpu reset
+	[ "$("$sluice" status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["devices"])')" = "[]" ]
 }
 
 @test "reset removes what nobody can read" {
@@ -141,19 +172,58 @@ teardown() {
 @test "what cannot be is said before the program starts" {
 	run "$sluice" softgpu run --profile toaster -- echo started
 	[ "$status" -eq 120 ]
-	[[ $output == *"no software GPU like that: --profile=toaster."* && $output != *started* ]]
+	[[ $output == *"'toaster' is not a value for --profile"*"none, rtx5080, rtx5090-x8"* && $output != *started* ]]
 	SLUICE_SOFTGPU_FAULT=nonsense run "$sluice" softgpu run --memory 16M -- echo started
 	[ "$status" -eq 120 ]
-	[[ $output == *"SLUICE_SOFTGPU_FAULT=nonsense"* && $output != *started* ]]
+	[[ $output == *"'nonsense' is not a value for SLUICE_SOFTGPU_FAULT."*"copy:3"* && $output != *started* ]]
 	SLUICE_SOFTGPU_PREFETCH=zzz run "$sluice" softgpu run --memory 16M -- echo started
 	[ "$status" -eq 120 ]
-	[[ $output == *"SLUICE_SOFTGPU_PREFETCH=zzz"* && $output != *started* ]]
+	[[ $output == *"'zzz' is not a value for SLUICE_SOFTGPU_PREFETCH."*"1 to 100"* && $output != *started* ]]
 	SLUICE_SOFTGPU_TRACE=$world/none/trace run "$sluice" softgpu run --memory 16M -- echo started
 	[ "$status" -eq 124 ]
 	[[ $output == *"the trace $world/none/trace cannot be written: No such file"* ]]
 	[[ $output != *SLUICE_BOARDS* && $output != *started* ]]
 	run -127 "$sluice" softgpu run -- no-such-program
 	[[ $output == *"no program 'no-such-program'"* ]]
+}
+
+@test "each wrong option is named, with what it may be" {
+	while IFS='|' read -r words text; do
+		run "$sluice" softgpu run $words -- echo started
+		echo "$words: $output"
+		[ "$status" -eq 120 ]
+		[[ $output == *"'${words#* }' is not a value for ${words% *} (or SLUICE_SOFTGPU_"*").
+"*"$text"* && $output != *started* ]]
+	done <<-'END'
+	--memory 0|a size above 0
+	--memory lots|such as 64M
+	--memory -1|a size above 0
+	--profile RTX|none, rtx5080, rtx5090-x8 and rtx3080
+	--scale 3|a power of two from 1 to 512
+	--scale 1024|a power of two from 1 to 512
+	--devices 0|from 1 to 8
+	--devices 9|from 1 to 8
+	--devices two|from 1 to 8
+	END
+	while IFS='|' read -r variable value text; do
+		run env "SLUICE_SOFTGPU_$variable=$value" "$sluice" softgpu run --scale 1 -- echo started
+		echo "$variable: $output"
+		[ "$status" -eq 120 ]
+		[[ $output == *"'$value' is not a value for SLUICE_SOFTGPU_$variable."*"$text"* && $output != *started* ]]
+	done <<-'END'
+	CAPABILITY|4.0|from 5.0 on
+	MULTIPROCESSORS|0|from 1 to 256
+	CONTEXT_OVERHEAD|much|such as 2M
+	PREFETCH|101|from 1 to 100
+	FAULT|copy|copy:3
+	END
+	run "$sluice" softgpu run --profile rtx5080 --memory 251M -- echo started
+	[ "$status" -eq 120 ]
+	[[ $output == *"'251M' is too large"*"With scale 256 it is at most 250 MiB"* && $output != *started* ]]
+	run "$sluice" softgpu --memory 64M -- echo started
+	[ "$status" -eq 120 ]
+	[[ $output == *"'--memory' is not a command"*"'run', 'info' and 'reset'"* && $output != *started* ]]
+	[ -z "$(ls "$SLUICE_BOARDS")" ]
 }
 
 @test "a program with a runtime that cannot work is told what to do" {
@@ -167,4 +237,90 @@ teardown() {
 	run "$sluice" softgpu run -- "$world/static"
 	[ "$status" -eq 3 ]
 	[[ $output == *"NVIDIA's own runtime"*"-cudart shared"* ]]
+}
+
+@test "status has the numbers of info, whoever was used first" {
+	client=$SLUICE_BUILD/test/clients/cuda-fill
+	mkfifo "$world/second" "$world/first"
+	"$sluice" softgpu run --devices 2 --memory 16M -- "$sluice" run --name second -- \
+		"$client" --mib 4 --device 1 --wait <"$world/second" >"$world/out" 3>&- &
+	exec 5>"$world/second"
+	until grep -q ready "$world/out"; do kill -0 $!; done
+	run "$sluice" status
+	[[ $output == "GPU 1 "* && $output != *"GPU 0 "* ]]
+	"$sluice" softgpu run --devices 2 --memory 16M -- "$sluice" run --name first -- \
+		"$client" --mib 4 --device 0 --wait <"$world/first" >"$world/out0" 3>&- 5>&- &
+	exec 6>"$world/first"
+	until grep -q ready "$world/out0"; do kill -0 $!; done
+	"$sluice" status --json >"$world/status"
+	"$sluice" softgpu info --json >"$world/info"
+	run "$sluice" status
+	echo "$output"
+	exec 5>&- 6>&-
+	wait
+	[[ $output == *"PID  GPU  STATE"*"first "*" 0 "* ]]
+	python3 - "$world" <<-'END'
+	import json, sys
+	status, info = (json.load(open(f"{sys.argv[1]}/{name}")) for name in ("status", "info"))
+	numbers = [(d["index"], d["uuid"]) for d in status["devices"]]
+	assert numbers == [(d["index"], d["uuid"]) for d in info["devices"]], (status, info)
+	assert {p["name"]: p["devices"][0]["index"] for p in status["programs"]} == {"first": 0, "second": 1}, status
+	END
+}
+
+# Launches kernels that fail, and looks at nothing; "load" loads a text that is refused.
+write_careless() {
+	cat >"$world/careless.py" <<-'END'
+	import ctypes, sys
+	cu = ctypes.CDLL("libcuda.so.1")
+	head = b".version 7.0\n.target sm_75\n.address_size 64\n"
+	texts = {"good": head + b"""
+	.visible .entry stray() {
+	.reg .b32 %r<2>; .reg .b64 %d<2>;
+	mov.u64 %d1, 4660;
+	ld.global.u32 %r1, [%d1];
+	st.global.u32 [%d1], %r1;
+	ret; }""", "missing": head + b"""
+	.extern .func cudaNotThere();
+	.visible .entry stray() {
+	call cudaNotThere, ();
+	ret; }""", "load": head + b".visible .entry stray() { bogus.u32; }"}
+	cu.cuInit(0)
+	for round in range(2):
+	    context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+	    cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+	    cu.cuModuleLoadData(ctypes.byref(module), texts[sys.argv[1]])
+	    cu.cuModuleGetFunction(ctypes.byref(function), module, b"stray")
+	    cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+	    cu.cuCtxSynchronize()
+	print("done")
+	END
+}
+
+@test "a kernel that fails is reported once, where and why, to programs that do not look" {
+	write_careless
+	run --separate-stderr "$sluice" softgpu run --memory 32M -- python3 "$world/careless.py" good
+	[ "$output" = done ]
+	[[ $stderr == *"kernel 'stray' was ended: illegal address, a read of 4 bytes at 0x1234, by thread 0,0,0 of block 0,0,0 in line 8 of its text: ld.global.u32"* ]]
+	[[ $stderr == *"SLUICE_LOG=stderr"*"SLUICE_SOFTGPU_REPORT=none"* ]]
+	[ "$(grep -c "was ended" <<<"$stderr")" -eq 1 ]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" missing
+	[[ $stderr == *"kernel 'stray' cannot be launched: line 7, column "*"'cudaNotThere' is not defined"* ]]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" load
+	[[ $stderr == *"a module was refused: ptx: line 4, column "*bogus* ]]
+}
+
+@test "such reports can be switched off, are all there in the log, and are never without run" {
+	write_careless
+	run --separate-stderr "$sluice" softgpu run --memory 32M --quiet -- python3 "$world/careless.py" good
+	[ "$output$stderr" = done ]
+	SLUICE_SOFTGPU_REPORT=none run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" good
+	[ "$output$stderr" = done ]
+	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run --separate-stderr python3 "$world/careless.py" good
+	[ "$output$stderr" = done ]
+	SLUICE_LOG=stderr run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" good
+	[ "$(grep -c "was ended" <<<"$stderr")" -eq 2 ]
+	[[ $stderr != *SLUICE_SOFTGPU_REPORT* ]]
+	SLUICE_LOG=$world/log run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" load
+	[ "$(grep -c "a module was refused" "$world/log")" -eq 2 ]
 }

@@ -25,6 +25,7 @@ static const char usage[] =
 	"  -r, --rounds N     every buffer is read so many times (default 10)\n"
 	"  -s, --seed N       of contents and order (default 1)\n"
 	"  -p, --passes N     a kernel goes so many times through its buffer (default 1)\n"
+	"  -t, --times N      kernels in a row that read a buffer (default 1)\n"
 	"  -n, --number N     buffers that a kernel reads at a time, 1 or 2 (default 1)\n"
 	"  -x, --mix          in an order by the seed, new in each round\n"
 	"  -c, --cast         a kernel in eight writes what it promised only to read\n"
@@ -66,7 +67,7 @@ static const char source[] = "uint sum_of(global const uint *p, uint n, uint i) 
 			     "}\n";
 
 struct options {
-	uint64_t mib, n_buffers, n_rounds, seed, n_passes, n_at_once;
+	uint64_t mib, n_buffers, n_rounds, seed, n_passes, n_times, n_at_once;
 	bool is_mixed, casts, updates, finishes, is_endless, waits;
 };
 
@@ -196,7 +197,8 @@ static void read_round(struct readers *r)
 		else if (r->o.casts && next_random(r) % 8 == 0)
 			change(r, r->cast, a);
 		else
-			look(r, a, b);
+			for (uint64_t i = 0; i < r->o.n_times; i++)
+				look(r, a, b);
 		if (r->o.finishes)
 			cl_check(clFinish(r->bench.queue), "clFinish");
 	}
@@ -232,6 +234,7 @@ static void parse(struct options *o, int argc, char **argv)
 		CLIENT_NUMBER('r', "rounds", o->n_rounds, 0, 1000000),
 		CLIENT_NUMBER('s', "seed", o->seed, 0, UINT32_MAX),
 		CLIENT_NUMBER('p', "passes", o->n_passes, 1, 1000000),
+		CLIENT_NUMBER('t', "times", o->n_times, 1, 1000),
 		CLIENT_NUMBER('n', "number", o->n_at_once, 1, 2),
 		CLIENT_FLAG('x', "mix", o->is_mixed),
 		CLIENT_FLAG('c', "cast", o->casts),
@@ -242,9 +245,13 @@ static void parse(struct options *o, int argc, char **argv)
 		{ 0 },
 	};
 
-	*o = (struct options){
-		.mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1, .n_passes = 1, .n_at_once = 1
-	};
+	*o = (struct options){ .mib = 16,
+			       .n_buffers = 4,
+			       .n_rounds = 10,
+			       .seed = 1,
+			       .n_passes = 1,
+			       .n_times = 1,
+			       .n_at_once = 1 };
 	if (client_options(argc, argv, options, usage) ||
 	    o->mib * 1048576 / o->n_buffers < ITEMS * 4)
 		client_misused(usage);

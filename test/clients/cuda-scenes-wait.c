@@ -31,15 +31,28 @@ static void *wait_on_a_thread(void *has_ended)
 	return NULL;
 }
 
+/* A word that device and host see, and where the device sees it. */
+static _Atomic uint32_t *word_on_the_host(CUdeviceptr *ret_address)
+{
+	_Atomic uint32_t *word;
+
+	OK(cuMemHostAlloc((void **)&word, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+	OK(cuMemHostGetDevicePointer_v2(ret_address, (void *)word, 0));
+	atomic_store(word, 0);
+	return word;
+}
+
 /*
  * A host function waits for somebody else. @how: "alone": nothing is queued behind it; "behind": a
- * kernel is; "copy": a thread of the program waits in a blocking copy behind it.
+ * kernel is; "copy": a thread of the program waits in a blocking copy behind it; "set": it sets
+ * pinned memory, which the host sees when the call returns.
  */
 void scene_host_waits(const char *how)
 {
 	uint32_t n = (uint32_t)(strtoull(getenv("SCENE_BYTES"), NULL, 0) / 4);
+	CUdeviceptr p, address;
+	_Atomic uint32_t *word = word_on_the_host(&address);
 	CUstream stream, beside;
-	CUdeviceptr p;
 
 	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
 	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
@@ -54,6 +67,10 @@ void scene_host_waits(const char *how)
 		scene_launch_step(p, n, 0, stream);
 	if (!strcmp(how, "copy"))
 		scene_check(p, n, 22);
+	if (!strcmp(how, "set")) {
+		OK(cuMemsetD32_v2(address, 5, 1));
+		EXPECT(atomic_load(word) == 5);
+	}
 	OK(cuStreamSynchronize(stream));
 	scene_check(p, n, strcmp(how, "behind") ? 22 : 66);
 }
@@ -90,17 +107,6 @@ void scene_pulse(const char *rounds)
 	OK(cuCtxSynchronize());
 	wait_for_the_end(NULL);
 	scene_check(p, n, x);
-}
-
-/* A word that device and host see, and where the device sees it. */
-static _Atomic uint32_t *word_on_the_host(CUdeviceptr *ret_address)
-{
-	_Atomic uint32_t *word;
-
-	OK(cuMemHostAlloc((void **)&word, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-	OK(cuMemHostGetDevicePointer_v2(ret_address, (void *)word, 0));
-	atomic_store(word, 0);
-	return word;
 }
 
 /*
@@ -298,7 +304,8 @@ void scene_passes_by(const char *unused)
 	scene_check(p, n, x);
 }
 
-/* A graph that owns its memory: by a "node", or by a "capture". It is launched, and then waited. */
+/* A graph that owns its memory: by a "node", by the call for "any-node", or by a "capture". It is
+ * launched, and then waited. */
 void scene_graph_memory(const char *how)
 {
 	size_t bytes = strtoull(getenv("SCENE_BYTES"), NULL, 0);
@@ -310,6 +317,7 @@ void scene_graph_memory(const char *how)
 	CUDA_MEMSET_NODE_PARAMS set = {
 		.value = 5, .elementSize = 4, .width = bytes / 4, .height = 1
 	};
+	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
 	CUgraphNode made, node;
 	CUgraphExec exec;
 	CUstream stream;
@@ -323,7 +331,13 @@ void scene_graph_memory(const char *how)
 		OK(cuStreamEndCapture(stream, &graph));
 	} else {
 		OK(cuGraphCreate(&graph, 0));
-		OK(cuGraphAddMemAllocNode(&made, graph, NULL, 0, &params));
+		if (!strcmp(how, "node")) {
+			OK(cuGraphAddMemAllocNode(&made, graph, NULL, 0, &params));
+		} else {
+			any.alloc = params;
+			OK(cuGraphAddNode(&made, graph, NULL, 0, &any));
+			params = any.alloc;
+		}
 		set.dst = params.dptr;
 		OK(cuGraphAddMemsetNode(&node, graph, &made, 1, &set, scene_context));
 	}

@@ -350,11 +350,70 @@ static void host_functions(const char *rounds)
 /* -- ends ----------------------------------------------------------------------------------------
  */
 
+/* The old way: who is attached to a context keeps it, and the next one begins with nothing. */
+static void detached_contexts(void)
+{
+	CUcontext own, same;
+	CUdeviceptr p;
+
+	for (int r = 0; r < 4; r++) {
+		OK(cuCtxCreate_v2(&own, 0, 0));
+		scene_load();
+		OK(cuMemAlloc_v2(&p, 4000));
+		OK(cuMemsetD32_v2(p, 4, 1000));
+		scene_launch_step(p, 1000, 1, NULL);
+		OK(cuCtxAttach(&same, 0));
+		EXPECT(same == own);
+		OK(cuCtxDetach(own));
+		scene_check(p, 1000, 13);
+		OK(cuCtxDetach(own));
+	}
+	OK(cuCtxSetCurrent(scene_context));
+}
+
+/* A context whose end must not take the memory of another along: the first one of the device. */
+static void first_context_ends_first(void)
+{
+	CUcontext first, second, here;
+	CUdeviceptr p, q;
+
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	OK(cuCtxCreate_v2(&first, 0, 0));
+	scene_load();
+	OK(cuMemAlloc_v2(&p, 1 << 20));
+	scene_launch_step(p, 1 << 18, 1, NULL);
+	OK(cuCtxPopCurrent_v2(&here));
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	scene_load();
+	OK(cuMemAlloc_v2(&q, 1 << 20));
+	OK(cuMemsetD32_v2(q, 4, 1 << 18));
+	OK(cuCtxPushCurrent_v2(first));
+	OK(cuCtxDestroy_v2(first));
+	OK(cuCtxGetCurrent(&here));
+	EXPECT(here == second);
+	EXPECT(cuCtxDestroy_v2(first) != CUDA_SUCCESS);
+	EXPECT(cuMemFree_v2(p) != CUDA_SUCCESS);
+	for (int i = 0; i < 20; i++) {
+		scene_launch_step(q, 1 << 18, 0, NULL);
+		OK(cuMemAlloc_v2(&p, 1 << 20));
+		OK(cuMemFree_v2(p));
+	}
+	scene_check(q, 1 << 18, 4u * 3486784401u);
+	OK(cuCtxDestroy_v2(second));
+	EXPECT(cuMemFree_v2(q) != CUDA_SUCCESS);
+	OK(cuDevicePrimaryCtxRetain(&scene_context, 0));
+	OK(cuCtxSetCurrent(scene_context));
+	scene_load();
+}
+
 static void contexts(const char *rounds)
 {
 	CUcontext own, popped;
 	CUdeviceptr p, q;
 
+	detached_contexts();
+	for (int r = 0; r < atoi(rounds); r++)
+		first_context_ends_first();
 	for (int r = 0; r < atoi(rounds); r++) {
 		OK(cuCtxCreate_v2(&own, 0, 0));
 		scene_load();
@@ -530,6 +589,10 @@ static const struct {
 	{ "threads", scene_threads },
 	{ "passes-by", scene_passes_by },
 	{ "graph-memory", scene_graph_memory },
+	{ "virtual-memory", scene_virtual_memory },
+	{ "small-memory", scene_small_memory },
+	{ "churned-memory", scene_churned_memory },
+	{ "limit", scene_limit },
 };
 
 int main(int argc, char **argv)

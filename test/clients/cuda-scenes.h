@@ -62,3 +62,11 @@ void scene_runs_ahead(const char *how);
 void scene_threads(const char *n_threads);
 void scene_passes_by(const char *unused);
 void scene_graph_memory(const char *how);
+
+/* cuda-scenes-memory.c: scenes whose accounts somebody compares, step by step */
+void scene_virtual_memory(const char *unused);
+void scene_small_memory(const char *unused);
+void scene_churned_memory(const char *unused);
+
+/* cuda-scenes-limit.c: more than the program may own */
+void scene_limit(const char *kind);

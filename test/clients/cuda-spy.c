@@ -15,6 +15,8 @@
  * device cannot fault. SLUICE_SPY_TWIN: a file that is locked while a mapping call runs; BAD if
  * somebody else has it.
  *
+ * It has arrays, which the software GPU has not; nothing can be done with them.
+ *
  * It has a private table of its own (the id is sixteen times 0x5a), whose only entry is a launch
  * that nobody in front of it sees.
  */
@@ -130,6 +132,28 @@ CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUde
 	    getenv("SLUICE_SPY_NO_PAGES"))
 		*ret_value = 0;
 	return r;
+}
+
+static CUresult make_array(CUarray *ret_array)
+{
+	*ret_array = malloc(1);
+	return *ret_array ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *description)
+{
+	return make_array(ret_array);
+}
+
+CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *description)
+{
+	return make_array(ret_array);
+}
+
+CUresult cuArrayDestroy(CUarray array)
+{
+	free(array);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,

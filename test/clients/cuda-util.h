@@ -35,6 +35,8 @@ enum cuda_exit {
 	X(cuCtxSynchronize)             \
 	X(cuMemAlloc_v2)                \
 	X(cuMemAllocManaged)            \
+	X(cuMemAllocAsync)              \
+	X(cuMemFreeAsync)               \
 	X(cuMemFree_v2)                 \
 	X(cuMemAllocHost_v2)            \
 	X(cuMemFreeHost)                \

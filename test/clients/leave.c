@@ -93,6 +93,19 @@ static void wait_for_line(void)
 	while (c != '\n' && c != EOF);
 }
 
+/* Becomes another program: one that waits for the end of standard input, or this one once more. */
+static void become(const char *self, bool is_again)
+{
+	queue();
+	check();
+	wait_for_line();
+	if (is_again)
+		execl(self, self, "exit", (char *)NULL);
+	else
+		execl("/bin/cat", "cat", (char *)NULL);
+	exit(CLIENT_EXIT_WRONG);
+}
+
 static void destroy(uint64_t round)
 {
 	uint64_t begin_ns;
@@ -128,9 +141,12 @@ int leave_main(int argc, char **argv, const struct leave_calls *calls)
 			destroy(r);
 		return CLIENT_EXIT_RIGHT;
 	}
-	if (strcmp(how, "fork") && strcmp(how, "quit") && strcmp(how, "exit"))
+	if (strcmp(how, "fork") && strcmp(how, "quit") && strcmp(how, "exit") &&
+	    strcmp(how, "exec") && strcmp(how, "exec-again"))
 		client_misused(calls->usage);
 	set_up(false);
+	if (!strncmp(how, "exec", 4))
+		become(argv[0], strcmp(how, "exec"));
 	for (uint64_t r = 0; r < n_rounds; r++) {
 		if (!strcmp(how, "fork"))
 			fork_children();

@@ -37,6 +37,8 @@ int leave_main(int argc, char **argv, const struct leave_calls *calls);
 	"     quit     the same by _exit\n"                                                       \
 	"     fork     a child ends, another one becomes a program, meanwhile and afterwards it " \
 	"works\n"                                                                                 \
+	"     exec     says 'queued', and at the next line becomes a program without a device\n"  \
+	"     exec-again  the same, and becomes this program with 'exit'\n"                       \
 	"     destroy  all is made, filled and given up with kernels queued\n"                    \
 	"\n"                                                                                      \
 	"  -m, --mib N     MiB on the device (default 1)\n"                                       \

@@ -59,6 +59,10 @@ def multiply(a, b, c):
         c[i, j] = total
 
 
+# 2 MiB that stay from the beginning to the end
+kept = numbers.random(1 << 19, dtype=np.float32)
+kept_on_device = cuda.to_device(kept)
+
 x, y = numbers.random(N, dtype=np.float32), numbers.random(N, dtype=np.float32)
 on_device = cuda.to_device(y)
 axpy[(N + 127) // 128, 128](np.float32(2.5), cuda.to_device(x), on_device)
@@ -80,4 +84,6 @@ multiply[(3, 3), (8, 8), stream](cuda.to_device(a, stream), cuda.to_device(b, st
 on_device.copy_to_host(c, stream)
 stream.synchronize()
 compare("matrix product", c, a @ b)
+axpy[(kept.size + 127) // 128, 128](np.float32(2), kept_on_device, kept_on_device)
+compare("what was kept", kept_on_device.copy_to_host(), 3 * kept)
 print("as numpy")

@@ -59,5 +59,9 @@ def train(steps):
             print(f"{loss.item():.6f}", flush=True)
 
 
+# 2 MiB that stay from the beginning to the end
+numbers_kept = random(512, 1024)
+kept = (Tensor(numbers_kept) * 2).realize()
 operations()
 train(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+compare("what was kept", kept + 1, numbers_kept * 2 + 1)

@@ -7,6 +7,8 @@
 
 #include "cl-lib.h"
 
+#include <sched.h>
+
 enum { WORDS = 4096, DEVICES = 2, ROUNDS = 30 };
 
 static const char *const source =
@@ -287,7 +289,9 @@ static void the_context_counts_as_it_would_alone(void **state)
 		launch(p.queues[round % DEVICES], p.step, p.shared, round, 0, NULL, NULL);
 		assert_cl(clFinish(p.queues[round % DEVICES]));
 		follow(p.model, round);
-		assert_int_equal(n_context_refs(p.context), n);
+		/* threads of the driver may let go of their commands a moment after these ended */
+		while (n_context_refs(p.context) != n)
+			sched_yield();
 	}
 	expect(p.queues[0], p.shared, p.model);
 	close_pair(&p);

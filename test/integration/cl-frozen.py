@@ -89,5 +89,23 @@ def two_that_wait_for_what_the_other_cannot_move():
         s.check([d["name"] for d in denials] == ["last"] and "wait as well" in denials[0]["reason"], "history says why", denials)
 
 
+def what_a_program_may_own_bounds_what_is_frozen_at_the_call():
+    env = {"OPENCL_LAYERS": f"{s.LIMITER}:{MORE}"}
+    with s.World("cl-frozen-limit", memory=32 * s.MIB, settings=SETTINGS | {"memory.visible_memory": "8M"}) as w:
+        w.start_daemon()
+        for words in (("--buffers", 4, "--shared", 4), ("--buffers", 1, "--shared", 3, "--pipe", 4)):
+            w.end(hold(w, *words, env=env))
+        for name, call, words in (("svm", "clSVMAlloc", ("--buffers", 6, "--shared", 4)),
+                                  ("pipe", "clCreatePipe", ("--buffers", 6, "--pipe", 4)),
+                                  ("both", "clCreatePipe", ("--buffers", 1, "--shared", 6, "--pipe", 2)),
+                                  ("buffers", "clCreateBuffer", ("--buffers", 1, "--shared", 6, "--large", 2))):
+            program = w.start([s.CLIENTS / "cl-hold", *words], "opencl", name=name, env=env, stdin=subprocess.DEVNULL)
+            out = w.finish(program, exits=(4,))
+            s.check(f"{call}:" in out, f"{name}: refused by {call}", out)
+            denials = [d["reason"] for d in w.history()["denials"] if d["name"] == name]
+            s.check(len(denials) == 1 and "memory.visible_memory" in denials[0], f"{name}: history says why", denials)
+
+
 s.main(what_is_frozen_is_shown_with_its_reason, buffers_make_room_for_shared_virtual_memory,
-       what_is_mapped_stays_while_the_rest_makes_room_for_others, two_that_wait_for_what_the_other_cannot_move)
+       what_is_mapped_stays_while_the_rest_makes_room_for_others, two_that_wait_for_what_the_other_cannot_move,
+       what_a_program_may_own_bounds_what_is_frozen_at_the_call)

@@ -125,6 +125,38 @@ def a_refusal_is_told_with_its_reason():
         w.end(first)
 
 
+NO_MEMORY = 4  # how the programs of test/clients end
+
+
+def fill(mib):
+    return s.CLIENTS / "cuda-fill", "--mib", mib, "--buffers", 2, "--rounds", 1
+
+
+def a_denial_is_told_when_the_program_ends():
+    with world("denied") as w:
+        w.settings = {"memory.visible_memory": "16M"}
+        w.start_daemon()
+        out = w.finish(w.start(fill(32), "cuda", name="greedy"), exits=(NO_MEMORY,))
+        reason = w.history()["denials"][-1]["reason"]
+        s.check(f"was denied GPU memory: {reason}." in out, "the reason is that of history", out, reason)
+        way_out = ("set", "--program", "greedy", "visible_memory", "32M")
+        s.check(f"'sluice {' '.join(way_out)}'" in out and out.count("sluice: ") == 1, "the way out is told, once", out)
+        s.check(w.sluice(*way_out).returncode == 0, "it can be gone")
+        out = w.run(fill(32), "cuda", name="greedy")
+        s.check("sluice: " not in out, "and leads out", out)
+
+
+def a_denial_of_a_child_is_told_and_that_of_another_run_is_not():
+    with world("denied-child") as w:
+        w.settings = {"program greedy.visible_memory": "16M"}
+        w.start_daemon()
+        words = " ".join(map(str, fill(32)))
+        out = w.run(["sh", "-c", f"{words}; {words}; echo went on"], "cuda", name="greedy")
+        s.check("went on" in out and out.count("was denied GPU memory (2 times") == 1, "one line for both", out)
+        out = w.run(fill(32), "cuda", name="modest")
+        s.check("denied" not in out, "the next run hears nothing of it", out)
+
+
 def a_program_that_must_share_does_not_start_where_it_would_be_refused():
     with world("required") as w:
         w.settings = {"daemon.user_programs_max": 1}
@@ -189,7 +221,8 @@ def a_program_that_does_not_reach_the_daemon_is_named_and_ended_if_it_must_share
         s.check("launches" in w.end(free), "the other one goes on")
 
 
-s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked,
+s.main(a_program_that_shares_is_said_to_when_asked, nothing_is_said_unless_asked, a_denial_is_told_when_the_program_ends,
+       a_denial_of_a_child_is_told_and_that_of_another_run_is_not,
        children_keep_the_layer_and_the_group, a_cleared_environment_is_named,
        a_program_without_a_gpu_is_left_in_peace, a_program_that_is_over_at_once_was_seen_as_well,
        the_program_finds_no_child_that_it_never_made,

@@ -144,9 +144,12 @@ def parked_programs_give_way_and_come_back():
 
 def a_kicked_program_ends():
     with world("kick") as w:
-        a = w.client("a", want=MIB, **TIGHT)
+        a = w.client("server", want=MIB, **TIGHT)
         a.wait("ready")
-        w.answer(verb="kick", program="a")
+        for word in ("sevrer", "serv"):
+            status, answer = w.ask(verb="kick", program=word)
+            check(status and "Did you mean 'server'?" in answer["hint"], "one that is nearly called so is named", answer)
+        w.answer(verb="kick", program="server")
         check(a.process.wait(timeout=60) == -signal.SIGKILL, "it was killed")
         wait_until("it is gone", lambda: not w.programs_by_name())
 

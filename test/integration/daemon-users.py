@@ -14,8 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
 from daemonworld import CLIENT, Client, DaemonWorld
 from rawclient import WELCOME, Raw
-from sluice import MIB, SLUICED, Skip, check, main, wait_until
-from twousers import ALICE, BOB, as_user, need_two_users
+from sluice import MIB, SLUICED, Skip, check, wait_until
+from twousers import ALICE, BOB, as_user, main, need_two_users
 
 TIGHT = {"total": 100 * MIB}
 

@@ -8,6 +8,7 @@ them.
 """
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -139,6 +140,46 @@ def programs_that_fork():
     leaves("opencl", "fork")
 
 
+def becomes_another(api, how):
+    """What it held goes at once, although the process lives."""
+    with s.World(f"{api}-{how}", memory=3 * s.MIB // 2, settings=SETTINGS, softgpu=SCALED) as w:
+        w.start_daemon()
+        leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", how], api, name="leaver",
+                         stdin=subprocess.PIPE)
+        s.check(leaver.stdout.readline() == "queued\n", "it has worked")
+        other = survivor(w, api)
+        leaver.stdin.write("\n")
+        leaver.stdin.flush()
+        if how == "exec":
+            s.wait_until("the one before is gone", lambda: is_alone(w), look=lambda: w.sluice("status").stdout)
+            s.check(leaver.poll() is None, "its process lives")
+        still_has_turns(w)
+        w.end(leaver)
+        s.wait_until("it is gone", lambda: is_alone(w))
+        w.end(other)
+
+
+def programs_that_become_others():
+    for api in ("cuda", "opencl"):
+        becomes_another(api, "exec")
+        becomes_another(api, "exec-again")
+
+
+def a_program_that_becomes_another_while_there_is_no_daemon():
+    with s.World("exec-restart", memory=3 * s.MIB // 2, settings=SETTINGS, softgpu=SCALED) as w:
+        w.start_daemon()
+        leaver = w.start([s.CLIENTS / "cuda-leave", "exec"], "cuda", name="leaver", stdin=subprocess.PIPE)
+        s.check(leaver.stdout.readline() == "queued\n", "it has worked")
+        w.kill_daemon()
+        leaver.stdin.write("\n")
+        leaver.stdin.flush()
+        comm = pathlib.Path(f"/proc/{leaver.pid}/comm")
+        s.wait_until("it is another program", lambda: comm.read_text() == "cat\n")
+        w.start_daemon()
+        s.wait_until("every account is at zero", w.accounts_at_zero, look=lambda: w.sluice("status").stdout)
+        w.end(leaver)
+
+
 def gives_up_while_it_moves(api, board, **stand_in):
     """It gives up when its bytes are seen to leave for the survivor's; the board says whether they still did then."""
     with s.World(f"{api}-moving", memory=9 * s.MIB, settings=SETTINGS, **stand_in) as w:
@@ -185,5 +226,6 @@ def programs_that_give_up_what_is_on_the_move():
 
 
 s.main(a_cuda_program_killed_at_every_message, an_opencl_program_killed_at_every_message, killed_in_every_state,
-       killed_in_the_middle_of_a_copy, programs_that_exit_with_work_queued, programs_that_fork,
+       killed_in_the_middle_of_a_copy, programs_that_exit_with_work_queued, programs_that_fork, programs_that_become_others,
+       a_program_that_becomes_another_while_there_is_no_daemon,
        programs_that_give_up_what_is_in_use, programs_that_give_up_what_is_on_the_move)

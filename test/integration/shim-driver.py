@@ -139,6 +139,17 @@ def managed_memory_yields_only_where_the_device_can_fault():
             w.end(one)
 
 
+def arrays_are_bounded_and_managed_memory_only_where_the_device_cannot_fault():
+    no_pages = {"SLUICE_SPY_NO_PAGES": 1}
+    for env, kind in (({}, "paged"), (no_pages, "managed"), (no_pages, "array"), (no_pages, "array-3d")):
+        with Spied(f"driver-limit-{kind}", settings={"memory.visible_memory": "8M"}, softgpu=SMALL) as w:
+            w.start_daemon()
+            w.finish(w.spied([SCENES, "limit", kind], "one", env=env))
+            denials = w.history()["denials"]
+            s.check(bool(denials) == bool(env) and all("memory.visible_memory" in d["reason"] for d in denials),
+                    f"{kind}: history says why", denials)
+
+
 def pinning_is_done_in_steps_and_before_there_is_anything_to_move():
     calls = switching()
     pins = of(calls, "cuMemHostRegister")
@@ -227,6 +238,7 @@ s.main(nothing_is_done_that_the_driver_refuses_or_that_fails_later,
        memory_that_is_refused_in_a_fill_is_asked_for_again,
        a_machine_without_mappable_host_memory_is_served_without_it,
        managed_memory_yields_only_where_the_device_can_fault,
+       arrays_are_bounded_and_managed_memory_only_where_the_device_cannot_fault,
        pinning_is_done_in_steps_and_before_there_is_anything_to_move,
        own_threads_and_own_calls_disturb_no_capture,
        streams_and_events_are_made_once_and_early,

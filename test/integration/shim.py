@@ -120,6 +120,10 @@ def a_blocking_copy_behind_a_host_function_keeps_nobody_out():
     first_waits("host-waits", "copy")
 
 
+def a_set_of_pinned_memory_behind_a_host_function_keeps_nobody_out():
+    first_waits("host-waits", "set")
+
+
 def a_stream_that_waits_for_a_word_keeps_nobody_out():
     first_waits("stream-waits", "alone")
 
@@ -203,6 +207,7 @@ s.main(every_scene_is_as_with_the_driver_alone,
        nothing_is_said_to_the_daemon_while_credit_lasts,
        a_host_function_with_nothing_behind_it_keeps_nobody_out,
        a_blocking_copy_behind_a_host_function_keeps_nobody_out,
+       a_set_of_pinned_memory_behind_a_host_function_keeps_nobody_out,
        a_stream_that_waits_for_a_word_keeps_nobody_out,
        work_behind_a_wait_for_a_word_keeps_its_memory,
        a_wait_for_a_word_on_the_device_keeps_its_memory,

@@ -14,8 +14,10 @@ import sluice as s
 
 SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
 ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
+CHURN = s.SOURCE / "test/clients/cudart-churn.cu"
 CUDART = s.BUILD / "src/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
+LONG = bool(os.environ.get("SLUICE_LONG"))
 LIBRARIES = {"LD_LIBRARY_PATH": f"{s.SOFTGPU}:{CUDART}"}
 SCENES = ["vector-add", "streams", "threads", "graphs", "conditions", "cooperative", "pools", "managed", "vmm", "print", "calls", "errors"]
 # what each way of compiling changes in the images; the first one is the compiler's own choice
@@ -93,22 +95,36 @@ def they_share_a_device_with_others():
     settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
     with s.World("programs-share", memory=24 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
-        others = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--endless", "--seed", i], "cuda", name=f"other{i}",
-                          stdin=subprocess.PIPE) for i in range(2)]
-        scenes(w, program, ["vector-add", "streams", "graphs", "vmm"], sluice=True)
-        for other in others:
-            w.end(other)
+        with w.full_of(22):
+            scenes(w, program, SCENES if LONG else ["vector-add", "streams", "graphs", "vmm", "pools"], sluice=True)
+
+
+def under_sluice(words):
+    """What a program prints alone, and what three of it print that run at once on a device that another one fills."""
+    settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    with s.World("programs-sluice", memory=8 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        out = [w.run(words, "cuda", name="alone", env=LIBRARIES)]
+        with w.full_of(7):
+            three = [w.start(words, "cuda", name=f"p{i}", env=LIBRARIES) for i in range(3)]
+            out += [w.finish(p) for p in three]
+        moved = sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"])
+        s.check(moved, "something moved")
+        s.note(f"{moved / s.MIB:.1f} MiB moved")
+    return out
 
 
 def every_way_of_compiling_gives_a_program_that_runs():
-    if not os.environ.get("SLUICE_LONG"):
+    if not LONG:
         nvcc()
         raise s.Skip("compiling takes minutes; SLUICE_LONG=1 does it")
     for way, flags in WAYS.items():
         with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("programs-ways", memory=64 * s.MIB) as w:
             compile(folder, "-cudart", "shared", *flags, SOURCE, "-o", "scenes")
             s.note(f"compiled with {' '.join(flags) or 'nothing else'}: {way}")
-            scenes(w, pathlib.Path(folder) / "scenes")
+            plain = scenes(w, pathlib.Path(folder) / "scenes")
+            w.start_daemon()
+            s.check(scenes(w, pathlib.Path(folder) / "scenes", sluice=True) == plain, "each scene prints the same under Sluice")
 
 
 APART = {"kernel.cu": """
@@ -156,13 +172,36 @@ def objects_that_were_compiled_apart_run_together():
 
 def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
     compiler = nvcc()
-    if not os.environ.get("SLUICE_LONG"):
+    if not LONG:
         raise s.Skip("compiling takes minutes; SLUICE_LONG=1 does it")
     with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder, s.World("algorithms", memory=64 * s.MIB) as w:
         s.note(f"{compiler} compiles")
         compile(folder, "-arch=compute_75", "-DALL_TYPES", "-cudart", "shared", ALGORITHMS, "-o", "algorithms")
-        text = w.run([pathlib.Path(folder) / "algorithms", s.seed(3)], "cuda", sluice=False, env=LIBRARIES)
-        s.check(text.count("as on the CPU") == 6, "six types are right", text)
+        words = [pathlib.Path(folder) / "algorithms", s.seed(3)]
+        out = [w.run(words, "cuda", sluice=False, env=LIBRARIES)]
+        out += under_sluice(words)
+        for text in out:
+            s.check(text.count("as on the CPU") == 6, "six types are right", text)
+
+
+def threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together():
+    compiler = nvcc()
+    if not os.environ.get("SLUICE_LONG"):
+        raise s.Skip("compiling takes minutes; SLUICE_LONG=1 does it")
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder:
+        s.note(f"{compiler} compiles")
+        compile(folder, "-arch=compute_75", "-cudart", "shared", CHURN, "-o", "churn")
+        program, seed = pathlib.Path(folder) / "churn", s.seed(1)
+        with s.World("churn", memory=40 * s.MIB) as w:
+            for i in range(20):
+                w.run([program, 3, 4, 20000, seed + i], "cuda", sluice=False, env=LIBRARIES)
+        settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+        with s.World("churn-share", memory=24 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+            w.start_daemon()
+            for i in range(5):
+                both = [w.start([program, 2, 4, 40000, seed + i + 100 * k], "cuda", name=f"churn{k}", env=LIBRARIES) for k in range(2)]
+                for one in both:
+                    w.finish(one)
 
 
 def a_program_without_ptx_is_told_so():
@@ -179,4 +218,5 @@ def a_program_without_ptx_is_told_so():
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
        they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
        objects_that_were_compiled_apart_run_together, a_program_without_ptx_is_told_so,
-       algorithms_of_cub_and_thrust_are_as_on_the_cpu, every_way_of_compiling_gives_a_program_that_runs)
+       algorithms_of_cub_and_thrust_are_as_on_the_cpu, threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together,
+       every_way_of_compiling_gives_a_program_that_runs)

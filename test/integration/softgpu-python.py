@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Python programs from PyPI, unmodified, on the software GPU: tinygrad, numba and what monitors use.
+"""Python programs from PyPI, unmodified, on the software GPU: tinygrad, numba, Taichi and what monitors use. Plain, and under Sluice:
+alone, and two at once beside a program that fills the device and never ends. What they print is the same each time.
 
 They come into an environment of their own in the build folder, which is kept for the next time. Where pip cannot get them, or
 where a program needs NVIDIA's compiler libraries and there are none, a test is skipped and says so.
@@ -19,11 +20,16 @@ CLIENTS = s.SOURCE / "test/clients"
 TOOLKIT = pathlib.Path("/usr/local/cuda")
 NVML = s.BUILD / "src/nvml"
 MEMORY = 64 * s.MIB
+SMALL = 8 * s.MIB
 LONG = bool(os.environ.get("SLUICE_LONG"))
 
 # what works today; newer ones may ask for more
 PACKAGES = {"tinygrad": ["tinygrad==0.14.0", "numpy"], "nvml": ["nvidia-ml-py==13.615.71"],
+            "taichi": ["taichi==1.7.4", "numpy"],
             "numba": ["numba-cuda==0.30.4", "cuda-core==1.2.2", "cuda-bindings==13.5.0", "numpy"]}
+FRAMES = 2
+EXAMPLES = ["simulation/fractal.py", "simulation/mpm88.py", "simulation/waterwave.py", "simulation/game_of_life.py", "simulation/vortex_rings.py",
+            "simulation/fem99.py", "simulation/ad_gravity.py", "simulation/odop_solar.py", "algorithm/laplace.py"]
 
 
 def python(name):
@@ -48,11 +54,31 @@ def toolkit(path):
     return TOOLKIT / path
 
 
-def run(world, interpreter, client, *words, env=None, folders=(), **more):
+def start(world, interpreter, client, *words, env=None, folders=(), **more):
     # the programs' own caches stay in their world
     env = {"CACHEDB": world.folder / "tinygrad.db", "NUMBA_CACHE_DIR": world.folder, "HOME": world.folder} | (env or {})
     env["LD_LIBRARY_PATH"] = ":".join(map(str, [s.SOFTGPU, NVML, *folders]))
-    return world.run([interpreter, CLIENTS / client, *words], "cuda", env=env, sluice=False, **more)
+    return world.start([interpreter, CLIENTS / client, *words], "cuda", env=env, **({"sluice": False} | more))
+
+
+def run(world, *words, **more):
+    return world.finish(start(world, *words, **more))
+
+
+def under_sluice(name, *words, alone=True, prepare=None, memory=SMALL, **more):
+    """What the program prints alone, and what two of it print that run at once on a device that another one fills."""
+    settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    with s.World(name, memory=memory, settings=settings, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        more = more | (prepare(w) if prepare else {})
+        out = [w.finish(start(w, *words, sluice=True, name="alone", **more), seconds=900)] if alone else []
+        with w.full_of(memory // s.MIB * 7 // 8):
+            both = [start(w, *words, sluice=True, name=f"p{i}", **more) for i in range(2)]
+            out += [w.finish(p, seconds=900) for p in both]
+        moved = sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"])
+        s.check(moved, "something moved")
+        s.note(f"{name}: {moved / s.MIB:.1f} MiB moved")
+    return out
 
 
 def losses(text):
@@ -63,6 +89,12 @@ def tinygrad(device, steps, env=None, folders=()):
     interpreter = python("tinygrad")
     with s.World("tinygrad", memory=MEMORY) as w:
         return losses(run(w, interpreter, "python-tinygrad.py", steps, env={"DEV": device} | (env or {}), folders=folders))
+
+
+def same_under_sluice(device, steps, found, **more):
+    """Both the operations, which the program itself compares with numpy, and each loss."""
+    for text in under_sluice("tinygrad", python("tinygrad"), "python-tinygrad.py", steps, env={"DEV": device}, alone=LONG, **more):
+        s.check(losses(text) == found, "each loss under Sluice is the one without it", text, found)
 
 
 def same_losses(found, steps):
@@ -77,34 +109,60 @@ def tinygrad_runs_with_its_own_ptx():
     if not LONG:
         found = tinygrad("CUDA:PTX", 3)
         s.check(len(found) == 3 and found[-1] < found[0], "the network learns", found)
-        return
-    same_losses(tinygrad("CUDA:PTX", 20), 20)
+    else:
+        found = tinygrad("CUDA:PTX", 20)
+        same_losses(found, 20)
+    same_under_sluice("CUDA:PTX", len(found), found)
 
 
 def tinygrad_runs_with_nvrtc():
     folder = toolkit("lib64/libnvrtc.so").parent
     if not LONG:
         raise s.Skip("it takes a minute; SLUICE_LONG=1 does it")
-    same_losses(tinygrad("CUDA", 20, folders=[folder]), 20)
+    found = tinygrad("CUDA", 20, folders=[folder])
+    same_losses(found, 20)
+    same_under_sluice("CUDA", 20, found, folders=[folder])
+
+
+def toolkit_without_linker(w):
+    """A toolkit without nvJitLink, which would give machine code; a file that is no library hides the one that the loader knows."""
+    home, hidden = w.folder / "toolkit", w.folder / "hidden"
+    home.mkdir()
+    for name in ("nvvm", "include"):
+        (home / name).symlink_to(TOOLKIT / name)
+    hidden.mkdir()
+    (hidden / "libnvJitLink.so.13").write_text("none")
+    return {"env": {"CUDA_HOME": home, "CUDA_PATH": home}, "folders": [hidden]}
 
 
 def numba_runs_through_the_drivers_linker():
-    nvvm = toolkit("nvvm")
+    toolkit("nvvm")
     if not LONG:
         raise s.Skip("it takes a minute; SLUICE_LONG=1 does it")
     interpreter = python("numba")
     with s.World("numba", memory=MEMORY) as w:
-        # a toolkit without nvJitLink, which would give machine code; a file that is no library hides the one that the
-        # loader knows
-        home = w.folder / "toolkit"
-        home.mkdir()
-        (home / "nvvm").symlink_to(nvvm)
-        (home / "include").symlink_to(TOOLKIT / "include")
-        hidden = w.folder / "hidden"
-        hidden.mkdir()
-        (hidden / "libnvJitLink.so.13").write_text("none")
-        text = run(w, interpreter, "python-numba.py", env={"CUDA_HOME": home, "CUDA_PATH": home}, folders=[hidden])
+        out = [run(w, interpreter, "python-numba.py", **toolkit_without_linker(w))]
+    out += under_sluice("numba", interpreter, "python-numba.py", prepare=toolkit_without_linker)
+    for text in out:
         s.check("as numpy" in text, "every kernel is right", text)
+
+
+def examples_of_taichi_draw_the_same():
+    if not LONG:
+        raise s.Skip("it takes minutes; SLUICE_LONG=1 does it")
+    interpreter, env = python("taichi"), {"TI_ARCH": "cuda", "TI_DEVICE_MEMORY_GB": "0.03", "TI_OFFLINE_CACHE": "0"}
+    words = [interpreter, "python-taichi.py", FRAMES, *EXAMPLES]
+    with s.World("taichi", memory=MEMORY) as w:
+        plain = drawn(run(w, *words, env=env))
+    s.check(len(plain) > 2 * len(EXAMPLES), "each example draws or prints something", *plain)
+    for text in under_sluice("taichi", *words, env=env, memory=MEMORY):
+        s.check(drawn(text) == plain, "what an example draws under Sluice is what it draws without it", *plain, "", *drawn(text))
+    s.note(f"{len(EXAMPLES)} examples, {len(plain)} lines are equal")
+
+
+def drawn(text):
+    """Without what Taichi says of itself."""
+    return [line for line in text.splitlines() if line and not line.startswith("[")]
 
 
 def monitors_see_devices_memory_and_processes():
@@ -127,4 +185,4 @@ def monitors_see_devices_memory_and_processes():
 
 
 s.main(tinygrad_runs_with_its_own_ptx, tinygrad_runs_with_nvrtc, numba_runs_through_the_drivers_linker,
-       monitors_see_devices_memory_and_processes)
+       examples_of_taichi_draw_the_same, monitors_see_devices_memory_and_processes)

@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
-from twousers import ALICE, BOB, as_user, become, need_two_users
+from twousers import ALICE, BOB, as_user, become, main, need_two_users
 
 SETTINGS = {"scheduler.slice": "20ms", "memory.reserve_percent": 0}
 
@@ -130,5 +130,5 @@ def the_second_daemon_says_whose_the_device_is():
         first.end(owner)
 
 
-s.main(nobody_else_reads_bytes_that_left_the_device, nobody_else_joins_a_private_daemon,
-       the_second_daemon_says_whose_the_device_is)
+main(nobody_else_reads_bytes_that_left_the_device, nobody_else_joins_a_private_daemon,
+     the_second_daemon_says_whose_the_device_is)

@@ -223,6 +223,14 @@ class World:
     def run(self, words, api, **more):
         return self.finish(self.start(words, api, **more))
 
+    @contextlib.contextmanager
+    def full_of(self, mib):
+        """Beside a CUDA program that works on so much memory without end, and finds all of it right at the end."""
+        endless = self.start([CLIENTS / "cuda-fill", "--mib", mib, "--endless"], "cuda", name="endless", stdin=subprocess.PIPE)
+        wait_until("the endless program has its memory", lambda: (self.program("endless") or {}).get("launches"))
+        yield
+        self.end(endless)
+
     # -- the end
 
     def accounts_at_zero(self):

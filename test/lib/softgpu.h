@@ -9,6 +9,7 @@
 #include "lib/test.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,4 +92,21 @@ static inline CUresult test_fill(CUfunction function, CUdeviceptr p, unsigned n,
 	void *params[] = { &p, &n, &v };
 
 	return cuLaunchKernel(function, (n + 255) / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL);
+}
+
+/* Until the thread @tid of this process sleeps, waiting for something. */
+static inline void test_wait_until_asleep(long tid)
+{
+	char path[64], line[256];
+	const char *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", tid);
+	do {
+		sched_yield();
+		file = fopen(path, "re");
+		state = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+		if (file)
+			fclose(file);
+	} while (state && state[2] != 'S');
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Every test begins with this: cmocka.h must come after four standard headers. */
+/*
+ * Every test begins with this: cmocka.h must come after four standard headers, and a test keeps its
+ * assertions where the code that it tests is built without them.
+ */
 
+#undef NDEBUG
+#include <assert.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -65,12 +65,23 @@ void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_by
 	account->roster_bytes = account->charge_bytes;
 }
 
+/* A lowering not yet met is still charged: raising up to it again costs nothing. */
+static uint64_t most(const struct slu_core_account *account, uint64_t capacity_bytes)
+{
+	return account->charge_bytes +
+	       slu_sub_floor(capacity_bytes, account->capacity->charge_bytes);
+}
+
 uint64_t slu_core_account_most_bytes(const struct slu_core_account *account)
 {
-	int64_t free_bytes = slu_core_capacity_free_bytes(account->capacity);
+	return most(account, slu_core_capacity_bytes(account->capacity));
+}
 
-	/* a lowering not yet met is still charged: raising up to it again costs nothing */
-	return account->charge_bytes + (free_bytes > 0 ? (uint64_t)free_bytes : 0);
+uint64_t slu_core_account_most_ahead_bytes(const struct slu_core_account *account)
+{
+	uint64_t bytes = slu_core_capacity_ahead_bytes(account->capacity);
+
+	return most(account, SLU_MIN(bytes, slu_core_capacity_bytes(account->capacity)));
 }
 
 static void send(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
@@ -129,6 +140,8 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 	account->is_final = sums->is_final;
 	if (sums->refused_bytes)
 		account->limit_bytes = SLU_MIN(account->limit_bytes, held);
+	else
+		slu_core_capacity_held(account->capacity);
 	ceiling = SLU_MAX(ceiling, held);
 	set_charge(account, SLU_MAX(ceiling, account->limit_bytes));
 	slu_core_account_check(account);

@@ -72,6 +72,8 @@ void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_by
 
 /* The most that a raise may ask for now. */
 uint64_t slu_core_account_most_bytes(const struct slu_core_account *account);
+/* The same for what is only fetched ahead. */
+uint64_t slu_core_account_most_ahead_bytes(const struct slu_core_account *account);
 
 /* @limit_bytes >= the present limit; equal when only goal or pace change (rule 12). */
 void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,

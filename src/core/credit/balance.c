@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "core/credit/balance.h"
 #include "core/credit/plan.h"
+#include "core/credit/reserve.h"
 #include "core/credit/staging.h"
 #include "core/send.h"
 
@@ -229,7 +230,7 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 	if (!chosen || chosen->is_pending)
 		return;
 
-	uint64_t limit = SLU_MIN(ahead_of(chosen), slu_core_account_most_bytes(chosen));
+	uint64_t limit = SLU_MIN(ahead_of(chosen), slu_core_account_most_ahead_bytes(chosen));
 
 	limit = SLU_MAX(limit, chosen->limit_bytes);
 	if (limit > chosen->limit_bytes ||
@@ -367,21 +368,35 @@ static void cut(const struct balance *b, struct slu_core_account *account)
 	uint64_t bytes = account->cut_bytes;
 
 	account->cut_bytes = 0;
-	if (bytes)
+	if (bytes && b->asker)
 		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,
 				    "%s gives up %s: %s needs room", account->client->name,
-				    slu_size_format(size, bytes),
-				    b->asker ? b->asker : "an outsider");
+				    slu_size_format(size, bytes), b->asker);
+	else if (bytes)
+		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,
+				    "%s gives up %s: the reserve is kept free",
+				    account->client->name, slu_size_format(size, bytes));
+}
+
+/*
+ * What may be charged if the reserve is kept from all who are at rest. It may be less than is held:
+ * then bytes leave though nobody lacks any, and the reserve is free for outsiders and for drivers.
+ */
+static int64_t most_charge(const struct slu_core_capacity *capacity)
+{
+	return (int64_t)slu_core_capacity_yielding_bytes(capacity, capacity->needed_bytes);
 }
 
 static void take(struct balance *b)
 {
-	int64_t on_hand = coming_bytes(b) + slu_core_capacity_free_bytes(b->capacity);
-	int64_t lack_now = b->short_now_bytes - on_hand;
-	int64_t lack_all = lack_now + b->short_ahead_bytes;
+	int64_t wished = (int64_t)b->capacity->charge_bytes - coming_bytes(b) + b->short_now_bytes;
+	int64_t lack_now = wished - most_charge(b->capacity), lack_all = lack_now;
 	struct slu_core_group *mover;
 	size_t n;
 
+	if (b->short_ahead_bytes > 0)
+		lack_all = wished + b->short_ahead_bytes -
+			   (int64_t)slu_core_capacity_ahead_bytes(b->capacity);
 	if (lack_now <= 0 && lack_all <= 0)
 		return;
 	mover = mover_out(b);
@@ -471,6 +486,8 @@ static void balance_device(struct slu_core *core, unsigned device)
 void slu_core_balance(struct slu_core *core)
 {
 	empty_parked(core);
+	for (unsigned d = 0; d < core->n_devices; d++)
+		slu_core_reserve_find_needed(core, d);
 	if (plan_goals(core)) {
 		struct balance b = {
 			.core = core,

@@ -12,11 +12,13 @@ void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
 			    uint64_t usable_bytes, uint64_t reserve_bytes, uint64_t now_ns)
 {
 	usable_bytes = SLU_MIN(usable_bytes, SLU_CORE_BYTES_MAX);
+	reserve_bytes = SLU_MIN(reserve_bytes, SLU_CORE_BYTES_MAX);
 	*capacity = (struct slu_core_capacity){
 		.is_learned = is_learned,
 		.usable_bytes = usable_bytes,
-		.reserve_bytes = SLU_MIN(reserve_bytes, SLU_CORE_BYTES_MAX),
-		.estimate_bytes = usable_bytes,
+		.reserve_bytes = reserve_bytes,
+		.estimate_bytes = usable_bytes + reserve_bytes,
+		.sure_bytes = usable_bytes + reserve_bytes,
 		.changed_ns = now_ns,
 		.back_off = 1,
 	};
@@ -31,24 +33,42 @@ void slu_core_capacity_deinit(struct slu_core_capacity *capacity)
 	assert(!capacity->charge_bytes && !capacity->held_bytes);
 }
 
-uint64_t slu_core_capacity_left_bytes(const struct slu_core_capacity *capacity)
+uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t total = capacity->usable_bytes + capacity->reserve_bytes;
-
-	return SLU_MIN(capacity->usable_bytes, slu_sub_floor(total, capacity->outsider_bytes));
+	return capacity->usable_bytes + capacity->reserve_bytes;
 }
 
+/* What outsiders and contexts leave, if nothing had ever been refused. */
 static uint64_t ceiling(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = slu_sub_floor(capacity->usable_bytes, capacity->outsider_bytes);
-	uint64_t needed = SLU_MIN(capacity->needed_bytes, slu_core_capacity_left_bytes(capacity));
+	return slu_sub_floor(slu_core_capacity_total_bytes(capacity),
+			     capacity->outsider_bytes + capacity->overhead_bytes);
+}
 
-	return SLU_MAX(bytes, needed);
+uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacity)
+{
+	return SLU_MIN(capacity->estimate_bytes, ceiling(capacity));
+}
+
+uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capacity,
+					  uint64_t needed_bytes)
+{
+	uint64_t present = slu_core_capacity_present_bytes(capacity);
+	uint64_t needed = SLU_MIN(needed_bytes, present);
+
+	return SLU_MAX(slu_sub_floor(present, capacity->reserve_bytes), needed);
+}
+
+uint64_t slu_core_capacity_ahead_bytes(const struct slu_core_capacity *capacity)
+{
+	uint64_t bytes = SLU_MIN(capacity->sure_bytes, ceiling(capacity));
+
+	return slu_sub_floor(bytes, capacity->reserve_bytes);
 }
 
 uint64_t slu_core_capacity_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = SLU_MIN(capacity->estimate_bytes, ceiling(capacity));
+	uint64_t bytes = slu_core_capacity_yielding_bytes(capacity, capacity->needed_bytes);
 
 	return capacity->is_learned ? SLU_MAX(bytes, capacity->held_bytes) : bytes;
 }
@@ -62,21 +82,41 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 {
 	assert(capacity->is_learned);
 	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes);
+	capacity->sure_bytes = capacity->estimate_bytes;
 	capacity->changed_ns = now_ns;
 	capacity->back_off = SLU_MIN(capacity->back_off * 2, BACK_OFF_MAX);
 	capacity->n_refusals++;
 }
 
+bool slu_core_capacity_is_refused(const struct slu_core_capacity *capacity)
+{
+	return capacity->estimate_bytes == capacity->sure_bytes &&
+	       capacity->estimate_bytes < ceiling(capacity);
+}
+
 void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
 {
-	if (capacity->is_learned)
-		capacity->estimate_bytes =
-			SLU_MAX(capacity->estimate_bytes, capacity->charge_bytes);
+	if (!capacity->is_learned)
+		return;
+	capacity->estimate_bytes = SLU_MAX(capacity->estimate_bytes, capacity->charge_bytes);
+	slu_core_capacity_held(capacity);
+}
+
+void slu_core_capacity_held(struct slu_core_capacity *capacity)
+{
+	uint64_t held = SLU_MIN(capacity->held_bytes, capacity->estimate_bytes);
+
+	capacity->sure_bytes = SLU_MAX(capacity->sure_bytes, held);
 }
 
 void slu_core_capacity_outsiders(struct slu_core_capacity *capacity, uint64_t bytes)
 {
 	capacity->outsider_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+}
+
+void slu_core_capacity_overhead(struct slu_core_capacity *capacity, uint64_t bytes)
+{
+	capacity->overhead_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
 }
 
 bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64_t period_ns,
@@ -101,12 +141,13 @@ void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_n
 {
 	if (!capacity->is_learned || capacity->estimate_bytes >= ceiling(capacity))
 		return;
-	capacity->estimate_bytes = ceiling(capacity);
+	capacity->estimate_bytes = capacity->sure_bytes = ceiling(capacity);
 	capacity->changed_ns = now_ns;
 }
 
 void slu_core_capacity_left(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
+	capacity->left_ns = now_ns;
 	if (!TAILQ_EMPTY(&capacity->accounts))
 		return;
 	slu_core_capacity_forget(capacity, now_ns);
@@ -126,5 +167,6 @@ void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 	assert(charge == capacity->charge_bytes);
 	assert(held == capacity->held_bytes);
 	assert(capacity->back_off >= 1 && capacity->back_off <= BACK_OFF_MAX);
+	assert(capacity->sure_bytes <= capacity->estimate_bytes);
 	assert(capacity->is_learned || capacity->estimate_bytes == capacity->usable_bytes);
 }

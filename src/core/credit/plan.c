@@ -94,12 +94,38 @@ static size_t count(const struct slu_core_plan *plan)
 	return plan->n_groups + (plan->plus ? 1 : 0);
 }
 
-static uint64_t capacity_of(const struct slu_core_plan *plan,
-			    const struct slu_core_capacity *capacity)
+/*
+ * With the reserve as far as one group of the set needs it.
+ *
+ * @ret_excess_bytes: what clients hold beyond that. It is included: the driver gave it to them.
+ */
+static uint64_t capacity_of(const struct slu_core *core, const struct slu_core_plan *plan,
+			    unsigned device, uint64_t *ret_excess_bytes)
 {
-	uint64_t bytes =
-		plan->is_ideal ? capacity->usable_bytes : slu_core_capacity_bytes(capacity);
+	const struct slu_core_capacity *capacity = &core->devices[device]->capacity;
+	uint64_t present = plan->is_ideal ? slu_core_capacity_total_bytes(capacity)
+					  : slu_core_capacity_present_bytes(capacity);
+	uint64_t needed = 0, bytes;
 
+	for (size_t i = 0; i < count(plan); i++) {
+		const struct slu_core_group *group = nth(plan, i);
+		uint64_t others = 0, part;
+
+		if (!slu_core_group_uses(group, device))
+			continue;
+		if (!plan->is_alone)
+			others = slu_core_reserve_others(core, group, device);
+		part = slu_core_reserve_needed(group, device, others, present);
+		needed = SLU_MAX(needed, part);
+	}
+	*ret_excess_bytes = 0;
+	if (plan->is_ideal) {
+		bytes = SLU_MAX(capacity->usable_bytes, needed);
+	} else {
+		bytes = slu_core_capacity_yielding_bytes(capacity, needed);
+		*ret_excess_bytes = slu_sub_floor(capacity->held_bytes, bytes);
+		bytes += *ret_excess_bytes;
+	}
 	return bytes / 100 * plan->percent + bytes % 100 * plan->percent / 100;
 }
 
@@ -113,7 +139,7 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_device *device = core->devices[d];
 
-		device->left_bytes = (int64_t)capacity_of(plan, &device->capacity);
+		device->left_bytes = (int64_t)capacity_of(core, plan, d, &device->excess_bytes);
 		if (!plan->is_alone)
 			device->left_bytes -= (int64_t)device->capacity.floors_bytes;
 		device->n_groups = 0;
@@ -183,6 +209,30 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 	return bytes;
 }
 
+/*
+ * What is to be on the device of a seat that can have the rest MAPPED. The reserve is kept free, of
+ * what it holds there as well, which it can move when it comes to rest in its turn; but what pinned
+ * memory has no room for it keeps.
+ */
+static uint64_t flexible_part(const struct slu_core_device *device,
+			      const struct slu_core_seat *seat, uint64_t wish_bytes,
+			      int64_t pinned_left)
+{
+	const struct slu_core_account *account = &seat->account;
+	uint64_t left = slu_sub_floor(positive(device->left_bytes), device->excess_bytes);
+	uint64_t part = SLU_MIN(wish_bytes, left), most, unpinned;
+
+	part = SLU_MAX(part, seat->phase == SLU_CORE_PHASE_READY ? account->counted_floor_bytes
+								 : account->floor_bytes);
+	if (part >= wish_bytes)
+		return part;
+	most = SLU_MIN(wish_bytes, account->held_bytes);
+	most = SLU_MAX(part, most);
+	unpinned =
+		slu_sub_floor(wish_bytes - part + seat->want.largest_bytes, positive(pinned_left));
+	return SLU_MIN(part + unpinned, most);
+}
+
 /* Everybody who takes a fixed part, then who takes what is left. */
 static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *plan,
 			  int64_t *pinned_left, struct slu_core_shortage *ret_shortage)
@@ -216,15 +266,12 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 
 		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
-			uint64_t wish, part, least;
+			uint64_t wish, part;
 
 			if (!is_flexible(core, seat))
 				continue;
 			wish = need(core, seat, is_overgrown);
-			least = seat->phase == SLU_CORE_PHASE_READY ? seat->account.held_bytes
-								    : seat->account.floor_bytes;
-			part = SLU_MIN(wish, positive(device->left_bytes));
-			part = SLU_MAX(part, least);
+			part = flexible_part(device, seat, wish, *pinned_left);
 			device->left_bytes -= (int64_t)part;
 			if (device->left_bytes < 0 && part) {
 				if (!is_overgrown)
@@ -316,6 +363,8 @@ int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 	r = hand_out_needs(core, plan, &pinned_left, ret_shortage);
 	if (r)
 		return r;
+	for (unsigned d = 0; d < core->n_devices; d++)
+		core->devices[d]->left_bytes -= (int64_t)core->devices[d]->excess_bytes;
 	hand_out_paged(core, plan);
 	hand_out_slack(core, plan);
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The reserve of a device when outsiders have taken it, by script: of 100 MiB 90 may be handed out,
- * and outsiders hold 90, so that 10 MiB are there and none may be handed out.
+ * The reserve of a device, by script: of 100 MiB 90 may be handed out. Where outsiders have taken
+ * it, they hold 90, so that 10 MiB are there and none may be handed out.
  */
 
 #include "core/test-script.h"
@@ -177,6 +177,184 @@ static void test_what_others_cannot_give_up_counts_beside_a_need(void **state)
 	script_end(&s);
 }
 
+/* Both clients obey until nothing is new. */
+static void obey_both(struct script *s, uint64_t first, uint64_t second)
+{
+	for (unsigned k = 0; k < 8; k++) {
+		script_obey(s, 1, first, true);
+		script_obey(s, 2, second, true);
+	}
+}
+
+static void test_who_is_alone_has_what_it_needs_of_it(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 80, true);
+	script_obey(&s, 1, 80, true);
+	/* what it may spend on allocations is none of it */
+	assert_true(script_limit(&s, 1, 0) <= USABLE);
+	script_want(&s, 1, 0, 99, true);
+	script_obey(&s, 1, 99, true);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	assert_int_equal(script_limit(&s, 1, 0), 99);
+	assert_int_equal(script_estimate(&s, 0), 99);
+	script_end(&s);
+}
+
+static void test_who_needs_it_has_it_in_its_turns_and_the_others_leave(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 99, true);
+	script_obey(&s, 1, 99, true);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	script_want(&s, 2, 0, 50, true);
+	for (unsigned i = 0; i < 6; i++) {
+		script_pass(&s, 100);
+		obey_both(&s, 99, 50);
+		assert_int_equal(script_state(&s, 2 - i % 2), SLU_CORE_RUNNING);
+		assert_int_equal(s.held[2 - i % 2][0], MIB(i % 2 ? 99 : 50));
+		assert_true(s.held[1][0] + s.held[2][0] <= MIB(i % 2 ? 100 : USABLE));
+	}
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_null(script_find(&s, 2, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+static void test_who_never_fits_is_told_at_once(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 101, true);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+/* It has asked for the last bytes of the device by itself: there is nobody who could help. */
+static void test_a_refusal_of_one_that_is_alone_is_final(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 90, true);
+	script_obey(&s, 1, 90, true);
+	script_want(&s, 1, 0, 98, true);
+	assert_int_equal(script_limit(&s, 1, 0), 98);
+	script_refuse(&s, 1, 90, 8);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+static void test_what_contexts_were_seen_to_take_is_not_there(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	slu_core_overhead(s.core, s.now_ns, 0, MIB(4));
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	assert_int_equal(script_estimate(&s, 0), USABLE - 4);
+	script_want(&s, 1, 0, 96, true);
+	script_obey(&s, 1, 96, true);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
+	script_want(&s, 1, 0, 97, true);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+/* A program in mode MAPPED of 150 MiB is refused at 80: of these 70 are its share from then on. */
+static void test_it_is_kept_below_what_a_refusal_taught(void **state)
+{
+	struct slu_core_config config;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(200);
+	script_begin_reserving(&s, &config, USABLE, RESERVE);
+	script_join_plain(&s, 1, SLU_MODE_MAPPED);
+	script_want(&s, 1, 0, 150, true);
+	assert_int_equal(script_limit(&s, 1, 0), USABLE);
+	script_refuse(&s, 1, 80, 4);
+	assert_int_equal(script_account(&s, 1, 0).goal_bytes, MIB(70));
+	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+	assert_null(script_find(&s, 1, SLU_MSG_DENY));
+	script_end(&s);
+}
+
+/* One runs with 60, the other waits with 30; a refusal shows that 80 are there. */
+static void test_bytes_at_rest_leave_it_once(void **state)
+{
+	struct script s;
+	uint64_t least;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 30, true);
+	script_obey(&s, 1, 30, true);
+	script_idle(&s, 1, 0);
+	script_join_plain(&s, 2, SLU_MODE_LAUNCH);
+	script_want_working(&s, 2, 60, 60, 200);
+	for (unsigned k = 0; k < 4; k++) {
+		script_obey(&s, 1, 30, true);
+		script_obey(&s, 2, 60, true);
+	}
+	script_want(&s, 1, 0, 60, true);
+	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
+	assert_int_equal(s.held[1][0], MIB(30));
+	script_refuse(&s, 2, 50, 4);
+	script_obey(&s, 1, 30, true);
+	least = s.held[1][0];
+	assert_true(s.held[2][0] + least <= MIB(80 - RESERVE));
+	/* what is believed of the device rises again, and nothing is fetched ahead for that */
+	for (unsigned i = 0; i < 40; i++) {
+		script_pass(&s, 1);
+		if (script_account(&s, 1, 0).is_pending)
+			script_sums(&s, 1, 0, SLU_MIN(script_limit(&s, 1, 0), 60u));
+		assert_true(s.held[1][0] <= least);
+	}
+	script_end(&s);
+}
+
+/* Outsiders come while one runs with 60 and one rests with 30. */
+static void test_bytes_at_rest_leave_for_outsiders(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 30, true);
+	script_obey(&s, 1, 30, true);
+	script_idle(&s, 1, 0);
+	script_join_plain(&s, 2, SLU_MODE_ALL);
+	script_want(&s, 2, 0, 60, true);
+	obey_both(&s, 30, 60);
+	script_rest(&s, 1, 0, false, 0);
+	obey_both(&s, 30, 60);
+	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
+	assert_int_equal(s.held[1][0], MIB(30));
+	slu_core_outsiders(s.core, s.now_ns, 0, MIB(8));
+	script_step(&s);
+	obey_both(&s, 30, 60);
+	assert_int_equal(s.held[1][0], MIB(USABLE - 8 - 60));
+	assert_int_equal(s.held[2][0], MIB(60));
+	script_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +364,14 @@ int main(void)
 		cmocka_unit_test(test_it_yields_to_needs_and_to_nothing_else),
 		cmocka_unit_test(test_who_needs_more_than_is_there_is_told),
 		cmocka_unit_test(test_what_others_cannot_give_up_counts_beside_a_need),
+		cmocka_unit_test(test_who_is_alone_has_what_it_needs_of_it),
+		cmocka_unit_test(test_who_needs_it_has_it_in_its_turns_and_the_others_leave),
+		cmocka_unit_test(test_who_never_fits_is_told_at_once),
+		cmocka_unit_test(test_a_refusal_of_one_that_is_alone_is_final),
+		cmocka_unit_test(test_what_contexts_were_seen_to_take_is_not_there),
+		cmocka_unit_test(test_it_is_kept_below_what_a_refusal_taught),
+		cmocka_unit_test(test_bytes_at_rest_leave_it_once),
+		cmocka_unit_test(test_bytes_at_rest_leave_for_outsiders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

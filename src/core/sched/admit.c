@@ -6,6 +6,8 @@
 #include "base/util.h"
 #include "core/credit/plan.h"
 #include "core/sched/admit.h"
+#include "core/sched/expiry.h"
+#include "core/sched/grow.h"
 #include "core/sched/knot.h"
 #include "core/sched/part.h"
 #include "core/sched/turns.h"
@@ -124,6 +126,24 @@ static int plan_open(struct slu_core *core, struct slu_core_group *plus, unsigne
 	return slu_core_plan_make(core, &plan, ret_shortage);
 }
 
+/* Those who take memory that cannot move do so one at a time. */
+static void close_growers(struct slu_core *core)
+{
+	for (size_t i = 0; i < core->n_opened; i++) {
+		struct slu_core_group *group = core->opened[i];
+		const struct slu_core_group *grower = slu_core_grow_waits_for(core, group);
+
+		if (!grower)
+			continue;
+		group->waits_to_grow = true;
+		slu_core_turns_close(core, group,
+				     "%s and %s take memory that cannot move: one at a time",
+				     slu_core_group_name(group), slu_core_group_name(grower));
+		close_open(core, group);
+		i--;
+	}
+}
+
 static void look_at_open(struct slu_core *core)
 {
 	struct slu_core_shortage shortage;
@@ -191,35 +211,23 @@ static const struct slu_core_group *drainer(const struct slu_core *core,
 	return NULL;
 }
 
-/* It waits for bytes that others keep, and one of them perhaps for its turn (rule 26). */
-static bool waits_in_vain(struct slu_core *core, const struct slu_core_group *group)
-{
-	return group->is_overgrown && group->is_lacking && group->why.kind == SLU_CORE_WHY_ROOM &&
-	       slu_core_is_due(core, slu_core_after(group->running_ns, core->config.patience_ns));
-}
-
-static bool turn_is_over(struct slu_core *core, const struct slu_core_group *group,
-			 const struct slu_core_group *asker)
-{
-	if (group->state != SLU_CORE_RUNNING)
-		return false;
-	return group->is_idle || waits_in_vain(core, group) ||
-	       slu_core_is_due(core, core->policy->over_ns(group, asker, &core->config));
-}
-
 static void make_room(struct slu_core *core, struct slu_core_group *asker)
 {
-	char span[SLU_SIZE_STRING_MAX];
+	char held[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX];
 
 	for (size_t i = 0; i < core->n_opened; i++) {
 		struct slu_core_group *group = core->opened[i];
 
-		if (!slu_core_group_shares(group, asker) || !turn_is_over(core, group, asker))
+		if (!slu_core_group_shares(group, asker) ||
+		    !slu_core_is_due(core, slu_core_expiry_ns(core, group, asker)))
 			continue;
-		slu_core_turns_close(core, group, "%s's turn is over: %s used%s, %s waits",
-				     slu_core_group_name(group),
-				     slu_size_format_time(span, core->now_ns - group->running_ns),
-				     group->is_idle ? " and idle" : "", slu_core_group_name(asker));
+		slu_core_expiry_note(core, group);
+		slu_core_turns_close(
+			core, group, "%s's turn is over: %s held, %s used%s, %s waits",
+			slu_core_group_name(group),
+			slu_size_format_time(held, core->now_ns - group->running_ns),
+			slu_size_format_time(used, slu_core_group_turn_used_ns(core, group)),
+			group->is_idle ? ", now idle" : "", slu_core_group_name(asker));
 		close_open(core, group);
 		asker->makes_room = true;
 		if (!plan_open(core, asker, 100, NULL))
@@ -271,6 +279,16 @@ static void count_all(struct slu_core *core)
 			(void)slu_core_is_due(core, slu_core_group_change_ns(core, group));
 }
 
+static bool waits_to_grow(struct slu_core *core, struct slu_core_group *group)
+{
+	const struct slu_core_group *grower = slu_core_grow_waits_for(core, group);
+
+	group->waits_to_grow = grower;
+	if (grower)
+		group->why = (struct slu_core_why){ SLU_CORE_WHY_GROWER, .other = grower->id };
+	return grower;
+}
+
 void slu_core_admit(struct slu_core *core)
 {
 	uint64_t reserved = 0;
@@ -291,6 +309,8 @@ void slu_core_admit(struct slu_core *core)
 		slu_core_plan_refresh(core);
 		slu_core_admit_collect_open(core);
 	}
+	slu_core_grow_look(core);
+	close_growers(core);
 	look_at_open(core);
 	slu_core_admit_collect_waiting(core);
 	for (size_t i = 0; i < core->n_waiting; i++) {
@@ -299,6 +319,8 @@ void slu_core_admit(struct slu_core *core)
 		uint64_t devices = devices_of(core, group);
 
 		group->is_next = false;
+		if (waits_to_grow(core, group))
+			continue;
 		if (slu_core_plan_group(core, group, false, false, &shortage)) {
 			slu_core_unfit_note(core, group, &shortage);
 			continue;

@@ -63,6 +63,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.id = id,
 		.since_ns = core->now_ns,
 		.counted_ns = core->now_ns,
+		.rest_ns = SLU_CORE_NEVER,
 		.crowd_ns = SLU_CORE_NEVER,
 		.kept_ns = SLU_CORE_NEVER,
 		.union_ns = SLU_CORE_NEVER,
@@ -129,8 +130,29 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	enum slu_core_spent spent;
 
 	group->counted_ns += span;
-	if (core->policy->count && span && spends(group, &spent))
+	if (!span || !spends(group, &spent))
+		return;
+	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
+		group->used_ns += span;
+	if (core->policy->count)
 		core->policy->count(group, spent, span, n_equals(core, group), &core->config);
+}
+
+/* What is not counted yet is taken for use, if it has not said that it rests. */
+uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_core_group *group)
+{
+	enum slu_core_spent spent;
+
+	if (group->state != SLU_CORE_RUNNING || !spends(group, &spent) ||
+	    spent != SLU_CORE_SPENT_USING)
+		return group->used_ns;
+	return group->used_ns + slu_sub_floor(core->now_ns, group->counted_ns);
+}
+
+uint64_t slu_core_group_turn_used_ns(const struct slu_core *core,
+				     const struct slu_core_group *group)
+{
+	return slu_core_group_used_ns(core, group) - group->used_before_ns;
 }
 
 /* What it did since then is not known: if it says that it rests, it has rested since. */

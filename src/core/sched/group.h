@@ -41,6 +41,7 @@ enum slu_core_why_kind {
 	SLU_CORE_WHY_ROOM,     /* others keep what it needs; other is one of them */
 	SLU_CORE_WHY_CAPACITY, /* the device has not so much */
 	SLU_CORE_WHY_PINNED,   /* the pinned budget has not so much */
+	SLU_CORE_WHY_GROWER,   /* other takes memory that cannot move, and so does this one */
 };
 
 struct slu_core_why {
@@ -66,22 +67,30 @@ struct slu_core_group {
 	uint64_t drain_ns;    /* DRAINING: after this it is stuck */
 	uint64_t counted_ns;  /* the policy knows what it did until then */
 
-	bool is_idle;	 /* no device progress, or blocked by the host: may be closed at once */
+	uint64_t rest_ns;  /* nobody there wants to run since; or NEVER */
+	uint64_t pause_ns; /* so long it rested last, after a turn */
+	unsigned n_cut;	   /* turns in a row that ended soon after they began (expiry.h) */
+
+	bool is_idle;	 /* no device progress, or blocked by the host */
 	bool is_lacking; /* RUNNING, and all that wants to run there waits for its bytes */
 	bool is_stuck;
 	bool is_parked;
-	bool is_adopted;   /* its turn was found at HELLO, not granted (I6) */
-	bool is_overgrown; /* runs, and wants more than there is: keeps what it holds */
-	bool makes_room;   /* somebody was closed for it: 100 % is enough (rule 21) */
-	bool is_next;	   /* WAITING, and nothing else is let in on its devices before it */
-	uint64_t crowd_ns; /* working sets of its members exceed a device since; or NEVER */
-	uint64_t kept_ns;  /* others keep what its members need together since; or NEVER */
-	uint64_t union_ns; /* it would fit beside those it was parted from since; or NEVER */
+	bool is_adopted;    /* its turn was found at HELLO, not granted (I6) */
+	bool is_overgrown;  /* runs, and wants more than there is: keeps what it holds */
+	bool makes_room;    /* somebody was closed for it: 100 % is enough (rule 21) */
+	bool waits_to_grow; /* it was closed, or kept waiting, for another one that grows */
+	bool is_returned;   /* what it wants it wants after a rest, or for the first time */
+	bool is_next;	    /* WAITING, and nothing else is let in on its devices before it */
+	uint64_t crowd_ns;  /* working sets of its members exceed a device since; or NEVER */
+	uint64_t kept_ns;   /* others keep what its members need together since; or NEVER */
+	uint64_t union_ns;  /* it would fit beside those it was parted from since; or NEVER */
 	struct slu_core_patience patience;
 	unsigned n_untied; /* so often it was denied in the knot that there is (knot.h) */
 
 	uint64_t n_turns;
 	uint64_t ran_ns;
+	uint64_t used_ns; /* of ran_ns, less what it rested or lacked its bytes; until counted_ns */
+	uint64_t used_before_ns; /* used_ns when this turn began */
 	uint64_t waited_ns;
 	struct slu_core_record record;
 	struct slu_core_why why;
@@ -107,6 +116,10 @@ void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
  * after which it would have said that it rests.
  */
 void slu_core_group_count(struct slu_core *core, struct slu_core_group *group);
+/* How long the device has worked for it, or might have: in all its turns, and in this one. */
+uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_core_group *group);
+uint64_t slu_core_group_turn_used_ns(const struct slu_core *core,
+				     const struct slu_core_group *group);
 /* From now on a group that runs rests, lacks its bytes, or neither. */
 void slu_core_group_spend(struct slu_core *core, struct slu_core_group *group, bool is_idle,
 			  bool is_lacking);

@@ -34,6 +34,7 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 const struct slu_core_policy slu_core_policy_fifo = {
 	.name = "fifo",
 	.about = "in order of arrival, a turn ends when its holder is idle",
+	.endless = "under fifo a turn ends when its holder rests",
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

@@ -10,12 +10,15 @@
  *   slice S(p)             S        2 S      4 S           likewise, and at least
  *                                                          slice_min_switches switches (rule 19)
  *
- * Order: the higher level first, among equals who has waited longest.
+ * Order: the higher level first. Among equals those come first who have waited longer than a slice,
+ * by age; then who used the device least of late, where use loses half of its weight in 4 A.
  *
- * A turn is over for an equal after a slice, for somebody from a higher level as soon as the holder
- * has run as long as the switch to it took: without that minimum it would pay for switches and
- * never run a launch. For somebody from a lower level it is over when the holder rests, or has
- * sunk.
+ * A turn is over for an equal after a slice. It is over as soon as the holder has run as long as
+ * the switch to it took, or twice as long where that happens often, for somebody from a higher
+ * level; and for an equal that comes back from a rest, or comes for the first time, where the
+ * holder used S or more of late and it less than half of that. Without that minimum the holder
+ * would pay for switches and never run a launch. For somebody from a lower level it is over when
+ * the holder rests (expiry.h), or has sunk.
  *
  * Levels: a group that has used T(p) sinks by one, at the bottom it stays there. It rises by one
  * when its credit reaches T(p − 1) and what it has used at this level; at the top the same, against
@@ -34,10 +37,12 @@
  *  * R = min(wait_percent, 1 / (n + 1)) for n equals: those who only wait for each other use one
  *    part while they wait n − 1, earn less than they use, and stay where they are;
  *  * nobody starves: a group that waits at level p, whoever else there is, is at the top after at
- *    most A (2^(p + 1) − 1) / R, keeps its place by age there, and then waits only for those who
- *    came before it, one slice, drain and switch each. With A = 8 s and R = 1/2 the first part is 8
- *    minutes for a lonely job at the bottom of five levels; it takes programs that keep the device
- *    busy in turns, each of them resting two thirds of its time, to make it wait so long.
+ *    most A (2^(p + 1) − 1) / R, has its place by age there after one more slice, and then waits
+ *    only for those who came before it, one slice, drain and switch each.
+ *
+ * With A = 8 s and R = 1/2 the first part of that bound is 8 minutes for a lonely job at the bottom
+ * of five levels; it takes programs that keep the device busy in turns, each of them resting two
+ * thirds of its time, to make it wait so long.
  *
  * The rules are those of Nixie's scheduler, less its limits on how often a level may change, which
  * the counts that begin anew give already.
@@ -45,9 +50,12 @@
 
 #include "base/util.h"
 #include "core/core.h"
+#include "core/sched/expiry.h"
 #include "core/sched/group.h"
 #include "core/sched/policy.h"
 #include "core/state.h"
+
+#define WINDOW_LEVEL 2 /* what is used weighs half after the allotment of this level */
 
 /* Saturates: what is beyond all time is never. */
 static uint64_t doubled(uint64_t span_ns, unsigned times)
@@ -124,11 +132,48 @@ static void spend(struct slu_core_group *group, enum slu_core_spent spent, uint6
 				span_ns % 100 * wait_percent(n_equals, config) / 100);
 }
 
+/*
+ * What was used loses half of its weight in each window of so long, about; so it cannot be more
+ * than two windows.
+ */
+static uint64_t window_ns(const struct slu_core_config *config)
+{
+	return doubled(SLU_MAX(config->allotment_ns, 1u), WINDOW_LEVEL);
+}
+
+static void count_recent(struct slu_core_record *record, enum slu_core_spent spent,
+			 uint64_t span_ns, const struct slu_core_config *config)
+{
+	uint64_t window = window_ns(config), n = span_ns / window;
+
+	record->recent_ns = n < 64 ? record->recent_ns >> n : 0;
+	record->recent_ns -=
+		(uint64_t)((unsigned __int128)record->recent_ns * (span_ns % window) / window / 2);
+	if (spent == SLU_CORE_SPENT_USING)
+		record->recent_ns =
+			SLU_MIN(slu_core_after(record->recent_ns, span_ns), doubled(window, 1));
+}
+
+static void count_patience(struct slu_core_group *group, enum slu_core_spent spent,
+			   uint64_t span_ns, const struct slu_core_config *config)
+{
+	struct slu_core_record *record = &group->record;
+
+	if (spent == SLU_CORE_SPENT_USING)
+		record->patient_ns = 0;
+	else if (spent == SLU_CORE_SPENT_WAITING)
+		record->patient_ns = slu_core_after(record->patient_ns, span_ns);
+	record->is_overdue =
+		record->patient_ns > doubled(config->slice_ns, level_of(group, config));
+}
+
 static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		  size_t n_equals, const struct slu_core_config *config)
 {
 	uint64_t left;
 
+	count_recent(&group->record, spent, span_ns, config);
+	count_patience(group, spent, span_ns, config);
 	group->record.level = level_of(group, config);
 	while ((left = left_ns(group, spent, n_equals, config)) <= span_ns) {
 		span_ns -= left;
@@ -157,8 +202,14 @@ static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spen
 
 static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
 {
-	if (a->record.level != b->record.level)
-		return a->record.level < b->record.level;
+	const struct slu_core_record *x = &a->record, *y = &b->record;
+
+	if (x->level != y->level)
+		return x->level < y->level;
+	if (x->is_overdue != y->is_overdue)
+		return x->is_overdue;
+	if (!x->is_overdue && x->recent_ns != y->recent_ns)
+		return x->recent_ns < y->recent_ns;
 	return a->order < b->order;
 }
 
@@ -175,6 +226,17 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 		       switches_ns(group, config->slice_min_switches));
 }
 
+/*
+ * By far, so that two who use much the same do not interrupt each other in turn; nor is one that
+ * has only begun interrupted by everybody who begins after it.
+ */
+static bool interrupts(const struct slu_core_group *asker, const struct slu_core_group *holder,
+		       const struct slu_core_config *config)
+{
+	return asker->is_returned && holder->record.recent_ns >= config->slice_ns &&
+	       asker->record.recent_ns < holder->record.recent_ns / 2;
+}
+
 static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
 			const struct slu_core_config *config)
 {
@@ -182,14 +244,15 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 
 	if (other > level)
 		return SLU_CORE_NEVER;
-	if (other == level)
+	if (other == level && !interrupts(asker, group, config))
 		return slu_core_after(group->running_ns, length_ns(group, config));
-	return slu_core_after(group->running_ns, SLU_MAX(group->switch_ns, config->round_trip_ns));
+	return slu_core_after(group->running_ns, slu_core_expiry_least_ns(group, config));
 }
 
 const struct slu_core_policy slu_core_policy_mlfq = {
 	.name = "mlfq",
 	.about = "who uses the device least goes first, endless jobs run in what is left",
+	.endless = "who waits is at a lower level",
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

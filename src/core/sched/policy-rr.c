@@ -40,6 +40,7 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 const struct slu_core_policy slu_core_policy_rr = {
 	.name = "rr",
 	.about = "in order of arrival, a slice each",
+	.endless = "the slice has no end",
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

@@ -39,11 +39,15 @@ struct slu_core_record {
 	enum slu_core_priority priority;
 	uint64_t used_ns;
 	uint64_t credit_ns;
+	uint64_t recent_ns;  /* used lately: what is long past counts less and less */
+	uint64_t patient_ns; /* waited since it used the device last */
+	bool is_overdue;     /* … for longer than a turn among its equals lasts */
 };
 
 struct slu_core_policy {
 	const char *name;
-	const char *about; /* one line for people */
+	const char *about;   /* one line for people */
+	const char *endless; /* why a turn may not be over for one who waits, in words */
 
 	/** @precedes: whether @a, waiting, is to run before @b, waiting. */
 	bool (*precedes)(const struct slu_core_group *a, const struct slu_core_group *b);

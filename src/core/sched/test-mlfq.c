@@ -105,6 +105,8 @@ static void test_when_a_turn_is_over(void **state)
 		const char *what;
 		unsigned holder, asker;
 		uint64_t switch_ns, over_ns;
+		uint64_t holder_recent_ns, asker_recent_ns;
+		bool is_returned;
 	} rows[] = {
 		{ "a slice for an equal", 0, 0, 3, 1100 },
 		{ "slices double downwards", 2, 2, 3, 1400 },
@@ -112,6 +114,11 @@ static void test_when_a_turn_is_over(void **state)
 		{ "never for a lower one", 1, 2, 3, SLU_CORE_NEVER },
 		{ "a round trip for a higher one", 2, 1, 3, 1005 },
 		{ "as long as the switch for a higher one", 2, 0, 50, 1050 },
+		{ "and for an equal that rested and used less", 2, 2, 50, 1050, 201, 99, true },
+		{ "not one that has only begun", 2, 2, 3, 1400, 99, 0, true },
+		{ "not where it used as much", 2, 2, 3, 1400, 201, 101, true },
+		{ "nor where it did not rest", 2, 2, 3, 1400, 201, 99, false },
+		{ "nor for a lower one", 1, 2, 3, SLU_CORE_NEVER, 201, 99, true },
 	};
 	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
 	const struct slu_core_config config = { .allotment_ns = 1000,
@@ -122,10 +129,15 @@ static void test_when_a_turn_is_over(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
-		struct slu_core_group holder = { .running_ns = 1000,
-						 .switch_ns = rows[i].switch_ns,
-						 .record = { .level = rows[i].holder } };
-		struct slu_core_group asker = { .record = { .level = rows[i].asker } };
+		struct slu_core_group holder = {
+			.running_ns = 1000,
+			.switch_ns = rows[i].switch_ns,
+			.record = { .level = rows[i].holder, .recent_ns = rows[i].holder_recent_ns }
+		};
+		struct slu_core_group asker = {
+			.is_returned = rows[i].is_returned,
+			.record = { .level = rows[i].asker, .recent_ns = rows[i].asker_recent_ns }
+		};
 
 		print_message("# %s\n", rows[i].what);
 		assert_true(policy->over_ns(&holder, &asker, &config) == rows[i].over_ns);
@@ -142,6 +154,30 @@ static void test_the_higher_level_goes_first(void **state)
 	assert_true(policy->precedes(&young_top, &old_low));
 	assert_false(policy->precedes(&old_low, &young_top));
 	assert_true(policy->precedes(&top, &young_top));
+}
+
+static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
+{
+	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
+	const struct slu_core_config config = {
+		.allotment_ns = 100, .slice_ns = 50, .levels = 3, .wait_percent = 1
+	};
+	struct slu_core_group heavy = { .order = 1 }, light = { .order = 2 };
+
+	(void)state;
+	policy->count(&heavy, SLU_CORE_SPENT_USING, 90, 1, &config);
+	policy->count(&light, SLU_CORE_SPENT_USING, 10, 1, &config);
+	assert_true(policy->precedes(&light, &heavy));
+	policy->count(&heavy, SLU_CORE_SPENT_WAITING, 50, 1, &config);
+	assert_true(policy->precedes(&light, &heavy));
+	policy->count(&heavy, SLU_CORE_SPENT_WAITING, 1, 1, &config);
+	assert_true(policy->precedes(&heavy, &light));
+	policy->count(&light, SLU_CORE_SPENT_WAITING, 51, 1, &config);
+	assert_true(policy->precedes(&heavy, &light));
+	/* use is forgotten in the end */
+	assert_true(heavy.record.recent_ns > 70);
+	policy->count(&heavy, SLU_CORE_SPENT_RESTING, 4000, 1, &config);
+	assert_int_equal(heavy.record.recent_ns, 0);
 }
 
 /* A program of a scene: computes for @burst_ms, rests for @rest_ms; without a rest it is endless.
@@ -294,6 +330,37 @@ static void test_equals_that_compute_for_ever_stay_equals(void **state)
 	}
 	/* one slice of the bottom is 640 ms */
 	assert_true(most - least <= 2 * 640);
+	script_end(&scene.s);
+}
+
+/* Both are at the bottom; one of them has used the device for long, and has its turn. */
+static void test_who_returns_from_rest_goes_before_an_equal_that_used_more(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned endless, talker;
+
+	(void)state;
+	scene_config(&config);
+	config.levels = 3;
+	scene_begin(&scene, &config);
+	endless = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	talker = scene_add(&scene, 260, 60);
+	while (!scene.actors[talker].is_resting)
+		scene_play(&scene, TICK_MS);
+	assert_int_equal(level(&scene, talker), 2);
+	scene.actors[talker].burst_ms = 10;
+	while (scene.actors[talker].is_resting)
+		scene_play(&scene, TICK_MS);
+	assert_int_equal(level(&scene, talker), 2);
+	assert_int_equal(level(&scene, endless), 2);
+	scene.actors[talker].longest_ms = 0;
+	while (!scene.actors[talker].is_resting)
+		scene_play(&scene, TICK_MS);
+	print_message("# it waited %llu ms; a slice is 160 ms\n",
+		      (unsigned long long)scene.actors[talker].longest_ms);
+	assert_true(scene.actors[talker].longest_ms <= 3 * TICK_MS);
 	script_end(&scene.s);
 }
 
@@ -504,8 +571,10 @@ int main(void)
 		cmocka_unit_test(test_a_change_comes_when_it_was_told),
 		cmocka_unit_test(test_when_a_turn_is_over),
 		cmocka_unit_test(test_the_higher_level_goes_first),
+		cmocka_unit_test(test_equals_go_by_use_and_those_who_waited_long_by_age),
 		cmocka_unit_test(test_who_talks_goes_before_who_computes_for_ever),
 		cmocka_unit_test(test_equals_that_compute_for_ever_stay_equals),
+		cmocka_unit_test(test_who_returns_from_rest_goes_before_an_equal_that_used_more),
 		cmocka_unit_test(test_who_uses_less_than_a_third_stays_at_the_top),
 		cmocka_unit_test(test_what_passes_before_it_says_idle_is_rest),
 		cmocka_unit_test(test_who_has_its_turn_and_lacks_its_bytes_does_not_sink),

@@ -29,8 +29,11 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 		 slu_size_format_time(span, core->now_ns - group->since_ns));
 	group->epoch = (struct slu_epoch){ core->config.generation, ++core->n_epochs };
 	group->granted_ns = group->progress_ns = core->now_ns;
+	group->used_before_ns = group->used_ns;
 	group->stalled_ns = 0;
 	group->is_adopted = false;
+	group->is_returned = false;
+	group->waits_to_grow = false;
 	group->is_next = false;
 	group->makes_room = false;
 	group->n_turns++;
@@ -124,6 +127,25 @@ static bool is_lacking(const struct slu_core_group *group)
 	return true;
 }
 
+/*
+ * Pauses are told from the time before the first turn, of which nothing follows; and a rest from
+ * the moment between two launches at which a turn was closed.
+ */
+static void note_rest(struct slu_core *core, struct slu_core_group *group, bool is_runnable)
+{
+	uint64_t span;
+
+	if (!is_runnable && group->rest_ns == SLU_CORE_NEVER)
+		group->rest_ns = core->now_ns;
+	if (!is_runnable || group->rest_ns == SLU_CORE_NEVER)
+		return;
+	span = core->now_ns - group->rest_ns;
+	group->rest_ns = SLU_CORE_NEVER;
+	group->is_returned = !group->n_turns || span >= core->config.idle_ns;
+	if (group->n_turns)
+		group->pause_ns = span;
+}
+
 void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 {
 	bool is_runnable = slu_core_group_is_runnable(group);
@@ -152,6 +174,7 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 			      slu_core_group_name(group),
 			      slu_size_format_time(span, group->switch_ns));
 	}
+	note_rest(core, group, is_runnable);
 	slu_core_patience_settle(group);
 	slu_core_group_spend(core, group, group->state == SLU_CORE_RUNNING && !is_runnable,
 			     group->state == SLU_CORE_RUNNING && is_runnable && is_lacking(group));

@@ -118,6 +118,31 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 	return true;
 }
 
+/*
+ * Nobody else is there who could give up memory, nor has left a moment ago, and all that the group
+ * has is on the device already: the driver's refusal is final, as it would be without us.
+ */
+static bool is_final(struct slu_core *core, const struct slu_core_group *group,
+		     const struct slu_core_shortage *shortage)
+{
+	const struct slu_core_capacity *capacity;
+	const struct slu_core_account *account;
+
+	if (shortage->device == SLU_CORE_PLAN_PINNED)
+		return false;
+	capacity = &core->devices[shortage->device]->capacity;
+	TAILQ_FOREACH (account, &capacity->accounts, link)
+		if (account->client->group != group || account->seat->mode != SLU_MODE_ALL)
+			return false;
+	if (capacity->outsider_bytes ||
+	    (capacity->left_ns &&
+	     !slu_core_is_due(core, slu_core_after(capacity->left_ns, core->config.patience_ns))))
+		return false;
+	return shortage->need_bytes > slu_sub_floor(slu_core_capacity_total_bytes(capacity),
+						    capacity->overhead_bytes) ||
+	       (slu_core_patience_is_tried(group) && slu_core_capacity_is_refused(capacity));
+}
+
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage)
 {
@@ -142,7 +167,7 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	group->why.room_bytes = lasting.room_bytes;
 	slu_core_patience_unfit(core, group);
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
-	if (is_never)
+	if (is_never || is_final(core, group, &lasting))
 		deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
 	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
 		deny(core, group, &lasting, false, "");

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sluice logs`: what the daemon wrote. One that `sluice run` started keeps a file in its state
+ * folder, which outlives it; what systemd started is in the journal. The daemon is asked where its
+ * log is; if none runs, the last one's file is where the next one's will be.
+ */
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/reply.h"
+#include "wire/path.h"
+
+#define FOLLOW_MS 250
+
+struct options {
+	struct slu_cli_where where;
+	bool follows;
+	const char *n_lines; /* NULL: all */
+};
+
+static const struct argp_option option_table[] = {
+	{ "follow", 'f', NULL, 0, "go on with what is added until you press Ctrl-C", 0 },
+	{ "lines", 'n', "N", 0, "the last N lines alone", 0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char *end;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->where;
+		return 0;
+	case 'f':
+		o->follows = true;
+		return 0;
+	case 'n':
+		if (!strtoul(arg, &end, 10) || *end || *arg == '-')
+			argp_error(state, "--lines: expected a number from 1, not '%s'", arg);
+		o->n_lines = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse,
+	.children = children,
+	.doc = "Show what the daemon wrote into its log, also after its end.\v"
+	       "How much it writes: 'sluice set log_level info'. Of a daemon that systemd started "
+	       "this is what journalctl has.\n\n"
+	       "For example: sluice logs --follow",
+};
+
+/* In our place. Return: the exit code after a complaint. */
+static int exec_journalctl(const struct options *o, const char *whose, const char *pid)
+{
+	const char *words[8] = { "journalctl", "--no-pager" };
+	size_t n = 2;
+
+	words[n++] = whose;
+	if (pid)
+		words[n++] = pid;
+	if (o->follows)
+		words[n++] = "--follow";
+	if (o->n_lines) {
+		words[n++] = "--lines";
+		words[n++] = o->n_lines;
+	}
+	execvp(words[0], (char *const *)words);
+	slu_cli_complain("The daemon writes into systemd's journal: read it with another tool.",
+			 "cannot execute 'journalctl': %s.", strerror(errno));
+	return SLU_CLI_FAILED;
+}
+
+/* Return: 0 with the path, or the exit code after a complaint. */
+static int find_file(const struct options *o, char ret_path[static PATH_MAX])
+{
+	char folder[PATH_MAX - sizeof(SLU_PATH_LOG_NAME) - 1];
+	struct slu_cli_peer peer;
+	json_t *reply = NULL;
+	const json_t *daemon;
+	int r;
+
+	r = slu_cli_try(&o->where, json_pack("{s:s}", "verb", "status"), &peer, &reply);
+	if (r < 0 && o->where.socket)
+		return slu_cli_no_daemon(&o->where, &peer, r);
+	daemon = json_object_get(reply, "daemon");
+	snprintf(ret_path, PATH_MAX, "%s", slu_reply_text(daemon, "log"));
+	if (!strcmp(ret_path, "journal")) {
+		char pid[32];
+
+		snprintf(pid, sizeof(pid), "_PID=%d", (int)slu_reply_number(daemon, "pid"));
+		return exec_journalctl(o, pid, NULL);
+	}
+	if (!strcmp(ret_path, "stderr")) {
+		slu_cli_complain("Look there; one that is started with --daemonize keeps a file.",
+				 "the daemon (pid %d) writes its log to where it was started.",
+				 (int)slu_reply_number(daemon, "pid"));
+		json_decref(reply);
+		return SLU_CLI_FAILED;
+	}
+	json_decref(reply);
+	if (ret_path[0])
+		return 0;
+	r = slu_path_state(SLU_PATH_USER, false, folder, sizeof(folder));
+	if (r) {
+		slu_cli_complain(NULL, "the folder %s cannot be used: %s.", folder, strerror(-r));
+		return SLU_CLI_FAILED;
+	}
+	snprintf(ret_path, PATH_MAX, "%s/" SLU_PATH_LOG_NAME, folder);
+	return 0;
+}
+
+/* Prints what there is from where @fd stands. Return: whether there was anything. */
+static bool copy(int fd)
+{
+	char buf[4096];
+	bool had = false;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		fwrite(buf, 1, (size_t)n, stdout);
+		had = true;
+	}
+	fflush(stdout);
+	return had;
+}
+
+/* Puts @fd at the beginning of its last lines. Return: how many lines were wanted and not there. */
+static unsigned long seek_lines(int fd, unsigned long n_lines)
+{
+	off_t at = lseek(fd, 0, SEEK_END);
+	char c;
+
+	/* the newline at the very end begins no line */
+	for (at = at > 0 ? at - 1 : 0; at > 0; at--) {
+		if (pread(fd, &c, 1, at - 1) != 1 || c != '\n')
+			continue;
+		if (!--n_lines)
+			break;
+	}
+	lseek(fd, at, SEEK_SET);
+	return at ? 0 : n_lines - 1;
+}
+
+static bool is_replaced(int fd, const char *path)
+{
+	struct stat ours, named;
+
+	return fstat(fd, &ours) || stat(path, &named) || ours.st_ino != named.st_ino ||
+	       ours.st_dev != named.st_dev;
+}
+
+static void follow(int fd, const char *path)
+{
+	do {
+		bool is_old = is_replaced(fd, path);
+		int next;
+
+		/* what was added to the old file before it was renamed comes first */
+		copy(fd);
+		next = is_old ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (next >= 0) {
+			dup2(next, fd);
+			close(next);
+			copy(fd);
+		}
+	} while (!ferror(stdout) && poll(NULL, 0, FOLLOW_MS) == 0);
+}
+
+static int show(const struct options *o, const char *path)
+{
+	slu_cleanup(slu_closep) int fd = open(path, O_RDONLY | O_CLOEXEC), before = -1;
+	char old[PATH_MAX + 2];
+	unsigned long missing = 1;
+
+	if (fd < 0) {
+		slu_cli_complain("A daemon that 'sluice run' starts writes one.",
+				 "there is no log at %s: %s.", path, strerror(errno));
+		return SLU_CLI_FAILED;
+	}
+	if (o->n_lines)
+		missing = seek_lines(fd, strtoul(o->n_lines, NULL, 10));
+	snprintf(old, sizeof(old), "%s.1", path);
+	before = missing ? open(old, O_RDONLY | O_CLOEXEC) : -1;
+	if (before >= 0) {
+		if (o->n_lines)
+			seek_lines(before, missing);
+		copy(before);
+	}
+	copy(fd);
+	if (o->follows)
+		follow(fd, path);
+	return SLU_CLI_OK;
+}
+
+int slu_cli_logs(int argc, char **argv)
+{
+	struct options o = { 0 };
+	char path[PATH_MAX];
+	int r;
+
+	slu_cli_parse(&argp, argc, argv, 0, &o);
+	if (o.where.is_system && !o.where.socket)
+		return exec_journalctl(&o, "--unit", "sluiced");
+	r = find_file(&o, path);
+	return r ? r : show(&o, path);
+}

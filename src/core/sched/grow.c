@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/sched/grow.h"
+
+#include "base/util.h"
+#include "core/send.h"
+
+#define CROWD_PARTS	 4 /* so much of the device must be unable to move: one part in these */
+#define GROWER_PATIENCES 6
+
+/* What the program says cannot move, as far as it holds so much. */
+static uint64_t unmovable_bytes(const struct slu_core_seat *seat)
+{
+	static const bool is_counted[_SLU_FROZEN_MAX] = {
+		[SLU_FROZEN_IMAGE] = true, [SLU_FROZEN_SVM] = true,    [SLU_FROZEN_EXPORTED] = true,
+		[SLU_FROZEN_GRAPH] = true, [SLU_FROZEN_MODULE] = true, [SLU_FROZEN_POOL] = true,
+		[SLU_FROZEN_OTHER] = true,
+	};
+	uint64_t bytes = 0;
+
+	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
+		if (is_counted[why])
+			bytes = slu_core_after(bytes, seat->facts.frozen_bytes[why]);
+	return SLU_MIN(bytes, seat->account.held_bytes);
+}
+
+void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
+{
+	uint64_t bytes = unmovable_bytes(seat);
+
+	if (bytes > seat->unmovable_bytes) {
+		seat->is_growing = true;
+		seat->grown_ns = core->now_ns;
+	}
+	if (bytes > seat->unmovable_bytes || bytes < seat->unmovable_bytes / 2)
+		seat->unmovable_bytes = bytes;
+}
+
+/* @ret_bytes: what of the group cannot move there. Return: whether that has grown lately. */
+static bool grows(const struct slu_core *core, const struct slu_core_group *group, unsigned device,
+		  uint64_t *ret_bytes)
+{
+	const struct slu_core_client *client;
+	const struct slu_core_seat *seat;
+	bool is_growing = group->waits_to_grow;
+
+	*ret_bytes = 0;
+	SLU_CORE_FOREACH_SEAT (group, client, seat) {
+		if (seat->device != device)
+			continue;
+		*ret_bytes += seat->unmovable_bytes;
+		is_growing |=
+			seat->is_growing &&
+			core->now_ns < slu_core_after(seat->grown_ns, core->config.patience_ns);
+	}
+	return is_growing && *ret_bytes;
+}
+
+/* It will not get on, whoever else waits: to keep others waiting would help nobody. */
+static bool is_thwarted(const struct slu_core_group *group)
+{
+	return group->is_overgrown || group->is_parked ||
+	       (group->state == SLU_CORE_WAITING &&
+		(group->why.kind == SLU_CORE_WHY_ROOM || group->why.kind == SLU_CORE_WHY_CAPACITY ||
+		 group->why.kind == SLU_CORE_WHY_PINNED));
+}
+
+static bool has_rested(struct slu_core *core, const struct slu_core_group *group)
+{
+	return group->rest_ns != SLU_CORE_NEVER &&
+	       slu_core_is_due(core, slu_core_after(group->rest_ns, core->config.patience_ns / 4));
+}
+
+static bool may_grow(struct slu_core *core, const struct slu_core_group *group, unsigned device,
+		     uint64_t *ret_bytes)
+{
+	return slu_core_group_uses(group, device) && grows(core, group, device, ret_bytes) &&
+	       !is_thwarted(group) && !has_rested(core, group);
+}
+
+/* The grower of the device, if it may be so any longer. */
+static struct slu_core_group *present(struct slu_core *core, unsigned number)
+{
+	const struct slu_core_device *device = core->devices[number];
+	struct slu_core_group *group =
+		device->grower ? slu_core_group_find(core, device->grower) : NULL;
+	const struct slu_core_client *client;
+	const struct slu_core_seat *seat;
+	uint64_t bytes;
+
+	if (!group || !may_grow(core, group, number, &bytes))
+		return NULL;
+	SLU_CORE_FOREACH_SEAT (group, client, seat)
+		if (seat->device == number && seat->is_growing)
+			(void)slu_core_is_due(
+				core, slu_core_after(seat->grown_ns, core->config.patience_ns));
+	return group;
+}
+
+/* Of those who grow the one that has most, for it is nearest to its end; never @but. */
+static struct slu_core_group *choose(struct slu_core *core, unsigned number,
+				     const struct slu_core_group *but)
+{
+	uint64_t room = slu_core_capacity_bytes(&core->devices[number]->capacity);
+	uint64_t bytes, most = 0, sum = 0;
+	struct slu_core_group *group, *chosen = NULL;
+	size_t n = 0;
+
+	TAILQ_FOREACH (group, &core->groups, link) {
+		if (!may_grow(core, group, number, &bytes))
+			continue;
+		n++;
+		sum += bytes;
+		if (group != but && bytes > most) {
+			chosen = group;
+			most = bytes;
+		}
+	}
+	return n > 1 && sum >= room / CROWD_PARTS ? chosen : NULL;
+}
+
+void slu_core_grow_look(struct slu_core *core)
+{
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		struct slu_core_device *device = core->devices[d];
+		struct slu_core_group *group = present(core, d), *other;
+		uint64_t span_ns = core->config.patience_ns * GROWER_PATIENCES;
+
+		if (group && !slu_core_is_due(core, slu_core_after(device->grower_ns, span_ns)))
+			continue;
+		other = choose(core, d, group);
+		if (!other)
+			other = group;
+		device->grower = other ? other->id : 0;
+		device->grower_ns = core->now_ns;
+		if (other && other != group)
+			slu_core_tell(core, TAILQ_FIRST(&other->members)->id,
+				      "%s takes memory that cannot move; others who do so wait",
+				      slu_core_group_name(other));
+	}
+}
+
+const struct slu_core_group *slu_core_grow_waits_for(const struct slu_core *core,
+						     const struct slu_core_group *group)
+{
+	uint64_t bytes;
+
+	for (unsigned d = 0; d < core->n_devices; d++) {
+		const struct slu_core_device *device = core->devices[d];
+
+		if (device->grower && device->grower != group->id &&
+		    slu_core_group_uses(group, d) && grows(core, group, d, &bytes))
+			return slu_core_group_find(core, device->grower);
+	}
+	return NULL;
+}

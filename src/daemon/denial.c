@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "base/util.h"
+#include "daemon/denial.h"
+#include "daemon/program.h"
+#include "daemon/server.h"
+
+/* A name that a shell takes as one plain word and `set --program` as no pattern. */
+static const char *word_for(const struct slu_program *program)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._+-@";
+	const char *name = program->name;
+
+	return name[0] && name[0] != '-' && !name[strspn(name, plain)] ? name : "NAME";
+}
+
+/* The next whole unit, as `sluice set` takes it. */
+static void print_enough(char *ret_text, size_t size, uint64_t bytes)
+{
+	uint64_t unit = bytes >> 30 ? UINT64_C(1) << 30 : UINT64_C(1) << 20;
+
+	snprintf(ret_text, size, "%llu%c", (unsigned long long)((bytes + unit - 1) / unit),
+		 unit >> 30 ? 'G' : 'M');
+}
+
+void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
+		       const struct slu_msg_excess *excess)
+{
+	char asked[SLU_SIZE_STRING_MAX], owned[SLU_SIZE_STRING_MAX], may[SLU_SIZE_STRING_MAX];
+	char reason[192], hint[256], enough[SLU_SIZE_STRING_MAX];
+	const char *word = word_for(program);
+	struct slu_config_program own;
+	struct slu_timeline_who who;
+
+	/* history has few records, and other programs want to be in it */
+	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
+		return;
+	program->excess_ns = now_ns;
+	slu_config_program(&program->server->config, program->name, &own);
+	snprintf(reason, sizeof(reason),
+		 "it asked for %s beside the %s that it has, and may own %s "
+		 "(memory.visible_memory%s)",
+		 slu_size_format(asked, excess->asked_bytes),
+		 slu_size_format(owned, excess->owned_bytes),
+		 slu_size_format(may, excess->visible_bytes),
+		 own.visible_bytes ? "" : " = auto: the device's size");
+	print_enough(enough, sizeof(enough), excess->asked_bytes + excess->owned_bytes);
+	if (own.visible_bytes)
+		snprintf(hint, sizeof(hint),
+			 "Allow it at least %s ('sluice set --program %s visible_memory %s') and "
+			 "start it again.",
+			 enough, word, enough);
+	else
+		snprintf(hint, sizeof(hint),
+			 "Let it use less, or keep a part of it in host memory, which is slower: "
+			 "'sluice set --program %s visible_memory %s', the same with "
+			 "'allow_mapped on', and start it again.",
+			 word, enough);
+	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
+		reason);
+	slu_program_who(program, &who);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, reason, hint);
+}
+
+void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct slu_msg_deny *deny,
+		     const char *reason)
+{
+	struct slu_timeline_who who;
+	char hint[256];
+
+	if (deny->account.tier == SLU_TIER_DEVICE)
+		snprintf(
+			hint, sizeof(hint),
+			"End what else uses the device ('sluice status'), let it use less, or keep "
+			"a part of it in host memory: 'sluice set --program %s allow_mapped on', "
+			"and start it again.",
+			word_for(program));
+	else
+		snprintf(hint, sizeof(hint),
+			 "End programs that you do not need, or raise the budget that the reason "
+			 "names with 'sluice set'.");
+	slu_program_who(program, &who);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, reason, hint);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A program was denied memory: the reason and the way out, for `sluice history` and for the last
+ * words of `sluice run`. It changes no decision.
+ */
+
+#include <stdint.h>
+
+#include "wire/message.h"
+
+struct slu_program;
+
+/* An allocation exceeded what the program may own. At most one a second is kept. */
+void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
+		       const struct slu_msg_excess *excess);
+
+/* The core refused bytes that the program waited for; @reason is the core's. */
+void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct slu_msg_deny *deny,
+		     const char *reason);

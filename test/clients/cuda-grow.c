@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Takes memory step by step, as programs do that load a model or enlarge their caches: each step is
+ * an allocation and a copy from the host. At the end every word of all of them is checked.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "cuda-util.h"
+
+static const char usage[] =
+	"usage: cuda-grow [OPTION]...\n"
+	"Takes memory of a CUDA device step by step, and checks every word at the end.\n"
+	"\n"
+	"  -m, --mib N        MiB a step (default 1)\n"
+	"  -n, --steps N      so many steps at most (default 8)\n"
+	"  -p, --pool         from the device's memory pool\n"
+	"  -a, --ask          before each step wait for a line of standard input, and answer with\n"
+	"                     one after it; the end of standard input is the end of growing\n"
+	"  -i, --idle N       after each step do nothing for N ms (default 0)\n"
+	"  -h, --help\n"
+	"\n" CUDA_EXIT_TEXT;
+
+#define STEPS_MAX 1024
+
+static uint64_t mib = 1, n_steps = 8, idle_ms;
+static bool is_pool, asks;
+static CUdeviceptr pieces[STEPS_MAX];
+static uint32_t *host;
+
+static size_t n_words(void)
+{
+	return (size_t)mib << 18;
+}
+
+static uint32_t word(uint64_t step, size_t i)
+{
+	return (uint32_t)(step * 40503u + i * 2654435761u);
+}
+
+/* Return: whether there is to be another step. */
+static bool ask(void)
+{
+	char line[16];
+
+	return !asks || fgets(line, sizeof(line), stdin);
+}
+
+static void answer(uint64_t step)
+{
+	if (!asks)
+		return;
+	printf("step %llu\n", (unsigned long long)step);
+	fflush(stdout);
+}
+
+static void take(uint64_t step)
+{
+	if (is_pool) {
+		CHECK(cuMemAllocAsync(&pieces[step], n_words() * 4, NULL));
+		CHECK(cuCtxSynchronize());
+	} else {
+		CHECK(cuMemAlloc_v2(&pieces[step], n_words() * 4));
+	}
+	for (size_t i = 0; i < n_words(); i++)
+		host[i] = word(step, i);
+	CHECK(cuMemcpyHtoD_v2(pieces[step], host, n_words() * 4));
+}
+
+static bool give(uint64_t step)
+{
+	bool is_right = true;
+
+	CHECK(cuMemcpyDtoH_v2(host, pieces[step], n_words() * 4));
+	for (size_t i = 0; i < n_words() && is_right; i++)
+		is_right = host[i] == word(step, i);
+	if (is_pool)
+		CHECK(cuMemFreeAsync(pieces[step], NULL));
+	else
+		CHECK(cuMemFree_v2(pieces[step]));
+	return is_right;
+}
+
+int main(int argc, char **argv)
+{
+	const struct client_option options[] = {
+		CLIENT_NUMBER('m', "mib", mib, 1, 4096),
+		CLIENT_NUMBER('n', "steps", n_steps, 1, STEPS_MAX),
+		CLIENT_FLAG('p', "pool", is_pool),
+		CLIENT_FLAG('a', "ask", asks),
+		CLIENT_NUMBER('i', "idle", idle_ms, 0, 60000),
+		{ 0 },
+	};
+	uint64_t n_taken = 0;
+	unsigned n_wrong = 0;
+
+	if (client_options(argc, argv, options, usage))
+		client_misused(usage);
+	cuda_open();
+	host = malloc(n_words() * 4);
+	if (!host)
+		abort();
+	for (; n_taken < n_steps && ask(); n_taken++) {
+		take(n_taken);
+		answer(n_taken);
+		usleep((useconds_t)idle_ms * 1000);
+	}
+	for (uint64_t step = 0; step < n_taken; step++)
+		n_wrong += !give(step);
+	CHECK(cuCtxSynchronize());
+	free(host);
+	cuda_close();
+	if (n_wrong)
+		printf("%u of %llu pieces are wrong\n", n_wrong, (unsigned long long)n_taken);
+	return n_wrong ? CUDA_EXIT_WRONG : CUDA_EXIT_RIGHT;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the shim charges for memory, beside what the stand-in device says is in use."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SCENES = s.BUILD / "src/cuda/cuda-scenes"
+SMALL = {"scale": 256}
+
+
+def used(w):
+    return s.wait_until("the board can be read", lambda: w.look("softgpu0"))["used_bytes"]
+
+
+def unmovable(w, name):
+    return sum(u["bytes"] for u in w.program(name)["unmovable"])
+
+
+def memory_that_a_program_maps_itself_is_charged_while_it_exists():
+    with s.World("shim-vmm", memory=16 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        program = w.start([SCENES, "virtual-memory"], "cuda", name="first", stdin=subprocess.PIPE)
+        base, n_steps = None, 0
+        for line in program.stdout:
+            if not line.strip().isdigit():
+                break
+            exists = int(line)
+            s.wait_until(f"in step {n_steps} {exists} bytes are charged", lambda: unmovable(w, "first") == exists,
+                         seconds=20, look=lambda: w.sluice("status").stdout)
+            # what the context takes is in no account
+            hidden = used(w) - w.program("first")["device_bytes"]
+            base = hidden if base is None else base
+            s.check(hidden == base, f"in step {n_steps} the board has what is charged", hidden, base,
+                    w.sluice("status").stdout)
+            n_steps += 1
+            program.stdin.write("\n")
+            program.stdin.flush()
+        s.check(n_steps == 17, "every step was compared", n_steps, line)
+        w.finish(program)
+
+
+def small(w, sluice):
+    out = w.run([SCENES, "small-memory"], "cuda", name="small", sluice=sluice)
+    return {what: int(n) for what, n in (line.split(": ") for line in out.splitlines()[:4])}
+
+
+def small_allocations_take_no_more_than_with_the_driver_alone():
+    # a granule as a card has it, and a small one, of which slabs have several
+    for scale in (1, 16, 256):
+        # as much as the driver alone would give: the reserve is no question here
+        memory = 24 * 2 * s.MIB // scale
+        with s.World("shim-small", memory=memory, settings={"memory.visible_memory": memory, "memory.reserve_percent": 0},
+                     softgpu={"scale": scale, "context_overhead": 0}) as w:
+            w.start_daemon()
+            plain, shared = small(w, False), small(w, True)
+            s.note(f"scale {scale}: {plain} alone, {shared} under Sluice")
+            for what in ("threads", "mixed"):
+                s.check(shared[what] <= plain[what], f"scale {scale}: {what}", plain, shared)
+            for what in ("full", "after"):
+                s.check(shared[what] >= plain[what], f"scale {scale}: {what}", plain, shared)
+
+
+def asks_beside_one_that_fills_the_device(scene, how, mib):
+    with s.World("shim-graph", softgpu={"profile": "rtx5080"}) as w:
+        w.start_daemon()
+        idle = w.start([s.CLIENTS / "cuda-fill", "--mib", 50, "--rounds", 1, "--wait"], "cuda", name="idle",
+                       stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device")
+        late = w.start([SCENES, scene, how], "cuda", name="late", stdin=subprocess.PIPE, env={"SCENE_BYTES": mib * s.MIB})
+        s.check(late.stdout.readline() == "waiting\n", "it gets its memory", w.log()[-2000:])
+        for program in (late, idle):
+            w.end(program)
+
+
+def memory_of_a_graph_is_given_beside_one_that_fills_the_device():
+    asks_beside_one_that_fills_the_device("graph-memory", "node", 24)
+    asks_beside_one_that_fills_the_device("graph-memory", "any-node", 24)
+    asks_beside_one_that_fills_the_device("graph-memory", "capture", 24)
+
+
+def memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why():
+    for mib, reason in ((62, "needs"), (65, "visible_memory")):
+        with s.World("shim-graph-nowhere", settings={"memory.capacity_patience": "100ms", "memory.visible_memory": "64M"},
+                     softgpu={"profile": "rtx5080", "context_overhead": "4M"}) as w:
+            w.start_daemon()
+            late = w.start([SCENES, "graph-memory", "node"], "cuda", name="late", env={"SCENE_BYTES": mib * s.MIB})
+            out = w.finish(late, exits=(3,))
+            s.check("2 instead of 0: cuGraphAddMemAllocNode" in out, "the node is refused for want of memory", out)
+            denials = w.history()["denials"]
+            s.check([d["name"] for d in denials] == ["late"] and reason in denials[0]["reason"], "history says why", denials,
+                    w.log()[-2000:])
+
+
+def what_a_program_may_own_is_refused_at_the_call_whatever_the_kind():
+    for kind in ("async", "pool", "handle", "node", "any-node", "capture"):
+        with s.World(f"shim-limit-{kind}", settings={"memory.visible_memory": "8M"}, softgpu=SMALL) as w:
+            w.start_daemon()
+            w.finish(w.start([SCENES, "limit", kind], "cuda", name="greedy"))
+            denials = w.history()["denials"]
+            s.check(denials and all(d["name"] == "greedy" and "memory.visible_memory" in d["reason"] for d in denials),
+                    f"{kind}: history says why", denials)
+
+
+def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
+    with s.World("shim-churn", memory=32 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        w.finish(w.start([SCENES, "churned-memory"], "cuda", name="churn"))
+
+
+s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
+       small_allocations_take_no_more_than_with_the_driver_alone,
+       memory_of_a_graph_is_given_beside_one_that_fills_the_device,
+       memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why,
+       what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
+       threads_that_take_and_give_back_memory_do_not_disturb_each_other)
