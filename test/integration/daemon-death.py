@@ -55,16 +55,26 @@ def has_joined(w, name):
     return "joined, generation" in log_of(w, name)
 
 
+def promised(status, device):
+    """Rule 16: what is usable, or what one program needs next to what the others cannot give up: their floors, and
+    everything they may hold as long as they have not joined again."""
+    seats = [(p["connection"] == "joined", seat) for p in status["programs"] for seat in p["devices"]
+             if seat["index"] == device["index"]]
+    floors = [seat["floor_bytes" if joined else "charge_bytes"] for joined, seat in seats]
+    needs = [sum(floors) - floor + max(floor, seat["need_bytes"]) for floor, (_, seat) in zip(floors, seats)]
+    return min(max([device["usable_bytes"], *needs]), device["total_bytes"])
+
+
 def restart(w, programs, generation):
     """A new daemon; returns how long it took until every program was back with it."""
     begin = time.monotonic()
     w.start_daemon()
     status = w.status()
     s.check(status["daemon"]["generation"] == generation + 1, "the roster was read: the daemon counts its starts", status)
-    # what was taken without it may be in the reserve
-    most = "total_bytes" if any(is_alone(w, p.label) for p in programs) else "usable_bytes"
     for device in status["devices"]:
-        s.check(device["charged_bytes"] <= device[most], "nobody is promised what others hold", status)
+        # what was taken without it may be in the reserve
+        most = device["total_bytes"] if any(is_alone(w, p.label) for p in programs) else promised(status, device)
+        s.check(device["charged_bytes"] <= most, "nobody is promised what others hold", status)
 
     def all_are_back():
         joined = [p["pid"] for p in w.status()["programs"] if p["connection"] == "joined"]
