@@ -84,8 +84,8 @@ void slu_peer_foresee(struct slu_peer_device *d, struct slu_unit *u)
 void slu_peer_judge_foresight(struct slu_peer_device *d, struct slu_unit *u)
 {
 	/* while all of it fits nobody would miss anything, and there may be many */
-	if (d->working_bytes > d->account.limit_bytes || !slu_trial_holds(u))
-		slu_trial_named(&d->trial, &d->foresight, &d->units, u, d->account.limit_bytes);
+	if (d->working_bytes > d->account.limit_bytes || !slu_shadow_holds(u))
+		slu_shadow_named(&d->shadow, &d->foresight, &d->units, u, d->account.limit_bytes);
 }
 
 void slu_peer_ahead_begin(struct slu_peer_device *d, struct slu_unit *u)

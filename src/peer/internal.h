@@ -26,7 +26,7 @@
 
 #include "base/util.h"
 #include "peer/peer.h"
-#include "place/trial.h"
+#include "place/shadow.h"
 
 #define SLU_PEER_QUEUE_MAX	2048 /* more than all moves and messages of a step */
 #define SLU_PEER_LEVELS_NS	(200 * SLU_NS_PER_MS)
@@ -112,7 +112,7 @@ struct slu_peer_device {
 	uint64_t opened_ns; /* when it was last opened */
 	uint64_t n_turns;
 	struct slu_foresight foresight; /* its now is n_launches */
-	struct slu_trial trial;
+	struct slu_shadow shadow;
 	uint64_t ahead_bytes;	  /* of units that came, or come, before they are asked for */
 	uint64_t n_hit, n_missed; /* of these: that were named in the end, that left again */
 

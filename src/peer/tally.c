@@ -31,7 +31,7 @@ void slu_peer_tally_remove(struct slu_peer_device *d, struct slu_unit *u)
 	d->n_absent -= !slu_unit_is_present(u);
 	if (u->bytes == d->largest_bytes)
 		d->largest_is_stale = true;
-	slu_trial_gone(&d->trial, u);
+	slu_shadow_remove(&d->shadow, u);
 }
 
 void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,

@@ -21,7 +21,7 @@
  * tell: as soon as one of them comes round again, the length of that round is its gap too. So a
  * program is known with the first command of its second round, and not with the last.
  *
- * Not every program repeats itself. Whether this one does is found out by trial (trial.h); where it
+ * Not every program repeats itself. Shadow caches (shadow.h) find out whether this one does; if it
  * does not, only what is certain counts.
  *
  * A guess orders what leaves and what comes in before it is asked for; it never licenses a move.
@@ -36,7 +36,7 @@ struct slu_foresight {
 	uint64_t now;	    /* its launch counter */
 	uint64_t round;	    /* the longest gap lately; 0: there was none */
 	uint64_t round_now; /* when that was */
-	bool is_blind;	    /* the trial went against guesses */
+	bool is_blind;	    /* the shadow caches speak against guesses */
 };
 
 /* A command names @unit now. */
@@ -52,5 +52,5 @@ bool slu_foresight_is_expected(const struct slu_foresight *foresight, const stru
 /* How many launches from now on; at least 1, or UNKNOWN. */
 uint64_t slu_foresight_distance(const struct slu_foresight *foresight, const struct slu_unit *unit);
 
-/* The same by the past alone, whatever the trial said. */
+/* The same by the past alone, whatever the shadow caches say. */
 uint64_t slu_foresight_guess(const struct slu_foresight *foresight, const struct slu_unit *unit);

@@ -63,11 +63,11 @@ enum slu_birth {
 	SLU_BIRTH_DEVICE, /* device credit, in a turn */
 };
 
-/* The windows that the trial of foresight keeps on paper (trial.h): who leaves them first. */
-enum slu_paper {
-	SLU_PAPER_RECENT,   /* the least recently named */
-	SLU_PAPER_FORESEEN, /* what is foreseen to be needed last */
-	_SLU_PAPER_MAX,
+/* The shadow caches that judge foresight (shadow.h), by the unit that each evicts first. */
+enum slu_shadow_cache {
+	SLU_SHADOW_RECENT,   /* the least recently named */
+	SLU_SHADOW_FORESEEN, /* what is foreseen to be needed last */
+	_SLU_SHADOW_MAX,
 };
 
 /* Gaps between namings are kept by their length: of each power of two the last one. */
@@ -97,10 +97,10 @@ struct slu_unit {
 	bool doubted;		    /* clean only if what ran kept its promise */
 	bool ahead;		    /* brought in before it was asked for, and not named since */
 	bool was_named;		    /* by some command, ever */
-	bool on_paper[_SLU_PAPER_MAX]; /* in these windows of its device's trial */
-	bool was_on_paper;	       /* ever */
-	bool patient;		       /* out: it is waited for if its commands still run */
-	bool unproven;		       /* the driver may still refuse its memory, at first use */
+	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */
+	bool was_in_shadow;		 /* ever */
+	bool patient;			 /* out: it is waited for if its commands still run */
+	bool unproven;			 /* the driver may still refuse its memory, at first use */
 	bool device_only;  /* stands for memory that the driver is to find free: MAPPED is no use */
 	uint8_t birth;	   /* enum slu_birth */
 	uint8_t n_refused; /* times in a row that the driver refused its birth */

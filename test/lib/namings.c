@@ -4,7 +4,7 @@
 
 #include "lib/test.h"
 #include "place/place.h"
-#include "place/trial.h"
+#include "place/shadow.h"
 
 void slu_namings_deinit(struct slu_namings *n)
 {
@@ -54,7 +54,7 @@ struct run {
 	size_t next[SLU_NAMINGS_UNITS_MAX]; /* the command that names it next */
 	struct slu_unit_list list;
 	struct slu_foresight foresight;
-	struct slu_trial trial;
+	struct slu_shadow shadow;
 	unsigned n_held;
 };
 
@@ -140,7 +140,7 @@ static unsigned serve(struct run *r, const unsigned *units, const size_t *next, 
 		slu_foresight_named(&r->foresight, u);
 	}
 	for (size_t i = 0; i < n; i++)
-		slu_trial_named(&r->trial, &r->foresight, &r->list, &r->units[units[i]], window);
+		slu_shadow_named(&r->shadow, &r->foresight, &r->list, &r->units[units[i]], window);
 	if (rule == SLU_NAMINGS_GUESS)
 		r->foresight.is_blind = false;
 	return n_in;

@@ -2,7 +2,7 @@
 
 /*
  * How many units programs of many kinds bring in, beside Belady's optimum, which knows the future,
- * and beside the least recently named, which knows nothing of it. Foresight on trial comes near
+ * and beside the least recently named, which knows nothing of it. Judged foresight comes near
  * the first where a program repeats itself, and is never much worse than the second.
  */
 
@@ -10,7 +10,7 @@
 
 #include "lib/namings.h"
 #include "place/place.h"
-#include "place/trial.h"
+#include "place/shadow.h"
 
 struct pattern {
 	const char *name;
@@ -146,7 +146,7 @@ static void foresight_comes_near_the_optimum_and_never_loses_much(void **state)
 		       belady, past);
 		if (p->belady_percent)
 			assert_in_range(foreseen, belady, belady * p->belady_percent / 100);
-		/* until the trial is decided, and what it costs to go over */
+		/* until the judgement, and what it costs to change over */
 		assert_in_range(foreseen, belady, past + past / 8 + 2 * p->window);
 	}
 }
@@ -164,7 +164,7 @@ static void a_window_that_comes_and_goes_is_no_reason_against_foresight(void **s
 	struct slu_unit units[N] = { 0 };
 	struct slu_unit_list list;
 	struct slu_foresight f = { 0 };
-	struct slu_trial trial = { 0 };
+	struct slu_shadow shadow = { 0 };
 
 	TAILQ_INIT(&list);
 	for (unsigned i = 0; i < N; i++) {
@@ -177,8 +177,8 @@ static void a_window_that_comes_and_goes_is_no_reason_against_foresight(void **s
 		for (unsigned i = 0; i < N; i++) {
 			f.now++;
 			slu_foresight_named(&f, &units[i]);
-			slu_trial_named(&trial, &f, &list, &units[i],
-					i < grows_at ? SMALL : N * BYTES);
+			slu_shadow_named(&shadow, &f, &list, &units[i],
+					 i < grows_at ? SMALL : N * BYTES);
 			units[i].place = SLU_PLACE_DEVICE;
 		}
 		assert_false(f.is_blind);
@@ -199,5 +199,5 @@ int main(void)
 		cmocka_unit_test(foresight_comes_near_the_optimum_and_never_loses_much),
 	};
 
-	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("shadow", tests, NULL, NULL);
 }
