@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "core/credit/plan.h"
+#include "core/group.h"
 #include "core/state.h"
 
 /* I8: the roster is never more optimistic than the charge, once what is queued is written. */

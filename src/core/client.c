@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "core/client.h"
-#include "core/credit/balance.h"
+#include "core/fit/balance.h"
+#include "core/group.h"
 #include "core/state.h"
 
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where scheduler and accounts meet: the step that decides, and what it gives out. Who joins and
- * leaves is in join.c, what a message changes in message.c, what people see in view.c.
+ * The step that decides, in which the scheduler and then the accounts have their say, and what it
+ * gives out. Who joins and leaves is in join.c, what a message changes in message.c, what people
+ * see in view.c.
  */
 
 #include <assert.h>
@@ -14,13 +15,14 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "core/credit/balance.h"
+#include "core/fit/balance.h"
 #include "core/credit/home.h"
-#include "core/credit/plan.h"
-#include "core/credit/shift.h"
+#include "core/fit/shift.h"
 #include "core/credit/staging.h"
+#include "core/group.h"
 #include "core/sched/admit.h"
 #include "core/sched/turns.h"
+#include "core/sched/policy.h"
 #include "core/send.h"
 #include "core/state.h"
 
@@ -235,7 +237,7 @@ static void tell_silence(struct slu_core *core, struct slu_core_account *account
 {
 	char span[SLU_SIZE_STRING_MAX];
 
-	if (account->is_told_silent || !slu_core_plan_is_silent(core, account))
+	if (account->is_told_silent || !slu_core_is_silent(core, account))
 		return;
 	account->is_told_silent = true;
 	slu_core_tell(core, account->client->id, "%s is silent: a limit is unanswered for %s",

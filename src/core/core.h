@@ -14,7 +14,8 @@
  *           …                                   before the raise that it covers
  *   slu_core_deadline_ns(core)                  step again then, even if nothing happens
  *
- * Inside: sched/ (who), credit/ (how many bytes), and core.c, the one file where they meet.
+ * Inside: sched/ (whose turn) asks fit/ (which groups fit, with how many bytes), which uses credit/
+ * (accounts and capacities); core.c runs the step.
  * docs/protocol.md has the rules by number; the comments in the code name them.
  */
 
@@ -22,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/sched/policy.h"
 #include "wire/message.h"
 
 struct slu_core;
@@ -107,6 +107,13 @@ struct slu_core_bound {
 struct slu_core_bounds {
 	unsigned n_home, n_disk;
 	struct slu_core_bound home[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
+};
+
+/* What a person says of a program; a policy without levels takes no notice. */
+enum slu_core_priority {
+	SLU_CORE_PRIORITY_NORMAL, /* begins at the top */
+	SLU_CORE_PRIORITY_HIGH,	  /* stays at the top */
+	SLU_CORE_PRIORITY_LOW,	  /* begins at the bottom */
 };
 
 struct slu_core_join {

@@ -12,7 +12,8 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "core/credit/plan.h"
+#include "core/fit/plan.h"
+#include "core/group.h"
 #include "core/sched/admit.h"
 #include "core/sched/turns.h"
 #include "core/send.h"

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/group.h"
 #include "core/sched/grow.h"
 #include "core/sched/turns.h"
 #include "core/send.h"

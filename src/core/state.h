@@ -7,6 +7,8 @@
  * Everything that happens later than now is asked with slu_core_is_due(): it says whether the time
  * has come and, if not, notes it as a deadline of this step. So a deadline cannot be forgotten,
  * and one that has passed cannot be asked for again.
+ *
+ * What a group is only those see who include group.h: credit/ does not.
  */
 
 #include <stdbool.h>
@@ -17,17 +19,14 @@
 #include "core/core.h"
 #include "core/credit/capacity.h"
 #include "core/queue.h"
-#include "core/sched/group.h"
-#include "core/sched/policy.h"
+
+struct slu_core_group;
+struct slu_core_policy;
+struct slu_core_victim;
+
+TAILQ_HEAD(slu_core_groups, slu_core_group);
 
 #define SLU_CORE_DEVICES_MAX 64
-
-/* Every device of every member that is connected. */
-#define SLU_CORE_FOREACH_SEAT(group, client, seat)                                               \
-	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
-		if (slu_core_client_is_joined(client))                                           \
-			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
-			     seat++)
 
 struct slu_core_device {
 	char name[SLU_WIRE_NAME_MAX];
@@ -91,4 +90,12 @@ static inline bool slu_core_is_due(struct slu_core *core, uint64_t t_ns)
 	if (t_ns < core->deadline_ns)
 		core->deadline_ns = t_ns;
 	return false;
+}
+
+/* A LIMIT has not been answered for so long that nothing of it can be counted on. */
+static inline bool slu_core_is_silent(struct slu_core *core, const struct slu_core_account *account)
+{
+	return account->is_pending &&
+	       slu_core_is_due(core,
+			       slu_core_after(account->sent_ns, core->config.limit_deadline_ns));
 }

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/group.h"
 #include "core/sched/sharing.h"
 #include "core/state.h"
 

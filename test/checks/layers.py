@@ -14,12 +14,13 @@ from sluice import SOURCE, check, main
 CLEAN = '#include <stdint.h>\n#include "core/core.h"\n#include "base/util.h"\n'
 
 
-def faults_of(name, text):
-    """What the checker says of a tree with one file."""
+def faults_of(name, text, others=None):
+    """What the checker says of a tree with one file, and perhaps others that have no fault."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "src" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
+        for path, content in {**(others or {}), name: text}.items():
+            path = pathlib.Path(folder) / "src" / path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
         done = subprocess.run([SOURCE / "tools/check-layers", folder], capture_output=True, text=True)
         lines = done.stdout.splitlines()[:-1]
         check(done.returncode == (1 if lines else 0), "the exit status tells of faults", done.stdout, done.stderr)
@@ -47,8 +48,32 @@ def a_call_that_reaches_outside_is_found():
 
 def floors_of_one_folder_are_kept_apart():
     check(faults_of("softgpu/interp/planted.c", '#include "softgpu/driver/stream.h"\n'), "the interpreter does not use the driver")
-    check(faults_of("core/credit/planted.c", '#include "core/sched/admit.h"\n'), "credit does not use the scheduler's files")
     check(faults_of("cuda/planted.c", '#include "client/instance.h"\n'), "a front end uses the client's public headers only")
+
+
+def scheduler_and_accounts_are_kept_apart():
+    for name, header in (("credit", "sched/admit.h"), ("credit", "fit/plan.h"), ("credit", "group.h"),
+                         ("sched", "credit/account.h"), ("sched", "credit/capacity.h"), ("sched", "fit/balance.h"),
+                         ("fit", "sched/turns.h")):
+        found = faults_of(f"core/{name}/planted.c", f'#include "core/{header}"\n')
+        check(len(found) == 1, f"{name}/ may not include {header}", *found)
+    for name, header in (("sched", "fit/plan.h"), ("fit", "credit/capacity.h"), ("fit", "group.h")):
+        check(not faults_of(f"core/{name}/planted.c", f'#include "core/{header}"\n'), f"{name}/ may include {header}")
+
+
+def a_forbidden_header_behind_another_is_found():
+    shared = {"core/state.h": '#include "core/client.h"\n', "core/client.h": '#include "core/group.h"\n', "core/group.h": ""}
+    found = faults_of("core/credit/planted.c", '#include "core/state.h"\n', shared)
+    check(len(found) == 1 and "core/group.h" in found[0], "credit/ may not see groups through state.h", *found)
+    shared["core/client.h"] = ""
+    check(not faults_of("core/credit/planted.c", '#include "core/state.h"\n', shared), "state.h alone is allowed")
+
+
+def a_call_behind_a_shared_type_is_found():
+    shared = {"core/credit/capacity.h": "void slu_core_capacity_rise(struct slu_core_capacity *capacity);\n"}
+    found = faults_of("core/sched/planted.c", "\tslu_core_capacity_rise(&device->capacity);\n", shared)
+    check(len(found) == 1, "sched/ may not call credit/", *found)
+    check(not faults_of("core/fit/planted.c", "\tslu_core_capacity_rise(&device->capacity);\n", shared), "fit/ may")
 
 
 def a_folder_without_a_row_is_found():
@@ -56,4 +81,5 @@ def a_folder_without_a_row_is_found():
 
 
 main(a_clean_file_passes, each_header_that_reaches_outside_is_found, a_call_that_reaches_outside_is_found,
-     floors_of_one_folder_are_kept_apart, a_folder_without_a_row_is_found)
+     floors_of_one_folder_are_kept_apart, scheduler_and_accounts_are_kept_apart, a_forbidden_header_behind_another_is_found,
+     a_call_behind_a_shared_type_is_found, a_folder_without_a_row_is_found)

@@ -47,10 +47,10 @@ struct slu_core_capacity {
 	uint64_t sure_bytes;	 /* never above the estimate */
 	uint64_t outsider_bytes;
 	uint64_t overhead_bytes;
-	uint64_t needed_bytes; /* kept by credit/reserve.c */
+	uint64_t needed_bytes; /* kept by fit/reserve.c */
 	uint64_t charge_bytes; /* sum over accounts */
 	uint64_t held_bytes;   /* sum over accounts */
-	uint64_t floors_bytes; /* sum of what cannot leave now; kept by credit/plan.c */
+	uint64_t floors_bytes; /* sum of what cannot leave now; kept by fit/plan.c */
 	uint64_t changed_ns;   /* last rise or refusal */
 	uint64_t left_ns;      /* an account was closed last; 0: never */
 	unsigned back_off;     /* 1 to 16: the rise period is multiplied by it */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/util.h"
 #include "core/credit/home.h"
-#include "core/credit/plan.h"
 #include "core/send.h"
 
 /* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
@@ -105,7 +104,7 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 		if (is_bound && !shares_bound(asker, account->client, is_disk))
 			continue;
 		if (account->is_pending) {
-			is_coming |= !slu_core_plan_is_silent(core, account);
+			is_coming |= !slu_core_is_silent(core, account);
 			continue;
 		}
 		if (!slu_core_account_slack_bytes(account))

@@ -4,7 +4,9 @@
 
 #include "base/size.h"
 #include "base/util.h"
-#include "core/credit/plan.h"
+#include "core/fit/plan.h"
+#include "core/fit/shortage.h"
+#include "core/group.h"
 #include "core/sched/admit.h"
 #include "core/sched/expiry.h"
 #include "core/sched/grow.h"
@@ -165,7 +167,7 @@ static void look_at_open(struct slu_core *core)
 			group->is_overgrown = true;
 			continue;
 		}
-		slu_core_unfit_lack(core, group, &shortage);
+		slu_core_shortage_note(core, group, &shortage);
 		if (slu_core_plan_group(core, group, true, false, NULL))
 			slu_core_patience_unfit(core, group);
 		slu_core_turns_close(core, group, "%s no longer fits: it needs %s of %s",
@@ -183,7 +185,7 @@ static void look_at_open(struct slu_core *core)
 			if (slu_core_group_uses(group, (unsigned)shortage.device))
 				break;
 		}
-		slu_core_unfit_lack(core, group, &shortage);
+		slu_core_shortage_note(core, group, &shortage);
 		slu_core_turns_close(core, group, "the open programs no longer fit together");
 		close_open(core, group);
 	}
@@ -256,7 +258,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 		insert(core->opened, &core->n_opened, group, is_older);
 		return true;
 	}
-	slu_core_unfit_lack(core, group, &shortage);
+	slu_core_shortage_note(core, group, &shortage);
 	group->why = (struct slu_core_why){
 		.kind = SLU_CORE_WHY_TURN,
 		.other = beside ? beside->id : 0,

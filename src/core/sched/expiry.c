@@ -2,6 +2,7 @@
 #include "core/sched/expiry.h"
 
 #include "base/util.h"
+#include "core/group.h"
 
 #define CUT_MAX 1 /* so often the least length of a turn is doubled */
 

@@ -2,6 +2,8 @@
 #include "core/sched/grow.h"
 
 #include "base/util.h"
+#include "core/fit/plan.h"
+#include "core/group.h"
 #include "core/send.h"
 
 #define CROWD_PARTS	 4 /* so much of the device must be unable to move: one part in these */
@@ -100,7 +102,7 @@ static struct slu_core_group *present(struct slu_core *core, unsigned number)
 static struct slu_core_group *choose(struct slu_core *core, unsigned number,
 				     const struct slu_core_group *but)
 {
-	uint64_t room = slu_core_capacity_bytes(&core->devices[number]->capacity);
+	uint64_t room = slu_core_plan_device_bytes(core, number);
 	uint64_t bytes, most = 0, sum = 0;
 	struct slu_core_group *group, *chosen = NULL;
 	size_t n = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/sched/knot.h"
 
-#include "core/credit/plan.h"
+#include "core/fit/plan.h"
+#include "core/group.h"
 #include "core/sched/unfit.h"
 #include "core/send.h"
 
@@ -37,19 +38,7 @@ static bool may_help(struct slu_core *core, const struct slu_core_account *accou
 	const struct slu_core_group *group = account->client->group;
 
 	return group->state != SLU_CORE_WAITING || group->is_parked ||
-	       !slu_core_client_is_joined(account->client) ||
-	       slu_core_plan_is_silent(core, account);
-}
-
-static void forget_helpers(struct slu_core *core, struct slu_core_capacity *capacity)
-{
-	struct slu_core_account *account;
-
-	TAILQ_FOREACH (account, &capacity->accounts, link)
-		if (may_help(core, account)) {
-			capacity->floors_bytes -= account->counted_floor_bytes;
-			account->counted_floor_bytes = 0;
-		}
+	       !slu_core_client_is_joined(account->client) || slu_core_is_silent(core, account);
 }
 
 /* Nobody who waits would fit if all others gave up what they keep. */
@@ -57,9 +46,7 @@ static bool is_tight(struct slu_core *core)
 {
 	bool is_tight = true;
 
-	for (unsigned d = 0; d < core->n_devices; d++)
-		forget_helpers(core, &core->devices[d]->capacity);
-	forget_helpers(core, &core->pinned);
+	slu_core_plan_forget_floors(core, may_help);
 	for (size_t i = 0; i < core->n_waiting && is_tight; i++)
 		is_tight = slu_core_plan_group(core, core->waiting[i], false, false, NULL) != 0;
 	slu_core_plan_refresh(core);

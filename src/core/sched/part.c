@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "core/credit/plan.h"
+#include "core/fit/plan.h"
+#include "core/group.h"
 #include "core/sched/part.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
@@ -150,7 +151,7 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 static bool is_crowded_on(const struct slu_core *core, const struct slu_core_group *group,
 			  unsigned device)
 {
-	uint64_t room = slu_core_capacity_bytes(&core->devices[device]->capacity);
+	uint64_t room = slu_core_plan_device_bytes(core, device);
 	uint64_t level = 0, working = 0;
 	const struct slu_core_client *client;
 

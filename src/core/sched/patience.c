@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/group.h"
 #include "core/sched/patience.h"
 #include "core/state.h"
 

@@ -9,7 +9,7 @@
  */
 
 #include "core/core.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 #include "core/sched/policy.h"
 
 static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)

@@ -51,7 +51,7 @@
 #include "base/util.h"
 #include "core/core.h"
 #include "core/sched/expiry.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 #include "core/sched/policy.h"
 #include "core/state.h"
 

@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/core.h"
+
 #define SLU_CORE_POLICY_DEFAULT "mlfq"
 
-struct slu_core_config;
 struct slu_core_group;
 
 /* What a group did with its time, as a policy sees it. */
@@ -24,13 +25,6 @@ enum slu_core_spent {
 	SLU_CORE_SPENT_USING,	/* the device works for it, or might */
 	SLU_CORE_SPENT_RESTING, /* no device progress, and nothing that it waits for */
 	SLU_CORE_SPENT_WAITING, /* for its turn, or for its bytes */
-};
-
-/* What a person says of a program; a policy without levels takes no notice. */
-enum slu_core_priority {
-	SLU_CORE_PRIORITY_NORMAL, /* begins at the top */
-	SLU_CORE_PRIORITY_HIGH,	  /* stays at the top */
-	SLU_CORE_PRIORITY_LOW,	  /* begins at the bottom */
 };
 
 /* What a policy remembers of a group: all zero when the group is new and of normal priority. */

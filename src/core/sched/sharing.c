@@ -5,6 +5,8 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/fit/plan.h"
+#include "core/group.h"
 #include "core/sched/expiry.h"
 
 static uint64_t needs_bytes(const struct slu_core_client *client, const struct slu_core_seat *seat)
@@ -24,7 +26,7 @@ static bool fits(const struct slu_core *core, unsigned device)
 		for (unsigned i = 0; i < client->n_seats; i++)
 			if (client->seats[i].device == device)
 				bytes += needs_bytes(client, &client->seats[i]);
-	return bytes <= slu_core_capacity_bytes(&core->devices[device]->capacity);
+	return bytes <= slu_core_plan_device_bytes(core, device);
 }
 
 static size_t n_groups(const struct slu_core *core, unsigned device)

@@ -8,7 +8,7 @@
 #include "core/test-script.h"
 
 #include "base/util.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 #include "core/sched/policy.h"
 
 #define EACH_MIB 60

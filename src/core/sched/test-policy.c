@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 #include "core/core.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 #include "core/sched/policy.h"
 
 static void test_when_a_turn_is_over(void **state)

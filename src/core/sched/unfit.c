@@ -5,22 +5,9 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/fit/shortage.h"
+#include "core/group.h"
 #include "core/send.h"
-
-void slu_core_unfit_lack(struct slu_core *core, const struct slu_core_group *group,
-			 const struct slu_core_shortage *shortage)
-{
-	const struct slu_core_client *client;
-
-	if (shortage->device != SLU_CORE_PLAN_PINNED) {
-		core->devices[shortage->device]->capacity.is_lacking = true;
-		return;
-	}
-	TAILQ_FOREACH (client, &group->members, member_link)
-		for (unsigned i = 0; i < client->n_seats; i++)
-			if (client->seats[i].mode == SLU_MODE_MAPPED)
-				core->devices[client->seats[i].device]->capacity.is_lacking = true;
-}
 
 static bool may_be_denied(const struct slu_core_client *client, const struct slu_core_seat *seat)
 {
@@ -84,21 +71,6 @@ void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
 	deny(core, group, shortage, false, why);
 }
 
-/* Who keeps most of what cannot leave @device now. */
-static const struct slu_core_group *keeper(const struct slu_core *core,
-					   const struct slu_core_group *asker, int device)
-{
-	const struct slu_core_capacity *capacity =
-		device == SLU_CORE_PLAN_PINNED ? &core->pinned : &core->devices[device]->capacity;
-	const struct slu_core_account *account, *most = NULL;
-
-	TAILQ_FOREACH (account, &capacity->accounts, link)
-		if (account->client->group != asker &&
-		    (!most || account->counted_floor_bytes > most->counted_floor_bytes))
-			most = account;
-	return most && most->counted_floor_bytes ? most->client->group : NULL;
-}
-
 /*
  * Nobody is told on hearsay: what others were refused may be less than what this group would get.
  * Return: whether it fits where all that is forgotten, and had no turn yet to see for itself.
@@ -108,9 +80,7 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 {
 	if (slu_core_patience_is_tried(group))
 		return false;
-	for (unsigned d = 0; d < core->n_devices; d++)
-		if (slu_core_group_uses(group, d))
-			slu_core_capacity_forget(&core->devices[d]->capacity, core->now_ns);
+	slu_core_shortage_forget(core, group);
 	if (slu_core_plan_group(core, group, true, false, ret_shortage))
 		return false;
 	slu_core_patience_renew(core, group, true);
@@ -118,35 +88,10 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 	return true;
 }
 
-/*
- * Nobody else is there who could give up memory, nor has left a moment ago, and all that the group
- * has is on the device already: the driver's refusal is final, as it would be without us.
- */
-static bool is_final(struct slu_core *core, const struct slu_core_group *group,
-		     const struct slu_core_shortage *shortage)
-{
-	const struct slu_core_capacity *capacity;
-	const struct slu_core_account *account;
-
-	if (shortage->device == SLU_CORE_PLAN_PINNED)
-		return false;
-	capacity = &core->devices[shortage->device]->capacity;
-	TAILQ_FOREACH (account, &capacity->accounts, link)
-		if (account->client->group != group || account->seat->mode != SLU_MODE_ALL)
-			return false;
-	if (capacity->outsider_bytes ||
-	    (capacity->left_ns &&
-	     !slu_core_is_due(core, slu_core_after(capacity->left_ns, core->config.patience_ns))))
-		return false;
-	return shortage->need_bytes > slu_sub_floor(slu_core_capacity_total_bytes(capacity),
-						    capacity->overhead_bytes) ||
-	       (slu_core_patience_is_tried(group) && slu_core_capacity_is_refused(capacity));
-}
-
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage)
 {
-	const struct slu_core_group *other = keeper(core, group, shortage->device);
+	const struct slu_core_group *other = slu_core_shortage_keeper(core, group, shortage);
 	struct slu_core_shortage lasting;
 	bool is_never;
 
@@ -157,7 +102,7 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 		.need_bytes = shortage->need_bytes,
 		.room_bytes = shortage->room_bytes,
 	};
-	slu_core_unfit_lack(core, group, shortage);
+	slu_core_shortage_note(core, group, shortage);
 	if (!slu_core_plan_group(core, group, true, false, &lasting))
 		return;
 
@@ -167,7 +112,8 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	group->why.room_bytes = lasting.room_bytes;
 	slu_core_patience_unfit(core, group);
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
-	if (is_never || is_final(core, group, &lasting))
+	if (is_never ||
+	    slu_core_shortage_is_final(core, group, &lasting, slu_core_patience_is_tried(group)))
 		deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
 	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
 		deny(core, group, &lasting, false, "");

@@ -7,15 +7,8 @@
  * patience's (patience.h).
  */
 
-#include "core/credit/plan.h"
+#include "core/fit/plan.h"
 #include "core/state.h"
-
-/*
- * Rule 16: the estimate of a device rises while somebody lacks room there. Who lacks pinned memory
- * would need less of it if the device held more.
- */
-void slu_core_unfit_lack(struct slu_core *core, const struct slu_core_group *group,
-			 const struct slu_core_shortage *shortage);
 
 /*
  * The group fits not even when it runs alone. If it is the floors of others it waits for them,

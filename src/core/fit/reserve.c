@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/credit/reserve.h"
+#include "core/fit/reserve.h"
 
 #include "base/util.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 
 struct needs {
 	uint64_t all_bytes;    /* of a turn alone */

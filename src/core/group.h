@@ -96,7 +96,12 @@ struct slu_core_group {
 	struct slu_core_why why;
 };
 
-TAILQ_HEAD(slu_core_groups, slu_core_group);
+/* Every device of every member that is connected. */
+#define SLU_CORE_FOREACH_SEAT(group, client, seat)                                               \
+	TAILQ_FOREACH (client, &(group)->members, member_link)                                   \
+		if (slu_core_client_is_joined(client))                                           \
+			for (seat = (client)->seats; seat < (client)->seats + (client)->n_seats; \
+			     seat++)
 
 struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id);
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "core/sched/group.h"
+#include "core/group.h"
 #include "core/state.h"
 
 struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id)

@@ -64,6 +64,17 @@ enum { _SLU_CORE_PLAN_E_SUCCESS, SLU_CORE_PLAN_E_UNFIT };
 void slu_core_plan_refresh(struct slu_core *core);
 
 /*
+ * As if all accounts of which @may_leave is true could give up all that they hold, until floors are
+ * summed up anew.
+ */
+void slu_core_plan_forget_floors(struct slu_core *core,
+				 bool (*may_leave)(struct slu_core *core,
+						   const struct slu_core_account *account));
+
+/* What is there of @device for all groups together, as far as is known now. */
+uint64_t slu_core_plan_device_bytes(const struct slu_core *core, unsigned device);
+
+/*
  * Fills need_bytes, paged_bytes, goal_bytes and pinned_goal_bytes of the set's joined members.
  *
  * Return: 0, or SLU_CORE_PLAN_E_UNFIT with @ret_shortage (which may be NULL); the members' figures
@@ -75,6 +86,3 @@ int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 /* The same of one group by itself, on all that there is. */
 int slu_core_plan_group(struct slu_core *core, struct slu_core_group *group, bool is_alone,
 			bool is_ideal, struct slu_core_shortage *ret_shortage);
-
-/* A LIMIT has not been answered for so long that nothing of it can be counted on. */
-bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account);

@@ -2,18 +2,12 @@
 #include <assert.h>
 
 #include "base/util.h"
-#include "core/credit/plan.h"
-#include "core/credit/reserve.h"
+#include "core/fit/plan.h"
+#include "core/fit/reserve.h"
+#include "core/group.h"
 
 /* For births an account gets at most this part of the device, beyond what there is already. */
 #define SLACK_PARTS 16
-
-bool slu_core_plan_is_silent(struct slu_core *core, const struct slu_core_account *account)
-{
-	return account->is_pending &&
-	       slu_core_is_due(core,
-			       slu_core_after(account->sent_ns, core->config.limit_deadline_ns));
-}
 
 /*
  * What cannot leave now. One that is draining comes to rest in a moment, and nobody is let in
@@ -25,7 +19,7 @@ static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *a
 	uint64_t floor = account->floor_bytes;
 
 	if (!slu_core_client_is_joined(account->client) || group->is_stuck ||
-	    slu_core_plan_is_silent(core, account))
+	    slu_core_is_silent(core, account))
 		return account->charge_bytes;
 	if (!slu_core_group_is_at_rest(group))
 		floor = 0;
@@ -63,6 +57,33 @@ void slu_core_plan_refresh(struct slu_core *core)
 		slu_core_reserve_find_needed(core, d);
 	}
 	refresh(core, &core->pinned);
+}
+
+static void forget_floors(struct slu_core *core, struct slu_core_capacity *capacity,
+			  bool (*may_leave)(struct slu_core *core,
+					    const struct slu_core_account *account))
+{
+	struct slu_core_account *account;
+
+	TAILQ_FOREACH (account, &capacity->accounts, link)
+		if (may_leave(core, account)) {
+			capacity->floors_bytes -= account->counted_floor_bytes;
+			account->counted_floor_bytes = 0;
+		}
+}
+
+void slu_core_plan_forget_floors(struct slu_core *core,
+				 bool (*may_leave)(struct slu_core *core,
+						   const struct slu_core_account *account))
+{
+	for (unsigned d = 0; d < core->n_devices; d++)
+		forget_floors(core, &core->devices[d]->capacity, may_leave);
+	forget_floors(core, &core->pinned, may_leave);
+}
+
+uint64_t slu_core_plan_device_bytes(const struct slu_core *core, unsigned device)
+{
+	return slu_core_capacity_bytes(&core->devices[device]->capacity);
 }
 
 /*

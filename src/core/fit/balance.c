@@ -4,10 +4,11 @@
 
 #include "base/size.h"
 #include "base/util.h"
-#include "core/credit/balance.h"
-#include "core/credit/plan.h"
-#include "core/credit/reserve.h"
+#include "core/fit/balance.h"
+#include "core/fit/plan.h"
+#include "core/fit/reserve.h"
 #include "core/credit/staging.h"
+#include "core/group.h"
 #include "core/send.h"
 
 #define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
@@ -249,7 +250,7 @@ static int64_t coming_bytes(const struct balance *b)
 
 	TAILQ_FOREACH (account, &b->capacity->accounts, link)
 		if (slu_core_client_is_joined(account->client) && !account->is_final &&
-		    !slu_core_plan_is_silent(b->core, account))
+		    !slu_core_is_silent(b->core, account))
 			coming += (int64_t)(account->charge_bytes - account->limit_bytes);
 	return coming;
 }

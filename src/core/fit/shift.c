@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/credit/shift.h"
+#include "core/fit/shift.h"
 
 #include "base/size.h"
 #include "base/util.h"
 #include "core/credit/home.h"
+#include "core/group.h"
 #include "core/send.h"
 
 /* What the next group still lacks of host memory, after it was given what is free. */
