@@ -125,12 +125,23 @@ static void set_budget(struct slu_core_capacity *capacity, uint64_t bytes)
 
 int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_core_config *config)
 {
+	const struct slu_core_policy *policy = slu_core_policy_find(config->policy);
+	bool is_changed = policy != core->policy;
 	uint64_t generation = core->config.generation;
-	int r = take_config(core, config);
+	struct slu_core_group *group;
+	int r;
 
+	slu_core_set_now(core, now_ns);
+	/* until now time is spent under the policy that there was */
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (is_changed)
+			slu_core_group_count(core, group);
+	r = take_config(core, config);
 	if (r)
 		return slu_fold(r);
-	slu_core_set_now(core, now_ns);
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (is_changed)
+			slu_core_group_begin(core, group);
 	core->config.generation = generation; /* that of the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
 	set_budget(&core->home, config->home_bytes);

@@ -33,7 +33,7 @@ struct slu_core;
 /* Times in ns, sizes in bytes. slu_core_config_default() fills it; the daemon's settings change it.
  */
 struct slu_core_config {
-	const char *policy;	     /* a name of the policy array: "mlfq", "rr", "fifo" */
+	const char *policy;	     /* a name of the array in sched/policy.c */
 	uint64_t generation;	     /* > every generation before it */
 	uint64_t slice_ns;	     /* a turn lasts so long when somebody waits */
 	uint64_t slice_min_switches; /* … and at least so many times the switch it took (rule 19) */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/util.h"
 #include "core/group.h"
 #include "core/state.h"
+
+/* A group as it is allocated. */
+struct room {
+	struct slu_core_group group;
+	max_align_t policy_state[];
+};
 
 struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id)
 {
@@ -42,11 +50,12 @@ int slu_core_group_reserve(struct slu_core *core, size_t n)
 	if (make_room(core, n) < 0)
 		return slu_error(-ENOMEM);
 	while (core->n_groups + core->n_spare_groups < n) {
-		struct slu_core_group *group = calloc(1, sizeof(*group));
+		struct room *room = calloc(1, sizeof(*room) + slu_core_policy_state_max());
 
-		if (!group)
+		if (!room)
 			return slu_error(-ENOMEM);
-		TAILQ_INSERT_TAIL(&core->spare_groups, group, link);
+		room->group.policy_state = room->policy_state;
+		TAILQ_INSERT_TAIL(&core->spare_groups, &room->group, link);
 		core->n_spare_groups++;
 	}
 	return 0;
@@ -67,7 +76,9 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.crowd_ns = SLU_CORE_NEVER,
 		.kept_ns = SLU_CORE_NEVER,
 		.union_ns = SLU_CORE_NEVER,
+		.policy_state = group->policy_state,
 	};
+	slu_core_group_begin(core, group);
 	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
@@ -84,6 +95,22 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	core->n_groups--;
 	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);
 	core->n_spare_groups++;
+}
+
+void slu_core_group_begin(struct slu_core *core, struct slu_core_group *group)
+{
+	group->level = 0;
+	memset(group->policy_state, 0, core->policy->state_size);
+	if (core->policy->begin)
+		core->policy->begin(group, &core->config);
+}
+
+void slu_core_group_resemble(struct slu_core *core, struct slu_core_group *to,
+			     const struct slu_core_group *from)
+{
+	to->priority = from->priority;
+	to->level = from->level;
+	memcpy(to->policy_state, from->policy_state, core->policy->state_size);
 }
 
 const char *slu_core_group_name(const struct slu_core_group *group)
@@ -119,7 +146,7 @@ static size_t n_equals(const struct slu_core *core, const struct slu_core_group 
 	size_t n = 1;
 
 	TAILQ_FOREACH (other, &core->groups, link)
-		n += other != group && other->record.level == group->record.level &&
+		n += other != group && other->level == group->level &&
 		     other->state != SLU_CORE_IDLE && !other->is_idle && !other->is_parked;
 	return n;
 }

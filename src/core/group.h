@@ -92,7 +92,9 @@ struct slu_core_group {
 	uint64_t used_ns; /* of ran_ns, less what it rested or lacked its bytes; until counted_ns */
 	uint64_t used_before_ns; /* used_ns when this turn began */
 	uint64_t waited_ns;
-	struct slu_core_record record;
+	enum slu_core_priority priority;
+	unsigned level;	    /* set by the policy: 0 is the top; groups of one level are equals */
+	void *policy_state; /* what the policy remembers of it; room for that of any policy */
 	struct slu_core_why why;
 };
 
@@ -112,6 +114,12 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 int slu_core_group_reserve(struct slu_core *core, size_t n);
 struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id);
 void slu_core_group_free(struct slu_core *core, struct slu_core_group *group);
+
+/* What the policy remembers of the group it forgets: at the start, and for another policy. */
+void slu_core_group_begin(struct slu_core *core, struct slu_core_group *group);
+/* @to is to the policy what @from is. */
+void slu_core_group_resemble(struct slu_core *core, struct slu_core_group *to,
+			     const struct slu_core_group *from);
 
 const char *slu_core_group_name(const struct slu_core_group *group);
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,

@@ -60,15 +60,11 @@ static void take_priority(struct slu_core *core, const struct slu_core_client *c
 	struct slu_core_group *group = client->group;
 	bool is_first = TAILQ_FIRST(&group->members) == client && !TAILQ_NEXT(client, member_link);
 
-	if (group->record.priority == priority || (!is_first && priority != SLU_CORE_PRIORITY_HIGH))
+	if (group->priority == priority || (!is_first && priority != SLU_CORE_PRIORITY_HIGH))
 		return;
 	slu_core_group_count(core, group);
-	group->record = (struct slu_core_record){
-		.priority = priority,
-		.level = priority == SLU_CORE_PRIORITY_LOW && core->config.levels
-				 ? core->config.levels - 1
-				 : 0,
-	};
+	group->priority = priority;
+	slu_core_group_begin(core, group);
 }
 
 static void take_seats(struct slu_core *core, struct slu_core_client *client,

@@ -53,7 +53,7 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 
 	slu_core_group_count(core, from);
 	to = slu_core_group_new(core, free_id(core, client));
-	to->record = from->record;
+	slu_core_group_resemble(core, to, from);
 	to->is_parked = from->is_parked;
 	TAILQ_REMOVE(&from->members, client, member_link);
 	TAILQ_INSERT_TAIL(&to->members, client, member_link);
@@ -260,11 +260,8 @@ static void unite(struct slu_core *core, struct slu_core_group *from, struct slu
 
 	slu_core_group_count(core, from);
 	slu_core_group_count(core, to);
-	if (from->record.level > to->record.level) {
-		to->record.level = from->record.level;
-		to->record.used_ns = from->record.used_ns;
-		to->record.credit_ns = from->record.credit_ns;
-	}
+	if (core->policy->unite)
+		core->policy->unite(to, from);
 	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
 				    "%s is united with %s: together they fit again", client->name,
 				    slu_core_group_name(to));

@@ -52,10 +52,16 @@
 #include "core/core.h"
 #include "core/sched/expiry.h"
 #include "core/group.h"
+#include "core/sched/policy-mlfq.h"
 #include "core/sched/policy.h"
 #include "core/state.h"
 
 #define WINDOW_LEVEL 2 /* what is used weighs half after the allotment of this level */
+
+static struct slu_mlfq_state *state_of(const struct slu_core_group *group)
+{
+	return group->policy_state;
+}
 
 /* Saturates: what is beyond all time is never. */
 static uint64_t doubled(uint64_t span_ns, unsigned times)
@@ -71,13 +77,28 @@ static unsigned bottom(const struct slu_core_config *config)
 /* How low the group can sink. */
 static unsigned lowest(const struct slu_core_group *group, const struct slu_core_config *config)
 {
-	return group->record.priority == SLU_CORE_PRIORITY_HIGH ? 0 : bottom(config);
+	return group->priority == SLU_CORE_PRIORITY_HIGH ? 0 : bottom(config);
+}
+
+static void begin(struct slu_core_group *group, const struct slu_core_config *config)
+{
+	group->level = group->priority == SLU_CORE_PRIORITY_LOW ? bottom(config) : 0;
+}
+
+/* Parting and uniting is no way to the top: the lower level is that of both. */
+static void unite(struct slu_core_group *to, const struct slu_core_group *from)
+{
+	if (from->level <= to->level)
+		return;
+	to->level = from->level;
+	state_of(to)->used_ns = state_of(from)->used_ns;
+	state_of(to)->credit_ns = state_of(from)->credit_ns;
 }
 
 /* A group may be lower than there are levels now: the setting can change. */
 static unsigned level_of(const struct slu_core_group *group, const struct slu_core_config *config)
 {
-	return SLU_MIN(group->record.level, lowest(group, config));
+	return SLU_MIN(group->level, lowest(group, config));
 }
 
 static uint64_t allotment_ns(unsigned level, const struct slu_core_config *config)
@@ -95,7 +116,8 @@ static uint64_t goal_ns(const struct slu_core_group *group, const struct slu_cor
 {
 	unsigned level = level_of(group, config);
 
-	return slu_core_after(allotment_ns(level ? level - 1 : 0, config), group->record.used_ns);
+	return slu_core_after(allotment_ns(level ? level - 1 : 0, config),
+			      state_of(group)->used_ns);
 }
 
 /* How long the group must spend its time so until its counts begin anew. */
@@ -106,8 +128,8 @@ static uint64_t left_ns(const struct slu_core_group *group, enum slu_core_spent 
 	uint64_t missing, percent;
 
 	if (spent == SLU_CORE_SPENT_USING)
-		return slu_sub_floor(allotment_ns(level, config), group->record.used_ns);
-	missing = slu_sub_floor(goal_ns(group, config), group->record.credit_ns);
+		return slu_sub_floor(allotment_ns(level, config), state_of(group)->used_ns);
+	missing = slu_sub_floor(goal_ns(group, config), state_of(group)->credit_ns);
 	if (spent == SLU_CORE_SPENT_RESTING)
 		return missing;
 	percent = wait_percent(n_equals, config);
@@ -119,15 +141,15 @@ static uint64_t left_ns(const struct slu_core_group *group, enum slu_core_spent 
 static void spend(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		  size_t n_equals, const struct slu_core_config *config)
 {
-	struct slu_core_record *record = &group->record;
+	struct slu_mlfq_state *state = state_of(group);
 
 	if (spent == SLU_CORE_SPENT_USING)
-		record->used_ns += span_ns;
+		state->used_ns += span_ns;
 	else if (spent == SLU_CORE_SPENT_RESTING)
-		record->credit_ns = slu_core_after(record->credit_ns, span_ns);
+		state->credit_ns = slu_core_after(state->credit_ns, span_ns);
 	else
-		record->credit_ns = slu_core_after(
-			record->credit_ns,
+		state->credit_ns = slu_core_after(
+			state->credit_ns,
 			span_ns / 100 * wait_percent(n_equals, config) +
 				span_ns % 100 * wait_percent(n_equals, config) / 100);
 }
@@ -141,49 +163,49 @@ static uint64_t window_ns(const struct slu_core_config *config)
 	return doubled(SLU_MAX(config->allotment_ns, 1u), WINDOW_LEVEL);
 }
 
-static void count_recent(struct slu_core_record *record, enum slu_core_spent spent,
-			 uint64_t span_ns, const struct slu_core_config *config)
+static void count_recent(struct slu_mlfq_state *state, enum slu_core_spent spent, uint64_t span_ns,
+			 const struct slu_core_config *config)
 {
 	uint64_t window = window_ns(config), n = span_ns / window;
 
-	record->recent_ns = n < 64 ? record->recent_ns >> n : 0;
-	record->recent_ns -=
-		(uint64_t)((unsigned __int128)record->recent_ns * (span_ns % window) / window / 2);
+	state->recent_ns = n < 64 ? state->recent_ns >> n : 0;
+	state->recent_ns -=
+		(uint64_t)((unsigned __int128)state->recent_ns * (span_ns % window) / window / 2);
 	if (spent == SLU_CORE_SPENT_USING)
-		record->recent_ns =
-			SLU_MIN(slu_core_after(record->recent_ns, span_ns), doubled(window, 1));
+		state->recent_ns =
+			SLU_MIN(slu_core_after(state->recent_ns, span_ns), doubled(window, 1));
 }
 
 static void count_patience(struct slu_core_group *group, enum slu_core_spent spent,
 			   uint64_t span_ns, const struct slu_core_config *config)
 {
-	struct slu_core_record *record = &group->record;
+	struct slu_mlfq_state *state = state_of(group);
 
 	if (spent == SLU_CORE_SPENT_USING)
-		record->patient_ns = 0;
+		state->patient_ns = 0;
 	else if (spent == SLU_CORE_SPENT_WAITING)
-		record->patient_ns = slu_core_after(record->patient_ns, span_ns);
-	record->is_overdue =
-		record->patient_ns > doubled(config->slice_ns, level_of(group, config));
+		state->patient_ns = slu_core_after(state->patient_ns, span_ns);
+	state->is_overdue = state->patient_ns > doubled(config->slice_ns, level_of(group, config));
 }
 
 static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		  size_t n_equals, const struct slu_core_config *config)
 {
+	struct slu_mlfq_state *state = state_of(group);
 	uint64_t left;
 
-	count_recent(&group->record, spent, span_ns, config);
+	count_recent(state, spent, span_ns, config);
 	count_patience(group, spent, span_ns, config);
-	group->record.level = level_of(group, config);
+	group->level = level_of(group, config);
 	while ((left = left_ns(group, spent, n_equals, config)) <= span_ns) {
 		span_ns -= left;
-		group->record.used_ns = group->record.credit_ns = 0;
-		if (spent == SLU_CORE_SPENT_USING && group->record.level < lowest(group, config))
-			group->record.level++;
+		state->used_ns = state->credit_ns = 0;
+		if (spent == SLU_CORE_SPENT_USING && group->level < lowest(group, config))
+			group->level++;
 		else if (spent == SLU_CORE_SPENT_USING)
-			span_ns %= allotment_ns(group->record.level, config);
-		else if (group->record.level)
-			group->record.level--;
+			span_ns %= allotment_ns(group->level, config);
+		else if (group->level)
+			group->level--;
 		else
 			return; /* at the top, and nothing is held against it */
 	}
@@ -202,10 +224,10 @@ static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spen
 
 static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
 {
-	const struct slu_core_record *x = &a->record, *y = &b->record;
+	const struct slu_mlfq_state *x = state_of(a), *y = state_of(b);
 
-	if (x->level != y->level)
-		return x->level < y->level;
+	if (a->level != b->level)
+		return a->level < b->level;
 	if (x->is_overdue != y->is_overdue)
 		return x->is_overdue;
 	if (!x->is_overdue && x->recent_ns != y->recent_ns)
@@ -233,8 +255,8 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 static bool interrupts(const struct slu_core_group *asker, const struct slu_core_group *holder,
 		       const struct slu_core_config *config)
 {
-	return asker->is_returned && holder->record.recent_ns >= config->slice_ns &&
-	       asker->record.recent_ns < holder->record.recent_ns / 2;
+	return asker->is_returned && state_of(holder)->recent_ns >= config->slice_ns &&
+	       state_of(asker)->recent_ns < state_of(holder)->recent_ns / 2;
 }
 
 static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
@@ -253,6 +275,9 @@ const struct slu_core_policy slu_core_policy_mlfq = {
 	.name = "mlfq",
 	.about = "who uses the device least goes first, endless jobs run in what is left",
 	.endless = "who waits is at a lower level",
+	.state_size = sizeof(struct slu_mlfq_state),
+	.begin = begin,
+	.unite = unite,
 	.precedes = precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,

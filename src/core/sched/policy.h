@@ -7,6 +7,10 @@
  * under each. A new policy is one file with its table and one row in policy.c; settings, manual and
  * error messages take the names from there.
  *
+ * What a policy remembers of a group is its own: group->policy_state points to @state_size bytes of
+ * which nobody else knows. A group that is new, one of another priority, and every group when the
+ * policy is changed begin with a state of zeros and level 0, and with what @begin makes of them.
+ *
  * The core asserts the contract: @precedes is a strict total order on waiting groups.
  */
 
@@ -27,21 +31,21 @@ enum slu_core_spent {
 	SLU_CORE_SPENT_WAITING, /* for its turn, or for its bytes */
 };
 
-/* What a policy remembers of a group: all zero when the group is new and of normal priority. */
-struct slu_core_record {
-	unsigned level; /* 0 is the top; groups of one level are equals */
-	enum slu_core_priority priority;
-	uint64_t used_ns;
-	uint64_t credit_ns;
-	uint64_t recent_ns;  /* used lately: what is long past counts less and less */
-	uint64_t patient_ns; /* waited since it used the device last */
-	bool is_overdue;     /* … for longer than a turn among its equals lasts */
-};
-
 struct slu_core_policy {
 	const char *name;
 	const char *about;   /* one line for people */
 	const char *endless; /* why a turn may not be over for one who waits, in words */
+	size_t state_size;   /* of what it remembers of a group; 0: nothing */
+
+	/**
+	 * @begin: @group begins anew: its state is all zero, its level 0. NULL: so it may stay.
+	 */
+	void (*begin)(struct slu_core_group *group, const struct slu_core_config *config);
+
+	/**
+	 * @unite: the members of @from join @to. NULL: what is known of @from is forgotten.
+	 */
+	void (*unite)(struct slu_core_group *to, const struct slu_core_group *from);
 
 	/** @precedes: whether @a, waiting, is to run before @b, waiting. */
 	bool (*precedes)(const struct slu_core_group *a, const struct slu_core_group *b);
@@ -69,12 +73,11 @@ struct slu_core_policy {
 			      size_t n_equals, const struct slu_core_config *config);
 };
 
-extern const struct slu_core_policy slu_core_policy_fifo;
-extern const struct slu_core_policy slu_core_policy_mlfq;
-extern const struct slu_core_policy slu_core_policy_rr;
-
 /* Return: NULL for a name that is no policy's. */
 const struct slu_core_policy *slu_core_policy_find(const char *name);
 
 /* For lists: NULL beyond the last. */
 const struct slu_core_policy *slu_core_policy_at(unsigned i);
+
+/* Room for the state of any policy, so that the policy can change while programs run. */
+size_t slu_core_policy_state_max(void);

@@ -92,7 +92,7 @@ static void describe_length(const struct slu_core *core, const struct slu_core_g
 			 slu_size_format_time(span, group->switch_ns));
 	else
 		snprintf(ret_text, size, "longer than slice: %s at level %u",
-			 slu_size_format_time(span, length_ns), group->record.level);
+			 slu_size_format_time(span, length_ns), group->level);
 }
 
 void slu_core_sharing_describe(const struct slu_core *core, unsigned device, char *ret_text,

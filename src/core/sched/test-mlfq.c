@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "core/group.h"
+#include "core/sched/policy-mlfq.h"
 #include "core/sched/policy.h"
 
 #define EACH_MIB 60
@@ -55,17 +56,15 @@ static void test_what_is_used_sinks_and_what_rests_rises(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
-		struct slu_core_group group = {
-			.record = { .level = rows[i].level,
-				    .used_ns = rows[i].used_ns,
-				    .credit_ns = rows[i].credit_ns },
-		};
+		struct slu_mlfq_state counts = { .used_ns = rows[i].used_ns,
+						 .credit_ns = rows[i].credit_ns };
+		struct slu_core_group group = { .level = rows[i].level, .policy_state = &counts };
 
 		print_message("# %s\n", rows[i].what);
 		policy->count(&group, rows[i].spent, rows[i].span_ns, rows[i].n_equals, &config);
-		assert_int_equal(group.record.level, rows[i].then_level);
-		assert_int_equal(group.record.used_ns, rows[i].then_used_ns);
-		assert_int_equal(group.record.credit_ns, rows[i].then_credit_ns);
+		assert_int_equal(group.level, rows[i].then_level);
+		assert_int_equal(counts.used_ns, rows[i].then_used_ns);
+		assert_int_equal(counts.credit_ns, rows[i].then_credit_ns);
 	}
 }
 
@@ -80,9 +79,9 @@ static void test_a_change_comes_when_it_was_told(void **state)
 	for (unsigned level = 0; level < 4; level++)
 		for (unsigned spent = 0; spent <= SLU_CORE_SPENT_WAITING; spent++)
 			for (size_t n = 1; n < 6; n++) {
-				struct slu_core_group group = { .record = { .level = level,
-									    .used_ns = 333,
-									    .credit_ns = 111 } };
+				struct slu_mlfq_state counts = { .used_ns = 333, .credit_ns = 111 };
+				struct slu_core_group group = { .level = level,
+								.policy_state = &counts };
 				uint64_t left = policy->change_ns(&group, spent, n, &config);
 
 				if (left == SLU_CORE_NEVER) {
@@ -91,11 +90,11 @@ static void test_a_change_comes_when_it_was_told(void **state)
 					continue;
 				}
 				policy->count(&group, spent, left - 1, n, &config);
-				assert_int_equal(group.record.level, level);
+				assert_int_equal(group.level, level);
 				left = policy->change_ns(&group, spent, n, &config);
 				assert_in_range(left, 1, 8);
 				policy->count(&group, spent, left, n, &config);
-				assert_int_not_equal(group.record.level, level);
+				assert_int_not_equal(group.level, level);
 			}
 }
 
@@ -129,15 +128,15 @@ static void test_when_a_turn_is_over(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
-		struct slu_core_group holder = {
-			.running_ns = 1000,
-			.switch_ns = rows[i].switch_ns,
-			.record = { .level = rows[i].holder, .recent_ns = rows[i].holder_recent_ns }
-		};
-		struct slu_core_group asker = {
-			.is_returned = rows[i].is_returned,
-			.record = { .level = rows[i].asker, .recent_ns = rows[i].asker_recent_ns }
-		};
+		struct slu_mlfq_state of_holder = { .recent_ns = rows[i].holder_recent_ns };
+		struct slu_mlfq_state of_asker = { .recent_ns = rows[i].asker_recent_ns };
+		struct slu_core_group holder = { .running_ns = 1000,
+						 .switch_ns = rows[i].switch_ns,
+						 .level = rows[i].holder,
+						 .policy_state = &of_holder };
+		struct slu_core_group asker = { .is_returned = rows[i].is_returned,
+						.level = rows[i].asker,
+						.policy_state = &of_asker };
 
 		print_message("# %s\n", rows[i].what);
 		assert_true(policy->over_ns(&holder, &asker, &config) == rows[i].over_ns);
@@ -147,8 +146,10 @@ static void test_when_a_turn_is_over(void **state)
 static void test_the_higher_level_goes_first(void **state)
 {
 	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
-	struct slu_core_group old_low = { .order = 1, .record = { .level = 1 } };
-	struct slu_core_group young_top = { .order = 9 }, top = { .order = 5 };
+	struct slu_mlfq_state same = {};
+	struct slu_core_group old_low = { .order = 1, .level = 1, .policy_state = &same };
+	struct slu_core_group young_top = { .order = 9, .policy_state = &same };
+	struct slu_core_group top = { .order = 5, .policy_state = &same };
 
 	(void)state;
 	assert_true(policy->precedes(&young_top, &old_low));
@@ -162,7 +163,9 @@ static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
 	const struct slu_core_config config = {
 		.allotment_ns = 100, .slice_ns = 50, .levels = 3, .wait_percent = 1
 	};
-	struct slu_core_group heavy = { .order = 1 }, light = { .order = 2 };
+	struct slu_mlfq_state of_heavy = {}, of_light = {};
+	struct slu_core_group heavy = { .order = 1, .policy_state = &of_heavy };
+	struct slu_core_group light = { .order = 2, .policy_state = &of_light };
 
 	(void)state;
 	policy->count(&heavy, SLU_CORE_SPENT_USING, 90, 1, &config);
@@ -175,9 +178,9 @@ static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
 	policy->count(&light, SLU_CORE_SPENT_WAITING, 51, 1, &config);
 	assert_true(policy->precedes(&heavy, &light));
 	/* use is forgotten in the end */
-	assert_true(heavy.record.recent_ns > 70);
+	assert_true(of_heavy.recent_ns > 70);
 	policy->count(&heavy, SLU_CORE_SPENT_RESTING, 4000, 1, &config);
-	assert_int_equal(heavy.record.recent_ns, 0);
+	assert_int_equal(of_heavy.recent_ns, 0);
 }
 
 /* A program of a scene: computes for @burst_ms, rests for @rest_ms; without a rest it is endless.
@@ -564,6 +567,41 @@ static void test_priority_says_where_a_program_begins(void **state)
 	script_end(&scene.s);
 }
 
+static void scene_configure(struct scene *scene, const struct slu_core_config *config)
+{
+	assert_int_equal(slu_core_configure(scene->s.core, MS(scene->now_ms), config), 0);
+}
+
+static void test_a_change_of_the_policy_forgets_what_it_knew(void **state)
+{
+	struct slu_core_config config;
+	struct scene scene;
+	unsigned endless, low;
+
+	(void)state;
+	scene_config(&config);
+	scene_begin(&scene, &config);
+	endless = scene_add(&scene, 1000, 0);
+	scene_play(&scene, 2000);
+	scene.s.priority = SLU_CORE_PRIORITY_LOW;
+	low = scene_add(&scene, 1000, 0);
+	config.share_percent = 80;
+	scene_configure(&scene, &config);
+	assert_int_equal(level(&scene, endless), 4); /* another setting: nothing is forgotten */
+	config.policy = "rr";
+	scene_configure(&scene, &config);
+	scene_play(&scene, 1000);
+	assert_int_equal(level(&scene, endless), 0); /* it has no levels */
+	assert_int_equal(level(&scene, low), 0);
+	config.policy = "mlfq";
+	scene_configure(&scene, &config);
+	assert_int_equal(level(&scene, endless), 0);
+	assert_int_equal(level(&scene, low), 4);
+	scene_play(&scene, 4000);
+	assert_int_equal(level(&scene, endless), 4);
+	script_end(&scene.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_the_timeline_follows_the_levels),
 		cmocka_unit_test(test_time_in_the_park_counts_for_nothing),
 		cmocka_unit_test(test_priority_says_where_a_program_begins),
+		cmocka_unit_test(test_a_change_of_the_policy_forgets_what_it_knew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

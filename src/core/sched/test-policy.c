@@ -50,14 +50,20 @@ static void test_who_runs_next(void **state)
 	};
 
 	(void)state;
-	for (unsigned p = 0; slu_core_policy_at(p); p++)
+	for (unsigned p = 0; slu_core_policy_at(p); p++) {
+		void *fresh = test_calloc(1, slu_core_policy_state_max() + 1);
+
 		for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
-			struct slu_core_group a = { .order = rows[i].a_order };
-			struct slu_core_group b = { .order = rows[i].b_order };
+			struct slu_core_group a = { .order = rows[i].a_order,
+						    .policy_state = fresh };
+			struct slu_core_group b = { .order = rows[i].b_order,
+						    .policy_state = fresh };
 
 			print_message("# %s: %s\n", slu_core_policy_at(p)->name, rows[i].what);
 			assert_int_equal(slu_core_policy_at(p)->precedes(&a, &b), rows[i].a_first);
 		}
+		test_free(fresh);
+	}
 }
 
 static void test_how_long_a_turn_is_expected(void **state)
