@@ -47,7 +47,7 @@ void slu_core_config_default(struct slu_core_config *config)
 		.round_trip_ns = 10 * SLU_NS_PER_MS,
 		.pinned_bytes = 1 * SLU_GIB,
 		.home_bytes = 16 * SLU_GIB,
-		.staging_bytes = 64 * SLU_MIB,
+		.staging_bytes = 16 * SLU_MIB,
 		.share_percent = 90,
 	};
 }

@@ -21,9 +21,21 @@ static void print_heading(struct printing *p, const char *section)
 	snprintf(p->section, sizeof(p->section), "%s", section);
 }
 
+/* What is to be said of the row beside its meaning. */
+static const char *note(const struct slu_config_view *view)
+{
+	if (view->is_program)
+		return " Also in [program NAME].";
+	if (view->counts == SLU_CONFIG_AT_DEVICE)
+		return " A change counts for devices that no program has used yet.";
+	if (view->counts == SLU_CONFIG_AT_JOIN)
+		return " A change counts for programs that start from then on.";
+	return "";
+}
+
 static void print_setting(void *data, const struct slu_config_view *view)
 {
-	const char *also = view->is_program ? " Also in [program NAME]." : "";
+	const char *also = note(view);
 	struct printing *p = data;
 
 	if (view->is_own && p->format != SLU_CONFIG_INI)

@@ -52,10 +52,6 @@ static const struct slu_setting rows[] = {
 	ROW(section, name, kind, true, AT_JOIN, slu_config_program, field, fallback, min, max, \
 	    words, meaning)
 #include "daemon/settings.def"
-#undef SLU_SETTING
-#undef SLU_SETTING_DEVICE
-#undef SLU_SETTING_JOIN
-#undef SLU_SETTING_PROGRAM
 };
 
 _Static_assert(SLU_ARRAY_SIZE(rows) <= 64, "a bit for each row in slu_config_section.set");
@@ -98,6 +94,14 @@ int slu_config_copy(const struct slu_config *from, struct slu_config *ret_config
 	}
 	*ret_config = copy;
 	return 0;
+}
+
+void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config)
+{
+#define SLU_SETTING(...)
+#define SLU_SETTING_CORE(section, name, kind, field, ...) core_config->field = config->field;
+#define SLU_SETTING_CORE_JOIN				  SLU_SETTING_CORE
+#include "daemon/settings.def"
 }
 
 static struct slu_config_section *section_for(struct slu_config *config, const char *name)

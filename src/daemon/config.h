@@ -17,20 +17,27 @@
 
 #include "wire/message.h"
 
+struct slu_core_config;
+
 #define SLU_CONFIG_WORD_MAX 16
 #define SLU_CONFIG_PATH_MAX 256
 #define SLU_CONFIG_FILE_MAX (1u << 20) /* bytes; a longer file is refused */
 
+/* The field of a setting of each kind. */
+#define SLU_CONFIG_FIELD_FLAG(field)   bool field;
+#define SLU_CONFIG_FIELD_TIME(field)   uint64_t field;
+#define SLU_CONFIG_FIELD_SIZE(field)   uint64_t field;
+#define SLU_CONFIG_FIELD_AUTO(field)   uint64_t field; /* 0: auto */
+#define SLU_CONFIG_FIELD_COUNT(field)  uint64_t field;
+#define SLU_CONFIG_FIELD_WORD(field)   char field[SLU_CONFIG_WORD_MAX];
+#define SLU_CONFIG_FIELD_POLICY(field) char field[SLU_CONFIG_WORD_MAX];
+#define SLU_CONFIG_FIELD_PATH(field)   char field[SLU_CONFIG_PATH_MAX];
+
 /* What may be set for each program. */
 struct slu_config_program {
-	uint64_t visible_bytes; /* 0: auto */
-	uint64_t chunk_bytes;
-	char on_daemon_loss[SLU_CONFIG_WORD_MAX];
-	uint64_t loss_grace_ns;
-	bool checksum_moves;
-	char hash_clean[SLU_CONFIG_WORD_MAX];
-	bool allow_mapped;
-	char priority[SLU_CONFIG_WORD_MAX];
+#define SLU_SETTING(section, name, kind, field, ...)
+#define SLU_SETTING_PROGRAM(section, name, kind, field, ...) SLU_CONFIG_FIELD_##kind(field)
+#include "daemon/settings.def"
 };
 
 /* One [program NAME]. */
@@ -41,46 +48,9 @@ struct slu_config_section {
 };
 
 struct slu_config {
-	uint64_t idle_exit_ns;
-	char log_level[SLU_CONFIG_WORD_MAX];
-	char boards[SLU_CONFIG_PATH_MAX];
-	uint64_t handshake_ns;
-	uint64_t outsider_period_ns;
-	uint64_t sessions_max;
-	uint64_t user_sessions_max;
-	uint64_t user_programs_max;
-	uint64_t user_groups_max;
-	uint64_t user_queue_max_bytes;
-	uint64_t ask_max_bytes;
-
-	char policy[SLU_CONFIG_WORD_MAX];
-	uint64_t slice_ns;
-	uint64_t slice_min_switches;
-	uint64_t allotment_ns;
-	uint64_t levels;
-	uint64_t wait_percent;
-	uint64_t close_deadline_ns;
-	uint64_t limit_deadline_ns;
-	uint64_t fill_deadline_ns;
-	uint64_t grace_ns;
-	uint64_t need_window_ns;
-	uint64_t round_trip_ns;
-	uint64_t share_percent;
-
-	uint64_t reserve_percent;
-	char vmm_serial[SLU_CONFIG_WORD_MAX];
-	uint64_t pinned_bytes;	  /* 0: by the machine's memory */
-	uint64_t home_bytes;	  /* 0: by the machine's memory */
-	uint64_t user_home_bytes; /* 0: by home_bytes */
-	uint64_t cgroup_percent;
-	char disk[SLU_CONFIG_WORD_MAX];
-	char disk_folder[SLU_CONFIG_PATH_MAX];
-	uint64_t disk_max_bytes;  /* 0: by what is free there */
-	uint64_t user_disk_bytes; /* 0: by disk_max_bytes */
-	uint64_t staging_bytes;
-	uint64_t rise_period_ns;
-	uint64_t patience_ns;
-
+#define SLU_SETTING(section, name, kind, field, ...) SLU_CONFIG_FIELD_##kind(field)
+#define SLU_SETTING_PROGRAM(section, name, kind, field, ...)
+#include "daemon/settings.def"
 	struct slu_config_program program; /* of a program without a section of its own */
 	struct slu_config_section *sections;
 	size_t n_sections;
@@ -124,6 +94,9 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 /* What is in force for a program of this name. */
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
+
+/* Copies what is the core's as well; what is auto is 0 there too. */
+void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config);
 
 /* The value of @name as text, as it would stand in a file. Return: 0, or -ENOENT. */
 int slu_config_get(const struct slu_config *config, const char *section, const char *name,

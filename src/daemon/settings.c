@@ -130,29 +130,13 @@ static int level_of(const char *word)
 static void core_config_from(const struct slu_server *server, const struct slu_config *config,
 			     const struct slu_homes *homes, struct slu_core_config *ret_config)
 {
-	uint64_t ram = machine_bytes();
-
 	slu_core_config_default(ret_config);
+	slu_config_to_core(config, ret_config);
 	ret_config->generation = slu_roster_generation(server->roster);
-	ret_config->policy = config->policy;
-	ret_config->slice_ns = config->slice_ns;
-	ret_config->slice_min_switches = config->slice_min_switches;
-	ret_config->allotment_ns = config->allotment_ns;
-	ret_config->levels = (unsigned)config->levels;
-	ret_config->wait_percent = config->wait_percent;
-	ret_config->close_deadline_ns = config->close_deadline_ns;
-	ret_config->limit_deadline_ns = config->limit_deadline_ns;
-	ret_config->fill_deadline_ns = config->fill_deadline_ns;
-	ret_config->rise_period_ns = config->rise_period_ns;
-	ret_config->patience_ns = config->patience_ns;
-	ret_config->grace_ns = config->grace_ns;
-	ret_config->need_window_ns = config->need_window_ns;
-	ret_config->round_trip_ns = config->round_trip_ns;
-	ret_config->pinned_bytes = config->pinned_bytes ? config->pinned_bytes : ram / 8;
 	ret_config->home_bytes = homes->home_bytes;
 	ret_config->disk_bytes = homes->disk_bytes;
-	ret_config->staging_bytes = config->staging_bytes;
-	ret_config->share_percent = (unsigned)config->share_percent;
+	if (!ret_config->pinned_bytes)
+		ret_config->pinned_bytes = machine_bytes() / 8;
 }
 
 /* Programs that have joined hear of it too. */

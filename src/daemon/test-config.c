@@ -313,32 +313,48 @@ static void test_what_is_printed_can_be_read_again(void **state)
 	slu_config_deinit(&again);
 }
 
-/* The manual is written by hand but for its table: this keeps the two together. */
-static void test_the_manual_has_every_setting_with_its_default(void **state)
+static void test_the_core_has_what_is_set(void **state)
 {
-	const char *source = getenv("SLUICE_SOURCE");
-	static char manual[64 * 1024];
-	char path[512], *printed = NULL, *line, *rest;
+	struct slu_core_config core = { .generation = 7, .home_bytes = 8, .disk_bytes = 9 };
 	struct slu_config config;
-	size_t size = 0;
-	FILE *f;
+	char why[256];
 
 	(void)state;
-	assert_non_null(source);
-	snprintf(path, sizeof(path), "%s/man/sluiced.conf.5.scd", source);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	manual[fread(manual, 1, sizeof(manual) - 1, f)] = '\0';
-	fclose(f);
 	assert_int_equal(slu_config_init(&config), 0);
-	f = open_memstream(&printed, &size);
-	assert_non_null(f);
-	slu_config_print(&config, SLU_CONFIG_MAN, f);
-	fclose(f);
-	for (line = strtok_r(printed, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (!strstr(manual, line))
-			fail_msg("sluiced.conf.5.scd lacks: %s", line);
-	free(printed);
+	assert_int_equal(slu_config_set(&config, "scheduler", "policy", "rr", why, sizeof(why)), 0);
+	assert_int_equal(slu_config_set(&config, "scheduler", "slice", "3s", why, sizeof(why)), 0);
+	assert_int_equal(slu_config_set(&config, "scheduler", "levels", "2", why, sizeof(why)), 0);
+	assert_int_equal(slu_config_set(&config, "memory", "staging", "2M", why, sizeof(why)), 0);
+	slu_config_to_core(&config, &core);
+	assert_string_equal(core.policy, "rr");
+	assert_int_equal(core.slice_ns, 3 * SLU_NS_PER_S);
+	assert_int_equal(core.levels, 2);
+	assert_int_equal(core.staging_bytes, 2 * SLU_MIB);
+	assert_int_equal(core.pinned_bytes, 0); /* auto: the daemon finds out */
+	assert_int_equal(core.generation, 7);	/* no setting */
+	assert_int_equal(core.home_bytes, 8);
+	assert_int_equal(core.disk_bytes, 9);
+	slu_config_deinit(&config);
+}
+
+/* Tests and the simulator use the core without a daemon: what they try is what is installed. */
+static void test_the_defaults_of_the_core_are_those_of_the_settings(void **state)
+{
+	struct slu_core_config own, core;
+	struct slu_config config;
+
+	(void)state;
+	assert_int_equal(slu_config_init(&config), 0);
+	slu_core_config_default(&own);
+	core = own;
+	slu_config_to_core(&config, &core);
+	assert_string_equal(core.policy, own.policy);
+	core.policy = own.policy;
+	core.pinned_bytes = own.pinned_bytes; /* auto, of which the core knows nothing */
+#define SLU_SETTING(...)
+#define SLU_SETTING_CORE(section, name, kind, field, ...) assert_true(core.field == own.field);
+#define SLU_SETTING_CORE_JOIN				  SLU_SETTING_CORE
+#include "daemon/settings.def"
 	slu_config_deinit(&config);
 }
 
@@ -353,7 +369,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_in_force_for_a_program_is_listed),
 		cmocka_unit_test(test_drop_ins_are_read_by_name_and_the_last_word_wins),
 		cmocka_unit_test(test_what_is_printed_can_be_read_again),
-		cmocka_unit_test(test_the_manual_has_every_setting_with_its_default),
+		cmocka_unit_test(test_the_core_has_what_is_set),
+		cmocka_unit_test(test_the_defaults_of_the_core_are_those_of_the_settings),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
