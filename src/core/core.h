@@ -276,7 +276,6 @@ struct slu_core_budget_view {
 
 void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_view *ret_home,
 			 struct slu_core_budget_view *ret_disk);
-unsigned slu_core_n_devices(const struct slu_core *core);
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);
 

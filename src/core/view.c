@@ -31,11 +31,6 @@ void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_vie
 		(struct slu_core_budget_view){ core->disk.usable_bytes, core->disk.charge_bytes };
 }
 
-unsigned slu_core_n_devices(const struct slu_core *core)
-{
-	return core->n_devices;
-}
-
 void slu_core_view_device(const struct slu_core *core, unsigned number,
 			  struct slu_core_device_view *ret_view)
 {

@@ -19,8 +19,7 @@ void *slu_real_table[_SLU_CUNAME_MAX];
 
 static struct {
 	pthread_once_t once;
-	void *handle;	     /* constant after once */
-	char path[PATH_MAX]; /* constant after once */
+	void *handle; /* constant after once */
 } driver = { .once = PTHREAD_ONCE_INIT };
 
 static CUresult no_driver(void)
@@ -53,22 +52,22 @@ static bool is_a_shim(void *handle)
 
 static bool try_path(void *data, const char *path)
 {
+	char file[PATH_MAX];
 	struct stat st;
 	void *handle;
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || is_ourselves(&st))
 		return false;
 	/* a path with a slash is opened as that file, whatever has the same SONAME already */
-	if (!realpath(path, driver.path))
+	if (!realpath(path, file))
 		return false;
-	handle = dlopen(driver.path, RTLD_NOW | RTLD_LOCAL);
+	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (handle && !is_a_shim(handle)) {
 		driver.handle = handle;
 		return true;
 	}
 	if (handle)
 		dlclose(handle);
-	driver.path[0] = '\0';
 	return false;
 }
 
@@ -108,10 +107,4 @@ bool slu_real_has(unsigned id)
 	void *p = slu_real_get(id);
 
 	return p != (void *)no_symbol && p != (void *)no_driver;
-}
-
-const char *slu_real_path(void)
-{
-	pthread_once(&driver.once, open_driver);
-	return driver.handle ? driver.path : NULL;
 }

@@ -29,9 +29,6 @@ void *slu_real_resolve(unsigned id);
 /* Whether the driver under us has @id itself. */
 bool slu_real_has(unsigned id);
 
-/* The path of the driver, or NULL. */
-const char *slu_real_path(void);
-
 /* Threads that look at the same time may look up the same: relaxed, there is nothing behind it. */
 static inline void *slu_real_get(unsigned id)
 {

@@ -23,19 +23,6 @@ struct slu_limits {
 	uint64_t used[_SLU_LIMITS_MAX];
 };
 
-static const char *const kind_names[_SLU_LIMITS_MAX] = {
-	[SLU_LIMITS_SESSIONS] = "connections",
-	[SLU_LIMITS_PROGRAMS] = "programs",
-	[SLU_LIMITS_GROUPS] = "groups",
-	[SLU_LIMITS_QUEUE_BYTES] = "queued bytes",
-	[SLU_LIMITS_ASK_BYTES] = "bytes of requests",
-};
-
-const char *slu_limits_kind_name(enum slu_limits_kind kind)
-{
-	return kind_names[kind];
-}
-
 int slu_limits_new(struct slu_limits **ret_limits)
 {
 	struct slu_limits *limits = calloc(1, sizeof(*limits));

@@ -59,4 +59,3 @@ void slu_charge_give(struct slu_charge *charge);
 
 uint64_t slu_limits_used(const struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind);
 size_t slu_limits_n_users(const struct slu_limits *limits);
-const char *slu_limits_kind_name(enum slu_limits_kind kind);

@@ -83,7 +83,8 @@ int slu_process_start(pid_t pid, uint64_t *ret_start)
 	return 0;
 }
 
-bool slu_process_is_ending(pid_t pid)
+/* Whether it is on its way out, or a zombie: of its threads and descriptors some may be gone. */
+static bool process_is_ending(pid_t pid)
 {
 	const char *flags;
 	char text[1024];
@@ -131,7 +132,7 @@ bool slu_process_lacks_thread(pid_t pid, pid_t thread)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)thread);
-	return access(path, F_OK) < 0 && errno == ENOENT && !slu_process_is_ending(pid);
+	return access(path, F_OK) < 0 && errno == ENOENT && !process_is_ending(pid);
 }
 
 bool slu_process_is(pid_t pid, uint64_t start)

@@ -16,9 +16,6 @@ int slu_process_start(pid_t pid, uint64_t *ret_start);
 
 bool slu_process_is(pid_t pid, uint64_t start);
 
-/* Whether it is on its way out, or a zombie: of its threads and descriptors some may be gone. */
-bool slu_process_is_ending(pid_t pid);
-
 /* The first of its threads that has one of the @n names. Return: its number, or 0. */
 pid_t slu_process_find_thread(pid_t pid, const char *const *names, size_t n);
 

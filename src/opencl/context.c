@@ -129,13 +129,6 @@ cl_int slu_context_get(cl_context handle, struct slu_context **ret_context)
 	return CL_SUCCESS;
 }
 
-void slu_context_ref(struct slu_context *context)
-{
-	slu_layer_take();
-	context->n_objects++;
-	slu_layer_give();
-}
-
 static void leave_place(struct slu_context_place *place)
 {
 	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)

@@ -57,9 +57,6 @@ struct slu_context {
  */
 cl_int slu_context_get(cl_context handle, struct slu_context **ret_context);
 
-/* One more, when it is known that there is one already. */
-void slu_context_ref(struct slu_context *context);
-
 /* One object less; with the last one goes the note. Called before that object's own reference. */
 void slu_context_unref(struct slu_context *context);
 

@@ -58,7 +58,8 @@ void slu_core_admit_collect_open(struct slu_core *core)
 			insert(core->opened, &core->n_opened, group, is_older);
 }
 
-void slu_core_admit_collect_waiting(struct slu_core *core)
+/* All waiting groups that may run into core->waiting, in the policy's order. */
+static void collect_waiting(struct slu_core *core)
 {
 	struct slu_core_group *group;
 
@@ -298,9 +299,9 @@ void slu_core_admit(struct slu_core *core)
 	look_at_deadlines(core);
 	slu_core_plan_refresh(core);
 	slu_core_admit_collect_open(core);
-	slu_core_admit_collect_waiting(core);
+	collect_waiting(core);
 	count_all(core);
-	slu_core_admit_collect_waiting(core);
+	collect_waiting(core);
 	core->is_in_grace = ghosts_may_come_back(core);
 	if (core->is_in_grace) {
 		for (size_t i = 0; i < core->n_waiting; i++)
@@ -314,7 +315,7 @@ void slu_core_admit(struct slu_core *core)
 	slu_core_grow_look(core);
 	close_growers(core);
 	look_at_open(core);
-	slu_core_admit_collect_waiting(core);
+	collect_waiting(core);
 	for (size_t i = 0; i < core->n_waiting; i++) {
 		struct slu_core_group *group = core->waiting[i];
 		struct slu_core_shortage shortage;
@@ -341,6 +342,6 @@ void slu_core_admit(struct slu_core *core)
 		reserved |= devices;
 		group->is_next = true;
 	}
-	slu_core_admit_collect_waiting(core);
+	collect_waiting(core);
 	slu_core_knot_look(core);
 }

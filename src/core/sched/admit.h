@@ -26,5 +26,3 @@ void slu_core_admit(struct slu_core *core);
 
 /* All open groups into core->opened, the oldest turn first. */
 void slu_core_admit_collect_open(struct slu_core *core);
-/* All waiting groups that may run into core->waiting, in the policy's order. */
-void slu_core_admit_collect_waiting(struct slu_core *core);
