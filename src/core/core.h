@@ -292,5 +292,8 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns,
 			 size_t n);
 
-/* Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. */
+/*
+ * Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. Each step ends with
+ * it in builds with assertions; release builds never call it.
+ */
 void slu_core_check(const struct slu_core *core);
