@@ -600,6 +600,10 @@ CUresult cuMemBatchDecompressAsync_ptsz(CUmemDecompressParams *, size_t, unsigne
 					CUstream);
 CUresult cuMemGetHandleForAddressRange(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
 				       unsigned long long);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle, size_t, CUdeviceptr, size_t,
+			     unsigned long long);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle, size_t, CUmemGenericAllocationHandle,
+			    size_t, size_t, unsigned long long);
 CUresult cuMemMapArrayAsync(CUarrayMapInfo *, unsigned int, CUstream);
 CUresult cuMemMapArrayAsync_ptsz(CUarrayMapInfo *, unsigned int, CUstream);
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *,

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "cuda/bypass.h"
 #include "cuda/device.h"
+#include "cuda/handle.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 
@@ -91,21 +92,17 @@ static CUresult map_at(const struct slu_cuda_device *d, uint64_t address, uint64
 	return r;
 }
 
-/* Makes a handle at @location and maps it at the extent's address. */
+/* Makes a handle as @prop says and maps it at the extent's address. */
 static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
-		      CUmemLocation location, CUmemGenericAllocationHandle *ret_handle)
+		      const CUmemAllocationProp *prop, CUmemGenericAllocationHandle *ret_handle)
 {
-	const CUmemAllocationProp prop = {
-		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = location,
-	};
 	CUmemGenericAllocationHandle handle;
 	CUresult r;
 
-	r = SLU_REAL(cuMemCreate)(&handle, bytes, &prop, 0);
+	r = SLU_REAL(cuMemCreate)(&handle, bytes, prop, 0);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = map_at(d, address, bytes, location, handle);
+	r = map_at(d, address, bytes, prop->location, handle);
 	if (r == CUDA_SUCCESS)
 		*ret_handle = handle;
 	else
@@ -117,10 +114,12 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
  * An extent that the driver would not unmap, also when asked again, keeps its handle: nothing else
  * could be mapped at its address, and whoever wants to place something there tries once more.
  */
-static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
+static CUresult displace_busy(const struct slu_cuda_device *d, struct slu_extent *e)
 {
-	CUresult r = unmap_at(d, e->address, e->bytes);
+	CUresult r = slu_cuda_handle_unmap(e->range->handle, e);
 
+	if (r == CUDA_SUCCESS)
+		r = unmap_at(d, e->address, e->bytes);
 	if (r != CUDA_SUCCESS)
 		return r;
 	SLU_REAL(cuMemRelease)(e->handle);
@@ -128,16 +127,51 @@ static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
 	return CUDA_SUCCESS;
 }
 
+static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
+{
+	CUresult r;
+
+	if (e->stays)
+		return CUDA_SUCCESS;
+	slu_cuda_handle_begin(e->range->handle);
+	r = displace_busy(d, e);
+	slu_cuda_handle_end(e->range->handle);
+	return r;
+}
+
+void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent)
+{
+	if (extent->handle)
+		displace(device, extent);
+}
+
+/* In host memory an extent is as all others; on the device it is as the program asked for. */
+static CUmemAllocationProp prop_of(const struct slu_extent *e, CUmemLocation location)
+{
+	if (e->range->handle && location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+		return e->range->handle->prop;
+	return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location };
+}
+
 static CUresult place_extent(const struct slu_cuda_device *d, struct slu_extent *e,
 			     CUmemLocation location)
 {
+	const CUmemAllocationProp prop = prop_of(e, location);
 	CUmemGenericAllocationHandle handle;
-	CUresult r = e->handle ? displace(d, e) : CUDA_SUCCESS;
+	CUresult r = CUDA_SUCCESS;
 
+	slu_cuda_handle_begin(e->range->handle);
+	if (e->handle)
+		r = displace_busy(d, e);
 	if (r == CUDA_SUCCESS)
-		r = place(d, e->address, e->bytes, location, &handle);
-	if (r == CUDA_SUCCESS)
+		r = place(d, e->address, e->bytes, &prop, &handle);
+	if (r == CUDA_SUCCESS) {
 		e->handle = handle;
+		r = slu_cuda_handle_map(e->range->handle, e, handle);
+		if (r != CUDA_SUCCESS)
+			displace_busy(d, e);
+	}
+	slu_cuda_handle_end(e->range->handle);
 	return r;
 }
 
@@ -314,13 +348,15 @@ static void unmap(void *data, struct slu_unit *unit)
 bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
+	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					   .location = host_of(device) };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr address;
 	bool works = false;
 
 	if (SLU_REAL(cuMemAddressReserve)(&address, device->granule_bytes, 0, 0, 0) ==
 	    CUDA_SUCCESS) {
-		works = place(device, address, device->granule_bytes, host_of(device), &handle) ==
+		works = place(device, address, device->granule_bytes, &prop, &handle) ==
 			CUDA_SUCCESS;
 		if (works) {
 			/* the CPU's view is part of the proof: the clean copy lives there */

@@ -11,8 +11,12 @@
 #include "client/backend.h"
 
 struct slu_cuda_device;
+struct slu_extent;
 
 extern const struct slu_backend slu_cuda_backend;
+
+/* Gives up the memory of @extent, which has no unit any more, if it still has any. */
+void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent);
 
 /* Tries the MAPPED place with one granule: only a trial allocation is proof. */
 bool slu_cuda_backend_can_map(const struct slu_cuda_device *device);

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "cuda/backend.h"
+#include "cuda/foreign.h"
 #include "cuda/frozen.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
@@ -195,7 +196,8 @@ static bool settle(struct slu_cuda_device *d, CUcontext context)
 		return true;
 	is_home = make_home(d, context);
 	slu_cuda_device_end_settling(d);
-	slu_cuda_vmm_charge_all(d);
+	slu_cuda_foreign_charge_all(d);
+	slu_cuda_vmm_take_back(d);
 	return is_home;
 }
 
@@ -260,7 +262,8 @@ static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext
 	size_t cursor = 0;
 
 	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
-		if (range->device == d && range->context != context && range->n_allocations)
+		if (range->device == d && range->context && range->context != context &&
+		    range->n_allocations)
 			return true;
 	return false;
 }
@@ -340,8 +343,9 @@ static void wait_for(CUcontext context)
 static void end_home(struct slu_cuda_device *d)
 {
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
+	slu_cuda_vmm_hand_over(d);
 	slu_cuda_frozen_forget(d);
-	slu_cuda_vmm_reset(d);
+	slu_cuda_foreign_reset(d);
 	slu_cuda_graphmem_reset(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;

@@ -106,10 +106,8 @@ static void insert_allocation(struct slu_ledger *l, struct slu_range *range, uin
 	range->n_allocations++;
 }
 
-static void cut_into_extents(struct slu_range *range, uint64_t granule)
+static void range_cut_into_extents(struct slu_range *range, uint64_t most)
 {
-	uint64_t most = granule * SLU_LEDGER_EXTENT_GRANULES_MAX;
-
 	for (size_t i = 0; i < range->n_extents; i++) {
 		uint64_t offset = i * most;
 
@@ -122,11 +120,12 @@ static void cut_into_extents(struct slu_range *range, uint64_t granule)
 }
 
 int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
-		   uint64_t granule_bytes, bool is_slab, void *device, void *context,
+		   uint64_t granule_bytes, enum slu_range_kind kind, void *device, void *context,
 		   struct slu_range **ret_range)
 {
 	uint64_t whole = slu_round_up(bytes, granule_bytes);
-	uint64_t most = granule_bytes * SLU_LEDGER_EXTENT_GRANULES_MAX;
+	uint64_t most =
+		kind == SLU_RANGE_WHOLE ? whole : granule_bytes * SLU_LEDGER_EXTENT_GRANULES_MAX;
 	size_t n_extents = (size_t)((whole + most - 1) / most);
 	struct slu_range *range;
 	size_t at;
@@ -143,16 +142,16 @@ int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
 	range->bytes = whole;
 	range->device = device;
 	range->context = context;
-	range->is_slab = is_slab;
+	range->is_slab = kind == SLU_RANGE_SLAB;
 	range->n_extents = n_extents;
-	cut_into_extents(range, granule_bytes);
+	range_cut_into_extents(range, most);
 
 	at = range_above(ledger, address);
 	memmove(&ledger->ranges[at + 1], &ledger->ranges[at],
 		(ledger->n_ranges - at) * sizeof(ledger->ranges[0]));
 	ledger->ranges[at] = range;
 	ledger->n_ranges++;
-	if (!is_slab)
+	if (kind != SLU_RANGE_SLAB)
 		insert_allocation(ledger, range, address, bytes);
 	*ret_range = range;
 	return 0;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct slu_cuda_handle;
 struct slu_unit;
 struct slu_ledger;
 struct slu_range;
@@ -39,12 +40,20 @@ struct slu_extent {
 	uint64_t handle; /* the driver's, while it is on the device or mapped; the back end's
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
+	bool stays;	 /* on the device without a unit: nobody moves it (vmm.h) */
+};
+
+enum slu_range_kind {
+	SLU_RANGE_LARGE, /* one allocation, cut into extents */
+	SLU_RANGE_WHOLE, /* one allocation that is one extent, whatever its size */
+	SLU_RANGE_SLAB,	 /* shared by small allocations */
 };
 
 struct slu_range {
-	uint64_t address, bytes; /* constant; whole granules */
-	void *device;		 /* the front end's device; constant */
-	void *context;		 /* the context that owns it; constant */
+	uint64_t address, bytes;	/* constant; whole granules */
+	void *device;			/* the front end's device; constant */
+	void *context;			/* the context that owns it, or NULL; constant */
+	struct slu_cuda_handle *handle; /* the program's that it stands for (handle.h), or NULL */
 	bool is_slab;
 	bool is_open; /* a slab: may be cut. Set by the caller once its extent has its unit */
 	size_t n_allocations; /* live ones in it */
@@ -64,12 +73,12 @@ void slu_ledger_free(struct slu_ledger *ledger);
 
 /*
  * Adds the range that starts at @address, of whole granules, cut into extents. A slab begins
- * without allocations; a large range has one of @bytes.
+ * without allocations; the other kinds have one of @bytes.
  *
  * Return: 0, or -ENOMEM.
  */
 int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
-		   uint64_t granule_bytes, bool is_slab, void *device, void *context,
+		   uint64_t granule_bytes, enum slu_range_kind kind, void *device, void *context,
 		   struct slu_range **ret_range);
 
 /* Takes out a range; all allocations in it go. The caller has given its extents back. */

@@ -8,9 +8,11 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cuda/backend.h"
 #include "cuda/bypass.h"
 #include "cuda/enter.h"
 #include "cuda/frozen.h"
+#include "cuda/handle.h"
 #include "cuda/real.h"
 
 void slu_cuda_range_free(struct slu_range *range)
@@ -26,6 +28,9 @@ void slu_cuda_range_free(struct slu_range *range)
 		range->extents[i].unit = NULL;
 		slu_lock_give(&slu_cuda.lock);
 		slu_client_unit_free(unit);
+		/* the client gives back only what it made */
+		range->extents[i].stays = false;
+		slu_cuda_backend_displace(range->device, &range->extents[i]);
 	}
 	/* first: as soon as the driver has the addresses, another thread may get them */
 	slu_lock_take(&slu_cuda.lock);
@@ -57,10 +62,18 @@ static CUresult fill(struct slu_cuda_device *d, struct slu_range *range, uint64_
 	return CUDA_SUCCESS;
 }
 
-static CUresult range_new(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			  bool is_slab, uint64_t *reserved_bytes, struct slu_range **ret_range)
+/* What a range is to be. */
+struct range_plan {
+	CUcontext context; /* that owns it */
+	enum slu_range_kind kind;
+	uint64_t bytes;
+	struct slu_cuda_handle *handle; /* that it stands for, or NULL */
+};
+
+static CUresult range_new(struct slu_cuda_device *d, const struct range_plan *plan,
+			  uint64_t *reserved_bytes, struct slu_range **ret_range)
 {
-	uint64_t whole = slu_round_up(bytes, d->granule_bytes);
+	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes);
 	struct slu_range *range;
 	CUdeviceptr address;
 	CUresult r;
@@ -71,8 +84,12 @@ static CUresult range_new(struct slu_cuda_device *d, CUcontext context, uint64_t
 	if (r != CUDA_SUCCESS)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
-	error = slu_ledger_add(slu_cuda.ledger, address, bytes, d->granule_bytes, is_slab, d,
-			       context, &range);
+	error = slu_ledger_add(slu_cuda.ledger, address, plan->bytes, d->granule_bytes, plan->kind,
+			       d, plan->context, &range);
+	if (!error && plan->handle) {
+		range->handle = plan->handle;
+		plan->handle->range = range;
+	}
 	slu_lock_give(&slu_cuda.lock);
 	if (error) {
 		SLU_REAL(cuMemAddressFree)(address, whole);
@@ -91,9 +108,10 @@ static CUresult range_new(struct slu_cuda_device *d, CUcontext context, uint64_t
 CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
 				  struct slu_range **ret_range)
 {
+	const struct range_plan plan = { device->home, SLU_RANGE_SLAB, bytes, NULL };
 	uint64_t reserved = 0;
 
-	return range_new(device, device->home, bytes, true, &reserved, ret_range);
+	return range_new(device, &plan, &reserved, ret_range);
 }
 
 /* -- slabs ----------------------------------------------------------------------------------------
@@ -178,17 +196,17 @@ static CUresult prove(struct slu_cuda_device *d, struct slu_range *range)
 }
 
 /* One for the program, if it may own so much. Who @tells has people hear of it if not. */
-static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			   bool is_slab, bool tells, struct slu_range **ret_range)
+static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *plan, bool tells,
+			   struct slu_range **ret_range)
 {
-	uint64_t whole = slu_round_up(bytes, d->granule_bytes), reserved = whole;
+	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes), reserved = whole;
 	CUresult r;
 
-	if (whole < bytes)
+	if (whole < plan->bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (!slu_cuda_memory_reserve(d, whole, tells))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = range_new(d, context, bytes, is_slab, &reserved, ret_range);
+	r = range_new(d, plan, &reserved, ret_range);
 	slu_client_device_unreserve(d->client, reserved);
 	if (r == CUDA_SUCCESS &&
 	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client))
@@ -204,14 +222,26 @@ static CUresult make_range(struct slu_cuda_device *d, CUcontext context, uint64_
 /* The driver takes a granule for small allocations; more only while there is enough. */
 static CUresult make_slab(struct slu_cuda_device *d, CUcontext context)
 {
+	struct range_plan plan = { context, SLU_RANGE_SLAB, d->slab_bytes, NULL };
 	struct slu_range *slab;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (d->slab_bytes > d->granule_bytes)
-		r = make_range(d, context, d->slab_bytes, true, false, &slab);
+		r = make_range(d, &plan, false, &slab);
+	plan.bytes = d->granule_bytes;
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = make_range(d, context, d->granule_bytes, true, true, &slab);
+		r = make_range(d, &plan, true, &slab);
 	return r;
+}
+
+CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t bytes, bool is_whole,
+				   struct slu_cuda_handle *handle)
+{
+	const struct range_plan plan = { NULL, is_whole ? SLU_RANGE_WHOLE : SLU_RANGE_LARGE, bytes,
+					 handle };
+	struct slu_range *range;
+
+	return make_range(device, &plan, true, &range);
 }
 
 /* A piece of a slab. One thread makes a new one, and the others who need it share it. */
@@ -268,7 +298,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 		if (r == CUDA_SUCCESS)
 			r = allocate_small(d, context, bytes, ret_address);
 	} else {
-		r = make_range(d, context, bytes, false, true, &range);
+		const struct range_plan plan = { context, SLU_RANGE_LARGE, bytes, NULL };
+
+		r = make_range(d, &plan, true, &range);
 		if (r == CUDA_SUCCESS)
 			*ret_address = range->address;
 	}
@@ -370,8 +402,8 @@ void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context)
 		slu_lock_take(&slu_cuda.lock);
 		do {
 			range = slu_ledger_next(slu_cuda.ledger, &cursor);
-		} while (range &&
-			 (range->device != device || (context && range->context != context)));
+		} while (range && (range->device != device || range->handle ||
+				   (context && range->context != context)));
 		slu_lock_give(&slu_cuda.lock);
 		if (!range)
 			return;

@@ -12,6 +12,13 @@
 CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
 				  struct slu_range **ret_range);
 
+/*
+ * A new range for @handle, owned by no context; handle->range is set before its extents are made.
+ * @is_whole: it is one extent.
+ */
+CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t bytes, bool is_whole,
+				   struct slu_cuda_handle *handle);
+
 /* Gives back its extents and addresses. Not called with a lock, nor while work uses it. */
 void slu_cuda_range_free(struct slu_range *range);
 
@@ -29,6 +36,9 @@ uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device);
 /* Gives back everything that @context owns on @device (NULL: whoever does): the context ends, and
  * its memory with it. */
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context);
+
+/* Whether @address lies in an allocation of ours. */
+bool slu_cuda_memory_is_ours(CUdeviceptr address);
 
 /*
  * Whether the program can look at @address without a call: it is in pinned or managed memory. Calls

@@ -10,9 +10,36 @@
 #include "cuda/real.h"
 #include "cuda/vmm.h"
 
+/* What is known of an address. */
+struct pointer {
+	uint64_t base, bytes;	      /* the allocation, or the reservation of a mapping */
+	uint64_t map_base, map_bytes; /* the mapping; an allocation has one */
+	uint64_t id;
+	CUcontext context; /* that owns it; NULL for what the program mapped itself */
+	CUdevice ordinal;
+	unsigned access; /* of its device */
+};
+
+static bool find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
+{
+	struct slu_vmm_view view;
+
+	if (!slu_cuda_vmm_look(address, &view))
+		return false;
+	*ret_pointer = (struct pointer){
+		.base = view.address,
+		.bytes = view.bytes,
+		.map_base = view.map_address,
+		.map_bytes = view.map_bytes,
+		.id = view.id,
+		.ordinal = view.device->ordinal,
+		.access = view.access,
+	};
+	return true;
+}
+
 /* Copies out what is known of @address. Return: whether it is ours. */
-static bool find(CUdeviceptr address, struct slu_allocation *ret_allocation, CUcontext *ret_context,
-		 CUdevice *ret_ordinal)
+static bool find(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	const struct slu_allocation *a = NULL;
 
@@ -20,13 +47,31 @@ static bool find(CUdeviceptr address, struct slu_allocation *ret_allocation, CUc
 		return false;
 	slu_lock_take(&slu_cuda.lock);
 	a = slu_ledger_find(slu_cuda.ledger, address);
-	if (a) {
-		*ret_allocation = *a;
-		*ret_context = a->range->context;
-		*ret_ordinal = ((struct slu_cuda_device *)a->range->device)->ordinal;
-	}
+	if (a)
+		*ret_pointer = (struct pointer){
+			.base = a->address,
+			.bytes = a->bytes,
+			.map_base = a->address,
+			.map_bytes = a->bytes,
+			.id = a->id,
+			.context = a->range->context,
+			.ordinal = ((struct slu_cuda_device *)a->range->device)->ordinal,
+			.access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+		};
 	slu_lock_give(&slu_cuda.lock);
-	return a != NULL;
+	return a || find_mapped(address, ret_pointer);
+}
+
+bool slu_cuda_memory_is_ours(CUdeviceptr address)
+{
+	bool is_ours;
+
+	if (!slu_cuda.ledger)
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	is_ours = slu_ledger_find(slu_cuda.ledger, address);
+	slu_lock_give(&slu_cuda.lock);
+	return is_ours;
 }
 
 CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
@@ -44,25 +89,23 @@ CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdeviceptr address)
 {
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
+	struct pointer p;
 
-	if (!find(address, &a, &context, &ordinal))
+	if (!find(address, &p))
 		return SLU_REAL(cuMemGetAddressRange_v2)(ret_base, ret_bytes, address);
 	if (ret_base)
-		*ret_base = a.address;
+		*ret_base = p.map_base;
 	if (ret_bytes)
-		*ret_bytes = a.bytes;
+		*ret_bytes = p.map_bytes;
 	return CUDA_SUCCESS;
 }
 
 static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr address,
-		       const struct slu_allocation *a, CUcontext context, CUdevice ordinal)
+		       const struct pointer *p)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)ret = context;
+		*(CUcontext *)ret = p->context;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned int *)ret = CU_MEMORYTYPE_DEVICE;
@@ -71,18 +114,22 @@ static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr add
 		*(CUdeviceptr *)ret = address;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		*(unsigned long long *)ret = a->id;
+		*(unsigned long long *)ret = p->id;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)ret = ordinal;
+		*(int *)ret = p->ordinal;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)ret = p->base;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-		*(CUdeviceptr *)ret = a->address;
+		*(CUdeviceptr *)ret = p->map_base;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)ret = p->bytes;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-		*(size_t *)ret = a->bytes;
+		*(size_t *)ret = p->map_bytes;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		*(int *)ret = 1;
@@ -97,7 +144,7 @@ static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr add
 		*(unsigned long long *)ret = 0;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		*(CUmemAccess_flags *)ret = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+		*(CUmemAccess_flags *)ret = (CUmemAccess_flags)p->access;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)ret = NULL;
@@ -111,13 +158,11 @@ static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr add
 
 CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdeviceptr address)
 {
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
+	struct pointer p;
 
-	if (!ret || !find(address, &a, &context, &ordinal))
+	if (!ret || !find(address, &p))
 		return SLU_REAL(cuPointerGetAttribute)(ret, attribute, address);
-	return answer(ret, attribute, address, &a, context, ordinal);
+	return answer(ret, attribute, address, &p);
 }
 
 bool slu_cuda_host_sees(CUdeviceptr address)
@@ -147,14 +192,12 @@ static void clear(void *ret, CUpointer_attribute attribute)
 CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes, void **rets,
 				CUdeviceptr address)
 {
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
+	struct pointer p;
 
-	if (!n || !attributes || !rets || !find(address, &a, &context, &ordinal))
+	if (!n || !attributes || !rets || !find(address, &p))
 		return SLU_REAL(cuPointerGetAttributes)(n, attributes, rets, address);
 	for (unsigned int i = 0; i < n; i++)
-		if (answer(rets[i], attributes[i], address, &a, context, ordinal) != CUDA_SUCCESS)
+		if (answer(rets[i], attributes[i], address, &p) != CUDA_SUCCESS)
 			clear(rets[i], attributes[i]);
 	return CUDA_SUCCESS;
 }
@@ -162,11 +205,9 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 /* Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
+	struct pointer p;
 
-	if (find(address, &a, &context, &ordinal))
+	if (find(address, &p))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
 }
@@ -174,27 +215,9 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, size_t bytes,
 				       CUmemRangeHandleType type, unsigned long long flags)
 {
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
+	struct pointer p;
 
-	if (find(address, &a, &context, &ordinal))
+	if (find(address, &p))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuMemGetHandleForAddressRange)(ret_handle, address, bytes, type, flags);
-}
-
-/* The genuine call knows no handle of memory from cuMemAlloc(), and ours change. */
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, void *address)
-{
-	struct slu_allocation a;
-	CUcontext context;
-	CUdevice ordinal;
-	CUresult r;
-
-	if (find((CUdeviceptr)(uintptr_t)address, &a, &context, &ordinal))
-		return CUDA_ERROR_INVALID_VALUE;
-	r = SLU_REAL(cuMemRetainAllocationHandle)(ret_handle, address);
-	if (r == CUDA_SUCCESS)
-		slu_cuda_vmm_retained(*ret_handle, (uint64_t)(uintptr_t)address);
-	return r;
 }

@@ -58,6 +58,22 @@ const struct slu_ref *slu_refs_find(const struct slu_refs *refs, uint64_t at)
 	return NULL;
 }
 
+bool slu_refs_overlaps(const struct slu_refs *refs, uint64_t at, uint64_t n)
+{
+	size_t i = lower_bound(refs, at);
+
+	return (i < refs->n_items && refs->items[i].at - at < n) ||
+	       (i && at - refs->items[i - 1].at < refs->items[i - 1].n);
+}
+
+void slu_refs_retarget(struct slu_refs *refs, uint64_t at, void *target)
+{
+	size_t i = lower_bound(refs, at);
+
+	if (i < refs->n_items && refs->items[i].at == at)
+		refs->items[i].target = target;
+}
+
 bool slu_refs_take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
 {
 	size_t i = lower_bound(refs, at);

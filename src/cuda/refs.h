@@ -27,6 +27,12 @@ int slu_refs_add(struct slu_refs *refs, struct slu_ref ref);
 /* The first reference that covers @at, or NULL. Valid until the table changes. */
 const struct slu_ref *slu_refs_find(const struct slu_refs *refs, uint64_t at);
 
+/* Whether any reference has a place among the @n from @at on. */
+bool slu_refs_overlaps(const struct slu_refs *refs, uint64_t at, uint64_t n);
+
+/* Changes the target of the first reference that begins at @at, if there is one. */
+void slu_refs_retarget(struct slu_refs *refs, uint64_t at, void *target);
+
 /* Takes out the first reference that lies in the @n places from @at on. Return: whether there was
  * one. */
 bool slu_refs_take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref);

@@ -16,9 +16,9 @@ static void test_a_large_range_is_cut_into_extents_without_gaps(void **state)
 
 	(void)state;
 	assert_int_equal(slu_ledger_new(&ledger), 0);
-	assert_int_equal(
-		slu_ledger_add(ledger, next, bytes, GRANULE, false, &device_a, &context, &range),
-		0);
+	assert_int_equal(slu_ledger_add(ledger, next, bytes, GRANULE, SLU_RANGE_LARGE, &device_a,
+					&context, &range),
+			 0);
 	assert_int_equal(range->n_extents, 3);
 	for (size_t i = 0; i < range->n_extents; i++) {
 		assert_int_equal(range->extents[i].address, next);
@@ -48,8 +48,8 @@ static void test_a_slab_serves_only_its_own_device(void **state)
 	assert_int_equal(slu_ledger_new(&ledger), 0);
 	assert_int_equal(slu_ledger_cut(ledger, 100, &device_a, &context, &address),
 			 SLU_LEDGER_E_NO_SLAB);
-	assert_int_equal(slu_ledger_add(ledger, 64 * SLU_GIB, GRANULE, GRANULE, true, &device_a,
-					&context, &slab),
+	assert_int_equal(slu_ledger_add(ledger, 64 * SLU_GIB, GRANULE, GRANULE, SLU_RANGE_SLAB,
+					&device_a, &context, &slab),
 			 0);
 	/* a slab whose memory is not there yet is nobody's */
 	assert_int_equal(slu_ledger_cut(ledger, 100, &device_a, &context, &address),
@@ -79,9 +79,9 @@ static void test_cuts_never_overlap_and_gaps_are_found_again(void **state)
 
 	(void)state;
 	assert_int_equal(slu_ledger_new(&ledger), 0);
-	assert_int_equal(
-		slu_ledger_add(ledger, base, GRANULE, GRANULE, true, &device_a, &context, &slab),
-		0);
+	assert_int_equal(slu_ledger_add(ledger, base, GRANULE, GRANULE, SLU_RANGE_SLAB, &device_a,
+					&context, &slab),
+			 0);
 	slab->is_open = true;
 	for (int step = 0; step < STEPS; step++) {
 		unsigned i = (unsigned)(slu_test_random(&seed) % MOST);

@@ -2,28 +2,27 @@
 #pragma once
 
 /*
- * Memory that the program manages with the driver's virtual memory calls. It does not move: the
- * program has handles to it. It is charged as long as it exists, which is until the last handle was
- * released *and* the last mapping was removed; most programs release a handle as soon as it is
- * mapped.
+ * The driver's virtual memory calls (vmm.c), as far as the rest of the shim has to do with them.
  *
- *   one reference more: cuMemCreate, cuMemRetainAllocationHandle (handles), cuMemMap (mappings)
- *   one less:           cuMemRelease, cuMemUnmap; the memory is gone with the last of both kinds
- *
- * It belongs to no context. What exists while its device has no home (device.h) is charged when
- * there is one.
- *
- * Memory that another process made and this one imports is charged to the one that made it, as long
- * as that one has it.
+ * Such memory belongs to no context and outlives them all. While its device has no service context
+ * (device.h) nobody can move it: it comes to the device, loses its units and stays there.
  */
 
 #include "cuda/device.h"
+#include "cuda/handle.h"
 
-/* The driver gave out @handle once more, for what is mapped at @address. */
-void slu_cuda_vmm_retained(CUmemGenericAllocationHandle handle, uint64_t address);
+/* What is known of an address at which the program mapped memory of ours. */
+struct slu_vmm_view {
+	struct slu_cuda_device *device;
+	uint64_t map_address, map_bytes; /* the mapping */
+	uint64_t address, bytes;	 /* the reservation around it */
+	uint64_t id;			 /* of the handle; stable, never used again */
+	unsigned access;		 /* of its own device */
+};
 
-/* The device has a home: charges what exists there already. */
-void slu_cuda_vmm_charge_all(struct slu_cuda_device *device);
+/* The service context is about to end, or is there (again). */
+void slu_cuda_vmm_hand_over(struct slu_cuda_device *device);
+void slu_cuda_vmm_take_back(struct slu_cuda_device *device);
 
-/* The home ends, and all charges have. */
-void slu_cuda_vmm_reset(struct slu_cuda_device *device);
+/* Return: whether memory of ours is mapped at @address. */
+bool slu_cuda_vmm_look(uint64_t address, struct slu_vmm_view *ret_view);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "cuda-own.h"
 #include "cuda-util.h"
 
 static const char usage[] =
@@ -35,6 +36,7 @@ static const char usage[] =
 	"                     second allocation (needs that much more memory)\n"
 	"  -g, --managed N    so many of the allocations are managed memory, which the host reads\n"
 	"                     where it is (default 0)\n"
+	"  -o, --own N        so many of the others the program maps itself (default 0)\n"
 	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
@@ -116,14 +118,14 @@ static const char ptx[] = ".version 6.3\n"
 
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
-	uint64_t n_managed, idle_ms;
+	uint64_t n_managed, n_own, idle_ms;
 	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
 };
 
 struct buffer {
 	CUdeviceptr p;
 	size_t n_words;
-	bool is_managed;
+	bool is_managed, is_own;
 	uint64_t n_steps; /* so far */
 	CUevent last;	  /* the last command on it */
 };
@@ -178,8 +180,18 @@ static void allocate(struct buffer *b)
 {
 	if (b->is_managed)
 		CHECK(cuMemAllocManaged(&b->p, b->n_words * 4, CU_MEM_ATTACH_GLOBAL));
+	else if (b->is_own)
+		b->p = own_alloc(b->n_words * 4, (enum own_way)((b - buffers) % _OWN_MAX));
 	else
 		CHECK(cuMemAlloc_v2(&b->p, b->n_words * 4));
+}
+
+static void release(const struct buffer *b, CUdeviceptr p)
+{
+	if (b->is_own)
+		own_free(p);
+	else
+		CHECK(cuMemFree_v2(p));
 }
 
 /* A stream for the next command on @b, which waits there for the one before. */
@@ -260,7 +272,7 @@ static void renew(struct worker *w, struct buffer *b)
 	CHECK(cuMemcpyDtoDAsync_v2(b->p, old, b->n_words * 4, stream));
 	CHECK(cuEventRecord(b->last, stream));
 	CHECK(cuStreamSynchronize(stream));
-	CHECK(cuMemFree_v2(old));
+	release(b, old);
 }
 
 static void step(struct worker *w, struct buffer *b)
@@ -366,6 +378,7 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_NUMBER('S', "streams", o.n_streams, 0, STREAMS_MAX),
 		CLIENT_FLAG('x', "mix", o.is_mixed),
 		CLIENT_NUMBER('g', "managed", o.n_managed, 0, 1 << 20),
+		CLIENT_NUMBER('o', "own", o.n_own, 0, 1 << 20),
 		CLIENT_FLAG('n', "renew", o.is_renewed),
 		CLIENT_NUMBER('d', "device", o.device, 0, 63),
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
@@ -426,6 +439,7 @@ int main(int argc, char **argv)
 	share_out();
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
 		buffers[i].is_managed = i < o.n_managed;
+		buffers[i].is_own = !buffers[i].is_managed && i < o.n_managed + o.n_own;
 		allocate(&buffers[i]);
 		CHECK(cuEventCreate(&buffers[i].last, CU_EVENT_DISABLE_TIMING));
 		launch(fill, &buffers[i], seed_of(i), NULL);
@@ -445,7 +459,7 @@ int main(int argc, char **argv)
 
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
 		CHECK(cuEventDestroy_v2(buffers[i].last));
-		CHECK(cuMemFree_v2(buffers[i].p));
+		release(&buffers[i], buffers[i].p);
 	}
 	cuda_close();
 	free(buffers);

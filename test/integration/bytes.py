@@ -47,17 +47,29 @@ def go_on_until(world, programs, n_switches):
     s.check(count >= n_switches and moved > 0, "bytes moved at switches", count, moved)
 
 
-def four_cuda_programs_on_a_device_that_holds_one():
+def four_cuda_programs(name, *words):
     rng = random.Random(s.seed(20251))
-    with s.World("cuda-bytes", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+    with s.World(name, memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         programs = []
         for i in range(4):
-            words = [s.CLIENTS / "cuda-fill", "--mib", 1, "--buffers", rng.randrange(8, 24), "--rounds", 1, "--endless",
-                     "--uneven", "--threads", rng.randrange(1, 4), "--streams", rng.randrange(0, 4),
-                     "--seed", rng.randrange(1 << 20)] + ["--mix"] * (i != 0)
-            programs.append(w.start(words, "cuda", name=f"p{i}", stdin=subprocess.PIPE))
+            more = [s.CLIENTS / "cuda-fill", "--mib", 1, "--buffers", rng.randrange(8, 24), "--rounds", 1, "--endless",
+                    "--uneven", "--threads", rng.randrange(1, 4), "--streams", rng.randrange(0, 4),
+                    "--seed", rng.randrange(1 << 20), *words] + ["--mix"] * (i != 0)
+            programs.append(w.start(more, "cuda", name=f"p{i}", stdin=subprocess.PIPE))
         go_on_until(w, programs, SWITCHES)
+
+
+def four_cuda_programs_on_a_device_that_holds_one():
+    four_cuda_programs("cuda-bytes")
+
+
+def four_that_map_half_of_their_memory_themselves():
+    four_cuda_programs("cuda-own", "--own", 6)
+
+
+def four_that_map_their_memory_anew_all_the_time():
+    four_cuda_programs("cuda-renew", "--own", 24, "--renew")
 
 
 def four_opencl_programs_on_a_device_that_holds_one():
@@ -83,5 +95,6 @@ def pointers_in_device_memory_lead_where_they_did():
         go_on_until(w, programs, SWITCHES)
 
 
-s.main(four_cuda_programs_on_a_device_that_holds_one, four_opencl_programs_on_a_device_that_holds_one,
+s.main(four_cuda_programs_on_a_device_that_holds_one, four_that_map_half_of_their_memory_themselves,
+       four_that_map_their_memory_anew_all_the_time, four_opencl_programs_on_a_device_that_holds_one,
        pointers_in_device_memory_lead_where_they_did)

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/foreign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "cuda/frozen.h"
+#include "cuda/memory.h"
+#include "cuda/real.h"
+#include "cuda/refs.h"
+#include "cuda/room.h"
+
+struct memory {
+	LIST_ENTRY(memory) link;
+	struct slu_cuda_device *device; /* constant */
+	uint64_t bytes;			/* constant */
+	size_t n_refs; /* in the two tables, and of threads that are about to add one */
+	bool is_charged;
+};
+
+/* All guarded by slu_cuda.lock. */
+static LIST_HEAD(, memory) memories;
+static struct slu_refs handles, mappings;
+
+static uint64_t key_of(const struct memory *m)
+{
+	return (uint64_t)(uintptr_t)m;
+}
+
+/* Return: whether the caller is to charge it, without the lock. */
+static bool begin_charging_locked(struct memory *m)
+{
+	if (m->is_charged || !m->device->home || m->device->is_settling)
+		return false;
+	m->is_charged = true;
+	return true;
+}
+
+static void charge(struct memory *m, uint64_t *reserved_bytes)
+{
+	slu_cuda_freeze(m->device, key_of(m), m->bytes, SLU_FROZEN_OTHER, reserved_bytes);
+}
+
+static void unref(struct memory *m)
+{
+	bool is_last;
+
+	slu_lock_take(&slu_cuda.lock);
+	is_last = !--m->n_refs;
+	if (is_last)
+		LIST_REMOVE(m, link);
+	slu_lock_give(&slu_cuda.lock);
+	if (!is_last)
+		return;
+	slu_cuda_thaw(key_of(m));
+	free(m);
+}
+
+/* What cannot be noted is left out. */
+static void note_new(struct slu_cuda_device *d, CUmemGenericAllocationHandle handle, uint64_t bytes,
+		     uint64_t *reserved_bytes)
+{
+	struct memory *m = malloc(sizeof(*m));
+	bool is_noted, is_due;
+
+	if (!m)
+		return;
+	*m = (struct memory){ .device = d, .bytes = bytes, .n_refs = 2 };
+	slu_lock_take(&slu_cuda.lock);
+	is_noted = !slu_refs_add(&handles, (struct slu_ref){ handle, 1, m });
+	if (is_noted)
+		LIST_INSERT_HEAD(&memories, m, link);
+	is_due = is_noted && begin_charging_locked(m);
+	slu_lock_give(&slu_cuda.lock);
+	if (is_due)
+		charge(m, reserved_bytes);
+	if (is_noted)
+		unref(m);
+	else
+		free(m);
+}
+
+/* One reference more to what @at in @refs refers to, for the caller. Return: NULL if none is known.
+ */
+static struct memory *find(const struct slu_refs *refs, uint64_t at)
+{
+	const struct slu_ref *found;
+	struct memory *m = NULL;
+
+	slu_lock_take(&slu_cuda.lock);
+	found = slu_refs_find(refs, at);
+	if (found) {
+		m = found->target;
+		m->n_refs++;
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return m;
+}
+
+/* The caller's reference goes into @refs. Where there is no memory for that, it lasts for ever. */
+static void keep(struct slu_refs *refs, struct slu_ref ref)
+{
+	int saved = errno;
+
+	slu_lock_take(&slu_cuda.lock);
+	slu_refs_add(refs, ref);
+	slu_lock_give(&slu_cuda.lock);
+	errno = saved;
+}
+
+static bool take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
+{
+	bool was_there;
+
+	slu_lock_take(&slu_cuda.lock);
+	was_there = slu_refs_take(refs, at, n, ret_ref);
+	slu_lock_give(&slu_cuda.lock);
+	return was_there;
+}
+
+void slu_cuda_foreign_retained(CUmemGenericAllocationHandle handle, uint64_t address)
+{
+	struct memory *m = find(&mappings, address);
+
+	if (m)
+		keep(&handles, (struct slu_ref){ handle, 1, m });
+}
+
+bool slu_cuda_foreign_overlaps(uint64_t address, uint64_t bytes)
+{
+	bool does;
+
+	slu_lock_take(&slu_cuda.lock);
+	does = slu_refs_overlaps(&mappings, address, bytes);
+	slu_lock_give(&slu_cuda.lock);
+	return does;
+}
+
+uint64_t slu_cuda_foreign_mapped_bytes(uint64_t address)
+{
+	const struct slu_ref *found;
+	uint64_t bytes = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	found = slu_refs_find(&mappings, address);
+	if (found)
+		bytes = found->at + found->n - address;
+	slu_lock_give(&slu_cuda.lock);
+	return bytes;
+}
+
+void slu_cuda_foreign_charge_all(struct slu_cuda_device *device)
+{
+	struct memory *m;
+
+	do {
+		slu_lock_take(&slu_cuda.lock);
+		LIST_FOREACH (m, &memories, link)
+			if (m->device == device && begin_charging_locked(m))
+				break;
+		if (m)
+			m->n_refs++;
+		slu_lock_give(&slu_cuda.lock);
+		if (m) {
+			charge(m, &(uint64_t){ 0 });
+			unref(m);
+		}
+	} while (m);
+}
+
+void slu_cuda_foreign_reset(struct slu_cuda_device *device)
+{
+	struct memory *m;
+
+	slu_lock_take(&slu_cuda.lock);
+	LIST_FOREACH (m, &memories, link)
+		if (m->device == device)
+			m->is_charged = false;
+	slu_lock_give(&slu_cuda.lock);
+}
+
+/* -- the calls ----------------------------------------------------------------------------------
+ */
+
+/* The device if it has a home: where the program works without any, nobody can make room. */
+static struct slu_cuda_device *if_home(struct slu_cuda_device *d)
+{
+	bool is_home;
+
+	slu_lock_take(&slu_cuda.lock);
+	is_home = d && d->home && !d->is_settling;
+	slu_lock_give(&slu_cuda.lock);
+	return is_home ? d : NULL;
+}
+
+CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
+				 const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	struct slu_cuda_device *d, *home;
+	uint64_t reserved;
+	int saved = errno;
+	CUresult r;
+
+	if (!ret_handle || !prop || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
+	slu_cuda_device_here();
+	d = slu_cuda_device_find(prop->location.id);
+	home = if_home(d);
+	reserved = home ? bytes : 0;
+	if (home && !slu_cuda_memory_reserve(home, bytes, true))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
+	SLU_CUDA_AGAIN (home, bytes, r)
+		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
+	if (r == CUDA_SUCCESS && d)
+		note_new(d, *ret_handle, bytes, &reserved);
+	if (home)
+		slu_client_device_unreserve(home->client, reserved);
+	errno = saved;
+	return r;
+}
+
+/* Taken out before: as soon as the driver has it, another thread may get the same value anew. */
+CUresult slu_cuda_foreign_release(CUmemGenericAllocationHandle handle)
+{
+	struct slu_ref ref;
+	bool is_known = take(&handles, handle, 1, &ref);
+	CUresult r = SLU_REAL(cuMemRelease)(handle);
+
+	if (!is_known)
+		return r;
+	if (r == CUDA_SUCCESS)
+		unref(ref.target);
+	else
+		keep(&handles, ref);
+	return r;
+}
+
+CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
+			      CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	struct memory *m = find(&handles, handle);
+	CUresult r = SLU_REAL(cuMemMap)(address, bytes, offset, handle, flags);
+
+	if (!m)
+		return r;
+	if (r == CUDA_SUCCESS)
+		keep(&mappings, (struct slu_ref){ address, bytes, m });
+	else
+		unref(m);
+	return r;
+}
+
+/* The addresses are the program's until this returns; nobody can map anything else there. */
+CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes)
+{
+	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
+	struct slu_ref ref;
+
+	while (r == CUDA_SUCCESS && take(&mappings, address, bytes, &ref))
+		unref(ref.target);
+	return r;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "cuda/device.h"
+#include "cuda/real.h"
+
+void slu_cuda_handle_begin(struct slu_cuda_handle *handle)
+{
+	if (!handle)
+		return;
+	slu_lock_take(&slu_cuda.lock);
+	while (handle->is_busy)
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+	handle->is_busy = true;
+	slu_lock_give(&slu_cuda.lock);
+}
+
+void slu_cuda_handle_end(struct slu_cuda_handle *handle)
+{
+	if (!handle)
+		return;
+	slu_lock_take(&slu_cuda.lock);
+	handle->is_busy = false;
+	pthread_cond_broadcast(&slu_cuda.settled);
+	slu_lock_give(&slu_cuda.lock);
+}
+
+static size_t extent_number(const struct slu_extent *e)
+{
+	return (size_t)(e - e->range->extents);
+}
+
+/* How much of @e the alias covers; 0: none. */
+static uint64_t alias_part_bytes(const struct slu_alias *a, const struct slu_extent *e)
+{
+	uint64_t offset = e->address - e->range->address;
+
+	return SLU_MIN(e->bytes, slu_sub_floor(a->bytes, offset));
+}
+
+static uint64_t alias_part_address(const struct slu_alias *a, const struct slu_extent *e)
+{
+	return a->address + (e->address - e->range->address);
+}
+
+static CUresult part_unmap(struct slu_alias *a, const struct slu_extent *e)
+{
+	size_t i = extent_number(e);
+	CUresult r;
+
+	if (!a->is_mapped[i])
+		return CUDA_SUCCESS;
+	r = SLU_REAL(cuMemUnmap)(alias_part_address(a, e), alias_part_bytes(a, e));
+	/* what stays mapped blocks its address: a failure is not taken at once */
+	if (r != CUDA_SUCCESS)
+		r = SLU_REAL(cuMemUnmap)(alias_part_address(a, e), alias_part_bytes(a, e));
+	if (r == CUDA_SUCCESS)
+		a->is_mapped[i] = false;
+	return r;
+}
+
+static CUresult part_map(struct slu_alias *a, const struct slu_extent *e,
+			 CUmemGenericAllocationHandle driver_handle)
+{
+	uint64_t address = alias_part_address(a, e), bytes = alias_part_bytes(a, e);
+	CUresult r;
+
+	if (!bytes || a->is_mapped[extent_number(e)])
+		return CUDA_SUCCESS;
+	r = SLU_REAL(cuMemMap)(address, bytes, 0, driver_handle, 0);
+	if (r != CUDA_SUCCESS)
+		return r;
+	a->is_mapped[extent_number(e)] = true;
+	if (a->n_access)
+		r = SLU_REAL(cuMemSetAccess)(address, bytes, a->access, a->n_access);
+	if (r != CUDA_SUCCESS)
+		part_unmap(a, e);
+	return r;
+}
+
+CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_extent *extent,
+			     CUmemGenericAllocationHandle driver_handle)
+{
+	CUresult r = CUDA_SUCCESS;
+	struct slu_alias *a;
+
+	if (!handle)
+		return CUDA_SUCCESS;
+	LIST_FOREACH (a, &handle->aliases, link) {
+		r = part_map(a, extent, driver_handle);
+		if (r != CUDA_SUCCESS)
+			break;
+	}
+	if (r != CUDA_SUCCESS)
+		slu_cuda_handle_unmap(handle, extent);
+	return r;
+}
+
+CUresult slu_cuda_handle_unmap(struct slu_cuda_handle *handle, const struct slu_extent *extent)
+{
+	CUresult r = CUDA_SUCCESS;
+	struct slu_alias *a;
+
+	if (!handle)
+		return CUDA_SUCCESS;
+	LIST_FOREACH (a, &handle->aliases, link) {
+		CUresult one = part_unmap(a, extent);
+
+		r = r == CUDA_SUCCESS ? one : r;
+	}
+	return r;
+}
+
+static CUresult alias_unmap(struct slu_alias *a)
+{
+	const struct slu_range *range = a->handle->range;
+	CUresult r = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
+		r = part_unmap(a, &range->extents[i]);
+	return r;
+}
+
+/* Where its extents are placed now, it is mapped; the others follow when they are placed. */
+static CUresult alias_map(struct slu_alias *a)
+{
+	const struct slu_range *range = a->handle->range;
+	CUresult r = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
+		if (range->extents[i].handle)
+			r = part_map(a, &range->extents[i], range->extents[i].handle);
+	if (r != CUDA_SUCCESS)
+		alias_unmap(a);
+	return r;
+}
+
+CUresult slu_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
+		       struct slu_alias **ret_alias)
+{
+	struct slu_alias *a = calloc(1, sizeof(*a) + handle->range->n_extents * sizeof(bool));
+	CUresult r;
+
+	if (!a)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	a->handle = handle;
+	a->address = address;
+	a->bytes = bytes;
+	slu_cuda_handle_begin(handle);
+	r = alias_map(a);
+	if (r == CUDA_SUCCESS)
+		LIST_INSERT_HEAD(&handle->aliases, a, link);
+	slu_cuda_handle_end(handle);
+	if (r == CUDA_SUCCESS)
+		*ret_alias = a;
+	else
+		free(a);
+	return r;
+}
+
+CUresult slu_alias_free(struct slu_alias *alias)
+{
+	struct slu_cuda_handle *handle = alias->handle;
+	CUresult r;
+
+	slu_cuda_handle_begin(handle);
+	r = alias_unmap(alias);
+	if (r == CUDA_SUCCESS)
+		LIST_REMOVE(alias, link);
+	else
+		alias_map(alias);
+	slu_cuda_handle_end(handle);
+	if (r == CUDA_SUCCESS)
+		free(alias);
+	return r;
+}
+
+static bool location_is_equal(CUmemLocation a, CUmemLocation b)
+{
+	return a.type == b.type && (a.type != CU_MEM_LOCATION_TYPE_DEVICE || a.id == b.id);
+}
+
+static CUmemAccessDesc *alias_find_access(struct slu_alias *a, CUmemLocation location)
+{
+	for (unsigned i = 0; i < a->n_access; i++)
+		if (location_is_equal(a->access[i].location, location))
+			return &a->access[i];
+	return NULL;
+}
+
+static CUresult alias_note_access(struct slu_alias *a, const CUmemAccessDesc *desc)
+{
+	CUmemAccessDesc *known = alias_find_access(a, desc->location);
+
+	if (!known && a->n_access == SLU_ALIAS_ACCESS_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!known)
+		known = &a->access[a->n_access++];
+	*known = *desc;
+	return CUDA_SUCCESS;
+}
+
+CUresult slu_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs, size_t n)
+{
+	const struct slu_range *range = alias->handle->range;
+	CUresult r = CUDA_SUCCESS;
+
+	slu_cuda_handle_begin(alias->handle);
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
+		if (alias->is_mapped[i])
+			r = SLU_REAL(cuMemSetAccess)(alias_part_address(alias, &range->extents[i]),
+						     alias_part_bytes(alias, &range->extents[i]),
+						     descs, n);
+	for (size_t i = 0; i < n && r == CUDA_SUCCESS; i++)
+		r = alias_note_access(alias, &descs[i]);
+	slu_cuda_handle_end(alias->handle);
+	return r;
+}
+
+unsigned long long slu_alias_access(struct slu_alias *alias, CUmemLocation location)
+{
+	const CUmemAccessDesc *known;
+	unsigned long long flags;
+
+	slu_cuda_handle_begin(alias->handle);
+	known = alias_find_access(alias, location);
+	flags = known ? known->flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	slu_cuda_handle_end(alias->handle);
+	return flags;
+}

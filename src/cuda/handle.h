@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Memory that the program manages with the driver's virtual memory calls, as far as it moves. The
+ * handle that cuMemCreate() returns is ours. It stands for a range of the ledger, at addresses that
+ * the program never sees and that our copies use; the range's extents move like all others. Each
+ * mapping that the program makes is an *alias* of the range: when an extent is placed, on the
+ * device or in host memory, it is mapped at its aliases as well, with the access that the program
+ * asked for, and when it leaves, it is unmapped there first.
+ *
+ *   one reference more: cuMemCreate, cuMemRetainAllocationHandle, cuMemMap
+ *   one less:           cuMemRelease, cuMemUnmap; the memory ends with the last reference
+ *
+ * Two parties map and unmap: the movers, when an extent moves, and the program's threads, when they
+ * make or end an alias. Neither holds a lock while it calls the driver, so each first makes the
+ * handle *busy*: the list of aliases and what is mapped change only then.
+ *
+ * What is left to the driver (foreign.h): handles in host memory, imported ones, those of a device
+ * on which the program has no context yet, and those with properties that a move would not keep.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "cuabi/cuda-min.h"
+#include "cuda/ledger.h"
+
+struct slu_cuda_device;
+
+/* Locations to which a program gives access: devices, and the host. */
+#define SLU_ALIAS_ACCESS_MAX 17
+
+struct slu_alias {
+	LIST_ENTRY(slu_alias) link; /* while the handle is busy */
+	struct slu_cuda_handle *handle;
+	uint64_t address, bytes; /* constant; from the handle's first byte on */
+	unsigned n_access;	 /* while the handle is busy, as the next two */
+	CUmemAccessDesc access[SLU_ALIAS_ACCESS_MAX];
+	bool is_mapped[]; /* by extent of the range */
+};
+
+struct slu_cuda_handle {
+	CUmemAllocationProp prop; /* constant */
+	struct slu_range *range;  /* constant once the program has the handle */
+	uint64_t id;		  /* constant: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+	size_t n_refs;		  /* guarded by slu_cuda.lock */
+	bool is_busy;		  /* guarded by slu_cuda.lock */
+	LIST_HEAD(, slu_alias) aliases;
+};
+
+/* Waits until nobody else maps or unmaps @handle, and keeps others out. NULL: nothing to do. */
+void slu_cuda_handle_begin(struct slu_cuda_handle *handle);
+void slu_cuda_handle_end(struct slu_cuda_handle *handle);
+
+/*
+ * Maps @extent, which @driver_handle is about to stand for, at its part of each alias; or unmaps
+ * it there. @location: where its memory is. The handle is busy. A failure of the first leaves
+ * nothing mapped; after one of the second some aliases may be mapped, and a second try unmaps the
+ * rest.
+ */
+CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_extent *extent,
+			     CUmemGenericAllocationHandle driver_handle);
+CUresult slu_cuda_handle_unmap(struct slu_cuda_handle *handle, const struct slu_extent *extent);
+
+/*
+ * A new alias of @bytes at @address. The caller has a reference to @handle, which the alias takes
+ * over on success.
+ */
+CUresult slu_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
+		       struct slu_alias **ret_alias);
+
+/* Unmaps and frees it. On failure it is as it was. The reference goes back to the caller. */
+CUresult slu_alias_free(struct slu_alias *alias);
+
+/* Gives the locations of @descs access to all of the alias, now and whenever it is mapped. */
+CUresult slu_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs, size_t n);
+
+/* What @location may do there. */
+unsigned long long slu_alias_access(struct slu_alias *alias, CUmemLocation location);
