@@ -592,6 +592,7 @@ static const struct {
 	{ "virtual-memory", scene_virtual_memory },
 	{ "small-memory", scene_small_memory },
 	{ "churned-memory", scene_churned_memory },
+	{ "maps", scene_maps },
 	{ "limit", scene_limit },
 };
 

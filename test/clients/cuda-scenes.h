@@ -68,5 +68,8 @@ void scene_virtual_memory(const char *unused);
 void scene_small_memory(const char *unused);
 void scene_churned_memory(const char *unused);
 
+/* cuda-scenes-maps.c: memory that the program maps itself, in random order */
+void scene_maps(const char *rounds);
+
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);

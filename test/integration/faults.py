@@ -30,6 +30,13 @@ CUDA = {
     "launch": "cuLaunchKernel",
     "host": "cuMemAllocHost|cuDevicePrimaryCtxRetain",
 }
+#: a program that maps its memory itself meets these in its own calls
+OWN = {
+    "create": "cuDevicePrimaryCtxRetain|cuModuleLoadData|cuMemCreate",
+    "map": "cuMemMap",
+    "access": "cuMemSetAccess",
+    "unmap": "cuMemUnmap",
+}
 OPENCL = {
     "create": None,
     "write": "clEnqueueWriteBuffer|clEnqueueUnmapMemObject",
@@ -65,14 +72,14 @@ def every_number(w, api, kind, own_calls, *words, **more):
     s.note(f"{kind}: {n_met} faults, the last one before {number}")
 
 
-def every_fault(api, kind, own_calls):
+def every_fault(api, kind, own_calls, *words):
     with s.World(f"{api}-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         program = {"cuda": "cuda-fill", "opencl": "cl-fill"}[api]
         other = w.start([s.CLIENTS / program, "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], api, name="other",
                         stdin=subprocess.PIPE)
         s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches"))
-        every_number(w, api, kind, own_calls, "--mix")
+        every_number(w, api, kind, own_calls, "--mix", *words)
         s.wait_until("the other one is alone", lambda: [p["name"] for p in w.status()["programs"]] == ["other"])
         w.end(other)
 
@@ -100,6 +107,13 @@ def test_of(api, kind, own_calls):
     return test
 
 
+def own_test_of(kind, own_calls):
+    def test():
+        every_fault("cuda", kind, own_calls, "--own", 3)
+    test.__name__ = f"each_{kind}_of_a_program_that_maps_its_memory_fails_once"
+    return test
+
+
 def birth_test_of(api, kind, own_calls):
     def test():
         every_birth(api, kind, own_calls)
@@ -116,6 +130,7 @@ def mapped_test_of(kind, own_calls):
 
 BIRTHS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", "create")]
 
-s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[test_of("opencl", *row) for row in OPENCL.items()],
+s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for row in OWN.items()],
+       *[test_of("opencl", *row) for row in OPENCL.items()],
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
        *[birth_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in BIRTHS])

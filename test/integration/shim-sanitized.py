@@ -16,7 +16,7 @@ import sluice as s
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 SMALL = {"scale": 256}
 SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
-SCENE_LIST = [("contents", 40), ("graphs", 2), ("host-functions", 5), ("contexts", 1), ("exits-with-work", 1), ("runs-ahead", "host"),
+SCENE_LIST = [("contents", 40), ("graphs", 2), ("host-functions", 5), ("contexts", 1), ("exits-with-work", 1), ("maps", 20), ("runs-ahead", "host"),
               ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 64)]
 
 
