@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Memory of the program that we cannot move: pools, memory that it maps itself (vmm.h), managed
+ * Memory of the program that we cannot move: pools, handles left to the driver (foreign.h), managed
  * memory. The driver serves it as ever, and it is shown with its reason. It is charged against the
  * device, since it takes room from others; but for managed memory, which the driver takes off a
  * device that can fault for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).

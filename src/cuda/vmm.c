@@ -602,7 +602,7 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle object, size_t offset,
 	return SLU_REAL(cuMulticastBindAddr)(object, offset, address, bytes, flags);
 }
 
-/* -- without a service context ------------------------------------------------------------------ */
+/* -- without a service context --------------------------------------------------------------- */
 
 /* An extent of a handle on @d that has a unit, or has none. */
 static struct slu_extent *extent_find_locked(const struct slu_cuda_device *d, bool has_unit)
