@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* What our own archive leaves in a program; see src/cudart/runtime.c. */
+/* What our own archive leaves in a program; see devices/cudart/runtime.c. */
 static const char our_mark[] = "Sluice CUDA runtime";
 
 struct file {

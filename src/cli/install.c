@@ -47,12 +47,12 @@ static const struct {
 		offsetof(struct slu_install, field), installed, built \
 	}
 	PLACE(opencl, "libsluice-opencl.so", "../opencl/libsluice-opencl.so"),
-	PLACE(limiter, "libsluice-limiter.so", "../limiter/libsluice-limiter.so"),
+	PLACE(limiter, "libsluice-limiter.so", "../../devices/limiter/libsluice-limiter.so"),
 	PLACE(cuda_folder, "cuda", "../cuda"),
 	PLACE(cuda, "cuda/libcuda.so.1", "../cuda/libcuda.so.1"),
-	PLACE(softgpu_folder, "softgpu", "../softgpu"),
-	PLACE(cudart_folder, NULL, "../cudart"),
-	PLACE(nvml_folder, NULL, "../nvml"),
+	PLACE(softgpu_folder, "softgpu", "../../devices/softgpu"),
+	PLACE(cudart_folder, NULL, "../../devices/cudart"),
+	PLACE(nvml_folder, NULL, "../../devices/nvml"),
 #undef PLACE
 };
 

@@ -546,7 +546,7 @@ end_own_daemon() {
 	run "$sluice" doctor
 	[[ $output == *"the loader takes our layer in"*"Portable Computing Language: "*"objects that move"* ]]
 	mkdir -p "$world/boards"
-	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" doctor
+	LD_LIBRARY_PATH=$SLUICE_BUILD/devices/softgpu run "$sluice" doctor
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *"driver: "*"softgpu/libcuda.so.1"*": CUDA "*"1 device"*"memory that moves behind its address"* ]]
@@ -582,7 +582,7 @@ end_own_daemon() {
 	OPENCL_LAYERS=/nowhere/layer.so run "$sluice" doctor
 	[ "$status" -eq 0 ]
 	[[ $output == *"OPENCL_LAYERS names /nowhere/layer.so: No such file or directory"* ]]
-	OPENCL_LAYERS=$SLUICE_BUILD/src/limiter/libsluice-limiter.so run "$sluice" doctor
+	OPENCL_LAYERS=$SLUICE_BUILD/devices/limiter/libsluice-limiter.so run "$sluice" doctor
 	[[ $output != *"OPENCL_LAYERS names"* ]]
 }
 
@@ -610,7 +610,7 @@ end_own_daemon() {
 	said='echo "preloaded: $LD_PRELOAD"'
 	run "$sluice" run -- sh -c "$said"
 	[[ $output == *"preloaded: " ]]
-	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" run -- sh -c "$said"
+	LD_LIBRARY_PATH=$SLUICE_BUILD/devices/softgpu run "$sluice" run -- sh -c "$said"
 	[[ $output == *"preloaded: "*"libcuda.so.1"* ]]
 	run "$sluice" run -- "$sluice" softgpu run --memory 16M -- sh -c "$said"
 	[[ $output == *"preloaded: "*"libcuda.so.1"* ]]

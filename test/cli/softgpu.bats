@@ -137,7 +137,7 @@ teardown() {
 	run "$sluice" softgpu run -- echo started
 	[ "$status" -eq 124 ]
 	[[ $output == *"$SLUICE_BOARDS cannot be used: its files are damaged"*"softgpu reset"* ]]
-	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run "$sluice" doctor
+	LD_LIBRARY_PATH=$SLUICE_BUILD/devices/softgpu run "$sluice" doctor
 	[[ $output == *"cuInit says error 304"*"'sluice softgpu run -- true' says why"* ]]
 	"$sluice" softgpu reset
 	run sh -c 'ulimit -v 300000; exec "$0" softgpu run -- echo started' "$sluice"
@@ -316,7 +316,7 @@ write_careless() {
 	[ "$output$stderr" = done ]
 	SLUICE_SOFTGPU_REPORT=none run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" good
 	[ "$output$stderr" = done ]
-	LD_LIBRARY_PATH=$SLUICE_BUILD/src/softgpu run --separate-stderr python3 "$world/careless.py" good
+	LD_LIBRARY_PATH=$SLUICE_BUILD/devices/softgpu run --separate-stderr python3 "$world/careless.py" good
 	[ "$output$stderr" = done ]
 	SLUICE_LOG=stderr run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" good
 	[ "$(grep -c "was ended" <<<"$stderr")" -eq 2 ]

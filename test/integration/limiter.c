@@ -40,7 +40,7 @@ static int set_up(void **state)
 	if (!mkdtemp(w->folder))
 		return -1;
 	snprintf(w->board, sizeof(w->board), "%s/opencl0", w->folder);
-	snprintf(w->layer, sizeof(w->layer), "%s/src/limiter/libsluice-limiter.so", build);
+	snprintf(w->layer, sizeof(w->layer), "%s/devices/limiter/libsluice-limiter.so", build);
 	snprintf(w->fill, sizeof(w->fill), "%s/test/clients/cl-fill", build);
 	*state = w;
 	return 0;

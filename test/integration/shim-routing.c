@@ -51,7 +51,7 @@ static int open_both(void **state)
 
 	(void)state;
 	assert_non_null(build);
-	snprintf(path, sizeof(path), "%s/src/softgpu/libcuda.so.1", build);
+	snprintf(path, sizeof(path), "%s/devices/softgpu/libcuda.so.1", build);
 	setenv("SLUICE_CUDA_DRIVER", path, 1);
 	driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(driver);

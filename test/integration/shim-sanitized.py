@@ -36,7 +36,7 @@ def runtime():
 def device():
     """The build whose software GPU and scenes are used: in a build for the thread sanitizer they are not made."""
     for folder in (s.BUILD, s.SOURCE / "build"):
-        if (folder / "src/softgpu/libcuda.so.1").exists() and (folder / "src/cuda/cuda-scenes").exists():
+        if (folder / "devices/softgpu/libcuda.so.1").exists() and (folder / "src/cuda/cuda-scenes").exists():
             return folder
     raise s.Skip("neither this build nor build/ has a software GPU")
 
@@ -45,8 +45,8 @@ def environment(world):
     """For a program with a sanitizer: a finding ends it with a status that no scene has."""
     suppressions = world.folder / "suppressions"
     # the software GPU is a device: what programs race for in its memory is theirs
-    suppressions.write_text("race:src/softgpu/\nrace:src/board/\ndeadlock:src/softgpu/\n")
-    env = {"SLUICE_SEED": s.seed(11), "LD_LIBRARY_PATH": device() / "src/softgpu",
+    suppressions.write_text("race:devices/softgpu/\nrace:devices/board/\ndeadlock:devices/softgpu/\n")
+    env = {"SLUICE_SEED": s.seed(11), "LD_LIBRARY_PATH": device() / "devices/softgpu",
            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:exitcode=77",
            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=77",
            "TSAN_OPTIONS": f"exitcode=77:suppressions={suppressions}"}

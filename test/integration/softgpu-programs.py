@@ -15,7 +15,7 @@ import sluice as s
 SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
 ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
 CHURN = s.SOURCE / "test/clients/cudart-churn.cu"
-CUDART = s.BUILD / "src/cudart"
+CUDART = s.BUILD / "devices/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 LONG = bool(os.environ.get("SLUICE_LONG"))
 LIBRARIES = {"LD_LIBRARY_PATH": f"{s.SOFTGPU}:{CUDART}"}

@@ -18,7 +18,7 @@ import sluice as s
 
 CLIENTS = s.SOURCE / "test/clients"
 TOOLKIT = pathlib.Path("/usr/local/cuda")
-NVML = s.BUILD / "src/nvml"
+NVML = s.BUILD / "devices/nvml"
 MEMORY = 64 * s.MIB
 SMALL = 8 * s.MIB
 LONG = bool(os.environ.get("SLUICE_LONG"))

@@ -23,8 +23,8 @@ SOURCE = pathlib.Path(os.environ.get("SLUICE_SOURCE", pathlib.Path(__file__).res
 
 SLUICE = BUILD / "src/cli/sluice"
 SLUICED = BUILD / "src/daemon/sluiced"
-LIMITER = BUILD / "src/limiter/libsluice-limiter.so"
-SOFTGPU = BUILD / "src/softgpu"
+LIMITER = BUILD / "devices/limiter/libsluice-limiter.so"
+SOFTGPU = BUILD / "devices/softgpu"
 CLIENTS = BUILD / "test/clients"
 KILL_AT = CLIENTS / "libkill-at.so"
 
@@ -131,7 +131,7 @@ class World:
 
     def look(self, board):
         """A stand-in device as it is, or None while somebody keeps its lock."""
-        done = subprocess.run([BUILD / "src/board/board-look", self.folder / "boards" / board], capture_output=True, text=True)
+        done = subprocess.run([BUILD / "devices/board/board-look", self.folder / "boards" / board], capture_output=True, text=True)
         check(done.returncode == 0 or "locked" in done.stderr, "the board can be read", done.stderr)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
