@@ -36,7 +36,7 @@
 #define PIECE	  (MIB / 4)
 #define N_STREAMS 8u
 
-static struct slu_board *board;
+static struct dev_board *board;
 
 static double elapsed_s(CUevent from, CUevent to)
 {
@@ -108,7 +108,7 @@ static size_t size_of_work(void)
 
 static void measure_managed(void)
 {
-	struct slu_board_engine_view before, after;
+	struct dev_board_engine_view before, after;
 	CUfunction fill = test_function(test_ptx_fill, "fill");
 	const char *prefetch = getenv("SLUICE_SOFTGPU_PREFETCH");
 	double s = 1e9, moved = 0, n_faults = 1;
@@ -123,12 +123,12 @@ static void measure_managed(void)
 	assert_cu(test_fill(fill, p, (unsigned)(bytes / 4), 0, NULL));
 	assert_cu(cuCtxSynchronize());
 	for (unsigned i = 0; i < N_BEST; i++) {
-		slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &before);
+		dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &before);
 		assert_cu(cuEventRecord(begin, NULL));
 		assert_cu(test_fill(fill, p, (unsigned)(bytes / 4), 1, NULL));
 		assert_cu(cuEventRecord(end, NULL));
 		assert_cu(cuCtxSynchronize());
-		slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &after);
+		dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &after);
 		if (elapsed_s(begin, end) >= s)
 			continue;
 		s = elapsed_s(begin, end);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
 		return 1;
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	if (slu_board_open(path, NULL, &board))
+	if (dev_board_open(path, NULL, &board))
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "explicit"))
 		measure_explicit();
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 		measure_managed();
 	else
 		measure_bus();
-	slu_board_close(board);
+	dev_board_close(board);
 	test_device_remove();
 	return 0;
 }

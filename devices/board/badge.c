@@ -24,7 +24,7 @@
 #include "base/flock.h"
 #include "board/layout.h"
 
-uint64_t slu_board_badge_namespace(void)
+uint64_t dev_board_badge_namespace(void)
 {
 	char self[16] = "";
 	struct stat st;
@@ -36,7 +36,7 @@ uint64_t slu_board_badge_namespace(void)
 	return st.st_ino;
 }
 
-int slu_board_badge_take(uint64_t namespace, struct board_badge *ret_badge)
+int dev_board_badge_take(uint64_t namespace, struct board_badge *ret_badge)
 {
 	int fd = slu_fd_lift(memfd_create("sluice-badge", MFD_CLOEXEC));
 	struct stat st = { 0 };
@@ -54,7 +54,7 @@ int slu_board_badge_take(uint64_t namespace, struct board_badge *ret_badge)
 	return fd;
 }
 
-void slu_board_badge_pids(const struct board_badge *const *badges, size_t n, uint64_t namespace,
+void dev_board_badge_pids(const struct board_badge *const *badges, size_t n, uint64_t namespace,
 			  pid_t *ret_pids)
 {
 	size_t n_foreign = 0;

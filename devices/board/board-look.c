@@ -14,13 +14,13 @@
 
 #define LOOKS_MAX 100
 
-static const char *const names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
+static const char *const names[_DEV_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 
 /*
  * The number of a job's process as it is here: one in a pid namespace calls itself something else.
  * Of one that is gone only that is known; @who tells it from others of the same number.
  */
-static int pid_of(const struct slu_board_job *job, const struct slu_board_view *view)
+static int pid_of(const struct dev_board_job *job, const struct dev_board_view *view)
 {
 	for (unsigned i = 0; i < view->n_slots; i++)
 		if (job->who && view->slots[i].who == job->who && view->slots[i].pid)
@@ -28,10 +28,10 @@ static int pid_of(const struct slu_board_job *job, const struct slu_board_view *
 	return (int)job->pid;
 }
 
-static void print_jobs(struct slu_board *board, const struct slu_board_view *view)
+static void print_jobs(struct dev_board *board, const struct dev_board_view *view)
 {
-	static struct slu_board_job jobs[SLU_BOARD_JOBS_MAX];
-	size_t n = slu_board_look_jobs(board, jobs, SLU_BOARD_JOBS_MAX);
+	static struct dev_board_job jobs[DEV_BOARD_JOBS_MAX];
+	size_t n = dev_board_look_jobs(board, jobs, DEV_BOARD_JOBS_MAX);
 
 	printf(", \"jobs\": [");
 	for (size_t i = 0; i < n; i++)
@@ -45,38 +45,38 @@ static void print_jobs(struct slu_board *board, const struct slu_board_view *vie
 
 static int look(const char *path)
 {
-	static struct slu_board_view view;
-	struct slu_board *board;
+	static struct dev_board_view view;
+	struct dev_board *board;
 	int r;
 
-	r = slu_board_open(path, NULL, &board);
+	r = dev_board_open(path, NULL, &board);
 	for (unsigned n = 0; !r && n < LOOKS_MAX; n++) {
-		r = slu_board_look(board, &view);
-		if (r != SLU_BOARD_E_BUSY)
+		r = dev_board_look(board, &view);
+		if (r != DEV_BOARD_E_BUSY)
 			break;
 	}
 	if (r) {
 		fprintf(stderr, "%s: %s\n", path,
-			r == SLU_BOARD_E_BUSY || r == -EBUSY ? "somebody keeps it locked"
+			r == DEV_BOARD_E_BUSY || r == -EBUSY ? "somebody keeps it locked"
 			: r > 0				     ? "no such board"
 							     : strerror(-r));
 		return 1;
 	}
-	printf("{\"board\": \"%s\", \"uuid\": \"", slu_board_identity(board)->name);
+	printf("{\"board\": \"%s\", \"uuid\": \"", dev_board_identity(board)->name);
 	for (unsigned i = 0; i < 16; i++)
-		printf("%02x", slu_board_identity(board)->uuid[i]);
+		printf("%02x", dev_board_identity(board)->uuid[i]);
 	printf("\", \"capacity_bytes\": %llu, \"used_bytes\": %llu, \"true_used_bytes\": %llu",
 	       (unsigned long long)view.capacity_bytes, (unsigned long long)view.used_bytes,
-	       (unsigned long long)slu_board_true_used(board));
+	       (unsigned long long)dev_board_true_used(board));
 	printf(", \"holders\": [");
 	for (unsigned i = 0; i < view.n_slots; i++)
 		printf("%s{\"pid\": %d, \"bytes\": %llu}", i ? ", " : "", (int)view.slots[i].pid,
 		       (unsigned long long)view.slots[i].bytes);
 	printf("], \"engines\": {");
-	for (unsigned i = 0; i < _SLU_BOARD_ENGINE_MAX; i++) {
-		struct slu_board_engine_view e;
+	for (unsigned i = 0; i < _DEV_BOARD_ENGINE_MAX; i++) {
+		struct dev_board_engine_view e;
 
-		slu_board_look_engine(board, i, &e);
+		dev_board_look_engine(board, i, &e);
 		printf("%s\"%s\": {\"busy_ns\": %llu, \"free_at_ns\": %llu, \"jobs\": %llu, "
 		       "\"bytes\": %llu}",
 		       i ? ", " : "", names[i], (unsigned long long)e.busy_ns,
@@ -86,7 +86,7 @@ static int look(const char *path)
 	printf("}");
 	print_jobs(board, &view);
 	printf("}\n");
-	slu_board_close(board);
+	dev_board_close(board);
 	return 0;
 }
 

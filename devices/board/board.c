@@ -37,7 +37,7 @@
 #define OPEN_PATIENCE_NS (10 * SLU_NS_PER_S)
 
 static pthread_mutex_t boards_mutex = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, slu_board) boards = LIST_HEAD_INITIALIZER(boards);
+static LIST_HEAD(, dev_board) boards = LIST_HEAD_INITIALIZER(boards);
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void before_fork(void)
@@ -52,7 +52,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
 	LIST_FOREACH (board, &boards, link) {
 		if (board->fd >= 0)
@@ -61,7 +61,7 @@ static void after_fork_in_child(void)
 			close(board->badge_fd);
 		board->fd = board->badge_fd = -1;
 		board->slot = -1;
-		slu_board_lock_init(board);
+		dev_board_lock_init(board);
 	}
 	pthread_mutex_unlock(&boards_mutex);
 }
@@ -91,7 +91,7 @@ static int map_file(int fd, struct board_file **ret_file)
 	return 0;
 }
 
-static int fill_new(int fd, const struct slu_board_identity *identity)
+static int fill_new(int fd, const struct dev_board_identity *identity)
 {
 	struct board_file *file = NULL;
 	int r;
@@ -116,7 +116,7 @@ static int fill_new(int fd, const struct slu_board_identity *identity)
 }
 
 /* Return: 0, also when somebody else was quicker. */
-static int create(const char *path, const struct slu_board_identity *identity)
+static int create(const char *path, const struct dev_board_identity *identity)
 {
 	slu_cleanup(slu_freep) char *temporary = NULL;
 	slu_cleanup(slu_closep) int fd = -1;
@@ -148,21 +148,21 @@ static int check_head(const struct board_head *head, uint64_t file_bytes)
 	return 0;
 }
 
-static int check_accounts(struct slu_board *board)
+static int check_accounts(struct dev_board *board)
 {
 	int r = 0;
 
 	/* a holder that was stopped may keep it for ever */
-	if (!slu_board_lock_within(board, OPEN_PATIENCE_NS))
+	if (!dev_board_lock_within(board, OPEN_PATIENCE_NS))
 		return slu_error(-EBUSY);
-	if (!slu_board_accounts_are_sane(board->file))
+	if (!dev_board_accounts_are_sane(board->file))
 		r = slu_error(-EBADMSG);
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return r;
 }
 
 /* Maps and checks; the descriptor that will carry locks comes later. */
-static int open_existing(struct slu_board *board)
+static int open_existing(struct dev_board *board)
 {
 	slu_cleanup(slu_closep) int fd = -1;
 	struct board_head head;
@@ -173,7 +173,7 @@ static int open_existing(struct slu_board *board)
 
 	fd = open(board->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return errno == ENOENT ? SLU_BOARD_E_ABSENT : slu_error(-errno);
+		return errno == ENOENT ? DEV_BOARD_E_ABSENT : slu_error(-errno);
 	if (fstat(fd, &st) < 0)
 		return slu_error(-errno);
 	n = S_ISREG(st.st_mode) ? pread(fd, &head, sizeof(head), 0) : 0;
@@ -217,7 +217,7 @@ static int remove_foreign(const char *path)
 	return 0;
 }
 
-static void forget(struct slu_board *board)
+static void forget(struct dev_board *board)
 {
 	pthread_mutex_lock(&boards_mutex);
 	if (board->is_listed)
@@ -227,15 +227,15 @@ static void forget(struct slu_board *board)
 		close(board->fd);
 	if (board->file)
 		munmap(board->file, sizeof(*board->file));
-	slu_board_lock_deinit(board);
+	dev_board_lock_deinit(board);
 	free(board->path);
 	free(board);
 }
 
-int slu_board_open(const char *path, const struct slu_board_identity *identity,
-		   struct slu_board **ret_board)
+int dev_board_open(const char *path, const struct dev_board_identity *identity,
+		   struct dev_board **ret_board)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	int r;
 
 	if (identity && !identity->capacity_bytes)
@@ -246,13 +246,13 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 		return slu_error(-ENOMEM);
 	board->fd = board->badge_fd = -1;
 	board->slot = -1;
-	r = slu_board_lock_init(board);
+	r = dev_board_lock_init(board);
 	if (r) {
 		free(board);
 		return slu_error(r);
 	}
 	board->path = strdup(path);
-	r = board->path ? slu_board_clock_ahead(&board->ahead_ns) : slu_error(-ENOMEM);
+	r = board->path ? dev_board_clock_ahead(&board->ahead_ns) : slu_error(-ENOMEM);
 	if (!r)
 		r = open_existing(board);
 	if (r == -EPROTONOSUPPORT && identity) {
@@ -260,13 +260,13 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 		if (!r)
 			r = open_existing(board);
 	}
-	if (r == SLU_BOARD_E_ABSENT && identity) {
+	if (r == DEV_BOARD_E_ABSENT && identity) {
 		r = create(path, identity);
 		if (!r)
 			r = open_existing(board);
 	}
 	if (!r)
-		r = slu_board_reopen_locked(board); /* nobody else knows this handle yet */
+		r = dev_board_reopen_locked(board); /* nobody else knows this handle yet */
 	if (!r)
 		r = check_accounts(board);
 	if (r) {
@@ -277,15 +277,15 @@ int slu_board_open(const char *path, const struct slu_board_identity *identity,
 	return 0;
 }
 
-void slu_board_close(struct slu_board *board)
+void dev_board_close(struct dev_board *board)
 {
 	if (!board)
 		return;
-	slu_board_detach(board);
+	dev_board_detach(board);
 	forget(board);
 }
 
-int slu_board_reopen_locked(struct slu_board *board)
+int dev_board_reopen_locked(struct dev_board *board)
 {
 	struct stat st;
 	int r = 0;
@@ -303,13 +303,13 @@ int slu_board_reopen_locked(struct slu_board *board)
 	else if (st.st_dev != board->device || st.st_ino != board->inode)
 		r = slu_error(-ESTALE);
 	else
-		r = slu_board_lock_key(board->fd, board);
+		r = dev_board_lock_key(board->fd, board);
 	if (r && board->fd >= 0) {
 		close(board->fd);
 		board->fd = -1;
 	}
 	if (!r)
-		board->namespace = slu_board_badge_namespace();
+		board->namespace = dev_board_badge_namespace();
 	if (!r && !board->is_listed) {
 		LIST_INSERT_HEAD(&boards, board, link);
 		board->is_listed = true;
@@ -318,32 +318,32 @@ int slu_board_reopen_locked(struct slu_board *board)
 	return r;
 }
 
-const struct slu_board_identity *slu_board_identity(const struct slu_board *board)
+const struct dev_board_identity *dev_board_identity(const struct dev_board *board)
 {
 	return &board->file->head.identity;
 }
 
-int slu_board_fd(const struct slu_board *board)
+int dev_board_fd(const struct dev_board *board)
 {
 	return board->fd;
 }
 
-void *slu_board_user(struct slu_board *board)
+void *dev_board_user(struct dev_board *board)
 {
 	return board->file->user;
 }
 
-void slu_board_user_lock(struct slu_board *board)
+void dev_board_user_lock(struct dev_board *board)
 {
-	slu_board_lock(board);
+	dev_board_lock(board);
 }
 
-void slu_board_user_unlock(struct slu_board *board)
+void dev_board_user_unlock(struct dev_board *board)
 {
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 }
 
-int slu_board_folder(char *ret_path, size_t size)
+int dev_board_folder(char *ret_path, size_t size)
 {
 	const char *given = secure_getenv("SLUICE_BOARDS");
 	char path[PATH_MAX];

@@ -28,7 +28,7 @@ static bool read_offset(int64_t *ret_ns)
 	return is_read;
 }
 
-int slu_board_clock_ahead(int64_t *ret_ahead_ns)
+int dev_board_clock_ahead(int64_t *ret_ahead_ns)
 {
 	struct stat own, children;
 

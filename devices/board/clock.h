@@ -16,10 +16,10 @@
  * of a process. Return: 0, or -EXDEV where it cannot be known: the process has made a time
  * namespace for its children and is itself in yet another one.
  */
-int slu_board_clock_ahead(int64_t *ret_ahead_ns);
+int dev_board_clock_ahead(int64_t *ret_ahead_ns);
 
 /* Cut off at both ends, and 0 stays 0: it stands for "at once", as the largest one for "never". */
-static inline uint64_t slu_board_clock_to_machine(int64_t ahead_ns, uint64_t own_ns)
+static inline uint64_t dev_board_clock_to_machine(int64_t ahead_ns, uint64_t own_ns)
 {
 	uint64_t ns;
 
@@ -30,7 +30,7 @@ static inline uint64_t slu_board_clock_to_machine(int64_t ahead_ns, uint64_t own
 	return __builtin_add_overflow(own_ns, (uint64_t)-ahead_ns, &ns) ? UINT64_MAX : ns;
 }
 
-static inline uint64_t slu_board_clock_to_own(int64_t ahead_ns, uint64_t machine_ns)
+static inline uint64_t dev_board_clock_to_own(int64_t ahead_ns, uint64_t machine_ns)
 {
-	return slu_board_clock_to_machine(-ahead_ns, machine_ns);
+	return dev_board_clock_to_machine(-ahead_ns, machine_ns);
 }

@@ -12,55 +12,55 @@
 #include "board/clock.h"
 #include "board/layout.h"
 
-uint64_t slu_board_book(struct slu_board *board, enum slu_board_engine engine, uint64_t earliest_ns,
+uint64_t dev_board_book(struct dev_board *board, enum dev_board_engine engine, uint64_t earliest_ns,
 			uint64_t duration_ns, uint64_t bytes)
 {
 	struct board_file *file = board->file;
-	struct slu_board_engine_view *e = &file->engines[engine];
+	struct dev_board_engine_view *e = &file->engines[engine];
 	uint64_t begin_ns;
 
-	slu_board_lock(board);
-	begin_ns = SLU_MAX(slu_board_clock_to_machine(board->ahead_ns, earliest_ns), e->free_at_ns);
+	dev_board_lock(board);
+	begin_ns = SLU_MAX(dev_board_clock_to_machine(board->ahead_ns, earliest_ns), e->free_at_ns);
 	e->free_at_ns = begin_ns + duration_ns;
 	e->busy_ns += duration_ns;
 	e->bytes += bytes;
 	e->n_jobs++;
-	file->jobs[file->n_jobs++ % SLU_BOARD_JOBS_MAX] = (struct slu_board_job){
+	file->jobs[file->n_jobs++ % DEV_BOARD_JOBS_MAX] = (struct dev_board_job){
 		.begin_ns = begin_ns,
 		.end_ns = begin_ns + duration_ns,
 		.bytes = bytes,
 		.pid = getpid(),
 		.engine = engine,
-		.who = slu_board_who(board),
+		.who = dev_board_who(board),
 	};
-	slu_board_unlock(board);
-	return slu_board_clock_to_own(board->ahead_ns, begin_ns + duration_ns);
+	dev_board_unlock(board);
+	return dev_board_clock_to_own(board->ahead_ns, begin_ns + duration_ns);
 }
 
-size_t slu_board_look_jobs(struct slu_board *board, struct slu_board_job *ret_jobs, size_t n)
+size_t dev_board_look_jobs(struct dev_board *board, struct dev_board_job *ret_jobs, size_t n)
 {
 	const struct board_file *file = board->file;
 	uint64_t first;
 
-	slu_board_lock(board);
-	n = SLU_MIN(n, (size_t)SLU_BOARD_JOBS_MAX);
+	dev_board_lock(board);
+	n = SLU_MIN(n, (size_t)DEV_BOARD_JOBS_MAX);
 	n = SLU_MIN(n, (size_t)file->n_jobs);
 	first = file->n_jobs - n;
 	for (size_t i = 0; i < n; i++) {
-		ret_jobs[i] = file->jobs[(first + i) % SLU_BOARD_JOBS_MAX];
+		ret_jobs[i] = file->jobs[(first + i) % DEV_BOARD_JOBS_MAX];
 		ret_jobs[i].begin_ns =
-			slu_board_clock_to_own(board->ahead_ns, ret_jobs[i].begin_ns);
-		ret_jobs[i].end_ns = slu_board_clock_to_own(board->ahead_ns, ret_jobs[i].end_ns);
+			dev_board_clock_to_own(board->ahead_ns, ret_jobs[i].begin_ns);
+		ret_jobs[i].end_ns = dev_board_clock_to_own(board->ahead_ns, ret_jobs[i].end_ns);
 	}
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return n;
 }
 
-void slu_board_look_engine(struct slu_board *board, enum slu_board_engine engine,
-			   struct slu_board_engine_view *ret_view)
+void dev_board_look_engine(struct dev_board *board, enum dev_board_engine engine,
+			   struct dev_board_engine_view *ret_view)
 {
-	slu_board_lock(board);
+	dev_board_lock(board);
 	*ret_view = board->file->engines[engine];
-	ret_view->free_at_ns = slu_board_clock_to_own(board->ahead_ns, ret_view->free_at_ns);
-	slu_board_unlock(board);
+	ret_view->free_at_ns = dev_board_clock_to_own(board->ahead_ns, ret_view->free_at_ns);
+	dev_board_unlock(board);
 }

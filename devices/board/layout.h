@@ -28,7 +28,7 @@
 #define BOARD_MAGIC	 UINT64_C(0x3164726f42756c73) /* the bytes "sluBord1" */
 #define BOARD_VERSION	 4
 #define SLOT_LOCK_OFFSET (INT64_C(1) << 32)
-#define KEY_LOCK_OFFSET	 (SLOT_LOCK_OFFSET + SLU_BOARD_SLOTS_MAX)
+#define KEY_LOCK_OFFSET	 (SLOT_LOCK_OFFSET + DEV_BOARD_SLOTS_MAX)
 #define BOARD_KEYS_MAX	 4096
 #define SLOT_LATE_MAX	 16
 
@@ -38,7 +38,7 @@ struct board_head {
 	uint32_t version;
 	uint32_t reserved;
 	uint64_t file_bytes;
-	struct slu_board_identity identity;
+	struct dev_board_identity identity;
 	uint64_t checksum; /* of everything above */
 };
 
@@ -78,17 +78,17 @@ struct board_file {
 	uint32_t last_who;	/* given to a slot */
 	uint16_t holder;	/* who has the lock: its slot + 1; 0: nobody, or one without slot */
 	uint16_t dead_holder;	/* who died with it and is not swept yet, as @holder */
-	struct slu_board_engine_view engines[_SLU_BOARD_ENGINE_MAX];
+	struct dev_board_engine_view engines[_DEV_BOARD_ENGINE_MAX];
 	uint64_t n_jobs; /* ever; the last of them are in the ring */
-	struct slu_board_job jobs[SLU_BOARD_JOBS_MAX];
-	struct board_account accounts[SLU_BOARD_SLOTS_MAX];
-	struct board_slot slots[SLU_BOARD_SLOTS_MAX];
+	struct dev_board_job jobs[DEV_BOARD_JOBS_MAX];
+	struct board_account accounts[DEV_BOARD_SLOTS_MAX];
+	struct board_slot slots[DEV_BOARD_SLOTS_MAX];
 
-	uint8_t user[SLU_BOARD_USER_BYTES] __attribute__((aligned(4096)));
+	uint8_t user[DEV_BOARD_USER_BYTES] __attribute__((aligned(4096)));
 };
 
-struct slu_board {
-	LIST_ENTRY(slu_board) link; /* all boards of the process; guarded by boards_mutex, */
+struct dev_board {
+	LIST_ENTRY(dev_board) link; /* all boards of the process; guarded by boards_mutex, */
 	bool is_listed;		    /* as this */
 
 	struct board_file *file; /* constant after open */
@@ -110,51 +110,51 @@ struct slu_board {
 	uint64_t namespace; /* of this process's pid; 0: unknown */
 	int slot;	    /* -1: not attached */
 
-	void (*reclaim)(struct slu_board *board, unsigned slot, void *data);
+	void (*reclaim)(struct dev_board *board, unsigned slot, void *data);
 	void *reclaim_data;
 };
 
 /* For a new handle, and for an old one in a forked child. Return: 0, or -errno. */
-int slu_board_lock_init(struct slu_board *board);
-void slu_board_lock_deinit(struct slu_board *board);
+int dev_board_lock_init(struct dev_board *board);
+void dev_board_lock_deinit(struct dev_board *board);
 
 /*
  * Takes and gives the board's lock, any number of times. Where its holder died, that one's slot is
  * swept before the next handle that may sweep gets it.
  */
-void slu_board_lock(struct slu_board *board);
+void dev_board_lock(struct dev_board *board);
 
-/* As slu_board_lock(), but gives up in time. Return: whether the lock is held. */
-bool slu_board_lock_within(struct slu_board *board, uint64_t patience_ns);
-void slu_board_unlock(struct slu_board *board);
+/* As dev_board_lock(), but gives up in time. Return: whether the lock is held. */
+bool dev_board_lock_within(struct dev_board *board, uint64_t patience_ns);
+void dev_board_unlock(struct dev_board *board);
 
 /* Gets a key through @fd, which keeps it while it is open. Return: 0, or -errno. */
-int slu_board_lock_key(int fd, struct slu_board *board);
+int dev_board_lock_key(int fd, struct dev_board *board);
 
 /*
  * Puts a badge on @slot. Return: the descriptor that keeps it there, or -1: then only processes of
  * the same namespace know whose the slot is.
  */
-int slu_board_badge_take(uint64_t namespace, struct board_badge *ret_badge);
+int dev_board_badge_take(uint64_t namespace, struct board_badge *ret_badge);
 
 /* The namespace that this process's pid is of, as /proc tells; 0 where that is of another one. */
-uint64_t slu_board_badge_namespace(void);
+uint64_t dev_board_badge_namespace(void);
 
 /*
  * The pids of @n processes as /proc names them to us, in the order of @badges; 0 for one that
  * cannot be seen from here. @namespace is our own.
  */
-void slu_board_badge_pids(const struct board_badge *const *badges, size_t n, uint64_t namespace,
+void dev_board_badge_pids(const struct board_badge *const *badges, size_t n, uint64_t namespace,
 			  pid_t *ret_pids);
 
 /* Gets @board->fd back after a fork. */
-int slu_board_reopen_locked(struct slu_board *board);
+int dev_board_reopen_locked(struct dev_board *board);
 
 /* Gives back what dead slots held. */
-void slu_board_sweep_locked(struct slu_board *board);
+void dev_board_sweep_locked(struct dev_board *board);
 
 /* Sweeps the slot of whoever died with the mutex, if this handle may. */
-void slu_board_sweep_holder_locked(struct slu_board *board);
+void dev_board_sweep_holder_locked(struct dev_board *board);
 
 /* Whether the accounts can be true; false for a damaged file. */
-bool slu_board_accounts_are_sane(const struct board_file *file);
+bool dev_board_accounts_are_sane(const struct board_file *file);

@@ -11,9 +11,9 @@
  * as it is open. The word names the holder's key, and whoever waits for long asks the kernel
  * whether that key is still held.
  *
- *   FREE -> HELD   [slu_board_lock]     the word has our key, @holder is our slot + 1
- *   HELD -> FREE   [slu_board_unlock]   the word has no key, @holder is 0
- *   HELD -> HELD   [slu_board_lock]     of a dead one: @holder is still that one's; the lock of its
+ *   FREE -> HELD   [dev_board_lock]     the word has our key, @holder is our slot + 1
+ *   HELD -> FREE   [dev_board_unlock]   the word has no key, @holder is 0
+ *   HELD -> HELD   [dev_board_lock]     of a dead one: @holder is still that one's; the lock of its
  *                                       slot went in the same instant as that of its key
  *
  * The word counts how often it was taken, so that a key that was dead when somebody looked, and has
@@ -80,7 +80,7 @@ static bool is_alive(int fd, unsigned key)
 }
 
 /* Return: true with the word ours, false when @deadline_ns has passed. */
-static bool take_word(struct slu_board *board, uint64_t deadline_ns)
+static bool take_word(struct dev_board *board, uint64_t deadline_ns)
 {
 	uint64_t *word = &board->file->lock, waits = 0;
 	uint64_t was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -111,7 +111,7 @@ static bool take_word(struct slu_board *board, uint64_t deadline_ns)
 	}
 }
 
-static void give_word(struct slu_board *board)
+static void give_word(struct dev_board *board)
 {
 	uint64_t *word = &board->file->lock;
 	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -122,7 +122,7 @@ static void give_word(struct slu_board *board)
 		syscall(SYS_futex, futex_of(word), FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-int slu_board_lock_init(struct slu_board *board)
+int dev_board_lock_init(struct dev_board *board)
 {
 	pthread_mutexattr_t attr;
 	int r;
@@ -137,7 +137,7 @@ int slu_board_lock_init(struct slu_board *board)
 	return -r;
 }
 
-void slu_board_lock_deinit(struct slu_board *board)
+void dev_board_lock_deinit(struct dev_board *board)
 {
 	pthread_mutex_destroy(&board->mutex);
 }
@@ -149,7 +149,7 @@ static void note_death(struct board_file *file)
 	file->holder = 0;
 }
 
-int slu_board_lock_key(int fd, struct slu_board *board)
+int dev_board_lock_key(int fd, struct dev_board *board)
 {
 	uint64_t *word = &board->file->lock, was;
 
@@ -175,7 +175,7 @@ int slu_board_lock_key(int fd, struct slu_board *board)
 }
 
 /* What is to be done by whoever has just got both halves. */
-static void take_over(struct slu_board *board)
+static void take_over(struct dev_board *board)
 {
 	struct board_file *file = board->file;
 
@@ -183,11 +183,11 @@ static void take_over(struct slu_board *board)
 		note_death(file);
 	file->holder = (uint16_t)(board->slot + 1);
 	if (file->dead_holder)
-		slu_board_sweep_holder_locked(board);
+		dev_board_sweep_holder_locked(board);
 }
 
 /* @r is the mutex's word. A thread that died with it has left the other half to the process. */
-static void take_mutex(struct slu_board *board, int r)
+static void take_mutex(struct dev_board *board, int r)
 {
 	if (r == EOWNERDEAD) {
 		r = pthread_mutex_consistent(&board->mutex);
@@ -201,12 +201,12 @@ static void take_mutex(struct slu_board *board, int r)
  * Whether the word is to be taken. A forked child that cannot open the file any more has no slot
  * and gets none; what it may still change is a timeline, and for that the mutex has to do.
  */
-static bool needs_word(struct slu_board *board)
+static bool needs_word(struct dev_board *board)
 {
-	return !board->depth && !slu_board_reopen_locked(board);
+	return !board->depth && !dev_board_reopen_locked(board);
 }
 
-void slu_board_lock(struct slu_board *board)
+void dev_board_lock(struct dev_board *board)
 {
 	take_mutex(board, pthread_mutex_lock(&board->mutex));
 	if (needs_word(board))
@@ -214,7 +214,7 @@ void slu_board_lock(struct slu_board *board)
 	take_over(board);
 }
 
-bool slu_board_lock_within(struct slu_board *board, uint64_t patience_ns)
+bool dev_board_lock_within(struct dev_board *board, uint64_t patience_ns)
 {
 	uint64_t deadline_ns = slu_clock_now_ns() + patience_ns;
 	struct timespec now, until;
@@ -236,7 +236,7 @@ bool slu_board_lock_within(struct slu_board *board, uint64_t patience_ns)
 	return true;
 }
 
-void slu_board_unlock(struct slu_board *board)
+void dev_board_unlock(struct dev_board *board)
 {
 	if (!--board->depth) {
 		board->file->holder = 0;

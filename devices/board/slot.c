@@ -35,24 +35,24 @@ static struct flock slot_lock(short type, unsigned slot)
 	};
 }
 
-static bool is_alive_locked(struct slu_board *board, unsigned slot)
+static bool is_alive_locked(struct dev_board *board, unsigned slot)
 {
 	struct flock lock = slot_lock(F_WRLCK, slot);
 
 	if ((int)slot == board->slot)
 		return true;
 	/* in doubt alive: nobody's bytes are taken away because a descriptor was lacking */
-	if (slu_board_reopen_locked(board) || fcntl(board->fd, F_OFD_GETLK, &lock) < 0)
+	if (dev_board_reopen_locked(board) || fcntl(board->fd, F_OFD_GETLK, &lock) < 0)
 		return true;
 	return lock.l_type != F_UNLCK;
 }
 
-static bool may_sweep(const struct slu_board *board)
+static bool may_sweep(const struct dev_board *board)
 {
 	return board->reclaim || !board->file->wants_reclaim;
 }
 
-static void clear_locked(struct slu_board *board, unsigned slot)
+static void clear_locked(struct dev_board *board, unsigned slot)
 {
 	struct board_slot *s = &board->file->slots[slot];
 
@@ -63,29 +63,29 @@ static void clear_locked(struct slu_board *board, unsigned slot)
 	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
 }
 
-void slu_board_sweep_locked(struct slu_board *board)
+void dev_board_sweep_locked(struct dev_board *board)
 {
 	if (!may_sweep(board))
 		return;
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++)
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++)
 		if (board->file->slots[i].is_used && !is_alive_locked(board, i))
 			clear_locked(board, i);
 }
 
-void slu_board_sweep_holder_locked(struct slu_board *board)
+void dev_board_sweep_holder_locked(struct dev_board *board)
 {
 	if (!may_sweep(board))
 		return;
 	/* before the sweep, whose hook may take the lock again; if we die in it, it is set again */
 	board->file->dead_holder = 0;
-	slu_board_sweep_locked(board);
+	dev_board_sweep_locked(board);
 }
 
-bool slu_board_accounts_are_sane(const struct board_file *file)
+bool dev_board_accounts_are_sane(const struct board_file *file)
 {
 	uint64_t left = file->head.identity.capacity_bytes;
 
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++) {
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++) {
 		const struct board_account *a = &file->accounts[i];
 
 		if (file->slots[i].is_used > 1 || a->bytes > left ||
@@ -102,7 +102,7 @@ bool slu_board_accounts_are_sane(const struct board_file *file)
 }
 
 /* What a slot takes of the capacity. Late frees whose time has come are struck out. */
-static uint64_t weight_locked(struct slu_board *board, unsigned slot, uint64_t now_ns)
+static uint64_t weight_locked(struct dev_board *board, unsigned slot, uint64_t now_ns)
 {
 	const struct board_account *a = &board->file->accounts[slot];
 	struct board_slot *s = &board->file->slots[slot];
@@ -118,37 +118,37 @@ static uint64_t weight_locked(struct slu_board *board, unsigned slot, uint64_t n
 	return sum;
 }
 
-static uint64_t machine_now_ns(const struct slu_board *board)
+static uint64_t machine_now_ns(const struct dev_board *board)
 {
-	return slu_board_clock_to_machine(board->ahead_ns, slu_clock_now_ns());
+	return dev_board_clock_to_machine(board->ahead_ns, slu_clock_now_ns());
 }
 
-static uint64_t used_locked(struct slu_board *board)
+static uint64_t used_locked(struct dev_board *board)
 {
 	uint64_t now_ns = machine_now_ns(board), sum = 0;
 
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++)
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++)
 		sum += weight_locked(board, i, now_ns);
 	return sum;
 }
 
-int slu_board_attach(struct slu_board *board, const char *program)
+int dev_board_attach(struct dev_board *board, const char *program)
 {
 	int r;
 
-	slu_board_lock(board);
+	dev_board_lock(board);
 	if (board->slot >= 0) {
-		slu_board_unlock(board);
+		dev_board_unlock(board);
 		return slu_error(-EALREADY);
 	}
-	r = slu_board_reopen_locked(board);
+	r = dev_board_reopen_locked(board);
 	if (r) {
-		slu_board_unlock(board);
+		dev_board_unlock(board);
 		return slu_fold(r);
 	}
-	slu_board_sweep_locked(board);
-	r = SLU_BOARD_E_NO_SLOT;
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++) {
+	dev_board_sweep_locked(board);
+	r = DEV_BOARD_E_NO_SLOT;
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++) {
 		struct board_slot *s = &board->file->slots[i];
 		struct flock lock = slot_lock(F_WRLCK, i);
 
@@ -160,7 +160,7 @@ int slu_board_attach(struct slu_board *board, const char *program)
 			r = slu_error(-errno);
 			break;
 		}
-		board->badge_fd = slu_board_badge_take(board->namespace, &s->badge);
+		board->badge_fd = dev_board_badge_take(board->namespace, &s->badge);
 		s->who = ++board->file->last_who;
 		snprintf(s->program, sizeof(s->program), "%s", program ? program : "");
 		__atomic_store_n(&s->is_used, 1, __ATOMIC_RELEASE);
@@ -168,15 +168,15 @@ int slu_board_attach(struct slu_board *board, const char *program)
 		r = 0;
 		break;
 	}
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return r;
 }
 
-void slu_board_detach(struct slu_board *board)
+void dev_board_detach(struct dev_board *board)
 {
 	struct flock lock;
 
-	slu_board_lock(board);
+	dev_board_lock(board);
 	if (board->slot >= 0) {
 		unsigned slot = (unsigned)board->slot;
 
@@ -190,78 +190,78 @@ void slu_board_detach(struct slu_board *board)
 			close(board->badge_fd);
 		board->badge_fd = -1;
 	}
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 }
 
-int slu_board_slot(const struct slu_board *board)
+int dev_board_slot(const struct dev_board *board)
 {
 	return board->slot;
 }
 
-uint32_t slu_board_who(const struct slu_board *board)
+uint32_t dev_board_who(const struct dev_board *board)
 {
 	return board->slot < 0 ? 0 : board->file->slots[board->slot].who;
 }
 
-pid_t slu_board_slot_pid(struct slu_board *board, unsigned slot)
+pid_t dev_board_slot_pid(struct dev_board *board, unsigned slot)
 {
 	const struct board_badge *badge;
 	pid_t pid;
 
-	if (slot >= SLU_BOARD_SLOTS_MAX)
+	if (slot >= DEV_BOARD_SLOTS_MAX)
 		return 0;
-	slu_board_lock(board);
+	dev_board_lock(board);
 	badge = &board->file->slots[slot].badge;
-	slu_board_badge_pids(&badge, 1, board->namespace, &pid);
-	slu_board_unlock(board);
+	dev_board_badge_pids(&badge, 1, board->namespace, &pid);
+	dev_board_unlock(board);
 	return pid;
 }
 
-bool slu_board_slot_is_alive(struct slu_board *board, unsigned slot)
+bool dev_board_slot_is_alive(struct dev_board *board, unsigned slot)
 {
 	bool alive;
 
-	if (slot >= SLU_BOARD_SLOTS_MAX)
+	if (slot >= DEV_BOARD_SLOTS_MAX)
 		return false;
-	slu_board_lock(board);
+	dev_board_lock(board);
 	alive = board->file->slots[slot].is_used && is_alive_locked(board, slot);
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return alive;
 }
 
-void slu_board_on_death(struct slu_board *board,
-			void (*reclaim)(struct slu_board *board, unsigned slot, void *data),
+void dev_board_on_death(struct dev_board *board,
+			void (*reclaim)(struct dev_board *board, unsigned slot, void *data),
 			void *data)
 {
-	slu_board_lock(board);
+	dev_board_lock(board);
 	board->reclaim = reclaim;
 	board->reclaim_data = data;
 	if (reclaim)
 		board->file->wants_reclaim = 1;
-	slu_board_sweep_locked(board);
-	slu_board_unlock(board);
+	dev_board_sweep_locked(board);
+	dev_board_unlock(board);
 }
 
-int slu_board_take(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes)
+int dev_board_take(struct dev_board *board, uint64_t bytes, uint64_t hidden_bytes)
 {
 	uint64_t capacity = board->file->head.identity.capacity_bytes;
 	int r = 0;
 
-	slu_board_lock(board);
+	dev_board_lock(board);
 	if (board->slot < 0) {
 		r = slu_error(-ENOTCONN);
 	} else if (bytes > capacity || hidden_bytes > capacity - bytes) {
-		r = SLU_BOARD_E_FULL;
+		r = DEV_BOARD_E_FULL;
 	} else if (used_locked(board) > capacity - bytes - hidden_bytes) {
-		slu_board_sweep_locked(board);
+		dev_board_sweep_locked(board);
 		if (used_locked(board) > capacity - bytes - hidden_bytes)
-			r = SLU_BOARD_E_FULL;
+			r = DEV_BOARD_E_FULL;
 	}
 	if (!r) {
 		board->file->accounts[board->slot].bytes += bytes;
 		board->file->accounts[board->slot].hidden_bytes += hidden_bytes;
 	}
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return r;
 }
 
@@ -284,15 +284,15 @@ static void be_late(struct board_slot *s, uint64_t bytes, uint64_t visible_ns, u
 	latest->visible_ns = SLU_MAX(latest->visible_ns, visible_ns);
 }
 
-void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_bytes,
+void dev_board_give(struct dev_board *board, uint64_t bytes, uint64_t hidden_bytes,
 		    uint64_t visible_ns)
 {
-	slu_board_lock(board);
+	dev_board_lock(board);
 	if (board->slot >= 0) {
 		struct board_account *a = &board->file->accounts[board->slot];
 		uint64_t now_ns = machine_now_ns(board);
 
-		visible_ns = slu_board_clock_to_machine(board->ahead_ns, visible_ns);
+		visible_ns = dev_board_clock_to_machine(board->ahead_ns, visible_ns);
 		assert(a->bytes >= bytes && a->hidden_bytes >= hidden_bytes);
 		if (visible_ns > now_ns && bytes + hidden_bytes)
 			be_late(&board->file->slots[board->slot], bytes + hidden_bytes, visible_ns,
@@ -300,50 +300,50 @@ void slu_board_give(struct slu_board *board, uint64_t bytes, uint64_t hidden_byt
 		a->bytes -= bytes;
 		a->hidden_bytes -= hidden_bytes;
 	}
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 }
 
-void slu_board_shift(struct slu_board *board, unsigned from, unsigned to, uint64_t bytes)
+void dev_board_shift(struct dev_board *board, unsigned from, unsigned to, uint64_t bytes)
 {
 	struct board_account *accounts = board->file->accounts;
 
-	slu_board_lock(board);
+	dev_board_lock(board);
 	assert(accounts[from].bytes >= bytes);
 	/* in this order the sum never is too large, wherever somebody dies */
 	accounts[from].bytes -= bytes;
 	accounts[to].bytes += bytes;
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 }
 
-static void look_at_pids_locked(struct slu_board *board, const struct board_badge *const *badges,
-				struct slu_board_view *view)
+static void look_at_pids_locked(struct dev_board *board, const struct board_badge *const *badges,
+				struct dev_board_view *view)
 {
-	pid_t pids[SLU_BOARD_SLOTS_MAX];
+	pid_t pids[DEV_BOARD_SLOTS_MAX];
 
-	slu_board_badge_pids(badges, view->n_slots, board->namespace, pids);
+	dev_board_badge_pids(badges, view->n_slots, board->namespace, pids);
 	for (unsigned i = 0; i < view->n_slots; i++)
 		view->slots[i].pid = pids[i];
 }
 
-int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
+int dev_board_look(struct dev_board *board, struct dev_board_view *ret_view)
 {
-	const struct board_badge *badges[SLU_BOARD_SLOTS_MAX];
+	const struct board_badge *badges[DEV_BOARD_SLOTS_MAX];
 	int r;
 
-	if (!slu_board_lock_within(board, LOOK_PATIENCE_NS))
-		return SLU_BOARD_E_BUSY;
-	r = slu_board_reopen_locked(board);
+	if (!dev_board_lock_within(board, LOOK_PATIENCE_NS))
+		return DEV_BOARD_E_BUSY;
+	r = dev_board_reopen_locked(board);
 	if (r) {
-		slu_board_unlock(board);
+		dev_board_unlock(board);
 		return slu_fold(r);
 	}
-	slu_board_sweep_locked(board);
-	*ret_view = (struct slu_board_view){
+	dev_board_sweep_locked(board);
+	*ret_view = (struct dev_board_view){
 		.capacity_bytes = board->file->head.identity.capacity_bytes,
 	};
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++) {
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++) {
 		const struct board_slot *s = &board->file->slots[i];
-		struct slu_board_slot_view *v = &ret_view->slots[ret_view->n_slots];
+		struct dev_board_slot_view *v = &ret_view->slots[ret_view->n_slots];
 
 		if (!s->is_used || !is_alive_locked(board, i))
 			continue;
@@ -357,19 +357,19 @@ int slu_board_look(struct slu_board *board, struct slu_board_view *ret_view)
 		ret_view->n_slots++;
 	}
 	look_at_pids_locked(board, badges, ret_view);
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return 0;
 }
 
-uint64_t slu_board_true_used(struct slu_board *board)
+uint64_t dev_board_true_used(struct dev_board *board)
 {
 	uint64_t now_ns = machine_now_ns(board), sum = 0;
 
-	slu_board_lock(board);
-	slu_board_sweep_locked(board);
-	for (unsigned i = 0; i < SLU_BOARD_SLOTS_MAX; i++)
+	dev_board_lock(board);
+	dev_board_sweep_locked(board);
+	for (unsigned i = 0; i < DEV_BOARD_SLOTS_MAX; i++)
 		if (board->file->slots[i].is_used && is_alive_locked(board, i))
 			sum += weight_locked(board, i, now_ns);
-	slu_board_unlock(board);
+	dev_board_unlock(board);
 	return sum;
 }

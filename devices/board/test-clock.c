@@ -22,7 +22,7 @@
 
 enum { DONE, NO_NAMESPACE, WRONG };
 
-static const struct slu_board_identity identity = { .name = "test", .capacity_bytes = CAPACITY };
+static const struct dev_board_identity identity = { .name = "test", .capacity_bytes = CAPACITY };
 
 static bool is_near(uint64_t a, uint64_t b)
 {
@@ -63,29 +63,29 @@ static int call_elsewhere(int seconds, int (*call)(const char *path), const char
 static int book_there(const char *path)
 {
 	uint64_t now_ns = slu_clock_now_ns(), end_ns;
-	struct slu_board_engine_view view;
-	struct slu_board_job job;
-	struct slu_board *board;
+	struct dev_board_engine_view view;
+	struct dev_board_job job;
+	struct dev_board *board;
 
-	if (slu_board_open(path, &identity, &board) || slu_board_attach(board, "elsewhere"))
+	if (dev_board_open(path, &identity, &board) || dev_board_attach(board, "elsewhere"))
 		return WRONG;
-	end_ns = slu_board_book(board, SLU_BOARD_ENGINE_IN, now_ns, SLU_NS_PER_MS, 1);
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &view);
-	if (slu_board_look_jobs(board, &job, 1) != 1 || !is_near(end_ns, now_ns) ||
+	end_ns = dev_board_book(board, DEV_BOARD_ENGINE_IN, now_ns, SLU_NS_PER_MS, 1);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &view);
+	if (dev_board_look_jobs(board, &job, 1) != 1 || !is_near(end_ns, now_ns) ||
 	    view.free_at_ns != end_ns || job.end_ns != end_ns)
 		return WRONG;
-	slu_board_close(board);
+	dev_board_close(board);
 	return DONE;
 }
 
 /* Sees that what the parent gives back late is not free yet. */
 static int look_at_late_frees(const char *path)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
-	if (slu_board_open(path, NULL, &board) || slu_board_true_used(board) != SLU_MIB)
+	if (dev_board_open(path, NULL, &board) || dev_board_true_used(board) != SLU_MIB)
 		return WRONG;
-	slu_board_close(board);
+	dev_board_close(board);
 	return DONE;
 }
 
@@ -98,8 +98,8 @@ static void test_a_clock_that_is_ahead_or_behind_spoils_no_booking(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/b", folder);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(shifts); i++) {
-		struct slu_board_engine_view view;
-		struct slu_board *board;
+		struct dev_board_engine_view view;
+		struct dev_board *board;
 		uint64_t now_ns = slu_clock_now_ns(), end_ns;
 		int r = call_elsewhere(shifts[i], book_there, path);
 
@@ -109,13 +109,13 @@ static void test_a_clock_that_is_ahead_or_behind_spoils_no_booking(void **state)
 			skip();
 		}
 		assert_int_equal(r, DONE);
-		assert_int_equal(slu_board_open(path, NULL, &board), 0);
-		slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &view);
+		assert_int_equal(dev_board_open(path, NULL, &board), 0);
+		dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &view);
 		assert_true(view.free_at_ns >= now_ns);
 		assert_true(is_near(view.free_at_ns, now_ns));
-		end_ns = slu_board_book(board, SLU_BOARD_ENGINE_IN, now_ns, SLU_NS_PER_MS, 1);
+		end_ns = dev_board_book(board, DEV_BOARD_ENGINE_IN, now_ns, SLU_NS_PER_MS, 1);
 		assert_true(is_near(end_ns, now_ns));
-		slu_board_close(board);
+		dev_board_close(board);
 	}
 	unlink(path);
 	rmdir(folder);
@@ -124,18 +124,18 @@ static void test_a_clock_that_is_ahead_or_behind_spoils_no_booking(void **state)
 static void test_late_frees_are_late_by_every_clock(void **state)
 {
 	char folder[] = "/tmp/test-board-clock.XXXXXX", path[64];
-	struct slu_board *board;
+	struct dev_board *board;
 	int r;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/b", folder);
-	assert_int_equal(slu_board_open(path, &identity, &board), 0);
-	assert_int_equal(slu_board_attach(board, "test"), 0);
-	assert_int_equal(slu_board_take(board, SLU_MIB, 0), 0);
-	slu_board_give(board, SLU_MIB, 0, slu_clock_now_ns() + (uint64_t)NEARBY);
+	assert_int_equal(dev_board_open(path, &identity, &board), 0);
+	assert_int_equal(dev_board_attach(board, "test"), 0);
+	assert_int_equal(dev_board_take(board, SLU_MIB, 0), 0);
+	dev_board_give(board, SLU_MIB, 0, slu_clock_now_ns() + (uint64_t)NEARBY);
 	r = call_elsewhere(SHIFT_S, look_at_late_frees, path);
-	slu_board_close(board);
+	dev_board_close(board);
 	unlink(path);
 	rmdir(folder);
 	if (r == NO_NAMESPACE)
@@ -146,13 +146,13 @@ static void test_late_frees_are_late_by_every_clock(void **state)
 static void test_times_keep_their_order_and_their_zero(void **state)
 {
 	(void)state;
-	assert_int_equal(slu_board_clock_to_machine(5, 0), 0);
-	assert_int_equal(slu_board_clock_to_machine(5, 7), 2);
-	assert_int_equal(slu_board_clock_to_machine(-5, 7), 12);
-	assert_int_equal(slu_board_clock_to_machine(5, 3), 0);
-	assert_int_equal(slu_board_clock_to_own(5, 2), 7);
-	assert_int_equal(slu_board_clock_to_own(5, 0), 0);
-	assert_int_equal(slu_board_clock_to_own(5, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(dev_board_clock_to_machine(5, 0), 0);
+	assert_int_equal(dev_board_clock_to_machine(5, 7), 2);
+	assert_int_equal(dev_board_clock_to_machine(-5, 7), 12);
+	assert_int_equal(dev_board_clock_to_machine(5, 3), 0);
+	assert_int_equal(dev_board_clock_to_own(5, 2), 7);
+	assert_int_equal(dev_board_clock_to_own(5, 0), 0);
+	assert_int_equal(dev_board_clock_to_own(5, UINT64_MAX), UINT64_MAX);
 }
 
 int main(void)

@@ -63,58 +63,58 @@ static int finish(struct elsewhere e)
 static int count(const char *path)
 {
 	volatile uint64_t *counter;
-	struct slu_board *board;
+	struct dev_board *board;
 
-	if (slu_board_open(path, NULL, &board) || slu_board_attach(board, "counter"))
+	if (dev_board_open(path, NULL, &board) || dev_board_attach(board, "counter"))
 		return WRONG;
-	counter = slu_board_user(board);
+	counter = dev_board_user(board);
 	for (unsigned i = 0; i < N_COUNTS; i++) {
 		uint64_t was;
 
-		slu_board_user_lock(board);
+		dev_board_user_lock(board);
 		was = *counter;
 		if (i % 64 == 0)
 			sched_yield();
 		*counter = was + 1;
-		slu_board_user_unlock(board);
+		dev_board_user_unlock(board);
 	}
-	slu_board_close(board);
+	dev_board_close(board);
 	return DONE;
 }
 
 static void test_the_lock_is_held_by_one_of_two_with_the_same_number(void **state)
 {
 	struct place *p = *state;
-	struct slu_board *board;
+	struct dev_board *board;
 	struct elsewhere a, b;
 
-	assert_int_equal(slu_board_open(p->path, &identity, &board), 0);
+	assert_int_equal(dev_board_open(p->path, &identity, &board), 0);
 	a = start(count, p->path);
 	b = start(count, p->path);
 	if (!a.inner || !b.inner) {
 		finish(a);
 		finish(b);
-		slu_board_close(board);
+		dev_board_close(board);
 		skip();
 	}
 	assert_int_equal(finish(a), DONE);
 	assert_int_equal(finish(b), DONE);
-	assert_int_equal(*(uint64_t *)slu_board_user(board), 2 * N_COUNTS);
-	slu_board_close(board);
+	assert_int_equal(*(uint64_t *)dev_board_user(board), 2 * N_COUNTS);
+	dev_board_close(board);
 }
 
 static int hold(const char *path)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
-	if (slu_board_open(path, NULL, &board) || slu_board_attach(board, "holder") ||
-	    slu_board_take(board, SLU_MIB, 0))
+	if (dev_board_open(path, NULL, &board) || dev_board_attach(board, "holder") ||
+	    dev_board_take(board, SLU_MIB, 0))
 		return WRONG;
 	pause();
 	return DONE;
 }
 
-static bool shows(const struct slu_board_view *view, pid_t pid)
+static bool shows(const struct dev_board_view *view, pid_t pid)
 {
 	for (unsigned i = 0; i < view->n_slots; i++)
 		if (view->slots[i].pid == pid && view->slots[i].bytes == SLU_MIB)
@@ -124,72 +124,72 @@ static bool shows(const struct slu_board_view *view, pid_t pid)
 
 static void test_each_is_shown_by_the_number_that_the_looker_knows(void **state)
 {
-	static struct slu_board_view view;
+	static struct dev_board_view view;
 	struct place *p = *state;
-	struct slu_board *board;
+	struct dev_board *board;
 	struct elsewhere a, b;
 	pid_t pids[2];
 
-	assert_int_equal(slu_board_open(p->path, &identity, &board), 0);
+	assert_int_equal(dev_board_open(p->path, &identity, &board), 0);
 	a = start(hold, p->path);
 	b = start(hold, p->path);
 	if (!a.inner || !b.inner) {
 		finish(a);
 		finish(b);
-		slu_board_close(board);
+		dev_board_close(board);
 		skip();
 	}
 	do
-		assert_int_equal(slu_board_look(board, &view), 0);
+		assert_int_equal(dev_board_look(board, &view), 0);
 	while (view.used_bytes < 2 * SLU_MIB);
 	assert_int_equal(view.n_slots, 2);
 	assert_true(shows(&view, a.inner));
 	assert_true(shows(&view, b.inner));
 	assert_true(view.slots[0].who != view.slots[1].who);
 	for (unsigned i = 0; i < 2; i++)
-		pids[i] = slu_board_slot_pid(board, i);
+		pids[i] = dev_board_slot_pid(board, i);
 	assert_true(pids[0] == view.slots[0].pid && pids[1] == view.slots[1].pid);
 
 	kill(a.inner, SIGKILL);
 	assert_int_equal(finish(a), WRONG);
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	assert_int_equal(view.n_slots, 1);
 	assert_true(shows(&view, b.inner));
 	kill(b.inner, SIGKILL);
 	assert_int_equal(finish(b), WRONG);
-	assert_int_equal(slu_board_true_used(board), 0);
-	slu_board_close(board);
+	assert_int_equal(dev_board_true_used(board), 0);
+	dev_board_close(board);
 }
 
 /* Comes, finds two slots and goes. */
 static int look(const char *path)
 {
-	static struct slu_board_view view;
-	struct slu_board *board;
+	static struct dev_board_view view;
+	struct dev_board *board;
 
-	if (slu_board_open(path, NULL, &board) || slu_board_attach(board, "looker") ||
-	    slu_board_look(board, &view) || view.n_slots != 2)
+	if (dev_board_open(path, NULL, &board) || dev_board_attach(board, "looker") ||
+	    dev_board_look(board, &view) || view.n_slots != 2)
 		return WRONG;
-	slu_board_close(board);
+	dev_board_close(board);
 	return view.slots[0].who != view.slots[1].who ? DONE : WRONG;
 }
 
 static void test_whoever_is_outside_holds_its_slot_beside_them(void **state)
 {
-	static struct slu_board_view view;
+	static struct dev_board_view view;
 	struct place *p = *state;
-	struct slu_board *board;
+	struct dev_board *board;
 	struct elsewhere e;
 	int r;
 
-	assert_int_equal(slu_board_open(p->path, &identity, &board), 0);
-	assert_int_equal(slu_board_attach(board, "outside"), 0);
+	assert_int_equal(dev_board_open(p->path, &identity, &board), 0);
+	assert_int_equal(dev_board_attach(board, "outside"), 0);
 	e = start(look, p->path);
 	r = finish(e);
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	assert_int_equal(view.n_slots, 1);
 	assert_int_equal(view.slots[0].pid, getpid());
-	slu_board_close(board);
+	dev_board_close(board);
 	if (r == NO_NAMESPACE)
 		skip();
 	assert_int_equal(r, DONE);

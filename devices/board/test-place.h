@@ -12,7 +12,7 @@
 
 #define CAPACITY (64 * SLU_MIB)
 
-static const struct slu_board_identity identity = {
+static const struct dev_board_identity identity = {
 	.uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 	.name = "test",
 	.capacity_bytes = CAPACITY,

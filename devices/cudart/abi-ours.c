@@ -5,8 +5,8 @@
 #include "cuabi/abi.h"
 #include "cudart/cudart-min.h"
 
-#define SLU_RTABI_SAME(theirs, ours) { "value " #theirs, (long long)(ours) },
-#define SLU_RTABI_FIELD_AS(type, theirs, ours) \
+#define DEV_RTABI_SAME(theirs, ours) { "value " #theirs, (long long)(ours) },
+#define DEV_RTABI_FIELD_AS(type, theirs, ours) \
 	{ "field " #type "." #theirs, (long long)offsetof(type, ours) },
 
 const struct slu_abi_claim slu_abi_ours[] = {

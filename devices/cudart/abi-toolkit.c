@@ -8,12 +8,12 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
-#define SLU_CUDART_TYPES_FROM_TOOLKIT
+#define DEV_CUDART_TYPES_FROM_TOOLKIT
 #include "cuabi/abi.h"
 #include "cudart/cudart-calls.h"
 
-#define SLU_RTABI_SAME(theirs, ours) { "value " #theirs, (long long)(theirs) },
-#define SLU_RTABI_FIELD_AS(type, theirs, ours) \
+#define DEV_RTABI_SAME(theirs, ours) { "value " #theirs, (long long)(theirs) },
+#define DEV_RTABI_FIELD_AS(type, theirs, ours) \
 	{ "field " #type "." #theirs, (long long)offsetof(type, theirs) },
 
 const struct slu_abi_claim slu_abi_toolkit[] = {

@@ -9,10 +9,10 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define SLU_RTDONE(symbol)
-#define SLU_RTABSENT(symbol)            \
+#define DEV_RTDONE(symbol)
+#define DEV_RTABSENT(symbol)            \
 	int symbol(void)                \
 	{                               \
-		return slu_rt_absent(); \
+		return dev_rt_absent(); \
 	}
 #include "cudart/names.def"

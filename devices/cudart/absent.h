@@ -2,4 +2,4 @@
 #pragma once
 
 /* Return: cudaErrorNotSupported, and remembers it as the thread's last error. */
-int slu_rt_absent(void);
+int dev_rt_absent(void);

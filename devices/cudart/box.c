@@ -25,7 +25,7 @@ static void set_types(enum cudaMemcpyKind kind, CUmemorytype *ret_from, CUmemory
 	}
 }
 
-cudaError_t slu_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_box)
+cudaError_t dev_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_box)
 {
 	CUDA_MEMCPY3D box;
 
@@ -45,14 +45,14 @@ cudaError_t slu_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_box
 		.srcY = p->srcPos.y,
 		.srcZ = p->srcPos.z,
 		.srcHost = p->srcPtr.ptr,
-		.srcDevice = slu_rt_address(p->srcPtr.ptr),
+		.srcDevice = dev_rt_address(p->srcPtr.ptr),
 		.srcPitch = p->srcPtr.pitch,
 		.srcHeight = p->srcPtr.ysize,
 		.dstXInBytes = p->dstPos.x,
 		.dstY = p->dstPos.y,
 		.dstZ = p->dstPos.z,
 		.dstHost = p->dstPtr.ptr,
-		.dstDevice = slu_rt_address(p->dstPtr.ptr),
+		.dstDevice = dev_rt_address(p->dstPtr.ptr),
 		.dstPitch = p->dstPtr.pitch,
 		.dstHeight = p->dstPtr.ysize,
 		.WidthInBytes = p->extent.width,
@@ -64,7 +64,7 @@ cudaError_t slu_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_box
 	return cudaSuccess;
 }
 
-void slu_rt_unbox(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *ret_params)
+void dev_rt_unbox(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *ret_params)
 {
 	bool from_host = box->srcMemoryType == CU_MEMORYTYPE_HOST;
 	bool to_host = box->dstMemoryType == CU_MEMORYTYPE_HOST;
@@ -85,7 +85,7 @@ void slu_rt_unbox(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *ret_params
 	};
 }
 
-cudaError_t slu_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+cudaError_t dev_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 			   CUDA_MEMCPY3D *ret_box)
 {
 	struct cudaMemcpy3DParms params = {
@@ -95,43 +95,43 @@ cudaError_t slu_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMe
 		.kind = kind,
 	};
 
-	return slu_rt_box(&params, ret_box);
+	return dev_rt_box(&params, ret_box);
 }
 
 static cudaError_t copy(const struct cudaMemcpy3DParms *params, bool is_own_stream)
 {
 	CUDA_MEMCPY3D box;
 
-	SLU_RT_TRY(slu_rt_box(params, &box));
-	SLU_RT_TRY(slu_rt_enter());
+	DEV_RT_TRY(dev_rt_box(params, &box));
+	DEV_RT_TRY(dev_rt_enter());
 	if (!box.WidthInBytes || !box.Height || !box.Depth)
 		return cudaSuccess;
-	return (cudaError_t)(is_own_stream ? slu_rt_driver.cuMemcpy3D_v2_ptds
-					   : slu_rt_driver.cuMemcpy3D_v2)(&box);
+	return (cudaError_t)(is_own_stream ? dev_rt_driver.cuMemcpy3D_v2_ptds
+					   : dev_rt_driver.cuMemcpy3D_v2)(&box);
 }
 
 static cudaError_t cudaMemcpy3DAsync_on(const struct cudaMemcpy3DParms *params, cudaStream_t stream)
 {
 	CUDA_MEMCPY3D box;
 
-	SLU_RT_TRY(slu_rt_box(params, &box));
-	SLU_RT_TRY(slu_rt_enter());
+	DEV_RT_TRY(dev_rt_box(params, &box));
+	DEV_RT_TRY(dev_rt_enter());
 	if (!box.WidthInBytes || !box.Height || !box.Depth)
 		return cudaSuccess;
-	return (cudaError_t)slu_rt_driver.cuMemcpy3DAsync_v2(&box, stream);
+	return (cudaError_t)dev_rt_driver.cuMemcpy3DAsync_v2(&box, stream);
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *params)
 {
-	return slu_rt_end(copy(params, false));
+	return dev_rt_end(copy(params, false));
 }
 
 cudaError_t cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *params)
 {
-	return slu_rt_end(copy(params, true));
+	return dev_rt_end(copy(params, true));
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *params, cudaStream_t stream),
+DEV_RT_STREAM_CALL(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *params, cudaStream_t stream),
 		   (params, stream))
 
 static struct cudaMemcpy3DParms rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -150,7 +150,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 {
 	struct cudaMemcpy3DParms p = rows(to, to_pitch, from, from_pitch, width, height, kind);
 
-	return slu_rt_end(copy(&p, false));
+	return dev_rt_end(copy(&p, false));
 }
 
 cudaError_t cudaMemcpy2D_ptds(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -158,7 +158,7 @@ cudaError_t cudaMemcpy2D_ptds(void *to, size_t to_pitch, const void *from, size_
 {
 	struct cudaMemcpy3DParms p = rows(to, to_pitch, from, from_pitch, width, height, kind);
 
-	return slu_rt_end(copy(&p, true));
+	return dev_rt_end(copy(&p, true));
 }
 
 static cudaError_t cudaMemcpy2DAsync_on(void *to, size_t to_pitch, const void *from,
@@ -170,7 +170,7 @@ static cudaError_t cudaMemcpy2DAsync_on(void *to, size_t to_pitch, const void *f
 	return cudaMemcpy3DAsync_on(&p, stream);
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpy2DAsync,
+DEV_RT_STREAM_CALL(cudaMemcpy2DAsync,
 		   (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
 		    size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
 		   (to, to_pitch, from, from_pitch, width, height, kind, stream))
@@ -194,7 +194,7 @@ static cudaError_t peer_box(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D
 		.extent = p->extent,
 		.kind = cudaMemcpyDefault,
 	};
-	SLU_RT_TRY(slu_rt_box(&plain, &box));
+	DEV_RT_TRY(dev_rt_box(&plain, &box));
 	*ret_box = (CUDA_MEMCPY3D_PEER){
 		.srcXInBytes = box.srcXInBytes,
 		.srcY = box.srcY,
@@ -214,28 +214,28 @@ static cudaError_t peer_box(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D
 		.Height = box.Height,
 		.Depth = box.Depth,
 	};
-	SLU_RT_TRY(slu_rt_primary(p->srcDevice, &ret_box->srcContext));
-	return slu_rt_primary(p->dstDevice, &ret_box->dstContext);
+	DEV_RT_TRY(dev_rt_primary(p->srcDevice, &ret_box->srcContext));
+	return dev_rt_primary(p->dstDevice, &ret_box->dstContext);
 }
 
 static cudaError_t copy_peer(const struct cudaMemcpy3DPeerParms *params, bool is_own_stream)
 {
 	CUDA_MEMCPY3D_PEER box;
 
-	SLU_RT_TRY(peer_box(params, &box));
-	SLU_RT_TRY(slu_rt_enter());
-	return (cudaError_t)(is_own_stream ? slu_rt_driver.cuMemcpy3DPeer_ptds
-					   : slu_rt_driver.cuMemcpy3DPeer)(&box);
+	DEV_RT_TRY(peer_box(params, &box));
+	DEV_RT_TRY(dev_rt_enter());
+	return (cudaError_t)(is_own_stream ? dev_rt_driver.cuMemcpy3DPeer_ptds
+					   : dev_rt_driver.cuMemcpy3DPeer)(&box);
 }
 
 cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *params)
 {
-	return slu_rt_end(copy_peer(params, false));
+	return dev_rt_end(copy_peer(params, false));
 }
 
 cudaError_t cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *params)
 {
-	return slu_rt_end(copy_peer(params, true));
+	return dev_rt_end(copy_peer(params, true));
 }
 
 static cudaError_t cudaMemcpy3DPeerAsync_on(const struct cudaMemcpy3DPeerParms *params,
@@ -243,10 +243,10 @@ static cudaError_t cudaMemcpy3DPeerAsync_on(const struct cudaMemcpy3DPeerParms *
 {
 	CUDA_MEMCPY3D_PEER box;
 
-	SLU_RT_TRY(peer_box(params, &box));
-	return SLU_RT_CALL(cuMemcpy3DPeerAsync, &box, stream);
+	DEV_RT_TRY(peer_box(params, &box));
+	return DEV_RT_CALL(cuMemcpy3DPeerAsync, &box, stream);
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpy3DPeerAsync,
+DEV_RT_STREAM_CALL(cudaMemcpy3DPeerAsync,
 		   (const struct cudaMemcpy3DPeerParms *params, cudaStream_t stream),
 		   (params, stream))

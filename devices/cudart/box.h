@@ -5,11 +5,11 @@
 
 #include "cudart/cudart-min.h"
 
-cudaError_t slu_rt_box(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *ret_box);
+cudaError_t dev_rt_box(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *ret_box);
 
 /* The same the other way round. */
-void slu_rt_unbox(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *ret_params);
+void dev_rt_unbox(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *ret_params);
 
 /* A run of bytes as a box of one row. */
-cudaError_t slu_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+cudaError_t dev_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 			   CUDA_MEMCPY3D *ret_box);

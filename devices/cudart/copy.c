@@ -16,11 +16,11 @@ static cudaError_t check(const void *to, const void *from, size_t bytes, enum cu
 static cudaError_t copy_now(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 			    bool is_own_stream)
 {
-	const struct slu_rt_driver *d = &slu_rt_driver;
-	CUdeviceptr to_device = slu_rt_address(to), from_device = slu_rt_address(from);
+	const struct dev_rt_driver *d = &dev_rt_driver;
+	CUdeviceptr to_device = dev_rt_address(to), from_device = dev_rt_address(from);
 
-	SLU_RT_TRY(check(to, from, bytes, kind));
-	SLU_RT_TRY(slu_rt_enter());
+	DEV_RT_TRY(check(to, from, bytes, kind));
+	DEV_RT_TRY(dev_rt_enter());
 	if (!bytes)
 		return cudaSuccess;
 	switch (kind) {
@@ -42,39 +42,39 @@ static cudaError_t copy_now(void *to, const void *from, size_t bytes, enum cudaM
 static cudaError_t cudaMemcpyAsync_on(void *to, const void *from, size_t bytes,
 				      enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	CUdeviceptr to_device = slu_rt_address(to), from_device = slu_rt_address(from);
+	CUdeviceptr to_device = dev_rt_address(to), from_device = dev_rt_address(from);
 
-	SLU_RT_TRY(check(to, from, bytes, kind));
-	SLU_RT_TRY(slu_rt_enter());
+	DEV_RT_TRY(check(to, from, bytes, kind));
+	DEV_RT_TRY(dev_rt_enter());
 	if (!bytes)
 		return cudaSuccess;
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
-		return (cudaError_t)slu_rt_driver.cuMemcpyHtoDAsync_v2(to_device, from, bytes,
+		return (cudaError_t)dev_rt_driver.cuMemcpyHtoDAsync_v2(to_device, from, bytes,
 								       stream);
 	case cudaMemcpyDeviceToHost:
-		return (cudaError_t)slu_rt_driver.cuMemcpyDtoHAsync_v2(to, from_device, bytes,
+		return (cudaError_t)dev_rt_driver.cuMemcpyDtoHAsync_v2(to, from_device, bytes,
 								       stream);
 	case cudaMemcpyDeviceToDevice:
-		return (cudaError_t)slu_rt_driver.cuMemcpyDtoDAsync_v2(to_device, from_device,
+		return (cudaError_t)dev_rt_driver.cuMemcpyDtoDAsync_v2(to_device, from_device,
 								       bytes, stream);
 	default:
-		return (cudaError_t)slu_rt_driver.cuMemcpyAsync(to_device, from_device, bytes,
+		return (cudaError_t)dev_rt_driver.cuMemcpyAsync(to_device, from_device, bytes,
 								stream);
 	}
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(copy_now(to, from, bytes, kind, false));
+	return dev_rt_end(copy_now(to, from, bytes, kind, false));
 }
 
 cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(copy_now(to, from, bytes, kind, true));
+	return dev_rt_end(copy_now(to, from, bytes, kind, true));
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpyAsync,
+DEV_RT_STREAM_CALL(cudaMemcpyAsync,
 		   (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 		    cudaStream_t stream),
 		   (to, from, bytes, kind, stream))
@@ -88,7 +88,7 @@ static cudaError_t to_symbol(const void *symbol, const void *from, size_t bytes,
 
 	if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost)
 		return cudaErrorInvalidMemcpyDirection;
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &to));
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &to));
 	return copy_now(to, from, bytes, kind, is_own_stream);
 }
 
@@ -99,32 +99,32 @@ static cudaError_t from_symbol(void *to, const void *symbol, size_t bytes, size_
 
 	if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost)
 		return cudaErrorInvalidMemcpyDirection;
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &from));
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &from));
 	return copy_now(to, from, bytes, kind, is_own_stream);
 }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
 			       enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(to_symbol(symbol, from, bytes, offset, kind, false));
+	return dev_rt_end(to_symbol(symbol, from, bytes, offset, kind, false));
 }
 
 cudaError_t cudaMemcpyToSymbol_ptds(const void *symbol, const void *from, size_t bytes,
 				    size_t offset, enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(to_symbol(symbol, from, bytes, offset, kind, true));
+	return dev_rt_end(to_symbol(symbol, from, bytes, offset, kind, true));
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
 				 enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(from_symbol(to, symbol, bytes, offset, kind, false));
+	return dev_rt_end(from_symbol(to, symbol, bytes, offset, kind, false));
 }
 
 cudaError_t cudaMemcpyFromSymbol_ptds(void *to, const void *symbol, size_t bytes, size_t offset,
 				      enum cudaMemcpyKind kind)
 {
-	return slu_rt_end(from_symbol(to, symbol, bytes, offset, kind, true));
+	return dev_rt_end(from_symbol(to, symbol, bytes, offset, kind, true));
 }
 
 static cudaError_t cudaMemcpyToSymbolAsync_on(const void *symbol, const void *from, size_t bytes,
@@ -133,11 +133,11 @@ static cudaError_t cudaMemcpyToSymbolAsync_on(const void *symbol, const void *fr
 {
 	void *to;
 
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &to));
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &to));
 	return cudaMemcpyAsync_on(to, from, bytes, kind, stream);
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpyToSymbolAsync,
+DEV_RT_STREAM_CALL(cudaMemcpyToSymbolAsync,
 		   (const void *symbol, const void *from, size_t bytes, size_t offset,
 		    enum cudaMemcpyKind kind, cudaStream_t stream),
 		   (symbol, from, bytes, offset, kind, stream))
@@ -148,11 +148,11 @@ static cudaError_t cudaMemcpyFromSymbolAsync_on(void *to, const void *symbol, si
 {
 	void *from;
 
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &from));
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &from));
 	return cudaMemcpyAsync_on(to, from, bytes, kind, stream);
 }
 
-SLU_RT_STREAM_CALL(cudaMemcpyFromSymbolAsync,
+DEV_RT_STREAM_CALL(cudaMemcpyFromSymbolAsync,
 		   (void *to, const void *symbol, size_t bytes, size_t offset,
 		    enum cudaMemcpyKind kind, cudaStream_t stream),
 		   (to, symbol, bytes, offset, kind, stream))
@@ -161,7 +161,7 @@ cudaError_t cudaGetSymbolAddress(void **ret_pointer, const void *symbol)
 {
 	size_t bytes;
 
-	return slu_rt_end(ret_pointer ? slu_rt_variable(symbol, (CUdeviceptr *)ret_pointer, &bytes)
+	return dev_rt_end(ret_pointer ? dev_rt_variable(symbol, (CUdeviceptr *)ret_pointer, &bytes)
 				      : cudaErrorInvalidValue);
 }
 
@@ -169,7 +169,7 @@ cudaError_t cudaGetSymbolSize(size_t *ret_bytes, const void *symbol)
 {
 	CUdeviceptr address;
 
-	return slu_rt_end(ret_bytes ? slu_rt_variable(symbol, &address, ret_bytes)
+	return dev_rt_end(ret_bytes ? dev_rt_variable(symbol, &address, ret_bytes)
 				    : cudaErrorInvalidValue);
 }
 
@@ -177,8 +177,8 @@ cudaError_t cudaGetSymbolSize(size_t *ret_bytes, const void *symbol)
 
 static cudaError_t contexts(int to_device, int from_device, CUcontext *ret_to, CUcontext *ret_from)
 {
-	SLU_RT_TRY(slu_rt_primary(to_device, ret_to));
-	return slu_rt_primary(from_device, ret_from);
+	DEV_RT_TRY(dev_rt_primary(to_device, ret_to));
+	return dev_rt_primary(from_device, ret_from);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
@@ -188,9 +188,9 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 	cudaError_t error = contexts(to_device, from_device, &to_context, &from_context);
 
 	if (!error)
-		error = SLU_RT_CALL(cuMemcpyPeerAsync, slu_rt_address(to), to_context,
-				    slu_rt_address(from), from_context, bytes, stream);
-	return slu_rt_end(error);
+		error = DEV_RT_CALL(cuMemcpyPeerAsync, dev_rt_address(to), to_context,
+				    dev_rt_address(from), from_context, bytes, stream);
+	return dev_rt_end(error);
 }
 
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
@@ -199,7 +199,7 @@ cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_d
 	cudaError_t error = contexts(to_device, from_device, &to_context, &from_context);
 
 	if (!error)
-		error = SLU_RT_CALL(cuMemcpyPeer, slu_rt_address(to), to_context,
-				    slu_rt_address(from), from_context, bytes);
-	return slu_rt_end(error);
+		error = DEV_RT_CALL(cuMemcpyPeer, dev_rt_address(to), to_context,
+				    dev_rt_address(from), from_context, bytes);
+	return dev_rt_end(error);
 }

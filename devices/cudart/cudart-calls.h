@@ -7,7 +7,7 @@
  * this after the vendor's header, where there is one, so the compiler compares.
  */
 
-#ifndef SLU_CUDART_TYPES_FROM_TOOLKIT
+#ifndef DEV_CUDART_TYPES_FROM_TOOLKIT
 #include "cudart/cudart-min.h"
 #endif
 

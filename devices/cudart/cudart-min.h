@@ -13,9 +13,9 @@
 #define CUDART_VERSION 13000
 
 typedef enum cudaError {
-#define SLU_RTERROR(name, number, text) name = number,
+#define DEV_RTERROR(name, number, text) name = number,
 #include "cudart/errors.def"
-#undef SLU_RTERROR
+#undef DEV_RTERROR
 } cudaError_t;
 
 typedef CUstream cudaStream_t;

@@ -11,22 +11,22 @@ cudaError_t cudaGetDeviceCount(int *ret_count)
 	cudaError_t error;
 
 	if (!ret_count)
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	*ret_count = 0;
-	error = slu_rt_start();
+	error = dev_rt_start();
 	if (!error)
-		error = (cudaError_t)slu_rt_driver.cuDeviceGetCount(ret_count);
+		error = (cudaError_t)dev_rt_driver.cuDeviceGetCount(ret_count);
 	if (!error && !*ret_count)
 		error = cudaErrorNoDevice;
-	return slu_rt_end(error);
+	return dev_rt_end(error);
 }
 
 static cudaError_t check_device(int device)
 {
 	int count = 0;
 
-	SLU_RT_TRY(slu_rt_start());
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDeviceGetCount(&count));
+	DEV_RT_TRY(dev_rt_start());
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDeviceGetCount(&count));
 	return device < 0 || device >= count ? cudaErrorInvalidDevice : cudaSuccess;
 }
 
@@ -34,21 +34,21 @@ static cudaError_t set_device(int device)
 {
 	CUcontext context;
 
-	SLU_RT_TRY(check_device(device));
-	SLU_RT_TRY(slu_rt_primary(device, &context));
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuCtxSetCurrent(context));
-	slu_rt_thread()->device = device;
+	DEV_RT_TRY(check_device(device));
+	DEV_RT_TRY(dev_rt_primary(device, &context));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuCtxSetCurrent(context));
+	dev_rt_thread()->device = device;
 	return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-	return slu_rt_end(set_device(device));
+	return dev_rt_end(set_device(device));
 }
 
 cudaError_t cudaGetDevice(int *ret_device)
 {
-	return slu_rt_end(ret_device ? slu_rt_device(ret_device) : cudaErrorInvalidValue);
+	return dev_rt_end(ret_device ? dev_rt_device(ret_device) : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaInitDevice(int device, unsigned flags, unsigned which)
@@ -58,50 +58,50 @@ cudaError_t cudaInitDevice(int device, unsigned flags, unsigned which)
 	cudaError_t error = check_device(device);
 
 	if (!error && which & FLAGS_ARE_VALID)
-		error = (cudaError_t)slu_rt_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags);
+		error = (cudaError_t)dev_rt_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags);
 	if (!error)
-		error = slu_rt_primary(device, &context);
-	return slu_rt_end(error);
+		error = dev_rt_primary(device, &context);
+	return dev_rt_end(error);
 }
 
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
 	int device;
-	cudaError_t error = slu_rt_device(&device);
+	cudaError_t error = dev_rt_device(&device);
 
 	if (!error)
-		error = (cudaError_t)slu_rt_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags);
-	return slu_rt_end(error);
+		error = (cudaError_t)dev_rt_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags);
+	return dev_rt_end(error);
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned *ret_flags)
 {
 	int device, is_active;
-	cudaError_t error = slu_rt_device(&device);
+	cudaError_t error = dev_rt_device(&device);
 
 	if (!error)
-		error = (cudaError_t)slu_rt_driver.cuDevicePrimaryCtxGetState(device, ret_flags,
+		error = (cudaError_t)dev_rt_driver.cuDevicePrimaryCtxGetState(device, ret_flags,
 									      &is_active);
-	return slu_rt_end(error);
+	return dev_rt_end(error);
 }
 
 static cudaError_t reset(void)
 {
 	int device;
 
-	SLU_RT_TRY(slu_rt_device(&device));
-	slu_rt_forget_primary(device);
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuCtxSetCurrent(NULL));
-	return (cudaError_t)slu_rt_driver.cuDevicePrimaryCtxReset_v2(device);
+	DEV_RT_TRY(dev_rt_device(&device));
+	dev_rt_forget_primary(device);
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuCtxSetCurrent(NULL));
+	return (cudaError_t)dev_rt_driver.cuDevicePrimaryCtxReset_v2(device);
 }
 
 cudaError_t cudaDeviceReset(void)
 {
-	cudaError_t error = slu_rt_end(reset());
+	cudaError_t error = dev_rt_end(reset());
 
 	/* a lost context is not lost any more */
 	if (!error)
-		slu_rt_thread()->last_error = cudaSuccess;
+		dev_rt_thread()->last_error = cudaSuccess;
 	return error;
 }
 
@@ -109,13 +109,13 @@ static cudaError_t get_attribute(int *ret_value, CUdevice_attribute attribute, i
 {
 	if (!ret_value)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(check_device(device));
-	return (cudaError_t)slu_rt_driver.cuDeviceGetAttribute(ret_value, attribute, device);
+	DEV_RT_TRY(check_device(device));
+	return (cudaError_t)dev_rt_driver.cuDeviceGetAttribute(ret_value, attribute, device);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attribute, int device)
 {
-	return slu_rt_end(get_attribute(ret_value, attribute, device));
+	return dev_rt_end(get_attribute(ret_value, attribute, device));
 }
 
 static cudaError_t get_properties(struct cudaDeviceProp *ret_properties, int device)
@@ -125,24 +125,24 @@ static cudaError_t get_properties(struct cudaDeviceProp *ret_properties, int dev
 
 	if (!ret_properties)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(check_device(device));
+	DEV_RT_TRY(check_device(device));
 	memset(&p, 0, sizeof(p));
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDeviceGetName(p.name, sizeof(p.name), device));
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDeviceGetUuid(&p.uuid, device));
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDeviceTotalMem_v2(&p.totalGlobalMem, device));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDeviceGetName(p.name, sizeof(p.name), device));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDeviceGetUuid(&p.uuid, device));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDeviceTotalMem_v2(&p.totalGlobalMem, device));
 /* what a driver does not know stays zero */
-#define SLU_RTPROPERTY(field, attribute)                                                          \
-	if (!slu_rt_driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, device)) \
+#define DEV_RTPROPERTY(field, attribute)                                                          \
+	if (!dev_rt_driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, device)) \
 		p.field = (__typeof__(p.field))value;
 #include "cudart/properties.def"
-#undef SLU_RTPROPERTY
+#undef DEV_RTPROPERTY
 	*ret_properties = p;
 	return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int device)
 {
-	return slu_rt_end(get_properties(ret_properties, device));
+	return dev_rt_end(get_properties(ret_properties, device));
 }
 
 /* How many of the things that were asked for a device has. */
@@ -164,7 +164,7 @@ cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *wante
 	cudaError_t error;
 
 	if (!ret_device || !wanted)
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	error = cudaGetDeviceCount(&count);
 	for (int i = 0; !error && i < count; i++) {
 		struct cudaDeviceProp p;
@@ -175,26 +175,26 @@ cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *wante
 			*ret_device = i;
 		}
 	}
-	return slu_rt_end(error);
+	return dev_rt_end(error);
 }
 
 static cudaError_t set_peer(int peer, bool is_allowed)
 {
 	CUcontext context;
 
-	SLU_RT_TRY(check_device(peer));
-	SLU_RT_TRY(slu_rt_enter());
-	SLU_RT_TRY(slu_rt_primary(peer, &context));
-	return (cudaError_t)(is_allowed ? slu_rt_driver.cuCtxEnablePeerAccess(context, 0)
-					: slu_rt_driver.cuCtxDisablePeerAccess(context));
+	DEV_RT_TRY(check_device(peer));
+	DEV_RT_TRY(dev_rt_enter());
+	DEV_RT_TRY(dev_rt_primary(peer, &context));
+	return (cudaError_t)(is_allowed ? dev_rt_driver.cuCtxEnablePeerAccess(context, 0)
+					: dev_rt_driver.cuCtxDisablePeerAccess(context));
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
-	return slu_rt_end(flags ? cudaErrorInvalidValue : set_peer(peer, true));
+	return dev_rt_end(flags ? cudaErrorInvalidValue : set_peer(peer, true));
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
-	return slu_rt_end(set_peer(peer, false));
+	return dev_rt_end(set_peer(peer, false));
 }

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "cuabi/names.h"
 
-struct slu_rt_driver slu_rt_driver;
+struct dev_rt_driver dev_rt_driver;
 
 /* Stands where the driver has no such function; its caller's arguments are nobody's. */
 static CUresult absent(void)
@@ -16,17 +16,17 @@ static CUresult absent(void)
 	return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
 }
 
-int slu_rt_driver_load(void)
+int dev_rt_driver_load(void)
 {
 	static const struct {
 		const char *symbol;
 		void **place;
 	} calls[] = {
-#define SLU_RTDRIVER(symbol)		{ #symbol, (void **)&slu_rt_driver.symbol },
-#define SLU_RTDRIVER_AS(symbol, params) SLU_RTDRIVER(symbol)
+#define DEV_RTDRIVER(symbol)		{ #symbol, (void **)&dev_rt_driver.symbol },
+#define DEV_RTDRIVER_AS(symbol, params) DEV_RTDRIVER(symbol)
 #include "cudart/driver.def"
-#undef SLU_RTDRIVER
-#undef SLU_RTDRIVER_AS
+#undef DEV_RTDRIVER
+#undef DEV_RTDRIVER_AS
 	};
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	__typeof__(cuGetProcAddress_v2) *get;

@@ -10,16 +10,16 @@
 
 #include "cuabi/cuda-calls.h"
 
-struct slu_rt_driver {
-#define SLU_RTDRIVER(symbol)		__typeof__(symbol) *symbol;
-#define SLU_RTDRIVER_AS(symbol, params) CUresult(*symbol) params;
+struct dev_rt_driver {
+#define DEV_RTDRIVER(symbol)		__typeof__(symbol) *symbol;
+#define DEV_RTDRIVER_AS(symbol, params) CUresult(*symbol) params;
 #include "cudart/driver.def"
-#undef SLU_RTDRIVER
-#undef SLU_RTDRIVER_AS
+#undef DEV_RTDRIVER
+#undef DEV_RTDRIVER_AS
 };
 
-/* Constant after slu_rt_driver_load(). */
-extern struct slu_rt_driver slu_rt_driver;
+/* Constant after dev_rt_driver_load(). */
+extern struct dev_rt_driver dev_rt_driver;
 
 /* Opens libcuda.so.1. Return: 0, or -ENOENT if there is none or it is no driver. */
-int slu_rt_driver_load(void);
+int dev_rt_driver_load(void);

@@ -6,27 +6,27 @@
 
 cudaError_t cudaGetLastError(void)
 {
-	struct slu_rt_thread *thread = slu_rt_thread();
+	struct dev_rt_thread *thread = dev_rt_thread();
 	cudaError_t error = thread->last_error;
 
-	if (!slu_rt_is_sticky(error))
+	if (!dev_rt_is_sticky(error))
 		thread->last_error = cudaSuccess;
 	return error;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-	return slu_rt_thread()->last_error;
+	return dev_rt_thread()->last_error;
 }
 
 const char *cudaGetErrorName(cudaError_t error)
 {
 	switch (error) {
-#define SLU_RTERROR(name, number, text) \
+#define DEV_RTERROR(name, number, text) \
 	case name:                      \
 		return #name;
 #include "cudart/errors.def"
-#undef SLU_RTERROR
+#undef DEV_RTERROR
 	}
 	return "unrecognized error code";
 }
@@ -34,11 +34,11 @@ const char *cudaGetErrorName(cudaError_t error)
 const char *cudaGetErrorString(cudaError_t error)
 {
 	switch (error) {
-#define SLU_RTERROR(name, number, text) \
+#define DEV_RTERROR(name, number, text) \
 	case name:                      \
 		return text;
 #include "cudart/errors.def"
-#undef SLU_RTERROR
+#undef DEV_RTERROR
 	}
 	return "unrecognized error code";
 }
@@ -48,20 +48,20 @@ cudaError_t cudaDriverGetVersion(int *ret_version)
 	cudaError_t error;
 
 	if (!ret_version)
-		return slu_rt_end(cudaErrorInvalidValue);
-	error = slu_rt_start();
+		return dev_rt_end(cudaErrorInvalidValue);
+	error = dev_rt_start();
 	/* no driver is an answer here, not an error; one that has no device still has a version */
 	if (error == cudaErrorInsufficientDriver) {
 		*ret_version = 0;
 		return cudaSuccess;
 	}
-	return slu_rt_end((cudaError_t)slu_rt_driver.cuDriverGetVersion(ret_version));
+	return dev_rt_end((cudaError_t)dev_rt_driver.cuDriverGetVersion(ret_version));
 }
 
 cudaError_t cudaRuntimeGetVersion(int *ret_version)
 {
 	if (!ret_version)
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	*ret_version = CUDART_VERSION;
 	return cudaSuccess;
 }
@@ -80,8 +80,8 @@ static cudaError_t entry_point(const char *name, void **ret_function, unsigned v
 
 	if (!name || !ret_function)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(slu_rt_start());
-	error = (cudaError_t)slu_rt_driver.cuGetProcAddress_v2(name, ret_function, (int)version,
+	DEV_RT_TRY(dev_rt_start());
+	error = (cudaError_t)dev_rt_driver.cuGetProcAddress_v2(name, ret_function, (int)version,
 							       flags, &status);
 	if (!ret_status)
 		return error;
@@ -98,14 +98,14 @@ static unsigned long long own_streams(unsigned long long flags)
 cudaError_t cudaGetDriverEntryPoint(const char *name, void **ret_function, unsigned long long flags,
 				    enum cudaDriverEntryPointQueryResult *ret_status)
 {
-	return slu_rt_end(entry_point(name, ret_function, CUDART_VERSION, flags, ret_status));
+	return dev_rt_end(entry_point(name, ret_function, CUDART_VERSION, flags, ret_status));
 }
 
 cudaError_t cudaGetDriverEntryPoint_ptsz(const char *name, void **ret_function,
 					 unsigned long long flags,
 					 enum cudaDriverEntryPointQueryResult *ret_status)
 {
-	return slu_rt_end(
+	return dev_rt_end(
 		entry_point(name, ret_function, CUDART_VERSION, own_streams(flags), ret_status));
 }
 
@@ -113,12 +113,12 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **ret_functi
 					     unsigned version, unsigned long long flags,
 					     enum cudaDriverEntryPointQueryResult *ret_status)
 {
-	return slu_rt_end(entry_point(name, ret_function, version, flags, ret_status));
+	return dev_rt_end(entry_point(name, ret_function, version, flags, ret_status));
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **ret_function,
 						  unsigned version, unsigned long long flags,
 						  enum cudaDriverEntryPointQueryResult *ret_status)
 {
-	return slu_rt_end(entry_point(name, ret_function, version, own_streams(flags), ret_status));
+	return dev_rt_end(entry_point(name, ret_function, version, own_streams(flags), ret_status));
 }

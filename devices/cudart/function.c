@@ -40,10 +40,10 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *ret_attributes, con
 
 	if (!ret_attributes)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(slu_rt_function(host, &function));
+	DEV_RT_TRY(dev_rt_function(host, &function));
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		cudaError_t error =
-			SLU_RT_CALL(cuFuncGetAttribute, rows[i].place, rows[i].which, function);
+			DEV_RT_CALL(cuFuncGetAttribute, rows[i].place, rows[i].which, function);
 
 		if (error && rows[i].is_required)
 			return error;
@@ -57,15 +57,15 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *ret_attributes, con
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, const void *host)
 {
-	return slu_rt_end(get_attributes(ret_attributes, host));
+	return dev_rt_end(get_attributes(ret_attributes, host));
 }
 
 /* A call of the driver with the current context's function for @host as `function`. */
 #define WITH_FUNCTION(host, call, ...)                                        \
 	({                                                                    \
 		CUfunction function;                                          \
-		cudaError_t _error = slu_rt_function(host, &function);        \
-		slu_rt_end(_error ? _error : SLU_RT_CALL(call, __VA_ARGS__)); \
+		cudaError_t _error = dev_rt_function(host, &function);        \
+		dev_rt_end(_error ? _error : DEV_RT_CALL(call, __VA_ARGS__)); \
 	})
 
 cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attribute, int value)
@@ -123,8 +123,8 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int *ret_size, const void *host
 	CUlaunchConfig c;
 
 	if (!config)
-		return slu_rt_end(cudaErrorInvalidValue);
-	slu_rt_launch_config(config, &c);
+		return dev_rt_end(cudaErrorInvalidValue);
+	dev_rt_launch_config(config, &c);
 	return WITH_FUNCTION(host, cuOccupancyMaxPotentialClusterSize, ret_size, function, &c);
 }
 
@@ -134,8 +134,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int *ret_clusters, const void *host,
 	CUlaunchConfig c;
 
 	if (!config)
-		return slu_rt_end(cudaErrorInvalidValue);
-	slu_rt_launch_config(config, &c);
+		return dev_rt_end(cudaErrorInvalidValue);
+	dev_rt_launch_config(config, &c);
 	return WITH_FUNCTION(host, cuOccupancyMaxActiveClusters, ret_clusters, function, &c);
 }
 
@@ -143,22 +143,22 @@ cudaError_t cudaOccupancyMaxActiveClusters(int *ret_clusters, const void *host,
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *ret_kernel, cudaLibrary_t library, const char *name)
 {
-	cudaError_t error = SLU_RT_CALL(cuLibraryGetKernel, ret_kernel, library, name);
+	cudaError_t error = DEV_RT_CALL(cuLibraryGetKernel, ret_kernel, library, name);
 
 	if (!error)
-		slu_rt_kernel_add(*ret_kernel);
-	return slu_rt_end(error);
+		dev_rt_kernel_add(*ret_kernel);
+	return dev_rt_end(error);
 }
 
 cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *ret_kernels, unsigned n,
 					cudaLibrary_t library)
 {
 	unsigned count = 0;
-	cudaError_t error = SLU_RT_CALL(cuLibraryGetKernelCount, &count, library);
+	cudaError_t error = DEV_RT_CALL(cuLibraryGetKernelCount, &count, library);
 
 	if (!error)
-		error = SLU_RT_CALL(cuLibraryEnumerateKernels, ret_kernels, n, library);
+		error = DEV_RT_CALL(cuLibraryEnumerateKernels, ret_kernels, n, library);
 	for (unsigned i = 0; !error && i < n && i < count; i++)
-		slu_rt_kernel_add(ret_kernels[i]);
-	return slu_rt_end(error);
+		dev_rt_kernel_add(ret_kernels[i]);
+	return dev_rt_end(error);
 }

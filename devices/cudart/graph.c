@@ -18,7 +18,7 @@ static cudaError_t kernel_params(const struct cudaKernelNodeParams *p,
 
 	if (!p)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(slu_rt_function(p->func, &function));
+	DEV_RT_TRY(dev_rt_function(p->func, &function));
 	*ret_params = (CUDA_KERNEL_NODE_PARAMS){
 		.func = function,
 		.gridDimX = p->gridDim.x,
@@ -41,9 +41,9 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 	CUDA_KERNEL_NODE_PARAMS p;
 	cudaError_t error = kernel_params(params, &p);
 
-	return slu_rt_end(
+	return dev_rt_end(
 		error ? error
-		      : SLU_RT_CALL(cuGraphAddKernelNode_v2, ret_node, graph, after, n_after, &p));
+		      : DEV_RT_CALL(cuGraphAddKernelNode_v2, ret_node, graph, after, n_after, &p));
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
@@ -52,7 +52,7 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
 	CUDA_KERNEL_NODE_PARAMS p;
 	cudaError_t error = kernel_params(params, &p);
 
-	return slu_rt_end(error ? error : SLU_RT_CALL(cuGraphKernelNodeSetParams_v2, node, &p));
+	return dev_rt_end(error ? error : DEV_RT_CALL(cuGraphKernelNodeSetParams_v2, node, &p));
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -61,8 +61,8 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 	CUDA_KERNEL_NODE_PARAMS p;
 	cudaError_t error = kernel_params(params, &p);
 
-	return slu_rt_end(error ? error
-				: SLU_RT_CALL(cuGraphExecKernelNodeSetParams_v2, exec, node, &p));
+	return dev_rt_end(error ? error
+				: DEV_RT_CALL(cuGraphExecKernelNodeSetParams_v2, exec, node, &p));
 }
 
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
@@ -72,18 +72,18 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 	cudaError_t error;
 
 	if (!ret_params)
-		return slu_rt_end(cudaErrorInvalidValue);
-	error = SLU_RT_CALL(cuGraphKernelNodeGetParams_v2, node, &p);
+		return dev_rt_end(cudaErrorInvalidValue);
+	error = DEV_RT_CALL(cuGraphKernelNodeGetParams_v2, node, &p);
 	if (!error)
 		*ret_params = (struct cudaKernelNodeParams){
-			.func = (void *)(uintptr_t)slu_rt_function_host(p.func, p.kern),
+			.func = (void *)(uintptr_t)dev_rt_function_host(p.func, p.kern),
 			.gridDim = { p.gridDimX, p.gridDimY, p.gridDimZ },
 			.blockDim = { p.blockDimX, p.blockDimY, p.blockDimZ },
 			.sharedMemBytes = p.sharedMemBytes,
 			.kernelParams = p.kernelParams,
 			.extra = p.extra,
 		};
-	return slu_rt_end(error);
+	return dev_rt_end(error);
 }
 
 /* -- Copies */
@@ -93,8 +93,8 @@ static cudaError_t add_copy(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 {
 	CUcontext context;
 
-	SLU_RT_TRY(SLU_RT_CALL(cuCtxGetCurrent, &context));
-	return (cudaError_t)slu_rt_driver.cuGraphAddMemcpyNode(ret_node, graph, after, n_after, box,
+	DEV_RT_TRY(DEV_RT_CALL(cuCtxGetCurrent, &context));
+	return (cudaError_t)dev_rt_driver.cuGraphAddMemcpyNode(ret_node, graph, after, n_after, box,
 							       context);
 }
 
@@ -103,10 +103,10 @@ static cudaError_t set_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const CU
 {
 	CUcontext context;
 
-	SLU_RT_TRY(SLU_RT_CALL(cuCtxGetCurrent, &context));
-	return (cudaError_t)(exec ? slu_rt_driver.cuGraphExecMemcpyNodeSetParams(exec, node, box,
+	DEV_RT_TRY(DEV_RT_CALL(cuCtxGetCurrent, &context));
+	return (cudaError_t)(exec ? dev_rt_driver.cuGraphExecMemcpyNodeSetParams(exec, node, box,
 										 context)
-				  : slu_rt_driver.cuGraphMemcpyNodeSetParams(node, box));
+				  : dev_rt_driver.cuGraphMemcpyNodeSetParams(node, box));
 }
 
 static cudaError_t box_to_symbol(const void *symbol, const void *from, size_t bytes, size_t offset,
@@ -114,8 +114,8 @@ static cudaError_t box_to_symbol(const void *symbol, const void *from, size_t by
 {
 	void *to;
 
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &to));
-	return slu_rt_box_run(to, from, bytes, kind, ret_box);
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &to));
+	return dev_rt_box_run(to, from, bytes, kind, ret_box);
 }
 
 static cudaError_t box_from_symbol(void *to, const void *symbol, size_t bytes, size_t offset,
@@ -123,46 +123,46 @@ static cudaError_t box_from_symbol(void *to, const void *symbol, size_t bytes, s
 {
 	void *from;
 
-	SLU_RT_TRY(slu_rt_variable_part(symbol, bytes, offset, &from));
-	return slu_rt_box_run(to, from, bytes, kind, ret_box);
+	DEV_RT_TRY(dev_rt_variable_part(symbol, bytes, offset, &from));
+	return dev_rt_box_run(to, from, bytes, kind, ret_box);
 }
 
 /* The three things that are done with a copy, however it is described: @make fills `box`. */
 #define COPY_CALLS(add, set, set_exec, params, make)                                        \
 	cudaError_t add(cudaGraphNode_t *ret_node, cudaGraph_t graph,                       \
-			const cudaGraphNode_t *after, size_t n_after, SLU_EXPAND params)    \
+			const cudaGraphNode_t *after, size_t n_after, DEV_EXPAND params)    \
 	{                                                                                   \
 		CUDA_MEMCPY3D box;                                                          \
 		cudaError_t error = make;                                                   \
                                                                                             \
-		return slu_rt_end(error ? error                                             \
+		return dev_rt_end(error ? error                                             \
 					: add_copy(ret_node, graph, after, n_after, &box)); \
 	}                                                                                   \
-	cudaError_t set(cudaGraphNode_t node, SLU_EXPAND params)                            \
+	cudaError_t set(cudaGraphNode_t node, DEV_EXPAND params)                            \
 	{                                                                                   \
 		CUDA_MEMCPY3D box;                                                          \
 		cudaError_t error = make;                                                   \
                                                                                             \
-		return slu_rt_end(error ? error : set_copy(NULL, node, &box));              \
+		return dev_rt_end(error ? error : set_copy(NULL, node, &box));              \
 	}                                                                                   \
-	cudaError_t set_exec(cudaGraphExec_t exec, cudaGraphNode_t node, SLU_EXPAND params) \
+	cudaError_t set_exec(cudaGraphExec_t exec, cudaGraphNode_t node, DEV_EXPAND params) \
 	{                                                                                   \
 		CUDA_MEMCPY3D box;                                                          \
 		cudaError_t error = make;                                                   \
                                                                                             \
 		if (!exec)                                                                  \
 			error = cudaErrorInvalidResourceHandle;                             \
-		return slu_rt_end(error ? error : set_copy(exec, node, &box));              \
+		return dev_rt_end(error ? error : set_copy(exec, node, &box));              \
 	}
 
-#define SLU_EXPAND(...) __VA_ARGS__
+#define DEV_EXPAND(...) __VA_ARGS__
 
 COPY_CALLS(cudaGraphAddMemcpyNode, cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
-	   (const struct cudaMemcpy3DParms *params), slu_rt_box(params, &box))
+	   (const struct cudaMemcpy3DParms *params), dev_rt_box(params, &box))
 COPY_CALLS(cudaGraphAddMemcpyNode1D, cudaGraphMemcpyNodeSetParams1D,
 	   cudaGraphExecMemcpyNodeSetParams1D,
 	   (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind),
-	   slu_rt_box_run(to, from, bytes, kind, &box))
+	   dev_rt_box_run(to, from, bytes, kind, &box))
 COPY_CALLS(cudaGraphAddMemcpyNodeToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol,
 	   cudaGraphExecMemcpyNodeSetParamsToSymbol,
 	   (const void *symbol, const void *from, size_t bytes, size_t offset,
@@ -176,12 +176,12 @@ COPY_CALLS(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphMemcpyNodeSetParamsFromSym
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *ret_params)
 {
 	CUDA_MEMCPY3D box;
-	cudaError_t error = ret_params ? SLU_RT_CALL(cuGraphMemcpyNodeGetParams, node, &box)
+	cudaError_t error = ret_params ? DEV_RT_CALL(cuGraphMemcpyNodeGetParams, node, &box)
 				       : cudaErrorInvalidValue;
 
 	if (!error)
-		slu_rt_unbox(&box, ret_params);
-	return slu_rt_end(error);
+		dev_rt_unbox(&box, ret_params);
+	return dev_rt_end(error);
 }
 
 /* -- Sets */
@@ -191,10 +191,10 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 				   const struct cudaMemsetParams *params)
 {
 	CUcontext context;
-	cudaError_t error = SLU_RT_CALL(cuCtxGetCurrent, &context);
+	cudaError_t error = DEV_RT_CALL(cuCtxGetCurrent, &context);
 
-	return slu_rt_end(error ? error
-				: SLU_RT_CALL(cuGraphAddMemsetNode, ret_node, graph, after, n_after,
+	return dev_rt_end(error ? error
+				: DEV_RT_CALL(cuGraphAddMemsetNode, ret_node, graph, after, n_after,
 					      params, context));
 }
 
@@ -202,11 +202,11 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 					     const struct cudaMemsetParams *params)
 {
 	CUcontext context;
-	cudaError_t error = SLU_RT_CALL(cuCtxGetCurrent, &context);
+	cudaError_t error = DEV_RT_CALL(cuCtxGetCurrent, &context);
 
-	return slu_rt_end(
+	return dev_rt_end(
 		error ? error
-		      : SLU_RT_CALL(cuGraphExecMemsetNodeSetParams, exec, node, params, context));
+		      : DEV_RT_CALL(cuGraphExecMemsetNodeSetParams, exec, node, params, context));
 }
 
 /* -- Branches */
@@ -220,8 +220,8 @@ static cudaError_t add_branch(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 		.conditional = { .handle = p->handle, .type = p->type, .size = p->size }
 	};
 
-	SLU_RT_TRY(SLU_RT_CALL(cuCtxGetCurrent, &params.conditional.ctx));
-	SLU_RT_TRY(SLU_RT_CALL(cuGraphAddNode_v2, ret_node, graph, after, NULL, n_after, &params));
+	DEV_RT_TRY(DEV_RT_CALL(cuCtxGetCurrent, &params.conditional.ctx));
+	DEV_RT_TRY(DEV_RT_CALL(cuGraphAddNode_v2, ret_node, graph, after, NULL, n_after, &params));
 	p->phGraph_out = params.conditional.phGraph_out;
 	return cudaSuccess;
 }
@@ -233,10 +233,10 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 			     size_t n_after, struct cudaGraphNodeParams *p)
 {
 	if (!p)
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	for (size_t i = 0; edges && i < n_after; i++)
 		if (edges[i].from_port || edges[i].to_port || edges[i].type)
-			return slu_rt_end(cudaErrorNotSupported);
+			return dev_rt_end(cudaErrorNotSupported);
 	switch (p->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		return cudaGraphAddKernelNode(ret_node, graph, after, n_after, &p->kernel);
@@ -262,9 +262,9 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return cudaGraphAddMemFreeNode(ret_node, graph, after, n_after, p->free.dptr);
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return slu_rt_end(add_branch(ret_node, graph, after, n_after, &p->conditional));
+		return dev_rt_end(add_branch(ret_node, graph, after, n_after, &p->conditional));
 	default:
-		return slu_rt_end(cudaErrorNotSupported);
+		return dev_rt_end(cudaErrorNotSupported);
 	}
 }
 
@@ -284,7 +284,7 @@ cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodePar
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return cudaGraphEventRecordNodeSetEvent(node, p->eventRecord.event);
 	default:
-		return slu_rt_end(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
+		return dev_rt_end(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
 	}
 }
 
@@ -307,6 +307,6 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t nod
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return cudaGraphExecEventRecordNodeSetEvent(exec, node, p->eventRecord.event);
 	default:
-		return slu_rt_end(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
+		return dev_rt_end(p ? cudaErrorNotSupported : cudaErrorInvalidValue);
 	}
 }

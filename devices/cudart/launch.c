@@ -17,13 +17,13 @@ static cudaError_t check_shape(dim3 grid, dim3 block)
 static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **args,
 			  size_t shared_bytes, cudaStream_t stream, bool is_cooperative)
 {
-	SLU_RT_TRY(check_shape(grid, block));
+	DEV_RT_TRY(check_shape(grid, block));
 	if (shared_bytes > UINT32_MAX)
 		return cudaErrorInvalidValue;
 	if (is_cooperative)
-		return SLU_RT_CALL(cuLaunchCooperativeKernel, function, grid.x, grid.y, grid.z,
+		return DEV_RT_CALL(cuLaunchCooperativeKernel, function, grid.x, grid.y, grid.z,
 				   block.x, block.y, block.z, (unsigned)shared_bytes, stream, args);
-	return SLU_RT_CALL(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y,
+	return DEV_RT_CALL(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y,
 			   block.z, (unsigned)shared_bytes, stream, args, NULL);
 }
 
@@ -32,11 +32,11 @@ static cudaError_t cudaLaunchKernel_on(const void *host, dim3 grid, dim3 block, 
 {
 	CUfunction function;
 
-	SLU_RT_TRY(slu_rt_function(host, &function));
+	DEV_RT_TRY(dev_rt_function(host, &function));
 	return launch(function, grid, block, args, shared_bytes, stream, false);
 }
 
-SLU_RT_STREAM_CALL(cudaLaunchKernel,
+DEV_RT_STREAM_CALL(cudaLaunchKernel,
 		   (const void *host, dim3 grid, dim3 block, void **args, size_t shared_bytes,
 		    cudaStream_t stream),
 		   (host, grid, block, args, shared_bytes, stream))
@@ -47,11 +47,11 @@ static cudaError_t cudaLaunchCooperativeKernel_on(const void *host, dim3 grid, d
 {
 	CUfunction function;
 
-	SLU_RT_TRY(slu_rt_function(host, &function));
+	DEV_RT_TRY(dev_rt_function(host, &function));
 	return launch(function, grid, block, args, shared_bytes, stream, true);
 }
 
-SLU_RT_STREAM_CALL(cudaLaunchCooperativeKernel,
+DEV_RT_STREAM_CALL(cudaLaunchCooperativeKernel,
 		   (const void *host, dim3 grid, dim3 block, void **args, size_t shared_bytes,
 		    cudaStream_t stream),
 		   (host, grid, block, args, shared_bytes, stream))
@@ -63,12 +63,12 @@ static cudaError_t __cudaLaunchKernel_on(cudaKernel_t kernel, dim3 grid, dim3 bl
 	CUfunction function;
 
 	if (!kernel)
-		return slu_rt_kernel_error();
-	SLU_RT_TRY(SLU_RT_CALL(cuKernelGetFunction, &function, kernel));
+		return dev_rt_kernel_error();
+	DEV_RT_TRY(DEV_RT_CALL(cuKernelGetFunction, &function, kernel));
 	return launch(function, grid, block, args, shared_bytes, stream, false);
 }
 
-SLU_RT_STREAM_CALL(__cudaLaunchKernel,
+DEV_RT_STREAM_CALL(__cudaLaunchKernel,
 		   (cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared_bytes,
 		    cudaStream_t stream),
 		   (kernel, grid, block, args, shared_bytes, stream))
@@ -81,15 +81,15 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *c, const void *host, void
 
 	if (!c || c->dynamicSmemBytes > UINT32_MAX)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(check_shape(c->gridDim, c->blockDim));
-	SLU_RT_TRY(slu_rt_function(host, &function));
-	slu_rt_launch_config(c, &config);
+	DEV_RT_TRY(check_shape(c->gridDim, c->blockDim));
+	DEV_RT_TRY(dev_rt_function(host, &function));
+	dev_rt_launch_config(c, &config);
 	if (is_own_stream)
-		config.hStream = slu_rt_own_stream(config.hStream);
-	return SLU_RT_CALL(cuLaunchKernelEx, &config, function, args, NULL);
+		config.hStream = dev_rt_own_stream(config.hStream);
+	return DEV_RT_CALL(cuLaunchKernelEx, &config, function, args, NULL);
 }
 
-void slu_rt_launch_config(const cudaLaunchConfig_t *c, CUlaunchConfig *ret_config)
+void dev_rt_launch_config(const cudaLaunchConfig_t *c, CUlaunchConfig *ret_config)
 {
 	*ret_config = (CUlaunchConfig){
 		.gridDimX = c->gridDim.x,
@@ -107,21 +107,21 @@ void slu_rt_launch_config(const cudaLaunchConfig_t *c, CUlaunchConfig *ret_confi
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **args)
 {
-	return slu_rt_end(launch_ex(config, host, args, false));
+	return dev_rt_end(launch_ex(config, host, args, false));
 }
 
 cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *host,
 				     void **args)
 {
-	return slu_rt_end(launch_ex(config, host, args, true));
+	return dev_rt_end(launch_ex(config, host, args, true));
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t *ret_kernel, const void *host)
 {
-	return slu_rt_end(slu_rt_kernel(host, ret_kernel));
+	return dev_rt_end(dev_rt_kernel(host, ret_kernel));
 }
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *ret_function, const void *host)
 {
-	return slu_rt_end(slu_rt_function(host, ret_function));
+	return dev_rt_end(dev_rt_function(host, ret_function));
 }

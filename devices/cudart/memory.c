@@ -11,23 +11,23 @@ static cudaError_t allocate(void **ret_pointer, size_t bytes)
 	if (!ret_pointer)
 		return cudaErrorInvalidValue;
 	if (!bytes) {
-		SLU_RT_TRY(slu_rt_enter());
+		DEV_RT_TRY(dev_rt_enter());
 		*ret_pointer = NULL;
 		return cudaSuccess;
 	}
-	return SLU_RT_CALL(cuMemAlloc_v2, (CUdeviceptr *)ret_pointer, bytes);
+	return DEV_RT_CALL(cuMemAlloc_v2, (CUdeviceptr *)ret_pointer, bytes);
 }
 
 cudaError_t cudaMalloc(void **ret_pointer, size_t bytes)
 {
-	return slu_rt_end(allocate(ret_pointer, bytes));
+	return dev_rt_end(allocate(ret_pointer, bytes));
 }
 
 /* Of nothing it is the customary way to get a context. */
 cudaError_t cudaFree(void *pointer)
 {
-	return slu_rt_end(pointer ? SLU_RT_CALL(cuMemFree_v2, slu_rt_address(pointer))
-				  : slu_rt_enter());
+	return dev_rt_end(pointer ? DEV_RT_CALL(cuMemFree_v2, dev_rt_address(pointer))
+				  : dev_rt_enter());
 }
 
 cudaError_t cudaMallocHost(void **ret_pointer, size_t bytes)
@@ -38,20 +38,20 @@ cudaError_t cudaMallocHost(void **ret_pointer, size_t bytes)
 cudaError_t cudaHostAlloc(void **ret_pointer, size_t bytes, unsigned flags)
 {
 	if (!ret_pointer)
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	if (!bytes) {
 		*ret_pointer = NULL;
-		return slu_rt_end(slu_rt_enter());
+		return dev_rt_end(dev_rt_enter());
 	}
 	/* with unified addresses all pinned memory is portable and mapped */
-	return slu_rt_end(
-		SLU_RT_CALL(cuMemHostAlloc, ret_pointer, bytes,
+	return dev_rt_end(
+		DEV_RT_CALL(cuMemHostAlloc, ret_pointer, bytes,
 			    flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 }
 
 cudaError_t cudaFreeHost(void *pointer)
 {
-	return slu_rt_end(pointer ? SLU_RT_CALL(cuMemFreeHost, pointer) : slu_rt_enter());
+	return dev_rt_end(pointer ? DEV_RT_CALL(cuMemFreeHost, pointer) : dev_rt_enter());
 }
 
 /* Rows are aligned for any element. */
@@ -62,18 +62,18 @@ static cudaError_t allocate_rows(void **ret_pointer, size_t *ret_pitch, size_t w
 	if (!ret_pointer || !ret_pitch)
 		return cudaErrorInvalidValue;
 	if (!width || !rows) {
-		SLU_RT_TRY(slu_rt_enter());
+		DEV_RT_TRY(dev_rt_enter());
 		*ret_pointer = NULL;
 		*ret_pitch = 0;
 		return cudaSuccess;
 	}
-	return SLU_RT_CALL(cuMemAllocPitch_v2, (CUdeviceptr *)ret_pointer, ret_pitch, width, rows,
+	return DEV_RT_CALL(cuMemAllocPitch_v2, (CUdeviceptr *)ret_pointer, ret_pitch, width, rows,
 			   ELEMENT_BYTES);
 }
 
 cudaError_t cudaMallocPitch(void **ret_pointer, size_t *ret_pitch, size_t width, size_t height)
 {
-	return slu_rt_end(allocate_rows(ret_pointer, ret_pitch, width, height));
+	return dev_rt_end(allocate_rows(ret_pointer, ret_pitch, width, height));
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret_box, struct cudaExtent extent)
@@ -83,11 +83,11 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret_box, struct cudaExtent exten
 	size_t rows;
 
 	if (!ret_box || __builtin_mul_overflow(extent.height, extent.depth, &rows))
-		return slu_rt_end(cudaErrorInvalidValue);
+		return dev_rt_end(cudaErrorInvalidValue);
 	error = allocate_rows(&box.ptr, &box.pitch, extent.width, rows);
 	if (!error)
 		*ret_box = box;
-	return slu_rt_end(error);
+	return dev_rt_end(error);
 }
 
 static cudaError_t describe(struct cudaPointerAttributes *ret_attributes, const void *pointer)
@@ -104,8 +104,8 @@ static cudaError_t describe(struct cudaPointerAttributes *ret_attributes, const 
 
 	if (!ret_attributes)
 		return cudaErrorInvalidValue;
-	SLU_RT_TRY(SLU_RT_CALL(cuPointerGetAttributes, SLU_ARRAY_SIZE(which), which, values,
-			       slu_rt_address(pointer)));
+	DEV_RT_TRY(DEV_RT_CALL(cuPointerGetAttributes, SLU_ARRAY_SIZE(which), which, values,
+			       dev_rt_address(pointer)));
 	*ret_attributes = (struct cudaPointerAttributes){
 		.device = device,
 		.devicePointer = on_device,
@@ -128,5 +128,5 @@ static cudaError_t describe(struct cudaPointerAttributes *ret_attributes, const 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes,
 				     const void *pointer)
 {
-	return slu_rt_end(describe(ret_attributes, pointer));
+	return dev_rt_end(describe(ret_attributes, pointer));
 }

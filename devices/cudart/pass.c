@@ -4,41 +4,41 @@
 
 #include "cudart/runtime.h"
 
-#define SLU_RTPASS(name, call, params, args)                                             \
+#define DEV_RTPASS(name, call, params, args)                                             \
 	cudaError_t name params                                                          \
 	{                                                                                \
-		cudaError_t error = slu_rt_enter();                                      \
+		cudaError_t error = dev_rt_enter();                                      \
                                                                                          \
-		return slu_rt_end(error ? error : (cudaError_t)slu_rt_driver.call args); \
+		return dev_rt_end(error ? error : (cudaError_t)dev_rt_driver.call args); \
 	}
 
 /* What a driver answers without a context. */
-#define SLU_RTPASS_START(name, call, params, args)                                       \
+#define DEV_RTPASS_START(name, call, params, args)                                       \
 	cudaError_t name params                                                          \
 	{                                                                                \
-		cudaError_t error = slu_rt_start();                                      \
+		cudaError_t error = dev_rt_start();                                      \
                                                                                          \
-		return slu_rt_end(error ? error : (cudaError_t)slu_rt_driver.call args); \
+		return dev_rt_end(error ? error : (cudaError_t)dev_rt_driver.call args); \
 	}
 
-#define SLU_RTPASS_STREAM(name, call, params, args)                                      \
-	SLU_RTPASS(name, call, params, args)                                             \
+#define DEV_RTPASS_STREAM(name, call, params, args)                                      \
+	DEV_RTPASS(name, call, params, args)                                             \
 	cudaError_t name##_ptsz params                                                   \
 	{                                                                                \
-		cudaError_t error = slu_rt_enter();                                      \
+		cudaError_t error = dev_rt_enter();                                      \
                                                                                          \
-		stream = slu_rt_own_stream(stream);                                      \
-		return slu_rt_end(error ? error : (cudaError_t)slu_rt_driver.call args); \
+		stream = dev_rt_own_stream(stream);                                      \
+		return dev_rt_end(error ? error : (cudaError_t)dev_rt_driver.call args); \
 	}
 
 #include "cudart/pass.def"
 
 cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from)
 {
-	return slu_rt_end(SLU_RT_CALL(cuStreamCopyAttributes, to, from));
+	return dev_rt_end(DEV_RT_CALL(cuStreamCopyAttributes, to, from));
 }
 
 cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t to, cudaStream_t from)
 {
-	return cudaStreamCopyAttributes(slu_rt_own_stream(to), slu_rt_own_stream(from));
+	return cudaStreamCopyAttributes(dev_rt_own_stream(to), dev_rt_own_stream(from));
 }

@@ -6,14 +6,14 @@
 #include "cudart/runtime.h"
 
 /* A handle is the image, seen through the type that the compiler's code gives it. */
-static struct slu_rt_image *image_of(void **handle)
+static struct dev_rt_image *image_of(void **handle)
 {
-	return (struct slu_rt_image *)handle;
+	return (struct dev_rt_image *)handle;
 }
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
-	return (void **)slu_rt_image_new(wrapper);
+	return (void **)dev_rt_image_new(wrapper);
 }
 
 void __cudaRegisterFatBinaryEnd(void **handle)
@@ -23,7 +23,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 
 void __cudaUnregisterFatBinary(void **handle)
 {
-	slu_rt_image_free(image_of(handle));
+	dev_rt_image_free(image_of(handle));
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -31,35 +31,35 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 			    int *warp_size)
 {
 	if (handle)
-		slu_rt_image_add(image_of(handle), SLU_RT_KERNEL, host, name);
+		dev_rt_image_add(image_of(handle), DEV_RT_KERNEL, host, name);
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern,
 		       size_t bytes, int is_constant, int is_global)
 {
 	if (handle)
-		slu_rt_image_add(image_of(handle), SLU_RT_VARIABLE, host, name);
+		dev_rt_image_add(image_of(handle), DEV_RT_VARIABLE, host, name);
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
 			      int is_extern, size_t bytes, int is_constant, int is_global)
 {
 	if (handle)
-		slu_rt_image_add(image_of(handle), SLU_RT_MANAGED, host, name);
+		dev_rt_image_add(image_of(handle), DEV_RT_MANAGED, host, name);
 }
 
 char __cudaInitModule(void **handle)
 {
-	return handle && !slu_rt_end(slu_rt_image_place_managed(image_of(handle)));
+	return handle && !dev_rt_end(dev_rt_image_place_managed(image_of(handle)));
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, void *stream)
 {
-	struct slu_rt_thread *thread = slu_rt_thread();
+	struct dev_rt_thread *thread = dev_rt_thread();
 
-	if (thread->n_configurations == SLU_RT_CONFIGURATIONS_MAX)
-		return (unsigned)slu_rt_end(cudaErrorInvalidConfiguration);
-	thread->configurations[thread->n_configurations++] = (struct slu_rt_configuration){
+	if (thread->n_configurations == DEV_RT_CONFIGURATIONS_MAX)
+		return (unsigned)dev_rt_end(cudaErrorInvalidConfiguration);
+	thread->configurations[thread->n_configurations++] = (struct dev_rt_configuration){
 		.grid = grid,
 		.block = block,
 		.shared_bytes = shared_bytes,
@@ -71,11 +71,11 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
 cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes,
 				       void *ret_stream)
 {
-	struct slu_rt_thread *thread = slu_rt_thread();
-	const struct slu_rt_configuration *c;
+	struct dev_rt_thread *thread = dev_rt_thread();
+	const struct dev_rt_configuration *c;
 
 	if (!thread->n_configurations)
-		return slu_rt_end(cudaErrorMissingConfiguration);
+		return dev_rt_end(cudaErrorMissingConfiguration);
 	c = &thread->configurations[--thread->n_configurations];
 	*ret_grid = c->grid;
 	*ret_block = c->block;
@@ -86,5 +86,5 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 
 cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void *host)
 {
-	return slu_rt_end(slu_rt_kernel(host, ret_kernel));
+	return dev_rt_end(dev_rt_kernel(host, ret_kernel));
 }

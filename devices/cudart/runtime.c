@@ -14,12 +14,12 @@ static struct {
 	cudaError_t error; /* constant after the once */
 
 	pthread_mutex_t lock;
-	CUcontext primary[SLU_RT_DEVICES_MAX]; /* guarded by lock; NULL: not retained */
+	CUcontext primary[DEV_RT_DEVICES_MAX]; /* guarded by lock; NULL: not retained */
 } runtime = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static __thread struct slu_rt_thread thread;
+static __thread struct dev_rt_thread thread;
 
-struct slu_rt_thread *slu_rt_thread(void)
+struct dev_rt_thread *dev_rt_thread(void)
 {
 	return &thread;
 }
@@ -28,26 +28,26 @@ static void start(void)
 {
 	int version = 0;
 
-	if (slu_rt_driver_load() || slu_rt_driver.cuDriverGetVersion(&version))
+	if (dev_rt_driver_load() || dev_rt_driver.cuDriverGetVersion(&version))
 		runtime.error = cudaErrorInsufficientDriver;
 	else
-		runtime.error = (cudaError_t)slu_rt_driver.cuInit(0);
+		runtime.error = (cudaError_t)dev_rt_driver.cuInit(0);
 }
 
-cudaError_t slu_rt_start(void)
+cudaError_t dev_rt_start(void)
 {
 	pthread_once(&runtime.once, start);
 	return runtime.error;
 }
 
-cudaError_t slu_rt_primary(int device, CUcontext *ret_context)
+cudaError_t dev_rt_primary(int device, CUcontext *ret_context)
 {
 	CUcontext context;
 	CUdevice handle;
 	bool is_ours = false;
 
-	SLU_RT_TRY(slu_rt_start());
-	if (device < 0 || device >= SLU_RT_DEVICES_MAX)
+	DEV_RT_TRY(dev_rt_start());
+	if (device < 0 || device >= DEV_RT_DEVICES_MAX)
 		return cudaErrorInvalidDevice;
 	pthread_mutex_lock(&runtime.lock);
 	context = runtime.primary[device];
@@ -57,8 +57,8 @@ cudaError_t slu_rt_primary(int device, CUcontext *ret_context)
 		return cudaSuccess;
 	}
 
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDeviceGet(&handle, device));
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuDevicePrimaryCtxRetain(&context, handle));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDeviceGet(&handle, device));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuDevicePrimaryCtxRetain(&context, handle));
 	pthread_mutex_lock(&runtime.lock);
 	if (!runtime.primary[device]) {
 		runtime.primary[device] = context;
@@ -67,47 +67,47 @@ cudaError_t slu_rt_primary(int device, CUcontext *ret_context)
 	pthread_mutex_unlock(&runtime.lock);
 	/* somebody was faster: one reference is enough */
 	if (!is_ours)
-		slu_rt_driver.cuDevicePrimaryCtxRelease_v2(handle);
+		dev_rt_driver.cuDevicePrimaryCtxRelease_v2(handle);
 	*ret_context = context;
 	return cudaSuccess;
 }
 
-void slu_rt_forget_primary(int device)
+void dev_rt_forget_primary(int device)
 {
 	pthread_mutex_lock(&runtime.lock);
 	runtime.primary[device] = NULL;
 	pthread_mutex_unlock(&runtime.lock);
 }
 
-cudaError_t slu_rt_enter(void)
+cudaError_t dev_rt_enter(void)
 {
 	CUcontext context = NULL;
 
-	SLU_RT_TRY(slu_rt_start());
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuCtxGetCurrent(&context));
+	DEV_RT_TRY(dev_rt_start());
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuCtxGetCurrent(&context));
 	if (context)
 		return cudaSuccess;
-	SLU_RT_TRY(slu_rt_primary(thread.device, &context));
-	return (cudaError_t)slu_rt_driver.cuCtxSetCurrent(context);
+	DEV_RT_TRY(dev_rt_primary(thread.device, &context));
+	return (cudaError_t)dev_rt_driver.cuCtxSetCurrent(context);
 }
 
-cudaError_t slu_rt_device(int *ret_device)
+cudaError_t dev_rt_device(int *ret_device)
 {
 	CUcontext context = NULL;
 	CUdevice device;
 
-	SLU_RT_TRY(slu_rt_start());
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuCtxGetCurrent(&context));
+	DEV_RT_TRY(dev_rt_start());
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuCtxGetCurrent(&context));
 	if (!context) {
 		*ret_device = thread.device;
 		return cudaSuccess;
 	}
-	SLU_RT_TRY((cudaError_t)slu_rt_driver.cuCtxGetDevice(&device));
+	DEV_RT_TRY((cudaError_t)dev_rt_driver.cuCtxGetDevice(&device));
 	*ret_device = device;
 	return cudaSuccess;
 }
 
-bool slu_rt_is_sticky(cudaError_t error)
+bool dev_rt_is_sticky(cudaError_t error)
 {
 	switch (error) {
 	case cudaErrorECCUncorrectable:
@@ -127,14 +127,14 @@ bool slu_rt_is_sticky(cudaError_t error)
 	}
 }
 
-cudaError_t slu_rt_end(cudaError_t error)
+cudaError_t dev_rt_end(cudaError_t error)
 {
 	if (error)
 		thread.last_error = error;
 	return error;
 }
 
-int slu_rt_absent(void)
+int dev_rt_absent(void)
 {
-	return slu_rt_end(cudaErrorNotSupported);
+	return dev_rt_end(cudaErrorNotSupported);
 }

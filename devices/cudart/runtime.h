@@ -8,12 +8,12 @@
  *
  * Nothing happens before the first call that needs the driver:
  *
- *   (nothing) ──slu_rt_start()──▶ the driver is loaded and initialised     once a process
- *             ──slu_rt_enter()──▶ the thread has a current context:        once a thread and device
+ *   (nothing) ──dev_rt_start()──▶ the driver is loaded and initialised     once a process
+ *             ──dev_rt_enter()──▶ the thread has a current context:        once a thread and device
  *                                 its device's primary one, unless the
  *                                 program made another one current
  *
- * Every call of the interface ends in slu_rt_end(), which remembers the thread's last error. A
+ * Every call of the interface ends in dev_rt_end(), which remembers the thread's last error. A
  * result of the driver is a result of the runtime: the numbers are the same.
  */
 
@@ -23,12 +23,12 @@
 #include "cudart/driver.h"
 
 enum {
-	SLU_RT_DEVICES_MAX = 64,
-	SLU_RT_CONFIGURATIONS_MAX = 16,
+	DEV_RT_DEVICES_MAX = 64,
+	DEV_RT_CONFIGURATIONS_MAX = 16,
 };
 
 /* What `<<<…>>>` says about a launch, until the launch fetches it. */
-struct slu_rt_configuration {
+struct dev_rt_configuration {
 	dim3 grid;
 	dim3 block;
 	size_t shared_bytes;
@@ -36,74 +36,74 @@ struct slu_rt_configuration {
 };
 
 /* What the runtime knows about a thread. */
-struct slu_rt_thread {
+struct dev_rt_thread {
 	cudaError_t last_error;
 	int device; /* as cudaSetDevice() said */
 	unsigned n_configurations;
-	struct slu_rt_configuration configurations[SLU_RT_CONFIGURATIONS_MAX];
+	struct dev_rt_configuration configurations[DEV_RT_CONFIGURATIONS_MAX];
 };
 
-struct slu_rt_thread *slu_rt_thread(void);
+struct dev_rt_thread *dev_rt_thread(void);
 
 /* Loads and initialises the driver. Return: what that gave, always the same. */
-cudaError_t slu_rt_start(void);
+cudaError_t dev_rt_start(void);
 
-/* slu_rt_start(), and the thread has a context. */
-cudaError_t slu_rt_enter(void);
+/* dev_rt_start(), and the thread has a context. */
+cudaError_t dev_rt_enter(void);
 
 /* The number of the thread's device; the context's own where one is current. */
-cudaError_t slu_rt_device(int *ret_device);
+cudaError_t dev_rt_device(int *ret_device);
 
 /* The primary context of a device; made on first use. */
-cudaError_t slu_rt_primary(int device, CUcontext *ret_context);
+cudaError_t dev_rt_primary(int device, CUcontext *ret_context);
 
 /* The primary context is gone: the next use makes a new one. */
-void slu_rt_forget_primary(int device);
+void dev_rt_forget_primary(int device);
 
 /* Remembers @error as the thread's last one, unless it is none, and returns it. */
-cudaError_t slu_rt_end(cudaError_t error);
+cudaError_t dev_rt_end(cudaError_t error);
 
 /* Whether the context is lost after @error: then it stays, and every later call repeats it. */
-bool slu_rt_is_sticky(cudaError_t error);
+bool dev_rt_is_sticky(cudaError_t error);
 
 /* The driver's form of a launch's configuration. */
-void slu_rt_launch_config(const cudaLaunchConfig_t *config, CUlaunchConfig *ret_config);
+void dev_rt_launch_config(const cudaLaunchConfig_t *config, CUlaunchConfig *ret_config);
 
 /* A call of the driver in the thread's context; the value is a cudaError_t. */
-#define SLU_RT_CALL(call, ...)                                                          \
+#define DEV_RT_CALL(call, ...)                                                          \
 	({                                                                              \
-		cudaError_t _slu_error = slu_rt_enter();                                \
-		_slu_error ? _slu_error : (cudaError_t)slu_rt_driver.call(__VA_ARGS__); \
+		cudaError_t _dev_error = dev_rt_enter();                                \
+		_dev_error ? _dev_error : (cudaError_t)dev_rt_driver.call(__VA_ARGS__); \
 	})
 
-#define SLU_RT_TRY(expression)                       \
+#define DEV_RT_TRY(expression)                       \
 	do {                                         \
-		cudaError_t _slu_try = (expression); \
-		if (_slu_try)                        \
-			return _slu_try;             \
+		cudaError_t _dev_try = (expression); \
+		if (_dev_try)                        \
+			return _dev_try;             \
 	} while (0)
 
 /*
  * A call on a stream in its two forms: as written, and with stream 0 as the thread's own stream.
  * @params names the stream `stream`; NAME_on is a static function with the same parameters.
  */
-#define SLU_RT_STREAM_CALL(name, params, args)      \
+#define DEV_RT_STREAM_CALL(name, params, args)      \
 	cudaError_t name params                     \
 	{                                           \
-		return slu_rt_end(name##_on args);  \
+		return dev_rt_end(name##_on args);  \
 	}                                           \
 	cudaError_t name##_ptsz params              \
 	{                                           \
-		stream = slu_rt_own_stream(stream); \
-		return slu_rt_end(name##_on args);  \
+		stream = dev_rt_own_stream(stream); \
+		return dev_rt_end(name##_on args);  \
 	}
 
-static inline cudaStream_t slu_rt_own_stream(cudaStream_t stream)
+static inline cudaStream_t dev_rt_own_stream(cudaStream_t stream)
 {
 	return stream ? stream : cudaStreamPerThread;
 }
 
-static inline CUdeviceptr slu_rt_address(const void *pointer)
+static inline CUdeviceptr dev_rt_address(const void *pointer)
 {
 	return (CUdeviceptr)(uintptr_t)pointer;
 }

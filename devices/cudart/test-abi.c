@@ -6,8 +6,8 @@
 #include "cuabi/abi.h"
 
 static const char *const symbols[] = {
-#define SLU_RTDONE(symbol)   #symbol,
-#define SLU_RTABSENT(symbol) #symbol,
+#define DEV_RTDONE(symbol)   #symbol,
+#define DEV_RTABSENT(symbol) #symbol,
 #include "cudart/names.def"
 };
 

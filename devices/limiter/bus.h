@@ -39,10 +39,10 @@
 
 #include "limiter/limiter.h"
 
-struct slu_limiter_job;
+struct dev_limiter_job;
 
 /* A copy on its way through a wrapper. */
-struct slu_limiter_passage {
+struct dev_limiter_passage {
 	/* what the driver has to be given */
 	cl_bool blocking;
 	cl_uint n_wait;
@@ -50,17 +50,17 @@ struct slu_limiter_passage {
 	cl_event *event;
 
 	/* ours */
-	struct slu_limiter_job *job; /* NULL: not delayed */
+	struct dev_limiter_job *job; /* NULL: not delayed */
 	cl_command_queue queue;
-	struct slu_limiter_device *device;
-	enum slu_board_engine engine;
+	struct dev_limiter_device *device;
+	enum dev_board_engine engine;
 	uint64_t bytes;
 	bool was_blocking;
 	cl_event *program_event;
 	cl_event own_event;
 	cl_event marker;
 	cl_event *list;			  /* the wait list with the gate */
-	struct slu_limiter_job **earlier; /* jobs that it follows, with a reference each */
+	struct dev_limiter_job **earlier; /* jobs that it follows, with a reference each */
 	cl_uint n_earlier;
 };
 
@@ -68,40 +68,40 @@ struct slu_limiter_passage {
  * Around the driver's call of a copy of @bytes over @engine. end() takes what the driver returned
  * and gives what the program gets.
  */
-void slu_limiter_bus_begin(struct slu_limiter_passage *passage, cl_command_queue queue,
-			   enum slu_board_engine engine, uint64_t bytes, cl_bool blocking,
+void dev_limiter_bus_begin(struct dev_limiter_passage *passage, cl_command_queue queue,
+			   enum dev_board_engine engine, uint64_t bytes, cl_bool blocking,
 			   cl_uint n_wait, const cl_event *wait, cl_event *event);
-cl_int slu_limiter_bus_end(struct slu_limiter_passage *passage, cl_int r);
+cl_int dev_limiter_bus_end(struct dev_limiter_passage *passage, cl_int r);
 
 /* A copy that the calling thread makes by itself: books it and waits for its end. */
-void slu_limiter_bus_take(struct slu_limiter_device *device, enum slu_board_engine engine,
+void dev_limiter_bus_take(struct dev_limiter_device *device, enum dev_board_engine engine,
 			  uint64_t bytes);
 
-void slu_limiter_job_ref_locked(struct slu_limiter_job *job);
-void slu_limiter_job_unref_locked(struct slu_limiter_job *job);
-uint64_t slu_limiter_job_duration_ns(const struct slu_limiter_job *job);
+void dev_limiter_job_ref_locked(struct dev_limiter_job *job);
+void dev_limiter_job_unref_locked(struct dev_limiter_job *job);
+uint64_t dev_limiter_job_duration_ns(const struct dev_limiter_job *job);
 
 /* -- queue.c -------------------------------------------------------------------------------- */
 
-struct slu_limiter_queue_view {
+struct dev_limiter_queue_view {
 	cl_context context;
-	struct slu_limiter_device *device;
-	struct slu_limiter_job *last; /* the last command, where it is a job; a reference if set */
+	struct dev_limiter_device *device;
+	struct dev_limiter_job *last; /* the last command, where it is a job; a reference if set */
 	bool needs_marker;	      /* the last command is one of the driver's */
 };
 
 /* Return: whether the queue is known. Without @ret_view only that. */
-bool slu_limiter_queue_look(cl_command_queue queue, struct slu_limiter_queue_view *ret_view);
+bool dev_limiter_queue_look(cl_command_queue queue, struct dev_limiter_queue_view *ret_view);
 
 /* A command was put into the queue: @job, or (NULL) one that the bus has nothing to do with. */
-void slu_limiter_queue_note(cl_command_queue queue, struct slu_limiter_job *job);
+void dev_limiter_queue_note(cl_command_queue queue, struct dev_limiter_job *job);
 
-struct slu_limiter_device *slu_limiter_queue_device(cl_command_queue queue);
+struct dev_limiter_device *dev_limiter_queue_device(cl_command_queue queue);
 
 /* -- event.c -------------------------------------------------------------------------------- */
 
 /* @event, which the program gets, is @job's. Return: 0 or -ENOMEM. */
-int slu_limiter_event_add(cl_event event, struct slu_limiter_job *job);
+int dev_limiter_event_add(cl_event event, struct dev_limiter_job *job);
 
 /* The job behind an event; a reference, or NULL. */
-struct slu_limiter_job *slu_limiter_event_job(cl_event event);
+struct dev_limiter_job *dev_limiter_event_job(cl_event event);

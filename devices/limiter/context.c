@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "limiter/limiter.h"
 
-static void add(struct slu_limiter_devices *devices, struct slu_limiter_device *device)
+static void add(struct dev_limiter_devices *devices, struct dev_limiter_device *device)
 {
 	for (unsigned i = 0; i < devices->n; i++)
 		if (devices->list[i] == device)
@@ -15,20 +15,20 @@ static void add(struct slu_limiter_devices *devices, struct slu_limiter_device *
 	devices->list[devices->n++] = device;
 }
 
-struct slu_limiter_devices slu_limiter_context_devices(cl_context context)
+struct dev_limiter_devices dev_limiter_context_devices(cl_context context)
 {
-	struct slu_limiter_devices devices = { 0 };
+	struct dev_limiter_devices devices = { 0 };
 	cl_device_id *ids;
 	size_t size = 0;
 
-	if (slu_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size))
+	if (dev_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size))
 		return devices;
 	ids = calloc(1, size + sizeof(*ids));
 	if (!ids)
 		return devices;
-	if (!slu_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL))
+	if (!dev_limiter_driver.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL))
 		for (size_t i = 0; i < size / sizeof(*ids); i++) {
-			struct slu_limiter_device *device = slu_limiter_device_find(ids[i]);
+			struct dev_limiter_device *device = dev_limiter_device_find(ids[i]);
 
 			if (device)
 				add(&devices, device);
@@ -40,13 +40,13 @@ struct slu_limiter_devices slu_limiter_context_devices(cl_context context)
 /* What a context has taken on each of its devices. */
 struct overhead {
 	unsigned n;
-	struct slu_limiter_charge charges[];
+	struct dev_limiter_charge charges[];
 };
 
 static void give_back(struct overhead *overhead)
 {
 	for (unsigned i = 0; i < overhead->n; i++)
-		slu_limiter_charge_give(&overhead->charges[i]);
+		dev_limiter_charge_give(&overhead->charges[i]);
 	free(overhead);
 }
 
@@ -56,11 +56,11 @@ static void CL_CALLBACK destroyed(cl_context context, void *data)
 	give_back(data);
 }
 
-static cl_int take(struct overhead *overhead, const struct slu_limiter_devices *devices)
+static cl_int take(struct overhead *overhead, const struct dev_limiter_devices *devices)
 {
 	for (unsigned i = 0; i < devices->n; i++)
-		if (slu_limiter_charge_take(&overhead->charges[i], devices->list[i], 0,
-					    slu_limiter_settings.overhead_bytes))
+		if (dev_limiter_charge_take(&overhead->charges[i], devices->list[i], 0,
+					    dev_limiter_settings.overhead_bytes))
 			return CL_OUT_OF_RESOURCES;
 	return CL_SUCCESS;
 }
@@ -68,12 +68,12 @@ static cl_int take(struct overhead *overhead, const struct slu_limiter_devices *
 /* Charges a fresh context; one that finds no room is released again. */
 static cl_context charged(cl_context context, cl_int *ret_r)
 {
-	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
+	struct dev_limiter_devices devices = dev_limiter_context_devices(context);
 	struct overhead *overhead;
 	cl_int r;
 
 	/* without the call that tells of its end (before OpenCL 3.0) the overhead is not played */
-	if (!devices.n || !slu_limiter_driver.clSetContextDestructorCallback)
+	if (!devices.n || !dev_limiter_driver.clSetContextDestructorCallback)
 		return context;
 	overhead = calloc(1, sizeof(*overhead) + devices.n * sizeof(overhead->charges[0]));
 	if (!overhead) {
@@ -82,30 +82,30 @@ static cl_context charged(cl_context context, cl_int *ret_r)
 		overhead->n = devices.n;
 		r = take(overhead, &devices);
 		if (!r)
-			r = slu_limiter_driver.clSetContextDestructorCallback(context, destroyed,
+			r = dev_limiter_driver.clSetContextDestructorCallback(context, destroyed,
 									      overhead);
 		if (!r)
 			return context;
 		give_back(overhead);
 	}
-	slu_limiter_driver.clReleaseContext(context);
+	dev_limiter_driver.clReleaseContext(context);
 	if (ret_r)
 		*ret_r = r;
 	return NULL;
 }
 
-cl_context CL_API_CALL slu_limiter_clCreateContext(
+cl_context CL_API_CALL dev_limiter_clCreateContext(
 	const cl_context_properties *properties, cl_uint n_devices, const cl_device_id *devices,
 	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
 	cl_int *ret_r)
 {
-	cl_context context = slu_limiter_driver.clCreateContext(properties, n_devices, devices,
+	cl_context context = dev_limiter_driver.clCreateContext(properties, n_devices, devices,
 								notify, data, ret_r);
 
 	return context ? charged(context, ret_r) : NULL;
 }
 
-cl_context CL_API_CALL slu_limiter_clCreateContextFromType(
+cl_context CL_API_CALL dev_limiter_clCreateContextFromType(
 	const cl_context_properties *properties, cl_device_type type,
 	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
 	cl_int *ret_r)
@@ -119,8 +119,8 @@ cl_context CL_API_CALL slu_limiter_clCreateContextFromType(
 		if (*p == CL_CONTEXT_PLATFORM)
 			platform = (cl_platform_id)p[1];
 	if (!platform)
-		slu_limiter_driver.clGetPlatformIDs(1, &platform, NULL);
-	r = slu_limiter_clGetDeviceIDs(platform, type, 0, NULL, &n);
+		dev_limiter_driver.clGetPlatformIDs(1, &platform, NULL);
+	r = dev_limiter_clGetDeviceIDs(platform, type, 0, NULL, &n);
 	if (r) {
 		if (ret_r)
 			*ret_r = r;
@@ -128,6 +128,6 @@ cl_context CL_API_CALL slu_limiter_clCreateContextFromType(
 	}
 	if (type & CL_DEVICE_TYPE_GPU)
 		type = CL_DEVICE_TYPE_ALL;
-	context = slu_limiter_driver.clCreateContextFromType(properties, type, notify, data, ret_r);
+	context = dev_limiter_driver.clCreateContextFromType(properties, type, notify, data, ret_r);
 	return context ? charged(context, ret_r) : NULL;
 }

@@ -26,12 +26,12 @@
 #define HIDDEN_PREFIX  "cl_khr_command_buffer"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct slu_limiter_device devices[SLU_LIMITER_DEVICES_MAX]; /* constant after @once */
+static struct dev_limiter_device devices[DEV_LIMITER_DEVICES_MAX]; /* constant after @once */
 static unsigned n_devices;					   /* as this */
 
 static int board_path(unsigned index, char *ret_path, size_t size)
 {
-	const char *name = slu_limiter_settings.board;
+	const char *name = dev_limiter_settings.board;
 	size_t stem = strlen(name), length;
 	unsigned long number;
 	int r;
@@ -39,7 +39,7 @@ static int board_path(unsigned index, char *ret_path, size_t size)
 	while (stem && isdigit((unsigned char)name[stem - 1]))
 		stem--;
 	number = strtoul(name + stem, NULL, 10);
-	r = slu_board_folder(ret_path, size);
+	r = dev_board_folder(ret_path, size);
 	if (r)
 		return slu_fold(r);
 	length = strlen(ret_path);
@@ -51,14 +51,14 @@ static int board_path(unsigned index, char *ret_path, size_t size)
 	return r < 0 || (size_t)r >= size - length ? slu_error(-ENAMETOOLONG) : 0;
 }
 
-static int open_board(unsigned index, struct slu_board **ret_board)
+static int open_board(unsigned index, struct dev_board **ret_board)
 {
-	struct slu_board_identity identity = {
-		.capacity_bytes = slu_limiter_settings.memory_bytes,
+	struct dev_board_identity identity = {
+		.capacity_bytes = dev_limiter_settings.memory_bytes,
 		.granule_bytes = 1,
 	};
 	char path[PATH_MAX], has[SLU_SIZE_STRING_MAX], wanted[SLU_SIZE_STRING_MAX];
-	struct slu_board *board;
+	struct dev_board *board;
 	uint64_t capacity;
 	int r;
 
@@ -71,19 +71,19 @@ static int open_board(unsigned index, struct slu_board **ret_board)
 	snprintf(identity.name, sizeof(identity.name), "%s", strrchr(path, '/') + 1);
 	if (getrandom(identity.uuid, sizeof(identity.uuid), 0) != (ssize_t)sizeof(identity.uuid))
 		return slu_error(-EIO);
-	r = slu_board_open(path, &identity, &board);
+	r = dev_board_open(path, &identity, &board);
 	if (r) {
 		fprintf(stderr, "sluice limiter: board %s: %s; no device\n", path, strerror(-r));
 		return slu_fold(r);
 	}
-	capacity = slu_board_identity(board)->capacity_bytes;
-	if (capacity != slu_limiter_settings.memory_bytes) {
+	capacity = dev_board_identity(board)->capacity_bytes;
+	if (capacity != dev_limiter_settings.memory_bytes) {
 		fprintf(stderr,
 			"sluice limiter: board %s has %s and not %s: remove it, or name another "
 			"with SLUICE_LIMITER_BOARD; no device\n",
 			path, slu_size_format(has, capacity),
-			slu_size_format(wanted, slu_limiter_settings.memory_bytes));
-		slu_board_close(board);
+			slu_size_format(wanted, dev_limiter_settings.memory_bytes));
+		dev_board_close(board);
 		return slu_error(-EEXIST);
 	}
 	*ret_board = board;
@@ -92,19 +92,19 @@ static int open_board(unsigned index, struct slu_board **ret_board)
 
 static void find_devices_of(cl_platform_id platform)
 {
-	cl_device_id ids[SLU_LIMITER_DEVICES_MAX];
+	cl_device_id ids[DEV_LIMITER_DEVICES_MAX];
 	cl_uint n = 0;
 
-	if (slu_limiter_driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, SLU_LIMITER_DEVICES_MAX,
+	if (dev_limiter_driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEV_LIMITER_DEVICES_MAX,
 					      ids, &n))
 		return;
-	for (cl_uint i = 0; i < SLU_MIN(n, (cl_uint)SLU_LIMITER_DEVICES_MAX); i++) {
-		struct slu_limiter_device *device = &devices[n_devices];
+	for (cl_uint i = 0; i < SLU_MIN(n, (cl_uint)DEV_LIMITER_DEVICES_MAX); i++) {
+		struct dev_limiter_device *device = &devices[n_devices];
 
-		if (n_devices == SLU_LIMITER_DEVICES_MAX || open_board(n_devices, &device->board))
+		if (n_devices == DEV_LIMITER_DEVICES_MAX || open_board(n_devices, &device->board))
 			return;
 		device->id = ids[i];
-		device->capacity_bytes = slu_board_identity(device->board)->capacity_bytes;
+		device->capacity_bytes = dev_board_identity(device->board)->capacity_bytes;
 		n_devices++;
 	}
 }
@@ -114,14 +114,14 @@ static void find_devices(void)
 	cl_platform_id platforms[16];
 	cl_uint n = 0;
 
-	if (!slu_limiter_settings.memory_bytes ||
-	    slu_limiter_driver.clGetPlatformIDs(SLU_ARRAY_SIZE(platforms), platforms, &n))
+	if (!dev_limiter_settings.memory_bytes ||
+	    dev_limiter_driver.clGetPlatformIDs(SLU_ARRAY_SIZE(platforms), platforms, &n))
 		return;
 	for (cl_uint i = 0; i < SLU_MIN(n, (cl_uint)SLU_ARRAY_SIZE(platforms)); i++)
 		find_devices_of(platforms[i]);
 }
 
-struct slu_limiter_device *slu_limiter_device_find(cl_device_id id)
+struct dev_limiter_device *dev_limiter_device_find(cl_device_id id)
 {
 	pthread_once(&once, find_devices);
 	while (id) {
@@ -130,7 +130,7 @@ struct slu_limiter_device *slu_limiter_device_find(cl_device_id id)
 		for (unsigned i = 0; i < n_devices; i++)
 			if (devices[i].id == id)
 				return &devices[i];
-		if (slu_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_PARENT_DEVICE, sizeof(parent),
+		if (dev_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_PARENT_DEVICE, sizeof(parent),
 						       &parent, NULL))
 			return NULL;
 		id = parent;
@@ -138,13 +138,13 @@ struct slu_limiter_device *slu_limiter_device_find(cl_device_id id)
 	return NULL;
 }
 
-bool slu_limiter_device_counts_uses(void)
+bool dev_limiter_device_counts_uses(void)
 {
 	pthread_once(&once, find_devices);
-	return slu_limiter_settings.fails_lazily || n_devices > 1;
+	return dev_limiter_settings.fails_lazily || n_devices > 1;
 }
 
-cl_int CL_API_CALL slu_limiter_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
+cl_int CL_API_CALL dev_limiter_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
 					      cl_uint n_entries, cl_device_id *ids, cl_uint *ret_n)
 {
 	const cl_device_type known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU |
@@ -161,7 +161,7 @@ cl_int CL_API_CALL slu_limiter_clGetDeviceIDs(cl_platform_id platform, cl_device
 		type = CL_DEVICE_TYPE_ALL;
 	else if (!(type & CL_DEVICE_TYPE_DEFAULT))
 		return CL_DEVICE_NOT_FOUND;
-	return slu_limiter_driver.clGetDeviceIDs(platform, type, n_entries, ids, ret_n);
+	return dev_limiter_driver.clGetDeviceIDs(platform, type, n_entries, ids, ret_n);
 }
 
 static cl_int answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
@@ -183,7 +183,7 @@ static cl_int answer_extensions(cl_device_id id, size_t size, void *to, size_t *
 	size_t n = 0;
 	cl_int r;
 
-	r = slu_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
+	r = dev_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
 	if (r)
 		return r;
 	names = calloc(1, n + 1);
@@ -191,7 +191,7 @@ static cl_int answer_extensions(cl_device_id id, size_t size, void *to, size_t *
 	if (!names || !list) {
 		r = CL_OUT_OF_HOST_MEMORY;
 	} else {
-		r = slu_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, n, names, NULL);
+		r = dev_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, n, names, NULL);
 		for (word = strtok_r(names, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 			if (!strncmp(word, HIDDEN_PREFIX, strlen(HIDDEN_PREFIX)))
 				continue;
@@ -217,13 +217,13 @@ static cl_int answer_versions(cl_device_id id, size_t size, void *to, size_t *re
 	size_t n = 0, kept = 0;
 	cl_int r;
 
-	r = slu_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS_WITH_VERSION, 0, NULL, &n);
+	r = dev_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS_WITH_VERSION, 0, NULL, &n);
 	if (r)
 		return r;
 	list = calloc(1, n + sizeof(*list));
 	if (!list)
 		return CL_OUT_OF_HOST_MEMORY;
-	r = slu_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS_WITH_VERSION, n, list,
+	r = dev_limiter_driver.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS_WITH_VERSION, n, list,
 					       NULL);
 	for (size_t i = 0; i < n / sizeof(*list); i++) {
 		if (!strncmp(list[i].name, HIDDEN_PREFIX, strlen(HIDDEN_PREFIX)))
@@ -241,10 +241,10 @@ static cl_int answer_versions(cl_device_id id, size_t size, void *to, size_t *re
 	return r;
 }
 
-cl_int CL_API_CALL slu_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size,
+cl_int CL_API_CALL dev_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size,
 					       void *to, size_t *ret_size)
 {
-	struct slu_limiter_device *device = slu_limiter_device_find(id);
+	struct dev_limiter_device *device = dev_limiter_device_find(id);
 	static const cl_uchar no_luid[CL_LUID_SIZE_KHR];
 	const cl_bool no = CL_FALSE;
 	const cl_uint zero = 0;
@@ -253,10 +253,10 @@ cl_int CL_API_CALL slu_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info w
 	cl_int r;
 
 	if (!device)
-		return slu_limiter_driver.clGetDeviceInfo(id, what, size, to, ret_size);
+		return dev_limiter_driver.clGetDeviceInfo(id, what, size, to, ret_size);
 	switch (what) {
 	case CL_DEVICE_TYPE:
-		r = slu_limiter_driver.clGetDeviceInfo(id, what, sizeof(type), &type, NULL);
+		r = dev_limiter_driver.clGetDeviceInfo(id, what, sizeof(type), &type, NULL);
 		type = (type & CL_DEVICE_TYPE_DEFAULT) | CL_DEVICE_TYPE_GPU;
 		return r ? r : answer(&type, sizeof(type), size, to, ret_size);
 	case CL_DEVICE_HOST_UNIFIED_MEMORY:
@@ -265,7 +265,7 @@ cl_int CL_API_CALL slu_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info w
 		bytes = device->capacity_bytes;
 		return answer(&bytes, sizeof(bytes), size, to, ret_size);
 	case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
-		r = slu_limiter_driver.clGetDeviceInfo(id, what, sizeof(bytes), &bytes, NULL);
+		r = dev_limiter_driver.clGetDeviceInfo(id, what, sizeof(bytes), &bytes, NULL);
 		bytes = SLU_MIN(bytes, (cl_ulong)device->capacity_bytes);
 		return r ? r : answer(&bytes, sizeof(bytes), size, to, ret_size);
 	case CL_DEVICE_EXTENSIONS:
@@ -274,7 +274,7 @@ cl_int CL_API_CALL slu_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info w
 		return answer_versions(id, size, to, ret_size);
 	case CL_DEVICE_UUID_KHR:
 	case CL_DRIVER_UUID_KHR:
-		return answer(slu_board_identity(device->board)->uuid, CL_UUID_SIZE_KHR, size, to,
+		return answer(dev_board_identity(device->board)->uuid, CL_UUID_SIZE_KHR, size, to,
 			      ret_size);
 	case CL_DEVICE_LUID_VALID_KHR:
 		return answer(&no, sizeof(no), size, to, ret_size);
@@ -283,7 +283,7 @@ cl_int CL_API_CALL slu_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info w
 	case CL_DEVICE_NODE_MASK_KHR:
 		return answer(&zero, sizeof(zero), size, to, ret_size);
 	default:
-		return slu_limiter_driver.clGetDeviceInfo(id, what, size, to, ret_size);
+		return dev_limiter_driver.clGetDeviceInfo(id, what, size, to, ret_size);
 	}
 }
 
@@ -292,15 +292,15 @@ static bool is_hidden(const char *name)
 	return name && strstr(name, "CommandBuffer");
 }
 
-void *CL_API_CALL slu_limiter_clGetExtensionFunctionAddress(const char *name)
+void *CL_API_CALL dev_limiter_clGetExtensionFunctionAddress(const char *name)
 {
-	return is_hidden(name) ? NULL : slu_limiter_driver.clGetExtensionFunctionAddress(name);
+	return is_hidden(name) ? NULL : dev_limiter_driver.clGetExtensionFunctionAddress(name);
 }
 
-void *CL_API_CALL slu_limiter_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+void *CL_API_CALL dev_limiter_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
 								       const char *name)
 {
 	if (is_hidden(name))
 		return NULL;
-	return slu_limiter_driver.clGetExtensionFunctionAddressForPlatform(platform, name);
+	return dev_limiter_driver.clGetExtensionFunctionAddressForPlatform(platform, name);
 }

@@ -26,8 +26,8 @@
 #define LAYERS	     "OPENCL_LAYERS"
 #define LAYERS_SPARE "SLUICE_OPENCL_LAYERS"
 
-cl_icd_dispatch slu_limiter_driver;
-struct slu_lock slu_limiter_lock = SLU_LOCK_INIT(SLU_LOCK_FRONT);
+cl_icd_dispatch dev_limiter_driver;
+struct slu_lock dev_limiter_lock = SLU_LOCK_INIT(SLU_LOCK_FRONT);
 
 static cl_icd_dispatch dispatch;
 
@@ -118,16 +118,16 @@ clInitLayer(cl_uint n_entries, const cl_icd_dispatch *target, cl_uint *ret_n_ent
 
 	if (!target || !ret_n_entries || !ret_dispatch)
 		return CL_INVALID_VALUE;
-	memcpy(&slu_limiter_driver, target, SLU_MIN((size_t)n_entries, n_known) * sizeof(void *));
-	dispatch = slu_limiter_driver;
+	memcpy(&dev_limiter_driver, target, SLU_MIN((size_t)n_entries, n_known) * sizeof(void *));
+	dispatch = dev_limiter_driver;
 	/* settings that are wrong leave no memory, and so no device */
-	is_off = !slu_limiter_settings_read() && !slu_limiter_settings.memory_bytes;
+	is_off = !dev_limiter_settings_read() && !dev_limiter_settings.memory_bytes;
 	if (!is_off) {
-#define SLU_CALL(name)               \
-	if (slu_limiter_driver.name) \
-		dispatch.name = slu_limiter_##name;
+#define DEV_CALL(name)               \
+	if (dev_limiter_driver.name) \
+		dispatch.name = dev_limiter_##name;
 #include "limiter/calls.def"
-#undef SLU_CALL
+#undef DEV_CALL
 	}
 	mend_layers();
 	*ret_n_entries = (cl_uint)n_known;

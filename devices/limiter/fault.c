@@ -10,23 +10,23 @@
 #include "limiter/fault.h"
 #include "limiter/limiter.h"
 
-static const char *const names[_SLU_LIMITER_FAULT_MAX] = { "create", "write", "read", "enqueue" };
+static const char *const names[_DEV_LIMITER_FAULT_MAX] = { "create", "write", "read", "enqueue" };
 
-static uint64_t n_calls[_SLU_LIMITER_FAULT_MAX]; /* of this process; atomic */
+static uint64_t n_calls[_DEV_LIMITER_FAULT_MAX]; /* of this process; atomic */
 
-int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITER_FAULT_MAX])
+int dev_limiter_fault_parse(const char *text, uint64_t ret_at[static _DEV_LIMITER_FAULT_MAX])
 {
-	uint64_t at[_SLU_LIMITER_FAULT_MAX] = { 0 };
+	uint64_t at[_DEV_LIMITER_FAULT_MAX] = { 0 };
 
 	for (;;) {
 		size_t length = strcspn(text, ":");
 		unsigned kind;
 		char *end;
 
-		for (kind = 0; kind < _SLU_LIMITER_FAULT_MAX; kind++)
+		for (kind = 0; kind < _DEV_LIMITER_FAULT_MAX; kind++)
 			if (strlen(names[kind]) == length && !strncmp(names[kind], text, length))
 				break;
-		if (kind == _SLU_LIMITER_FAULT_MAX || text[length] != ':' ||
+		if (kind == _DEV_LIMITER_FAULT_MAX || text[length] != ':' ||
 		    !isdigit((unsigned char)text[length + 1]))
 			return -EINVAL;
 		at[kind] = strtoull(text + length + 1, &end, 10);
@@ -40,7 +40,7 @@ int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITE
 	return 0;
 }
 
-static void tell(enum slu_limiter_fault kind, uint64_t n)
+static void tell(enum dev_limiter_fault kind, uint64_t n)
 {
 	const char *path = secure_getenv("SLUICE_LIMITER_FAULT_LOG");
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
@@ -51,15 +51,15 @@ static void tell(enum slu_limiter_fault kind, uint64_t n)
 	close(fd);
 }
 
-bool slu_limiter_fault_meet(struct slu_limiter_device *device, enum slu_limiter_fault kind)
+bool dev_limiter_fault_meet(struct dev_limiter_device *device, enum dev_limiter_fault kind)
 {
 	uint64_t n = __atomic_add_fetch(&n_calls[kind], 1, __ATOMIC_RELAXED);
-	bool fails = n == slu_limiter_settings.fault_at[kind];
+	bool fails = n == dev_limiter_settings.fault_at[kind];
 
 	if (fails)
 		tell(kind, n);
 	if (device) {
-		struct slu_limiter_counts *counts = slu_board_user(device->board);
+		struct dev_limiter_counts *counts = dev_board_user(device->board);
 
 		__atomic_add_fetch(&counts->n_calls[kind], 1, __ATOMIC_RELAXED);
 		if (fails)

@@ -17,24 +17,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum slu_limiter_fault {
-	SLU_LIMITER_FAULT_CREATE,
-	SLU_LIMITER_FAULT_WRITE,
-	SLU_LIMITER_FAULT_READ,
-	SLU_LIMITER_FAULT_ENQUEUE,
-	_SLU_LIMITER_FAULT_MAX,
+enum dev_limiter_fault {
+	DEV_LIMITER_FAULT_CREATE,
+	DEV_LIMITER_FAULT_WRITE,
+	DEV_LIMITER_FAULT_READ,
+	DEV_LIMITER_FAULT_ENQUEUE,
+	_DEV_LIMITER_FAULT_MAX,
 };
 
 /* At the start of the board's user space. */
-struct slu_limiter_counts {
-	uint64_t n_calls[_SLU_LIMITER_FAULT_MAX];
-	uint64_t n_faults[_SLU_LIMITER_FAULT_MAX];
+struct dev_limiter_counts {
+	uint64_t n_calls[_DEV_LIMITER_FAULT_MAX];
+	uint64_t n_faults[_DEV_LIMITER_FAULT_MAX];
 };
 
-struct slu_limiter_device;
+struct dev_limiter_device;
 
 /* Reads "create:3,write:2". Return: 0, or -EINVAL, and then @ret_at is untouched. */
-int slu_limiter_fault_parse(const char *text, uint64_t ret_at[static _SLU_LIMITER_FAULT_MAX]);
+int dev_limiter_fault_parse(const char *text, uint64_t ret_at[static _DEV_LIMITER_FAULT_MAX]);
 
 /* Counts a call. Return: whether it has to fail. */
-bool slu_limiter_fault_meet(struct slu_limiter_device *device, enum slu_limiter_fault kind);
+bool dev_limiter_fault_meet(struct dev_limiter_device *device, enum dev_limiter_fault kind);

@@ -20,7 +20,7 @@ struct kernel {
 	cl_uint n_bound;
 };
 
-static struct kernel *kernels; /* guarded by slu_limiter_lock, as what is in it */
+static struct kernel *kernels; /* guarded by dev_limiter_lock, as what is in it */
 
 static struct kernel *find_locked(cl_kernel handle)
 {
@@ -35,14 +35,14 @@ static void note(cl_kernel handle, cl_kernel like)
 {
 	struct kernel *k, *other;
 
-	if (!handle || !slu_limiter_device_counts_uses())
+	if (!handle || !dev_limiter_device_counts_uses())
 		return;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return;
 	k->kernel = handle;
 	k->n_refs = 1;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	other = like ? find_locked(like) : NULL;
 	if (other && other->n_bound) {
 		k->bound = malloc(other->n_bound * sizeof(*k->bound));
@@ -56,14 +56,14 @@ static void note(cl_kernel handle, cl_kernel like)
 		free(k->bound);
 		free(k);
 	}
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 }
 
 static void bind(cl_kernel handle, cl_uint index, cl_mem mem)
 {
 	struct kernel *k;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	k = find_locked(handle);
 	if (k && index >= k->n_bound && mem) {
 		cl_mem *more = reallocarray(k->bound, index + 1u, sizeof(*more));
@@ -76,19 +76,19 @@ static void bind(cl_kernel handle, cl_uint index, cl_mem mem)
 	}
 	if (k && index < k->n_bound)
 		k->bound[index] = mem;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 }
 
-cl_int slu_limiter_kernel_use(const struct slu_limiter_device *device, cl_kernel handle)
+cl_int dev_limiter_kernel_use(const struct dev_limiter_device *device, cl_kernel handle)
 {
 	cl_mem *bound = NULL;
 	cl_uint n = 0;
 	struct kernel *k;
 	cl_int r;
 
-	if (!slu_limiter_device_counts_uses())
+	if (!dev_limiter_device_counts_uses())
 		return CL_SUCCESS;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	k = find_locked(handle);
 	if (k && k->n_bound) {
 		bound = malloc(k->n_bound * sizeof(*bound));
@@ -97,26 +97,26 @@ cl_int slu_limiter_kernel_use(const struct slu_limiter_device *device, cl_kernel
 			memcpy(bound, k->bound, n * sizeof(*bound));
 		}
 	}
-	slu_lock_give(&slu_limiter_lock);
-	r = slu_limiter_mem_use(device, n, bound);
+	slu_lock_give(&dev_limiter_lock);
+	r = dev_limiter_mem_use(device, n, bound);
 	free(bound);
 	return r;
 }
 
-cl_kernel CL_API_CALL slu_limiter_clCreateKernel(cl_program program, const char *name,
+cl_kernel CL_API_CALL dev_limiter_clCreateKernel(cl_program program, const char *name,
 						 cl_int *ret_r)
 {
-	cl_kernel handle = slu_limiter_driver.clCreateKernel(program, name, ret_r);
+	cl_kernel handle = dev_limiter_driver.clCreateKernel(program, name, ret_r);
 
 	note(handle, NULL);
 	return handle;
 }
 
-cl_int CL_API_CALL slu_limiter_clCreateKernelsInProgram(cl_program program, cl_uint n_entries,
+cl_int CL_API_CALL dev_limiter_clCreateKernelsInProgram(cl_program program, cl_uint n_entries,
 							cl_kernel *handles, cl_uint *ret_n)
 {
 	cl_uint n = 0;
-	cl_int r = slu_limiter_driver.clCreateKernelsInProgram(program, n_entries, handles, &n);
+	cl_int r = dev_limiter_driver.clCreateKernelsInProgram(program, n_entries, handles, &n);
 
 	for (cl_uint i = 0; !r && handles && i < n && i < n_entries; i++)
 		note(handles[i], NULL);
@@ -125,64 +125,64 @@ cl_int CL_API_CALL slu_limiter_clCreateKernelsInProgram(cl_program program, cl_u
 	return r;
 }
 
-cl_kernel CL_API_CALL slu_limiter_clCloneKernel(cl_kernel from, cl_int *ret_r)
+cl_kernel CL_API_CALL dev_limiter_clCloneKernel(cl_kernel from, cl_int *ret_r)
 {
-	cl_kernel handle = slu_limiter_driver.clCloneKernel(from, ret_r);
+	cl_kernel handle = dev_limiter_driver.clCloneKernel(from, ret_r);
 
 	note(handle, from);
 	return handle;
 }
 
-cl_int CL_API_CALL slu_limiter_clRetainKernel(cl_kernel handle)
+cl_int CL_API_CALL dev_limiter_clRetainKernel(cl_kernel handle)
 {
-	cl_int r = slu_limiter_driver.clRetainKernel(handle);
+	cl_int r = dev_limiter_driver.clRetainKernel(handle);
 	struct kernel *k;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	k = r ? NULL : find_locked(handle);
 	if (k)
 		k->n_refs++;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return r;
 }
 
-cl_int CL_API_CALL slu_limiter_clReleaseKernel(cl_kernel handle)
+cl_int CL_API_CALL dev_limiter_clReleaseKernel(cl_kernel handle)
 {
 	struct kernel *k;
 
 	/* before the driver may give the handle to somebody else */
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	k = find_locked(handle);
 	if (k && !--k->n_refs) {
 		HASH_DEL(kernels, k);
 		free(k->bound);
 		free(k);
 	}
-	slu_lock_give(&slu_limiter_lock);
-	return slu_limiter_driver.clReleaseKernel(handle);
+	slu_lock_give(&dev_limiter_lock);
+	return dev_limiter_driver.clReleaseKernel(handle);
 }
 
-cl_int CL_API_CALL slu_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
+cl_int CL_API_CALL dev_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
 					      const void *value)
 {
-	cl_int r = slu_limiter_driver.clSetKernelArg(handle, index, size, value);
+	cl_int r = dev_limiter_driver.clSetKernelArg(handle, index, size, value);
 	cl_mem mem = NULL;
 
-	if (r || !slu_limiter_device_counts_uses())
+	if (r || !dev_limiter_device_counts_uses())
 		return r;
 	if (value && size == sizeof(mem)) {
 		memcpy(&mem, value, sizeof(mem));
-		if (!slu_limiter_mem_is_known(mem))
+		if (!dev_limiter_mem_is_known(mem))
 			mem = NULL;
 	}
 	bind(handle, index, mem);
 	return r;
 }
 
-cl_int CL_API_CALL slu_limiter_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
+cl_int CL_API_CALL dev_limiter_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
 							const void *pointer)
 {
-	cl_int r = slu_limiter_driver.clSetKernelArgSVMPointer(handle, index, pointer);
+	cl_int r = dev_limiter_driver.clSetKernelArgSVMPointer(handle, index, pointer);
 
 	if (!r)
 		bind(handle, index, NULL);

@@ -55,21 +55,21 @@
 #include "base/lock.h"
 #include "board/board.h"
 
-#define SLU_LIMITER_DEVICES_MAX 16
+#define DEV_LIMITER_DEVICES_MAX 16
 
 /* The driver's calls; constant after clInitLayer. Entries that the driver lacks are NULL. */
-extern cl_icd_dispatch slu_limiter_driver;
+extern cl_icd_dispatch dev_limiter_driver;
 
 /* Guards every table of the limiter. */
-extern struct slu_lock slu_limiter_lock;
+extern struct slu_lock dev_limiter_lock;
 
-#define SLU_CALL(name) __typeof__(*(cl_api_##name)NULL) slu_limiter_##name;
+#define DEV_CALL(name) __typeof__(*(cl_api_##name)NULL) dev_limiter_##name;
 #include "limiter/calls.def"
-#undef SLU_CALL
+#undef DEV_CALL
 
 /* -- settings.c ----------------------------------------------------------------------------- */
 
-struct slu_limiter_settings {
+struct dev_limiter_settings {
 	uint64_t memory_bytes; /* 0: the limiter is off */
 	char board[64];
 	uint64_t bytes_per_s[2]; /* by engine IN, OUT */
@@ -80,69 +80,69 @@ struct slu_limiter_settings {
 	uint64_t fault_at[4]; /* by kind of fault.h; 0: none */
 };
 
-extern struct slu_limiter_settings slu_limiter_settings; /* constant after clInitLayer */
+extern struct dev_limiter_settings dev_limiter_settings; /* constant after clInitLayer */
 
 /* Reads the environment. Return: 0, or -EINVAL after a line on stderr that says what is wrong. */
-int slu_limiter_settings_read(void);
+int dev_limiter_settings_read(void);
 
 /* -- device.c ------------------------------------------------------------------------------- */
 
-struct slu_limiter_device {
+struct dev_limiter_device {
 	cl_device_id id;
-	struct slu_board *board;
+	struct dev_board *board;
 	uint64_t capacity_bytes;
 };
 
 /* The device of a root or sub-device; NULL where it is not known or its board cannot be had. */
-struct slu_limiter_device *slu_limiter_device_find(cl_device_id id);
+struct dev_limiter_device *dev_limiter_device_find(cl_device_id id);
 
 /* Whether a command that names an object may be what takes its room. */
-bool slu_limiter_device_counts_uses(void);
+bool dev_limiter_device_counts_uses(void);
 
 /* -- context.c ------------------------------------------------------------------------------ */
 
-struct slu_limiter_devices {
+struct dev_limiter_devices {
 	unsigned n;						  /* 0: we know nothing of them */
-	struct slu_limiter_device *list[SLU_LIMITER_DEVICES_MAX]; /* each once */
+	struct dev_limiter_device *list[DEV_LIMITER_DEVICES_MAX]; /* each once */
 };
 
 /* The devices on which the objects of a context may count. */
-struct slu_limiter_devices slu_limiter_context_devices(cl_context context);
+struct dev_limiter_devices dev_limiter_context_devices(cl_context context);
 
 /* -- charge.c ------------------------------------------------------------------------------- */
 
 /* Bytes taken on a board; remembers what it took. All zero: nothing. */
-struct slu_limiter_charge {
-	struct slu_limiter_device *device;
+struct dev_limiter_charge {
+	struct dev_limiter_device *device;
 	uint64_t bytes, hidden_bytes;
 	pid_t pid; /* a forked child has taken nothing */
 };
 
-/* Return: 0, SLU_BOARD_E_FULL, or an error of the board (-EUSERS: no slot is free). */
-int slu_limiter_charge_take(struct slu_limiter_charge *charge, struct slu_limiter_device *device,
+/* Return: 0, DEV_BOARD_E_FULL, or an error of the board (-EUSERS: no slot is free). */
+int dev_limiter_charge_take(struct dev_limiter_charge *charge, struct dev_limiter_device *device,
 			    uint64_t bytes, uint64_t hidden_bytes);
 
 /* As above, with the hidden bytes that an object of @bytes has. */
-int slu_limiter_charge_object(struct slu_limiter_charge *charge, struct slu_limiter_device *device,
+int dev_limiter_charge_object(struct dev_limiter_charge *charge, struct dev_limiter_device *device,
 			      uint64_t bytes);
-void slu_limiter_charge_give(struct slu_limiter_charge *charge);
+void dev_limiter_charge_give(struct dev_limiter_charge *charge);
 
 /* -- memory.c ------------------------------------------------------------------------------- */
 
 /* Whether an object lives in host memory. */
-bool slu_limiter_mem_is_host(cl_mem mem);
+bool dev_limiter_mem_is_host(cl_mem mem);
 
 /* Whether @mem is a memory object that we know. */
-bool slu_limiter_mem_is_known(cl_mem mem);
+bool dev_limiter_mem_is_known(cl_mem mem);
 
 /*
  * A command on @device names @mems: those that it is the first to use there take their room.
  * Return: CL_SUCCESS or CL_MEM_OBJECT_ALLOCATION_FAILURE.
  */
-cl_int slu_limiter_mem_use(const struct slu_limiter_device *device, cl_uint n_mems,
+cl_int dev_limiter_mem_use(const struct dev_limiter_device *device, cl_uint n_mems,
 			   const cl_mem *mems);
 
 /* -- kernel.c ------------------------------------------------------------------------------- */
 
-/* slu_limiter_mem_use() of everything that is bound to a kernel. */
-cl_int slu_limiter_kernel_use(const struct slu_limiter_device *device, cl_kernel kernel);
+/* dev_limiter_mem_use() of everything that is bound to a kernel. */
+cl_int dev_limiter_kernel_use(const struct dev_limiter_device *device, cl_kernel kernel);

@@ -13,14 +13,14 @@ struct map {
 	uint64_t bytes; /* that come back in */
 };
 
-static LIST_HEAD(, map) maps = LIST_HEAD_INITIALIZER(maps); /* guarded by slu_limiter_lock */
+static LIST_HEAD(, map) maps = LIST_HEAD_INITIALIZER(maps); /* guarded by dev_limiter_lock */
 
-uint64_t slu_limiter_map_bytes_out(cl_map_flags flags, uint64_t bytes)
+uint64_t dev_limiter_map_bytes_out(cl_map_flags flags, uint64_t bytes)
 {
 	return flags & CL_MAP_WRITE_INVALIDATE_REGION ? 0 : bytes;
 }
 
-void slu_limiter_map_note(cl_mem mem, const void *pointer, cl_map_flags flags, uint64_t bytes)
+void dev_limiter_map_note(cl_mem mem, const void *pointer, cl_map_flags flags, uint64_t bytes)
 {
 	struct map *map = malloc(sizeof(*map));
 
@@ -29,17 +29,17 @@ void slu_limiter_map_note(cl_mem mem, const void *pointer, cl_map_flags flags, u
 	*map = (struct map){ .mem = mem, .pointer = pointer };
 	if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
 		map->bytes = bytes;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	LIST_INSERT_HEAD(&maps, map, link);
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 }
 
-uint64_t slu_limiter_map_forget(cl_mem mem, const void *pointer)
+uint64_t dev_limiter_map_forget(cl_mem mem, const void *pointer)
 {
 	uint64_t bytes = 0;
 	struct map *map;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	LIST_FOREACH (map, &maps, link)
 		if (map->mem == mem && map->pointer == pointer)
 			break;
@@ -47,7 +47,7 @@ uint64_t slu_limiter_map_forget(cl_mem mem, const void *pointer)
 		bytes = map->bytes;
 		LIST_REMOVE(map, link);
 	}
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	free(map);
 	return bytes;
 }
@@ -55,56 +55,56 @@ uint64_t slu_limiter_map_forget(cl_mem mem, const void *pointer)
 /* Return: whether the map may go on; else *@ret_r says why. */
 static bool admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
 {
-	struct slu_limiter_device *device = slu_limiter_queue_device(queue);
+	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
 	cl_int r = CL_OUT_OF_RESOURCES;
 
-	if (!slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_READ))
-		r = slu_limiter_mem_use(device, 1, &mem);
+	if (!dev_limiter_fault_meet(device, DEV_LIMITER_FAULT_READ))
+		r = dev_limiter_mem_use(device, 1, &mem);
 	if (r && ret_r)
 		*ret_r = r;
 	return !r;
 }
 
-static void *finish(struct slu_limiter_passage *p, cl_mem mem, void *pointer, cl_map_flags flags,
+static void *finish(struct dev_limiter_passage *p, cl_mem mem, void *pointer, cl_map_flags flags,
 		    uint64_t bytes, cl_int r, cl_int *ret_r)
 {
-	r = slu_limiter_bus_end(p, r);
+	r = dev_limiter_bus_end(p, r);
 	if (!r)
-		slu_limiter_map_note(mem, pointer, flags, bytes);
+		dev_limiter_map_note(mem, pointer, flags, bytes);
 	if (ret_r)
 		*ret_r = r;
 	return r ? NULL : pointer;
 }
 
-void *CL_API_CALL slu_limiter_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem,
+void *CL_API_CALL dev_limiter_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem,
 						 cl_bool blocking, cl_map_flags flags,
 						 size_t offset, size_t bytes, cl_uint n_wait,
 						 const cl_event *wait, cl_event *event,
 						 cl_int *ret_r)
 {
-	uint64_t moved = slu_limiter_mem_is_host(mem) ? 0 : bytes;
-	struct slu_limiter_passage p;
+	uint64_t moved = dev_limiter_mem_is_host(mem) ? 0 : bytes;
+	struct dev_limiter_passage p;
 	cl_int r = CL_SUCCESS;
 	void *pointer;
 
 	if (!admit(queue, mem, ret_r))
 		return NULL;
-	slu_limiter_bus_begin(&p, queue, SLU_BOARD_ENGINE_OUT,
-			      slu_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
+	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_OUT,
+			      dev_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
 			      event);
-	pointer = slu_limiter_driver.clEnqueueMapBuffer(queue, mem, p.blocking, flags, offset,
+	pointer = dev_limiter_driver.clEnqueueMapBuffer(queue, mem, p.blocking, flags, offset,
 							bytes, p.n_wait, p.wait, p.event, &r);
 	return finish(&p, mem, pointer, flags, moved, r, ret_r);
 }
 
-void *CL_API_CALL slu_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem image,
+void *CL_API_CALL dev_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem image,
 						cl_bool blocking, cl_map_flags flags,
 						const size_t *origin, const size_t *region,
 						size_t *row, size_t *slice, cl_uint n_wait,
 						const cl_event *wait, cl_event *event,
 						cl_int *ret_r)
 {
-	struct slu_limiter_passage p;
+	struct dev_limiter_passage p;
 	cl_int r = CL_SUCCESS;
 	uint64_t moved = 0;
 	size_t element = 0;
@@ -112,32 +112,32 @@ void *CL_API_CALL slu_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem i
 
 	if (!admit(queue, image, ret_r))
 		return NULL;
-	slu_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
+	dev_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
 					  NULL);
-	if (region && !slu_limiter_mem_is_host(image))
+	if (region && !dev_limiter_mem_is_host(image))
 		moved = (uint64_t)region[0] * region[1] * region[2] * element;
-	slu_limiter_bus_begin(&p, queue, SLU_BOARD_ENGINE_OUT,
-			      slu_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
+	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_OUT,
+			      dev_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
 			      event);
-	pointer = slu_limiter_driver.clEnqueueMapImage(queue, image, p.blocking, flags, origin,
+	pointer = dev_limiter_driver.clEnqueueMapImage(queue, image, p.blocking, flags, origin,
 						       region, row, slice, p.n_wait, p.wait,
 						       p.event, &r);
 	return finish(&p, image, pointer, flags, moved, r, ret_r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem,
+cl_int CL_API_CALL dev_limiter_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem,
 						       void *pointer, cl_uint n_wait,
 						       const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
+	struct dev_limiter_passage p;
 	uint64_t bytes;
 	cl_int r;
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_WRITE))
+	if (dev_limiter_fault_meet(dev_limiter_queue_device(queue), DEV_LIMITER_FAULT_WRITE))
 		return CL_OUT_OF_RESOURCES;
-	bytes = slu_limiter_map_forget(mem, pointer);
-	slu_limiter_bus_begin(&p, queue, SLU_BOARD_ENGINE_IN, bytes, CL_FALSE, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueUnmapMemObject(queue, mem, pointer, p.n_wait, p.wait,
+	bytes = dev_limiter_map_forget(mem, pointer);
+	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_IN, bytes, CL_FALSE, n_wait, wait, event);
+	r = dev_limiter_driver.clEnqueueUnmapMemObject(queue, mem, pointer, p.n_wait, p.wait,
 						       p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }

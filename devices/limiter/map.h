@@ -12,10 +12,10 @@
 #include "limiter/limiter.h"
 
 /* The bytes that a map with @flags brings out. */
-uint64_t slu_limiter_map_bytes_out(cl_map_flags flags, uint64_t bytes);
+uint64_t dev_limiter_map_bytes_out(cl_map_flags flags, uint64_t bytes);
 
 /* Remembers a map. @mem is NULL for SVM. Without memory to do so, the unmap will cost no bus. */
-void slu_limiter_map_note(cl_mem mem, const void *pointer, cl_map_flags flags, uint64_t bytes);
+void dev_limiter_map_note(cl_mem mem, const void *pointer, cl_map_flags flags, uint64_t bytes);
 
 /* Forgets it. Return: the bytes that its unmap brings in. */
-uint64_t slu_limiter_map_forget(cl_mem mem, const void *pointer);
+uint64_t dev_limiter_map_forget(cl_mem mem, const void *pointer);

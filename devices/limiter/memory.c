@@ -31,12 +31,12 @@ struct object {
 	bool is_host;	   /* constant: CL_MEM_ALLOC_HOST_PTR */
 	unsigned n_places; /* constant: devices of its context; 0 of a child */
 	struct place {
-		struct slu_limiter_device *device; /* constant */
-		struct slu_limiter_charge charge;  /* guarded by slu_limiter_lock */
+		struct dev_limiter_device *device; /* constant */
+		struct dev_limiter_charge charge;  /* guarded by dev_limiter_lock */
 	} places[];
 };
 
-static struct object *objects; /* guarded by slu_limiter_lock */
+static struct object *objects; /* guarded by dev_limiter_lock */
 
 static struct object *find_locked(cl_mem mem)
 {
@@ -55,63 +55,63 @@ static struct object *find_root_locked(cl_mem mem)
 	return object;
 }
 
-bool slu_limiter_mem_is_known(cl_mem mem)
+bool dev_limiter_mem_is_known(cl_mem mem)
 {
 	bool known;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	known = find_locked(mem) != NULL;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return known;
 }
 
-bool slu_limiter_mem_is_host(cl_mem mem)
+bool dev_limiter_mem_is_host(cl_mem mem)
 {
 	struct object *object;
 	bool is_host;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	object = find_root_locked(mem);
 	is_host = object && object->is_host;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return is_host;
 }
 
-/* Guarded by slu_limiter_lock once the object is known. */
-static bool take_room(struct object *object, const struct slu_limiter_device *device)
+/* Guarded by dev_limiter_lock once the object is known. */
+static bool take_room(struct object *object, const struct dev_limiter_device *device)
 {
 	for (unsigned i = 0; i < object->n_places; i++) {
 		struct place *place = &object->places[i];
 
 		if (place->device == device && !place->charge.device &&
-		    slu_limiter_charge_object(&place->charge, place->device, object->bytes))
+		    dev_limiter_charge_object(&place->charge, place->device, object->bytes))
 			return false;
 	}
 	return true;
 }
 
-cl_int slu_limiter_mem_use(const struct slu_limiter_device *device, cl_uint n_mems,
+cl_int dev_limiter_mem_use(const struct dev_limiter_device *device, cl_uint n_mems,
 			   const cl_mem *mems)
 {
 	cl_int r = CL_SUCCESS;
 
-	if (!slu_limiter_device_counts_uses())
+	if (!dev_limiter_device_counts_uses())
 		return CL_SUCCESS;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	for (cl_uint i = 0; i < n_mems && !r; i++) {
 		struct object *object = mems[i] ? find_root_locked(mems[i]) : NULL;
 
 		if (object && !object->is_host && !take_room(object, device))
 			r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	}
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return r;
 }
 
 static void give_charges(struct object *object)
 {
 	for (unsigned i = 0; i < object->n_places; i++)
-		slu_limiter_charge_give(&object->places[i].charge);
+		dev_limiter_charge_give(&object->places[i].charge);
 }
 
 static void CL_CALLBACK destroyed(cl_mem mem, void *data)
@@ -119,9 +119,9 @@ static void CL_CALLBACK destroyed(cl_mem mem, void *data)
 	struct object *object = data;
 
 	(void)mem;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	HASH_DEL(objects, object);
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	give_charges(object);
 	free(object);
 }
@@ -137,13 +137,13 @@ static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
 }
 
 /* Before the driver is asked. NULL: refused with *@ret_code. */
-static struct object *prepare(const struct slu_limiter_devices *devices, uint64_t bytes,
+static struct object *prepare(const struct dev_limiter_devices *devices, uint64_t bytes,
 			      cl_mem_flags flags, cl_int *ret_code)
 {
 	struct object *object;
 	bool is_at_once;
 
-	if (slu_limiter_fault_meet(devices->list[0], SLU_LIMITER_FAULT_CREATE)) {
+	if (dev_limiter_fault_meet(devices->list[0], DEV_LIMITER_FAULT_CREATE)) {
 		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;
 	}
@@ -158,7 +158,7 @@ static struct object *prepare(const struct slu_limiter_devices *devices, uint64_
 	for (unsigned i = 0; i < object->n_places; i++)
 		object->places[i].device = devices->list[i];
 	is_at_once =
-		object->n_places == 1 && !object->is_host && !slu_limiter_settings.fails_lazily;
+		object->n_places == 1 && !object->is_host && !dev_limiter_settings.fails_lazily;
 	if (is_at_once && !take_room(object, devices->list[0])) {
 		free(object);
 		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -175,30 +175,30 @@ static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_
 
 	object->mem = mem;
 	object->root = root ? root : mem;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	HASH_ADD_PTR(objects, mem, object);
 	is_added = object->hh.tbl;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	if (is_added)
-		r = slu_limiter_driver.clSetMemObjectDestructorCallback(mem, destroyed, object);
+		r = dev_limiter_driver.clSetMemObjectDestructorCallback(mem, destroyed, object);
 	if (!r)
 		return mem;
 	if (is_added) {
-		slu_lock_take(&slu_limiter_lock);
+		slu_lock_take(&dev_limiter_lock);
 		HASH_DEL(objects, object);
-		slu_lock_give(&slu_limiter_lock);
+		slu_lock_give(&dev_limiter_lock);
 	}
-	slu_limiter_driver.clReleaseMemObject(mem);
+	dev_limiter_driver.clReleaseMemObject(mem);
 	return refuse(object, r, ret_r);
 }
 
 /* For each of them. */
-static bool is_too_large(const struct slu_limiter_devices *devices, uint64_t bytes)
+static bool is_too_large(const struct dev_limiter_devices *devices, uint64_t bytes)
 {
 	for (unsigned i = 0; i < devices->n; i++) {
 		cl_ulong max_bytes = 0;
 
-		slu_limiter_clGetDeviceInfo(devices->list[i]->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+		dev_limiter_clGetDeviceInfo(devices->list[i]->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
 					    sizeof(max_bytes), &max_bytes, NULL);
 		if (bytes <= max_bytes)
 			return false;
@@ -207,17 +207,17 @@ static bool is_too_large(const struct slu_limiter_devices *devices, uint64_t byt
 }
 
 /* The first contents of an object on one device; those of others go in with their first use. */
-static void bring_contents(const struct slu_limiter_devices *devices, cl_mem_flags flags,
+static void bring_contents(const struct dev_limiter_devices *devices, cl_mem_flags flags,
 			   uint64_t bytes)
 {
 	if (devices->n == 1 && (flags & CL_MEM_COPY_HOST_PTR) && !(flags & CL_MEM_ALLOC_HOST_PTR))
-		slu_limiter_bus_take(devices->list[0], SLU_BOARD_ENGINE_IN, bytes);
+		dev_limiter_bus_take(devices->list[0], DEV_BOARD_ENGINE_IN, bytes);
 }
 
 static cl_mem create_buffer(cl_context context, const cl_mem_properties *properties,
 			    cl_mem_flags flags, size_t bytes, void *host, cl_int *ret_r)
 {
-	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
+	struct dev_limiter_devices devices = dev_limiter_context_devices(context);
 	struct object *object = NULL;
 	cl_int r = CL_SUCCESS;
 	cl_mem mem;
@@ -230,10 +230,10 @@ static cl_mem create_buffer(cl_context context, const cl_mem_properties *propert
 			return refuse(NULL, r, ret_r);
 	}
 	if (properties)
-		mem = slu_limiter_driver.clCreateBufferWithProperties(context, properties, flags,
+		mem = dev_limiter_driver.clCreateBufferWithProperties(context, properties, flags,
 								      bytes, host, &r);
 	else
-		mem = slu_limiter_driver.clCreateBuffer(context, flags, bytes, host, &r);
+		mem = dev_limiter_driver.clCreateBuffer(context, flags, bytes, host, &r);
 	if (!mem)
 		return refuse(object, r, ret_r);
 	if (devices.n) {
@@ -246,13 +246,13 @@ static cl_mem create_buffer(cl_context context, const cl_mem_properties *propert
 	return mem;
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
+cl_mem CL_API_CALL dev_limiter_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
 					      void *host, cl_int *ret_r)
 {
 	return create_buffer(context, NULL, flags, bytes, host, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateBufferWithProperties(cl_context context,
+cl_mem CL_API_CALL dev_limiter_clCreateBufferWithProperties(cl_context context,
 							    const cl_mem_properties *properties,
 							    cl_mem_flags flags, size_t bytes,
 							    void *host, cl_int *ret_r)
@@ -262,28 +262,28 @@ cl_mem CL_API_CALL slu_limiter_clCreateBufferWithProperties(cl_context context,
 	return create_buffer(context, properties ? properties : none, flags, bytes, host, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
+cl_mem CL_API_CALL dev_limiter_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
 						 cl_buffer_create_type type, const void *info,
 						 cl_int *ret_r)
 {
-	cl_mem mem = slu_limiter_driver.clCreateSubBuffer(parent, flags, type, info, ret_r);
+	cl_mem mem = dev_limiter_driver.clCreateSubBuffer(parent, flags, type, info, ret_r);
 	struct object *object;
 
-	if (!mem || !slu_limiter_mem_is_known(parent))
+	if (!mem || !dev_limiter_mem_is_known(parent))
 		return mem;
 	object = calloc(1, sizeof(*object));
 	if (!object) {
-		slu_limiter_driver.clReleaseMemObject(mem);
+		dev_limiter_driver.clReleaseMemObject(mem);
 		return refuse(NULL, CL_OUT_OF_HOST_MEMORY, ret_r);
 	}
 	return adopt(object, mem, parent, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags flags,
+cl_mem CL_API_CALL dev_limiter_clCreatePipe(cl_context context, cl_mem_flags flags,
 					    cl_uint packet_bytes, cl_uint n_packets,
 					    const cl_pipe_properties *properties, cl_int *ret_r)
 {
-	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
+	struct dev_limiter_devices devices = dev_limiter_context_devices(context);
 	struct object *object = NULL;
 	cl_int r = CL_SUCCESS;
 	cl_mem mem;
@@ -293,7 +293,7 @@ cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 		if (!object)
 			return refuse(NULL, r, ret_r);
 	}
-	mem = slu_limiter_driver.clCreatePipe(context, flags, packet_bytes, n_packets, properties,
+	mem = dev_limiter_driver.clCreatePipe(context, flags, packet_bytes, n_packets, properties,
 					      &r);
 	if (!mem)
 		return refuse(object, r, ret_r);
@@ -308,7 +308,7 @@ cl_mem CL_API_CALL slu_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_int r,
 			 cl_int *ret_r)
 {
-	struct slu_limiter_devices devices = slu_limiter_context_devices(context);
+	struct dev_limiter_devices devices = dev_limiter_context_devices(context);
 	struct object *object;
 	cl_mem root = NULL;
 	size_t bytes = 0;
@@ -316,13 +316,13 @@ static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_
 	if (!mem)
 		return refuse(NULL, r, ret_r);
 	if (devices.n) {
-		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_ASSOCIATED_MEMOBJECT,
+		dev_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_ASSOCIATED_MEMOBJECT,
 						      sizeof(root), &root, NULL);
-		slu_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes,
+		dev_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes,
 						      NULL);
 		object = prepare(&devices, root ? 0 : bytes, flags, &r);
 		if (!object) {
-			slu_limiter_driver.clReleaseMemObject(mem);
+			dev_limiter_driver.clReleaseMemObject(mem);
 			return refuse(NULL, r, ret_r);
 		}
 		mem = adopt(object, mem, root, &r);
@@ -334,46 +334,46 @@ static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_
 	return mem;
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateImage(cl_context context, cl_mem_flags flags,
+cl_mem CL_API_CALL dev_limiter_clCreateImage(cl_context context, cl_mem_flags flags,
 					     const cl_image_format *format,
 					     const cl_image_desc *desc, void *host, cl_int *ret_r)
 {
 	cl_int r = CL_SUCCESS;
-	cl_mem mem = slu_limiter_driver.clCreateImage(context, flags, format, desc, host, &r);
+	cl_mem mem = dev_limiter_driver.clCreateImage(context, flags, format, desc, host, &r);
 
 	return take_image(context, mem, flags, r, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateImageWithProperties(
+cl_mem CL_API_CALL dev_limiter_clCreateImageWithProperties(
 	cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
 	const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *ret_r)
 {
 	cl_int r = CL_SUCCESS;
-	cl_mem mem = slu_limiter_driver.clCreateImageWithProperties(context, properties, flags,
+	cl_mem mem = dev_limiter_driver.clCreateImageWithProperties(context, properties, flags,
 								    format, desc, host, &r);
 
 	return take_image(context, mem, flags, r, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateImage2D(cl_context context, cl_mem_flags flags,
+cl_mem CL_API_CALL dev_limiter_clCreateImage2D(cl_context context, cl_mem_flags flags,
 					       const cl_image_format *format, size_t width,
 					       size_t height, size_t pitch, void *host,
 					       cl_int *ret_r)
 {
 	cl_int r = CL_SUCCESS;
-	cl_mem mem = slu_limiter_driver.clCreateImage2D(context, flags, format, width, height,
+	cl_mem mem = dev_limiter_driver.clCreateImage2D(context, flags, format, width, height,
 							pitch, host, &r);
 
 	return take_image(context, mem, flags, r, ret_r);
 }
 
-cl_mem CL_API_CALL slu_limiter_clCreateImage3D(cl_context context, cl_mem_flags flags,
+cl_mem CL_API_CALL dev_limiter_clCreateImage3D(cl_context context, cl_mem_flags flags,
 					       const cl_image_format *format, size_t width,
 					       size_t height, size_t depth, size_t row_pitch,
 					       size_t slice_pitch, void *host, cl_int *ret_r)
 {
 	cl_int r = CL_SUCCESS;
-	cl_mem mem = slu_limiter_driver.clCreateImage3D(context, flags, format, width, height,
+	cl_mem mem = dev_limiter_driver.clCreateImage3D(context, flags, format, width, height,
 							depth, row_pitch, slice_pitch, host, &r);
 
 	return take_image(context, mem, flags, r, ret_r);

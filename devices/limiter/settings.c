@@ -13,7 +13,7 @@
 #include "limiter/fault.h"
 #include "limiter/limiter.h"
 
-struct slu_limiter_settings slu_limiter_settings;
+struct dev_limiter_settings dev_limiter_settings;
 
 static int read_size(const char *text, void *to)
 {
@@ -56,7 +56,7 @@ static int read_fail(const char *text, void *to)
 static int read_board(const char *text, void *to)
 {
 	if (!*text || *text == '.' || strchr(text, '/') ||
-	    strlen(text) >= sizeof(slu_limiter_settings.board) - 8)
+	    strlen(text) >= sizeof(dev_limiter_settings.board) - 8)
 		return -EINVAL;
 	strcpy(to, text);
 	return 0;
@@ -64,7 +64,7 @@ static int read_board(const char *text, void *to)
 
 static int read_fault(const char *text, void *to)
 {
-	return slu_limiter_fault_parse(text, to);
+	return dev_limiter_fault_parse(text, to);
 }
 
 static const struct {
@@ -73,28 +73,28 @@ static const struct {
 	void *to;
 	const char *expected;
 } rows[] = {
-	{ "SLUICE_LIMITER_MEMORY", read_size, &slu_limiter_settings.memory_bytes,
+	{ "SLUICE_LIMITER_MEMORY", read_size, &dev_limiter_settings.memory_bytes,
 	  "a size such as 64M" },
-	{ "SLUICE_LIMITER_BOARD", read_board, slu_limiter_settings.board, "a file name" },
-	{ "SLUICE_LIMITER_IN", read_size, &slu_limiter_settings.bytes_per_s[SLU_BOARD_ENGINE_IN],
+	{ "SLUICE_LIMITER_BOARD", read_board, dev_limiter_settings.board, "a file name" },
+	{ "SLUICE_LIMITER_IN", read_size, &dev_limiter_settings.bytes_per_s[DEV_BOARD_ENGINE_IN],
 	  "bytes a second, such as 1G" },
-	{ "SLUICE_LIMITER_OUT", read_size, &slu_limiter_settings.bytes_per_s[SLU_BOARD_ENGINE_OUT],
+	{ "SLUICE_LIMITER_OUT", read_size, &dev_limiter_settings.bytes_per_s[DEV_BOARD_ENGINE_OUT],
 	  "bytes a second, such as 1G" },
-	{ "SLUICE_LIMITER_OVERHEAD", read_size, &slu_limiter_settings.overhead_bytes,
+	{ "SLUICE_LIMITER_OVERHEAD", read_size, &dev_limiter_settings.overhead_bytes,
 	  "a size such as 8M" },
-	{ "SLUICE_LIMITER_ROUND", read_round, &slu_limiter_settings.round_bytes,
+	{ "SLUICE_LIMITER_ROUND", read_round, &dev_limiter_settings.round_bytes,
 	  "a size up to 1G" },
-	{ "SLUICE_LIMITER_LATE_FREE", read_late, &slu_limiter_settings.late_free_ns,
+	{ "SLUICE_LIMITER_LATE_FREE", read_late, &dev_limiter_settings.late_free_ns,
 	  "a time such as 20ms" },
-	{ "SLUICE_LIMITER_FAIL", read_fail, &slu_limiter_settings.fails_lazily, "eager or lazy" },
-	{ "SLUICE_LIMITER_FAULT", read_fault, slu_limiter_settings.fault_at,
+	{ "SLUICE_LIMITER_FAIL", read_fail, &dev_limiter_settings.fails_lazily, "eager or lazy" },
+	{ "SLUICE_LIMITER_FAULT", read_fault, dev_limiter_settings.fault_at,
 	  "kind:number with create, write, read or enqueue, and commas between" },
 };
 
-int slu_limiter_settings_read(void)
+int dev_limiter_settings_read(void)
 {
-	slu_limiter_settings = (struct slu_limiter_settings){ .round_bytes = 1 };
-	strcpy(slu_limiter_settings.board, "opencl0");
+	dev_limiter_settings = (struct dev_limiter_settings){ .round_bytes = 1 };
+	strcpy(dev_limiter_settings.board, "opencl0");
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		const char *text = secure_getenv(rows[i].name);
 
@@ -102,7 +102,7 @@ int slu_limiter_settings_read(void)
 			continue;
 		fprintf(stderr, "sluice limiter: %s='%s': expected %s; no device\n", rows[i].name,
 			text, rows[i].expected);
-		slu_limiter_settings.memory_bytes = 0;
+		dev_limiter_settings.memory_bytes = 0;
 		return -EINVAL;
 	}
 	return 0;

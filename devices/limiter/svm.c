@@ -18,10 +18,10 @@ struct svm {
 	const char *pointer;
 	size_t bytes;
 	bool is_fine;
-	struct slu_limiter_charge charge;
+	struct dev_limiter_charge charge;
 };
 
-static LIST_HEAD(, svm) svms = LIST_HEAD_INITIALIZER(svms); /* guarded by slu_limiter_lock */
+static LIST_HEAD(, svm) svms = LIST_HEAD_INITIALIZER(svms); /* guarded by dev_limiter_lock */
 
 static struct svm *find_locked(const void *pointer)
 {
@@ -45,11 +45,11 @@ static enum svm_kind kind_of(const void *pointer)
 	enum svm_kind kind = SVM_NONE;
 	struct svm *svm;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	svm = find_locked(pointer);
 	if (svm)
 		kind = svm->is_fine ? SVM_FINE : SVM_COARSE;
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return kind;
 }
 
@@ -57,35 +57,35 @@ static void forget(const void *pointer)
 {
 	struct svm *svm;
 
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	svm = find_locked(pointer);
 	if (svm)
 		LIST_REMOVE(svm, link);
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	if (svm)
-		slu_limiter_charge_give(&svm->charge);
+		dev_limiter_charge_give(&svm->charge);
 	free(svm);
 }
 
-void *CL_API_CALL slu_limiter_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
+void *CL_API_CALL dev_limiter_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
 					 cl_uint alignment)
 {
-	struct slu_limiter_device *device = slu_limiter_context_devices(context).list[0];
+	struct dev_limiter_device *device = dev_limiter_context_devices(context).list[0];
 	struct svm *svm;
 	void *pointer;
 
 	if (!device)
-		return slu_limiter_driver.clSVMAlloc(context, flags, bytes, alignment);
-	if (slu_limiter_fault_meet(device, SLU_LIMITER_FAULT_CREATE))
+		return dev_limiter_driver.clSVMAlloc(context, flags, bytes, alignment);
+	if (dev_limiter_fault_meet(device, DEV_LIMITER_FAULT_CREATE))
 		return NULL;
 	svm = calloc(1, sizeof(*svm));
 	if (!svm)
 		return NULL;
 	pointer = NULL;
-	if (!slu_limiter_charge_object(&svm->charge, device, bytes)) {
-		pointer = slu_limiter_driver.clSVMAlloc(context, flags, bytes, alignment);
+	if (!dev_limiter_charge_object(&svm->charge, device, bytes)) {
+		pointer = dev_limiter_driver.clSVMAlloc(context, flags, bytes, alignment);
 		if (!pointer)
-			slu_limiter_charge_give(&svm->charge);
+			dev_limiter_charge_give(&svm->charge);
 	}
 	if (!pointer) {
 		free(svm);
@@ -94,16 +94,16 @@ void *CL_API_CALL slu_limiter_clSVMAlloc(cl_context context, cl_svm_mem_flags fl
 	svm->pointer = pointer;
 	svm->bytes = bytes;
 	svm->is_fine = flags & CL_MEM_SVM_FINE_GRAIN_BUFFER;
-	slu_lock_take(&slu_limiter_lock);
+	slu_lock_take(&dev_limiter_lock);
 	LIST_INSERT_HEAD(&svms, svm, link);
-	slu_lock_give(&slu_limiter_lock);
+	slu_lock_give(&dev_limiter_lock);
 	return pointer;
 }
 
-void CL_API_CALL slu_limiter_clSVMFree(cl_context context, void *pointer)
+void CL_API_CALL dev_limiter_clSVMFree(cl_context context, void *pointer)
 {
 	forget(pointer);
-	slu_limiter_driver.clSVMFree(context, pointer);
+	dev_limiter_driver.clSVMFree(context, pointer);
 }
 
 struct late_free {
@@ -122,7 +122,7 @@ static void CL_CALLBACK freed(cl_event event, cl_int status, void *data)
 	free(late);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *pointers[],
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *pointers[],
 						void(CL_CALLBACK *by)(cl_command_queue, cl_uint,
 								      void *[], void *),
 						void *data, cl_uint n_wait, const cl_event *wait,
@@ -138,97 +138,97 @@ cl_int CL_API_CALL slu_limiter_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 	late->n = pointers ? n : 0;
 	for (cl_uint i = 0; i < late->n; i++)
 		late->pointers[i] = pointers[i];
-	r = slu_limiter_driver.clEnqueueSVMFree(queue, n, pointers, by, data, n_wait, wait, &own);
+	r = dev_limiter_driver.clEnqueueSVMFree(queue, n, pointers, by, data, n_wait, wait, &own);
 	if (r) {
 		free(late);
 		return r;
 	}
-	slu_limiter_queue_note(queue, NULL);
-	if (slu_limiter_driver.clSetEventCallback(own, CL_COMPLETE, freed, late))
+	dev_limiter_queue_note(queue, NULL);
+	if (dev_limiter_driver.clSetEventCallback(own, CL_COMPLETE, freed, late))
 		freed(own, CL_COMPLETE, late);
 	if (event)
 		*event = own;
 	else
-		slu_limiter_driver.clReleaseEvent(own);
+		dev_limiter_driver.clReleaseEvent(own);
 	return r;
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking,
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking,
 						  void *to, const void *from, size_t bytes,
 						  cl_uint n_wait, const cl_event *wait,
 						  cl_event *event)
 {
 	bool is_in = kind_of(to) != SVM_NONE, is_out = kind_of(from) != SVM_NONE;
-	struct slu_limiter_passage p;
+	struct dev_limiter_passage p;
 	cl_int r;
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue),
-				   is_in == is_out ? SLU_LIMITER_FAULT_ENQUEUE
-				   : is_in	   ? SLU_LIMITER_FAULT_WRITE
-						   : SLU_LIMITER_FAULT_READ))
+	if (dev_limiter_fault_meet(dev_limiter_queue_device(queue),
+				   is_in == is_out ? DEV_LIMITER_FAULT_ENQUEUE
+				   : is_in	   ? DEV_LIMITER_FAULT_WRITE
+						   : DEV_LIMITER_FAULT_READ))
 		return CL_OUT_OF_RESOURCES;
-	slu_limiter_bus_begin(&p, queue, is_in ? SLU_BOARD_ENGINE_IN : SLU_BOARD_ENGINE_OUT,
+	dev_limiter_bus_begin(&p, queue, is_in ? DEV_BOARD_ENGINE_IN : DEV_BOARD_ENGINE_OUT,
 			      is_in != is_out ? bytes : 0, blocking, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueSVMMemcpy(queue, p.blocking, to, from, bytes, p.n_wait,
+	r = dev_limiter_driver.clEnqueueSVMMemcpy(queue, p.blocking, to, from, bytes, p.n_wait,
 						  p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMMemFill(cl_command_queue queue, void *pointer,
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMMemFill(cl_command_queue queue, void *pointer,
 						   const void *pattern, size_t pattern_bytes,
 						   size_t bytes, cl_uint n_wait,
 						   const cl_event *wait, cl_event *event)
 {
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_ENQUEUE))
+	if (dev_limiter_fault_meet(dev_limiter_queue_device(queue), DEV_LIMITER_FAULT_ENQUEUE))
 		return CL_OUT_OF_RESOURCES;
-	slu_limiter_queue_note(queue, NULL);
-	return slu_limiter_driver.clEnqueueSVMMemFill(queue, pointer, pattern, pattern_bytes, bytes,
+	dev_limiter_queue_note(queue, NULL);
+	return dev_limiter_driver.clEnqueueSVMMemFill(queue, pointer, pattern, pattern_bytes, bytes,
 						      n_wait, wait, event);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking,
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking,
 					       cl_map_flags flags, void *pointer, size_t bytes,
 					       cl_uint n_wait, const cl_event *wait,
 					       cl_event *event)
 {
 	uint64_t moved = kind_of(pointer) == SVM_COARSE ? bytes : 0;
-	struct slu_limiter_passage p;
+	struct dev_limiter_passage p;
 	cl_int r;
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_READ))
+	if (dev_limiter_fault_meet(dev_limiter_queue_device(queue), DEV_LIMITER_FAULT_READ))
 		return CL_OUT_OF_RESOURCES;
-	slu_limiter_bus_begin(&p, queue, SLU_BOARD_ENGINE_OUT,
-			      slu_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
+	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_OUT,
+			      dev_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
 			      event);
-	r = slu_limiter_driver.clEnqueueSVMMap(queue, p.blocking, flags, pointer, bytes, p.n_wait,
+	r = dev_limiter_driver.clEnqueueSVMMap(queue, p.blocking, flags, pointer, bytes, p.n_wait,
 					       p.wait, p.event);
-	r = slu_limiter_bus_end(&p, r);
+	r = dev_limiter_bus_end(&p, r);
 	if (!r)
-		slu_limiter_map_note(NULL, pointer, flags, moved);
+		dev_limiter_map_note(NULL, pointer, flags, moved);
 	return r;
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMUnmap(cl_command_queue queue, void *pointer,
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMUnmap(cl_command_queue queue, void *pointer,
 						 cl_uint n_wait, const cl_event *wait,
 						 cl_event *event)
 {
-	struct slu_limiter_passage p;
+	struct dev_limiter_passage p;
 	cl_int r;
 
-	if (slu_limiter_fault_meet(slu_limiter_queue_device(queue), SLU_LIMITER_FAULT_WRITE))
+	if (dev_limiter_fault_meet(dev_limiter_queue_device(queue), DEV_LIMITER_FAULT_WRITE))
 		return CL_OUT_OF_RESOURCES;
-	slu_limiter_bus_begin(&p, queue, SLU_BOARD_ENGINE_IN, slu_limiter_map_forget(NULL, pointer),
+	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_IN, dev_limiter_map_forget(NULL, pointer),
 			      CL_FALSE, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueSVMUnmap(queue, pointer, p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	r = dev_limiter_driver.clEnqueueSVMUnmap(queue, pointer, p.n_wait, p.wait, p.event);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint n,
+cl_int CL_API_CALL dev_limiter_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint n,
 						      const void **pointers, const size_t *sizes,
 						      cl_mem_migration_flags flags, cl_uint n_wait,
 						      const cl_event *wait, cl_event *event)
 {
-	slu_limiter_queue_note(queue, NULL);
-	return slu_limiter_driver.clEnqueueSVMMigrateMem(queue, n, pointers, sizes, flags, n_wait,
+	dev_limiter_queue_note(queue, NULL);
+	return dev_limiter_driver.clEnqueueSVMMigrateMem(queue, n, pointers, sizes, flags, n_wait,
 							 wait, event);
 }

@@ -10,14 +10,14 @@
 #include "limiter/fault.h"
 
 /* Before any copy: the fault that was ordered, and room for what is used for the first time. */
-static cl_int admit(cl_command_queue queue, enum slu_limiter_fault kind, cl_mem a, cl_mem b)
+static cl_int admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem a, cl_mem b)
 {
-	struct slu_limiter_device *device = slu_limiter_queue_device(queue);
+	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
 	const cl_mem mems[] = { a, b };
 
-	if (slu_limiter_fault_meet(device, kind))
+	if (dev_limiter_fault_meet(device, kind))
 		return CL_OUT_OF_RESOURCES;
-	return slu_limiter_mem_use(device, b ? 2 : 1, mems);
+	return dev_limiter_mem_use(device, b ? 2 : 1, mems);
 }
 
 static uint64_t volume(const size_t *region)
@@ -29,212 +29,212 @@ static uint64_t image_bytes(cl_mem image, const size_t *region)
 {
 	size_t element = 0;
 
-	slu_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
+	dev_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
 					  NULL);
 	return volume(region) * element;
 }
 
-static void begin(struct slu_limiter_passage *p, cl_command_queue queue, cl_mem mem,
-		  enum slu_board_engine engine, uint64_t bytes, cl_bool blocking, cl_uint n_wait,
+static void begin(struct dev_limiter_passage *p, cl_command_queue queue, cl_mem mem,
+		  enum dev_board_engine engine, uint64_t bytes, cl_bool blocking, cl_uint n_wait,
 		  const cl_event *wait, cl_event *event)
 {
-	if (slu_limiter_mem_is_host(mem))
+	if (dev_limiter_mem_is_host(mem))
 		bytes = 0;
-	slu_limiter_bus_begin(p, queue, engine, bytes, blocking, n_wait, wait, event);
+	dev_limiter_bus_begin(p, queue, engine, bytes, blocking, n_wait, wait, event);
 }
 
-static void begin_copy(struct slu_limiter_passage *p, cl_command_queue queue, cl_mem from,
+static void begin_copy(struct dev_limiter_passage *p, cl_command_queue queue, cl_mem from,
 		       cl_mem to, uint64_t bytes, cl_uint n_wait, const cl_event *wait,
 		       cl_event *event)
 {
-	bool from_host = slu_limiter_mem_is_host(from), to_host = slu_limiter_mem_is_host(to);
+	bool from_host = dev_limiter_mem_is_host(from), to_host = dev_limiter_mem_is_host(to);
 
-	slu_limiter_bus_begin(p, queue, to_host ? SLU_BOARD_ENGINE_OUT : SLU_BOARD_ENGINE_IN,
+	dev_limiter_bus_begin(p, queue, to_host ? DEV_BOARD_ENGINE_OUT : DEV_BOARD_ENGINE_IN,
 			      from_host != to_host ? bytes : 0, CL_FALSE, n_wait, wait, event);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem,
+cl_int CL_API_CALL dev_limiter_clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem,
 						   cl_bool blocking, size_t offset, size_t bytes,
 						   void *to, cl_uint n_wait, const cl_event *wait,
 						   cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_READ, mem, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, SLU_BOARD_ENGINE_OUT, bytes, blocking, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueReadBuffer(queue, mem, p.blocking, offset, bytes, to,
+	begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, bytes, blocking, n_wait, wait, event);
+	r = dev_limiter_driver.clEnqueueReadBuffer(queue, mem, p.blocking, offset, bytes, to,
 						   p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem,
+cl_int CL_API_CALL dev_limiter_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem,
 						    cl_bool blocking, size_t offset, size_t bytes,
 						    const void *from, cl_uint n_wait,
 						    const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_WRITE, mem, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, SLU_BOARD_ENGINE_IN, bytes, blocking, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueWriteBuffer(queue, mem, p.blocking, offset, bytes, from,
+	begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, bytes, blocking, n_wait, wait, event);
+	r = dev_limiter_driver.clEnqueueWriteBuffer(queue, mem, p.blocking, offset, bytes, from,
 						    p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueReadBufferRect(
+cl_int CL_API_CALL dev_limiter_clEnqueueReadBufferRect(
 	cl_command_queue queue, cl_mem mem, cl_bool blocking, const size_t *origin,
 	const size_t *host_origin, const size_t *region, size_t row, size_t slice, size_t host_row,
 	size_t host_slice, void *to, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_READ, mem, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, SLU_BOARD_ENGINE_OUT, volume(region), blocking, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueReadBufferRect(queue, mem, p.blocking, origin, host_origin,
+	begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, volume(region), blocking, n_wait, wait, event);
+	r = dev_limiter_driver.clEnqueueReadBufferRect(queue, mem, p.blocking, origin, host_origin,
 						       region, row, slice, host_row, host_slice, to,
 						       p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueWriteBufferRect(
+cl_int CL_API_CALL dev_limiter_clEnqueueWriteBufferRect(
 	cl_command_queue queue, cl_mem mem, cl_bool blocking, const size_t *origin,
 	const size_t *host_origin, const size_t *region, size_t row, size_t slice, size_t host_row,
 	size_t host_slice, const void *from, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_WRITE, mem, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, SLU_BOARD_ENGINE_IN, volume(region), blocking, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueWriteBufferRect(queue, mem, p.blocking, origin, host_origin,
+	begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, volume(region), blocking, n_wait, wait, event);
+	r = dev_limiter_driver.clEnqueueWriteBufferRect(queue, mem, p.blocking, origin, host_origin,
 							region, row, slice, host_row, host_slice,
 							from, p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueReadImage(cl_command_queue queue, cl_mem image,
+cl_int CL_API_CALL dev_limiter_clEnqueueReadImage(cl_command_queue queue, cl_mem image,
 						  cl_bool blocking, const size_t *origin,
 						  const size_t *region, size_t row, size_t slice,
 						  void *to, cl_uint n_wait, const cl_event *wait,
 						  cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_READ, image, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, image, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, image, SLU_BOARD_ENGINE_OUT, image_bytes(image, region), blocking, n_wait,
+	begin(&p, queue, image, DEV_BOARD_ENGINE_OUT, image_bytes(image, region), blocking, n_wait,
 	      wait, event);
-	r = slu_limiter_driver.clEnqueueReadImage(queue, image, p.blocking, origin, region, row,
+	r = dev_limiter_driver.clEnqueueReadImage(queue, image, p.blocking, origin, region, row,
 						  slice, to, p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueWriteImage(cl_command_queue queue, cl_mem image,
+cl_int CL_API_CALL dev_limiter_clEnqueueWriteImage(cl_command_queue queue, cl_mem image,
 						   cl_bool blocking, const size_t *origin,
 						   const size_t *region, size_t row, size_t slice,
 						   const void *from, cl_uint n_wait,
 						   const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_WRITE, image, NULL);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, image, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, image, SLU_BOARD_ENGINE_IN, image_bytes(image, region), blocking, n_wait,
+	begin(&p, queue, image, DEV_BOARD_ENGINE_IN, image_bytes(image, region), blocking, n_wait,
 	      wait, event);
-	r = slu_limiter_driver.clEnqueueWriteImage(queue, image, p.blocking, origin, region, row,
+	r = dev_limiter_driver.clEnqueueWriteImage(queue, image, p.blocking, origin, region, row,
 						   slice, from, p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+cl_int CL_API_CALL dev_limiter_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
 						   size_t from_offset, size_t to_offset,
 						   size_t bytes, cl_uint n_wait,
 						   const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_ENQUEUE, from, to);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
 	begin_copy(&p, queue, from, to, bytes, n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, bytes,
+	r = dev_limiter_driver.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, bytes,
 						   p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueCopyBufferRect(
+cl_int CL_API_CALL dev_limiter_clEnqueueCopyBufferRect(
 	cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
 	const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
 	size_t to_row, size_t to_slice, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_ENQUEUE, from, to);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
 	begin_copy(&p, queue, from, to, volume(region), n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin,
+	r = dev_limiter_driver.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin,
 						       region, from_row, from_slice, to_row,
 						       to_slice, p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to,
+cl_int CL_API_CALL dev_limiter_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to,
 						  const size_t *from_origin,
 						  const size_t *to_origin, const size_t *region,
 						  cl_uint n_wait, const cl_event *wait,
 						  cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_ENQUEUE, from, to);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
 	begin_copy(&p, queue, from, to, image_bytes(from, region), n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
+	r = dev_limiter_driver.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
 						  p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from,
+cl_int CL_API_CALL dev_limiter_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from,
 							  cl_mem to, const size_t *origin,
 							  const size_t *region, size_t offset,
 							  cl_uint n_wait, const cl_event *wait,
 							  cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_ENQUEUE, from, to);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
 	begin_copy(&p, queue, from, to, image_bytes(from, region), n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
+	r = dev_limiter_driver.clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
 							  p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }
 
-cl_int CL_API_CALL slu_limiter_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from,
+cl_int CL_API_CALL dev_limiter_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from,
 							  cl_mem to, size_t offset,
 							  const size_t *origin,
 							  const size_t *region, cl_uint n_wait,
 							  const cl_event *wait, cl_event *event)
 {
-	struct slu_limiter_passage p;
-	cl_int r = admit(queue, SLU_LIMITER_FAULT_ENQUEUE, from, to);
+	struct dev_limiter_passage p;
+	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
 	begin_copy(&p, queue, from, to, image_bytes(to, region), n_wait, wait, event);
-	r = slu_limiter_driver.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
+	r = dev_limiter_driver.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
 							  p.n_wait, p.wait, p.event);
-	return slu_limiter_bus_end(&p, r);
+	return dev_limiter_bus_end(&p, r);
 }

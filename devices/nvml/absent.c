@@ -6,7 +6,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define SLU_NVML_ABSENT(symbol)                  \
+#define DEV_NVML_ABSENT(symbol)                  \
 	nvmlReturn_t symbol(void)                \
 	{                                        \
 		return NVML_ERROR_NOT_SUPPORTED; \

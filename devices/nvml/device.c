@@ -10,7 +10,7 @@
 static struct {
 	pthread_mutex_t lock;
 	unsigned n_starts;				    /* guarded by lock */
-	struct nvmlDevice_st devices[SLU_NVML_DEVICES_MAX]; /* guarded by lock; boards stay until
+	struct nvmlDevice_st devices[DEV_NVML_DEVICES_MAX]; /* guarded by lock; boards stay until
 							       the last stop */
 } nvml = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -19,17 +19,17 @@ static unsigned scan_locked(void)
 {
 	unsigned n = 0;
 
-	for (; n < SLU_NVML_DEVICES_MAX; n++) {
+	for (; n < DEV_NVML_DEVICES_MAX; n++) {
 		struct nvmlDevice_st *d = &nvml.devices[n];
 		char path[PATH_MAX];
 
 		if (d->board)
 			continue;
-		if (slu_board_folder(path, sizeof(path) - 24))
+		if (dev_board_folder(path, sizeof(path) - 24))
 			break;
 		sprintf(path + strlen(path), "/softgpu%u", n);
 		d->index = n;
-		if (slu_board_open(path, NULL, &d->board)) {
+		if (dev_board_open(path, NULL, &d->board)) {
 			d->board = NULL;
 			break;
 		}
@@ -37,7 +37,7 @@ static unsigned scan_locked(void)
 	return n;
 }
 
-nvmlReturn_t slu_nvml_start(void)
+nvmlReturn_t dev_nvml_start(void)
 {
 	pthread_mutex_lock(&nvml.lock);
 	nvml.n_starts++;
@@ -46,7 +46,7 @@ nvmlReturn_t slu_nvml_start(void)
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t slu_nvml_stop(void)
+nvmlReturn_t dev_nvml_stop(void)
 {
 	nvmlReturn_t result = NVML_SUCCESS;
 
@@ -54,9 +54,9 @@ nvmlReturn_t slu_nvml_stop(void)
 	if (!nvml.n_starts) {
 		result = NVML_ERROR_UNINITIALIZED;
 	} else if (!--nvml.n_starts) {
-		for (unsigned i = 0; i < SLU_NVML_DEVICES_MAX; i++) {
+		for (unsigned i = 0; i < DEV_NVML_DEVICES_MAX; i++) {
 			if (nvml.devices[i].board)
-				slu_board_close(nvml.devices[i].board);
+				dev_board_close(nvml.devices[i].board);
 			nvml.devices[i].board = NULL;
 		}
 	}
@@ -64,7 +64,7 @@ nvmlReturn_t slu_nvml_stop(void)
 	return result;
 }
 
-nvmlReturn_t slu_nvml_count(unsigned *ret_count)
+nvmlReturn_t dev_nvml_count(unsigned *ret_count)
 {
 	nvmlReturn_t result = NVML_ERROR_UNINITIALIZED;
 
@@ -79,10 +79,10 @@ nvmlReturn_t slu_nvml_count(unsigned *ret_count)
 	return result;
 }
 
-nvmlReturn_t slu_nvml_find(unsigned index, nvmlDevice_t *ret_device)
+nvmlReturn_t dev_nvml_find(unsigned index, nvmlDevice_t *ret_device)
 {
 	unsigned n;
-	nvmlReturn_t result = slu_nvml_count(&n);
+	nvmlReturn_t result = dev_nvml_count(&n);
 
 	if (result)
 		return result;
@@ -92,14 +92,14 @@ nvmlReturn_t slu_nvml_find(unsigned index, nvmlDevice_t *ret_device)
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t slu_nvml_check(nvmlDevice_t device)
+nvmlReturn_t dev_nvml_check(nvmlDevice_t device)
 {
 	nvmlReturn_t result = NVML_ERROR_INVALID_ARGUMENT;
 
 	pthread_mutex_lock(&nvml.lock);
 	if (!nvml.n_starts)
 		result = NVML_ERROR_UNINITIALIZED;
-	for (unsigned i = 0; nvml.n_starts && i < SLU_NVML_DEVICES_MAX; i++)
+	for (unsigned i = 0; nvml.n_starts && i < DEV_NVML_DEVICES_MAX; i++)
 		if (device == &nvml.devices[i] && device->board)
 			result = NVML_SUCCESS;
 	pthread_mutex_unlock(&nvml.lock);

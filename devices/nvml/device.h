@@ -5,7 +5,7 @@
  * The software GPUs of this user, as a management library sees them: their boards, opened to look
  * at. It makes no device; one that is made later is found by the next call that counts.
  *
- *   (nothing) ──slu_nvml_start()──▶ started, n times ──slu_nvml_stop(), n times──▶ (nothing)
+ *   (nothing) ──dev_nvml_start()──▶ started, n times ──dev_nvml_stop(), n times──▶ (nothing)
  *
  * Handles are places in one table and stay valid until the last stop.
  */
@@ -14,22 +14,22 @@
 #include "nvml/nvml-min.h"
 
 enum {
-	SLU_NVML_DEVICES_MAX = 8,
+	DEV_NVML_DEVICES_MAX = 8,
 };
 
 struct nvmlDevice_st {
 	unsigned index;
-	struct slu_board *board; /* NULL: no such device */
+	struct dev_board *board; /* NULL: no such device */
 };
 
-nvmlReturn_t slu_nvml_start(void);
-nvmlReturn_t slu_nvml_stop(void);
+nvmlReturn_t dev_nvml_start(void);
+nvmlReturn_t dev_nvml_stop(void);
 
 /* How many devices there are. */
-nvmlReturn_t slu_nvml_count(unsigned *ret_count);
+nvmlReturn_t dev_nvml_count(unsigned *ret_count);
 
 /* The device of that number. Return: NVML_ERROR_INVALID_ARGUMENT if there is none. */
-nvmlReturn_t slu_nvml_find(unsigned index, nvmlDevice_t *ret_device);
+nvmlReturn_t dev_nvml_find(unsigned index, nvmlDevice_t *ret_device);
 
 /* Whether a caller's handle is one. */
-nvmlReturn_t slu_nvml_check(nvmlDevice_t device);
+nvmlReturn_t dev_nvml_check(nvmlDevice_t device);

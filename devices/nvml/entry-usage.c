@@ -9,16 +9,16 @@
 #include "nvml/device.h"
 #include "nvml/usage.h"
 
-static nvmlReturn_t look(nvmlDevice_t device, struct slu_board_view *ret_view)
+static nvmlReturn_t look(nvmlDevice_t device, struct dev_board_view *ret_view)
 {
-	nvmlReturn_t result = slu_nvml_check(device);
+	nvmlReturn_t result = dev_nvml_check(device);
 
 	if (result)
 		return result;
-	switch (slu_board_look(device->board, ret_view)) {
+	switch (dev_board_look(device->board, ret_view)) {
 	case 0:
 		return NVML_SUCCESS;
-	case SLU_BOARD_E_BUSY:
+	case DEV_BOARD_E_BUSY:
 		return NVML_ERROR_TIMEOUT;
 	default:
 		return NVML_ERROR_UNKNOWN;
@@ -26,9 +26,9 @@ static nvmlReturn_t look(nvmlDevice_t device, struct slu_board_view *ret_view)
 }
 
 /* A view is too large for a stranger's stack. */
-static nvmlReturn_t look_new(nvmlDevice_t device, struct slu_board_view **ret_view)
+static nvmlReturn_t look_new(nvmlDevice_t device, struct dev_board_view **ret_view)
 {
-	struct slu_board_view *view = malloc(sizeof(*view));
+	struct dev_board_view *view = malloc(sizeof(*view));
 	nvmlReturn_t result = view ? look(device, view) : NVML_ERROR_UNKNOWN;
 
 	if (result)
@@ -40,7 +40,7 @@ static nvmlReturn_t look_new(nvmlDevice_t device, struct slu_board_view **ret_vi
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *ret_memory)
 {
-	struct slu_board_view *view;
+	struct dev_board_view *view;
 	nvmlReturn_t result;
 
 	if (!ret_memory)
@@ -82,7 +82,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 static nvmlReturn_t list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t *ret_old,
 			 nvmlProcessInfo_v2_t *ret_new)
 {
-	struct slu_board_view *view;
+	struct dev_board_view *view;
 	nvmlReturn_t result;
 	unsigned room;
 
@@ -134,7 +134,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
 /* A device on the CPU draws nothing and has no server between. */
 static nvmlReturn_t list_nobody(nvmlDevice_t device, unsigned *n)
 {
-	nvmlReturn_t result = slu_nvml_check(device);
+	nvmlReturn_t result = dev_nvml_check(device);
 
 	if (result || !n)
 		return result ? result : NVML_ERROR_INVALID_ARGUMENT;
@@ -157,25 +157,25 @@ LIST_NOBODY(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlProcessInfo_v2_t)
 
 /* -- Utilisation */
 
-static nvmlReturn_t look_jobs(nvmlDevice_t device, struct slu_board_job **ret_jobs, size_t *ret_n)
+static nvmlReturn_t look_jobs(nvmlDevice_t device, struct dev_board_job **ret_jobs, size_t *ret_n)
 {
-	nvmlReturn_t result = slu_nvml_check(device);
-	struct slu_board_job *jobs;
+	nvmlReturn_t result = dev_nvml_check(device);
+	struct dev_board_job *jobs;
 
 	if (result)
 		return result;
-	jobs = malloc(SLU_BOARD_JOBS_MAX * sizeof(*jobs));
+	jobs = malloc(DEV_BOARD_JOBS_MAX * sizeof(*jobs));
 	if (!jobs)
 		return NVML_ERROR_UNKNOWN;
-	*ret_n = slu_board_look_jobs(device->board, jobs, SLU_BOARD_JOBS_MAX);
+	*ret_n = dev_board_look_jobs(device->board, jobs, DEV_BOARD_JOBS_MAX);
 	*ret_jobs = jobs;
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *ret_usage)
 {
-	struct slu_nvml_usage usage;
-	struct slu_board_job *jobs;
+	struct dev_nvml_usage usage;
+	struct dev_board_job *jobs;
 	nvmlReturn_t result;
 	size_t n;
 
@@ -184,7 +184,7 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_
 	result = look_jobs(device, &jobs, &n);
 	if (result)
 		return result;
-	usage = slu_nvml_usage(jobs, n, slu_clock_now_ns(), 0);
+	usage = dev_nvml_usage(jobs, n, slu_clock_now_ns(), 0);
 	*ret_usage =
 		(nvmlUtilization_t){ .gpu = usage.compute_percent, .memory = usage.bus_percent };
 	free(jobs);
@@ -195,8 +195,8 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 					     nvmlProcessUtilizationSample_t *ret_list, unsigned *n,
 					     unsigned long long since)
 {
-	struct slu_board_view *view;
-	struct slu_board_job *jobs;
+	struct dev_board_view *view;
+	struct dev_board_job *jobs;
 	struct timespec now;
 	nvmlReturn_t result;
 	size_t n_jobs;
@@ -216,8 +216,8 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 	room = ret_list ? *n : 0;
 	*n = view->n_slots;
 	for (unsigned i = 0; i < view->n_slots && i < room; i++) {
-		struct slu_nvml_usage usage =
-			slu_nvml_usage(jobs, n_jobs, slu_clock_now_ns(), view->slots[i].who);
+		struct dev_nvml_usage usage =
+			dev_nvml_usage(jobs, n_jobs, slu_clock_now_ns(), view->slots[i].who);
 
 		ret_list[i] = (nvmlProcessUtilizationSample_t){
 			.pid = (unsigned)view->slots[i].pid,

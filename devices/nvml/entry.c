@@ -21,22 +21,22 @@
 
 nvmlReturn_t nvmlInit(void)
 {
-	return slu_nvml_start();
+	return dev_nvml_start();
 }
 
 nvmlReturn_t nvmlInit_v2(void)
 {
-	return slu_nvml_start();
+	return dev_nvml_start();
 }
 
 nvmlReturn_t nvmlInitWithFlags(unsigned flags)
 {
-	return slu_nvml_start();
+	return dev_nvml_start();
 }
 
 nvmlReturn_t nvmlShutdown(void)
 {
-	return slu_nvml_stop();
+	return dev_nvml_stop();
 }
 
 const char *nvmlErrorString(nvmlReturn_t result)
@@ -123,28 +123,28 @@ nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char *ret_name, unsigned siz
 
 nvmlReturn_t nvmlDeviceGetCount(unsigned *ret_count)
 {
-	return slu_nvml_count(ret_count);
+	return dev_nvml_count(ret_count);
 }
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *ret_count)
 {
-	return slu_nvml_count(ret_count);
+	return dev_nvml_count(ret_count);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t *ret_device)
 {
-	return slu_nvml_find(index, ret_device);
+	return dev_nvml_find(index, ret_device);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *ret_device)
 {
-	return slu_nvml_find(index, ret_device);
+	return dev_nvml_find(index, ret_device);
 }
 
 static const char *format_uuid(char buf[static SLU_UUID_STRING_MAX],
 			       const struct nvmlDevice_st *device)
 {
-	return slu_uuid_format(buf, slu_board_identity(device->board)->uuid);
+	return slu_uuid_format(buf, dev_board_identity(device->board)->uuid);
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *ret_device)
@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *ret_devic
 
 	if (!uuid || !ret_device)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	for (unsigned i = 0; !(result = slu_nvml_find(i, &device)); i++) {
+	for (unsigned i = 0; !(result = dev_nvml_find(i, &device)); i++) {
 		if (strcasecmp(format_uuid(text, device), uuid))
 			continue;
 		*ret_device = device;
@@ -174,7 +174,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *ret_dev
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (domain || bus)
 		return NVML_ERROR_NOT_FOUND;
-	result = slu_nvml_find(index, ret_device);
+	result = dev_nvml_find(index, ret_device);
 	return result == NVML_ERROR_INVALID_ARGUMENT && ret_device ? NVML_ERROR_NOT_FOUND : result;
 }
 
@@ -187,7 +187,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *ret_
 
 #define CHECK(device, ret)                                     \
 	do {                                                   \
-		nvmlReturn_t _result = slu_nvml_check(device); \
+		nvmlReturn_t _result = dev_nvml_check(device); \
 		if (_result)                                   \
 			return _result;                        \
 		if (!(ret))                                    \
@@ -209,7 +209,7 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *ret_number)
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *ret_name, unsigned size)
 {
 	CHECK(device, ret_name);
-	return tell(slu_board_identity(device->board)->name, ret_name, size);
+	return tell(dev_board_identity(device->board)->name, ret_name, size);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_uuid, unsigned size)

@@ -8,12 +8,12 @@
 static void only_the_last_second_counts_and_only_who_is_asked_for(void **state)
 {
 	static const uint64_t now = 5000 * MS;
-	static const struct slu_board_job jobs[] = {
-		{ 1000 * MS, 3000 * MS, 0, 1, SLU_BOARD_ENGINE_COMPUTE, 7 },
-		{ 3900 * MS, 4100 * MS, 0, 1, SLU_BOARD_ENGINE_COMPUTE, 7 },
-		{ 4500 * MS, 4700 * MS, 0, 1, SLU_BOARD_ENGINE_COMPUTE, 8 },
-		{ 4900 * MS, 6000 * MS, 0, 1, SLU_BOARD_ENGINE_IN, 7 },
-		{ 4200 * MS, 4250 * MS, 0, 1, SLU_BOARD_ENGINE_OUT, 8 },
+	static const struct dev_board_job jobs[] = {
+		{ 1000 * MS, 3000 * MS, 0, 1, DEV_BOARD_ENGINE_COMPUTE, 7 },
+		{ 3900 * MS, 4100 * MS, 0, 1, DEV_BOARD_ENGINE_COMPUTE, 7 },
+		{ 4500 * MS, 4700 * MS, 0, 1, DEV_BOARD_ENGINE_COMPUTE, 8 },
+		{ 4900 * MS, 6000 * MS, 0, 1, DEV_BOARD_ENGINE_IN, 7 },
+		{ 4200 * MS, 4250 * MS, 0, 1, DEV_BOARD_ENGINE_OUT, 8 },
 		{ 4300 * MS, 4300 * MS, 0, 1, 99, 8 },
 	};
 	static const struct {
@@ -33,7 +33,7 @@ static void only_the_last_second_counts_and_only_who_is_asked_for(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct slu_nvml_usage u = slu_nvml_usage(jobs, sizeof(jobs) / sizeof(jobs[0]),
+		struct dev_nvml_usage u = dev_nvml_usage(jobs, sizeof(jobs) / sizeof(jobs[0]),
 							 rows[i].now_ns, rows[i].who);
 
 		if (u.compute_percent != rows[i].compute || u.bus_percent != rows[i].bus)

@@ -11,9 +11,9 @@
 
 #include "board/board.h"
 
-#define SLU_NVML_WINDOW_NS UINT64_C(1000000000)
+#define DEV_NVML_WINDOW_NS UINT64_C(1000000000)
 
-struct slu_nvml_usage {
+struct dev_nvml_usage {
 	unsigned compute_percent;
 	unsigned bus_percent;
 };
@@ -22,5 +22,5 @@ struct slu_nvml_usage {
  * Of @jobs, the part within the window that ends at @now_ns; of one process, or of all (@who 0).
  * Jobs of one engine do not overlap, so their lengths add up.
  */
-struct slu_nvml_usage slu_nvml_usage(const struct slu_board_job *jobs, size_t n, uint64_t now_ns,
+struct dev_nvml_usage dev_nvml_usage(const struct dev_board_job *jobs, size_t n, uint64_t now_ns,
 				     uint32_t who);

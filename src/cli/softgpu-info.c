@@ -25,16 +25,16 @@ static const struct argp argp = {
 	       "For example: sluice softgpu info --json",
 };
 
-static const char *const engine_names[_SLU_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
+static const char *const engine_names[_DEV_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 
-static json_t *describe_engines(struct slu_board *board)
+static json_t *describe_engines(struct dev_board *board)
 {
 	json_t *engines = json_object();
 
-	for (unsigned i = 0; i < _SLU_BOARD_ENGINE_MAX; i++) {
-		struct slu_board_engine_view e;
+	for (unsigned i = 0; i < _DEV_BOARD_ENGINE_MAX; i++) {
+		struct dev_board_engine_view e;
 
-		slu_board_look_engine(board, i, &e);
+		dev_board_look_engine(board, i, &e);
 		json_object_set_new(engines, engine_names[i],
 				    json_pack("{s:I, s:I, s:I}", "busy_ms",
 					      (json_int_t)(e.busy_ns / SLU_NS_PER_MS), "jobs",
@@ -43,7 +43,7 @@ static json_t *describe_engines(struct slu_board *board)
 	return engines;
 }
 
-static json_t *describe_programs(const struct slu_board_view *view)
+static json_t *describe_programs(const struct dev_board_view *view)
 {
 	json_t *programs = json_array();
 
@@ -58,22 +58,22 @@ static json_t *describe_programs(const struct slu_board_view *view)
 /* What is known of a device; a board that cannot be read says why. */
 static json_t *describe(unsigned index, const char *path)
 {
-	static struct slu_board_view view;
-	const struct slu_board_identity *identity;
+	static struct dev_board_view view;
+	const struct dev_board_identity *identity;
 	char uuid[SLU_UUID_STRING_MAX];
-	struct slu_board *board;
+	struct dev_board *board;
 	json_t *device;
-	int r = slu_board_open(path, NULL, &board);
+	int r = dev_board_open(path, NULL, &board);
 
-	if (r == SLU_BOARD_E_ABSENT)
+	if (r == DEV_BOARD_E_ABSENT)
 		return NULL;
 	if (r)
 		return json_pack("{s:i, s:s, s:s}", "index", (int)index, "board", path, "trouble",
 				 r == -EPROTONOSUPPORT ? "it was made by another version"
 				 : r == -EBADMSG       ? "its board is damaged"
 						       : strerror(-r));
-	identity = slu_board_identity(board);
-	r = slu_board_look(board, &view);
+	identity = dev_board_identity(board);
+	r = dev_board_look(board, &view);
 	device =
 		json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o}", "index", (int)index, "board", path,
 			  "name", identity->name, "uuid", slu_uuid_format(uuid, identity->uuid),
@@ -86,7 +86,7 @@ static json_t *describe(unsigned index, const char *path)
 				    json_integer((json_int_t)view.used_bytes));
 		json_object_set_new(device, "programs", describe_programs(&view));
 	}
-	slu_board_close(board);
+	dev_board_close(board);
 	return device;
 }
 

@@ -31,13 +31,13 @@ static const struct argp argp = {
 /* Return: 0 where nobody holds it, else the exit code after having complained. */
 static int check_unused(unsigned index, const char *path)
 {
-	static struct slu_board_view view;
-	struct slu_board *board;
-	int r = slu_board_open(path, NULL, &board);
+	static struct dev_board_view view;
+	struct dev_board *board;
+	int r = dev_board_open(path, NULL, &board);
 
 	if (r)
 		return 0;
-	r = slu_board_look(board, &view);
+	r = dev_board_look(board, &view);
 	if (r || view.n_slots) {
 		if (r)
 			slu_cli_complain("Try again in a moment.", "GPU %u is locked by somebody.",
@@ -47,12 +47,12 @@ static int check_unused(unsigned index, const char *path)
 					 view.slots[0].program, (int)view.slots[0].pid,
 					 view.n_slots > 1 ? " and others" : "");
 		r = SLU_CLI_REFUSED;
-	} else if (flock(slu_board_fd(board), LOCK_EX | LOCK_NB)) {
+	} else if (flock(dev_board_fd(board), LOCK_EX | LOCK_NB)) {
 		slu_cli_complain("Stop the daemon first; your own one leaves when it is unused.",
 				 "GPU %u is managed by a daemon.", index);
 		r = SLU_CLI_REFUSED;
 	}
-	slu_board_close(board);
+	dev_board_close(board);
 	return r;
 }
 
@@ -99,7 +99,7 @@ static void tell(const json_t *removed, const json_t *kept)
 		name_devices(removed, names, sizeof(names));
 		printf("Removed %s with %s memory. The next program makes a new device.\n", names,
 		       json_array_size(removed) > 1 ? "their" : "its");
-	} else if (!json_array_size(kept) && !slu_board_folder(folder, sizeof(folder))) {
+	} else if (!json_array_size(kept) && !dev_board_folder(folder, sizeof(folder))) {
 		printf("There is no software GPU in %s: nothing to remove.\n", folder);
 	}
 }

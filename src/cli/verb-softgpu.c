@@ -173,7 +173,7 @@ error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state)
 
 int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX])
 {
-	int r = slu_board_folder(ret_path, PATH_MAX - 24);
+	int r = dev_board_folder(ret_path, PATH_MAX - 24);
 
 	if (!r)
 		sprintf(ret_path + strlen(ret_path), "/softgpu%u", index);

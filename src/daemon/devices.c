@@ -33,7 +33,7 @@ struct slu_devices {
 	struct slu_device *list[SLU_DEVICES_MAX];
 	unsigned n;
 	uint64_t n_freed;	    /* how often a last user has gone */
-	struct slu_board_view view; /* large, so not on the stack */
+	struct dev_board_view view; /* large, so not on the stack */
 };
 
 int slu_devices_new(struct slu_core *core, bool is_system, const char *root,
@@ -52,7 +52,7 @@ int slu_devices_new(struct slu_core *core, bool is_system, const char *root,
 
 static void forget_board(struct slu_device *device)
 {
-	slu_board_close(device->board);
+	dev_board_close(device->board);
 	device->board = NULL;
 	device->used_bytes = device->overhead_bytes = 0;
 	device->n_outsiders = 0;
@@ -81,17 +81,17 @@ void slu_devices_configure(struct slu_devices *devices, const char *folder,
 static int find_folder(const struct slu_devices *devices, char ret_folder[static PATH_MAX])
 {
 	if (!devices->folder[0])
-		return slu_fold(slu_board_folder(ret_folder, PATH_MAX));
+		return slu_fold(dev_board_folder(ret_folder, PATH_MAX));
 	snprintf(ret_folder, PATH_MAX, "%s", devices->folder);
 	return 0;
 }
 
 /* Return: the board of @uuid with its path, or NULL. */
-static struct slu_board *find_board(struct slu_devices *devices, const uint8_t uuid[16],
+static struct dev_board *find_board(struct slu_devices *devices, const uint8_t uuid[16],
 				    char *ret_path, size_t size)
 {
 	char folder[PATH_MAX];
-	struct slu_board *found = NULL;
+	struct dev_board *found = NULL;
 	struct dirent *entry;
 	DIR *dir;
 
@@ -103,10 +103,10 @@ static struct slu_board *find_board(struct slu_devices *devices, const uint8_t u
 
 		if (snprintf(ret_path, size, "%s/%s", folder, entry->d_name) >= (int)size ||
 		    lstat(ret_path, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    slu_board_open(ret_path, NULL, &found))
+		    dev_board_open(ret_path, NULL, &found))
 			continue;
-		if (memcmp(slu_board_identity(found)->uuid, uuid, 16) != 0) {
-			slu_board_close(found);
+		if (memcmp(dev_board_identity(found)->uuid, uuid, 16) != 0) {
+			dev_board_close(found);
 			found = NULL;
 		}
 	}
@@ -139,7 +139,7 @@ static bool board_is_current(const struct slu_device *device)
 {
 	struct stat ours, named;
 
-	return fstat(slu_board_fd(device->board), &ours) == 0 && stat(device->path, &named) == 0 &&
+	return fstat(dev_board_fd(device->board), &ours) == 0 && stat(device->path, &named) == 0 &&
 	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
@@ -158,7 +158,7 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 		device->board =
 			find_board(devices, hello->uuid, device->path, sizeof(device->path));
 	if (device->board) {
-		const struct slu_board_identity *identity = slu_board_identity(device->board);
+		const struct dev_board_identity *identity = dev_board_identity(device->board);
 
 		/* what the board says, not what its first user says */
 		snprintf(device->name, sizeof(device->name), "%.*s",
@@ -167,7 +167,7 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 		device->kind = SLU_DEVICE_BOARD;
 		device->total_bytes = identity->capacity_bytes;
 		return slu_fold(
-			lock(slu_board_fd(device->board), device->name, ret_status, ret_why, size));
+			lock(dev_board_fd(device->board), device->name, ret_status, ret_why, size));
 	}
 
 	if (slu_node_find(devices->root, hello->uuid, hello->pci, device->path,
@@ -204,7 +204,7 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 static void unclaim(struct slu_device *device)
 {
 	if (device->board)
-		flock(slu_board_fd(device->board), LOCK_UN);
+		flock(dev_board_fd(device->board), LOCK_UN);
 	if (device->lock_fd >= 0)
 		close(device->lock_fd);
 	device->lock_fd = -1;
@@ -306,7 +306,7 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 	}
 	if (r) {
 		if (device->board)
-			slu_board_close(device->board);
+			dev_board_close(device->board);
 		free(device);
 		return slu_fold(r);
 	}
@@ -370,7 +370,7 @@ struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		      bool (*is_client)(void *data, pid_t pid), void *data)
 {
-	struct slu_board_view *view = &devices->view;
+	struct dev_board_view *view = &devices->view;
 
 	for (unsigned i = 0; i < devices->n; i++) {
 		struct slu_device *device = devices->list[i];
@@ -378,13 +378,13 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 
 		if (device->board && !device->n_users && !board_is_current(device))
 			forget_board(device);
-		if (!device->board || slu_board_look(device->board, view))
+		if (!device->board || dev_board_look(device->board, view))
 			continue;
 		device->used_bytes = view->used_bytes;
 		device->overhead_bytes = view->overhead_bytes;
 		device->n_outsiders = 0;
 		for (unsigned s = 0; s < view->n_slots; s++) {
-			const struct slu_board_slot_view *slot = &view->slots[s];
+			const struct dev_board_slot_view *slot = &view->slots[s];
 
 			if (!slot->bytes || is_client(data, slot->pid))
 				continue;

@@ -33,7 +33,7 @@
 #define SLU_DEVICES_MAX		  64
 #define SLU_DEVICES_OUTSIDERS_MAX 64
 
-struct slu_board;
+struct dev_board;
 struct slu_core;
 
 enum slu_device_kind { SLU_DEVICE_NONE, SLU_DEVICE_BOARD, SLU_DEVICE_NODE };
@@ -57,7 +57,7 @@ struct slu_device {
 	unsigned n_users;
 	uint64_t freed_n;	 /* counts who became free, so less is longer ago */
 	int lock_fd;		 /* NODE, while it is used */
-	struct slu_board *board; /* BOARD, also while it is free, for status */
+	struct dev_board *board; /* BOARD, also while it is free, for status */
 
 	uint64_t used_bytes;	 /* as the board told last; 0 where nobody tells */
 	uint64_t overhead_bytes; /* … beside it, by contexts and drivers */

@@ -156,19 +156,19 @@ static void test_a_card_is_locked_while_it_is_used(void **state)
 	slu_devices_release(f->devices, device);
 }
 
-static struct slu_board *make_board(struct fixture *f, const char *name, uint64_t bytes)
+static struct dev_board *make_board(struct fixture *f, const char *name, uint64_t bytes)
 {
-	struct slu_board_identity identity = {
+	struct dev_board_identity identity = {
 		.name = "board's own name",
 		.capacity_bytes = bytes,
 		.granule_bytes = 4096,
 	};
-	struct slu_board *board;
+	struct dev_board *board;
 	char path[256];
 
 	memcpy(identity.uuid, card, sizeof(card));
 	snprintf(path, sizeof(path), "%s/%s", f->root, name);
-	assert_int_equal(slu_board_open(path, &identity, &board), 0);
+	assert_int_equal(dev_board_open(path, &identity, &board), 0);
 	return board;
 }
 
@@ -176,7 +176,7 @@ static void test_a_board_tells_size_and_name_itself(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 5 << 20);
-	struct slu_board *board = make_board(f, "opencl0", 1 << 20);
+	struct dev_board *board = make_board(f, "opencl0", 1 << 20);
 	struct slu_device *device;
 
 	make(f, "not-a-board", "memory of something");
@@ -184,9 +184,9 @@ static void test_a_board_tells_size_and_name_itself(void **state)
 	assert_int_equal(device->kind, SLU_DEVICE_BOARD);
 	assert_int_equal(device->total_bytes, 1 << 20);
 	assert_string_equal(device->name, "board's own name");
-	assert_int_equal(flock(slu_board_fd(board), LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(flock(dev_board_fd(board), LOCK_EX | LOCK_NB), -1);
 	slu_devices_release(f->devices, device);
-	slu_board_close(board);
+	dev_board_close(board);
 }
 
 static void test_a_board_made_again_with_another_size_is_another_device(void **state)
@@ -196,12 +196,12 @@ static void test_a_board_made_again_with_another_size_is_another_device(void **s
 	struct slu_device *first, *second;
 	char path[256];
 
-	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	dev_board_close(make_board(f, "opencl0", 1 << 20));
 	assert_int_equal(acquire(f, &hello, &first), 0);
 	slu_devices_release(f->devices, first);
 	snprintf(path, sizeof(path), "%s/opencl0", f->root);
 	assert_int_equal(unlink(path), 0);
-	slu_board_close(make_board(f, "opencl0", 2 << 20));
+	dev_board_close(make_board(f, "opencl0", 2 << 20));
 	assert_int_equal(acquire(f, &hello, &second), 0);
 	assert_ptr_not_equal(first, second);
 	assert_int_equal(second->total_bytes, 2 << 20);
@@ -226,12 +226,12 @@ static void test_outsiders_are_those_who_are_no_clients(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1 << 20);
-	struct slu_board *board = make_board(f, "opencl0", 1 << 20);
+	struct dev_board *board = make_board(f, "opencl0", 1 << 20);
 	struct slu_core_device_view view;
 	struct slu_device *device;
 
-	assert_int_equal(slu_board_attach(board, "somebody"), 0);
-	assert_int_equal(slu_board_take(board, 4096, 512), 0);
+	assert_int_equal(dev_board_attach(board, "somebody"), 0);
+	assert_int_equal(dev_board_take(board, 4096, 512), 0);
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	slu_devices_look(f->devices, 3, nobody, NULL);
 	assert_int_equal(device->n_outsiders, 1);
@@ -246,7 +246,7 @@ static void test_outsiders_are_those_who_are_no_clients(void **state)
 	slu_core_view_device(f->core, device->number, &view);
 	assert_int_equal(view.outsider_bytes, 0);
 	slu_devices_release(f->devices, device);
-	slu_board_close(board);
+	dev_board_close(board);
 }
 
 static void test_what_is_not_there_is_for_private_daemons_only(void **state)
@@ -317,7 +317,7 @@ static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_aga
 	struct slu_device *device;
 	char path[256];
 
-	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	dev_board_close(make_board(f, "opencl0", 1 << 20));
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	snprintf(path, sizeof(path), "%s/opencl0", f->root);
 	assert_int_equal(unlink(path), 0);
@@ -327,7 +327,7 @@ static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_aga
 	slu_devices_look(f->devices, 4, nobody, NULL);
 	assert_true(slu_device_is_gone(device));
 
-	slu_board_close(make_board(f, "opencl0", 1 << 20));
+	dev_board_close(make_board(f, "opencl0", 1 << 20));
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	assert_false(slu_device_is_gone(device));
 	slu_devices_release(f->devices, device);
@@ -336,13 +336,13 @@ static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_aga
 
 static void add_board(struct fixture *f, const char *name, uint8_t uuid)
 {
-	struct slu_board_identity identity = { .uuid = { uuid }, .capacity_bytes = 1 << 20 };
-	struct slu_board *board;
+	struct dev_board_identity identity = { .uuid = { uuid }, .capacity_bytes = 1 << 20 };
+	struct dev_board *board;
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", f->root, name);
-	assert_int_equal(slu_board_open(path, &identity, &board), 0);
-	slu_board_close(board);
+	assert_int_equal(dev_board_open(path, &identity, &board), 0);
+	dev_board_close(board);
 }
 
 static struct slu_device *acquire_named(struct fixture *f, const uint8_t uuid[16], const char *pci)

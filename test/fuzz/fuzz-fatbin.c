@@ -15,23 +15,23 @@
 #include "softgpu/driver/merge.h"
 
 /* what the linker wants to know of the driver */
-struct slu_driver slu_driver = { .settings = { .capability = 75 } };
+struct dev_driver dev_driver = { .settings = { .capability = 75 } };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t fatbin_magic[4] = { 0x50, 0xed, 0x55, 0xba };
 static const uint8_t wrapper_magic[4] = { 0xb1, 0x43, 0x62, 0x46 };
 
-static void check(struct slu_image *image)
+static void check(struct dev_image *image)
 {
 	assert(image->text && strnlen(image->text, image->bytes) == image->bytes);
-	slu_image_close(image);
+	dev_image_close(image);
 }
 
 static void open_image(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = calloc(1, size + 32);
-	struct slu_image image;
+	struct dev_image image;
 	char log[64];
 
 	if (!copy)
@@ -51,26 +51,26 @@ static void open_image(const uint8_t *data, size_t size)
 	}
 	/* a wrapper is made of pointers, and those are the program's own */
 	if (size < 4 || memcmp(copy, wrapper_magic, 4))
-		if (!slu_image_open(copy, 75, &(struct slu_image_log){ log, sizeof(log) }, &image))
+		if (!dev_image_open(copy, 75, &(struct dev_image_log){ log, sizeof(log) }, &image))
 			check(&image);
 	free(copy);
 }
 
 static void link_inputs(const uint8_t *data, size_t size)
 {
-	struct slu_link *link = slu_link_new(&(struct slu_jit){ 0 });
+	struct dev_link *link = dev_link_new(&(struct dev_jit){ 0 });
 
 	if (!link)
 		return;
 	for (unsigned type = 0; type < 7 && size; type++)
-		(void)slu_link_add(link, (CUjitInputType)type, data, size);
-	(void)slu_link_complete(link);
-	slu_link_free(link);
+		(void)dev_link_add(link, (CUjitInputType)type, data, size);
+	(void)dev_link_complete(link);
+	dev_link_free(link);
 }
 
 static void merge_halves(const uint8_t *data, size_t size)
 {
-	struct slu_merge_input inputs[2] = {
+	struct dev_merge_input inputs[2] = {
 		{ (const char *)data, size / 2, "first" },
 		{ (const char *)data + size / 2, size - size / 2, "second" },
 	};
@@ -78,8 +78,8 @@ static void merge_halves(const uint8_t *data, size_t size)
 	size_t bytes;
 	int r;
 
-	r = slu_merge(inputs, 2, &text, &bytes, &clash);
-	assert(r <= SLU_MERGE_E_REFUSED);
+	r = dev_merge(inputs, 2, &text, &bytes, &clash);
+	assert(r <= DEV_MERGE_E_REFUSED);
 	if (!r) {
 		assert(text[bytes] == '\0');
 		free(text);

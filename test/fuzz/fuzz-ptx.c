@@ -36,9 +36,9 @@ static unsigned count_lines(const uint8_t *data, size_t size)
 	return n;
 }
 
-static void run(struct slu_testbed *bed, const struct slu_ptx_function *kernel)
+static void run(struct dev_testbed *bed, const struct slu_ptx_function *kernel)
 {
-	struct slu_interp_launch launch = {
+	struct dev_interp_launch launch = {
 		.module = bed->module,
 		.kernel = kernel,
 		.grid = { 2, 1, 1 },
@@ -47,17 +47,17 @@ static void run(struct slu_testbed *bed, const struct slu_ptx_function *kernel)
 		.memory = &bed->memory,
 		.variables = bed->variables,
 	};
-	int r = slu_interp_launch(&launch, &bed->fault);
+	int r = dev_interp_launch(&launch, &bed->fault);
 
-	assert(r == 0 || r == SLU_INTERP_E_FAULT || r < 0);
-	assert(r != SLU_INTERP_E_FAULT || bed->fault.kind);
+	assert(r == 0 || r == DEV_INTERP_E_FAULT || r < 0);
+	assert(r != DEV_INTERP_E_FAULT || bed->fault.kind);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct slu_ptx_error error = { 0 };
 	struct slu_ptx_module *module;
-	struct slu_testbed bed;
+	struct dev_testbed bed;
 	uint64_t total = 0;
 	int r = slu_ptx_parse((const char *)data, size, &module, &error);
 
@@ -67,9 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(error.line <= count_lines(data, size));
 		return 0;
 	}
-	slu_testbed_init(&bed);
+	dev_testbed_init(&bed);
 	bed.ptx = module;
-	r = slu_interp_module_new(module, &bed.module);
+	r = dev_interp_module_new(module, &bed.module);
 	assert(!r);
 	bed.variables = calloc(module->n_variables + 1, sizeof(*bed.variables));
 	assert(bed.variables);
@@ -77,19 +77,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		total += module->variables[i]->size;
 	for (unsigned i = 0; total < 1 << 20 && i < module->n_variables; i++)
 		bed.variables[i] =
-			(uint64_t)(uintptr_t)slu_testbed_alloc(&bed, module->variables[i]->size);
+			(uint64_t)(uintptr_t)dev_testbed_alloc(&bed, module->variables[i]->size);
 	for (unsigned i = 0; i < module->n_functions; i++) {
 		const struct slu_ptx_function *f = module->functions[i];
 
 		if (!f->is_kernel || !f->is_defined)
 			continue;
 		error = (struct slu_ptx_error){ 0 };
-		r = slu_interp_prepare(bed.module, f, &error);
-		assert(r == 0 || r == SLU_INTERP_E_REFUSED);
+		r = dev_interp_prepare(bed.module, f, &error);
+		assert(r == 0 || r == DEV_INTERP_E_REFUSED);
 		assert(r == 0 || (error.text[0] && error.line));
 		if (!r && is_straight(f))
 			run(&bed, f);
 	}
-	slu_testbed_deinit(&bed);
+	dev_testbed_deinit(&bed);
 	return 0;
 }

@@ -12,8 +12,8 @@
 
 int main(int argc, char **argv)
 {
-	struct slu_board_identity identity = { .name = "test board", .granule_bytes = 4096 };
-	struct slu_board *board;
+	struct dev_board_identity identity = { .name = "test board", .granule_bytes = 4096 };
+	struct dev_board *board;
 	char byte;
 	int r;
 
@@ -22,23 +22,23 @@ int main(int argc, char **argv)
 	identity.capacity_bytes = strtoull(argv[2], NULL, 10);
 	for (unsigned i = 0; i < sizeof(identity.uuid); i++)
 		identity.uuid[i] = (unsigned char)(argv[1][strlen(argv[1]) - 1] + i);
-	r = slu_board_open(argv[1], &identity, &board);
+	r = dev_board_open(argv[1], &identity, &board);
 	if (r) {
 		fprintf(stderr, "%s: %s\n", argv[1], r < 0 ? strerror(-r) : "refused");
 		return 1;
 	}
 	for (unsigned i = 0; i < sizeof(identity.uuid); i++)
-		printf("%02x", slu_board_identity(board)->uuid[i]);
+		printf("%02x", dev_board_identity(board)->uuid[i]);
 	putchar('\n');
 	if (argc > 3) {
-		if (slu_board_attach(board, "outsider") ||
-		    slu_board_take(board, strtoull(argv[3], NULL, 10), 0))
+		if (dev_board_attach(board, "outsider") ||
+		    dev_board_take(board, strtoull(argv[3], NULL, 10), 0))
 			return 1;
 		puts("held");
 		fflush(stdout);
 		while (read(STDIN_FILENO, &byte, 1) > 0)
 			;
 	}
-	slu_board_close(board);
+	dev_board_close(board);
 	return 0;
 }

@@ -31,39 +31,39 @@
 
 static const char source[] = "kernel void touch(global uint *p) { p[get_global_id(0)] += 1; }\n";
 
-static struct slu_board *open_board(void)
+static struct dev_board *open_board(void)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	char path[512];
 
-	if (slu_board_folder(path, sizeof(path) - 16))
+	if (dev_board_folder(path, sizeof(path) - 16))
 		return NULL;
 	strcat(path, "/opencl0");
-	return slu_board_open(path, NULL, &board) ? NULL : board;
+	return dev_board_open(path, NULL, &board) ? NULL : board;
 }
 
-static uint64_t visible_bytes(struct slu_board *board)
+static uint64_t visible_bytes(struct dev_board *board)
 {
-	static struct slu_board_view view;
+	static struct dev_board_view view;
 
-	return slu_board_look(board, &view) ? UINT64_MAX : view.used_bytes;
+	return dev_board_look(board, &view) ? UINT64_MAX : view.used_bytes;
 }
 
 /*
  * Waits until nothing is left on the board. A driver's own threads may hold the last reference to a
  * context for a moment after the program has let go of it. What never leaves is seen as a timeout.
  */
-static void wait_until_empty(struct slu_board *board)
+static void wait_until_empty(struct dev_board *board)
 {
-	while (slu_board_true_used(board))
+	while (dev_board_true_used(board))
 		usleep(1000);
 }
 
-static struct slu_board_engine_view engine(struct slu_board *board, enum slu_board_engine e)
+static struct dev_board_engine_view engine(struct dev_board *board, enum dev_board_engine e)
 {
-	struct slu_board_engine_view view;
+	struct dev_board_engine_view view;
 
-	slu_board_look_engine(board, e, &view);
+	dev_board_look_engine(board, e, &view);
 	return view;
 }
 
@@ -79,7 +79,7 @@ static cl_mem make(struct cl_bench *b, cl_mem_flags flags, size_t bytes, void *h
 
 static int says_what_it_is(void)
 {
-	struct slu_board *board = open_board();
+	struct dev_board *board = open_board();
 	char extensions[8192];
 	cl_ulong bytes = 0;
 	uint8_t uuid[16] = { 0 };
@@ -112,7 +112,7 @@ static int says_what_it_is(void)
 	EXPECT(clGetDeviceInfo(b.device, CL_DEVICE_GLOBAL_MEM_SIZE, 1, &bytes, NULL) ==
 	       CL_INVALID_VALUE);
 	EXPECT(!clGetDeviceInfo(b.device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, &size));
-	EXPECT(size == 16 && !memcmp(uuid, slu_board_identity(board)->uuid, 16));
+	EXPECT(size == 16 && !memcmp(uuid, dev_board_identity(board)->uuid, 16));
 	EXPECT(!clGetDeviceInfo(b.device, CL_DEVICE_EXTENSIONS, sizeof(extensions), extensions,
 				&size));
 	EXPECT(size == strlen(extensions) + 1);
@@ -131,7 +131,7 @@ static int counts_what_is_on_the_device(void)
 				     .image_height = 1024 };
 	cl_buffer_region region = { 0, MIB };
 	cl_mem a, part, host, used, image;
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 	void *memory, *svm;
 	cl_int r;
@@ -140,15 +140,15 @@ static int counts_what_is_on_the_device(void)
 	board = open_board();
 	EXPECT(board);
 	/* the context: 3 MiB that nobody can see */
-	EXPECT(visible_bytes(board) == 0 && slu_board_true_used(board) == 3 * MIB);
+	EXPECT(visible_bytes(board) == 0 && dev_board_true_used(board) == 3 * MIB);
 	EXPECT(!make(&b, 0, 64 * MIB + 1, NULL, &r) && r == CL_INVALID_BUFFER_SIZE);
 	EXPECT(!make(&b, 0, 62 * MIB, NULL, &r) && r == CL_MEM_OBJECT_ALLOCATION_FAILURE);
 	EXPECT(!make(&b, CL_MEM_USE_HOST_PTR, MIB, NULL, &r) && r == CL_INVALID_HOST_PTR);
-	EXPECT(slu_board_true_used(board) == 3 * MIB);
+	EXPECT(dev_board_true_used(board) == 3 * MIB);
 	/* rounded up to 64 KiB in secret */
 	a = make(&b, 0, 2 * MIB + 1, NULL, &r);
 	EXPECT(a && visible_bytes(board) == 2 * MIB + 1);
-	EXPECT(slu_board_true_used(board) == 5 * MIB + 65536);
+	EXPECT(dev_board_true_used(board) == 5 * MIB + 65536);
 	part = clCreateSubBuffer(a, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &r);
 	EXPECT(part && visible_bytes(board) == 2 * MIB + 1);
 	/* a part keeps the whole */
@@ -180,7 +180,7 @@ static int counts_what_is_on_the_device(void)
 
 static int frees_late(void)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 	cl_mem a;
 	cl_int r;
@@ -190,7 +190,7 @@ static int frees_late(void)
 	a = make(&b, 0, 40 * MIB, NULL, &r);
 	EXPECT(a && !clReleaseMemObject(a));
 	/* in an hour, says the setting */
-	EXPECT(visible_bytes(board) == 0 && slu_board_true_used(board) == 40 * MIB);
+	EXPECT(visible_bytes(board) == 0 && dev_board_true_used(board) == 40 * MIB);
 	EXPECT(!make(&b, 0, 40 * MIB, NULL, &r) && r == CL_MEM_OBJECT_ALLOCATION_FAILURE);
 	a = make(&b, 0, 24 * MIB, NULL, &r);
 	EXPECT(a);
@@ -200,7 +200,7 @@ static int frees_late(void)
 static int fails_lazily(void)
 {
 	static const cl_uint zero;
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 	size_t n = 1024;
 	cl_kernel kernel, clone;
@@ -237,10 +237,10 @@ static int fails_lazily(void)
 /* Copies behind copies in one queue follow each other without a gap on the engine's timeline. */
 static int copies_queue_without_a_gap(void)
 {
-	struct slu_board_engine_view in, out;
+	struct dev_board_engine_view in, out;
 	uint64_t enqueued_ns, busy_in_ns = 0;
 	char *host = calloc(1, 4 * MIB);
-	struct slu_board *board;
+	struct dev_board *board;
 	cl_command_queue other;
 	struct cl_bench b;
 	cl_mem mem, second;
@@ -260,8 +260,8 @@ static int copies_queue_without_a_gap(void)
 	enqueued_ns = slu_clock_now_ns();
 	EXPECT(!clFlush(b.queue) && !clFinish(other) && !clFinish(b.queue));
 	/* nothing is done before its time on the bus is over */
-	in = engine(board, SLU_BOARD_ENGINE_IN);
-	out = engine(board, SLU_BOARD_ENGINE_OUT);
+	in = engine(board, DEV_BOARD_ENGINE_IN);
+	out = engine(board, DEV_BOARD_ENGINE_OUT);
 	EXPECT(slu_clock_now_ns() >= in.free_at_ns && slu_clock_now_ns() >= out.free_at_ns);
 	EXPECT(in.n_jobs == 4 && in.bytes == 16 * MIB && in.busy_ns == busy_in_ns);
 	EXPECT(out.n_jobs == 1 && out.bytes == 4 * MIB);
@@ -279,7 +279,7 @@ static int copies_queue_without_a_gap(void)
 /* A copy is booked when what it waits for has happened, not when it is enqueued. */
 static int copies_wait_for_what_they_wait_for(cl_command_queue_properties properties)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 	cl_event gate, kernel_done, write_done, read_done;
 	uint64_t set_ns;
@@ -304,17 +304,17 @@ static int copies_wait_for_what_they_wait_for(cl_command_queue_properties proper
 	EXPECT(!clEnqueueReadBuffer(b.queue, mem, CL_FALSE, 0, 4096, words, 1, &kernel_done,
 				    &read_done));
 	EXPECT(!clFlush(b.queue));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).n_jobs == 0);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).n_jobs == 0);
 	EXPECT(!clGetEventInfo(write_done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
 			       &status, NULL));
 	EXPECT(status > CL_COMPLETE);
 	set_ns = slu_clock_now_ns();
 	EXPECT(!clSetUserEventStatus(gate, CL_COMPLETE));
 	EXPECT(!clWaitForEvents(1, &read_done));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).n_jobs == 1);
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).free_at_ns >= set_ns + time_of(4096, RATE_IN));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_OUT).free_at_ns >=
-	       engine(board, SLU_BOARD_ENGINE_IN).free_at_ns + time_of(4096, RATE_OUT));
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).n_jobs == 1);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).free_at_ns >= set_ns + time_of(4096, RATE_IN));
+	EXPECT(engine(board, DEV_BOARD_ENGINE_OUT).free_at_ns >=
+	       engine(board, DEV_BOARD_ENGINE_IN).free_at_ns + time_of(4096, RATE_OUT));
 	for (unsigned i = 0; i < 1024; i++)
 		EXPECT(words[i] == i + 1);
 	EXPECT(!clReleaseEvent(gate) && !clReleaseEvent(write_done));
@@ -373,8 +373,8 @@ static int profiles_show_the_bus(void)
 static int maps_take_the_bus(void)
 {
 	const size_t origin[3] = { 0, 0, 0 }, region[3] = { 4096, 16, 2 };
-	struct slu_board_engine_view in, out;
-	struct slu_board *board;
+	struct dev_board_engine_view in, out;
+	struct dev_board *board;
 	struct cl_bench b;
 	cl_mem mem, host, fresh;
 	char *p, rect[4096 * 32];
@@ -387,34 +387,34 @@ static int maps_take_the_bus(void)
 	p = clEnqueueMapBuffer(b.queue, mem, CL_TRUE, CL_MAP_READ, 0, 1000, 0, NULL, NULL, &r);
 	EXPECT(p && !clEnqueueUnmapMemObject(b.queue, mem, p, 0, NULL, NULL));
 	EXPECT(!clFinish(b.queue));
-	in = engine(board, SLU_BOARD_ENGINE_IN);
-	out = engine(board, SLU_BOARD_ENGINE_OUT);
+	in = engine(board, DEV_BOARD_ENGINE_IN);
+	out = engine(board, DEV_BOARD_ENGINE_OUT);
 	EXPECT(in.bytes == 0 && out.bytes == 1000);
 	p = clEnqueueMapBuffer(b.queue, mem, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, 0, 3000, 0,
 			       NULL, NULL, &r);
 	EXPECT(p && !clFinish(b.queue));
 	EXPECT(!clEnqueueUnmapMemObject(b.queue, mem, p, 0, NULL, NULL) && !clFinish(b.queue));
-	in = engine(board, SLU_BOARD_ENGINE_IN);
-	out = engine(board, SLU_BOARD_ENGINE_OUT);
+	in = engine(board, DEV_BOARD_ENGINE_IN);
+	out = engine(board, DEV_BOARD_ENGINE_OUT);
 	EXPECT(in.bytes == 3000 && out.bytes == 1000);
 	/* host memory needs no bus, until it is copied to the device */
 	p = clEnqueueMapBuffer(b.queue, host, CL_TRUE, CL_MAP_WRITE, 0, MIB, 0, NULL, NULL, &r);
 	EXPECT(p && !clEnqueueUnmapMemObject(b.queue, host, p, 0, NULL, NULL));
-	EXPECT(!clFinish(b.queue) && engine(board, SLU_BOARD_ENGINE_IN).bytes == 3000);
+	EXPECT(!clFinish(b.queue) && engine(board, DEV_BOARD_ENGINE_IN).bytes == 3000);
 	EXPECT(!clEnqueueCopyBuffer(b.queue, host, mem, 0, 0, 5000, 0, NULL, NULL));
 	EXPECT(!clEnqueueCopyBuffer(b.queue, mem, host, 0, 0, 7000, 0, NULL, NULL));
 	EXPECT(!clFinish(b.queue));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).bytes == 8000);
-	EXPECT(engine(board, SLU_BOARD_ENGINE_OUT).bytes == 8000);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).bytes == 8000);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_OUT).bytes == 8000);
 	memset(rect, 1, sizeof(rect));
 	EXPECT(!clEnqueueWriteBufferRect(b.queue, mem, CL_TRUE, origin, origin, region, 0, 0, 0, 0,
 					 rect, 0, NULL, NULL));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).bytes == 8000 + sizeof(rect));
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).bytes == 8000 + sizeof(rect));
 	fresh = make(&b, CL_MEM_COPY_HOST_PTR, sizeof(rect), rect, &r);
-	EXPECT(fresh && engine(board, SLU_BOARD_ENGINE_IN).bytes == 8000 + 2 * sizeof(rect));
+	EXPECT(fresh && engine(board, DEV_BOARD_ENGINE_IN).bytes == 8000 + 2 * sizeof(rect));
 	/* what is refused costs nothing */
 	EXPECT(clEnqueueReadBuffer(b.queue, mem, CL_TRUE, MIB, 1, rect, 0, NULL, NULL));
-	EXPECT(engine(board, SLU_BOARD_ENGINE_OUT).bytes == 8000);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_OUT).bytes == 8000);
 	EXPECT(!clReleaseMemObject(mem) && !clReleaseMemObject(host) && !clReleaseMemObject(fresh));
 	cl_close(&b);
 	return 0;
@@ -464,7 +464,7 @@ static int leaves_in_a_hurry(void)
 /* A child that has nothing of the parent's OpenCL takes and frees nothing of the parent's bytes. */
 static int forks(void)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 	cl_mem mem;
 	int status;
@@ -489,7 +489,7 @@ static int forks(void)
 /* Each device has a board of its own. */
 static int has_a_board_for_each_device(void)
 {
-	struct slu_board *boards[2];
+	struct dev_board *boards[2];
 	cl_platform_id platform;
 	cl_device_id ids[2];
 	char path[512];
@@ -500,9 +500,9 @@ static int has_a_board_for_each_device(void)
 	if (n < 2)
 		return SCENE_IS_NOT_HERE;
 	for (unsigned i = 0; i < 2; i++) {
-		EXPECT(!slu_board_folder(path, sizeof(path) - 16));
+		EXPECT(!dev_board_folder(path, sizeof(path) - 16));
 		sprintf(path + strlen(path), "/opencl%u", i);
-		EXPECT(!slu_board_open(path, NULL, &boards[i]));
+		EXPECT(!dev_board_open(path, NULL, &boards[i]));
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		cl_context context;
@@ -511,7 +511,7 @@ static int has_a_board_for_each_device(void)
 		cl_int r;
 
 		EXPECT(!clGetDeviceInfo(ids[i], CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL));
-		EXPECT(!memcmp(uuid, slu_board_identity(boards[i])->uuid, 16));
+		EXPECT(!memcmp(uuid, dev_board_identity(boards[i])->uuid, 16));
 		context = clCreateContext(NULL, 1, &ids[i], NULL, NULL, &r);
 		EXPECT(context);
 		mem = clCreateBuffer(context, 0, 60 * MIB, NULL, &r);
@@ -524,7 +524,7 @@ static int has_a_board_for_each_device(void)
 
 /* Two devices in one context, and what two boards say. */
 struct pair {
-	struct slu_board *boards[2];
+	struct dev_board *boards[2];
 	cl_context context;
 	cl_command_queue queues[2];
 	cl_kernel touch;
@@ -547,9 +547,9 @@ static int open_pair(struct pair *p)
 	p->context = clCreateContext(NULL, 2, ids, NULL, NULL, &r);
 	EXPECT(p->context);
 	for (unsigned i = 0; i < 2; i++) {
-		EXPECT(!slu_board_folder(path, sizeof(path) - 16));
+		EXPECT(!dev_board_folder(path, sizeof(path) - 16));
 		sprintf(path + strlen(path), "/opencl%u", i);
-		EXPECT(!slu_board_open(path, NULL, &p->boards[i]));
+		EXPECT(!dev_board_open(path, NULL, &p->boards[i]));
 		p->queues[i] = clCreateCommandQueueWithProperties(p->context, ids[i], NULL, &r);
 		EXPECT(p->queues[i]);
 	}
@@ -711,7 +711,7 @@ static void *work(void *data)
 static int many_threads_copy(void)
 {
 	struct worker workers[4];
-	struct slu_board *board;
+	struct dev_board *board;
 	struct cl_bench b;
 
 	cl_open(&b, source, 0);
@@ -724,8 +724,8 @@ static int many_threads_copy(void)
 		EXPECT(!pthread_join(workers[i].thread, NULL));
 		EXPECT(workers[i].result == 0);
 	}
-	EXPECT(engine(board, SLU_BOARD_ENGINE_IN).n_jobs == 400);
-	EXPECT(engine(board, SLU_BOARD_ENGINE_OUT).bytes == (uint64_t)400 * 4 * 4096);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_IN).n_jobs == 400);
+	EXPECT(engine(board, DEV_BOARD_ENGINE_OUT).bytes == (uint64_t)400 * 4 * 4096);
 	cl_close(&b);
 	wait_until_empty(board);
 	return 0;

@@ -137,11 +137,11 @@ static void play(void **state, const char *env, const char *scene)
 	}
 }
 
-static struct slu_board *board_of(const struct world *w)
+static struct dev_board *board_of(const struct world *w)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
-	assert_int_equal(slu_board_open(w->board, NULL, &board), 0);
+	assert_int_equal(dev_board_open(w->board, NULL, &board), 0);
 	return board;
 }
 
@@ -159,26 +159,26 @@ static pid_t start_holder(const struct world *w, int *ret_in, int *ret_out)
 
 static void test_a_plain_program_is_right_through_it(void **state)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
 	assert_int_equal(run_fill(*state, "", "40"), CL_EXIT_RIGHT);
 	assert_int_equal(run_fill(*state, "IN=2G;OUT=2G", "20"), CL_EXIT_RIGHT);
 	assert_int_equal(run_fill(*state, "FAIL=lazy;ROUND=1M;OVERHEAD=1M", "20"), CL_EXIT_RIGHT);
 	board = board_of(*state);
-	assert_int_equal(slu_board_true_used(board), 0);
-	slu_board_close(board);
+	assert_int_equal(dev_board_true_used(board), 0);
+	dev_board_close(board);
 }
 
 static void test_capacity_holds_across_processes(void **state)
 {
-	struct slu_board_view view;
-	struct slu_board *board;
+	struct dev_board_view view;
+	struct dev_board *board;
 	pid_t pid;
 	int in, out;
 
 	pid = start_holder(*state, &in, &out);
 	board = board_of(*state);
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	assert_int_equal(view.n_slots, 1);
 	assert_int_equal(view.slots[0].pid, pid);
 	assert_string_equal(view.slots[0].program, "cl-fill");
@@ -188,27 +188,27 @@ static void test_capacity_holds_across_processes(void **state)
 	close(in);
 	assert_int_equal(finish(pid), CL_EXIT_RIGHT);
 	close(out);
-	assert_int_equal(slu_board_true_used(board), 0);
+	assert_int_equal(dev_board_true_used(board), 0);
 	assert_int_equal(run_fill(*state, "", "40"), CL_EXIT_RIGHT);
-	slu_board_close(board);
+	dev_board_close(board);
 }
 
 static void test_a_killed_holder_leaves_nothing(void **state)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 	pid_t pid;
 	int in, out;
 
 	pid = start_holder(*state, &in, &out);
 	board = board_of(*state);
-	assert_int_equal(slu_board_true_used(board), 40 * MIB);
+	assert_int_equal(dev_board_true_used(board), 40 * MIB);
 	kill(pid, SIGKILL);
 	assert_int_equal(finish(pid), -SIGKILL);
 	close(in);
 	close(out);
-	assert_int_equal(slu_board_true_used(board), 0);
+	assert_int_equal(dev_board_true_used(board), 0);
 	assert_int_equal(run_fill(*state, "", "40"), CL_EXIT_RIGHT);
-	slu_board_close(board);
+	dev_board_close(board);
 }
 
 static void test_it_says_what_it_is(void **state)
@@ -266,13 +266,13 @@ static void test_failed_waits_fail_the_copy(void **state)
 
 static void test_programs_may_leave_with_copies_in_flight(void **state)
 {
-	struct slu_board *board;
+	struct dev_board *board;
 
 	for (unsigned i = 0; i < 10; i++)
 		play(state, "IN=256M;OUT=128M", "leaves-in-a-hurry");
 	board = board_of(*state);
-	assert_int_equal(slu_board_true_used(board), 0);
-	slu_board_close(board);
+	assert_int_equal(dev_board_true_used(board), 0);
+	dev_board_close(board);
 }
 
 static void test_a_forked_child_gives_back_nothing_of_its_parents(void **state)
@@ -318,21 +318,21 @@ static void test_faults_come_on_order(void **state)
 {
 	static const struct {
 		const char *kind;
-		enum slu_limiter_fault fault;
+		enum dev_limiter_fault fault;
 		int status;
 	} rows[] = {
-		{ "create", SLU_LIMITER_FAULT_CREATE, CL_EXIT_NO_MEMORY },
-		{ "write", SLU_LIMITER_FAULT_WRITE, CL_EXIT_OPENCL },
-		{ "read", SLU_LIMITER_FAULT_READ, CL_EXIT_OPENCL },
-		{ "enqueue", SLU_LIMITER_FAULT_ENQUEUE, CL_EXIT_OPENCL },
+		{ "create", DEV_LIMITER_FAULT_CREATE, CL_EXIT_NO_MEMORY },
+		{ "write", DEV_LIMITER_FAULT_WRITE, CL_EXIT_OPENCL },
+		{ "read", DEV_LIMITER_FAULT_READ, CL_EXIT_OPENCL },
+		{ "enqueue", DEV_LIMITER_FAULT_ENQUEUE, CL_EXIT_OPENCL },
 	};
-	struct slu_limiter_counts before;
-	struct slu_board *board;
+	struct dev_limiter_counts before;
+	struct dev_board *board;
 
 	assert_int_equal(run_fill(*state, "", "1"), CL_EXIT_RIGHT);
 	board = board_of(*state);
-	before = *(struct slu_limiter_counts *)slu_board_user(board);
-	assert_int_equal(before.n_calls[SLU_LIMITER_FAULT_CREATE], 5); /* sub-buffers are no room */
+	before = *(struct dev_limiter_counts *)dev_board_user(board);
+	assert_int_equal(before.n_calls[DEV_LIMITER_FAULT_CREATE], 5); /* sub-buffers are no room */
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		uint64_t last = before.n_calls[rows[i].fault];
 		const uint64_t at[] = { 1, last, last + 1 };
@@ -345,13 +345,13 @@ static void test_faults_come_on_order(void **state)
 				 (unsigned long long)at[j]);
 			assert_int_equal(run_fill(*state, env, "1"),
 					 at[j] > last ? CL_EXIT_RIGHT : rows[i].status);
-			assert_int_equal(slu_board_true_used(board), 0);
+			assert_int_equal(dev_board_true_used(board), 0);
 		}
-		assert_int_equal(((struct slu_limiter_counts *)slu_board_user(board))
+		assert_int_equal(((struct dev_limiter_counts *)dev_board_user(board))
 					 ->n_faults[rows[i].fault],
 				 2);
 	}
-	slu_board_close(board);
+	dev_board_close(board);
 }
 
 static void test_wrong_settings_leave_no_device(void **state)

@@ -60,7 +60,7 @@ static void list_unknown(char *text)
 static int decode(const char *path)
 {
 	struct slu_ptx_error error = { 0 };
-	struct slu_interp_module *module = NULL;
+	struct dev_interp_module *module = NULL;
 	struct slu_ptx_module *ptx = NULL;
 	unsigned n_kernels = 0, n_instrs = 0;
 	size_t size;
@@ -71,13 +71,13 @@ static int decode(const char *path)
 		return -1;
 	r = slu_ptx_parse(text, size, &ptx, &error);
 	if (!r)
-		r = slu_interp_module_new(ptx, &module);
+		r = dev_interp_module_new(ptx, &module);
 	for (unsigned i = 0; !r && i < ptx->n_functions; i++) {
 		const struct slu_ptx_function *f = ptx->functions[i];
 
 		n_instrs += f->n_instrs;
 		if (f->is_kernel && f->is_defined) {
-			r = slu_interp_prepare(module, f, &error);
+			r = dev_interp_prepare(module, f, &error);
 			n_kernels++;
 		}
 	}
@@ -87,7 +87,7 @@ static int decode(const char *path)
 		printf("%s: %u kernels, %u instructions\n", path, n_kernels, n_instrs);
 	if (r)
 		list_unknown(text);
-	slu_interp_module_free(module);
+	dev_interp_module_free(module);
 	slu_ptx_module_free(ptx);
 	free(text);
 	return r;

@@ -19,7 +19,7 @@
 #include "cuabi/names.def"
 #undef SLU_CUNAME
 
-void *const slu_addresses[_SLU_CUNAME_MAX] = {
+void *const dev_addresses[_SLU_CUNAME_MAX] = {
 #define SLU_CUNAME(symbol, base, version, thread) (void *)symbol,
 #include "cuabi/names.def"
 #undef SLU_CUNAME

@@ -5,4 +5,4 @@
 
 #include "cuabi/names.h"
 
-extern void *const slu_addresses[_SLU_CUNAME_MAX];
+extern void *const dev_addresses[_SLU_CUNAME_MAX];

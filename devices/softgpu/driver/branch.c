@@ -11,23 +11,23 @@
 #include "softgpu/driver/context.h"
 #include "softgpu/driver/graph.h"
 
-int slu_branch_init(struct slu_command_branch *branch, struct slu_condition *condition,
+int dev_branch_init(struct dev_command_branch *branch, struct dev_condition *condition,
 		    CUgraphConditionalNodeType type, unsigned n_bodies)
 {
 	if (!n_bodies || (type == CU_GRAPH_COND_TYPE_WHILE && n_bodies != 1) ||
 	    (type == CU_GRAPH_COND_TYPE_IF && n_bodies > 2))
 		return -EINVAL;
 	*branch =
-		(struct slu_command_branch){ .type = type,
+		(struct dev_command_branch){ .type = type,
 					     .bodies = calloc(n_bodies, sizeof(*branch->bodies)) };
 	if (!branch->bodies)
 		return slu_error(-ENOMEM);
-	branch->condition = slu_condition_ref(condition);
+	branch->condition = dev_condition_ref(condition);
 	while (branch->n_bodies < n_bodies) {
-		struct slu_graph *body = slu_graph_new();
+		struct dev_graph *body = dev_graph_new();
 
 		if (!body) {
-			slu_branch_deinit(branch);
+			dev_branch_deinit(branch);
 			return slu_error(-ENOMEM);
 		}
 		body->is_child = true;
@@ -36,19 +36,19 @@ int slu_branch_init(struct slu_command_branch *branch, struct slu_condition *con
 	return 0;
 }
 
-int slu_branch_clone(const struct slu_command_branch *branch, struct slu_command_branch *ret_clone)
+int dev_branch_clone(const struct dev_command_branch *branch, struct dev_command_branch *ret_clone)
 {
-	struct slu_command_branch clone = { .type = branch->type };
+	struct dev_command_branch clone = { .type = branch->type };
 
 	clone.bodies = calloc(branch->n_bodies, sizeof(*clone.bodies));
 	if (!clone.bodies)
 		return slu_error(-ENOMEM);
-	clone.condition = slu_condition_ref(branch->condition);
+	clone.condition = dev_condition_ref(branch->condition);
 	while (clone.n_bodies < branch->n_bodies) {
-		struct slu_graph *body = slu_graph_clone(branch->bodies[clone.n_bodies]);
+		struct dev_graph *body = dev_graph_clone(branch->bodies[clone.n_bodies]);
 
 		if (!body) {
-			slu_branch_deinit(&clone);
+			dev_branch_deinit(&clone);
 			return slu_error(-ENOMEM);
 		}
 		body->is_child = true;
@@ -58,35 +58,35 @@ int slu_branch_clone(const struct slu_command_branch *branch, struct slu_command
 	return 0;
 }
 
-void slu_branch_deinit(struct slu_command_branch *branch)
+void dev_branch_deinit(struct dev_command_branch *branch)
 {
 	for (unsigned i = 0; i < branch->n_bodies; i++)
-		slu_graph_free(branch->bodies[i]);
+		dev_graph_free(branch->bodies[i]);
 	free(branch->bodies);
-	slu_condition_unref(branch->condition);
-	*branch = (struct slu_command_branch){ 0 };
+	dev_condition_unref(branch->condition);
+	*branch = (struct dev_command_branch){ 0 };
 }
 
-bool slu_branch_is_sound(const struct slu_graph *graph, bool is_inside,
-			 const struct slu_graph_node **ret_wrong)
+bool dev_branch_is_sound(const struct dev_graph *graph, bool is_inside,
+			 const struct dev_graph_node **ret_wrong)
 {
 	bool is_sound = true;
 
 	for (size_t i = 0; i < graph->n_nodes && is_sound; i++) {
-		const struct slu_command *command = graph->nodes[i]->command;
+		const struct dev_command *command = graph->nodes[i]->command;
 
 		switch (command->kind) {
-		case SLU_COMMAND_EMPTY:
-		case SLU_COMMAND_COPY:
-		case SLU_COMMAND_SET:
-		case SLU_COMMAND_KERNEL:
+		case DEV_COMMAND_EMPTY:
+		case DEV_COMMAND_COPY:
+		case DEV_COMMAND_SET:
+		case DEV_COMMAND_KERNEL:
 			break;
-		case SLU_COMMAND_GRAPH:
-			is_sound = slu_branch_is_sound(command->graph, is_inside, ret_wrong);
+		case DEV_COMMAND_GRAPH:
+			is_sound = dev_branch_is_sound(command->graph, is_inside, ret_wrong);
 			break;
-		case SLU_COMMAND_BRANCH:
+		case DEV_COMMAND_BRANCH:
 			for (unsigned k = 0; k < command->branch.n_bodies && is_sound; k++)
-				is_sound = slu_branch_is_sound(command->branch.bodies[k], true,
+				is_sound = dev_branch_is_sound(command->branch.bodies[k], true,
 							       ret_wrong);
 			break;
 		default:
@@ -99,44 +99,44 @@ bool slu_branch_is_sound(const struct slu_graph *graph, bool is_inside,
 	return is_sound;
 }
 
-bool slu_branch_is_in(const struct slu_graph *graph)
+bool dev_branch_is_in(const struct dev_graph *graph)
 {
 	for (size_t i = 0; i < graph->n_nodes; i++) {
-		const struct slu_command *command = graph->nodes[i]->command;
+		const struct dev_command *command = graph->nodes[i]->command;
 
-		if (command->kind == SLU_COMMAND_BRANCH ||
-		    (command->kind == SLU_COMMAND_GRAPH && slu_branch_is_in(command->graph)))
+		if (command->kind == DEV_COMMAND_BRANCH ||
+		    (command->kind == DEV_COMMAND_GRAPH && dev_branch_is_in(command->graph)))
 			return true;
 	}
 	return false;
 }
 
-static bool may_go_on(const struct slu_stream *stream)
+static bool may_go_on(const struct dev_stream *stream)
 {
-	return !slu_context_error(stream->context) &&
+	return !dev_context_error(stream->context) &&
 	       !__atomic_load_n(&stream->context->cancel, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t run_graph(struct slu_stream *stream, const struct slu_graph *graph, uint64_t ns)
+static uint64_t run_graph(struct dev_stream *stream, const struct dev_graph *graph, uint64_t ns)
 {
-	struct slu_graph_node **order = slu_graph_order(graph);
+	struct dev_graph_node **order = dev_graph_order(graph);
 
 	if (!order)
-		slu_context_break(stream->context, CUDA_ERROR_OUT_OF_MEMORY);
+		dev_context_break(stream->context, CUDA_ERROR_OUT_OF_MEMORY);
 	for (size_t i = 0; order && i < graph->n_nodes && may_go_on(stream); i++) {
-		struct slu_command *command = order[i]->command;
+		struct dev_command *command = order[i]->command;
 
-		ns = command->kind == SLU_COMMAND_GRAPH ? run_graph(stream, command->graph, ns)
-							: slu_command_execute(stream, command, ns);
+		ns = command->kind == DEV_COMMAND_GRAPH ? run_graph(stream, command->graph, ns)
+							: dev_command_execute(stream, command, ns);
 	}
 	free(order);
 	return ns;
 }
 
 /* Return: which body comes next; n_bodies: none. */
-static unsigned choose(const struct slu_command_branch *branch)
+static unsigned choose(const struct dev_command_branch *branch)
 {
-	unsigned value = slu_condition_value(branch->condition);
+	unsigned value = dev_condition_value(branch->condition);
 
 	if (branch->type == CU_GRAPH_COND_TYPE_SWITCH)
 		return SLU_MIN(value, branch->n_bodies);
@@ -145,7 +145,7 @@ static unsigned choose(const struct slu_command_branch *branch)
 	return branch->type == CU_GRAPH_COND_TYPE_IF ? 1 : branch->n_bodies;
 }
 
-uint64_t slu_branch_run(struct slu_stream *stream, const struct slu_command_branch *branch,
+uint64_t dev_branch_run(struct dev_stream *stream, const struct dev_command_branch *branch,
 			uint64_t start_ns)
 {
 	uint64_t ns = start_ns;

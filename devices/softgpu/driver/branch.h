@@ -14,21 +14,21 @@
 
 #include "softgpu/driver/command.h"
 
-struct slu_graph;
+struct dev_graph;
 
 /* Makes the bodies, empty, and takes a reference to @condition. Return: 0, -EINVAL, -ENOMEM. */
-int slu_branch_init(struct slu_command_branch *branch, struct slu_condition *condition,
+int dev_branch_init(struct dev_command_branch *branch, struct dev_condition *condition,
 		    CUgraphConditionalNodeType type, unsigned n_bodies);
-int slu_branch_clone(const struct slu_command_branch *branch, struct slu_command_branch *ret_clone);
-void slu_branch_deinit(struct slu_command_branch *branch);
+int dev_branch_clone(const struct dev_command_branch *branch, struct dev_command_branch *ret_clone);
+void dev_branch_deinit(struct dev_command_branch *branch);
 
 /* Whether a graph with branches has none but allowed nodes in them; *ret_wrong: the first other. */
-bool slu_branch_is_sound(const struct slu_graph *graph, bool is_inside,
-			 const struct slu_graph_node **ret_wrong);
+bool dev_branch_is_sound(const struct dev_graph *graph, bool is_inside,
+			 const struct dev_graph_node **ret_wrong);
 
 /* Whether some node of @graph, or of a graph inside of it, is a branch. */
-bool slu_branch_is_in(const struct slu_graph *graph);
+bool dev_branch_is_in(const struct dev_graph *graph);
 
 /* Return: when it ended, in the device's time. */
-uint64_t slu_branch_run(struct slu_stream *stream, const struct slu_command_branch *branch,
+uint64_t dev_branch_run(struct dev_stream *stream, const struct dev_command_branch *branch,
 			uint64_t start_ns);

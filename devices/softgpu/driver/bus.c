@@ -16,7 +16,7 @@ static uint64_t bytes_in(uint64_t ns, uint64_t rate)
 }
 
 /* The other's work between these times turns out not to be alone. */
-static void disturb(struct slu_bus_direction *other, const struct slu_bus_rate *rate,
+static void disturb(struct dev_bus_direction *other, const struct dev_bus_rate *rate,
 		    uint64_t other_end_ns, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t alone_from_ns = other_end_ns - other->alone_ns;
@@ -29,9 +29,9 @@ static void disturb(struct slu_bus_direction *other, const struct slu_bus_rate *
 	other->alone_ns = other_end_ns - end_ns;
 }
 
-uint64_t slu_bus_book(struct slu_bus_direction *own, const struct slu_bus_rate *own_rate,
-		      uint64_t own_end_ns, struct slu_bus_direction *other,
-		      const struct slu_bus_rate *other_rate, uint64_t other_end_ns,
+uint64_t dev_bus_book(struct dev_bus_direction *own, const struct dev_bus_rate *own_rate,
+		      uint64_t own_end_ns, struct dev_bus_direction *other,
+		      const struct dev_bus_rate *other_rate, uint64_t other_end_ns,
 		      uint64_t begin_ns, uint64_t bytes)
 {
 	uint64_t beside_ns, alone_ns, beside_bytes;

@@ -10,12 +10,12 @@
 #include "softgpu/driver/event.h"
 #include "softgpu/driver/graph.h"
 
-struct slu_capture {
-	struct slu_object object;
-	LIST_ENTRY(slu_capture) link;
+struct dev_capture {
+	struct dev_object object;
+	LIST_ENTRY(dev_capture) link;
 	unsigned long long id;
-	struct slu_stream *origin;
-	struct slu_graph *graph;
+	struct dev_stream *origin;
+	struct dev_graph *graph;
 	CUstreamCaptureMode mode;
 	pthread_t thread;
 	bool is_spoiled;
@@ -23,17 +23,17 @@ struct slu_capture {
 };
 
 /* all guarded by the queues' lock */
-static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_capture);
-static LIST_HEAD(, slu_capture) captures = LIST_HEAD_INITIALIZER(captures);
+static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_capture);
+static LIST_HEAD(, dev_capture) captures = LIST_HEAD_INITIALIZER(captures);
 static unsigned long long last_id;
 
 static unsigned n_captures; /* atomic: lets everybody else pass without the lock */
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-static void detach_locked(struct slu_capture *capture)
+static void detach_locked(struct dev_capture *capture)
 {
-	struct slu_stream *stream;
+	struct dev_stream *stream;
 
 	LIST_FOREACH (stream, &capture->origin->context->streams, link)
 		if (stream->capture == capture) {
@@ -42,19 +42,19 @@ static void detach_locked(struct slu_capture *capture)
 		}
 	LIST_REMOVE(capture, link);
 	__atomic_sub_fetch(&n_captures, 1, __ATOMIC_RELEASE);
-	slu_objects_free(&objects, capture);
+	dev_objects_free(&objects, capture);
 }
 
 /* Makes @nodes what the next work of @stream waits for. */
-static CUresult set_tail_locked(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+static CUresult set_tail_locked(struct dev_stream *stream, struct dev_graph_node *const *nodes,
 				size_t n)
 {
-	struct slu_graph_node *node = n ? nodes[0] : NULL;
-	struct slu_command *empty;
+	struct dev_graph_node *node = n ? nodes[0] : NULL;
+	struct dev_command *empty;
 
 	if (n > 1) {
-		empty = slu_command_new(SLU_COMMAND_EMPTY);
-		node = empty ? slu_graph_add(stream->capture->graph, empty, nodes, n) : NULL;
+		empty = dev_command_new(DEV_COMMAND_EMPTY);
+		node = empty ? dev_graph_add(stream->capture->graph, empty, nodes, n) : NULL;
 		if (!node) {
 			stream->capture->is_spoiled = true;
 			return CUDA_ERROR_OUT_OF_MEMORY;
@@ -64,27 +64,27 @@ static CUresult set_tail_locked(struct slu_stream *stream, struct slu_graph_node
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
-			   struct slu_graph *graph, struct slu_graph_node *const *deps, size_t n)
+CUresult dev_capture_begin(struct dev_stream *stream, CUstreamCaptureMode mode,
+			   struct dev_graph *graph, struct dev_graph_node *const *deps, size_t n)
 {
-	struct slu_capture *capture;
+	struct dev_capture *capture;
 	CUresult result;
 
 	if (stream->is_legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	slu_stream_lock();
+	dev_stream_lock();
 	if (stream->capture) {
-		slu_stream_unlock();
+		dev_stream_unlock();
 		return CUDA_ERROR_ILLEGAL_STATE;
 	}
-	capture = slu_objects_new(&objects);
+	capture = dev_objects_new(&objects);
 	if (capture) {
-		capture->graph = graph ? graph : slu_graph_new();
+		capture->graph = graph ? graph : dev_graph_new();
 		capture->is_given = graph != NULL;
 	}
 	if (!capture || !capture->graph) {
-		slu_objects_free(&objects, capture);
-		slu_stream_unlock();
+		dev_objects_free(&objects, capture);
+		dev_stream_unlock();
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	capture->id = ++last_id;
@@ -95,20 +95,20 @@ CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
 	__atomic_add_fetch(&n_captures, 1, __ATOMIC_RELEASE);
 	stream->capture = capture;
 	result = set_tail_locked(stream, deps, n);
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return result;
 }
 
-CUresult slu_capture_set_tail(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+CUresult dev_capture_set_tail(struct dev_stream *stream, struct dev_graph_node *const *nodes,
 			      size_t n, bool keeps_old)
 {
-	struct slu_graph_node **all = calloc(n + 1, sizeof(*all));
+	struct dev_graph_node **all = calloc(n + 1, sizeof(*all));
 	CUresult result = CUDA_ERROR_ILLEGAL_STATE;
 	size_t n_all = 0;
 
 	if (!all)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	slu_stream_lock();
+	dev_stream_lock();
 	if (stream->capture && stream->capture->is_spoiled) {
 		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	} else if (stream->capture) {
@@ -119,31 +119,31 @@ CUresult slu_capture_set_tail(struct slu_stream *stream, struct slu_graph_node *
 				all[n_all++] = nodes[i];
 		result = set_tail_locked(stream, all, n_all);
 	}
-	slu_stream_unlock();
+	dev_stream_unlock();
 	free(all);
 	return result;
 }
 
 /* Every stream that joined must have been waited for. */
-static bool is_joined_locked(const struct slu_capture *capture)
+static bool is_joined_locked(const struct dev_capture *capture)
 {
-	const struct slu_stream *stream;
+	const struct dev_stream *stream;
 
 	LIST_FOREACH (stream, &capture->origin->context->streams, link)
 		if (stream->capture == capture && stream->capture_tail &&
-		    !slu_graph_follows(capture->origin->capture_tail, stream->capture_tail))
+		    !dev_graph_follows(capture->origin->capture_tail, stream->capture_tail))
 			return false;
 	return true;
 }
 
-CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
+CUresult dev_capture_end(struct dev_stream *stream, CUgraph *ret_graph)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct slu_capture *capture;
-	struct slu_graph *graph;
+	struct dev_capture *capture;
+	struct dev_graph *graph;
 	bool is_given;
 
-	slu_stream_lock();
+	dev_stream_lock();
 	capture = stream->capture;
 	if (!capture)
 		result = CUDA_ERROR_ILLEGAL_STATE;
@@ -155,7 +155,7 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	else if (!ret_graph && !capture->is_given)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result) {
-		slu_stream_unlock();
+		dev_stream_unlock();
 		return result;
 	}
 	graph = capture->graph;
@@ -165,10 +165,10 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	else if (!is_joined_locked(capture))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 	detach_locked(capture);
-	slu_stream_unlock();
+	dev_stream_unlock();
 	if (result) {
 		if (!is_given)
-			slu_graph_free(graph);
+			dev_graph_free(graph);
 		graph = NULL;
 	}
 	if (ret_graph)
@@ -176,11 +176,11 @@ CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph)
 	return result;
 }
 
-void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_status,
+void dev_capture_state(struct dev_stream *stream, CUstreamCaptureStatus *ret_status,
 		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,
 		       size_t *ret_n)
 {
-	slu_stream_lock();
+	dev_stream_lock();
 	/* told by address: it holds until the stream's next work */
 	*ret_tail = (const CUgraphNode *)(const void *)&stream->capture_tail;
 	*ret_n = stream->capture && stream->capture_tail ? 1 : 0;
@@ -194,10 +194,10 @@ void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_sta
 		*ret_id = stream->capture->id;
 		*ret_graph = (CUgraph)(void *)stream->capture->graph;
 	}
-	slu_stream_unlock();
+	dev_stream_unlock();
 }
 
-CUresult slu_capture_exchange_mode(CUstreamCaptureMode *mode)
+CUresult dev_capture_exchange_mode(CUstreamCaptureMode *mode)
 {
 	CUstreamCaptureMode old = thread_mode;
 
@@ -209,7 +209,7 @@ CUresult slu_capture_exchange_mode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-static bool bars_this_thread(const struct slu_capture *capture)
+static bool bars_this_thread(const struct dev_capture *capture)
 {
 	if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return false;
@@ -219,47 +219,47 @@ static bool bars_this_thread(const struct slu_capture *capture)
 	       capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-CUresult slu_capture_unsafe(void)
+CUresult dev_capture_unsafe(void)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct slu_capture *capture;
+	struct dev_capture *capture;
 
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE) ||
 	    thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_SUCCESS;
-	slu_stream_lock();
+	dev_stream_lock();
 	LIST_FOREACH (capture, &captures, link)
 		if (bars_this_thread(capture)) {
 			capture->is_spoiled = true;
 			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		}
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return result;
 }
 
-CUresult slu_capture_no_sync(struct slu_stream *stream)
+CUresult dev_capture_no_sync(struct dev_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
-	slu_stream_lock();
+	dev_stream_lock();
 	if (stream->capture) {
 		stream->capture->is_spoiled = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	} else if (stream->is_legacy && slu_capture_bars_legacy_locked(stream->context)) {
+	} else if (stream->is_legacy && dev_capture_bars_legacy_locked(stream->context)) {
 		result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return result;
 }
 
-CUresult slu_capture_append_locked(struct slu_stream *stream, struct slu_command *command)
+CUresult dev_capture_append_locked(struct dev_stream *stream, struct dev_command *command)
 {
-	struct slu_capture *capture = stream->capture;
-	struct slu_graph_node *node = NULL;
+	struct dev_capture *capture = stream->capture;
+	struct dev_graph_node *node = NULL;
 
 	if (capture->is_spoiled)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	node = slu_graph_add(capture->graph, command, &stream->capture_tail,
+	node = dev_graph_add(capture->graph, command, &stream->capture_tail,
 			     stream->capture_tail ? 1 : 0);
 	if (!node) {
 		capture->is_spoiled = true;
@@ -269,9 +269,9 @@ CUresult slu_capture_append_locked(struct slu_stream *stream, struct slu_command
 	return CUDA_SUCCESS;
 }
 
-bool slu_capture_bars_legacy_locked(struct slu_context *context)
+bool dev_capture_bars_legacy_locked(struct dev_context *context)
 {
-	struct slu_stream *stream;
+	struct dev_stream *stream;
 	bool bars = false;
 
 	LIST_FOREACH (stream, &context->streams, link)
@@ -282,46 +282,46 @@ bool slu_capture_bars_legacy_locked(struct slu_context *context)
 	return bars;
 }
 
-bool slu_capture_record(struct slu_event *event, struct slu_stream *stream)
+bool dev_capture_record(struct dev_event *event, struct dev_stream *stream)
 {
 	bool captures_it;
 
-	slu_stream_lock();
+	dev_stream_lock();
 	captures_it = stream->capture != NULL;
 	if (captures_it) {
 		event->capture = stream->capture;
 		event->capture_id = stream->capture->id;
 		event->capture_node = stream->capture_tail;
 	}
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return captures_it;
 }
 
-static struct slu_capture *capture_of_locked(const struct slu_event *event)
+static struct dev_capture *capture_of_locked(const struct dev_event *event)
 {
-	struct slu_capture *capture = slu_objects_get(&objects, event->capture);
+	struct dev_capture *capture = dev_objects_get(&objects, event->capture);
 
 	return capture && capture->id == event->capture_id ? capture : NULL;
 }
 
 /* From here on the stream waits for both. */
-static CUresult join_locked(struct slu_stream *stream, struct slu_graph_node *node)
+static CUresult join_locked(struct dev_stream *stream, struct dev_graph_node *node)
 {
-	struct slu_graph_node *both[] = { node, stream->capture_tail };
+	struct dev_graph_node *both[] = { node, stream->capture_tail };
 
-	if (!node || slu_graph_follows(stream->capture_tail, node))
+	if (!node || dev_graph_follows(stream->capture_tail, node))
 		return CUDA_SUCCESS;
 	return set_tail_locked(stream, both, stream->capture_tail ? 2 : 1);
 }
 
-CUresult slu_capture_wait(struct slu_event *event, struct slu_stream *stream)
+CUresult dev_capture_wait(struct dev_event *event, struct dev_stream *stream)
 {
 	CUresult result = CUDA_ERROR_NOT_FOUND;
-	struct slu_capture *capture;
+	struct dev_capture *capture;
 
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE))
 		return CUDA_ERROR_NOT_FOUND;
-	slu_stream_lock();
+	dev_stream_lock();
 	capture = capture_of_locked(event);
 	if (capture && !stream->capture && stream->is_legacy) {
 		capture->is_spoiled = true;
@@ -337,54 +337,54 @@ CUresult slu_capture_wait(struct slu_event *event, struct slu_stream *stream)
 		stream->capture->is_spoiled = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 	}
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return result;
 }
 
-bool slu_capture_has_event(struct slu_event *event)
+bool dev_capture_has_event(struct dev_event *event)
 {
 	bool has;
 
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE))
 		return false;
-	slu_stream_lock();
+	dev_stream_lock();
 	has = capture_of_locked(event) != NULL;
-	slu_stream_unlock();
+	dev_stream_unlock();
 	return has;
 }
 
 /* Return: the graph that is to be freed when the lock is given; NULL: none. */
-static struct slu_graph *drop_locked(struct slu_capture *capture)
+static struct dev_graph *drop_locked(struct dev_capture *capture)
 {
-	struct slu_graph *graph = capture->is_given ? NULL : capture->graph;
+	struct dev_graph *graph = capture->is_given ? NULL : capture->graph;
 
 	detach_locked(capture);
 	return graph;
 }
 
-void slu_capture_drop_stream(struct slu_stream *stream)
+void dev_capture_drop_stream(struct dev_stream *stream)
 {
-	struct slu_graph *graph = NULL;
+	struct dev_graph *graph = NULL;
 
-	slu_stream_lock();
+	dev_stream_lock();
 	if (stream->capture && stream->capture->origin == stream)
 		graph = drop_locked(stream->capture);
-	slu_stream_unlock();
-	slu_graph_free(graph);
+	dev_stream_unlock();
+	dev_graph_free(graph);
 }
 
-void slu_capture_drop_context(struct slu_context *context)
+void dev_capture_drop_context(struct dev_context *context)
 {
-	struct slu_capture *capture;
-	struct slu_graph *graph;
+	struct dev_capture *capture;
+	struct dev_graph *graph;
 
 	do {
-		slu_stream_lock();
+		dev_stream_lock();
 		LIST_FOREACH (capture, &captures, link)
 			if (capture->origin->context == context)
 				break;
 		graph = capture ? drop_locked(capture) : NULL;
-		slu_stream_unlock();
-		slu_graph_free(graph);
+		dev_stream_unlock();
+		dev_graph_free(graph);
 	} while (capture);
 }

@@ -18,52 +18,52 @@
 
 #include "cuabi/cuda-min.h"
 
-struct slu_command;
-struct slu_context;
-struct slu_event;
-struct slu_graph;
-struct slu_graph_node;
-struct slu_stream;
+struct dev_command;
+struct dev_context;
+struct dev_event;
+struct dev_graph;
+struct dev_graph_node;
+struct dev_stream;
 
 /* @graph: what to record into, behind @deps; NULL: a new one. */
-CUresult slu_capture_begin(struct slu_stream *stream, CUstreamCaptureMode mode,
-			   struct slu_graph *graph, struct slu_graph_node *const *deps, size_t n);
+CUresult dev_capture_begin(struct dev_stream *stream, CUstreamCaptureMode mode,
+			   struct dev_graph *graph, struct dev_graph_node *const *deps, size_t n);
 /* @ret_graph may be NULL where the program gave the graph. */
-CUresult slu_capture_end(struct slu_stream *stream, CUgraph *ret_graph);
-void slu_capture_state(struct slu_stream *stream, CUstreamCaptureStatus *ret_status,
+CUresult dev_capture_end(struct dev_stream *stream, CUgraph *ret_graph);
+void dev_capture_state(struct dev_stream *stream, CUstreamCaptureStatus *ret_status,
 		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,
 		       size_t *ret_n);
 
 /* The stream's next work waits for @nodes; @keeps_old: and for what it waits for already. */
-CUresult slu_capture_set_tail(struct slu_stream *stream, struct slu_graph_node *const *nodes,
+CUresult dev_capture_set_tail(struct dev_stream *stream, struct dev_graph_node *const *nodes,
 			      size_t n, bool keeps_old);
 
 /* The calling thread's mode becomes *mode, and *mode what it was. */
-CUresult slu_capture_exchange_mode(CUstreamCaptureMode *mode);
+CUresult dev_capture_exchange_mode(CUstreamCaptureMode *mode);
 
 /* In front of an unsafe call. Return: CUDA_SUCCESS, or the error that it shall give. */
-CUresult slu_capture_unsafe(void);
+CUresult dev_capture_unsafe(void);
 
 /* In front of a call that looks at a stream: an error if it captures, which that spoils. */
-CUresult slu_capture_no_sync(struct slu_stream *stream);
+CUresult dev_capture_no_sync(struct dev_stream *stream);
 
 /* With the queues' lock held: records @command, and owns it unless the answer is INVALIDATED. */
-CUresult slu_capture_append_locked(struct slu_stream *stream, struct slu_command *command);
+CUresult dev_capture_append_locked(struct dev_stream *stream, struct dev_command *command);
 
 /* With the queues' lock held: whether work in the legacy stream is barred, which spoils it. */
-bool slu_capture_bars_legacy_locked(struct slu_context *context);
+bool dev_capture_bars_legacy_locked(struct dev_context *context);
 
 /* Records @event in the capture of @stream. Return: whether that captures. */
-bool slu_capture_record(struct slu_event *event, struct slu_stream *stream);
+bool dev_capture_record(struct dev_event *event, struct dev_stream *stream);
 
 /* @stream waits for @event. Return: NOT_FOUND where no capture has to do with it. */
-CUresult slu_capture_wait(struct slu_event *event, struct slu_stream *stream);
+CUresult dev_capture_wait(struct dev_event *event, struct dev_stream *stream);
 
 /* Whether @event was recorded last in a capture that is still going on. */
-bool slu_capture_has_event(struct slu_event *event);
+bool dev_capture_has_event(struct dev_event *event);
 
 /* The stream ends: what it began to capture is forgotten. */
-void slu_capture_drop_stream(struct slu_stream *stream);
+void dev_capture_drop_stream(struct dev_stream *stream);
 
 /* The context ends: its captures are forgotten. */
-void slu_capture_drop_context(struct slu_context *context);
+void dev_capture_drop_context(struct dev_context *context);

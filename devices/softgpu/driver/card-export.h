@@ -15,7 +15,7 @@
 #include "softgpu/driver/card.h"
 
 /* What names an export outside of its process. */
-struct slu_card_ticket {
+struct dev_card_ticket {
 	uint32_t magic;
 	uint8_t card;
 	uint8_t number; /* of the entry */
@@ -26,35 +26,35 @@ struct slu_card_ticket {
 };
 
 /* Exports granules that are ours, once. Return: 0, -EUSERS where no entry is free. */
-int slu_card_export(struct slu_card *card, unsigned n, const uint16_t *granules,
-		    struct slu_card_ticket *ret_ticket);
+int dev_card_export(struct dev_card *card, unsigned n, const uint16_t *granules,
+		    struct dev_card_ticket *ret_ticket);
 
 /* Joins the holders; @ret_granules has room for all. Return: 0, -ENOENT (gone), -EUSERS. */
-int slu_card_import(struct slu_card *card, const struct slu_card_ticket *ticket,
+int dev_card_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 		    uint16_t *ret_granules);
 
 /* Lets go of one import, or of the export. */
-void slu_card_leave(struct slu_card *card, const struct slu_card_ticket *ticket);
+void dev_card_leave(struct dev_card *card, const struct dev_card_ticket *ticket);
 
 /* The part of a death that has to do with exports and events; with the board's lock held. */
-void slu_card_export_reclaim(struct slu_board *board, struct slu_card_shared *shared,
+void dev_card_export_reclaim(struct dev_board *board, struct dev_card_shared *shared,
 			     unsigned slot);
 
 /* -- events --------------------------------------------------------------------------------- */
 
 /* Return: 0 with a new entry of ours, -EUSERS. */
-int slu_card_event_new(struct slu_card *card, struct slu_card_ticket *ret_ticket);
-void slu_card_event_free(struct slu_card *card, const struct slu_card_ticket *ticket);
-bool slu_card_event_exists(struct slu_card *card, const struct slu_card_ticket *ticket);
+int dev_card_event_new(struct dev_card *card, struct dev_card_ticket *ret_ticket);
+void dev_card_event_free(struct dev_card *card, const struct dev_card_ticket *ticket);
+bool dev_card_event_exists(struct dev_card *card, const struct dev_card_ticket *ticket);
 
-/* Begins to record. Return: the number that slu_card_event_reach() is told. */
-uint64_t slu_card_event_record(struct slu_card *card, const struct slu_card_ticket *ticket);
-void slu_card_event_reach(struct slu_card *card, const struct slu_card_ticket *ticket,
+/* Begins to record. Return: the number that dev_card_event_reach() is told. */
+uint64_t dev_card_event_record(struct dev_card *card, const struct dev_card_ticket *ticket);
+void dev_card_event_reach(struct dev_card *card, const struct dev_card_ticket *ticket,
 			  uint64_t number);
 
 /* The newest recording. */
-uint64_t slu_card_event_newest(struct slu_card *card, const struct slu_card_ticket *ticket);
+uint64_t dev_card_event_newest(struct dev_card *card, const struct dev_card_ticket *ticket);
 
 /* Whether a recording was reached, or never will be: its process or the event is gone. */
-bool slu_card_event_is_reached(struct slu_card *card, const struct slu_card_ticket *ticket,
+bool dev_card_event_is_reached(struct dev_card *card, const struct dev_card_ticket *ticket,
 			       uint64_t number);

@@ -24,23 +24,23 @@
 #define TRAITS_MAGIC UINT64_C(0x6472614375506753)
 #define SCRUB_CHUNK  (UINT64_C(1) << 18)
 
-static_assert(sizeof(struct slu_card_shared) <= SLU_BOARD_USER_BYTES,
+static_assert(sizeof(struct dev_card_shared) <= DEV_BOARD_USER_BYTES,
 	      "the board's user space holds what cards share");
 
-static uint16_t owner_of(const struct slu_card *card)
+static uint16_t owner_of(const struct dev_card *card)
 {
-	return (uint16_t)(slu_board_slot(card->board) + 1);
+	return (uint16_t)(dev_board_slot(card->board) + 1);
 }
 
-static void reclaim(struct slu_board *board, unsigned slot, void *data)
+static void reclaim(struct dev_board *board, unsigned slot, void *data)
 {
-	struct slu_card_shared *shared = slu_board_user(board);
+	struct dev_card_shared *shared = dev_board_user(board);
 
 	(void)data;
-	slu_card_export_reclaim(board, shared, slot);
-	for (unsigned i = 0; i < SLU_CARD_GRANULES_MAX; i++)
+	dev_card_export_reclaim(board, shared, slot);
+	for (unsigned i = 0; i < DEV_CARD_GRANULES_MAX; i++)
 		if (shared->owner[i] == slot + 1) {
-			shared->owner[i] = SLU_CARD_OWNER_DIRTY;
+			shared->owner[i] = DEV_CARD_OWNER_DIRTY;
 			shared->stamp[i] = 0;
 		}
 	/* read without the lock as well */
@@ -83,7 +83,7 @@ static int open_memory(const char *board_path, uint64_t bytes, bool is_new, int 
 	return 0;
 }
 
-static void write_traits(struct slu_card_traits *t, const struct slu_settings *s)
+static void write_traits(struct dev_card_traits *t, const struct dev_settings *s)
 {
 	t->in_alone = s->profile->in_alone / s->scale;
 	t->in_both = s->profile->in_both / s->scale;
@@ -95,18 +95,18 @@ static void write_traits(struct slu_card_traits *t, const struct slu_settings *s
 	__atomic_store_n(&t->magic, TRAITS_MAGIC, __ATOMIC_RELEASE);
 }
 
-static bool is_as_asked(const struct slu_card *card, const struct slu_settings *s)
+static bool is_as_asked(const struct dev_card *card, const struct dev_settings *s)
 {
 	return !s->asks || (card->capacity_bytes == s->memory_bytes &&
 			    card->granule_bytes == s->granule_bytes &&
 			    !strcmp(card->shared->traits.profile, s->profile->name));
 }
 
-static int make_identity(const struct slu_settings *s, struct slu_board_identity *identity)
+static int make_identity(const struct dev_settings *s, struct dev_board_identity *identity)
 {
-	*identity = (struct slu_board_identity){ .capacity_bytes = s->memory_bytes,
+	*identity = (struct dev_board_identity){ .capacity_bytes = s->memory_bytes,
 						 .granule_bytes = s->granule_bytes };
-	if (s->memory_bytes / s->granule_bytes > SLU_CARD_GRANULES_MAX)
+	if (s->memory_bytes / s->granule_bytes > DEV_CARD_GRANULES_MAX)
 		return slu_error(-EINVAL);
 	if (s->profile->in_alone)
 		snprintf(identity->name, sizeof(identity->name), "Sluice software %s (1/%u)",
@@ -118,74 +118,74 @@ static int make_identity(const struct slu_settings *s, struct slu_board_identity
 	return 0;
 }
 
-int slu_card_open(struct slu_card *card, unsigned index, const struct slu_settings *settings)
+int dev_card_open(struct dev_card *card, unsigned index, const struct dev_settings *settings)
 {
-	struct slu_board_identity identity;
+	struct dev_board_identity identity;
 	char path[PATH_MAX];
 	bool is_new;
 	int r;
 
-	*card = (struct slu_card){ .index = index, .memory_fd = -1 };
+	*card = (struct dev_card){ .index = index, .memory_fd = -1 };
 	r = make_identity(settings, &identity);
 	if (r)
 		return slu_fold(r);
-	r = slu_board_folder(path, sizeof(path) - 24);
+	r = dev_board_folder(path, sizeof(path) - 24);
 	if (r)
 		return slu_fold(r);
 	sprintf(path + strlen(path), "/softgpu%u", index);
-	r = slu_board_open(path, &identity, &card->board);
+	r = dev_board_open(path, &identity, &card->board);
 	if (r)
 		return slu_fold(r);
 
-	card->shared = slu_board_user(card->board);
-	card->capacity_bytes = slu_board_identity(card->board)->capacity_bytes;
-	card->granule_bytes = slu_board_identity(card->board)->granule_bytes;
+	card->shared = dev_board_user(card->board);
+	card->capacity_bytes = dev_board_identity(card->board)->capacity_bytes;
+	card->granule_bytes = dev_board_identity(card->board)->granule_bytes;
 	card->n_granules = (unsigned)(card->capacity_bytes / card->granule_bytes);
 	card->context_bytes = settings->context_bytes;
 
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	is_new = card->shared->traits.magic != TRAITS_MAGIC;
 	r = open_memory(path, card->capacity_bytes, is_new, &card->memory_fd);
 	if (!r && is_new)
 		write_traits(&card->shared->traits, settings);
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 	if (!r && !is_as_asked(card, settings))
-		r = SLU_CARD_E_MISMATCH;
+		r = DEV_CARD_E_MISMATCH;
 	if (r) {
-		slu_card_close(card);
+		dev_card_close(card);
 		return slu_fold(r);
 	}
-	slu_board_on_death(card->board, reclaim, NULL);
+	dev_board_on_death(card->board, reclaim, NULL);
 	return 0;
 }
 
-void slu_card_close(struct slu_card *card)
+void dev_card_close(struct dev_card *card)
 {
 	if (card->memory_fd >= 0)
 		close(card->memory_fd);
-	slu_board_close(card->board);
-	*card = (struct slu_card){ .memory_fd = -1 };
+	dev_board_close(card->board);
+	*card = (struct dev_card){ .memory_fd = -1 };
 }
 
-int slu_card_attach(struct slu_card *card)
+int dev_card_attach(struct dev_card *card)
 {
 	int r = 0;
 
-	slu_board_user_lock(card->board);
-	if (slu_board_slot(card->board) < 0)
-		r = slu_board_attach(card->board, program_invocation_short_name);
-	slu_board_user_unlock(card->board);
-	return r == SLU_BOARD_E_NO_SLOT ? slu_error(-EUSERS) : slu_fold(r);
+	dev_board_user_lock(card->board);
+	if (dev_board_slot(card->board) < 0)
+		r = dev_board_attach(card->board, program_invocation_short_name);
+	dev_board_user_unlock(card->board);
+	return r == DEV_BOARD_E_NO_SLOT ? slu_error(-EUSERS) : slu_fold(r);
 }
 
 /* Finds @n free neighbours. Return: the first one's number, or -1. */
-static int find_run_locked(const struct slu_card *card, unsigned n)
+static int find_run_locked(const struct dev_card *card, unsigned n)
 {
 	const uint16_t *owner = card->shared->owner;
 	unsigned length = 0;
 
 	for (unsigned i = 0; i < card->n_granules; i++) {
-		length = owner[i] == SLU_CARD_OWNER_FREE || owner[i] == SLU_CARD_OWNER_DIRTY
+		length = owner[i] == DEV_CARD_OWNER_FREE || owner[i] == DEV_CARD_OWNER_DIRTY
 				 ? length + 1
 				 : 0;
 		if (length == n)
@@ -194,7 +194,7 @@ static int find_run_locked(const struct slu_card *card, unsigned n)
 	return -1;
 }
 
-static void take_locked(struct slu_card *card, unsigned n, uint16_t *granules, bool *is_dirty)
+static void take_locked(struct dev_card *card, unsigned n, uint16_t *granules, bool *is_dirty)
 {
 	uint16_t *owner = card->shared->owner;
 	int run = find_run_locked(card, n);
@@ -203,16 +203,16 @@ static void take_locked(struct slu_card *card, unsigned n, uint16_t *granules, b
 	for (unsigned i = run < 0 ? 0 : (unsigned)run; found < n; i++) {
 		/* the board's account says that so many are free */
 		assert(i < card->n_granules);
-		if (owner[i] != SLU_CARD_OWNER_FREE && owner[i] != SLU_CARD_OWNER_DIRTY)
+		if (owner[i] != DEV_CARD_OWNER_FREE && owner[i] != DEV_CARD_OWNER_DIRTY)
 			continue;
-		is_dirty[found] = owner[i] == SLU_CARD_OWNER_DIRTY;
+		is_dirty[found] = owner[i] == DEV_CARD_OWNER_DIRTY;
 		owner[i] = owner_of(card);
 		granules[found++] = (uint16_t)i;
 	}
 }
 
 /* For a process that may not write so far into a file. */
-static int scrub_mapped(struct slu_card *card, uint64_t at)
+static int scrub_mapped(struct dev_card *card, uint64_t at)
 {
 	void *p = mmap(NULL, card->granule_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       card->memory_fd, (off_t)at);
@@ -224,7 +224,7 @@ static int scrub_mapped(struct slu_card *card, uint64_t at)
 	return 0;
 }
 
-static int scrub(struct slu_card *card, uint16_t granule)
+static int scrub(struct dev_card *card, uint16_t granule)
 {
 	static const unsigned char zeros[SCRUB_CHUNK];
 	uint64_t at = granule * card->granule_bytes, end = at + card->granule_bytes;
@@ -247,10 +247,10 @@ static int scrub(struct slu_card *card, uint16_t granule)
  * Takes the managed granule that came in first away from its owner, who may be anybody. Its bytes
  * have to cross the bus. Return: whether there was one.
  */
-static bool evict_locked(struct slu_card *card)
+static bool evict_locked(struct dev_card *card)
 {
-	struct slu_card_shared *shared = card->shared;
-	unsigned first = card->n_granules, me = (unsigned)slu_board_slot(card->board);
+	struct dev_card_shared *shared = card->shared;
+	unsigned first = card->n_granules, me = (unsigned)dev_board_slot(card->board);
 
 	for (unsigned i = 0; i < card->n_granules; i++)
 		if (shared->stamp[i] &&
@@ -262,96 +262,96 @@ static bool evict_locked(struct slu_card *card)
 		unsigned from = shared->owner[first] - 1u;
 
 		shared->owner[first] = (uint16_t)(me + 1);
-		slu_board_shift(card->board, from, me, card->granule_bytes);
+		dev_board_shift(card->board, from, me, card->granule_bytes);
 	}
 	shared->stamp[first] = 0;
-	shared->owner[first] = SLU_CARD_OWNER_DIRTY;
+	shared->owner[first] = DEV_CARD_OWNER_DIRTY;
 	shared->n_evicted++;
-	slu_board_give(card->board, card->granule_bytes, 0, 0);
+	dev_board_give(card->board, card->granule_bytes, 0, 0);
 	card->evicted_ns =
-		slu_card_book(card, SLU_BOARD_ENGINE_OUT, card->granule_bytes, slu_clock_now_ns());
+		dev_card_book(card, DEV_BOARD_ENGINE_OUT, card->granule_bytes, slu_clock_now_ns());
 	return true;
 }
 
-static int take_bytes_locked(struct slu_card *card, uint64_t bytes, uint64_t hidden_bytes)
+static int take_bytes_locked(struct dev_card *card, uint64_t bytes, uint64_t hidden_bytes)
 {
 	int r;
 
 	do
-		r = slu_board_take(card->board, bytes, hidden_bytes);
-	while (r == SLU_BOARD_E_FULL && bytes + hidden_bytes <= card->capacity_bytes &&
+		r = dev_board_take(card->board, bytes, hidden_bytes);
+	while (r == DEV_BOARD_E_FULL && bytes + hidden_bytes <= card->capacity_bytes &&
 	       evict_locked(card));
 	return r;
 }
 
-int slu_card_take_hidden(struct slu_card *card, uint64_t bytes)
+int dev_card_take_hidden(struct dev_card *card, uint64_t bytes)
 {
 	int r;
 
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	r = take_bytes_locked(card, 0, bytes);
-	slu_board_user_unlock(card->board);
-	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+	dev_board_user_unlock(card->board);
+	return r == DEV_BOARD_E_FULL ? DEV_CARD_E_FULL : slu_fold(r);
 }
 
-void slu_card_give_hidden(struct slu_card *card, uint64_t bytes)
+void dev_card_give_hidden(struct dev_card *card, uint64_t bytes)
 {
-	slu_board_give(card->board, 0, bytes, 0);
+	dev_board_give(card->board, 0, bytes, 0);
 }
 
-static uint32_t next_stamp_locked(struct slu_card *card)
+static uint32_t next_stamp_locked(struct dev_card *card)
 {
 	return (uint32_t)++card->shared->n_brought;
 }
 
-int slu_card_take_managed(struct slu_card *card, struct slu_card_place *ret_place)
+int dev_card_take_managed(struct dev_card *card, struct dev_card_place *ret_place)
 {
 	bool is_dirty;
 	int r;
 
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	r = take_bytes_locked(card, card->granule_bytes, 0);
 	if (!r) {
 		take_locked(card, 1, &ret_place->granule, &is_dirty);
 		ret_place->stamp = next_stamp_locked(card);
 		card->shared->stamp[ret_place->granule] = ret_place->stamp;
 	}
-	slu_board_user_unlock(card->board);
-	return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+	dev_board_user_unlock(card->board);
+	return r == DEV_BOARD_E_FULL ? DEV_CARD_E_FULL : slu_fold(r);
 }
 
-bool slu_card_has_managed(const struct slu_card *card, struct slu_card_place place)
+bool dev_card_has_managed(const struct dev_card *card, struct dev_card_place place)
 {
 	return place.stamp && card->shared->owner[place.granule] == owner_of(card) &&
 	       card->shared->stamp[place.granule] == place.stamp;
 }
 
-bool slu_card_touch_managed(struct slu_card *card, struct slu_card_place *place)
+bool dev_card_touch_managed(struct dev_card *card, struct dev_card_place *place)
 {
 	bool is_ours;
 
-	slu_board_user_lock(card->board);
-	is_ours = slu_card_has_managed(card, *place);
+	dev_board_user_lock(card->board);
+	is_ours = dev_card_has_managed(card, *place);
 	if (is_ours) {
 		place->stamp = next_stamp_locked(card);
 		card->shared->stamp[place->granule] = place->stamp;
 	}
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 	return is_ours;
 }
 
-void slu_card_give_managed(struct slu_card *card, struct slu_card_place place)
+void dev_card_give_managed(struct dev_card *card, struct dev_card_place place)
 {
-	slu_board_user_lock(card->board);
-	if (slu_card_has_managed(card, place)) {
+	dev_board_user_lock(card->board);
+	if (dev_card_has_managed(card, place)) {
 		card->shared->stamp[place.granule] = 0;
-		card->shared->owner[place.granule] = SLU_CARD_OWNER_DIRTY;
-		slu_board_give(card->board, card->granule_bytes, 0, 0);
+		card->shared->owner[place.granule] = DEV_CARD_OWNER_DIRTY;
+		dev_board_give(card->board, card->granule_bytes, 0, 0);
 	}
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 }
 
-int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
+int dev_card_take(struct dev_card *card, unsigned n, uint16_t *ret_granules)
 {
 	slu_cleanup(slu_freep) bool *is_dirty = calloc(n, sizeof(*is_dirty));
 	slu_cleanup(slu_freep) uint16_t *granules = calloc(n, sizeof(*granules));
@@ -359,75 +359,75 @@ int slu_card_take(struct slu_card *card, unsigned n, uint16_t *ret_granules)
 
 	if (!is_dirty || !granules)
 		return slu_error(-ENOMEM);
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	r = take_bytes_locked(card, n * card->granule_bytes, 0);
 	if (!r)
 		take_locked(card, n, granules, is_dirty);
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 	if (r)
-		return r == SLU_BOARD_E_FULL ? SLU_CARD_E_FULL : slu_fold(r);
+		return r == DEV_BOARD_E_FULL ? DEV_CARD_E_FULL : slu_fold(r);
 
 	for (unsigned i = 0; i < n && !r; i++)
 		if (is_dirty[i])
 			r = scrub(card, granules[i]);
 	if (r) {
-		slu_card_give(card, n, granules);
+		dev_card_give(card, n, granules);
 		return slu_fold(r);
 	}
 	memcpy(ret_granules, granules, n * sizeof(*granules));
 	return 0;
 }
 
-void slu_card_give(struct slu_card *card, unsigned n, const uint16_t *granules)
+void dev_card_give(struct dev_card *card, unsigned n, const uint16_t *granules)
 {
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	for (unsigned i = 0; i < n; i++) {
 		assert(card->shared->owner[granules[i]] == owner_of(card));
-		card->shared->owner[granules[i]] = SLU_CARD_OWNER_DIRTY;
+		card->shared->owner[granules[i]] = DEV_CARD_OWNER_DIRTY;
 	}
-	slu_board_give(card->board, n * card->granule_bytes, 0, 0);
-	slu_board_user_unlock(card->board);
+	dev_board_give(card->board, n * card->granule_bytes, 0, 0);
+	dev_board_user_unlock(card->board);
 }
 
-uint64_t slu_card_free_bytes(struct slu_card *card)
+uint64_t dev_card_free_bytes(struct dev_card *card)
 {
-	return slu_sub_floor(card->capacity_bytes, slu_board_true_used(card->board));
+	return slu_sub_floor(card->capacity_bytes, dev_board_true_used(card->board));
 }
 
-uint64_t slu_card_book(struct slu_card *card, enum slu_board_engine engine, uint64_t bytes,
+uint64_t dev_card_book(struct dev_card *card, enum dev_board_engine engine, uint64_t bytes,
 		       uint64_t earliest_ns)
 {
-	struct slu_card_shared *shared = card->shared;
-	const struct slu_card_traits *t = &shared->traits;
-	struct slu_bus_rate in = { t->in_alone, t->in_both }, out = { t->out_alone, t->out_both };
-	struct slu_board_engine_view in_view, out_view;
+	struct dev_card_shared *shared = card->shared;
+	const struct dev_card_traits *t = &shared->traits;
+	struct dev_bus_rate in = { t->in_alone, t->in_both }, out = { t->out_alone, t->out_both };
+	struct dev_board_engine_view in_view, out_view;
 	uint64_t end_ns, duration_ns;
 
-	slu_board_user_lock(card->board);
-	slu_board_look_engine(card->board, SLU_BOARD_ENGINE_IN, &in_view);
-	slu_board_look_engine(card->board, SLU_BOARD_ENGINE_OUT, &out_view);
-	if (engine == SLU_BOARD_ENGINE_IN)
-		duration_ns = slu_bus_book(&shared->in, &in, in_view.free_at_ns, &shared->out, &out,
+	dev_board_user_lock(card->board);
+	dev_board_look_engine(card->board, DEV_BOARD_ENGINE_IN, &in_view);
+	dev_board_look_engine(card->board, DEV_BOARD_ENGINE_OUT, &out_view);
+	if (engine == DEV_BOARD_ENGINE_IN)
+		duration_ns = dev_bus_book(&shared->in, &in, in_view.free_at_ns, &shared->out, &out,
 					   out_view.free_at_ns,
 					   SLU_MAX(earliest_ns, in_view.free_at_ns), bytes);
 	else
-		duration_ns = slu_bus_book(&shared->out, &out, out_view.free_at_ns, &shared->in,
+		duration_ns = dev_bus_book(&shared->out, &out, out_view.free_at_ns, &shared->in,
 					   &in, in_view.free_at_ns,
 					   SLU_MAX(earliest_ns, out_view.free_at_ns), bytes);
-	end_ns = slu_board_book(card->board, engine, earliest_ns, duration_ns, bytes);
-	slu_board_user_unlock(card->board);
+	end_ns = dev_board_book(card->board, engine, earliest_ns, duration_ns, bytes);
+	dev_board_user_unlock(card->board);
 	return end_ns;
 }
 
-uint64_t slu_card_slice_bytes(const struct slu_card *card, enum slu_board_engine engine)
+uint64_t dev_card_slice_bytes(const struct dev_card *card, enum dev_board_engine engine)
 {
-	const struct slu_card_traits *t = &card->shared->traits;
-	uint64_t bandwidth = engine == SLU_BOARD_ENGINE_IN ? t->in_alone : t->out_alone;
+	const struct dev_card_traits *t = &card->shared->traits;
+	uint64_t bandwidth = engine == DEV_BOARD_ENGINE_IN ? t->in_alone : t->out_alone;
 
 	return bandwidth ? SLU_MAX(bandwidth / 1000, UINT64_C(4096)) : UINT64_MAX;
 }
 
-void slu_card_sleep_until(uint64_t ns)
+void dev_card_sleep_until(uint64_t ns)
 {
 	struct timespec t = slu_clock_timespec(ns);
 

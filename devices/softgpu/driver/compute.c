@@ -12,17 +12,17 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-#define WORDS	 SLU_ARRAY_SIZE(((struct slu_card_compute *)NULL)->waiting)
+#define WORDS	 SLU_ARRAY_SIZE(((struct dev_card_compute *)NULL)->waiting)
 #define SLICE_NS SLU_NS_PER_MS
 #define LOOK_NS	 (10 * SLU_NS_PER_MS) /* how often a waiter looks whether the holder lives */
 
-static void wake_all(struct slu_card_compute *c)
+static void wake_all(struct dev_card_compute *c)
 {
 	__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void wait_for_change(struct slu_card_compute *c, uint32_t seen)
+static void wait_for_change(struct dev_card_compute *c, uint32_t seen)
 {
 	struct timespec patience = slu_clock_timespec(LOOK_NS);
 
@@ -51,7 +51,7 @@ static bool is_stopped(pid_t pid)
 	return stopped;
 }
 
-static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
+static void set_waiting(struct dev_card_compute *c, uint32_t who, bool on)
 {
 	uint64_t bit = UINT64_C(1) << ((who - 1) % 64);
 
@@ -63,7 +63,7 @@ static void set_waiting(struct slu_card_compute *c, uint32_t who, bool on)
 }
 
 /* Of the word that @who, counted from 0, is in: the slots above it, or those below. */
-static uint64_t part_of_word(const struct slu_card_compute *c, uint32_t who, bool is_above)
+static uint64_t part_of_word(const struct dev_card_compute *c, uint32_t who, bool is_above)
 {
 	uint64_t up_to = UINT64_MAX >> (63 - who % 64);
 
@@ -71,7 +71,7 @@ static uint64_t part_of_word(const struct slu_card_compute *c, uint32_t who, boo
 }
 
 /* Return: the next one that waits after @who in the order of slots, 0 if nobody else does. */
-static uint32_t next_after(const struct slu_card_compute *c, uint32_t who)
+static uint32_t next_after(const struct dev_card_compute *c, uint32_t who)
 {
 	uint32_t first = (who - 1) / 64;
 
@@ -88,19 +88,19 @@ static uint32_t next_after(const struct slu_card_compute *c, uint32_t who)
 }
 
 /* Whether somebody waits for @context, which has the engine, or for the whole process. */
-static bool is_waited_for(const struct slu_card *card, uint32_t me, uint64_t context)
+static bool is_waited_for(const struct dev_card *card, uint32_t me, uint64_t context)
 {
 	return next_after(&card->shared->compute, me) || (card->rival && card->rival != context);
 }
 
-static bool must_give_up(const struct slu_card *card, uint32_t me, uint64_t context,
+static bool must_give_up(const struct dev_card *card, uint32_t me, uint64_t context,
 			 uint64_t now_ns)
 {
 	return now_ns - card->shared->compute.since_ns > SLICE_NS &&
 	       is_waited_for(card, me, context);
 }
 
-static void give_up(struct slu_card_compute *c, uint32_t me)
+static void give_up(struct dev_card_compute *c, uint32_t me)
 {
 	c->holder = 0;
 	c->reserved_for = next_after(c, me);
@@ -108,9 +108,9 @@ static void give_up(struct slu_card_compute *c, uint32_t me)
 }
 
 /* Return: true when the engine is ours for one more kernel. */
-static bool try_begin_locked(struct slu_card *card, uint32_t me, uint64_t context)
+static bool try_begin_locked(struct dev_card *card, uint32_t me, uint64_t context)
 {
-	struct slu_card_compute *c = &card->shared->compute;
+	struct dev_card_compute *c = &card->shared->compute;
 	uint64_t now_ns = slu_clock_now_ns();
 
 	if (c->holder == me && card->computing == context) {
@@ -141,36 +141,36 @@ static bool try_begin_locked(struct slu_card *card, uint32_t me, uint64_t contex
 }
 
 /* Somebody who cannot go on must not keep the others from it. */
-static void pass_over_the_dead_locked(struct slu_card *card)
+static void pass_over_the_dead_locked(struct dev_card *card)
 {
-	struct slu_card_compute *c = &card->shared->compute;
+	struct dev_card_compute *c = &card->shared->compute;
 
-	if (c->reserved_for && !slu_board_slot_is_alive(card->board, c->reserved_for - 1))
+	if (c->reserved_for && !dev_board_slot_is_alive(card->board, c->reserved_for - 1))
 		set_waiting(c, c->reserved_for, false);
 	/* whoever the engine was kept for had its chance for as long as we waited */
 	c->reserved_for = 0;
-	if (c->holder && (!slu_board_slot_is_alive(card->board, c->holder - 1) ||
-			  is_stopped(slu_board_slot_pid(card->board, c->holder - 1)))) {
+	if (c->holder && (!dev_board_slot_is_alive(card->board, c->holder - 1) ||
+			  is_stopped(dev_board_slot_pid(card->board, c->holder - 1)))) {
 		c->holder = 0;
 		c->n_running = 0;
 	}
 }
 
-void slu_compute_begin(struct slu_card *card, uint64_t context)
+void dev_compute_begin(struct dev_card *card, uint64_t context)
 {
-	struct slu_card_compute *c = &card->shared->compute;
-	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	struct dev_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)dev_board_slot(card->board) + 1;
 	uint64_t looked_ns = slu_clock_now_ns();
 
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	card->n_begin++;
 	while (!try_begin_locked(card, me, context)) {
 		uint32_t seen = __atomic_load_n(&c->wake, __ATOMIC_SEQ_CST);
 
 		set_waiting(c, me, true);
-		slu_board_user_unlock(card->board);
+		dev_board_user_unlock(card->board);
 		wait_for_change(c, seen);
-		slu_board_user_lock(card->board);
+		dev_board_user_lock(card->board);
 		if (slu_clock_now_ns() - looked_ns > LOOK_NS) {
 			pass_over_the_dead_locked(card);
 			looked_ns = slu_clock_now_ns();
@@ -178,13 +178,13 @@ void slu_compute_begin(struct slu_card *card, uint64_t context)
 	}
 	if (!--card->n_begin)
 		set_waiting(c, me, false);
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 }
 
-bool slu_compute_is_asked_for(struct slu_card *card, uint64_t context)
+bool dev_compute_is_asked_for(struct dev_card *card, uint64_t context)
 {
-	struct slu_card_compute *c = &card->shared->compute;
-	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	struct dev_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)dev_board_slot(card->board) + 1;
 	uint64_t since_ns = __atomic_load_n(&c->since_ns, __ATOMIC_RELAXED),
 		 waiting = __atomic_load_n(&card->rival, __ATOMIC_RELAXED);
 	bool is_asked;
@@ -193,22 +193,22 @@ bool slu_compute_is_asked_for(struct slu_card *card, uint64_t context)
 		waiting |= __atomic_load_n(&c->waiting[i], __ATOMIC_RELAXED);
 	if (!waiting || slu_clock_now_ns() - since_ns <= SLICE_NS)
 		return false;
-	slu_board_user_lock(card->board);
+	dev_board_user_lock(card->board);
 	/* who was stopped, and passed over, does not have it any more */
 	is_asked = c->holder != me || card->computing != context ||
 		   must_give_up(card, me, context, slu_clock_now_ns());
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 	return is_asked;
 }
 
-void slu_compute_end(struct slu_card *card, uint64_t context, uint64_t start_ns)
+void dev_compute_end(struct dev_card *card, uint64_t context, uint64_t start_ns)
 {
-	struct slu_card_compute *c = &card->shared->compute;
-	uint32_t me = (uint32_t)slu_board_slot(card->board) + 1;
+	struct dev_card_compute *c = &card->shared->compute;
+	uint32_t me = (uint32_t)dev_board_slot(card->board) + 1;
 	uint64_t now_ns = slu_clock_now_ns();
 
-	slu_board_user_lock(card->board);
-	slu_board_book(card->board, SLU_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns, 0);
+	dev_board_user_lock(card->board);
+	dev_board_book(card->board, DEV_BOARD_ENGINE_COMPUTE, start_ns, now_ns - start_ns, 0);
 	/* if we were stopped, others passed over us */
 	if (c->holder == me && card->computing == context && c->n_running) {
 		c->n_running--;
@@ -217,5 +217,5 @@ void slu_compute_end(struct slu_card *card, uint64_t context, uint64_t start_ns)
 		else if (!c->n_running && is_waited_for(card, me, context))
 			wake_all(c);
 	}
-	slu_board_user_unlock(card->board);
+	dev_board_user_unlock(card->board);
 }

@@ -14,13 +14,13 @@
 #include "softgpu/driver/card.h"
 
 /* Waits for the engine. Each begin is followed by one end, by any thread of the process. */
-void slu_compute_begin(struct slu_card *card, uint64_t context);
+void dev_compute_begin(struct dev_card *card, uint64_t context);
 
 /*
  * Whether a kernel that began shall make room: end, and begin again. Cheap where nobody waits;
  * called by all threads that compute.
  */
-bool slu_compute_is_asked_for(struct slu_card *card, uint64_t context);
+bool dev_compute_is_asked_for(struct dev_card *card, uint64_t context);
 
 /* The kernel ran from @start_ns until now: booked on the engine's timeline. */
-void slu_compute_end(struct slu_card *card, uint64_t context, uint64_t start_ns);
+void dev_compute_end(struct dev_card *card, uint64_t context, uint64_t start_ns);

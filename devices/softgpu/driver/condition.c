@@ -2,12 +2,12 @@
 
 #include "softgpu/driver/condition.h"
 
-static struct slu_objects conditions = SLU_OBJECTS_INIT(struct slu_condition);
+static struct dev_objects conditions = DEV_OBJECTS_INIT(struct dev_condition);
 
-struct slu_condition *slu_condition_new(struct slu_context *context, unsigned initial,
+struct dev_condition *dev_condition_new(struct dev_context *context, unsigned initial,
 					bool is_assigned)
 {
-	struct slu_condition *condition = slu_objects_new(&conditions);
+	struct dev_condition *condition = dev_objects_new(&conditions);
 
 	if (condition) {
 		condition->n_refs = 1;
@@ -18,34 +18,34 @@ struct slu_condition *slu_condition_new(struct slu_context *context, unsigned in
 	return condition;
 }
 
-struct slu_condition *slu_condition_ref(struct slu_condition *condition)
+struct dev_condition *dev_condition_ref(struct dev_condition *condition)
 {
 	__atomic_add_fetch(&condition->n_refs, 1, __ATOMIC_RELAXED);
 	return condition;
 }
 
-void slu_condition_unref(struct slu_condition *condition)
+void dev_condition_unref(struct dev_condition *condition)
 {
 	if (condition && !__atomic_sub_fetch(&condition->n_refs, 1, __ATOMIC_ACQ_REL))
-		slu_objects_free(&conditions, condition);
+		dev_objects_free(&conditions, condition);
 }
 
-CUgraphConditionalHandle slu_condition_handle(const struct slu_condition *condition)
+CUgraphConditionalHandle dev_condition_handle(const struct dev_condition *condition)
 {
 	return (uintptr_t)condition;
 }
 
-struct slu_condition *slu_condition_get(CUgraphConditionalHandle handle)
+struct dev_condition *dev_condition_get(CUgraphConditionalHandle handle)
 {
-	return slu_objects_get(&conditions, (const void *)(uintptr_t)handle);
+	return dev_objects_get(&conditions, (const void *)(uintptr_t)handle);
 }
 
-void slu_condition_set(struct slu_condition *condition, unsigned value)
+void dev_condition_set(struct dev_condition *condition, unsigned value)
 {
 	__atomic_store_n(&condition->value, value, __ATOMIC_RELEASE);
 }
 
-unsigned slu_condition_value(const struct slu_condition *condition)
+unsigned dev_condition_value(const struct dev_condition *condition)
 {
 	return __atomic_load_n(&condition->value, __ATOMIC_ACQUIRE);
 }

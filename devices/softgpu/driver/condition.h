@@ -13,27 +13,27 @@
 #include "cuabi/cuda-min.h"
 #include "softgpu/driver/object.h"
 
-struct slu_context;
+struct dev_context;
 
-struct slu_condition {
-	struct slu_object object;
+struct dev_condition {
+	struct dev_object object;
 	unsigned n_refs; /* atomic */
-	struct slu_context *context;
+	struct dev_context *context;
 	unsigned value;	  /* atomic */
 	unsigned initial; /* its value when a graph starts, if it @is_assigned */
 	bool is_assigned;
 	bool is_used; /* some branch looks at it */
 };
 
-struct slu_condition *slu_condition_new(struct slu_context *context, unsigned initial,
+struct dev_condition *dev_condition_new(struct dev_context *context, unsigned initial,
 					bool is_assigned);
-struct slu_condition *slu_condition_ref(struct slu_condition *condition);
-void slu_condition_unref(struct slu_condition *condition);
+struct dev_condition *dev_condition_ref(struct dev_condition *condition);
+void dev_condition_unref(struct dev_condition *condition);
 
-CUgraphConditionalHandle slu_condition_handle(const struct slu_condition *condition);
+CUgraphConditionalHandle dev_condition_handle(const struct dev_condition *condition);
 
 /* Return: NULL where the handle is none. */
-struct slu_condition *slu_condition_get(CUgraphConditionalHandle handle);
+struct dev_condition *dev_condition_get(CUgraphConditionalHandle handle);
 
-void slu_condition_set(struct slu_condition *condition, unsigned value);
-unsigned slu_condition_value(const struct slu_condition *condition);
+void dev_condition_set(struct dev_condition *condition, unsigned value);
+unsigned dev_condition_value(const struct dev_condition *condition);

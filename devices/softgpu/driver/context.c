@@ -16,12 +16,12 @@
 
 #define STACK_MAX 64
 
-static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_context);
+static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_context);
 static uint64_t last_id;
 
 /* guarded by the driver's lock */
-static struct slu_context *primaries[SLU_SETTINGS_DEVICES_MAX];
-static unsigned primary_flags[SLU_SETTINGS_DEVICES_MAX];
+static struct dev_context *primaries[DEV_SETTINGS_DEVICES_MAX];
+static unsigned primary_flags[DEV_SETTINGS_DEVICES_MAX];
 
 /* serialises the making and unmaking of primary contexts */
 static pthread_mutex_t primary_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -38,25 +38,25 @@ static const size_t default_limits[CU_LIMIT_MAX] = {
 	[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
 };
 
-CUresult slu_context_new(struct slu_card *card, unsigned flags, bool is_primary,
-			 struct slu_context **ret_context)
+CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
+			 struct dev_context **ret_context)
 {
-	struct slu_context *c;
+	struct dev_context *c;
 	CUresult result;
 	int r;
 
-	r = slu_card_attach(card);
+	r = dev_card_attach(card);
 	if (r)
-		return slu_driver_result(r);
-	r = slu_card_take_hidden(card, card->context_bytes);
+		return dev_driver_result(r);
+	r = dev_card_take_hidden(card, card->context_bytes);
 	if (r)
-		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
-	c = slu_objects_new(&objects);
+		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
+	c = dev_objects_new(&objects);
 	if (!c) {
-		slu_card_give_hidden(card, card->context_bytes);
+		dev_card_give_hidden(card, card->context_bytes);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	slu_lock_init(&c->lock, SLU_DRIVER_CONTEXT_RANK);
+	slu_lock_init(&c->lock, DEV_DRIVER_CONTEXT_RANK);
 	c->card = card;
 	c->is_primary = is_primary;
 	c->flags = flags;
@@ -66,110 +66,110 @@ CUresult slu_context_new(struct slu_card *card, unsigned flags, bool is_primary,
 		c->limits[i] = default_limits[i];
 	LIST_INIT(&c->streams);
 	LIST_INIT(&c->modules);
-	result = slu_stream_new(c, 0, 0, true, &c->legacy);
+	result = dev_stream_new(c, 0, 0, true, &c->legacy);
 	if (result) {
-		slu_card_give_hidden(card, c->overhead_bytes);
-		slu_objects_free(&objects, c);
+		dev_card_give_hidden(card, c->overhead_bytes);
+		dev_objects_free(&objects, c);
 		return result;
 	}
 	*ret_context = c;
 	return CUDA_SUCCESS;
 }
 
-void slu_context_free(struct slu_context *context)
+void dev_context_free(struct dev_context *context)
 {
-	struct slu_stream *stream;
-	struct slu_module *module;
+	struct dev_stream *stream;
+	struct dev_module *module;
 
-	slu_context_break(context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	dev_context_break(context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	__atomic_store_n(&context->cancel, true, __ATOMIC_RELEASE);
-	slu_capture_drop_context(context);
+	dev_capture_drop_context(context);
 	for (;;) {
-		slu_stream_lock();
+		dev_stream_lock();
 		stream = LIST_FIRST(&context->streams);
-		slu_stream_unlock();
+		dev_stream_unlock();
 		if (!stream)
 			break;
-		slu_stream_free(stream, true);
+		dev_stream_free(stream, true);
 	}
-	slu_library_drop_context(context);
-	slu_context_lock(context);
+	dev_library_drop_context(context);
+	dev_context_lock(context);
 	while ((module = LIST_FIRST(&context->modules)))
-		slu_module_free(module);
-	slu_context_unlock(context);
-	slu_interp_heap_free(context->heap);
-	slu_memory_drop_context(context);
-	slu_managed_drop_context(context);
-	slu_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);
+		dev_module_free(module);
+	dev_context_unlock(context);
+	dev_interp_heap_free(context->heap);
+	dev_memory_drop_context(context);
+	dev_managed_drop_context(context);
+	dev_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);
 	slu_lock_deinit(&context->lock);
-	slu_objects_free(&objects, context);
+	dev_objects_free(&objects, context);
 }
 
-struct slu_context *slu_context_get(CUcontext handle)
+struct dev_context *dev_context_get(CUcontext handle)
 {
-	return slu_objects_get(&objects, handle);
+	return dev_objects_get(&objects, handle);
 }
 
-void slu_context_lock(struct slu_context *context)
+void dev_context_lock(struct dev_context *context)
 {
-	assert(!slu_stream_is_in_command());
+	assert(!dev_stream_is_in_command());
 	slu_lock_take(&context->lock);
 }
 
-void slu_context_unlock(struct slu_context *context)
+void dev_context_unlock(struct dev_context *context)
 {
 	slu_lock_give(&context->lock);
 }
 
-CUresult slu_context_push(struct slu_context *context)
+CUresult dev_context_push(struct dev_context *context)
 {
 	if (depth == STACK_MAX)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	stack[depth++] = slu_context_handle(context);
+	stack[depth++] = dev_context_handle(context);
 	return CUDA_SUCCESS;
 }
 
-CUcontext slu_context_pop(bool *ret_was_there)
+CUcontext dev_context_pop(bool *ret_was_there)
 {
 	*ret_was_there = depth > 0;
 	return depth ? stack[--depth] : NULL;
 }
 
-void slu_context_set(struct slu_context *context)
+void dev_context_set(struct dev_context *context)
 {
 	if (!context && depth)
 		depth--;
 	else if (context && depth)
-		stack[depth - 1] = slu_context_handle(context);
+		stack[depth - 1] = dev_context_handle(context);
 	else if (context)
-		stack[depth++] = slu_context_handle(context);
+		stack[depth++] = dev_context_handle(context);
 }
 
-CUcontext slu_context_current(void)
+CUcontext dev_context_current(void)
 {
 	return depth ? stack[depth - 1] : NULL;
 }
 
-CUresult slu_context_enter(struct slu_context **ret_context)
+CUresult dev_context_enter(struct dev_context **ret_context)
 {
-	CUresult result = slu_driver_enter();
-	struct slu_context *context;
+	CUresult result = dev_driver_enter();
+	struct dev_context *context;
 
 	if (result)
 		return result;
-	if (!slu_context_current())
+	if (!dev_context_current())
 		return CUDA_ERROR_INVALID_CONTEXT;
-	context = slu_context_get(slu_context_current());
+	context = dev_context_get(dev_context_current());
 	if (!context)
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	result = slu_context_error(context);
+	result = dev_context_error(context);
 	if (result)
 		return result;
 	*ret_context = context;
 	return CUDA_SUCCESS;
 }
 
-void slu_context_break(struct slu_context *context, CUresult error)
+void dev_context_break(struct dev_context *context, CUresult error)
 {
 	CUresult none = CUDA_SUCCESS;
 
@@ -177,23 +177,23 @@ void slu_context_break(struct slu_context *context, CUresult error)
 				    __ATOMIC_ACQUIRE);
 }
 
-CUresult slu_context_error(const struct slu_context *context)
+CUresult dev_context_error(const struct dev_context *context)
 {
 	return __atomic_load_n(&context->error, __ATOMIC_ACQUIRE);
 }
 
-CUresult slu_context_retain_primary(struct slu_card *card, struct slu_context **ret_context)
+CUresult dev_context_retain_primary(struct dev_card *card, struct dev_context **ret_context)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct slu_context *fresh;
+	struct dev_context *fresh;
 
 	pthread_mutex_lock(&primary_mutex);
 	if (!primaries[card->index]) {
-		result = slu_context_new(card, primary_flags[card->index], true, &fresh);
+		result = dev_context_new(card, primary_flags[card->index], true, &fresh);
 		if (!result) {
-			slu_driver_lock();
+			dev_driver_lock();
 			primaries[card->index] = fresh;
-			slu_driver_unlock();
+			dev_driver_unlock();
 		}
 	}
 	if (!result) {
@@ -204,18 +204,18 @@ CUresult slu_context_retain_primary(struct slu_card *card, struct slu_context **
 	return result;
 }
 
-static void unmake_primary(struct slu_card *card)
+static void unmake_primary(struct dev_card *card)
 {
-	struct slu_context *context = primaries[card->index];
+	struct dev_context *context = primaries[card->index];
 
-	slu_driver_lock();
+	dev_driver_lock();
 	primaries[card->index] = NULL;
 	primary_flags[card->index] = 0;
-	slu_driver_unlock();
-	slu_context_free(context);
+	dev_driver_unlock();
+	dev_context_free(context);
 }
 
-CUresult slu_context_release_primary(struct slu_card *card)
+CUresult dev_context_release_primary(struct dev_card *card)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -228,7 +228,7 @@ CUresult slu_context_release_primary(struct slu_card *card)
 	return result;
 }
 
-CUresult slu_context_reset_primary(struct slu_card *card)
+CUresult dev_context_reset_primary(struct dev_card *card)
 {
 	pthread_mutex_lock(&primary_mutex);
 	if (primaries[card->index])
@@ -237,20 +237,20 @@ CUresult slu_context_reset_primary(struct slu_card *card)
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_context_set_primary_flags(struct slu_card *card, unsigned flags)
+CUresult dev_context_set_primary_flags(struct dev_card *card, unsigned flags)
 {
-	slu_driver_lock();
+	dev_driver_lock();
 	primary_flags[card->index] = flags;
 	if (primaries[card->index])
 		primaries[card->index]->flags = flags;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
-void slu_context_primary_state(struct slu_card *card, unsigned *ret_flags, bool *ret_is_active)
+void dev_context_primary_state(struct dev_card *card, unsigned *ret_flags, bool *ret_is_active)
 {
-	slu_driver_lock();
+	dev_driver_lock();
 	*ret_is_active = primaries[card->index] != NULL;
 	*ret_flags = *ret_is_active ? primaries[card->index]->flags : primary_flags[card->index];
-	slu_driver_unlock();
+	dev_driver_unlock();
 }

@@ -16,13 +16,13 @@
 #include "softgpu/driver/card.h"
 #include "softgpu/driver/command.h"
 
-struct slu_context;
+struct dev_context;
 
-CUresult slu_copy_check(struct slu_card *card, const struct slu_command_copy *copy,
+CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy,
 			bool *ret_is_pageable);
-CUresult slu_copy_check_set(struct slu_card *card, const struct slu_command_set *set);
+CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set);
 
 /* Return: when it ended, in the device's time; by then the real time has come, too. */
-uint64_t slu_copy_run(struct slu_context *context, const struct slu_command_copy *copy,
+uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy *copy,
 		      uint64_t start_ns);
-void slu_copy_run_set(struct slu_context *context, const struct slu_command_set *set);
+void dev_copy_run_set(struct dev_context *context, const struct dev_command_set *set);

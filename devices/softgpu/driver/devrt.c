@@ -78,17 +78,17 @@ static const char text[] =
 		TELL(PREFIX "GetSize", "	mul.lo.u32 %r1, %r1, %r3;\n", "1")
 			TELL(PREFIX "GetRank", "	mad.lo.u32 %r1, %r4, %r1, %r2;\n", "0");
 
-CUresult slu_devrt_add(struct slu_image *image, const struct slu_image_log *log)
+CUresult dev_devrt_add(struct dev_image *image, const struct dev_image_log *log)
 {
-	struct slu_image both[] = { *image, { .text = text, .bytes = sizeof(text) - 1 } }, merged;
+	struct dev_image both[] = { *image, { .text = text, .bytes = sizeof(text) - 1 } }, merged;
 	CUresult result;
 
 	if (!memmem(image->text, image->bytes, PREFIX, strlen(PREFIX)))
 		return CUDA_SUCCESS;
-	result = slu_image_merge(both, 2, log, &merged);
+	result = dev_image_merge(both, 2, log, &merged);
 	if (result)
 		return result;
-	slu_image_close(image);
+	dev_image_close(image);
 	*image = merged;
 	return CUDA_SUCCESS;
 }

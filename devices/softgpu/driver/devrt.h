@@ -10,4 +10,4 @@
 #include "softgpu/driver/image.h"
 
 /* Adds to the text what it uses of them and does not define; *@image is replaced. */
-CUresult slu_devrt_add(struct slu_image *image, const struct slu_image_log *log);
+CUresult dev_devrt_add(struct dev_image *image, const struct dev_image_log *log);

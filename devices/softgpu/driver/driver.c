@@ -11,7 +11,7 @@
 #include "softgpu/driver/managed.h"
 #include "softgpu/driver/truth.h"
 
-struct slu_driver slu_driver = { .lock = SLU_LOCK_INIT(SLU_DRIVER_RANK) };
+struct dev_driver dev_driver = { .lock = SLU_LOCK_INIT(DEV_DRIVER_RANK) };
 
 enum state {
 	STATE_NEW,
@@ -28,7 +28,7 @@ static void after_fork_in_child(void)
 	__atomic_store_n(&state, STATE_FORKED, __ATOMIC_RELEASE);
 }
 
-CUresult slu_driver_result(int r)
+CUresult dev_driver_result(int r)
 {
 	switch (r) {
 	case 0:
@@ -47,45 +47,45 @@ CUresult slu_driver_result(int r)
 static CUresult fail(int r)
 {
 	errno = -r;
-	return slu_driver_result(r);
+	return dev_driver_result(r);
 }
 
 static CUresult init_locked(void)
 {
-	struct slu_driver *d = &slu_driver;
+	struct dev_driver *d = &dev_driver;
 	int r;
 
-	r = slu_settings_read(&d->settings);
+	r = dev_settings_read(&d->settings);
 	if (!r)
-		r = slu_fault_init(secure_getenv("SLUICE_SOFTGPU_FAULT"));
+		r = dev_fault_init(secure_getenv("SLUICE_SOFTGPU_FAULT"));
 	if (!r)
-		r = slu_managed_init();
+		r = dev_managed_init();
 	if (!r)
-		r = slu_truth_init();
+		r = dev_truth_init();
 	if (r)
 		return fail(r);
 	for (unsigned i = 0; i < d->settings.n_devices && !r; i++)
-		r = slu_card_open(&d->cards[i], i, &d->settings);
+		r = dev_card_open(&d->cards[i], i, &d->settings);
 	/* one table of addresses serves all cards, so their granules must be alike */
 	for (unsigned i = 1; i < d->settings.n_devices && !r; i++)
 		if (d->cards[i].granule_bytes != d->cards[0].granule_bytes)
-			r = SLU_CARD_E_MISMATCH;
+			r = DEV_CARD_E_MISMATCH;
 	if (!r)
-		r = slu_window_init(&d->window, d->cards[0].granule_bytes, d->settings.n_devices);
+		r = dev_window_init(&d->window, d->cards[0].granule_bytes, d->settings.n_devices);
 	if (!r)
-		r = slu_truth_prepare();
+		r = dev_truth_prepare();
 	if (r) {
 		for (unsigned i = 0; i < d->settings.n_devices; i++)
 			if (d->cards[i].board)
-				slu_card_close(&d->cards[i]);
-		return r == SLU_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : fail(r);
+				dev_card_close(&d->cards[i]);
+		return r == DEV_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : fail(r);
 	}
 	d->n_cards = d->settings.n_devices;
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_driver_init(void)
+CUresult dev_driver_init(void)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -101,26 +101,26 @@ CUresult slu_driver_init(void)
 	return result;
 }
 
-CUresult slu_driver_enter(void)
+CUresult dev_driver_enter(void)
 {
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_READY)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	return is_in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
-CUresult slu_driver_card(CUdevice device, struct slu_card **ret_card)
+CUresult dev_driver_card(CUdevice device, struct dev_card **ret_card)
 {
-	CUresult result = slu_driver_enter();
+	CUresult result = dev_driver_enter();
 
 	if (result)
 		return result;
-	if (device < 0 || (unsigned)device >= slu_driver.n_cards)
+	if (device < 0 || (unsigned)device >= dev_driver.n_cards)
 		return CUDA_ERROR_INVALID_DEVICE;
-	*ret_card = &slu_driver.cards[device];
+	*ret_card = &dev_driver.cards[device];
 	return CUDA_SUCCESS;
 }
 
-void slu_driver_set_in_host_function(bool on)
+void dev_driver_set_in_host_function(bool on)
 {
 	is_in_host_function = on;
 }

@@ -24,43 +24,43 @@
 #include "softgpu/driver/settings.h"
 #include "softgpu/driver/window.h"
 
-#define SLU_DRIVER_CONTEXT_RANK SLU_LOCK_FRONT
-#define SLU_DRIVER_RANK		SLU_LOCK_CLIENT
-#define SLU_DRIVER_QUEUE_RANK	SLU_LOCK_BACKEND
+#define DEV_DRIVER_CONTEXT_RANK SLU_LOCK_FRONT
+#define DEV_DRIVER_RANK		SLU_LOCK_CLIENT
+#define DEV_DRIVER_QUEUE_RANK	SLU_LOCK_BACKEND
 
-struct slu_driver {
+struct dev_driver {
 	struct slu_lock lock;
-	struct slu_settings settings; /* constant after init, as the cards */
+	struct dev_settings settings; /* constant after init, as the cards */
 	unsigned n_cards;
-	struct slu_card cards[SLU_SETTINGS_DEVICES_MAX];
-	struct slu_window window;
+	struct dev_card cards[DEV_SETTINGS_DEVICES_MAX];
+	struct dev_window window;
 };
 
-extern struct slu_driver slu_driver;
+extern struct dev_driver dev_driver;
 
-CUresult slu_driver_init(void);
+CUresult dev_driver_init(void);
 
 /*
  * In front of each call. NOT_INITIALIZED before cuInit() and in a forked child, NOT_PERMITTED
  * inside a host function.
  */
-CUresult slu_driver_enter(void);
+CUresult dev_driver_enter(void);
 
 /* As above; also finds the card. */
-CUresult slu_driver_card(CUdevice device, struct slu_card **ret_card);
+CUresult dev_driver_card(CUdevice device, struct dev_card **ret_card);
 
 /* Set on threads that run a program's host function. */
-void slu_driver_set_in_host_function(bool on);
+void dev_driver_set_in_host_function(bool on);
 
 /* What our own error codes are in the driver's words. */
-CUresult slu_driver_result(int r);
+CUresult dev_driver_result(int r);
 
-static inline void slu_driver_lock(void)
+static inline void dev_driver_lock(void)
 {
-	slu_lock_take(&slu_driver.lock);
+	slu_lock_take(&dev_driver.lock);
 }
 
-static inline void slu_driver_unlock(void)
+static inline void dev_driver_unlock(void)
 {
-	slu_lock_give(&slu_driver.lock);
+	slu_lock_give(&dev_driver.lock);
 }

@@ -43,15 +43,15 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *siz
 			       CUmemcpyAttributes *attributes, size_t *firsts, size_t n_attributes,
 			       CUstream stream)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!dsts || !srcs || !sizes || !n || is_default(stream))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(check_attributes(attributes, firsts, n_attributes, n));
+	DEV_TRY(check_attributes(attributes, firsts, n_attributes, n));
 	for (size_t i = 0; i < n; i++)
 		if (!dsts[i] || !srcs[i] || !sizes[i])
 			return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++)
-		SLU_TRY(cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream));
+		DEV_TRY(cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream));
 	return must_wait(attributes, n_attributes) ? cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 
@@ -82,16 +82,16 @@ static CUresult end_of(const CUmemcpy3DOperand *operand, const CUextent3D *exten
 	return *ret_pitch < extent->width ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static CUresult make_box(const CUDA_MEMCPY3D_BATCH_OP *op, struct slu_command_copy *ret_box)
+static CUresult make_box(const CUDA_MEMCPY3D_BATCH_OP *op, struct dev_command_copy *ret_box)
 {
-	struct slu_command_copy box = { .width = op->extent.width,
+	struct dev_command_copy box = { .width = op->extent.width,
 					.height = op->extent.height,
 					.depth = op->extent.depth };
 
 	if (!box.width || !box.height || !box.depth)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(end_of(&op->src, &op->extent, &box.src, &box.src_pitch, &box.src_slice));
-	SLU_TRY(end_of(&op->dst, &op->extent, &box.dst, &box.dst_pitch, &box.dst_slice));
+	DEV_TRY(end_of(&op->src, &op->extent, &box.src, &box.src_pitch, &box.src_slice));
+	DEV_TRY(end_of(&op->dst, &op->extent, &box.dst, &box.dst_pitch, &box.dst_slice));
 	*ret_box = box;
 	return CUDA_SUCCESS;
 }
@@ -99,20 +99,20 @@ static CUresult make_box(const CUDA_MEMCPY3D_BATCH_OP *op, struct slu_command_co
 CUresult cuMemcpy3DBatchAsync_v2(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags,
 				 CUstream stream)
 {
-	struct slu_command_copy box;
+	struct dev_command_copy box;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!n || !ops || flags || is_default(stream))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++)
-		SLU_TRY(make_box(&ops[i], &box));
+		DEV_TRY(make_box(&ops[i], &box));
 	for (size_t i = 0; i < n; i++) {
-		struct slu_command *command = slu_command_new(SLU_COMMAND_COPY);
+		struct dev_command *command = dev_command_new(DEV_COMMAND_COPY);
 
-		SLU_TRY(make_box(&ops[i], &box));
+		DEV_TRY(make_box(&ops[i], &box));
 		if (command)
 			command->copy = box;
-		SLU_TRY(slu_entry_submit(stream, command,
+		DEV_TRY(dev_entry_submit(stream, command,
 					 ops[i].srcAccessOrder ==
 						 CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL));
 	}
@@ -133,16 +133,16 @@ CUresult cuMemcpy3DBatchAsync(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *ret
 
 static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *op)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(slu_node_operation(op, &command));
-	return command ? slu_entry_submit(stream, command, false) : CUDA_SUCCESS;
+	DEV_TRY(dev_node_operation(op, &command));
+	return command ? dev_entry_submit(stream, command, false) : CUDA_SUCCESS;
 }
 
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *ops,
 			       unsigned int flags)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!n || n > 256 || !ops || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++)
@@ -150,7 +150,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int n, CUstreamBatchMem
 		    ops[i].operation > CU_STREAM_MEM_OP_BARRIER)
 			return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++)
-		SLU_TRY(submit_one(stream, &ops[i]));
+		DEV_TRY(submit_one(stream, &ops[i]));
 	return CUDA_SUCCESS;
 }
 

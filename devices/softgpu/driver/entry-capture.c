@@ -7,13 +7,13 @@
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_capture_begin(stream, mode, NULL, NULL, 0);
+	return dev_capture_begin(stream, mode, NULL, NULL, 0);
 }
 
 CUresult cuStreamBeginCapture(CUstream handle)
@@ -23,25 +23,25 @@ CUresult cuStreamBeginCapture(CUstream handle)
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	return slu_capture_end(stream, ret_graph);
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	return dev_capture_end(stream, ret_graph);
 }
 
 static CUresult state_of(CUstream handle, CUstreamCaptureStatus *ret_status,
 			 unsigned long long *ret_id, CUgraph *ret_graph,
 			 const CUgraphNode **ret_tail, size_t *ret_n)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_status)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_capture_state(stream, ret_status, ret_id, ret_graph, ret_tail, ret_n);
+	dev_capture_state(stream, ret_status, ret_id, ret_graph, ret_tail, ret_n);
 	return CUDA_SUCCESS;
 }
 
@@ -67,7 +67,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *ret_s
 	CUgraph graph;
 	size_t n;
 
-	SLU_TRY(state_of(handle, ret_status, &id, &graph, &tail, &n));
+	DEV_TRY(state_of(handle, ret_status, &id, &graph, &tail, &n));
 	if (ret_id)
 		*ret_id = id;
 	if (ret_graph)
@@ -99,15 +99,15 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *node
 					      const CUgraphEdgeData *edges, size_t n,
 					      unsigned int flags)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_nodes(NULL, nodes, n));
-	SLU_TRY(slu_entry_edges(edges, n));
-	return slu_capture_set_tail(stream, (struct slu_graph_node *const *)(const void *)nodes, n,
+	DEV_TRY(dev_entry_nodes(NULL, nodes, n));
+	DEV_TRY(dev_entry_edges(edges, n));
+	return dev_capture_set_tail(stream, (struct dev_graph_node *const *)(const void *)nodes, n,
 				    flags == 0);
 }
 
@@ -121,22 +121,22 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, cons
 				     const CUgraphEdgeData *edges, size_t n,
 				     CUstreamCaptureMode mode)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
-	struct slu_graph *graph;
+	struct dev_context *context;
+	struct dev_stream *stream;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	graph = slu_graph_get(graph_handle);
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	graph = dev_graph_get(graph_handle);
 	if (!graph || (unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_nodes(graph, deps, n));
-	SLU_TRY(slu_entry_edges(edges, n));
-	return slu_capture_begin(stream, mode, graph,
-				 (struct slu_graph_node *const *)(const void *)deps, n);
+	DEV_TRY(dev_entry_nodes(graph, deps, n));
+	DEV_TRY(dev_entry_edges(edges, n));
+	return dev_capture_begin(stream, mode, graph,
+				 (struct dev_graph_node *const *)(const void *)deps, n);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-	SLU_TRY(slu_driver_enter());
-	return mode ? slu_capture_exchange_mode(mode) : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(dev_driver_enter());
+	return mode ? dev_capture_exchange_mode(mode) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -8,24 +8,24 @@
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
 {
-	struct slu_context *context;
-	struct slu_card *card;
+	struct dev_context *context;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_context)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(slu_context_retain_primary(card, &context));
-	*ret_context = slu_context_handle(context);
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(dev_context_retain_primary(card, &context));
+	*ret_context = dev_context_handle(context);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
-	return slu_context_release_primary(card);
+	DEV_TRY(dev_driver_card(device, &card));
+	return dev_context_release_primary(card);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
@@ -35,10 +35,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
-	return slu_context_reset_primary(card);
+	DEV_TRY(dev_driver_card(device, &card));
+	return dev_context_reset_primary(card);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
@@ -48,12 +48,12 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device)
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_context_set_primary_flags(card, flags);
+	return dev_context_set_primary_flags(card, flags);
 }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
@@ -63,34 +63,34 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *ret_flags, int *ret_active)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 	bool is_active;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_flags || !ret_active)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_context_primary_state(card, ret_flags, &is_active);
+	dev_context_primary_state(card, ret_flags, &is_active);
 	*ret_active = is_active;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device)
 {
-	struct slu_context *context;
-	struct slu_card *card;
+	struct dev_context *context;
+	struct dev_card *card;
 	CUresult result;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_context || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(slu_context_new(card, flags, false, &context));
-	result = slu_context_push(context);
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(dev_context_new(card, flags, false, &context));
+	result = dev_context_push(context);
 	if (result) {
-		slu_context_free(context);
+		dev_context_free(context);
 		return result;
 	}
-	*ret_context = slu_context_handle(context);
+	*ret_context = dev_context_handle(context);
 	return CUDA_SUCCESS;
 }
 
@@ -118,18 +118,18 @@ CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsig
 
 CUresult cuCtxDestroy_v2(CUcontext handle)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	bool was_there;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle);
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle);
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (context->is_primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (slu_context_current() == handle)
-		slu_context_pop(&was_there);
-	slu_context_free(context);
+	if (dev_context_current() == handle)
+		dev_context_pop(&was_there);
+	dev_context_free(context);
 	return CUDA_SUCCESS;
 }
 
@@ -140,11 +140,11 @@ CUresult cuCtxDestroy(CUcontext handle)
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle);
-	return context ? slu_context_push(context) : CUDA_ERROR_INVALID_CONTEXT;
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle);
+	return context ? dev_context_push(context) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxPushCurrent(CUcontext handle)
@@ -157,8 +157,8 @@ CUresult cuCtxPopCurrent_v2(CUcontext *ret_context)
 	CUcontext context;
 	bool was_there;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_pop(&was_there);
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_pop(&was_there);
 	if (!was_there)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (ret_context)
@@ -173,33 +173,33 @@ CUresult cuCtxPopCurrent(CUcontext *ret_context)
 
 CUresult cuCtxSetCurrent(CUcontext handle)
 {
-	struct slu_context *context = NULL;
+	struct dev_context *context = NULL;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (handle) {
-		context = slu_context_get(handle);
+		context = dev_context_get(handle);
 		if (!context)
 			return CUDA_ERROR_INVALID_CONTEXT;
 	}
-	slu_context_set(context);
+	dev_context_set(context);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCurrent(CUcontext *ret_context)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_context)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_context = slu_context_current();
+	*ret_context = dev_context_current();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice *ret_device)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(slu_context_current());
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(dev_context_current());
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ret_device)
@@ -210,10 +210,10 @@ CUresult cuCtxGetDevice(CUdevice *ret_device)
 
 CUresult cuCtxGetDevice_v2(CUdevice *ret_device, CUcontext handle)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle ? handle : slu_context_current());
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle ? handle : dev_context_current());
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ret_device)
@@ -224,38 +224,38 @@ CUresult cuCtxGetDevice_v2(CUdevice *ret_device, CUcontext handle)
 
 CUresult cuCtxGetFlags(unsigned int *ret_flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
+	dev_driver_lock();
 	*ret_flags = context->flags;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetFlags(unsigned int flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_context_lock(context);
-	slu_driver_lock();
+	dev_context_lock(context);
+	dev_driver_lock();
 	context->flags = flags;
-	slu_driver_unlock();
-	slu_context_unlock(context);
+	dev_driver_unlock();
+	dev_context_unlock(context);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *ret_id)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle ? handle : slu_context_current());
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle ? handle : dev_context_current());
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ret_id)
@@ -266,8 +266,8 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *ret_id)
 
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *ret_version)
 {
-	SLU_TRY(slu_driver_enter());
-	if (!slu_context_get(handle ? handle : slu_context_current()))
+	DEV_TRY(dev_driver_enter());
+	if (!dev_context_get(handle ? handle : dev_context_current()))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ret_version)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -275,99 +275,99 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *ret_version)
 	return CUDA_SUCCESS;
 }
 
-static CUresult synchronize(struct slu_context *context)
+static CUresult synchronize(struct dev_context *context)
 {
-	SLU_TRY(slu_capture_unsafe());
-	slu_stream_drain(context);
-	slu_managed_notice();
-	slu_pool_synchronized();
-	return slu_context_error(context);
+	DEV_TRY(dev_capture_unsafe());
+	dev_stream_drain(context);
+	dev_managed_notice();
+	dev_pool_synchronized();
+	return dev_context_error(context);
 }
 
 CUresult cuCtxSynchronize(void)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	return synchronize(context);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle ? handle : slu_context_current());
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle ? handle : dev_context_current());
 	return context ? synchronize(context) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	bool is_late;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (limit < 0 || limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	/* the heap has its size by now */
-	slu_context_lock(context);
+	dev_context_lock(context);
 	is_late = limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap;
-	slu_context_unlock(context);
+	dev_context_unlock(context);
 	if (is_late)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
+	dev_driver_lock();
 	context->limits[limit] = value;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetLimit(size_t *ret_value, CUlimit limit)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (limit < 0 || limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	slu_driver_lock();
+	dev_driver_lock();
 	*ret_value = context->limits[limit];
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *ret_config)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_config)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
+	dev_driver_lock();
 	*ret_config = context->cache_config;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
+	dev_driver_lock();
 	context->cache_config = config;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return CUDA_SUCCESS;
 }
 
 /* Priorities are accepted and kept; this device gives all streams the same. */
 CUresult cuCtxGetStreamPriorityRange(int *ret_least, int *ret_greatest)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (ret_least)
 		*ret_least = 0;
 	if (ret_greatest)

@@ -10,38 +10,38 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/memory.h"
 
-static CUresult copy_box(const struct slu_command_copy *box, CUstream stream, bool wait)
+static CUresult copy_box(const struct dev_command_copy *box, CUstream stream, bool wait)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!box->width || !box->height || !box->depth)
 		return CUDA_SUCCESS;
 	if (!box->dst || !box->src)
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_COPY);
+	command = dev_command_new(DEV_COMMAND_COPY);
 	if (command)
 		command->copy = *box;
-	return slu_entry_submit(stream, command, wait);
+	return dev_entry_submit(stream, command, wait);
 }
 
 static CUresult copy_plain(uint64_t dst, uint64_t src, size_t bytes, CUstream stream, bool wait)
 {
 	return copy_box(
-		&(struct slu_command_copy){
+		&(struct dev_command_copy){
 			.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1 },
 		stream, wait);
 }
 
 static bool is_on_device(uint64_t address)
 {
-	return slu_window_has(&slu_driver.window, address);
+	return dev_window_has(&dev_driver.window, address);
 }
 
 static CUresult copy_blocking(uint64_t dst, uint64_t src, size_t bytes, CUstream stream)
 {
 	return copy_plain(dst, src, bytes, stream,
-			  slu_entry_host_sees(dst) || slu_entry_host_sees(src));
+			  dev_entry_host_sees(dst) || dev_entry_host_sees(src));
 }
 
 static uint64_t address_of(const void *pointer)
@@ -67,22 +67,22 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
 /* A pinned address is a device address as well; pageable memory, also behind it, has none. */
 static bool is_device_range(uint64_t address, uint64_t bytes)
 {
-	const struct slu_host *h;
+	const struct dev_host *h;
 	bool is_inside;
 
 	if (is_on_device(address))
 		return true;
-	slu_driver_lock();
-	h = slu_memory_find_host_locked(address);
+	dev_driver_lock();
+	h = dev_memory_find_host_locked(address);
 	is_inside = h && bytes <= h->base + h->bytes - address;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return is_inside;
 }
 
 static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream,
 			  bool wait)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (bytes && !is_device_range(dst, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(dst, address_of(src), bytes, stream, wait);
@@ -90,7 +90,7 @@ static CUresult to_device(CUdeviceptr dst, const void *src, size_t bytes, CUstre
 
 static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream stream, bool wait)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (bytes && !is_device_range(src, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy_plain(address_of(dst), src, bytes, stream, wait);
@@ -99,7 +99,7 @@ static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream strea
 static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream,
 		       bool blocking)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (bytes && (!is_device_range(dst, bytes) || !is_device_range(src, bytes)))
 		return CUDA_ERROR_INVALID_VALUE;
 	return blocking ? copy_blocking(dst, src, bytes, stream)
@@ -154,8 +154,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CU
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
 			  CUcontext src_context, size_t bytes, CUstream stream, bool blocking)
 {
-	SLU_TRY(slu_driver_enter());
-	if (!slu_context_get(dst_context) || !slu_context_get(src_context))
+	DEV_TRY(dev_driver_enter());
+	if (!dev_context_get(dst_context) || !dev_context_get(src_context))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return inside(dst, src, bytes, stream, blocking);
 }
@@ -208,7 +208,7 @@ struct end {
 };
 
 /* Numbers that go round the end of all addresses would end up anywhere. */
-static bool lay_out(const struct slu_command_copy *box, const struct end *end, uint64_t *at,
+static bool lay_out(const struct dev_command_copy *box, const struct end *end, uint64_t *at,
 		    uint64_t *ret_pitch, uint64_t *ret_slice)
 {
 	uint64_t row, pitch, rows, slice, y, z, last, bytes = 0;
@@ -238,18 +238,18 @@ static bool lay_out(const struct slu_command_copy *box, const struct end *end, u
 	return is_on_device(*at) == is_on_device(last);
 }
 
-CUresult slu_entry_box(const CUDA_MEMCPY3D *c, struct slu_command_copy *ret_box)
+CUresult dev_entry_box(const CUDA_MEMCPY3D *c, struct dev_command_copy *ret_box)
 {
 	const struct end src = { c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
 				 c->srcY,	   c->srcZ,    c->srcPitch,  c->srcHeight };
 	const struct end dst = { c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
 				 c->dstY,	   c->dstZ,    c->dstPitch,  c->dstHeight };
-	struct slu_command_copy box = { .width = c->WidthInBytes,
+	struct dev_command_copy box = { .width = c->WidthInBytes,
 					.height = c->Height,
 					.depth = c->Depth };
 
-	SLU_TRY(end_of(src.type, src.host, src.device, &box.src));
-	SLU_TRY(end_of(dst.type, dst.host, dst.device, &box.dst));
+	DEV_TRY(end_of(src.type, src.host, src.device, &box.src));
+	DEV_TRY(end_of(dst.type, dst.host, dst.device, &box.dst));
 	if (c->srcLOD || c->dstLOD)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!lay_out(&box, &src, &box.src, &box.src_pitch, &box.src_slice) ||
@@ -261,14 +261,14 @@ CUresult slu_entry_box(const CUDA_MEMCPY3D *c, struct slu_command_copy *ret_box)
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool blocking)
 {
-	struct slu_command_copy box;
+	struct dev_command_copy box;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_box(c, &box));
+	DEV_TRY(dev_entry_box(c, &box));
 	return copy_box(&box, stream,
-			blocking && (slu_entry_host_sees(box.dst) || slu_entry_host_sees(box.src)));
+			blocking && (dev_entry_host_sees(box.dst) || dev_entry_host_sees(box.src)));
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool blocking)
@@ -336,11 +336,11 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream)
 /* The two contexts say what the addresses say already. */
 static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream stream, bool blocking)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
-	if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && !slu_context_get(c->srcContext)) ||
-	    (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && !slu_context_get(c->dstContext)))
+	if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && !dev_context_get(c->srcContext)) ||
+	    (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && !dev_context_get(c->dstContext)))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return copy_3d(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
 					 .srcY = c->srcY,

@@ -7,47 +7,47 @@
 
 #include "softgpu/driver/entry.h"
 
-static const int block_sizes[] = SLU_LIMITS_BLOCK_SIZES, grid_sizes[] = SLU_LIMITS_GRID_SIZES;
+static const int block_sizes[] = DEV_LIMITS_BLOCK_SIZES, grid_sizes[] = DEV_LIMITS_GRID_SIZES;
 
 CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
 	if (!ret_device)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_driver_card(ordinal, &card));
+	DEV_TRY(dev_driver_card(ordinal, &card));
 	*ret_device = ordinal;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int *ret_n)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_n)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_n = (int)slu_driver.n_cards;
+	*ret_n = (int)dev_driver.n_cards;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!name || size <= 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	snprintf(name, (size_t)size, "%s", slu_board_identity(card->board)->name);
+	snprintf(name, (size_t)size, "%s", dev_board_identity(card->board)->name);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_uuid)
 		return CUDA_ERROR_INVALID_VALUE;
-	memcpy(ret_uuid->bytes, slu_board_identity(card->board)->uuid, sizeof(ret_uuid->bytes));
+	memcpy(ret_uuid->bytes, dev_board_identity(card->board)->uuid, sizeof(ret_uuid->bytes));
 	return CUDA_SUCCESS;
 }
 
@@ -58,23 +58,23 @@ CUresult cuDeviceGetUuid(CUuuid *ret_uuid, CUdevice device)
 
 CUresult cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_bytes = card->capacity_bytes;
 	return CUDA_SUCCESS;
 }
 
-static int attribute(const struct slu_card *card, CUdevice_attribute which, bool *ret_is_known)
+static int attribute(const struct dev_card *card, CUdevice_attribute which, bool *ret_is_known)
 {
-	const struct slu_limits *limits = slu_driver.settings.limits;
+	const struct dev_limits *limits = dev_driver.settings.limits;
 
 	*ret_is_known = true;
 	switch (which) {
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		return SLU_LIMITS_BLOCK_THREADS;
+		return DEV_LIMITS_BLOCK_THREADS;
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
@@ -88,7 +88,7 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
 		return (int)limits->n_blocks;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-		return SLU_LIMITS_SHARED_BYTES;
+		return DEV_LIMITS_SHARED_BYTES;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
 		return (int)limits->shared_bytes_optin;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
@@ -96,14 +96,14 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
 		return (int)limits->shared_bytes_reserved;
 	case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
-		return SLU_LIMITS_CONSTANT_BYTES;
+		return DEV_LIMITS_CONSTANT_BYTES;
 	case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-		return SLU_LIMITS_WARP_THREADS;
+		return DEV_LIMITS_WARP_THREADS;
 	case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
 		return 0x7fffffff;
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-		return SLU_LIMITS_N_REGISTERS;
+		return DEV_LIMITS_N_REGISTERS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
 		return 1000000;
@@ -117,13 +117,13 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
 		return 32;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-		return (int)slu_driver.settings.n_multiprocessors;
+		return (int)dev_driver.settings.n_multiprocessors;
 	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
 		return 2;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-		return (int)slu_driver.settings.capability / 10;
+		return (int)dev_driver.settings.capability / 10;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-		return (int)slu_driver.settings.capability % 10;
+		return (int)dev_driver.settings.capability % 10;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
 		return (int)card->index;
 	case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
@@ -164,11 +164,11 @@ static int attribute(const struct slu_card *card, CUdevice_attribute which, bool
 
 CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute which, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 	bool is_known;
 	int value;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
 	value = attribute(card, which, &is_known);
@@ -180,32 +180,32 @@ CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute which, CUdevice
 
 CUresult cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_major || !ret_minor)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_major = (int)slu_driver.settings.capability / 10;
-	*ret_minor = (int)slu_driver.settings.capability % 10;
+	*ret_major = (int)dev_driver.settings.capability / 10;
+	*ret_minor = (int)dev_driver.settings.capability % 10;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetProperties(CUdevprop *ret_properties, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_properties)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_properties = (CUdevprop){
-		.maxThreadsPerBlock = SLU_LIMITS_BLOCK_THREADS,
-		.maxThreadsDim = SLU_LIMITS_BLOCK_SIZES,
-		.maxGridSize = SLU_LIMITS_GRID_SIZES,
-		.sharedMemPerBlock = SLU_LIMITS_SHARED_BYTES,
-		.totalConstantMemory = SLU_LIMITS_CONSTANT_BYTES,
-		.SIMDWidth = SLU_LIMITS_WARP_THREADS,
+		.maxThreadsPerBlock = DEV_LIMITS_BLOCK_THREADS,
+		.maxThreadsDim = DEV_LIMITS_BLOCK_SIZES,
+		.maxGridSize = DEV_LIMITS_GRID_SIZES,
+		.sharedMemPerBlock = DEV_LIMITS_SHARED_BYTES,
+		.totalConstantMemory = DEV_LIMITS_CONSTANT_BYTES,
+		.SIMDWidth = DEV_LIMITS_WARP_THREADS,
 		.memPitch = 0x7fffffff,
-		.regsPerBlock = SLU_LIMITS_N_REGISTERS,
+		.regsPerBlock = DEV_LIMITS_N_REGISTERS,
 		.clockRate = 1000000,
 		.textureAlign = 512,
 	};
@@ -214,9 +214,9 @@ CUresult cuDeviceGetProperties(CUdevprop *ret_properties, CUdevice device)
 
 CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!text || size < 13)
 		return CUDA_ERROR_INVALID_VALUE;
 	snprintf(text, (size_t)size, "0000:00:%02x.0", card->index);
@@ -227,7 +227,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 {
 	unsigned domain = 0, bus, index;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_device || !text)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (sscanf(text, "%x:%x:%x", &domain, &bus, &index) != 3) {
@@ -235,7 +235,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 		if (sscanf(text, "%x:%x", &bus, &index) != 2)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (domain || bus || index >= slu_driver.n_cards)
+	if (domain || bus || index >= dev_driver.n_cards)
 		return CUDA_ERROR_INVALID_DEVICE;
 	*ret_device = (CUdevice)index;
 	return CUDA_SUCCESS;

@@ -9,16 +9,16 @@
 #include "softgpu/driver/graph.h"
 
 /* What is wrong with the branches of a graph, and where. */
-static CUresult check_branches(const struct slu_graph *graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+static CUresult check_branches(const struct dev_graph *graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
-	const struct slu_graph_node *wrong = NULL;
+	const struct dev_graph_node *wrong = NULL;
 
 	for (size_t i = 0; i < graph->n_conditions; i++)
 		if (!graph->conditions[i]->is_used) {
 			p->result_out = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
 			return CUDA_ERROR_INVALID_VALUE;
 		}
-	if (slu_branch_is_sound(graph, false, &wrong))
+	if (dev_branch_is_sound(graph, false, &wrong))
 		return CUDA_SUCCESS;
 	p->hErrNode_out = (CUgraphNode)(void *)(uintptr_t)wrong;
 	p->result_out = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
@@ -28,13 +28,13 @@ static CUresult check_branches(const struct slu_graph *graph, CUDA_GRAPH_INSTANT
 static CUresult instantiate(CUgraphExec *ret_exec, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
 	unsigned long long flags = p->flags;
-	struct slu_graph_exec *exec;
-	struct slu_graph *graph;
+	struct dev_graph_exec *exec;
+	struct dev_graph *graph;
 
 	p->hErrNode_out = NULL;
 	p->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!ret_exec || !graph)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* a launch from the device is not there; the other flags change no result */
@@ -42,8 +42,8 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph handle, CUDA_GRAPH_IN
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (flags & ~15ull)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(check_branches(graph, p));
-	exec = slu_graph_instantiate(graph);
+	DEV_TRY(check_branches(graph, p));
+	exec = dev_graph_instantiate(graph);
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->flags = flags;
@@ -84,10 +84,10 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph handle,
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *ret_flags)
 {
-	struct slu_graph_exec *exec;
+	struct dev_graph_exec *exec;
 
-	SLU_TRY(slu_driver_enter());
-	exec = slu_graph_exec_get(handle);
+	DEV_TRY(dev_driver_enter());
+	exec = dev_graph_exec_get(handle);
 	if (!exec || !ret_flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_flags = exec->flags;
@@ -96,49 +96,49 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *ret_flags)
 
 CUresult cuGraphExecDestroy(CUgraphExec handle)
 {
-	struct slu_graph_exec *exec;
+	struct dev_graph_exec *exec;
 
-	SLU_TRY(slu_driver_enter());
-	exec = slu_graph_exec_get(handle);
+	DEV_TRY(dev_driver_enter());
+	exec = dev_graph_exec_get(handle);
 	if (!exec)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_graph_exec_free(exec);
+	dev_graph_exec_free(exec);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec_handle, CUstream handle)
 {
-	struct slu_graph_exec *exec;
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_graph_exec *exec;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	exec = slu_graph_exec_get(exec_handle);
-	return exec ? slu_graph_launch(exec, stream) : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	exec = dev_graph_exec_get(exec_handle);
+	return exec ? dev_graph_launch(exec, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Nothing has to be brought anywhere before a launch. */
 CUresult cuGraphUpload(CUgraphExec exec_handle, CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	return slu_graph_exec_get(exec_handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	return dev_graph_exec_get(exec_handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph handle,
 			      CUgraphExecUpdateResultInfo *ret_info)
 {
-	struct slu_graph_exec *exec;
-	struct slu_graph *graph;
+	struct dev_graph_exec *exec;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	exec = slu_graph_exec_get(exec_handle);
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	exec = dev_graph_exec_get(exec_handle);
+	graph = dev_graph_get(handle);
 	if (!exec || !graph || !ret_info)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_graph_update(exec, graph, ret_info);
+	return dev_graph_update(exec, graph, ret_info);
 }
 
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_node,
@@ -159,13 +159,13 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_nod
 CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn destroy,
 			    unsigned int n_refs, unsigned int flags)
 {
-	struct slu_user_object *user;
+	struct dev_user_object *user;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	/* the only flag there is must be given: the destructor may run at any time */
 	if (!ret_user || !destroy || !n_refs || flags != 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	user = slu_user_object_new(pointer, destroy, n_refs);
+	user = dev_user_object_new(pointer, destroy, n_refs);
 	if (!user)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_user = (CUuserObject)(void *)user;
@@ -174,51 +174,51 @@ CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn dest
 
 CUresult cuUserObjectRetain(CUuserObject handle, unsigned int n)
 {
-	SLU_TRY(slu_driver_enter());
-	if (!slu_user_object_get(handle) || !n)
+	DEV_TRY(dev_driver_enter());
+	if (!dev_user_object_get(handle) || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_user_object_ref(slu_user_object_get(handle), n);
+	dev_user_object_ref(dev_user_object_get(handle), n);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuUserObjectRelease(CUuserObject handle, unsigned int n)
 {
-	struct slu_user_object *user;
+	struct dev_user_object *user;
 
-	SLU_TRY(slu_driver_enter());
-	user = slu_user_object_get(handle);
+	DEV_TRY(dev_driver_enter());
+	user = dev_user_object_get(handle);
 	if (!user || !n || n > user->n_refs)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_user_object_unref(user, n);
+	dev_user_object_unref(user, n);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n,
 				 unsigned int flags)
 {
-	struct slu_user_object *user;
-	struct slu_graph *graph;
+	struct dev_user_object *user;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	user = slu_user_object_get(handle);
-	graph = slu_graph_get(graph_handle);
+	DEV_TRY(dev_driver_enter());
+	user = dev_user_object_get(handle);
+	graph = dev_graph_get(graph_handle);
 	if (!user || !graph || !n || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* flag 1: the caller's own references go over to the graph */
 	if (!flags)
-		slu_user_object_ref(user, n);
-	return slu_driver_result(slu_graph_retain(graph, user, n));
+		dev_user_object_ref(user, n);
+	return dev_driver_result(dev_graph_retain(graph, user, n));
 }
 
 CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int n)
 {
-	struct slu_user_object *user;
-	struct slu_graph *graph;
+	struct dev_user_object *user;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	user = slu_user_object_get(handle);
-	graph = slu_graph_get(graph_handle);
-	if (!user || !graph || slu_graph_release(graph, user, n))
+	DEV_TRY(dev_driver_enter());
+	user = dev_user_object_get(handle);
+	graph = dev_graph_get(graph_handle);
+	if (!user || !graph || dev_graph_release(graph, user, n))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -227,34 +227,34 @@ CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, uns
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *ret_value)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value || (unsigned)which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
 		return CUDA_ERROR_INVALID_VALUE;
 	*(cuuint64_t *)ret_value =
-		slu_graph_memory_bytes(card, which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+		dev_graph_memory_bytes(card, which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
 						     which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!value || *(cuuint64_t *)value ||
 	    (which != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
 	     which != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_graph_memory_reset(card);
+	dev_graph_memory_reset(card);
 	return CUDA_SUCCESS;
 }
 
 /* Nothing is kept that no graph needs. */
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	return slu_driver_card(device, &card);
+	return dev_driver_card(device, &card);
 }

@@ -8,34 +8,34 @@
 
 CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute which, CUfunction handle)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_traits_get(function->module->program->ptx, function->kernel, &function->wishes,
+	return dev_traits_get(function->module->program->ptx, function->kernel, &function->wishes,
 			      which, ret_value);
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which, int value)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return slu_traits_set(function->kernel, &function->wishes, which, value);
+	return dev_traits_set(function->kernel, &function->wishes, which, value);
 }
 
 /* A wish about a cache that is not there can be granted. */
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
 {
-	SLU_TRY(slu_driver_enter());
-	if (!slu_function_get(handle))
+	DEV_TRY(dev_driver_enter());
+	if (!dev_function_get(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE
 							     : CUDA_SUCCESS;
@@ -43,10 +43,10 @@ CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
 
 CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_module)
@@ -57,10 +57,10 @@ CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 
 CUresult cuFuncGetName(const char **ret_name, CUfunction handle)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_name)
@@ -71,10 +71,10 @@ CUresult cuFuncGetName(const char **ret_name, CUfunction handle)
 
 CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *ret_offset, size_t *ret_size)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_offset || index >= function->kernel->n_params)
@@ -87,20 +87,20 @@ CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *ret_offset,
 
 CUresult cuFuncLoad(CUfunction handle)
 {
-	struct slu_context *context;
-	struct slu_function *function;
+	struct dev_context *context;
+	struct dev_function *function;
 
-	SLU_TRY(slu_context_enter(&context));
-	function = slu_function_get(handle);
-	return function ? slu_function_load(function) : CUDA_ERROR_INVALID_HANDLE;
+	DEV_TRY(dev_context_enter(&context));
+	function = dev_function_get(handle);
+	return function ? dev_function_load(function) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *ret_state, CUfunction handle)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function || !ret_state)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_state = __atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE)
@@ -115,15 +115,15 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_n, CUfunc
 							      int block, size_t dynamic_bytes,
 							      unsigned int flags)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_n || block <= 0 || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_n = (int)slu_function_n_resident(function, (unsigned)block, dynamic_bytes);
+	*ret_n = (int)dev_function_n_resident(function, (unsigned)block, dynamic_bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -140,22 +140,22 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_min_grid, int *ret_b
 						   unsigned int flags)
 {
 	int best_block = 0, best_threads = 0, best_n = 0;
-	struct slu_function *function;
+	struct dev_function *function;
 	int block;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_min_grid || !ret_block)
 		return CUDA_ERROR_INVALID_VALUE;
-	block = (int)slu_traits_max_threads(function->kernel);
+	block = (int)dev_traits_max_threads(function->kernel);
 	if (limit > 0)
 		block = SLU_MIN(block, limit);
 	for (; block > 0; block = (block - 1) / 32 * 32) {
 		int n;
 
-		SLU_TRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+		DEV_TRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 			&n, handle, block, shared_of ? shared_of(block) : dynamic_bytes, flags));
 		if (n * block > best_threads) {
 			best_threads = n * block;
@@ -164,7 +164,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_min_grid, int *ret_b
 		}
 	}
 	*ret_block = best_block;
-	*ret_min_grid = best_n * (int)slu_driver.settings.n_multiprocessors;
+	*ret_min_grid = best_n * (int)dev_driver.settings.n_multiprocessors;
 	return CUDA_SUCCESS;
 }
 
@@ -180,16 +180,16 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *ret_min_grid, int *ret_block, CUf
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_bytes, CUfunction handle, int n,
 						 int block)
 {
-	const struct slu_limits *limits = slu_driver.settings.limits;
-	struct slu_function *function;
+	const struct dev_limits *limits = dev_driver.settings.limits;
+	struct dev_function *function;
 	uint64_t each;
 
-	SLU_TRY(slu_driver_enter());
-	function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	function = dev_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!ret_bytes || n <= 0 || block <= 0 || block > SLU_LIMITS_BLOCK_THREADS ||
-	    (unsigned)n > slu_limits_fit(limits, (unsigned)block, 0))
+	if (!ret_bytes || n <= 0 || block <= 0 || block > DEV_LIMITS_BLOCK_THREADS ||
+	    (unsigned)n > dev_limits_fit(limits, (unsigned)block, 0))
 		return CUDA_ERROR_INVALID_VALUE;
 	each = limits->shared_bytes / (unsigned)n;
 	each -= each % limits->shared_unit_bytes;

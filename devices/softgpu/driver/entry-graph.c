@@ -8,24 +8,24 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/graph.h"
 
-static CUgraph handle_of(struct slu_graph *graph)
+static CUgraph handle_of(struct dev_graph *graph)
 {
 	return (CUgraph)(void *)graph;
 }
 
-static CUgraphNode node_handle(const struct slu_graph_node *node)
+static CUgraphNode node_handle(const struct dev_graph_node *node)
 {
 	return (CUgraphNode)(void *)(uintptr_t)node;
 }
 
 CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 {
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_graph || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	graph = slu_graph_new();
+	graph = dev_graph_new();
 	if (!graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_graph = handle_of(graph);
@@ -34,27 +34,27 @@ CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 
 CUresult cuGraphDestroy(CUgraph handle)
 {
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!graph || graph->is_child)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_graph_free(graph);
+	dev_graph_free(graph);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphClone(CUgraph *ret_clone, CUgraph handle)
 {
-	struct slu_graph *graph, *clone;
+	struct dev_graph *graph, *clone;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!ret_clone || !graph)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (slu_branch_is_in(graph))
+	if (dev_branch_is_in(graph))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	clone = slu_graph_clone(graph);
+	clone = dev_graph_clone(graph);
 	if (!clone)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_clone = handle_of(clone);
@@ -63,14 +63,14 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph handle)
 
 CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode origin, CUgraph clone)
 {
-	const struct slu_graph_node *node;
-	struct slu_graph *graph;
+	const struct dev_graph_node *node;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(clone);
-	if (!ret_node || !graph || !slu_graph_get_node(origin))
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(clone);
+	if (!ret_node || !graph || !dev_graph_get_node(origin))
 		return CUDA_ERROR_INVALID_VALUE;
-	node = slu_graph_find_copy(graph, slu_graph_get_node(origin));
+	node = dev_graph_find_copy(graph, dev_graph_get_node(origin));
 	if (!node)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_node = node_handle(node);
@@ -85,8 +85,8 @@ struct list {
 	size_t n_room, n;
 };
 
-static void list_add(struct list *list, const struct slu_graph_node *node,
-		     const struct slu_graph_node *other)
+static void list_add(struct list *list, const struct dev_graph_node *node,
+		     const struct dev_graph_node *other)
 {
 	if (list->n < list->n_room) {
 		if (list->nodes)
@@ -114,10 +114,10 @@ static CUresult list_end(struct list *list, size_t *n)
 CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 {
 	struct list list = { .nodes = nodes };
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!graph || !n)
 		return CUDA_ERROR_INVALID_VALUE;
 	list.n_room = nodes ? *n : 0;
@@ -129,10 +129,10 @@ CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 {
 	struct list list = { .nodes = nodes };
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!graph || !n)
 		return CUDA_ERROR_INVALID_VALUE;
 	list.n_room = nodes ? *n : 0;
@@ -146,10 +146,10 @@ CUresult cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
 			    CUgraphEdgeData *edges, size_t *n)
 {
 	struct list list = { .nodes = from, .others = to, .edges = edges };
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!graph || !n || !from != !to)
 		return CUDA_ERROR_INVALID_VALUE;
 	list.n_room = from ? *n : 0;
@@ -168,10 +168,10 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode handle, CUgraphNode *deps,
 				       CUgraphEdgeData *edges, size_t *n)
 {
 	struct list list = { .nodes = deps, .edges = edges };
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	node = slu_graph_get_node(handle);
+	DEV_TRY(dev_driver_enter());
+	node = dev_graph_get_node(handle);
 	if (!node || !n)
 		return CUDA_ERROR_INVALID_VALUE;
 	list.n_room = deps ? *n : 0;
@@ -189,10 +189,10 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode *nodes,
 					 CUgraphEdgeData *edges, size_t *n)
 {
 	struct list list = { .nodes = nodes, .edges = edges };
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	node = slu_graph_get_node(handle);
+	DEV_TRY(dev_driver_enter());
+	node = dev_graph_get_node(handle);
 	if (!node || !n)
 		return CUDA_ERROR_INVALID_VALUE;
 	list.n_room = nodes ? *n : 0;
@@ -212,19 +212,19 @@ CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode *nodes, si
 
 static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
 		       const CUgraphEdgeData *edges, size_t n,
-		       int (*apply)(struct slu_graph_node *later, struct slu_graph_node *earlier))
+		       int (*apply)(struct dev_graph_node *later, struct dev_graph_node *earlier))
 {
-	struct slu_graph *graph;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(handle);
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(handle);
 	if (!graph)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_nodes(graph, from, n));
-	SLU_TRY(slu_entry_nodes(graph, to, n));
-	SLU_TRY(slu_entry_edges(edges, n));
+	DEV_TRY(dev_entry_nodes(graph, from, n));
+	DEV_TRY(dev_entry_nodes(graph, to, n));
+	DEV_TRY(dev_entry_edges(edges, n));
 	for (size_t i = 0; i < n; i++) {
-		int r = apply(slu_graph_get_node(to[i]), slu_graph_get_node(from[i]));
+		int r = apply(dev_graph_get_node(to[i]), dev_graph_get_node(from[i]));
 
 		if (r)
 			return r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
@@ -235,38 +235,38 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				   const CUgraphEdgeData *edges, size_t n)
 {
-	return change(graph, from, to, edges, n, slu_graph_depend);
+	return change(graph, from, to, edges, n, dev_graph_depend);
 }
 
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				size_t n)
 {
-	return change(graph, from, to, NULL, n, slu_graph_depend);
+	return change(graph, from, to, NULL, n, dev_graph_depend);
 }
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				      const CUgraphEdgeData *edges, size_t n)
 {
-	return change(graph, from, to, edges, n, slu_graph_undepend);
+	return change(graph, from, to, edges, n, dev_graph_undepend);
 }
 
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				   size_t n)
 {
-	return change(graph, from, to, NULL, n, slu_graph_undepend);
+	return change(graph, from, to, NULL, n, dev_graph_undepend);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode handle)
 {
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	node = slu_graph_get_node(handle);
+	DEV_TRY(dev_driver_enter());
+	node = dev_graph_get_node(handle);
 	if (!node)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* memory that a graph owns is tied to both of its nodes */
-	if (node->command->kind == SLU_COMMAND_ALLOC || node->command->kind == SLU_COMMAND_FREE)
+	if (node->command->kind == DEV_COMMAND_ALLOC || node->command->kind == DEV_COMMAND_FREE)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	slu_graph_remove(node);
+	dev_graph_remove(node);
 	return CUDA_SUCCESS;
 }

@@ -11,26 +11,26 @@
 
 CUresult cuProfilerStart(void)
 {
-	return slu_driver_enter();
+	return dev_driver_enter();
 }
 
 CUresult cuProfilerStop(void)
 {
-	return slu_driver_enter();
+	return dev_driver_enter();
 }
 
 CUresult cuCtxResetPersistingL2Cache(void)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	return slu_context_enter(&context);
+	return dev_context_enter(&context);
 }
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *ret_config)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_config)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
@@ -39,9 +39,9 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *ret_config)
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	return (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
 		       ? CUDA_ERROR_INVALID_VALUE
 		       : CUDA_SUCCESS;
@@ -49,8 +49,8 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 
 CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
 {
-	SLU_TRY(slu_driver_enter());
-	if (!slu_function_get(handle))
+	DEV_TRY(dev_driver_enter());
+	if (!dev_function_get(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
 		       ? CUDA_ERROR_INVALID_VALUE
@@ -61,11 +61,11 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
 
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID which, CUstreamAttrValue *ret_value)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_value = (CUstreamAttrValue){ 0 };
@@ -87,11 +87,11 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID which, CUstreamAtt
 
 CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID which, const CUstreamAttrValue *value)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (which) {
@@ -110,12 +110,12 @@ CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID which, const CUstr
 
 CUresult cuStreamCopyAttributes(CUstream dst_handle, CUstream src_handle)
 {
-	struct slu_stream *dst, *src;
-	struct slu_context *context;
+	struct dev_stream *dst, *src;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, dst_handle, &dst));
-	SLU_TRY(slu_stream_get(context, src_handle, &src));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, dst_handle, &dst));
+	DEV_TRY(dev_stream_get(context, src_handle, &src));
 	dst->synchronization_policy = src->synchronization_policy;
 	return CUDA_SUCCESS;
 }
@@ -125,26 +125,26 @@ CUresult cuStreamCopyAttributes(CUstream dst_handle, CUstream src_handle)
 /* The legacy stream stands for the context: it waits for every blocking stream, and they for it. */
 CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle)
 {
-	struct slu_context *context;
-	struct slu_event *event;
+	struct dev_context *context;
+	struct dev_event *event;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle ? handle : slu_context_current());
-	event = slu_event_get(event_handle);
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle ? handle : dev_context_current());
+	event = dev_event_get(event_handle);
 	if (!context || !event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return slu_event_wait_in(event, context->legacy);
+	return dev_event_wait_in(event, context->legacy);
 }
 
 CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle)
 {
-	struct slu_context *context;
-	struct slu_event *event;
+	struct dev_context *context;
+	struct dev_event *event;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle ? handle : slu_context_current());
-	event = slu_event_get(event_handle);
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle ? handle : dev_context_current());
+	event = dev_event_get(event_handle);
 	if (!context || !event || event->context != context)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return slu_event_record(event, context->legacy);
+	return dev_event_record(event, context->legacy);
 }

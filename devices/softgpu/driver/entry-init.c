@@ -8,7 +8,7 @@
 
 CUresult cuInit(unsigned int flags)
 {
-	return flags ? CUDA_ERROR_INVALID_VALUE : slu_driver_init();
+	return flags ? CUDA_ERROR_INVALID_VALUE : dev_driver_init();
 }
 
 CUresult cuDriverGetVersion(int *version)
@@ -68,7 +68,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **ret_function, int version,
 	n = slu_cuname_resolve(name, version,
 			       flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
 	if (n >= 0)
-		function = slu_addresses[n];
+		function = dev_addresses[n];
 	else if (n == SLU_CUNAME_E_OLDER)
 		status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
 	else
@@ -82,7 +82,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **ret_function, int version,
 /* The older form has no status and says it by an error. */
 CUresult cuGetProcAddress(const char *name, void **ret_function, int version, cuuint64_t flags)
 {
-	SLU_TRY(cuGetProcAddress_v2(name, ret_function, version, flags, NULL));
+	DEV_TRY(cuGetProcAddress_v2(name, ret_function, version, flags, NULL));
 	return *ret_function || !*name ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

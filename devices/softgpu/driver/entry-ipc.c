@@ -16,7 +16,7 @@
 #include "softgpu/driver/memory.h"
 
 struct handle {
-	struct slu_card_ticket ticket;
+	struct dev_card_ticket ticket;
 	uint32_t who; /* made it: the genuine driver opens no handle where it was made */
 	uint32_t reserved;
 	uint64_t offset;
@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct handle) <= CU_IPC_HANDLE_SIZE, "a handle has 64 byt
 struct opened {
 	LIST_ENTRY(opened) link;
 	uint64_t base, bytes;
-	struct slu_card_ticket ticket;
+	struct dev_card_ticket ticket;
 	unsigned n_opened;
 };
 
@@ -38,60 +38,60 @@ static LIST_HEAD(, opened) all = LIST_HEAD_INITIALIZER(all);
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
 	struct handle handle = { 0 };
-	const struct slu_mapping *m;
-	struct slu_alloc *a;
+	const struct dev_mapping *m;
+	struct dev_alloc *a;
 	int r = -EINVAL;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
-	a = slu_memory_find_locked(address);
-	m = slu_window_mapping(&slu_driver.window, address);
+	dev_driver_lock();
+	a = dev_memory_find_locked(address);
+	m = dev_window_mapping(&dev_driver.window, address);
 	/* of what cuMemAlloc() gave, and of nothing else */
 	if (a && a->context && m) {
-		r = slu_phys_export(m->phys);
+		r = dev_phys_export(m->phys);
 		handle.ticket = m->phys->ticket;
-		handle.who = slu_board_who(m->phys->card->board);
+		handle.who = dev_board_who(m->phys->card->board);
 		handle.offset = a->base - m->base;
 	}
-	slu_driver_unlock();
-	SLU_TRY(slu_driver_result(r));
+	dev_driver_unlock();
+	DEV_TRY(dev_driver_result(r));
 	memset(ret_handle, 0, sizeof(*ret_handle));
 	memcpy(ret_handle->reserved, &handle, sizeof(handle));
 	return CUDA_SUCCESS;
 }
 
-static CUresult map(struct slu_card *card, struct slu_card *whose,
-		    const struct slu_card_ticket *ticket, struct opened **ret_opened)
+static CUresult map(struct dev_card *card, struct dev_card *whose,
+		    const struct dev_card_ticket *ticket, struct opened **ret_opened)
 {
 	struct opened *opened = calloc(1, sizeof(*opened));
-	struct slu_window *window = &slu_driver.window;
-	struct slu_phys *phys;
+	struct dev_window *window = &dev_driver.window;
+	struct dev_phys *phys;
 	int r;
 
 	if (!opened)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = slu_phys_import(whose, ticket, &phys);
+	r = dev_phys_import(whose, ticket, &phys);
 	if (r) {
 		free(opened);
-		return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : slu_driver_result(r);
+		return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : dev_driver_result(r);
 	}
 	opened->ticket = *ticket;
 	opened->bytes = phys->bytes;
-	slu_driver_lock();
-	r = slu_window_reserve(window, phys->bytes, 0, 0, &opened->base);
+	dev_driver_lock();
+	r = dev_window_reserve(window, phys->bytes, 0, 0, &opened->base);
 	if (!r)
-		r = slu_window_map(window, opened->base, phys);
-	slu_phys_keep_mapped(phys);
+		r = dev_window_map(window, opened->base, phys);
+	dev_phys_keep_mapped(phys);
 	if (!r)
-		slu_window_set_access(window, opened->base, opened->bytes, (int)card->index,
-				      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
+		dev_window_set_access(window, opened->base, opened->bytes, (int)card->index,
+				      DEV_WINDOW_READ | DEV_WINDOW_WRITE);
 	/* copies look at the rights of the card whose memory it is */
 	if (!r && card != whose)
-		slu_window_set_access(window, opened->base, opened->bytes, (int)whose->index,
-				      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
-	slu_driver_unlock();
+		dev_window_set_access(window, opened->base, opened->bytes, (int)whose->index,
+				      DEV_WINDOW_READ | DEV_WINDOW_WRITE);
+	dev_driver_unlock();
 	if (r) {
 		free(opened);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -103,18 +103,18 @@ static CUresult map(struct slu_card *card, struct slu_card *whose,
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle ipc, unsigned int flags)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct slu_context *context;
+	struct dev_context *context;
 	struct opened *opened;
-	struct slu_card *whose;
+	struct dev_card *whose;
 	struct handle handle;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_address || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(&handle, ipc.reserved, sizeof(handle));
-	if (slu_driver_card(handle.ticket.card, &whose))
+	if (dev_driver_card(handle.ticket.card, &whose))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (handle.who == slu_board_who(whose->board))
+	if (handle.who == dev_board_who(whose->board))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&mutex);
 	LIST_FOREACH (opened, &all, link)
@@ -142,18 +142,18 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *ret_address, CUipcMemHandle handle, uns
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	struct opened *opened;
 
-	SLU_TRY(slu_context_enter(&context));
-	slu_stream_drain(context);
+	DEV_TRY(dev_context_enter(&context));
+	dev_stream_drain(context);
 	pthread_mutex_lock(&mutex);
 	LIST_FOREACH (opened, &all, link)
 		if (address - opened->base < opened->bytes)
 			break;
 	if (opened && !--opened->n_opened) {
 		LIST_REMOVE(opened, link);
-		slu_memory_unmap(opened->base, opened->bytes);
+		dev_memory_unmap(opened->base, opened->bytes);
 		free(opened);
 	}
 	pthread_mutex_unlock(&mutex);
@@ -162,11 +162,11 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle *ret_handle, CUevent event_handle)
 {
-	struct slu_event *event;
+	struct dev_event *event;
 	struct handle handle = { 0 };
 
-	SLU_TRY(slu_driver_enter());
-	event = slu_event_get(event_handle);
+	DEV_TRY(dev_driver_enter());
+	event = dev_event_get(event_handle);
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_handle || !event->is_shared)
@@ -179,15 +179,15 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *ret_handle, CUevent event_handle)
 
 CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle ipc)
 {
-	struct slu_context *context;
-	struct slu_event *event;
+	struct dev_context *context;
+	struct dev_event *event;
 	struct handle handle;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_event)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(&handle, ipc.reserved, sizeof(handle));
-	SLU_TRY(slu_event_open(context, &handle.ticket, &event));
+	DEV_TRY(dev_event_open(context, &handle.ticket, &event));
 	*ret_event = (CUevent)(void *)event;
 	return CUDA_SUCCESS;
 }

@@ -8,11 +8,11 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/module.h"
 
-CUresult slu_entry_check_cooperative(const struct slu_command_kernel *k)
+CUresult dev_entry_check_cooperative(const struct dev_command_kernel *k)
 {
 	unsigned n_threads = k->block[0] * k->block[1] * k->block[2];
-	uint64_t n = (uint64_t)slu_function_n_resident(k->function, n_threads, k->shared_bytes) *
-		     slu_driver.settings.n_multiprocessors;
+	uint64_t n = (uint64_t)dev_function_n_resident(k->function, n_threads, k->shared_bytes) *
+		     dev_driver.settings.n_multiprocessors;
 
 	/* three factors may be more than 64 bits hold */
 	if ((uint64_t)k->grid[0] * k->grid[1] > n ||
@@ -21,18 +21,18 @@ CUresult slu_entry_check_cooperative(const struct slu_command_kernel *k)
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_shape(const struct slu_function *function, const unsigned grid[3],
+static CUresult check_shape(const struct dev_function *function, const unsigned grid[3],
 			    const unsigned block[3], unsigned shared_bytes)
 {
-	static const unsigned grid_sizes[] = SLU_LIMITS_GRID_SIZES,
-			      block_sizes[] = SLU_LIMITS_BLOCK_SIZES;
-	unsigned allowed = SLU_LIMITS_SHARED_BYTES;
+	static const unsigned grid_sizes[] = DEV_LIMITS_GRID_SIZES,
+			      block_sizes[] = DEV_LIMITS_BLOCK_SIZES;
+	unsigned allowed = DEV_LIMITS_SHARED_BYTES;
 
 	for (unsigned i = 0; i < 3; i++)
 		if (!grid[i] || grid[i] > grid_sizes[i] || !block[i] || block[i] > block_sizes[i])
 			return CUDA_ERROR_INVALID_VALUE;
 	/* more threads than .maxntid allows, or others than .reqntid asks for, are invalid too */
-	if (!slu_traits_take_block(function->kernel, block))
+	if (!dev_traits_take_block(function->kernel, block))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (function->wishes.dynamic_shared_bytes)
 		allowed = (unsigned)function->wishes.dynamic_shared_bytes +
@@ -81,24 +81,24 @@ static CUresult gather(const struct slu_ptx_function *kernel, void **params, voi
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_entry_kernel(CUfunction handle, const unsigned grid[3], const unsigned block[3],
+CUresult dev_entry_kernel(CUfunction handle, const unsigned grid[3], const unsigned block[3],
 			  unsigned shared_bytes, bool is_cooperative, void **params, void **extra,
-			  struct slu_command **ret_command)
+			  struct dev_command **ret_command)
 {
-	struct slu_function *function = slu_function_get(handle);
-	struct slu_command *command;
+	struct dev_function *function = dev_function_get(handle);
+	struct dev_command *command;
 	void *buffer;
 
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	SLU_TRY(check_shape(function, grid, block, shared_bytes));
-	SLU_TRY(gather(function->kernel, params, extra, &buffer));
-	command = slu_command_new(SLU_COMMAND_KERNEL);
+	DEV_TRY(check_shape(function, grid, block, shared_bytes));
+	DEV_TRY(gather(function->kernel, params, extra, &buffer));
+	command = dev_command_new(DEV_COMMAND_KERNEL);
 	if (!command) {
 		free(buffer);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	command->kernel = (struct slu_command_kernel){
+	command->kernel = (struct dev_command_kernel){
 		.function = function,
 		.grid = { grid[0], grid[1], grid[2] },
 		.block = { block[0], block[1], block[2] },
@@ -108,10 +108,10 @@ CUresult slu_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 		.param_bytes = function->kernel->param_bytes,
 	};
 	if (is_cooperative) {
-		CUresult result = slu_entry_check_cooperative(&command->kernel);
+		CUresult result = dev_entry_check_cooperative(&command->kernel);
 
 		if (result) {
-			slu_command_free(command);
+			dev_command_free(command);
 			return result;
 		}
 	}
@@ -123,23 +123,23 @@ static CUresult launch(CUfunction handle, const unsigned grid[3], const unsigned
 		       unsigned shared_bytes, bool is_cooperative, CUstream stream_handle,
 		       void **params, void **extra)
 {
-	struct slu_context *context;
-	struct slu_command *command;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_command *command;
+	struct dev_stream *stream;
 	CUresult result;
 
-	SLU_TRY(slu_entry_stream(stream_handle, &context, &stream));
-	SLU_TRY(slu_entry_kernel(handle, grid, block, shared_bytes, is_cooperative, params, extra,
+	DEV_TRY(dev_entry_stream(stream_handle, &context, &stream));
+	DEV_TRY(dev_entry_kernel(handle, grid, block, shared_bytes, is_cooperative, params, extra,
 				 &command));
 	if (command->kernel.function->module->context != context)
 		result = CUDA_ERROR_INVALID_HANDLE;
 	else
-		result = slu_function_load(command->kernel.function);
+		result = dev_function_load(command->kernel.function);
 	if (result) {
-		slu_command_free(command);
+		dev_command_free(command);
 		return result;
 	}
-	return slu_entry_submit(stream_handle, command, false);
+	return dev_entry_submit(stream_handle, command, false);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -166,7 +166,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **p
 {
 	bool is_cooperative = false;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!c || (c->numAttrs && !c->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < c->numAttrs; i++) {

@@ -11,18 +11,18 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/module.h"
 
-static CUresult look(CUfunction handle, struct slu_function **ret_function)
+static CUresult look(CUfunction handle, struct dev_function **ret_function)
 {
-	SLU_TRY(slu_driver_enter());
-	*ret_function = slu_function_get(handle);
+	DEV_TRY(dev_driver_enter());
+	*ret_function = dev_function_get(handle);
 	return *ret_function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(look(handle, &function));
+	DEV_TRY(look(handle, &function));
 	if (x < 1 || y < 1 || z < 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	function->legacy.block[0] = (unsigned)x;
@@ -33,18 +33,18 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
 
 CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(look(handle, &function));
+	DEV_TRY(look(handle, &function));
 	function->legacy.shared_bytes = bytes;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuParamSetSize(CUfunction handle, unsigned int bytes)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(look(handle, &function));
+	DEV_TRY(look(handle, &function));
 	if (bytes > sizeof(function->legacy.params))
 		return CUDA_ERROR_INVALID_VALUE;
 	function->legacy.param_bytes = bytes;
@@ -53,9 +53,9 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int bytes)
 
 CUresult cuParamSetv(CUfunction handle, int offset, void *value, unsigned int bytes)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 
-	SLU_TRY(look(handle, &function));
+	DEV_TRY(look(handle, &function));
 	if (!value || offset < 0 || bytes > sizeof(function->legacy.params) ||
 	    (unsigned)offset > sizeof(function->legacy.params) - bytes)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -75,11 +75,11 @@ CUresult cuParamSetf(CUfunction handle, int offset, float value)
 
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
 {
-	struct slu_function *function;
+	struct dev_function *function;
 	const unsigned *block;
 	size_t bytes;
 
-	SLU_TRY(look(handle, &function));
+	DEV_TRY(look(handle, &function));
 	block = function->legacy.block;
 	bytes = function->legacy.param_bytes;
 	if (width < 1 || height < 1 || !block[0])
@@ -105,24 +105,24 @@ CUresult cuLaunch(CUfunction handle)
 
 CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_context || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	__atomic_add_fetch(&context->n_attached, 1, __ATOMIC_RELAXED);
-	*ret_context = slu_context_handle(context);
+	*ret_context = dev_context_handle(context);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxDetach(CUcontext handle)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	unsigned n;
 
-	SLU_TRY(slu_driver_enter());
-	context = slu_context_get(handle);
-	if (!context || slu_context_current() != handle)
+	DEV_TRY(dev_driver_enter());
+	context = dev_context_get(handle);
+	if (!context || dev_context_current() != handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	n = __atomic_load_n(&context->n_attached, __ATOMIC_RELAXED);
 	while (n && !__atomic_compare_exchange_n(&context->n_attached, &n, n - 1, false,

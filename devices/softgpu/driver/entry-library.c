@@ -25,17 +25,17 @@ CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_opti
 			   void **jit_values, unsigned int n_jit, CUlibraryOption *options,
 			   void **values, unsigned int n)
 {
-	struct slu_library *library;
-	struct slu_jit jit;
+	struct dev_library *library;
+	struct dev_jit jit;
 	CUresult result;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_library || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(check_options(options, values, n));
-	SLU_TRY(slu_jit_read(n_jit, jit_options, jit_values, &jit));
-	result = slu_library_load(image, &jit.error, &library);
-	slu_jit_finish(&jit);
+	DEV_TRY(check_options(options, values, n));
+	DEV_TRY(dev_jit_read(n_jit, jit_options, jit_values, &jit));
+	result = dev_library_load(image, &jit.error, &library);
+	dev_jit_finish(&jit);
 	if (!result)
 		*ret_library = (CUlibrary)(void *)library;
 	return result;
@@ -48,91 +48,91 @@ CUresult cuLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_o
 	slu_cleanup(slu_freep) char *image = NULL;
 	size_t bytes;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_library || !path)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_read_file(path, &image, &bytes));
+	DEV_TRY(dev_entry_read_file(path, &image, &bytes));
 	return cuLibraryLoadData(ret_library, image, jit_options, jit_values, n_jit, options,
 				 values, n);
 }
 
 CUresult cuLibraryUnload(CUlibrary handle)
 {
-	struct slu_library *library;
+	struct dev_library *library;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(slu_capture_unsafe());
-	library = slu_library_get(handle);
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(dev_capture_unsafe());
+	library = dev_library_get(handle);
 	if (!library)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_library_free(library);
+	dev_library_free(library);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary handle, const char *name)
 {
-	struct slu_library *library;
-	struct slu_kernel *kernel;
+	struct dev_library *library;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(slu_driver_enter());
-	library = slu_library_get(handle);
+	DEV_TRY(dev_driver_enter());
+	library = dev_library_get(handle);
 	if (!library)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_kernel || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_library_kernel(library, name, &kernel));
+	DEV_TRY(dev_library_kernel(library, name, &kernel));
 	*ret_kernel = (CUkernel)(void *)kernel;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryGetKernelCount(unsigned int *ret_n, CUlibrary handle)
 {
-	struct slu_library *library;
+	struct dev_library *library;
 
-	SLU_TRY(slu_driver_enter());
-	library = slu_library_get(handle);
+	DEV_TRY(dev_driver_enter());
+	library = dev_library_get(handle);
 	if (!ret_n || !library)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_n = slu_program_count_kernels(library->program);
+	*ret_n = dev_program_count_kernels(library->program);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int n, CUlibrary handle)
 {
-	struct slu_library *library;
-	struct slu_kernel *kernel;
+	struct dev_library *library;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(slu_driver_enter());
-	library = slu_library_get(handle);
+	DEV_TRY(dev_driver_enter());
+	library = dev_library_get(handle);
 	if (!ret_kernels || !library)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++) {
-		const struct slu_ptx_function *ptx = slu_program_kernel(library->program, i);
+		const struct slu_ptx_function *ptx = dev_program_kernel(library->program, i);
 
 		if (!ptx)
 			break;
-		SLU_TRY(slu_library_kernel(library, ptx->name, &kernel));
+		DEV_TRY(dev_library_kernel(library, ptx->name, &kernel));
 		ret_kernels[i] = (CUkernel)(void *)kernel;
 	}
 	return CUDA_SUCCESS;
 }
 
-static CUresult module_here(CUlibrary handle, struct slu_module **ret_module)
+static CUresult module_here(CUlibrary handle, struct dev_module **ret_module)
 {
-	struct slu_library *library = slu_library_get(handle);
-	struct slu_context *context;
+	struct dev_library *library = dev_library_get(handle);
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!library)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return slu_library_module(library, context, ret_module);
+	return dev_library_module(library, context, ret_module);
 }
 
 CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary handle)
 {
-	struct slu_module *module;
+	struct dev_module *module;
 
-	SLU_TRY(module_here(handle, &module));
+	DEV_TRY(module_here(handle, &module));
 	if (!ret_module)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_module = (CUmodule)(void *)module;
@@ -142,9 +142,9 @@ CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary handle)
 CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibrary handle,
 			    const char *name)
 {
-	struct slu_module *module;
+	struct dev_module *module;
 
-	SLU_TRY(module_here(handle, &module));
+	DEV_TRY(module_here(handle, &module));
 	return cuModuleGetGlobal_v2(ret_address, ret_bytes, (CUmodule)(void *)module, name);
 }
 
@@ -153,11 +153,11 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibr
 			     const char *name)
 {
 	const struct slu_ptx_variable *v;
-	struct slu_library *library;
-	struct slu_module *module;
+	struct dev_library *library;
+	struct dev_module *module;
 
-	SLU_TRY(slu_driver_enter());
-	library = slu_library_get(handle);
+	DEV_TRY(dev_driver_enter());
+	library = dev_library_get(handle);
 	if (!library)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!name || (!ret_address && !ret_bytes))
@@ -167,7 +167,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibr
 		return CUDA_ERROR_NOT_FOUND;
 	/* their first values are written by the first module */
 	if (!library->program->managed)
-		SLU_TRY(module_here(handle, &module));
+		DEV_TRY(module_here(handle, &module));
 	if (ret_address)
 		*ret_address = library->program->managed + library->program->managed_at[v->index];
 	if (ret_bytes)
@@ -177,24 +177,24 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibr
 
 /* -- kernels -------------------------------------------------------------------------------- */
 
-static CUresult find(CUkernel handle, struct slu_kernel **ret_kernel)
+static CUresult find(CUkernel handle, struct dev_kernel **ret_kernel)
 {
-	SLU_TRY(slu_driver_enter());
-	*ret_kernel = slu_library_get_kernel(handle);
+	DEV_TRY(dev_driver_enter());
+	*ret_kernel = dev_library_get_kernel(handle);
 	return *ret_kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel handle)
 {
-	struct slu_function *function;
-	struct slu_context *context;
-	struct slu_kernel *kernel;
+	struct dev_function *function;
+	struct dev_context *context;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(find(handle, &kernel));
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_function)
 		return CUDA_ERROR_INVALID_VALUE;
-	function = slu_library_function(handle);
+	function = dev_library_function(handle);
 	if (!function)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_function = (CUfunction)(void *)function;
@@ -203,9 +203,9 @@ CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel handle)
 
 CUresult cuKernelGetLibrary(CUlibrary *ret_library, CUkernel handle)
 {
-	struct slu_kernel *kernel;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(find(handle, &kernel));
+	DEV_TRY(find(handle, &kernel));
 	if (!ret_library)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_library = (CUlibrary)(void *)kernel->library;
@@ -214,9 +214,9 @@ CUresult cuKernelGetLibrary(CUlibrary *ret_library, CUkernel handle)
 
 CUresult cuKernelGetName(const char **ret_name, CUkernel handle)
 {
-	struct slu_kernel *kernel;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(find(handle, &kernel));
+	DEV_TRY(find(handle, &kernel));
 	if (!ret_name)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_name = kernel->ptx->name;
@@ -225,9 +225,9 @@ CUresult cuKernelGetName(const char **ret_name, CUkernel handle)
 
 CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *ret_offset, size_t *ret_size)
 {
-	struct slu_kernel *kernel;
+	struct dev_kernel *kernel;
 
-	SLU_TRY(find(handle, &kernel));
+	DEV_TRY(find(handle, &kernel));
 	if (!ret_offset || index >= kernel->ptx->n_params)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_offset = kernel->ptx->params[index]->offset;
@@ -239,36 +239,36 @@ CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *ret_offset,
 CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute which, CUkernel handle,
 			      CUdevice device)
 {
-	struct slu_kernel *kernel;
-	struct slu_card *card;
+	struct dev_kernel *kernel;
+	struct dev_card *card;
 
-	SLU_TRY(find(handle, &kernel));
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_traits_get(kernel->library->program->ptx, kernel->ptx,
+	return dev_traits_get(kernel->library->program->ptx, kernel->ptx,
 			      &kernel->wishes[card->index], which, ret_value);
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel handle,
 			      CUdevice device)
 {
-	struct slu_kernel *kernel;
-	struct slu_card *card;
+	struct dev_kernel *kernel;
+	struct dev_card *card;
 
-	SLU_TRY(find(handle, &kernel));
-	SLU_TRY(slu_driver_card(device, &card));
-	return slu_library_wish(kernel, card, which, value);
+	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(dev_driver_card(device, &card));
+	return dev_library_wish(kernel, card, which, value);
 }
 
 /* A wish about a cache that is not there can be granted. */
 CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice device)
 {
-	struct slu_kernel *kernel;
-	struct slu_card *card;
+	struct dev_kernel *kernel;
+	struct dev_card *card;
 
-	SLU_TRY(find(handle, &kernel));
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(dev_driver_card(device, &card));
 	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE
 							     : CUDA_SUCCESS;
 }

@@ -9,15 +9,15 @@
 CUresult cuLinkCreate_v2(unsigned int n, CUjit_option *options, void **values,
 			 CUlinkState *ret_link)
 {
-	struct slu_context *context;
-	struct slu_link *link;
-	struct slu_jit jit;
+	struct dev_context *context;
+	struct dev_link *link;
+	struct dev_jit jit;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_link)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_jit_read(n, options, values, &jit));
-	link = slu_link_new(&jit);
+	DEV_TRY(dev_jit_read(n, options, values, &jit));
+	link = dev_link_new(&jit);
 	if (!link)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_link = (CUlinkState)(void *)link;
@@ -33,18 +33,18 @@ CUresult cuLinkCreate(unsigned int n, CUjit_option *options, void **values, CUli
 CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data, size_t bytes,
 			  const char *name, unsigned int n, CUjit_option *options, void **values)
 {
-	struct slu_link *link;
+	struct dev_link *link;
 	CUresult result;
 
 	(void)name;
-	SLU_TRY(slu_driver_enter());
-	link = slu_link_get(handle);
+	DEV_TRY(dev_driver_enter());
+	link = dev_link_get(handle);
 	if (!link)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!data || !bytes || link->text || (n && (!options || !values)))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = slu_link_add(link, type, data, bytes);
-	slu_jit_finish(&link->jit);
+	result = dev_link_add(link, type, data, bytes);
+	dev_jit_finish(&link->jit);
 	return result;
 }
 
@@ -60,10 +60,10 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
 	slu_cleanup(slu_freep) char *data = NULL;
 	size_t bytes;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!path)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_read_file(path, &data, &bytes));
+	DEV_TRY(dev_entry_read_file(path, &data, &bytes));
 	return cuLinkAddData_v2(handle, type, data, bytes, path, n, options, values);
 }
 
@@ -75,17 +75,17 @@ CUresult cuLinkAddFile(CUlinkState handle, CUjitInputType type, const char *path
 
 CUresult cuLinkComplete(CUlinkState handle, void **ret_image, size_t *ret_bytes)
 {
-	struct slu_link *link;
+	struct dev_link *link;
 	CUresult result;
 
-	SLU_TRY(slu_driver_enter());
-	link = slu_link_get(handle);
+	DEV_TRY(dev_driver_enter());
+	link = dev_link_get(handle);
 	if (!link)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_image)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = slu_link_complete(link);
-	slu_jit_finish(&link->jit);
+	result = dev_link_complete(link);
+	dev_jit_finish(&link->jit);
 	if (result)
 		return result;
 	*ret_image = link->text;
@@ -96,12 +96,12 @@ CUresult cuLinkComplete(CUlinkState handle, void **ret_image, size_t *ret_bytes)
 
 CUresult cuLinkDestroy(CUlinkState handle)
 {
-	struct slu_link *link;
+	struct dev_link *link;
 
-	SLU_TRY(slu_driver_enter());
-	link = slu_link_get(handle);
+	DEV_TRY(dev_driver_enter());
+	link = dev_link_get(handle);
 	if (!link)
 		return CUDA_ERROR_INVALID_HANDLE;
-	slu_link_free(link);
+	dev_link_free(link);
 	return CUDA_SUCCESS;
 }

@@ -8,17 +8,17 @@
 
 CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	uint64_t address;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_address || !bytes ||
 	    (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	if (slu_fault_refuses(bytes))
+	DEV_TRY(dev_capture_unsafe());
+	if (dev_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	SLU_TRY(slu_driver_result(slu_managed_alloc(context, bytes, flags, &address)));
+	DEV_TRY(dev_driver_result(dev_managed_alloc(context, bytes, flags, &address)));
 	*ret_address = address;
 	return CUDA_SUCCESS;
 }
@@ -27,15 +27,15 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes,
 				unsigned int flags)
 {
-	struct slu_managed_view view;
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_managed_view view;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
 	    flags != CU_MEM_ATTACH_SINGLE)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!slu_managed_look(address, &view) || view.base != address ||
+	if (!dev_managed_look(address, &view) || view.base != address ||
 	    (bytes && bytes != view.bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
@@ -43,17 +43,17 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t byt
 
 static CUresult where_is(CUmemLocation location, int *ret_where)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
 	switch (location.type) {
 	case CU_MEM_LOCATION_TYPE_HOST:
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-		*ret_where = SLU_MANAGED_HOST;
+		*ret_where = DEV_MANAGED_HOST;
 		return CUDA_SUCCESS;
 	case CU_MEM_LOCATION_TYPE_DEVICE:
 		*ret_where = location.id;
-		return slu_driver_card(location.id, &card);
+		return dev_driver_card(location.id, &card);
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -69,19 +69,19 @@ static CUmemLocation location_of(CUdevice device)
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
 			       unsigned int flags, CUstream stream)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 	int where;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (flags || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(where_is(location, &where));
-	if (!slu_managed_has(address, bytes))
+	DEV_TRY(where_is(location, &where));
+	if (!dev_managed_has(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_PREFETCH);
+	command = dev_command_new(DEV_COMMAND_PREFETCH);
 	if (command)
-		command->prefetch = (struct slu_command_prefetch){ address, bytes, where };
-	return slu_entry_submit(stream, command, false);
+		command->prefetch = (struct dev_command_prefetch){ address, bytes, where };
+	return dev_entry_submit(stream, command, false);
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream)
@@ -95,7 +95,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n
 {
 	size_t which = 0;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!addresses || !sizes || !n || !locations || !firsts || !n_locations ||
 	    n_locations > n || firsts[0] || flags)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -105,7 +105,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n
 	for (size_t i = 0; i < n; i++) {
 		while (which + 1 < n_locations && firsts[which + 1] <= i)
 			which++;
-		SLU_TRY(cuMemPrefetchAsync_v2(addresses[i], sizes[i], locations[which], 0, stream));
+		DEV_TRY(cuMemPrefetchAsync_v2(addresses[i], sizes[i], locations[which], 0, stream));
 	}
 	return CUDA_SUCCESS;
 }
@@ -114,14 +114,14 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n,
 				unsigned long long flags, CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (!addresses || !sizes || !n || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++)
-		if (!slu_managed_has(addresses[i], sizes[i]))
+		if (!dev_managed_has(addresses[i], sizes[i]))
 			return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -131,7 +131,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes
 					   size_t n_locations, unsigned long long flags,
 					   CUstream stream)
 {
-	SLU_TRY(cuMemDiscardBatchAsync(addresses, sizes, n, flags, stream));
+	DEV_TRY(cuMemDiscardBatchAsync(addresses, sizes, n, flags, stream));
 	return cuMemPrefetchBatchAsync(addresses, sizes, n, locations, firsts, n_locations, flags,
 				       stream);
 }
@@ -159,17 +159,17 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 	bool needs_place = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
 			   advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
 			   advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
-	struct slu_context *context;
-	int where = SLU_MANAGED_NONE;
+	struct dev_context *context;
+	int where = DEV_MANAGED_NONE;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (needs_place)
-		SLU_TRY(where_is(location, &where));
-	if (!slu_managed_has(address, bytes))
+		DEV_TRY(where_is(location, &where));
+	if (!dev_managed_has(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_managed_advise(address, bytes, advice, where);
+	return dev_managed_advise(address, bytes, advice, where);
 }
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device)
@@ -186,8 +186,8 @@ static CUresult answer(int *ret, size_t n, CUmem_range_attribute which, uint64_t
 
 	switch (which) {
 	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
-		for (int i = SLU_MANAGED_HOST; i < (int)slu_driver.n_cards && found < n; i++)
-			if (slu_managed_accessed_by(address, bytes, i))
+		for (int i = DEV_MANAGED_HOST; i < (int)dev_driver.n_cards && found < n; i++)
+			if (dev_managed_accessed_by(address, bytes, i))
 				ret[found++] = i;
 		while (found < n)
 			ret[found++] = CU_DEVICE_INVALID;
@@ -206,11 +206,11 @@ static CUresult answer(int *ret, size_t n, CUmem_range_attribute which, uint64_t
 	if (n != 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* CPU and invalid are the driver's own numbers for host and none */
-	value = slu_managed_attribute(address, bytes, plain);
+	value = dev_managed_attribute(address, bytes, plain);
 	if (which == CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE ||
 	    which == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE)
-		*ret = value == SLU_MANAGED_NONE   ? CU_MEM_LOCATION_TYPE_INVALID
-		       : value == SLU_MANAGED_HOST ? CU_MEM_LOCATION_TYPE_HOST
+		*ret = value == DEV_MANAGED_NONE   ? CU_MEM_LOCATION_TYPE_INVALID
+		       : value == DEV_MANAGED_HOST ? CU_MEM_LOCATION_TYPE_HOST
 						   : CU_MEM_LOCATION_TYPE_DEVICE;
 	else
 		*ret = value;
@@ -220,13 +220,13 @@ static CUresult answer(int *ret, size_t n, CUmem_range_attribute which, uint64_t
 CUresult cuMemRangeGetAttribute(void *ret_data, size_t data_bytes, CUmem_range_attribute which,
 				CUdeviceptr address, size_t bytes)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_data || !data_bytes || data_bytes % sizeof(int) ||
 	    which < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ||
 	    which > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID ||
-	    !slu_managed_has(address, bytes))
+	    !dev_managed_has(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return answer(ret_data, data_bytes / sizeof(int), which, address, bytes);
 }
@@ -234,11 +234,11 @@ CUresult cuMemRangeGetAttribute(void *ret_data, size_t data_bytes, CUmem_range_a
 CUresult cuMemRangeGetAttributes(void **ret_data, size_t *data_bytes, CUmem_range_attribute *which,
 				 size_t n, CUdeviceptr address, size_t bytes)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_data || !data_bytes || !which || !n)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++)
-		SLU_TRY(cuMemRangeGetAttribute(ret_data[i], data_bytes[i], which[i], address,
+		DEV_TRY(cuMemRangeGetAttribute(ret_data[i], data_bytes[i], which[i], address,
 					       bytes));
 	return CUDA_SUCCESS;
 }

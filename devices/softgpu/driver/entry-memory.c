@@ -14,36 +14,36 @@
 
 #define PITCH_ALIGN 512
 
-static CUresult fault(enum slu_fault_kind kind)
+static CUresult fault(enum dev_fault_kind kind)
 {
 	uint64_t extra_ns;
 
-	return slu_fault_next(kind, &extra_ns) == SLU_FAULT_FAIL ? CUDA_ERROR_OUT_OF_MEMORY
+	return dev_fault_next(kind, &extra_ns) == DEV_FAULT_FAIL ? CUDA_ERROR_OUT_OF_MEMORY
 								 : CUDA_SUCCESS;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	uint64_t address;
 	int r;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_address || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	if (slu_fault_refuses(bytes))
+	DEV_TRY(dev_capture_unsafe());
+	if (dev_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	slu_context_lock(context);
-	r = slu_memory_alloc(context, bytes, &address);
-	slu_context_unlock(context);
-	if (r == SLU_CARD_E_FULL && slu_pool_trim_card(context->card)) {
-		slu_context_lock(context);
-		r = slu_memory_alloc(context, bytes, &address);
-		slu_context_unlock(context);
+	dev_context_lock(context);
+	r = dev_memory_alloc(context, bytes, &address);
+	dev_context_unlock(context);
+	if (r == DEV_CARD_E_FULL && dev_pool_trim_card(context->card)) {
+		dev_context_lock(context);
+		r = dev_memory_alloc(context, bytes, &address);
+		dev_context_unlock(context);
 	}
 	if (r)
-		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
 	*ret_address = address;
 	return CUDA_SUCCESS;
 }
@@ -53,12 +53,12 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 {
 	size_t pitch = slu_round_up(width, PITCH_ALIGN);
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_pitch || !width || !height || pitch < width || pitch > SIZE_MAX / height)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(cuMemAlloc_v2(ret_address, pitch * height));
+	DEV_TRY(cuMemAlloc_v2(ret_address, pitch * height));
 	*ret_pitch = pitch;
 	return CUDA_SUCCESS;
 }
@@ -66,27 +66,27 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 /* Memory of a pool or of a graph, which belongs to no context. */
 static CUresult free_ordered(uint64_t address)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	CUresult result;
 
-	SLU_TRY(slu_context_enter(&context));
-	slu_stream_drain(context);
-	result = slu_graph_memory_free_outside(address, NULL);
+	DEV_TRY(dev_context_enter(&context));
+	dev_stream_drain(context);
+	result = dev_graph_memory_free_outside(address, NULL);
 	if (result == CUDA_ERROR_NOT_FOUND)
-		result = slu_pool_free(address, NULL);
+		result = dev_pool_free(address, NULL);
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
 static CUresult free_managed(uint64_t address)
 {
-	struct slu_managed_view view;
+	struct dev_managed_view view;
 
-	if (!slu_managed_look(address, &view) || view.base != address)
+	if (!dev_managed_look(address, &view) || view.base != address)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (view.context)
-		slu_stream_drain(view.context);
-	slu_managed_notice();
-	return slu_managed_free(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		dev_stream_drain(view.context);
+	dev_managed_notice();
+	return dev_managed_free(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 /*
@@ -95,59 +95,59 @@ static CUresult free_managed(uint64_t address)
  */
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
-	struct slu_context *context = NULL;
+	struct dev_context *context = NULL;
 	bool is_ours, is_ordered = false;
-	struct slu_alloc *a;
+	struct dev_alloc *a;
 	int r;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!address)
 		return CUDA_SUCCESS;
-	SLU_TRY(slu_capture_unsafe());
-	slu_driver_lock();
-	a = slu_memory_find_locked(address);
+	DEV_TRY(dev_capture_unsafe());
+	dev_driver_lock();
+	a = dev_memory_find_locked(address);
 	is_ours = a && a->base == address;
 	if (is_ours) {
 		context = a->context;
 		is_ordered = !context;
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (!is_ours)
 		return free_managed(address);
 	if (is_ordered)
 		return free_ordered(address);
-	SLU_TRY(slu_context_error(context));
-	slu_context_lock(context);
-	slu_stream_drain(context);
-	r = slu_memory_free(address);
-	slu_context_unlock(context);
-	return slu_driver_result(r);
+	DEV_TRY(dev_context_error(context));
+	dev_context_lock(context);
+	dev_stream_drain(context);
+	r = dev_memory_free(address);
+	dev_context_unlock(context);
+	return dev_driver_result(r);
 }
 
 CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_free || !ret_total)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_free = slu_card_free_bytes(context->card);
+	*ret_free = dev_card_free_bytes(context->card);
 	*ret_total = context->card->capacity_bytes;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostAlloc(void **ret_pointer, size_t bytes, unsigned int flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_pointer || !bytes ||
 	    (flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 				 CU_MEMHOSTALLOC_WRITECOMBINED)))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(fault(SLU_FAULT_HOST));
-	return slu_driver_result(slu_memory_host_alloc(context, bytes, flags, ret_pointer));
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(fault(DEV_FAULT_HOST));
+	return dev_driver_result(dev_memory_host_alloc(context, bytes, flags, ret_pointer));
 }
 
 CUresult cuMemAllocHost_v2(void **ret_pointer, size_t bytes)
@@ -157,13 +157,13 @@ CUresult cuMemAllocHost_v2(void **ret_pointer, size_t bytes)
 
 static CUresult drop_host(void *pointer, bool is_ours, CUresult error)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_capture_unsafe());
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_capture_unsafe());
 	/* work that uses it must have ended: the memory may be gone afterwards */
-	slu_stream_drain(context);
-	return slu_memory_host_drop(pointer, is_ours) ? error : CUDA_SUCCESS;
+	dev_stream_drain(context);
+	return dev_memory_host_drop(pointer, is_ours) ? error : CUDA_SUCCESS;
 }
 
 CUresult cuMemFreeHost(void *pointer)
@@ -173,17 +173,17 @@ CUresult cuMemFreeHost(void *pointer)
 
 CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	int r;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!pointer || !bytes || (flags & CU_MEMHOSTREGISTER_IOMEMORY) ||
-	    slu_window_has(&slu_driver.window, (uintptr_t)pointer))
+	    dev_window_has(&dev_driver.window, (uintptr_t)pointer))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(fault(SLU_FAULT_HOST));
-	r = slu_memory_host_register(context, pointer, bytes, flags);
-	return r == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : slu_driver_result(r);
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(fault(DEV_FAULT_HOST));
+	r = dev_memory_host_register(context, pointer, bytes, flags);
+	return r == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : dev_driver_result(r);
 }
 
 CUresult cuMemHostRegister(void *pointer, size_t bytes, unsigned int flags)
@@ -198,15 +198,15 @@ CUresult cuMemHostUnregister(void *pointer)
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret_address, void *pointer, unsigned int flags)
 {
-	struct slu_context *context;
-	struct slu_host *h;
+	struct dev_context *context;
+	struct dev_host *h;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_address || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
-	h = slu_memory_find_host_locked((uintptr_t)pointer);
-	slu_driver_unlock();
+	dev_driver_lock();
+	h = dev_memory_find_host_locked((uintptr_t)pointer);
+	dev_driver_unlock();
 	if (!h)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_address = (uintptr_t)pointer;
@@ -215,19 +215,19 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret_address, void *pointer, u
 
 CUresult cuMemHostGetFlags(unsigned int *ret_flags, void *pointer)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	CUresult result = CUDA_SUCCESS;
-	struct slu_host *h;
+	struct dev_host *h;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
-	h = slu_memory_find_host_locked((uintptr_t)pointer);
+	dev_driver_lock();
+	h = dev_memory_find_host_locked((uintptr_t)pointer);
 	if (!h || !h->is_ours)
 		result = CUDA_ERROR_INVALID_VALUE;
 	else
 		*ret_flags = h->flags | CU_MEMHOSTALLOC_DEVICEMAP;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return result;
 }

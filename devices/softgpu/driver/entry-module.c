@@ -7,20 +7,20 @@
 #include "softgpu/driver/jit.h"
 #include "softgpu/driver/module.h"
 
-static CUresult load(CUmodule *ret_module, const void *image, const struct slu_image_log *log)
+static CUresult load(CUmodule *ret_module, const void *image, const struct dev_image_log *log)
 {
-	struct slu_program *program;
-	struct slu_context *context;
-	struct slu_module *module;
+	struct dev_program *program;
+	struct dev_context *context;
+	struct dev_module *module;
 	CUresult result;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(slu_program_load(image, slu_driver.settings.capability, log, &program));
-	result = slu_module_new(context, program, &module);
-	slu_program_unref(program);
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(dev_program_load(image, dev_driver.settings.capability, log, &program));
+	result = dev_module_new(context, program, &module);
+	dev_program_unref(program);
 	if (result)
 		return result;
 	*ret_module = (CUmodule)(void *)module;
@@ -30,13 +30,13 @@ static CUresult load(CUmodule *ret_module, const void *image, const struct slu_i
 CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned int n,
 			    CUjit_option *options, void **values)
 {
-	struct slu_jit jit;
+	struct dev_jit jit;
 	CUresult result;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(slu_jit_read(n, options, values, &jit));
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(dev_jit_read(n, options, values, &jit));
 	result = load(ret_module, image, &jit.error);
-	slu_jit_finish(&jit);
+	dev_jit_finish(&jit);
 	return result;
 }
 
@@ -53,37 +53,37 @@ CUresult cuModuleLoadFatBinary(CUmodule *ret_module, const void *image)
 CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
 {
 	slu_cleanup(slu_freep) char *image = NULL;
-	struct slu_context *context;
+	struct dev_context *context;
 	size_t bytes;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_module || !path)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_entry_read_file(path, &image, &bytes));
+	DEV_TRY(dev_entry_read_file(path, &image, &bytes));
 	return load(ret_module, image, NULL);
 }
 
 CUresult cuModuleUnload(CUmodule handle)
 {
-	struct slu_context *context;
-	struct slu_module *module;
+	struct dev_context *context;
+	struct dev_module *module;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_capture_unsafe());
-	module = slu_module_get(handle);
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_capture_unsafe());
+	module = dev_module_get(handle);
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
 	context = module->context;
-	slu_context_lock(context);
-	slu_stream_drain(context);
-	slu_module_free(module);
-	slu_context_unlock(context);
+	dev_context_lock(context);
+	dev_stream_drain(context);
+	dev_module_free(module);
+	dev_context_unlock(context);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_mode)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_mode = CU_MODULE_LAZY_LOADING;
@@ -92,49 +92,49 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
 
 CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule handle, const char *name)
 {
-	struct slu_context *context;
-	struct slu_function *function;
-	struct slu_module *module;
+	struct dev_context *context;
+	struct dev_function *function;
+	struct dev_module *module;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_function || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	module = slu_module_get(handle);
+	module = dev_module_get(handle);
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
-	SLU_TRY(slu_module_function(module, name, &function));
+	DEV_TRY(dev_module_function(module, name, &function));
 	*ret_function = (CUfunction)(void *)function;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *ret_n, CUmodule handle)
 {
-	struct slu_module *module;
+	struct dev_module *module;
 
-	SLU_TRY(slu_driver_enter());
-	module = slu_module_get(handle);
+	DEV_TRY(dev_driver_enter());
+	module = dev_module_get(handle);
 	if (!ret_n || !module)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_n = slu_program_count_kernels(module->program);
+	*ret_n = dev_program_count_kernels(module->program);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int n, CUmodule handle)
 {
-	struct slu_context *context;
-	struct slu_function *function;
-	struct slu_module *module;
+	struct dev_context *context;
+	struct dev_function *function;
+	struct dev_module *module;
 
-	SLU_TRY(slu_context_enter(&context));
-	module = slu_module_get(handle);
+	DEV_TRY(dev_context_enter(&context));
+	module = dev_module_get(handle);
 	if (!ret_functions || !module)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++) {
-		const struct slu_ptx_function *kernel = slu_program_kernel(module->program, i);
+		const struct slu_ptx_function *kernel = dev_program_kernel(module->program, i);
 
 		if (!kernel)
 			break;
-		SLU_TRY(slu_module_function(module, kernel->name, &function));
+		DEV_TRY(dev_module_function(module, kernel->name, &function));
 		ret_functions[i] = (CUfunction)(void *)function;
 	}
 	return CUDA_SUCCESS;
@@ -143,18 +143,18 @@ CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int n, C
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_bytes, CUmodule handle,
 			      const char *name)
 {
-	struct slu_context *context;
-	struct slu_module *module;
+	struct dev_context *context;
+	struct dev_module *module;
 	uint64_t address;
 	size_t bytes;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!name || (!ret_address && !ret_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	module = slu_module_get(handle);
+	module = dev_module_get(handle);
 	if (!module)
 		return CUDA_ERROR_INVALID_HANDLE;
-	SLU_TRY(slu_module_variable(module, name, &address, &bytes));
+	DEV_TRY(dev_module_variable(module, name, &address, &bytes));
 	if (ret_address)
 		*ret_address = address;
 	if (ret_bytes)

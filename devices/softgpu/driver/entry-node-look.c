@@ -11,32 +11,32 @@
 #include "softgpu/driver/module.h"
 
 static const struct {
-	enum slu_command_kind kind;
+	enum dev_command_kind kind;
 	CUgraphNodeType type;
 } types[] = {
-	{ SLU_COMMAND_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL },
-	{ SLU_COMMAND_COPY, CU_GRAPH_NODE_TYPE_MEMCPY },
-	{ SLU_COMMAND_SET, CU_GRAPH_NODE_TYPE_MEMSET },
-	{ SLU_COMMAND_HOST, CU_GRAPH_NODE_TYPE_HOST },
-	{ SLU_COMMAND_GRAPH, CU_GRAPH_NODE_TYPE_GRAPH },
-	{ SLU_COMMAND_EMPTY, CU_GRAPH_NODE_TYPE_EMPTY },
-	{ SLU_COMMAND_AWAIT, CU_GRAPH_NODE_TYPE_WAIT_EVENT },
-	{ SLU_COMMAND_RECORD, CU_GRAPH_NODE_TYPE_EVENT_RECORD },
-	{ SLU_COMMAND_ALLOC, CU_GRAPH_NODE_TYPE_MEM_ALLOC },
-	{ SLU_COMMAND_FREE, CU_GRAPH_NODE_TYPE_MEM_FREE },
-	{ SLU_COMMAND_BRANCH, CU_GRAPH_NODE_TYPE_CONDITIONAL },
-	{ SLU_COMMAND_BATCH, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
+	{ DEV_COMMAND_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL },
+	{ DEV_COMMAND_COPY, CU_GRAPH_NODE_TYPE_MEMCPY },
+	{ DEV_COMMAND_SET, CU_GRAPH_NODE_TYPE_MEMSET },
+	{ DEV_COMMAND_HOST, CU_GRAPH_NODE_TYPE_HOST },
+	{ DEV_COMMAND_GRAPH, CU_GRAPH_NODE_TYPE_GRAPH },
+	{ DEV_COMMAND_EMPTY, CU_GRAPH_NODE_TYPE_EMPTY },
+	{ DEV_COMMAND_AWAIT, CU_GRAPH_NODE_TYPE_WAIT_EVENT },
+	{ DEV_COMMAND_RECORD, CU_GRAPH_NODE_TYPE_EVENT_RECORD },
+	{ DEV_COMMAND_ALLOC, CU_GRAPH_NODE_TYPE_MEM_ALLOC },
+	{ DEV_COMMAND_FREE, CU_GRAPH_NODE_TYPE_MEM_FREE },
+	{ DEV_COMMAND_BRANCH, CU_GRAPH_NODE_TYPE_CONDITIONAL },
+	{ DEV_COMMAND_BATCH, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
 	/* what captures make of single values */
-	{ SLU_COMMAND_WRITE, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
-	{ SLU_COMMAND_WAIT, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
+	{ DEV_COMMAND_WRITE, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
+	{ DEV_COMMAND_WAIT, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP },
 };
 
 CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
 {
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	node = slu_graph_get_node(handle);
+	DEV_TRY(dev_driver_enter());
+	node = dev_graph_get_node(handle);
 	if (!node || !ret_type)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -48,13 +48,13 @@ CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
 }
 
 /* Finds the command of a node that must be of a kind. */
-static CUresult look(CUgraphNode handle, enum slu_command_kind kind, const void *ret,
-		     struct slu_command **ret_command)
+static CUresult look(CUgraphNode handle, enum dev_command_kind kind, const void *ret,
+		     struct dev_command **ret_command)
 {
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	node = slu_graph_get_node(handle);
+	DEV_TRY(dev_driver_enter());
+	node = dev_graph_get_node(handle);
 	if (!node || !ret || node->command->kind != kind)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_command = node->command;
@@ -63,7 +63,7 @@ static CUresult look(CUgraphNode handle, enum slu_command_kind kind, const void 
 
 /* One pointer a parameter into the command's buffer; made when somebody asks, owned by the command.
  */
-static CUresult point_params(struct slu_command_kernel *k)
+static CUresult point_params(struct dev_command_kernel *k)
 {
 	const struct slu_ptx_function *ptx = k->function->kernel;
 
@@ -78,12 +78,12 @@ static CUresult point_params(struct slu_command_kernel *k)
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS *ret)
 {
-	struct slu_command *command;
-	struct slu_command_kernel *k;
+	struct dev_command *command;
+	struct dev_command_kernel *k;
 
-	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, ret, &command));
 	k = &command->kernel;
-	SLU_TRY(point_params(k));
+	DEV_TRY(point_params(k));
 	*ret = (CUDA_KERNEL_NODE_PARAMS){
 		.func = (CUfunction)(void *)k->function,
 		.gridDimX = k->grid[0],
@@ -94,7 +94,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARA
 		.blockDimZ = k->block[2],
 		.sharedMemBytes = (unsigned)k->shared_bytes,
 		.kernelParams = k->pointers,
-		.ctx = slu_context_handle(k->function->module->context),
+		.ctx = dev_context_handle(k->function->module->context),
 	};
 	return CUDA_SUCCESS;
 }
@@ -105,7 +105,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_
 
 	if (!ret)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(cuGraphKernelNodeGetParams_v2(handle, &wide));
+	DEV_TRY(cuGraphKernelNodeGetParams_v2(handle, &wide));
 	*ret = (CUDA_KERNEL_NODE_PARAMS_v1){
 		.func = wide.func,
 		.gridDimX = wide.gridDimX,
@@ -123,10 +123,10 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_
 /* Both ends are told as unified addresses: that is all that is kept of them. */
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *ret)
 {
-	struct slu_command *command;
-	const struct slu_command_copy *c;
+	struct dev_command *command;
+	const struct dev_command_copy *c;
 
-	SLU_TRY(look(handle, SLU_COMMAND_COPY, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_COPY, ret, &command));
 	c = &command->copy;
 	*ret = (CUDA_MEMCPY3D){
 		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -146,9 +146,9 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *ret)
 
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_BATCH, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_BATCH, ret, &command));
 	*ret = (CUDA_BATCH_MEM_OP_NODE_PARAMS){
 		.ctx = command->batch.context,
 		.count = command->batch.n,
@@ -160,9 +160,9 @@ CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NO
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_SET, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_SET, ret, &command));
 	*ret = (CUDA_MEMSET_NODE_PARAMS){
 		.dst = command->set.dst,
 		.pitch = command->set.pitch,
@@ -176,71 +176,71 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS 
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_HOST, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_HOST, ret, &command));
 	*ret = (CUDA_HOST_NODE_PARAMS){ command->host.function, command->host.user };
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_GRAPH, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_GRAPH, ret, &command));
 	*ret = (CUgraph)(void *)command->graph;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_RECORD, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_RECORD, ret, &command));
 	*ret = command->event;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_AWAIT, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_AWAIT, ret, &command));
 	*ret = command->event;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PARAMS *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_ALLOC, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_ALLOC, ret, &command));
 	*ret = command->memory->params;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *ret)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_FREE, ret, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_FREE, ret, &command));
 	*ret = command->memory->address;
 	return CUDA_SUCCESS;
 }
 
 /* Only kernels, copies and sets can be switched off. */
 static CUresult find_in(CUgraphExec exec_handle, CUgraphNode origin,
-			struct slu_graph_node **ret_node)
+			struct dev_graph_node **ret_node)
 {
-	struct slu_graph_exec *exec;
-	struct slu_graph_node *node;
+	struct dev_graph_exec *exec;
+	struct dev_graph_node *node;
 
-	SLU_TRY(slu_driver_enter());
-	exec = slu_graph_exec_get(exec_handle);
-	node = exec && origin ? slu_graph_find_copy(exec->graph, (const void *)origin) : NULL;
+	DEV_TRY(dev_driver_enter());
+	exec = dev_graph_exec_get(exec_handle);
+	node = exec && origin ? dev_graph_find_copy(exec->graph, (const void *)origin) : NULL;
 	if (!node ||
-	    (node->command->kind != SLU_COMMAND_KERNEL && node->command->kind != SLU_COMMAND_COPY &&
-	     node->command->kind != SLU_COMMAND_SET))
+	    (node->command->kind != DEV_COMMAND_KERNEL && node->command->kind != DEV_COMMAND_COPY &&
+	     node->command->kind != DEV_COMMAND_SET))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_node = node;
 	return CUDA_SUCCESS;
@@ -248,18 +248,18 @@ static CUresult find_in(CUgraphExec exec_handle, CUgraphNode origin,
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned int enabled)
 {
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(find_in(exec, origin, &node));
+	DEV_TRY(find_in(exec, origin, &node));
 	node->is_disabled = !enabled;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned int *ret_enabled)
 {
-	struct slu_graph_node *node;
+	struct dev_graph_node *node;
 
-	SLU_TRY(find_in(exec, origin, &node));
+	DEV_TRY(find_in(exec, origin, &node));
 	if (!ret_enabled)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_enabled = !node->is_disabled;
@@ -271,9 +271,9 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode origin, unsigned in
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID which,
 				       CUkernelNodeAttrValue *ret_value)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, ret_value, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, ret_value, &command));
 	*ret_value = (CUkernelNodeAttrValue){ 0 };
 	switch (which) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -290,13 +290,13 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID wh
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID which,
 				       const CUkernelNodeAttrValue *value)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(look(handle, SLU_COMMAND_KERNEL, value, &command));
+	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, value, &command));
 	switch (which) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		if (value->cooperative)
-			SLU_TRY(slu_entry_check_cooperative(&command->kernel));
+			DEV_TRY(dev_entry_check_cooperative(&command->kernel));
 		command->kernel.is_cooperative = value->cooperative;
 		return CUDA_SUCCESS;
 	/* hints about speed that change no result */
@@ -310,12 +310,12 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID wh
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst_handle, CUgraphNode src_handle)
 {
-	struct slu_command *dst, *src;
+	struct dev_command *dst, *src;
 
-	SLU_TRY(look(src_handle, SLU_COMMAND_KERNEL, src_handle, &src));
-	SLU_TRY(look(dst_handle, SLU_COMMAND_KERNEL, dst_handle, &dst));
+	DEV_TRY(look(src_handle, DEV_COMMAND_KERNEL, src_handle, &src));
+	DEV_TRY(look(dst_handle, DEV_COMMAND_KERNEL, dst_handle, &dst));
 	if (src->kernel.is_cooperative)
-		SLU_TRY(slu_entry_check_cooperative(&dst->kernel));
+		DEV_TRY(dev_entry_check_cooperative(&dst->kernel));
 	dst->kernel.is_cooperative = src->kernel.is_cooperative;
 	return CUDA_SUCCESS;
 }

@@ -7,71 +7,71 @@
 #include "softgpu/driver/node.h"
 
 /* Owns @command, which takes the place of the node's; a node stays of its kind. */
-static CUresult replace(struct slu_graph_node *node, struct slu_command *command)
+static CUresult replace(struct dev_graph_node *node, struct dev_command *command)
 {
 	bool is_same_kind = node && node->command->kind == command->kind;
 
 	if (is_same_kind) {
-		struct slu_command *old = node->command;
+		struct dev_command *old = node->command;
 
 		node->command = command;
 		command = old;
 	}
-	slu_command_free(command);
+	dev_command_free(command);
 	return is_same_kind ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static struct slu_graph_node *find_in(CUgraphExec handle, CUgraphNode origin)
+static struct dev_graph_node *find_in(CUgraphExec handle, CUgraphNode origin)
 {
-	struct slu_graph_exec *exec = slu_graph_exec_get(handle);
+	struct dev_graph_exec *exec = dev_graph_exec_get(handle);
 
-	return exec && origin ? slu_graph_find_copy(exec->graph, (const void *)origin) : NULL;
+	return exec && origin ? dev_graph_find_copy(exec->graph, (const void *)origin) : NULL;
 }
 
 #define SET(params, node, make)                  \
-	struct slu_command *command;             \
+	struct dev_command *command;             \
                                                  \
-	SLU_TRY(slu_driver_enter());             \
+	DEV_TRY(dev_driver_enter());             \
 	if (!(params))                           \
 		return CUDA_ERROR_INVALID_VALUE; \
-	SLU_TRY(make);                           \
+	DEV_TRY(make);                           \
 	return replace(node, command)
 
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	CUDA_KERNEL_NODE_PARAMS wide = p ? slu_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
+	CUDA_KERNEL_NODE_PARAMS wide = p ? dev_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
 
-	SET(p, slu_graph_get_node(node), slu_node_kernel(&wide, &command));
+	SET(p, dev_graph_get_node(node), dev_node_kernel(&wide, &command));
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
 {
-	SET(p, slu_graph_get_node(node), slu_node_kernel(p, &command));
+	SET(p, dev_graph_get_node(node), dev_node_kernel(p, &command));
 }
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *p)
 {
-	SET(p, slu_graph_get_node(node), slu_node_copy(p, &command));
+	SET(p, dev_graph_get_node(node), dev_node_copy(p, &command));
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p)
 {
-	SET(p, slu_graph_get_node(node), slu_node_set(p, &command));
+	SET(p, dev_graph_get_node(node), dev_node_set(p, &command));
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *p)
 {
-	SET(p, slu_graph_get_node(node), slu_node_host(p, &command));
+	SET(p, dev_graph_get_node(node), dev_node_host(p, &command));
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
 {
-	SET(true, slu_graph_get_node(node), slu_node_event(SLU_COMMAND_RECORD, event, &command));
+	SET(true, dev_graph_get_node(node), dev_node_event(DEV_COMMAND_RECORD, event, &command));
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
 {
-	SET(true, slu_graph_get_node(node), slu_node_event(SLU_COMMAND_AWAIT, event, &command));
+	SET(true, dev_graph_get_node(node), dev_node_event(DEV_COMMAND_AWAIT, event, &command));
 }
 
 static bool may_change(const CUgraphNodeParams *p)
@@ -82,68 +82,68 @@ static bool may_change(const CUgraphNodeParams *p)
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *p)
 {
-	SET(may_change(p), slu_graph_get_node(node), slu_node_any(p, &command));
+	SET(may_change(p), dev_graph_get_node(node), dev_node_any(p, &command));
 }
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 					const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	CUDA_KERNEL_NODE_PARAMS wide = p ? slu_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
+	CUDA_KERNEL_NODE_PARAMS wide = p ? dev_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
 
-	SET(p, find_in(exec, node), slu_node_kernel(&wide, &command));
+	SET(p, find_in(exec, node), dev_node_kernel(&wide, &command));
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 					   const CUDA_KERNEL_NODE_PARAMS *p)
 {
-	SET(p, find_in(exec, node), slu_node_kernel(p, &command));
+	SET(p, find_in(exec, node), dev_node_kernel(p, &command));
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *p,
 					CUcontext context)
 {
-	SET(p && slu_context_get(context), find_in(exec, node), slu_node_copy(p, &command));
+	SET(p && dev_context_get(context), find_in(exec, node), dev_node_copy(p, &command));
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
 					const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 {
-	SET(p && slu_context_get(context), find_in(exec, node), slu_node_set(p, &command));
+	SET(p && dev_context_get(context), find_in(exec, node), dev_node_set(p, &command));
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
 				      const CUDA_HOST_NODE_PARAMS *p)
 {
-	SET(p, find_in(exec, node), slu_node_host(p, &command));
+	SET(p, find_in(exec, node), dev_node_host(p, &command));
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
-	SET(true, find_in(exec, node), slu_node_event(SLU_COMMAND_RECORD, event, &command));
+	SET(true, find_in(exec, node), dev_node_event(DEV_COMMAND_RECORD, event, &command));
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
 {
-	SET(true, find_in(exec, node), slu_node_event(SLU_COMMAND_AWAIT, event, &command));
+	SET(true, find_in(exec, node), dev_node_event(DEV_COMMAND_AWAIT, event, &command));
 }
 
 CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
-	SET(p, slu_graph_get_node(node), slu_node_batch(p, &command));
+	SET(p, dev_graph_get_node(node), dev_node_batch(p, &command));
 }
 
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
 					    const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
-	SET(p, find_in(exec, node), slu_node_batch(p, &command));
+	SET(p, find_in(exec, node), dev_node_batch(p, &command));
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
 {
-	SET(true, find_in(exec, node), slu_node_child(child, &command));
+	SET(true, find_in(exec, node), dev_node_child(child, &command));
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *p)
 {
-	SET(may_change(p), find_in(exec, node), slu_node_any(p, &command));
+	SET(may_change(p), find_in(exec, node), dev_node_any(p, &command));
 }

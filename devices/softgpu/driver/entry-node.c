@@ -11,12 +11,12 @@
 #include "softgpu/driver/graph.h"
 #include "softgpu/driver/node.h"
 
-CUresult slu_entry_nodes(const struct slu_graph *graph, const CUgraphNode *nodes, size_t n)
+CUresult dev_entry_nodes(const struct dev_graph *graph, const CUgraphNode *nodes, size_t n)
 {
 	if (n && !nodes)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
-		struct slu_graph_node *node = slu_graph_get_node(nodes[i]);
+		struct dev_graph_node *node = dev_graph_get_node(nodes[i]);
 
 		if (!node || (graph && node->graph != graph))
 			return CUDA_ERROR_INVALID_VALUE;
@@ -24,7 +24,7 @@ CUresult slu_entry_nodes(const struct slu_graph *graph, const CUgraphNode *nodes
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_entry_edges(const CUgraphEdgeData *edges, size_t n)
+CUresult dev_entry_edges(const CUgraphEdgeData *edges, size_t n)
 {
 	for (size_t i = 0; edges && i < n; i++)
 		if (edges[i].from_port || edges[i].to_port || edges[i].type)
@@ -34,18 +34,18 @@ CUresult slu_entry_edges(const CUgraphEdgeData *edges, size_t n)
 
 /* Owns @command. */
 static CUresult add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *deps, size_t n,
-		    struct slu_command *command)
+		    struct dev_command *command)
 {
-	struct slu_graph *graph = slu_graph_get(handle);
-	struct slu_graph_node *node;
+	struct dev_graph *graph = dev_graph_get(handle);
+	struct dev_graph_node *node;
 	CUresult result;
 
-	result = graph && ret_node ? slu_entry_nodes(graph, deps, n) : CUDA_ERROR_INVALID_VALUE;
+	result = graph && ret_node ? dev_entry_nodes(graph, deps, n) : CUDA_ERROR_INVALID_VALUE;
 	if (result) {
-		slu_command_free(command);
+		dev_command_free(command);
 		return result;
 	}
-	node = slu_graph_add(graph, command, (struct slu_graph_node *const *)(const void *)deps, n);
+	node = dev_graph_add(graph, command, (struct dev_graph_node *const *)(const void *)deps, n);
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_node = (CUgraphNode)(void *)node;
@@ -53,100 +53,100 @@ static CUresult add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *de
 }
 
 #define ADD(params, make)                        \
-	struct slu_command *command;             \
+	struct dev_command *command;             \
                                                  \
-	SLU_TRY(slu_driver_enter());             \
+	DEV_TRY(dev_driver_enter());             \
 	if (!(params))                           \
 		return CUDA_ERROR_INVALID_VALUE; \
-	SLU_TRY(make);                           \
+	DEV_TRY(make);                           \
 	return add(ret_node, graph, deps, n, command)
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			     size_t n)
 {
-	ADD(true, slu_node_empty(&command));
+	ADD(true, dev_node_empty(&command));
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, size_t n,
 			    const CUDA_HOST_NODE_PARAMS *p)
 {
-	ADD(p, slu_node_host(p, &command));
+	ADD(p, dev_node_host(p, &command));
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			      size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 {
-	ADD(p && slu_context_get(context), slu_node_set(p, &command));
+	ADD(p && dev_context_get(context), dev_node_set(p, &command));
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			      size_t n, const CUDA_MEMCPY3D *p, CUcontext context)
 {
-	ADD(p && slu_context_get(context), slu_node_copy(p, &command));
+	ADD(p && dev_context_get(context), dev_node_copy(p, &command));
 }
 
 CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			      size_t n, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	CUDA_KERNEL_NODE_PARAMS wide = p ? slu_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
+	CUDA_KERNEL_NODE_PARAMS wide = p ? dev_node_widen(p) : (CUDA_KERNEL_NODE_PARAMS){ 0 };
 
-	ADD(p, slu_node_kernel(&wide, &command));
+	ADD(p, dev_node_kernel(&wide, &command));
 }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				 size_t n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
-	ADD(p, slu_node_kernel(p, &command));
+	ADD(p, dev_node_kernel(p, &command));
 }
 
 CUresult cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				   size_t n, CUevent event)
 {
-	ADD(true, slu_node_event(SLU_COMMAND_RECORD, event, &command));
+	ADD(true, dev_node_event(DEV_COMMAND_RECORD, event, &command));
 }
 
 CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				 size_t n, CUevent event)
 {
-	ADD(true, slu_node_event(SLU_COMMAND_AWAIT, event, &command));
+	ADD(true, dev_node_event(DEV_COMMAND_AWAIT, event, &command));
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				  size_t n, CUgraph child)
 {
-	ADD(true, slu_node_child(child, &command));
+	ADD(true, dev_node_child(child, &command));
 }
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *p)
 {
-	ADD(p && slu_graph_get(graph), slu_node_alloc(p, &command));
+	ADD(p && dev_graph_get(graph), dev_node_alloc(p, &command));
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			       size_t n, CUdeviceptr address)
 {
-	ADD(true, slu_node_free(address, &command));
+	ADD(true, dev_node_free(address, &command));
 }
 
 CUresult cuGraphAddBatchMemOpNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 				  size_t n, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
-	ADD(p, slu_node_batch(p, &command));
+	ADD(p, dev_node_batch(p, &command));
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			   const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *p)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(slu_entry_edges(edges, n));
-	if (!p || !slu_graph_get(graph))
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(dev_entry_edges(edges, n));
+	if (!p || !dev_graph_get(graph))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_node_any(p, &command));
-	SLU_TRY(add(ret_node, graph, deps, n, command));
-	if (command->kind == SLU_COMMAND_BRANCH)
+	DEV_TRY(dev_node_any(p, &command));
+	DEV_TRY(add(ret_node, graph, deps, n, command));
+	if (command->kind == DEV_COMMAND_BRANCH)
 		command->branch.condition->is_used = true;
 	return CUDA_SUCCESS;
 }
@@ -161,22 +161,22 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 					CUcontext context_handle, unsigned int initial,
 					unsigned int flags)
 {
-	struct slu_condition *condition;
-	struct slu_context *context;
-	struct slu_graph *graph;
+	struct dev_condition *condition;
+	struct dev_context *context;
+	struct dev_graph *graph;
 
-	SLU_TRY(slu_driver_enter());
-	graph = slu_graph_get(graph_handle);
-	context = slu_context_get(context_handle ? context_handle : slu_context_current());
+	DEV_TRY(dev_driver_enter());
+	graph = dev_graph_get(graph_handle);
+	context = dev_context_get(context_handle ? context_handle : dev_context_current());
 	if (!ret_handle || !graph || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	condition = slu_condition_new(context, initial, flags & CU_GRAPH_COND_ASSIGN_DEFAULT);
-	if (!condition || slu_graph_keep_condition(graph, condition)) {
-		slu_condition_unref(condition);
+	condition = dev_condition_new(context, initial, flags & CU_GRAPH_COND_ASSIGN_DEFAULT);
+	if (!condition || dev_graph_keep_condition(graph, condition)) {
+		dev_condition_unref(condition);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	*ret_handle = slu_condition_handle(condition);
+	*ret_handle = dev_condition_handle(condition);
 	return CUDA_SUCCESS;
 }

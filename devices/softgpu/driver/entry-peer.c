@@ -8,11 +8,11 @@
 #include "softgpu/driver/entry.h"
 #include "softgpu/driver/memory.h"
 
-static CUresult find_pair(CUcontext handle, struct slu_context **ret_context,
-			  struct slu_context **ret_peer)
+static CUresult find_pair(CUcontext handle, struct dev_context **ret_context,
+			  struct dev_context **ret_peer)
 {
-	SLU_TRY(slu_context_enter(ret_context));
-	*ret_peer = slu_context_get(handle);
+	DEV_TRY(dev_context_enter(ret_context));
+	*ret_peer = dev_context_get(handle);
 	if (!*ret_peer || *ret_peer == *ret_context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return (*ret_peer)->card == (*ret_context)->card ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
@@ -20,33 +20,33 @@ static CUresult find_pair(CUcontext handle, struct slu_context **ret_context,
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags)
 {
-	struct slu_context *context, *peer;
+	struct dev_context *context, *peer;
 
-	SLU_TRY(find_pair(handle, &context, &peer));
+	DEV_TRY(find_pair(handle, &context, &peer));
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_memory_set_peer(peer, context->card, true)
+	return dev_memory_set_peer(peer, context->card, true)
 		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext handle)
 {
-	struct slu_context *context, *peer;
+	struct dev_context *context, *peer;
 
-	SLU_TRY(find_pair(handle, &context, &peer));
+	DEV_TRY(find_pair(handle, &context, &peer));
 	/* kernels that still use it must have ended */
-	slu_stream_drain(context);
-	return slu_memory_set_peer(peer, context->card, false) ? CUDA_SUCCESS
+	dev_stream_drain(context);
+	return dev_memory_set_peer(peer, context->card, false) ? CUDA_SUCCESS
 							       : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(device, &card));
-	SLU_TRY(slu_driver_card(peer, &card));
+	DEV_TRY(dev_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(peer, &card));
 	if (!ret_can)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_can = device != peer;
@@ -56,10 +56,10 @@ CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer)
 CUresult cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute which, CUdevice source,
 				 CUdevice destination)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_card(source, &card));
-	SLU_TRY(slu_driver_card(destination, &card));
+	DEV_TRY(dev_driver_card(source, &card));
+	DEV_TRY(dev_driver_card(destination, &card));
 	if (!ret_value || source == destination ||
 	    which < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
 	    which > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)

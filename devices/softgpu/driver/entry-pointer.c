@@ -18,7 +18,7 @@ struct pointer {
 	uint64_t base, bytes; /* the allocation, or the reservation of a mapping */
 	uint64_t map_base, map_bytes;
 	uint64_t id;
-	struct slu_context *context; /* NULL for mapped handles */
+	struct dev_context *context; /* NULL for mapped handles */
 	int device;
 	unsigned access;
 };
@@ -26,18 +26,18 @@ struct pointer {
 static struct pointer look(uint64_t address)
 {
 	struct pointer p = { .device = CU_DEVICE_INVALID };
-	struct slu_managed_view managed;
-	const struct slu_mapping *m;
-	const struct slu_alloc *a;
-	const struct slu_host *h;
-	const struct slu_span *s;
+	struct dev_managed_view managed;
+	const struct dev_mapping *m;
+	const struct dev_alloc *a;
+	const struct dev_host *h;
+	const struct dev_span *s;
 
-	slu_driver_lock();
-	m = slu_window_mapping(&slu_driver.window, address);
-	a = slu_memory_find_locked(address);
-	h = slu_memory_find_host_locked(address);
+	dev_driver_lock();
+	m = dev_window_mapping(&dev_driver.window, address);
+	a = dev_memory_find_locked(address);
+	h = dev_memory_find_host_locked(address);
 	if (m) {
-		s = slu_spans_find(&slu_driver.window.reservations, address);
+		s = dev_spans_find(&dev_driver.window.reservations, address);
 		p.is_known = true;
 		p.is_device = m->phys->card != NULL;
 		p.is_host = m->is_host_readable;
@@ -64,8 +64,8 @@ static struct pointer look(uint64_t address)
 		p.device = (int)h->context->card->index;
 		p.access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	}
-	slu_driver_unlock();
-	if (slu_managed_look(address, &managed)) {
+	dev_driver_unlock();
+	if (dev_managed_look(address, &managed)) {
 		p.is_device = p.is_managed = true;
 		p.base = p.map_base = managed.base;
 		p.bytes = p.map_bytes = managed.bytes;
@@ -83,7 +83,7 @@ static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attr
 {
 	switch (which) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)data = p->context ? slu_context_handle(p->context) : NULL;
+		*(CUcontext *)data = p->context ? dev_context_handle(p->context) : NULL;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(CUmemorytype *)data = p->is_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
@@ -132,7 +132,7 @@ static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attr
 		*(unsigned *)data = p->access;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)data = (CUmemoryPool)(void *)slu_pool_of(address);
+		*(CUmemoryPool *)data = (CUmemoryPool)(void *)dev_pool_of(address);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = p->map_bytes;
@@ -149,7 +149,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdevicept
 {
 	struct pointer p;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!data)
 		return CUDA_ERROR_INVALID_VALUE;
 	p = look(address);
@@ -180,7 +180,7 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *which, void
 {
 	struct pointer p;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!n || !which || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	p = look(address);
@@ -204,10 +204,10 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *which, void
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdeviceptr address)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 	struct pointer p;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	p = look(address);
 	if (!p.is_known)
 		return CUDA_ERROR_NOT_FOUND;
@@ -224,7 +224,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUd
 {
 	struct pointer p;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	p = look(address);
 	if (!value || !p.is_known || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return CUDA_ERROR_INVALID_VALUE;

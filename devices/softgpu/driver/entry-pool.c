@@ -7,88 +7,88 @@
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/pool.h"
 
-static CUmemoryPool handle_of(struct slu_pool *pool)
+static CUmemoryPool handle_of(struct dev_pool *pool)
 {
 	return (CUmemoryPool)(void *)pool;
 }
 
-static CUresult find(CUmemoryPool handle, struct slu_pool **ret_pool)
+static CUresult find(CUmemoryPool handle, struct dev_pool **ret_pool)
 {
-	SLU_TRY(slu_driver_enter());
-	*ret_pool = slu_pool_get(handle);
+	DEV_TRY(dev_driver_enter());
+	*ret_pool = dev_pool_get(handle);
 	return *ret_pool ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult card_at(const CUmemLocation *location, CUmemAllocationType type,
-			struct slu_card **ret_card)
+			struct dev_card **ret_card)
 {
 	if (!location || type != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return slu_driver_card(location->id, ret_card);
+	return dev_driver_card(location->id, ret_card);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_pool || !props)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (props->usage ||
 	    (props->handleTypes && props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	SLU_TRY(card_at(&props->location, props->allocType, &card));
-	SLU_TRY(slu_pool_new(card, props, &pool));
+	DEV_TRY(card_at(&props->location, props->allocType, &card));
+	DEV_TRY(dev_pool_new(card, props, &pool));
 	*ret_pool = handle_of(pool);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(find(handle, &pool));
 	if (pool->is_default)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_pool_destroy(pool);
+	dev_pool_destroy(pool);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_bytes)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
-	SLU_TRY(slu_capture_unsafe());
-	slu_pool_trim(pool, keep_bytes);
+	DEV_TRY(find(handle, &pool));
+	DEV_TRY(dev_capture_unsafe());
+	dev_pool_trim(pool, keep_bytes);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *ret_value)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
-	return ret_value ? slu_pool_attribute(pool, which, ret_value) : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(find(handle, &pool));
+	return ret_value ? dev_pool_attribute(pool, which, ret_value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *value)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
-	return value ? slu_pool_set_attribute(pool, which, value) : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(find(handle, &pool));
+	return value ? dev_pool_set_attribute(pool, which, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, size_t n)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(find(handle, &pool));
 	if (n && !descs)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
@@ -96,8 +96,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, s
 		    (descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
 		     descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
 			return CUDA_ERROR_INVALID_VALUE;
-		SLU_TRY(slu_driver_card(descs[i].location.id, &card));
-		SLU_TRY(slu_pool_set_access(pool, card, (uint8_t)descs[i].flags));
+		DEV_TRY(dev_driver_card(descs[i].location.id, &card));
+		DEV_TRY(dev_pool_set_access(pool, card, (uint8_t)descs[i].flags));
 	}
 	return CUDA_SUCCESS;
 }
@@ -105,13 +105,13 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, s
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool handle,
 			    CUmemLocation *location)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(find(handle, &pool));
 	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_driver_card(location->id, &card));
+	DEV_TRY(dev_driver_card(location->id, &card));
 	*ret_flags = (CUmemAccess_flags)pool->access[card->index];
 	return CUDA_SUCCESS;
 }
@@ -121,13 +121,13 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool handle,
 CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUmemoryPool handle,
 					  CUmemAllocationHandleType type, unsigned long long flags)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 	int fd;
 
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(find(handle, &pool));
 	if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_pool_export(pool, &fd));
+	DEV_TRY(dev_pool_export(pool, &fd));
 	*(int *)ret_shareable = fd;
 	return CUDA_SUCCESS;
 }
@@ -136,33 +136,33 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *sharea
 					    CUmemAllocationHandleType type,
 					    unsigned long long flags)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!ret_pool || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_pool_import((int)(intptr_t)shareable, &pool));
+	DEV_TRY(dev_pool_import((int)(intptr_t)shareable, &pool));
 	*ret_pool = handle_of(pool);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr address)
 {
-	SLU_TRY(slu_driver_enter());
-	return ret_data ? slu_pool_export_block(address, ret_data) : CUDA_ERROR_INVALID_VALUE;
+	DEV_TRY(dev_driver_enter());
+	return ret_data ? dev_pool_export_block(address, ret_data) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool handle,
 				CUmemPoolPtrExportData *data)
 {
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 	uint64_t address;
 
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(find(handle, &pool));
 	if (!ret_address || !data)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(slu_pool_import_block(pool, data, &address));
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(dev_pool_import_block(pool, data, &address));
 	*ret_address = address;
 	return CUDA_SUCCESS;
 }
@@ -171,127 +171,127 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool handle,
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice device)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_pool_default(card, &pool));
+	DEV_TRY(dev_pool_default(card, &pool));
 	*ret_pool = handle_of(pool);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice device)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_driver_card(device, &card));
+	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_pool_current(card, &pool));
+	DEV_TRY(dev_pool_current(card, &pool));
 	*ret_pool = handle_of(pool);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
 {
-	struct slu_card *card;
-	struct slu_pool *pool;
+	struct dev_card *card;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_driver_card(device, &card));
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(dev_driver_card(device, &card));
+	DEV_TRY(find(handle, &pool));
 	if (pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
-	return slu_pool_set_current(card, pool);
+	return dev_pool_set_current(card, pool);
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location,
 				CUmemAllocationType type)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(card_at(location, type, &card));
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(card_at(location, type, &card));
 	return cuDeviceGetDefaultMemPool(ret_pool, (CUdevice)card->index);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(card_at(location, type, &card));
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(card_at(location, type, &card));
 	return cuDeviceGetMemPool(ret_pool, (CUdevice)card->index);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
-	struct slu_card *card;
+	struct dev_card *card;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(card_at(location, type, &card));
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(card_at(location, type, &card));
 	return cuDeviceSetMemPool((CUdevice)card->index, pool);
 }
 
 /* -- allocations ---------------------------------------------------------------------------- */
 
-static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct slu_pool *pool,
-		      struct slu_stream *stream)
+static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct dev_pool *pool,
+		      struct dev_stream *stream)
 {
 	uint64_t address;
 
 	if (!ret_address || !bytes || pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (slu_fault_refuses(bytes))
+	if (dev_fault_refuses(bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (bytes > pool->card->capacity_bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (stream->capture)
-		SLU_TRY(slu_graph_memory_capture_alloc(stream, &pool->props, bytes, &address));
+		DEV_TRY(dev_graph_memory_capture_alloc(stream, &pool->props, bytes, &address));
 	else
-		SLU_TRY(slu_pool_alloc(pool, bytes, stream, &address));
+		DEV_TRY(dev_pool_alloc(pool, bytes, stream, &address));
 	*ret_address = address;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
-	struct slu_pool *pool;
+	struct dev_context *context;
+	struct dev_stream *stream;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	SLU_TRY(slu_pool_current(context->card, &pool));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_pool_current(context->card, &pool));
 	return alloc(ret_address, bytes, pool, stream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,
 				 CUstream stream_handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
-	struct slu_pool *pool;
+	struct dev_context *context;
+	struct dev_stream *stream;
+	struct dev_pool *pool;
 
-	SLU_TRY(slu_entry_stream(stream_handle, &context, &stream));
-	SLU_TRY(find(handle, &pool));
+	DEV_TRY(dev_entry_stream(stream_handle, &context, &stream));
+	DEV_TRY(find(handle, &pool));
 	return alloc(ret_address, bytes, pool, stream);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 	CUresult result;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (!address)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (stream->capture)
-		return slu_graph_memory_capture_free(stream, address);
-	result = slu_graph_memory_free_outside(address, stream);
+		return dev_graph_memory_capture_free(stream, address);
+	result = dev_graph_memory_free_outside(address, stream);
 	if (result == CUDA_ERROR_NOT_FOUND)
-		result = slu_pool_free(address, stream);
+		result = dev_pool_free(address, stream);
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_ERROR_INVALID_VALUE : result;
 }

@@ -10,23 +10,23 @@
 static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,
 		    size_t height, CUstream stream, bool blocking)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (dst % size || width > SIZE_MAX / size ||
 	    (height > 1 && (pitch % size || pitch < width * size)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!width || !height)
 		return CUDA_SUCCESS;
-	command = slu_command_new(SLU_COMMAND_SET);
+	command = dev_command_new(DEV_COMMAND_SET);
 	if (command)
-		command->set = (struct slu_command_set){ .dst = dst,
+		command->set = (struct dev_command_set){ .dst = dst,
 							 .pitch = pitch,
 							 .width = width,
 							 .height = height,
 							 .value = value,
 							 .size = size };
-	return slu_entry_submit(stream, command, blocking && slu_entry_host_sees(dst));
+	return dev_entry_submit(stream, command, blocking && dev_entry_host_sees(dst));
 }
 
 #define SET(bits, type)                                                                            \

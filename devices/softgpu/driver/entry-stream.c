@@ -13,20 +13,20 @@
 
 CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 	CUresult result;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_stream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (priority > PRIORITY_LEAST)
 		priority = PRIORITY_LEAST;
 	if (priority < PRIORITY_GREATEST)
 		priority = PRIORITY_GREATEST;
-	slu_context_lock(context);
-	result = slu_stream_new(context, flags, priority, false, &stream);
-	slu_context_unlock(context);
+	dev_context_lock(context);
+	result = dev_stream_new(context, flags, priority, false, &stream);
+	dev_context_unlock(context);
 	if (!result)
 		*ret_stream = (CUstream)(void *)stream;
 	return result;
@@ -44,14 +44,14 @@ static bool is_special(CUstream handle)
 
 CUresult cuStreamDestroy_v2(CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (is_special(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SLU_TRY(slu_stream_get(context, handle, &stream));
-	slu_stream_free(stream, false);
+	DEV_TRY(dev_stream_get(context, handle, &stream));
+	dev_stream_free(stream, false);
 	return CUDA_SUCCESS;
 }
 
@@ -62,37 +62,37 @@ CUresult cuStreamDestroy(CUstream handle)
 
 CUresult cuStreamSynchronize(CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
-	SLU_TRY(slu_capture_no_sync(stream));
-	SLU_TRY(slu_capture_unsafe());
-	SLU_TRY(slu_stream_synchronize(stream));
-	slu_managed_notice();
-	slu_pool_synchronized();
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_capture_no_sync(stream));
+	DEV_TRY(dev_capture_unsafe());
+	DEV_TRY(dev_stream_synchronize(stream));
+	dev_managed_notice();
+	dev_pool_synchronized();
 	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamQuery(CUstream handle)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
-	SLU_TRY(slu_capture_no_sync(stream));
-	return slu_stream_is_idle(stream) ? slu_context_error(stream->context)
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
+	DEV_TRY(dev_capture_no_sync(stream));
+	return dev_stream_is_idle(stream) ? dev_context_error(stream->context)
 					  : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int *ret_priority)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_priority)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_priority = stream->priority;
@@ -101,11 +101,11 @@ CUresult cuStreamGetPriority(CUstream handle, int *ret_priority)
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_flags = stream->flags;
@@ -114,11 +114,11 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags)
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *ret_id)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_id)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_id = stream->id;
@@ -127,21 +127,21 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *ret_id)
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_context)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_context = slu_context_handle(stream->context);
+	*ret_context = dev_context_handle(stream->context);
 	return CUDA_SUCCESS;
 }
 
 /* There are no green contexts here. */
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, CUgreenCtx *ret_green)
 {
-	SLU_TRY(cuStreamGetCtx(handle, ret_context));
+	DEV_TRY(cuStreamGetCtx(handle, ret_context));
 	if (ret_green)
 		*ret_green = NULL;
 	return CUDA_SUCCESS;
@@ -149,11 +149,11 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, CUgreenCtx *
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, &stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, &stream));
 	if (!ret_device)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_device = (CUdevice)stream->context->card->index;
@@ -161,36 +161,36 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 }
 
 /* An event that is meant for others than the capture becomes a node of its own. */
-static CUresult external_event(struct slu_stream *stream, enum slu_command_kind kind, CUevent event)
+static CUresult external_event(struct dev_stream *stream, enum dev_command_kind kind, CUevent event)
 {
-	struct slu_command *command = slu_command_new(kind);
+	struct dev_command *command = dev_command_new(kind);
 
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	command->event = event;
-	return slu_stream_submit(stream, command);
+	return dev_stream_submit(stream, command);
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags)
 {
-	struct slu_event *event = slu_event_get(event_handle);
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_event *event = dev_event_get(event_handle);
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags && stream->capture)
-		return external_event(stream, SLU_COMMAND_AWAIT, event_handle);
-	return slu_event_wait_in(event, stream);
+		return external_event(stream, DEV_COMMAND_AWAIT, event_handle);
+	return dev_event_wait_in(event, stream);
 }
 
-static CUresult host_command(CUstream handle, enum slu_command_kind kind, CUhostFn function,
+static CUresult host_command(CUstream handle, enum dev_command_kind kind, CUhostFn function,
 			     CUstreamCallback callback, void *user)
 {
-	struct slu_command *command = slu_command_new(kind);
+	struct dev_command *command = dev_command_new(kind);
 
 	if (command) {
 		command->host.function = function;
@@ -198,63 +198,63 @@ static CUresult host_command(CUstream handle, enum slu_command_kind kind, CUhost
 		command->host.stream = handle;
 		command->host.user = user;
 	}
-	return slu_entry_submit(handle, command, false);
+	return dev_entry_submit(handle, command, false);
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
 {
-	SLU_TRY(slu_driver_enter());
+	DEV_TRY(dev_driver_enter());
 	if (!function)
 		return CUDA_ERROR_INVALID_VALUE;
-	return host_command(handle, SLU_COMMAND_HOST, function, NULL, user);
+	return host_command(handle, DEV_COMMAND_HOST, function, NULL, user);
 }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *user,
 			     unsigned int flags)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (!callback || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* a callback cannot be recorded */
-	SLU_TRY(slu_capture_no_sync(stream));
-	return host_command(handle, SLU_COMMAND_CALLBACK, NULL, callback, user);
+	DEV_TRY(dev_capture_no_sync(stream));
+	return host_command(handle, DEV_COMMAND_CALLBACK, NULL, callback, user);
 }
 
-static CUresult value_command(CUstream handle, enum slu_command_kind kind, CUdeviceptr address,
+static CUresult value_command(CUstream handle, enum dev_command_kind kind, CUdeviceptr address,
 			      uint64_t value, unsigned size, unsigned flags)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	SLU_TRY(slu_driver_enter());
-	SLU_TRY(slu_node_value(kind, address, value, size, flags, &command));
-	return slu_entry_submit(handle, command, false);
+	DEV_TRY(dev_driver_enter());
+	DEV_TRY(dev_node_value(kind, address, value, size, flags, &command));
+	return dev_entry_submit(handle, command, false);
 }
 
 CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address, cuuint32_t value,
 				 unsigned int flags)
 {
-	return value_command(handle, SLU_COMMAND_WRITE, address, value, 4, flags);
+	return value_command(handle, DEV_COMMAND_WRITE, address, value, 4, flags);
 }
 
 CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address, cuuint64_t value,
 				 unsigned int flags)
 {
-	return value_command(handle, SLU_COMMAND_WRITE, address, value, 8, flags);
+	return value_command(handle, DEV_COMMAND_WRITE, address, value, 8, flags);
 }
 
 CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address, cuuint32_t value,
 				unsigned int flags)
 {
-	return value_command(handle, SLU_COMMAND_WAIT, address, value, 4, flags);
+	return value_command(handle, DEV_COMMAND_WAIT, address, value, 4, flags);
 }
 
 CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address, cuuint64_t value,
 				unsigned int flags)
 {
-	return value_command(handle, SLU_COMMAND_WAIT, address, value, 8, flags);
+	return value_command(handle, DEV_COMMAND_WAIT, address, value, 8, flags);
 }
 
 CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value,
@@ -285,29 +285,29 @@ CUresult cuStreamWaitValue64(CUstream handle, CUdeviceptr address, cuuint64_t va
 
 CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 {
-	struct slu_context *context;
-	struct slu_event *event;
+	struct dev_context *context;
+	struct dev_event *event;
 
-	SLU_TRY(slu_context_enter(&context));
+	DEV_TRY(dev_context_enter(&context));
 	if (!ret_event || (flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
 					       CU_EVENT_INTERPROCESS)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_event_new(context, flags, &event));
+	DEV_TRY(dev_event_new(context, flags, &event));
 	*ret_event = (CUevent)(void *)event;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuEventDestroy_v2(CUevent handle)
 {
-	struct slu_event *event;
+	struct dev_event *event;
 
-	SLU_TRY(slu_driver_enter());
-	event = slu_event_get(handle);
+	DEV_TRY(dev_driver_enter());
+	event = dev_event_get(handle);
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	slu_event_free(event);
+	dev_event_free(event);
 	return CUDA_SUCCESS;
 }
 
@@ -318,11 +318,11 @@ CUresult cuEventDestroy(CUevent handle)
 
 CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned int flags)
 {
-	struct slu_event *event = slu_event_get(event_handle);
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_event *event = dev_event_get(event_handle);
+	struct dev_context *context;
+	struct dev_stream *stream;
 
-	SLU_TRY(slu_entry_stream(handle, &context, &stream));
+	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
@@ -330,8 +330,8 @@ CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned 
 	if (event->context != context)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags && stream->capture)
-		return external_event(stream, SLU_COMMAND_RECORD, event_handle);
-	return slu_event_record(event, stream);
+		return external_event(stream, DEV_COMMAND_RECORD, event_handle);
+	return dev_event_record(event, stream);
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
@@ -339,58 +339,58 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 	return cuEventRecordWithFlags(event, stream, 0);
 }
 
-static CUresult look_at(CUevent handle, struct slu_event **ret_event)
+static CUresult look_at(CUevent handle, struct dev_event **ret_event)
 {
-	SLU_TRY(slu_driver_enter());
-	*ret_event = slu_event_get(handle);
+	DEV_TRY(dev_driver_enter());
+	*ret_event = dev_event_get(handle);
 	if (!*ret_event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	SLU_TRY(slu_capture_unsafe());
-	if (slu_capture_has_event(*ret_event))
+	DEV_TRY(dev_capture_unsafe());
+	if (dev_capture_has_event(*ret_event))
 		return CUDA_ERROR_CAPTURED_EVENT;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent handle)
 {
-	struct slu_event *event;
+	struct dev_event *event;
 
-	SLU_TRY(look_at(handle, &event));
-	return slu_event_is_reached(event, false) ? slu_context_error(event->context)
+	DEV_TRY(look_at(handle, &event));
+	return dev_event_is_reached(event, false) ? dev_context_error(event->context)
 						  : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent handle)
 {
-	struct slu_event *event;
+	struct dev_event *event;
 
-	SLU_TRY(look_at(handle, &event));
-	slu_event_is_reached(event, true);
-	slu_managed_notice();
-	slu_pool_synchronized();
-	return slu_context_error(event->context);
+	DEV_TRY(look_at(handle, &event));
+	dev_event_is_reached(event, true);
+	dev_managed_notice();
+	dev_pool_synchronized();
+	return dev_context_error(event->context);
 }
 
 CUresult cuEventElapsedTime_v2(float *ret_ms, CUevent start_handle, CUevent end_handle)
 {
-	struct slu_event *start, *end;
-	struct slu_mark *first, *last;
+	struct dev_event *start, *end;
+	struct dev_mark *first, *last;
 	CUresult result = CUDA_SUCCESS;
 
-	SLU_TRY(look_at(start_handle, &start));
-	SLU_TRY(look_at(end_handle, &end));
+	DEV_TRY(look_at(start_handle, &start));
+	DEV_TRY(look_at(end_handle, &end));
 	if (!ret_ms)
 		return CUDA_ERROR_INVALID_VALUE;
-	first = slu_event_mark(start);
-	last = slu_event_mark(end);
+	first = dev_event_mark(start);
+	last = dev_event_mark(end);
 	if (!first || !last || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
 		result = CUDA_ERROR_INVALID_HANDLE;
-	else if (!slu_point_is_done(&first->point) || !slu_point_is_done(&last->point))
+	else if (!dev_point_is_done(&first->point) || !dev_point_is_done(&last->point))
 		result = CUDA_ERROR_NOT_READY;
 	else
 		*ret_ms = (float)((double)(int64_t)(last->time_ns - first->time_ns) / 1e6);
-	slu_mark_unref(first);
-	slu_mark_unref(last);
+	dev_mark_unref(first);
+	dev_mark_unref(last);
 	return result;
 }
 

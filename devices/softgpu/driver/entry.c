@@ -7,54 +7,54 @@
 
 #include "softgpu/driver/managed.h"
 
-CUresult slu_entry_stream(CUstream handle, struct slu_context **ret_context,
-			  struct slu_stream **ret_stream)
+CUresult dev_entry_stream(CUstream handle, struct dev_context **ret_context,
+			  struct dev_stream **ret_stream)
 {
-	struct slu_context *context;
+	struct dev_context *context;
 
-	SLU_TRY(slu_context_enter(&context));
-	SLU_TRY(slu_stream_get(context, handle, ret_stream));
+	DEV_TRY(dev_context_enter(&context));
+	DEV_TRY(dev_stream_get(context, handle, ret_stream));
 	/* a stream works in its own context, whatever is current */
 	context = (*ret_stream)->context;
-	SLU_TRY(slu_context_error(context));
+	DEV_TRY(dev_context_error(context));
 	/* whoever loads a kernel or frees memory keeps everybody else out meanwhile */
-	slu_context_lock(context);
-	slu_context_unlock(context);
+	dev_context_lock(context);
+	dev_context_unlock(context);
 	*ret_context = context;
 	return CUDA_SUCCESS;
 }
 
-bool slu_entry_host_sees(uint64_t address)
+bool dev_entry_host_sees(uint64_t address)
 {
-	struct slu_managed_view view;
+	struct dev_managed_view view;
 
-	return !slu_window_has(&slu_driver.window, address) || slu_managed_look(address, &view);
+	return !dev_window_has(&dev_driver.window, address) || dev_managed_look(address, &view);
 }
 
-CUresult slu_entry_submit(CUstream handle, struct slu_command *command, bool wait)
+CUresult dev_entry_submit(CUstream handle, struct dev_command *command, bool wait)
 {
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 	bool is_pageable = false;
 	CUresult result;
 
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = slu_entry_stream(handle, &context, &stream);
+	result = dev_entry_stream(handle, &context, &stream);
 	if (!result)
-		result = slu_command_check(context, command, &is_pageable);
+		result = dev_command_check(context, command, &is_pageable);
 	if (!result && wait)
-		result = slu_capture_unsafe();
+		result = dev_capture_unsafe();
 	if (result) {
-		slu_command_free(command);
+		dev_command_free(command);
 		return result;
 	}
-	SLU_TRY(slu_stream_submit(stream, command));
-	return wait || (is_pageable && !stream->capture) ? slu_stream_synchronize(stream)
+	DEV_TRY(dev_stream_submit(stream, command));
+	return wait || (is_pageable && !stream->capture) ? dev_stream_synchronize(stream)
 							 : CUDA_SUCCESS;
 }
 
-CUresult slu_entry_read_file(const char *path, char **ret_bytes, size_t *ret_n)
+CUresult dev_entry_read_file(const char *path, char **ret_bytes, size_t *ret_n)
 {
 	CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
 	FILE *file = fopen(path, "re");

@@ -15,38 +15,38 @@
 #include "softgpu/driver/card-export.h"
 #include "softgpu/driver/stream.h"
 
-struct slu_mark {
+struct dev_mark {
 	unsigned n_refs; /* guarded by the queues' lock, as everything here */
-	struct slu_point point;
+	struct dev_point point;
 	uint64_t time_ns; /* the device's time; valid when the point is done */
 };
 
-struct slu_event {
-	struct slu_object object;
-	struct slu_context *context; /* constant, as the flags */
+struct dev_event {
+	struct dev_object object;
+	struct dev_context *context; /* constant, as the flags */
 	unsigned flags;
-	struct slu_mark *mark;	     /* NULL: never recorded */
-	struct slu_capture *capture; /* recorded inside this capture last; may be gone */
+	struct dev_mark *mark;	     /* NULL: never recorded */
+	struct dev_capture *capture; /* recorded inside this capture last; may be gone */
 	unsigned long long capture_id;
-	struct slu_graph_node *capture_node;
-	struct slu_card_ticket ticket; /* of one that several processes know; else zeros */
+	struct dev_graph_node *capture_node;
+	struct dev_card_ticket ticket; /* of one that several processes know; else zeros */
 	bool is_shared, is_opened;     /* … and of one that another process made; constant */
 };
 
-CUresult slu_event_new(struct slu_context *context, unsigned flags, struct slu_event **ret_event);
+CUresult dev_event_new(struct dev_context *context, unsigned flags, struct dev_event **ret_event);
 
 /* One that another process made. Return: INVALID_VALUE where that is gone. */
-CUresult slu_event_open(struct slu_context *context, const struct slu_card_ticket *ticket,
-			struct slu_event **ret_event);
-void slu_event_free(struct slu_event *event);
-struct slu_event *slu_event_get(CUevent handle);
+CUresult dev_event_open(struct dev_context *context, const struct dev_card_ticket *ticket,
+			struct dev_event **ret_event);
+void dev_event_free(struct dev_event *event);
+struct dev_event *dev_event_get(CUevent handle);
 
-CUresult slu_event_record(struct slu_event *event, struct slu_stream *stream);
-CUresult slu_event_wait_in(struct slu_event *event, struct slu_stream *stream);
+CUresult dev_event_record(struct dev_event *event, struct dev_stream *stream);
+CUresult dev_event_wait_in(struct dev_event *event, struct dev_stream *stream);
 
 /* Whether what was recorded last is reached; @wait: until it is. */
-bool slu_event_is_reached(struct slu_event *event, bool wait);
+bool dev_event_is_reached(struct dev_event *event, bool wait);
 
 /* A hold on the newest mark; NULL if there is none. */
-struct slu_mark *slu_event_mark(struct slu_event *event);
-void slu_mark_unref(struct slu_mark *mark);
+struct dev_mark *dev_event_mark(struct dev_event *event);
+void dev_mark_unref(struct dev_mark *mark);

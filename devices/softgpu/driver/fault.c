@@ -19,15 +19,15 @@
 
 #define ORDERS_MAX 32
 
-static const char *const kind_names[_SLU_FAULT_MAX] = {
-	[SLU_FAULT_CREATE] = "create", [SLU_FAULT_MAP] = "map",	  [SLU_FAULT_ACCESS] = "access",
-	[SLU_FAULT_UNMAP] = "unmap",   [SLU_FAULT_COPY] = "copy", [SLU_FAULT_SET] = "set",
-	[SLU_FAULT_LAUNCH] = "launch", [SLU_FAULT_HOST] = "host",
+static const char *const kind_names[_DEV_FAULT_MAX] = {
+	[DEV_FAULT_CREATE] = "create", [DEV_FAULT_MAP] = "map",	  [DEV_FAULT_ACCESS] = "access",
+	[DEV_FAULT_UNMAP] = "unmap",   [DEV_FAULT_COPY] = "copy", [DEV_FAULT_SET] = "set",
+	[DEV_FAULT_LAUNCH] = "launch", [DEV_FAULT_HOST] = "host",
 };
 
 struct order {
-	enum slu_fault_kind kind;
-	enum slu_fault_action action;
+	enum dev_fault_kind kind;
+	enum dev_fault_action action;
 	unsigned long n;
 	uint64_t extra_ns;
 };
@@ -36,7 +36,7 @@ struct order {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct order orders[ORDERS_MAX];
 static unsigned n_orders;
-static unsigned long counts[_SLU_FAULT_MAX]; /* operations so far */
+static unsigned long counts[_DEV_FAULT_MAX]; /* operations so far */
 static uint64_t room_bytes = UINT64_MAX;     /* of device memory that is left by order */
 
 /* constant after init */
@@ -46,36 +46,36 @@ static const char *list_file; /* where orders may come from; may be NULL */
 
 static struct stat list_seen; /* the file as it was read last; guarded by the mutex */
 
-static int parse_kind(const char *word, enum slu_fault_kind *ret_kind)
+static int parse_kind(const char *word, enum dev_fault_kind *ret_kind)
 {
-	for (unsigned i = 0; i < _SLU_FAULT_MAX; i++)
+	for (unsigned i = 0; i < _DEV_FAULT_MAX; i++)
 		if (word && !strcmp(word, kind_names[i])) {
-			*ret_kind = (enum slu_fault_kind)i;
+			*ret_kind = (enum dev_fault_kind)i;
 			return 0;
 		}
 	return slu_error(-EINVAL);
 }
 
 /* Only what runs in a stream can take longer than its call. */
-static bool may_last(enum slu_fault_kind kind)
+static bool may_last(enum dev_fault_kind kind)
 {
-	return kind == SLU_FAULT_COPY || kind == SLU_FAULT_SET || kind == SLU_FAULT_LAUNCH;
+	return kind == DEV_FAULT_COPY || kind == DEV_FAULT_SET || kind == DEV_FAULT_LAUNCH;
 }
 
 static int parse_order(char *text, struct order *ret_order)
 {
-	struct order order = { .action = SLU_FAULT_FAIL };
+	struct order order = { .action = DEV_FAULT_FAIL };
 	char *rest, *word = strtok_r(text, ":", &rest), *end;
 	int r;
 
 	if (word && (!strcmp(word, "hang") || !strcmp(word, "slow"))) {
-		order.action = *word == 'h' ? SLU_FAULT_HANG : SLU_FAULT_SLOW;
+		order.action = *word == 'h' ? DEV_FAULT_HANG : DEV_FAULT_SLOW;
 		word = strtok_r(NULL, ":", &rest);
 	}
 	r = parse_kind(word, &order.kind);
 	if (r)
 		return slu_fold(r);
-	if (order.action != SLU_FAULT_FAIL && !may_last(order.kind))
+	if (order.action != DEV_FAULT_FAIL && !may_last(order.kind))
 		return slu_error(-EINVAL);
 	word = strtok_r(NULL, ":", &rest);
 	if (!word)
@@ -84,7 +84,7 @@ static int parse_order(char *text, struct order *ret_order)
 	if (*end || !order.n)
 		return slu_error(-EINVAL);
 	word = strtok_r(NULL, ":", &rest);
-	if (order.action == SLU_FAULT_SLOW) {
+	if (order.action == DEV_FAULT_SLOW) {
 		r = word ? slu_size_parse_time(word, &order.extra_ns) : -EINVAL;
 		if (r)
 			return slu_error(r);
@@ -126,7 +126,7 @@ static int read_list(const char *list)
 	return slu_fold(r);
 }
 
-int slu_fault_init(const char *list)
+int dev_fault_init(const char *list)
 {
 	told_in = secure_getenv("SLUICE_SOFTGPU_FAULT_LOG");
 	list_file = secure_getenv("SLUICE_SOFTGPU_FAULT_FILE");
@@ -159,7 +159,7 @@ static void look_at_file_locked(void)
 	(void)read_list(text);
 }
 
-static void tell(enum slu_fault_kind kind, unsigned long n)
+static void tell(enum dev_fault_kind kind, unsigned long n)
 {
 	int fd = told_in ? open(told_in, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
 
@@ -169,7 +169,7 @@ static void tell(enum slu_fault_kind kind, unsigned long n)
 	close(fd);
 }
 
-static enum slu_fault_action next_locked(enum slu_fault_kind kind, uint64_t *ret_extra_ns)
+static enum dev_fault_action next_locked(enum dev_fault_kind kind, uint64_t *ret_extra_ns)
 {
 	unsigned long n = ++counts[kind];
 
@@ -180,16 +180,16 @@ static enum slu_fault_action next_locked(enum slu_fault_kind kind, uint64_t *ret
 		*ret_extra_ns = orders[i].extra_ns;
 		return orders[i].action;
 	}
-	return SLU_FAULT_NONE;
+	return DEV_FAULT_NONE;
 }
 
-enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_extra_ns)
+enum dev_fault_action dev_fault_next(enum dev_fault_kind kind, uint64_t *ret_extra_ns)
 {
-	enum slu_fault_action action;
+	enum dev_fault_action action;
 
 	*ret_extra_ns = 0;
 	if (!is_active)
-		return SLU_FAULT_NONE;
+		return DEV_FAULT_NONE;
 	pthread_mutex_lock(&mutex);
 	look_at_file_locked();
 	action = next_locked(kind, ret_extra_ns);
@@ -197,7 +197,7 @@ enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_ext
 	return action;
 }
 
-bool slu_fault_refuses(uint64_t bytes)
+bool dev_fault_refuses(uint64_t bytes)
 {
 	uint64_t extra_ns;
 	bool refuses;
@@ -206,9 +206,9 @@ bool slu_fault_refuses(uint64_t bytes)
 		return false;
 	pthread_mutex_lock(&mutex);
 	look_at_file_locked();
-	refuses = next_locked(SLU_FAULT_CREATE, &extra_ns) == SLU_FAULT_FAIL;
+	refuses = next_locked(DEV_FAULT_CREATE, &extra_ns) == DEV_FAULT_FAIL;
 	if (!refuses && bytes > room_bytes) {
-		tell(SLU_FAULT_CREATE, counts[SLU_FAULT_CREATE]);
+		tell(DEV_FAULT_CREATE, counts[DEV_FAULT_CREATE]);
 		refuses = true;
 	}
 	if (!refuses && room_bytes != UINT64_MAX)

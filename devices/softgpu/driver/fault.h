@@ -22,30 +22,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum slu_fault_kind {
-	SLU_FAULT_CREATE,
-	SLU_FAULT_MAP,
-	SLU_FAULT_ACCESS,
-	SLU_FAULT_UNMAP,
-	SLU_FAULT_COPY,
-	SLU_FAULT_SET,
-	SLU_FAULT_LAUNCH,
-	SLU_FAULT_HOST,
-	_SLU_FAULT_MAX,
+enum dev_fault_kind {
+	DEV_FAULT_CREATE,
+	DEV_FAULT_MAP,
+	DEV_FAULT_ACCESS,
+	DEV_FAULT_UNMAP,
+	DEV_FAULT_COPY,
+	DEV_FAULT_SET,
+	DEV_FAULT_LAUNCH,
+	DEV_FAULT_HOST,
+	_DEV_FAULT_MAX,
 };
 
-enum slu_fault_action {
-	SLU_FAULT_NONE,
-	SLU_FAULT_FAIL,
-	SLU_FAULT_HANG,
-	SLU_FAULT_SLOW,
+enum dev_fault_action {
+	DEV_FAULT_NONE,
+	DEV_FAULT_FAIL,
+	DEV_FAULT_HANG,
+	DEV_FAULT_SLOW,
 };
 
 /* Reads the list. Return: 0, or -EINVAL where it is not understood. */
-int slu_fault_init(const char *list);
+int dev_fault_init(const char *list);
 
 /* Counts an operation of @kind. Return: what shall happen to it; SLOW also says how long. */
-enum slu_fault_action slu_fault_next(enum slu_fault_kind kind, uint64_t *ret_extra_ns);
+enum dev_fault_action dev_fault_next(enum dev_fault_kind kind, uint64_t *ret_extra_ns);
 
 /* Counts an allocation of @bytes of device memory. Return: whether it shall be refused. */
-bool slu_fault_refuses(uint64_t bytes);
+bool dev_fault_refuses(uint64_t bytes);

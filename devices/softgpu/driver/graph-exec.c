@@ -11,59 +11,59 @@
 #include "softgpu/driver/module.h"
 #include "softgpu/driver/node.h"
 
-static struct slu_objects execs = SLU_OBJECTS_INIT(struct slu_graph_exec);
+static struct dev_objects execs = DEV_OBJECTS_INIT(struct dev_graph_exec);
 
-struct slu_graph_exec *slu_graph_instantiate(const struct slu_graph *graph)
+struct dev_graph_exec *dev_graph_instantiate(const struct dev_graph *graph)
 {
-	struct slu_graph_exec *exec = slu_objects_new(&execs);
+	struct dev_graph_exec *exec = dev_objects_new(&execs);
 
 	if (!exec)
 		return NULL;
-	exec->graph = slu_graph_clone(graph);
+	exec->graph = dev_graph_clone(graph);
 	if (exec->graph)
-		exec->order = slu_graph_order(exec->graph);
+		exec->order = dev_graph_order(exec->graph);
 	if (!exec->order) {
-		slu_graph_exec_free(exec);
+		dev_graph_exec_free(exec);
 		return NULL;
 	}
 	return exec;
 }
 
-void slu_graph_exec_free(struct slu_graph_exec *exec)
+void dev_graph_exec_free(struct dev_graph_exec *exec)
 {
 	free(exec->order);
-	slu_graph_free(exec->graph);
-	slu_objects_free(&execs, exec);
+	dev_graph_free(exec->graph);
+	dev_objects_free(&execs, exec);
 }
 
-struct slu_graph_exec *slu_graph_exec_get(CUgraphExec handle)
+struct dev_graph_exec *dev_graph_exec_get(CUgraphExec handle)
 {
-	return slu_objects_get(&execs, handle);
+	return dev_objects_get(&execs, handle);
 }
 
-static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *stream);
+static CUresult launch_child(const struct dev_graph *graph, struct dev_stream *stream);
 
-static CUresult ready_bodies(const struct slu_command_branch *branch);
+static CUresult ready_bodies(const struct dev_command_branch *branch);
 
 /* What a graph inside of a branch needs before it may be entered. */
-static CUresult ready(const struct slu_graph *graph)
+static CUresult ready(const struct dev_graph *graph)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
-		const struct slu_command *command = graph->nodes[i]->command;
+		const struct dev_command *command = graph->nodes[i]->command;
 
-		if (command->kind == SLU_COMMAND_KERNEL)
-			result = slu_function_load(command->kernel.function);
-		else if (command->kind == SLU_COMMAND_GRAPH)
+		if (command->kind == DEV_COMMAND_KERNEL)
+			result = dev_function_load(command->kernel.function);
+		else if (command->kind == DEV_COMMAND_GRAPH)
 			result = ready(command->graph);
-		else if (command->kind == SLU_COMMAND_BRANCH)
+		else if (command->kind == DEV_COMMAND_BRANCH)
 			result = ready_bodies(&command->branch);
 	}
 	return result;
 }
 
-static CUresult ready_bodies(const struct slu_command_branch *branch)
+static CUresult ready_bodies(const struct dev_command_branch *branch)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -72,72 +72,72 @@ static CUresult ready_bodies(const struct slu_command_branch *branch)
 	return result;
 }
 
-static CUresult submit(const struct slu_command *command, struct slu_stream *stream)
+static CUresult submit(const struct dev_command *command, struct dev_stream *stream)
 {
-	struct slu_command *clone = slu_command_clone(command);
+	struct dev_command *clone = dev_command_clone(command);
 	CUresult result;
 	bool is_pageable;
 
 	if (!clone)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = slu_command_check(stream->context, clone, &is_pageable);
+	result = dev_command_check(stream->context, clone, &is_pageable);
 	if (result) {
-		slu_command_free(clone);
+		dev_command_free(clone);
 		return result;
 	}
-	return slu_stream_submit(stream, clone);
+	return dev_stream_submit(stream, clone);
 }
 
-static CUresult launch_batch(const struct slu_command_batch *batch, struct slu_stream *stream)
+static CUresult launch_batch(const struct dev_command_batch *batch, struct dev_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (unsigned i = 0; i < batch->n && !result; i++) {
-		struct slu_command *command;
+		struct dev_command *command;
 
-		result = slu_node_operation(&batch->ops[i], &command);
+		result = dev_node_operation(&batch->ops[i], &command);
 		if (result || !command)
 			continue;
 		result = submit(command, stream);
-		slu_command_free(command);
+		dev_command_free(command);
 	}
 	return result;
 }
 
-static CUresult launch_one(const struct slu_command *command, struct slu_stream *stream)
+static CUresult launch_one(const struct dev_command *command, struct dev_stream *stream)
 {
-	struct slu_event *event;
+	struct dev_event *event;
 	CUresult result;
 
 	switch (command->kind) {
-	case SLU_COMMAND_KERNEL:
-		result = slu_function_load(command->kernel.function);
+	case DEV_COMMAND_KERNEL:
+		result = dev_function_load(command->kernel.function);
 		return result ? result : submit(command, stream);
-	case SLU_COMMAND_RECORD:
-	case SLU_COMMAND_AWAIT:
-		event = slu_event_get(command->event);
+	case DEV_COMMAND_RECORD:
+	case DEV_COMMAND_AWAIT:
+		event = dev_event_get(command->event);
 		if (!event)
 			return CUDA_ERROR_INVALID_HANDLE;
-		return command->kind == SLU_COMMAND_RECORD ? slu_event_record(event, stream)
-							   : slu_event_wait_in(event, stream);
-	case SLU_COMMAND_GRAPH:
+		return command->kind == DEV_COMMAND_RECORD ? dev_event_record(event, stream)
+							   : dev_event_wait_in(event, stream);
+	case DEV_COMMAND_GRAPH:
 		return launch_child(command->graph, stream);
-	case SLU_COMMAND_BRANCH:
+	case DEV_COMMAND_BRANCH:
 		result = ready_bodies(&command->branch);
 		return result ? result : submit(command, stream);
-	case SLU_COMMAND_BATCH:
+	case DEV_COMMAND_BATCH:
 		return launch_batch(&command->batch, stream);
-	case SLU_COMMAND_ALLOC:
-		slu_graph_memory_launched(command->memory);
+	case DEV_COMMAND_ALLOC:
+		dev_graph_memory_launched(command->memory);
 		return submit(command, stream);
 	default:
 		return submit(command, stream);
 	}
 }
 
-static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *stream)
+static CUresult launch_child(const struct dev_graph *graph, struct dev_stream *stream)
 {
-	struct slu_graph_node **order = slu_graph_order(graph);
+	struct dev_graph_node **order = dev_graph_order(graph);
 	CUresult result = order ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 
 	for (size_t i = 0; i < graph->n_nodes && !result; i++)
@@ -146,28 +146,28 @@ static CUresult launch_child(const struct slu_graph *graph, struct slu_stream *s
 	return result;
 }
 
-static CUresult submit_first_value(struct slu_condition *condition, struct slu_stream *stream)
+static CUresult submit_first_value(struct dev_condition *condition, struct dev_stream *stream)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
 	if (!condition->is_assigned)
 		return CUDA_SUCCESS;
-	command = slu_command_new(SLU_COMMAND_ARM);
+	command = dev_command_new(DEV_COMMAND_ARM);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	command->condition = slu_condition_ref(condition);
-	return slu_stream_submit(stream, command);
+	command->condition = dev_condition_ref(condition);
+	return dev_stream_submit(stream, command);
 }
 
 /* Conditions get their first value when the graph starts, those of inner branches as well. */
-static CUresult arm(const struct slu_graph *graph, struct slu_stream *stream)
+static CUresult arm(const struct dev_graph *graph, struct dev_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
-		const struct slu_command *command = graph->nodes[i]->command;
+		const struct dev_command *command = graph->nodes[i]->command;
 
-		if (command->kind != SLU_COMMAND_BRANCH)
+		if (command->kind != DEV_COMMAND_BRANCH)
 			continue;
 		/* a capture would make it a part of another graph */
 		if (stream->capture)
@@ -179,7 +179,7 @@ static CUresult arm(const struct slu_graph *graph, struct slu_stream *stream)
 	return result;
 }
 
-CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream)
+CUresult dev_graph_launch(struct dev_graph_exec *exec, struct dev_stream *stream)
 {
 	CUresult result = arm(exec->graph, stream);
 
@@ -191,11 +191,11 @@ CUresult slu_graph_launch(struct slu_graph_exec *exec, struct slu_stream *stream
 
 /* Return: what keeps the commands of @fresh from taking the places of those of @graph, and where
  * that is. */
-static CUgraphExecUpdateResult compare_all(const struct slu_graph *graph,
-					   const struct slu_graph *fresh, CUgraphNode *ret_node);
+static CUgraphExecUpdateResult compare_all(const struct dev_graph *graph,
+					   const struct dev_graph *fresh, CUgraphNode *ret_node);
 
-static CUgraphExecUpdateResult compare_branches(const struct slu_command_branch *branch,
-						const struct slu_command_branch *fresh)
+static CUgraphExecUpdateResult compare_branches(const struct dev_command_branch *branch,
+						const struct dev_command_branch *fresh)
 {
 	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
 	CUgraphNode inner;
@@ -207,8 +207,8 @@ static CUgraphExecUpdateResult compare_branches(const struct slu_command_branch 
 	return result;
 }
 
-static CUgraphExecUpdateResult compare(const struct slu_graph_node *node,
-				       const struct slu_graph_node *fresh)
+static CUgraphExecUpdateResult compare(const struct dev_graph_node *node,
+				       const struct dev_graph_node *fresh)
 {
 	if (node->command->kind != fresh->command->kind)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
@@ -218,16 +218,16 @@ static CUgraphExecUpdateResult compare(const struct slu_graph_node *node,
 		if (node->deps[i]->index != fresh->deps[i]->index)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	/* memory that a graph owns has its address for good */
-	if (node->command->kind == SLU_COMMAND_ALLOC &&
+	if (node->command->kind == DEV_COMMAND_ALLOC &&
 	    node->command->memory != fresh->command->memory)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-	if (node->command->kind == SLU_COMMAND_BRANCH)
+	if (node->command->kind == DEV_COMMAND_BRANCH)
 		return compare_branches(&node->command->branch, &fresh->command->branch);
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-static CUgraphExecUpdateResult compare_all(const struct slu_graph *graph,
-					   const struct slu_graph *fresh, CUgraphNode *ret_node)
+static CUgraphExecUpdateResult compare_all(const struct dev_graph *graph,
+					   const struct dev_graph *fresh, CUgraphNode *ret_node)
 {
 	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
 
@@ -242,27 +242,27 @@ static CUgraphExecUpdateResult compare_all(const struct slu_graph *graph,
 	return result;
 }
 
-CUresult slu_graph_update(struct slu_graph_exec *exec, const struct slu_graph *graph,
+CUresult dev_graph_update(struct dev_graph_exec *exec, const struct dev_graph *graph,
 			  CUgraphExecUpdateResultInfo *ret_info)
 {
-	struct slu_graph *clone;
+	struct dev_graph *clone;
 
 	*ret_info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_SUCCESS };
 	ret_info->result = compare_all(exec->graph, graph, &ret_info->errorNode);
 	if (ret_info->result)
 		return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 	/* all of it or nothing */
-	clone = slu_graph_clone(graph);
+	clone = dev_graph_clone(graph);
 	if (!clone) {
 		ret_info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	for (size_t i = 0; i < graph->n_nodes; i++) {
-		struct slu_command *old = exec->graph->nodes[i]->command;
+		struct dev_command *old = exec->graph->nodes[i]->command;
 
 		exec->graph->nodes[i]->command = clone->nodes[i]->command;
 		clone->nodes[i]->command = old;
 	}
-	slu_graph_free(clone);
+	dev_graph_free(clone);
 	return CUDA_SUCCESS;
 }

@@ -11,13 +11,13 @@
 #include "softgpu/driver/memory.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, slu_graph_memory) memories = LIST_HEAD_INITIALIZER(memories);
-static uint64_t bytes_now[SLU_SETTINGS_DEVICES_MAX], bytes_high[SLU_SETTINGS_DEVICES_MAX];
+static LIST_HEAD(, dev_graph_memory) memories = LIST_HEAD_INITIALIZER(memories);
+static uint64_t bytes_now[DEV_SETTINGS_DEVICES_MAX], bytes_high[DEV_SETTINGS_DEVICES_MAX];
 
-CUresult slu_graph_memory_new(struct slu_card *card, const CUDA_MEM_ALLOC_NODE_PARAMS *params,
-			      struct slu_graph_memory **ret_memory)
+CUresult dev_graph_memory_new(struct dev_card *card, const CUDA_MEM_ALLOC_NODE_PARAMS *params,
+			      struct dev_graph_memory **ret_memory)
 {
-	struct slu_graph_memory *memory = calloc(1, sizeof(*memory));
+	struct dev_graph_memory *memory = calloc(1, sizeof(*memory));
 	int r;
 
 	if (!memory)
@@ -27,10 +27,10 @@ CUresult slu_graph_memory_new(struct slu_card *card, const CUDA_MEM_ALLOC_NODE_P
 	memory->params = *params;
 	memory->params.accessDescs = NULL;
 	memory->params.accessDescCount = 0;
-	r = slu_memory_alloc_block(card, params->bytesize, NULL, &memory->address);
+	r = dev_memory_alloc_block(card, params->bytesize, NULL, &memory->address);
 	if (r) {
 		free(memory);
-		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
 	}
 	memory->params.dptr = memory->address;
 	pthread_mutex_lock(&mutex);
@@ -42,7 +42,7 @@ CUresult slu_graph_memory_new(struct slu_card *card, const CUDA_MEM_ALLOC_NODE_P
 	return CUDA_SUCCESS;
 }
 
-struct slu_graph_memory *slu_graph_memory_ref(struct slu_graph_memory *memory)
+struct dev_graph_memory *dev_graph_memory_ref(struct dev_graph_memory *memory)
 {
 	pthread_mutex_lock(&mutex);
 	memory->n_refs++;
@@ -50,7 +50,7 @@ struct slu_graph_memory *slu_graph_memory_ref(struct slu_graph_memory *memory)
 	return memory;
 }
 
-void slu_graph_memory_unref(struct slu_graph_memory *memory)
+void dev_graph_memory_unref(struct dev_graph_memory *memory)
 {
 	bool last;
 
@@ -62,14 +62,14 @@ void slu_graph_memory_unref(struct slu_graph_memory *memory)
 	}
 	pthread_mutex_unlock(&mutex);
 	if (last) {
-		slu_memory_free(memory->address);
+		dev_memory_free(memory->address);
 		free(memory);
 	}
 }
 
-static struct slu_graph_memory *find_locked(uint64_t address)
+static struct dev_graph_memory *find_locked(uint64_t address)
 {
-	struct slu_graph_memory *memory;
+	struct dev_graph_memory *memory;
 
 	LIST_FOREACH (memory, &memories, link)
 		if (memory->address == address)
@@ -77,9 +77,9 @@ static struct slu_graph_memory *find_locked(uint64_t address)
 	return NULL;
 }
 
-struct slu_graph_memory *slu_graph_memory_find(uint64_t address)
+struct dev_graph_memory *dev_graph_memory_find(uint64_t address)
 {
-	struct slu_graph_memory *memory;
+	struct dev_graph_memory *memory;
 
 	pthread_mutex_lock(&mutex);
 	memory = find_locked(address);
@@ -89,14 +89,14 @@ struct slu_graph_memory *slu_graph_memory_find(uint64_t address)
 	return memory;
 }
 
-void slu_graph_memory_freed_inside(struct slu_graph_memory *memory)
+void dev_graph_memory_freed_inside(struct dev_graph_memory *memory)
 {
 	pthread_mutex_lock(&mutex);
 	memory->is_freed_inside = true;
 	pthread_mutex_unlock(&mutex);
 }
 
-void slu_graph_memory_launched(struct slu_graph_memory *memory)
+void dev_graph_memory_launched(struct dev_graph_memory *memory)
 {
 	pthread_mutex_lock(&mutex);
 	if (!memory->is_freed_inside && !memory->is_out) {
@@ -106,10 +106,10 @@ void slu_graph_memory_launched(struct slu_graph_memory *memory)
 	pthread_mutex_unlock(&mutex);
 }
 
-CUresult slu_graph_memory_free_outside(uint64_t address, struct slu_stream *stream)
+CUresult dev_graph_memory_free_outside(uint64_t address, struct dev_stream *stream)
 {
-	struct slu_graph_memory *memory;
-	struct slu_command *command;
+	struct dev_graph_memory *memory;
+	struct dev_command *command;
 	bool was_out = false;
 
 	pthread_mutex_lock(&mutex);
@@ -124,59 +124,59 @@ CUresult slu_graph_memory_free_outside(uint64_t address, struct slu_stream *stre
 	if (!was_out)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!stream) {
-		slu_graph_memory_unref(memory);
+		dev_graph_memory_unref(memory);
 		return CUDA_SUCCESS;
 	}
-	command = slu_command_new(SLU_COMMAND_FREE);
+	command = dev_command_new(DEV_COMMAND_FREE);
 	if (!command) {
-		slu_graph_memory_unref(memory);
+		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	command->memory = memory;
-	return slu_stream_submit(stream, command);
+	return dev_stream_submit(stream, command);
 }
 
-static CUresult submit(struct slu_stream *stream, enum slu_command_kind kind,
-		       struct slu_graph_memory *memory)
+static CUresult submit(struct dev_stream *stream, enum dev_command_kind kind,
+		       struct dev_graph_memory *memory)
 {
-	struct slu_command *command = slu_command_new(kind);
+	struct dev_command *command = dev_command_new(kind);
 
 	if (!command) {
-		slu_graph_memory_unref(memory);
+		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	command->memory = memory;
-	return slu_stream_submit(stream, command);
+	return dev_stream_submit(stream, command);
 }
 
-CUresult slu_graph_memory_capture_alloc(struct slu_stream *stream, const CUmemPoolProps *props,
+CUresult dev_graph_memory_capture_alloc(struct dev_stream *stream, const CUmemPoolProps *props,
 					uint64_t bytes, uint64_t *ret_address)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS params = { .poolProps = *props, .bytesize = bytes };
-	struct slu_graph_memory *memory;
+	struct dev_graph_memory *memory;
 	CUresult result;
-	struct slu_card *card;
+	struct dev_card *card;
 
-	result = slu_driver_card(props->location.id, &card);
+	result = dev_driver_card(props->location.id, &card);
 	if (!result)
-		result = slu_graph_memory_new(card, &params, &memory);
+		result = dev_graph_memory_new(card, &params, &memory);
 	if (result)
 		return result;
 	*ret_address = memory->address;
-	return submit(stream, SLU_COMMAND_ALLOC, memory);
+	return submit(stream, DEV_COMMAND_ALLOC, memory);
 }
 
-CUresult slu_graph_memory_capture_free(struct slu_stream *stream, uint64_t address)
+CUresult dev_graph_memory_capture_free(struct dev_stream *stream, uint64_t address)
 {
-	struct slu_graph_memory *memory = slu_graph_memory_find(address);
+	struct dev_graph_memory *memory = dev_graph_memory_find(address);
 
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_graph_memory_freed_inside(memory);
-	return submit(stream, SLU_COMMAND_FREE, memory);
+	dev_graph_memory_freed_inside(memory);
+	return submit(stream, DEV_COMMAND_FREE, memory);
 }
 
-uint64_t slu_graph_memory_bytes(const struct slu_card *card, bool at_most)
+uint64_t dev_graph_memory_bytes(const struct dev_card *card, bool at_most)
 {
 	uint64_t bytes;
 
@@ -186,7 +186,7 @@ uint64_t slu_graph_memory_bytes(const struct slu_card *card, bool at_most)
 	return bytes;
 }
 
-void slu_graph_memory_reset(const struct slu_card *card)
+void dev_graph_memory_reset(const struct dev_card *card)
 {
 	pthread_mutex_lock(&mutex);
 	bytes_high[card->index] = bytes_now[card->index];

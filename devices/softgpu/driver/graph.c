@@ -9,23 +9,23 @@
 #include "base/error.h"
 #include "softgpu/driver/condition.h"
 
-static struct slu_objects graphs = SLU_OBJECTS_INIT(struct slu_graph);
-static struct slu_objects nodes = SLU_OBJECTS_INIT(struct slu_graph_node);
-static struct slu_objects users = SLU_OBJECTS_INIT(struct slu_user_object);
+static struct dev_objects graphs = DEV_OBJECTS_INIT(struct dev_graph);
+static struct dev_objects nodes = DEV_OBJECTS_INIT(struct dev_graph_node);
+static struct dev_objects users = DEV_OBJECTS_INIT(struct dev_user_object);
 
-struct slu_graph *slu_graph_new(void)
+struct dev_graph *dev_graph_new(void)
 {
-	return slu_objects_new(&graphs);
+	return dev_objects_new(&graphs);
 }
 
-static void free_node(struct slu_graph_node *node)
+static void free_node(struct dev_graph_node *node)
 {
-	slu_command_free(node->command);
+	dev_command_free(node->command);
 	free(node->deps);
-	slu_objects_free(&nodes, node);
+	dev_objects_free(&nodes, node);
 }
 
-void slu_graph_free(struct slu_graph *graph)
+void dev_graph_free(struct dev_graph *graph)
 {
 	if (!graph)
 		return;
@@ -33,31 +33,31 @@ void slu_graph_free(struct slu_graph *graph)
 		free_node(graph->nodes[i]);
 	free(graph->nodes);
 	for (size_t i = 0; i < graph->n_users; i++)
-		slu_user_object_unref(graph->users[i], 1);
+		dev_user_object_unref(graph->users[i], 1);
 	free(graph->users);
 	for (size_t i = 0; i < graph->n_conditions; i++)
-		slu_condition_unref(graph->conditions[i]);
+		dev_condition_unref(graph->conditions[i]);
 	free(graph->conditions);
-	slu_objects_free(&graphs, graph);
+	dev_objects_free(&graphs, graph);
 }
 
-struct slu_graph *slu_graph_get(CUgraph handle)
+struct dev_graph *dev_graph_get(CUgraph handle)
 {
-	return slu_objects_get(&graphs, handle);
+	return dev_objects_get(&graphs, handle);
 }
 
-struct slu_graph_node *slu_graph_get_node(CUgraphNode handle)
+struct dev_graph_node *dev_graph_get_node(CUgraphNode handle)
 {
-	return slu_objects_get(&nodes, handle);
+	return dev_objects_get(&nodes, handle);
 }
 
-struct slu_graph_node *slu_graph_add(struct slu_graph *graph, struct slu_command *command,
-				     struct slu_graph_node *const *deps, size_t n_deps)
+struct dev_graph_node *dev_graph_add(struct dev_graph *graph, struct dev_command *command,
+				     struct dev_graph_node *const *deps, size_t n_deps)
 {
-	struct slu_graph_node *node = slu_objects_new(&nodes), **array;
+	struct dev_graph_node *node = dev_objects_new(&nodes), **array;
 
 	if (!node) {
-		slu_command_free(command);
+		dev_command_free(command);
 		return NULL;
 	}
 	node->graph = graph;
@@ -78,7 +78,7 @@ struct slu_graph_node *slu_graph_add(struct slu_graph *graph, struct slu_command
 	return node;
 }
 
-int slu_graph_undepend(struct slu_graph_node *later, struct slu_graph_node *earlier)
+int dev_graph_undepend(struct dev_graph_node *later, struct dev_graph_node *earlier)
 {
 	for (size_t i = 0; i < later->n_deps; i++) {
 		if (later->deps[i] != earlier)
@@ -91,14 +91,14 @@ int slu_graph_undepend(struct slu_graph_node *later, struct slu_graph_node *earl
 	return -ENOENT;
 }
 
-int slu_graph_depend(struct slu_graph_node *later, struct slu_graph_node *earlier)
+int dev_graph_depend(struct dev_graph_node *later, struct dev_graph_node *earlier)
 {
-	struct slu_graph_node **deps;
+	struct dev_graph_node **deps;
 
 	for (size_t i = 0; i < later->n_deps; i++)
 		if (later->deps[i] == earlier)
 			return -EEXIST;
-	if (later == earlier || slu_graph_follows(earlier, later))
+	if (later == earlier || dev_graph_follows(earlier, later))
 		return -ELOOP;
 	deps = reallocarray(later->deps, later->n_deps + 1, sizeof(*deps));
 	if (!deps)
@@ -108,12 +108,12 @@ int slu_graph_depend(struct slu_graph_node *later, struct slu_graph_node *earlie
 	return 0;
 }
 
-void slu_graph_remove(struct slu_graph_node *node)
+void dev_graph_remove(struct dev_graph_node *node)
 {
-	struct slu_graph *graph = node->graph;
+	struct dev_graph *graph = node->graph;
 
 	for (size_t i = 0; i < graph->n_nodes; i++)
-		(void)slu_graph_undepend(graph->nodes[i], node);
+		(void)dev_graph_undepend(graph->nodes[i], node);
 	memmove(&graph->nodes[node->index], &graph->nodes[node->index + 1],
 		(graph->n_nodes - node->index - 1) * sizeof(*graph->nodes));
 	graph->n_nodes--;
@@ -122,10 +122,10 @@ void slu_graph_remove(struct slu_graph_node *node)
 	free_node(node);
 }
 
-bool slu_graph_follows(const struct slu_graph_node *later, const struct slu_graph_node *earlier)
+bool dev_graph_follows(const struct dev_graph_node *later, const struct dev_graph_node *earlier)
 {
-	const struct slu_graph *graph = earlier->graph;
-	const struct slu_graph_node **stack;
+	const struct dev_graph *graph = earlier->graph;
+	const struct dev_graph_node **stack;
 	size_t n = 0;
 	bool *is_seen, follows = false;
 
@@ -138,7 +138,7 @@ bool slu_graph_follows(const struct slu_graph_node *later, const struct slu_grap
 		is_seen[later->index] = true;
 	}
 	while (n && !follows) {
-		const struct slu_graph_node *node = stack[--n];
+		const struct dev_graph_node *node = stack[--n];
 
 		follows = node == earlier;
 		for (size_t i = 0; i < node->n_deps; i++)
@@ -152,18 +152,18 @@ bool slu_graph_follows(const struct slu_graph_node *later, const struct slu_grap
 	return follows;
 }
 
-struct slu_graph *slu_graph_clone(const struct slu_graph *graph)
+struct dev_graph *dev_graph_clone(const struct dev_graph *graph)
 {
-	struct slu_graph *clone = slu_graph_new();
+	struct dev_graph *clone = dev_graph_new();
 	bool is_whole = clone != NULL;
 
 	for (size_t i = 0; is_whole && i < graph->n_nodes; i++) {
-		const struct slu_graph_node *node = graph->nodes[i];
-		struct slu_command *command = slu_command_clone(node->command);
-		struct slu_graph_node *copy = NULL;
+		const struct dev_graph_node *node = graph->nodes[i];
+		struct dev_command *command = dev_command_clone(node->command);
+		struct dev_graph_node *copy = NULL;
 
 		if (command)
-			copy = slu_graph_add(clone, command, node->deps, node->n_deps);
+			copy = dev_graph_add(clone, command, node->deps, node->n_deps);
 		if (copy)
 			copy->origin = node;
 		is_whole = copy != NULL;
@@ -172,46 +172,46 @@ struct slu_graph *slu_graph_clone(const struct slu_graph *graph)
 		for (size_t j = 0; j < clone->nodes[i]->n_deps; j++)
 			clone->nodes[i]->deps[j] = clone->nodes[clone->nodes[i]->deps[j]->index];
 	for (size_t i = 0; is_whole && i < graph->n_users; i++) {
-		slu_user_object_ref(graph->users[i], 1);
-		is_whole = !slu_graph_retain(clone, graph->users[i], 1);
+		dev_user_object_ref(graph->users[i], 1);
+		is_whole = !dev_graph_retain(clone, graph->users[i], 1);
 	}
 	if (!is_whole) {
-		slu_graph_free(clone);
+		dev_graph_free(clone);
 		return NULL;
 	}
 	return clone;
 }
 
-struct slu_graph_node *slu_graph_find_copy(const struct slu_graph *graph,
-					   const struct slu_graph_node *origin)
+struct dev_graph_node *dev_graph_find_copy(const struct dev_graph *graph,
+					   const struct dev_graph_node *origin)
 {
-	struct slu_graph_node *found = NULL;
+	struct dev_graph_node *found = NULL;
 
 	for (size_t i = 0; i < graph->n_nodes && !found; i++) {
-		const struct slu_command *command = graph->nodes[i]->command;
+		const struct dev_command *command = graph->nodes[i]->command;
 
 		if (graph->nodes[i]->origin == origin)
 			return graph->nodes[i];
-		if (command->kind == SLU_COMMAND_GRAPH)
-			found = slu_graph_find_copy(command->graph, origin);
+		if (command->kind == DEV_COMMAND_GRAPH)
+			found = dev_graph_find_copy(command->graph, origin);
 		for (unsigned k = 0;
-		     command->kind == SLU_COMMAND_BRANCH && !found && k < command->branch.n_bodies;
+		     command->kind == DEV_COMMAND_BRANCH && !found && k < command->branch.n_bodies;
 		     k++)
-			found = slu_graph_find_copy(command->branch.bodies[k], origin);
+			found = dev_graph_find_copy(command->branch.bodies[k], origin);
 	}
 	return found;
 }
 
-struct slu_graph_node **slu_graph_order(const struct slu_graph *graph)
+struct dev_graph_node **dev_graph_order(const struct dev_graph *graph)
 {
-	struct slu_graph_node **order = calloc(graph->n_nodes + 1, sizeof(*order));
+	struct dev_graph_node **order = calloc(graph->n_nodes + 1, sizeof(*order));
 	bool *is_placed = calloc(graph->n_nodes + 1, sizeof(*is_placed));
 	size_t n = 0, before;
 
 	while (order && is_placed && n < graph->n_nodes) {
 		before = n;
 		for (size_t i = 0; i < graph->n_nodes; i++) {
-			struct slu_graph_node *node = graph->nodes[i];
+			struct dev_graph_node *node = graph->nodes[i];
 			bool is_ready = !is_placed[i];
 
 			for (size_t j = 0; j < node->n_deps; j++)
@@ -233,9 +233,9 @@ struct slu_graph_node **slu_graph_order(const struct slu_graph *graph)
 	return order;
 }
 
-int slu_graph_keep_condition(struct slu_graph *graph, struct slu_condition *condition)
+int dev_graph_keep_condition(struct dev_graph *graph, struct dev_condition *condition)
 {
-	struct slu_condition **array =
+	struct dev_condition **array =
 		reallocarray(graph->conditions, graph->n_conditions + 1, sizeof(*array));
 
 	if (!array)
@@ -247,9 +247,9 @@ int slu_graph_keep_condition(struct slu_graph *graph, struct slu_condition *cond
 
 /* -- what graphs keep alive ----------------------------------------------------------------- */
 
-struct slu_user_object *slu_user_object_new(void *pointer, CUhostFn destroy, unsigned n_refs)
+struct dev_user_object *dev_user_object_new(void *pointer, CUhostFn destroy, unsigned n_refs)
 {
-	struct slu_user_object *user = slu_objects_new(&users);
+	struct dev_user_object *user = dev_objects_new(&users);
 
 	if (user) {
 		user->pointer = pointer;
@@ -259,32 +259,32 @@ struct slu_user_object *slu_user_object_new(void *pointer, CUhostFn destroy, uns
 	return user;
 }
 
-struct slu_user_object *slu_user_object_get(CUuserObject handle)
+struct dev_user_object *dev_user_object_get(CUuserObject handle)
 {
-	return slu_objects_get(&users, handle);
+	return dev_objects_get(&users, handle);
 }
 
-void slu_user_object_ref(struct slu_user_object *user, unsigned n)
+void dev_user_object_ref(struct dev_user_object *user, unsigned n)
 {
 	__atomic_add_fetch(&user->n_refs, n, __ATOMIC_RELAXED);
 }
 
-void slu_user_object_unref(struct slu_user_object *user, unsigned n)
+void dev_user_object_unref(struct dev_user_object *user, unsigned n)
 {
 	if (__atomic_sub_fetch(&user->n_refs, n, __ATOMIC_ACQ_REL))
 		return;
 	user->destroy(user->pointer);
-	slu_objects_free(&users, user);
+	dev_objects_free(&users, user);
 }
 
 /* The references themselves come from the caller; without memory they are given up. */
-int slu_graph_retain(struct slu_graph *graph, struct slu_user_object *user, unsigned n)
+int dev_graph_retain(struct dev_graph *graph, struct dev_user_object *user, unsigned n)
 {
-	struct slu_user_object **array =
+	struct dev_user_object **array =
 		reallocarray(graph->users, graph->n_users + n, sizeof(*array));
 
 	if (!array) {
-		slu_user_object_unref(user, n);
+		dev_user_object_unref(user, n);
 		return slu_error(-ENOMEM);
 	}
 	graph->users = array;
@@ -293,7 +293,7 @@ int slu_graph_retain(struct slu_graph *graph, struct slu_user_object *user, unsi
 	return 0;
 }
 
-int slu_graph_release(struct slu_graph *graph, struct slu_user_object *user, unsigned n)
+int dev_graph_release(struct dev_graph *graph, struct dev_user_object *user, unsigned n)
 {
 	unsigned found = 0;
 
@@ -305,7 +305,7 @@ int slu_graph_release(struct slu_graph *graph, struct slu_user_object *user, uns
 		if (graph->users[i] != user)
 			continue;
 		graph->users[i] = graph->users[--graph->n_users];
-		slu_user_object_unref(user, 1);
+		dev_user_object_unref(user, 1);
 		n--;
 	}
 	return 0;

@@ -20,8 +20,8 @@ static bool is_for(const struct slu_ptx_module *ptx, unsigned capability)
 	}
 }
 
-CUresult slu_image_parse(const struct slu_image *image, unsigned capability,
-			 const struct slu_image_log *log, struct slu_ptx_module **ret_ptx)
+CUresult dev_image_parse(const struct dev_image *image, unsigned capability,
+			 const struct dev_image_log *log, struct slu_ptx_module **ret_ptx)
 {
 	struct slu_ptx_error error = { 0 };
 	struct slu_ptx_module *ptx;
@@ -29,14 +29,14 @@ CUresult slu_image_parse(const struct slu_image *image, unsigned capability,
 
 	r = slu_ptx_parse(image->text, image->bytes, &ptx, &error);
 	if (r == SLU_PTX_E_REFUSED) {
-		slu_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
+		dev_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
 			       error.text);
 		return CUDA_ERROR_INVALID_PTX;
 	}
 	if (r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (!is_for(ptx, capability)) {
-		slu_image_tell(log,
+		dev_image_tell(log,
 			       "ptx: the text's .target is sm_%u%.1s, the software GPU's compute "
 			       "capability is %u.%u; compile for compute_%u, or set "
 			       "SLUICE_SOFTGPU_CAPABILITY=%u.%u\n",

@@ -63,7 +63,7 @@ struct entry {
 /* The part that every entry has; the rest is there where something is packed. */
 #define ENTRY_BYTES_MIN offsetof(struct entry, name)
 
-void slu_image_tell(const struct slu_image_log *log, const char *format, ...)
+void dev_image_tell(const struct dev_image_log *log, const char *format, ...)
 {
 	va_list ap;
 
@@ -84,12 +84,12 @@ static bool unpack(const struct entry *e, const char *packed, char *text)
 }
 
 static CUresult open_entry(const struct entry *e, const char *payload,
-			   const struct slu_image_log *log, struct slu_image *ret_image)
+			   const struct dev_image_log *log, struct dev_image *ret_image)
 {
 	char *text;
 
 	if (!e->packed_bytes) {
-		*ret_image = (struct slu_image){ .text = payload,
+		*ret_image = (struct dev_image){ .text = payload,
 						 .bytes = strnlen(payload, e->payload_bytes) };
 		return CUDA_SUCCESS;
 	}
@@ -97,7 +97,7 @@ static CUresult open_entry(const struct entry *e, const char *payload,
 	    e->text_bytes > TEXT_BYTES_MAX || e->packed_bytes > TEXT_BYTES_MAX)
 		return CUDA_ERROR_INVALID_IMAGE;
 	if (!(e->flags & (FLAG_ZSTD | FLAG_LZ4))) {
-		slu_image_tell(log, "the image is packed in a way that is not known here\n");
+		dev_image_tell(log, "the image is packed in a way that is not known here\n");
 		return CUDA_ERROR_INVALID_IMAGE;
 	}
 	text = malloc(e->text_bytes + 1);
@@ -105,17 +105,17 @@ static CUresult open_entry(const struct entry *e, const char *payload,
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (!unpack(e, payload, text)) {
 		free(text);
-		slu_image_tell(log, "the image cannot be unpacked\n");
+		dev_image_tell(log, "the image cannot be unpacked\n");
 		return CUDA_ERROR_INVALID_IMAGE;
 	}
 	text[e->text_bytes] = '\0';
-	*ret_image = (struct slu_image){ .text = text,
+	*ret_image = (struct dev_image){ .text = text,
 					 .bytes = strnlen(text, e->text_bytes),
 					 .owned = text };
 	return CUDA_SUCCESS;
 }
 
-static void tell_missing(const struct slu_image_log *log, unsigned capability, unsigned lowest_ptx,
+static void tell_missing(const struct dev_image_log *log, unsigned capability, unsigned lowest_ptx,
 			 unsigned code)
 {
 	char what[64] = "";
@@ -124,14 +124,14 @@ static void tell_missing(const struct slu_image_log *log, unsigned capability, u
 		snprintf(what, sizeof(what), ", only PTX for compute_%u and higher", lowest_ptx);
 	else if (code)
 		snprintf(what, sizeof(what), ", only machine code (sm_%u)", code);
-	slu_image_tell(log,
+	dev_image_tell(log,
 		       "no PTX for compute_%u in the image%s; the software GPU runs PTX only: "
 		       "compile with -gencode arch=compute_%u,code=compute_%u\n",
 		       capability, what, capability, capability);
 }
 
-static CUresult open_fatbin(const char *p, unsigned capability, const struct slu_image_log *log,
-			    struct slu_image *ret_image)
+static CUresult open_fatbin(const char *p, unsigned capability, const struct dev_image_log *log,
+			    struct dev_image *ret_image)
 {
 	unsigned lowest_ptx = 0, code = 0;
 	const char *at, *end, *best = NULL;
@@ -173,10 +173,10 @@ static CUresult open_fatbin(const char *p, unsigned capability, const struct slu
 
 /* The objects of a program that was linked from several. */
 static CUresult open_objects(const void *const *objects, unsigned capability,
-			     const struct slu_image_log *log, struct slu_image *ret_image)
+			     const struct dev_image_log *log, struct dev_image *ret_image)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct slu_image *images;
+	struct dev_image *images;
 	size_t n = 0, n_open = 0;
 
 	while (n < OBJECTS_MAX && objects[n])
@@ -189,17 +189,17 @@ static CUresult open_objects(const void *const *objects, unsigned capability,
 	if (result)
 		n_open--;
 	else
-		result = slu_image_merge(images, n, log, ret_image);
+		result = dev_image_merge(images, n, log, ret_image);
 	for (size_t i = 0; i < n_open; i++)
-		slu_image_close(&images[i]);
+		dev_image_close(&images[i]);
 	free(images);
 	return result;
 }
 
-CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct slu_image_log *log,
-			 struct slu_image *ret_image)
+CUresult dev_image_merge(const struct dev_image *images, size_t n, const struct dev_image_log *log,
+			 struct dev_image *ret_image)
 {
-	struct slu_merge_input *inputs = calloc(n + 1, sizeof(*inputs));
+	struct dev_merge_input *inputs = calloc(n + 1, sizeof(*inputs));
 	char *text, *clash = NULL;
 	size_t bytes;
 	int r;
@@ -207,22 +207,22 @@ CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct 
 	if (!inputs)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (size_t i = 0; i < n; i++)
-		inputs[i] = (struct slu_merge_input){ images[i].text, images[i].bytes, NULL };
-	r = slu_merge(inputs, n, &text, &bytes, &clash);
+		inputs[i] = (struct dev_merge_input){ images[i].text, images[i].bytes, NULL };
+	r = dev_merge(inputs, n, &text, &bytes, &clash);
 	free(inputs);
-	if (r == SLU_MERGE_E_REFUSED) {
-		slu_image_tell(log, "'%s' is defined twice\n", clash ? clash : "a name");
+	if (r == DEV_MERGE_E_REFUSED) {
+		dev_image_tell(log, "'%s' is defined twice\n", clash ? clash : "a name");
 		free(clash);
 		return CUDA_ERROR_INVALID_IMAGE;
 	}
 	if (r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*ret_image = (struct slu_image){ .text = text, .bytes = bytes, .owned = text };
+	*ret_image = (struct dev_image){ .text = text, .bytes = bytes, .owned = text };
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_image_open(const void *image, unsigned capability, const struct slu_image_log *log,
-			struct slu_image *ret_image)
+CUresult dev_image_open(const void *image, unsigned capability, const struct dev_image_log *log,
+			struct dev_image *ret_image)
 {
 	const char *p = image;
 	struct wrapper wrapper;
@@ -244,16 +244,16 @@ CUresult slu_image_open(const void *image, unsigned capability, const struct slu
 			if (wrapper.version == 2 && wrapper.extra && wrapper.extra[0])
 				return open_objects(wrapper.extra, capability, log, ret_image);
 			return wrapper.fatbin
-				       ? slu_image_open(wrapper.fatbin, capability, log, ret_image)
+				       ? dev_image_open(wrapper.fatbin, capability, log, ret_image)
 				       : CUDA_ERROR_INVALID_IMAGE;
 		}
 	}
-	*ret_image = (struct slu_image){ .text = p, .bytes = strlen(p) };
+	*ret_image = (struct dev_image){ .text = p, .bytes = strlen(p) };
 	return CUDA_SUCCESS;
 }
 
-void slu_image_close(struct slu_image *image)
+void dev_image_close(struct dev_image *image)
 {
 	free(image->owned);
-	*image = (struct slu_image){ 0 };
+	*image = (struct dev_image){ 0 };
 }

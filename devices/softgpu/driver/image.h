@@ -18,34 +18,34 @@
 
 #include "cuabi/cuda-min.h"
 
-struct slu_image {
+struct dev_image {
 	const char *text;
 	size_t bytes;
 	char *owned; /* where the text had to be unpacked or merged */
 };
 
 /* Where a refusal is explained; may be NULL. */
-struct slu_image_log {
+struct dev_image_log {
 	char *text;
 	size_t size;
 };
 
 /* @capability: of the device, 75 for 7.5. */
-CUresult slu_image_open(const void *image, unsigned capability, const struct slu_image_log *log,
-			struct slu_image *ret_image);
-void slu_image_close(struct slu_image *image);
+CUresult dev_image_open(const void *image, unsigned capability, const struct dev_image_log *log,
+			struct dev_image *ret_image);
+void dev_image_close(struct dev_image *image);
 
 /*
  * Parses a text, and makes sure that a device of @capability may run it: like the genuine driver's
  * compiler, which refuses what was made for a later device.
  */
 struct slu_ptx_module;
-CUresult slu_image_parse(const struct slu_image *image, unsigned capability,
-			 const struct slu_image_log *log, struct slu_ptx_module **ret_ptx);
+CUresult dev_image_parse(const struct dev_image *image, unsigned capability,
+			 const struct dev_image_log *log, struct slu_ptx_module **ret_ptx);
 
 /* Merges texts into one; @images stay the caller's. */
-CUresult slu_image_merge(const struct slu_image *images, size_t n, const struct slu_image_log *log,
-			 struct slu_image *ret_image);
+CUresult dev_image_merge(const struct dev_image *images, size_t n, const struct dev_image_log *log,
+			 struct dev_image *ret_image);
 
-void slu_image_tell(const struct slu_image_log *log, const char *format, ...)
+void dev_image_tell(const struct dev_image_log *log, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));

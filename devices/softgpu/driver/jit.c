@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-CUresult slu_jit_read(unsigned n, const CUjit_option *options, void **values,
-		      struct slu_jit *ret_jit)
+CUresult dev_jit_read(unsigned n, const CUjit_option *options, void **values,
+		      struct dev_jit *ret_jit)
 {
-	struct slu_jit jit = { 0 };
+	struct dev_jit jit = { 0 };
 
 	if (n && (!options || !values))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -32,20 +32,20 @@ CUresult slu_jit_read(unsigned n, const CUjit_option *options, void **values,
 			break;
 		}
 	}
-	slu_image_tell(&jit.error, "%s", "");
-	slu_image_tell(&jit.info, "%s", "");
+	dev_image_tell(&jit.error, "%s", "");
+	dev_image_tell(&jit.info, "%s", "");
 	*ret_jit = jit;
 	return CUDA_SUCCESS;
 }
 
-static void finish(const struct slu_image_log *log, void **used)
+static void finish(const struct dev_image_log *log, void **used)
 {
 	if (used)
 		*used = (void *)(uintptr_t)(log->text && log->size ? strnlen(log->text, log->size)
 								   : 0);
 }
 
-void slu_jit_finish(const struct slu_jit *jit)
+void dev_jit_finish(const struct dev_jit *jit)
 {
 	finish(&jit->error, jit->error_used);
 	finish(&jit->info, jit->info_used);

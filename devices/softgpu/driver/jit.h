@@ -8,14 +8,14 @@
 
 #include "softgpu/driver/image.h"
 
-struct slu_jit {
-	struct slu_image_log error, info;
+struct dev_jit {
+	struct dev_image_log error, info;
 	void **error_used, **info_used; /* where the sizes are given back; NULL: nowhere */
 };
 
-/* @values must stay until slu_jit_finish(). */
-CUresult slu_jit_read(unsigned n, const CUjit_option *options, void **values,
-		      struct slu_jit *ret_jit);
+/* @values must stay until dev_jit_finish(). */
+CUresult dev_jit_read(unsigned n, const CUjit_option *options, void **values,
+		      struct dev_jit *ret_jit);
 
 /* Tells how much of the logs was used. */
-void slu_jit_finish(const struct slu_jit *jit);
+void dev_jit_finish(const struct dev_jit *jit);

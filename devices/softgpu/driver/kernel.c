@@ -18,22 +18,22 @@
 #include "softgpu/driver/truth.h"
 #include "softgpu/interp/interp.h"
 
-static CUresult error_of(enum slu_interp_fault_kind kind)
+static CUresult error_of(enum dev_interp_fault_kind kind)
 {
 	switch (kind) {
-	case SLU_INTERP_FAULT_ADDRESS:
+	case DEV_INTERP_FAULT_ADDRESS:
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
-	case SLU_INTERP_FAULT_MISALIGNED:
+	case DEV_INTERP_FAULT_MISALIGNED:
 		return CUDA_ERROR_MISALIGNED_ADDRESS;
-	case SLU_INTERP_FAULT_SPACE:
+	case DEV_INTERP_FAULT_SPACE:
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
-	case SLU_INTERP_FAULT_ASSERT:
+	case DEV_INTERP_FAULT_ASSERT:
 		return CUDA_ERROR_ASSERT;
-	case SLU_INTERP_FAULT_PC:
+	case DEV_INTERP_FAULT_PC:
 		return CUDA_ERROR_INVALID_PC;
-	case SLU_INTERP_FAULT_STACK:
+	case DEV_INTERP_FAULT_STACK:
 		return CUDA_ERROR_HARDWARE_STACK_ERROR;
-	case SLU_INTERP_FAULT_NO_MEMORY:
+	case DEV_INTERP_FAULT_NO_MEMORY:
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	default:
 		return CUDA_ERROR_LAUNCH_FAILED;
@@ -67,18 +67,18 @@ static void complain(void *userdata, const char *text, size_t size)
 
 /* A kernel that runs, as its threads know it. */
 struct run {
-	struct slu_context *context;
+	struct dev_context *context;
 	uint64_t start_ns; /* of its present slice */
 };
 
 static bool set_condition(void *userdata, uint64_t handle, uint32_t value)
 {
-	struct slu_condition *condition = slu_condition_get(handle);
+	struct dev_condition *condition = dev_condition_get(handle);
 	struct run *run = userdata;
 
 	if (!condition || condition->context != run->context)
 		return false;
-	slu_condition_set(condition, value);
+	dev_condition_set(condition, value);
 	return true;
 }
 
@@ -86,7 +86,7 @@ static bool must_rest(void *userdata)
 {
 	struct run *run = userdata;
 
-	return slu_compute_is_asked_for(run->context->card, run->context->id);
+	return dev_compute_is_asked_for(run->context->card, run->context->id);
 }
 
 /* None of its threads runs: the engine is the others' for a while. */
@@ -94,17 +94,17 @@ static void rest(void *userdata)
 {
 	struct run *run = userdata;
 
-	slu_compute_end(run->context->card, run->context->id, run->start_ns);
-	slu_compute_begin(run->context->card, run->context->id);
+	dev_compute_end(run->context->card, run->context->id, run->start_ns);
+	dev_compute_begin(run->context->card, run->context->id);
 	run->start_ns = slu_clock_now_ns();
 }
 
-void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel)
+void dev_kernel_run(struct dev_context *context, const struct dev_command_kernel *kernel)
 {
-	struct slu_window *window = &slu_driver.window;
-	struct slu_memory_ranges *ranges = slu_memory_ranges_ref();
+	struct dev_window *window = &dev_driver.window;
+	struct dev_memory_ranges *ranges = dev_memory_ranges_ref();
 	struct run run = { .context = context };
-	struct slu_interp_memory memory = {
+	struct dev_interp_memory memory = {
 		.base = window->base,
 		.bytes = window->bytes,
 		.view = window->view,
@@ -112,10 +112,10 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.access = window->access[context->card->index],
 		.ranges = ranges ? ranges->ranges : NULL,
 		.n_ranges = ranges ? ranges->n : 0,
-		.admit = slu_managed_admit,
+		.admit = dev_managed_admit,
 		.userdata = context->card,
 	};
-	struct slu_interp_launch launch = {
+	struct dev_interp_launch launch = {
 		.module = kernel->function->module->program->interp,
 		.kernel = kernel->function->kernel,
 		.grid = { kernel->grid[0], kernel->grid[1], kernel->grid[2] },
@@ -134,31 +134,31 @@ void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel
 		.rest = rest,
 		.userdata = &run,
 	};
-	struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_NONE };
-	struct slu_truth truth;
+	struct dev_interp_fault fault = { .kind = DEV_INTERP_FAULT_NONE };
+	struct dev_truth truth;
 	uint64_t start_ns;
 	int r;
 
-	if (slu_interp_module_uses_heap(launch.module))
+	if (dev_interp_module_uses_heap(launch.module))
 		launch.heap = kernel->function->module->context->heap;
-	slu_managed_notice();
+	dev_managed_notice();
 	/* before the engine: who has it and waits for a trace would wait for somebody who rests */
-	slu_truth_begin(&truth, context->card, &memory);
-	slu_compute_begin(context->card, context->id);
-	slu_managed_begin(context->card);
+	dev_truth_begin(&truth, context->card, &memory);
+	dev_compute_begin(context->card, context->id);
+	dev_managed_begin(context->card);
 	start_ns = run.start_ns = slu_clock_now_ns();
-	slu_window_enter(window);
-	r = slu_interp_launch(&launch, &fault);
-	slu_window_leave(window);
-	slu_card_sleep_until(slu_truth_end(&truth, kernel, start_ns));
-	slu_card_sleep_until(slu_managed_end(context->card));
-	slu_compute_end(context->card, context->id, run.start_ns);
-	slu_memory_ranges_unref(ranges);
-	if (r == SLU_INTERP_E_FAULT) {
-		if (fault.kind != SLU_INTERP_FAULT_CANCELLED)
-			slu_report_fault(kernel->function->module->program->ptx, &fault);
-		slu_context_break(context, error_of(fault.kind));
+	dev_window_enter(window);
+	r = dev_interp_launch(&launch, &fault);
+	dev_window_leave(window);
+	dev_card_sleep_until(dev_truth_end(&truth, kernel, start_ns));
+	dev_card_sleep_until(dev_managed_end(context->card));
+	dev_compute_end(context->card, context->id, run.start_ns);
+	dev_memory_ranges_unref(ranges);
+	if (r == DEV_INTERP_E_FAULT) {
+		if (fault.kind != DEV_INTERP_FAULT_CANCELLED)
+			dev_report_fault(kernel->function->module->program->ptx, &fault);
+		dev_context_break(context, error_of(fault.kind));
 	} else if (r) {
-		slu_context_break(context, CUDA_ERROR_LAUNCH_FAILED);
+		dev_context_break(context, CUDA_ERROR_LAUNCH_FAILED);
 	}
 }

@@ -5,6 +5,6 @@
 
 #include "softgpu/driver/command.h"
 
-struct slu_context;
+struct dev_context;
 
-void slu_kernel_run(struct slu_context *context, const struct slu_command_kernel *kernel);
+void dev_kernel_run(struct dev_context *context, const struct dev_command_kernel *kernel);

@@ -11,43 +11,43 @@
 
 #include "softgpu/driver/module.h"
 
-struct slu_library {
-	struct slu_object object;
-	struct slu_program *program; /* constant; holds a reference */
-	LIST_HEAD(, slu_placement)
+struct dev_library {
+	struct dev_object object;
+	struct dev_program *program; /* constant; holds a reference */
+	LIST_HEAD(, dev_placement)
 	places;			    /* the contexts it was used in; guarded by its own mutex */
-	struct slu_kernel *kernels; /* those that were asked for; guarded as above */
+	struct dev_kernel *kernels; /* those that were asked for; guarded as above */
 };
 
-struct slu_kernel {
-	struct slu_object object;
-	struct slu_library *library;
+struct dev_kernel {
+	struct dev_object object;
+	struct dev_library *library;
 	const struct slu_ptx_function *ptx; /* constant */
-	struct slu_wishes wishes[SLU_SETTINGS_DEVICES_MAX];
-	struct slu_kernel *next;
+	struct dev_wishes wishes[DEV_SETTINGS_DEVICES_MAX];
+	struct dev_kernel *next;
 };
 
-CUresult slu_library_load(const void *image, const struct slu_image_log *log,
-			  struct slu_library **ret_library);
+CUresult dev_library_load(const void *image, const struct dev_image_log *log,
+			  struct dev_library **ret_library);
 
 /* Its kernels must have ended. */
-void slu_library_free(struct slu_library *library);
-struct slu_library *slu_library_get(CUlibrary handle);
+void dev_library_free(struct dev_library *library);
+struct dev_library *dev_library_get(CUlibrary handle);
 
 /* The library's module in @context, made where there is none. */
-CUresult slu_library_module(struct slu_library *library, struct slu_context *context,
-			    struct slu_module **ret_module);
+CUresult dev_library_module(struct dev_library *library, struct dev_context *context,
+			    struct dev_module **ret_module);
 
-CUresult slu_library_kernel(struct slu_library *library, const char *name,
-			    struct slu_kernel **ret_kernel);
-struct slu_kernel *slu_library_get_kernel(CUkernel handle);
+CUresult dev_library_kernel(struct dev_library *library, const char *name,
+			    struct dev_kernel **ret_kernel);
+struct dev_kernel *dev_library_get_kernel(CUkernel handle);
 
 /* The function of a kernel in the current context. Return: NULL where there is none. */
-struct slu_function *slu_library_function(CUkernel handle);
+struct dev_function *dev_library_function(CUkernel handle);
 
 /* A wish for the kernel on one card, also for its function there. */
-CUresult slu_library_wish(struct slu_kernel *kernel, struct slu_card *card,
+CUresult dev_library_wish(struct dev_kernel *kernel, struct dev_card *card,
 			  CUfunction_attribute which, int value);
 
 /* The context ends, and its modules with it. */
-void slu_library_drop_context(struct slu_context *context);
+void dev_library_drop_context(struct dev_context *context);

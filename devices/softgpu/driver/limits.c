@@ -7,7 +7,7 @@
 #define KIB 1024
 
 /* The vendor's table of specifications by capability, in ascending order. */
-static const struct slu_limits table[] = {
+static const struct dev_limits table[] = {
 	/*      threads, blocks, shared memory: all, of a block, reserved, unit */
 	{ 50, 2048, 32, 64 * KIB, 48 * KIB, 0, 256 },
 	{ 52, 2048, 32, 96 * KIB, 48 * KIB, 0, 256 },
@@ -25,19 +25,19 @@ static const struct slu_limits table[] = {
 	{ 120, 1536, 24, 100 * KIB, 99 * KIB, KIB, 128 },
 };
 
-const struct slu_limits *slu_limits_of(unsigned capability)
+const struct dev_limits *dev_limits_of(unsigned capability)
 {
-	const struct slu_limits *found = &table[0];
+	const struct dev_limits *found = &table[0];
 
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(table) && table[i].capability <= capability; i++)
 		found = &table[i];
 	return found;
 }
 
-unsigned slu_limits_fit(const struct slu_limits *limits, unsigned n_threads, uint64_t shared_bytes)
+unsigned dev_limits_fit(const struct dev_limits *limits, unsigned n_threads, uint64_t shared_bytes)
 {
-	unsigned n_warps = (n_threads + SLU_LIMITS_WARP_THREADS - 1) / SLU_LIMITS_WARP_THREADS;
-	unsigned n_resident = limits->n_threads / SLU_LIMITS_WARP_THREADS / n_warps;
+	unsigned n_warps = (n_threads + DEV_LIMITS_WARP_THREADS - 1) / DEV_LIMITS_WARP_THREADS;
+	unsigned n_resident = limits->n_threads / DEV_LIMITS_WARP_THREADS / n_warps;
 	unsigned n = SLU_MIN(n_resident, limits->n_blocks);
 	uint64_t each = slu_round_up(shared_bytes + limits->shared_bytes_reserved,
 				     limits->shared_unit_bytes);

@@ -9,21 +9,21 @@
 
 #include <stdint.h>
 
-#define SLU_LIMITS_WARP_THREADS	  32
-#define SLU_LIMITS_BLOCK_THREADS  1024
-#define SLU_LIMITS_SHARED_BYTES	  49152 /* of a block that asks for no more */
-#define SLU_LIMITS_CONSTANT_BYTES 65536
-#define SLU_LIMITS_N_REGISTERS	  65536 /* that programs are told, of a block and in all */
-#define SLU_LIMITS_BLOCK_SIZES \
+#define DEV_LIMITS_WARP_THREADS	  32
+#define DEV_LIMITS_BLOCK_THREADS  1024
+#define DEV_LIMITS_SHARED_BYTES	  49152 /* of a block that asks for no more */
+#define DEV_LIMITS_CONSTANT_BYTES 65536
+#define DEV_LIMITS_N_REGISTERS	  65536 /* that programs are told, of a block and in all */
+#define DEV_LIMITS_BLOCK_SIZES \
 	{                      \
 		1024, 1024, 64 \
 	}
-#define SLU_LIMITS_GRID_SIZES            \
+#define DEV_LIMITS_GRID_SIZES            \
 	{                                \
 		0x7fffffff, 65535, 65535 \
 	}
 
-struct slu_limits {
+struct dev_limits {
 	unsigned capability;		/* 75 for 7.5: the first that this row is for */
 	unsigned n_threads, n_blocks;	/* of a multiprocessor */
 	unsigned shared_bytes;		/* of a multiprocessor */
@@ -33,7 +33,7 @@ struct slu_limits {
 };
 
 /* Return: the row of @capability, or of the highest one below it. */
-const struct slu_limits *slu_limits_of(unsigned capability);
+const struct dev_limits *dev_limits_of(unsigned capability);
 
 /* Return: how many blocks of @n_threads (not 0) with @shared_bytes each a multiprocessor holds. */
-unsigned slu_limits_fit(const struct slu_limits *limits, unsigned n_threads, uint64_t shared_bytes);
+unsigned dev_limits_fit(const struct dev_limits *limits, unsigned n_threads, uint64_t shared_bytes);

@@ -26,40 +26,40 @@ struct member {
 	char end[2];
 };
 
-static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_link);
+static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_link);
 
-struct slu_link *slu_link_new(const struct slu_jit *jit)
+struct dev_link *dev_link_new(const struct dev_jit *jit)
 {
-	struct slu_link *link = slu_objects_new(&objects);
+	struct dev_link *link = dev_objects_new(&objects);
 
 	if (link)
 		link->jit = *jit;
 	return link;
 }
 
-static void drop(struct slu_images *images)
+static void drop(struct dev_images *images)
 {
 	for (size_t i = 0; i < images->n; i++)
-		slu_image_close(&images->items[i]);
+		dev_image_close(&images->items[i]);
 	free(images->items);
 }
 
-void slu_link_free(struct slu_link *link)
+void dev_link_free(struct dev_link *link)
 {
 	drop(&link->inputs);
 	drop(&link->members);
 	free(link->text);
-	slu_objects_free(&objects, link);
+	dev_objects_free(&objects, link);
 }
 
-struct slu_link *slu_link_get(CUlinkState handle)
+struct dev_link *dev_link_get(CUlinkState handle)
 {
-	return slu_objects_get(&objects, handle);
+	return dev_objects_get(&objects, handle);
 }
 
-static CUresult push(struct slu_images *to, const struct slu_image *image)
+static CUresult push(struct dev_images *to, const struct dev_image *image)
 {
-	struct slu_image *items = reallocarray(to->items, to->n + 1, sizeof(*items));
+	struct dev_image *items = reallocarray(to->items, to->n + 1, sizeof(*items));
 
 	if (!items)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -69,9 +69,9 @@ static CUresult push(struct slu_images *to, const struct slu_image *image)
 }
 
 /* Keeps a copy of the text: the caller's bytes need not stay. */
-static CUresult keep(struct slu_images *to, const struct slu_image *image)
+static CUresult keep(struct dev_images *to, const struct dev_image *image)
 {
-	struct slu_image copy = { .bytes = image->bytes };
+	struct dev_image copy = { .bytes = image->bytes };
 	CUresult result;
 
 	copy.text = copy.owned = malloc(image->bytes + 1);
@@ -85,9 +85,9 @@ static CUresult keep(struct slu_images *to, const struct slu_image *image)
 	return result;
 }
 
-static CUresult add_text(struct slu_images *to, const char *text, size_t bytes)
+static CUresult add_text(struct dev_images *to, const char *text, size_t bytes)
 {
-	return keep(to, &(struct slu_image){ .text = text, .bytes = strnlen(text, bytes) });
+	return keep(to, &(struct dev_image){ .text = text, .bytes = strnlen(text, bytes) });
 }
 
 /* Return: how many bytes the fat binary at @data has, 0 where there is none. */
@@ -108,24 +108,24 @@ static size_t fatbin_bytes(const unsigned char *data, size_t room)
 	return header_bytes + bytes;
 }
 
-static CUresult add_fatbin(struct slu_images *to, const unsigned char *data, size_t bytes,
-			   const struct slu_image_log *log)
+static CUresult add_fatbin(struct dev_images *to, const unsigned char *data, size_t bytes,
+			   const struct dev_image_log *log)
 {
-	struct slu_image image;
+	struct dev_image image;
 	CUresult result;
 
 	if (!fatbin_bytes(data, bytes))
 		return CUDA_ERROR_INVALID_IMAGE;
-	result = slu_image_open(data, slu_driver.settings.capability, log, &image);
+	result = dev_image_open(data, dev_driver.settings.capability, log, &image);
 	if (result)
 		return result;
 	result = keep(to, &image);
-	slu_image_close(&image);
+	dev_image_close(&image);
 	return result;
 }
 
-static CUresult add_section(struct slu_images *to, const unsigned char *data, size_t bytes,
-			    const struct slu_image_log *log)
+static CUresult add_section(struct dev_images *to, const unsigned char *data, size_t bytes,
+			    const struct dev_image_log *log)
 {
 	CUresult result = CUDA_SUCCESS;
 	size_t n;
@@ -141,8 +141,8 @@ static CUresult add_section(struct slu_images *to, const unsigned char *data, si
 }
 
 /* The fat binaries of a host object; one without any adds nothing. */
-static CUresult add_object(struct slu_images *to, const unsigned char *data, size_t bytes,
-			   const struct slu_image_log *log)
+static CUresult add_object(struct dev_images *to, const unsigned char *data, size_t bytes,
+			   const struct dev_image_log *log)
 {
 	CUresult result = CUDA_SUCCESS;
 	Elf64_Shdr names;
@@ -181,7 +181,7 @@ static CUresult add_object(struct slu_images *to, const unsigned char *data, siz
  * A member without PTX for this device is left out: nobody may need it, and if somebody does, the
  * name that is missing says so when the image is loaded.
  */
-static CUresult add_archive(struct slu_link *link, const unsigned char *data, size_t bytes)
+static CUresult add_archive(struct dev_link *link, const unsigned char *data, size_t bytes)
 {
 	CUresult result = CUDA_SUCCESS;
 	size_t at = ARCHIVE_MAGIC_BYTES;
@@ -200,10 +200,10 @@ static CUresult add_archive(struct slu_link *link, const unsigned char *data, si
 		if (n > SELFMAG && !memcmp(data + at, ELFMAG, SELFMAG))
 			result = add_object(&link->members, data + at, n, NULL);
 		if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-			slu_image_tell(&link->jit.info,
+			dev_image_tell(&link->jit.info,
 				       "member '%.*s' has no PTX for compute_%u and is left out\n",
 				       (int)strcspn(m.name, "/ "), m.name,
-				       slu_driver.settings.capability);
+				       dev_driver.settings.capability);
 			result = CUDA_SUCCESS;
 		}
 		at += n + n % 2;
@@ -211,7 +211,7 @@ static CUresult add_archive(struct slu_link *link, const unsigned char *data, si
 	return result;
 }
 
-CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *data, size_t bytes)
+CUresult dev_link_add(struct dev_link *link, CUjitInputType type, const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
 
@@ -228,7 +228,7 @@ CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *da
 		/* what a link of ours made, and not machine code */
 		if (bytes > SELFMAG && memcmp(p, ELFMAG, SELFMAG))
 			return add_text(&link->inputs, data, bytes);
-		slu_image_tell(&link->jit.error,
+		dev_image_tell(&link->jit.error,
 			       "machine code cannot be linked here: give the linker PTX\n");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	default:
@@ -238,9 +238,9 @@ CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *da
 }
 
 /* Makes those members of archives inputs that somebody needs; all, where there is nothing else. */
-static CUresult take_members(struct slu_link *link)
+static CUresult take_members(struct dev_link *link)
 {
-	struct slu_images *members = &link->members;
+	struct dev_images *members = &link->members;
 	CUresult result = CUDA_SUCCESS;
 	bool *is_needed, is_all;
 
@@ -249,23 +249,23 @@ static CUresult take_members(struct slu_link *link)
 	is_all = !link->inputs.n;
 	is_needed = calloc(members->n, sizeof(*is_needed));
 	if (!is_needed ||
-	    slu_resolve(link->inputs.items, link->inputs.n, members->items, members->n, is_needed))
+	    dev_resolve(link->inputs.items, link->inputs.n, members->items, members->n, is_needed))
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	for (size_t i = 0; i < members->n && !result; i++) {
 		if (!is_needed[i] && !is_all)
 			continue;
 		result = push(&link->inputs, &members->items[i]);
 		if (!result)
-			members->items[i] = (struct slu_image){ .text = "" };
+			members->items[i] = (struct dev_image){ .text = "" };
 	}
 	free(is_needed);
 	return result;
 }
 
-CUresult slu_link_complete(struct slu_link *link)
+CUresult dev_link_complete(struct dev_link *link)
 {
 	struct slu_ptx_module *ptx;
-	struct slu_image image;
+	struct dev_image image;
 	CUresult result;
 
 	if (link->text)
@@ -279,15 +279,15 @@ CUresult slu_link_complete(struct slu_link *link)
 		image = link->inputs.items[0];
 		link->inputs.n = 0;
 	} else {
-		result = slu_image_merge(link->inputs.items, link->inputs.n, &link->jit.error,
+		result = dev_image_merge(link->inputs.items, link->inputs.n, &link->jit.error,
 					 &image);
 		if (result)
 			return result;
 	}
 	/* whoever links wants to know now what is wrong, and not when the image is loaded */
-	result = slu_image_parse(&image, slu_driver.settings.capability, &link->jit.error, &ptx);
+	result = dev_image_parse(&image, dev_driver.settings.capability, &link->jit.error, &ptx);
 	if (result) {
-		slu_image_close(&image);
+		dev_image_close(&image);
 		return result;
 	}
 	slu_ptx_module_free(ptx);

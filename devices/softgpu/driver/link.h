@@ -11,23 +11,23 @@
 #include "softgpu/driver/jit.h"
 #include "softgpu/driver/object.h"
 
-struct slu_images {
-	struct slu_image *items;
+struct dev_images {
+	struct dev_image *items;
 	size_t n;
 };
 
-struct slu_link {
-	struct slu_object object;
-	struct slu_jit jit;
-	struct slu_images inputs;  /* owned, their texts as well */
-	struct slu_images members; /* of archives, likewise */
+struct dev_link {
+	struct dev_object object;
+	struct dev_jit jit;
+	struct dev_images inputs;  /* owned, their texts as well */
+	struct dev_images members; /* of archives, likewise */
 	char *text;		   /* what came out; NULL: not complete */
 	size_t bytes;
 };
 
-struct slu_link *slu_link_new(const struct slu_jit *jit);
-void slu_link_free(struct slu_link *link);
-struct slu_link *slu_link_get(CUlinkState handle);
+struct dev_link *dev_link_new(const struct dev_jit *jit);
+void dev_link_free(struct dev_link *link);
+struct dev_link *dev_link_get(CUlinkState handle);
 
-CUresult slu_link_add(struct slu_link *link, CUjitInputType type, const void *data, size_t bytes);
-CUresult slu_link_complete(struct slu_link *link);
+CUresult dev_link_add(struct dev_link *link, CUjitInputType type, const void *data, size_t bytes);
+CUresult dev_link_complete(struct dev_link *link);

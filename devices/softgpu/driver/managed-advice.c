@@ -10,13 +10,13 @@ static uint8_t bit_of(int where)
 	return (uint8_t)(1u << (where < 0 ? 7 : where));
 }
 
-CUresult slu_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where)
+CUresult dev_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where)
 {
-	struct slu_managed *m;
-	struct slu_managed_block *b;
+	struct dev_managed *m;
+	struct dev_managed_block *b;
 
-	slu_managed_lock();
-	SLU_MANAGED_EACH_BLOCK(m, b, address, bytes)
+	dev_managed_lock();
+	DEV_MANAGED_EACH_BLOCK(m, b, address, bytes)
 	{
 		switch (advice) {
 		case CU_MEM_ADVISE_SET_READ_MOSTLY:
@@ -27,7 +27,7 @@ CUresult slu_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advic
 			b->preferred = (int8_t)where;
 			break;
 		case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-			b->preferred = SLU_MANAGED_NONE;
+			b->preferred = DEV_MANAGED_NONE;
 			break;
 		case CU_MEM_ADVISE_SET_ACCESSED_BY:
 			b->accessed_by |= bit_of(where);
@@ -37,11 +37,11 @@ CUresult slu_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advic
 			break;
 		}
 	}
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return CUDA_SUCCESS;
 }
 
-static int value_of(const struct slu_managed_block *b, CUmem_range_attribute which)
+static int value_of(const struct dev_managed_block *b, CUmem_range_attribute which)
 {
 	switch (which) {
 	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
@@ -53,35 +53,35 @@ static int value_of(const struct slu_managed_block *b, CUmem_range_attribute whi
 	}
 }
 
-int slu_managed_attribute(uint64_t address, uint64_t bytes, CUmem_range_attribute which)
+int dev_managed_attribute(uint64_t address, uint64_t bytes, CUmem_range_attribute which)
 {
-	int value = SLU_MANAGED_NONE;
-	struct slu_managed *m;
-	struct slu_managed_block *b;
+	int value = DEV_MANAGED_NONE;
+	struct dev_managed *m;
+	struct dev_managed_block *b;
 	bool is_first = true;
 
-	slu_managed_lock();
-	SLU_MANAGED_EACH_BLOCK(m, b, address, bytes)
+	dev_managed_lock();
+	DEV_MANAGED_EACH_BLOCK(m, b, address, bytes)
 	{
 		if (is_first)
 			value = value_of(b, which);
 		else if (value != value_of(b, which))
-			value = which == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : SLU_MANAGED_NONE;
+			value = which == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : DEV_MANAGED_NONE;
 		is_first = false;
 	}
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return value;
 }
 
-bool slu_managed_accessed_by(uint64_t address, uint64_t bytes, int where)
+bool dev_managed_accessed_by(uint64_t address, uint64_t bytes, int where)
 {
-	struct slu_managed *m;
-	struct slu_managed_block *b;
+	struct dev_managed *m;
+	struct dev_managed_block *b;
 	bool by = true;
 
-	slu_managed_lock();
-	SLU_MANAGED_EACH_BLOCK(m, b, address, bytes)
+	dev_managed_lock();
+	DEV_MANAGED_EACH_BLOCK(m, b, address, bytes)
 	by = by && b->accessed_by & bit_of(where);
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return by;
 }

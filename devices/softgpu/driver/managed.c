@@ -17,13 +17,13 @@
 
 #define AHEAD_NS      SLU_NS_PER_MS
 #define SHARE_DEFAULT 51
-#define BOTH_ACCESSES (SLU_WINDOW_READ | SLU_WINDOW_WRITE)
+#define BOTH_ACCESSES (DEV_WINDOW_READ | DEV_WINDOW_WRITE)
 
 /* all guarded by the mutex */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct slu_spans all;
-static uint64_t seen_evicted[SLU_SETTINGS_DEVICES_MAX];
-static uint64_t served_ns[SLU_SETTINGS_DEVICES_MAX]; /* until then faults keep the card busy */
+static struct dev_spans all;
+static uint64_t seen_evicted[DEV_SETTINGS_DEVICES_MAX];
+static uint64_t served_ns[DEV_SETTINGS_DEVICES_MAX]; /* until then faults keep the card busy */
 static uint64_t last_id;
 static bool has_remote;
 static uint64_t n_faults; /* of this process, when its accesses were looked for last */
@@ -31,7 +31,7 @@ static uint64_t n_faults; /* of this process, when its accesses were looked for 
 static unsigned share = SHARE_DEFAULT; /* constant after init */
 static size_t n_managed;	       /* atomic: lets programs without any pass */
 
-int slu_managed_init(void)
+int dev_managed_init(void)
 {
 	const char *text = secure_getenv("SLUICE_SOFTGPU_PREFETCH");
 	unsigned long value;
@@ -46,32 +46,32 @@ int slu_managed_init(void)
 	return 0;
 }
 
-void slu_managed_lock(void)
+void dev_managed_lock(void)
 {
 	pthread_mutex_lock(&mutex);
 }
 
-void slu_managed_unlock(void)
+void dev_managed_unlock(void)
 {
 	pthread_mutex_unlock(&mutex);
 }
 
-struct slu_managed *slu_managed_find_locked(uint64_t address)
+struct dev_managed *dev_managed_find_locked(uint64_t address)
 {
-	const struct slu_span *s = slu_spans_find(&all, address);
+	const struct dev_span *s = dev_spans_find(&all, address);
 
 	return s ? s->data : NULL;
 }
 
-static size_t count_blocks(const struct slu_managed *m)
+static size_t count_blocks(const struct dev_managed *m)
 {
-	return m->mapped_bytes / slu_managed_block_bytes();
+	return m->mapped_bytes / dev_managed_block_bytes();
 }
 
 /* -- moving --------------------------------------------------------------------------------- */
 
 /* Looks which of our granules were taken away. */
-static void notice_evictions_locked(struct slu_card *card)
+static void notice_evictions_locked(struct dev_card *card)
 {
 	uint64_t n = __atomic_load_n(&card->shared->n_evicted, __ATOMIC_ACQUIRE);
 
@@ -79,25 +79,25 @@ static void notice_evictions_locked(struct slu_card *card)
 		return;
 	seen_evicted[card->index] = n;
 	for (size_t i = 0; i < all.n; i++) {
-		struct slu_managed *m = all.array[i].data;
+		struct dev_managed *m = all.array[i].data;
 
 		for (size_t j = 0; j < count_blocks(m); j++)
 			if (m->blocks[j].card == (int)card->index &&
-			    !slu_card_has_managed(card, m->blocks[j].place))
-				slu_managed_block_forget(m, &m->blocks[j]);
+			    !dev_card_has_managed(card, m->blocks[j].place))
+				dev_managed_block_forget(m, &m->blocks[j]);
 	}
 }
 
 /* Makes room for the block on @card. Return: whether there is some; *ns: when. */
-static bool settle_locked(const struct slu_managed *m, struct slu_managed_block *b,
-			  struct slu_card *card, uint64_t *ns)
+static bool settle_locked(const struct dev_managed *m, struct dev_managed_block *b,
+			  struct dev_card *card, uint64_t *ns)
 {
-	if (b->card == (int)card->index && slu_card_touch_managed(card, &b->place))
+	if (b->card == (int)card->index && dev_card_touch_managed(card, &b->place))
 		return true;
-	if (b->card != SLU_MANAGED_HOST && b->card != (int)card->index)
-		*ns = slu_managed_block_put_out(m, b, *ns);
-	slu_managed_block_forget(m, b);
-	if (slu_card_attach(card) || slu_card_take_managed(card, &b->place))
+	if (b->card != DEV_MANAGED_HOST && b->card != (int)card->index)
+		*ns = dev_managed_block_put_out(m, b, *ns);
+	dev_managed_block_forget(m, b);
+	if (dev_card_attach(card) || dev_card_take_managed(card, &b->place))
 		return false;
 	b->card = (int8_t)card->index;
 	notice_evictions_locked(card);
@@ -105,72 +105,72 @@ static bool settle_locked(const struct slu_managed *m, struct slu_managed_block 
 	return true;
 }
 
-static void fault_locked(struct slu_managed *m, struct slu_card *card, uint64_t address,
+static void fault_locked(struct dev_managed *m, struct dev_card *card, uint64_t address,
 			 uint8_t want)
 {
-	struct slu_managed_block *b = slu_managed_block_at(m, address);
-	unsigned page = (unsigned)((address - slu_managed_block_address(m, b)) /
-				   slu_driver.window.page_bytes);
+	struct dev_managed_block *b = dev_managed_block_at(m, address);
+	unsigned page = (unsigned)((address - dev_managed_block_address(m, b)) /
+				   dev_driver.window.page_bytes);
 	uint64_t ns = SLU_MAX(slu_clock_now_ns(), served_ns[card->index]);
-	bool is_over_bus = b->preferred == SLU_MANAGED_HOST;
+	bool is_over_bus = b->preferred == DEV_MANAGED_HOST;
 	uint8_t access = BOTH_ACCESSES;
 
 	/* who is told beforehand that a card will come has its mappings ready */
 	if (!(b->accessed_by >> card->index & 1))
 		ns += card->shared->traits.fault_ns;
-	if (b->is_read_mostly && want == SLU_WINDOW_READ)
-		access = SLU_WINDOW_READ;
+	if (b->is_read_mostly && want == DEV_WINDOW_READ)
+		access = DEV_WINDOW_READ;
 	if (!is_over_bus && settle_locked(m, b, card, &ns)) {
-		ns = slu_managed_block_bring_in(m, b, slu_managed_block_choose(b, page, share),
+		ns = dev_managed_block_bring_in(m, b, dev_managed_block_choose(b, page, share),
 						access, ns);
 	} else {
-		ns = slu_card_book(card, SLU_BOARD_ENGINE_IN, slu_driver.window.page_bytes, ns);
+		ns = dev_card_book(card, DEV_BOARD_ENGINE_IN, dev_driver.window.page_bytes, ns);
 		b->remote |= 1u << page;
 		has_remote = true;
-		slu_managed_block_set_access(m, b, card->index, 1u << page, access);
+		dev_managed_block_set_access(m, b, card->index, 1u << page, access);
 	}
 	/* a little ahead of the real time, so that threads that wake up late cost nothing */
 	served_ns[card->index] = ns;
-	slu_card_sleep_until(slu_sub_floor(ns, AHEAD_NS));
+	dev_card_sleep_until(slu_sub_floor(ns, AHEAD_NS));
 }
 
-bool slu_managed_admit(void *data, uint64_t page, uint8_t want)
+bool dev_managed_admit(void *data, uint64_t page, uint8_t want)
 {
-	struct slu_window *window = &slu_driver.window;
+	struct dev_window *window = &dev_driver.window;
 	uint64_t address = window->base + (page << window->shift);
-	struct slu_card *card = data;
-	struct slu_managed *m;
+	struct dev_card *card = data;
+	struct dev_managed *m;
 
-	slu_managed_lock();
-	m = slu_managed_find_locked(address);
+	dev_managed_lock();
+	m = dev_managed_find_locked(address);
 	/* somebody else's fault may have brought it meanwhile */
-	if (m && !slu_window_may(window, card->index, address, 1, want))
+	if (m && !dev_window_may(window, card->index, address, 1, want))
 		fault_locked(m, card, address, want);
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return m != NULL;
 }
 
 static uint64_t send_home_locked(void)
 {
 	uint64_t now_ns = slu_clock_now_ns(), last_ns = 0;
-	struct slu_watch watch = { 0 };
+	struct dev_watch watch = { 0 };
 
 	for (size_t i = 0; i < all.n; i++) {
-		struct slu_managed *m = all.array[i].data;
+		struct dev_managed *m = all.array[i].data;
 
 		for (size_t j = 0; j < count_blocks(m); j++) {
-			struct slu_managed_block *b = &m->blocks[j];
+			struct dev_managed_block *b = &m->blocks[j];
 			uint64_t *served;
 			uint32_t touched;
 
 			/* of what is mostly read the host has a copy of its own */
-			if (b->card == SLU_MANAGED_HOST || b->is_read_mostly)
+			if (b->card == DEV_MANAGED_HOST || b->is_read_mostly)
 				continue;
-			touched = slu_managed_block_touched(m, b, &watch);
+			touched = dev_managed_block_touched(m, b, &watch);
 			if (!touched)
 				continue;
 			served = &served_ns[b->card];
-			*served = slu_managed_block_go_home(m, b, touched, share,
+			*served = dev_managed_block_go_home(m, b, touched, share,
 							    SLU_MAX(now_ns, *served));
 			last_ns = SLU_MAX(last_ns, *served);
 		}
@@ -178,95 +178,95 @@ static uint64_t send_home_locked(void)
 	return last_ns;
 }
 
-void slu_managed_notice(void)
+void dev_managed_notice(void)
 {
 	uint64_t ns = 0;
 
 	if (!__atomic_load_n(&n_managed, __ATOMIC_ACQUIRE))
 		return;
-	slu_managed_lock();
-	if (slu_watch_has_news(&n_faults)) {
-		for (unsigned i = 0; i < slu_driver.n_cards; i++)
-			notice_evictions_locked(&slu_driver.cards[i]);
+	dev_managed_lock();
+	if (dev_watch_has_news(&n_faults)) {
+		for (unsigned i = 0; i < dev_driver.n_cards; i++)
+			notice_evictions_locked(&dev_driver.cards[i]);
 		ns = send_home_locked();
 	}
-	slu_managed_unlock();
-	slu_card_sleep_until(ns);
+	dev_managed_unlock();
+	dev_card_sleep_until(ns);
 }
 
-void slu_managed_begin(struct slu_card *card)
+void dev_managed_begin(struct dev_card *card)
 {
 	if (!__atomic_load_n(&n_managed, __ATOMIC_ACQUIRE))
 		return;
-	slu_managed_lock();
+	dev_managed_lock();
 	notice_evictions_locked(card);
 	for (size_t i = 0; has_remote && i < all.n; i++) {
-		struct slu_managed *m = all.array[i].data;
+		struct dev_managed *m = all.array[i].data;
 
 		for (size_t j = 0; j < count_blocks(m); j++) {
-			slu_managed_block_set_access(m, &m->blocks[j], card->index,
+			dev_managed_block_set_access(m, &m->blocks[j], card->index,
 						     m->blocks[j].remote & ~m->blocks[j].resident,
 						     0);
 			m->blocks[j].remote = 0;
 		}
 	}
 	has_remote = false;
-	slu_managed_unlock();
+	dev_managed_unlock();
 }
 
-uint64_t slu_managed_end(struct slu_card *card)
+uint64_t dev_managed_end(struct dev_card *card)
 {
 	uint64_t ns;
 
 	if (!__atomic_load_n(&n_managed, __ATOMIC_ACQUIRE))
 		return 0;
-	slu_managed_lock();
+	dev_managed_lock();
 	ns = served_ns[card->index];
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return ns;
 }
 
-uint64_t slu_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns)
+uint64_t dev_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns)
 {
-	uint64_t page_bytes = slu_driver.window.page_bytes, ns = start_ns;
-	struct slu_managed *m;
-	struct slu_managed_block *b;
+	uint64_t page_bytes = dev_driver.window.page_bytes, ns = start_ns;
+	struct dev_managed *m;
+	struct dev_managed_block *b;
 
-	slu_managed_notice();
-	slu_managed_lock();
-	SLU_MANAGED_EACH_BLOCK(m, b, address, bytes)
+	dev_managed_notice();
+	dev_managed_lock();
+	DEV_MANAGED_EACH_BLOCK(m, b, address, bytes)
 	{
 		uint32_t pages = 0;
 
 		b->prefetched = (int8_t)where;
 		if (where < 0) {
-			if (b->card != SLU_MANAGED_HOST)
-				ns = slu_managed_block_put_out(m, b, ns);
+			if (b->card != DEV_MANAGED_HOST)
+				ns = dev_managed_block_put_out(m, b, ns);
 			continue;
 		}
-		for (unsigned i = 0; i < slu_managed_block_pages(); i++) {
-			uint64_t page = slu_managed_block_address(m, b) + i * page_bytes;
+		for (unsigned i = 0; i < dev_managed_block_pages(); i++) {
+			uint64_t page = dev_managed_block_address(m, b) + i * page_bytes;
 
 			if (page < _end && page + page_bytes > address)
 				pages |= 1u << i;
 		}
 		/* without room it is left for the faults */
-		if (settle_locked(m, b, &slu_driver.cards[where], &ns))
-			ns = slu_managed_block_bring_in(m, b, pages, BOTH_ACCESSES, ns);
+		if (settle_locked(m, b, &dev_driver.cards[where], &ns))
+			ns = dev_managed_block_bring_in(m, b, pages, BOTH_ACCESSES, ns);
 	}
-	slu_managed_unlock();
-	slu_card_sleep_until(ns);
+	dev_managed_unlock();
+	dev_card_sleep_until(ns);
 	return ns;
 }
 
 /* -- allocations ---------------------------------------------------------------------------- */
 
-int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
+int dev_managed_alloc(struct dev_context *context, uint64_t bytes, unsigned flags,
 		      uint64_t *ret_address)
 {
-	uint64_t mapped = slu_round_up(bytes, slu_managed_block_bytes());
-	size_t n = mapped / slu_managed_block_bytes();
-	struct slu_managed *m;
+	uint64_t mapped = slu_round_up(bytes, dev_managed_block_bytes());
+	size_t n = mapped / dev_managed_block_bytes();
+	struct dev_managed *m;
 	uint64_t base;
 	int r;
 
@@ -274,12 +274,12 @@ int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flag
 	if (mapped < bytes)
 		return slu_error(-ENOMEM);
 	/* the addresses first: a size that nobody has is refused before anything is made for it */
-	r = slu_memory_map_host(mapped, &base);
+	r = dev_memory_map_host(mapped, &base);
 	if (r)
 		return slu_fold(r);
 	m = calloc(1, sizeof(*m) + n * sizeof(m->blocks[0]));
 	if (!m) {
-		slu_memory_unmap(base, mapped);
+		dev_memory_unmap(base, mapped);
 		return slu_error(-ENOMEM);
 	}
 	m->base = base;
@@ -287,16 +287,16 @@ int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flag
 	m->mapped_bytes = mapped;
 	m->context = context;
 	for (size_t i = 0; i < n; i++) {
-		m->blocks[i].card = SLU_MANAGED_HOST;
-		m->blocks[i].preferred = m->blocks[i].prefetched = SLU_MANAGED_NONE;
+		m->blocks[i].card = DEV_MANAGED_HOST;
+		m->blocks[i].preferred = m->blocks[i].prefetched = DEV_MANAGED_NONE;
 	}
-	slu_managed_lock();
+	dev_managed_lock();
 	m->id = ++last_id;
-	r = slu_spans_add(&all, m->base, mapped, m);
+	r = dev_spans_add(&all, m->base, mapped, m);
 	__atomic_store_n(&n_managed, all.n, __ATOMIC_RELEASE);
-	slu_managed_unlock();
+	dev_managed_unlock();
 	if (r) {
-		slu_memory_unmap(m->base, mapped);
+		dev_memory_unmap(m->base, mapped);
 		free(m);
 		return slu_fold(r);
 	}
@@ -304,83 +304,83 @@ int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flag
 	return 0;
 }
 
-static void drop_locked(struct slu_managed *m)
+static void drop_locked(struct dev_managed *m)
 {
-	slu_spans_remove(&all, m->base);
+	dev_spans_remove(&all, m->base);
 	__atomic_store_n(&n_managed, all.n, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < count_blocks(m); i++) {
-		struct slu_managed_block *b = &m->blocks[i];
+		struct dev_managed_block *b = &m->blocks[i];
 
-		if (b->card != SLU_MANAGED_HOST)
-			slu_card_give_managed(&slu_driver.cards[b->card], b->place);
+		if (b->card != DEV_MANAGED_HOST)
+			dev_card_give_managed(&dev_driver.cards[b->card], b->place);
 	}
 	/* what pages of it say is cleared with the mapping */
-	slu_memory_unmap(m->base, m->mapped_bytes);
+	dev_memory_unmap(m->base, m->mapped_bytes);
 	free(m);
 }
 
-int slu_managed_free(uint64_t address)
+int dev_managed_free(uint64_t address)
 {
-	struct slu_managed *m;
+	struct dev_managed *m;
 
-	slu_managed_lock();
-	m = slu_managed_find_locked(address);
+	dev_managed_lock();
+	m = dev_managed_find_locked(address);
 	if (m && m->base == address)
 		drop_locked(m);
 	else
 		m = NULL;
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return m ? 0 : -ENOENT;
 }
 
-void slu_managed_drop_context(struct slu_context *context)
+void dev_managed_drop_context(struct dev_context *context)
 {
-	slu_managed_lock();
+	dev_managed_lock();
 	for (size_t i = all.n; i-- > 0;) {
-		struct slu_managed *m = all.array[i].data;
+		struct dev_managed *m = all.array[i].data;
 
 		if (m->context == context)
 			drop_locked(m);
 	}
-	slu_managed_unlock();
+	dev_managed_unlock();
 }
 
-bool slu_managed_look(uint64_t address, struct slu_managed_view *ret_view)
+bool dev_managed_look(uint64_t address, struct dev_managed_view *ret_view)
 {
-	uint64_t page_bytes = slu_driver.window.page_bytes;
-	struct slu_managed *m = NULL;
+	uint64_t page_bytes = dev_driver.window.page_bytes;
+	struct dev_managed *m = NULL;
 
 	if (!__atomic_load_n(&n_managed, __ATOMIC_ACQUIRE))
 		return false;
-	slu_managed_lock();
-	m = slu_managed_find_locked(address);
+	dev_managed_lock();
+	m = dev_managed_find_locked(address);
 	if (m) {
-		const struct slu_managed_block *b = slu_managed_block_at(m, address);
+		const struct dev_managed_block *b = dev_managed_block_at(m, address);
 		unsigned page =
-			(unsigned)((address - slu_managed_block_address(m, b)) / page_bytes);
+			(unsigned)((address - dev_managed_block_address(m, b)) / page_bytes);
 
-		*ret_view = (struct slu_managed_view){
+		*ret_view = (struct dev_managed_view){
 			.base = m->base,
 			.bytes = m->bytes,
 			.id = m->id | UINT64_C(1) << 48,
 			.context = m->context,
-			.card = b->resident >> page & 1 ? b->card : SLU_MANAGED_HOST,
+			.card = b->resident >> page & 1 ? b->card : DEV_MANAGED_HOST,
 			.page_bytes = page_bytes - address % page_bytes,
 		};
 	}
-	slu_managed_unlock();
+	dev_managed_unlock();
 	return m != NULL;
 }
 
-bool slu_managed_has(uint64_t address, uint64_t bytes)
+bool dev_managed_has(uint64_t address, uint64_t bytes)
 {
-	struct slu_managed *m;
-	struct slu_managed_block *b;
+	struct dev_managed *m;
+	struct dev_managed_block *b;
 	uint64_t end = address;
 
-	slu_managed_lock();
-	SLU_MANAGED_EACH_BLOCK(m, b, address, bytes)
-	end = slu_managed_block_address(m, b) + slu_managed_block_bytes();
-	slu_managed_unlock();
+	dev_managed_lock();
+	DEV_MANAGED_EACH_BLOCK(m, b, address, bytes)
+	end = dev_managed_block_address(m, b) + dev_managed_block_bytes();
+	dev_managed_unlock();
 	return bytes && end >= address + bytes;
 }

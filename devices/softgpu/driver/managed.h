@@ -38,51 +38,51 @@
 #include "cuabi/cuda-min.h"
 #include "softgpu/driver/card.h"
 
-struct slu_context;
+struct dev_context;
 
-#define SLU_MANAGED_HOST (-1) /* in place of a card's number */
-#define SLU_MANAGED_NONE (-2)
+#define DEV_MANAGED_HOST (-1) /* in place of a card's number */
+#define DEV_MANAGED_NONE (-2)
 
-int slu_managed_init(void);
+int dev_managed_init(void);
 
 /* Return: 0, -errno. */
-int slu_managed_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
+int dev_managed_alloc(struct dev_context *context, uint64_t bytes, unsigned flags,
 		      uint64_t *ret_address);
 
 /* Return: -ENOENT where no managed memory begins at @address. */
-int slu_managed_free(uint64_t address);
-void slu_managed_drop_context(struct slu_context *context);
+int dev_managed_free(uint64_t address);
+void dev_managed_drop_context(struct dev_context *context);
 
 /* What is known of the managed memory that holds @address. */
-struct slu_managed_view {
+struct dev_managed_view {
 	uint64_t base, bytes, id;
-	struct slu_context *context;
-	int card;	     /* where the page lies now; SLU_MANAGED_HOST */
+	struct dev_context *context;
+	int card;	     /* where the page lies now; DEV_MANAGED_HOST */
 	uint64_t page_bytes; /* how many bytes from @address on lie in the same page */
 };
-bool slu_managed_look(uint64_t address, struct slu_managed_view *ret_view);
+bool dev_managed_look(uint64_t address, struct dev_managed_view *ret_view);
 
 /* What the host has touched since the last time goes home, which takes its time. */
-void slu_managed_notice(void);
+void dev_managed_notice(void);
 
 /* In front of a kernel on @card: what was taken away meanwhile is noticed. */
-void slu_managed_begin(struct slu_card *card);
+void dev_managed_begin(struct dev_card *card);
 
 /* After a kernel on @card. Return: when the last of its faults has been served. */
-uint64_t slu_managed_end(struct slu_card *card);
+uint64_t dev_managed_end(struct dev_card *card);
 
-/* As slu_interp_memory.admit wants it; @card is a struct slu_card. */
-bool slu_managed_admit(void *card, uint64_t page, uint8_t want);
+/* As dev_interp_memory.admit wants it; @card is a struct dev_card. */
+bool dev_managed_admit(void *card, uint64_t page, uint8_t want);
 
 /* Whether all of the range is managed memory. */
-bool slu_managed_has(uint64_t address, uint64_t bytes);
+bool dev_managed_has(uint64_t address, uint64_t bytes);
 
 /* Brings a range to a card, or to the host. Return: when that has happened, in the device's time.
  */
-uint64_t slu_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns);
+uint64_t dev_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns);
 
-CUresult slu_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where);
+CUresult dev_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where);
 
-/* Return: what holds for the whole range; SLU_MANAGED_NONE where its parts differ. */
-int slu_managed_attribute(uint64_t address, uint64_t bytes, CUmem_range_attribute which);
-bool slu_managed_accessed_by(uint64_t address, uint64_t bytes, int where);
+/* Return: what holds for the whole range; DEV_MANAGED_NONE where its parts differ. */
+int dev_managed_attribute(uint64_t address, uint64_t bytes, CUmem_range_attribute which);
+bool dev_managed_accessed_by(uint64_t address, uint64_t bytes, int where);

@@ -13,24 +13,24 @@
 #include "softgpu/driver/memory.h"
 
 /* guarded by the driver's lock, both */
-static struct slu_spans hosts;
-static struct slu_memory_ranges *ranges;
+static struct dev_spans hosts;
+static struct dev_memory_ranges *ranges;
 
-struct slu_host *slu_memory_find_host_locked(uint64_t address)
+struct dev_host *dev_memory_find_host_locked(uint64_t address)
 {
-	const struct slu_span *s = slu_spans_find(&hosts, address);
+	const struct dev_span *s = dev_spans_find(&hosts, address);
 
 	return s ? s->data : NULL;
 }
 
-const struct slu_span *slu_memory_host_from_locked(uint64_t address)
+const struct dev_span *dev_memory_host_from_locked(uint64_t address)
 {
-	return slu_spans_from(&hosts, address);
+	return dev_spans_from(&hosts, address);
 }
 
 static int rebuild_ranges_locked(void)
 {
-	struct slu_memory_ranges *fresh =
+	struct dev_memory_ranges *fresh =
 		calloc(1, sizeof(*fresh) + hosts.n * sizeof(fresh->ranges[0]));
 
 	if (!fresh)
@@ -38,61 +38,61 @@ static int rebuild_ranges_locked(void)
 	fresh->n_refs = 1;
 	fresh->n = hosts.n;
 	for (size_t i = 0; i < hosts.n; i++) {
-		const struct slu_host *h = hosts.array[i].data;
+		const struct dev_host *h = hosts.array[i].data;
 		bool is_read_only = !h->is_ours && (h->flags & CU_MEMHOSTREGISTER_READ_ONLY);
 
-		fresh->ranges[i] = (struct slu_interp_range){
+		fresh->ranges[i] = (struct dev_interp_range){
 			.base = h->base,
 			.bytes = h->bytes,
 			.access =
-				is_read_only ? SLU_INTERP_READ : SLU_INTERP_READ | SLU_INTERP_WRITE,
+				is_read_only ? DEV_INTERP_READ : DEV_INTERP_READ | DEV_INTERP_WRITE,
 		};
 	}
-	slu_memory_ranges_unref(ranges);
+	dev_memory_ranges_unref(ranges);
 	ranges = fresh;
 	return 0;
 }
 
-struct slu_memory_ranges *slu_memory_ranges_ref(void)
+struct dev_memory_ranges *dev_memory_ranges_ref(void)
 {
-	struct slu_memory_ranges *r;
+	struct dev_memory_ranges *r;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	r = ranges;
 	if (r)
 		__atomic_add_fetch(&r->n_refs, 1, __ATOMIC_RELAXED);
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return r;
 }
 
-void slu_memory_ranges_unref(struct slu_memory_ranges *r)
+void dev_memory_ranges_unref(struct dev_memory_ranges *r)
 {
 	if (r && !__atomic_sub_fetch(&r->n_refs, 1, __ATOMIC_ACQ_REL))
 		free(r);
 }
 
-static int add_host(struct slu_context *context, void *pointer, uint64_t bytes, unsigned flags,
+static int add_host(struct dev_context *context, void *pointer, uint64_t bytes, unsigned flags,
 		    bool is_ours)
 {
-	struct slu_host *h = calloc(1, sizeof(*h));
+	struct dev_host *h = calloc(1, sizeof(*h));
 	int r;
 
 	if (!h)
 		return slu_error(-ENOMEM);
-	*h = (struct slu_host){ .base = (uintptr_t)pointer,
+	*h = (struct dev_host){ .base = (uintptr_t)pointer,
 				.bytes = bytes,
 				.context = context,
 				.flags = flags,
 				.is_ours = is_ours };
-	slu_driver_lock();
-	h->id = slu_memory_new_id_locked();
-	r = slu_spans_add(&hosts, h->base, bytes, h);
+	dev_driver_lock();
+	h->id = dev_memory_new_id_locked();
+	r = dev_spans_add(&hosts, h->base, bytes, h);
 	if (!r) {
 		r = rebuild_ranges_locked();
 		if (r)
-			slu_spans_remove(&hosts, h->base);
+			dev_spans_remove(&hosts, h->base);
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (r)
 		free(h);
 	return r;
@@ -103,7 +103,7 @@ static uint64_t whole_pages(uint64_t bytes)
 	return slu_round_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
-int slu_memory_host_alloc(struct slu_context *context, uint64_t bytes, unsigned flags,
+int dev_memory_host_alloc(struct dev_context *context, uint64_t bytes, unsigned flags,
 			  void **ret_pointer)
 {
 	void *p = mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE,
@@ -121,26 +121,26 @@ int slu_memory_host_alloc(struct slu_context *context, uint64_t bytes, unsigned 
 	return 0;
 }
 
-int slu_memory_host_register(struct slu_context *context, void *pointer, uint64_t bytes,
+int dev_memory_host_register(struct dev_context *context, void *pointer, uint64_t bytes,
 			     unsigned flags)
 {
 	return add_host(context, pointer, bytes, flags, false);
 }
 
-int slu_memory_host_drop(void *pointer, bool is_ours)
+int dev_memory_host_drop(void *pointer, bool is_ours)
 {
-	struct slu_host *h;
+	struct dev_host *h;
 
-	slu_driver_lock();
-	h = slu_memory_find_host_locked((uintptr_t)pointer);
+	dev_driver_lock();
+	h = dev_memory_find_host_locked((uintptr_t)pointer);
 	if (!h || h->base != (uintptr_t)pointer || h->is_ours != is_ours) {
-		slu_driver_unlock();
+		dev_driver_unlock();
 		return slu_error(-EINVAL);
 	}
-	slu_spans_remove(&hosts, h->base);
+	dev_spans_remove(&hosts, h->base);
 	/* without memory for a shorter list the old one serves on, with a range that nobody uses */
 	(void)rebuild_ranges_locked();
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (is_ours)
 		munmap(pointer, whole_pages(h->bytes));
 	free(h);

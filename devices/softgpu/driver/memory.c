@@ -15,44 +15,44 @@
 #include "softgpu/driver/slab.h"
 
 /* all guarded by the driver's lock */
-static struct slu_spans allocs;
+static struct dev_spans allocs;
 static uint64_t last_id;
 
-uint64_t slu_memory_new_id_locked(void)
+uint64_t dev_memory_new_id_locked(void)
 {
 	return ++last_id;
 }
 
 /* Maps the memory, of a card or (NULL) of the host, at new addresses, usable by that card. */
-static int map_locked(struct slu_card *card, struct slu_phys *phys, uint64_t *ret_address)
+static int map_locked(struct dev_card *card, struct dev_phys *phys, uint64_t *ret_address)
 {
-	struct slu_window *window = &slu_driver.window;
+	struct dev_window *window = &dev_driver.window;
 	uint64_t address, bytes = phys->bytes;
 	int r;
 
-	r = slu_window_reserve(window, bytes, 0, 0, &address);
+	r = dev_window_reserve(window, bytes, 0, 0, &address);
 	if (r) {
-		slu_phys_unref(phys);
+		dev_phys_unref(phys);
 		return slu_error(-ENOMEM);
 	}
-	r = slu_window_map(window, address, phys);
-	slu_phys_keep_mapped(phys);
+	r = dev_window_map(window, address, phys);
+	dev_phys_keep_mapped(phys);
 	if (r) {
-		slu_window_release(window, address, bytes);
+		dev_window_release(window, address, bytes);
 		return slu_error(-ENOMEM);
 	}
-	slu_window_set_access(window, address, bytes, card ? (int)card->index : -1,
-			      SLU_WINDOW_READ | SLU_WINDOW_WRITE);
+	dev_window_set_access(window, address, bytes, card ? (int)card->index : -1,
+			      DEV_WINDOW_READ | DEV_WINDOW_WRITE);
 	*ret_address = address;
 	return 0;
 }
 
-static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
+static int map_new_locked(struct dev_card *card, uint64_t bytes, uint64_t *ret_address)
 {
-	struct slu_phys *phys;
+	struct dev_phys *phys;
 	int r;
 
-	r = card ? slu_phys_new(card, bytes, &phys) : slu_phys_new_host(bytes, true, &phys);
+	r = card ? dev_phys_new(card, bytes, &phys) : dev_phys_new_host(bytes, true, &phys);
 	if (r)
 		return slu_fold(r);
 	return map_locked(card, phys, ret_address);
@@ -60,47 +60,47 @@ static int map_new_locked(struct slu_card *card, uint64_t bytes, uint64_t *ret_a
 
 static void unmap_locked(uint64_t address, uint64_t bytes)
 {
-	slu_window_unmap(&slu_driver.window, address, bytes);
-	slu_window_release(&slu_driver.window, address, bytes);
+	dev_window_unmap(&dev_driver.window, address, bytes);
+	dev_window_release(&dev_driver.window, address, bytes);
 }
 
-int slu_memory_map_host(uint64_t bytes, uint64_t *ret_address)
+int dev_memory_map_host(uint64_t bytes, uint64_t *ret_address)
 {
 	int r;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	r = map_new_locked(NULL, bytes, ret_address);
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return slu_fold(r);
 }
 
-void slu_memory_unmap(uint64_t address, uint64_t bytes)
+void dev_memory_unmap(uint64_t address, uint64_t bytes)
 {
-	slu_driver_lock();
+	dev_driver_lock();
 	unmap_locked(address, bytes);
-	slu_driver_unlock();
+	dev_driver_unlock();
 }
 
-static int place_small_locked(struct slu_alloc *a)
+static int place_small_locked(struct dev_alloc *a)
 {
 	uint64_t address;
 	int r;
 
-	a->slab = slu_slab_take(a->card, a->bytes, &a->base);
+	a->slab = dev_slab_take(a->card, a->bytes, &a->base);
 	if (a->slab)
 		return 0;
 	r = map_new_locked(a->card, a->card->granule_bytes, &address);
 	if (r)
 		return r;
-	if (!slu_slab_new(a->card, address)) {
+	if (!dev_slab_new(a->card, address)) {
 		unmap_locked(address, a->card->granule_bytes);
 		return slu_error(-ENOMEM);
 	}
-	a->slab = slu_slab_take(a->card, a->bytes, &a->base);
+	a->slab = dev_slab_take(a->card, a->bytes, &a->base);
 	return 0;
 }
 
-static void displace_locked(struct slu_alloc *a)
+static void displace_locked(struct dev_alloc *a)
 {
 	uint64_t address;
 
@@ -109,47 +109,47 @@ static void displace_locked(struct slu_alloc *a)
 	/* what came from another process may begin inside of its granule */
 	if (!a->slab)
 		unmap_locked(a->base / granule * granule, a->mapped_bytes);
-	else if (slu_slab_give(a->slab, a->base, a->bytes, &address))
+	else if (dev_slab_give(a->slab, a->base, a->bytes, &address))
 		unmap_locked(address, granule);
 }
 
 /* What peers may do with an allocation. */
-static void set_peers_locked(const struct slu_alloc *a, uint8_t cards, uint8_t access)
+static void set_peers_locked(const struct dev_alloc *a, uint8_t cards, uint8_t access)
 {
 	uint64_t granule = a->card->granule_bytes;
 
-	for (unsigned i = 0; i < slu_driver.n_cards; i++)
+	for (unsigned i = 0; i < dev_driver.n_cards; i++)
 		if (cards >> i & 1)
-			slu_window_set_access(&slu_driver.window, a->base / granule * granule,
+			dev_window_set_access(&dev_driver.window, a->base / granule * granule,
 					      a->slab ? granule : a->mapped_bytes, (int)i, access);
 }
 
-bool slu_memory_set_peer(struct slu_context *context, struct slu_card *card, bool on)
+bool dev_memory_set_peer(struct dev_context *context, struct dev_card *card, bool on)
 {
 	uint8_t bit = (uint8_t)(1u << card->index);
 	bool changes;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	changes = !!(context->peers & bit) != on;
 	if (changes) {
 		context->peers ^= bit;
 		for (size_t i = 0; i < allocs.n; i++) {
-			const struct slu_alloc *a = allocs.array[i].data;
+			const struct dev_alloc *a = allocs.array[i].data;
 
 			if (a->context == context)
 				set_peers_locked(a, bit,
-						 on ? SLU_WINDOW_READ | SLU_WINDOW_WRITE : 0);
+						 on ? DEV_WINDOW_READ | DEV_WINDOW_WRITE : 0);
 		}
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return changes;
 }
 
-static int alloc(struct slu_card *card, struct slu_context *context, struct slu_block *block,
+static int alloc(struct dev_card *card, struct dev_context *context, struct dev_block *block,
 		 uint64_t bytes, uint64_t *ret_address)
 {
 	uint64_t granule = card->granule_bytes;
-	struct slu_alloc *a = calloc(1, sizeof(*a));
+	struct dev_alloc *a = calloc(1, sizeof(*a));
 	int r;
 
 	if (!a)
@@ -158,24 +158,24 @@ static int alloc(struct slu_card *card, struct slu_context *context, struct slu_
 	a->card = card;
 	a->block = block;
 	a->bytes = bytes;
-	slu_driver_lock();
-	a->id = slu_memory_new_id_locked();
+	dev_driver_lock();
+	a->id = dev_memory_new_id_locked();
 	if (bytes <= granule / 2) {
 		r = place_small_locked(a);
 	} else if (bytes > a->card->capacity_bytes) {
-		r = SLU_CARD_E_FULL;
+		r = DEV_CARD_E_FULL;
 	} else {
 		a->mapped_bytes = slu_round_up(bytes, granule);
 		r = map_new_locked(a->card, a->mapped_bytes, &a->base);
 	}
 	if (!r) {
-		r = slu_spans_add(&allocs, a->base, a->slab ? slu_round_up(bytes, 512) : bytes, a);
+		r = dev_spans_add(&allocs, a->base, a->slab ? slu_round_up(bytes, 512) : bytes, a);
 		if (r)
 			displace_locked(a);
 		else if (context && context->peers)
-			set_peers_locked(a, context->peers, SLU_WINDOW_READ | SLU_WINDOW_WRITE);
+			set_peers_locked(a, context->peers, DEV_WINDOW_READ | DEV_WINDOW_WRITE);
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (r) {
 		free(a);
 		return slu_fold(r);
@@ -184,48 +184,48 @@ static int alloc(struct slu_card *card, struct slu_context *context, struct slu_
 	return 0;
 }
 
-int slu_memory_alloc(struct slu_context *context, uint64_t bytes, uint64_t *ret_address)
+int dev_memory_alloc(struct dev_context *context, uint64_t bytes, uint64_t *ret_address)
 {
 	return alloc(context->card, context, NULL, bytes, ret_address);
 }
 
-int slu_memory_alloc_block(struct slu_card *card, uint64_t bytes, struct slu_block *block,
+int dev_memory_alloc_block(struct dev_card *card, uint64_t bytes, struct dev_block *block,
 			   uint64_t *ret_address)
 {
 	return alloc(card, NULL, block, bytes, ret_address);
 }
 
-int slu_memory_import_block(struct slu_card *card, const struct slu_card_ticket *ticket,
-			    uint64_t offset, uint64_t bytes, struct slu_block *block,
+int dev_memory_import_block(struct dev_card *card, const struct dev_card_ticket *ticket,
+			    uint64_t offset, uint64_t bytes, struct dev_block *block,
 			    uint64_t *ret_address)
 {
-	struct slu_alloc *a;
-	struct slu_phys *phys;
+	struct dev_alloc *a;
+	struct dev_phys *phys;
 	int r;
 
-	r = slu_phys_import(card, ticket, &phys);
+	r = dev_phys_import(card, ticket, &phys);
 	if (r)
 		return r;
 	a = calloc(1, sizeof(*a));
-	slu_driver_lock();
+	dev_driver_lock();
 	if (!a || offset >= phys->bytes || bytes > phys->bytes - offset) {
-		slu_phys_unref(phys);
+		dev_phys_unref(phys);
 		r = a ? -ENOENT : -ENOMEM;
 	} else {
-		*a = (struct slu_alloc){ .bytes = bytes,
+		*a = (struct dev_alloc){ .bytes = bytes,
 					 .mapped_bytes = phys->bytes,
 					 .card = card,
 					 .block = block,
-					 .id = slu_memory_new_id_locked() };
+					 .id = dev_memory_new_id_locked() };
 		r = map_locked(card, phys, &a->base);
 	}
 	if (!r) {
 		a->base += offset;
-		r = slu_spans_add(&allocs, a->base, bytes, a);
+		r = dev_spans_add(&allocs, a->base, bytes, a);
 		if (r)
 			displace_locked(a);
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (r) {
 		free(a);
 		return r;
@@ -234,100 +234,100 @@ int slu_memory_import_block(struct slu_card *card, const struct slu_card_ticket 
 	return 0;
 }
 
-int slu_memory_free(uint64_t address)
+int dev_memory_free(uint64_t address)
 {
-	struct slu_alloc *a;
+	struct dev_alloc *a;
 
-	slu_driver_lock();
-	a = slu_spans_remove(&allocs, address);
+	dev_driver_lock();
+	a = dev_spans_remove(&allocs, address);
 	if (a)
 		displace_locked(a);
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (!a)
 		return slu_error(-EINVAL);
 	free(a);
 	return 0;
 }
 
-void slu_memory_drop_context(struct slu_context *context)
+void dev_memory_drop_context(struct dev_context *context)
 {
-	slu_driver_lock();
+	dev_driver_lock();
 	for (size_t i = allocs.n; i-- > 0;) {
-		struct slu_alloc *a = allocs.array[i].data;
+		struct dev_alloc *a = allocs.array[i].data;
 
 		if (a->context != context)
 			continue;
-		slu_spans_remove(&allocs, a->base);
+		dev_spans_remove(&allocs, a->base);
 		displace_locked(a);
 		free(a);
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 }
 
-struct slu_alloc *slu_memory_find_locked(uint64_t address)
+struct dev_alloc *dev_memory_find_locked(uint64_t address)
 {
-	const struct slu_span *s = slu_spans_find(&allocs, address);
+	const struct dev_span *s = dev_spans_find(&allocs, address);
 
 	return s ? s->data : NULL;
 }
 
-enum slu_memory_kind slu_memory_piece(struct slu_card *card, uint64_t address, uint64_t bytes,
+enum dev_memory_kind dev_memory_piece(struct dev_card *card, uint64_t address, uint64_t bytes,
 				      uint8_t access, uint64_t *ret_bytes,
-				      struct slu_card **ret_card)
+				      struct dev_card **ret_card)
 {
-	enum slu_memory_kind kind = SLU_MEMORY_PAGEABLE;
-	struct slu_managed_view managed;
-	const struct slu_span *s;
+	enum dev_memory_kind kind = DEV_MEMORY_PAGEABLE;
+	struct dev_managed_view managed;
+	const struct dev_span *s;
 
 	*ret_bytes = bytes;
 	*ret_card = card;
-	if (slu_managed_look(address, &managed)) {
+	if (dev_managed_look(address, &managed)) {
 		*ret_bytes = SLU_MIN(bytes, managed.page_bytes);
-		if (managed.card < 0 || !slu_window_may(&slu_driver.window, (unsigned)managed.card,
+		if (managed.card < 0 || !dev_window_may(&dev_driver.window, (unsigned)managed.card,
 							address, *ret_bytes, access))
-			return SLU_MEMORY_PINNED;
-		*ret_card = &slu_driver.cards[managed.card];
-		return SLU_MEMORY_DEVICE;
+			return DEV_MEMORY_PINNED;
+		*ret_card = &dev_driver.cards[managed.card];
+		return DEV_MEMORY_DEVICE;
 	}
-	slu_driver_lock();
-	if (slu_window_has(&slu_driver.window, address)) {
-		const struct slu_mapping *m = slu_window_mapping(&slu_driver.window, address);
+	dev_driver_lock();
+	if (dev_window_has(&dev_driver.window, address)) {
+		const struct dev_mapping *m = dev_window_mapping(&dev_driver.window, address);
 
-		kind = SLU_MEMORY_INVALID;
+		kind = DEV_MEMORY_INVALID;
 		if (m) {
-			kind = m->phys->card ? SLU_MEMORY_DEVICE : SLU_MEMORY_PINNED;
+			kind = m->phys->card ? DEV_MEMORY_DEVICE : DEV_MEMORY_PINNED;
 			*ret_card = m->phys->card ? m->phys->card : card;
 			*ret_bytes = SLU_MIN(bytes, m->base + m->phys->bytes - address);
 			if ((m->access[(*ret_card)->index] & access) != access)
-				kind = SLU_MEMORY_INVALID;
+				kind = DEV_MEMORY_INVALID;
 		}
 	} else {
-		s = slu_memory_host_from_locked(address);
+		s = dev_memory_host_from_locked(address);
 		if (s && s->base <= address) {
-			kind = SLU_MEMORY_PINNED;
+			kind = DEV_MEMORY_PINNED;
 			*ret_bytes = SLU_MIN(bytes, s->base + s->bytes - address);
 		} else if (s) {
 			*ret_bytes = SLU_MIN(bytes, s->base - address);
 		}
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return kind;
 }
 
-bool slu_memory_is_usable(struct slu_card *card, uint64_t address, uint64_t bytes, uint8_t access,
+bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
 			  bool *ret_is_pageable)
 {
-	struct slu_card *whose;
+	struct dev_card *whose;
 	bool is_pageable = false;
 	uint64_t n;
 
 	if (bytes > UINT64_MAX - address)
 		return false;
 	for (uint64_t at = address; at < address + bytes; at += n) {
-		switch (slu_memory_piece(card, at, address + bytes - at, access, &n, &whose)) {
-		case SLU_MEMORY_INVALID:
+		switch (dev_memory_piece(card, at, address + bytes - at, access, &n, &whose)) {
+		case DEV_MEMORY_INVALID:
 			return false;
-		case SLU_MEMORY_PAGEABLE:
+		case DEV_MEMORY_PAGEABLE:
 			is_pageable = true;
 			break;
 		default:

@@ -21,7 +21,7 @@
 /* A name at module scope, of all texts. */
 struct symbol {
 	UT_hash_handle hh;
-	const struct slu_statement *winner; /* which defines it; NULL: nobody does */
+	const struct dev_statement *winner; /* which defines it; NULL: nobody does */
 	size_t input;			    /* where it was seen first */
 	bool is_local;			    /* there, it was that text's own */
 	bool is_out;			    /* the winner is written */
@@ -37,7 +37,7 @@ struct rename {
 
 struct text {
 	const char *at, *end;
-	struct slu_statement *statements;
+	struct dev_statement *statements;
 	size_t n, n_room;
 	struct rename *renames;
 };
@@ -54,7 +54,7 @@ struct merge {
 /* -- cutting -------------------------------------------------------------------------------- */
 
 /* What stands in the head of a text; the highest of all texts is the whole's. */
-static void read_head(struct merge *m, const struct slu_statement *s)
+static void read_head(struct merge *m, const struct dev_statement *s)
 {
 	char line[96];
 	size_t n = (size_t)(s->end - s->begin);
@@ -64,35 +64,35 @@ static void read_head(struct merge *m, const struct slu_statement *s)
 		n = sizeof(line) - 1;
 	memcpy(line, s->begin, n);
 	line[n] = '\0';
-	if (slu_statement_is_word(s->begin, s->end, ".version")) {
+	if (dev_statement_is_word(s->begin, s->end, ".version")) {
 		double version = strtod(line + 8, NULL);
 
 		if (version > m->highest_version) {
 			m->highest_version = version;
 			snprintf(m->version, sizeof(m->version), "%.1f", version);
 		}
-	} else if (slu_statement_is_word(s->begin, s->end, ".target") &&
+	} else if (dev_statement_is_word(s->begin, s->end, ".target") &&
 		   (sm = strstr(line, "sm_"))) {
 		unsigned target = (unsigned)strtoul(sm + 3, NULL, 10);
 
 		if (target > m->highest_target) {
 			m->highest_target = target;
 			snprintf(m->target, sizeof(m->target), "%.*s",
-				 (int)(slu_statement_skip_name(sm, line + n) - sm), sm);
+				 (int)(dev_statement_skip_name(sm, line + n) - sm), sm);
 		}
 	}
 }
 
 static int cut(struct merge *m, struct text *t)
 {
-	struct slu_statement s;
+	struct dev_statement s;
 
-	while (slu_statement_next(&t->at, t->end, &s)) {
-		struct slu_statement *array;
+	while (dev_statement_next(&t->at, t->end, &s)) {
+		struct dev_statement *array;
 
 		read_head(m, &s);
-		if (slu_statement_is_word(s.begin, s.end, ".pragma") ||
-		    slu_statement_is_word(s.begin, s.end, ".alias"))
+		if (dev_statement_is_word(s.begin, s.end, ".pragma") ||
+		    dev_statement_is_word(s.begin, s.end, ".alias"))
 			s.name = NULL;
 		if (t->n == t->n_room) {
 			array = reallocarray(t->statements, t->n_room * 2 + 64, sizeof(*array));
@@ -108,7 +108,7 @@ static int cut(struct merge *m, struct text *t)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-static struct symbol *find_symbol(const struct merge *m, const struct slu_statement *s)
+static struct symbol *find_symbol(const struct merge *m, const struct dev_statement *s)
 {
 	struct symbol *symbol;
 
@@ -116,7 +116,7 @@ static struct symbol *find_symbol(const struct merge *m, const struct slu_statem
 	return symbol;
 }
 
-static int add_symbol(struct merge *m, const struct slu_statement *s, size_t input)
+static int add_symbol(struct merge *m, const struct dev_statement *s, size_t input)
 {
 	struct symbol *symbol = calloc(1, sizeof(*symbol) + s->name_bytes + 1);
 
@@ -124,12 +124,12 @@ static int add_symbol(struct merge *m, const struct slu_statement *s, size_t inp
 		return slu_error(-ENOMEM);
 	memcpy(symbol->name, s->name, s->name_bytes);
 	symbol->input = input;
-	symbol->is_local = s->linkage == SLU_STATEMENT_LOCAL && !s->is_kernel;
+	symbol->is_local = s->linkage == DEV_STATEMENT_LOCAL && !s->is_kernel;
 	HASH_ADD_KEYPTR(hh, m->symbols, symbol->name, s->name_bytes, symbol);
 	return symbol->hh.tbl ? 0 : slu_error(-ENOMEM);
 }
 
-static int add_rename(struct text *t, const struct slu_statement *s)
+static int add_rename(struct text *t, const struct dev_statement *s)
 {
 	struct rename *rename;
 
@@ -144,11 +144,11 @@ static int add_rename(struct text *t, const struct slu_statement *s)
 	return rename->hh.tbl ? 0 : slu_error(-ENOMEM);
 }
 
-/* Return: 0, SLU_MERGE_E_REFUSED, -ENOMEM. */
-static int decide(struct merge *m, size_t input, struct slu_statement *s)
+/* Return: 0, DEV_MERGE_E_REFUSED, -ENOMEM. */
+static int decide(struct merge *m, size_t input, struct dev_statement *s)
 {
 	struct symbol *symbol = find_symbol(m, s);
-	bool is_strong = s->linkage == SLU_STATEMENT_STRONG || s->is_kernel;
+	bool is_strong = s->linkage == DEV_STATEMENT_STRONG || s->is_kernel;
 	int r;
 
 	if (!symbol) {
@@ -156,7 +156,7 @@ static int decide(struct merge *m, size_t input, struct slu_statement *s)
 		if (r)
 			return r;
 		symbol = find_symbol(m, s);
-	} else if (s->linkage == SLU_STATEMENT_LOCAL && !s->is_kernel) {
+	} else if (s->linkage == DEV_STATEMENT_LOCAL && !s->is_kernel) {
 		/* of one text, a declaration and its definition are the same name */
 		return symbol->input == input && symbol->is_local ? 0
 								  : add_rename(&m->texts[input], s);
@@ -169,10 +169,10 @@ static int decide(struct merge *m, size_t input, struct slu_statement *s)
 		symbol->winner = NULL;
 		symbol->input = input;
 	}
-	if (!slu_statement_is_definition(s) || symbol->is_local)
+	if (!dev_statement_is_definition(s) || symbol->is_local)
 		return 0;
 	if (symbol->is_strong && is_strong)
-		return SLU_MERGE_E_REFUSED;
+		return DEV_MERGE_E_REFUSED;
 	if (!symbol->winner || is_strong)
 		symbol->winner = s;
 	symbol->is_strong = symbol->is_strong || is_strong;
@@ -192,19 +192,19 @@ static void write_renamed(FILE *out, const struct text *t, size_t input, const c
 		return;
 	}
 	for (; at < end; at = after) {
-		after = slu_statement_skip_filling(at, end);
+		after = dev_statement_skip_filling(at, end);
 		if (after != at)
 			continue;
 		after = at + 1;
 		if (*at == '.' || isdigit((unsigned char)*at)) {
-			after = at + 1 < end && slu_statement_is_name_char(at[1])
-					? slu_statement_skip_name(at, end)
+			after = at + 1 < end && dev_statement_is_name_char(at[1])
+					? dev_statement_skip_name(at, end)
 					: at + 1;
 			continue;
 		}
-		if (!slu_statement_is_name_start(*at))
+		if (!dev_statement_is_name_start(*at))
 			continue;
-		after = slu_statement_skip_name(at, end);
+		after = dev_statement_skip_name(at, end);
 		HASH_FIND(hh, t->renames, at, (size_t)(after - at), rename);
 		if (!rename)
 			continue;
@@ -217,19 +217,19 @@ static void write_renamed(FILE *out, const struct text *t, size_t input, const c
 
 /* A definition that another one beats serves as a declaration, where the other comes later. */
 static void write_declaration(FILE *out, const struct text *t, size_t input,
-			      const struct slu_statement *s)
+			      const struct dev_statement *s)
 {
 	const char *end = s->body ? s->body : s->end - 1, *begin = s->begin;
 
 	if (!s->is_function) {
 		fputs(".extern ", out);
-		begin = slu_statement_skip_name(begin, end);
+		begin = dev_statement_skip_name(begin, end);
 	}
 	write_renamed(out, t, input, begin, end);
 	fputs(";\n", out);
 }
 
-static void write_statement(struct merge *m, FILE *out, size_t input, const struct slu_statement *s)
+static void write_statement(struct merge *m, FILE *out, size_t input, const struct dev_statement *s)
 {
 	const struct text *t = &m->texts[input];
 	struct symbol *symbol = s->name ? find_symbol(m, s) : NULL;
@@ -242,7 +242,7 @@ static void write_statement(struct merge *m, FILE *out, size_t input, const stru
 	if (symbol && !rename && !symbol->is_local) {
 		if (symbol->is_out)
 			return;
-		if (slu_statement_is_definition(s) && symbol->winner != s) {
+		if (dev_statement_is_definition(s) && symbol->winner != s) {
 			write_declaration(out, t, input, s);
 			return;
 		}
@@ -271,7 +271,7 @@ static void deinit(struct merge *m)
 	free(m->texts);
 }
 
-static int read_all(struct merge *m, const struct slu_merge_input *inputs, char **ret_clash)
+static int read_all(struct merge *m, const struct dev_merge_input *inputs, char **ret_clash)
 {
 	int r = 0;
 
@@ -282,12 +282,12 @@ static int read_all(struct merge *m, const struct slu_merge_input *inputs, char 
 	}
 	for (size_t i = 0; i < m->n_texts && !r; i++)
 		for (size_t j = 0; j < m->texts[i].n && !r; j++) {
-			struct slu_statement *s = &m->texts[i].statements[j];
+			struct dev_statement *s = &m->texts[i].statements[j];
 
 			if (!s->name || s->is_dropped)
 				continue;
 			r = decide(m, i, s);
-			if (r == SLU_MERGE_E_REFUSED)
+			if (r == DEV_MERGE_E_REFUSED)
 				*ret_clash = strndup(s->name, s->name_bytes);
 		}
 	return r;
@@ -314,7 +314,7 @@ static int write_all(struct merge *m, char **ret_text, size_t *ret_bytes)
 	return 0;
 }
 
-int slu_merge(const struct slu_merge_input *inputs, size_t n, char **ret_text, size_t *ret_bytes,
+int dev_merge(const struct dev_merge_input *inputs, size_t n, char **ret_text, size_t *ret_bytes,
 	      char **ret_clash)
 {
 	struct merge m = { .n_texts = n, .version = "6.0", .target = "sm_30" };
@@ -328,7 +328,7 @@ int slu_merge(const struct slu_merge_input *inputs, size_t n, char **ret_text, s
 	if (!r)
 		r = write_all(&m, ret_text, ret_bytes);
 	deinit(&m);
-	if (r == SLU_MERGE_E_REFUSED)
+	if (r == DEV_MERGE_E_REFUSED)
 		*ret_clash = clash;
 	else
 		free(clash);

@@ -13,17 +13,17 @@
 
 #include <stddef.h>
 
-struct slu_merge_input {
+struct dev_merge_input {
 	const char *text;
 	size_t bytes;
 	const char *name; /* as an error tells it */
 };
 
 enum {
-	_SLU_MERGE_E_SUCCESS,
-	SLU_MERGE_E_REFUSED, /* a name has two strong definitions; *ret_clash is it, to be freed */
+	_DEV_MERGE_E_SUCCESS,
+	DEV_MERGE_E_REFUSED, /* a name has two strong definitions; *ret_clash is it, to be freed */
 };
 
-/* Return: 0 with a text that is to be freed, SLU_MERGE_E_REFUSED, -ENOMEM. */
-int slu_merge(const struct slu_merge_input *inputs, size_t n, char **ret_text, size_t *ret_bytes,
+/* Return: 0 with a text that is to be freed, DEV_MERGE_E_REFUSED, -ENOMEM. */
+int dev_merge(const struct dev_merge_input *inputs, size_t n, char **ret_text, size_t *ret_bytes,
 	      char **ret_clash);

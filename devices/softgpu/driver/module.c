@@ -13,23 +13,23 @@
 #include "softgpu/driver/stream.h"
 #include "softgpu/interp/heap.h"
 
-static struct slu_objects modules = SLU_OBJECTS_INIT(struct slu_module);
-static struct slu_objects functions = SLU_OBJECTS_INIT(struct slu_function);
+static struct dev_objects modules = DEV_OBJECTS_INIT(struct dev_module);
+static struct dev_objects functions = DEV_OBJECTS_INIT(struct dev_function);
 
 static bool is_in_device_memory(const struct slu_ptx_variable *v)
 {
 	return v->space != SLU_PTX_SPACE_SHARED;
 }
 
-static void write_initial_bytes(const struct slu_module *module, const struct slu_ptx_variable *v)
+static void write_initial_bytes(const struct dev_module *module, const struct slu_ptx_variable *v)
 {
-	uint8_t *at = slu_window_place(&slu_driver.window, module->variables[v->index]);
+	uint8_t *at = dev_window_place(&dev_driver.window, module->variables[v->index]);
 
 	if (v->init)
 		memcpy(at, v->init, v->init_size);
 	for (const struct slu_ptx_reloc *reloc = v->relocs; reloc; reloc = reloc->next) {
 		uint64_t address = reloc->variable ? module->variables[reloc->variable->index]
-						   : slu_interp_function_address(reloc->function);
+						   : dev_interp_function_address(reloc->function);
 
 		address += (uint64_t)reloc->addend;
 		memcpy(at + reloc->offset, &address, reloc->size);
@@ -37,20 +37,20 @@ static void write_initial_bytes(const struct slu_module *module, const struct sl
 }
 
 /* Managed variables are the program's, in whatever contexts it is. */
-static CUresult place_managed(struct slu_module *module, bool *ret_is_new)
+static CUresult place_managed(struct dev_module *module, bool *ret_is_new)
 {
-	struct slu_program *program = module->program;
-	int r = slu_program_place_managed(program, ret_is_new);
+	struct dev_program *program = module->program;
+	int r = dev_program_place_managed(program, ret_is_new);
 
 	if (r)
-		return slu_driver_result(r);
+		return dev_driver_result(r);
 	for (unsigned i = 0; i < program->ptx->n_variables; i++)
 		if (program->ptx->variables[i]->is_managed)
 			module->variables[i] = program->managed + program->managed_at[i];
 	return CUDA_SUCCESS;
 }
 
-static CUresult place_variables(struct slu_module *module)
+static CUresult place_variables(struct dev_module *module)
 {
 	const struct slu_ptx_module *ptx = module->program->ptx;
 	bool is_first_managed;
@@ -74,11 +74,11 @@ static CUresult place_variables(struct slu_module *module)
 		bytes += v->size;
 	}
 	if (bytes) {
-		r = slu_memory_alloc(module->context, bytes, &module->memory);
+		r = dev_memory_alloc(module->context, bytes, &module->memory);
 		if (r)
-			return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY
-						    : slu_driver_result(r);
-		memset(slu_window_place(&slu_driver.window, module->memory), 0, bytes);
+			return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY
+						    : dev_driver_result(r);
+		memset(dev_window_place(&dev_driver.window, module->memory), 0, bytes);
 	}
 	for (unsigned i = 0; i < ptx->n_variables; i++)
 		if (is_in_device_memory(ptx->variables[i]) && !ptx->variables[i]->is_managed)
@@ -90,70 +90,70 @@ static CUresult place_variables(struct slu_module *module)
 	return CUDA_SUCCESS;
 }
 
-static void discard(struct slu_module *module)
+static void discard(struct dev_module *module)
 {
-	struct slu_function *f;
+	struct dev_function *f;
 
 	while ((f = module->functions)) {
 		module->functions = f->next;
-		slu_objects_free(&functions, f);
+		dev_objects_free(&functions, f);
 	}
 	if (module->memory)
-		slu_memory_free(module->memory);
+		dev_memory_free(module->memory);
 	if (module->code_bytes)
-		slu_card_give_hidden(module->context->card, module->code_bytes);
+		dev_card_give_hidden(module->context->card, module->code_bytes);
 	free(module->variables);
-	slu_program_unref(module->program);
-	slu_objects_free(&modules, module);
+	dev_program_unref(module->program);
+	dev_objects_free(&modules, module);
 }
 
-CUresult slu_module_new(struct slu_context *context, struct slu_program *program,
-			struct slu_module **ret_module)
+CUresult dev_module_new(struct dev_context *context, struct dev_program *program,
+			struct dev_module **ret_module)
 {
-	struct slu_module *module = slu_objects_new(&modules);
+	struct dev_module *module = dev_objects_new(&modules);
 	CUresult result;
 
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	module->context = context;
-	module->program = slu_program_ref(program);
+	module->program = dev_program_ref(program);
 	result = place_variables(module);
 	if (result) {
 		discard(module);
 		return result;
 	}
-	slu_context_lock(context);
+	dev_context_lock(context);
 	LIST_INSERT_HEAD(&context->modules, module, link);
-	slu_context_unlock(context);
+	dev_context_unlock(context);
 	*ret_module = module;
 	return CUDA_SUCCESS;
 }
 
-void slu_module_free(struct slu_module *module)
+void dev_module_free(struct dev_module *module)
 {
 	LIST_REMOVE(module, link);
 	discard(module);
 }
 
-struct slu_module *slu_module_get(CUmodule handle)
+struct dev_module *dev_module_get(CUmodule handle)
 {
-	return slu_objects_get(&modules, handle);
+	return dev_objects_get(&modules, handle);
 }
 
-CUresult slu_module_function(struct slu_module *module, const char *name,
-			     struct slu_function **ret_function)
+CUresult dev_module_function(struct dev_module *module, const char *name,
+			     struct dev_function **ret_function)
 {
 	const struct slu_ptx_function *kernel = slu_ptx_module_kernel(module->program->ptx, name);
-	struct slu_function *f;
+	struct dev_function *f;
 
 	if (!kernel || !kernel->is_defined)
 		return CUDA_ERROR_NOT_FOUND;
-	slu_context_lock(module->context);
+	dev_context_lock(module->context);
 	for (f = module->functions; f; f = f->next)
 		if (f->kernel == kernel)
 			break;
 	if (!f) {
-		f = slu_objects_new(&functions);
+		f = dev_objects_new(&functions);
 		if (f) {
 			f->module = module;
 			f->kernel = kernel;
@@ -162,14 +162,14 @@ CUresult slu_module_function(struct slu_module *module, const char *name,
 			module->functions = f;
 		}
 	}
-	slu_context_unlock(module->context);
+	dev_context_unlock(module->context);
 	if (!f)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_function = f;
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_module_variable(struct slu_module *module, const char *name, uint64_t *ret_address,
+CUresult dev_module_variable(struct dev_module *module, const char *name, uint64_t *ret_address,
 			     size_t *ret_bytes)
 {
 	const struct slu_ptx_variable *v = slu_ptx_module_variable(module->program->ptx, name);
@@ -181,60 +181,60 @@ CUresult slu_module_variable(struct slu_module *module, const char *name, uint64
 	return CUDA_SUCCESS;
 }
 
-struct slu_function *slu_function_get(CUfunction handle)
+struct dev_function *dev_function_get(CUfunction handle)
 {
-	struct slu_function *function = slu_objects_get(&functions, handle);
+	struct dev_function *function = dev_objects_get(&functions, handle);
 
-	return function ? function : slu_library_function((CUkernel)(void *)handle);
+	return function ? function : dev_library_function((CUkernel)(void *)handle);
 }
 
-unsigned slu_function_n_resident(const struct slu_function *function, unsigned n_threads,
+unsigned dev_function_n_resident(const struct dev_function *function, unsigned n_threads,
 				 uint64_t dynamic_shared_bytes)
 {
-	if (n_threads > slu_traits_max_threads(function->kernel))
+	if (n_threads > dev_traits_max_threads(function->kernel))
 		return 0;
-	return slu_limits_fit(slu_driver.settings.limits, n_threads,
+	return dev_limits_fit(dev_driver.settings.limits, n_threads,
 			      function->kernel->shared_bytes + dynamic_shared_bytes);
 }
 
 /* What the local memory of @kernel takes on a card that is full of its threads. */
-static uint64_t local_bytes_of(const struct slu_card *card, const struct slu_ptx_function *kernel)
+static uint64_t local_bytes_of(const struct dev_card *card, const struct slu_ptx_function *kernel)
 {
-	const struct slu_settings *s = &slu_driver.settings;
+	const struct dev_settings *s = &dev_driver.settings;
 
 	return kernel->local_bytes * s->limits->n_threads * s->n_multiprocessors /
 	       card->shared->traits.scale;
 }
 
 /* The memory of the kernels' malloc: the first kernel that may ask for it takes it, all at once. */
-static int make_heap_locked(struct slu_context *context)
+static int make_heap_locked(struct dev_context *context)
 {
 	uint64_t address, bytes;
 	int r;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	bytes = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE];
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (context->heap || !bytes)
 		return 0;
-	r = slu_memory_alloc(context, bytes, &address);
+	r = dev_memory_alloc(context, bytes, &address);
 	if (r)
 		return r;
-	r = slu_interp_heap_new(address, bytes, &context->heap);
+	r = dev_interp_heap_new(address, bytes, &context->heap);
 	if (r)
-		slu_memory_free(address);
+		dev_memory_free(address);
 	return r;
 }
 
 /* Takes what a kernel needs of the card's memory beside the program's own. */
-static int take_room_locked(struct slu_function *function)
+static int take_room_locked(struct dev_function *function)
 {
-	struct slu_module *module = function->module;
-	struct slu_context *context = module->context;
+	struct dev_module *module = function->module;
+	struct dev_context *context = module->context;
 	uint64_t code, local;
 	int r;
 
-	if (slu_interp_module_uses_heap(module->program->interp)) {
+	if (dev_interp_module_uses_heap(module->program->interp)) {
 		r = make_heap_locked(context);
 		if (r)
 			return r;
@@ -244,7 +244,7 @@ static int take_room_locked(struct slu_function *function)
 	code = module->code_bytes ? 0 : context->card->granule_bytes;
 	local = slu_sub_floor(local_bytes_of(context->card, function->kernel),
 			      context->local_bytes);
-	r = slu_card_take_hidden(context->card, code + local);
+	r = dev_card_take_hidden(context->card, code + local);
 	if (r)
 		return r;
 	module->code_bytes += code;
@@ -252,31 +252,31 @@ static int take_room_locked(struct slu_function *function)
 	return 0;
 }
 
-CUresult slu_function_load(struct slu_function *function)
+CUresult dev_function_load(struct dev_function *function)
 {
-	struct slu_context *context = function->module->context;
+	struct dev_context *context = function->module->context;
 	struct slu_ptx_error error;
 	int r = 0, room = 0;
 
 	if (__atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE))
 		return CUDA_SUCCESS;
 	/* everybody else in this context waits: so does the genuine driver's */
-	slu_context_lock(context);
+	dev_context_lock(context);
 	if (!function->is_loaded) {
-		r = slu_interp_prepare(function->module->program->interp, function->kernel, &error);
+		r = dev_interp_prepare(function->module->program->interp, function->kernel, &error);
 		if (!r) {
-			slu_stream_drain(context);
+			dev_stream_drain(context);
 			room = take_room_locked(function);
 			if (!room)
 				__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
 		}
 	}
-	slu_context_unlock(context);
-	if (r == SLU_INTERP_E_REFUSED) {
-		slu_report_launch(function->kernel->name, &error);
+	dev_context_unlock(context);
+	if (r == DEV_INTERP_E_REFUSED) {
+		dev_report_launch(function->kernel->name, &error);
 		return CUDA_ERROR_INVALID_PTX;
 	}
-	if (room == SLU_CARD_E_FULL)
+	if (room == DEV_CARD_E_FULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	return slu_driver_result(r ? r : room);
+	return dev_driver_result(r ? r : room);
 }

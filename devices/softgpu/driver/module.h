@@ -23,55 +23,55 @@
 #include "softgpu/driver/program.h"
 #include "softgpu/driver/traits.h"
 
-struct slu_function {
-	struct slu_object object;
-	struct slu_module *module; /* constant, as the kernel */
+struct dev_function {
+	struct dev_object object;
+	struct dev_module *module; /* constant, as the kernel */
 	const struct slu_ptx_function *kernel;
 	bool is_loaded; /* atomic */
-	struct slu_wishes wishes;
+	struct dev_wishes wishes;
 	/* what entry-legacy.c was told; the program sees to it that threads do not meet there */
 	struct {
 		unsigned block[3];
 		unsigned shared_bytes, param_bytes;
 		uint8_t params[4096];
 	} legacy;
-	struct slu_function *next;
+	struct dev_function *next;
 };
 
-struct slu_module {
-	struct slu_object object;
-	struct slu_context *context;
-	LIST_ENTRY(slu_module) link; /* guarded by the context's lock */
-	struct slu_program *program; /* holds a reference */
+struct dev_module {
+	struct dev_object object;
+	struct dev_context *context;
+	LIST_ENTRY(dev_module) link; /* guarded by the context's lock */
+	struct dev_program *program; /* holds a reference */
 	uint64_t *variables;	     /* address of each variable */
 	uint64_t memory;	     /* the allocation that holds them; 0: none */
 	uint64_t code_bytes; /* what its kernels took of the card; guarded by the context's lock */
-	struct slu_function
+	struct dev_function
 		*functions; /* those that were asked for; guarded by the context's lock */
 };
 
-CUresult slu_module_new(struct slu_context *context, struct slu_program *program,
-			struct slu_module **ret_module);
+CUresult dev_module_new(struct dev_context *context, struct dev_program *program,
+			struct dev_module **ret_module);
 
 /* Its kernels must have ended; called with the context's lock held. */
-void slu_module_free(struct slu_module *module);
-struct slu_module *slu_module_get(CUmodule handle);
+void dev_module_free(struct dev_module *module);
+struct dev_module *dev_module_get(CUmodule handle);
 
-CUresult slu_module_function(struct slu_module *module, const char *name,
-			     struct slu_function **ret_function);
-CUresult slu_module_variable(struct slu_module *module, const char *name, uint64_t *ret_address,
+CUresult dev_module_function(struct dev_module *module, const char *name,
+			     struct dev_function **ret_function);
+CUresult dev_module_variable(struct dev_module *module, const char *name, uint64_t *ret_address,
 			     size_t *ret_bytes);
 
 /* The function of @handle; where that is a library's kernel, its function in the current context.
  */
-struct slu_function *slu_function_get(CUfunction handle);
+struct dev_function *dev_function_get(CUfunction handle);
 
 /* How many blocks of it a multiprocessor holds; 0 where a block may not be so large. */
-unsigned slu_function_n_resident(const struct slu_function *function, unsigned n_threads,
+unsigned dev_function_n_resident(const struct dev_function *function, unsigned n_threads,
 				 uint64_t dynamic_shared_bytes);
 
 /*
  * Makes it ready for its first launch; drains the context if that is this one.
  * Return: CUDA_SUCCESS, INVALID_PTX, OUT_OF_MEMORY where the card has no room for it.
  */
-CUresult slu_function_load(struct slu_function *function);
+CUresult dev_function_load(struct dev_function *function);

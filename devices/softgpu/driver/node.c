@@ -13,16 +13,16 @@
 #include "softgpu/driver/graph-memory.h"
 #include "softgpu/driver/graph.h"
 
-CUresult slu_node_kernel(const CUDA_KERNEL_NODE_PARAMS *p, struct slu_command **ret_command)
+CUresult dev_node_kernel(const CUDA_KERNEL_NODE_PARAMS *p, struct dev_command **ret_command)
 {
 	CUfunction function = p->func ? p->func : (CUfunction)(void *)p->kern;
 
-	return slu_entry_kernel(function, (unsigned[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
+	return dev_entry_kernel(function, (unsigned[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
 				(unsigned[]){ p->blockDimX, p->blockDimY, p->blockDimZ },
 				p->sharedMemBytes, false, p->kernelParams, p->extra, ret_command);
 }
 
-CUDA_KERNEL_NODE_PARAMS slu_node_widen(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+CUDA_KERNEL_NODE_PARAMS dev_node_widen(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	CUDA_KERNEL_NODE_PARAMS wide = { 0 };
 
@@ -30,40 +30,40 @@ CUDA_KERNEL_NODE_PARAMS slu_node_widen(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 	return wide;
 }
 
-static CUresult done(struct slu_command *command, struct slu_command **ret_command)
+static CUresult done(struct dev_command *command, struct dev_command **ret_command)
 {
 	*ret_command = command;
 	return command ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult slu_node_empty(struct slu_command **ret_command)
+CUresult dev_node_empty(struct dev_command **ret_command)
 {
-	return done(slu_command_new(SLU_COMMAND_EMPTY), ret_command);
+	return done(dev_command_new(DEV_COMMAND_EMPTY), ret_command);
 }
 
-CUresult slu_node_copy(const CUDA_MEMCPY3D *p, struct slu_command **ret_command)
+CUresult dev_node_copy(const CUDA_MEMCPY3D *p, struct dev_command **ret_command)
 {
-	struct slu_command_copy box;
-	struct slu_command *command;
+	struct dev_command_copy box;
+	struct dev_command *command;
 
-	SLU_TRY(slu_entry_box(p, &box));
-	command = slu_command_new(SLU_COMMAND_COPY);
+	DEV_TRY(dev_entry_box(p, &box));
+	command = dev_command_new(DEV_COMMAND_COPY);
 	if (command)
 		command->copy = box;
 	return done(command, ret_command);
 }
 
-CUresult slu_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct slu_command **ret_command)
+CUresult dev_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct dev_command **ret_command)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
 	if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || !p->width ||
 	    !p->height || p->dst % p->elementSize || p->width > SIZE_MAX / p->elementSize ||
 	    (p->height > 1 && p->pitch < p->width * p->elementSize))
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_SET);
+	command = dev_command_new(DEV_COMMAND_SET);
 	if (command)
-		command->set = (struct slu_command_set){ .dst = p->dst,
+		command->set = (struct dev_command_set){ .dst = p->dst,
 							 .pitch = p->pitch,
 							 .width = p->width,
 							 .height = p->height,
@@ -72,13 +72,13 @@ CUresult slu_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct slu_command **ret
 	return done(command, ret_command);
 }
 
-CUresult slu_node_host(const CUDA_HOST_NODE_PARAMS *p, struct slu_command **ret_command)
+CUresult dev_node_host(const CUDA_HOST_NODE_PARAMS *p, struct dev_command **ret_command)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
 	if (!p->fn)
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_HOST);
+	command = dev_command_new(DEV_COMMAND_HOST);
 	if (command) {
 		command->host.function = p->fn;
 		command->host.user = p->userData;
@@ -86,30 +86,30 @@ CUresult slu_node_host(const CUDA_HOST_NODE_PARAMS *p, struct slu_command **ret_
 	return done(command, ret_command);
 }
 
-CUresult slu_node_event(enum slu_command_kind kind, CUevent event, struct slu_command **ret_command)
+CUresult dev_node_event(enum dev_command_kind kind, CUevent event, struct dev_command **ret_command)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
-	if (!slu_event_get(event))
+	if (!dev_event_get(event))
 		return CUDA_ERROR_INVALID_HANDLE;
-	command = slu_command_new(kind);
+	command = dev_command_new(kind);
 	if (command)
 		command->event = event;
 	return done(command, ret_command);
 }
 
-CUresult slu_node_child(CUgraph handle, struct slu_command **ret_command)
+CUresult dev_node_child(CUgraph handle, struct dev_command **ret_command)
 {
-	struct slu_graph *graph = slu_graph_get(handle);
-	struct slu_command *command;
+	struct dev_graph *graph = dev_graph_get(handle);
+	struct dev_command *command;
 
 	if (!graph)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (slu_branch_is_in(graph))
+	if (dev_branch_is_in(graph))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	command = slu_command_new(SLU_COMMAND_GRAPH);
+	command = dev_command_new(DEV_COMMAND_GRAPH);
 	if (command) {
-		command->graph = slu_graph_clone(graph);
+		command->graph = dev_graph_clone(graph);
 		if (!command->graph) {
 			free(command);
 			return CUDA_ERROR_OUT_OF_MEMORY;
@@ -119,20 +119,20 @@ CUresult slu_node_child(CUgraph handle, struct slu_command **ret_command)
 	return done(command, ret_command);
 }
 
-CUresult slu_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct slu_command **ret_command)
+CUresult dev_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct dev_command **ret_command)
 {
-	struct slu_graph_memory *memory;
-	struct slu_command *command;
-	struct slu_card *card;
+	struct dev_graph_memory *memory;
+	struct dev_command *command;
+	struct dev_card *card;
 
 	if (!p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
 	    p->poolProps.handleTypes || p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_INVALID_VALUE;
-	SLU_TRY(slu_driver_card(p->poolProps.location.id, &card));
-	SLU_TRY(slu_graph_memory_new(card, p, &memory));
-	command = slu_command_new(SLU_COMMAND_ALLOC);
+	DEV_TRY(dev_driver_card(p->poolProps.location.id, &card));
+	DEV_TRY(dev_graph_memory_new(card, p, &memory));
+	command = dev_command_new(DEV_COMMAND_ALLOC);
 	if (!command) {
-		slu_graph_memory_unref(memory);
+		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	command->memory = memory;
@@ -140,52 +140,52 @@ CUresult slu_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct slu_command **ret_
 	return done(command, ret_command);
 }
 
-CUresult slu_node_free(CUdeviceptr address, struct slu_command **ret_command)
+CUresult dev_node_free(CUdeviceptr address, struct dev_command **ret_command)
 {
-	struct slu_graph_memory *memory = slu_graph_memory_find(address);
-	struct slu_command *command;
+	struct dev_graph_memory *memory = dev_graph_memory_find(address);
+	struct dev_command *command;
 
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_FREE);
+	command = dev_command_new(DEV_COMMAND_FREE);
 	if (!command) {
-		slu_graph_memory_unref(memory);
+		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	slu_graph_memory_freed_inside(memory);
+	dev_graph_memory_freed_inside(memory);
 	command->memory = memory;
 	return done(command, ret_command);
 }
 
-CUresult slu_node_value(enum slu_command_kind kind, CUdeviceptr address, uint64_t value,
-			unsigned size, unsigned flags, struct slu_command **ret_command)
+CUresult dev_node_value(enum dev_command_kind kind, CUdeviceptr address, uint64_t value,
+			unsigned size, unsigned flags, struct dev_command **ret_command)
 {
-	struct slu_command *command;
+	struct dev_command *command;
 
 	if (address % size)
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(kind);
+	command = dev_command_new(kind);
 	if (command)
-		command->value = (struct slu_command_value){
+		command->value = (struct dev_command_value){
 			.address = address, .value = value, .size = size, .flags = flags
 		};
 	return done(command, ret_command);
 }
 
-CUresult slu_node_operation(const CUstreamBatchMemOpParams *op, struct slu_command **ret_command)
+CUresult dev_node_operation(const CUstreamBatchMemOpParams *op, struct dev_command **ret_command)
 {
 	switch (op->operation) {
 	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-		return slu_node_value(SLU_COMMAND_WAIT, op->waitValue.address, op->waitValue.value,
+		return dev_node_value(DEV_COMMAND_WAIT, op->waitValue.address, op->waitValue.value,
 				      4, op->waitValue.flags, ret_command);
 	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-		return slu_node_value(SLU_COMMAND_WAIT, op->waitValue.address,
+		return dev_node_value(DEV_COMMAND_WAIT, op->waitValue.address,
 				      op->waitValue.value64, 8, op->waitValue.flags, ret_command);
 	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-		return slu_node_value(SLU_COMMAND_WRITE, op->writeValue.address,
+		return dev_node_value(DEV_COMMAND_WRITE, op->writeValue.address,
 				      op->writeValue.value, 4, op->writeValue.flags, ret_command);
 	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-		return slu_node_value(SLU_COMMAND_WRITE, op->writeValue.address,
+		return dev_node_value(DEV_COMMAND_WRITE, op->writeValue.address,
 				      op->writeValue.value64, 8, op->writeValue.flags, ret_command);
 	/* a stream's commands see everything that was written before */
 	case CU_STREAM_MEM_OP_BARRIER:
@@ -197,18 +197,18 @@ CUresult slu_node_operation(const CUstreamBatchMemOpParams *op, struct slu_comma
 	}
 }
 
-CUresult slu_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct slu_command **ret_command)
+CUresult dev_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct dev_command **ret_command)
 {
 	CUstreamBatchMemOpParams *ops;
-	struct slu_command *command;
+	struct dev_command *command;
 
-	if (!slu_context_get(p->ctx) || !p->count || p->count > 256 || !p->paramArray || p->flags)
+	if (!dev_context_get(p->ctx) || !p->count || p->count > 256 || !p->paramArray || p->flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < p->count; i++) {
-		SLU_TRY(slu_node_operation(&p->paramArray[i], &command));
-		slu_command_free(command);
+		DEV_TRY(dev_node_operation(&p->paramArray[i], &command));
+		dev_command_free(command);
 	}
-	command = slu_command_new(SLU_COMMAND_BATCH);
+	command = dev_command_new(DEV_COMMAND_BATCH);
 	ops = reallocarray(NULL, p->count, sizeof(*ops));
 	if (!command || !ops) {
 		free(command);
@@ -216,24 +216,24 @@ CUresult slu_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct slu_comma
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	memcpy(ops, p->paramArray, p->count * sizeof(*ops));
-	command->batch = (struct slu_command_batch){ p->ctx, ops, p->count, p->flags };
+	command->batch = (struct dev_command_batch){ p->ctx, ops, p->count, p->flags };
 	return done(command, ret_command);
 }
 
-static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct slu_command **ret_command)
+static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct dev_command **ret_command)
 {
-	struct slu_condition *condition = slu_condition_get(p->handle);
-	struct slu_command *command;
+	struct dev_condition *condition = dev_condition_get(p->handle);
+	struct dev_command *command;
 	int r;
 
 	/* a condition is one node's */
-	if (!condition || condition->is_used || slu_context_get(p->ctx) != condition->context ||
+	if (!condition || condition->is_used || dev_context_get(p->ctx) != condition->context ||
 	    (unsigned)p->type > CU_GRAPH_COND_TYPE_SWITCH)
 		return CUDA_ERROR_INVALID_VALUE;
-	command = slu_command_new(SLU_COMMAND_BRANCH);
+	command = dev_command_new(DEV_COMMAND_BRANCH);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = slu_branch_init(&command->branch, condition, p->type, p->size);
+	r = dev_branch_init(&command->branch, condition, p->type, p->size);
 	if (r) {
 		free(command);
 		return r == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
@@ -242,16 +242,16 @@ static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct slu_command 
 	return done(command, ret_command);
 }
 
-CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command)
+CUresult dev_node_any(CUgraphNodeParams *p, struct dev_command **ret_command)
 {
 	switch (p->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return slu_node_kernel(&p->kernel, ret_command);
+		return dev_node_kernel(&p->kernel, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return p->memcpy.flags ? CUDA_ERROR_INVALID_VALUE
-				       : slu_node_copy(&p->memcpy.copyParams, ret_command);
+				       : dev_node_copy(&p->memcpy.copyParams, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEMSET:
-		return slu_node_set(
+		return dev_node_set(
 			&(CUDA_MEMSET_NODE_PARAMS){ .dst = p->memset.dst,
 						    .pitch = p->memset.pitch,
 						    .value = p->memset.value,
@@ -260,21 +260,21 @@ CUresult slu_node_any(CUgraphNodeParams *p, struct slu_command **ret_command)
 						    .height = p->memset.height },
 			ret_command);
 	case CU_GRAPH_NODE_TYPE_HOST:
-		return slu_node_host(&p->host, ret_command);
+		return dev_node_host(&p->host, ret_command);
 	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return slu_node_child(p->graph.graph, ret_command);
+		return dev_node_child(p->graph.graph, ret_command);
 	case CU_GRAPH_NODE_TYPE_EMPTY:
-		return slu_node_empty(ret_command);
+		return dev_node_empty(ret_command);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-		return slu_node_event(SLU_COMMAND_AWAIT, p->eventWait.event, ret_command);
+		return dev_node_event(DEV_COMMAND_AWAIT, p->eventWait.event, ret_command);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		return slu_node_event(SLU_COMMAND_RECORD, p->eventRecord.event, ret_command);
+		return dev_node_event(DEV_COMMAND_RECORD, p->eventRecord.event, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-		return slu_node_alloc(&p->alloc, ret_command);
+		return dev_node_alloc(&p->alloc, ret_command);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
-		return slu_node_free(p->free.dptr, ret_command);
+		return dev_node_free(p->free.dptr, ret_command);
 	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-		return slu_node_batch(&p->memOp, ret_command);
+		return dev_node_batch(&p->memOp, ret_command);
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return make_branch(&p->conditional, ret_command);
 	default:

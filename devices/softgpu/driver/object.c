@@ -7,7 +7,7 @@
 
 #define POOL_FIRST 64
 
-static void push(struct slu_objects *objects, struct slu_object *object)
+static void push(struct dev_objects *objects, struct dev_object *object)
 {
 	object->next_free = NULL;
 	if (objects->last_free)
@@ -17,24 +17,24 @@ static void push(struct slu_objects *objects, struct slu_object *object)
 	objects->last_free = object;
 }
 
-static void grow(struct slu_objects *objects)
+static void grow(struct dev_objects *objects)
 {
 	size_t n = (size_t)POOL_FIRST << objects->n_pools;
 	unsigned char *pool;
 
-	if (objects->n_pools == SLU_OBJECT_POOLS_MAX)
+	if (objects->n_pools == DEV_OBJECT_POOLS_MAX)
 		return;
 	pool = calloc(n, objects->size);
 	if (!pool)
 		return;
 	objects->pools[objects->n_pools++] = pool;
 	for (size_t i = 0; i < n; i++)
-		push(objects, (struct slu_object *)(pool + i * objects->size));
+		push(objects, (struct dev_object *)(pool + i * objects->size));
 }
 
-void *slu_objects_new(struct slu_objects *objects)
+void *dev_objects_new(struct dev_objects *objects)
 {
-	struct slu_object *object;
+	struct dev_object *object;
 
 	pthread_mutex_lock(&objects->mutex);
 	/* keep some distance between a free and the next use of its place */
@@ -52,9 +52,9 @@ void *slu_objects_new(struct slu_objects *objects)
 	return object;
 }
 
-void slu_objects_free(struct slu_objects *objects, void *object)
+void dev_objects_free(struct dev_objects *objects, void *object)
 {
-	struct slu_object *o = object;
+	struct dev_object *o = object;
 
 	if (!o)
 		return;
@@ -64,10 +64,10 @@ void slu_objects_free(struct slu_objects *objects, void *object)
 	pthread_mutex_unlock(&objects->mutex);
 }
 
-void *slu_objects_get(struct slu_objects *objects, const void *handle)
+void *dev_objects_get(struct dev_objects *objects, const void *handle)
 {
 	const unsigned char *p = handle;
-	struct slu_object *found = NULL;
+	struct dev_object *found = NULL;
 
 	pthread_mutex_lock(&objects->mutex);
 	for (unsigned i = 0; i < objects->n_pools; i++) {
@@ -77,7 +77,7 @@ void *slu_objects_get(struct slu_objects *objects, const void *handle)
 		    (uintptr_t)p - (uintptr_t)objects->pools[i] >= bytes)
 			continue;
 		if (((uintptr_t)p - (uintptr_t)objects->pools[i]) % objects->size == 0)
-			found = (struct slu_object *)(uintptr_t)handle;
+			found = (struct dev_object *)(uintptr_t)handle;
 		break;
 	}
 	if (found && !__atomic_load_n(&found->is_live, __ATOMIC_ACQUIRE))

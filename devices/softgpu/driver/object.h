@@ -12,30 +12,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SLU_OBJECT_POOLS_MAX 24
+#define DEV_OBJECT_POOLS_MAX 24
 
 /* The first member of each object. */
-struct slu_object {
+struct dev_object {
 	uint32_t is_live;
-	struct slu_object *next_free;
+	struct dev_object *next_free;
 };
 
-struct slu_objects {
+struct dev_objects {
 	pthread_mutex_t mutex;
 	size_t size;				    /* of one object; constant */
-	unsigned char *pools[SLU_OBJECT_POOLS_MAX]; /* pool i holds 64 << i objects */
+	unsigned char *pools[DEV_OBJECT_POOLS_MAX]; /* pool i holds 64 << i objects */
 	unsigned n_pools;
-	struct slu_object *first_free, *last_free;
+	struct dev_object *first_free, *last_free;
 };
 
-#define SLU_OBJECTS_INIT(type)                                           \
+#define DEV_OBJECTS_INIT(type)                                           \
 	{                                                                \
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .size = sizeof(type) \
 	}
 
 /* Return: a zeroed live object, or NULL. */
-void *slu_objects_new(struct slu_objects *objects);
-void slu_objects_free(struct slu_objects *objects, void *object);
+void *dev_objects_new(struct dev_objects *objects);
+void dev_objects_free(struct dev_objects *objects, void *object);
 
 /* Return: @handle if it is a live object of these, else NULL. */
-void *slu_objects_get(struct slu_objects *objects, const void *handle);
+void *dev_objects_get(struct dev_objects *objects, const void *handle);

@@ -13,12 +13,12 @@
 #include "base/error.h"
 #include "base/util.h"
 
-static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_phys);
+static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_phys);
 static uint64_t last_id;
 
-static struct slu_phys *make(struct slu_card *card, uint64_t bytes)
+static struct dev_phys *make(struct dev_card *card, uint64_t bytes)
 {
-	struct slu_phys *phys = slu_objects_new(&objects);
+	struct dev_phys *phys = dev_objects_new(&objects);
 
 	if (phys) {
 		phys->n_refs = 1;
@@ -31,23 +31,23 @@ static struct slu_phys *make(struct slu_card *card, uint64_t bytes)
 	return phys;
 }
 
-static void discard(struct slu_phys *phys)
+static void discard(struct dev_phys *phys)
 {
 	free(phys->granules);
 	if (phys->host_fd >= 0)
 		close(phys->host_fd);
-	slu_objects_free(&objects, phys);
+	dev_objects_free(&objects, phys);
 }
 
-int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_phys)
+int dev_phys_new(struct dev_card *card, uint64_t bytes, struct dev_phys **ret_phys)
 {
-	struct slu_phys *phys;
+	struct dev_phys *phys;
 	int r;
 
 	assert(bytes && bytes % card->granule_bytes == 0);
 	if (bytes > card->capacity_bytes)
-		return SLU_CARD_E_FULL;
-	r = slu_card_attach(card);
+		return DEV_CARD_E_FULL;
+	r = dev_card_attach(card);
 	if (r)
 		return slu_fold(r);
 	phys = make(card, bytes);
@@ -55,7 +55,7 @@ int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_ph
 		return slu_error(-ENOMEM);
 	phys->n_granules = (unsigned)(bytes / card->granule_bytes);
 	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
-	r = phys->granules ? slu_card_take(card, phys->n_granules, phys->granules) : -ENOMEM;
+	r = phys->granules ? dev_card_take(card, phys->n_granules, phys->granules) : -ENOMEM;
 	if (r) {
 		discard(phys);
 		return slu_fold(r);
@@ -64,9 +64,9 @@ int slu_phys_new(struct slu_card *card, uint64_t bytes, struct slu_phys **ret_ph
 	return 0;
 }
 
-int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
+int dev_phys_new_host(uint64_t bytes, bool is_lazy, struct dev_phys **ret_phys)
 {
-	struct slu_phys *phys = make(NULL, bytes);
+	struct dev_phys *phys = make(NULL, bytes);
 	int r = 0;
 
 	if (!phys)
@@ -88,24 +88,24 @@ int slu_phys_new_host(uint64_t bytes, bool is_lazy, struct slu_phys **ret_phys)
 	return 0;
 }
 
-int slu_phys_export(struct slu_phys *phys)
+int dev_phys_export(struct dev_phys *phys)
 {
 	int r = 0;
 
 	if (!phys->is_exported)
-		r = slu_card_export(phys->card, phys->n_granules, phys->granules, &phys->ticket);
+		r = dev_card_export(phys->card, phys->n_granules, phys->granules, &phys->ticket);
 	if (!r)
 		phys->is_exported = true;
 	return r;
 }
 
-int slu_phys_import(struct slu_card *card, const struct slu_card_ticket *ticket,
-		    struct slu_phys **ret_phys)
+int dev_phys_import(struct dev_card *card, const struct dev_card_ticket *ticket,
+		    struct dev_phys **ret_phys)
 {
-	struct slu_phys *phys;
+	struct dev_phys *phys;
 	int r;
 
-	r = slu_card_attach(card);
+	r = dev_card_attach(card);
 	if (r)
 		return slu_fold(r);
 	if (!ticket->n_granules || ticket->n_granules > card->n_granules)
@@ -115,7 +115,7 @@ int slu_phys_import(struct slu_card *card, const struct slu_card_ticket *ticket,
 		return slu_error(-ENOMEM);
 	phys->n_granules = ticket->n_granules;
 	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
-	r = phys->granules ? slu_card_import(card, ticket, phys->granules) : -ENOMEM;
+	r = phys->granules ? dev_card_import(card, ticket, phys->granules) : -ENOMEM;
 	if (r) {
 		discard(phys);
 		return r;
@@ -126,9 +126,9 @@ int slu_phys_import(struct slu_card *card, const struct slu_card_ticket *ticket,
 	return 0;
 }
 
-int slu_phys_import_host(int fd, uint64_t bytes, struct slu_phys **ret_phys)
+int dev_phys_import_host(int fd, uint64_t bytes, struct dev_phys **ret_phys)
 {
-	struct slu_phys *phys = make(NULL, bytes);
+	struct dev_phys *phys = make(NULL, bytes);
 
 	if (!phys)
 		return slu_error(-ENOMEM);
@@ -137,28 +137,28 @@ int slu_phys_import_host(int fd, uint64_t bytes, struct slu_phys **ret_phys)
 	return 0;
 }
 
-struct slu_phys *slu_phys_get(CUmemGenericAllocationHandle handle)
+struct dev_phys *dev_phys_get(CUmemGenericAllocationHandle handle)
 {
-	return slu_objects_get(&objects, (const void *)(uintptr_t)handle);
+	return dev_objects_get(&objects, (const void *)(uintptr_t)handle);
 }
 
-void slu_phys_unref(struct slu_phys *phys)
+void dev_phys_unref(struct dev_phys *phys)
 {
 	assert(phys->n_refs);
 	if (--phys->n_refs)
 		return;
 	if (phys->is_exported)
-		slu_card_leave(phys->card, &phys->ticket);
+		dev_card_leave(phys->card, &phys->ticket);
 	else if (phys->card)
-		slu_card_give(phys->card, phys->n_granules, phys->granules);
+		dev_card_give(phys->card, phys->n_granules, phys->granules);
 	discard(phys);
 }
 
-void slu_phys_keep_mapped(struct slu_phys *phys)
+void dev_phys_keep_mapped(struct dev_phys *phys)
 {
 	phys->n_handle_refs--;
 	phys->is_internal = true;
-	slu_phys_unref(phys);
+	dev_phys_unref(phys);
 }
 
 static int map_piece(uint8_t *at, uint64_t bytes, int fd, uint64_t offset)
@@ -169,7 +169,7 @@ static int map_piece(uint8_t *at, uint64_t bytes, int fd, uint64_t offset)
 	return p == MAP_FAILED ? slu_error(-errno) : 0;
 }
 
-int slu_phys_map(const struct slu_phys *phys, uint8_t *at)
+int dev_phys_map(const struct dev_phys *phys, uint8_t *at)
 {
 	uint64_t granule;
 

@@ -6,28 +6,28 @@
 #include "softgpu/driver/pool.h"
 
 /* guarded by the pools' mutex; the first also looked at without it */
-static struct slu_pool *defaults[SLU_SETTINGS_DEVICES_MAX];
-static struct slu_pool *currents[SLU_SETTINGS_DEVICES_MAX];
+static struct dev_pool *defaults[DEV_SETTINGS_DEVICES_MAX];
+static struct dev_pool *currents[DEV_SETTINGS_DEVICES_MAX];
 
-void slu_pool_not_current_locked(const struct slu_pool *pool)
+void dev_pool_not_current_locked(const struct dev_pool *pool)
 {
-	for (unsigned i = 0; i < SLU_SETTINGS_DEVICES_MAX; i++)
+	for (unsigned i = 0; i < DEV_SETTINGS_DEVICES_MAX; i++)
 		if (currents[i] == pool)
 			currents[i] = defaults[i];
 }
 
-CUresult slu_pool_default(struct slu_card *card, struct slu_pool **ret_pool)
+CUresult dev_pool_default(struct dev_card *card, struct dev_pool **ret_pool)
 {
 	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 				 .location = { CU_MEM_LOCATION_TYPE_DEVICE, (int)card->index } };
-	struct slu_pool *fresh = NULL;
+	struct dev_pool *fresh = NULL;
 	CUresult result = CUDA_SUCCESS;
 
 	if (!__atomic_load_n(&defaults[card->index], __ATOMIC_ACQUIRE))
-		result = slu_pool_new(card, &props, &fresh);
+		result = dev_pool_new(card, &props, &fresh);
 	if (result)
 		return result;
-	slu_pool_lock();
+	dev_pool_lock();
 	if (fresh && !defaults[card->index]) {
 		fresh->is_default = true;
 		if (!currents[card->index])
@@ -36,37 +36,37 @@ CUresult slu_pool_default(struct slu_card *card, struct slu_pool **ret_pool)
 		fresh = NULL;
 	}
 	*ret_pool = defaults[card->index];
-	slu_pool_unlock();
+	dev_pool_unlock();
 	/* somebody else was faster */
 	if (fresh)
-		slu_pool_destroy(fresh);
+		dev_pool_destroy(fresh);
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_current(struct slu_card *card, struct slu_pool **ret_pool)
+CUresult dev_pool_current(struct dev_card *card, struct dev_pool **ret_pool)
 {
-	CUresult result = slu_pool_default(card, ret_pool);
+	CUresult result = dev_pool_default(card, ret_pool);
 
 	if (result)
 		return result;
-	slu_pool_lock();
+	dev_pool_lock();
 	*ret_pool = currents[card->index];
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_set_current(struct slu_card *card, struct slu_pool *pool)
+CUresult dev_pool_set_current(struct dev_card *card, struct dev_pool *pool)
 {
-	struct slu_pool *first;
-	CUresult result = slu_pool_default(card, &first);
+	struct dev_pool *first;
+	CUresult result = dev_pool_default(card, &first);
 
 	if (result)
 		return result;
 	if (pool->card != card)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_pool_lock();
+	dev_pool_lock();
 	currents[card->index] = pool;
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return CUDA_SUCCESS;
 }
 
@@ -76,25 +76,25 @@ static bool is_flag(CUmemPool_attribute which)
 	       which <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
-CUresult slu_pool_attribute(struct slu_pool *pool, CUmemPool_attribute which, void *ret_value)
+CUresult dev_pool_attribute(struct dev_pool *pool, CUmemPool_attribute which, void *ret_value)
 {
 	if (which < CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES ||
 	    which > CU_MEMPOOL_ATTR_USED_MEM_HIGH)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_pool_lock();
+	dev_pool_lock();
 	if (is_flag(which))
 		*(int *)ret_value = (int)pool->attributes[which];
 	else
 		*(cuuint64_t *)ret_value = pool->attributes[which];
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which, const void *value)
+CUresult dev_pool_set_attribute(struct dev_pool *pool, CUmemPool_attribute which, const void *value)
 {
 	CUresult result = CUDA_SUCCESS;
 
-	slu_pool_lock();
+	dev_pool_lock();
 	if (is_flag(which))
 		pool->attributes[which] = *(const int *)value != 0;
 	else if (which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
@@ -105,6 +105,6 @@ CUresult slu_pool_set_attribute(struct slu_pool *pool, CUmemPool_attribute which
 		pool->attributes[which] = pool->attributes[which - 1];
 	else
 		result = CUDA_ERROR_INVALID_VALUE;
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return result;
 }

@@ -26,7 +26,7 @@ struct pool_ticket {
 };
 
 struct block_ticket {
-	struct slu_card_ticket memory;
+	struct dev_card_ticket memory;
 	uint64_t share_id; /* of its pool */
 	uint64_t offset;
 	uint64_t bytes;
@@ -35,7 +35,7 @@ struct block_ticket {
 _Static_assert(sizeof(struct block_ticket) <= sizeof(CUmemPoolPtrExportData),
 	       "an exported block has 64 bytes");
 
-CUresult slu_pool_export(struct slu_pool *pool, int *ret_fd)
+CUresult dev_pool_export(struct dev_pool *pool, int *ret_fd)
 {
 	struct pool_ticket ticket = { .magic = POOL_MAGIC,
 				      .card = pool->card->index,
@@ -43,29 +43,29 @@ CUresult slu_pool_export(struct slu_pool *pool, int *ret_fd)
 
 	if (!pool->share_id || pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
-	memcpy(ticket.uuid, slu_board_identity(pool->card->board)->uuid, sizeof(ticket.uuid));
-	return slu_ticket_write(&ticket, sizeof(ticket), ret_fd) ? CUDA_ERROR_OPERATING_SYSTEM
+	memcpy(ticket.uuid, dev_board_identity(pool->card->board)->uuid, sizeof(ticket.uuid));
+	return dev_ticket_write(&ticket, sizeof(ticket), ret_fd) ? CUDA_ERROR_OPERATING_SYSTEM
 								 : CUDA_SUCCESS;
 }
 
-CUresult slu_pool_import(int fd, struct slu_pool **ret_pool)
+CUresult dev_pool_import(int fd, struct dev_pool **ret_pool)
 {
 	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 				 .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	struct pool_ticket ticket;
-	struct slu_card *card;
+	struct dev_card *card;
 	CUresult result;
 
-	if (slu_ticket_read(fd, sizeof(ticket), &ticket) || ticket.magic != POOL_MAGIC ||
-	    ticket.card >= slu_driver.n_cards)
+	if (dev_ticket_read(fd, sizeof(ticket), &ticket) || ticket.magic != POOL_MAGIC ||
+	    ticket.card >= dev_driver.n_cards)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = slu_driver_card((CUdevice)ticket.card, &card);
+	result = dev_driver_card((CUdevice)ticket.card, &card);
 	if (result)
 		return result;
-	if (memcmp(ticket.uuid, slu_board_identity(card->board)->uuid, sizeof(ticket.uuid)))
+	if (memcmp(ticket.uuid, dev_board_identity(card->board)->uuid, sizeof(ticket.uuid)))
 		return CUDA_ERROR_INVALID_VALUE;
 	props.location.id = (int)card->index;
-	result = slu_pool_new(card, &props, ret_pool);
+	result = dev_pool_new(card, &props, ret_pool);
 	if (result)
 		return result;
 	(*ret_pool)->share_id = ticket.share_id;
@@ -73,39 +73,39 @@ CUresult slu_pool_import(int fd, struct slu_pool **ret_pool)
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_export_block(uint64_t address, CUmemPoolPtrExportData *ret_data)
+CUresult dev_pool_export_block(uint64_t address, CUmemPoolPtrExportData *ret_data)
 {
-	const struct slu_pool *pool = slu_pool_of(address);
+	const struct dev_pool *pool = dev_pool_of(address);
 	struct block_ticket ticket = { 0 };
-	const struct slu_mapping *m;
-	const struct slu_alloc *a;
+	const struct dev_mapping *m;
+	const struct dev_alloc *a;
 	int r = -EINVAL;
 
 	if (!pool || !pool->share_id || pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_driver_lock();
-	a = slu_memory_find_locked(address);
-	m = slu_window_mapping(&slu_driver.window, address);
+	dev_driver_lock();
+	a = dev_memory_find_locked(address);
+	m = dev_window_mapping(&dev_driver.window, address);
 	if (a && m && a->base == address) {
-		r = slu_phys_export(m->phys);
+		r = dev_phys_export(m->phys);
 		ticket.memory = m->phys->ticket;
 		ticket.share_id = pool->share_id;
 		ticket.offset = a->base - m->base;
 		ticket.bytes = a->bytes;
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	if (r)
-		return slu_driver_result(r);
+		return dev_driver_result(r);
 	memset(ret_data, 0, sizeof(*ret_data));
 	memcpy(ret_data->reserved, &ticket, sizeof(ticket));
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_import_block(struct slu_pool *pool, const CUmemPoolPtrExportData *data,
+CUresult dev_pool_import_block(struct dev_pool *pool, const CUmemPoolPtrExportData *data,
 			       uint64_t *ret_address)
 {
 	struct block_ticket ticket;
-	struct slu_block *block;
+	struct dev_block *block;
 	int r;
 
 	memcpy(&ticket, data->reserved, sizeof(ticket));
@@ -116,13 +116,13 @@ CUresult slu_pool_import_block(struct slu_pool *pool, const CUmemPoolPtrExportDa
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	block->pool = pool;
 	block->bytes = ticket.bytes;
-	r = slu_memory_import_block(pool->card, &ticket.memory, ticket.offset, ticket.bytes, block,
+	r = dev_memory_import_block(pool->card, &ticket.memory, ticket.offset, ticket.bytes, block,
 				    &block->address);
 	if (r) {
 		free(block);
-		return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : slu_driver_result(r);
+		return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : dev_driver_result(r);
 	}
-	slu_pool_adopt(pool, block);
+	dev_pool_adopt(pool, block);
 	*ret_address = block->address;
 	return CUDA_SUCCESS;
 }

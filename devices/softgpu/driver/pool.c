@@ -11,38 +11,38 @@
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/memory.h"
 
-static struct slu_objects objects = SLU_OBJECTS_INIT(struct slu_pool);
+static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_pool);
 
 /*
  * Guards all pools and what follows; taken before the driver's lock and the queues', and not held
  * while anybody waits for a stream.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, slu_pool) pools = LIST_HEAD_INITIALIZER(pools);
+static LIST_HEAD(, dev_pool) pools = LIST_HEAD_INITIALIZER(pools);
 
 static unsigned n_idle; /* blocks of all pools; atomic: lets most synchronisations pass */
 
-void slu_pool_lock(void)
+void dev_pool_lock(void)
 {
 	pthread_mutex_lock(&mutex);
 }
 
-void slu_pool_unlock(void)
+void dev_pool_unlock(void)
 {
 	pthread_mutex_unlock(&mutex);
 }
 
-CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
-		      struct slu_pool **ret_pool)
+CUresult dev_pool_new(struct dev_card *card, const CUmemPoolProps *props,
+		      struct dev_pool **ret_pool)
 {
-	struct slu_pool *pool = slu_objects_new(&objects);
+	struct dev_pool *pool = dev_objects_new(&objects);
 
 	if (!pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	/* a number that no other process has drawn */
 	if (props->handleTypes &&
 	    getrandom(&pool->share_id, sizeof(pool->share_id), 0) != sizeof(pool->share_id)) {
-		slu_objects_free(&objects, pool);
+		dev_objects_free(&objects, pool);
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	}
 	pool->card = card;
@@ -52,24 +52,24 @@ CUresult slu_pool_new(struct slu_card *card, const CUmemPoolProps *props,
 	for (unsigned i = CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES;
 	     i <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES; i++)
 		pool->attributes[i] = 1;
-	pool->access[card->index] = SLU_WINDOW_READ | SLU_WINDOW_WRITE;
-	slu_pool_lock();
+	pool->access[card->index] = DEV_WINDOW_READ | DEV_WINDOW_WRITE;
+	dev_pool_lock();
 	LIST_INSERT_HEAD(&pools, pool, all);
-	slu_pool_unlock();
+	dev_pool_unlock();
 	*ret_pool = pool;
 	return CUDA_SUCCESS;
 }
 
-struct slu_pool *slu_pool_get(CUmemoryPool handle)
+struct dev_pool *dev_pool_get(CUmemoryPool handle)
 {
-	struct slu_pool *pool = slu_objects_get(&objects, handle);
+	struct dev_pool *pool = dev_objects_get(&objects, handle);
 
 	return pool && !pool->is_destroyed ? pool : NULL;
 }
 
 /* -- blocks --------------------------------------------------------------------------------- */
 
-static void count_locked(struct slu_pool *pool, CUmemPool_attribute current, int64_t bytes)
+static void count_locked(struct dev_pool *pool, CUmemPool_attribute current, int64_t bytes)
 {
 	uint64_t *now = &pool->attributes[current], *high = &pool->attributes[current + 1];
 
@@ -77,44 +77,44 @@ static void count_locked(struct slu_pool *pool, CUmemPool_attribute current, int
 	*high = SLU_MAX(*high, *now);
 }
 
-static void release_locked(struct slu_block *block)
+static void release_locked(struct dev_block *block)
 {
-	struct slu_pool *pool = block->pool;
+	struct dev_pool *pool = block->pool;
 
 	TAILQ_REMOVE(&pool->idle, block, link);
 	__atomic_sub_fetch(&n_idle, 1, __ATOMIC_RELAXED);
 	count_locked(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, -(int64_t)block->bytes);
-	slu_memory_free(block->address);
-	slu_point_drop(&block->freed);
+	dev_memory_free(block->address);
+	dev_point_drop(&block->freed);
 	free(block);
 }
 
-static void discard_if_empty_locked(struct slu_pool *pool)
+static void discard_if_empty_locked(struct dev_pool *pool)
 {
 	if (!pool->is_destroyed || !TAILQ_EMPTY(&pool->used) || !TAILQ_EMPTY(&pool->idle))
 		return;
 	LIST_REMOVE(pool, all);
-	slu_objects_free(&objects, pool);
+	dev_objects_free(&objects, pool);
 }
 
-static void trim_locked(struct slu_pool *pool, uint64_t keep_bytes)
+static void trim_locked(struct dev_pool *pool, uint64_t keep_bytes)
 {
-	struct slu_block *block, *next;
+	struct dev_block *block, *next;
 
 	for (block = TAILQ_FIRST(&pool->idle); block; block = next) {
 		next = TAILQ_NEXT(block, link);
 		if (pool->attributes[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] <= keep_bytes)
 			break;
-		if (slu_point_is_done(&block->freed))
+		if (dev_point_is_done(&block->freed))
 			release_locked(block);
 	}
 }
 
 /* Return: an idle block that is not too large for @bytes, the best by cost. */
-static struct slu_block *find_idle_locked(struct slu_pool *pool, uint64_t bytes,
-					  struct slu_stream *stream, bool *ret_must_wait)
+static struct dev_block *find_idle_locked(struct dev_pool *pool, uint64_t bytes,
+					  struct dev_stream *stream, bool *ret_must_wait)
 {
-	struct slu_block *block, *later = NULL;
+	struct dev_block *block, *later = NULL;
 
 	TAILQ_FOREACH (block, &pool->idle, link) {
 		if (block->bytes < bytes || block->bytes / 2 > bytes)
@@ -122,7 +122,7 @@ static struct slu_block *find_idle_locked(struct slu_pool *pool, uint64_t bytes,
 		*ret_must_wait = false;
 		if (block->freed.timeline == stream->timeline)
 			return block;
-		if (slu_point_is_done(&block->freed)) {
+		if (dev_point_is_done(&block->freed)) {
 			if (pool->attributes[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC])
 				return block;
 		} else if (!later) {
@@ -134,19 +134,19 @@ static struct slu_block *find_idle_locked(struct slu_pool *pool, uint64_t bytes,
 }
 
 /* @ret_freed: where it was freed, and what the stream must wait for; takes over the point. */
-static CUresult reuse_locked(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
-			     bool may_wait, uint64_t *ret_address, struct slu_point *ret_freed)
+static CUresult reuse_locked(struct dev_pool *pool, uint64_t bytes, struct dev_stream *stream,
+			     bool may_wait, uint64_t *ret_address, struct dev_point *ret_freed)
 {
 	bool must_wait;
-	struct slu_block *block = find_idle_locked(pool, bytes, stream, &must_wait);
+	struct dev_block *block = find_idle_locked(pool, bytes, stream, &must_wait);
 
 	if (!block || (must_wait && !may_wait))
 		return CUDA_ERROR_NOT_FOUND;
 	if (must_wait)
 		*ret_freed = block->freed;
 	else
-		slu_point_drop(&block->freed);
-	block->freed = (struct slu_point){ 0 };
+		dev_point_drop(&block->freed);
+	block->freed = (struct dev_point){ 0 };
 	block->is_idle = false;
 	TAILQ_REMOVE(&pool->idle, block, link);
 	__atomic_sub_fetch(&n_idle, 1, __ATOMIC_RELAXED);
@@ -156,20 +156,20 @@ static CUresult reuse_locked(struct slu_pool *pool, uint64_t bytes, struct slu_s
 	return CUDA_SUCCESS;
 }
 
-static void apply_access(const struct slu_pool *pool, const struct slu_block *block, unsigned card)
+static void apply_access(const struct dev_pool *pool, const struct dev_block *block, unsigned card)
 {
 	uint64_t granule = pool->card->granule_bytes;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	/* small blocks share a granule, and with it the rights */
-	slu_window_set_access(&slu_driver.window, block->address / granule * granule,
+	dev_window_set_access(&dev_driver.window, block->address / granule * granule,
 			      slu_round_up(block->bytes, granule), (int)card, pool->access[card]);
-	slu_driver_unlock();
+	dev_driver_unlock();
 }
 
-static void adopt_locked(struct slu_pool *pool, struct slu_block *block)
+static void adopt_locked(struct dev_pool *pool, struct dev_block *block)
 {
-	for (unsigned i = 0; i < slu_driver.n_cards; i++)
+	for (unsigned i = 0; i < dev_driver.n_cards; i++)
 		if (pool->access[i] && i != pool->card->index)
 			apply_access(pool, block, i);
 	TAILQ_INSERT_TAIL(&pool->used, block, link);
@@ -177,16 +177,16 @@ static void adopt_locked(struct slu_pool *pool, struct slu_block *block)
 	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, (int64_t)block->bytes);
 }
 
-void slu_pool_adopt(struct slu_pool *pool, struct slu_block *block)
+void dev_pool_adopt(struct dev_pool *pool, struct dev_block *block)
 {
-	slu_pool_lock();
+	dev_pool_lock();
 	adopt_locked(pool, block);
-	slu_pool_unlock();
+	dev_pool_unlock();
 }
 
-static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret_address)
+static CUresult make_locked(struct dev_pool *pool, uint64_t bytes, uint64_t *ret_address)
 {
-	struct slu_block *block;
+	struct dev_block *block;
 	int r;
 
 	if (pool->props.maxSize &&
@@ -197,20 +197,20 @@ static CUresult make_locked(struct slu_pool *pool, uint64_t bytes, uint64_t *ret
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	block->pool = pool;
 	block->bytes = bytes;
-	r = slu_memory_alloc_block(pool->card, bytes, block, &block->address);
+	r = dev_memory_alloc_block(pool->card, bytes, block, &block->address);
 	if (r) {
 		free(block);
-		return r == SLU_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : slu_driver_result(r);
+		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
 	}
 	adopt_locked(pool, block);
 	*ret_address = block->address;
 	return CUDA_SUCCESS;
 }
 
-static CUresult alloc_locked(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
-			     uint64_t *ret_address, struct slu_point *ret_freed)
+static CUresult alloc_locked(struct dev_pool *pool, uint64_t bytes, struct dev_stream *stream,
+			     uint64_t *ret_address, struct dev_point *ret_freed)
 {
-	struct slu_pool *other;
+	struct dev_pool *other;
 	CUresult result;
 
 	result = reuse_locked(pool, bytes, stream, false, ret_address, ret_freed);
@@ -228,29 +228,29 @@ static CUresult alloc_locked(struct slu_pool *pool, uint64_t bytes, struct slu_s
 	return result;
 }
 
-static struct slu_block *find_locked(uint64_t address)
+static struct dev_block *find_locked(uint64_t address)
 {
-	struct slu_alloc *a;
-	struct slu_block *block = NULL;
+	struct dev_alloc *a;
+	struct dev_block *block = NULL;
 
-	slu_driver_lock();
-	a = slu_memory_find_locked(address);
+	dev_driver_lock();
+	a = dev_memory_find_locked(address);
 	if (a)
 		block = a->block;
-	slu_driver_unlock();
+	dev_driver_unlock();
 	return block;
 }
 
 /* @freed: where in a stream; takes nothing over. */
-static CUresult free_at(uint64_t address, const struct slu_point *freed)
+static CUresult free_at(uint64_t address, const struct dev_point *freed)
 {
-	struct slu_block *block;
-	struct slu_pool *pool;
+	struct dev_block *block;
+	struct dev_pool *pool;
 
-	slu_pool_lock();
+	dev_pool_lock();
 	block = find_locked(address);
 	if (!block || block->address != address || block->is_idle) {
-		slu_pool_unlock();
+		dev_pool_unlock();
 		return block ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 	}
 	pool = block->pool;
@@ -259,52 +259,52 @@ static CUresult free_at(uint64_t address, const struct slu_point *freed)
 	__atomic_add_fetch(&n_idle, 1, __ATOMIC_RELAXED);
 	block->is_idle = true;
 	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, -(int64_t)block->bytes);
-	block->freed = slu_point_copy(freed);
+	block->freed = dev_point_copy(freed);
 	if (pool->is_destroyed)
 		trim_locked(pool, 0);
 	else if (!freed->timeline)
 		trim_locked(pool, pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD]);
 	discard_if_empty_locked(pool);
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_pool_free(uint64_t address, struct slu_stream *stream)
+CUresult dev_pool_free(uint64_t address, struct dev_stream *stream)
 {
-	struct slu_point here = { 0 };
+	struct dev_point here = { 0 };
 	CUresult result;
 
 	if (stream)
-		here = slu_stream_point(stream);
+		here = dev_stream_point(stream);
 	result = free_at(address, &here);
-	slu_point_drop(&here);
+	dev_point_drop(&here);
 	return result;
 }
 
 /* From here on the stream waits for the one that freed the block. */
-static CUresult wait_in(struct slu_stream *stream, const struct slu_point *freed)
+static CUresult wait_in(struct dev_stream *stream, const struct dev_point *freed)
 {
-	struct slu_command *command = slu_command_new(SLU_COMMAND_EMPTY);
-	struct slu_point point = slu_point_copy(freed);
+	struct dev_command *command = dev_command_new(DEV_COMMAND_EMPTY);
+	struct dev_point point = dev_point_copy(freed);
 
-	if (!command || slu_command_depend(command, point)) {
-		slu_command_free(command);
-		slu_point_drop(&point);
+	if (!command || dev_command_depend(command, point)) {
+		dev_command_free(command);
+		dev_point_drop(&point);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	return slu_stream_submit(stream, command);
+	return dev_stream_submit(stream, command);
 }
 
-CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream *stream,
+CUresult dev_pool_alloc(struct dev_pool *pool, uint64_t bytes, struct dev_stream *stream,
 			uint64_t *ret_address)
 {
-	struct slu_point freed = { 0 };
+	struct dev_point freed = { 0 };
 	uint64_t address;
 	CUresult result;
 
-	slu_pool_lock();
+	dev_pool_lock();
 	result = alloc_locked(pool, slu_round_up(bytes, UINT64_C(512)), stream, &address, &freed);
-	slu_pool_unlock();
+	dev_pool_unlock();
 	if (result)
 		return result;
 	/* without the lock: while this stream takes no more commands, others may allocate */
@@ -314,61 +314,61 @@ CUresult slu_pool_alloc(struct slu_pool *pool, uint64_t bytes, struct slu_stream
 		free_at(address, &freed);
 	else
 		*ret_address = address;
-	slu_point_drop(&freed);
+	dev_point_drop(&freed);
 	return result;
 }
 
-struct slu_pool *slu_pool_of(uint64_t address)
+struct dev_pool *dev_pool_of(uint64_t address)
 {
-	struct slu_block *block;
-	struct slu_pool *pool;
+	struct dev_block *block;
+	struct dev_pool *pool;
 
-	slu_pool_lock();
+	dev_pool_lock();
 	block = find_locked(address);
 	pool = block && !block->is_idle ? block->pool : NULL;
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return pool;
 }
 
 /* -- pools ---------------------------------------------------------------------------------- */
 
-void slu_pool_destroy(struct slu_pool *pool)
+void dev_pool_destroy(struct dev_pool *pool)
 {
-	slu_pool_lock();
-	slu_pool_not_current_locked(pool);
+	dev_pool_lock();
+	dev_pool_not_current_locked(pool);
 	pool->is_destroyed = true;
 	trim_locked(pool, 0);
 	discard_if_empty_locked(pool);
-	slu_pool_unlock();
+	dev_pool_unlock();
 }
 
-void slu_pool_trim(struct slu_pool *pool, uint64_t keep_bytes)
+void dev_pool_trim(struct dev_pool *pool, uint64_t keep_bytes)
 {
-	slu_pool_lock();
+	dev_pool_lock();
 	trim_locked(pool, keep_bytes);
-	slu_pool_unlock();
+	dev_pool_unlock();
 }
 
-bool slu_pool_trim_card(struct slu_card *card)
+bool dev_pool_trim_card(struct dev_card *card)
 {
 	unsigned before = __atomic_load_n(&n_idle, __ATOMIC_RELAXED);
-	struct slu_pool *pool;
+	struct dev_pool *pool;
 
-	slu_pool_lock();
+	dev_pool_lock();
 	LIST_FOREACH (pool, &pools, all)
 		if (pool->card == card)
 			trim_locked(pool, 0);
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return __atomic_load_n(&n_idle, __ATOMIC_RELAXED) < before;
 }
 
-void slu_pool_synchronized(void)
+void dev_pool_synchronized(void)
 {
-	struct slu_pool *pool, *next;
+	struct dev_pool *pool, *next;
 
 	if (!__atomic_load_n(&n_idle, __ATOMIC_RELAXED))
 		return;
-	slu_pool_lock();
+	dev_pool_lock();
 	for (pool = LIST_FIRST(&pools); pool; pool = next) {
 		next = LIST_NEXT(pool, all);
 		trim_locked(pool, pool->is_destroyed
@@ -376,21 +376,21 @@ void slu_pool_synchronized(void)
 					  : pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD]);
 		discard_if_empty_locked(pool);
 	}
-	slu_pool_unlock();
+	dev_pool_unlock();
 }
 
-CUresult slu_pool_set_access(struct slu_pool *pool, struct slu_card *card, uint8_t access)
+CUresult dev_pool_set_access(struct dev_pool *pool, struct dev_card *card, uint8_t access)
 {
-	struct slu_block *block;
+	struct dev_block *block;
 
-	if (card == pool->card && access != (SLU_WINDOW_READ | SLU_WINDOW_WRITE))
+	if (card == pool->card && access != (DEV_WINDOW_READ | DEV_WINDOW_WRITE))
 		return CUDA_ERROR_INVALID_VALUE;
-	slu_pool_lock();
+	dev_pool_lock();
 	pool->access[card->index] = access;
 	TAILQ_FOREACH (block, &pool->used, link)
 		apply_access(pool, block, card->index);
 	TAILQ_FOREACH (block, &pool->idle, link)
 		apply_access(pool, block, card->index);
-	slu_pool_unlock();
+	dev_pool_unlock();
 	return CUDA_SUCCESS;
 }

@@ -14,7 +14,7 @@
 
 /* Copies measured by others with pinned memory; where the sum of both directions was measured, it
  * is shared out as the single directions are. */
-const struct slu_profile slu_profiles[] = {
+const struct dev_profile dev_profiles[] = {
 	{ .name = "none",
 	  .card = "Sluice software GPU",
 	  .memory_bytes = 256 * SLU_MIB,
@@ -52,9 +52,9 @@ const struct slu_profile slu_profiles[] = {
 	{ .name = NULL },
 };
 
-const struct slu_profile *slu_profile_find(const char *name)
+const struct dev_profile *dev_profile_find(const char *name)
 {
-	for (const struct slu_profile *p = slu_profiles; p->name; p++)
+	for (const struct dev_profile *p = dev_profiles; p->name; p++)
 		if (!strcmp(p->name, name))
 			return p;
 	return NULL;

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-struct slu_profile {
+struct dev_profile {
 	const char *name;
 	const char *card;
 	uint64_t memory_bytes;
@@ -24,9 +24,9 @@ struct slu_profile {
 	unsigned default_scale;
 };
 
-#define SLU_PROFILE_GRANULE_BYTES (UINT64_C(2) << 20)
+#define DEV_PROFILE_GRANULE_BYTES (UINT64_C(2) << 20)
 
-extern const struct slu_profile slu_profiles[];
+extern const struct dev_profile dev_profiles[];
 
 /* Return: the profile called @name, or NULL. */
-const struct slu_profile *slu_profile_find(const char *name);
+const struct dev_profile *dev_profile_find(const char *name);

@@ -13,85 +13,85 @@
 #include "softgpu/driver/report.h"
 
 /* Like the genuine driver's compiler, which refuses what could never be launched. */
-static CUresult prepare(struct slu_program *program, const struct slu_image *image,
-			unsigned capability, const struct slu_image_log *log)
+static CUresult prepare(struct dev_program *program, const struct dev_image *image,
+			unsigned capability, const struct dev_image_log *log)
 {
-	CUresult result = slu_image_parse(image, capability, log, &program->ptx);
+	CUresult result = dev_image_parse(image, capability, log, &program->ptx);
 	struct slu_ptx_error error;
 	int r;
 
 	if (result)
 		return result;
-	if (slu_interp_module_new(program->ptx, &program->interp))
+	if (dev_interp_module_new(program->ptx, &program->interp))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = slu_interp_check(program->interp, &error);
-	if (r == SLU_INTERP_E_REFUSED) {
-		slu_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
+	r = dev_interp_check(program->interp, &error);
+	if (r == DEV_INTERP_E_REFUSED) {
+		dev_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
 			       error.text);
 		return CUDA_ERROR_INVALID_PTX;
 	}
 	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-static CUresult load(const void *image, unsigned capability, const struct slu_image_log *log,
-		     struct slu_program **ret_program)
+static CUresult load(const void *image, unsigned capability, const struct dev_image_log *log,
+		     struct dev_program **ret_program)
 {
-	struct slu_program *program;
-	struct slu_image opened;
+	struct dev_program *program;
+	struct dev_image opened;
 	CUresult result;
 
-	result = slu_image_open(image, capability, log, &opened);
+	result = dev_image_open(image, capability, log, &opened);
 	if (result)
 		return result;
 	program = calloc(1, sizeof(*program));
-	result = program ? slu_devrt_add(&opened, log) : CUDA_ERROR_OUT_OF_MEMORY;
+	result = program ? dev_devrt_add(&opened, log) : CUDA_ERROR_OUT_OF_MEMORY;
 	if (program)
 		program->n_refs = 1;
 	if (!result)
 		result = prepare(program, &opened, capability, log);
-	slu_image_close(&opened);
+	dev_image_close(&opened);
 	if (result) {
-		slu_program_unref(program);
+		dev_program_unref(program);
 		return result;
 	}
 	*ret_program = program;
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_program_load(const void *image, unsigned capability, const struct slu_image_log *log,
-			  struct slu_program **ret_program)
+CUresult dev_program_load(const void *image, unsigned capability, const struct dev_image_log *log,
+			  struct dev_program **ret_program)
 {
 	char text[512] = "";
-	struct slu_image_log own = { text, sizeof(text) };
+	struct dev_image_log own = { text, sizeof(text) };
 	bool has_log = log && log->text && log->size;
 	CUresult result = load(image, capability, has_log ? log : &own, ret_program);
 
 	if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_NO_BINARY_FOR_GPU)
-		slu_report_image(has_log ? log->text : text, has_log);
+		dev_report_image(has_log ? log->text : text, has_log);
 	return result;
 }
 
-struct slu_program *slu_program_ref(struct slu_program *program)
+struct dev_program *dev_program_ref(struct dev_program *program)
 {
 	__atomic_add_fetch(&program->n_refs, 1, __ATOMIC_RELAXED);
 	return program;
 }
 
-void slu_program_unref(struct slu_program *program)
+void dev_program_unref(struct dev_program *program)
 {
 	if (!program || __atomic_sub_fetch(&program->n_refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (program->managed)
-		slu_managed_free(program->managed);
+		dev_managed_free(program->managed);
 	free(program->managed_at);
 	if (program->interp)
-		slu_interp_module_free(program->interp);
+		dev_interp_module_free(program->interp);
 	if (program->ptx)
 		slu_ptx_module_free(program->ptx);
 	free(program);
 }
 
-int slu_program_place_managed(struct slu_program *program, bool *ret_is_new)
+int dev_program_place_managed(struct dev_program *program, bool *ret_is_new)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	const struct slu_ptx_module *ptx = program->ptx;
@@ -114,7 +114,7 @@ int slu_program_place_managed(struct slu_program *program, bool *ret_is_new)
 			bytes += v->size;
 		}
 		if (!r && bytes) {
-			r = slu_managed_alloc(NULL, bytes, CU_MEM_ATTACH_GLOBAL, &program->managed);
+			r = dev_managed_alloc(NULL, bytes, CU_MEM_ATTACH_GLOBAL, &program->managed);
 			*ret_is_new = !r;
 		}
 		if (r) {
@@ -126,16 +126,16 @@ int slu_program_place_managed(struct slu_program *program, bool *ret_is_new)
 	return r;
 }
 
-unsigned slu_program_count_kernels(const struct slu_program *program)
+unsigned dev_program_count_kernels(const struct dev_program *program)
 {
 	unsigned n = 0;
 
-	while (slu_program_kernel(program, n))
+	while (dev_program_kernel(program, n))
 		n++;
 	return n;
 }
 
-const struct slu_ptx_function *slu_program_kernel(const struct slu_program *program, unsigned i)
+const struct slu_ptx_function *dev_program_kernel(const struct dev_program *program, unsigned i)
 {
 	const struct slu_ptx_module *ptx = program->ptx;
 

@@ -74,7 +74,7 @@ static void tell(const char *line, bool may_be_once)
 	errno = saved_errno;
 }
 
-void slu_report_fault(const struct slu_ptx_module *module, const struct slu_interp_fault *fault)
+void dev_report_fault(const struct slu_ptx_module *module, const struct dev_interp_fault *fault)
 {
 	const char *file = slu_ptx_module_file(module, fault->source_file);
 	char access[64] = "", source[256] = "", line[640];
@@ -87,14 +87,14 @@ void slu_report_fault(const struct slu_ptx_module *module, const struct slu_inte
 	snprintf(line, sizeof(line),
 		 "softgpu: kernel '%.200s' was ended: %s%s, by thread %u,%u,%u of block %u,%u,%u "
 		 "in line %u of its text%s: %s\n",
-		 fault->kernel ? fault->kernel : "?", slu_interp_fault_name(fault->kind), access,
+		 fault->kernel ? fault->kernel : "?", dev_interp_fault_name(fault->kind), access,
 		 fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
 		 fault->block[1], fault->block[2], fault->line, source,
 		 fault->form ? fault->form : "");
 	tell(line, true);
 }
 
-void slu_report_launch(const char *kernel, const struct slu_ptx_error *error)
+void dev_report_launch(const char *kernel, const struct slu_ptx_error *error)
 {
 	char line[512];
 
@@ -104,7 +104,7 @@ void slu_report_launch(const char *kernel, const struct slu_ptx_error *error)
 	tell(line, true);
 }
 
-void slu_report_image(const char *why, bool has_reason)
+void dev_report_image(const char *why, bool has_reason)
 {
 	char line[640];
 

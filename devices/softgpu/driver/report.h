@@ -14,10 +14,10 @@
 #include "softgpu/interp/interp.h"
 
 /* One line about @fault; @module is what the kernel is from. */
-void slu_report_fault(const struct slu_ptx_module *module, const struct slu_interp_fault *fault);
+void dev_report_fault(const struct slu_ptx_module *module, const struct dev_interp_fault *fault);
 
 /* A kernel that cannot be launched. */
-void slu_report_launch(const char *kernel, const struct slu_ptx_error *error);
+void dev_report_launch(const char *kernel, const struct slu_ptx_error *error);
 
 /* A module that was not loaded; @has_reason if the program asked for the reason and has it. */
-void slu_report_image(const char *why, bool has_reason);
+void dev_report_image(const char *why, bool has_reason);

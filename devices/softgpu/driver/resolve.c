@@ -19,7 +19,7 @@ struct name {
 	char text[];
 };
 
-static struct name *find(struct name *names, const struct slu_statement *s)
+static struct name *find(struct name *names, const struct dev_statement *s)
 {
 	struct name *name;
 
@@ -27,7 +27,7 @@ static struct name *find(struct name *names, const struct slu_statement *s)
 	return name;
 }
 
-static int add(struct name **names, const struct slu_statement *s)
+static int add(struct name **names, const struct dev_statement *s)
 {
 	struct name *name = find(*names, s);
 
@@ -42,42 +42,42 @@ static int add(struct name **names, const struct slu_statement *s)
 			return slu_error(-ENOMEM);
 		}
 	}
-	name->is_defined = name->is_defined || slu_statement_is_definition(s);
+	name->is_defined = name->is_defined || dev_statement_is_definition(s);
 	return 0;
 }
 
-static bool is_common(const struct slu_statement *s)
+static bool is_common(const struct dev_statement *s)
 {
-	return s->name && !s->is_dropped && (s->linkage != SLU_STATEMENT_LOCAL || s->is_kernel);
+	return s->name && !s->is_dropped && (s->linkage != DEV_STATEMENT_LOCAL || s->is_kernel);
 }
 
-static int add_text(struct name **names, const struct slu_image *image)
+static int add_text(struct name **names, const struct dev_image *image)
 {
 	const char *at = image->text, *end = at + image->bytes;
-	struct slu_statement s;
+	struct dev_statement s;
 	int r = 0;
 
-	while (!r && slu_statement_next(&at, end, &s))
+	while (!r && dev_statement_next(&at, end, &s))
 		if (is_common(&s))
 			r = add(names, &s);
 	return r;
 }
 
-static bool is_needed(struct name *names, const struct slu_image *image)
+static bool is_needed(struct name *names, const struct dev_image *image)
 {
 	const char *at = image->text, *end = at + image->bytes;
-	struct slu_statement s;
+	struct dev_statement s;
 
-	while (slu_statement_next(&at, end, &s)) {
+	while (dev_statement_next(&at, end, &s)) {
 		const struct name *name = is_common(&s) ? find(names, &s) : NULL;
 
-		if (name && !name->is_defined && slu_statement_is_definition(&s))
+		if (name && !name->is_defined && dev_statement_is_definition(&s))
 			return true;
 	}
 	return false;
 }
 
-int slu_resolve(const struct slu_image *texts, size_t n_texts, const struct slu_image *members,
+int dev_resolve(const struct dev_image *texts, size_t n_texts, const struct dev_image *members,
 		size_t n_members, bool *ret_is_needed)
 {
 	struct name *names = NULL, *name, *next;

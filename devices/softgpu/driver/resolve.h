@@ -15,5 +15,5 @@
  * @texts are part of the link whatever they hold; of @members, ret_is_needed[i] says it of the
  * i-th. Return: 0, -ENOMEM.
  */
-int slu_resolve(const struct slu_image *texts, size_t n_texts, const struct slu_image *members,
+int dev_resolve(const struct dev_image *texts, size_t n_texts, const struct dev_image *members,
 		size_t n_members, bool *ret_is_needed);

@@ -54,14 +54,14 @@ static int read_capability(unsigned *capability)
 	return 0;
 }
 
-int slu_settings_read(struct slu_settings *ret_settings)
+int dev_settings_read(struct dev_settings *ret_settings)
 {
 	const char *name = secure_getenv("SLUICE_SOFTGPU_PROFILE");
 	/* few multiprocessors: programs size their grids by them */
-	struct slu_settings s = { .n_devices = 1, .capability = 75, .n_multiprocessors = 4 };
+	struct dev_settings s = { .n_devices = 1, .capability = 75, .n_multiprocessors = 4 };
 	int r;
 
-	s.profile = slu_profile_find(name && *name ? name : "none");
+	s.profile = dev_profile_find(name && *name ? name : "none");
 	if (!s.profile)
 		return slu_error(-EINVAL);
 	s.asks = name && *name;
@@ -71,7 +71,7 @@ int slu_settings_read(struct slu_settings *ret_settings)
 	if (r < 0 || (s.scale & (s.scale - 1)))
 		return slu_error(-EINVAL);
 	s.asks = s.asks || r;
-	s.granule_bytes = SLU_PROFILE_GRANULE_BYTES / s.scale;
+	s.granule_bytes = DEV_PROFILE_GRANULE_BYTES / s.scale;
 
 	s.memory_bytes = s.profile->memory_bytes / s.scale;
 	r = read_bytes("SLUICE_SOFTGPU_MEMORY", &s.memory_bytes);
@@ -86,7 +86,7 @@ int slu_settings_read(struct slu_settings *ret_settings)
 	r = read_bytes("SLUICE_SOFTGPU_CONTEXT_OVERHEAD", &s.context_bytes);
 	if (r < 0)
 		return slu_fold(r);
-	r = read_number("SLUICE_SOFTGPU_DEVICES", SLU_SETTINGS_DEVICES_MAX, &s.n_devices);
+	r = read_number("SLUICE_SOFTGPU_DEVICES", DEV_SETTINGS_DEVICES_MAX, &s.n_devices);
 	if (r < 0)
 		return slu_fold(r);
 	r = read_number("SLUICE_SOFTGPU_MULTIPROCESSORS", MULTIPROCESSORS_MAX,
@@ -96,7 +96,7 @@ int slu_settings_read(struct slu_settings *ret_settings)
 	r = read_capability(&s.capability);
 	if (r)
 		return slu_fold(r);
-	s.limits = slu_limits_of(s.capability);
+	s.limits = dev_limits_of(s.capability);
 
 	*ret_settings = s;
 	return 0;

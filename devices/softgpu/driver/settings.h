@@ -23,20 +23,20 @@
 #include "softgpu/driver/limits.h"
 #include "softgpu/driver/profile.h"
 
-#define SLU_SETTINGS_DEVICES_MAX 8
+#define DEV_SETTINGS_DEVICES_MAX 8
 
-struct slu_settings {
-	const struct slu_profile *profile;
+struct dev_settings {
+	const struct dev_profile *profile;
 	unsigned scale;
 	unsigned n_devices;
 	uint64_t memory_bytes;
 	uint64_t context_bytes;
 	uint64_t granule_bytes;
 	unsigned capability;		 /* 75 for 7.5 */
-	const struct slu_limits *limits; /* of that capability */
+	const struct dev_limits *limits; /* of that capability */
 	unsigned n_multiprocessors;
 	bool asks; /* the size, the profile or the scale was given */
 };
 
 /* Return: 0, or -EINVAL where the environment holds something that is not understood. */
-int slu_settings_read(struct slu_settings *ret_settings);
+int dev_settings_read(struct dev_settings *ret_settings);

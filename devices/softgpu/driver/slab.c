@@ -9,21 +9,21 @@
 
 #define STEP 512
 
-struct slu_slab {
-	LIST_ENTRY(slu_slab) link;
-	struct slu_card *card;
+struct dev_slab {
+	LIST_ENTRY(dev_slab) link;
+	struct dev_card *card;
 	uint64_t address;
 	unsigned n_steps;
 	unsigned n_used;
 	bool is_used[]; /* one a step */
 };
 
-static LIST_HEAD(, slu_slab) slabs = LIST_HEAD_INITIALIZER(slabs);
+static LIST_HEAD(, dev_slab) slabs = LIST_HEAD_INITIALIZER(slabs);
 
-bool slu_slab_new(struct slu_card *card, uint64_t address)
+bool dev_slab_new(struct dev_card *card, uint64_t address)
 {
 	unsigned n = (unsigned)(card->granule_bytes / STEP);
-	struct slu_slab *slab = calloc(1, sizeof(*slab) + n);
+	struct dev_slab *slab = calloc(1, sizeof(*slab) + n);
 
 	if (!slab)
 		return false;
@@ -39,17 +39,17 @@ static unsigned steps_of(uint64_t bytes)
 	return (unsigned)(slu_round_up(SLU_MAX(bytes, UINT64_C(1)), STEP) / STEP);
 }
 
-static void mark(struct slu_slab *slab, unsigned first, unsigned n, bool on)
+static void mark(struct dev_slab *slab, unsigned first, unsigned n, bool on)
 {
 	for (unsigned i = first; i < first + n; i++)
 		slab->is_used[i] = on;
 	slab->n_used = on ? slab->n_used + n : slab->n_used - n;
 }
 
-struct slu_slab *slu_slab_take(struct slu_card *card, uint64_t bytes, uint64_t *ret_address)
+struct dev_slab *dev_slab_take(struct dev_card *card, uint64_t bytes, uint64_t *ret_address)
 {
 	unsigned n = steps_of(bytes), length;
-	struct slu_slab *slab;
+	struct dev_slab *slab;
 
 	LIST_FOREACH (slab, &slabs, link) {
 		if (slab->card != card || slab->n_steps - slab->n_used < n)
@@ -67,7 +67,7 @@ struct slu_slab *slu_slab_take(struct slu_card *card, uint64_t bytes, uint64_t *
 	return NULL;
 }
 
-bool slu_slab_give(struct slu_slab *slab, uint64_t address, uint64_t bytes, uint64_t *ret_address)
+bool dev_slab_give(struct dev_slab *slab, uint64_t address, uint64_t bytes, uint64_t *ret_address)
 {
 	mark(slab, (unsigned)((address - slab->address) / STEP), steps_of(bytes), false);
 	if (slab->n_used)

@@ -10,40 +10,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct slu_span {
+struct dev_span {
 	uint64_t base;
 	uint64_t bytes;
 	void *data;
 };
 
-struct slu_spans {
-	struct slu_span *array;
+struct dev_spans {
+	struct dev_span *array;
 	size_t n;
 	size_t n_room;
 };
 
-void slu_spans_deinit(struct slu_spans *spans);
+void dev_spans_deinit(struct dev_spans *spans);
 
 /* Return: the span that holds @address, or NULL. Valid until the next change. */
-struct slu_span *slu_spans_find(const struct slu_spans *spans, uint64_t address);
+struct dev_span *dev_spans_find(const struct dev_spans *spans, uint64_t address);
 
 /* Return: the first span that ends above @address, or NULL. The next ones follow it. */
-struct slu_span *slu_spans_from(const struct slu_spans *spans, uint64_t address);
+struct dev_span *dev_spans_from(const struct dev_spans *spans, uint64_t address);
 
 /* Return: 0, -EEXIST where it overlaps another, -ENOMEM. */
-int slu_spans_add(struct slu_spans *spans, uint64_t base, uint64_t bytes, void *data);
+int dev_spans_add(struct dev_spans *spans, uint64_t base, uint64_t bytes, void *data);
 
 /* Takes out the span that begins at @base. Return: its data, NULL if there is none. */
-void *slu_spans_remove(struct slu_spans *spans, uint64_t base);
+void *dev_spans_remove(struct dev_spans *spans, uint64_t base);
 
 /*
  * Finds room for @bytes at a multiple of @align in [@from, @to), the lowest there is.
  * Return: its address, or 0.
  */
-uint64_t slu_spans_room(const struct slu_spans *spans, uint64_t from, uint64_t to, uint64_t bytes,
+uint64_t dev_spans_room(const struct dev_spans *spans, uint64_t from, uint64_t to, uint64_t bytes,
 			uint64_t align);
 
-static inline struct slu_span *slu_spans_end(const struct slu_spans *spans)
+static inline struct dev_span *dev_spans_end(const struct dev_spans *spans)
 {
 	return spans->array + spans->n;
 }

@@ -5,22 +5,22 @@
 #include <ctype.h>
 #include <string.h>
 
-bool slu_statement_is_name_start(char c)
+bool dev_statement_is_name_start(char c)
 {
 	return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%';
 }
 
-bool slu_statement_is_name_char(char c)
+bool dev_statement_is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-const char *slu_statement_skip_name(const char *at, const char *end)
+const char *dev_statement_skip_name(const char *at, const char *end)
 {
 	/* the first character may be one of those that only begin a name */
 	if (at < end)
 		at++;
-	while (at < end && slu_statement_is_name_char(*at))
+	while (at < end && dev_statement_is_name_char(*at))
 		at++;
 	return at;
 }
@@ -32,7 +32,7 @@ static const char *line_end(const char *at, const char *end)
 	return p ? p : end;
 }
 
-const char *slu_statement_skip_filling(const char *at, const char *end)
+const char *dev_statement_skip_filling(const char *at, const char *end)
 {
 	const char *p;
 
@@ -51,49 +51,49 @@ const char *slu_statement_skip_filling(const char *at, const char *end)
 	return at;
 }
 
-bool slu_statement_is_word(const char *at, const char *end, const char *word)
+bool dev_statement_is_word(const char *at, const char *end, const char *word)
 {
 	size_t n = strlen(word);
 
 	return (size_t)(end - at) >= n && !memcmp(at, word, n) &&
-	       (at + n == end || !slu_statement_is_name_char(at[n]));
+	       (at + n == end || !dev_statement_is_name_char(at[n]));
 }
 
-static void read_directive(struct slu_statement *s, const char *at, const char *end)
+static void read_directive(struct dev_statement *s, const char *at, const char *end)
 {
-	if (slu_statement_is_word(at, end, ".visible"))
-		s->linkage = SLU_STATEMENT_STRONG;
-	else if (slu_statement_is_word(at, end, ".weak") ||
-		 slu_statement_is_word(at, end, ".common"))
-		s->linkage = SLU_STATEMENT_WEAK;
-	else if (slu_statement_is_word(at, end, ".extern"))
-		s->linkage = SLU_STATEMENT_EXTERN;
-	else if (slu_statement_is_word(at, end, ".func"))
+	if (dev_statement_is_word(at, end, ".visible"))
+		s->linkage = DEV_STATEMENT_STRONG;
+	else if (dev_statement_is_word(at, end, ".weak") ||
+		 dev_statement_is_word(at, end, ".common"))
+		s->linkage = DEV_STATEMENT_WEAK;
+	else if (dev_statement_is_word(at, end, ".extern"))
+		s->linkage = DEV_STATEMENT_EXTERN;
+	else if (dev_statement_is_word(at, end, ".func"))
 		s->is_function = true;
-	else if (slu_statement_is_word(at, end, ".entry"))
+	else if (dev_statement_is_word(at, end, ".entry"))
 		s->is_function = s->is_kernel = true;
-	else if (slu_statement_is_word(at, end, ".section"))
+	else if (dev_statement_is_word(at, end, ".section"))
 		s->is_function = s->is_dropped = true; /* ends, like a function, with its brace */
 }
 
 static bool ends_with_line(const char *at, const char *end)
 {
-	return slu_statement_is_word(at, end, ".version") ||
-	       slu_statement_is_word(at, end, ".target") ||
-	       slu_statement_is_word(at, end, ".address_size") ||
-	       slu_statement_is_word(at, end, ".file");
+	return dev_statement_is_word(at, end, ".version") ||
+	       dev_statement_is_word(at, end, ".target") ||
+	       dev_statement_is_word(at, end, ".address_size") ||
+	       dev_statement_is_word(at, end, ".file");
 }
 
-bool slu_statement_next(const char **text, const char *end, struct slu_statement *ret)
+bool dev_statement_next(const char **text, const char *end, struct dev_statement *ret)
 {
 	unsigned braces = 0, parens = 0;
-	struct slu_statement s = { 0 };
+	struct dev_statement s = { 0 };
 	const char *at = *text, *after;
 
 	for (; at < end; at = after) {
 		char c = *at;
 
-		after = slu_statement_skip_filling(at, end);
+		after = dev_statement_skip_filling(at, end);
 		if (after != at)
 			continue;
 		after = at + 1;
@@ -107,14 +107,14 @@ bool slu_statement_next(const char **text, const char *end, struct slu_statement
 				break;
 			}
 		}
-		if (slu_statement_is_name_start(c) || isdigit((unsigned char)c)) {
-			after = slu_statement_skip_name(at, end);
-			if (!s.name && !braces && !parens && slu_statement_is_name_start(c)) {
+		if (dev_statement_is_name_start(c) || isdigit((unsigned char)c)) {
+			after = dev_statement_skip_name(at, end);
+			if (!s.name && !braces && !parens && dev_statement_is_name_start(c)) {
 				s.name = at;
 				s.name_bytes = (size_t)(after - at);
 			}
 		} else if (c == '.') {
-			after = at + 1 < end ? slu_statement_skip_name(at, end) : end;
+			after = at + 1 < end ? dev_statement_skip_name(at, end) : end;
 			if (!braces && !parens)
 				read_directive(&s, at, end);
 		} else if (c == '(') {
@@ -144,7 +144,7 @@ bool slu_statement_next(const char **text, const char *end, struct slu_statement
 	return true;
 }
 
-bool slu_statement_is_definition(const struct slu_statement *s)
+bool dev_statement_is_definition(const struct dev_statement *s)
 {
-	return s->linkage != SLU_STATEMENT_EXTERN && (!s->is_function || s->body);
+	return s->linkage != DEV_STATEMENT_EXTERN && (!s->is_function || s->body);
 }

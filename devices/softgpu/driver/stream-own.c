@@ -12,8 +12,8 @@
 struct own_stream {
 	LIST_ENTRY(own_stream) link;
 	uint64_t context_id;
-	struct slu_context *context;
-	struct slu_stream *stream;
+	struct dev_context *context;
+	struct dev_stream *stream;
 	uint64_t stream_id;
 };
 LIST_HEAD(own_streams, own_stream);
@@ -27,11 +27,11 @@ static void drop_own_streams(void *data)
 	struct own_stream *own;
 
 	while ((own = LIST_FIRST(list))) {
-		struct slu_stream *stream = slu_stream_find(own->stream, own->stream_id);
+		struct dev_stream *stream = dev_stream_find(own->stream, own->stream_id);
 
 		LIST_REMOVE(own, link);
 		if (stream)
-			slu_stream_free(stream, false);
+			dev_stream_free(stream, false);
 		free(own);
 	}
 	free(list);
@@ -42,7 +42,7 @@ static void make_own_key(void)
 	pthread_key_create(&own_key, drop_own_streams);
 }
 
-CUresult slu_stream_get_own(struct slu_context *context, struct slu_stream **ret_stream)
+CUresult dev_stream_get_own(struct dev_context *context, struct dev_stream **ret_stream)
 {
 	struct own_streams *list;
 	struct own_stream *own;
@@ -65,7 +65,7 @@ CUresult slu_stream_get_own(struct slu_context *context, struct slu_stream **ret
 	own = calloc(1, sizeof(*own));
 	if (!own)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = slu_stream_new(context, 0, 0, false, &own->stream);
+	result = dev_stream_new(context, 0, 0, false, &own->stream);
 	if (result) {
 		free(own);
 		return result;

@@ -28,11 +28,11 @@
 #include "cuabi/cuda-min.h"
 #include "softgpu/driver/object.h"
 
-struct slu_command;
-struct slu_context;
-struct slu_capture;
+struct dev_command;
+struct dev_context;
+struct dev_capture;
 
-struct slu_timeline {
+struct dev_timeline {
 	unsigned n_refs;
 	uint64_t n_submitted;
 	uint64_t n_done;
@@ -40,78 +40,78 @@ struct slu_timeline {
 };
 
 /* A place in a stream: done when its timeline has come so far. */
-struct slu_point {
-	struct slu_timeline *timeline; /* NULL: was never reached, is always done */
+struct dev_point {
+	struct dev_timeline *timeline; /* NULL: was never reached, is always done */
 	uint64_t number;
 };
 
-struct slu_stream {
-	struct slu_object object;
-	struct slu_context *context; /* constant, as the next ones */
+struct dev_stream {
+	struct dev_object object;
+	struct dev_context *context; /* constant, as the next ones */
 	unsigned flags;
 	int priority;
 	int synchronization_policy; /* as set; changes nothing */
 	bool is_legacy;
 	uint64_t id;
-	struct slu_timeline *timeline;
-	TAILQ_HEAD(, slu_command) queue; /* submitted and not done */
+	struct dev_timeline *timeline;
+	TAILQ_HEAD(, dev_command) queue; /* submitted and not done */
 	unsigned n_queued;
 	bool has_thread;   /* which carries out the commands, and frees the stream at its end */
 	bool is_executing; /* somebody carries out the first command */
 	bool is_closing;
 	pthread_cond_t wake; /* there is work, or the end has come */
-	LIST_ENTRY(slu_stream) link;
+	LIST_ENTRY(dev_stream) link;
 	/* what its work is recorded into; guarded by the queues' lock */
-	struct slu_capture *capture;
-	struct slu_graph_node *capture_tail;
+	struct dev_capture *capture;
+	struct dev_graph_node *capture_tail;
 };
 
 /* What a stream takes before the launching thread must wait. */
-#define SLU_STREAM_DEPTH 1024
+#define DEV_STREAM_DEPTH 1024
 
-CUresult slu_stream_new(struct slu_context *context, unsigned flags, int priority, bool is_legacy,
-			struct slu_stream **ret_stream);
+CUresult dev_stream_new(struct dev_context *context, unsigned flags, int priority, bool is_legacy,
+			struct dev_stream **ret_stream);
 
 /* Work that is queued still runs; the thread ends after it. @wait: for that. */
-void slu_stream_free(struct slu_stream *stream, bool wait);
+void dev_stream_free(struct dev_stream *stream, bool wait);
 
 /*
  * The stream of @handle in @context: 0 and LEGACY are the legacy stream, PER_THREAD is the calling
  * thread's own.
  */
-CUresult slu_stream_get(struct slu_context *context, CUstream handle,
-			struct slu_stream **ret_stream);
+CUresult dev_stream_get(struct dev_context *context, CUstream handle,
+			struct dev_stream **ret_stream);
 
 /* stream-own.c: the calling thread's own stream in @context, which is made if there is none. */
-CUresult slu_stream_get_own(struct slu_context *context, struct slu_stream **ret_stream);
+CUresult dev_stream_get_own(struct dev_context *context, struct dev_stream **ret_stream);
 
 /* Return: @stream, if it is still the one with that id, else NULL. */
-struct slu_stream *slu_stream_find(struct slu_stream *stream, uint64_t id);
+struct dev_stream *dev_stream_find(struct dev_stream *stream, uint64_t id);
 
 /* Appends @command, which belongs to the stream from now on, also on failure. */
-CUresult slu_stream_submit(struct slu_stream *stream, struct slu_command *command);
+CUresult dev_stream_submit(struct dev_stream *stream, struct dev_command *command);
 
 /* As submit; the mark that the command carries gets the command's own place as its point. */
-CUresult slu_stream_submit_mark(struct slu_stream *stream, struct slu_command *command);
+CUresult dev_stream_submit_mark(struct dev_stream *stream, struct dev_command *command);
 
 /* As submit; returns when the command is done. */
-CUresult slu_stream_run(struct slu_stream *stream, struct slu_command *command);
+CUresult dev_stream_run(struct dev_stream *stream, struct dev_command *command);
 
-CUresult slu_stream_synchronize(struct slu_stream *stream);
-bool slu_stream_is_idle(struct slu_stream *stream);
+CUresult dev_stream_synchronize(struct dev_stream *stream);
+bool dev_stream_is_idle(struct dev_stream *stream);
 
 /* Waits until everything that was submitted in @context before is done. */
-void slu_stream_drain(struct slu_context *context);
+void dev_stream_drain(struct dev_context *context);
 
 /* The place that the stream has come to now. The point holds its timeline until it is dropped. */
-struct slu_point slu_stream_point(struct slu_stream *stream);
-struct slu_point slu_point_copy(const struct slu_point *point);
-void slu_point_drop(struct slu_point *point);
-bool slu_point_is_done(const struct slu_point *point);
-void slu_point_wait(const struct slu_point *point);
+struct dev_point dev_stream_point(struct dev_stream *stream);
+struct dev_point dev_point_copy(const struct dev_point *point);
+void dev_point_drop(struct dev_point *point);
+bool dev_point_is_done(const struct dev_point *point);
+void dev_point_wait(const struct dev_point *point);
 
 /* Whether the calling thread carries out a command, its own stream's or another one's. */
-bool slu_stream_is_in_command(void);
+bool dev_stream_is_in_command(void);
 
-void slu_stream_lock(void);
-void slu_stream_unlock(void);
+void dev_stream_lock(void);
+void dev_stream_unlock(void);

@@ -20,20 +20,20 @@
 #define IN_BOTH	  (34700000000.0 / 256)
 #define OUT_BOTH  (28800000000.0 / 256)
 
-static struct slu_board *board;
+static struct dev_board *board;
 static CUdeviceptr one, two;
 static unsigned char *pinned_one, *pinned_two;
 
 struct engines {
-	struct slu_board_engine_view in, out;
+	struct dev_board_engine_view in, out;
 };
 
 static struct engines look(void)
 {
 	struct engines e;
 
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &e.in);
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_OUT, &e.out);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &e.in);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_OUT, &e.out);
 	return e;
 }
 
@@ -270,14 +270,14 @@ static int set_up(void **state)
 	assert_cu(cuMemAllocHost_v2((void **)&pinned_one, PART));
 	assert_cu(cuMemAllocHost_v2((void **)&pinned_two, PART));
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	assert_int_equal(slu_board_open(path, NULL, &board), 0);
+	assert_int_equal(dev_board_open(path, NULL, &board), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	slu_board_close(board);
+	dev_board_close(board);
 	assert_cu(cuDevicePrimaryCtxRelease_v2(0));
 	test_device_remove();
 	return 0;

@@ -23,7 +23,7 @@ struct common {
 };
 
 static volatile struct common *common;
-static struct slu_board *board;
+static struct dev_board *board;
 
 /* spin(stop, count): counts until *stop is set; a block that is not the first only waits */
 static const char ptx_spin[] =
@@ -115,19 +115,19 @@ static void clear(void)
 		common->count[i] = 0;
 }
 
-static struct slu_board_engine_view booked(void)
+static struct dev_board_engine_view booked(void)
 {
-	struct slu_board_engine_view view;
+	struct dev_board_engine_view view;
 
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_COMPUTE, &view);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_COMPUTE, &view);
 	return view;
 }
 
 /* Two at a time would have booked more than there was; and each of two had several slices. */
-static void assert_turns_since(const struct slu_board_engine_view *before, uint64_t begin_ns)
+static void assert_turns_since(const struct dev_board_engine_view *before, uint64_t begin_ns)
 {
 	uint64_t wall_ns = slu_clock_now_ns() - begin_ns;
-	struct slu_board_engine_view after = booked();
+	struct dev_board_engine_view after = booked();
 
 	assert_true(after.busy_ns - before->busy_ns > 0);
 	assert_true(after.busy_ns - before->busy_ns <= wall_ns);
@@ -136,7 +136,7 @@ static void assert_turns_since(const struct slu_board_engine_view *before, uint6
 
 static void endless_kernels_of_two_processes_take_turns(void **state)
 {
-	struct slu_board_engine_view before = booked();
+	struct dev_board_engine_view before = booked();
 	uint64_t begin_ns = slu_clock_now_ns();
 	pid_t a, b;
 
@@ -175,7 +175,7 @@ static _Noreturn void spin_in_two_contexts(void)
 
 static void endless_kernels_of_two_contexts_take_turns(void **state)
 {
-	struct slu_board_engine_view before = booked();
+	struct dev_board_engine_view before = booked();
 	uint64_t begin_ns = slu_clock_now_ns();
 	pid_t pid;
 
@@ -256,14 +256,14 @@ static int set_up(void **state)
 		_exit(cuInit(0));
 	end(pid);
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	assert_int_equal(slu_board_open(path, NULL, &board), 0);
+	assert_int_equal(dev_board_open(path, NULL, &board), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	slu_board_close(board);
+	dev_board_close(board);
 	test_device_remove();
 	return 0;
 }

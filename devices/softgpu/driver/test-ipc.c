@@ -14,7 +14,7 @@
 
 #define MIB (1u << 20)
 
-static struct slu_board *board;
+static struct dev_board *board;
 
 /* Each child runs one side with its end of a socket pair; 0 is success. */
 struct side {
@@ -56,9 +56,9 @@ static void finish(struct side *side, int wanted)
 
 static uint64_t used_bytes(void)
 {
-	struct slu_board_view view;
+	struct dev_board_view view;
 
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	return view.used_bytes;
 }
 
@@ -481,10 +481,10 @@ int main(void)
 		_exit((int)cuInit(0));
 	wait(&r);
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	if (r || slu_board_open(path, NULL, &board))
+	if (r || dev_board_open(path, NULL, &board))
 		return 1;
 	r = cmocka_run_group_tests_name("softgpu-ipc", tests, NULL, NULL);
-	slu_board_close(board);
+	dev_board_close(board);
 	test_device_remove();
 	return r;
 }

@@ -350,19 +350,19 @@ static void profiles_have_the_size_of_their_cards(void **state)
 static uint64_t bytes_of_a_touch(void)
 {
 	CUfunction fill = function(test_ptx_fill, "fill");
-	struct slu_board_engine_view before, after;
-	struct slu_board *board;
+	struct dev_board_engine_view before, after;
+	struct dev_board *board;
 	char path[128];
 	CUdeviceptr p;
 
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	must(!slu_board_open(path, NULL, &board));
+	must(!dev_board_open(path, NULL, &board));
 	must(!cuMemAllocManaged(&p, 32 * KIB, CU_MEM_ATTACH_GLOBAL));
 	memset((void *)(uintptr_t)p, 1, 32 * KIB);
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &before);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &before);
 	must(!test_fill(fill, p + 8 * KIB, 1, 1, NULL));
 	must(!cuCtxSynchronize());
-	slu_board_look_engine(board, SLU_BOARD_ENGINE_IN, &after);
+	dev_board_look_engine(board, DEV_BOARD_ENGINE_IN, &after);
 	return after.bytes - before.bytes;
 }
 

@@ -76,7 +76,7 @@ static void a_stream_that_is_full_keeps_nobody_from_allocating(void **state)
 	stop_stream(other);
 	assert_cu(cuMemFreeAsync(big, other));
 	stop_stream(w.stream);
-	for (unsigned i = 1; i < SLU_STREAM_DEPTH; i++)
+	for (unsigned i = 1; i < DEV_STREAM_DEPTH; i++)
 		assert_cu(cuStreamWriteValue32_v2(w.stream, (uintptr_t)&word[1], i, 0));
 	/* it gets what the other stream frees, and waits until its own takes one more command */
 	start_waiter(&w);

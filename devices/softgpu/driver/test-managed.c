@@ -17,14 +17,14 @@
 #define BLOCK	 (8 * KIB)
 #define CAPACITY (4 * MIB)
 
-static struct slu_board *board;
+static struct dev_board *board;
 static CUfunction fill;
 
-static uint64_t moved(enum slu_board_engine engine)
+static uint64_t moved(enum dev_board_engine engine)
 {
-	struct slu_board_engine_view view;
+	struct dev_board_engine_view view;
 
-	slu_board_look_engine(board, engine, &view);
+	dev_board_look_engine(board, engine, &view);
 	return view.bytes;
 }
 
@@ -65,39 +65,39 @@ static void host_and_device_see_the_same_bytes(void **state)
 static void what_the_host_wrote_crosses_the_bus_and_nothing_else(void **state)
 {
 	uint32_t *p = managed(4 * BLOCK);
-	uint64_t before = moved(SLU_BOARD_ENGINE_IN);
+	uint64_t before = moved(DEV_BOARD_ENGINE_IN);
 
 	(void)state;
 	/* never written: nothing has to come */
 	run(p, 4 * BLOCK / 4, 1);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 0);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, 0);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 
 	p = managed(4 * BLOCK);
 	memset(p, 1, 4 * BLOCK);
 	run(p, 4 * BLOCK / 4, 1);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 4 * BLOCK);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, 4 * BLOCK);
 	/* and it stays */
 	run(p, 4 * BLOCK / 4, 2);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, 4 * BLOCK);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, 4 * BLOCK);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
 
 static void a_single_touch_brings_its_batch_only(void **state)
 {
 	uint32_t *p = managed(4 * BLOCK);
-	uint64_t before = moved(SLU_BOARD_ENGINE_IN);
+	uint64_t before = moved(DEV_BOARD_ENGINE_IN);
 
 	(void)state;
 	memset(p, 1, 4 * BLOCK);
 	run(p + BLOCK / 4, 1, 1);
 	/* eight pages of thirty-two */
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK / 4);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, BLOCK / 4);
 	/* with the next eight half of the block is there, which is not enough to bring the rest */
 	run(p + BLOCK / 4 + BLOCK / 16, 1, 1);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK / 2);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, BLOCK / 2);
 	run(p + BLOCK / 4 + BLOCK / 8, 1, 1);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - before, BLOCK);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - before, BLOCK);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
 
@@ -105,23 +105,23 @@ static void more_than_the_card_has_still_computes(void **state)
 {
 	unsigned n = CAPACITY / 4 / 2 * 3;
 	uint32_t *p = managed(n * 4);
-	struct slu_board_view view;
+	struct dev_board_view view;
 	uint64_t out;
 
 	(void)state;
 	memset(p, 0, n * 4);
-	out = moved(SLU_BOARD_ENGINE_OUT);
+	out = moved(DEV_BOARD_ENGINE_OUT);
 	run(p, n, 9);
 	for (unsigned i = 0; i < n; i += 1001)
 		assert_int_equal(p[i], 9 + i);
 	/* what did not fit had to go */
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, n * 4 - CAPACITY);
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, n * 4 - CAPACITY);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	assert_int_equal(view.used_bytes, CAPACITY);
 	/* what goes out in the order of its coming is never there when it is needed again */
-	out = moved(SLU_BOARD_ENGINE_IN);
+	out = moved(DEV_BOARD_ENGINE_IN);
 	run(p, n, 10);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - out, n * 4);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - out, n * 4);
 	assert_int_equal(p[n - 1], 9 + n);
 	/* ordinary memory is more important */
 	{
@@ -133,7 +133,7 @@ static void more_than_the_card_has_still_computes(void **state)
 		assert_cu(cuMemFree_v2(plain));
 	}
 	assert_cu(cuMemFree_v2((uintptr_t)p));
-	assert_int_equal(slu_board_look(board, &view), 0);
+	assert_int_equal(dev_board_look(board, &view), 0);
 	assert_int_equal(view.used_bytes, 0);
 }
 
@@ -146,20 +146,20 @@ static void prefetch_goes_and_comes(void **state)
 
 	(void)state;
 	memset(p, 1, MIB);
-	in = moved(SLU_BOARD_ENGINE_IN);
-	out = moved(SLU_BOARD_ENGINE_OUT);
+	in = moved(DEV_BOARD_ENGINE_IN);
+	out = moved(DEV_BOARD_ENGINE_OUT);
 	assert_cu(cuMemPrefetchAsync(address, MIB, 0, NULL));
 	assert_cu(cuCtxSynchronize());
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, MIB);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, MIB);
 	run(p, MIB / 4, 1);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, MIB);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, MIB);
 	assert_cu(cuMemRangeGetAttribute(&where, sizeof(where),
 					 CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, address,
 					 MIB));
 	assert_int_equal(where, 0);
 	assert_cu(cuMemPrefetchAsync(address, MIB, CU_DEVICE_CPU, NULL));
 	assert_cu(cuCtxSynchronize());
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, MIB);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, MIB);
 	assert_int_equal(cuMemPrefetchAsync(address, MIB, 7, NULL), CUDA_ERROR_INVALID_DEVICE);
 	assert_int_equal(cuMemPrefetchAsync(address, 2 * MIB, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 	assert_cu(cuMemFree_v2(address));
@@ -186,11 +186,11 @@ static void advice_is_kept_and_followed(void **state)
 					 address, 2 * BLOCK));
 	assert_int_equal(by[0], 0);
 	assert_int_equal(by[1], CU_DEVICE_INVALID);
-	in = moved(SLU_BOARD_ENGINE_IN);
+	in = moved(DEV_BOARD_ENGINE_IN);
 	/* used where it lies, each time anew */
 	run(p, 64, 1);
 	run(p, 64, 2);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, 2 * 256);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, 2 * 256);
 	assert_cu(cuMemAdvise(address, BLOCK, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, 0));
 	assert_cu(cuMemAdvise(address, BLOCK, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
 	assert_cu(cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address,
@@ -221,11 +221,11 @@ static uint32_t *managed_on_card(void)
 /* What the next run over all of it has to move. */
 static void assert_moves(uint32_t *p, uint64_t home_bytes)
 {
-	uint64_t in = moved(SLU_BOARD_ENGINE_IN), out = moved(SLU_BOARD_ENGINE_OUT);
+	uint64_t in = moved(DEV_BOARD_ENGINE_IN), out = moved(DEV_BOARD_ENGINE_OUT);
 
 	run(p, LARGE / 4, 7);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, home_bytes);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, home_bytes);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, home_bytes);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, home_bytes);
 }
 
 static void skip_where_page_tables_are_hidden(void)
@@ -265,44 +265,44 @@ static void what_the_host_reads_goes_home_with_its_surroundings(void **state)
 	(void)state;
 	skip_where_page_tables_are_hidden();
 	p = managed_on_card();
-	in = moved(SLU_BOARD_ENGINE_IN);
-	out = moved(SLU_BOARD_ENGINE_OUT);
+	in = moved(DEV_BOARD_ENGINE_IN);
+	out = moved(DEV_BOARD_ENGINE_OUT);
 	value = *(volatile uint32_t *)&p[4 * AROUND / 4];
 	assert_int_equal(value, 1 + 4 * AROUND / 4);
 	run(p, LARGE / 4, 2);
-	assert_in_range(moved(SLU_BOARD_ENGINE_OUT) - out, OS_PAGE, AROUND);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, moved(SLU_BOARD_ENGINE_OUT) - out);
+	assert_in_range(moved(DEV_BOARD_ENGINE_OUT) - out, OS_PAGE, AROUND);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, moved(DEV_BOARD_ENGINE_OUT) - out);
 	/* synchronising finds it as well, and so does freeing */
-	out = moved(SLU_BOARD_ENGINE_OUT);
+	out = moved(DEV_BOARD_ENGINE_OUT);
 	p[0] = 1;
 	assert_cu(cuStreamSynchronize(NULL));
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, OS_PAGE);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, OS_PAGE);
 	p[LARGE / 4 - 1] = 1;
 	assert_cu(cuMemFree_v2((uintptr_t)p));
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, 2 * OS_PAGE);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, 2 * OS_PAGE);
 }
 
 static void a_block_that_is_mostly_home_goes_home(void **state)
 {
-	struct slu_board_view before, after;
+	struct dev_board_view before, after;
 	uint64_t out;
 	uint32_t *p;
 
 	(void)state;
 	skip_where_page_tables_are_hidden();
-	assert_int_equal(slu_board_look(board, &before), 0);
+	assert_int_equal(dev_board_look(board, &before), 0);
 	p = managed(2 * BLOCK);
 	memset(p, 1, 2 * BLOCK);
 	/* three quarters of the block come to the card, and the rest stays */
 	assert_cu(cuMemPrefetchAsync((uintptr_t)p, BLOCK / 4 * 3, 0, NULL));
 	assert_cu(cuCtxSynchronize());
-	out = moved(SLU_BOARD_ENGINE_OUT);
+	out = moved(DEV_BOARD_ENGINE_OUT);
 	/* when the half that was touched is home, three quarters are */
 	p[0] = 1;
 	assert_cu(cuCtxSynchronize());
-	assert_int_equal(moved(SLU_BOARD_ENGINE_OUT) - out, BLOCK / 4 * 3);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, BLOCK / 4 * 3);
 	/* and the room is free again */
-	assert_int_equal(slu_board_look(board, &after), 0);
+	assert_int_equal(dev_board_look(board, &after), 0);
 	assert_int_equal(after.used_bytes, before.used_bytes);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
@@ -358,11 +358,11 @@ static void prefetch_brings_what_the_host_has_touched(void **state)
 	(void)state;
 	skip_where_page_tables_are_hidden();
 	p = managed_on_card();
-	in = moved(SLU_BOARD_ENGINE_IN);
+	in = moved(DEV_BOARD_ENGINE_IN);
 	p[0] = 1;
 	assert_cu(cuMemPrefetchAsync((uintptr_t)p, LARGE, 0, NULL));
 	assert_cu(cuCtxSynchronize());
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, OS_PAGE);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, OS_PAGE);
 	assert_moves(p, 0);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
@@ -391,9 +391,9 @@ static void other_processes_take_the_room(void **state)
 	close(ready[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	in = moved(SLU_BOARD_ENGINE_IN);
+	in = moved(DEV_BOARD_ENGINE_IN);
 	run(p, n, 2);
-	assert_int_equal(moved(SLU_BOARD_ENGINE_IN) - in, n * 4);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, n * 4);
 	assert_int_equal(p[n - 1], n + 1);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
@@ -438,10 +438,10 @@ int main(int argc, char **argv)
 		return 1;
 	fill = test_function(test_ptx_fill, "fill");
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	if (slu_board_open(path, NULL, &board))
+	if (dev_board_open(path, NULL, &board))
 		return 1;
 	r = cmocka_run_group_tests_name("softgpu-managed", tests, NULL, NULL);
-	slu_board_close(board);
+	dev_board_close(board);
 	test_device_remove();
 	return r;
 }

@@ -14,14 +14,14 @@ static void spans_agree_with_a_naive_model(void **state)
 {
 	enum { WORLD = 256, STEPS = 20000 };
 	uint64_t random = slu_test_seed(20260701);
-	struct slu_spans spans = { 0 };
+	struct dev_spans spans = { 0 };
 	uint64_t owner[WORLD] = { 0 }; /* base + 1 of the span that holds a place */
 
 	(void)state;
 	for (unsigned step = 0; step < STEPS; step++) {
 		uint64_t base = slu_test_random(&random) % WORLD;
 		uint64_t bytes = 1 + slu_test_random(&random) % 24;
-		const struct slu_span *found;
+		const struct dev_span *found;
 		bool is_free = base + bytes <= WORLD;
 
 		switch (slu_test_random(&random) % 3) {
@@ -30,7 +30,7 @@ static void spans_agree_with_a_naive_model(void **state)
 				is_free = !owner[i];
 			if (base + bytes > WORLD)
 				break;
-			if (slu_spans_add(&spans, base, bytes, owner)) {
+			if (dev_spans_add(&spans, base, bytes, owner)) {
 				assert_false(is_free);
 				break;
 			}
@@ -39,7 +39,7 @@ static void spans_agree_with_a_naive_model(void **state)
 				owner[i] = base + 1;
 			break;
 		case 1:
-			if (!slu_spans_remove(&spans, base)) {
+			if (!dev_spans_remove(&spans, base)) {
 				assert_true(owner[base] != base + 1);
 				break;
 			}
@@ -48,53 +48,53 @@ static void spans_agree_with_a_naive_model(void **state)
 					owner[i] = 0;
 			break;
 		default:
-			found = slu_spans_find(&spans, base);
+			found = dev_spans_find(&spans, base);
 			assert_int_equal(found ? found->base + 1 : 0, owner[base]);
 			break;
 		}
 	}
-	slu_spans_deinit(&spans);
+	dev_spans_deinit(&spans);
 }
 
 static void room_is_the_lowest_that_fits(void **state)
 {
-	struct slu_spans spans = { 0 };
+	struct dev_spans spans = { 0 };
 
 	(void)state;
-	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 8), 16);
-	assert_int_equal(slu_spans_add(&spans, 16, 8, &spans), 0);
-	assert_int_equal(slu_spans_add(&spans, 32, 8, &spans), 0);
-	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 8), 24);
-	assert_int_equal(slu_spans_room(&spans, 16, 100, 9, 8), 40);
-	assert_int_equal(slu_spans_room(&spans, 16, 100, 8, 32), 64);
-	assert_int_equal(slu_spans_room(&spans, 16, 100, 61, 8), 0);
-	assert_int_equal(slu_spans_room(&spans, 32, 100, 8, 8), 40);
-	slu_spans_deinit(&spans);
+	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 8), 16);
+	assert_int_equal(dev_spans_add(&spans, 16, 8, &spans), 0);
+	assert_int_equal(dev_spans_add(&spans, 32, 8, &spans), 0);
+	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 8), 24);
+	assert_int_equal(dev_spans_room(&spans, 16, 100, 9, 8), 40);
+	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 32), 64);
+	assert_int_equal(dev_spans_room(&spans, 16, 100, 61, 8), 0);
+	assert_int_equal(dev_spans_room(&spans, 32, 100, 8, 8), 40);
+	dev_spans_deinit(&spans);
 }
 
 struct thing {
-	struct slu_object object;
+	struct dev_object object;
 	int value;
 };
 
 static void dead_and_foreign_handles_are_told_from_live_ones(void **state)
 {
-	static struct slu_objects things = SLU_OBJECTS_INIT(struct thing);
+	static struct dev_objects things = DEV_OBJECTS_INIT(struct thing);
 	struct thing *all[500], stranger;
 
 	(void)state;
 	for (int i = 0; i < 500; i++) {
-		all[i] = slu_objects_new(&things);
+		all[i] = dev_objects_new(&things);
 		assert_non_null(all[i]);
 		all[i]->value = i;
 	}
-	assert_null(slu_objects_get(&things, NULL));
-	assert_null(slu_objects_get(&things, &stranger));
-	assert_null(slu_objects_get(&things, (char *)all[0] + 4));
+	assert_null(dev_objects_get(&things, NULL));
+	assert_null(dev_objects_get(&things, &stranger));
+	assert_null(dev_objects_get(&things, (char *)all[0] + 4));
 	for (int i = 0; i < 500; i += 2)
-		slu_objects_free(&things, all[i]);
+		dev_objects_free(&things, all[i]);
 	for (int i = 0; i < 500; i++) {
-		struct thing *t = slu_objects_get(&things, all[i]);
+		struct thing *t = dev_objects_get(&things, all[i]);
 
 		if (i % 2)
 			assert_int_equal(t->value, i);
@@ -110,18 +110,18 @@ static void the_ordered_operation_fails_and_no_other(void **state)
 	uint64_t extra_ns;
 
 	(void)state;
-	assert_int_equal(slu_fault_init("create:2,hang:copy:1,slow:launch:3:250ms"), 0);
-	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
-	assert_int_equal(slu_fault_next(SLU_FAULT_MAP, &extra_ns), SLU_FAULT_NONE);
-	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_FAIL);
-	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
-	assert_int_equal(slu_fault_next(SLU_FAULT_COPY, &extra_ns), SLU_FAULT_HANG);
-	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_NONE);
-	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_NONE);
-	assert_int_equal(slu_fault_next(SLU_FAULT_LAUNCH, &extra_ns), SLU_FAULT_SLOW);
+	assert_int_equal(dev_fault_init("create:2,hang:copy:1,slow:launch:3:250ms"), 0);
+	assert_int_equal(dev_fault_next(DEV_FAULT_CREATE, &extra_ns), DEV_FAULT_NONE);
+	assert_int_equal(dev_fault_next(DEV_FAULT_MAP, &extra_ns), DEV_FAULT_NONE);
+	assert_int_equal(dev_fault_next(DEV_FAULT_CREATE, &extra_ns), DEV_FAULT_FAIL);
+	assert_int_equal(dev_fault_next(DEV_FAULT_CREATE, &extra_ns), DEV_FAULT_NONE);
+	assert_int_equal(dev_fault_next(DEV_FAULT_COPY, &extra_ns), DEV_FAULT_HANG);
+	assert_int_equal(dev_fault_next(DEV_FAULT_LAUNCH, &extra_ns), DEV_FAULT_NONE);
+	assert_int_equal(dev_fault_next(DEV_FAULT_LAUNCH, &extra_ns), DEV_FAULT_NONE);
+	assert_int_equal(dev_fault_next(DEV_FAULT_LAUNCH, &extra_ns), DEV_FAULT_SLOW);
 	assert_int_equal(extra_ns, 250000000);
-	assert_int_equal(slu_fault_init(NULL), 0);
-	assert_int_equal(slu_fault_next(SLU_FAULT_CREATE, &extra_ns), SLU_FAULT_NONE);
+	assert_int_equal(dev_fault_init(NULL), 0);
+	assert_int_equal(dev_fault_next(DEV_FAULT_CREATE, &extra_ns), DEV_FAULT_NONE);
 }
 
 static void orders_that_are_not_understood_are_refused(void **state)
@@ -134,19 +134,19 @@ static void orders_that_are_not_understood_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (!slu_fault_init(bad[i]))
+		if (!dev_fault_init(bad[i]))
 			fail_msg("'%s' was taken", bad[i]);
-	assert_int_equal(slu_fault_init(""), 0);
+	assert_int_equal(dev_fault_init(""), 0);
 }
 
 /* Slices of two directions are booked in any order, one up to @late_ns behind the other. */
 static void run_directions(uint64_t *random, uint64_t late_ns, double *ret_first_s,
 			   double *ret_second_s)
 {
-	static const struct slu_bus_rate rates[] = { { 400000000, 250000000 },
+	static const struct dev_bus_rate rates[] = { { 400000000, 250000000 },
 						     { 300000000, 150000000 } };
 	enum { SLICES = 1000, SLICE = 300000 };
-	struct slu_bus_direction directions[2] = { 0 };
+	struct dev_bus_direction directions[2] = { 0 };
 	uint64_t end_ns[2] = { 0 };
 	unsigned left[2] = { SLICES, SLICES };
 
@@ -158,7 +158,7 @@ static void run_directions(uint64_t *random, uint64_t late_ns, double *ret_first
 		if (!left[i])
 			continue;
 		left[i]--;
-		end_ns[i] += slu_bus_book(&directions[i], &rates[i], end_ns[i], &directions[!i],
+		end_ns[i] += dev_bus_book(&directions[i], &rates[i], end_ns[i], &directions[!i],
 					  &rates[!i], end_ns[!i], end_ns[i], SLICE);
 	}
 	*ret_first_s = (double)end_ns[0] / 1e9;

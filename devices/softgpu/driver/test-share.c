@@ -19,7 +19,7 @@
 
 #define LATEST_KILL_NS 5000000
 
-static struct slu_board *board;
+static struct dev_board *board;
 
 struct child {
 	pid_t pid;
@@ -189,7 +189,7 @@ static void stop(struct child *c, int signal_number)
 
 static uint64_t used(void)
 {
-	return slu_board_true_used(board);
+	return dev_board_true_used(board);
 }
 
 static void capacity_is_shared_between_processes(void **state)
@@ -279,8 +279,8 @@ static void kills_at_random_leave_nothing(void **state)
 
 static void *pass_lock(void *data)
 {
-	slu_board_user_lock(board);
-	slu_board_user_unlock(board);
+	dev_board_user_lock(board);
+	dev_board_user_unlock(board);
 	return NULL;
 }
 
@@ -353,14 +353,14 @@ static int set_up(void **state)
 	c = start(); /* makes the device */
 	stop(&c, 0);
 	snprintf(path, sizeof(path), "%s/softgpu0", test_folder);
-	assert_int_equal(slu_board_open(path, NULL, &board), 0);
+	assert_int_equal(dev_board_open(path, NULL, &board), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	slu_board_close(board);
+	dev_board_close(board);
 	test_device_remove();
 	return 0;
 }

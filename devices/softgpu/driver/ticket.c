@@ -14,7 +14,7 @@
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
-int slu_ticket_write(const void *ticket, size_t bytes, int *ret_fd)
+int dev_ticket_write(const void *ticket, size_t bytes, int *ret_fd)
 {
 	slu_cleanup(slu_closep) int fd =
 		memfd_create("sluice-softgpu-ticket", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -29,7 +29,7 @@ int slu_ticket_write(const void *ticket, size_t bytes, int *ret_fd)
 	return 0;
 }
 
-int slu_ticket_read(int fd, size_t bytes, void *ret_ticket)
+int dev_ticket_read(int fd, size_t bytes, void *ret_ticket)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;

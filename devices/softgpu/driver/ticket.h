@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Return: 0 with a descriptor that is closed on exec, -errno. */
-int slu_ticket_write(const void *ticket, size_t bytes, int *ret_fd);
+int dev_ticket_write(const void *ticket, size_t bytes, int *ret_fd);
 
 /* Return: 0, -EINVAL where @fd is no such file or has another size. */
-int slu_ticket_read(int fd, size_t bytes, void *ret_ticket);
+int dev_ticket_read(int fd, size_t bytes, void *ret_ticket);

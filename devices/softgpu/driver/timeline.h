@@ -8,14 +8,14 @@
 
 #include "softgpu/driver/stream.h"
 
-void slu_timeline_unref_locked(struct slu_timeline *timeline);
+void dev_timeline_unref_locked(struct dev_timeline *timeline);
 
 /* Sleeps until something was done anywhere; @wake: until that is signalled instead. */
-void slu_timeline_wait_locked(pthread_cond_t *wake);
+void dev_timeline_wait_locked(pthread_cond_t *wake);
 
 /* Something was done. */
-void slu_timeline_progress_locked(void);
+void dev_timeline_progress_locked(void);
 
-bool slu_point_is_done_locked(const struct slu_point *point);
-void slu_point_wait_locked(const struct slu_point *point);
-struct slu_point slu_stream_point_locked(struct slu_stream *stream);
+bool dev_point_is_done_locked(const struct dev_point *point);
+void dev_point_wait_locked(const struct dev_point *point);
+struct dev_point dev_stream_point_locked(struct dev_stream *stream);

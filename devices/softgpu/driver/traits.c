@@ -5,27 +5,27 @@
 #include "base/util.h"
 #include "softgpu/driver/driver.h"
 
-unsigned slu_traits_max_threads(const struct slu_ptx_function *kernel)
+unsigned dev_traits_max_threads(const struct slu_ptx_function *kernel)
 {
 	const unsigned *t =
 		kernel->required_threads[0] ? kernel->required_threads : kernel->max_threads;
 	unsigned long n = 1;
 
 	if (!t[0])
-		return SLU_LIMITS_BLOCK_THREADS;
+		return DEV_LIMITS_BLOCK_THREADS;
 	for (unsigned i = 0; i < 3; i++)
 		n *= t[i] ? t[i] : 1;
-	return (unsigned)SLU_MIN(n, (unsigned long)SLU_LIMITS_BLOCK_THREADS);
+	return (unsigned)SLU_MIN(n, (unsigned long)DEV_LIMITS_BLOCK_THREADS);
 }
 
-bool slu_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3])
+bool dev_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3])
 {
 	const unsigned *wanted = kernel->required_threads;
 
 	for (unsigned i = 0; wanted[0] && i < 3; i++)
 		if (block[i] != SLU_MAX(wanted[i], 1u))
 			return false;
-	return block[0] * block[1] * block[2] <= slu_traits_max_threads(kernel);
+	return block[0] * block[1] * block[2] <= dev_traits_max_threads(kernel);
 }
 
 static int constant_bytes(const struct slu_ptx_module *ptx)
@@ -35,15 +35,15 @@ static int constant_bytes(const struct slu_ptx_module *ptx)
 	for (unsigned i = 0; i < ptx->n_variables; i++)
 		if (ptx->variables[i]->space == SLU_PTX_SPACE_CONST)
 			bytes += ptx->variables[i]->size;
-	return (int)SLU_MIN(bytes, (uint64_t)SLU_LIMITS_CONSTANT_BYTES);
+	return (int)SLU_MIN(bytes, (uint64_t)DEV_LIMITS_CONSTANT_BYTES);
 }
 
-CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
-			const struct slu_wishes *wishes, CUfunction_attribute which, int *ret_value)
+CUresult dev_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
+			const struct dev_wishes *wishes, CUfunction_attribute which, int *ret_value)
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*ret_value = (int)slu_traits_max_threads(kernel);
+		*ret_value = (int)dev_traits_max_threads(kernel);
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*ret_value = (int)kernel->shared_bytes;
@@ -64,9 +64,9 @@ CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_f
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		*ret_value = wishes->dynamic_shared_bytes
 				     ? wishes->dynamic_shared_bytes
-				     : SLU_LIMITS_SHARED_BYTES -
+				     : DEV_LIMITS_SHARED_BYTES -
 					       (int)SLU_MIN(kernel->shared_bytes,
-							    (uint64_t)SLU_LIMITS_SHARED_BYTES);
+							    (uint64_t)DEV_LIMITS_SHARED_BYTES);
 		break;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		*ret_value = wishes->carveout;
@@ -80,13 +80,13 @@ CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_f
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_traits_set(const struct slu_ptx_function *kernel, struct slu_wishes *wishes,
+CUresult dev_traits_set(const struct slu_ptx_function *kernel, struct dev_wishes *wishes,
 			CUfunction_attribute which, int value)
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		if (value < 0 || (uint64_t)value + kernel->shared_bytes >
-					 slu_driver.settings.limits->shared_bytes_optin)
+					 dev_driver.settings.limits->shared_bytes_optin)
 			return CUDA_ERROR_INVALID_VALUE;
 		wishes->dynamic_shared_bytes = value;
 		return CUDA_SUCCESS;

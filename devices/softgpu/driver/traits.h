@@ -11,19 +11,19 @@
 #include "cuabi/cuda-min.h"
 #include "ptx/ptx.h"
 
-struct slu_wishes {
+struct dev_wishes {
 	int dynamic_shared_bytes; /* 0: nothing was asked for */
 	int carveout;		  /* -1: as the driver likes */
 };
 
 /* How many threads a block of @kernel may have. */
-unsigned slu_traits_max_threads(const struct slu_ptx_function *kernel);
+unsigned dev_traits_max_threads(const struct slu_ptx_function *kernel);
 
 /* Whether a block may have this shape, as far as the kernel's own text says. */
-bool slu_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3]);
+bool dev_traits_take_block(const struct slu_ptx_function *kernel, const unsigned block[3]);
 
-CUresult slu_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
-			const struct slu_wishes *wishes, CUfunction_attribute which,
+CUresult dev_traits_get(const struct slu_ptx_module *ptx, const struct slu_ptx_function *kernel,
+			const struct dev_wishes *wishes, CUfunction_attribute which,
 			int *ret_value);
-CUresult slu_traits_set(const struct slu_ptx_function *kernel, struct slu_wishes *wishes,
+CUresult dev_traits_set(const struct slu_ptx_function *kernel, struct dev_wishes *wishes,
 			CUfunction_attribute which, int value);

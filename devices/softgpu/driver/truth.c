@@ -32,7 +32,7 @@ static bool is_torn;	/* the trace ends amid a line of ours */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 static uint8_t *table; /* NULL: there is no room for it, and nothing is counted */
 
-int slu_truth_init(void)
+int dev_truth_init(void)
 {
 	const char *path = secure_getenv("SLUICE_SOFTGPU_TRACE");
 
@@ -47,14 +47,14 @@ int slu_truth_init(void)
 
 static void make_table(void)
 {
-	const struct slu_window *window = &slu_driver.window;
+	const struct dev_window *window = &dev_driver.window;
 	void *p = mmap(NULL, window->bytes >> window->shift, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	table = p == MAP_FAILED ? NULL : p;
 }
 
-int slu_truth_prepare(void)
+int dev_truth_prepare(void)
 {
 	if (trace_fd < 0)
 		return 0;
@@ -62,15 +62,15 @@ int slu_truth_prepare(void)
 	return table ? 0 : slu_error(-ENOMEM);
 }
 
-void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
-		     struct slu_interp_memory *memory)
+void dev_truth_begin(struct dev_truth *ret_truth, struct dev_card *card,
+		     struct dev_interp_memory *memory)
 {
-	*ret_truth = (struct slu_truth){
+	*ret_truth = (struct dev_truth){
 		.card = card,
 		.is_traced = trace_fd >= 0,
 		.is_charged = card->shared->traits.in_alone != 0,
 	};
-	if (ret_truth->is_traced || (ret_truth->is_charged && slu_driver.window.n_host)) {
+	if (ret_truth->is_traced || (ret_truth->is_charged && dev_driver.window.n_host)) {
 		pthread_once(&table_once, make_table);
 		memory->touched = table;
 	}
@@ -92,7 +92,7 @@ struct tally {
 
 static void end_run(struct tally *t)
 {
-	const struct slu_window *window = &slu_driver.window;
+	const struct dev_window *window = &dev_driver.window;
 
 	if (t->run_n && t->trace) {
 		fprintf(t->trace, "%c %" PRIx64 " %" PRIu64 "\n", " rwx"[t->run_how],
@@ -112,15 +112,15 @@ static void add_page(struct tally *t, uint64_t page, uint8_t how, bool is_host)
 	}
 	t->run_n++;
 	if (is_host) {
-		t->host_pages[0] += !!(how & SLU_INTERP_READ);
-		t->host_pages[1] += !!(how & SLU_INTERP_WRITE);
+		t->host_pages[0] += !!(how & DEV_INTERP_READ);
+		t->host_pages[1] += !!(how & DEV_INTERP_WRITE);
 	}
 }
 
 /* Looks at the pages of one mapping and clears what it finds. */
 static void walk(struct tally *t, uint64_t base, uint64_t bytes, bool is_host)
 {
-	const struct slu_window *window = &slu_driver.window;
+	const struct dev_window *window = &dev_driver.window;
 	uint64_t page = (base - window->base) >> window->shift,
 		 end = page + (bytes >> window->shift);
 
@@ -142,19 +142,19 @@ static void walk(struct tally *t, uint64_t base, uint64_t bytes, bool is_host)
 	}
 }
 
-static void walk_all(struct slu_truth *truth, struct tally *t)
+static void walk_all(struct dev_truth *truth, struct tally *t)
 {
-	const struct slu_spans *mappings = &slu_driver.window.mappings;
+	const struct dev_spans *mappings = &dev_driver.window.mappings;
 
-	slu_driver_lock();
+	dev_driver_lock();
 	for (size_t i = 0; i < mappings->n; i++) {
-		const struct slu_mapping *m = mappings->array[i].data;
+		const struct dev_mapping *m = mappings->array[i].data;
 		bool is_host = !m->phys->card && m->access[truth->card->index];
 
 		if (truth->is_traced || is_host)
 			walk(t, m->base, m->phys->bytes, is_host);
 	}
-	slu_driver_unlock();
+	dev_driver_unlock();
 	end_run(t);
 }
 
@@ -205,11 +205,11 @@ static bool write_lost(void)
 	return true;
 }
 
-static bool write_trace(struct slu_truth *truth, const struct slu_command_kernel *k,
+static bool write_trace(struct dev_truth *truth, const struct dev_command_kernel *k,
 			uint64_t start_ns, const struct tally *t, const char *pages)
 {
 	slu_cleanup(slu_freep) char *text = NULL;
-	uint64_t page = slu_driver.window.page_bytes;
+	uint64_t page = dev_driver.window.page_bytes;
 	int n;
 
 	n = asprintf(&text,
@@ -239,7 +239,7 @@ static bool end_pages(struct tally *t)
 	return is_whole;
 }
 
-uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel *kernel,
+uint64_t dev_truth_end(struct dev_truth *truth, const struct dev_command_kernel *kernel,
 		       uint64_t start_ns)
 {
 	uint64_t read_bytes, written_bytes, in_ns = 0, out_ns = 0;
@@ -249,7 +249,7 @@ uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel 
 
 	if (truth->is_traced)
 		t.trace = open_memstream(&pages, &bytes);
-	if (table && (truth->is_traced || slu_driver.window.n_host))
+	if (table && (truth->is_traced || dev_driver.window.n_host))
 		walk_all(truth, &t);
 	if (truth->is_traced) {
 		n_launches++;
@@ -259,11 +259,11 @@ uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel 
 	}
 	free(pages);
 
-	read_bytes = truth->range_bytes[0] + t.host_pages[0] * slu_driver.window.page_bytes;
-	written_bytes = truth->range_bytes[1] + t.host_pages[1] * slu_driver.window.page_bytes;
+	read_bytes = truth->range_bytes[0] + t.host_pages[0] * dev_driver.window.page_bytes;
+	written_bytes = truth->range_bytes[1] + t.host_pages[1] * dev_driver.window.page_bytes;
 	if (truth->is_charged && read_bytes)
-		in_ns = slu_card_book(truth->card, SLU_BOARD_ENGINE_IN, read_bytes, start_ns);
+		in_ns = dev_card_book(truth->card, DEV_BOARD_ENGINE_IN, read_bytes, start_ns);
 	if (truth->is_charged && written_bytes)
-		out_ns = slu_card_book(truth->card, SLU_BOARD_ENGINE_OUT, written_bytes, start_ns);
+		out_ns = dev_card_book(truth->card, DEV_BOARD_ENGINE_OUT, written_bytes, start_ns);
 	return SLU_MAX(in_ns, out_ns);
 }

@@ -25,23 +25,23 @@
 #include "softgpu/driver/command.h"
 #include "softgpu/interp/interp.h"
 
-struct slu_truth {
-	struct slu_card *card;
+struct dev_truth {
+	struct dev_card *card;
 	bool is_traced;
 	bool is_charged;
 	uint64_t range_bytes[2]; /* of pinned memory: read, written */
 };
 
 /* Opens the trace, if there shall be one. */
-int slu_truth_init(void);
+int dev_truth_init(void);
 
 /* The same for what it needs when the window is there. */
-int slu_truth_prepare(void);
+int dev_truth_prepare(void);
 
 /* Before a launch, whose view of memory becomes @memory. */
-void slu_truth_begin(struct slu_truth *ret_truth, struct slu_card *card,
-		     struct slu_interp_memory *memory);
+void dev_truth_begin(struct dev_truth *ret_truth, struct dev_card *card,
+		     struct dev_interp_memory *memory);
 
 /* After it. Return: when everything it sent over the bus has arrived. */
-uint64_t slu_truth_end(struct slu_truth *truth, const struct slu_command_kernel *kernel,
+uint64_t dev_truth_end(struct dev_truth *truth, const struct dev_command_kernel *kernel,
 		       uint64_t start_ns);

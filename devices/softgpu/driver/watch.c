@@ -32,7 +32,7 @@ static bool sees(void)
 	return !__atomic_load_n(&is_blind, __ATOMIC_RELAXED);
 }
 
-void slu_watch_drop(uint64_t address, uint64_t bytes)
+void dev_watch_drop(uint64_t address, uint64_t bytes)
 {
 	uint64_t begin, end;
 
@@ -44,7 +44,7 @@ void slu_watch_drop(uint64_t address, uint64_t bytes)
 		__atomic_store_n(&is_blind, true, __ATOMIC_RELAXED);
 }
 
-bool slu_watch_has_news(uint64_t *count)
+bool dev_watch_has_news(uint64_t *count)
 {
 	struct rusage usage;
 	uint64_t now;
@@ -59,7 +59,7 @@ bool slu_watch_has_news(uint64_t *count)
 	return true;
 }
 
-bool slu_watch_is_touched(struct slu_watch *watch, uint64_t address)
+bool dev_watch_is_touched(struct dev_watch *watch, uint64_t address)
 {
 	uint64_t page;
 	ssize_t n;

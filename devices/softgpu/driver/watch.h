@@ -20,17 +20,17 @@
 #include <stdint.h>
 
 /* Drops the entries of all pages that [@address, +@bytes) has a part in. */
-void slu_watch_drop(uint64_t address, uint64_t bytes);
+void dev_watch_drop(uint64_t address, uint64_t bytes);
 
 /* Whether anything at all was touched anew since *@count was last written here, or may have been:
  * says no in the usual case, at the price of one system call. */
-bool slu_watch_has_news(uint64_t *count);
+bool dev_watch_has_news(uint64_t *count);
 
 /* Of many pages in rising order, looks at some at a time; starts as { 0 }. */
-struct slu_watch {
+struct dev_watch {
 	uint64_t first; /* the number of the page that the first entry is of */
 	size_t n;
 	uint64_t entries[512];
 };
 
-bool slu_watch_is_touched(struct slu_watch *watch, uint64_t address);
+bool dev_watch_is_touched(struct dev_watch *watch, uint64_t address);

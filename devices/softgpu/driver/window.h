@@ -20,7 +20,7 @@
  * memory instead of a hole.
  *
  * Everything here is guarded by the driver's lock, but for the tables (bytes, read at any time)
- * and slu_window_enter/leave.
+ * and dev_window_enter/leave.
  */
 
 #include <stdbool.h>
@@ -31,74 +31,74 @@
 #include "softgpu/driver/span.h"
 
 enum {
-	SLU_WINDOW_READ = 1 << 0,
-	SLU_WINDOW_WRITE = 1 << 1,
+	DEV_WINDOW_READ = 1 << 0,
+	DEV_WINDOW_WRITE = 1 << 1,
 };
 
-struct slu_mapping {
+struct dev_mapping {
 	uint64_t base;
-	struct slu_phys *phys;
-	uint8_t access[SLU_SETTINGS_DEVICES_MAX];
+	struct dev_phys *phys;
+	uint8_t access[DEV_SETTINGS_DEVICES_MAX];
 	bool is_host_readable, is_host_writable;
 };
 
-struct slu_window {
+struct dev_window {
 	uint64_t base, bytes; /* constant after init */
 	uint8_t *view;
 	uint64_t granule_bytes;
 	uint64_t page_bytes;
 	unsigned shift; /* of a page */
 	unsigned n_cards;
-	uint8_t *access[SLU_SETTINGS_DEVICES_MAX]; /* one byte a page */
+	uint8_t *access[DEV_SETTINGS_DEVICES_MAX]; /* one byte a page */
 	unsigned n_host;	       /* mappings of the host's memory that a card may use */
-	struct slu_spans reservations; /* data: the reservation's own address */
-	struct slu_spans mappings;     /* data: struct slu_mapping */
+	struct dev_spans reservations; /* data: the reservation's own address */
+	struct dev_spans mappings;     /* data: struct dev_mapping */
 	unsigned n_inside;	       /* kernels and copies under way; atomic */
 };
 
 enum {
-	_SLU_WINDOW_E_SUCCESS,
-	SLU_WINDOW_E_INVALID, /* not so: overlaps, is not reserved, is only a part, … */
-	SLU_WINDOW_E_FULL,    /* no room for so many addresses */
+	_DEV_WINDOW_E_SUCCESS,
+	DEV_WINDOW_E_INVALID, /* not so: overlaps, is not reserved, is only a part, … */
+	DEV_WINDOW_E_FULL,    /* no room for so many addresses */
 };
 
-int slu_window_init(struct slu_window *window, uint64_t granule_bytes, unsigned n_cards);
+int dev_window_init(struct dev_window *window, uint64_t granule_bytes, unsigned n_cards);
 
-static inline bool slu_window_has(const struct slu_window *window, uint64_t address)
+static inline bool dev_window_has(const struct dev_window *window, uint64_t address)
 {
 	return address - window->base < window->bytes;
 }
 
 /* Where a card finds what is at @address, which may also be one of the host's own. */
-static inline void *slu_window_place(const struct slu_window *window, uint64_t address)
+static inline void *dev_window_place(const struct dev_window *window, uint64_t address)
 {
-	return slu_window_has(window, address) ? window->view + (address - window->base)
+	return dev_window_has(window, address) ? window->view + (address - window->base)
 					       : (void *)(uintptr_t)address;
 }
 
-int slu_window_reserve(struct slu_window *window, uint64_t bytes, uint64_t align, uint64_t hint,
+int dev_window_reserve(struct dev_window *window, uint64_t bytes, uint64_t align, uint64_t hint,
 		       uint64_t *ret_address);
-int slu_window_release(struct slu_window *window, uint64_t address, uint64_t bytes);
+int dev_window_release(struct dev_window *window, uint64_t address, uint64_t bytes);
 
 /* Maps the whole of @phys and takes a reference to it. */
-int slu_window_map(struct slu_window *window, uint64_t address, struct slu_phys *phys);
-int slu_window_unmap(struct slu_window *window, uint64_t address, uint64_t bytes);
+int dev_window_map(struct dev_window *window, uint64_t address, struct dev_phys *phys);
+int dev_window_unmap(struct dev_window *window, uint64_t address, uint64_t bytes);
 
 /* Sets what card @card may do (−1: what the host may do) in a range of whole mappings. */
-int slu_window_set_access(struct slu_window *window, uint64_t address, uint64_t bytes, int card,
+int dev_window_set_access(struct dev_window *window, uint64_t address, uint64_t bytes, int card,
 			  uint8_t access);
 
 /* Sets what card @card may do in whole pages, whatever is mapped there. */
-void slu_window_set_pages(struct slu_window *window, unsigned card, uint64_t address,
+void dev_window_set_pages(struct dev_window *window, unsigned card, uint64_t address,
 			  uint64_t bytes, uint8_t access);
 
 /* Whether all bytes of the range may be used so by card @card. Needs no lock. */
-bool slu_window_may(const struct slu_window *window, unsigned card, uint64_t address,
+bool dev_window_may(const struct dev_window *window, unsigned card, uint64_t address,
 		    uint64_t bytes, uint8_t access);
 
 /* Return: the mapping that holds @address, or NULL. */
-struct slu_mapping *slu_window_mapping(const struct slu_window *window, uint64_t address);
+struct dev_mapping *dev_window_mapping(const struct dev_window *window, uint64_t address);
 
 /* Around everything that touches device memory. */
-void slu_window_enter(struct slu_window *window);
-void slu_window_leave(struct slu_window *window);
+void dev_window_enter(struct dev_window *window);
+void dev_window_leave(struct dev_window *window);

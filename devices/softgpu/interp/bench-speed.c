@@ -66,13 +66,13 @@ NATIVE static void native_sgemm(const float *a, const float *b, float *c, unsign
 		}
 }
 
-static struct slu_testbed bed;
+static struct dev_testbed bed;
 static const char *wanted; /* the only one to measure, or NULL */
 static float *a, *b, *c;
 
 static void run(const char *kernel, unsigned grid, unsigned block)
 {
-	if (slu_testbed_run(&bed, kernel, grid, block)) {
+	if (dev_testbed_run(&bed, kernel, grid, block)) {
 		fprintf(stderr, "%s did not run\n", kernel);
 		exit(1);
 	}
@@ -80,27 +80,27 @@ static void run(const char *kernel, unsigned grid, unsigned block)
 
 static void interp_stream(void)
 {
-	slu_testbed_param_ptr(&bed, a);
-	slu_testbed_param_ptr(&bed, b);
-	slu_testbed_param_ptr(&bed, c);
-	slu_testbed_param_u32(&bed, N_STREAM);
+	dev_testbed_param_ptr(&bed, a);
+	dev_testbed_param_ptr(&bed, b);
+	dev_testbed_param_ptr(&bed, c);
+	dev_testbed_param_u32(&bed, N_STREAM);
 	/* a grid as programs choose it that ask for the number of multiprocessors */
 	run("stream_fma", 2, 512);
 }
 
 static void interp_fma(void)
 {
-	slu_testbed_param_ptr(&bed, c);
-	slu_testbed_param_u32(&bed, N_ROUNDS);
+	dev_testbed_param_ptr(&bed, c);
+	dev_testbed_param_u32(&bed, N_ROUNDS);
 	run("fma_registers", 4, 256);
 }
 
 static void interp_sgemm(void)
 {
-	slu_testbed_param_ptr(&bed, a);
-	slu_testbed_param_ptr(&bed, b);
-	slu_testbed_param_ptr(&bed, c);
-	slu_testbed_param_u32(&bed, N_GEMM);
+	dev_testbed_param_ptr(&bed, a);
+	dev_testbed_param_ptr(&bed, b);
+	dev_testbed_param_ptr(&bed, c);
+	dev_testbed_param_u32(&bed, N_GEMM);
 	run("sgemm", N_GEMM / 16 * (N_GEMM / 16), 256);
 }
 
@@ -222,12 +222,12 @@ int main(int argc, char **argv)
 	}
 	fclose(f);
 	wanted = argc > 2 ? argv[2] : NULL;
-	slu_testbed_init(&bed);
-	if (slu_testbed_load(&bed, text))
+	dev_testbed_init(&bed);
+	if (dev_testbed_load(&bed, text))
 		return 1;
-	a = slu_testbed_alloc(&bed, N_STREAM * 4);
-	b = slu_testbed_alloc(&bed, N_STREAM * 4);
-	c = slu_testbed_alloc(&bed, N_STREAM * 4);
+	a = dev_testbed_alloc(&bed, N_STREAM * 4);
+	b = dev_testbed_alloc(&bed, N_STREAM * 4);
+	c = dev_testbed_alloc(&bed, N_STREAM * 4);
 	for (unsigned i = 0; i < N_STREAM; i++) {
 		a[i] = (float)(i % 7) / 8;
 		b[i] = (float)(i % 5) / 8;
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 	compare("fma", interp_fma, c_fma, 1024.0 * N_ROUNDS * 8, 0.125);
 	compare("sgemm", interp_sgemm, c_sgemm, (double)N_GEMM * N_GEMM * N_GEMM, 0.125);
 	scale();
-	slu_testbed_deinit(&bed);
+	dev_testbed_deinit(&bed);
 	free(text);
 	return 0;
 }

@@ -19,17 +19,17 @@
 static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where a parameter or result of the call lies for a lane. */
-static uint8_t *slot(const struct slu_interp_warp *w, const struct slu_ptx_variable *v,
+static uint8_t *slot(const struct dev_interp_warp *w, const struct slu_ptx_variable *v,
 		     unsigned lane)
 {
 	uint64_t stride;
-	uint8_t *buffer = slu_interp_call_buffer(w->frame, v, &stride);
+	uint8_t *buffer = dev_interp_call_buffer(w->frame, v, &stride);
 
 	return buffer + lane * stride + v->offset;
 }
 
 /* A parameter that was not declared is 0. */
-static uint64_t param(const struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned i,
+static uint64_t param(const struct dev_interp_warp *w, const struct dev_interp_insn *in, unsigned i,
 		      unsigned lane)
 {
 	const struct slu_ptx_call *call = in->source->call;
@@ -41,7 +41,7 @@ static uint64_t param(const struct slu_interp_warp *w, const struct slu_interp_i
 	return value;
 }
 
-static void give_back(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static void give_back(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 		      unsigned lane, uint64_t value)
 {
 	const struct slu_ptx_call *call = in->source->call;
@@ -53,7 +53,7 @@ static void give_back(const struct slu_interp_warp *w, const struct slu_interp_i
 
 static bool read_memory(void *userdata, uint64_t address, void *to, size_t size)
 {
-	const void *from = slu_interp_isa()->readable(userdata, address, size);
+	const void *from = dev_interp_isa()->readable(userdata, address, size);
 
 	if (!from)
 		return false;
@@ -61,23 +61,23 @@ static bool read_memory(void *userdata, uint64_t address, void *to, size_t size)
 	return true;
 }
 
-static const struct slu_interp_insn *print_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *print_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
-	const struct slu_interp_launch *l = w->block->launch;
-	struct slu_print_source source = { read_memory, w->block };
+	const struct dev_interp_launch *l = w->block->launch;
+	struct dev_print_source source = { read_memory, w->block };
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
-		char text[SLU_PRINT_MAX_TEXT];
+		char text[DEV_PRINT_MAX_TEXT];
 		uint64_t address;
 		size_t size;
 		int n = -1;
 
 		if (param(w, in, 0, lane)) {
-			if (slu_print_format(&source, param(w, in, 0, lane), param(w, in, 1, lane),
+			if (dev_print_format(&source, param(w, in, 0, lane), param(w, in, 1, lane),
 					     text, &size, &n, &address))
-				return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane,
+				return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane,
 							address, 1, false);
 			pthread_mutex_lock(&print_lock);
 			if (l->print && size)
@@ -90,12 +90,12 @@ static const struct slu_interp_insn *print_run(struct slu_interp_warp *w,
 }
 
 /* __assertfail(message, file, line, function, size of a character) */
-static const struct slu_interp_insn *assert_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *assert_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
-	const struct slu_interp_block *b = w->block;
-	const struct slu_interp_launch *l = b->launch;
-	struct slu_print_source source = { read_memory, w->block };
+	const struct dev_interp_block *b = w->block;
+	const struct dev_interp_launch *l = b->launch;
+	struct dev_print_source source = { read_memory, w->block };
 
 	for (uint32_t m = w->mask; m && l->complain; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
@@ -103,10 +103,10 @@ static const struct slu_interp_insn *assert_run(struct slu_interp_warp *w,
 		uint64_t address;
 		int n;
 
-		slu_print_string(&source, param(w, in, 0, lane), message, sizeof(message),
+		dev_print_string(&source, param(w, in, 0, lane), message, sizeof(message),
 				 &address);
-		slu_print_string(&source, param(w, in, 1, lane), file, sizeof(file), &address);
-		slu_print_string(&source, param(w, in, 3, lane), function, sizeof(function),
+		dev_print_string(&source, param(w, in, 1, lane), file, sizeof(file), &address);
+		dev_print_string(&source, param(w, in, 3, lane), function, sizeof(function),
 				 &address);
 		n = snprintf(text, sizeof(text),
 			     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
@@ -117,35 +117,35 @@ static const struct slu_interp_insn *assert_run(struct slu_interp_warp *w,
 		l->complain(l->userdata, text, SLU_MIN((size_t)n, sizeof(text) - 1));
 		pthread_mutex_unlock(&print_lock);
 	}
-	return slu_interp_fault(w, in, SLU_INTERP_FAULT_ASSERT, (unsigned)__builtin_ctz(w->mask), 0,
+	return dev_interp_fault(w, in, DEV_INTERP_FAULT_ASSERT, (unsigned)__builtin_ctz(w->mask), 0,
 				0, false);
 }
 
-static const struct slu_interp_insn *malloc_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *malloc_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
-	struct slu_interp_heap *heap = w->block->launch->heap;
+	struct dev_interp_heap *heap = w->block->launch->heap;
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
 
 		give_back(w, in, lane,
-			  heap ? slu_interp_heap_take(heap, param(w, in, 0, lane)) : 0);
+			  heap ? dev_interp_heap_take(heap, param(w, in, 0, lane)) : 0);
 	}
 	return in + 1;
 }
 
-static const struct slu_interp_insn *free_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *free_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
-	struct slu_interp_heap *heap = w->block->launch->heap;
+	struct dev_interp_heap *heap = w->block->launch->heap;
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
 		uint64_t address = param(w, in, 0, lane);
 
-		if (address && !(heap && slu_interp_heap_give(heap, address)))
-			return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane, address, 1,
+		if (address && !(heap && dev_interp_heap_give(heap, address)))
+			return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane, address, 1,
 						true);
 		give_back(w, in, lane, 0);
 	}
@@ -153,10 +153,10 @@ static const struct slu_interp_insn *free_run(struct slu_interp_warp *w,
 }
 
 /* cudaGraphSetConditional(handle, value): device code of a graph tells the graph how to go on */
-static const struct slu_interp_insn *condition_run(struct slu_interp_warp *w,
-						   const struct slu_interp_insn *in)
+static const struct dev_interp_insn *condition_run(struct dev_interp_warp *w,
+						   const struct dev_interp_insn *in)
 {
-	const struct slu_interp_launch *l = w->block->launch;
+	const struct dev_interp_launch *l = w->block->launch;
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
@@ -164,7 +164,7 @@ static const struct slu_interp_insn *condition_run(struct slu_interp_warp *w,
 
 		if (!l->set_condition ||
 		    !l->set_condition(l->userdata, handle, (uint32_t)param(w, in, 1, lane)))
-			return slu_interp_fault(w, in, SLU_INTERP_FAULT_ADDRESS, lane, handle, 4,
+			return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane, handle, 4,
 						true);
 	}
 	return in + 1;
@@ -174,7 +174,7 @@ static const struct {
 	const char *name;
 	unsigned n_params;  /* at least */
 	unsigned params[5]; /* bytes of each, at least */
-	struct slu_interp_handler handler;
+	struct dev_interp_handler handler;
 } builtins[] = {
 	{ "vprintf", 1, { 8 }, { print_run, print_run } },
 	{ "__assertfail", 4, { 8, 8, 4, 8 }, { assert_run, assert_run } },
@@ -183,7 +183,7 @@ static const struct {
 	{ "cudaGraphSetConditional", 2, { 8, 4 }, { condition_run, condition_run } },
 };
 
-const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *f,
+const struct dev_interp_handler *dev_interp_builtin(const struct slu_ptx_function *f,
 						    bool *ret_is_known)
 {
 	*ret_is_known = false;
@@ -201,7 +201,7 @@ const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_functio
 	return NULL;
 }
 
-bool slu_interp_module_uses_heap(const struct slu_interp_module *module)
+bool dev_interp_module_uses_heap(const struct dev_interp_module *module)
 {
 	for (unsigned i = 0; i < module->ptx->n_functions; i++)
 		if (!module->ptx->functions[i]->is_defined &&

@@ -57,14 +57,14 @@ static bool is_clock(const struct slu_ptx_operand *o)
 	       o->sreg <= SLU_PTX_SREG_GLOBALTIMER_HI;
 }
 
-bool slu_interp_is_access(const struct slu_ptx_instr *instr)
+bool dev_interp_is_access(const struct slu_ptx_instr *instr)
 {
 	enum slu_ptx_opcode op = instr->form->opcode;
 
 	return op == SLU_PTX_OP_ld || op == SLU_PTX_OP_ldu || op == SLU_PTX_OP_st;
 }
 
-bool slu_interp_is_compare(const struct slu_ptx_instr *instr)
+bool dev_interp_is_compare(const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_form *form = instr->form;
 
@@ -73,7 +73,7 @@ bool slu_interp_is_compare(const struct slu_ptx_instr *instr)
 	       !slu_ptx_form_has(form, SLU_PTX_MOD_or) && !slu_ptx_form_has(form, SLU_PTX_MOD_xor);
 }
 
-bool slu_interp_makes_line(const struct slu_ptx_function *f, const struct slu_ptx_instr *instr)
+bool dev_interp_makes_line(const struct slu_ptx_function *f, const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_form *form = instr->form;
 	const struct slu_ptx_operand *o = instr->operands;
@@ -217,7 +217,7 @@ static void begin(struct classifier *c)
 	for (uint32_t i = 0; i < f->n_regs; i++)
 		c->may[i] = could_be((enum slu_ptx_type)f->reg_types[i]);
 	for (uint32_t i = 0; i < f->n_instrs; i++)
-		if (!slu_interp_makes_line(f, &f->instrs[i]))
+		if (!dev_interp_makes_line(f, &f->instrs[i]))
 			drop_results(c, &f->instrs[i]);
 }
 
@@ -228,7 +228,7 @@ static void take_away(struct classifier *c)
 	for (uint32_t i = 0; i < f->n_instrs; i++) {
 		const struct slu_ptx_instr *instr = &f->instrs[i];
 
-		if (slu_interp_makes_line(f, instr) &&
+		if (dev_interp_makes_line(f, instr) &&
 		    (any_source(c, instr, is_none) ||
 		     any_register(c, &instr->operands[0], is_none)))
 			any_register(c, &instr->operands[0], drop);
@@ -243,12 +243,12 @@ static void note_uses(struct classifier *c)
 	for (uint32_t i = f->n_instrs; i-- > 0;) {
 		const struct slu_ptx_instr *instr = &f->instrs[i];
 
-		for (unsigned k = 0; slu_interp_is_access(instr) && k < instr->n_operands; k++)
+		for (unsigned k = 0; dev_interp_is_access(instr) && k < instr->n_operands; k++)
 			if (instr->operands[k].kind == SLU_PTX_OPERAND_ADDRESS)
 				any_register(c, &instr->operands[k], use);
-		if (slu_interp_is_compare(instr))
+		if (dev_interp_is_compare(instr))
 			any_source(c, instr, use);
-		if (slu_interp_makes_line(f, instr) &&
+		if (dev_interp_makes_line(f, instr) &&
 		    any_register(c, &instr->operands[0], is_useful)) {
 			any_register(c, &instr->operands[0], use);
 			any_source(c, instr, use);
@@ -267,7 +267,7 @@ static bool settles(struct classifier *c, void (*pass)(struct classifier *))
 	return false;
 }
 
-int slu_interp_classify(const struct slu_ptx_function *f, uint8_t **ret_is_line)
+int dev_interp_classify(const struct slu_ptx_function *f, uint8_t **ret_is_line)
 {
 	struct classifier c = {
 		.function = f,

@@ -17,7 +17,7 @@
  * furthest behind, so that lanes meet again where their ways do.
  *
  *   RUN     -> (running)  [schedule]       RUN      has work
- *   running -> RUN        [branch, yield]  BARRIER  waits for the block, until slu_interp_bar_*
+ *   running -> RUN        [branch, yield]  BARRIER  waits for the block, until dev_interp_bar_*
  *   running -> BARRIER    [bar]            SYNC     waits for other lanes of the warp
  *   running -> SYNC       [shfl.sync …]
  *   BARRIER -> RUN        [the last one arrives]
@@ -36,40 +36,40 @@
 #include "ptx/ptx.h"
 #include "softgpu/interp/interp.h"
 
-#define SLU_INTERP_LANES       32u
-#define SLU_INTERP_ALL	       UINT32_MAX
-#define SLU_INTERP_MAX_THREADS 1024u
-#define SLU_INTERP_MAX_WARPS   (SLU_INTERP_MAX_THREADS / SLU_INTERP_LANES)
-#define SLU_INTERP_N_BARRIERS  16u
-#define SLU_INTERP_MAX_DEPTH   1024u
-#define SLU_INTERP_STACK_BYTES ((uint64_t)64 << 10) /* local memory a thread for what is called */
+#define DEV_INTERP_LANES       32u
+#define DEV_INTERP_ALL	       UINT32_MAX
+#define DEV_INTERP_MAX_THREADS 1024u
+#define DEV_INTERP_MAX_WARPS   (DEV_INTERP_MAX_THREADS / DEV_INTERP_LANES)
+#define DEV_INTERP_N_BARRIERS  16u
+#define DEV_INTERP_MAX_DEPTH   1024u
+#define DEV_INTERP_STACK_BYTES ((uint64_t)64 << 10) /* local memory a thread for what is called */
 /* taken backward branches until other groups of the warp get their chance; while a warp is one
  * group, until the next warp does, and the same once it reached for global memory: neighbours that
  * stay together share what is in the cache */
-#define SLU_INTERP_BUDGET    2048u
-#define SLU_INTERP_SLICE     64u
-#define SLU_INTERP_SLICE_FAR 1u
+#define DEV_INTERP_BUDGET    2048u
+#define DEV_INTERP_SLICE     64u
+#define DEV_INTERP_SLICE_FAR 1u
 /* warps of a team, at most; and how far a register's row in one of them is from the next one's */
-#define SLU_INTERP_TEAM	       4u
-#define SLU_INTERP_STRIP       SLU_INTERP_ROW_64
-#define SLU_INTERP_ROW_32      (SLU_INTERP_LANES * 4)
-#define SLU_INTERP_ROW_64      (SLU_INTERP_LANES * 8)
-#define SLU_INTERP_CSR_DEFAULT 0x1f80u
+#define DEV_INTERP_TEAM	       4u
+#define DEV_INTERP_STRIP       DEV_INTERP_ROW_64
+#define DEV_INTERP_ROW_32      (DEV_INTERP_LANES * 4)
+#define DEV_INTERP_ROW_64      (DEV_INTERP_LANES * 8)
+#define DEV_INTERP_CSR_DEFAULT 0x1f80u
 
-struct slu_interp_warp;
-struct slu_interp_insn;
-struct slu_interp_extra;
+struct dev_interp_warp;
+struct dev_interp_insn;
+struct dev_interp_extra;
 
-struct slu_interp_handler {
-	const struct slu_interp_insn *(*all)(struct slu_interp_warp *,
-					     const struct slu_interp_insn *);
-	const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
-					      const struct slu_interp_insn *);
+struct dev_interp_handler {
+	const struct dev_interp_insn *(*all)(struct dev_interp_warp *,
+					     const struct dev_interp_insn *);
+	const struct dev_interp_insn *(*some)(struct dev_interp_warp *,
+					      const struct dev_interp_insn *);
 	bool knows_teams; /* @all works for every warp of a team */
 };
 
-struct slu_interp_insn {
-	struct slu_interp_handler run;
+struct dev_interp_insn {
+	struct dev_interp_handler run;
 	uint32_t d, a, b, c, e; /* rows, by their offset in the frame; @d is the destination */
 	uint8_t n;		/* elements of a vector, operands of a barrier */
 	uint8_t space;
@@ -79,21 +79,21 @@ struct slu_interp_insn {
 	uint32_t x[4];	       /* rows of a vector */
 
 	/* what runs where the guard is true, when @run only looks at the guard */
-	struct slu_interp_handler inner;
+	struct dev_interp_handler inner;
 	/* what works on rows, when @run or @inner knows lines */
-	struct slu_interp_handler plain;
+	struct dev_interp_handler plain;
 	/* what works on one warp, when @run looks at the team first */
-	const struct slu_interp_insn *(*alone)(struct slu_interp_warp *,
-					       const struct slu_interp_insn *);
+	const struct dev_interp_insn *(*alone)(struct dev_interp_warp *,
+					       const struct dev_interp_insn *);
 	uint32_t p, q;	 /* predicates written; the last one of a frame is a sink */
 	uint32_t s, t;	 /* predicates read */
 	uint32_t guard;	 /* predicate */
 	uint32_t s_flip; /* all ones where !p was written, or for a constant; else 0 */
 	uint32_t t_flip;
 	uint32_t guard_flip;
-	const struct slu_interp_insn *target; /* of a branch */
+	const struct dev_interp_insn *target; /* of a branch */
 	const struct slu_ptx_instr *source;
-	struct slu_interp_extra *extra; /* what few need: extra.h */
+	struct dev_interp_extra *extra; /* what few need: extra.h */
 	uint8_t element;		/* bytes in memory of one element */
 	bool is_wide_row;     /* rows of the vector, or of a cvt's result, have 8 bytes a lane */
 	bool is_wide_address; /* the row of the address, or of a cvt's source, has */
@@ -105,15 +105,15 @@ struct slu_interp_insn {
 } __attribute__((aligned(64)));
 
 /* A row that is filled when a frame is made. */
-enum slu_interp_fill_kind {
-	SLU_INTERP_FILL_IMM,
-	SLU_INTERP_FILL_VARIABLE, /* generic address, or offset in the shared window */
-	SLU_INTERP_FILL_LOCAL,	  /* offset in the frame's local memory */
-	SLU_INTERP_FILL_SREG,
+enum dev_interp_fill_kind {
+	DEV_INTERP_FILL_IMM,
+	DEV_INTERP_FILL_VARIABLE, /* generic address, or offset in the shared window */
+	DEV_INTERP_FILL_LOCAL,	  /* offset in the frame's local memory */
+	DEV_INTERP_FILL_SREG,
 };
 
-struct slu_interp_fill {
-	enum slu_interp_fill_kind kind;
+struct dev_interp_fill {
+	enum dev_interp_fill_kind kind;
 	uint32_t row;
 	bool is_wide;
 	uint64_t imm; /* or the addend */
@@ -122,19 +122,19 @@ struct slu_interp_fill {
 };
 
 /* A register that may be a line. */
-struct slu_interp_liner {
+struct dev_interp_liner {
 	uint32_t row;
 	bool is_wide;
 };
 
 /* A function, decoded. */
-struct slu_interp_code {
+struct dev_interp_code {
 	const struct slu_ptx_function *function;
-	struct slu_interp_insn *insns;
+	struct dev_interp_insn *insns;
 	uint32_t n_insns;
-	struct slu_interp_fill *fills;
+	struct dev_interp_fill *fills;
 	uint32_t n_fills;
-	struct slu_interp_liner *liners;
+	struct dev_interp_liner *liners;
 	uint32_t n_liners;
 	uint32_t n_strips;  /* warps whose registers lie side by side: of a kernel, a team's */
 	uint32_t row_bytes; /* of a frame, all strips */
@@ -143,14 +143,14 @@ struct slu_interp_code {
 	uint32_t csr;	  /* at the beginning of every basic block */
 	bool has_calls;	  /* or takes local memory while it runs */
 	uint32_t top_row; /* of local memory in use, if the function takes some; else 0 */
-	struct slu_interp_extra *extras;
+	struct dev_interp_extra *extras;
 };
 
 /* What a call of a function holds; frames that nobody uses any more wait in the warp's pool. */
-struct slu_interp_frame {
-	struct slu_interp_code *code;
-	struct slu_interp_frame *parent;
-	const struct slu_interp_insn *call; /* in the parent's code; NULL for the kernel itself */
+struct dev_interp_frame {
+	struct dev_interp_code *code;
+	struct dev_interp_frame *parent;
+	const struct dev_interp_insn *call; /* in the parent's code; NULL for the kernel itself */
 	uint32_t lanes;			    /* that are in it */
 	unsigned depth;
 	uint64_t local_base; /* offset of its local memory in each thread's window */
@@ -164,67 +164,67 @@ struct slu_interp_frame {
 	uint8_t *params;
 	uint8_t *results;
 	uint8_t *calls;
-	struct slu_interp_frame *next;	    /* in the warp's pool */
-	struct slu_interp_frame *next_made; /* in the list of all that the warp made */
+	struct dev_interp_frame *next;	    /* in the warp's pool */
+	struct dev_interp_frame *next_made; /* in the list of all that the warp made */
 };
 
-enum slu_interp_group_state {
-	SLU_INTERP_GROUP_RUN,
-	SLU_INTERP_GROUP_BARRIER,
-	SLU_INTERP_GROUP_SYNC,
+enum dev_interp_group_state {
+	DEV_INTERP_GROUP_RUN,
+	DEV_INTERP_GROUP_BARRIER,
+	DEV_INTERP_GROUP_SYNC,
 };
 
-struct slu_interp_group {
+struct dev_interp_group {
 	uint32_t mask;
-	enum slu_interp_group_state state;
-	const struct slu_interp_insn *at;
-	struct slu_interp_frame *frame;
+	enum dev_interp_group_state state;
+	const struct dev_interp_insn *at;
+	struct dev_interp_frame *frame;
 	uint32_t members; /* SYNC: the lanes it waits for */
 	unsigned barrier; /* BARRIER: which */
 	uint64_t ran;	  /* when it last ran, in slices of the warp */
 };
 
-enum slu_interp_event {
-	SLU_INTERP_EVENT_NONE,
-	SLU_INTERP_EVENT_RESCHEDULE, /* the running group was put into the list, or is gone */
-	SLU_INTERP_EVENT_YIELD,	     /* the same, because it ran long enough */
-	SLU_INTERP_EVENT_FAULT,
+enum dev_interp_event {
+	DEV_INTERP_EVENT_NONE,
+	DEV_INTERP_EVENT_RESCHEDULE, /* the running group was put into the list, or is gone */
+	DEV_INTERP_EVENT_YIELD,	     /* the same, because it ran long enough */
+	DEV_INTERP_EVENT_FAULT,
 };
 
-struct slu_interp_block;
+struct dev_interp_block;
 
-struct slu_interp_warp {
+struct dev_interp_warp {
 	/* of the group that runs */
 	uint8_t *rows;
 	uint8_t *lines;
 	uint32_t *preds;
 	uint32_t mask;
 	unsigned team; /* warps that this one leads, itself included */
-	struct slu_interp_frame *frame;
-	const struct slu_interp_insn *limit; /* another group waits here; NULL if none does */
+	struct dev_interp_frame *frame;
+	const struct dev_interp_insn *limit; /* another group waits here; NULL if none does */
 	unsigned budget;		     /* taken branches until it must yield */
 	bool is_released;		     /* it waited long enough, for once */
 	/* lanes that execute the same instruction at another place of the code, and what they and
 	 * all others that wait for lanes of the warp brought along (flow.c, ops-warp.c) */
 	uint32_t others;
-	uint64_t brought[SLU_INTERP_LANES];
+	uint64_t brought[DEV_INTERP_LANES];
 	uint32_t brought_preds;
-	enum slu_interp_event event;
+	enum dev_interp_event event;
 
-	struct slu_interp_block *block;
+	struct dev_interp_block *block;
 	unsigned index; /* in the block */
 	uint32_t live;	/* lanes that have not ended */
-	struct slu_interp_group groups[SLU_INTERP_LANES];
+	struct dev_interp_group groups[DEV_INTERP_LANES];
 	unsigned n_groups;
 	uint64_t slice;
 	bool is_alone; /* the group that runs, or ran last, is all there is of the warp */
-	struct slu_interp_frame *root;
-	struct slu_interp_frame *pool; /* frames that nobody uses */
-	struct slu_interp_frame *made; /* all frames, for the end */
-	uint32_t tid[3][SLU_INTERP_LANES];
+	struct dev_interp_frame *root;
+	struct dev_interp_frame *pool; /* frames that nobody uses */
+	struct dev_interp_frame *made; /* all frames, for the end */
+	uint32_t tid[3][DEV_INTERP_LANES];
 };
 
-struct slu_interp_barrier {
+struct dev_interp_barrier {
 	uint32_t arrived;  /* threads */
 	uint32_t expected; /* 0: every thread of the block that has not ended */
 	/* bar.red */
@@ -233,10 +233,10 @@ struct slu_interp_barrier {
 };
 
 /* One block on its worker. Constant after the launch began: launch, code, sizes. */
-struct slu_interp_block {
-	const struct slu_interp_launch *launch;
-	struct slu_interp_code *code;
-	const struct slu_interp_memory *memory;
+struct dev_interp_block {
+	const struct dev_interp_launch *launch;
+	struct dev_interp_code *code;
+	const struct dev_interp_memory *memory;
 	const uint64_t *shared_address; /* by the variable's index: offset in the window */
 	uint8_t *shared;
 	uint64_t shared_bytes;
@@ -244,7 +244,7 @@ struct slu_interp_block {
 	uint64_t local_bytes; /* a thread */
 	unsigned n_threads;
 	unsigned n_warps;
-	struct slu_interp_warp *warps;
+	struct dev_interp_warp *warps;
 
 	uint32_t *csr; /* what MXCSR of this thread is */
 	/* what blocks of a cooperative launch wait for each other in; NULL for other launches */
@@ -257,138 +257,138 @@ struct slu_interp_block {
 	bool may_team;	   /* what tells lanes apart goes on from warp to warp */
 	unsigned patience; /* partings of teams until no more are formed */
 	uint32_t met;	   /* a set bit: somebody arrived at that barrier */
-	struct slu_interp_barrier barriers[SLU_INTERP_N_BARRIERS];
-	struct slu_interp_fault fault;
+	struct dev_interp_barrier barriers[DEV_INTERP_N_BARRIERS];
+	struct dev_interp_fault fault;
 };
 
 /* module.c */
-struct slu_interp_module {
+struct dev_interp_module {
 	const struct slu_ptx_module *ptx;
-	struct slu_interp_code *
+	struct dev_interp_code *
 		*codes; /* by the function's index; guarded by lock while preparing */
 	void *lock;
 };
-struct slu_interp_code *slu_interp_module_code(const struct slu_interp_module *module,
+struct dev_interp_code *dev_interp_module_code(const struct dev_interp_module *module,
 					       const struct slu_ptx_function *function);
-/* The function behind an address that slu_interp_function_address() gave out, or NULL. */
-const struct slu_ptx_function *slu_interp_module_function(const struct slu_interp_module *module,
+/* The function behind an address that dev_interp_function_address() gave out, or NULL. */
+const struct slu_ptx_function *dev_interp_module_function(const struct dev_interp_module *module,
 							  uint64_t address);
 
 /* decode.c; @is_check: functions of the device runtime may be missing */
-int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
-		      struct slu_interp_code **ret_code, struct slu_ptx_error *ret_error);
-void slu_interp_code_free(struct slu_interp_code *code);
+int dev_interp_decode(const struct slu_ptx_function *function, bool is_check,
+		      struct dev_interp_code **ret_code, struct slu_ptx_error *ret_error);
+void dev_interp_code_free(struct dev_interp_code *code);
 
 /* classify.c: which registers may be lines (line.h), and which instructions know them */
-int slu_interp_classify(const struct slu_ptx_function *function, uint8_t **ret_is_line);
-bool slu_interp_makes_line(const struct slu_ptx_function *function,
+int dev_interp_classify(const struct slu_ptx_function *function, uint8_t **ret_is_line);
+bool dev_interp_makes_line(const struct slu_ptx_function *function,
 			   const struct slu_ptx_instr *instr);
-bool slu_interp_is_access(const struct slu_ptx_instr *instr);
-bool slu_interp_is_compare(const struct slu_ptx_instr *instr);
+bool dev_interp_is_access(const struct slu_ptx_instr *instr);
+bool dev_interp_is_compare(const struct slu_ptx_instr *instr);
 
 /* warp.c */
-int slu_interp_warp_init(struct slu_interp_warp *warp, struct slu_interp_block *block,
+int dev_interp_warp_init(struct dev_interp_warp *warp, struct dev_interp_block *block,
 			 unsigned index);
-void slu_interp_warp_deinit(struct slu_interp_warp *warp);
+void dev_interp_warp_deinit(struct dev_interp_warp *warp);
 /* Makes the warp ready for the block's next id. */
-void slu_interp_warp_begin(struct slu_interp_warp *warp);
+void dev_interp_warp_begin(struct dev_interp_warp *warp);
 /* Runs until every group waits, a slice is over, or a fault. Return: false on a fault. */
-bool slu_interp_warp_run(struct slu_interp_warp *warp);
-bool slu_interp_warp_is_waiting(const struct slu_interp_warp *warp);
+bool dev_interp_warp_run(struct dev_interp_warp *warp);
+bool dev_interp_warp_is_waiting(const struct dev_interp_warp *warp);
 /* Puts the group that runs into the list, at @at. */
-struct slu_interp_group *slu_interp_warp_park(struct slu_interp_warp *warp,
-					      const struct slu_interp_insn *at);
+struct dev_interp_group *dev_interp_warp_park(struct dev_interp_warp *warp,
+					      const struct dev_interp_insn *at);
 
 /* team.c */
 /* Once, when all warps of the block are there. */
-void slu_interp_team_init(struct slu_interp_block *block);
+void dev_interp_team_init(struct dev_interp_block *block);
 /* At the beginning of each block. */
-void slu_interp_team_begin(struct slu_interp_block *block);
+void dev_interp_team_begin(struct dev_interp_block *block);
 /* Makes a team of the warp and those behind it, if they are ready for it. */
-void slu_interp_team_form(struct slu_interp_warp *leader);
+void dev_interp_team_form(struct dev_interp_warp *leader);
 /* The team is none any more; all of its warps are at @at. Return: NULL. */
-const struct slu_interp_insn *slu_interp_team_part(struct slu_interp_warp *leader,
-						   const struct slu_interp_insn *at);
+const struct dev_interp_insn *dev_interp_team_part(struct dev_interp_warp *leader,
+						   const struct dev_interp_insn *at);
 /* Executes the instruction in one warp after the other. */
-const struct slu_interp_insn *
-slu_interp_team_each(struct slu_interp_warp *leader, const struct slu_interp_insn *insn,
-		     const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
-							   const struct slu_interp_insn *));
+const struct dev_interp_insn *
+dev_interp_team_each(struct dev_interp_warp *leader, const struct dev_interp_insn *insn,
+		     const struct dev_interp_insn *(*some)(struct dev_interp_warp *,
+							   const struct dev_interp_insn *));
 /* Puts what looks at the team in front of a handler that knows only one warp. */
-void slu_interp_team_bind(struct slu_interp_insn *insn, bool is_flow);
+void dev_interp_team_bind(struct dev_interp_insn *insn, bool is_flow);
 
 /* frame.c */
-struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *warp,
-					      struct slu_interp_code *code);
-void slu_interp_frame_put(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
-void slu_interp_frame_free_all(struct slu_interp_warp *warp);
-void slu_interp_frame_fill(struct slu_interp_warp *warp, struct slu_interp_frame *frame);
+struct dev_interp_frame *dev_interp_frame_get(struct dev_interp_warp *warp,
+					      struct dev_interp_code *code);
+void dev_interp_frame_put(struct dev_interp_warp *warp, struct dev_interp_frame *frame);
+void dev_interp_frame_free_all(struct dev_interp_warp *warp);
+void dev_interp_frame_fill(struct dev_interp_warp *warp, struct dev_interp_frame *frame);
 /* Makes rows of all lines, because lanes part company. */
-void slu_interp_frame_flatten(struct slu_interp_frame *frame);
+void dev_interp_frame_flatten(struct dev_interp_frame *frame);
 
 /* flow.c: handlers that are the same on every machine */
-const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr);
-extern const struct slu_interp_handler slu_interp_guarded, slu_interp_guarded_lines,
-	slu_interp_branch, slu_interp_branch_always, slu_interp_set_csr;
+const struct dev_interp_handler *dev_interp_bind_flow(const struct slu_ptx_instr *instr);
+extern const struct dev_interp_handler dev_interp_guarded, dev_interp_guarded_lines,
+	dev_interp_branch, dev_interp_branch_always, dev_interp_set_csr;
 /* flow-call.c */
-extern const struct slu_interp_handler slu_interp_call, slu_interp_call_indirect, slu_interp_return,
-	slu_interp_end;
+extern const struct dev_interp_handler dev_interp_call, dev_interp_call_indirect, dev_interp_return,
+	dev_interp_end;
 /* flow-jump.c */
-extern const struct slu_interp_handler slu_interp_jump;
+extern const struct dev_interp_handler dev_interp_jump;
 /* flow-barrier.c */
-extern const struct slu_interp_handler slu_interp_barrier;
+extern const struct dev_interp_handler dev_interp_barrier;
 /* Lanes have ended: those who wait for nobody else go on. */
-void slu_interp_barriers_check(struct slu_interp_block *block);
+void dev_interp_barriers_check(struct dev_interp_block *block);
 /*
  * For instructions that lanes execute together: lanes wait for those that @members names, a mask a
  * lane. Return: true if the instruction can be executed, by the lanes that are now in the warp's
  * mask; false if all of them were parked and the handler returns NULL.
  */
-bool slu_interp_gather(struct slu_interp_warp *warp, const struct slu_interp_insn *insn,
+bool dev_interp_gather(struct dev_interp_warp *warp, const struct dev_interp_insn *insn,
 		       const uint32_t *members);
-extern const uint32_t slu_interp_whole_warp[SLU_INTERP_LANES]; /* for those that want everybody */
+extern const uint32_t dev_interp_whole_warp[DEV_INTERP_LANES]; /* for those that want everybody */
 
 /* Which buffer of a frame a .param variable lies in, and how far its lanes are apart. */
-uint8_t *slu_interp_call_buffer(const struct slu_interp_frame *frame,
+uint8_t *dev_interp_call_buffer(const struct dev_interp_frame *frame,
 				const struct slu_ptx_variable *variable, uint64_t *ret_stride);
 
 /*
  * builtin.c: what runs a function that has no text; NULL if every program must bring its own, or if
  * it is known but its declaration lacks what it reads.
  */
-const struct slu_interp_handler *slu_interp_builtin(const struct slu_ptx_function *function,
+const struct dev_interp_handler *dev_interp_builtin(const struct slu_ptx_function *function,
 						    bool *ret_is_known);
 
 /* fault.c */
-const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
-					       const struct slu_interp_insn *insn,
-					       enum slu_interp_fault_kind kind, unsigned lane,
+const struct dev_interp_insn *dev_interp_fault(struct dev_interp_warp *warp,
+					       const struct dev_interp_insn *insn,
+					       enum dev_interp_fault_kind kind, unsigned lane,
 					       uint64_t address, unsigned size, bool is_write);
 
 /*
  * The handlers that profit from wider vectors are compiled for several machines; one table a
  * machine, chosen when a function is decoded.
  */
-struct slu_interp_isa {
-	const struct slu_interp_handler *(*bind[_SLU_PTX_FAMILY_MAX])(const struct slu_ptx_form *);
+struct dev_interp_isa {
+	const struct dev_interp_handler *(*bind[_SLU_PTX_FAMILY_MAX])(const struct slu_ptx_form *);
 	/* loads and stores also depend on their operands; they know lines */
-	const struct slu_interp_handler *(*bind_load)(const struct slu_ptx_form *,
-						      const struct slu_interp_insn *);
-	const struct slu_interp_handler *(*bind_store)(const struct slu_ptx_form *,
-						       const struct slu_interp_insn *);
+	const struct dev_interp_handler *(*bind_load)(const struct slu_ptx_form *,
+						      const struct dev_interp_insn *);
+	const struct dev_interp_handler *(*bind_store)(const struct slu_ptx_form *,
+						       const struct dev_interp_insn *);
 	/* vectors that are moved at once; NULL where the two above have the handler */
-	const struct slu_interp_handler *(*bind_vector)(const struct slu_ptx_form *);
-	const struct slu_interp_handler *(*bind_cvt)(const struct slu_ptx_form *, bool to_is_wide,
+	const struct dev_interp_handler *(*bind_vector)(const struct slu_ptx_form *);
+	const struct dev_interp_handler *(*bind_cvt)(const struct slu_ptx_form *, bool to_is_wide,
 						     bool from_is_wide);
-	const struct slu_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
-	const struct slu_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
-	const void *(*readable)(const struct slu_interp_block *, uint64_t address, uint64_t bytes);
+	const struct dev_interp_handler *(*bind_clock)(enum slu_ptx_sreg);
+	const struct dev_interp_handler *(*bind_pack)(bool is_pack, unsigned n, unsigned size);
+	const void *(*readable)(const struct dev_interp_block *, uint64_t address, uint64_t bytes);
 	/* the one that knows lines; only its @all */
-	const struct slu_interp_handler *(*bind_line)(const struct slu_ptx_form *);
-	const struct slu_interp_handler *spread;
+	const struct dev_interp_handler *(*bind_line)(const struct slu_ptx_form *);
+	const struct dev_interp_handler *spread;
 };
-extern const struct slu_interp_isa slu_interp_isa_base, slu_interp_isa_v3;
-const struct slu_interp_isa *slu_interp_isa(void);
+extern const struct dev_interp_isa dev_interp_isa_base, dev_interp_isa_v3;
+const struct dev_interp_isa *dev_interp_isa(void);
 /* For tests: use this table instead of asking the CPU; NULL asks it again. */
-void slu_interp_isa_force(const struct slu_interp_isa *isa);
-bool slu_interp_isa_has_v3(void);
+void dev_interp_isa_force(const struct dev_interp_isa *isa);
+bool dev_interp_isa_has_v3(void);

@@ -17,17 +17,17 @@ static bool knows(const struct slu_ptx_form *form)
 	uint64_t any;
 
 	return form->row->family == SLU_PTX_FAMILY_ATOM &&
-	       slu_reference_atomic(form, 0, 0, 0, &any);
+	       dev_reference_atomic(form, 0, 0, 0, &any);
 }
 
-static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct slu_conform_text *t)
+static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct dev_conform_text *t)
 {
 	unsigned bits = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) * 8;
 	bool is_shared = form->space == SLU_PTX_SPACE_SHARED;
 	bool is_red = form->opcode == SLU_PTX_OP_red;
 	bool is_cas = slu_ptx_form_has(form, SLU_PTX_MOD_cas);
 
-	slu_conform_put(
+	dev_conform_put(
 		t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%g; .reg .b%u %%v<4>; .reg .b32 %%r<4>; .reg .b64 %%d<8>;\n"
@@ -40,52 +40,52 @@ static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct 
 		"ld.global.b%u %%v0, [%%d4+%u]; ld.global.b%u %%v1, [%%d4+%u];\n"
 		"ld.global.b%u %%v2, [%%d5+%u]; ld.global.b64 %%d7, [%%d5]; st.shared.b64 "
 		"[%%d6], %%d7;\n",
-		slu_conform_head(form), bits, GUARDS, bits, OPERANDS, bits, OPERANDS + 8, bits,
+		dev_conform_head(form), bits, GUARDS, bits, OPERANDS, bits, OPERANDS + 8, bits,
 		FOUND);
 	if (mode == 1)
-		slu_conform_put(t, "@%%g ");
+		dev_conform_put(t, "@%%g ");
 	if (mode == 2)
-		slu_conform_put(t, "@!%%g bra SKIP;\n");
-	slu_conform_put(t, "%s %s[%%d%u], %%v0%s%s;\nSKIP:\n", form->text, is_red ? "" : "%v2, ",
+		dev_conform_put(t, "@!%%g bra SKIP;\n");
+	dev_conform_put(t, "%s %s[%%d%u], %%v0%s%s;\nSKIP:\n", form->text, is_red ? "" : "%v2, ",
 			is_shared ? 6 : 5, is_cas ? ", %v1" : "",
 			strstr(form->text, "cache_hint") ? ", %d7" : "");
 	if (is_shared)
-		slu_conform_put(t, "ld.shared.b64 %%d7, [%%d6]; st.global.b64 [%%d5], %%d7;\n");
-	slu_conform_put(t, "st.global.b%u [%%d5+%u], %%v2; ret;\n}\n", bits, FOUND);
+		dev_conform_put(t, "ld.shared.b64 %%d7, [%%d6]; st.global.b64 [%%d5], %%d7;\n");
+	dev_conform_put(t, "st.global.b%u [%%d5+%u], %%v2; ret;\n}\n", bits, FOUND);
 }
 
 static void run_apart(const struct slu_ptx_form *form, unsigned mode)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	unsigned size = slu_ptx_type_size(type);
-	uint64_t *places = (uint64_t *)slu_conform_out, before[N_THREADS];
-	uint64_t *operands = (uint64_t *)(slu_conform_in + OPERANDS);
-	uint32_t *guards = (uint32_t *)(slu_conform_in + GUARDS);
-	uint64_t *found = (uint64_t *)(slu_conform_out + FOUND), old_found[N_THREADS];
+	uint64_t *places = (uint64_t *)dev_conform_out, before[N_THREADS];
+	uint64_t *operands = (uint64_t *)(dev_conform_in + OPERANDS);
+	uint32_t *guards = (uint32_t *)(dev_conform_in + GUARDS);
+	uint64_t *found = (uint64_t *)(dev_conform_out + FOUND), old_found[N_THREADS];
 
-	slu_conform_scramble(slu_conform_out, FOUND + N_THREADS * 8);
+	dev_conform_scramble(dev_conform_out, FOUND + N_THREADS * 8);
 	for (unsigned i = 0; i < N_THREADS; i++) {
-		uint64_t value = slu_conform_value(type);
+		uint64_t value = dev_conform_value(type);
 
 		memcpy(&places[i], &value, size);
-		operands[2 * i] = slu_conform_value(type);
-		operands[2 * i + 1] = slu_conform_value(type);
+		operands[2 * i] = dev_conform_value(type);
+		operands[2 * i + 1] = dev_conform_value(type);
 		/* some comparisons come true */
 		if (slu_ptx_form_has(form, SLU_PTX_MOD_cas) && i % 3)
 			operands[2 * i] = value;
-		guards[i] = (uint32_t)(slu_conform_random() >> 63);
+		guards[i] = (uint32_t)(dev_conform_random() >> 63);
 		before[i] = places[i];
 		old_found[i] = found[i];
 	}
 	t.size = 0;
 	write_kernel(form, mode, &t);
-	slu_conform_launch(form->text, t.text, 1, N_THREADS);
+	dev_conform_launch(form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		uint64_t want = before[i], want_found = old_found[i], value;
 
 		if (!mode || guards[i]) {
-			slu_reference_atomic(form, before[i], operands[2 * i], operands[2 * i + 1],
+			dev_reference_atomic(form, before[i], operands[2 * i], operands[2 * i + 1],
 					     &value);
 			memcpy(&want, &value, size);
 			if (form->opcode == SLU_PTX_OP_atom)
@@ -108,4 +108,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		run_apart(form, mode);
 }
 
-const struct slu_conform_case slu_conform_atomic = { "atomic", knows, run };
+const struct dev_conform_case dev_conform_atomic = { "atomic", knows, run };

@@ -54,20 +54,20 @@ static uint64_t reference(const struct slu_ptx_form *form, const uint64_t in[3],
 
 static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	unsigned size = slu_ptx_type_size((enum slu_ptx_type)form->types[0]), bits = size * 8;
 	bool is_mad = form->opcode == SLU_PTX_OP_mad || form->opcode == SLU_PTX_OP_madc;
-	uint64_t *in = (uint64_t *)slu_conform_in;
-	const uint64_t *out = (const uint64_t *)slu_conform_out;
+	uint64_t *in = (uint64_t *)dev_conform_in;
+	const uint64_t *out = (const uint64_t *)dev_conform_out;
 
 	for (unsigned i = 0; i < N_VALUES; i++) {
 		for (unsigned k = 0; k < 3; k++)
-			in[k * N_VALUES + i] = slu_conform_value((enum slu_ptx_type)form->types[0]);
-		in[3 * N_VALUES + i] = slu_conform_random() >> 63;
-		in[GUARDS * N_VALUES + i] = slu_conform_random() >> 63;
+			in[k * N_VALUES + i] = dev_conform_value((enum slu_ptx_type)form->types[0]);
+		in[3 * N_VALUES + i] = dev_conform_random() >> 63;
+		in[GUARDS * N_VALUES + i] = dev_conform_random() >> 63;
 	}
 	t.size = 0;
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 			".reg .pred %%g; .reg .b%u %%s<4>, %%o; .reg .b32 %%r<8>; .reg .b64 "
 			"%%d<5>;\n"
@@ -75,22 +75,22 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 			"mad.lo.u32 %%r1, %%ctaid.x, %%ntid.x, %%tid.x;\n"
 			"mad.wide.u32 %%d1, %%r1, 8, %%d1; mad.wide.u32 %%d2, %%r1, 16, %%d2;\n"
 			"ld.global.u32 %%r2, [%%d1+%u]; setp.ne.u32 %%g, %%r2, 0;\n",
-			slu_conform_head(form), bits, GUARDS * N_VALUES * 8);
+			dev_conform_head(form), bits, GUARDS * N_VALUES * 8);
 	for (unsigned k = 0; k < 3; k++)
-		slu_conform_put(&t, "ld.global.b%u %%s%u, [%%d1+%u];\n", bits, k, k * N_VALUES * 8);
-	slu_conform_put(&t,
+		dev_conform_put(&t, "ld.global.b%u %%s%u, [%%d1+%u];\n", bits, k, k * N_VALUES * 8);
+	dev_conform_put(&t,
 			"mov.b%u %%o, 5; ld.global.u32 %%r3, [%%d1+%u]; add.cc.u32 %%r4, %%r3, "
 			"-1;\n",
 			bits, 3 * N_VALUES * 8);
 	if (mode == 1)
-		slu_conform_put(&t, "@%%g ");
+		dev_conform_put(&t, "@%%g ");
 	if (mode == 2)
-		slu_conform_put(&t, "@!%%g bra SKIP;\n");
-	slu_conform_put(&t,
+		dev_conform_put(&t, "@!%%g bra SKIP;\n");
+	dev_conform_put(&t,
 			"%s %%o, %%s0, %%s1%s;\nSKIP: addc.u32 %%r5, 0, 0;\n"
 			"st.global.b%u [%%d2], %%o; st.global.u32 [%%d2+8], %%r5; ret;\n}\n",
 			form->text, is_mad ? ", %s2" : "", bits);
-	slu_conform_launch(form->text, t.text, N_VALUES / 128, 128);
+	dev_conform_launch(form->text, t.text, N_VALUES / 128, 128);
 	for (unsigned i = 0; i < N_VALUES; i++) {
 		uint64_t x[3] = { in[i], in[N_VALUES + i], in[2 * N_VALUES + i] }, want = 5;
 		uint64_t got = out[2 * i] & UINT64_MAX >> (64 - bits);
@@ -113,4 +113,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		run_mode(form, mode);
 }
 
-const struct slu_conform_case slu_conform_carry = { "carry", knows, run };
+const struct dev_conform_case dev_conform_carry = { "carry", knows, run };

@@ -32,9 +32,9 @@ struct shape {
 static bool knows(const struct slu_ptx_form *form)
 {
 	static const uint64_t zeroes[4];
-	struct slu_reference any;
+	struct dev_reference any;
 
-	return slu_reference_compute(form, zeroes, &any);
+	return dev_reference_compute(form, zeroes, &any);
 }
 
 static unsigned size_of_word(const struct slu_ptx_form *form, const char *word,
@@ -104,9 +104,9 @@ static void shape_of(const struct slu_ptx_form *form, bool is_wide, struct shape
 }
 
 /* mode 0: all lanes; 1: under a guard; 2: behind a branch */
-static void write_kernel(const struct shape *s, unsigned mode, struct slu_conform_text *t)
+static void write_kernel(const struct shape *s, unsigned mode, struct dev_conform_text *t)
 {
-	slu_conform_put(
+	dev_conform_put(
 		t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%p<4>, %%q<4>, %%g; .reg .b16 %%s16_<4>, %%o16; .reg .b32 %%s32_<4>, "
@@ -117,34 +117,34 @@ static void write_kernel(const struct shape *s, unsigned mode, struct slu_confor
 		"add.s64 %%d1, %%d1, %%d4; mad.wide.u32 %%d2, %%r1, 16, %%d2;\n"
 		"ld.global.u32 %%r2, [%%d1+%u]; setp.ne.u32 %%g, %%r2, 0; mov.pred %%p1, %%g; "
 		"mov.pred %%p2, %%g;\n",
-		slu_conform_head(s->form), GUARDS * N_VALUES * 8);
+		dev_conform_head(s->form), GUARDS * N_VALUES * 8);
 	for (unsigned i = 0; i < s->n_sources; i++) {
 		if (s->sources[i].size)
-			slu_conform_put(t, "ld.global.b%u %%s%u_%u, [%%d1+%u];\n",
+			dev_conform_put(t, "ld.global.b%u %%s%u_%u, [%%d1+%u];\n",
 					s->sources[i].size * 8, s->sources[i].size * 8, i,
 					i * N_VALUES * 8);
 		else
-			slu_conform_put(t,
+			dev_conform_put(t,
 					"ld.global.u32 %%r3, [%%d1+%u]; setp.ne.u32 %%q%u, "
 					"%%r3, 0;\n",
 					i * N_VALUES * 8, i);
 	}
 	if (s->result_size)
-		slu_conform_put(t, "ld.global.b%u %%o%u, [%%d2];\n", s->result_size * 8,
+		dev_conform_put(t, "ld.global.b%u %%o%u, [%%d2];\n", s->result_size * 8,
 				s->result_size * 8);
 	if (mode == 1)
-		slu_conform_put(t, "@%%g ");
+		dev_conform_put(t, "@%%g ");
 	if (mode == 2)
-		slu_conform_put(t, "@!%%g bra SKIP;\n");
-	slu_conform_put(t, "%s %s;\nSKIP:\n", s->form->text, s->operands);
+		dev_conform_put(t, "@!%%g bra SKIP;\n");
+	dev_conform_put(t, "%s %s;\nSKIP:\n", s->form->text, s->operands);
 	if (s->result_size)
-		slu_conform_put(t, "st.global.b%u [%%d2], %%o%u;\n", s->result_size * 8,
+		dev_conform_put(t, "st.global.b%u [%%d2], %%o%u;\n", s->result_size * 8,
 				s->result_size * 8);
 	if (s->has_pred)
-		slu_conform_put(t, "selp.u32 %%r3, 1, 0, %%p1; st.global.u32 [%%d2+8], %%r3;\n");
+		dev_conform_put(t, "selp.u32 %%r3, 1, 0, %%p1; st.global.u32 [%%d2+8], %%r3;\n");
 	if (s->has_pair)
-		slu_conform_put(t, "selp.u32 %%r3, 1, 0, %%p2; st.global.u32 [%%d2+12], %%r3;\n");
-	slu_conform_put(t, "ret;\n}\n");
+		dev_conform_put(t, "selp.u32 %%r3, 1, 0, %%p2; st.global.u32 [%%d2+12], %%r3;\n");
+	dev_conform_put(t, "ret;\n}\n");
 }
 
 static bool is_nan(uint64_t bits, enum slu_ptx_type type)
@@ -177,7 +177,7 @@ static double number_of(uint64_t bits, enum slu_ptx_type type)
 	return d;
 }
 
-static bool agrees(uint64_t got, const struct slu_reference *want, enum slu_ptx_type type)
+static bool agrees(uint64_t got, const struct dev_reference *want, enum slu_ptx_type type)
 {
 	double a, b;
 
@@ -213,20 +213,20 @@ struct result {
 static void check_results(const struct shape *s, unsigned mode, const struct result *before)
 {
 	uint64_t mask = s->result_size < 8 ? (UINT64_C(1) << s->result_size * 8) - 1 : UINT64_MAX;
-	const uint64_t *inputs = (const uint64_t *)slu_conform_in;
+	const uint64_t *inputs = (const uint64_t *)dev_conform_in;
 	const uint64_t *guards = inputs + GUARDS * N_VALUES;
-	const struct result *outputs = (const struct result *)slu_conform_out;
+	const struct result *outputs = (const struct result *)dev_conform_out;
 
 	for (unsigned i = 0; i < N_VALUES; i++) {
 		uint64_t in[4] = { 0 }, got = outputs[i].value & mask;
 		bool is_off = mode && !guards[i], is_right = true;
-		struct slu_reference want;
+		struct dev_reference want;
 
 		for (unsigned k = 0; k < s->n_sources; k++)
 			in[k] = inputs[k * N_VALUES + i];
-		assert_true(slu_reference_compute(s->form, in, &want));
+		assert_true(dev_reference_compute(s->form, in, &want));
 		if (is_off) {
-			want = (struct slu_reference){ .value = before[i].value & mask,
+			want = (struct dev_reference){ .value = before[i].value & mask,
 						       .p = guards[i],
 						       .q = guards[i] };
 		} else if (s->form->row->family == SLU_PTX_FAMILY_CVT) {
@@ -252,21 +252,21 @@ static void check_results(const struct shape *s, unsigned mode, const struct res
 static void run_shape(const struct shape *s, unsigned mode)
 {
 	static struct result before[N_VALUES];
-	static struct slu_conform_text kernel;
-	uint64_t *inputs = (uint64_t *)slu_conform_in;
+	static struct dev_conform_text kernel;
+	uint64_t *inputs = (uint64_t *)dev_conform_in;
 
 	for (unsigned k = 0; k < s->n_sources; k++)
 		for (unsigned i = 0; i < N_VALUES; i++)
 			inputs[k * N_VALUES + i] = s->sources[k].type == SLU_PTX_TYPE_PRED
-							   ? slu_conform_random() & 1
-							   : slu_conform_value(s->sources[k].type);
+							   ? dev_conform_random() & 1
+							   : dev_conform_value(s->sources[k].type);
 	for (unsigned i = 0; i < N_VALUES; i++)
-		inputs[GUARDS * N_VALUES + i] = slu_conform_random() >> 63;
-	slu_conform_scramble(before, sizeof(before));
-	memcpy(slu_conform_out, before, sizeof(before));
+		inputs[GUARDS * N_VALUES + i] = dev_conform_random() >> 63;
+	dev_conform_scramble(before, sizeof(before));
+	memcpy(dev_conform_out, before, sizeof(before));
 	kernel.size = 0;
 	write_kernel(s, mode, &kernel);
-	slu_conform_launch(s->form->text, kernel.text, N_VALUES / N_BLOCK, N_BLOCK);
+	dev_conform_launch(s->form->text, kernel.text, N_VALUES / N_BLOCK, N_BLOCK);
 	check_results(s, mode, before);
 }
 
@@ -285,4 +285,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct slu_conform_case slu_conform_compute = { "compute", knows, run };
+const struct dev_conform_case dev_conform_compute = { "compute", knows, run };

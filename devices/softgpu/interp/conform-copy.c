@@ -20,14 +20,14 @@ static bool knows(const struct slu_ptx_form *form)
  */
 static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mode)
 {
-	static struct slu_conform_text t;
-	uint32_t *given = (uint32_t *)(slu_conform_in + GIVEN);
+	static struct dev_conform_text t;
+	uint32_t *given = (uint32_t *)(dev_conform_in + GIVEN);
 
-	slu_conform_scramble(slu_conform_in, N_THREADS * 16);
+	dev_conform_scramble(dev_conform_in, N_THREADS * 16);
 	for (unsigned i = 0; i < N_THREADS; i++)
-		given[i] = (uint32_t)(slu_conform_random() % (size + 1));
+		given[i] = (uint32_t)(dev_conform_random() % (size + 1));
 	t.size = 0;
-	slu_conform_put(
+	dev_conform_put(
 		&t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%p<3>; .reg .b32 %%r<8>; .reg .b64 %%d<12>; .shared .align 16 "
@@ -38,12 +38,12 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 		"mad.wide.u32 %%d4, %%r4, 16, %%d1; mov.u64 %%d5, tile; mad.wide.u32 %%d5, "
 		"%%r1, 16, %%d5;\n"
 		"mov.u64 %%d6, -1; st.shared.v2.u64 [%%d5], {%%d6, %%d6};\n",
-		slu_conform_head(form), GIVEN);
+		dev_conform_head(form), GIVEN);
 	if (mode == 1)
-		slu_conform_put(&t, "@%%p1 ");
+		dev_conform_put(&t, "@%%p1 ");
 	if (mode == 2)
-		slu_conform_put(&t, "@!%%p1 bra SKIP;\n");
-	slu_conform_put(
+		dev_conform_put(&t, "@!%%p1 bra SKIP;\n");
+	dev_conform_put(
 		&t,
 		"%s [%%d5], [%%d4], %u%s%s;\nSKIP: cp.async.commit_group; cp.async.wait_all;\n"
 		"ld.shared.v2.u64 {%%d7, %%d8}, [%%d5]; mad.wide.u32 %%d9, %%r1, 16, %%d2;\n"
@@ -53,7 +53,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 		: mode == 3 ? ", !%p1"
 			    : "",
 		strstr(form->text, "cache_hint") ? ", %d6" : "");
-	slu_conform_launch(form->text, t.text, 1, N_THREADS);
+	dev_conform_launch(form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		uint8_t want[16];
 
@@ -62,9 +62,9 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 			memset(want, 0, size);
 		if (!mode || i & 1) {
 			memset(want, 0, size);
-			memcpy(want, slu_conform_in + (i ^ 21) * 16, mode == 2 ? given[i] : size);
+			memcpy(want, dev_conform_in + (i ^ 21) * 16, mode == 2 ? given[i] : size);
 		}
-		if (memcmp(slu_conform_out + i * 16, want, 16))
+		if (memcmp(dev_conform_out + i * 16, want, 16))
 			fail_msg("%s of %u bytes, mode %u: thread %u is wrong", form->text, size,
 				 mode, i);
 	}
@@ -79,4 +79,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			run_mode(form, size, mode);
 }
 
-const struct slu_conform_case slu_conform_copy = { "copy", knows, run };
+const struct dev_conform_case dev_conform_copy = { "copy", knows, run };

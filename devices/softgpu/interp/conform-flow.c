@@ -14,7 +14,7 @@ struct program {
 	enum slu_ptx_modifier modifier;
 	const char *body; /* @ is the form; %r1 is the thread, %r0 its result */
 	uint32_t (*expected)(unsigned thread);
-	enum slu_interp_fault_kind fault;
+	enum dev_interp_fault_kind fault;
 };
 
 static uint32_t ten(unsigned t)
@@ -102,7 +102,7 @@ static const struct program programs[] = {
 	  "@%p1 @; mov.u32 %r0, 5;\n",
 	  even, 0 },
 	{ SLU_PTX_OP_trap, SLU_PTX_MOD_NONE, "setp.eq.u32 %p1, %r1, 33; mov.u32 %r0, 0; @%p1 @;\n",
-	  none, SLU_INTERP_FAULT_TRAP },
+	  none, DEV_INTERP_FAULT_TRAP },
 	{ SLU_PTX_OP_bar, SLU_PTX_MOD_sync,
 	  WRITE "@ 1;\n" READ "bar.sync 0;\n" WRITE "@ 2, 96;\n" READ, one_further, 0 },
 	{ SLU_PTX_OP_barrier, SLU_PTX_MOD_sync,
@@ -188,25 +188,25 @@ static bool knows(const struct slu_ptx_form *form)
 	return form->row->family != SLU_PTX_FAMILY_COPY && find(form) != NULL;
 }
 
-static void put_body(struct slu_conform_text *t, const struct program *p, const char *form)
+static void put_body(struct dev_conform_text *t, const struct program *p, const char *form)
 {
 	for (const char *c = p->body; *c; c++) {
 		/* a guard has its register behind it, a form a blank or the end */
 		if (*c == '@' && c[1] != '%' && c[1] != '!')
-			slu_conform_put(t, "%s", form);
+			dev_conform_put(t, "%s", form);
 		else
-			slu_conform_put(t, "%c", *c);
+			dev_conform_put(t, "%c", *c);
 	}
 }
 
 static void run(const char *text, const struct slu_ptx_form *form)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	const struct program *p = find(form);
-	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	const uint32_t *out = (const uint32_t *)dev_conform_out;
 
 	t.size = 0;
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			"%s.func (.param .b32 r) triple(.param .b32 a)\n{\n.reg .b32 %%r<3>;\n"
 			"ld.param.b32 %%r1, [a]; mul.lo.u32 %%r2, %%r1, 3; st.param.b32 [r], %%r2; "
 			"ret;\n}\n"
@@ -219,19 +219,19 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			"37;\n"
 			"rem.u32 %%r2, %%r2, 96; mad.wide.u32 %%d5, %%r2, 4, %%d7; setp.eq.u32 "
 			"%%p1, %%r1, 5;\n",
-			slu_conform_head(form));
+			dev_conform_head(form));
 	put_body(&t, p, form->text);
-	slu_conform_put(&t, "st.global.u32 [%%d3], %%r0;\nret;\n}\n");
-	memset(slu_conform_out, 0, N_THREADS * 4);
+	dev_conform_put(&t, "st.global.u32 [%%d3], %%r0;\nret;\n}\n");
+	memset(dev_conform_out, 0, N_THREADS * 4);
 	if (p->fault) {
-		slu_conform_launch_fault(text, t.text, 1, N_THREADS, p->fault);
+		dev_conform_launch_fault(text, t.text, 1, N_THREADS, p->fault);
 		return;
 	}
-	slu_conform_launch(text, t.text, 1, N_THREADS);
+	dev_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		if (out[i] != p->expected(i))
 			fail_msg("%s, thread %u: %u, not %u\n%s", text, i, out[i], p->expected(i),
 				 t.text);
 }
 
-const struct slu_conform_case slu_conform_flow = { "flow", knows, run };
+const struct dev_conform_case dev_conform_flow = { "flow", knows, run };

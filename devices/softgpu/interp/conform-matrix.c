@@ -34,7 +34,7 @@ static uint64_t encode(double x, enum slu_ptx_element element)
 
 	switch (element) {
 	case SLU_PTX_ELEMENT_F16:
-		return slu_half_from_double(x, SLU_HALF_NEAREST);
+		return dev_half_from_double(x, DEV_HALF_NEAREST);
 	case SLU_PTX_ELEMENT_BF16:
 		memcpy(&bits, &f, 4);
 		return bits >> 16;
@@ -53,7 +53,7 @@ static uint64_t encode(double x, enum slu_ptx_element element)
 /* a whole number that the element holds, and whose sums stay exact */
 static double choose(enum slu_ptx_element element, bool is_extreme)
 {
-	int64_t r = (int64_t)(slu_conform_random() >> 33);
+	int64_t r = (int64_t)(dev_conform_random() >> 33);
 
 	switch (element) {
 	case SLU_PTX_ELEMENT_B1:
@@ -95,7 +95,7 @@ struct values {
 
 static void choose_all(const struct slu_ptx_matrix *m, struct values *v)
 {
-	bool is_extreme = slu_conform_random() % 2;
+	bool is_extreme = dev_conform_random() % 2;
 
 	for (unsigned part = 0; part < 3; part++)
 		for (unsigned i = 0; i < m->parts[part].rows * m->parts[part].columns; i++)
@@ -181,49 +181,49 @@ static void find(const struct slu_ptx_matrix *m, unsigned part, unsigned four, u
 	*ret_bit = i * f->bits;
 }
 
-static void put_registers(struct slu_conform_text *t, char part, unsigned n)
+static void put_registers(struct dev_conform_text *t, char part, unsigned n)
 {
-	slu_conform_put(t, "{");
+	dev_conform_put(t, "{");
 	for (unsigned i = 0; i < n; i++)
-		slu_conform_put(t, "%s%%%c%u", i ? ", " : "", part, i);
-	slu_conform_put(t, "}");
+		dev_conform_put(t, "%s%%%c%u", i ? ", " : "", part, i);
+	dev_conform_put(t, "}");
 }
 
 static void run_mma(const struct slu_ptx_form *form, const struct slu_ptx_matrix *m)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	static struct values v[4];
 	unsigned n_four = m->is_four ? 4 : 1, lane, bit;
 
 	t.size = 0;
-	slu_conform_put(&t, "%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n",
-			slu_conform_head(form));
+	dev_conform_put(&t, "%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n",
+			dev_conform_head(form));
 	for (unsigned part = 0; part < 4; part++)
-		slu_conform_put(&t, ".reg .b%u %%%c<8>;\n", m->parts[part].reg_size * 8,
+		dev_conform_put(&t, ".reg .b%u %%%c<8>;\n", m->parts[part].reg_size * 8,
 				letters[part]);
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			".reg .b32 %%r1; .reg .b64 %%x<4>;\nld.param.u64 %%x1, [in]; "
 			"ld.param.u64 %%x2, [out];\n"
 			"mov.u32 %%r1, %%tid.x; mad.wide.u32 %%x1, %%r1, 64, %%x1; mad.wide.u32 "
 			"%%x2, %%r1, 64, %%x2;\n");
 	for (unsigned part = 0; part < 3; part++)
 		for (unsigned i = 0; i < m->parts[part].n_regs; i++)
-			slu_conform_put(&t, "ld.global.b%u %%%c%u, [%%x1+%u];\n",
+			dev_conform_put(&t, "ld.global.b%u %%%c%u, [%%x1+%u];\n",
 					m->parts[part].reg_size * 8, letters[part], i,
 					part * PART + i * m->parts[part].reg_size);
-	slu_conform_put(&t, "%s ", form->text);
+	dev_conform_put(&t, "%s ", form->text);
 	for (unsigned k = 0; k < 4; k++) {
 		unsigned part = (k + 3) % 4;
 
 		if (k)
-			slu_conform_put(&t, ", ");
+			dev_conform_put(&t, ", ");
 		put_registers(&t, letters[part], m->parts[part].n_regs);
 	}
-	slu_conform_put(&t, ";\n");
+	dev_conform_put(&t, ";\n");
 	for (unsigned i = 0; i < m->parts[3].n_regs; i++)
-		slu_conform_put(&t, "st.global.b%u [%%x2+%u], %%d%u;\n", m->parts[3].reg_size * 8,
+		dev_conform_put(&t, "st.global.b%u [%%x2+%u], %%d%u;\n", m->parts[3].reg_size * 8,
 				i * m->parts[3].reg_size, i);
-	slu_conform_put(&t, "ret;\n}\n");
+	dev_conform_put(&t, "ret;\n}\n");
 
 	for (unsigned four = 0; four < n_four; four++) {
 		choose_all(m, &v[four]);
@@ -233,12 +233,12 @@ static void run_mma(const struct slu_ptx_form *form, const struct slu_ptx_matrix
 
 			for (unsigned i = 0; i < f->rows * f->columns; i++) {
 				find(m, part, four, i / f->columns, i % f->columns, &lane, &bit);
-				put_bits(slu_conform_in + part * PART, lane * 512 + bit, f->bits,
+				put_bits(dev_conform_in + part * PART, lane * 512 + bit, f->bits,
 					 encode(v[four].cells[part][i], f->element));
 			}
 		}
 	}
-	slu_conform_launch(form->text, t.text, 1, LANES);
+	dev_conform_launch(form->text, t.text, 1, LANES);
 	for (unsigned four = 0; four < n_four; four++)
 		for (unsigned i = 0; i < m->m * m->n; i++) {
 			const struct slu_ptx_fragment *f = &m->parts[3];
@@ -246,7 +246,7 @@ static void run_mma(const struct slu_ptx_form *form, const struct slu_ptx_matrix
 
 			want &= UINT64_MAX >> (64 - f->bits);
 			find(m, 3, four, i / m->n, i % m->n, &lane, &bit);
-			got = get_bits(slu_conform_out, lane * 512 + bit, f->bits);
+			got = get_bits(dev_conform_out, lane * 512 + bit, f->bits);
 			if (got != want)
 				fail_at(form->text, i / m->n, i % m->n, got, want);
 		}
@@ -317,15 +317,15 @@ static void wmma_around(const struct slu_ptx_form *form, const struct slu_ptx_ma
 	ret_mma->text = text;
 }
 
-static void put_wmma(struct slu_conform_text *t, const struct slu_ptx_form *form,
+static void put_wmma(struct dev_conform_text *t, const struct slu_ptx_form *form,
 		     const struct slu_ptx_matrix *m)
 {
-	slu_conform_put(t, "%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n",
-			slu_conform_head(form));
+	dev_conform_put(t, "%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n",
+			dev_conform_head(form));
 	for (unsigned part = 0; part < 4; part++)
-		slu_conform_put(t, ".reg .b%u %%%c<8>;\n", m->parts[part].reg_size * 8,
+		dev_conform_put(t, ".reg .b%u %%%c<8>;\n", m->parts[part].reg_size * 8,
 				letters[part]);
-	slu_conform_put(t,
+	dev_conform_put(t,
 			".reg .b32 %%r<3>; .reg .b64 %%x<4>; .shared .align 16 .b8 "
 			"tile[%u];\n"
 			"ld.param.u64 %%x1, [in]; ld.param.u64 %%x2, [out]; mov.u64 %%x3, tile; "
@@ -335,7 +335,7 @@ static void put_wmma(struct slu_conform_text *t, const struct slu_ptx_form *form
 
 static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matrix *given)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	static struct values v;
 	bool is_mma = HAS(mma), is_shared = form->space == SLU_PTX_SPACE_SHARED;
 	struct slu_ptx_form mma = *form;
@@ -354,17 +354,17 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 		m.parts[self].is_column = given->parts[self].is_column;
 	choose_all(&m, &v);
 	multiply(&mma, &m, &v);
-	memset(slu_conform_in, 0, 3 * PART);
+	memset(dev_conform_in, 0, 3 * PART);
 	for (unsigned part = 0; part < 3; part++)
 		for (unsigned i = 0; i < m.parts[part].rows * m.parts[part].columns; i++)
-			put_bits(slu_conform_in + part * PART,
+			put_bits(dev_conform_in + part * PART,
 				 cell_of(&m.parts[part], i) * m.parts[part].bits,
 				 m.parts[part].bits,
 				 encode(v.cells[part][i], m.parts[part].element));
 	t.size = 0;
 	put_wmma(&t, form, &m);
 	if (is_shared && !is_mma)
-		slu_conform_put(&t,
+		dev_conform_put(&t,
 				".reg .pred %%p1; .reg .b64 %%y<4>; mul.wide.u32 %%y1, %%r1, 8;\n"
 				"LOOP: add.s64 %%y2, %%x1, %%y1; add.s64 %%y3, %%x3, %%y1;\n"
 				"ld.global.u64 %%y2, [%%y2]; st.shared.u64 [%%y3], %%y2; add.s64 "
@@ -376,43 +376,43 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 		bool is_form = !is_mma && part == self;
 
 		if (is_form)
-			slu_conform_put(&t, "%s ", form->text);
+			dev_conform_put(&t, "%s ", form->text);
 		else
-			slu_conform_put(&t, "wmma.load.%c.sync.aligned.%s.m%un%uk%u.global.%s ",
+			dev_conform_put(&t, "wmma.load.%c.sync.aligned.%s.m%un%uk%u.global.%s ",
 					letters[part], f->is_column ? "col" : "row", m.m, m.n, m.k,
 					type_name(f->element));
 		put_registers(&t, letters[part], f->n_regs);
-		slu_conform_put(&t, ", [%%x%u+%u], %u;\n", is_form && is_shared ? 3 : 1,
+		dev_conform_put(&t, ", [%%x%u+%u], %u;\n", is_form && is_shared ? 3 : 1,
 				part * PART, stride_of(f));
 	}
-	slu_conform_put(&t, "%s ", mma.text);
+	dev_conform_put(&t, "%s ", mma.text);
 	for (unsigned k = 0; k < 4; k++) {
 		if (k)
-			slu_conform_put(&t, ", ");
+			dev_conform_put(&t, ", ");
 		put_registers(&t, letters[(k + 3) % 4], m.parts[(k + 3) % 4].n_regs);
 	}
-	slu_conform_put(&t, ";\n");
+	dev_conform_put(&t, ";\n");
 	if (!is_mma && self == 3)
-		slu_conform_put(&t, "%s [%%x%u], ", form->text, is_shared ? 3 : 2);
+		dev_conform_put(&t, "%s [%%x%u], ", form->text, is_shared ? 3 : 2);
 	else
-		slu_conform_put(&t, "wmma.store.d.sync.aligned.row.m%un%uk%u.global.%s [%%x2], ",
+		dev_conform_put(&t, "wmma.store.d.sync.aligned.row.m%un%uk%u.global.%s [%%x2], ",
 				m.m, m.n, m.k, type_name(m.parts[3].element));
 	put_registers(&t, 'd', m.parts[3].n_regs);
-	slu_conform_put(&t, ", %u;\n", stride_of(&m.parts[3]));
+	dev_conform_put(&t, ", %u;\n", stride_of(&m.parts[3]));
 	if (is_shared && !is_mma && self == 3)
-		slu_conform_put(&t,
+		dev_conform_put(&t,
 				"bar.sync 0; mul.wide.u32 %%y1, %%r1, 8;\nCOPY: add.s64 %%y2, "
 				"%%x2, %%y1; add.s64 %%y3, %%x3, %%y1;\n"
 				"ld.shared.u64 %%y3, [%%y3]; st.global.u64 [%%y2], %%y3; "
 				"add.s64 %%y1, %%y1, 256;\n"
 				"setp.lt.u64 %%p1, %%y1, %u; @%%p1 bra COPY;\n",
 				PART);
-	slu_conform_put(&t, "ret;\n}\n");
-	slu_conform_launch(form->text, t.text, 1, LANES);
+	dev_conform_put(&t, "ret;\n}\n");
+	dev_conform_launch(form->text, t.text, 1, LANES);
 	for (unsigned i = 0; i < m.m * m.n; i++) {
 		const struct slu_ptx_fragment *f = &m.parts[3];
 		uint64_t want = encode(v.cells[3][i], f->element) & UINT64_MAX >> (64 - f->bits);
-		uint64_t got = get_bits(slu_conform_out, cell_of(f, i) * f->bits, f->bits);
+		uint64_t got = get_bits(dev_conform_out, cell_of(f, i) * f->bits, f->bits);
 
 		/* a sum that vanishes is -0 where it is rounded down */
 		if (got != want && !(HAS(rm) && !want && got == UINT64_C(1) << 63))
@@ -424,13 +424,13 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 
 static void run_ldmatrix(const struct slu_ptx_form *form, unsigned n)
 {
-	static struct slu_conform_text t;
-	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	static struct dev_conform_text t;
+	const uint32_t *out = (const uint32_t *)dev_conform_out;
 
-	slu_conform_scramble(slu_conform_in, 2048);
+	dev_conform_scramble(dev_conform_in, 2048);
 	t.size = 0;
 	/* lane l gives row l % 8 of matrix l / 8; rows lie 48 bytes apart */
-	slu_conform_put(
+	dev_conform_put(
 		&t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .b32 %%r<8>, %%d<5>; .reg .b64 %%x<8>; .shared .align 16 .b8 "
@@ -440,14 +440,14 @@ static void run_ldmatrix(const struct slu_ptx_form *form, unsigned n)
 		"%%r1, 48, %%x1;\n"
 		"ld.global.v2.u64 {%%x6, %%x7}, [%%x5]; st.shared.v2.u64 [%%x4], {%%x6, "
 		"%%x7};\n%s",
-		slu_conform_head(form), form->has_space ? "" : "cvta.shared.u64 %x4, %x4;\n");
-	slu_conform_put(&t, "bar.sync 0; %s ", form->text);
+		dev_conform_head(form), form->has_space ? "" : "cvta.shared.u64 %x4, %x4;\n");
+	dev_conform_put(&t, "bar.sync 0; %s ", form->text);
 	put_registers(&t, 'd', n);
-	slu_conform_put(&t, ", [%%x4]; mad.wide.u32 %%x2, %%r1, 16, %%x2;\n");
+	dev_conform_put(&t, ", [%%x4]; mad.wide.u32 %%x2, %%r1, 16, %%x2;\n");
 	for (unsigned k = 0; k < n; k++)
-		slu_conform_put(&t, "st.global.u32 [%%x2+%u], %%d%u;\n", k * 4, k);
-	slu_conform_put(&t, "ret;\n}\n");
-	slu_conform_launch(form->text, t.text, 1, LANES);
+		dev_conform_put(&t, "st.global.u32 [%%x2+%u], %%d%u;\n", k * 4, k);
+	dev_conform_put(&t, "ret;\n}\n");
+	dev_conform_launch(form->text, t.text, 1, LANES);
 	for (unsigned k = 0; k < n; k++)
 		for (unsigned row = 0; row < 8; row++)
 			for (unsigned column = 0; column < 8; column++) {
@@ -456,7 +456,7 @@ static void run_ldmatrix(const struct slu_ptx_form *form, unsigned n)
 				uint16_t want;
 				uint32_t got = out[(r * 4 + c / 2) * 4 + k] >> c % 2 * 16 & 0xffff;
 
-				memcpy(&want, slu_conform_in + (k * 8 + row) * 48 + column * 2, 2);
+				memcpy(&want, dev_conform_in + (k * 8 + row) * 48 + column * 2, 2);
 				if (got != want)
 					fail_at(form->text, row, column, got, want);
 			}
@@ -464,13 +464,13 @@ static void run_ldmatrix(const struct slu_ptx_form *form, unsigned n)
 
 static void run_movmatrix(const struct slu_ptx_form *form)
 {
-	static struct slu_conform_text t;
-	const uint16_t *in = (const uint16_t *)slu_conform_in;
-	const uint16_t *out = (const uint16_t *)slu_conform_out;
+	static struct dev_conform_text t;
+	const uint16_t *in = (const uint16_t *)dev_conform_in;
+	const uint16_t *out = (const uint16_t *)dev_conform_out;
 
-	slu_conform_scramble(slu_conform_in, 128);
+	dev_conform_scramble(dev_conform_in, 128);
 	t.size = 0;
-	slu_conform_put(
+	dev_conform_put(
 		&t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .b32 %%r<4>; .reg .b64 %%x<4>;\n"
@@ -478,8 +478,8 @@ static void run_movmatrix(const struct slu_ptx_form *form)
 		"mad.wide.u32 %%x1, %%r1, 4, %%x1; mad.wide.u32 %%x2, %%r1, 4, %%x2;\n"
 		"ld.global.u32 %%r2, [%%x1]; %s %%r3, %%r2; st.global.u32 [%%x2], %%r3; "
 		"ret;\n}\n",
-		slu_conform_head(form), form->text);
-	slu_conform_launch(form->text, t.text, 1, LANES);
+		dev_conform_head(form), form->text);
+	dev_conform_launch(form->text, t.text, 1, LANES);
 	for (unsigned row = 0; row < 8; row++)
 		for (unsigned column = 0; column < 8; column++)
 			if (out[row * 8 + column] != in[column * 8 + row])
@@ -506,4 +506,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct slu_conform_case slu_conform_matrix = { "matrix", knows, run };
+const struct dev_conform_case dev_conform_matrix = { "matrix", knows, run };

@@ -47,16 +47,16 @@ static bool has_text(const struct slu_ptx_form *form, const char *word)
 static void choose_places(struct access *a)
 {
 	unsigned step = a->n * a->size, n = a->window_bytes / step;
-	unsigned first = (unsigned)(slu_conform_random() % n);
+	unsigned first = (unsigned)(dev_conform_random() % n);
 
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		unsigned k = a->mode == SAME ? first : a->mode == SCATTERED ? i * 5 + first : i;
 
 		a->offsets[i] = k % n * step;
-		a->guards[i] = (uint32_t)(slu_conform_random() >> 63);
+		a->guards[i] = (uint32_t)(dev_conform_random() >> 63);
 	}
-	memcpy(slu_conform_in + GUARDS, a->guards, sizeof(a->guards));
-	memcpy(slu_conform_in + OFFSETS, a->offsets, sizeof(a->offsets));
+	memcpy(dev_conform_in + GUARDS, a->guards, sizeof(a->guards));
+	memcpy(dev_conform_in + OFFSETS, a->offsets, sizeof(a->offsets));
 }
 
 /* what a hint to the cache wants behind the other operands */
@@ -65,20 +65,20 @@ static const char *policy(const struct access *a)
 	return strstr(a->form->text, "cache_hint") ? ", %d1" : "";
 }
 
-static void put_vector(struct slu_conform_text *t, const struct access *a)
+static void put_vector(struct dev_conform_text *t, const struct access *a)
 {
 	if (a->n == 1) {
-		slu_conform_put(t, "%%v0");
+		dev_conform_put(t, "%%v0");
 		return;
 	}
 	for (unsigned k = 0; k < a->n; k++)
-		slu_conform_put(t, "%s%%v%u", k ? ", " : "{", k);
-	slu_conform_put(t, "}");
+		dev_conform_put(t, "%s%%v%u", k ? ", " : "{", k);
+	dev_conform_put(t, "}");
 }
 
-static void put_begin(struct slu_conform_text *t, const struct access *a)
+static void put_begin(struct dev_conform_text *t, const struct access *a)
 {
-	slu_conform_put(
+	dev_conform_put(
 		t,
 		".reg .pred %%g; .reg .b%u %%v<4>; .reg .b32 %%r<8>; .reg .b64 %%d<12>;\n"
 		"ld.param.u64 %%d1, [in]; ld.param.u64 %%d2, [out]; mov.u32 %%r1, %%tid.x;\n"
@@ -89,97 +89,97 @@ static void put_begin(struct slu_conform_text *t, const struct access *a)
 }
 
 /* Copies bytes from one place to another, as two operands of mad.wide or names in brackets. */
-static void put_copy(struct slu_conform_text *t, const char *to, const char *to_space,
+static void put_copy(struct dev_conform_text *t, const char *to, const char *to_space,
 		     const char *from, const char *from_space, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i += 16)
-		slu_conform_put(t,
+		dev_conform_put(t,
 				"ld%s.v2.b64 {%%d10, %%d11}, [%s+%u]; st%s.v2.b64 [%s+%u], {%%d10, "
 				"%%d11};\n",
 				from_space, from, i, to_space, to, i);
 }
 
 /* The address of the access in %d5, and whatever makes its space ready. */
-static void put_address(struct slu_conform_text *t, const struct access *a)
+static void put_address(struct dev_conform_text *t, const struct access *a)
 {
 	switch (a->form->space) {
 	case SLU_PTX_SPACE_CONST:
-		slu_conform_put(t, "mov.u64 %%d5, bank; add.s64 %%d5, %%d5, %%d4;\n");
+		dev_conform_put(t, "mov.u64 %%d5, bank; add.s64 %%d5, %%d5, %%d4;\n");
 		break;
 	case SLU_PTX_SPACE_SHARED:
-		slu_conform_put(t, "mov.u64 %%d5, tile; mad.wide.u32 %%d6, %%r1, 32, %%d5;\n"
+		dev_conform_put(t, "mov.u64 %%d5, tile; mad.wide.u32 %%d6, %%r1, 32, %%d5;\n"
 				   "mad.wide.u32 %%d7, %%r1, 32, %%d1;\n");
 		put_copy(t, "%d6", ".shared", "%d7", ".global", 32);
-		slu_conform_put(t, "bar.sync 0; add.s64 %%d5, %%d5, %%d4;\n");
+		dev_conform_put(t, "bar.sync 0; add.s64 %%d5, %%d5, %%d4;\n");
 		break;
 	case SLU_PTX_SPACE_LOCAL:
-		slu_conform_put(t, "mov.u64 %%d5, own; add.s64 %%d5, %%d5, %%d4;\n");
+		dev_conform_put(t, "mov.u64 %%d5, own; add.s64 %%d5, %%d5, %%d4;\n");
 		put_copy(t, "own", ".local", "%d1", ".global", OWN);
 		break;
 	case SLU_PTX_SPACE_PARAM:
-		slu_conform_put(t, "mov.u64 %%d5, bytes; add.s64 %%d5, %%d5, %%d4;\n");
+		dev_conform_put(t, "mov.u64 %%d5, bytes; add.s64 %%d5, %%d5, %%d4;\n");
 		break;
 	default:
-		slu_conform_put(t, "add.s64 %%d5, %%d1, %%d4;\n");
+		dev_conform_put(t, "add.s64 %%d5, %%d1, %%d4;\n");
 		break;
 	}
 }
 
-static void put_guard(struct slu_conform_text *t, const struct access *a)
+static void put_guard(struct dev_conform_text *t, const struct access *a)
 {
 	if (a->mode == GUARDED)
-		slu_conform_put(t, "@%%g ");
+		dev_conform_put(t, "@%%g ");
 	if (a->mode == SCATTERED)
-		slu_conform_put(t, "@!%%g bra SKIP;\n");
+		dev_conform_put(t, "@!%%g bra SKIP;\n");
 }
 
-static void put_variables(struct slu_conform_text *t, const struct access *a)
+static void put_variables(struct dev_conform_text *t, const struct access *a)
 {
-	const uint64_t *words = (const uint64_t *)slu_conform_in;
+	const uint64_t *words = (const uint64_t *)dev_conform_in;
 
-	slu_conform_put(t, "%s", slu_conform_head(a->form));
+	dev_conform_put(t, "%s", dev_conform_head(a->form));
 	if (a->form->space != SLU_PTX_SPACE_CONST)
 		return;
-	slu_conform_put(t, ".const .align 32 .u64 bank[%u] = {", WINDOW / 8);
+	dev_conform_put(t, ".const .align 32 .u64 bank[%u] = {", WINDOW / 8);
 	for (unsigned i = 0; i < WINDOW / 8; i++)
-		slu_conform_put(t, "%s0x%llx", i ? "," : "", (unsigned long long)words[i]);
-	slu_conform_put(t, "};\n");
+		dev_conform_put(t, "%s0x%llx", i ? "," : "", (unsigned long long)words[i]);
+	dev_conform_put(t, "};\n");
 }
 
 static const char spaces_text[] =
 	".shared .align 32 .b8 tile[2048]; .local .align 32 .b8 own[128];\n";
 
-static void write_load(const struct access *a, struct slu_conform_text *t)
+static void write_load(const struct access *a, struct dev_conform_text *t)
 {
 	put_variables(t, a);
 	if (a->is_func)
-		slu_conform_put(t, ".func f(.param .b64 in, .param .b64 out, .param .align 32 .b8 "
+		dev_conform_put(t, ".func f(.param .b64 in, .param .b64 out, .param .align 32 .b8 "
 				   "bytes[128])\n{\n");
 	else
-		slu_conform_put(t, ".visible .entry k(.param .u64 in, .param .u64 out, .param "
+		dev_conform_put(t, ".visible .entry k(.param .u64 in, .param .u64 out, .param "
 				   ".align 32 .b8 bytes[2048])\n{\n");
-	slu_conform_put(t, "%s", spaces_text);
+	dev_conform_put(t, "%s", spaces_text);
 	put_begin(t, a);
-	slu_conform_put(t, "mad.wide.u32 %%d2, %%r1, 32, %%d2;\n");
+	dev_conform_put(t, "mad.wide.u32 %%d2, %%r1, 32, %%d2;\n");
 	for (unsigned k = 0; k < a->n; k++)
-		slu_conform_put(t, "ld.global.b%u %%v%u, [%%d2+%u];\n", a->reg_size * 8, k, k * 8);
+		dev_conform_put(t, "ld.global.b%u %%v%u, [%%d2+%u];\n", a->reg_size * 8, k, k * 8);
 	put_address(t, a);
 	put_guard(t, a);
-	slu_conform_put(t, "%s ", a->form->text);
+	dev_conform_put(t, "%s ", a->form->text);
 	put_vector(t, a);
-	slu_conform_put(t, ", [%%d5]%s;\nSKIP:\n", policy(a));
+	dev_conform_put(t, ", [%%d5]%s;\nSKIP:\n", policy(a));
 	for (unsigned k = 0; k < a->n; k++)
-		slu_conform_put(t, "st.global.b%u [%%d2+%u], %%v%u;\n", a->reg_size * 8, k * 8, k);
-	slu_conform_put(t, "ret;\n}\n");
+		dev_conform_put(t, "st.global.b%u [%%d2+%u], %%v%u;\n", a->reg_size * 8, k * 8, k);
+	dev_conform_put(t, "ret;\n}\n");
 	if (!a->is_func)
 		return;
-	slu_conform_put(t, ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+	dev_conform_put(t, ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 			   ".reg .b64 %%d<12>; .param .b64 a; .param .b64 b; .param .align 32 .b8 "
 			   "c[128];\n"
 			   "ld.param.u64 %%d1, [in]; ld.param.u64 %%d2, [out];\n"
 			   "st.param.b64 [a], %%d1; st.param.b64 [b], %%d2;\n");
 	put_copy(t, "c", ".param", "%d1", ".global", OWN);
-	slu_conform_put(t, "call f, (a, b, c); ret;\n}\n");
+	dev_conform_put(t, "call f, (a, b, c); ret;\n}\n");
 }
 
 /* what a register gets: the value extended by its own sign */
@@ -197,26 +197,26 @@ static uint64_t extended(const uint8_t *from, enum slu_ptx_type type, unsigned r
 
 static void run_load(struct access *a)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	static uint8_t before[N_THREADS * 32];
 	enum slu_ptx_type type = (enum slu_ptx_type)a->form->types[0];
 
-	slu_conform_scramble(slu_conform_in, WINDOW);
-	slu_conform_scramble(before, sizeof(before));
-	memcpy(slu_conform_out, before, sizeof(before));
+	dev_conform_scramble(dev_conform_in, WINDOW);
+	dev_conform_scramble(before, sizeof(before));
+	memcpy(dev_conform_out, before, sizeof(before));
 	choose_places(a);
 	t.size = 0;
 	write_load(a, &t);
-	slu_conform_launch(a->form->text, t.text, 1, N_THREADS);
+	dev_conform_launch(a->form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		for (unsigned k = 0; k < a->n; k++) {
 			bool is_off = (a->mode == GUARDED || a->mode == SCATTERED) && !a->guards[i];
 			uint64_t got = 0, want = 0;
 
-			memcpy(&got, slu_conform_out + i * 32 + k * 8, a->reg_size);
+			memcpy(&got, dev_conform_out + i * 32 + k * 8, a->reg_size);
 			memcpy(&want, before + i * 32 + k * 8, a->reg_size);
 			if (!is_off)
-				want = extended(slu_conform_in + a->offsets[i] + k * a->size, type,
+				want = extended(dev_conform_in + a->offsets[i] + k * a->size, type,
 						a->reg_size);
 			if (got != want)
 				fail_msg("%s, mode %d, thread %u: %llx, not %llx\n%s",
@@ -225,24 +225,24 @@ static void run_load(struct access *a)
 		}
 }
 
-static void write_store(const struct access *a, struct slu_conform_text *t)
+static void write_store(const struct access *a, struct dev_conform_text *t)
 {
 	bool is_param = a->form->space == SLU_PTX_SPACE_PARAM;
 
 	put_variables(t, a);
-	slu_conform_put(t, ".func f(.param .b64 to, .param .align 32 .b8 bytes[128])\n{\n"
+	dev_conform_put(t, ".func f(.param .b64 to, .param .align 32 .b8 bytes[128])\n{\n"
 			   ".reg .b64 %%d<12>; ld.param.b64 %%d1, [to];\n");
 	put_copy(t, "%d1", ".global", "bytes", ".param", OWN);
-	slu_conform_put(t, "ret;\n}\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n%s",
+	dev_conform_put(t, "ret;\n}\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n%s",
 			spaces_text);
 	put_begin(t, a);
-	slu_conform_put(t, "mad.wide.u32 %%d8, %%r1, 32, %%d1;\n");
+	dev_conform_put(t, "mad.wide.u32 %%d8, %%r1, 32, %%d1;\n");
 	for (unsigned k = 0; k < a->n; k++)
-		slu_conform_put(t, "ld.global.b%u %%v%u, [%%d8+%u];\n", a->reg_size * 8, k,
+		dev_conform_put(t, "ld.global.b%u %%v%u, [%%d8+%u];\n", a->reg_size * 8, k,
 				VALUES + k * 8);
-	slu_conform_put(t, "mad.wide.u32 %%d9, %%r1, 128, %%d2;\n");
+	dev_conform_put(t, "mad.wide.u32 %%d9, %%r1, 128, %%d2;\n");
 	if (is_param) {
-		slu_conform_put(t,
+		dev_conform_put(t,
 				".param .b64 to; .param .align 32 .b8 bytes[128]; add.s64 %%d9, "
 				"%%d9, %u; st.param.b64 [to], %%d9;\n",
 				RESULT);
@@ -251,46 +251,46 @@ static void write_store(const struct access *a, struct slu_conform_text *t)
 		   a->form->space == SLU_PTX_SPACE_LOCAL) {
 		put_address(t, a);
 	} else {
-		slu_conform_put(t, "add.s64 %%d5, %%d2, %%d4; add.s64 %%d5, %%d5, %u;\n", RESULT);
+		dev_conform_put(t, "add.s64 %%d5, %%d2, %%d4; add.s64 %%d5, %%d5, %u;\n", RESULT);
 	}
 	put_guard(t, a);
 	/* of a parameter, only [name + constant] */
 	if (is_param)
-		slu_conform_put(t, "%s [bytes+%u], ", a->form->text, a->offsets[0]);
+		dev_conform_put(t, "%s [bytes+%u], ", a->form->text, a->offsets[0]);
 	else
-		slu_conform_put(t, "%s [%%d5], ", a->form->text);
+		dev_conform_put(t, "%s [%%d5], ", a->form->text);
 	put_vector(t, a);
-	slu_conform_put(t, "%s;\nSKIP:\n", policy(a));
+	dev_conform_put(t, "%s;\nSKIP:\n", policy(a));
 	if (a->form->space == SLU_PTX_SPACE_SHARED) {
-		slu_conform_put(t,
+		dev_conform_put(t,
 				"bar.sync 0; mad.wide.u32 %%d2, %%r1, 32, %%d2;\n"
 				"add.s64 %%d2, %%d2, %u;\n",
 				RESULT);
 		put_copy(t, "%d2", ".global", "%d6", ".shared", 32);
 	} else if (a->form->space == SLU_PTX_SPACE_LOCAL) {
-		slu_conform_put(t, "add.s64 %%d9, %%d9, %u;\n", RESULT);
+		dev_conform_put(t, "add.s64 %%d9, %%d9, %u;\n", RESULT);
 		put_copy(t, "%d9", ".global", "own", ".local", OWN);
 	} else if (is_param) {
-		slu_conform_put(t, "call f, (to, bytes);\n");
+		dev_conform_put(t, "call f, (to, bytes);\n");
 	}
-	slu_conform_put(t, "ret;\n}\n");
+	dev_conform_put(t, "ret;\n}\n");
 }
 
 static void run_store(struct access *a)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	static uint8_t want[N_THREADS * OWN];
 	unsigned n_windows = a->is_own ? N_THREADS : 1;
 	unsigned bytes = a->window_bytes * n_windows;
 
-	slu_conform_scramble(slu_conform_in, VALUES + N_THREADS * 32);
+	dev_conform_scramble(dev_conform_in, VALUES + N_THREADS * 32);
 	choose_places(a);
 	for (unsigned i = 0; i < n_windows; i++)
-		memcpy(want + i * a->window_bytes, slu_conform_in, a->window_bytes);
-	memcpy(slu_conform_out + RESULT, want, bytes);
+		memcpy(want + i * a->window_bytes, dev_conform_in, a->window_bytes);
+	memcpy(dev_conform_out + RESULT, want, bytes);
 	t.size = 0;
 	write_store(a, &t);
-	slu_conform_launch(a->form->text, t.text, 1, N_THREADS);
+	dev_conform_launch(a->form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		bool is_param = a->form->space == SLU_PTX_SPACE_PARAM;
 		uint8_t *to =
@@ -299,12 +299,12 @@ static void run_store(struct access *a)
 		if ((a->mode == GUARDED || a->mode == SCATTERED) && !a->guards[i])
 			continue;
 		for (unsigned k = 0; k < a->n; k++)
-			memcpy(to + k * a->size, slu_conform_in + VALUES + i * 32 + k * 8, a->size);
+			memcpy(to + k * a->size, dev_conform_in + VALUES + i * 32 + k * 8, a->size);
 	}
 	for (unsigned i = 0; i < bytes; i++)
-		if (slu_conform_out[RESULT + i] != want[i])
+		if (dev_conform_out[RESULT + i] != want[i])
 			fail_msg("%s, mode %d: byte %u is %x, not %x\n%s", a->form->text, a->mode,
-				 i, slu_conform_out[RESULT + i], want[i], t.text);
+				 i, dev_conform_out[RESULT + i], want[i], t.text);
 }
 
 static void run(const char *text, const struct slu_ptx_form *form)
@@ -335,4 +335,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		}
 }
 
-const struct slu_conform_case slu_conform_memory = { "memory", knows, run };
+const struct dev_conform_case dev_conform_memory = { "memory", knows, run };

@@ -27,13 +27,13 @@ static uint64_t *inputs, *outputs;
 
 static void launch(const struct slu_ptx_form *form, const char *body)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 
-	inputs = (uint64_t *)slu_conform_in;
-	outputs = (uint64_t *)slu_conform_out;
+	inputs = (uint64_t *)dev_conform_in;
+	outputs = (uint64_t *)dev_conform_out;
 	t.size = 0;
-	slu_conform_put(&t, "%s%s%s\nret;\n}\n", slu_conform_head(form), head, body);
-	slu_conform_launch(form->text, t.text, 1, N_THREADS);
+	dev_conform_put(&t, "%s%s%s\nret;\n}\n", dev_conform_head(form), head, body);
+	dev_conform_launch(form->text, t.text, 1, N_THREADS);
 }
 
 static void check(const struct slu_ptx_form *form, const char *what, unsigned thread, uint64_t want)
@@ -49,7 +49,7 @@ static void run_register(const struct slu_ptx_form *form, unsigned bits, char re
 	char body[512];
 
 	for (unsigned i = 0; i < N_THREADS; i++)
-		inputs[i] = slu_conform_value((enum slu_ptx_type)form->types[0]);
+		inputs[i] = dev_conform_value((enum slu_ptx_type)form->types[0]);
 	for (unsigned mode = 0; mode < 3; mode++) {
 		memset(outputs, 0, N_THREADS * 8);
 		snprintf(
@@ -113,18 +113,18 @@ static void run_vector(const struct slu_ptx_form *form, unsigned bits, unsigned 
 	char regs = bits == 16 ? 'h' : bits == 32 ? 'r' : 'd';
 	unsigned part = bits / n;
 	char parts = part == 8 ? 'c' : part == 16 ? 'h' : 'r';
-	struct slu_conform_text t = { 0 };
+	struct dev_conform_text t = { 0 };
 
-	slu_conform_put(&t, "ld.global.b%u %%%c9, [%%d1]; %s {", bits, regs, form->text);
+	dev_conform_put(&t, "ld.global.b%u %%%c9, [%%d1]; %s {", bits, regs, form->text);
 	for (unsigned k = 0; k < n; k++)
-		slu_conform_put(&t, "%s%%%c%u", k ? ", " : "", parts, k);
-	slu_conform_put(&t, "}, %%%c9; %s %%%c9, {", regs, form->text, regs);
+		dev_conform_put(&t, "%s%%%c%u", k ? ", " : "", parts, k);
+	dev_conform_put(&t, "}, %%%c9; %s %%%c9, {", regs, form->text, regs);
 	for (unsigned k = 0; k < n; k++)
-		slu_conform_put(&t, "%s%%%c%u", k ? ", " : "", parts, (k + 1) % n);
-	slu_conform_put(&t, "}; st.global.b%u [%%d2], %%%c9;", bits, regs);
+		dev_conform_put(&t, "%s%%%c%u", k ? ", " : "", parts, (k + 1) % n);
+	dev_conform_put(&t, "}; st.global.b%u [%%d2], %%%c9;", bits, regs);
 	memset(outputs, 0, N_THREADS * 8);
 	for (unsigned i = 0; i < N_THREADS; i++)
-		inputs[i] = slu_conform_random();
+		inputs[i] = dev_conform_random();
 	launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		uint64_t most = UINT64_MAX >> (64 - bits), x = inputs[i] & most;
@@ -138,22 +138,22 @@ static void run_vector(const struct slu_ptx_form *form, unsigned bits, unsigned 
  */
 static void run_elements(const struct slu_ptx_form *form, unsigned bits, char regs)
 {
-	struct slu_conform_text t = { 0 };
+	struct dev_conform_text t = { 0 };
 	unsigned n = form->vector;
 
-	slu_conform_put(&t, "ld.global.b%u %%%c0, [%%d1];", bits, regs);
+	dev_conform_put(&t, "ld.global.b%u %%%c0, [%%d1];", bits, regs);
 	for (unsigned k = 1; k < n; k++)
-		slu_conform_put(&t, "mov.b%u %%%c%u, %u;", bits, regs, k + 2, 17 + k);
-	slu_conform_put(&t, "@%%g %s {", form->text);
+		dev_conform_put(&t, "mov.b%u %%%c%u, %u;", bits, regs, k + 2, 17 + k);
+	dev_conform_put(&t, "@%%g %s {", form->text);
 	for (unsigned k = 0; k < n; k++)
-		slu_conform_put(&t, "%s%%%c%u", k ? ", " : "", regs, (k + 1) % n ? k + 3 : 0);
-	slu_conform_put(&t, "}, {");
+		dev_conform_put(&t, "%s%%%c%u", k ? ", " : "", regs, (k + 1) % n ? k + 3 : 0);
+	dev_conform_put(&t, "}, {");
 	for (unsigned k = 0; k < n; k++)
-		slu_conform_put(&t, "%s%%%c%u", k ? ", " : "", regs, k ? k + 2 : 0);
-	slu_conform_put(&t, "}; st.global.b%u [%%d2], %%%c%u;", bits, regs, n > 2 ? 4 : 3);
+		dev_conform_put(&t, "%s%%%c%u", k ? ", " : "", regs, k ? k + 2 : 0);
+	dev_conform_put(&t, "}; st.global.b%u [%%d2], %%%c%u;", bits, regs, n > 2 ? 4 : 3);
 	memset(outputs, 0, N_THREADS * 8);
 	for (unsigned i = 0; i < N_THREADS; i++)
-		inputs[i] = slu_conform_value((enum slu_ptx_type)form->types[0]);
+		inputs[i] = dev_conform_value((enum slu_ptx_type)form->types[0]);
 	launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		check(form, "elements", i,
@@ -172,8 +172,8 @@ static void run_mov(const struct slu_ptx_form *form)
 		    : bits == 32	       ? 'r'
 					       : 'd';
 
-	inputs = (uint64_t *)slu_conform_in;
-	outputs = (uint64_t *)slu_conform_out;
+	inputs = (uint64_t *)dev_conform_in;
+	outputs = (uint64_t *)dev_conform_out;
 	if (form->vector > 1) {
 		run_elements(form, bits, regs);
 		return;
@@ -209,26 +209,26 @@ static void run_cvta(const struct slu_ptx_form *form)
 {
 	bool is_to = slu_ptx_form_has(form, SLU_PTX_MOD_to);
 	const char *name = name_in(form->space), *space = space_names[form->space];
-	struct slu_conform_text t = { 0 };
+	struct dev_conform_text t = { 0 };
 
-	outputs = (uint64_t *)slu_conform_out;
-	slu_conform_put(&t, "mov.u64 %%d3, %s; ", name);
+	outputs = (uint64_t *)dev_conform_out;
+	dev_conform_put(&t, "mov.u64 %%d3, %s; ", name);
 	if (form->space != SLU_PTX_SPACE_CONST && form->space != SLU_PTX_SPACE_PARAM)
-		slu_conform_put(&t, "mov.u64 %%d4, 77; st.%s.u64 [%%d3+8], %%d4; bar.sync 0; ",
+		dev_conform_put(&t, "mov.u64 %%d4, 77; st.%s.u64 [%%d3+8], %%d4; bar.sync 0; ",
 				space);
 	if (is_to)
-		slu_conform_put(&t,
+		dev_conform_put(&t,
 				"cvta.%s.u64 %%d5, %%d3; %s %%d6, %%d5; ld.%s.u64 %%d7, "
 				"[%%d6+8];",
 				space, form->text, space);
 	else
-		slu_conform_put(&t, "%s %%d5, %%d3; ld.u64 %%d7, [%%d5+8];", form->text);
-	slu_conform_put(&t, "st.global.u64 [%%d2], %%d7;");
+		dev_conform_put(&t, "%s %%d5, %%d3; ld.u64 %%d7, [%%d5+8];", form->text);
+	dev_conform_put(&t, "st.global.u64 [%%d2], %%d7;");
 	launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		check(form, "address", i,
 		      form->space == SLU_PTX_SPACE_CONST   ? 4
-		      : form->space == SLU_PTX_SPACE_PARAM ? (uint64_t)(uintptr_t)slu_conform_out
+		      : form->space == SLU_PTX_SPACE_PARAM ? (uint64_t)(uintptr_t)dev_conform_out
 							   : 77);
 }
 
@@ -238,9 +238,9 @@ static void run_isspacep(const struct slu_ptx_form *form)
 	for (enum slu_ptx_space is = SLU_PTX_SPACE_GLOBAL; is <= SLU_PTX_SPACE_PARAM; is++) {
 		bool want = is == form->space ||
 			    (is == SLU_PTX_SPACE_PARAM && form->space == SLU_PTX_SPACE_GLOBAL);
-		struct slu_conform_text t = { 0 };
+		struct dev_conform_text t = { 0 };
 
-		slu_conform_put(&t,
+		dev_conform_put(&t,
 				"mov.u64 %%d3, %s; cvta.%s.u64 %%d4, %%d3; mov.pred %%p1, %%g; %s "
 				"%%p2, %%d4; @%%g %s %%p1, %%d4; selp.u64 %%d5, 1, 0, %%p1; "
 				"selp.u64 %%d6, 2, 0, %%p2; add.u64 %%d5, %%d5, %%d6; "
@@ -270,4 +270,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct slu_conform_case slu_conform_move = { "move", knows, run };
+const struct dev_conform_case dev_conform_move = { "move", knows, run };

@@ -21,7 +21,7 @@ static const char *pick(const struct slu_ptx_form *form, enum slu_ptx_modifier m
 										       : plain;
 }
 
-static void put_round(struct slu_conform_text *t, const struct slu_ptx_form *form, unsigned round)
+static void put_round(struct dev_conform_text *t, const struct slu_ptx_form *form, unsigned round)
 {
 	bool is_cp = form->opcode == SLU_PTX_OP_cp;
 	bool is_noinc = is_cp && slu_ptx_form_has(form, SLU_PTX_MOD_noinc);
@@ -30,33 +30,33 @@ static void put_round(struct slu_conform_text *t, const struct slu_ptx_form *for
 			  slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
 	const char *arrive = pick(form, SLU_PTX_MOD_arrive, "mbarrier.arrive.shared.b64");
 
-	slu_conform_put(t, "add.u32 %%r2, %%r1, %u; st.shared.u32 [%%d4], %%r2;\n", round * 1000);
+	dev_conform_put(t, "add.u32 %%r2, %%r1, %u; st.shared.u32 [%%d4], %%r2;\n", round * 1000);
 	/* what asks for the count is not what completes the phase */
 	if (is_partial)
 		arrive = "mbarrier.arrive.shared.b64";
-	slu_conform_put(t, "setp.ge.u32 %%p1, %%r1, 64; @%%p1 bra LAST%u;\n", round);
+	dev_conform_put(t, "setp.ge.u32 %%p1, %%r1, 64; @%%p1 bra LAST%u;\n", round);
 	if (is_partial)
-		slu_conform_put(t,
+		dev_conform_put(t,
 				"setp.lt.u32 %%p2, %%r1, 32; @!%%p2 bra PLAIN%u; %s %%d5, "
 				"[bar], 1; bra WAIT%u; PLAIN%u:\n",
 				round, form->text, round, round);
 	if (is_cp)
-		slu_conform_put(t, "%s [bar];\n", form->text);
+		dev_conform_put(t, "%s [bar];\n", form->text);
 	if (is_noinc)
-		slu_conform_put(t, "ld.shared.u64 %%d5, [copy];\n");
+		dev_conform_put(t, "ld.shared.u64 %%d5, [copy];\n");
 	else
-		slu_conform_put(t, "%s %%d5, [bar];\n", arrive);
-	slu_conform_put(t, "bra WAIT%u;\nLAST%u: mbarrier.arrive.shared.b64 %%d5, [bar], 2;\n",
+		dev_conform_put(t, "%s %%d5, [bar];\n", arrive);
+	dev_conform_put(t, "bra WAIT%u;\nLAST%u: mbarrier.arrive.shared.b64 %%d5, [bar], 2;\n",
 			round, round);
-	slu_conform_put(t, "WAIT%u: ", round);
+	dev_conform_put(t, "WAIT%u: ", round);
 	if (is_parity || is_noinc)
-		slu_conform_put(t, "%s %%p3, [bar], %u;",
+		dev_conform_put(t, "%s %%p3, [bar], %u;",
 				is_parity ? form->text : "mbarrier.test_wait.parity.shared.b64",
 				round & 1);
 	else
-		slu_conform_put(t, "%s %%p3, [bar], %%d5;",
+		dev_conform_put(t, "%s %%p3, [bar], %%d5;",
 				pick(form, SLU_PTX_MOD_test_wait, "mbarrier.test_wait.shared.b64"));
-	slu_conform_put(t,
+	dev_conform_put(t,
 			" @!%%p3 bra WAIT%u;\nld.shared.u32 %%r3, [%%d6]; st.global.u32 [%%d3+%u], "
 			"%%r3; bar.sync 0;\n",
 			round, round * 1024);
@@ -64,13 +64,13 @@ static void put_round(struct slu_conform_text *t, const struct slu_ptx_form *for
 
 static void run(const char *text, const struct slu_ptx_form *form)
 {
-	static struct slu_conform_text t;
-	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	static struct dev_conform_text t;
+	const uint32_t *out = (const uint32_t *)dev_conform_out;
 	bool is_counted = slu_ptx_form_has(form, SLU_PTX_MOD_noComplete) &&
 			  slu_ptx_form_has(form, SLU_PTX_MOD_arrive_drop);
 
 	t.size = 0;
-	slu_conform_put(
+	dev_conform_put(
 		&t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%p<5>; .reg .b32 %%r<8>; .reg .b64 %%d<9>;\n"
@@ -83,11 +83,11 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		"rem.u32 %%r2, %%r2, 96; mad.wide.u32 %%d6, %%r2, 4, %%d7; setp.eq.u32 %%p4, "
 		"%%r1, 0;\n"
 		"@%%p4 %s [bar], 128; bar.sync 0;\n",
-		slu_conform_head(form), pick(form, SLU_PTX_MOD_init, "mbarrier.init.shared.b64"));
+		dev_conform_head(form), pick(form, SLU_PTX_MOD_init, "mbarrier.init.shared.b64"));
 	for (unsigned round = 0; round < 2; round++)
 		put_round(&t, form, round);
 	/* one arrives and looks at how many were still to come; one goes for good */
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			"@!%%p4 bra END; mbarrier.arrive.shared.b64 %%d5, [bar];\n"
 			"%s %%r4, %%d5; st.global.u32 [%%d2+2048], %%r4;\n"
 			"%s %%d5, [bar]%s; mbarrier.arrive.shared.b64 %%d8, [bar], 126;\n"
@@ -98,7 +98,7 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			pick(form, SLU_PTX_MOD_arrive_drop, "mbarrier.arrive_drop.shared.b64"),
 			is_counted ? ", 1" : "",
 			pick(form, SLU_PTX_MOD_inval, "mbarrier.inval.shared.b64"));
-	slu_conform_launch(text, t.text, 1, N_THREADS);
+	dev_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		for (unsigned round = 0; round < 2; round++)
 			if (out[round * 256 + i] != (i + 37) % N_THREADS + round * 1000)
@@ -109,4 +109,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			 t.text);
 }
 
-const struct slu_conform_case slu_conform_phase = { "phase", knows, run };
+const struct dev_conform_case dev_conform_phase = { "phase", knows, run };

@@ -14,18 +14,18 @@ static bool knows(const struct slu_ptx_form *form)
 
 static void run(const char *text, const struct slu_ptx_form *form)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	unsigned bits = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) * 8;
-	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	const uint32_t *out = (const uint32_t *)dev_conform_out;
 
 	t.size = 0;
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			"%s.func (.param .b32 r) leaf(.param .b32 a)\n{\n"
 			".reg .b32 %%r<3>; .local .align 8 .b8 own[256];\n"
 			"ld.param.b32 %%r1, [a]; st.local.u32 [own], -1; st.local.u32 [own+252], "
 			"-1;\nmul.lo.u32 %%r2, %%r1, 3; st.param.b32 [r], %%r2; ret;\n}\n",
-			slu_conform_head(form));
-	slu_conform_put(
+			dev_conform_head(form));
+	dev_conform_put(
 		&t,
 		".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%p<3>; .reg .b32 %%r<12>; .reg .b64 %%d<4>; .reg .b%u %%s<8>;\n"
@@ -40,7 +40,7 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		"st.local.u32 [%%s3], %%r3; rem.u%u %%s4, %%s3, 16; cvt.u32.u%u %%r4, "
 		"%%s4;\n",
 		bits, bits, bits, bits, bits, bits, bits);
-	slu_conform_put(&t,
+	dev_conform_put(&t,
 			"{ .param .b32 x; .param .b32 y; st.param.b32 [x], %%r1; call (y), leaf, "
 			"(x);\nld.param.b32 %%r5, [y]; }\n"
 			"ld.local.u32 %%r6, [%%s2]; ld.local.u32 %%r7, [%%s3]; ld.local.u32 %%r8, "
@@ -52,11 +52,11 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			"add.u32 %%r4, %%r4, %%r6; add.u32 %%r4, %%r4, %%r8; st.global.u32 [%%d3], "
 			"%%r4; ret;\n}\n",
 			bits, bits, bits, bits);
-	slu_conform_launch(text, t.text, 1, N_THREADS);
+	dev_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		if (out[i] != 6 * i + 1000)
 			fail_msg("%s, thread %u: %u, not %u\n%s", text, i, out[i], 6 * i + 1000,
 				 t.text);
 }
 
-const struct slu_conform_case slu_conform_stack = { "stack", knows, run };
+const struct dev_conform_case dev_conform_stack = { "stack", knows, run };

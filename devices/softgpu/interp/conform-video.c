@@ -13,17 +13,17 @@
 
 static bool knows(const struct slu_ptx_form *form)
 {
-	static const struct slu_reference_video plain = { "", "", "", false, false, false };
+	static const struct dev_reference_video plain = { "", "", "", false, false, false };
 	static const uint32_t zeroes[3];
 	uint32_t any;
 
 	return form->row->family == SLU_PTX_FAMILY_VIDEO &&
-	       slu_reference_video(form, &plain, zeroes, &any);
+	       dev_reference_video(form, &plain, zeroes, &any);
 }
 
 struct variant {
 	char d[8], a[8], b[8];
-	struct slu_reference_video text;
+	struct dev_reference_video text;
 	bool has_third; /* source */
 };
 
@@ -39,7 +39,7 @@ static void choose_scalar(char to[8])
 {
 	static const char *const all[] = { "", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1" };
 
-	snprintf(to, 8, "%s", all[slu_conform_random() % SLU_ARRAY_SIZE(all)]);
+	snprintf(to, 8, "%s", all[dev_conform_random() % SLU_ARRAY_SIZE(all)]);
 }
 
 static void choose_source(char to[8], unsigned lanes)
@@ -50,17 +50,17 @@ static void choose_source(char to[8], unsigned lanes)
 		choose_scalar(to);
 		return;
 	}
-	if (slu_conform_random() % 3 == 0)
+	if (dev_conform_random() % 3 == 0)
 		return;
 	n = (size_t)snprintf(to, 8, lanes == 2 ? ".h" : ".b");
 	for (unsigned i = 0; i < lanes; i++)
-		to[n++] = (char)('0' + slu_conform_random() % (2 * lanes));
+		to[n++] = (char)('0' + dev_conform_random() % (2 * lanes));
 	to[n] = 0;
 }
 
 static void choose_mask(char to[8], unsigned lanes)
 {
-	unsigned mask = (unsigned)(slu_conform_random() % (1u << lanes));
+	unsigned mask = (unsigned)(dev_conform_random() % (1u << lanes));
 	size_t n;
 
 	if (!mask)
@@ -72,9 +72,9 @@ static void choose_mask(char to[8], unsigned lanes)
 	to[n] = 0;
 }
 
-static void choose_signs(const struct slu_ptx_form *form, struct slu_reference_video *text)
+static void choose_signs(const struct slu_ptx_form *form, struct dev_reference_video *text)
 {
-	uint64_t r = slu_conform_random();
+	uint64_t r = dev_conform_random();
 
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_po))
 		return;
@@ -110,10 +110,10 @@ static const char *sign(bool is_minus)
 
 /* thread i has four words of input, the last one is what was in the destination before */
 static void write_kernel(const struct slu_ptx_form *form, const struct variant *variants,
-			 struct slu_conform_text *t)
+			 struct dev_conform_text *t)
 {
 	t->size = 0;
-	slu_conform_put(
+	dev_conform_put(
 		t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%g; .reg .b32 %%r<8>; .reg .b64 %%d<4>;\n"
@@ -122,43 +122,43 @@ static void write_kernel(const struct slu_ptx_form *form, const struct variant *
 		"mad.wide.u32 %%d2, %%r0, %u, %%d2;\n"
 		"ld.global.v4.u32 {%%r1, %%r2, %%r3, %%r4}, [%%d1]; and.b32 %%r6, %%r4, 1;\n"
 		"setp.ne.u32 %%g, %%r6, 0;\n",
-		slu_conform_head(form), N_VARIANTS * 4);
+		dev_conform_head(form), N_VARIANTS * 4);
 	for (unsigned k = 0; k < N_VARIANTS; k++) {
 		const struct variant *v = &variants[k];
 
-		slu_conform_put(t, "mov.b32 %%r5, %%r4;\n");
+		dev_conform_put(t, "mov.b32 %%r5, %%r4;\n");
 		if (k % 3 == 1)
-			slu_conform_put(t, "@%%g ");
+			dev_conform_put(t, "@%%g ");
 		if (k % 3 == 2)
-			slu_conform_put(t, "@!%%g bra SKIP%u;\n", k);
-		slu_conform_put(t, "%s %%r5%s, %s%%r1%s, %s%%r2%s", form->text, v->d,
+			dev_conform_put(t, "@!%%g bra SKIP%u;\n", k);
+		dev_conform_put(t, "%s %%r5%s, %s%%r1%s, %s%%r2%s", form->text, v->d,
 				sign(v->text.a_is_minus), v->a, sign(v->text.b_is_minus), v->b);
 		if (v->has_third)
-			slu_conform_put(t, ", %s%%r3", sign(v->text.c_is_minus));
-		slu_conform_put(t, ";\nSKIP%u: st.global.u32 [%%d2+%u], %%r5;\n", k, k * 4);
+			dev_conform_put(t, ", %s%%r3", sign(v->text.c_is_minus));
+		dev_conform_put(t, ";\nSKIP%u: st.global.u32 [%%d2+%u], %%r5;\n", k, k * 4);
 	}
-	slu_conform_put(t, "ret;\n}\n");
+	dev_conform_put(t, "ret;\n}\n");
 }
 
 static void run(const char *text, const struct slu_ptx_form *form)
 {
-	static struct slu_conform_text t;
+	static struct dev_conform_text t;
 	struct variant variants[N_VARIANTS];
-	uint32_t *in = (uint32_t *)slu_conform_in;
-	const uint32_t *out = (const uint32_t *)slu_conform_out;
+	uint32_t *in = (uint32_t *)dev_conform_in;
+	const uint32_t *out = (const uint32_t *)dev_conform_out;
 
 	for (unsigned k = 0; k < N_VARIANTS; k++)
 		choose(form, &variants[k]);
 	for (unsigned i = 0; i < 4 * N_THREADS; i++)
-		in[i] = (uint32_t)slu_conform_value(SLU_PTX_TYPE_U32);
+		in[i] = (uint32_t)dev_conform_value(SLU_PTX_TYPE_U32);
 	write_kernel(form, variants, &t);
-	slu_conform_launch(text, t.text, 1, N_THREADS);
+	dev_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS * N_VARIANTS; i++) {
 		const uint32_t *x = in + i / N_VARIANTS * 4;
 		const struct variant *v = &variants[i % N_VARIANTS];
 		uint32_t want;
 
-		assert_true(slu_reference_video(form, &v->text, x, &want));
+		assert_true(dev_reference_video(form, &v->text, x, &want));
 		if (i % N_VARIANTS % 3 && !(x[3] & 1))
 			want = x[3];
 		if (out[i] != want)
@@ -169,4 +169,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct slu_conform_case slu_conform_video = { "video", knows, run };
+const struct dev_conform_case dev_conform_video = { "video", knows, run };

@@ -154,33 +154,33 @@ static void reference(struct warp *w)
 	}
 }
 
-static void put_operands(struct slu_conform_text *t, const struct slu_ptx_form *form)
+static void put_operands(struct dev_conform_text *t, const struct slu_ptx_form *form)
 {
 	const char *members = HAS(sync) ? ", %r4" : "";
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_shfl:
-		slu_conform_put(t, "%%r6|%%p1, %%r1, %%r2, %%r3%s", members);
+		dev_conform_put(t, "%%r6|%%p1, %%r1, %%r2, %%r3%s", members);
 		break;
 	case SLU_PTX_OP_vote:
-		slu_conform_put(t, "%s, %%q%s", HAS(ballot) ? "%r6" : "%p1", members);
+		dev_conform_put(t, "%s, %%q%s", HAS(ballot) ? "%r6" : "%p1", members);
 		break;
 	case SLU_PTX_OP_match:
-		slu_conform_put(t, "%%r6%s, %s%s", HAS(all) ? "|%p1" : "",
+		dev_conform_put(t, "%%r6%s, %s%s", HAS(all) ? "|%p1" : "",
 				form->types[0] == SLU_PTX_TYPE_B64 ? "%d4" : "%r1", members);
 		break;
 	case SLU_PTX_OP_redux:
-		slu_conform_put(t, "%%r6, %%r1%s", members);
+		dev_conform_put(t, "%%r6, %%r1%s", members);
 		break;
 	default:
-		slu_conform_put(t, "%%r6");
+		dev_conform_put(t, "%%r6");
 		break;
 	}
 }
 
-static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct slu_conform_text *t)
+static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct dev_conform_text *t)
 {
-	slu_conform_put(
+	dev_conform_put(
 		t,
 		"%s.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
 		".reg .pred %%p1, %%q, %%g; .reg .b32 %%r<10>; .reg .b64 %%d<5>;\n"
@@ -193,22 +193,22 @@ static void write_kernel(const struct slu_ptx_form *form, unsigned mode, struct 
 		"%%r7, 0;\n"
 		"ld.global.u32 %%r6, [%%d2]; ld.global.u32 %%r8, [%%d2+8]; setp.ne.u32 "
 		"%%p1, %%r8, 0;\n",
-		slu_conform_head(form));
+		dev_conform_head(form));
 	if (mode == 1)
-		slu_conform_put(t, "@%%g ");
+		dev_conform_put(t, "@%%g ");
 	if (mode == 2)
-		slu_conform_put(t, "@!%%g bra SKIP;\n");
-	slu_conform_put(t, "%s ", form->text);
+		dev_conform_put(t, "@!%%g bra SKIP;\n");
+	dev_conform_put(t, "%s ", form->text);
 	put_operands(t, form);
-	slu_conform_put(t, ";\nSKIP:\nst.global.u32 [%%d2], %%r6; selp.u32 %%r8, 1, 0, %%p1;\n"
+	dev_conform_put(t, ";\nSKIP:\nst.global.u32 [%%d2], %%r6; selp.u32 %%r8, 1, 0, %%p1;\n"
 			   "st.global.u32 [%%d2+8], %%r8; ret;\n}\n");
 }
 
 static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 {
-	static struct slu_conform_text t;
-	struct input *in = (struct input *)slu_conform_in;
-	struct output *out = (struct output *)slu_conform_out;
+	static struct dev_conform_text t;
+	struct input *in = (struct input *)dev_conform_in;
+	struct output *out = (struct output *)dev_conform_out;
 	struct warp warps[N_THREADS / LANES] = { 0 };
 
 	for (unsigned i = 0; i < N_THREADS; i++) {
@@ -216,21 +216,21 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 
 		in[i] = (struct input){
 			/* few different values, so that some are equal */
-			.value = slu_conform_value(SLU_PTX_TYPE_U64) >> (i & 1) * 8,
-			.b = (uint32_t)(slu_conform_random() & 63),
-			.c = (uint32_t)(slu_conform_random() & 0x1f1f),
-			.pred = (uint32_t)(slu_conform_random() % 4 == 0),
-			.guard = (uint32_t)(slu_conform_random() >> 63),
+			.value = dev_conform_value(SLU_PTX_TYPE_U64) >> (i & 1) * 8,
+			.b = (uint32_t)(dev_conform_random() & 63),
+			.c = (uint32_t)(dev_conform_random() & 0x1f1f),
+			.pred = (uint32_t)(dev_conform_random() % 4 == 0),
+			.guard = (uint32_t)(dev_conform_random() >> 63),
 		};
-		if (slu_conform_random() % 2)
+		if (dev_conform_random() % 2)
 			in[i].value = in[0].value;
 		/* the first warp is of one mind, so that "all" and "uni" come true */
 		if (i < LANES) {
 			in[i].value = in[0].value;
 			in[i].pred = 1;
 		}
-		out[i] = (struct output){ .value = (uint32_t)slu_conform_random(),
-					  .pred = (uint32_t)(slu_conform_random() >> 63) };
+		out[i] = (struct output){ .value = (uint32_t)dev_conform_random(),
+					  .pred = (uint32_t)(dev_conform_random() >> 63) };
 		w->form = form;
 		w->out[i % LANES] = out[i];
 		if (!mode || in[i].guard)
@@ -244,7 +244,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 		reference(&warps[i]);
 	t.size = 0;
 	write_kernel(form, mode, &t);
-	slu_conform_launch(form->text, t.text, 1, N_THREADS);
+	dev_conform_launch(form->text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		const struct warp *w = &warps[i / LANES];
 		const struct output *want = &w->out[i % LANES];
@@ -264,4 +264,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			run_mode(form, mode);
 }
 
-const struct slu_conform_case slu_conform_warp = { "warp", knows, run };
+const struct dev_conform_case dev_conform_warp = { "warp", knows, run };

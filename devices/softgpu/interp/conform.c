@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "softgpu/interp/test-conform.h"
 
-struct slu_testbed slu_conform_bed;
-uint8_t *slu_conform_in, *slu_conform_out;
-uint64_t slu_conform_seed;
-unsigned slu_conform_n_kernels;
+struct dev_testbed dev_conform_bed;
+uint8_t *dev_conform_in, *dev_conform_out;
+uint64_t dev_conform_seed;
+unsigned dev_conform_n_kernels;
 
 /* ---- forms of a row ---- */
 
@@ -82,7 +82,7 @@ static void expand(struct expansion *e, const char *pattern, unsigned item)
 	}
 }
 
-void slu_conform_expand(const struct slu_ptx_row *row, bool is_full,
+void dev_conform_expand(const struct slu_ptx_row *row, bool is_full,
 			void (*each)(const char *text, void *userdata), void *userdata)
 {
 	struct expansion e = { .is_full = is_full, .each = each, .userdata = userdata };
@@ -93,17 +93,17 @@ void slu_conform_expand(const struct slu_ptx_row *row, bool is_full,
 
 /* ---- values ---- */
 
-uint64_t slu_conform_random(void)
+uint64_t dev_conform_random(void)
 {
-	return slu_test_random(&slu_conform_seed);
+	return slu_test_random(&dev_conform_seed);
 }
 
-void slu_conform_scramble(void *to, size_t n)
+void dev_conform_scramble(void *to, size_t n)
 {
 	uint8_t *bytes = to;
 
 	for (size_t i = 0; i < n; i++)
-		bytes[i] = (uint8_t)(slu_conform_random() >> 56);
+		bytes[i] = (uint8_t)(dev_conform_random() >> 56);
 }
 
 /* clang-format off */
@@ -139,7 +139,7 @@ static const uint16_t edges_bf16[] = {
 
 static uint64_t edge_of(enum slu_ptx_type type)
 {
-	uint64_t r = slu_conform_random();
+	uint64_t r = dev_conform_random();
 
 	switch (type) {
 	case SLU_PTX_TYPE_F32:
@@ -157,9 +157,9 @@ static uint64_t edge_of(enum slu_ptx_type type)
 	}
 }
 
-uint64_t slu_conform_value(enum slu_ptx_type type)
+uint64_t dev_conform_value(enum slu_ptx_type type)
 {
-	uint64_t r = slu_conform_random(), choice = slu_conform_random() % 4;
+	uint64_t r = dev_conform_random(), choice = dev_conform_random() % 4;
 	double d = (double)(int64_t)r / 0x1p52;
 	float f = (float)d;
 	uint32_t bits;
@@ -181,13 +181,13 @@ uint64_t slu_conform_value(enum slu_ptx_type type)
 		memcpy(&r, &d, 8);
 		return r;
 	default:
-		return r >> slu_conform_random() % 64;
+		return r >> dev_conform_random() % 64;
 	}
 }
 
 /* ---- kernels ---- */
 
-void slu_conform_put(struct slu_conform_text *t, const char *format, ...)
+void dev_conform_put(struct dev_conform_text *t, const char *format, ...)
 {
 	va_list args;
 
@@ -197,7 +197,7 @@ void slu_conform_put(struct slu_conform_text *t, const char *format, ...)
 	assert_true(t->size < sizeof(t->text));
 }
 
-const char *slu_conform_head(const struct slu_ptx_form *form)
+const char *dev_conform_head(const struct slu_ptx_form *form)
 {
 	return form->row->target > 80 ? ".version 8.0\n.target sm_90\n.address_size 64\n"
 	       : form->row->target    ? ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -206,40 +206,40 @@ const char *slu_conform_head(const struct slu_ptx_form *form)
 
 static int launch(const char *kernel, unsigned grid, unsigned block)
 {
-	struct slu_testbed *bed = &slu_conform_bed;
+	struct dev_testbed *bed = &dev_conform_bed;
 	uint64_t used = bed->used;
-	int r = slu_testbed_load(bed, kernel);
+	int r = dev_testbed_load(bed, kernel);
 
 	if (r)
 		fail_msg("%u:%u: %s\n%s", bed->error.line, bed->error.column, bed->error.text,
 			 kernel);
-	slu_testbed_param_ptr(bed, slu_conform_in);
-	slu_testbed_param_ptr(bed, slu_conform_out);
-	memcpy(bed->params + 32, slu_conform_in, 2048);
-	bed->fault = (struct slu_interp_fault){ 0 };
-	r = slu_testbed_run(bed, "k", grid, block);
-	slu_testbed_unload(bed);
+	dev_testbed_param_ptr(bed, dev_conform_in);
+	dev_testbed_param_ptr(bed, dev_conform_out);
+	memcpy(bed->params + 32, dev_conform_in, 2048);
+	bed->fault = (struct dev_interp_fault){ 0 };
+	r = dev_testbed_run(bed, "k", grid, block);
+	dev_testbed_unload(bed);
 	bed->used = used;
-	slu_conform_n_kernels++;
+	dev_conform_n_kernels++;
 	return r;
 }
 
-void slu_conform_launch(const char *form, const char *kernel, unsigned grid, unsigned block)
+void dev_conform_launch(const char *form, const char *kernel, unsigned grid, unsigned block)
 {
 	int r = launch(kernel, grid, block);
 
 	if (r)
-		fail_msg("'%s': %d %s, %s\n%s", form, r, slu_conform_bed.error.text,
-			 slu_interp_fault_name(slu_conform_bed.fault.kind), kernel);
+		fail_msg("'%s': %d %s, %s\n%s", form, r, dev_conform_bed.error.text,
+			 dev_interp_fault_name(dev_conform_bed.fault.kind), kernel);
 }
 
-void slu_conform_launch_fault(const char *form, const char *kernel, unsigned grid, unsigned block,
-			      enum slu_interp_fault_kind fault)
+void dev_conform_launch_fault(const char *form, const char *kernel, unsigned grid, unsigned block,
+			      enum dev_interp_fault_kind fault)
 {
 	int r = launch(kernel, grid, block);
 
-	if (r != SLU_INTERP_E_FAULT || slu_conform_bed.fault.kind != fault)
+	if (r != DEV_INTERP_E_FAULT || dev_conform_bed.fault.kind != fault)
 		fail_msg("'%s': %d, %s where %s is expected\n%s", form, r,
-			 slu_interp_fault_name(slu_conform_bed.fault.kind),
-			 slu_interp_fault_name(fault), kernel);
+			 dev_interp_fault_name(dev_conform_bed.fault.kind),
+			 dev_interp_fault_name(fault), kernel);
 }

@@ -10,7 +10,7 @@ static bool is_narrow(uint8_t type)
 }
 
 /* Which state of MXCSR an instruction wants; 0 if it does not care. */
-uint32_t slu_interp_csr_of(const struct slu_ptx_form *form)
+uint32_t dev_interp_csr_of(const struct slu_ptx_form *form)
 {
 	static const struct {
 		enum slu_ptx_modifier modifier;
@@ -20,7 +20,7 @@ uint32_t slu_interp_csr_of(const struct slu_ptx_form *form)
 		{ SLU_PTX_MOD_rp, 2u << 13 },
 		{ SLU_PTX_MOD_rz, 3u << 13 },
 	};
-	uint32_t csr = SLU_INTERP_CSR_DEFAULT;
+	uint32_t csr = DEV_INTERP_CSR_DEFAULT;
 
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_FLOAT:
@@ -59,13 +59,13 @@ uint32_t slu_interp_csr_of(const struct slu_ptx_form *form)
 }
 
 /* The function's usual state: the one that most of its instructions want. */
-uint32_t slu_interp_csr_usual(const struct slu_ptx_function *f)
+uint32_t dev_interp_csr_usual(const struct slu_ptx_function *f)
 {
-	uint32_t values[8], counts[8], best = SLU_INTERP_CSR_DEFAULT, best_count = 0;
+	uint32_t values[8], counts[8], best = DEV_INTERP_CSR_DEFAULT, best_count = 0;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < f->n_instrs; i++) {
-		uint32_t csr = slu_interp_csr_of(f->instrs[i].form);
+		uint32_t csr = dev_interp_csr_of(f->instrs[i].form);
 		unsigned k = 0;
 
 		if (!csr)

@@ -10,10 +10,10 @@
 #include "base/util.h"
 #include "softgpu/interp/decoder.h"
 
-int slu_interp_decoder_note_liners(struct slu_interp_decoder *d)
+int dev_interp_decoder_note_liners(struct dev_interp_decoder *d)
 {
 	const struct slu_ptx_function *f = d->function;
-	struct slu_interp_code *c = d->code;
+	struct dev_interp_code *c = d->code;
 
 	d->spread_in = calloc(f->n_regs + 1, sizeof(*d->spread_in));
 	c->liners = calloc(f->n_regs + 1, sizeof(*c->liners));
@@ -21,14 +21,14 @@ int slu_interp_decoder_note_liners(struct slu_interp_decoder *d)
 		return slu_error(-ENOMEM);
 	for (uint32_t i = 0; i < f->n_regs; i++)
 		if (d->is_line[i])
-			c->liners[c->n_liners++] = (struct slu_interp_liner){
+			c->liners[c->n_liners++] = (struct dev_interp_liner){
 				.row = d->reg_place[i],
-				.is_wide = slu_interp_decoder_is_wide(d, i),
+				.is_wide = dev_interp_decoder_is_wide(d, i),
 			};
 	return 0;
 }
 
-static bool is_line(const struct slu_interp_decoder *d, const struct slu_ptx_operand *o)
+static bool is_line(const struct dev_interp_decoder *d, const struct slu_ptx_operand *o)
 {
 	switch (o->kind) {
 	case SLU_PTX_OPERAND_REG:
@@ -45,7 +45,7 @@ static bool is_line(const struct slu_interp_decoder *d, const struct slu_ptx_ope
 	}
 }
 
-static bool any_line(const struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
+static bool any_line(const struct dev_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
 	for (unsigned i = 0; i < instr->n_operands; i++)
 		if (is_line(d, &instr->operands[i]))
@@ -53,19 +53,19 @@ static bool any_line(const struct slu_interp_decoder *d, const struct slu_ptx_in
 	return false;
 }
 
-bool slu_interp_decoder_knows_lines(const struct slu_interp_decoder *d,
+bool dev_interp_decoder_knows_lines(const struct dev_interp_decoder *d,
 				    const struct slu_ptx_instr *instr)
 {
-	if (slu_interp_is_access(instr))
+	if (dev_interp_is_access(instr))
 		return true;
-	if (slu_interp_is_compare(instr))
+	if (dev_interp_is_compare(instr))
 		return any_line(d, instr);
-	return slu_interp_makes_line(d->function, instr) && is_line(d, &instr->operands[0]);
+	return dev_interp_makes_line(d->function, instr) && is_line(d, &instr->operands[0]);
 }
 
 /* An insn in front of one that does not know lines; once for each basic block. */
-static int spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
-		  const struct slu_ptx_operand *o, struct slu_interp_insn **in)
+static int spread(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+		  const struct slu_ptx_operand *o, struct dev_interp_insn **in)
 {
 	int r = 0;
 
@@ -84,7 +84,7 @@ static int spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *inst
 	if (!d->is_line[o->reg] || d->spread_in[o->reg] == d->block)
 		return 0;
 	if (!*in || (*in)->n == SLU_ARRAY_SIZE((*in)->x)) {
-		*in = slu_interp_decoder_take_insn(d, instr);
+		*in = dev_interp_decoder_take_insn(d, instr);
 		if (!*in)
 			return slu_error(-ENOMEM);
 		(*in)->run = *d->isa->spread;
@@ -95,9 +95,9 @@ static int spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *inst
 	return 0;
 }
 
-int slu_interp_decoder_spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
+int dev_interp_decoder_spread(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
-	struct slu_interp_insn *in = NULL;
+	struct dev_interp_insn *in = NULL;
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < instr->n_operands; i++)
@@ -106,7 +106,7 @@ int slu_interp_decoder_spread(struct slu_interp_decoder *d, const struct slu_ptx
 }
 
 /* What is written as a line has to be spread again. */
-static void forget_spread(struct slu_interp_decoder *d, const struct slu_ptx_operand *o)
+static void forget_spread(struct dev_interp_decoder *d, const struct slu_ptx_operand *o)
 {
 	if (o->kind == SLU_PTX_OPERAND_REG)
 		d->spread_in[o->reg] = UINT32_MAX;
@@ -115,11 +115,11 @@ static void forget_spread(struct slu_interp_decoder *d, const struct slu_ptx_ope
 }
 
 /* Puts what knows lines in front of the handler of rows. */
-void slu_interp_decoder_bind_lines(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
-				   struct slu_interp_insn *in)
+void dev_interp_decoder_bind_lines(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+				   struct dev_interp_insn *in)
 {
 	in->plain = in->run;
-	if (!slu_interp_is_access(instr)) {
+	if (!dev_interp_is_access(instr)) {
 		in->run.all = d->isa->bind_line(instr->form)->all;
 		in->run.knows_teams = true;
 	}
@@ -127,15 +127,15 @@ void slu_interp_decoder_bind_lines(struct slu_interp_decoder *d, const struct sl
 		forget_spread(d, &instr->operands[0]);
 }
 
-void slu_interp_decoder_note_lines(const struct slu_interp_decoder *d,
-				   const struct slu_ptx_instr *instr, struct slu_interp_insn *in)
+void dev_interp_decoder_note_lines(const struct dev_interp_decoder *d,
+				   const struct slu_ptx_instr *instr, struct dev_interp_insn *in)
 {
-	if (slu_interp_is_access(instr)) {
+	if (dev_interp_is_access(instr)) {
 		bool is_load = instr->form->opcode != SLU_PTX_OP_st;
 
 		in->has_line_address = is_line(d, &instr->operands[is_load ? 1 : 0]);
 		in->has_line_result = is_load && is_line(d, &instr->operands[0]);
 	} else {
-		in->has_line_result = !slu_interp_is_compare(instr);
+		in->has_line_result = !dev_interp_is_compare(instr);
 	}
 }

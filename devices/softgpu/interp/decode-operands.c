@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "softgpu/interp/decoder.h"
 
-static int pred_of(struct slu_interp_decoder *d, const struct slu_ptx_operand *o,
+static int pred_of(struct dev_interp_decoder *d, const struct slu_ptx_operand *o,
 		   uint32_t *ret_pred, uint32_t *ret_flip)
 {
 	*ret_flip = o->is_negated ? UINT32_MAX : 0;
@@ -21,25 +21,25 @@ static int pred_of(struct slu_interp_decoder *d, const struct slu_ptx_operand *o
 	return 0;
 }
 
-static int bind_address(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+static int bind_address(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			const struct slu_ptx_operand *o, enum slu_ptx_space space,
-			struct slu_interp_insn *in)
+			struct dev_interp_insn *in)
 {
 	const struct slu_ptx_operand *base = o->elements;
 
 	in->imm = o->offset;
 	in->space = (uint8_t)space;
 	if (base->kind == SLU_PTX_OPERAND_REG) {
-		in->is_wide_address = slu_interp_decoder_is_wide(d, base->reg);
+		in->is_wide_address = dev_interp_decoder_is_wide(d, base->reg);
 		in->a = d->reg_place[base->reg];
 		return 0;
 	}
 	in->is_wide_address = true;
 	if (base->kind == SLU_PTX_OPERAND_IMM) {
 		/* a bare number: the offset says it all */
-		struct slu_interp_fill zero = { .kind = SLU_INTERP_FILL_IMM, .is_wide = true };
+		struct dev_interp_fill zero = { .kind = DEV_INTERP_FILL_IMM, .is_wide = true };
 
-		return slu_interp_decoder_fill_row(d, &zero, &in->a);
+		return dev_interp_decoder_fill_row(d, &zero, &in->a);
 	}
 	if (base->kind == SLU_PTX_OPERAND_VARIABLE &&
 	    base->variable->space == SLU_PTX_SPACE_PARAM) {
@@ -48,34 +48,34 @@ static int bind_address(struct slu_interp_decoder *d, const struct slu_ptx_instr
 		in->is_named = true;
 		return base->variable->space == (enum slu_ptx_space)in->space
 			       ? 0
-			       : slu_interp_decoder_refuse(
+			       : dev_interp_decoder_refuse(
 					 d, instr, "does not name the space of its variable");
 	}
 	/* [variable] in a generic access means its address as it stands */
 	if (base->kind == SLU_PTX_OPERAND_VARIABLE && instr->form->has_space &&
 	    base->variable->space != space &&
 	    !(base->variable->space == SLU_PTX_SPACE_CONST && space == SLU_PTX_SPACE_GLOBAL))
-		return slu_interp_decoder_refuse(d, instr,
+		return dev_interp_decoder_refuse(d, instr,
 						 "does not name the space of its variable");
 	if (!instr->form->has_space && (base->variable->space == SLU_PTX_SPACE_SHARED ||
 					base->variable->space == SLU_PTX_SPACE_LOCAL))
 		in->space = (uint8_t)base->variable->space;
-	return slu_interp_decoder_row_of(d, instr, base, true, &in->a);
+	return dev_interp_decoder_row_of(d, instr, base, true, &in->a);
 }
 
-static struct slu_interp_extra *extra_of(struct slu_interp_decoder *d, struct slu_interp_insn *in)
+static struct dev_interp_extra *extra_of(struct dev_interp_decoder *d, struct dev_interp_insn *in)
 {
 	if (!in->extra)
-		in->extra = slu_interp_extra_new(d->code);
+		in->extra = dev_interp_extra_new(d->code);
 	return in->extra;
 }
 
 /* The registers of a lane's part of a matrix. */
-static int bind_fragment(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+static int bind_fragment(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			 const struct slu_ptx_operand *o, enum slu_ptx_part part,
-			 struct slu_interp_insn *in)
+			 struct dev_interp_insn *in)
 {
-	struct slu_interp_extra *e = extra_of(d, in);
+	struct dev_interp_extra *e = extra_of(d, in);
 	bool is_vector = o->kind == SLU_PTX_OPERAND_VECTOR;
 	int r = 0;
 
@@ -83,18 +83,18 @@ static int bind_fragment(struct slu_interp_decoder *d, const struct slu_ptx_inst
 		return slu_error(-ENOMEM);
 	slu_ptx_matrix_of(instr->form, instr->form->text, &e->matrix);
 	for (unsigned i = 0; !r && i < (is_vector ? o->n_elements : 1u); i++)
-		r = slu_interp_decoder_row_of(d, instr, is_vector ? &o->elements[i] : o,
+		r = dev_interp_decoder_row_of(d, instr, is_vector ? &o->elements[i] : o,
 					      e->matrix.parts[part].reg_size == 8,
 					      &e->rows[part][i]);
 	return r;
 }
 
 /* The address that a copy reads from; the first one is where it writes. */
-static int bind_second(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
-		       const struct slu_ptx_operand *o, struct slu_interp_insn *in)
+static int bind_second(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+		       const struct slu_ptx_operand *o, struct dev_interp_insn *in)
 {
-	struct slu_interp_extra *e = extra_of(d, in);
-	struct slu_interp_insn second = *in;
+	struct dev_interp_extra *e = extra_of(d, in);
+	struct dev_interp_insn second = *in;
 	int r;
 
 	if (!e)
@@ -107,10 +107,10 @@ static int bind_second(struct slu_interp_decoder *d, const struct slu_ptx_instr 
 }
 
 /* Where the labels are is known when everything has its place. */
-static int bind_targets(struct slu_interp_decoder *d, const struct slu_ptx_targets *targets,
-			struct slu_interp_insn *in)
+static int bind_targets(struct dev_interp_decoder *d, const struct slu_ptx_targets *targets,
+			struct dev_interp_insn *in)
 {
-	struct slu_interp_extra *e = extra_of(d, in);
+	struct dev_interp_extra *e = extra_of(d, in);
 
 	if (e)
 		e->targets = calloc(targets->n_labels, sizeof(*e->targets));
@@ -121,8 +121,8 @@ static int bind_targets(struct slu_interp_decoder *d, const struct slu_ptx_targe
 }
 
 /* Hands the operands out in the order of the row's words. */
-int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
-				     const struct slu_ptx_instr *instr, struct slu_interp_insn *in)
+int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
+				     const struct slu_ptx_instr *instr, struct dev_interp_insn *in)
 {
 	uint32_t *const sources[] = { &in->a, &in->b, &in->c, &in->e };
 	const struct slu_ptx_form *form = instr->form;
@@ -152,18 +152,18 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 		case 'D':
 		case 'w':
 		case 'y':
-			r = slu_interp_decoder_row_of(d, instr, o, false, &in->d);
+			r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			break;
 		case 'M':
 			if (o->kind != SLU_PTX_OPERAND_VECTOR)
-				r = slu_interp_decoder_row_of(d, instr, o, false, &in->d);
+				r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			else
 				for (unsigned i = 0; !r && i < o->n_elements; i++)
-					r = slu_interp_decoder_row_of(d, instr, &o->elements[i],
+					r = dev_interp_decoder_row_of(d, instr, &o->elements[i],
 								      false, &in->x[i]);
 			break;
 		case 'e':
-			r = slu_interp_decoder_row_of(d, instr, o, false, &in->d);
+			r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			if (o->kind == SLU_PTX_OPERAND_PAIR && o->second != SLU_PTX_NO_REG)
 				in->p = d->reg_place[o->second];
 			break;
@@ -176,12 +176,12 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 		case 'N':
 			if (o->kind == SLU_PTX_OPERAND_VECTOR) {
 				for (unsigned i = 0; !r && i < o->n_elements; i++)
-					r = slu_interp_decoder_row_of(d, instr, &o->elements[i],
+					r = dev_interp_decoder_row_of(d, instr, &o->elements[i],
 								      size / o->n_elements == 8,
 								      &in->x[i]);
 				break;
 			}
-			r = slu_interp_decoder_row_of(d, instr, o,
+			r = dev_interp_decoder_row_of(d, instr, o,
 						      (*word == 'x' ? size * 2 : size) == 8,
 						      sources[n_source++]);
 			in->n_sources = (uint8_t)n_source;
@@ -194,20 +194,20 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 				const struct slu_ptx_operand *e =
 					form->vector > 1 ? &o->elements[i] : o;
 				bool is_wide = e->kind == SLU_PTX_OPERAND_REG
-						       ? slu_interp_decoder_is_wide(d, e->reg)
+						       ? dev_interp_decoder_is_wide(d, e->reg)
 						       : size == 8;
 
 				if (i == 0 || e->kind == SLU_PTX_OPERAND_REG) {
 					if (i && is_wide != in->is_wide_row && form->vector > 1 &&
 					    o->elements[0].kind == SLU_PTX_OPERAND_REG)
-						return slu_interp_decoder_refuse(
+						return dev_interp_decoder_refuse(
 							d, instr, "mixes widths in its vector");
 					in->is_wide_row = is_wide;
 					in->is_half_row =
 						e->kind == SLU_PTX_OPERAND_REG &&
-						slu_interp_decoder_reg_size(d, e->reg) <= 2;
+						dev_interp_decoder_reg_size(d, e->reg) <= 2;
 				}
-				r = slu_interp_decoder_row_of(d, instr, e, is_wide, &in->x[i]);
+				r = dev_interp_decoder_row_of(d, instr, e, is_wide, &in->x[i]);
 			}
 			break;
 		case 'p':
@@ -221,7 +221,7 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 			break;
 		case 'P':
 			if (n_source == 4)
-				return slu_interp_decoder_refuse(d, instr, "has too many operands");
+				return dev_interp_decoder_refuse(d, instr, "has too many operands");
 			/* and.pred reads two */
 			if (in->n_preds++)
 				r = pred_of(d, o, &in->t, &in->t_flip);
@@ -234,7 +234,7 @@ int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
 				      d->function->reg_types[o->reg] == SLU_PTX_TYPE_PRED;
 			in->extra->has_size = !in->n_preds;
 			r = in->n_preds ? pred_of(d, o, &in->s, &in->s_flip)
-					: slu_interp_decoder_row_of(d, instr, o, false, &in->e);
+					: dev_interp_decoder_row_of(d, instr, o, false, &in->e);
 			break;
 		case 'a':
 			r = bind_address(d, instr, o,

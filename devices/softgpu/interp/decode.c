@@ -18,7 +18,7 @@
 #include "base/util.h"
 #include "softgpu/interp/decoder.h"
 
-static int place_registers(struct slu_interp_decoder *d)
+static int place_registers(struct dev_interp_decoder *d)
 {
 	const struct slu_ptx_function *f = d->function;
 	int r;
@@ -26,32 +26,32 @@ static int place_registers(struct slu_interp_decoder *d)
 	d->reg_place = calloc(f->n_regs + 1, sizeof(*d->reg_place));
 	if (!d->reg_place)
 		return slu_error(-ENOMEM);
-	d->scratch = slu_interp_decoder_take_row(d, true);
+	d->scratch = dev_interp_decoder_take_row(d, true);
 	for (uint32_t i = 0; i < f->n_regs; i++)
 		d->reg_place[i] =
 			f->reg_types[i] == SLU_PTX_TYPE_PRED
-				? slu_interp_decoder_take_pred(d)
-				: slu_interp_decoder_take_row(d, slu_interp_decoder_is_wide(d, i));
-	r = slu_interp_decoder_note_liners(d);
+				? dev_interp_decoder_take_pred(d)
+				: dev_interp_decoder_take_row(d, dev_interp_decoder_is_wide(d, i));
+	r = dev_interp_decoder_note_liners(d);
 	if (r)
 		return r;
-	d->sink = slu_interp_decoder_take_pred(d);
+	d->sink = dev_interp_decoder_take_pred(d);
 	/* the carry flag, and one that is never true, are the last two */
-	slu_interp_decoder_take_pred(d);
-	slu_interp_decoder_take_pred(d);
+	dev_interp_decoder_take_pred(d);
+	dev_interp_decoder_take_pred(d);
 	return 0;
 }
 
-static int set_csr(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr, uint32_t csr)
+static int set_csr(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr, uint32_t csr)
 {
-	struct slu_interp_insn *in;
+	struct dev_interp_insn *in;
 
 	if (!csr || csr == d->csr)
 		return 0;
-	in = slu_interp_decoder_take_insn(d, instr);
+	in = dev_interp_decoder_take_insn(d, instr);
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = slu_interp_set_csr;
+	in->run = dev_interp_set_csr;
 	in->imm = csr;
 	d->csr = csr;
 	return 0;
@@ -77,7 +77,7 @@ static bool is_of_runtime(const char *name)
 	return !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
 }
 
-static int check_call(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
+static int check_call(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_function *f;
 	bool is_known;
@@ -86,38 +86,38 @@ static int check_call(struct slu_interp_decoder *d, const struct slu_ptx_instr *
 	if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 		return 0;
 	f = instr->operands[0].function;
-	if (f->is_defined || slu_interp_builtin(f, &is_known) ||
+	if (f->is_defined || dev_interp_builtin(f, &is_known) ||
 	    (d->is_check && !is_known && is_of_runtime(f->name)))
 		return 0;
 	d->error->line = instr->line;
 	d->error->column = instr->column;
 	snprintf(d->error->text, sizeof(d->error->text), "function '%.120s' is %s", f->name,
 		 is_known ? "declared with too few or too small parameters" : "not defined");
-	return SLU_INTERP_E_REFUSED;
+	return DEV_INTERP_E_REFUSED;
 }
 
-static const struct slu_interp_handler *bind(struct slu_interp_decoder *d,
+static const struct dev_interp_handler *bind(struct dev_interp_decoder *d,
 					     const struct slu_ptx_instr *instr,
-					     const struct slu_interp_insn *in)
+					     const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = instr->form;
 	const struct slu_ptx_operand *o = instr->operands;
-	const struct slu_interp_handler *vector;
+	const struct dev_interp_handler *vector;
 
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_FLOW:
 		if (form->opcode == SLU_PTX_OP_brx)
-			return &slu_interp_jump;
-		return slu_interp_bind_flow(instr);
+			return &dev_interp_jump;
+		return dev_interp_bind_flow(instr);
 	case SLU_PTX_FAMILY_BAR:
 	case SLU_PTX_FAMILY_FENCE:
 	case SLU_PTX_FAMILY_NOP:
-		return slu_interp_bind_flow(instr);
+		return dev_interp_bind_flow(instr);
 	case SLU_PTX_FAMILY_STACK:
 		/* whoever takes local memory has a row for how much, and a stack */
 		d->code->has_calls = true;
 		if (!d->code->top_row)
-			d->code->top_row = slu_interp_decoder_take_row(d, true);
+			d->code->top_row = dev_interp_decoder_take_row(d, true);
 		break;
 	case SLU_PTX_FAMILY_LOAD:
 		vector = d->isa->bind_vector(form);
@@ -152,15 +152,15 @@ static bool reads_clock(const struct slu_ptx_instr *instr)
 	       o->sreg >= SLU_PTX_SREG_CLOCK && o->sreg <= SLU_PTX_SREG_GLOBALTIMER_HI;
 }
 
-static int decode_branch(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
+static int decode_branch(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
-	struct slu_interp_insn *in = slu_interp_decoder_take_insn(d, instr);
+	struct dev_interp_insn *in = dev_interp_decoder_take_insn(d, instr);
 
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = slu_interp_branch_always;
+	in->run = dev_interp_branch_always;
 	if (instr->guard != SLU_PTX_NO_REG) {
-		in->run = slu_interp_branch;
+		in->run = dev_interp_branch;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
@@ -170,30 +170,30 @@ static int decode_branch(struct slu_interp_decoder *d, const struct slu_ptx_inst
 }
 
 /* cvt takes registers that are wider than its types */
-static void note_widths(const struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
-			struct slu_interp_insn *in)
+static void note_widths(const struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+			struct dev_interp_insn *in)
 {
 	const struct slu_ptx_operand *to = &instr->operands[0], *from = &instr->operands[1];
 	enum slu_ptx_type type = (enum slu_ptx_type)instr->form->types[1];
 
 	if (to->kind == SLU_PTX_OPERAND_REG) {
-		in->is_wide_row = slu_interp_decoder_is_wide(d, to->reg);
-		in->is_half_row = slu_interp_decoder_reg_size(d, to->reg) <= 2;
+		in->is_wide_row = dev_interp_decoder_is_wide(d, to->reg);
+		in->is_half_row = dev_interp_decoder_reg_size(d, to->reg) <= 2;
 	}
 	in->is_wide_address = from->kind == SLU_PTX_OPERAND_REG
-				      ? slu_interp_decoder_is_wide(d, from->reg)
+				      ? dev_interp_decoder_is_wide(d, from->reg)
 				      : slu_ptx_type_size(type) == 8;
 }
 
-static int decode_instr(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr)
+static int decode_instr(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr)
 {
-	const struct slu_interp_handler *handler;
-	struct slu_interp_insn *in;
+	const struct dev_interp_handler *handler;
+	struct dev_interp_insn *in;
 	bool is_flow = changes_group(instr->form);
 	uint32_t around = UINT32_MAX;
 	int r;
 
-	r = set_csr(d, instr, is_flow ? d->code->csr : slu_interp_csr_of(instr->form));
+	r = set_csr(d, instr, is_flow ? d->code->csr : dev_interp_csr_of(instr->form));
 	if (r)
 		return r;
 	if (instr->form->opcode == SLU_PTX_OP_bra)
@@ -203,31 +203,31 @@ static int decode_instr(struct slu_interp_decoder *d, const struct slu_ptx_instr
 		if (r)
 			return r;
 	}
-	if (!slu_interp_decoder_knows_lines(d, instr)) {
-		r = slu_interp_decoder_spread(d, instr);
+	if (!dev_interp_decoder_knows_lines(d, instr)) {
+		r = dev_interp_decoder_spread(d, instr);
 		if (r)
 			return r;
 	}
 	if (instr->guard != SLU_PTX_NO_REG && is_flow) {
-		in = slu_interp_decoder_take_insn(d, instr);
+		in = dev_interp_decoder_take_insn(d, instr);
 		if (!in)
 			return slu_error(-ENOMEM);
-		in->run = slu_interp_branch;
+		in->run = dev_interp_branch;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? 0 : UINT32_MAX;
 		in->imm = -1;
 		around = d->code->n_insns - 1;
 	}
-	in = slu_interp_decoder_take_insn(d, instr);
+	in = dev_interp_decoder_take_insn(d, instr);
 	if (!in)
 		return slu_error(-ENOMEM);
 	if (instr->form->opcode == SLU_PTX_OP_call) {
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 			in->a = d->reg_place[instr->operands[0].reg];
 	} else if (reads_clock(instr)) {
-		r = slu_interp_decoder_row_of(d, instr, &instr->operands[0], false, &in->d);
+		r = dev_interp_decoder_row_of(d, instr, &instr->operands[0], false, &in->d);
 	} else {
-		r = slu_interp_decoder_bind_operands(d, instr, in);
+		r = dev_interp_decoder_bind_operands(d, instr, in);
 	}
 	if (r)
 		return r;
@@ -238,24 +238,24 @@ static int decode_instr(struct slu_interp_decoder *d, const struct slu_ptx_instr
 	}
 	if (instr->form->row->family == SLU_PTX_FAMILY_CVT)
 		note_widths(d, instr, in);
-	if (slu_interp_decoder_knows_lines(d, instr))
-		slu_interp_decoder_note_lines(d, instr, in);
+	if (dev_interp_decoder_knows_lines(d, instr))
+		dev_interp_decoder_note_lines(d, instr, in);
 	handler = reads_clock(instr) ? d->isa->bind_clock(instr->operands[1].sreg)
 				     : bind(d, instr, in);
 	if (!handler)
-		return slu_interp_decoder_refuse(d, instr, "is not supported");
+		return dev_interp_decoder_refuse(d, instr, "is not supported");
 	in->run = *handler;
-	if (slu_interp_decoder_knows_lines(d, instr))
-		slu_interp_decoder_bind_lines(d, instr, in);
+	if (dev_interp_decoder_knows_lines(d, instr))
+		dev_interp_decoder_bind_lines(d, instr, in);
 	if (instr->guard != SLU_PTX_NO_REG && !is_flow) {
 		in->inner = in->run;
-		in->run = slu_interp_decoder_knows_lines(d, instr) ? slu_interp_guarded_lines
-								   : slu_interp_guarded;
+		in->run = dev_interp_decoder_knows_lines(d, instr) ? dev_interp_guarded_lines
+								   : dev_interp_guarded;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
 	if (d->code->n_strips > 1)
-		slu_interp_team_bind(in, is_flow &&
+		dev_interp_team_bind(in, is_flow &&
 						 instr->form->row->family != SLU_PTX_FAMILY_WARP &&
 						 instr->form->row->family != SLU_PTX_FAMILY_MATRIX);
 	if (around != UINT32_MAX)
@@ -264,12 +264,12 @@ static int decode_instr(struct slu_interp_decoder *d, const struct slu_ptx_instr
 }
 
 /* Branches hold the number of an instruction, or, below zero, of an insn. */
-static void resolve(struct slu_interp_decoder *d)
+static void resolve(struct dev_interp_decoder *d)
 {
-	struct slu_interp_code *c = d->code;
+	struct dev_interp_code *c = d->code;
 
 	for (uint32_t i = 0; i < c->n_insns; i++) {
-		struct slu_interp_insn *in = &c->insns[i];
+		struct dev_interp_insn *in = &c->insns[i];
 
 		for (uint32_t k = 0; in->extra && k < in->extra->n_targets; k++) {
 			const struct slu_ptx_targets *t = in->source->operands[1].targets;
@@ -278,18 +278,18 @@ static void resolve(struct slu_interp_decoder *d)
 			in->extra->targets[k] =
 				&c->insns[d->starts[d->function->labels[label].instr]];
 		}
-		if (in->run.all != slu_interp_branch.all &&
-		    in->run.all != slu_interp_branch_always.all)
+		if (in->run.all != dev_interp_branch.all &&
+		    in->run.all != dev_interp_branch_always.all)
 			continue;
 		in->target = in->imm < 0 ? &c->insns[-in->imm - 1] : &c->insns[d->starts[in->imm]];
 	}
 }
 
-static int decode_all(struct slu_interp_decoder *d)
+static int decode_all(struct dev_interp_decoder *d)
 {
 	const struct slu_ptx_function *f = d->function;
 	static const struct slu_ptx_instr none = { 0 };
-	struct slu_interp_insn *in;
+	struct dev_interp_insn *in;
 	int r;
 
 	for (uint32_t i = 0; i < f->n_labels; i++)
@@ -312,19 +312,19 @@ static int decode_all(struct slu_interp_decoder *d)
 		if (r)
 			return r;
 	}
-	in = slu_interp_decoder_take_insn(d, NULL);
+	in = dev_interp_decoder_take_insn(d, NULL);
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = slu_interp_return;
+	in->run = dev_interp_return;
 	resolve(d);
 	return 0;
 }
 
-int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
-		      struct slu_interp_code **ret_code, struct slu_ptx_error *ret_error)
+int dev_interp_decode(const struct slu_ptx_function *function, bool is_check,
+		      struct dev_interp_code **ret_code, struct slu_ptx_error *ret_error)
 {
-	struct slu_interp_decoder d = { .function = function,
-					.isa = slu_interp_isa(),
+	struct dev_interp_decoder d = { .function = function,
+					.isa = dev_interp_isa(),
 					.is_check = is_check,
 					.error = ret_error };
 	int r;
@@ -337,9 +337,9 @@ int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
 	else {
 		d.code->function = function;
 		/* what is called is called by warps on their own */
-		d.code->n_strips = function->is_kernel ? SLU_INTERP_TEAM : 1;
-		d.code->csr = slu_interp_csr_usual(function);
-		r = slu_interp_classify(function, &d.is_line);
+		d.code->n_strips = function->is_kernel ? DEV_INTERP_TEAM : 1;
+		d.code->csr = dev_interp_csr_usual(function);
+		r = dev_interp_classify(function, &d.is_line);
 		if (!r)
 			r = place_registers(&d);
 		if (!r)
@@ -351,20 +351,20 @@ int slu_interp_decode(const struct slu_ptx_function *function, bool is_check,
 	free(d.is_line);
 	free(d.spread_in);
 	if (r) {
-		slu_interp_code_free(d.code);
+		dev_interp_code_free(d.code);
 		return r;
 	}
 	*ret_code = d.code;
 	return 0;
 }
 
-void slu_interp_code_free(struct slu_interp_code *code)
+void dev_interp_code_free(struct dev_interp_code *code)
 {
 	if (!code)
 		return;
 	free(code->insns);
 	free(code->fills);
-	slu_interp_extra_free_all(code);
+	dev_interp_extra_free_all(code);
 	free(code->liners);
 	free(code);
 }

@@ -8,26 +8,26 @@
 #include "base/error.h"
 #include "softgpu/interp/decoder.h"
 
-int slu_interp_decoder_refuse(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+int dev_interp_decoder_refuse(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			      const char *why)
 {
 	d->error->line = instr->line;
 	d->error->column = instr->column;
 	snprintf(d->error->text, sizeof(d->error->text), "'%s' %s", instr->form->text, why);
-	return SLU_INTERP_E_REFUSED;
+	return DEV_INTERP_E_REFUSED;
 }
 
-unsigned slu_interp_decoder_reg_size(const struct slu_interp_decoder *d, uint32_t reg)
+unsigned dev_interp_decoder_reg_size(const struct dev_interp_decoder *d, uint32_t reg)
 {
 	return slu_ptx_type_size((enum slu_ptx_type)d->function->reg_types[reg]);
 }
 
-bool slu_interp_decoder_is_wide(const struct slu_interp_decoder *d, uint32_t reg)
+bool dev_interp_decoder_is_wide(const struct dev_interp_decoder *d, uint32_t reg)
 {
-	return slu_interp_decoder_reg_size(d, reg) == 8;
+	return dev_interp_decoder_reg_size(d, reg) == 8;
 }
 
-uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide)
+uint32_t dev_interp_decoder_take_row(struct dev_interp_decoder *d, bool is_wide)
 {
 	uint32_t row = d->code->row_bytes;
 
@@ -38,12 +38,12 @@ uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide)
 		return row;
 	}
 	if (!is_wide)
-		d->half_slot = row + SLU_INTERP_ROW_32;
-	d->code->row_bytes += SLU_INTERP_STRIP * d->code->n_strips;
+		d->half_slot = row + DEV_INTERP_ROW_32;
+	d->code->row_bytes += DEV_INTERP_STRIP * d->code->n_strips;
 	return row;
 }
 
-uint32_t slu_interp_decoder_take_pred(struct slu_interp_decoder *d)
+uint32_t dev_interp_decoder_take_pred(struct dev_interp_decoder *d)
 {
 	uint32_t pred = d->code->n_preds;
 
@@ -51,14 +51,14 @@ uint32_t slu_interp_decoder_take_pred(struct slu_interp_decoder *d)
 	return pred;
 }
 
-struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *d,
+struct dev_interp_insn *dev_interp_decoder_take_insn(struct dev_interp_decoder *d,
 						     const struct slu_ptx_instr *source)
 {
-	struct slu_interp_code *c = d->code;
+	struct dev_interp_code *c = d->code;
 
 	if (c->n_insns == d->n_allocated) {
 		uint32_t n = d->n_allocated ? d->n_allocated * 2 : 64;
-		struct slu_interp_insn *insns = aligned_alloc(64, n * sizeof(*insns));
+		struct dev_interp_insn *insns = aligned_alloc(64, n * sizeof(*insns));
 
 		if (!insns)
 			return NULL;
@@ -68,7 +68,7 @@ struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *
 		c->insns = insns;
 		d->n_allocated = n;
 	}
-	c->insns[c->n_insns] = (struct slu_interp_insn){
+	c->insns[c->n_insns] = (struct dev_interp_insn){
 		.source = source,
 		.d = d->scratch,
 		.a = d->scratch,
@@ -85,13 +85,13 @@ struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *
 }
 
 /* The row of a value that is known before the function runs; equal ones share it. */
-int slu_interp_decoder_fill_row(struct slu_interp_decoder *d, const struct slu_interp_fill *fill,
+int dev_interp_decoder_fill_row(struct dev_interp_decoder *d, const struct dev_interp_fill *fill,
 				uint32_t *ret_row)
 {
-	struct slu_interp_code *c = d->code;
+	struct dev_interp_code *c = d->code;
 
 	for (uint32_t i = 0; i < c->n_fills; i++) {
-		const struct slu_interp_fill *o = &c->fills[i];
+		const struct dev_interp_fill *o = &c->fills[i];
 
 		if (o->kind == fill->kind && o->is_wide == fill->is_wide && o->imm == fill->imm &&
 		    o->variable == fill->variable && o->sreg == fill->sreg) {
@@ -101,7 +101,7 @@ int slu_interp_decoder_fill_row(struct slu_interp_decoder *d, const struct slu_i
 	}
 	if (c->n_fills == d->n_fills_allocated) {
 		uint32_t n = d->n_fills_allocated ? d->n_fills_allocated * 2 : 16;
-		struct slu_interp_fill *fills = realloc(c->fills, n * sizeof(*fills));
+		struct dev_interp_fill *fills = realloc(c->fills, n * sizeof(*fills));
 
 		if (!fills)
 			return slu_error(-ENOMEM);
@@ -109,15 +109,15 @@ int slu_interp_decoder_fill_row(struct slu_interp_decoder *d, const struct slu_i
 		d->n_fills_allocated = n;
 	}
 	c->fills[c->n_fills] = *fill;
-	c->fills[c->n_fills].row = slu_interp_decoder_take_row(d, fill->is_wide);
+	c->fills[c->n_fills].row = dev_interp_decoder_take_row(d, fill->is_wide);
 	*ret_row = c->fills[c->n_fills++].row;
 	return 0;
 }
 
-int slu_interp_decoder_row_of(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+int dev_interp_decoder_row_of(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			      const struct slu_ptx_operand *o, bool is_wide, uint32_t *ret_row)
 {
-	struct slu_interp_fill fill = { .is_wide = is_wide };
+	struct dev_interp_fill fill = { .is_wide = is_wide };
 
 	switch (o->kind) {
 	case SLU_PTX_OPERAND_SINK:
@@ -130,39 +130,39 @@ int slu_interp_decoder_row_of(struct slu_interp_decoder *d, const struct slu_ptx
 		*ret_row = o->reg == SLU_PTX_NO_REG ? d->scratch : d->reg_place[o->reg];
 		return 0;
 	case SLU_PTX_OPERAND_IMM:
-		fill.kind = SLU_INTERP_FILL_IMM;
+		fill.kind = DEV_INTERP_FILL_IMM;
 		fill.imm = o->imm;
-		return slu_interp_decoder_fill_row(d, &fill, ret_row);
+		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	case SLU_PTX_OPERAND_FUNCTION:
-		fill.kind = SLU_INTERP_FILL_IMM;
-		fill.imm = slu_interp_function_address(o->function);
-		return slu_interp_decoder_fill_row(d, &fill, ret_row);
+		fill.kind = DEV_INTERP_FILL_IMM;
+		fill.imm = dev_interp_function_address(o->function);
+		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	case SLU_PTX_OPERAND_SREG:
 		if (o->sreg >= SLU_PTX_SREG_CLOCK && o->sreg <= SLU_PTX_SREG_GLOBALTIMER_HI)
-			return slu_interp_decoder_refuse(d, instr, "reads a clock; only mov can");
-		fill.kind = SLU_INTERP_FILL_SREG;
+			return dev_interp_decoder_refuse(d, instr, "reads a clock; only mov can");
+		fill.kind = DEV_INTERP_FILL_SREG;
 		fill.sreg = o->sreg;
-		return slu_interp_decoder_fill_row(d, &fill, ret_row);
+		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	case SLU_PTX_OPERAND_VARIABLE:
 		fill.imm = (uint64_t)o->offset;
 		switch (o->variable->space) {
 		case SLU_PTX_SPACE_LOCAL:
-			fill.kind = SLU_INTERP_FILL_LOCAL;
+			fill.kind = DEV_INTERP_FILL_LOCAL;
 			fill.imm += o->variable->offset;
 			break;
 		case SLU_PTX_SPACE_PARAM:
 			if (o->variable->role != SLU_PTX_ROLE_PARAM)
-				return slu_interp_decoder_refuse(
+				return dev_interp_decoder_refuse(
 					d, instr, "takes the address of a call's parameter");
-			fill.kind = SLU_INTERP_FILL_IMM;
+			fill.kind = DEV_INTERP_FILL_IMM;
 			fill.imm += o->variable->offset;
 			break;
 		default:
-			fill.kind = SLU_INTERP_FILL_VARIABLE;
+			fill.kind = DEV_INTERP_FILL_VARIABLE;
 			fill.variable = o->variable;
 		}
-		return slu_interp_decoder_fill_row(d, &fill, ret_row);
+		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	default:
-		return slu_interp_decoder_refuse(d, instr, "has an operand that is not supported");
+		return dev_interp_decoder_refuse(d, instr, "has an operand that is not supported");
 	}
 }

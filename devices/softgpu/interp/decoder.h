@@ -9,10 +9,10 @@
 
 #include "softgpu/interp/extra.h"
 
-struct slu_interp_decoder {
+struct dev_interp_decoder {
 	const struct slu_ptx_function *function;
-	struct slu_interp_code *code;
-	const struct slu_interp_isa *isa;
+	struct dev_interp_code *code;
+	const struct dev_interp_isa *isa;
 	struct slu_ptx_error *error;
 	bool is_check;	     /* nobody will run the code */
 	uint32_t *reg_place; /* row of a register, or number of a predicate */
@@ -30,44 +30,44 @@ struct slu_interp_decoder {
 };
 
 /* decoder.c */
-/* Return: SLU_INTERP_E_REFUSED, with the place and @why in the error. */
-int slu_interp_decoder_refuse(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+/* Return: DEV_INTERP_E_REFUSED, with the place and @why in the error. */
+int dev_interp_decoder_refuse(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			      const char *why);
 /* Bytes of a register; whether its row has 8 a lane. */
-unsigned slu_interp_decoder_reg_size(const struct slu_interp_decoder *d, uint32_t reg);
-bool slu_interp_decoder_is_wide(const struct slu_interp_decoder *d, uint32_t reg);
-uint32_t slu_interp_decoder_take_row(struct slu_interp_decoder *d, bool is_wide);
+unsigned dev_interp_decoder_reg_size(const struct dev_interp_decoder *d, uint32_t reg);
+bool dev_interp_decoder_is_wide(const struct dev_interp_decoder *d, uint32_t reg);
+uint32_t dev_interp_decoder_take_row(struct dev_interp_decoder *d, bool is_wide);
 /* One word for each strip. */
-uint32_t slu_interp_decoder_take_pred(struct slu_interp_decoder *d);
-struct slu_interp_insn *slu_interp_decoder_take_insn(struct slu_interp_decoder *d,
+uint32_t dev_interp_decoder_take_pred(struct dev_interp_decoder *d);
+struct dev_interp_insn *dev_interp_decoder_take_insn(struct dev_interp_decoder *d,
 						     const struct slu_ptx_instr *source);
 /* The row of a value that is known before the function runs; equal ones share it. */
-int slu_interp_decoder_fill_row(struct slu_interp_decoder *d, const struct slu_interp_fill *fill,
+int dev_interp_decoder_fill_row(struct dev_interp_decoder *d, const struct dev_interp_fill *fill,
 				uint32_t *ret_row);
 /* The row of an operand, whatever it is. */
-int slu_interp_decoder_row_of(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
+int dev_interp_decoder_row_of(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
 			      const struct slu_ptx_operand *o, bool is_wide, uint32_t *ret_row);
 
 /* decode-operands.c: hands the operands out in the order of the row's words */
-int slu_interp_decoder_bind_operands(struct slu_interp_decoder *d,
-				     const struct slu_ptx_instr *instr, struct slu_interp_insn *in);
+int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
+				     const struct slu_ptx_instr *instr, struct dev_interp_insn *in);
 
 /* decode-csr.c: which state of MXCSR an instruction wants, 0 if it does not care; and the one that
  * most of a function's instructions want */
-uint32_t slu_interp_csr_of(const struct slu_ptx_form *form);
-uint32_t slu_interp_csr_usual(const struct slu_ptx_function *f);
+uint32_t dev_interp_csr_of(const struct slu_ptx_form *form);
+uint32_t dev_interp_csr_usual(const struct slu_ptx_function *f);
 
 /* decode-lines.c */
-int slu_interp_decoder_note_liners(struct slu_interp_decoder *d);
+int dev_interp_decoder_note_liners(struct dev_interp_decoder *d);
 /* Does what runs the instruction know lines? Of the others, operands are spread in front of them.
  */
-bool slu_interp_decoder_knows_lines(const struct slu_interp_decoder *d,
+bool dev_interp_decoder_knows_lines(const struct dev_interp_decoder *d,
 				    const struct slu_ptx_instr *instr);
-int slu_interp_decoder_spread(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr);
+int dev_interp_decoder_spread(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr);
 /* Of those that do: puts what knows lines in front of the handler of rows, which is in insn->run.
  */
-void slu_interp_decoder_bind_lines(struct slu_interp_decoder *d, const struct slu_ptx_instr *instr,
-				   struct slu_interp_insn *in);
+void dev_interp_decoder_bind_lines(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+				   struct dev_interp_insn *in);
 /* Likewise: says which operands may be lines, before a handler is chosen. */
-void slu_interp_decoder_note_lines(const struct slu_interp_decoder *d,
-				   const struct slu_ptx_instr *instr, struct slu_interp_insn *in);
+void dev_interp_decoder_note_lines(const struct dev_interp_decoder *d,
+				   const struct slu_ptx_instr *instr, struct dev_interp_insn *in);

@@ -3,9 +3,9 @@
 
 #include "softgpu/interp/extra.h"
 
-struct slu_interp_extra *slu_interp_extra_new(struct slu_interp_code *code)
+struct dev_interp_extra *dev_interp_extra_new(struct dev_interp_code *code)
 {
-	struct slu_interp_extra *e = calloc(1, sizeof(*e));
+	struct dev_interp_extra *e = calloc(1, sizeof(*e));
 
 	if (e) {
 		e->next = code->extras;
@@ -14,10 +14,10 @@ struct slu_interp_extra *slu_interp_extra_new(struct slu_interp_code *code)
 	return e;
 }
 
-void slu_interp_extra_free_all(struct slu_interp_code *code)
+void dev_interp_extra_free_all(struct dev_interp_code *code)
 {
 	while (code->extras) {
-		struct slu_interp_extra *e = code->extras;
+		struct dev_interp_extra *e = code->extras;
 
 		code->extras = e->next;
 		free(e->targets);

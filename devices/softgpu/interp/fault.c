@@ -2,32 +2,32 @@
 #include "softgpu/interp/code.h"
 
 static const char *const names[] = {
-	[SLU_INTERP_FAULT_NONE] = "none",
-	[SLU_INTERP_FAULT_ADDRESS] = "illegal address",
-	[SLU_INTERP_FAULT_MISALIGNED] = "misaligned address",
-	[SLU_INTERP_FAULT_SPACE] = "invalid address space",
-	[SLU_INTERP_FAULT_TRAP] = "trap",
-	[SLU_INTERP_FAULT_ASSERT] = "assertion failed",
-	[SLU_INTERP_FAULT_PC] = "invalid program counter",
-	[SLU_INTERP_FAULT_STACK] = "stack overflow",
-	[SLU_INTERP_FAULT_BARRIER] = "barrier that nobody completes",
-	[SLU_INTERP_FAULT_CANCELLED] = "cancelled",
-	[SLU_INTERP_FAULT_NO_MEMORY] = "no host memory",
+	[DEV_INTERP_FAULT_NONE] = "none",
+	[DEV_INTERP_FAULT_ADDRESS] = "illegal address",
+	[DEV_INTERP_FAULT_MISALIGNED] = "misaligned address",
+	[DEV_INTERP_FAULT_SPACE] = "invalid address space",
+	[DEV_INTERP_FAULT_TRAP] = "trap",
+	[DEV_INTERP_FAULT_ASSERT] = "assertion failed",
+	[DEV_INTERP_FAULT_PC] = "invalid program counter",
+	[DEV_INTERP_FAULT_STACK] = "stack overflow",
+	[DEV_INTERP_FAULT_BARRIER] = "barrier that nobody completes",
+	[DEV_INTERP_FAULT_CANCELLED] = "cancelled",
+	[DEV_INTERP_FAULT_NO_MEMORY] = "no host memory",
 };
 
-const char *slu_interp_fault_name(enum slu_interp_fault_kind kind)
+const char *dev_interp_fault_name(enum dev_interp_fault_kind kind)
 {
-	return kind < _SLU_INTERP_FAULT_MAX ? names[kind] : "unknown";
+	return kind < _DEV_INTERP_FAULT_MAX ? names[kind] : "unknown";
 }
 
-const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
-					       const struct slu_interp_insn *insn,
-					       enum slu_interp_fault_kind kind, unsigned lane,
+const struct dev_interp_insn *dev_interp_fault(struct dev_interp_warp *warp,
+					       const struct dev_interp_insn *insn,
+					       enum dev_interp_fault_kind kind, unsigned lane,
 					       uint64_t address, unsigned size, bool is_write)
 {
-	struct slu_interp_block *block = warp->block;
+	struct dev_interp_block *block = warp->block;
 
-	block->fault = (struct slu_interp_fault){
+	block->fault = (struct dev_interp_fault){
 		.kind = kind,
 		.address = address,
 		.is_write = is_write,
@@ -40,6 +40,6 @@ const struct slu_interp_insn *slu_interp_fault(struct slu_interp_warp *warp,
 		.source_line = insn->source ? insn->source->source_line : 0,
 		.form = insn->source ? insn->source->form->text : "",
 	};
-	warp->event = SLU_INTERP_EVENT_FAULT;
+	warp->event = DEV_INTERP_EVENT_FAULT;
 	return NULL;
 }

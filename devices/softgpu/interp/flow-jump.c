@@ -3,22 +3,22 @@
 #include "base/util.h"
 #include "softgpu/interp/extra.h"
 
-static const struct slu_interp_insn *jump(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *jump(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in)
 {
 	const uint32_t *index = (const uint32_t *)(w->rows + in->a);
-	const struct slu_interp_extra *e = in->extra;
+	const struct dev_interp_extra *e = in->extra;
 	bool is_back = false;
 
 	for (uint32_t left = w->mask; left; left &= left - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(left);
 
 		if (index[lane] >= e->n_targets)
-			return slu_interp_fault(w, in, SLU_INTERP_FAULT_PC, lane, index[lane], 0,
+			return dev_interp_fault(w, in, DEV_INTERP_FAULT_PC, lane, index[lane], 0,
 						false);
 	}
 	for (uint32_t left = w->mask; left;) {
-		const struct slu_interp_insn *to = e->targets[index[__builtin_ctz(left)]];
+		const struct dev_interp_insn *to = e->targets[index[__builtin_ctz(left)]];
 		uint32_t together = 0;
 
 		for (uint32_t m = left; m; m &= m - 1)
@@ -27,12 +27,12 @@ static const struct slu_interp_insn *jump(struct slu_interp_warp *w,
 		left &= ~together;
 		is_back |= to <= in;
 		w->mask = together;
-		slu_interp_warp_park(w, to);
+		dev_interp_warp_park(w, to);
 	}
-	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	w->event = DEV_INTERP_EVENT_RESCHEDULE;
 	if (is_back && !--w->budget)
-		w->event = SLU_INTERP_EVENT_YIELD;
+		w->event = DEV_INTERP_EVENT_YIELD;
 	return NULL;
 }
 
-const struct slu_interp_handler slu_interp_jump = { jump, jump };
+const struct dev_interp_handler dev_interp_jump = { jump, jump };

@@ -7,12 +7,12 @@
 #include "base/util.h"
 #include "softgpu/interp/line.h"
 
-static const struct slu_interp_insn *guarded_some(struct slu_interp_warp *w,
-						  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *guarded_some(struct dev_interp_warp *w,
+						  const struct dev_interp_insn *in)
 {
 	uint32_t mask = w->mask;
 	uint32_t taken = mask & (w->preds[in->guard] ^ in->guard_flip);
-	const struct slu_interp_insn *next;
+	const struct dev_interp_insn *next;
 
 	if (!taken)
 		return in + 1;
@@ -25,7 +25,7 @@ static const struct slu_interp_insn *guarded_some(struct slu_interp_warp *w,
 /*
  * Which lanes a predicate is true for, if all warps of a team agree. Return: false if they do not.
  */
-static inline bool team_agrees(const struct slu_interp_warp *w, uint32_t pred, uint32_t *ret_lanes)
+static inline bool team_agrees(const struct dev_interp_warp *w, uint32_t pred, uint32_t *ret_lanes)
 {
 	uint32_t lanes = w->preds[pred];
 
@@ -33,128 +33,128 @@ static inline bool team_agrees(const struct slu_interp_warp *w, uint32_t pred, u
 		if (w->preds[pred + k] != lanes)
 			return false;
 	*ret_lanes = lanes;
-	return w->team == 1 || !lanes || lanes == SLU_INTERP_ALL;
+	return w->team == 1 || !lanes || lanes == DEV_INTERP_ALL;
 }
 
-static const struct slu_interp_insn *run_inner(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *run_inner(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	if (w->team > 1 && !in->inner.knows_teams)
-		return slu_interp_team_each(w, in, in->inner.some);
+		return dev_interp_team_each(w, in, in->inner.some);
 	return in->inner.all(w, in);
 }
 
-static const struct slu_interp_insn *guarded_all(struct slu_interp_warp *w,
-						 const struct slu_interp_insn *in)
+static const struct dev_interp_insn *guarded_all(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	uint32_t lanes;
 
 	if (!team_agrees(w, in->guard, &lanes))
-		return slu_interp_team_part(w, in);
-	if ((lanes ^ in->guard_flip) == SLU_INTERP_ALL)
+		return dev_interp_team_part(w, in);
+	if ((lanes ^ in->guard_flip) == DEV_INTERP_ALL)
 		return run_inner(w, in);
 	return w->team > 1 ? in + 1 : guarded_some(w, in);
 }
 
-const struct slu_interp_handler slu_interp_guarded = { guarded_all, guarded_some, true };
+const struct dev_interp_handler dev_interp_guarded = { guarded_all, guarded_some, true };
 
 /* The same for what knows lines: a part of the lanes writes rows, and what it reads are rows. */
-static const struct slu_interp_insn *guarded_lines_all(struct slu_interp_warp *w,
-						       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *guarded_lines_all(struct dev_interp_warp *w,
+						       const struct dev_interp_insn *in)
 {
 	const uint32_t rows[] = { in->a, in->b, in->c, in->e, in->d };
 	uint32_t taken;
 
 	if (!team_agrees(w, in->guard, &taken))
-		return slu_interp_team_part(w, in);
+		return dev_interp_team_part(w, in);
 	taken ^= in->guard_flip;
-	if (taken == SLU_INTERP_ALL)
+	if (taken == DEV_INTERP_ALL)
 		return in->inner.all(w, in);
 	if (!taken)
 		return in + 1;
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(rows); i++)
-		slu_interp_line_need(w, rows[i]);
+		dev_interp_line_need(w, rows[i]);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
-		slu_interp_line_need(w, in->x[i]);
+		dev_interp_line_need(w, in->x[i]);
 	if (in->has_line_result) {
-		slu_interp_line(w->lines, in->d)->kind = 0;
+		dev_interp_line(w->lines, in->d)->kind = 0;
 		for (unsigned i = 0; i < SLU_ARRAY_SIZE(in->x); i++)
-			slu_interp_line(w->lines, in->x[i])->kind = 0;
+			dev_interp_line(w->lines, in->x[i])->kind = 0;
 	}
 	return guarded_some(w, in);
 }
 
-const struct slu_interp_handler slu_interp_guarded_lines = { guarded_lines_all, guarded_some,
+const struct dev_interp_handler dev_interp_guarded_lines = { guarded_lines_all, guarded_some,
 							     true };
 
 /* Everybody goes to @to, which may be behind: then the group's time is counted. */
-static const struct slu_interp_insn *go(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-					const struct slu_interp_insn *to)
+static const struct dev_interp_insn *go(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+					const struct dev_interp_insn *to)
 {
 	if (to <= in && !--w->budget) {
-		slu_interp_warp_park(w, to);
-		w->event = SLU_INTERP_EVENT_YIELD;
+		dev_interp_warp_park(w, to);
+		w->event = DEV_INTERP_EVENT_YIELD;
 		return NULL;
 	}
 	return to;
 }
 
-static const struct slu_interp_insn *branch_always(struct slu_interp_warp *w,
-						   const struct slu_interp_insn *in)
+static const struct dev_interp_insn *branch_always(struct dev_interp_warp *w,
+						   const struct dev_interp_insn *in)
 {
 	return go(w, in, in->target);
 }
 
-const struct slu_interp_handler slu_interp_branch_always = { branch_always, branch_always, true };
+const struct dev_interp_handler dev_interp_branch_always = { branch_always, branch_always, true };
 
-static const struct slu_interp_insn *branch(struct slu_interp_warp *w,
-					    const struct slu_interp_insn *in)
+static const struct dev_interp_insn *branch(struct dev_interp_warp *w,
+					    const struct dev_interp_insn *in)
 {
 	uint32_t mask = w->mask, taken;
 
 	if (!team_agrees(w, in->guard, &taken))
-		return slu_interp_team_part(w, in);
+		return dev_interp_team_part(w, in);
 	taken = mask & (taken ^ in->guard_flip);
 	if (!taken)
 		return in + 1;
 	if (taken == mask)
 		return go(w, in, in->target);
 	w->mask = mask & ~taken;
-	slu_interp_warp_park(w, in + 1);
+	dev_interp_warp_park(w, in + 1);
 	w->mask = taken;
-	slu_interp_warp_park(w, in->target);
-	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	dev_interp_warp_park(w, in->target);
+	w->event = DEV_INTERP_EVENT_RESCHEDULE;
 	/* a loop that loses some of its lanes spends time like any other */
 	if (in->target <= in && !--w->budget)
-		w->event = SLU_INTERP_EVENT_YIELD;
+		w->event = DEV_INTERP_EVENT_YIELD;
 	return NULL;
 }
 
-const struct slu_interp_handler slu_interp_branch = { branch, branch, true };
+const struct dev_interp_handler dev_interp_branch = { branch, branch, true };
 
-static const struct slu_interp_insn *set_csr(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *set_csr(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	_mm_setcsr((unsigned)in->imm);
 	*w->block->csr = (uint32_t)in->imm;
 	return in + 1;
 }
 
-const struct slu_interp_handler slu_interp_set_csr = { set_csr, set_csr, true };
+const struct dev_interp_handler dev_interp_set_csr = { set_csr, set_csr, true };
 
-static const struct slu_interp_insn *trap(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *trap(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in)
 {
-	return slu_interp_fault(w, in, SLU_INTERP_FAULT_TRAP, (unsigned)__builtin_ctz(w->mask), 0,
+	return dev_interp_fault(w, in, DEV_INTERP_FAULT_TRAP, (unsigned)__builtin_ctz(w->mask), 0,
 				0, false);
 }
 
-#define ALL_4 SLU_INTERP_ALL, SLU_INTERP_ALL, SLU_INTERP_ALL, SLU_INTERP_ALL
-const uint32_t slu_interp_whole_warp[SLU_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, ALL_4,
+#define ALL_4 DEV_INTERP_ALL, DEV_INTERP_ALL, DEV_INTERP_ALL, DEV_INTERP_ALL
+const uint32_t dev_interp_whole_warp[DEV_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, ALL_4,
 							   ALL_4, ALL_4, ALL_4, ALL_4 };
 
 /* Lanes of @from that name the same lanes as the first one, and these. */
-static uint32_t alike(const struct slu_interp_warp *w, const uint32_t *members, uint32_t from,
+static uint32_t alike(const struct dev_interp_warp *w, const uint32_t *members, uint32_t from,
 		      uint32_t *ret_members)
 {
 	uint32_t lanes = 0;
@@ -169,17 +169,17 @@ static uint32_t alike(const struct slu_interp_warp *w, const uint32_t *members, 
 	return lanes;
 }
 
-bool slu_interp_gather(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+bool dev_interp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *in,
 		       const uint32_t *members)
 {
 	uint32_t mask = w->mask, ready = 0, lanes, who;
 
-	if (mask == SLU_INTERP_ALL || w->is_released) {
+	if (mask == DEV_INTERP_ALL || w->is_released) {
 		w->is_released = false;
 		return true;
 	}
 	for (uint32_t left = mask; left; left &= ~lanes) {
-		struct slu_interp_group *g;
+		struct dev_interp_group *g;
 
 		lanes = alike(w, members, left, &who);
 		if (!(who & ~mask)) {
@@ -187,50 +187,50 @@ bool slu_interp_gather(struct slu_interp_warp *w, const struct slu_interp_insn *
 			continue;
 		}
 		w->mask = lanes;
-		g = slu_interp_warp_park(w, in);
-		g->state = SLU_INTERP_GROUP_SYNC;
+		g = dev_interp_warp_park(w, in);
+		g->state = DEV_INTERP_GROUP_SYNC;
 		g->members = who;
 	}
 	w->mask = ready;
 	if (!ready)
-		w->event = SLU_INTERP_EVENT_RESCHEDULE;
+		w->event = DEV_INTERP_EVENT_RESCHEDULE;
 	return ready;
 }
 
-static const struct slu_interp_insn *warp_sync(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *warp_sync(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
-	if (!slu_interp_gather(w, in, (const uint32_t *)(w->rows + in->a)))
+	if (!dev_interp_gather(w, in, (const uint32_t *)(w->rows + in->a)))
 		return NULL;
 	return in + 1;
 }
 
-static const struct slu_interp_insn *fence(struct slu_interp_warp *w,
-					   const struct slu_interp_insn *in)
+static const struct dev_interp_insn *fence(struct dev_interp_warp *w,
+					   const struct dev_interp_insn *in)
 {
 	(void)w;
 	__sync_synchronize();
 	return in + 1;
 }
 
-static const struct slu_interp_insn *nothing(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *nothing(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	(void)w;
 	return in + 1;
 }
 
 /* Who sleeps lets others run. */
-static const struct slu_interp_insn *sleep_a_little(struct slu_interp_warp *w,
-						    const struct slu_interp_insn *in)
+static const struct dev_interp_insn *sleep_a_little(struct dev_interp_warp *w,
+						    const struct dev_interp_insn *in)
 {
-	slu_interp_warp_park(w, in + 1);
-	w->event = SLU_INTERP_EVENT_YIELD;
+	dev_interp_warp_park(w, in + 1);
+	w->event = DEV_INTERP_EVENT_YIELD;
 	return NULL;
 }
 
 #define FLOW(name, knows_teams) \
-	static const struct slu_interp_handler run_##name = { name, name, knows_teams };
+	static const struct dev_interp_handler run_##name = { name, name, knows_teams };
 FLOW(trap, false)
 FLOW(warp_sync, true)
 FLOW(fence, true)
@@ -238,25 +238,25 @@ FLOW(nothing, true)
 FLOW(sleep_a_little, false)
 
 /* One that is neither defined nor ours is in code that is only looked at, and will not run. */
-static const struct slu_interp_handler *bind_call(const struct slu_ptx_function *f)
+static const struct dev_interp_handler *bind_call(const struct slu_ptx_function *f)
 {
-	const struct slu_interp_handler *ours;
+	const struct dev_interp_handler *ours;
 	bool is_known;
 
-	ours = f->is_defined ? NULL : slu_interp_builtin(f, &is_known);
-	return ours ? ours : &slu_interp_call;
+	ours = f->is_defined ? NULL : dev_interp_builtin(f, &is_known);
+	return ours ? ours : &dev_interp_call;
 }
 
-const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr *instr)
+const struct dev_interp_handler *dev_interp_bind_flow(const struct slu_ptx_instr *instr)
 {
 	switch (instr->form->opcode) {
 	case SLU_PTX_OP_exit:
-		return &slu_interp_end;
+		return &dev_interp_end;
 	case SLU_PTX_OP_ret:
-		return &slu_interp_return;
+		return &dev_interp_return;
 	case SLU_PTX_OP_call:
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
-			return &slu_interp_call_indirect;
+			return &dev_interp_call_indirect;
 		return bind_call(instr->operands[0].function);
 	case SLU_PTX_OP_trap:
 		return &run_trap;
@@ -264,7 +264,7 @@ const struct slu_interp_handler *slu_interp_bind_flow(const struct slu_ptx_instr
 	case SLU_PTX_OP_barrier:
 		if (slu_ptx_form_has(instr->form, SLU_PTX_MOD_warp))
 			return &run_warp_sync;
-		return &slu_interp_barrier;
+		return &dev_interp_barrier;
 	case SLU_PTX_OP_membar:
 	case SLU_PTX_OP_fence:
 		return &run_fence;

@@ -72,8 +72,8 @@ static inline struct place place_of(const struct slu_ptx_matrix *m, enum slu_ptx
 	return (struct place){ 0, group + reg % 2 * 8, i + reg / 2 * packed * 4 };
 }
 
-static inline uint64_t read_element(const struct slu_interp_warp *w,
-				    const struct slu_interp_insn *in, enum slu_ptx_part part,
+static inline uint64_t read_element(const struct dev_interp_warp *w,
+				    const struct dev_interp_insn *in, enum slu_ptx_part part,
 				    unsigned lane, unsigned i)
 {
 	unsigned bits = in->extra->matrix.parts[part].bits;
@@ -85,7 +85,7 @@ static inline uint64_t read_element(const struct slu_interp_warp *w,
 	       UINT32_MAX >> (32 - bits);
 }
 
-static inline void write_element(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static inline void write_element(struct dev_interp_warp *w, const struct dev_interp_insn *in,
 				 enum slu_ptx_part part, unsigned lane, unsigned i, uint64_t value)
 {
 	unsigned bits = in->extra->matrix.parts[part].bits, shift = i * bits % 32;

@@ -11,21 +11,21 @@
 #include "softgpu/interp/line.h"
 
 /* one value in all lanes: row and line */
-static void fill_one(struct slu_interp_frame *f, const struct slu_interp_fill *fill, uint64_t value)
+static void fill_one(struct dev_interp_frame *f, const struct dev_interp_fill *fill, uint64_t value)
 {
-	struct slu_interp_line *line = slu_interp_line(f->lines, fill->row);
+	struct dev_interp_line *line = dev_interp_line(f->lines, fill->row);
 
-	*line = (struct slu_interp_line){
+	*line = (struct dev_interp_line){
 		.base = fill->is_wide ? value : (uint32_t)value,
-		.kind = SLU_INTERP_LINE,
+		.kind = DEV_INTERP_LINE,
 		.is_wide = fill->is_wide,
 	};
-	slu_interp_line_spread(line, 0, f->rows + fill->row);
+	dev_interp_line_spread(line, 0, f->rows + fill->row);
 }
 
-static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sreg, unsigned lane)
+static uint32_t lane_value(const struct dev_interp_warp *w, enum slu_ptx_sreg sreg, unsigned lane)
 {
-	const struct slu_interp_launch *l = w->block->launch;
+	const struct dev_interp_launch *l = w->block->launch;
 	uint32_t bit = UINT32_C(1) << lane;
 
 	switch (sreg) {
@@ -50,7 +50,7 @@ static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sr
 	case SLU_PTX_SREG_WARPID:
 		return w->index;
 	case SLU_PTX_SREG_NWARPID:
-		return SLU_INTERP_MAX_WARPS;
+		return DEV_INTERP_MAX_WARPS;
 	case SLU_PTX_SREG_SMID:
 		return w->block->worker;
 	case SLU_PTX_SREG_NSMID:
@@ -78,13 +78,13 @@ static uint32_t lane_value(const struct slu_interp_warp *w, enum slu_ptx_sreg sr
 	}
 }
 
-static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
-		      const struct slu_interp_fill *fill)
+static void fill_sreg(struct dev_interp_warp *w, struct dev_interp_frame *f,
+		      const struct dev_interp_fill *fill)
 {
-	struct slu_interp_line *line = slu_interp_line(f->lines, fill->row);
+	struct dev_interp_line *line = dev_interp_line(f->lines, fill->row);
 	void *row = f->rows + fill->row;
 
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+	for (unsigned i = 0; i < DEV_INTERP_LANES; i++) {
 		uint32_t value = lane_value(w, fill->sreg, i);
 
 		if (fill->is_wide)
@@ -93,7 +93,7 @@ static void fill_sreg(struct slu_interp_warp *w, struct slu_interp_frame *f,
 			((uint32_t *)row)[i] = value;
 	}
 	line->is_wide = fill->is_wide;
-	slu_interp_line_find(line, row, 1);
+	dev_interp_line_find(line, row, 1);
 }
 
 static bool is_place(enum slu_ptx_sreg sreg)
@@ -101,73 +101,73 @@ static bool is_place(enum slu_ptx_sreg sreg)
 	return sreg >= SLU_PTX_SREG_CTAID_X && sreg <= SLU_PTX_SREG_CTAID_Z;
 }
 
-static void fill_constants(struct slu_interp_warp *w, struct slu_interp_frame *f)
+static void fill_constants(struct dev_interp_warp *w, struct dev_interp_frame *f)
 {
-	const struct slu_interp_block *b = w->block;
+	const struct dev_interp_block *b = w->block;
 
 	for (uint32_t i = 0; i < f->code->n_fills; i++) {
-		const struct slu_interp_fill *fill = &f->code->fills[i];
+		const struct dev_interp_fill *fill = &f->code->fills[i];
 		uint64_t value = fill->imm;
 
-		if (fill->kind == SLU_INTERP_FILL_VARIABLE)
+		if (fill->kind == DEV_INTERP_FILL_VARIABLE)
 			value += fill->variable->space == SLU_PTX_SPACE_SHARED
 					 ? b->shared_address[fill->variable->index]
 					 : b->launch->variables[fill->variable->index];
-		if (fill->kind == SLU_INTERP_FILL_SREG)
+		if (fill->kind == DEV_INTERP_FILL_SREG)
 			fill_sreg(w, f, fill);
-		else if (fill->kind != SLU_INTERP_FILL_LOCAL)
+		else if (fill->kind != DEV_INTERP_FILL_LOCAL)
 			fill_one(f, fill, value);
 	}
 }
 
-void slu_interp_frame_fill(struct slu_interp_warp *w, struct slu_interp_frame *f)
+void dev_interp_frame_fill(struct dev_interp_warp *w, struct dev_interp_frame *f)
 {
 	for (uint32_t i = 0; i < f->code->n_fills; i++) {
-		const struct slu_interp_fill *fill = &f->code->fills[i];
+		const struct dev_interp_fill *fill = &f->code->fills[i];
 
-		if (fill->kind == SLU_INTERP_FILL_SREG && is_place(fill->sreg))
+		if (fill->kind == DEV_INTERP_FILL_SREG && is_place(fill->sreg))
 			fill_one(f, fill, lane_value(w, fill->sreg, 0));
-		else if (fill->kind == SLU_INTERP_FILL_LOCAL)
+		else if (fill->kind == DEV_INTERP_FILL_LOCAL)
 			fill_one(f, fill, f->local_base + fill->imm);
 	}
-	for (unsigned i = 0; f->code->top_row && i < SLU_INTERP_LANES; i++)
+	for (unsigned i = 0; f->code->top_row && i < DEV_INTERP_LANES; i++)
 		((uint64_t *)(f->rows + f->code->top_row))[i] =
 			f->local_base + f->code->function->local_bytes;
 }
 
-void slu_interp_frame_flatten(struct slu_interp_frame *f)
+void dev_interp_frame_flatten(struct dev_interp_frame *f)
 {
 	for (uint32_t i = 0; i < f->code->n_liners; i++) {
 		uint32_t row = f->code->liners[i].row;
 
-		slu_interp_line_settle(f->lines, f->rows, row, 1);
-		slu_interp_line(f->lines, row)->kind = 0;
+		dev_interp_line_settle(f->lines, f->rows, row, 1);
+		dev_interp_line(f->lines, row)->kind = 0;
 	}
 	f->has_lines = false;
 }
 
 /* The registers of a kernel lie in the frame of the first warp of a team. */
-static const struct slu_interp_frame *
-host_of(const struct slu_interp_warp *w, const struct slu_interp_code *code, unsigned *ret_strip)
+static const struct dev_interp_frame *
+host_of(const struct dev_interp_warp *w, const struct dev_interp_code *code, unsigned *ret_strip)
 {
 	*ret_strip = w->index % code->n_strips;
 	return *ret_strip ? w[-(int)*ret_strip].root : NULL;
 }
 
-static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_interp_code *code)
+static struct dev_interp_frame *frame_new(struct dev_interp_warp *w, struct dev_interp_code *code)
 {
 	const struct slu_ptx_function *fn = code->function;
 	unsigned strip;
-	const struct slu_interp_frame *host = host_of(w, code, &strip);
-	size_t head = slu_round_up(sizeof(struct slu_interp_frame), 64);
+	const struct dev_interp_frame *host = host_of(w, code, &strip);
+	size_t head = slu_round_up(sizeof(struct dev_interp_frame), 64);
 	size_t rows = host ? 0 : code->row_bytes;
-	size_t lines = rows / SLU_INTERP_LINES_PER_ROW;
+	size_t lines = rows / DEV_INTERP_LINES_PER_ROW;
 	size_t preds = host ? 0 : slu_round_up(code->n_preds * sizeof(uint32_t), 64);
-	size_t params = fn->is_kernel ? 0 : slu_round_up(fn->param_bytes * SLU_INTERP_LANES, 64);
-	size_t results = slu_round_up(fn->result_bytes * SLU_INTERP_LANES, 64);
-	size_t calls = slu_round_up(fn->call_bytes * SLU_INTERP_LANES, 64);
+	size_t params = fn->is_kernel ? 0 : slu_round_up(fn->param_bytes * DEV_INTERP_LANES, 64);
+	size_t results = slu_round_up(fn->result_bytes * DEV_INTERP_LANES, 64);
+	size_t calls = slu_round_up(fn->call_bytes * DEV_INTERP_LANES, 64);
 	size_t bytes = head + lines + rows + preds + params + results + calls;
-	struct slu_interp_frame *f;
+	struct dev_interp_frame *f;
 	uint8_t *at;
 
 	f = aligned_alloc(64, bytes);
@@ -176,9 +176,9 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	memset(f, 0, bytes);
 	at = (uint8_t *)f + head;
 	f->code = code;
-	f->lines = host ? host->lines + strip * SLU_INTERP_LINE_STRIP : at;
+	f->lines = host ? host->lines + strip * DEV_INTERP_LINE_STRIP : at;
 	at += lines;
-	f->rows = host ? host->rows + strip * SLU_INTERP_STRIP : at;
+	f->rows = host ? host->rows + strip * DEV_INTERP_STRIP : at;
 	at += rows;
 	f->preds = host ? host->preds + strip : (uint32_t *)at;
 	at += preds;
@@ -188,20 +188,20 @@ static struct slu_interp_frame *frame_new(struct slu_interp_warp *w, struct slu_
 	at += results;
 	f->calls = at;
 	for (uint32_t i = 0; i < code->n_liners; i++)
-		slu_interp_line(f->lines, code->liners[i].row)->is_wide = code->liners[i].is_wide;
+		dev_interp_line(f->lines, code->liners[i].row)->is_wide = code->liners[i].is_wide;
 	fill_constants(w, f);
 	f->next_made = w->made;
 	w->made = f;
 	return f;
 }
 
-struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *w,
-					      struct slu_interp_code *code)
+struct dev_interp_frame *dev_interp_frame_get(struct dev_interp_warp *w,
+					      struct dev_interp_code *code)
 {
-	struct slu_interp_frame **at = &w->pool;
+	struct dev_interp_frame **at = &w->pool;
 
 	for (; *at; at = &(*at)->next) {
-		struct slu_interp_frame *f = *at;
+		struct dev_interp_frame *f = *at;
 
 		if (f->code != code)
 			continue;
@@ -212,16 +212,16 @@ struct slu_interp_frame *slu_interp_frame_get(struct slu_interp_warp *w,
 	return frame_new(w, code);
 }
 
-void slu_interp_frame_put(struct slu_interp_warp *w, struct slu_interp_frame *f)
+void dev_interp_frame_put(struct dev_interp_warp *w, struct dev_interp_frame *f)
 {
 	f->next = w->pool;
 	w->pool = f;
 }
 
-void slu_interp_frame_free_all(struct slu_interp_warp *w)
+void dev_interp_frame_free_all(struct dev_interp_warp *w)
 {
 	while (w->made) {
-		struct slu_interp_frame *f = w->made;
+		struct dev_interp_frame *f = w->made;
 
 		w->made = f->next_made;
 		free(f);

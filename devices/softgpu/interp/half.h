@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
-enum slu_half_rounding {
-	SLU_HALF_NEAREST,
-	SLU_HALF_ZERO,
-	SLU_HALF_DOWN,
-	SLU_HALF_UP,
+enum dev_half_rounding {
+	DEV_HALF_NEAREST,
+	DEV_HALF_ZERO,
+	DEV_HALF_DOWN,
+	DEV_HALF_UP,
 };
 
-static inline float slu_half_to_float(uint16_t half, bool is_flushing)
+static inline float dev_half_to_float(uint16_t half, bool is_flushing)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000) << 16;
 	uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
@@ -41,7 +41,7 @@ static inline float slu_half_to_float(uint16_t half, bool is_flushing)
 	return f;
 }
 
-static inline float slu_bf16_to_float(uint16_t half)
+static inline float dev_bf16_to_float(uint16_t half)
 {
 	uint32_t bits = (uint32_t)half << 16;
 	float f;
@@ -51,7 +51,7 @@ static inline float slu_bf16_to_float(uint16_t half)
 }
 
 /* a + b, with an odd last bit if it is not exact: rounded once more, it is rounded rightly */
-static inline double slu_half_sum(double a, double b)
+static inline double dev_half_sum(double a, double b)
 {
 	double sum = a + b, from_b = sum - a;
 	double rest = (a - (sum - from_b)) + (b - from_b);
@@ -68,7 +68,7 @@ static inline double slu_half_sum(double a, double b)
 }
 
 /* @n_fraction bits of fraction, 10 or 7, and as many of the exponent as are left of 15 */
-static inline uint16_t slu_narrow_from_double(double value, enum slu_half_rounding mode,
+static inline uint16_t dev_narrow_from_double(double value, enum dev_half_rounding mode,
 					      unsigned n_fraction)
 {
 	const int bias = (1 << (14 - n_fraction)) - 1, least = 1 - bias;
@@ -101,13 +101,13 @@ static inline uint16_t slu_narrow_from_double(double value, enum slu_half_roundi
 	half_way = UINT64_C(1) << (drop - 1);
 	magnitude = (uint16_t)(fraction >> drop);
 	switch (mode) {
-	case SLU_HALF_NEAREST:
+	case DEV_HALF_NEAREST:
 		is_up = rest > half_way || (rest == half_way && (magnitude & 1));
 		break;
-	case SLU_HALF_ZERO:
+	case DEV_HALF_ZERO:
 		is_up = false;
 		break;
-	case SLU_HALF_DOWN:
+	case DEV_HALF_DOWN:
 		is_up = rest && sign;
 		break;
 	default:
@@ -122,8 +122,8 @@ static inline uint16_t slu_narrow_from_double(double value, enum slu_half_roundi
 			magnitude = (uint16_t)(magnitude + ((exponent - least) << n_fraction));
 	}
 	if (exponent > bias || magnitude >= infinity) {
-		bool is_infinite = mode == SLU_HALF_NEAREST || (mode == SLU_HALF_UP && !sign) ||
-				   (mode == SLU_HALF_DOWN && sign);
+		bool is_infinite = mode == DEV_HALF_NEAREST || (mode == DEV_HALF_UP && !sign) ||
+				   (mode == DEV_HALF_DOWN && sign);
 
 		return (uint16_t)(sign | (infinity - !is_infinite));
 	}
@@ -132,12 +132,12 @@ static inline uint16_t slu_narrow_from_double(double value, enum slu_half_roundi
 	return (uint16_t)(sign | magnitude);
 }
 
-static inline uint16_t slu_half_from_double(double value, enum slu_half_rounding mode)
+static inline uint16_t dev_half_from_double(double value, enum dev_half_rounding mode)
 {
-	return slu_narrow_from_double(value, mode, 10);
+	return dev_narrow_from_double(value, mode, 10);
 }
 
-static inline uint16_t slu_bf16_from_double(double value, enum slu_half_rounding mode)
+static inline uint16_t dev_bf16_from_double(double value, enum dev_half_rounding mode)
 {
-	return slu_narrow_from_double(value, mode, 7);
+	return dev_narrow_from_double(value, mode, 7);
 }

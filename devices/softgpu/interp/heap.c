@@ -18,14 +18,14 @@ struct piece {
 	struct piece *next; /* the one behind it */
 };
 
-struct slu_interp_heap {
+struct dev_interp_heap {
 	pthread_mutex_t lock;
 	struct piece *first; /* guarded by lock */
 };
 
-int slu_interp_heap_new(uint64_t base, uint64_t bytes, struct slu_interp_heap **ret_heap)
+int dev_interp_heap_new(uint64_t base, uint64_t bytes, struct dev_interp_heap **ret_heap)
 {
-	struct slu_interp_heap *heap = calloc(1, sizeof(*heap));
+	struct dev_interp_heap *heap = calloc(1, sizeof(*heap));
 	struct piece *all = calloc(1, sizeof(*all));
 
 	if (!heap || !all) {
@@ -41,7 +41,7 @@ int slu_interp_heap_new(uint64_t base, uint64_t bytes, struct slu_interp_heap **
 	return 0;
 }
 
-void slu_interp_heap_free(struct slu_interp_heap *heap)
+void dev_interp_heap_free(struct dev_interp_heap *heap)
 {
 	if (!heap)
 		return;
@@ -56,7 +56,7 @@ void slu_interp_heap_free(struct slu_interp_heap *heap)
 }
 
 /* The first that is large enough; what is left of it stays free. */
-static uint64_t take_locked(struct slu_interp_heap *heap, uint64_t bytes)
+static uint64_t take_locked(struct dev_interp_heap *heap, uint64_t bytes)
 {
 	struct piece *p = heap->first, *rest;
 
@@ -78,7 +78,7 @@ static uint64_t take_locked(struct slu_interp_heap *heap, uint64_t bytes)
 	return p->at;
 }
 
-uint64_t slu_interp_heap_take(struct slu_interp_heap *heap, uint64_t bytes)
+uint64_t dev_interp_heap_take(struct dev_interp_heap *heap, uint64_t bytes)
 {
 	uint64_t address;
 
@@ -101,7 +101,7 @@ static void join_next(struct piece *p)
 	free(next);
 }
 
-static bool give_locked(struct slu_interp_heap *heap, uint64_t address)
+static bool give_locked(struct dev_interp_heap *heap, uint64_t address)
 {
 	struct piece *p = heap->first, *before = NULL;
 
@@ -116,7 +116,7 @@ static bool give_locked(struct slu_interp_heap *heap, uint64_t address)
 	return true;
 }
 
-bool slu_interp_heap_give(struct slu_interp_heap *heap, uint64_t address)
+bool dev_interp_heap_give(struct dev_interp_heap *heap, uint64_t address)
 {
 	bool is_given;
 

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct slu_interp_heap;
+struct dev_interp_heap;
 
-int slu_interp_heap_new(uint64_t base, uint64_t bytes, struct slu_interp_heap **ret_heap);
-void slu_interp_heap_free(struct slu_interp_heap *heap);
+int dev_interp_heap_new(uint64_t base, uint64_t bytes, struct dev_interp_heap **ret_heap);
+void dev_interp_heap_free(struct dev_interp_heap *heap);
 
 /* Return: an address, a multiple of 16; 0 if there is no room, or nothing was asked for. */
-uint64_t slu_interp_heap_take(struct slu_interp_heap *heap, uint64_t bytes);
+uint64_t dev_interp_heap_take(struct dev_interp_heap *heap, uint64_t bytes);
 /* Return: false if nothing was taken there. */
-bool slu_interp_heap_give(struct slu_interp_heap *heap, uint64_t address);
+bool dev_interp_heap_give(struct dev_interp_heap *heap, uint64_t address);

@@ -25,29 +25,29 @@
 #include "ptx/ptx.h"
 
 enum {
-	SLU_INTERP_READ = 1 << 0,
-	SLU_INTERP_WRITE = 1 << 1,
+	DEV_INTERP_READ = 1 << 0,
+	DEV_INTERP_WRITE = 1 << 1,
 };
 
 /* Memory outside the device's window that kernels may use: pinned host memory. */
-struct slu_interp_range {
+struct dev_interp_range {
 	uint64_t base;
 	uint64_t bytes;
 	uint8_t access;
 };
 
-struct slu_interp_memory {
+struct dev_interp_memory {
 	/* the window: @bytes from @base, in pages of 1 << @shift bytes */
 	uint64_t base;
 	uint64_t bytes;
 	uint8_t *view; /* where the window's bytes really are */
 	unsigned shift;
-	const uint8_t *access; /* one byte a page: SLU_INTERP_READ | SLU_INTERP_WRITE */
+	const uint8_t *access; /* one byte a page: DEV_INTERP_READ | DEV_INTERP_WRITE */
 	/* the truth about a launch: one byte a page, bits are added for what was read and written;
 	 * may be NULL */
 	uint8_t *touched;
 	/* in rising order, without overlap */
-	const struct slu_interp_range *ranges;
+	const struct dev_interp_range *ranges;
 	size_t n_ranges;
 	/* what was read from and written to @ranges, in bytes, is added here; may be NULL */
 	uint64_t *range_bytes;
@@ -57,24 +57,24 @@ struct slu_interp_memory {
 	void *userdata;
 };
 
-enum slu_interp_fault_kind {
-	SLU_INTERP_FAULT_NONE,
-	SLU_INTERP_FAULT_ADDRESS,    /* nothing there, or no right to it: illegal address */
-	SLU_INTERP_FAULT_MISALIGNED, /* misaligned address */
-	SLU_INTERP_FAULT_SPACE,	     /* outside the shared, local or parameter window */
-	SLU_INTERP_FAULT_TRAP,	     /* the kernel executed trap */
-	SLU_INTERP_FAULT_ASSERT,     /* the kernel called __assertfail */
-	SLU_INTERP_FAULT_PC,	     /* an indirect call to something that is no function */
-	SLU_INTERP_FAULT_STACK,	     /* calls nested too deep */
-	SLU_INTERP_FAULT_BARRIER,    /* threads wait at barriers that nobody will complete */
-	SLU_INTERP_FAULT_CANCELLED,  /* *cancel became true */
-	SLU_INTERP_FAULT_NO_MEMORY,  /* the host had no memory for the launch */
-	_SLU_INTERP_FAULT_MAX,
+enum dev_interp_fault_kind {
+	DEV_INTERP_FAULT_NONE,
+	DEV_INTERP_FAULT_ADDRESS,    /* nothing there, or no right to it: illegal address */
+	DEV_INTERP_FAULT_MISALIGNED, /* misaligned address */
+	DEV_INTERP_FAULT_SPACE,	     /* outside the shared, local or parameter window */
+	DEV_INTERP_FAULT_TRAP,	     /* the kernel executed trap */
+	DEV_INTERP_FAULT_ASSERT,     /* the kernel called __assertfail */
+	DEV_INTERP_FAULT_PC,	     /* an indirect call to something that is no function */
+	DEV_INTERP_FAULT_STACK,	     /* calls nested too deep */
+	DEV_INTERP_FAULT_BARRIER,    /* threads wait at barriers that nobody will complete */
+	DEV_INTERP_FAULT_CANCELLED,  /* *cancel became true */
+	DEV_INTERP_FAULT_NO_MEMORY,  /* the host had no memory for the launch */
+	_DEV_INTERP_FAULT_MAX,
 };
 
 /* The first fault of a launch. */
-struct slu_interp_fault {
-	enum slu_interp_fault_kind kind;
+struct dev_interp_fault {
+	enum dev_interp_fault_kind kind;
 	uint64_t address; /* of the access, where there was one */
 	bool is_write;
 	unsigned size; /* of the access */
@@ -88,53 +88,53 @@ struct slu_interp_fault {
 	const char *form;
 };
 
-const char *slu_interp_fault_name(enum slu_interp_fault_kind kind);
+const char *dev_interp_fault_name(enum dev_interp_fault_kind kind);
 
-struct slu_interp_heap; /* heap.h */
+struct dev_interp_heap; /* heap.h */
 
 /* A module made ready to run; refers to the parsed module, which must outlive it. */
-struct slu_interp_module;
+struct dev_interp_module;
 
-int slu_interp_module_new(const struct slu_ptx_module *ptx, struct slu_interp_module **ret_module);
-void slu_interp_module_free(struct slu_interp_module *module);
+int dev_interp_module_new(const struct slu_ptx_module *ptx, struct dev_interp_module **ret_module);
+void dev_interp_module_free(struct dev_interp_module *module);
 
 /*
  * Decodes @kernel and what it calls, once; later calls cost nothing. Thread-safe. What the
  * interpreter cannot run (a call of an undefined function, a form it lacks) is refused with its
  * place in the text.
  *
- * Return: 0, SLU_INTERP_E_REFUSED, -ENOMEM.
+ * Return: 0, DEV_INTERP_E_REFUSED, -ENOMEM.
  */
 enum {
-	_SLU_INTERP_E_SUCCESS,
-	SLU_INTERP_E_REFUSED,
-	SLU_INTERP_E_FAULT,
+	_DEV_INTERP_E_SUCCESS,
+	DEV_INTERP_E_REFUSED,
+	DEV_INTERP_E_FAULT,
 };
-int slu_interp_prepare(struct slu_interp_module *module, const struct slu_ptx_function *kernel,
+int dev_interp_prepare(struct dev_interp_module *module, const struct slu_ptx_function *kernel,
 		       struct slu_ptx_error *ret_error);
 /*
  * Is there a kernel that prepare() would refuse, for another reason than a function of the device
- * runtime that is missing? Return: as slu_interp_prepare().
+ * runtime that is missing? Return: as dev_interp_prepare().
  */
-int slu_interp_check(struct slu_interp_module *module, struct slu_ptx_error *ret_error);
+int dev_interp_check(struct dev_interp_module *module, struct slu_ptx_error *ret_error);
 
 /* Does anything in the module call malloc? */
-bool slu_interp_module_uses_heap(const struct slu_interp_module *module);
+bool dev_interp_module_uses_heap(const struct dev_interp_module *module);
 
 /*
  * What an address in a module's initial bytes becomes when it points to a function: the value
  * that an indirect call takes.
  */
-uint64_t slu_interp_function_address(const struct slu_ptx_function *function);
+uint64_t dev_interp_function_address(const struct slu_ptx_function *function);
 
-struct slu_interp_launch {
-	struct slu_interp_module *module;
+struct dev_interp_launch {
+	struct dev_interp_module *module;
 	const struct slu_ptx_function *kernel; /* prepared */
 	unsigned grid[3];
 	unsigned block[3];
 	uint64_t dynamic_shared_bytes;
 	const void *params; /* kernel->param_bytes bytes */
-	const struct slu_interp_memory *memory;
+	const struct dev_interp_memory *memory;
 	/* generic address of each of the module's variables, by its index; entries of .shared ones
 	 * are not read */
 	const uint64_t *variables;
@@ -150,7 +150,7 @@ struct slu_interp_launch {
 	void (*print)(void *userdata, const char *text, size_t size);
 	/* the same for what a failed assertion says */
 	void (*complain)(void *userdata, const char *text, size_t size);
-	struct slu_interp_heap *heap; /* of malloc and free; NULL: there is no memory */
+	struct dev_interp_heap *heap; /* of malloc and free; NULL: there is no memory */
 	/* cudaGraphSetConditional: says whether there is such a condition; called by several
 	 * threads; NULL: there is none */
 	bool (*set_condition)(void *userdata, uint64_t handle, uint32_t value);
@@ -160,7 +160,7 @@ struct slu_interp_launch {
 /*
  * Runs the launch and returns when its last block has ended.
  *
- * Return: 0, SLU_INTERP_E_FAULT with *ret_fault filled, -EINVAL for a shape that cannot be run
+ * Return: 0, DEV_INTERP_E_FAULT with *ret_fault filled, -EINVAL for a shape that cannot be run
  * (a dimension of 0, more than 1024 threads a block, a kernel that was not prepared).
  */
-int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_fault *ret_fault);
+int dev_interp_launch(const struct dev_interp_launch *launch, struct dev_interp_fault *ret_fault);

@@ -4,7 +4,7 @@
 /*
  * How handlers are written: once, as an expression of one lane, from which come the loop over a
  * whole row and the loop over the lanes of a mask. Files that include this are compiled once for
- * each machine of slu_interp_isa; SLU_ISA(x) gives their few outside names a suffix.
+ * each machine of dev_interp_isa; DEV_ISA(x) gives their few outside names a suffix.
  */
 
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "base/util.h"
 #include "softgpu/interp/code.h"
 
-#define SLU_ISA_PASTE(name, isa) slu_interp_##name##_##isa
-#define SLU_ISA_NAME(name, isa)	 SLU_ISA_PASTE(name, isa)
-#define SLU_ISA(name)		 SLU_ISA_NAME(name, SLU_ISA_SUFFIX)
+#define DEV_ISA_PASTE(name, isa) dev_interp_##name##_##isa
+#define DEV_ISA_NAME(name, isa)	 DEV_ISA_PASTE(name, isa)
+#define DEV_ISA(name)		 DEV_ISA_NAME(name, DEV_ISA_SUFFIX)
 
 /* rows of one lane never depend on another lane, even where two operands are the same row */
 #ifdef __clang__
@@ -24,7 +24,7 @@
 #else
 #define EVERY_LANE_OF(n) _Pragma("GCC ivdep") for (unsigned i = 0; i < (n); i++)
 #endif
-#define EVERY_LANE EVERY_LANE_OF(SLU_INTERP_LANES)
+#define EVERY_LANE EVERY_LANE_OF(DEV_INTERP_LANES)
 
 #define MASKED_LANES(mask)                                                                       \
 	for (uint32_t _left = (mask), i = 0; _left && ((i = (uint32_t)__builtin_ctz(_left)), 1); \
@@ -32,7 +32,7 @@
 
 /* of a team, the rows of one warp after the other: pointers are moved on by NEXT_STRIP */
 #define EVERY_STRIP   for (unsigned k = 0; k < w->team; k++)
-#define NEXT_STRIP(p) ((p) += SLU_INTERP_STRIP / sizeof(*(p)))
+#define NEXT_STRIP(p) ((p) += DEV_INTERP_STRIP / sizeof(*(p)))
 
 #define ROW(w, offset) __builtin_assume_aligned((w)->rows + (offset), 64)
 
@@ -58,8 +58,8 @@
  * speaks of a, b, c and e; rows are uint32_t, uint64_t, float or double.
  */
 #define OP_(name, RD, VD, RS, VS, LOADS, expr, LOOP_ALL, LOOP_SOME)                        \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in)  \
 	{                                                                                  \
 		RD *pd = ROW(w, in->d);                                                    \
 		const RS *pa = ROW(w, in->a), *pb = ROW(w, in->b), *pc = ROW(w, in->c);    \
@@ -76,8 +76,8 @@
 		}                                                                          \
 		NEXT(w, in);                                                               \
 	}                                                                                  \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
-							 const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_some(struct dev_interp_warp *w,        \
+							 const struct dev_interp_insn *in) \
 	{                                                                                  \
 		RD *pd = ROW(w, in->d);                                                    \
 		const RS *pa = ROW(w, in->a), *pb = ROW(w, in->b), *pc = ROW(w, in->c);    \
@@ -90,7 +90,7 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
+	static const struct dev_interp_handler name = { name##_all, name##_some, true };
 
 #define LOADS_1(V) V a = (V)pa[i];
 #define LOADS_2(V)      \

@@ -24,8 +24,8 @@
 #define N_ROUNDS 64u
 
 struct run {
-	const struct slu_interp_launch *launch;
-	struct slu_interp_code *code;
+	const struct dev_interp_launch *launch;
+	struct dev_interp_code *code;
 	uint32_t workspace[2];	  /* of a cooperative launch: its size, the barrier of the grid */
 	uint64_t *shared_address; /* by the variable's index */
 	uint64_t shared_bytes;
@@ -33,12 +33,12 @@ struct run {
 	uint64_t n_blocks;
 	uint64_t next_block; /* atomic */
 	bool stop;	     /* atomic: somebody met a fault */
-	struct slu_interp_rest rest;
+	struct dev_interp_rest rest;
 	pthread_mutex_t lock;
-	struct slu_interp_fault fault; /* guarded by lock */
+	struct dev_interp_fault fault; /* guarded by lock */
 };
 
-static void report(struct run *run, const struct slu_interp_fault *fault)
+static void report(struct run *run, const struct dev_interp_fault *fault)
 {
 	pthread_mutex_lock(&run->lock);
 	if (!run->fault.kind)
@@ -52,11 +52,11 @@ static bool is_over(struct run *run)
 {
 	const bool *cancel = run->launch->cancel;
 
-	slu_interp_rest_look(&run->rest);
+	dev_interp_rest_look(&run->rest);
 	if (__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE))
 		return true;
 	if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE)) {
-		struct slu_interp_fault fault = { .kind = SLU_INTERP_FAULT_CANCELLED,
+		struct dev_interp_fault fault = { .kind = DEV_INTERP_FAULT_CANCELLED,
 						  .kernel = run->launch->kernel->name };
 
 		report(run, &fault);
@@ -65,23 +65,23 @@ static bool is_over(struct run *run)
 	return false;
 }
 
-static void block_deinit(struct slu_interp_block *b)
+static void block_deinit(struct dev_interp_block *b)
 {
 	for (unsigned i = 0; b->warps && i < b->n_warps; i++)
-		slu_interp_warp_deinit(&b->warps[i]);
+		dev_interp_warp_deinit(&b->warps[i]);
 	free(b->warps);
 	free(b->shared);
 	if (b->local)
-		munmap(b->local, b->local_bytes * b->n_warps * SLU_INTERP_LANES);
-	*b = (struct slu_interp_block){ 0 };
+		munmap(b->local, b->local_bytes * b->n_warps * DEV_INTERP_LANES);
+	*b = (struct dev_interp_block){ 0 };
 }
 
-static int block_init(struct slu_interp_block *b, struct run *run, unsigned worker, uint32_t *csr)
+static int block_init(struct dev_interp_block *b, struct run *run, unsigned worker, uint32_t *csr)
 {
-	const struct slu_interp_launch *l = run->launch;
+	const struct dev_interp_launch *l = run->launch;
 	int r;
 
-	*b = (struct slu_interp_block){
+	*b = (struct dev_interp_block){
 		.launch = l,
 		.code = run->code,
 		.memory = l->memory,
@@ -93,7 +93,7 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		.workspace = l->is_cooperative ? run->workspace : NULL,
 		.csr = csr,
 	};
-	b->n_warps = (b->n_threads + SLU_INTERP_LANES - 1) / SLU_INTERP_LANES;
+	b->n_warps = (b->n_threads + DEV_INTERP_LANES - 1) / DEV_INTERP_LANES;
 	b->warps = calloc(b->n_warps, sizeof(*b->warps));
 	/* at least one byte, so that it is an address that nothing else has */
 	b->shared = aligned_alloc(4096, slu_round_up(b->shared_bytes + 1, 4096));
@@ -101,7 +101,7 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		goto fail;
 	memset(b->shared, 0, b->shared_bytes);
 	if (b->local_bytes) {
-		void *p = mmap(NULL, b->local_bytes * b->n_warps * SLU_INTERP_LANES,
+		void *p = mmap(NULL, b->local_bytes * b->n_warps * DEV_INTERP_LANES,
 			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 			       -1, 0);
 
@@ -110,11 +110,11 @@ static int block_init(struct slu_interp_block *b, struct run *run, unsigned work
 		b->local = p;
 	}
 	for (unsigned i = 0; i < b->n_warps; i++) {
-		r = slu_interp_warp_init(&b->warps[i], b, i);
+		r = dev_interp_warp_init(&b->warps[i], b, i);
 		if (r)
 			goto fail;
 	}
-	slu_interp_team_init(b);
+	dev_interp_team_init(b);
 	return 0;
 
 fail:
@@ -122,7 +122,7 @@ fail:
 	return slu_error(-ENOMEM);
 }
 
-static void block_begin(struct slu_interp_block *b, uint64_t number)
+static void block_begin(struct dev_interp_block *b, uint64_t number)
 {
 	const unsigned *grid = b->launch->grid;
 
@@ -132,31 +132,31 @@ static void block_begin(struct slu_interp_block *b, uint64_t number)
 	b->n_live = b->n_threads;
 	b->met = 0;
 	memset(b->barriers, 0, sizeof(b->barriers));
-	slu_interp_team_begin(b);
+	dev_interp_team_begin(b);
 	for (unsigned i = 0; i < b->n_warps; i++)
-		slu_interp_warp_begin(&b->warps[i]);
+		dev_interp_warp_begin(&b->warps[i]);
 }
 
 /* One round over the warps. Return: false if the block cannot go on. */
-static bool block_step(struct slu_interp_block *b)
+static bool block_step(struct dev_interp_block *b)
 {
 	bool has_run = false;
 
 	for (unsigned i = 0; i < b->n_warps; i++) {
-		struct slu_interp_warp *w = &b->warps[i];
+		struct dev_interp_warp *w = &b->warps[i];
 
-		if (!w->n_groups || slu_interp_warp_is_waiting(w))
+		if (!w->n_groups || dev_interp_warp_is_waiting(w))
 			continue;
 		has_run = true;
 		if (b->may_team && w->team == 1)
-			slu_interp_team_form(w);
-		if (!slu_interp_warp_run(w))
+			dev_interp_team_form(w);
+		if (!dev_interp_warp_run(w))
 			return false;
 	}
 	if (!has_run && b->n_live) {
-		struct slu_interp_insn none = { 0 };
+		struct dev_interp_insn none = { 0 };
 
-		slu_interp_fault(&b->warps[0], &none, SLU_INTERP_FAULT_BARRIER, 0, 0, 0, false);
+		dev_interp_fault(&b->warps[0], &none, DEV_INTERP_FAULT_BARRIER, 0, 0, 0, false);
 		return false;
 	}
 	return true;
@@ -168,13 +168,13 @@ static bool has_blocks(const struct run *run)
 }
 
 /* It reached far away, and has not ended. */
-static bool is_waiting(const struct slu_interp_block *b)
+static bool is_waiting(const struct dev_interp_block *b)
 {
 	return b->is_far && b->n_live;
 }
 
 /* The next block that nobody has, if there is one. */
-static bool take_block(struct run *run, struct slu_interp_block *b)
+static bool take_block(struct run *run, struct dev_interp_block *b)
 {
 	uint64_t number = __atomic_fetch_add(&run->next_block, 1, __ATOMIC_RELAXED);
 
@@ -185,7 +185,7 @@ static bool take_block(struct run *run, struct slu_interp_block *b)
 }
 
 /* Until the block has ended, has reached far away and may as well wait for it, or ran for long. */
-static void block_run(struct slu_interp_block *b, struct run *run)
+static void block_run(struct dev_interp_block *b, struct run *run)
 {
 	unsigned n_rounds = 0;
 
@@ -199,13 +199,13 @@ static void block_run(struct slu_interp_block *b, struct run *run)
 static void work(void *userdata, unsigned index)
 {
 	struct run *run = userdata;
-	struct slu_interp_block blocks[N_RESIDENT];
-	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
+	struct dev_interp_block blocks[N_RESIDENT];
+	struct dev_interp_fault no_memory = { .kind = DEV_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr(), n = 0, n_left;
 	uint32_t current = csr;
 
-	slu_interp_rest_join(&run->rest);
+	dev_interp_rest_join(&run->rest);
 	do {
 		n_left = 0;
 		for (unsigned i = 0; i < N_RESIDENT && !is_over(run); i++) {
@@ -226,7 +226,7 @@ static void work(void *userdata, unsigned index)
 			n_left++;
 		}
 	} while (n_left && !is_over(run));
-	slu_interp_rest_leave(&run->rest);
+	dev_interp_rest_leave(&run->rest);
 	for (unsigned i = 0; i < n; i++)
 		block_deinit(&blocks[i]);
 	_mm_setcsr(csr);
@@ -235,8 +235,8 @@ static void work(void *userdata, unsigned index)
 /* All blocks at once; they share the caller's thread, so that each of them comes on. */
 static void work_cooperatively(struct run *run)
 {
-	struct slu_interp_block *blocks = calloc(run->n_blocks, sizeof(*blocks));
-	struct slu_interp_fault no_memory = { .kind = SLU_INTERP_FAULT_NO_MEMORY,
+	struct dev_interp_block *blocks = calloc(run->n_blocks, sizeof(*blocks));
+	struct dev_interp_fault no_memory = { .kind = DEV_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr();
 	uint32_t current = csr;
@@ -248,7 +248,7 @@ static void work_cooperatively(struct run *run)
 	}
 	if (n < run->n_blocks)
 		report(run, &no_memory);
-	slu_interp_rest_join(&run->rest);
+	dev_interp_rest_join(&run->rest);
 	do {
 		n_left = 0;
 		for (uint64_t i = 0; i < n && !is_over(run); i++) {
@@ -259,7 +259,7 @@ static void work_cooperatively(struct run *run)
 				report(run, &blocks[i].fault);
 		}
 	} while (n_left && !is_over(run));
-	slu_interp_rest_leave(&run->rest);
+	dev_interp_rest_leave(&run->rest);
 	for (uint64_t i = 0; i < n; i++)
 		block_deinit(&blocks[i]);
 	free(blocks);
@@ -274,23 +274,23 @@ static unsigned count_helpers(const struct run *run)
 	return n > 1 ? (unsigned)n - 1 : 0;
 }
 
-static bool is_runnable(const struct slu_interp_launch *l)
+static bool is_runnable(const struct dev_interp_launch *l)
 {
 	uint64_t threads = 1;
 
 	for (unsigned i = 0; i < 3; i++) {
-		if (!l->grid[i] || !l->block[i] || l->block[i] > SLU_INTERP_MAX_THREADS)
+		if (!l->grid[i] || !l->block[i] || l->block[i] > DEV_INTERP_MAX_THREADS)
 			return false;
 		threads *= l->block[i];
 	}
-	return threads <= SLU_INTERP_MAX_THREADS && l->grid[1] <= 65535 && l->grid[2] <= 65535 &&
+	return threads <= DEV_INTERP_MAX_THREADS && l->grid[1] <= 65535 && l->grid[2] <= 65535 &&
 	       l->dynamic_shared_bytes <= UINT32_MAX && l->kernel->is_kernel &&
-	       slu_interp_module_code(l->module, l->kernel);
+	       dev_interp_module_code(l->module, l->kernel);
 }
 
 static int place_shared(struct run *run)
 {
-	const struct slu_interp_launch *l = run->launch;
+	const struct dev_interp_launch *l = run->launch;
 	const struct slu_ptx_function *k = l->kernel;
 	const struct slu_ptx_module *ptx = l->module->ptx;
 	uint64_t dynamic = slu_round_up(k->shared_bytes, k->dynamic_shared_align);
@@ -307,7 +307,7 @@ static int place_shared(struct run *run)
 	return 0;
 }
 
-int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_fault *ret_fault)
+int dev_interp_launch(const struct dev_interp_launch *launch, struct dev_interp_fault *ret_fault)
 {
 	struct run run = { .launch = launch };
 	int r;
@@ -318,22 +318,22 @@ int slu_interp_launch(const struct slu_interp_launch *launch, struct slu_interp_
 	if (r)
 		return r;
 	run.workspace[0] = sizeof(run.workspace);
-	run.code = slu_interp_module_code(launch->module, launch->kernel);
+	run.code = dev_interp_module_code(launch->module, launch->kernel);
 	run.n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 	run.local_bytes = slu_round_up(launch->kernel->local_bytes, 16) +
-			  (run.code->has_calls ? SLU_INTERP_STACK_BYTES : 0);
+			  (run.code->has_calls ? DEV_INTERP_STACK_BYTES : 0);
 	pthread_mutex_init(&run.lock, NULL);
-	slu_interp_rest_init(&run.rest, launch);
+	dev_interp_rest_init(&run.rest, launch);
 	if (launch->is_cooperative && run.n_blocks > 1)
 		work_cooperatively(&run);
 	else
-		slu_interp_pool_run(count_helpers(&run), work, &run);
-	slu_interp_rest_deinit(&run.rest);
+		dev_interp_pool_run(count_helpers(&run), work, &run);
+	dev_interp_rest_deinit(&run.rest);
 	pthread_mutex_destroy(&run.lock);
 	free(run.shared_address);
 	if (run.fault.kind) {
 		*ret_fault = run.fault;
-		return SLU_INTERP_E_FAULT;
+		return DEV_INTERP_E_FAULT;
 	}
 	return 0;
 }

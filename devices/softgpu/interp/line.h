@@ -24,18 +24,18 @@
 #include "base/util.h"
 #include "softgpu/interp/code.h"
 
-#define SLU_INTERP_HALF (SLU_INTERP_LANES / 2)
+#define DEV_INTERP_HALF (DEV_INTERP_LANES / 2)
 
 enum {
-	SLU_INTERP_LINE = 1 << 0,
-	SLU_INTERP_STALE = 1 << 1,
+	DEV_INTERP_LINE = 1 << 0,
+	DEV_INTERP_STALE = 1 << 1,
 };
 
 /* how much smaller a line is than the least row; lines lie as the rows do */
-#define SLU_INTERP_LINES_PER_ROW (SLU_INTERP_ROW_32 / sizeof(struct slu_interp_line))
-#define SLU_INTERP_LINE_STRIP	 (SLU_INTERP_STRIP / SLU_INTERP_LINES_PER_ROW)
+#define DEV_INTERP_LINES_PER_ROW (DEV_INTERP_ROW_32 / sizeof(struct dev_interp_line))
+#define DEV_INTERP_LINE_STRIP	 (DEV_INTERP_STRIP / DEV_INTERP_LINES_PER_ROW)
 
-struct slu_interp_line {
+struct dev_interp_line {
 	uint64_t base; /* of a 32-bit register: without anything above */
 	int64_t step;  /* of a 32-bit register: as if it were signed */
 	int64_t jump;
@@ -44,18 +44,18 @@ struct slu_interp_line {
 	uint32_t last; /* where an access by it last was, the low bits */
 };
 
-static inline struct slu_interp_line *slu_interp_line(uint8_t *lines, uint32_t row)
+static inline struct dev_interp_line *dev_interp_line(uint8_t *lines, uint32_t row)
 {
-	return (struct slu_interp_line *)(void *)(lines + row / SLU_INTERP_LINES_PER_ROW);
+	return (struct dev_interp_line *)(void *)(lines + row / DEV_INTERP_LINES_PER_ROW);
 }
 
-static inline bool slu_interp_line_is_one(const struct slu_interp_line *line)
+static inline bool dev_interp_line_is_one(const struct dev_interp_line *line)
 {
 	return !(line->step | line->jump);
 }
 
 /* Where the line is in a team's k-th warp. */
-static inline uint64_t slu_interp_line_base(const struct slu_interp_line *line, unsigned k)
+static inline uint64_t dev_interp_line_base(const struct dev_interp_line *line, unsigned k)
 {
 	uint64_t base = line->base + 2 * k * (uint64_t)line->jump;
 
@@ -63,54 +63,54 @@ static inline uint64_t slu_interp_line_base(const struct slu_interp_line *line, 
 }
 
 /* Writes the row of a team's k-th warp. */
-static inline void slu_interp_line_spread(const struct slu_interp_line *line, unsigned k, void *row)
+static inline void dev_interp_line_spread(const struct dev_interp_line *line, unsigned k, void *row)
 {
-	uint64_t first = slu_interp_line_base(line, k);
+	uint64_t first = dev_interp_line_base(line, k);
 
 	if (line->is_wide) {
 		uint64_t *lanes = row;
 
-		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
+		for (unsigned i = 0; i < DEV_INTERP_HALF; i++) {
 			uint64_t value = first + i * (uint64_t)line->step;
 
 			lanes[i] = value;
-			lanes[i + SLU_INTERP_HALF] = value + (uint64_t)line->jump;
+			lanes[i + DEV_INTERP_HALF] = value + (uint64_t)line->jump;
 		}
 	} else {
 		uint32_t *lanes = row;
 		uint32_t base = (uint32_t)first, step = (uint32_t)line->step;
 		uint32_t jump = (uint32_t)line->jump;
 
-		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
+		for (unsigned i = 0; i < DEV_INTERP_HALF; i++) {
 			lanes[i] = base + i * step;
-			lanes[i + SLU_INTERP_HALF] = base + i * step + jump;
+			lanes[i + DEV_INTERP_HALF] = base + i * step + jump;
 		}
 	}
 }
 
 /* Makes sure that the rows of all @team warps hold. */
-static inline void slu_interp_line_settle(uint8_t *lines, uint8_t *rows, uint32_t row,
+static inline void dev_interp_line_settle(uint8_t *lines, uint8_t *rows, uint32_t row,
 					  unsigned team)
 {
-	struct slu_interp_line *line = slu_interp_line(lines, row);
+	struct dev_interp_line *line = dev_interp_line(lines, row);
 
-	if (line->kind & SLU_INTERP_STALE) {
+	if (line->kind & DEV_INTERP_STALE) {
 		for (unsigned k = 0; k < team; k++)
-			slu_interp_line_spread(line, k, rows + row + k * SLU_INTERP_STRIP);
-		line->kind = SLU_INTERP_LINE;
+			dev_interp_line_spread(line, k, rows + row + k * DEV_INTERP_STRIP);
+		line->kind = DEV_INTERP_LINE;
 	}
 }
 
-static inline void slu_interp_line_need(struct slu_interp_warp *w, uint32_t row)
+static inline void dev_interp_line_need(struct dev_interp_warp *w, uint32_t row)
 {
-	slu_interp_line_settle(w->lines, w->rows, row, w->team);
+	dev_interp_line_settle(w->lines, w->rows, row, w->team);
 }
 
 /* Does the row of a team's k-th warp hold what the line says? */
-static inline bool slu_interp_line_fits(const struct slu_interp_line *line, unsigned k,
+static inline bool dev_interp_line_fits(const struct dev_interp_line *line, unsigned k,
 					const void *row)
 {
-	uint64_t first = slu_interp_line_base(line, k), off = 0;
+	uint64_t first = dev_interp_line_base(line, k), off = 0;
 
 	if (line->is_wide) {
 		const uint64_t *lanes = row;
@@ -118,9 +118,9 @@ static inline bool slu_interp_line_fits(const struct slu_interp_line *line, unsi
 
 		if (lanes[2] != first + 2 * step)
 			return false;
-		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
+		for (unsigned i = 0; i < DEV_INTERP_HALF; i++) {
 			off |= lanes[i] ^ (first + i * step);
-			off |= lanes[i + SLU_INTERP_HALF] ^ (first + i * step + jump);
+			off |= lanes[i + DEV_INTERP_HALF] ^ (first + i * step + jump);
 		}
 	} else {
 		const uint32_t *lanes = row;
@@ -129,9 +129,9 @@ static inline bool slu_interp_line_fits(const struct slu_interp_line *line, unsi
 
 		if (lanes[2] != base + 2 * step)
 			return false;
-		for (unsigned i = 0; i < SLU_INTERP_HALF; i++) {
+		for (unsigned i = 0; i < DEV_INTERP_HALF; i++) {
 			off_32 |= lanes[i] ^ (base + i * step);
-			off_32 |= lanes[i + SLU_INTERP_HALF] ^ (base + i * step + jump);
+			off_32 |= lanes[i + DEV_INTERP_HALF] ^ (base + i * step + jump);
 		}
 		off = off_32;
 	}
@@ -139,7 +139,7 @@ static inline bool slu_interp_line_fits(const struct slu_interp_line *line, unsi
 }
 
 /* Looks whether rows that hold are a line; if not, the line is left with kind 0. */
-static inline bool slu_interp_line_find(struct slu_interp_line *line, const uint8_t *row,
+static inline bool dev_interp_line_find(struct dev_interp_line *line, const uint8_t *row,
 					unsigned team)
 {
 	if (line->is_wide) {
@@ -147,19 +147,19 @@ static inline bool slu_interp_line_find(struct slu_interp_line *line, const uint
 
 		line->base = lanes[0];
 		line->step = (int64_t)(lanes[1] - lanes[0]);
-		line->jump = (int64_t)(lanes[SLU_INTERP_HALF] - lanes[0]);
+		line->jump = (int64_t)(lanes[DEV_INTERP_HALF] - lanes[0]);
 	} else {
 		const uint32_t *lanes = (const void *)row;
 
 		line->base = lanes[0];
 		line->step = (int32_t)(lanes[1] - lanes[0]);
-		line->jump = (int32_t)(lanes[SLU_INTERP_HALF] - lanes[0]);
+		line->jump = (int32_t)(lanes[DEV_INTERP_HALF] - lanes[0]);
 	}
 	line->kind = 0;
 	for (unsigned k = 0; k < team; k++)
-		if (!slu_interp_line_fits(line, k, row + k * SLU_INTERP_STRIP))
+		if (!dev_interp_line_fits(line, k, row + k * DEV_INTERP_STRIP))
 			return false;
-	line->kind = SLU_INTERP_LINE;
+	line->kind = DEV_INTERP_LINE;
 	return true;
 }
 
@@ -167,12 +167,12 @@ static inline bool slu_interp_line_find(struct slu_interp_line *line, const uint
  * The least and the greatest lane of a team, as numbers that do not wrap, of a line that begins at
  * @base. Return: false if they do not fit.
  */
-static inline bool slu_interp_line_span(const struct slu_interp_line *line, unsigned team,
+static inline bool dev_interp_line_span(const struct dev_interp_line *line, unsigned team,
 					int64_t base, int64_t *ret_min, int64_t *ret_max)
 {
 	int64_t across, along, low, high;
 
-	if (__builtin_mul_overflow(line->step, (int64_t)SLU_INTERP_HALF - 1, &across) ||
+	if (__builtin_mul_overflow(line->step, (int64_t)DEV_INTERP_HALF - 1, &across) ||
 	    __builtin_mul_overflow(line->jump, 2 * (int64_t)team - 1, &along) ||
 	    __builtin_add_overflow(SLU_MIN(across, 0), SLU_MIN(along, 0), &low) ||
 	    __builtin_add_overflow(SLU_MAX(across, 0), SLU_MAX(along, 0), &high))
@@ -182,12 +182,12 @@ static inline bool slu_interp_line_span(const struct slu_interp_line *line, unsi
 }
 
 /* The same for what a register of 32 bits holds, signed or not; false as well if a lane wraps. */
-static inline bool slu_interp_line_span_32(const struct slu_interp_line *line, unsigned team,
+static inline bool dev_interp_line_span_32(const struct dev_interp_line *line, unsigned team,
 					   bool is_signed, int64_t *ret_min, int64_t *ret_max)
 {
 	int64_t base = is_signed ? (int32_t)line->base : (int64_t)line->base;
 	/* none of these comes near to 64 bits */
-	int64_t across = line->step * ((int64_t)SLU_INTERP_HALF - 1);
+	int64_t across = line->step * ((int64_t)DEV_INTERP_HALF - 1);
 	int64_t along = line->jump * (2 * (int64_t)team - 1);
 
 	*ret_min = base + SLU_MIN(across, 0) + SLU_MIN(along, 0);

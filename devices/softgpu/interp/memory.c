@@ -2,22 +2,22 @@
 #include "softgpu/interp/memory.h"
 
 /* What goes over the bus is counted. */
-static bool count(const struct slu_interp_memory *m, uint64_t bytes, uint8_t want)
+static bool count(const struct dev_interp_memory *m, uint64_t bytes, uint8_t want)
 {
 	if (m->range_bytes)
-		__atomic_fetch_add(&m->range_bytes[want == SLU_INTERP_WRITE], bytes,
+		__atomic_fetch_add(&m->range_bytes[want == DEV_INTERP_WRITE], bytes,
 				   __ATOMIC_RELAXED);
 	return true;
 }
 
-static bool ranges_allow(const struct slu_interp_memory *m, uint64_t address, uint64_t bytes,
+static bool ranges_allow(const struct dev_interp_memory *m, uint64_t address, uint64_t bytes,
 			 uint8_t want)
 {
 	size_t low = 0, high = m->n_ranges;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct slu_interp_range *r = &m->ranges[mid];
+		const struct dev_interp_range *r = &m->ranges[mid];
 
 		if (address < r->base)
 			high = mid;
@@ -31,9 +31,9 @@ static bool ranges_allow(const struct slu_interp_memory *m, uint64_t address, ui
 }
 
 /* May a kernel reach these bytes, which are outside of the window, by a generic address? */
-static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
+static bool allows(const struct dev_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
 {
-	const struct slu_interp_memory *m = b->memory;
+	const struct dev_interp_memory *m = b->memory;
 	uint64_t all_local = b->local_bytes * b->n_threads;
 	uint64_t offset;
 
@@ -46,7 +46,7 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 	/* a kernel's parameters can be read by a generic address */
 	offset = address - (uint64_t)(uintptr_t)b->launch->params;
 	if (offset < b->launch->kernel->param_bytes)
-		return want == SLU_INTERP_READ && b->launch->kernel->param_bytes - offset >= bytes;
+		return want == DEV_INTERP_READ && b->launch->kernel->param_bytes - offset >= bytes;
 	offset = address - (uint64_t)(uintptr_t)b->workspace;
 	if (b->workspace && offset < 2 * sizeof(*b->workspace))
 		return 2 * sizeof(*b->workspace) - offset >= bytes;
@@ -54,25 +54,25 @@ static bool allows(const struct slu_interp_block *b, uint64_t address, uint64_t 
 }
 
 /* Return: where what a generic address means really is; NULL where a kernel may not reach it. */
-static void *find(const struct slu_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
+static void *find(const struct dev_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
 {
-	const struct slu_interp_memory *m = b->memory;
+	const struct dev_interp_memory *m = b->memory;
 	uint64_t offset = address - m->base;
 
 	if (offset >= m->bytes)
 		return allows(b, address, bytes, want) ? (void *)(uintptr_t)address : NULL;
-	return m->bytes - offset >= bytes && slu_interp_window_allows(m, offset, bytes, want)
+	return m->bytes - offset >= bytes && dev_interp_window_allows(m, offset, bytes, want)
 		       ? m->view + offset
 		       : NULL;
 }
 
-const void *SLU_ISA(readable)(const struct slu_interp_block *b, uint64_t address, uint64_t bytes)
+const void *DEV_ISA(readable)(const struct dev_interp_block *b, uint64_t address, uint64_t bytes)
 {
-	return find(b, address, bytes, SLU_INTERP_READ);
+	return find(b, address, bytes, DEV_INTERP_READ);
 }
 
 /* The sum of a register and its offset has the register's width. */
-static inline void read_addresses(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static inline void read_addresses(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 				  uint64_t *addresses)
 {
 	uint64_t more = (uint64_t)in->imm;
@@ -106,7 +106,7 @@ static inline struct survey look_at(uint64_t *offsets, uint64_t origin, uint64_t
 	uint64_t first = offsets[0] - origin, limit = bytes - size;
 	uint64_t outside = 0, low = 0, apart = 0, different = 0;
 
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+	for (unsigned i = 0; i < DEV_INTERP_LANES; i++) {
 		uint64_t offset = offsets[i] - origin;
 
 		low |= offsets[i];
@@ -123,50 +123,50 @@ static inline struct survey look_at(uint64_t *offsets, uint64_t origin, uint64_t
 	};
 }
 
-static enum slu_interp_shape fail(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-				  enum slu_interp_fault_kind kind, unsigned lane, uint64_t address,
+static enum dev_interp_shape fail(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+				  enum dev_interp_fault_kind kind, unsigned lane, uint64_t address,
 				  unsigned size, bool is_write)
 {
-	slu_interp_fault(w, in, kind, lane, address, size, is_write);
-	return SLU_INTERP_SHAPE_FAULT;
+	dev_interp_fault(w, in, kind, lane, address, size, is_write);
+	return DEV_INTERP_SHAPE_FAULT;
 }
 
-static enum slu_interp_shape place(const struct survey *s, uint8_t *window,
-				   struct slu_interp_places *ret)
+static enum dev_interp_shape place(const struct survey *s, uint8_t *window,
+				   struct dev_interp_places *ret)
 {
 	ret->base = window;
 	if (!s->is_piece && !s->is_same)
-		return SLU_INTERP_SHAPE_APART;
+		return DEV_INTERP_SHAPE_APART;
 	ret->base += ret->offsets[0];
-	return s->is_piece ? SLU_INTERP_SHAPE_PIECE : SLU_INTERP_SHAPE_SAME;
+	return s->is_piece ? DEV_INTERP_SHAPE_PIECE : DEV_INTERP_SHAPE_SAME;
 }
 
 /* Rights of all pages that 32 lanes inside the window touch. */
-static bool survey_allows(const struct slu_interp_memory *m, const struct survey *s,
+static bool survey_allows(const struct dev_interp_memory *m, const struct survey *s,
 			  const uint64_t *offsets, unsigned size, uint8_t want)
 {
 	/* an aligned access does not cross into the next page */
 	if (s->is_one_page)
-		return slu_interp_page_allows(m, offsets[0] >> m->shift, want);
+		return dev_interp_page_allows(m, offsets[0] >> m->shift, want);
 	if (s->is_piece)
-		return slu_interp_window_allows(m, offsets[0], (uint64_t)size * SLU_INTERP_LANES,
+		return dev_interp_window_allows(m, offsets[0], (uint64_t)size * DEV_INTERP_LANES,
 						want);
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++)
-		if (!slu_interp_page_allows(m, offsets[i] >> m->shift, want))
+	for (unsigned i = 0; i < DEV_INTERP_LANES; i++)
+		if (!dev_interp_page_allows(m, offsets[i] >> m->shift, want))
 			return false;
 	return true;
 }
 
-static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in, unsigned size,
-					  bool is_write, struct slu_interp_places *ret)
+static enum dev_interp_shape reach_global(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in, unsigned size,
+					  bool is_write, struct dev_interp_places *ret)
 {
-	const struct slu_interp_block *b = w->block;
-	const struct slu_interp_memory *m = b->memory;
-	uint8_t want = is_write ? SLU_INTERP_WRITE : SLU_INTERP_READ;
+	const struct dev_interp_block *b = w->block;
+	const struct dev_interp_memory *m = b->memory;
+	uint8_t want = is_write ? DEV_INTERP_WRITE : DEV_INTERP_READ;
 
 	read_addresses(w, in, ret->offsets);
-	if (w->mask == SLU_INTERP_ALL) {
+	if (w->mask == DEV_INTERP_ALL) {
 		struct survey s = look_at(ret->offsets, m->base, m->bytes, size, m->shift);
 
 		if (s.is_inside && survey_allows(m, &s, ret->offsets, size, want))
@@ -181,27 +181,27 @@ static enum slu_interp_shape reach_global(struct slu_interp_warp *w,
 		const void *at;
 
 		if (address & (size - 1))
-			return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, i, address, size, is_write);
+			return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, address, size, is_write);
 		at = find(b, address, size, want);
 		if (!at)
-			return fail(w, in, SLU_INTERP_FAULT_ADDRESS, i, address, size, is_write);
+			return fail(w, in, DEV_INTERP_FAULT_ADDRESS, i, address, size, is_write);
 		ret->offsets[i] = (uint64_t)(uintptr_t)at;
 	}
-	return SLU_INTERP_SHAPE_APART;
+	return DEV_INTERP_SHAPE_APART;
 }
 
 /*
  * Addresses that are offsets in a window, which every lane has its own of if @stride is not 0. They
  * have 32 bits; what a wider register holds above them does not count.
  */
-static enum slu_interp_shape reach_window(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in, unsigned size,
+static enum dev_interp_shape reach_window(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in, unsigned size,
 					  bool is_write, uint8_t *window, uint64_t bytes,
-					  uint64_t stride, struct slu_interp_places *ret)
+					  uint64_t stride, struct dev_interp_places *ret)
 {
 	read_addresses(w, in, ret->offsets);
 	EVERY_LANE ret->offsets[i] = (uint32_t)ret->offsets[i];
-	if (w->mask == SLU_INTERP_ALL) {
+	if (w->mask == DEV_INTERP_ALL) {
 		struct survey s = look_at(ret->offsets, 0, bytes, size, 63);
 
 		if (s.is_inside && !stride)
@@ -209,7 +209,7 @@ static enum slu_interp_shape reach_window(struct slu_interp_warp *w,
 		if (s.is_inside) {
 			ret->base = window;
 			EVERY_LANE ret->offsets[i] += i * stride;
-			return SLU_INTERP_SHAPE_APART;
+			return DEV_INTERP_SHAPE_APART;
 		}
 	}
 	MASKED_LANES(w->mask)
@@ -217,41 +217,41 @@ static enum slu_interp_shape reach_window(struct slu_interp_warp *w,
 		uint64_t offset = ret->offsets[i];
 
 		if (offset & (size - 1))
-			return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, i, offset, size, is_write);
+			return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, offset, size, is_write);
 		if (offset >= bytes || bytes - offset < size)
-			return fail(w, in, SLU_INTERP_FAULT_SPACE, i, offset, size, is_write);
+			return fail(w, in, DEV_INTERP_FAULT_SPACE, i, offset, size, is_write);
 		ret->offsets[i] = i * stride + offset;
 	}
 	ret->base = window;
-	return SLU_INTERP_SHAPE_APART;
+	return DEV_INTERP_SHAPE_APART;
 }
 
 /* [name + offset] of a .param variable: the offset is known, and alike for all lanes. */
-static enum slu_interp_shape reach_named(struct slu_interp_warp *w,
-					 const struct slu_interp_insn *in, unsigned size,
+static enum dev_interp_shape reach_named(struct dev_interp_warp *w,
+					 const struct dev_interp_insn *in, unsigned size,
 					 bool is_write, uint8_t *buffer, uint64_t bytes,
-					 bool is_kernels, struct slu_interp_places *ret)
+					 bool is_kernels, struct dev_interp_places *ret)
 {
 	uint64_t offset = (uint64_t)in->imm;
 
 	if (offset & (size - 1))
-		return fail(w, in, SLU_INTERP_FAULT_MISALIGNED, (unsigned)__builtin_ctz(w->mask),
+		return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, (unsigned)__builtin_ctz(w->mask),
 			    offset, size, is_write);
 	if (offset >= bytes || bytes - offset < size || (is_kernels && is_write))
-		return fail(w, in, SLU_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), offset,
+		return fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), offset,
 			    size, is_write);
 	ret->base = buffer + offset;
 	if (is_kernels)
-		return SLU_INTERP_SHAPE_SAME;
+		return DEV_INTERP_SHAPE_SAME;
 	EVERY_LANE ret->offsets[i] = i * bytes;
-	return SLU_INTERP_SHAPE_APART;
+	return DEV_INTERP_SHAPE_APART;
 }
 
-static enum slu_interp_shape reach_param(struct slu_interp_warp *w,
-					 const struct slu_interp_insn *in, unsigned size,
-					 bool is_write, struct slu_interp_places *ret)
+static enum dev_interp_shape reach_param(struct dev_interp_warp *w,
+					 const struct dev_interp_insn *in, unsigned size,
+					 bool is_write, struct dev_interp_places *ret)
 {
-	const struct slu_interp_frame *f = w->frame;
+	const struct dev_interp_frame *f = w->frame;
 	const struct slu_ptx_function *fn = f->code->function;
 	bool is_kernels = fn->is_kernel && in->role == SLU_PTX_ROLE_PARAM;
 	uint8_t *buffer;
@@ -275,16 +275,16 @@ static enum slu_interp_shape reach_param(struct slu_interp_warp *w,
 	if (in->is_named)
 		return reach_named(w, in, size, is_write, buffer, bytes, is_kernels, ret);
 	if (is_kernels && is_write)
-		return fail(w, in, SLU_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), 0,
+		return fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), 0,
 			    size, true);
 	return reach_window(w, in, size, is_write, buffer, bytes, is_kernels ? 0 : bytes, ret);
 }
 
-enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+enum dev_interp_shape DEV_ISA(reach)(struct dev_interp_warp *w, const struct dev_interp_insn *in,
 				     unsigned size, bool is_write,
-				     struct slu_interp_places *ret_places)
+				     struct dev_interp_places *ret_places)
 {
-	struct slu_interp_block *b = w->block;
+	struct dev_interp_block *b = w->block;
 	uint8_t *local;
 
 	switch ((enum slu_ptx_space)in->space) {
@@ -292,7 +292,7 @@ enum slu_interp_shape SLU_ISA(reach)(struct slu_interp_warp *w, const struct slu
 		return reach_window(w, in, size, is_write, b->shared, b->shared_bytes, 0,
 				    ret_places);
 	case SLU_PTX_SPACE_LOCAL:
-		local = b->local + (uint64_t)w->index * SLU_INTERP_LANES * b->local_bytes;
+		local = b->local + (uint64_t)w->index * DEV_INTERP_LANES * b->local_bytes;
 		return reach_window(w, in, size, is_write, local, b->local_bytes, b->local_bytes,
 				    ret_places);
 	case SLU_PTX_SPACE_PARAM:

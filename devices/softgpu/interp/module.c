@@ -19,12 +19,12 @@ struct module_lock {
 	pthread_mutex_t mutex;
 };
 
-int slu_interp_module_new(const struct slu_ptx_module *ptx, struct slu_interp_module **ret_module)
+int dev_interp_module_new(const struct slu_ptx_module *ptx, struct dev_interp_module **ret_module)
 {
-	struct slu_interp_module *m = calloc(1, sizeof(*m));
+	struct dev_interp_module *m = calloc(1, sizeof(*m));
 	struct module_lock *lock = calloc(1, sizeof(*lock));
-	struct slu_interp_code **codes =
-		calloc(ptx->n_functions + 1, sizeof(struct slu_interp_code *));
+	struct dev_interp_code **codes =
+		calloc(ptx->n_functions + 1, sizeof(struct dev_interp_code *));
 
 	if (!m || !lock || !codes) {
 		free(m);
@@ -40,14 +40,14 @@ int slu_interp_module_new(const struct slu_ptx_module *ptx, struct slu_interp_mo
 	return 0;
 }
 
-void slu_interp_module_free(struct slu_interp_module *m)
+void dev_interp_module_free(struct dev_interp_module *m)
 {
 	struct module_lock *lock;
 
 	if (!m)
 		return;
 	for (unsigned i = 0; i < m->ptx->n_functions; i++)
-		slu_interp_code_free(m->codes[i]);
+		dev_interp_code_free(m->codes[i]);
 	lock = m->lock;
 	pthread_mutex_destroy(&lock->mutex);
 	free(lock);
@@ -55,18 +55,18 @@ void slu_interp_module_free(struct slu_interp_module *m)
 	free(m);
 }
 
-struct slu_interp_code *slu_interp_module_code(const struct slu_interp_module *m,
+struct dev_interp_code *dev_interp_module_code(const struct dev_interp_module *m,
 					       const struct slu_ptx_function *function)
 {
 	return __atomic_load_n(&m->codes[function->index], __ATOMIC_ACQUIRE);
 }
 
-uint64_t slu_interp_function_address(const struct slu_ptx_function *function)
+uint64_t dev_interp_function_address(const struct slu_ptx_function *function)
 {
 	return FUNCTION_TAG + ((uint64_t)function->index + 1) * 16;
 }
 
-const struct slu_ptx_function *slu_interp_module_function(const struct slu_interp_module *m,
+const struct slu_ptx_function *dev_interp_module_function(const struct dev_interp_module *m,
 							  uint64_t address)
 {
 	uint64_t index = (address - FUNCTION_TAG) / 16 - 1;
@@ -77,8 +77,8 @@ const struct slu_ptx_function *slu_interp_module_function(const struct slu_inter
 }
 
 /* Visits whatever the function's text names: what it calls, and what it takes the address of. */
-static int for_named(struct slu_interp_module *m, const struct slu_ptx_function *f,
-		     int (*visit)(struct slu_interp_module *, const struct slu_ptx_function *,
+static int for_named(struct dev_interp_module *m, const struct slu_ptx_function *f,
+		     int (*visit)(struct dev_interp_module *, const struct slu_ptx_function *,
 				  void *, struct slu_ptx_error *),
 		     void *userdata, struct slu_ptx_error *ret_error)
 {
@@ -103,46 +103,46 @@ static int for_named(struct slu_interp_module *m, const struct slu_ptx_function 
 }
 
 /* Recursion ends because a function that is being prepared counts as prepared. */
-static int prepare(struct slu_interp_module *m, const struct slu_ptx_function *f, void *userdata,
+static int prepare(struct dev_interp_module *m, const struct slu_ptx_function *f, void *userdata,
 		   struct slu_ptx_error *ret_error)
 {
-	struct slu_interp_code *code;
+	struct dev_interp_code *code;
 	int r;
 
 	if (m->codes[f->index] || !f->is_defined)
 		return 0;
-	r = slu_interp_decode(f, false, &code, ret_error);
+	r = dev_interp_decode(f, false, &code, ret_error);
 	if (r)
 		return r;
 	__atomic_store_n(&m->codes[f->index], code, __ATOMIC_RELEASE);
 	r = for_named(m, f, prepare, userdata, ret_error);
 	if (r) {
 		/* nothing has run yet that could hold it */
-		slu_interp_code_free(code);
+		dev_interp_code_free(code);
 		__atomic_store_n(&m->codes[f->index], NULL, __ATOMIC_RELEASE);
 	}
 	return r;
 }
 
 /* Decodes a function and throws the code away: most kernels of a large module never run. */
-static int check(struct slu_interp_module *m, const struct slu_ptx_function *f, void *userdata,
+static int check(struct dev_interp_module *m, const struct slu_ptx_function *f, void *userdata,
 		 struct slu_ptx_error *ret_error)
 {
 	bool *is_checked = userdata;
-	struct slu_interp_code *code;
+	struct dev_interp_code *code;
 	int r;
 
 	if (is_checked[f->index] || !f->is_defined)
 		return 0;
 	is_checked[f->index] = true;
-	r = slu_interp_decode(f, true, &code, ret_error);
+	r = dev_interp_decode(f, true, &code, ret_error);
 	if (r)
 		return r;
-	slu_interp_code_free(code);
+	dev_interp_code_free(code);
 	return for_named(m, f, check, userdata, ret_error);
 }
 
-int slu_interp_check(struct slu_interp_module *m, struct slu_ptx_error *ret_error)
+int dev_interp_check(struct dev_interp_module *m, struct slu_ptx_error *ret_error)
 {
 	bool *is_checked = calloc(m->ptx->n_functions + 1, sizeof(*is_checked));
 	int r = is_checked ? 0 : slu_error(-ENOMEM);
@@ -154,7 +154,7 @@ int slu_interp_check(struct slu_interp_module *m, struct slu_ptx_error *ret_erro
 	return r;
 }
 
-int slu_interp_prepare(struct slu_interp_module *m, const struct slu_ptx_function *kernel,
+int dev_interp_prepare(struct dev_interp_module *m, const struct slu_ptx_function *kernel,
 		       struct slu_ptx_error *ret_error)
 {
 	struct module_lock *lock = m->lock;
@@ -166,14 +166,14 @@ int slu_interp_prepare(struct slu_interp_module *m, const struct slu_ptx_functio
 	return r;
 }
 
-static const struct slu_interp_isa *forced;
+static const struct dev_interp_isa *forced;
 
-void slu_interp_isa_force(const struct slu_interp_isa *isa)
+void dev_interp_isa_force(const struct dev_interp_isa *isa)
 {
 	forced = isa;
 }
 
-bool slu_interp_isa_has_v3(void)
+bool dev_interp_isa_has_v3(void)
 {
 	__builtin_cpu_init();
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -181,9 +181,9 @@ bool slu_interp_isa_has_v3(void)
 	       __builtin_cpu_supports("popcnt");
 }
 
-const struct slu_interp_isa *slu_interp_isa(void)
+const struct dev_interp_isa *dev_interp_isa(void)
 {
 	if (forced)
 		return forced;
-	return slu_interp_isa_has_v3() ? &slu_interp_isa_v3 : &slu_interp_isa_base;
+	return dev_interp_isa_has_v3() ? &dev_interp_isa_v3 : &dev_interp_isa_base;
 }

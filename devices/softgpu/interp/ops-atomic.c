@@ -64,16 +64,16 @@ static uint64_t add_f64(uint64_t a, uint64_t b)
 
 static uint16_t add_f16(uint16_t a, uint16_t b)
 {
-	return slu_half_from_double((double)slu_half_to_float(a, false) +
-					    (double)slu_half_to_float(b, false),
-				    SLU_HALF_NEAREST);
+	return dev_half_from_double((double)dev_half_to_float(a, false) +
+					    (double)dev_half_to_float(b, false),
+				    DEV_HALF_NEAREST);
 }
 
 static uint16_t add_bf16(uint16_t a, uint16_t b)
 {
-	return slu_bf16_from_double(
-		slu_half_sum((double)slu_bf16_to_float(a), (double)slu_bf16_to_float(b)),
-		SLU_HALF_NEAREST);
+	return dev_bf16_from_double(
+		dev_half_sum((double)dev_bf16_to_float(a), (double)dev_bf16_to_float(b)),
+		DEV_HALF_NEAREST);
 }
 
 static uint64_t combine_32(enum operation op, enum slu_ptx_type type, uint32_t old, uint32_t b)
@@ -186,25 +186,25 @@ static uint64_t apply_64(void *at, enum operation op, enum slu_ptx_type type, ui
 	return old;
 }
 
-static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *atomic_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	enum operation op = operation_of(form);
 	unsigned size = slu_ptx_type_size(type);
-	struct slu_interp_places at;
-	enum slu_interp_shape shape;
+	struct dev_interp_places at;
+	enum dev_interp_shape shape;
 
 	/* an atomic access wants both rights */
-	shape = SLU_ISA(reach)(w, in, size, false, &at);
-	if (shape != SLU_INTERP_SHAPE_FAULT)
-		shape = SLU_ISA(reach)(w, in, size, true, &at);
-	if (shape == SLU_INTERP_SHAPE_FAULT)
+	shape = DEV_ISA(reach)(w, in, size, false, &at);
+	if (shape != DEV_INTERP_SHAPE_FAULT)
+		shape = DEV_ISA(reach)(w, in, size, true, &at);
+	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
-		void *p = slu_interp_place_of(&at, shape, size, i);
+		void *p = dev_interp_place_of(&at, shape, size, i);
 
 		if (size == 8) {
 			const uint64_t *b = ROW(w, in->b), *c = ROW(w, in->c);
@@ -222,9 +222,9 @@ static const struct slu_interp_insn *atomic_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_atomic)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_atomic)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler atomic = { atomic_run, atomic_run };
+	static const struct dev_interp_handler atomic = { atomic_run, atomic_run };
 
 	(void)form;
 	return &atomic;

@@ -16,8 +16,8 @@ DEFINE_BITS(b64, B64, uint64_t, uint64_t)
 
 /* the count of a shift has 32 bits, whatever is shifted, and counts up to the width */
 #define SHIFT(name, R, V, U, expr)                                                         \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in)  \
 	{                                                                                  \
 		R *pd = ROW(w, in->d);                                                     \
 		const R *pa = ROW(w, in->a);                                               \
@@ -35,8 +35,8 @@ DEFINE_BITS(b64, B64, uint64_t, uint64_t)
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
-							 const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_some(struct dev_interp_warp *w,        \
+							 const struct dev_interp_insn *in) \
 	{                                                                                  \
 		R *pd = ROW(w, in->d);                                                     \
 		const R *pa = ROW(w, in->a);                                               \
@@ -50,7 +50,7 @@ DEFINE_BITS(b64, B64, uint64_t, uint64_t)
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
+	static const struct dev_interp_handler name = { name##_all, name##_some, true };
 #define COUNT(U) (b < BITS_OF(U) ? b : BITS_OF(U) - 1)
 SHIFT(shl_b16, uint32_t, uint16_t, uint16_t, b < 16 ? (uint32_t)a << (b & 15) : 0)
 SHIFT(shl_b32, uint32_t, uint32_t, uint32_t, b < 32 ? a << (b & 31) : 0)
@@ -102,30 +102,30 @@ OP1(bfind_amount_s64, uint32_t, uint32_t, uint64_t, int64_t,
 
 /* instructions with operands of several widths: one function a lane, rows read by hand */
 #define LANE_FUNCTION(name, RD, body)                                                             \
-	static inline RD name##_lane(struct slu_interp_warp *w, const struct slu_interp_insn *in, \
+	static inline RD name##_lane(struct dev_interp_warp *w, const struct dev_interp_insn *in, \
 				     unsigned i)                                                  \
-		body static const struct slu_interp_insn *name##_all(                             \
-			struct slu_interp_warp *w, const struct slu_interp_insn *in)              \
+		body static const struct dev_interp_insn *name##_all(                             \
+			struct dev_interp_warp *w, const struct dev_interp_insn *in)              \
 	{                                                                                         \
 		RD *pd = ROW(w, in->d);                                                           \
                                                                                                   \
 		EVERY_STRIP                                                                       \
 		{                                                                                 \
-			for (unsigned i = 0; i < SLU_INTERP_LANES; i++)                           \
+			for (unsigned i = 0; i < DEV_INTERP_LANES; i++)                           \
 				pd[i] = name##_lane(&w[k], in, i);                                \
 			NEXT_STRIP(pd);                                                           \
 		}                                                                                 \
 		return in + 1;                                                                    \
 	}                                                                                         \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,               \
-							 const struct slu_interp_insn *in)        \
+	static const struct dev_interp_insn *name##_some(struct dev_interp_warp *w,               \
+							 const struct dev_interp_insn *in)        \
 	{                                                                                         \
 		RD *pd = ROW(w, in->d);                                                           \
                                                                                                   \
 		MASKED_LANES(w->mask) pd[i] = name##_lane(w, in, i);                              \
 		return in + 1;                                                                    \
 	}                                                                                         \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
+	static const struct dev_interp_handler name = { name##_all, name##_some, true };
 #define LANE_32(row) (((const uint32_t *)ROW(w, row))[i])
 #define LANE_64(row) (((const uint64_t *)ROW(w, row))[i])
 
@@ -278,13 +278,13 @@ OP3(prmt_rc16, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_r
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 #define TABLE_BITS(op)                                                                  \
-	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
+	static const struct dev_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
 		[SLU_PTX_TYPE_B16] = &op##_b16,                                         \
 		[SLU_PTX_TYPE_B32] = &op##_b32,                                         \
 		[SLU_PTX_TYPE_B64] = &op##_b64,                                         \
 	};
 #define TABLE_LARGE(op)                                                                 \
-	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
+	static const struct dev_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
 		[SLU_PTX_TYPE_U32] = &op##_u32,                                         \
 		[SLU_PTX_TYPE_U64] = &op##_u64,                                         \
 		[SLU_PTX_TYPE_S32] = &op##_s32,                                         \
@@ -300,13 +300,13 @@ TABLE_LARGE(bfind)
 TABLE_LARGE(bfind_amount)
 TABLE_LARGE(bfe)
 
-static const struct slu_interp_handler *const table_shr[_SLU_PTX_TYPE_MAX] = {
+static const struct dev_interp_handler *const table_shr[_SLU_PTX_TYPE_MAX] = {
 	[SLU_PTX_TYPE_B16] = &shr_u16, [SLU_PTX_TYPE_B32] = &shr_u32, [SLU_PTX_TYPE_B64] = &shr_u64,
 	[SLU_PTX_TYPE_U16] = &shr_u16, [SLU_PTX_TYPE_U32] = &shr_u32, [SLU_PTX_TYPE_U64] = &shr_u64,
 	[SLU_PTX_TYPE_S16] = &shr_s16, [SLU_PTX_TYPE_S32] = &shr_s32, [SLU_PTX_TYPE_S64] = &shr_s64,
 };
 
-const struct slu_interp_handler *SLU_ISA(bind_bits)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_bits)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_64 = slu_ptx_type_size(type) == 8;
@@ -332,7 +332,7 @@ const struct slu_interp_handler *SLU_ISA(bind_bits)(const struct slu_ptx_form *f
 				  : (is_s32 ? &szext_wrap_s32 : &szext_wrap_u32);
 	case SLU_PTX_OP_dp4a:
 	case SLU_PTX_OP_dp2a:
-		return SLU_ISA(bind_dot)(form);
+		return DEV_ISA(bind_dot)(form);
 	case SLU_PTX_OP_and:
 		return table_and[type];
 	case SLU_PTX_OP_or:

@@ -19,8 +19,8 @@ static uint64_t left_of(const struct slu_ptx_form *form, uint64_t a, uint64_t b)
 	return (uint64_t)(((unsigned __int128)a * b) >> 64);
 }
 
-static const struct slu_interp_insn *carry_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *carry_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	enum slu_ptx_opcode op = form->opcode;
@@ -28,7 +28,7 @@ static const struct slu_interp_insn *carry_run(struct slu_interp_warp *w,
 	bool is_sub = op == SLU_PTX_OP_sub || op == SLU_PTX_OP_subc;
 	bool is_mad = op == SLU_PTX_OP_mad || op == SLU_PTX_OP_madc;
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
-	const struct slu_interp_code *code = w->frame->code;
+	const struct dev_interp_code *code = w->frame->code;
 	uint32_t *flag = &w->preds[code->n_preds - 2 * code->n_strips];
 	uint32_t out = 0;
 
@@ -59,9 +59,9 @@ static const struct slu_interp_insn *carry_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_carry)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_carry)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler carry = { carry_run, carry_run };
+	static const struct dev_interp_handler carry = { carry_run, carry_run };
 
 	(void)form;
 	return &carry;

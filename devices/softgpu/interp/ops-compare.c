@@ -10,11 +10,11 @@
 #include "softgpu/interp/isa.h"
 
 /* how to get 32 truth values into a word: bytes first, which compilers do well, then their signs */
-static inline uint32_t word_of(const uint8_t truth[static SLU_INTERP_LANES])
+static inline uint32_t word_of(const uint8_t truth[static DEV_INTERP_LANES])
 {
 	uint32_t bits = 0;
 
-	for (unsigned k = 0; k < SLU_INTERP_LANES; k += 8) {
+	for (unsigned k = 0; k < DEV_INTERP_LANES; k += 8) {
 		uint64_t eight;
 
 		memcpy(&eight, truth + k, 8);
@@ -25,11 +25,11 @@ static inline uint32_t word_of(const uint8_t truth[static SLU_INTERP_LANES])
 }
 
 #define COMPARE(name, R, V, expr)                                    \
-	static uint32_t cmp_##name(const struct slu_interp_warp *w,  \
-				   const struct slu_interp_insn *in) \
+	static uint32_t cmp_##name(const struct dev_interp_warp *w,  \
+				   const struct dev_interp_insn *in) \
 	{                                                            \
 		const R *pa = ROW(w, in->a), *pb = ROW(w, in->b);    \
-		uint8_t truth[SLU_INTERP_LANES];                     \
+		uint8_t truth[DEV_INTERP_LANES];                     \
                                                                      \
 		EVERY_LANE                                           \
 		{                                                    \
@@ -91,8 +91,8 @@ enum relation {
 };
 
 struct relations {
-	uint32_t (*compare[N_RELATIONS])(const struct slu_interp_warp *,
-					 const struct slu_interp_insn *);
+	uint32_t (*compare[N_RELATIONS])(const struct dev_interp_warp *,
+					 const struct dev_interp_insn *);
 };
 
 #define ROW_INT(n)                                                                             \
@@ -174,7 +174,7 @@ static bool holds(enum relation r, float a, float b)
 }
 
 /* f16 has no arithmetic of its own: @shift is 0 or, for the upper of two, 16 */
-static uint32_t compare_half(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static uint32_t compare_half(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			     unsigned shift)
 {
 	const struct slu_ptx_form *form = in->source->form;
@@ -183,16 +183,16 @@ static uint32_t compare_half(const struct slu_interp_warp *w, const struct slu_i
 	bool is_ftz = slu_ptx_form_has(form, SLU_PTX_MOD_ftz);
 	uint32_t bits = 0;
 
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
-		float a = slu_half_to_float((uint16_t)(pa[i] >> shift), is_ftz);
-		float b = slu_half_to_float((uint16_t)(pb[i] >> shift), is_ftz);
+	for (unsigned i = 0; i < DEV_INTERP_LANES; i++) {
+		float a = dev_half_to_float((uint16_t)(pa[i] >> shift), is_ftz);
+		float b = dev_half_to_float((uint16_t)(pb[i] >> shift), is_ftz);
 
 		bits |= (uint32_t)holds(r, a, b) << i;
 	}
 	return bits;
 }
 
-static uint32_t combine(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static uint32_t combine(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			uint32_t bits)
 {
 	const struct slu_ptx_form *form = in->source->form;
@@ -207,14 +207,14 @@ static uint32_t combine(const struct slu_interp_warp *w, const struct slu_interp
 	return bits;
 }
 
-static void put(struct slu_interp_warp *w, uint32_t pred, uint32_t bits)
+static void put(struct dev_interp_warp *w, uint32_t pred, uint32_t bits)
 {
 	w->preds[pred] = (w->preds[pred] & ~w->mask) | (bits & w->mask);
 }
 
 /* setp in general: p gets a CMP b BOOL c, q gets !(a CMP b) BOOL c */
-static const struct slu_interp_insn *setp_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *setp_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
@@ -235,12 +235,12 @@ static const struct slu_interp_insn *setp_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler setp = { setp_run, setp_run };
+static const struct dev_interp_handler setp = { setp_run, setp_run };
 
 /* setp as it mostly is: no third operand */
 #define SETP_FAST(name)                                                                           \
-	static const struct slu_interp_insn *setp_##name##_all(struct slu_interp_warp *w,         \
-							       const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *setp_##name##_all(struct dev_interp_warp *w,         \
+							       const struct dev_interp_insn *in)  \
 	{                                                                                         \
 		EVERY_STRIP                                                                       \
 		{                                                                                 \
@@ -251,8 +251,8 @@ static const struct slu_interp_handler setp = { setp_run, setp_run };
 		}                                                                                 \
 		return in + 1;                                                                    \
 	}                                                                                         \
-	static const struct slu_interp_insn *setp_##name##_some(struct slu_interp_warp *w,        \
-								const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *setp_##name##_some(struct dev_interp_warp *w,        \
+								const struct dev_interp_insn *in) \
 	{                                                                                         \
 		uint32_t bits = cmp_##name(w, in);                                                \
                                                                                                   \
@@ -260,7 +260,7 @@ static const struct slu_interp_handler setp = { setp_run, setp_run };
 		put(w, in->q, ~bits);                                                             \
 		return in + 1;                                                                    \
 	}                                                                                         \
-	static const struct slu_interp_handler setp_##name = { setp_##name##_all,                 \
+	static const struct dev_interp_handler setp_##name = { setp_##name##_all,                 \
 							       setp_##name##_some, true };
 #define SETP_FASTS(n)     \
 	SETP_FAST(eq_##n) \
@@ -277,15 +277,15 @@ SETP_FASTS(f64)
 		&setp_eq_##n, &setp_ne_##n, &setp_lt_##n, &setp_le_##n, &setp_gt_##n, &setp_ge_##n \
 	}
 
-static const struct slu_interp_handler *bind_setp(const struct slu_ptx_form *form)
+static const struct dev_interp_handler *bind_setp(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler *const fast[_SLU_PTX_TYPE_MAX][N_RELATIONS] = {
+	static const struct dev_interp_handler *const fast[_SLU_PTX_TYPE_MAX][N_RELATIONS] = {
 		[SLU_PTX_TYPE_B32] = FAST_ROW(u32), [SLU_PTX_TYPE_U32] = FAST_ROW(u32),
 		[SLU_PTX_TYPE_S32] = FAST_ROW(s32), [SLU_PTX_TYPE_B64] = FAST_ROW(u64),
 		[SLU_PTX_TYPE_U64] = FAST_ROW(u64), [SLU_PTX_TYPE_S64] = FAST_ROW(s64),
 		[SLU_PTX_TYPE_F32] = FAST_ROW(f32), [SLU_PTX_TYPE_F64] = FAST_ROW(f64),
 	};
-	const struct slu_interp_handler *h = fast[form->types[0]][relation_of(form)];
+	const struct dev_interp_handler *h = fast[form->types[0]][relation_of(form)];
 
 	if (!h || slu_ptx_form_has(form, SLU_PTX_MOD_and) ||
 	    slu_ptx_form_has(form, SLU_PTX_MOD_or) || slu_ptx_form_has(form, SLU_PTX_MOD_xor))
@@ -294,8 +294,8 @@ static const struct slu_interp_handler *bind_setp(const struct slu_ptx_form *for
 }
 
 /* set: all ones, or 1.0, where it holds */
-static const struct slu_interp_insn *set_run(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *set_run(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
@@ -327,10 +327,10 @@ static const struct slu_interp_insn *set_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler set = { set_run, set_run };
+static const struct dev_interp_handler set = { set_run, set_run };
 
-static const struct slu_interp_insn *testp_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *testp_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	bool is_64 = form->types[0] == SLU_PTX_TYPE_F64;
@@ -356,9 +356,9 @@ static const struct slu_interp_insn *testp_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler testp = { testp_run, testp_run };
+static const struct dev_interp_handler testp = { testp_run, testp_run };
 
-const struct slu_interp_handler *SLU_ISA(bind_compare)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_compare)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
@@ -368,6 +368,6 @@ const struct slu_interp_handler *SLU_ISA(bind_compare)(const struct slu_ptx_form
 	case SLU_PTX_OP_testp:
 		return &testp;
 	default:
-		return SLU_ISA(bind_select)(form);
+		return DEV_ISA(bind_select)(form);
 	}
 }

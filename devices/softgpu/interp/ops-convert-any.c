@@ -25,7 +25,7 @@ static const struct range ranges[_SLU_PTX_TYPE_MAX] = {
 	[SLU_PTX_TYPE_S64] = { INT64_MIN, INT64_MAX },
 };
 
-static uint64_t read_bits(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static uint64_t read_bits(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			  unsigned i)
 {
 	const void *row = ROW(w, in->a);
@@ -43,7 +43,7 @@ static uint64_t extend(uint64_t bits, enum slu_ptx_type type)
 	return bits << drop >> drop;
 }
 
-static void write_bits(struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned i,
+static void write_bits(struct dev_interp_warp *w, const struct dev_interp_insn *in, unsigned i,
 		       uint64_t bits)
 {
 	void *row = ROW(w, in->d);
@@ -124,9 +124,9 @@ static double read_float(uint64_t bits, enum slu_ptx_type type, bool is_ftz)
 
 	switch (type) {
 	case SLU_PTX_TYPE_F16:
-		return (double)slu_half_to_float((uint16_t)bits, false);
+		return (double)dev_half_to_float((uint16_t)bits, false);
 	case SLU_PTX_TYPE_BF16:
-		return (double)slu_bf16_to_float((uint16_t)bits);
+		return (double)dev_bf16_to_float((uint16_t)bits);
 	case SLU_PTX_TYPE_F32:
 		memcpy(&f, &low, 4);
 		d = (double)f;
@@ -137,12 +137,12 @@ static double read_float(uint64_t bits, enum slu_ptx_type type, bool is_ftz)
 	}
 }
 
-static enum slu_half_rounding half_rounding(const struct slu_ptx_form *form)
+static enum dev_half_rounding half_rounding(const struct slu_ptx_form *form)
 {
-	return slu_ptx_form_has(form, SLU_PTX_MOD_rz)	? SLU_HALF_ZERO
-	       : slu_ptx_form_has(form, SLU_PTX_MOD_rm) ? SLU_HALF_DOWN
-	       : slu_ptx_form_has(form, SLU_PTX_MOD_rp) ? SLU_HALF_UP
-							: SLU_HALF_NEAREST;
+	return slu_ptx_form_has(form, SLU_PTX_MOD_rz)	? DEV_HALF_ZERO
+	       : slu_ptx_form_has(form, SLU_PTX_MOD_rm) ? DEV_HALF_DOWN
+	       : slu_ptx_form_has(form, SLU_PTX_MOD_rp) ? DEV_HALF_UP
+							: DEV_HALF_NEAREST;
 }
 
 static double saturate(double x)
@@ -175,10 +175,10 @@ static uint64_t write_float(double x, const struct slu_ptx_form *form)
 	switch (to) {
 	case SLU_PTX_TYPE_F16:
 	case SLU_PTX_TYPE_F16X2:
-		return slu_half_from_double(x, half_rounding(form));
+		return dev_half_from_double(x, half_rounding(form));
 	case SLU_PTX_TYPE_BF16:
 	case SLU_PTX_TYPE_BF16X2:
-		return slu_bf16_from_double(x, half_rounding(form));
+		return dev_bf16_from_double(x, half_rounding(form));
 	case SLU_PTX_TYPE_TF32:
 		/* an f32 with 10 bits of fraction; a half is rounded away from zero */
 		f = (float)x;
@@ -252,8 +252,8 @@ static uint64_t convert(uint64_t bits, const struct slu_ptx_form *form)
 	return write_float(x, form);
 }
 
-static const struct slu_interp_insn *general_run(struct slu_interp_warp *w,
-						 const struct slu_interp_insn *in)
+static const struct dev_interp_insn *general_run(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 
@@ -261,11 +261,11 @@ static const struct slu_interp_insn *general_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler SLU_ISA(convert_any) = { general_run, general_run };
+const struct dev_interp_handler DEV_ISA(convert_any) = { general_run, general_run };
 
 /* two f32 into the halves of a word, the first above the second */
-static const struct slu_interp_insn *pair_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *pair_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const float *a = ROW(w, in->a), *b = ROW(w, in->b);
@@ -276,4 +276,4 @@ static const struct slu_interp_insn *pair_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler SLU_ISA(convert_pair) = { pair_run, pair_run };
+const struct dev_interp_handler DEV_ISA(convert_pair) = { pair_run, pair_run };

@@ -13,8 +13,8 @@
  * @X, the type as wide as the row with the destination's sign.
  */
 #define CVT(name, RD, X, RS, VS, expr)                                                     \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in)  \
 	{                                                                                  \
 		RD *pd = ROW(w, in->d);                                                    \
 		const RS *pa = ROW(w, in->a);                                              \
@@ -31,8 +31,8 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
-							 const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_some(struct dev_interp_warp *w,        \
+							 const struct dev_interp_insn *in) \
 	{                                                                                  \
 		RD *pd = ROW(w, in->d);                                                    \
 		const RS *pa = ROW(w, in->a);                                              \
@@ -45,7 +45,7 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
+	static const struct dev_interp_handler name = { name##_all, name##_some, true };
 
 CVT(s32_s64, uint64_t, int64_t, uint32_t, int32_t, a)
 CVT(u32_u64, uint64_t, uint64_t, uint32_t, uint32_t, a)
@@ -86,12 +86,12 @@ CVT(f32_s32_rni, uint32_t, uint32_t, float, float, clamp_s32(rintf(a)))
 CVT(f32_s32_rmi, uint32_t, uint32_t, float, float, clamp_s32(floorf(a)))
 
 /* f16 in, f32 out: exact, and frequent where there are halves at all */
-CVT(f16_f32, float, float, uint32_t, uint16_t, slu_half_to_float(a, false))
+CVT(f16_f32, float, float, uint32_t, uint16_t, dev_half_to_float(a, false))
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
 /* The pairs that programs are full of, when the registers are as wide as the types. */
-static const struct slu_interp_handler *bind_fast(const struct slu_ptx_form *form, bool to_is_wide,
+static const struct dev_interp_handler *bind_fast(const struct slu_ptx_form *form, bool to_is_wide,
 						  bool from_is_wide)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
@@ -144,12 +144,12 @@ static const struct slu_interp_handler *bind_fast(const struct slu_ptx_form *for
 	return NULL;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
+const struct dev_interp_handler *DEV_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
 						   bool from_is_wide)
 {
-	const struct slu_interp_handler *h = bind_fast(form, to_is_wide, from_is_wide);
+	const struct dev_interp_handler *h = bind_fast(form, to_is_wide, from_is_wide);
 
 	if (form->types[0] == SLU_PTX_TYPE_F16X2 || form->types[0] == SLU_PTX_TYPE_BF16X2)
-		return &SLU_ISA(convert_pair);
-	return h ? h : &SLU_ISA(convert_any);
+		return &DEV_ISA(convert_pair);
+	return h ? h : &DEV_ISA(convert_any);
 }

@@ -30,13 +30,13 @@ DP2A(ss, int, int)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-const struct slu_interp_handler *SLU_ISA(bind_dot)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_dot)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler *const dp4a[4] = { &dp4a_uu, &dp4a_us, &dp4a_su,
+	static const struct dev_interp_handler *const dp4a[4] = { &dp4a_uu, &dp4a_us, &dp4a_su,
 								  &dp4a_ss };
-	static const struct slu_interp_handler *const lo[4] = { &dp2a_lo_uu, &dp2a_lo_us,
+	static const struct dev_interp_handler *const lo[4] = { &dp2a_lo_uu, &dp2a_lo_us,
 								&dp2a_lo_su, &dp2a_lo_ss };
-	static const struct slu_interp_handler *const hi[4] = { &dp2a_hi_uu, &dp2a_hi_us,
+	static const struct dev_interp_handler *const hi[4] = { &dp2a_hi_uu, &dp2a_hi_us,
 								&dp2a_hi_su, &dp2a_hi_ss };
 	unsigned k =
 		(form->types[0] == SLU_PTX_TYPE_S32) * 2u + (form->types[1] == SLU_PTX_TYPE_S32);

@@ -148,7 +148,7 @@ OP1(approx_rsqrt_ftz_f64, double, double, double, double,
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-static const struct slu_interp_handler *bind_approx(const struct slu_ptx_form *form)
+static const struct dev_interp_handler *bind_approx(const struct slu_ptx_form *form)
 {
 	bool is_ftz = HAS(ftz), is_f64 = form->types[0] == SLU_PTX_TYPE_F64;
 
@@ -182,7 +182,7 @@ static const struct slu_interp_handler *bind_approx(const struct slu_ptx_form *f
 	}
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_float)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_float)(const struct slu_ptx_form *form)
 {
 	bool is_64 = form->types[0] == SLU_PTX_TYPE_F64, is_ftz = HAS(ftz);
 

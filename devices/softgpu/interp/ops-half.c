@@ -35,7 +35,7 @@ static bool is_nan(const struct options *o, uint16_t half)
 
 static double value_of(const struct options *o, uint16_t half)
 {
-	return (double)(o->is_bf16 ? slu_bf16_to_float(half) : slu_half_to_float(half, false));
+	return (double)(o->is_bf16 ? dev_bf16_to_float(half) : dev_half_to_float(half, false));
 }
 
 /* the number wins over a NaN unless .nan is asked for; -0 is less than +0 */
@@ -76,16 +76,16 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 	case SLU_PTX_OP_max:
 		return extreme(o, a, b, true);
 	case SLU_PTX_OP_add:
-		r = slu_half_sum(x, y);
+		r = dev_half_sum(x, y);
 		break;
 	case SLU_PTX_OP_sub:
-		r = slu_half_sum(x, -y);
+		r = dev_half_sum(x, -y);
 		break;
 	case SLU_PTX_OP_mul:
 		r = x * y;
 		break;
 	case SLU_PTX_OP_fma:
-		r = slu_half_sum(x * y, z);
+		r = dev_half_sum(x * y, z);
 		break;
 	case SLU_PTX_OP_ex2:
 		r = exp2(x);
@@ -96,15 +96,15 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 	}
 	if (o->is_sat)
 		r = !(r > 0) ? 0 : r > 1 ? 1 : r;
-	half = o->is_bf16 ? slu_bf16_from_double(r, SLU_HALF_NEAREST)
-			  : slu_half_from_double(r, SLU_HALF_NEAREST);
+	half = o->is_bf16 ? dev_bf16_from_double(r, DEV_HALF_NEAREST)
+			  : dev_half_from_double(r, DEV_HALF_NEAREST);
 	if (o->is_relu && half & 0x8000 && !is_nan(o, half))
 		half = 0;
 	return o->is_ftz ? flush(o, half) : half;
 }
 
-static const struct slu_interp_insn *half_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *half_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
@@ -133,9 +133,9 @@ static const struct slu_interp_insn *half_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_half)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_half)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler half = { half_run, half_run };
+	static const struct dev_interp_handler half = { half_run, half_run };
 
 	(void)form;
 	return &half;

@@ -56,8 +56,8 @@ OP2(mul_wide_s32, uint64_t, uint64_t, uint32_t, int32_t, (int64_t)a *b)
 
 /* the third operand of mad.wide is as wide as the result */
 #define MAD_WIDE(n, RD, V, expr)                                                                   \
-	static const struct slu_interp_insn *mad_wide_##n##_all(struct slu_interp_warp *w,         \
-								const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *mad_wide_##n##_all(struct dev_interp_warp *w,         \
+								const struct dev_interp_insn *in)  \
 	{                                                                                          \
 		RD *pd = ROW(w, in->d);                                                            \
 		const uint32_t *pa = ROW(w, in->a), *pb = ROW(w, in->b);                           \
@@ -74,8 +74,8 @@ OP2(mul_wide_s32, uint64_t, uint64_t, uint32_t, int32_t, (int64_t)a *b)
 		}                                                                                  \
 		return in + 1;                                                                     \
 	}                                                                                          \
-	static const struct slu_interp_insn *mad_wide_##n##_some(struct slu_interp_warp *w,        \
-								 const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *mad_wide_##n##_some(struct dev_interp_warp *w,        \
+								 const struct dev_interp_insn *in) \
 	{                                                                                          \
 		RD *pd = ROW(w, in->d);                                                            \
 		const uint32_t *pa = ROW(w, in->a), *pb = ROW(w, in->b);                           \
@@ -88,7 +88,7 @@ OP2(mul_wide_s32, uint64_t, uint64_t, uint32_t, int32_t, (int64_t)a *b)
 		}                                                                                  \
 		return in + 1;                                                                     \
 	}                                                                                          \
-	static const struct slu_interp_handler mad_wide_##n = { mad_wide_##n##_all,                \
+	static const struct dev_interp_handler mad_wide_##n = { mad_wide_##n##_all,                \
 								mad_wide_##n##_some, true };
 MAD_WIDE(u16, uint32_t, uint16_t, (uint32_t)a *b)
 MAD_WIDE(s16, uint32_t, int16_t, (int32_t)a *b)
@@ -127,19 +127,19 @@ DEFINE_SIGNED(s64, S64, uint64_t, int64_t, uint64_t)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 #define TABLE(op)                                                                       \
-	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
+	static const struct dev_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
 		[SLU_PTX_TYPE_U16] = &op##_u16, [SLU_PTX_TYPE_U32] = &op##_u32,         \
 		[SLU_PTX_TYPE_U64] = &op##_u64, [SLU_PTX_TYPE_S16] = &op##_s16,         \
 		[SLU_PTX_TYPE_S32] = &op##_s32, [SLU_PTX_TYPE_S64] = &op##_s64,         \
 	};
 #define TABLE_SIGNED(op)                                                                \
-	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
+	static const struct dev_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
 		[SLU_PTX_TYPE_S16] = &op##_s16,                                         \
 		[SLU_PTX_TYPE_S32] = &op##_s32,                                         \
 		[SLU_PTX_TYPE_S64] = &op##_s64,                                         \
 	};
 #define TABLE_WIDE(op)                                                                  \
-	static const struct slu_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
+	static const struct dev_interp_handler *const table_##op[_SLU_PTX_TYPE_MAX] = { \
 		[SLU_PTX_TYPE_U16] = &op##_u16,                                         \
 		[SLU_PTX_TYPE_U32] = &op##_u32,                                         \
 		[SLU_PTX_TYPE_S16] = &op##_s16,                                         \
@@ -161,7 +161,7 @@ TABLE_WIDE(mad_wide)
 TABLE_SIGNED(abs)
 TABLE_SIGNED(neg)
 
-const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_int)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_s32 = type == SLU_PTX_TYPE_S32;
@@ -203,6 +203,6 @@ const struct slu_interp_handler *SLU_ISA(bind_int)(const struct slu_ptx_form *fo
 	case SLU_PTX_OP_max:
 		return table_max[type];
 	default:
-		return SLU_ISA(bind_bits)(form);
+		return DEV_ISA(bind_bits)(form);
 	}
 }

@@ -49,20 +49,20 @@ static inline uint32_t holds(enum relation r, int64_t a_min, int64_t a_max, int6
 		no = is_less;
 		break;
 	}
-	return yes ? SLU_INTERP_ALL : no ? 0 : 1;
+	return yes ? DEV_INTERP_ALL : no ? 0 : 1;
 }
 
-static inline bool span(const struct slu_interp_line *line, unsigned team, bool is_signed,
+static inline bool span(const struct dev_interp_line *line, unsigned team, bool is_signed,
 			bool is_wide, int64_t *ret_min, int64_t *ret_max)
 {
 	if (!is_wide)
-		return slu_interp_line_span_32(line, team, is_signed, ret_min, ret_max);
+		return dev_interp_line_span_32(line, team, is_signed, ret_min, ret_max);
 	/* unsigned: only what has no sign compares like a signed number */
-	return slu_interp_line_span(line, team, (int64_t)line->base, ret_min, ret_max) &&
+	return dev_interp_line_span(line, team, (int64_t)line->base, ret_min, ret_max) &&
 	       (is_signed || *ret_min >= 0);
 }
 
-static inline void put_truth(struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static inline void put_truth(struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			     uint32_t bits)
 {
 	EVERY_STRIP
@@ -73,11 +73,11 @@ static inline void put_truth(struct slu_interp_warp *w, const struct slu_interp_
 }
 
 /* Lines that are more than one value. */
-__attribute__((noinline)) static const struct slu_interp_insn *
-compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relation r,
+__attribute__((noinline)) static const struct dev_interp_insn *
+compare(struct dev_interp_warp *w, const struct dev_interp_insn *in, enum relation r,
 	bool is_signed, bool is_wide)
 {
-	const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
+	const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
 	int64_t a_min, a_max, b_min, b_max;
 	uint32_t bits = 1;
 
@@ -85,10 +85,10 @@ compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relati
 	    span(b, w->team, is_signed, is_wide, &b_min, &b_max))
 		bits = holds(r, a_min, a_max, b_min, b_max);
 	if (bits == 1) {
-		slu_interp_line_need(w, in->a);
-		slu_interp_line_need(w, in->b);
+		dev_interp_line_need(w, in->a);
+		dev_interp_line_need(w, in->b);
 		if (w->team > 1 && !in->plain.knows_teams)
-			return slu_interp_team_each(w, in, in->plain.some);
+			return dev_interp_team_each(w, in, in->plain.some);
 		return in->plain.all(w, in);
 	}
 	put_truth(w, in, bits);
@@ -98,8 +98,8 @@ compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relati
 #define SETP(name, r, op, V, is_signed, is_wide)                                            \
 	HANDLER(setp_##name)                                                                \
 	{                                                                                   \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);      \
-		uint32_t bits = (V)a->base op(V) b->base ? SLU_INTERP_ALL : 0;              \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);      \
+		uint32_t bits = (V)a->base op(V) b->base ? DEV_INTERP_ALL : 0;              \
                                                                                             \
 		if (!ARE_LINES(a->kind & b->kind) || a->step | a->jump | b->step | b->jump) \
 			return compare(w, in, r, is_signed, is_wide);                       \
@@ -113,7 +113,7 @@ compare(struct slu_interp_warp *w, const struct slu_interp_insn *in, enum relati
 	SETP(le_##n, LE, <=, V, is_signed, is_wide)               \
 	SETP(gt_##n, GT, >, V, is_signed, is_wide)                \
 	SETP(ge_##n, GE, >=, V, is_signed, is_wide)               \
-	static const struct slu_interp_handler                    \
+	static const struct dev_interp_handler                    \
 		*const setp_##n[N_RELATIONS] = {                  \
 			&setp_eq_##n, &setp_ne_##n, &setp_lt_##n, \
 			&setp_le_##n, &setp_gt_##n, &setp_ge_##n, \
@@ -125,7 +125,7 @@ SETPS(u64, uint64_t, false, true)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-const struct slu_interp_handler *SLU_ISA(bind_line_compare)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_line_compare)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	enum relation r = HAS(eq)	       ? EQ

@@ -6,38 +6,38 @@
  */
 #include "softgpu/interp/ops-line.h"
 
-static void need_sources(struct slu_interp_warp *w, const struct slu_interp_insn *in)
+static void need_sources(struct dev_interp_warp *w, const struct dev_interp_insn *in)
 {
-	slu_interp_line_need(w, in->a);
-	slu_interp_line_need(w, in->b);
-	slu_interp_line_need(w, in->c);
-	slu_interp_line_need(w, in->e);
+	dev_interp_line_need(w, in->a);
+	dev_interp_line_need(w, in->b);
+	dev_interp_line_need(w, in->c);
+	dev_interp_line_need(w, in->e);
 }
 
-static const struct slu_interp_insn *by_rows(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *by_rows(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	need_sources(w, in);
 	LINE(w, in->d)->kind = 0;
 	if (w->team > 1 && !in->plain.knows_teams)
-		return slu_interp_team_each(w, in, in->plain.some);
+		return dev_interp_team_each(w, in, in->plain.some);
 	return in->plain.all(w, in);
 }
 
-static inline void put_32(struct slu_interp_line *d, uint64_t base, uint64_t step, uint64_t jump)
+static inline void put_32(struct dev_interp_line *d, uint64_t base, uint64_t step, uint64_t jump)
 {
 	d->base = (uint32_t)base;
 	d->step = (int32_t)step;
 	d->jump = (int32_t)jump;
-	d->kind = SLU_INTERP_LINE | SLU_INTERP_STALE;
+	d->kind = DEV_INTERP_LINE | DEV_INTERP_STALE;
 }
 
-static inline void put_64(struct slu_interp_line *d, uint64_t base, uint64_t step, uint64_t jump)
+static inline void put_64(struct dev_interp_line *d, uint64_t base, uint64_t step, uint64_t jump)
 {
 	d->base = base;
 	d->step = (int64_t)step;
 	d->jump = (int64_t)jump;
-	d->kind = SLU_INTERP_LINE | SLU_INTERP_STALE;
+	d->kind = DEV_INTERP_LINE | DEV_INTERP_STALE;
 }
 
 /* A line times what is one value in all lanes, whichever of the two that is. */
@@ -47,13 +47,13 @@ struct product {
 	uint64_t jump;
 };
 
-static inline bool multiply(const struct slu_interp_line *a, const struct slu_interp_line *b,
+static inline bool multiply(const struct dev_interp_line *a, const struct dev_interp_line *b,
 			    struct product *ret)
 {
-	if (!slu_interp_line_is_one(b)) {
-		const struct slu_interp_line *other = a;
+	if (!dev_interp_line_is_one(b)) {
+		const struct dev_interp_line *other = a;
 
-		if (!slu_interp_line_is_one(a))
+		if (!dev_interp_line_is_one(a))
 			return false;
 		a = b;
 		b = other;
@@ -66,7 +66,7 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 #define DEFINE_LINEAR(n)                                                                          \
 	HANDLER(mov_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a);                                 \
+		const struct dev_interp_line *a = LINE(w, in->a);                                 \
                                                                                                   \
 		if (!ARE_LINES(a->kind))                                                          \
 			return by_rows(w, in);                                                    \
@@ -75,7 +75,7 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 	}                                                                                         \
 	HANDLER(add_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
                                                                                                   \
 		if (!ARE_LINES(a->kind & b->kind))                                                \
 			return by_rows(w, in);                                                    \
@@ -85,7 +85,7 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 	}                                                                                         \
 	HANDLER(sub_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
                                                                                                   \
 		if (!ARE_LINES(a->kind & b->kind))                                                \
 			return by_rows(w, in);                                                    \
@@ -95,7 +95,7 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 	}                                                                                         \
 	HANDLER(mul_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
 		struct product p;                                                                 \
                                                                                                   \
 		if (!ARE_LINES(a->kind & b->kind) || !multiply(a, b, &p))                         \
@@ -105,8 +105,8 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 	}                                                                                         \
 	HANDLER(mad_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
-		const struct slu_interp_line *c = LINE(w, in->c);                                 \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
+		const struct dev_interp_line *c = LINE(w, in->c);                                 \
 		struct product p;                                                                 \
                                                                                                   \
 		if (!ARE_LINES(a->kind & b->kind & c->kind) || !multiply(a, b, &p))               \
@@ -117,10 +117,10 @@ static inline bool multiply(const struct slu_interp_line *a, const struct slu_in
 	}                                                                                         \
 	HANDLER(shl_##n)                                                                          \
 	{                                                                                         \
-		const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
+		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
 		uint64_t times;                                                                   \
                                                                                                   \
-		if (!ARE_LINES(a->kind & b->kind) || !slu_interp_line_is_one(b))                  \
+		if (!ARE_LINES(a->kind & b->kind) || !dev_interp_line_is_one(b))                  \
 			return by_rows(w, in);                                                    \
 		times = b->base < n ? UINT64_C(1) << b->base : 0;                                 \
 		put_##n(LINE(w, in->d), a->base *times, (uint64_t)a->step *times,                 \
@@ -131,15 +131,15 @@ DEFINE_LINEAR(32)
 DEFINE_LINEAR(64)
 
 /* What a wider register makes of a 32-bit line, if none of its lanes wraps. */
-static inline bool widen(const struct slu_interp_line *a, unsigned team, bool is_signed,
-			 struct slu_interp_line *ret)
+static inline bool widen(const struct dev_interp_line *a, unsigned team, bool is_signed,
+			 struct dev_interp_line *ret)
 {
 	int64_t min, max;
 
-	if (slu_interp_line_is_one(a)) {
+	if (dev_interp_line_is_one(a)) {
 		*ret = *a;
 	} else {
-		if (!slu_interp_line_span_32(a, team, is_signed, &min, &max))
+		if (!dev_interp_line_span_32(a, team, is_signed, &min, &max))
 			return false;
 		*ret = *a;
 	}
@@ -148,11 +148,11 @@ static inline bool widen(const struct slu_interp_line *a, unsigned team, bool is
 	return true;
 }
 
-static inline bool multiply_wide(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static inline bool multiply_wide(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 				 bool is_signed, struct product *ret)
 {
-	const struct slu_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
-	struct slu_interp_line x, y;
+	const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
+	struct dev_interp_line x, y;
 
 	return ARE_LINES(a->kind & b->kind) && widen(a, w->team, is_signed, &x) &&
 	       widen(b, w->team, is_signed, &y) && multiply(&x, &y, ret);
@@ -170,7 +170,7 @@ static inline bool multiply_wide(const struct slu_interp_warp *w, const struct s
 	}                                                                            \
 	HANDLER(mad_wide_##n)                                                        \
 	{                                                                            \
-		const struct slu_interp_line *c = LINE(w, in->c);                    \
+		const struct dev_interp_line *c = LINE(w, in->c);                    \
 		struct product p;                                                    \
                                                                                      \
 		if (!ARE_LINES(c->kind) || !multiply_wide(w, in, is_signed, &p))     \
@@ -181,8 +181,8 @@ static inline bool multiply_wide(const struct slu_interp_warp *w, const struct s
 	}                                                                            \
 	HANDLER(widen_##n)                                                           \
 	{                                                                            \
-		const struct slu_interp_line *a = LINE(w, in->a);                    \
-		struct slu_interp_line x;                                            \
+		const struct dev_interp_line *a = LINE(w, in->a);                    \
+		struct dev_interp_line x;                                            \
                                                                                      \
 		if (!ARE_LINES(a->kind) || !widen(a, w->team, is_signed, &x))        \
 			return by_rows(w, in);                                       \
@@ -195,7 +195,7 @@ DEFINE_WIDE(u32, false)
 /* An address of shared memory becomes generic, or the other way; of the global ones they are. */
 HANDLER(cvta_shared)
 {
-	const struct slu_interp_line *a = LINE(w, in->a);
+	const struct dev_interp_line *a = LINE(w, in->a);
 	bool to = slu_ptx_form_has(in->source->form, SLU_PTX_MOD_to);
 	uint64_t window = (uint64_t)(uintptr_t)w->block->shared;
 
@@ -209,9 +209,9 @@ HANDLER(cvta_shared)
 HANDLER(selp)
 {
 	uint32_t truth = w->preds[in->s] ^ in->s_flip;
-	struct slu_interp_line *d = LINE(w, in->d);
-	const struct slu_interp_line *from = LINE(w, truth ? in->a : in->b);
-	bool is_one = !truth || truth == SLU_INTERP_ALL;
+	struct dev_interp_line *d = LINE(w, in->d);
+	const struct dev_interp_line *from = LINE(w, truth ? in->a : in->b);
+	bool is_one = !truth || truth == DEV_INTERP_ALL;
 
 	for (unsigned k = 1; k < w->team; k++)
 		is_one &= w->preds[in->s + k] == w->preds[in->s];
@@ -224,26 +224,26 @@ HANDLER(selp)
 /* All lanes are computed; the result may happen to be a line (tid / 16, tid % 16). */
 HANDLER(by_lanes)
 {
-	struct slu_interp_line *d = LINE(w, in->d);
+	struct dev_interp_line *d = LINE(w, in->d);
 
 	need_sources(w, in);
-	slu_interp_team_each(w, in, in->plain.some);
-	slu_interp_line_find(d, ROW(w, in->d), w->team);
+	dev_interp_team_each(w, in, in->plain.some);
+	dev_interp_line_find(d, ROW(w, in->d), w->team);
 	NEXT(w, in);
 }
 
-static bool is_one(struct slu_interp_warp *w, uint32_t row)
+static bool is_one(struct dev_interp_warp *w, uint32_t row)
 {
-	const struct slu_interp_line *line = LINE(w, row);
+	const struct dev_interp_line *line = LINE(w, row);
 
-	return ARE_LINES(line->kind) && slu_interp_line_is_one(line);
+	return ARE_LINES(line->kind) && dev_interp_line_is_one(line);
 }
 
-static void need_first_lane(struct slu_interp_warp *w, uint32_t row)
+static void need_first_lane(struct dev_interp_warp *w, uint32_t row)
 {
-	const struct slu_interp_line *line = LINE(w, row);
+	const struct dev_interp_line *line = LINE(w, row);
 
-	if (!(line->kind & SLU_INTERP_STALE))
+	if (!(line->kind & DEV_INTERP_STALE))
 		return;
 	if (line->is_wide)
 		*(uint64_t *)ROW(w, row) = line->base;
@@ -254,7 +254,7 @@ static void need_first_lane(struct slu_interp_warp *w, uint32_t row)
 /* Of values that are the same everywhere, one lane is computed. */
 HANDLER(other)
 {
-	struct slu_interp_line *d = LINE(w, in->d);
+	struct dev_interp_line *d = LINE(w, in->d);
 	const uint32_t sources[] = { in->a, in->b, in->c, in->e };
 	bool are_one = true;
 
@@ -266,7 +266,7 @@ HANDLER(other)
 		need_first_lane(w, sources[i]);
 	w->mask = 1;
 	in->plain.some(w, in);
-	w->mask = SLU_INTERP_ALL;
+	w->mask = DEV_INTERP_ALL;
 	put_64(d, d->is_wide ? *(const uint64_t *)ROW(w, in->d) : *(const uint32_t *)ROW(w, in->d),
 	       0, 0);
 	NEXT(w, in);
@@ -274,7 +274,7 @@ HANDLER(other)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-static const struct slu_interp_handler *bind_cvt(const struct slu_ptx_form *form)
+static const struct dev_interp_handler *bind_cvt(const struct slu_ptx_form *form)
 {
 	unsigned to = slu_ptx_type_size((enum slu_ptx_type)form->types[0]);
 	unsigned from = slu_ptx_type_size((enum slu_ptx_type)form->types[1]);
@@ -288,14 +288,14 @@ static const struct slu_interp_handler *bind_cvt(const struct slu_ptx_form *form
 	return slu_ptx_type_is_signed((enum slu_ptx_type)form->types[1]) ? &widen_s32 : &widen_u32;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_line)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_64 = slu_ptx_type_size(type) == 8, is_signed = slu_ptx_type_is_signed(type);
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
-		return SLU_ISA(bind_line_compare)(form);
+		return DEV_ISA(bind_line_compare)(form);
 	case SLU_PTX_OP_cvt:
 		return bind_cvt(form);
 	case SLU_PTX_OP_selp:
@@ -328,20 +328,20 @@ const struct slu_interp_handler *SLU_ISA(bind_line)(const struct slu_ptx_form *f
 	}
 }
 
-static const struct slu_interp_insn *spread_all(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *spread_all(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	for (unsigned i = 0; i < in->n; i++)
-		slu_interp_line_need(w, in->x[i]);
+		dev_interp_line_need(w, in->x[i]);
 	return in + 1;
 }
 
 /* lanes that are not together have rows only */
-static const struct slu_interp_insn *spread_some(struct slu_interp_warp *w,
-						 const struct slu_interp_insn *in)
+static const struct dev_interp_insn *spread_some(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	(void)w;
 	return in + 1;
 }
 
-const struct slu_interp_handler SLU_ISA(spread) = { spread_all, spread_some, true };
+const struct dev_interp_handler DEV_ISA(spread) = { spread_all, spread_some, true };

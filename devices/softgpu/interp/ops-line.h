@@ -6,13 +6,13 @@
 #include "softgpu/interp/isa.h"
 #include "softgpu/interp/line.h"
 
-#define LINE(w, row) slu_interp_line((w)->lines, row)
+#define LINE(w, row) dev_interp_line((w)->lines, row)
 
 #define HANDLER(name)                                                                      \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in); \
-	static const struct slu_interp_handler name = { name##_all, NULL, true };          \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in); \
+	static const struct dev_interp_handler name = { name##_all, NULL, true };          \
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in)
 
-#define ARE_LINES(kinds) ((kinds)&SLU_INTERP_LINE)
+#define ARE_LINES(kinds) ((kinds)&DEV_INTERP_LINE)

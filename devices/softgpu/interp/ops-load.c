@@ -9,7 +9,7 @@
  */
 #include "softgpu/interp/access.h"
 
-#define WANT			 SLU_INTERP_READ
+#define WANT			 DEV_INTERP_READ
 #define MOVE(row, cell, R, M, V) ((row) = (R)(V)(cell))
 #define READY(w, in)		 ((void)0)
 #define SAME(w, in, at, R, M, V)                              \
@@ -17,56 +17,56 @@
 		R value = (R)(V)((const M *)(at))[k];         \
 		R *row = ROW(w, in->x[k]);                    \
                                                               \
-		if (w->mask == SLU_INTERP_ALL)                \
+		if (w->mask == DEV_INTERP_ALL)                \
 			EVERY_LANE row[i] = value;            \
 		else                                          \
 			MASKED_LANES(w->mask) row[i] = value; \
 	}
 
-static inline void wrote_rows(struct slu_interp_warp *w, const struct slu_interp_insn *in)
+static inline void wrote_rows(struct dev_interp_warp *w, const struct dev_interp_insn *in)
 {
 	if (in->has_line_result)
 		for (unsigned k = 0; k < in->n; k++)
-			slu_interp_line(w->lines, in->x[k])->kind = 0;
+			dev_interp_line(w->lines, in->x[k])->kind = 0;
 }
 
 /* The lower half of the lanes has @value, the upper one @other. */
-static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t value, uint64_t other)
+static inline void put_pair(struct dev_interp_warp *w, uint32_t row, uint64_t value, uint64_t other)
 {
-	struct slu_interp_line *line = slu_interp_line(w->lines, row);
+	struct dev_interp_line *line = dev_interp_line(w->lines, row);
 
 	line->base = value;
 	line->step = 0;
 	line->jump = (int64_t)(other - value);
 	if (!line->is_wide)
 		line->jump = (int32_t)line->jump;
-	line->kind = SLU_INTERP_LINE | SLU_INTERP_STALE;
+	line->kind = DEV_INTERP_LINE | DEV_INTERP_STALE;
 }
 
 #define LOAD_HALVES(name, R, M, V, where, is_shared)                                              \
-	ELSEWHERE static const struct slu_interp_insn *name##_##where##_halves(                   \
-		struct slu_interp_warp *w, const struct slu_interp_insn *in)                      \
+	ELSEWHERE static const struct dev_interp_insn *name##_##where##_halves(                   \
+		struct dev_interp_warp *w, const struct dev_interp_insn *in)                      \
 	{                                                                                         \
-		const struct slu_interp_line *line = slu_interp_line(w->lines, in->a);            \
+		const struct dev_interp_line *line = dev_interp_line(w->lines, in->a);            \
 		uint64_t offset = offset_of(w, in, line, is_shared), jump = (uint64_t)line->jump; \
-		unsigned bytes = line->step ? sizeof(M) * SLU_INTERP_HALF : sizeof(M);            \
+		unsigned bytes = line->step ? sizeof(M) * DEV_INTERP_HALF : sizeof(M);            \
 		const uint8_t *from = (const uint8_t *)(window_of(w, is_shared) + offset);        \
 		R *to = ROW(w, in->x[0]);                                                         \
                                                                                                   \
 		if (!is_simple(line, sizeof(M)) ||                                                \
-		    !are_pieces(w, offset, jump, bytes, sizeof(M), is_shared, SLU_INTERP_READ))   \
+		    !are_pieces(w, offset, jump, bytes, sizeof(M), is_shared, DEV_INTERP_READ))   \
 			return name##_any_all(w, in);                                             \
 		for (unsigned k = 0; k < w->team; k++, from += 2 * jump, NEXT_STRIP(to)) {        \
 			const M *lower = (const M *)from, *upper = (const M *)(from + jump);      \
                                                                                                   \
 			if (line->step) {                                                         \
 				HALF_OF_LANES to[i] = (R)(V)lower[i];                             \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)upper[i];           \
+				HALF_OF_LANES to[i + DEV_INTERP_HALF] = (R)(V)upper[i];           \
 			} else {                                                                  \
 				R value = (R)(V)*lower, other = (R)(V)*upper;                     \
                                                                                                   \
 				HALF_OF_LANES to[i] = value;                                      \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                    \
+				HALF_OF_LANES to[i + DEV_INTERP_HALF] = other;                    \
 			}                                                                         \
 		}                                                                                 \
 		NEXT(w, in);                                                                      \
@@ -75,8 +75,8 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 #define LOAD(name, R, M, V)                                                                   \
 	ACCESS_SOME(name, R, M, V)                                                            \
 	/* one warp of a team */                                                              \
-	static inline void name##_strip(struct slu_interp_warp *w,                            \
-					const struct slu_interp_insn *in,                     \
+	static inline void name##_strip(struct dev_interp_warp *w,                            \
+					const struct dev_interp_insn *in,                     \
 					const struct reached *at, unsigned k)                 \
 	{                                                                                     \
 		unsigned n = in->n;                                                           \
@@ -84,27 +84,27 @@ static inline void put_pair(struct slu_interp_warp *w, uint32_t row, uint64_t va
 		for (unsigned e = 0; e < n; e++) {                                            \
 			const M *from = (const M *)at->first[k] + e;                          \
 			const M *more = (const M *)at->second[k] + e;                         \
-			R *to = (R *)ROW(w, in->x[e]) + k * (SLU_INTERP_STRIP / sizeof(R));   \
+			R *to = (R *)ROW(w, in->x[e]) + k * (DEV_INTERP_STRIP / sizeof(R));   \
 			R value, other;                                                       \
                                                                                               \
 			switch (at->shape[k]) {                                               \
-			case SLU_INTERP_HALVES_PIECE:                                         \
+			case DEV_INTERP_HALVES_PIECE:                                         \
 				EVERY_LANE to[i] = (R)(V)from[i * n];                         \
 				break;                                                        \
-			case SLU_INTERP_HALVES_PIECES:                                        \
+			case DEV_INTERP_HALVES_PIECES:                                        \
 				HALF_OF_LANES to[i] = (R)(V)from[i * n];                      \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = (R)(V)more[i * n];    \
+				HALF_OF_LANES to[i + DEV_INTERP_HALF] = (R)(V)more[i * n];    \
 				break;                                                        \
 			default:                                                              \
 				value = (R)(V)*from;                                          \
 				other = (R)(V)*more;                                          \
 				HALF_OF_LANES to[i] = value;                                  \
-				HALF_OF_LANES to[i + SLU_INTERP_HALF] = other;                \
+				HALF_OF_LANES to[i + DEV_INTERP_HALF] = other;                \
 			}                                                                     \
 		}                                                                             \
 	}                                                                                     \
-	static const struct slu_interp_insn *name##_any_all(struct slu_interp_warp *w,        \
-							    const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_any_all(struct dev_interp_warp *w,        \
+							    const struct dev_interp_insn *in) \
 	{                                                                                     \
 		unsigned n = in->n;                                                           \
 		struct reached at;                                                            \
@@ -143,8 +143,8 @@ LOAD(load_u32_64, uint64_t, uint32_t, uint64_t)
 LOAD(load_s32_64, uint64_t, int32_t, int64_t)
 LOAD(load_64_64, uint64_t, uint64_t, uint64_t)
 
-const struct slu_interp_handler *SLU_ISA(bind_load)(const struct slu_ptx_form *form,
-						    const struct slu_interp_insn *in)
+const struct dev_interp_handler *DEV_ISA(bind_load)(const struct slu_ptx_form *form,
+						    const struct dev_interp_insn *in)
 {
 	bool is_signed = slu_ptx_type_is_signed((enum slu_ptx_type)form->types[0]);
 	bool is_wide = in->is_wide_row, is_half = in->is_half_row;

@@ -9,15 +9,15 @@
  * Where element @k of every lane lies in memory, or the first of the byte or word that it shares
  * with others: the addresses go through the frame's spare row and are reached like any others.
  */
-static enum slu_interp_shape reach_element(struct slu_interp_warp *w,
-					   const struct slu_interp_insn *in, enum slu_ptx_part part,
-					   unsigned k, bool is_write, struct slu_interp_places *ret)
+static enum dev_interp_shape reach_element(struct dev_interp_warp *w,
+					   const struct dev_interp_insn *in, enum slu_ptx_part part,
+					   unsigned k, bool is_write, struct dev_interp_places *ret)
 {
 	const struct slu_ptx_matrix *m = &in->extra->matrix;
 	const struct slu_ptx_fragment *f = &m->parts[part];
 	const uint32_t *strides = in->source->n_operands == 3 ? ROW(w, in->b) : NULL;
 	uint64_t *addresses = ROW(w, in->e);
-	struct slu_interp_insn one = *in;
+	struct dev_interp_insn one = *in;
 
 	MASKED_LANES(w->mask)
 	{
@@ -35,12 +35,12 @@ static enum slu_interp_shape reach_element(struct slu_interp_warp *w,
 	one.a = in->e;
 	one.imm = 0;
 	one.is_wide_address = true;
-	return SLU_ISA(reach)(w, &one, SLU_MAX(f->bits / 8, 1u), is_write, ret);
+	return DEV_ISA(reach)(w, &one, SLU_MAX(f->bits / 8, 1u), is_write, ret);
 }
 
 /* wmma.load and wmma.store; elements smaller than a byte come and go by bytes */
-static const struct slu_interp_insn *move_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *move_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	bool is_store = slu_ptx_form_has(in->source->form, SLU_PTX_MOD_store);
 	const struct slu_ptx_matrix *m = &in->extra->matrix;
@@ -48,7 +48,7 @@ static const struct slu_interp_insn *move_run(struct slu_interp_warp *w,
 	const struct slu_ptx_fragment *f;
 	unsigned size, step;
 
-	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
+	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
 		return NULL;
 	while (!m->parts[part].element)
 		part++;
@@ -56,14 +56,14 @@ static const struct slu_interp_insn *move_run(struct slu_interp_warp *w,
 	size = SLU_MAX(f->bits / 8, 1u);
 	step = f->bits < 8 ? 8 / f->bits : 1;
 	for (unsigned k = 0; k < f->n_elements; k += step) {
-		struct slu_interp_places at;
-		enum slu_interp_shape shape = reach_element(w, in, part, k, is_store, &at);
+		struct dev_interp_places at;
+		enum dev_interp_shape shape = reach_element(w, in, part, k, is_store, &at);
 
-		if (shape == SLU_INTERP_SHAPE_FAULT)
+		if (shape == DEV_INTERP_SHAPE_FAULT)
 			return NULL;
 		MASKED_LANES(w->mask)
 		{
-			void *p = slu_interp_place_of(&at, shape, size, i);
+			void *p = dev_interp_place_of(&at, shape, size, i);
 			uint64_t value = 0;
 
 			if (is_store) {
@@ -83,27 +83,27 @@ static const struct slu_interp_insn *move_run(struct slu_interp_warp *w,
 }
 
 /* Eight lanes give the rows of a matrix of 8 by 8 halves; every lane gets two neighbours of it. */
-static const struct slu_interp_insn *ldmatrix_run(struct slu_interp_warp *w,
-						  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *ldmatrix_run(struct dev_interp_warp *w,
+						  const struct dev_interp_insn *in)
 {
 	bool is_trans = slu_ptx_form_has(in->source->form, SLU_PTX_MOD_trans);
 	unsigned n = in->extra->matrix.parts[SLU_PTX_PART_D].n_regs;
 	uint16_t cells[4][8][8] = { 0 };
-	struct slu_interp_places at;
-	enum slu_interp_shape shape;
+	struct dev_interp_places at;
+	enum dev_interp_shape shape;
 	uint32_t mask;
 
-	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
+	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
 		return NULL;
 	mask = w->mask;
 	w->mask &= UINT32_MAX >> (32 - 8 * n);
-	shape = w->mask ? SLU_ISA(reach)(w, in, 16, false, &at) : SLU_INTERP_SHAPE_SAME;
-	if (shape != SLU_INTERP_SHAPE_FAULT) {
+	shape = w->mask ? DEV_ISA(reach)(w, in, 16, false, &at) : DEV_INTERP_SHAPE_SAME;
+	if (shape != DEV_INTERP_SHAPE_FAULT) {
 		MASKED_LANES(w->mask)
-		memcpy(cells[i / 8][i % 8], slu_interp_place_of(&at, shape, 16, i), 16);
+		memcpy(cells[i / 8][i % 8], dev_interp_place_of(&at, shape, 16, i), 16);
 	}
 	w->mask = mask;
-	if (shape == SLU_INTERP_SHAPE_FAULT)
+	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	for (unsigned k = 0; k < n; k++) {
 		uint32_t *d = ROW(w, in->extra->rows[SLU_PTX_PART_D][k]);
@@ -121,16 +121,16 @@ static const struct slu_interp_insn *ldmatrix_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *movmatrix_run(struct slu_interp_warp *w,
-						   const struct slu_interp_insn *in)
+static const struct dev_interp_insn *movmatrix_run(struct dev_interp_warp *w,
+						   const struct dev_interp_insn *in)
 {
 	const uint32_t *a = ROW(w, in->a);
 	uint32_t *d = ROW(w, in->d);
 	uint16_t cells[8][8];
 
-	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
+	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
 		return NULL;
-	for (unsigned i = 0; i < SLU_INTERP_LANES; i++) {
+	for (unsigned i = 0; i < DEV_INTERP_LANES; i++) {
 		cells[i / 4][i % 4 * 2] = (uint16_t)a[i];
 		cells[i / 4][i % 4 * 2 + 1] = (uint16_t)(a[i] >> 16);
 	}
@@ -139,11 +139,11 @@ static const struct slu_interp_insn *movmatrix_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_matrix_move)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_matrix_move)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler move = { move_run, move_run };
-	static const struct slu_interp_handler ldmatrix = { ldmatrix_run, ldmatrix_run };
-	static const struct slu_interp_handler movmatrix = { movmatrix_run, movmatrix_run };
+	static const struct dev_interp_handler move = { move_run, move_run };
+	static const struct dev_interp_handler ldmatrix = { ldmatrix_run, ldmatrix_run };
+	static const struct dev_interp_handler movmatrix = { movmatrix_run, movmatrix_run };
 
 	return form->opcode == SLU_PTX_OP_ldmatrix    ? &ldmatrix
 	       : form->opcode == SLU_PTX_OP_movmatrix ? &movmatrix

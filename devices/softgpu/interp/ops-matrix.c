@@ -30,9 +30,9 @@ static double float_of(uint64_t bits, enum slu_ptx_element element)
 
 	switch (element) {
 	case SLU_PTX_ELEMENT_F16:
-		return (double)slu_half_to_float((uint16_t)bits, false);
+		return (double)dev_half_to_float((uint16_t)bits, false);
 	case SLU_PTX_ELEMENT_BF16:
-		return (double)slu_bf16_to_float((uint16_t)bits);
+		return (double)dev_bf16_to_float((uint16_t)bits);
 	case SLU_PTX_ELEMENT_F64:
 		memcpy(&d, &bits, 8);
 		return d;
@@ -54,7 +54,7 @@ static uint64_t bits_of(double x, enum slu_ptx_element element)
 
 	switch (element) {
 	case SLU_PTX_ELEMENT_F16:
-		return slu_half_from_double(x, SLU_HALF_NEAREST);
+		return dev_half_from_double(x, DEV_HALF_NEAREST);
 	case SLU_PTX_ELEMENT_F64:
 		memcpy(&bits, &x, 8);
 		return bits;
@@ -82,13 +82,13 @@ static bool is_float(enum slu_ptx_element element)
 	return element <= SLU_PTX_ELEMENT_F64;
 }
 
-static void gather_cells(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static void gather_cells(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			 enum slu_ptx_part part, unsigned matrix, struct cells *ret)
 {
 	const struct slu_ptx_matrix *m = &in->extra->matrix;
 	const struct slu_ptx_fragment *f = &m->parts[part];
 
-	for (unsigned lane = 0; lane < SLU_INTERP_LANES; lane++)
+	for (unsigned lane = 0; lane < DEV_INTERP_LANES; lane++)
 		for (unsigned i = 0; i < f->n_elements; i++) {
 			struct place p = place_of(m, part, lane, i);
 			unsigned cell = p.row * f->columns + p.column;
@@ -135,7 +135,7 @@ static int32_t sum_ints(const struct slu_ptx_form *form, const struct slu_ptx_ma
 	return (int32_t)sum;
 }
 
-static void multiply(struct slu_interp_warp *w, const struct slu_interp_insn *in, unsigned matrix)
+static void multiply(struct dev_interp_warp *w, const struct dev_interp_insn *in, unsigned matrix)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const struct slu_ptx_matrix *m = &in->extra->matrix;
@@ -165,17 +165,17 @@ static void multiply(struct slu_interp_warp *w, const struct slu_interp_insn *in
 	}
 }
 
-static const struct slu_interp_insn *mma_run(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *mma_run(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	uint32_t csr = _mm_getcsr();
 
-	if (!slu_interp_gather(w, in, slu_interp_whole_warp))
+	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
 		return NULL;
 	/* whatever the function's usual state is: subnormals count, and only f64 is told to round
 	 */
-	_mm_setcsr(SLU_INTERP_CSR_DEFAULT | (HAS(rm)   ? 1u << 13
+	_mm_setcsr(DEV_INTERP_CSR_DEFAULT | (HAS(rm)   ? 1u << 13
 					     : HAS(rp) ? 2u << 13
 					     : HAS(rz) ? 3u << 13
 						       : 0));
@@ -186,12 +186,12 @@ static const struct slu_interp_insn *mma_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_matrix)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_matrix)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler mma = { mma_run, mma_run };
+	static const struct dev_interp_handler mma = { mma_run, mma_run };
 
 	if (form->opcode == SLU_PTX_OP_ldmatrix || form->opcode == SLU_PTX_OP_movmatrix ||
 	    (form->opcode == SLU_PTX_OP_wmma && (HAS(load) || HAS(store))))
-		return SLU_ISA(bind_matrix_move)(form);
+		return DEV_ISA(bind_matrix_move)(form);
 	return &mma;
 }

@@ -10,8 +10,8 @@ OP1(mov_64, uint64_t, uint64_t, uint64_t, uint64_t, a)
 
 /* {a, b} of 16 or 32 bits each into one, and back */
 #define PACK(name, RD, RS, n, bits)                                                       \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_run(struct dev_interp_warp *w,        \
+							const struct dev_interp_insn *in) \
 	{                                                                                 \
 		RD *d = ROW(w, in->d);                                                    \
 		const RS *s[n];                                                           \
@@ -28,7 +28,7 @@ OP1(mov_64, uint64_t, uint64_t, uint64_t, uint64_t, a)
 		}                                                                         \
 		return in + 1;                                                            \
 	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
+	static const struct dev_interp_handler name = { name##_run, name##_run };
 PACK(pack_8x2, uint32_t, uint32_t, 2, 8)
 PACK(pack_8x4, uint32_t, uint32_t, 4, 8)
 PACK(pack_16x2, uint32_t, uint32_t, 2, 16)
@@ -36,8 +36,8 @@ PACK(pack_16x4, uint64_t, uint32_t, 4, 16)
 PACK(pack_32x2, uint64_t, uint32_t, 2, 32)
 
 #define UNPACK(name, RS, n, bits)                                                         \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_run(struct dev_interp_warp *w,        \
+							const struct dev_interp_insn *in) \
 	{                                                                                 \
 		const RS *s = ROW(w, in->a);                                              \
 		uint32_t *d[n];                                                           \
@@ -54,14 +54,14 @@ PACK(pack_32x2, uint64_t, uint32_t, 2, 32)
 		}                                                                         \
 		return in + 1;                                                            \
 	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
+	static const struct dev_interp_handler name = { name##_run, name##_run };
 UNPACK(unpack_8x2, uint32_t, 2, 8)
 UNPACK(unpack_8x4, uint32_t, 4, 8)
 UNPACK(unpack_16x2, uint32_t, 2, 16)
 UNPACK(unpack_16x4, uint64_t, 4, 16)
 UNPACK(unpack_32x2, uint64_t, 2, 32)
 
-const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size)
+const struct dev_interp_handler *DEV_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size)
 {
 	switch (size / n) {
 	case 1:
@@ -78,10 +78,10 @@ const struct slu_interp_handler *SLU_ISA(bind_pack)(bool is_pack, unsigned n, un
 }
 
 /* What is added to an address of a space to make it generic: a window's place; 0 for the rest. */
-static uint64_t window_of(const struct slu_interp_warp *w, enum slu_ptx_space space, unsigned lane)
+static uint64_t window_of(const struct dev_interp_warp *w, enum slu_ptx_space space, unsigned lane)
 {
-	const struct slu_interp_block *b = w->block;
-	unsigned thread = w->index * SLU_INTERP_LANES + lane;
+	const struct dev_interp_block *b = w->block;
+	unsigned thread = w->index * DEV_INTERP_LANES + lane;
 
 	if (space == SLU_PTX_SPACE_SHARED)
 		return (uint64_t)(uintptr_t)b->shared;
@@ -92,8 +92,8 @@ static uint64_t window_of(const struct slu_interp_warp *w, enum slu_ptx_space sp
 	return 0;
 }
 
-static const struct slu_interp_insn *cvta_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *cvta_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint64_t *a = ROW(w, in->a);
@@ -109,9 +109,9 @@ static const struct slu_interp_insn *cvta_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler cvta = { cvta_run, cvta_run };
+static const struct dev_interp_handler cvta = { cvta_run, cvta_run };
 
-static bool is_constant(const struct slu_interp_block *b, uint64_t address)
+static bool is_constant(const struct dev_interp_block *b, uint64_t address)
 {
 	const struct slu_ptx_module *m = b->launch->module->ptx;
 
@@ -123,7 +123,7 @@ static bool is_constant(const struct slu_interp_block *b, uint64_t address)
 }
 
 /* A kernel's parameters count as global memory too; everything else lies in one space. */
-static bool is_in_space(const struct slu_interp_block *b, enum slu_ptx_space space,
+static bool is_in_space(const struct dev_interp_block *b, enum slu_ptx_space space,
 			uint64_t address)
 {
 	bool is_shared = address - (uint64_t)(uintptr_t)b->shared < b->shared_bytes;
@@ -144,8 +144,8 @@ static bool is_in_space(const struct slu_interp_block *b, enum slu_ptx_space spa
 	}
 }
 
-static const struct slu_interp_insn *isspacep_run(struct slu_interp_warp *w,
-						  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *isspacep_run(struct dev_interp_warp *w,
+						  const struct dev_interp_insn *in)
 {
 	enum slu_ptx_space space = in->source->form->space;
 	const uint64_t *a = ROW(w, in->a);
@@ -160,9 +160,9 @@ static const struct slu_interp_insn *isspacep_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler isspacep = { isspacep_run, isspacep_run };
+static const struct dev_interp_handler isspacep = { isspacep_run, isspacep_run };
 
-const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_move)(const struct slu_ptx_form *form)
 {
 	bool is_64 = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
 
@@ -179,8 +179,8 @@ const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *f
 }
 
 #define PRED(name, expr)                                                                  \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_run(struct dev_interp_warp *w,        \
+							const struct dev_interp_insn *in) \
 	{                                                                                 \
 		uint32_t a = w->preds[in->s] ^ in->s_flip;                                \
 		uint32_t b = w->preds[in->t] ^ in->t_flip;                                \
@@ -189,14 +189,14 @@ const struct slu_interp_handler *SLU_ISA(bind_move)(const struct slu_ptx_form *f
 		w->preds[in->p] = (w->preds[in->p] & ~w->mask) | ((expr)&w->mask);        \
 		return in + 1;                                                            \
 	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
+	static const struct dev_interp_handler name = { name##_run, name##_run };
 PRED(pred_and, a &b)
 PRED(pred_or, a | b)
 PRED(pred_xor, a ^ b)
 PRED(pred_not, ~a)
 PRED(pred_mov, a)
 
-const struct slu_interp_handler *SLU_ISA(bind_pred)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_pred)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_and:
@@ -221,8 +221,8 @@ static uint64_t now_ns(void)
 }
 
 #define CLOCK(name, R, value)                                                             \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_run(struct dev_interp_warp *w,        \
+							const struct dev_interp_insn *in) \
 	{                                                                                 \
 		R *d = ROW(w, in->d);                                                     \
 		R now = (R)(value);                                                       \
@@ -230,7 +230,7 @@ static uint64_t now_ns(void)
 		MASKED_LANES(w->mask) d[i] = now;                                         \
 		return in + 1;                                                            \
 	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
+	static const struct dev_interp_handler name = { name##_run, name##_run };
 CLOCK(clock_lo, uint32_t, __rdtsc())
 CLOCK(clock_hi, uint32_t, __rdtsc() >> 32)
 CLOCK(clock_64, uint64_t, __rdtsc())
@@ -238,7 +238,7 @@ CLOCK(timer_64, uint64_t, now_ns())
 CLOCK(timer_lo, uint32_t, now_ns())
 CLOCK(timer_hi, uint32_t, now_ns() >> 32)
 
-const struct slu_interp_handler *SLU_ISA(bind_clock)(enum slu_ptx_sreg sreg)
+const struct dev_interp_handler *DEV_ISA(bind_clock)(enum slu_ptx_sreg sreg)
 {
 	switch (sreg) {
 	case SLU_PTX_SREG_CLOCK:

@@ -41,8 +41,8 @@ static void arrive(uint64_t *p, uint64_t n, bool is_drop, uint64_t *ret_state)
 	*ret_state = old;
 }
 
-static const struct slu_interp_insn *phase_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *phase_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	bool is_test = HAS(test_wait), is_arrive = HAS(arrive) || HAS(arrive_drop);
@@ -50,15 +50,15 @@ static const struct slu_interp_insn *phase_run(struct slu_interp_warp *w,
 	bool is_nothing = form->opcode == SLU_PTX_OP_cp && !HAS(noinc);
 	bool has_count =
 		is_arrive && form->opcode == SLU_PTX_OP_mbarrier && in->source->n_operands == 3;
-	struct slu_interp_places at;
-	enum slu_interp_shape shape = SLU_ISA(reach)(w, in, 8, !is_test, &at);
+	struct dev_interp_places at;
+	enum dev_interp_shape shape = DEV_ISA(reach)(w, in, 8, !is_test, &at);
 	uint32_t bits = 0;
 
-	if (shape == SLU_INTERP_SHAPE_FAULT)
+	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
-		uint64_t *p = slu_interp_place_of(&at, shape, 8, i), state = 0;
+		uint64_t *p = dev_interp_place_of(&at, shape, 8, i), state = 0;
 		const uint32_t *counts = ROW(w, in->b);
 		const uint64_t *states = ROW(w, in->b);
 
@@ -82,8 +82,8 @@ static const struct slu_interp_insn *phase_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *count_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *count_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const uint64_t *a = ROW(w, in->a);
 	uint32_t *d = ROW(w, in->d);
@@ -92,10 +92,10 @@ static const struct slu_interp_insn *count_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_phase)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_phase)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler phase = { phase_run, phase_run };
-	static const struct slu_interp_handler count = { count_run, count_run };
+	static const struct dev_interp_handler phase = { phase_run, phase_run };
+	static const struct dev_interp_handler count = { count_run, count_run };
 
 	return HAS(pending_count) ? &count : &phase;
 }

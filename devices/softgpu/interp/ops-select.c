@@ -3,8 +3,8 @@
 #include "softgpu/interp/isa.h"
 
 #define SELECT(name, R)                                                                    \
-	static const struct slu_interp_insn *name##_all(struct slu_interp_warp *w,         \
-							const struct slu_interp_insn *in)  \
+	static const struct dev_interp_insn *name##_all(struct dev_interp_warp *w,         \
+							const struct dev_interp_insn *in)  \
 	{                                                                                  \
 		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                            \
 		R *d = ROW(w, in->d);                                                      \
@@ -17,8 +17,8 @@
 		}                                                                          \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_insn *name##_some(struct slu_interp_warp *w,        \
-							 const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_some(struct dev_interp_warp *w,        \
+							 const struct dev_interp_insn *in) \
 	{                                                                                  \
 		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                            \
 		R *d = ROW(w, in->d);                                                      \
@@ -27,14 +27,14 @@
 		MASKED_LANES(w->mask) d[i] = p >> i & 1 ? a[i] : b[i];                     \
 		return in + 1;                                                             \
 	}                                                                                  \
-	static const struct slu_interp_handler name = { name##_all, name##_some, true };
+	static const struct dev_interp_handler name = { name##_all, name##_some, true };
 SELECT(selp_32, uint32_t)
 SELECT(selp_64, uint64_t)
 
 /* slct: a where c is not negative, else b; a NaN is not, and neither is -0 */
 #define CHOOSE(name, R, C)                                                                \
-	static const struct slu_interp_insn *name##_run(struct slu_interp_warp *w,        \
-							const struct slu_interp_insn *in) \
+	static const struct dev_interp_insn *name##_run(struct dev_interp_warp *w,        \
+							const struct dev_interp_insn *in) \
 	{                                                                                 \
 		const R *a = ROW(w, in->a), *b = ROW(w, in->b);                           \
 		const C *c = ROW(w, in->c);                                               \
@@ -43,13 +43,13 @@ SELECT(selp_64, uint64_t)
 		MASKED_LANES(w->mask) d[i] = c[i] >= 0 ? a[i] : b[i];                     \
 		return in + 1;                                                            \
 	}                                                                                 \
-	static const struct slu_interp_handler name = { name##_run, name##_run };
+	static const struct dev_interp_handler name = { name##_run, name##_run };
 CHOOSE(slct_32_s32, uint32_t, int32_t)
 CHOOSE(slct_64_s32, uint64_t, int32_t)
 CHOOSE(slct_32_f32, uint32_t, float)
 CHOOSE(slct_64_f32, uint64_t, float)
 
-const struct slu_interp_handler *SLU_ISA(bind_select)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_select)(const struct slu_ptx_form *form)
 {
 	bool is_64 = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
 

@@ -5,8 +5,8 @@
  */
 #include "softgpu/interp/isa.h"
 
-static const struct slu_interp_insn *alloca_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *alloca_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)in->source->form->types[0]) == 8;
 	uint64_t *top = ROW(w, w->frame->code->top_row);
@@ -19,7 +19,7 @@ static const struct slu_interp_insn *alloca_run(struct slu_interp_warp *w,
 		uint64_t at = slu_round_up(top[i], align);
 
 		if (at > w->block->local_bytes || size > w->block->local_bytes - at)
-			return slu_interp_fault(w, in, SLU_INTERP_FAULT_STACK, i, at, 0, true);
+			return dev_interp_fault(w, in, DEV_INTERP_FAULT_STACK, i, at, 0, true);
 		top[i] = at + size;
 		if (is_wide)
 			((uint64_t *)ROW(w, in->d))[i] = at;
@@ -29,8 +29,8 @@ static const struct slu_interp_insn *alloca_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *save_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *save_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)in->source->form->types[0]) == 8;
 	const uint64_t *top = ROW(w, w->frame->code->top_row);
@@ -45,8 +45,8 @@ static const struct slu_interp_insn *save_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *restore_run(struct slu_interp_warp *w,
-						 const struct slu_interp_insn *in)
+static const struct dev_interp_insn *restore_run(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)in->source->form->types[0]) == 8;
 	uint64_t *top = ROW(w, w->frame->code->top_row);
@@ -57,11 +57,11 @@ static const struct slu_interp_insn *restore_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_stack)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_stack)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler take = { alloca_run, alloca_run };
-	static const struct slu_interp_handler save = { save_run, save_run };
-	static const struct slu_interp_handler restore = { restore_run, restore_run };
+	static const struct dev_interp_handler take = { alloca_run, alloca_run };
+	static const struct dev_interp_handler save = { save_run, save_run };
+	static const struct dev_interp_handler restore = { restore_run, restore_run };
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_alloca:

@@ -63,13 +63,13 @@ static inline void write_whole(void *at, const union whole *v, unsigned bytes)
 	}
 }
 
-static inline enum slu_ptx_type type_of(const struct slu_interp_insn *in)
+static inline enum slu_ptx_type type_of(const struct dev_interp_insn *in)
 {
 	return (enum slu_ptx_type)in->source->form->types[0];
 }
 
 /* One element as its register has it: a narrow one is extended by its own sign. */
-static inline uint64_t element(const struct slu_interp_insn *in, const uint8_t *from, unsigned size)
+static inline uint64_t element(const struct dev_interp_insn *in, const uint8_t *from, unsigned size)
 {
 	enum slu_ptx_type type = type_of(in);
 	uint64_t value = 0;
@@ -80,19 +80,19 @@ static inline uint64_t element(const struct slu_interp_insn *in, const uint8_t *
 	return in->is_half_row ? (uint16_t)value : value;
 }
 
-static const struct slu_interp_insn *load_some(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *load_some(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	unsigned n = in->n, size = slu_ptx_type_size(type_of(in));
-	enum slu_interp_shape shape;
-	struct slu_interp_places at;
+	enum dev_interp_shape shape;
+	struct dev_interp_places at;
 
-	shape = SLU_ISA(reach)(w, in, size * n, false, &at);
-	if (shape == SLU_INTERP_SHAPE_FAULT)
+	shape = DEV_ISA(reach)(w, in, size * n, false, &at);
+	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
-		union whole v = read_whole(slu_interp_place_of(&at, shape, size * n, i), size * n);
+		union whole v = read_whole(dev_interp_place_of(&at, shape, size * n, i), size * n);
 
 		for (unsigned k = 0; k < n; k++) {
 			uint64_t value = element(in, v.bytes + k * size, size);
@@ -106,16 +106,16 @@ static const struct slu_interp_insn *load_some(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *store_some(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *store_some(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	unsigned n = in->n, size = slu_ptx_type_size(type_of(in)),
 		 row_bytes = in->is_wide_row ? 8 : 4;
-	enum slu_interp_shape shape;
-	struct slu_interp_places at;
+	enum dev_interp_shape shape;
+	struct dev_interp_places at;
 
-	shape = SLU_ISA(reach)(w, in, size * n, true, &at);
-	if (shape == SLU_INTERP_SHAPE_FAULT)
+	shape = DEV_ISA(reach)(w, in, size * n, true, &at);
+	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
@@ -123,33 +123,33 @@ static const struct slu_interp_insn *store_some(struct slu_interp_warp *w,
 
 		for (unsigned k = 0; k < n; k++)
 			memcpy(v.bytes + k * size, w->rows + in->x[k] + i * row_bytes, size);
-		write_whole(slu_interp_place_of(&at, shape, size * n, i), &v, size * n);
+		write_whole(dev_interp_place_of(&at, shape, size * n, i), &v, size * n);
 	}
 	return in + 1;
 }
 
-static const struct slu_interp_insn *load_all(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *load_all(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
-	slu_interp_line_need(w, in->a);
+	dev_interp_line_need(w, in->a);
 	for (unsigned k = 0; in->has_line_result && k < in->n; k++)
-		slu_interp_line(w->lines, in->x[k])->kind = 0;
-	return w->team > 1 ? slu_interp_team_each(w, in, load_some) : load_some(w, in);
+		dev_interp_line(w->lines, in->x[k])->kind = 0;
+	return w->team > 1 ? dev_interp_team_each(w, in, load_some) : load_some(w, in);
 }
 
-static const struct slu_interp_insn *store_all(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *store_all(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
-	slu_interp_line_need(w, in->a);
+	dev_interp_line_need(w, in->a);
 	for (unsigned k = 0; k < in->n; k++)
-		slu_interp_line_need(w, in->x[k]);
-	return w->team > 1 ? slu_interp_team_each(w, in, store_some) : store_some(w, in);
+		dev_interp_line_need(w, in->x[k]);
+	return w->team > 1 ? dev_interp_team_each(w, in, store_some) : store_some(w, in);
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_vector)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_vector)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler load = { load_all, load_some, true };
-	static const struct slu_interp_handler store = { store_all, store_some, true };
+	static const struct dev_interp_handler load = { load_all, load_some, true };
+	static const struct dev_interp_handler store = { store_all, store_some, true };
 	static const enum slu_ptx_modifier shared[] = {
 		SLU_PTX_MOD_relaxed, SLU_PTX_MOD_acquire, SLU_PTX_MOD_release, SLU_PTX_MOD_volatile,
 		SLU_PTX_MOD_cg,	     SLU_PTX_MOD_cv,	  SLU_PTX_MOD_wt,

@@ -123,22 +123,22 @@ static uint32_t second(const struct slu_ptx_form *form, uint32_t x, uint32_t c, 
 	return HAS(add) ? x + c : (uint32_t)(HAS(min) == (y < z) ? y : z);
 }
 
-static const struct slu_interp_insn *scalar_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *scalar_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	struct part pa = part_of(in->source, A), pb = part_of(in->source, B);
 	struct part to = part_of(in->source, 0);
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	uint32_t kept = ~(mask_of(to.bits) << to.shift);
-	struct slu_range range = slu_range_of(to.bits, to.is_signed);
+	struct dev_range range = dev_range_of(to.bits, to.is_signed);
 	bool has_second = HAS(add) || HAS(min) || HAS(max);
 	uint32_t *d = ROW(w, in->d);
 
 	MASKED_LANES(w->mask)
 	{
 		__int128 wide = combine(form, take(a[i], pa), take(b[i], pb));
-		uint32_t x = (uint32_t)(HAS(sat) ? slu_range_clamp(wide, range) : wide);
+		uint32_t x = (uint32_t)(HAS(sat) ? dev_range_clamp(wide, range) : wide);
 
 		d[i] = has_second ? second(form, x, c[i], to.is_signed)
 		       : kept	  ? (x & mask_of(to.bits)) << to.shift | (c[i] & kept)
@@ -148,20 +148,20 @@ static const struct slu_interp_insn *scalar_run(struct slu_interp_warp *w,
 }
 
 /* a * b + c, one of them with its sign changed, or one more; then scaled */
-static const struct slu_interp_insn *mad_run(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *mad_run(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_operand *o = in->source->operands;
 	const struct slu_ptx_form *form = in->source->form;
 	struct part pa = part_of(in->source, A), pb = part_of(in->source, B);
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	bool is_minus = o[A].is_negated != o[B].is_negated, is_signed;
-	struct slu_range range;
+	struct dev_range range;
 	unsigned scale = HAS(shr7) ? 7 : HAS(shr15) ? 15 : 0;
 	uint32_t *d = ROW(w, in->d);
 
 	is_signed = pa.is_signed || pb.is_signed || is_minus || o[C].is_negated;
-	range = slu_range_of(32, is_signed);
+	range = dev_range_of(32, is_signed);
 	MASKED_LANES(w->mask)
 	{
 		__int128 x = (__int128)take(a[i], pa) * take(b[i], pb);
@@ -170,7 +170,7 @@ static const struct slu_interp_insn *mad_run(struct slu_interp_warp *w,
 
 		x = (is_minus ? -x : x) + z + (HAS(po) || o[C].is_negated);
 		x >>= scale;
-		d[i] = (uint32_t)(HAS(sat) ? slu_range_clamp(x, range) : x);
+		d[i] = (uint32_t)(HAS(sat) ? dev_range_clamp(x, range) : x);
 	}
 	return in + 1;
 }
@@ -202,15 +202,15 @@ static unsigned written(uint16_t mask, unsigned lanes)
 }
 
 /* Two halves or four bytes at once; .add sums the results up into c. */
-static const struct slu_interp_insn *lanes_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *lanes_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_operand *o = in->source->operands;
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	unsigned lanes = slu_ptx_selector_lanes(form), bits = 32 / lanes;
 	unsigned is_written = written(o[0].selector, lanes);
-	struct slu_range range = slu_range_of(bits, is_signed_result(form));
+	struct dev_range range = dev_range_of(bits, is_signed_result(form));
 	uint32_t *d = ROW(w, in->d);
 
 	MASKED_LANES(w->mask)
@@ -222,7 +222,7 @@ static const struct slu_interp_insn *lanes_run(struct slu_interp_warp *w,
 		choose(a[i], b[i], o[B].selector, lanes, is_signed_source(form, B), lanes, y);
 		for (unsigned k = 0; k < lanes; k++) {
 			__int128 wide = combine(form, x[k], y[k]);
-			uint32_t t = (uint32_t)(HAS(sat) ? slu_range_clamp(wide, range) : wide);
+			uint32_t t = (uint32_t)(HAS(sat) ? dev_range_clamp(wide, range) : wide);
 
 			if (!(is_written >> k & 1))
 				continue;
@@ -235,11 +235,11 @@ static const struct slu_interp_insn *lanes_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_video)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_video)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler scalar = { scalar_run, scalar_run };
-	static const struct slu_interp_handler mad = { mad_run, mad_run };
-	static const struct slu_interp_handler lanes = { lanes_run, lanes_run };
+	static const struct dev_interp_handler scalar = { scalar_run, scalar_run };
+	static const struct dev_interp_handler mad = { mad_run, mad_run };
+	static const struct dev_interp_handler lanes = { lanes_run, lanes_run };
 
 	if (form->opcode == SLU_PTX_OP_vmad)
 		return &mad;

@@ -5,7 +5,7 @@
  */
 #include "softgpu/interp/isa.h"
 
-static uint64_t lane_of(const struct slu_interp_warp *w, uint32_t row, bool is_wide, unsigned i)
+static uint64_t lane_of(const struct dev_interp_warp *w, uint32_t row, bool is_wide, unsigned i)
 {
 	return is_wide ? ((const uint64_t *)ROW(w, row))[i] : ((const uint32_t *)ROW(w, row))[i];
 }
@@ -14,25 +14,25 @@ static uint64_t lane_of(const struct slu_interp_warp *w, uint32_t row, bool is_w
  * Waits for the lanes that the row @members names in a .sync form. What lanes bring along is kept
  * for those that wait for them at another place of the code, where it is in other registers.
  */
-static bool gather(struct slu_interp_warp *w, const struct slu_interp_insn *in, uint32_t members,
+static bool gather(struct dev_interp_warp *w, const struct dev_interp_insn *in, uint32_t members,
 		   bool is_wide)
 {
 	bool is_vote = in->source->form->opcode == SLU_PTX_OP_vote;
 
 	if (!slu_ptx_form_has(in->source->form, SLU_PTX_MOD_sync))
 		return true;
-	if (w->mask != SLU_INTERP_ALL && !w->is_released) {
+	if (w->mask != DEV_INTERP_ALL && !w->is_released) {
 		MASKED_LANES(w->mask)
 		w->brought[i] = is_vote ? 0 : lane_of(w, in->a, is_wide, i);
 		if (is_vote)
 			w->brought_preds = (w->brought_preds & ~w->mask) |
 					   (w->mask & (w->preds[in->s] ^ in->s_flip));
 	}
-	return slu_interp_gather(w, in, ROW(w, members));
+	return dev_interp_gather(w, in, ROW(w, members));
 }
 
 /* What a lane that takes part brings; nothing comes from others, which cards make a 0 of. */
-static uint64_t brought_by(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static uint64_t brought_by(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 			   bool is_wide, unsigned lane)
 {
 	if (w->mask >> lane & 1)
@@ -40,13 +40,13 @@ static uint64_t brought_by(const struct slu_interp_warp *w, const struct slu_int
 	return w->others >> lane & 1 ? w->brought[lane] : 0;
 }
 
-static const struct slu_interp_insn *shfl_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *shfl_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *b = ROW(w, in->b), *c = ROW(w, in->c);
 	uint32_t *d = ROW(w, in->d);
-	uint32_t values[SLU_INTERP_LANES], in_range = 0;
+	uint32_t values[DEV_INTERP_LANES], in_range = 0;
 	bool is_up = slu_ptx_form_has(form, SLU_PTX_MOD_up);
 	bool is_down = slu_ptx_form_has(form, SLU_PTX_MOD_down);
 	bool is_bfly = slu_ptx_form_has(form, SLU_PTX_MOD_bfly);
@@ -84,11 +84,11 @@ static const struct slu_interp_insn *shfl_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler shfl = { shfl_run, shfl_run };
+static const struct dev_interp_handler shfl = { shfl_run, shfl_run };
 
 /* Lanes that are together may belong to several sets, each with a mask of its own. */
-static const struct slu_interp_insn *vote_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *vote_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *members = ROW(w, in->a);
@@ -104,7 +104,7 @@ static const struct slu_interp_insn *vote_run(struct slu_interp_warp *w,
 	votes = (w->mask & (w->preds[in->s] ^ in->s_flip)) | (w->others & w->brought_preds);
 	MASKED_LANES(w->mask)
 	{
-		uint32_t voters = (w->mask | w->others) & (is_sync ? members[i] : SLU_INTERP_ALL);
+		uint32_t voters = (w->mask | w->others) & (is_sync ? members[i] : DEV_INTERP_ALL);
 		uint32_t ballot = voters & votes;
 		bool result = is_all   ? ballot == voters
 			      : is_any ? ballot != 0
@@ -119,17 +119,17 @@ static const struct slu_interp_insn *vote_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler vote = { vote_run, vote_run };
+static const struct dev_interp_handler vote = { vote_run, vote_run };
 
-static const struct slu_interp_insn *match_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *match_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	bool is_wide = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
 	bool is_all = slu_ptx_form_has(form, SLU_PTX_MOD_all);
 	const uint32_t *members = ROW(w, in->b);
 	uint32_t *d = ROW(w, in->d);
-	uint32_t equal[SLU_INTERP_LANES], all = 0;
+	uint32_t equal[DEV_INTERP_LANES], all = 0;
 
 	if (!gather(w, in, in->b, is_wide))
 		return NULL;
@@ -158,10 +158,10 @@ static const struct slu_interp_insn *match_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler match = { match_run, match_run };
+static const struct dev_interp_handler match = { match_run, match_run };
 
 /* Of what the lanes @who bring. */
-static uint32_t reduce(const struct slu_interp_warp *w, const struct slu_interp_insn *in,
+static uint32_t reduce(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
 		       uint32_t who)
 {
 	const struct slu_ptx_form *form = in->source->form;
@@ -193,11 +193,11 @@ static uint32_t reduce(const struct slu_interp_warp *w, const struct slu_interp_
 	return result;
 }
 
-static const struct slu_interp_insn *redux_run(struct slu_interp_warp *w,
-					       const struct slu_interp_insn *in)
+static const struct dev_interp_insn *redux_run(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	const uint32_t *members = ROW(w, in->b);
-	uint32_t *d = ROW(w, in->d), results[SLU_INTERP_LANES];
+	uint32_t *d = ROW(w, in->d), results[DEV_INTERP_LANES];
 
 	if (!gather(w, in, in->b, false))
 		return NULL;
@@ -218,10 +218,10 @@ static const struct slu_interp_insn *redux_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler redux = { redux_run, redux_run };
+static const struct dev_interp_handler redux = { redux_run, redux_run };
 
-static const struct slu_interp_insn *activemask_run(struct slu_interp_warp *w,
-						    const struct slu_interp_insn *in)
+static const struct dev_interp_insn *activemask_run(struct dev_interp_warp *w,
+						    const struct dev_interp_insn *in)
 {
 	uint32_t *d = ROW(w, in->d);
 
@@ -229,9 +229,9 @@ static const struct slu_interp_insn *activemask_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_handler activemask = { activemask_run, activemask_run };
+static const struct dev_interp_handler activemask = { activemask_run, activemask_run };
 
-const struct slu_interp_handler *SLU_ISA(bind_warp)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_warp)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_shfl:

@@ -23,8 +23,8 @@ static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 	return UINT32_MAX;
 }
 
-static const struct slu_interp_insn *fns_run(struct slu_interp_warp *w,
-					     const struct slu_interp_insn *in)
+static const struct dev_interp_insn *fns_run(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in)
 {
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	uint32_t *d = ROW(w, in->d);
@@ -33,8 +33,8 @@ static const struct slu_interp_insn *fns_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-static const struct slu_interp_insn *lop3_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *lop3_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	bool is_and = slu_ptx_form_has(in->source->form, SLU_PTX_MOD_and);
@@ -58,8 +58,8 @@ static const struct slu_interp_insn *lop3_run(struct slu_interp_warp *w,
 }
 
 /* a above b; of parts smaller than 16 bits, c above both */
-static const struct slu_interp_insn *pack_run(struct slu_interp_warp *w,
-					      const struct slu_interp_insn *in)
+static const struct dev_interp_insn *pack_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
@@ -70,14 +70,14 @@ static const struct slu_interp_insn *pack_run(struct slu_interp_warp *w,
 				: slu_ptx_type_size((enum slu_ptx_type)form->types[0]) * 8;
 	bool is_signed = HAS(s4) || HAS(s2) ||
 			 (bits >= 8 && slu_ptx_type_is_signed((enum slu_ptx_type)form->types[0]));
-	struct slu_range r = slu_range_of(bits, is_signed);
+	struct dev_range r = dev_range_of(bits, is_signed);
 	uint32_t most = (UINT32_C(1) << bits) - 1;
 	uint32_t *d = ROW(w, in->d);
 
 	MASKED_LANES(w->mask)
 	{
-		uint32_t high = (uint32_t)slu_range_clamp((int32_t)a[i], r) & most;
-		uint32_t low = (uint32_t)slu_range_clamp((int32_t)b[i], r) & most;
+		uint32_t high = (uint32_t)dev_range_clamp((int32_t)a[i], r) & most;
+		uint32_t low = (uint32_t)dev_range_clamp((int32_t)b[i], r) & most;
 
 		d[i] = high << bits | low | (is_16 ? 0 : c[i] << 2 * bits);
 	}
@@ -85,8 +85,8 @@ static const struct slu_interp_insn *pack_run(struct slu_interp_warp *w,
 }
 
 /* Nothing is kept or thrown out of a cache here, so that any policy will do. */
-static const struct slu_interp_insn *policy_run(struct slu_interp_warp *w,
-						const struct slu_interp_insn *in)
+static const struct dev_interp_insn *policy_run(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const uint64_t *a = ROW(w, in->a);
@@ -96,12 +96,12 @@ static const struct slu_interp_insn *policy_run(struct slu_interp_warp *w,
 	return in + 1;
 }
 
-const struct slu_interp_handler *SLU_ISA(bind_word)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bind_word)(const struct slu_ptx_form *form)
 {
-	static const struct slu_interp_handler fns = { fns_run, fns_run };
-	static const struct slu_interp_handler lop3 = { lop3_run, lop3_run };
-	static const struct slu_interp_handler policy = { policy_run, policy_run };
-	static const struct slu_interp_handler pack = { pack_run, pack_run };
+	static const struct dev_interp_handler fns = { fns_run, fns_run };
+	static const struct dev_interp_handler lop3 = { lop3_run, lop3_run };
+	static const struct dev_interp_handler policy = { policy_run, policy_run };
+	static const struct dev_interp_handler pack = { pack_run, pack_run };
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_fns:

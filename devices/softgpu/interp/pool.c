@@ -96,7 +96,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, begin_anew);
 }
 
-void slu_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsigned index),
+void dev_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsigned index),
 			 void *userdata)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

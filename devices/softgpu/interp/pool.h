@@ -7,7 +7,7 @@
  * process lives. Whoever has work does not wait for them: it begins at once, they join in when
  * they wake up, and who comes too late finds nothing.
  *
- *   (none) -> IDLE  [slu_interp_pool_run]     IDLE  waits for a job with room
+ *   (none) -> IDLE  [dev_interp_pool_run]     IDLE  waits for a job with room
  *   IDLE   -> BUSY  [a job has room]          BUSY  is in the job's function
  *   BUSY   -> IDLE  [the function returned]
  *
@@ -18,5 +18,5 @@
  * Calls @work(@userdata, index) on this thread with 0 and, at the same time, on up to @n_helpers
  * others with 1, 2, …; returns when all calls have.
  */
-void slu_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsigned index),
+void dev_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsigned index),
 			 void *userdata);

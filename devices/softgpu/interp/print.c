@@ -7,7 +7,7 @@
 #include "base/util.h"
 
 struct printer {
-	const struct slu_print_source *source;
+	const struct dev_print_source *source;
 	uint64_t at; /* of the next argument */
 	int n_arguments;
 	char *to;
@@ -16,7 +16,7 @@ struct printer {
 	bool has_failed;
 };
 
-int slu_print_string(const struct slu_print_source *source, uint64_t address, char *to, size_t size,
+int dev_print_string(const struct dev_print_source *source, uint64_t address, char *to, size_t size,
 		     uint64_t *ret_address)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -26,7 +26,7 @@ int slu_print_string(const struct slu_print_source *source, uint64_t address, ch
 		}
 		if (!source->read(source->userdata, address + i, &to[i], 1)) {
 			*ret_address = address + i;
-			return SLU_PRINT_E_ADDRESS;
+			return DEV_PRINT_E_ADDRESS;
 		}
 		if (!to[i])
 			break;
@@ -36,7 +36,7 @@ int slu_print_string(const struct slu_print_source *source, uint64_t address, ch
 
 static void put(struct printer *p, const char *text, size_t size)
 {
-	size_t n = SLU_MIN(size, SLU_PRINT_MAX_TEXT - p->size);
+	size_t n = SLU_MIN(size, DEV_PRINT_MAX_TEXT - p->size);
 
 	memcpy(p->to + p->size, text, n);
 	p->size += n;
@@ -142,7 +142,7 @@ static void put_directive(struct printer *p, struct directive *d)
 		value = next_argument(p, 8);
 		strcpy(string, "(null)");
 		if (!p->has_failed && value &&
-		    slu_print_string(p->source, value, string, sizeof(string), &p->wrong))
+		    dev_print_string(p->source, value, string, sizeof(string), &p->wrong))
 			p->has_failed = true;
 		n = snprintf(text, sizeof(text), d->spec, string);
 	} else {
@@ -156,14 +156,14 @@ static void put_directive(struct printer *p, struct directive *d)
 }
 #pragma GCC diagnostic pop
 
-int slu_print_format(const struct slu_print_source *source, uint64_t format, uint64_t arguments,
+int dev_print_format(const struct dev_print_source *source, uint64_t format, uint64_t arguments,
 		     char *to, size_t *ret_size, int *ret_n_arguments, uint64_t *ret_address)
 {
 	struct printer p = { .source = source, .at = arguments, .to = to };
 	char text[2048];
 
-	if (slu_print_string(source, format, text, sizeof(text), ret_address))
-		return SLU_PRINT_E_ADDRESS;
+	if (dev_print_string(source, format, text, sizeof(text), ret_address))
+		return DEV_PRINT_E_ADDRESS;
 	for (const char *at = text; *at && !p.has_failed;) {
 		size_t n = strcspn(at, "%");
 		struct directive d;
@@ -184,7 +184,7 @@ int slu_print_format(const struct slu_print_source *source, uint64_t format, uin
 	}
 	if (p.has_failed) {
 		*ret_address = p.wrong;
-		return SLU_PRINT_E_ADDRESS;
+		return DEV_PRINT_E_ADDRESS;
 	}
 	*ret_size = p.size;
 	*ret_n_arguments = p.n_arguments;

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct slu_range {
+struct dev_range {
 	int64_t min, max;
 };
 
-static inline struct slu_range slu_range_of(unsigned bits, bool is_signed)
+static inline struct dev_range dev_range_of(unsigned bits, bool is_signed)
 {
-	return is_signed ? (struct slu_range){ -(INT64_C(1) << (bits - 1)),
+	return is_signed ? (struct dev_range){ -(INT64_C(1) << (bits - 1)),
 					       (INT64_C(1) << (bits - 1)) - 1 }
-			 : (struct slu_range){ 0, (INT64_C(1) << bits) - 1 };
+			 : (struct dev_range){ 0, (INT64_C(1) << bits) - 1 };
 }
 
-static inline int64_t slu_range_clamp(__int128 x, struct slu_range r)
+static inline int64_t dev_range_clamp(__int128 x, struct dev_range r)
 {
 	return x < r.min ? r.min : x > r.max ? r.max : (int64_t)x;
 }

@@ -55,8 +55,8 @@ static bool with(const struct slu_ptx_form *form, bool a, bool c)
 	return HAS(and) ? a && c : HAS(or) ? a || c : HAS(xor) ? a != c : a;
 }
 
-bool slu_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4],
-			   struct slu_reference *ret)
+bool dev_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct dev_reference *ret)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	enum slu_ptx_type last = (enum slu_ptx_type)form->types[form->n_types - 1];

@@ -43,8 +43,8 @@ static uint64_t narrowed(const struct slu_ptx_form *form, long double x)
 			   (UINT64_C(0x7fff) << fraction_bits(to)) & 0x7fff, 1);
 }
 
-bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
-			   struct slu_reference *ret)
+bool dev_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct dev_reference *ret)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
 	enum slu_ptx_type from = (enum slu_ptx_type)form->types[1];

@@ -6,7 +6,7 @@
  * The errors that the ISA states. Of the two approximations in f64 that know only the upper word,
  * that word's bits; of the third, which it says nothing about, what rounding twice costs.
  */
-static void allow_error(const struct slu_ptx_form *form, double a, struct slu_reference *ret)
+static void allow_error(const struct slu_ptx_form *form, double a, struct dev_reference *ret)
 {
 	if (form->types[0] == SLU_PTX_TYPE_F64) {
 		ret->tolerance = HAS(ftz) ? 0x1p-19 : 0x1p-51;
@@ -42,8 +42,8 @@ static void allow_error(const struct slu_ptx_form *form, double a, struct slu_re
 	}
 }
 
-bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
-			 struct slu_reference *ret)
+bool dev_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
+			 struct dev_reference *ret)
 {
 	bool is_64 = form->types[0] == SLU_PTX_TYPE_F64;
 	uint64_t sign = UINT64_C(1) << (is_64 ? 63 : 31);
@@ -240,8 +240,8 @@ static bool half_of(const struct slu_ptx_form *form, const uint64_t in[4], unsig
 	return true;
 }
 
-bool slu_reference_half(const struct slu_ptx_form *form, const uint64_t in[4],
-			struct slu_reference *ret)
+bool dev_reference_half(const struct slu_ptx_form *form, const uint64_t in[4],
+			struct dev_reference *ret)
 {
 	for (unsigned k = 0; k < bits_of((enum slu_ptx_type)form->types[0]); k += 16) {
 		uint64_t half = 0;

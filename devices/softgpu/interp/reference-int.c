@@ -2,8 +2,8 @@
 /* Integers: on 128 bits, where everything fits, or bit by bit. */
 #include "softgpu/interp/reference-parts.h"
 
-bool slu_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
-		       struct slu_reference *ret)
+bool dev_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
+		       struct dev_reference *ret)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	unsigned bits = bits_of(type), n = 0;

@@ -165,15 +165,15 @@ static inline int mode_of(const struct slu_ptx_form *form)
 }
 
 /* one file each */
-bool slu_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
-		       struct slu_reference *ret);
-bool slu_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
-			 struct slu_reference *ret);
-bool slu_reference_half(const struct slu_ptx_form *form, const uint64_t in[4],
-			struct slu_reference *ret);
-bool slu_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
-			struct slu_reference *ret);
-bool slu_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4],
-			   struct slu_reference *ret);
-bool slu_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
-			   struct slu_reference *ret);
+bool dev_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
+		       struct dev_reference *ret);
+bool dev_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
+			 struct dev_reference *ret);
+bool dev_reference_half(const struct slu_ptx_form *form, const uint64_t in[4],
+			struct dev_reference *ret);
+bool dev_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
+			struct dev_reference *ret);
+bool dev_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct dev_reference *ret);
+bool dev_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct dev_reference *ret);

@@ -92,7 +92,7 @@ static uint32_t placed(uint32_t word, unsigned index, unsigned size, __int128 x)
 	return word;
 }
 
-static uint32_t scalar(const struct slu_ptx_form *form, const struct slu_reference_video *text,
+static uint32_t scalar(const struct slu_ptx_form *form, const struct dev_reference_video *text,
 		       const uint32_t in[3])
 {
 	bool is_set = is(form, "vset");
@@ -117,7 +117,7 @@ static uint32_t scalar(const struct slu_ptx_form *form, const struct slu_referen
 	return (uint32_t)(unsigned __int128)t;
 }
 
-static uint32_t mad(const struct slu_ptx_form *form, const struct slu_reference_video *text,
+static uint32_t mad(const struct slu_ptx_form *form, const struct dev_reference_video *text,
 		    const uint32_t in[3])
 {
 	bool a_signed = form->types[1] == SLU_PTX_TYPE_S32;
@@ -139,7 +139,7 @@ static uint32_t mad(const struct slu_ptx_form *form, const struct slu_reference_
 	return (uint32_t)(unsigned __int128)t;
 }
 
-static uint32_t several(const struct slu_ptx_form *form, const struct slu_reference_video *text,
+static uint32_t several(const struct slu_ptx_form *form, const struct dev_reference_video *text,
 			const uint32_t in[3])
 {
 	unsigned n = (unsigned)(form->row->name[strlen(form->row->name) - 1] - '0'), size = 4 / n;
@@ -166,7 +166,7 @@ static uint32_t several(const struct slu_ptx_form *form, const struct slu_refere
 	return HAS(add) ? sum : word;
 }
 
-bool slu_reference_video(const struct slu_ptx_form *form, const struct slu_reference_video *text,
+bool dev_reference_video(const struct slu_ptx_form *form, const struct dev_reference_video *text,
 			 const uint32_t in[3], uint32_t *ret_value)
 {
 	static const char *const names[] = { "vadd", "vsub", "vavrg", "vabsdiff", "vmin",

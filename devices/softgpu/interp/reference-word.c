@@ -41,8 +41,8 @@ static uint64_t pack(const struct slu_ptx_form *form, const uint64_t in[4])
 	return cut((in[2] << 2 * bits) | a << bits | b, 32);
 }
 
-bool slu_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
-			struct slu_reference *ret)
+bool dev_reference_word(const struct slu_ptx_form *form, const uint64_t in[4],
+			struct dev_reference *ret)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_fns:

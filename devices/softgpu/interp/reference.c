@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "softgpu/interp/reference-parts.h"
 
-bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4],
-			   struct slu_reference *ret)
+bool dev_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4],
+			   struct dev_reference *ret)
 {
-	*ret = (struct slu_reference){ 0 };
+	*ret = (struct dev_reference){ 0 };
 	switch (form->row->family) {
 	case SLU_PTX_FAMILY_INT:
-		return slu_reference_int(form, in, ret);
+		return dev_reference_int(form, in, ret);
 	case SLU_PTX_FAMILY_WORD:
-		return slu_reference_word(form, in, ret);
+		return dev_reference_word(form, in, ret);
 	case SLU_PTX_FAMILY_FLOAT:
-		return slu_reference_float(form, in, ret);
+		return dev_reference_float(form, in, ret);
 	case SLU_PTX_FAMILY_HALF:
-		return slu_reference_half(form, in, ret);
+		return dev_reference_half(form, in, ret);
 	case SLU_PTX_FAMILY_CMP:
-		return slu_reference_compare(form, in, ret);
+		return dev_reference_compare(form, in, ret);
 	case SLU_PTX_FAMILY_CVT:
-		return slu_reference_convert(form, in, ret);
+		return dev_reference_convert(form, in, ret);
 	case SLU_PTX_FAMILY_PRED:
 		ret->p = form->opcode == SLU_PTX_OP_and	  ? in[0] && in[1]
 			 : form->opcode == SLU_PTX_OP_or  ? in[0] || in[1]
@@ -30,7 +30,7 @@ bool slu_reference_compute(const struct slu_ptx_form *form, const uint64_t in[4]
 	}
 }
 
-bool slu_reference_atomic(const struct slu_ptx_form *form, uint64_t old, uint64_t b, uint64_t c,
+bool dev_reference_atomic(const struct slu_ptx_form *form, uint64_t old, uint64_t b, uint64_t c,
 			  uint64_t *ret_new)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];

@@ -4,27 +4,27 @@
 
 #include "softgpu/interp/interp.h"
 
-void slu_interp_rest_init(struct slu_interp_rest *rest, const struct slu_interp_launch *launch)
+void dev_interp_rest_init(struct dev_interp_rest *rest, const struct dev_interp_launch *launch)
 {
-	*rest = (struct slu_interp_rest){ .launch = launch };
+	*rest = (struct dev_interp_rest){ .launch = launch };
 	pthread_mutex_init(&rest->lock, NULL);
 	pthread_cond_init(&rest->change, NULL);
 }
 
-void slu_interp_rest_deinit(struct slu_interp_rest *rest)
+void dev_interp_rest_deinit(struct dev_interp_rest *rest)
 {
 	pthread_cond_destroy(&rest->change);
 	pthread_mutex_destroy(&rest->lock);
 }
 
-void slu_interp_rest_join(struct slu_interp_rest *rest)
+void dev_interp_rest_join(struct dev_interp_rest *rest)
 {
 	pthread_mutex_lock(&rest->lock);
 	rest->n_threads++;
 	pthread_mutex_unlock(&rest->lock);
 }
 
-void slu_interp_rest_leave(struct slu_interp_rest *rest)
+void dev_interp_rest_leave(struct dev_interp_rest *rest)
 {
 	pthread_mutex_lock(&rest->lock);
 	rest->n_threads--;
@@ -34,7 +34,7 @@ void slu_interp_rest_leave(struct slu_interp_rest *rest)
 	pthread_mutex_unlock(&rest->lock);
 }
 
-static void rest_for_all_locked(struct slu_interp_rest *rest)
+static void rest_for_all_locked(struct dev_interp_rest *rest)
 {
 	rest->is_resting = true;
 	pthread_mutex_unlock(&rest->lock);
@@ -46,9 +46,9 @@ static void rest_for_all_locked(struct slu_interp_rest *rest)
 	pthread_cond_broadcast(&rest->change);
 }
 
-void slu_interp_rest_look(struct slu_interp_rest *rest)
+void dev_interp_rest_look(struct dev_interp_rest *rest)
 {
-	const struct slu_interp_launch *l = rest->launch;
+	const struct dev_interp_launch *l = rest->launch;
 	unsigned n_rests;
 
 	if (!l->must_rest)

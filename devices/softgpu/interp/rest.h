@@ -14,10 +14,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct slu_interp_launch;
+struct dev_interp_launch;
 
-struct slu_interp_rest {
-	const struct slu_interp_launch *launch;
+struct dev_interp_rest {
+	const struct dev_interp_launch *launch;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	unsigned n_threads; /* guarded by lock, as what follows */
@@ -27,12 +27,12 @@ struct slu_interp_rest {
 	bool is_resting;
 };
 
-void slu_interp_rest_init(struct slu_interp_rest *rest, const struct slu_interp_launch *launch);
-void slu_interp_rest_deinit(struct slu_interp_rest *rest);
+void dev_interp_rest_init(struct dev_interp_rest *rest, const struct dev_interp_launch *launch);
+void dev_interp_rest_deinit(struct dev_interp_rest *rest);
 
 /* A thread begins to work on the launch, and ends it. */
-void slu_interp_rest_join(struct slu_interp_rest *rest);
-void slu_interp_rest_leave(struct slu_interp_rest *rest);
+void dev_interp_rest_join(struct dev_interp_rest *rest);
+void dev_interp_rest_leave(struct dev_interp_rest *rest);
 
 /* Called by each of them now and then: rests if they must. */
-void slu_interp_rest_look(struct slu_interp_rest *rest);
+void dev_interp_rest_look(struct dev_interp_rest *rest);

@@ -21,24 +21,24 @@
 #define PATIENCE	   64u
 #define PATIENCE_PER_BLOCK 4u
 
-static struct slu_interp_line *line_of(const struct slu_interp_warp *w, uint32_t row)
+static struct dev_interp_line *line_of(const struct dev_interp_warp *w, uint32_t row)
 {
-	return slu_interp_line(w->root->lines, row);
+	return dev_interp_line(w->root->lines, row);
 }
 
 /* Do the lines of @n warps, seen as one, go on from warp to warp? */
-static bool goes_on(const struct slu_interp_warp *w, unsigned n, uint32_t row, uint8_t *ret_kind)
+static bool goes_on(const struct dev_interp_warp *w, unsigned n, uint32_t row, uint8_t *ret_kind)
 {
-	const struct slu_interp_line *first = line_of(w, row);
+	const struct dev_interp_line *first = line_of(w, row);
 	uint8_t kind = first->kind;
 
-	if (!(kind & SLU_INTERP_LINE))
+	if (!(kind & DEV_INTERP_LINE))
 		return false;
 	for (unsigned k = 1; k < n; k++) {
-		const struct slu_interp_line *line = line_of(&w[k], row);
+		const struct dev_interp_line *line = line_of(&w[k], row);
 
-		if (!(line->kind & SLU_INTERP_LINE) || line->step != first->step ||
-		    line->jump != first->jump || line->base != slu_interp_line_base(first, k))
+		if (!(line->kind & DEV_INTERP_LINE) || line->step != first->step ||
+		    line->jump != first->jump || line->base != dev_interp_line_base(first, k))
 			return false;
 		kind |= line->kind;
 	}
@@ -46,48 +46,48 @@ static bool goes_on(const struct slu_interp_warp *w, unsigned n, uint32_t row, u
 	return true;
 }
 
-static unsigned size_of_team(const struct slu_interp_warp *w)
+static unsigned size_of_team(const struct dev_interp_warp *w)
 {
-	unsigned n_whole = w->block->n_threads / SLU_INTERP_LANES;
+	unsigned n_whole = w->block->n_threads / DEV_INTERP_LANES;
 	unsigned n = n_whole > w->index ? n_whole - w->index : 0;
 
-	return n < SLU_INTERP_TEAM ? n : SLU_INTERP_TEAM;
+	return n < DEV_INTERP_TEAM ? n : DEV_INTERP_TEAM;
 }
 
-void slu_interp_team_init(struct slu_interp_block *b)
+void dev_interp_team_init(struct dev_interp_block *b)
 {
-	const struct slu_interp_code *code = b->code;
+	const struct dev_interp_code *code = b->code;
 	uint8_t kind;
 
 	b->patience = PATIENCE;
 	b->may_team = b->n_warps > 1;
-	for (unsigned i = 0; i < b->n_warps; i += SLU_INTERP_TEAM) {
-		const struct slu_interp_warp *w = &b->warps[i];
+	for (unsigned i = 0; i < b->n_warps; i += DEV_INTERP_TEAM) {
+		const struct dev_interp_warp *w = &b->warps[i];
 
 		for (uint32_t k = 0; b->may_team && k < code->n_fills; k++)
-			if (code->fills[k].kind == SLU_INTERP_FILL_SREG &&
+			if (code->fills[k].kind == DEV_INTERP_FILL_SREG &&
 			    line_of(w, code->fills[k].row)->kind &&
 			    !goes_on(w, size_of_team(w), code->fills[k].row, &kind))
 				b->may_team = false;
 	}
 }
 
-void slu_interp_team_begin(struct slu_interp_block *b)
+void dev_interp_team_begin(struct dev_interp_block *b)
 {
 	b->patience = SLU_MIN(b->patience + PATIENCE_PER_BLOCK, PATIENCE);
 }
 
-static bool is_ready(const struct slu_interp_warp *w, const struct slu_interp_group *like)
+static bool is_ready(const struct dev_interp_warp *w, const struct dev_interp_group *like)
 {
-	const struct slu_interp_group *g = &w->groups[0];
+	const struct dev_interp_group *g = &w->groups[0];
 
-	return w->n_groups == 1 && g->state == SLU_INTERP_GROUP_RUN && g->mask == SLU_INTERP_ALL &&
+	return w->n_groups == 1 && g->state == DEV_INTERP_GROUP_RUN && g->mask == DEV_INTERP_ALL &&
 	       g->frame == w->root && g->at == like->at;
 }
 
-static void join_lines(struct slu_interp_warp *w, unsigned n)
+static void join_lines(struct dev_interp_warp *w, unsigned n)
 {
-	const struct slu_interp_code *code = w->block->code;
+	const struct dev_interp_code *code = w->block->code;
 	bool is_new = w->groups[0].at == code->insns;
 
 	for (uint32_t i = 0; i < code->n_liners; i++) {
@@ -97,16 +97,16 @@ static void join_lines(struct slu_interp_warp *w, unsigned n)
 		/* at the beginning of the kernel registers hold nothing yet */
 		if (!is_new && !goes_on(w, n, row, &kind))
 			for (unsigned k = 0; k < n; k++)
-				slu_interp_line_settle(w[k].root->lines, w[k].root->rows, row, 1);
+				dev_interp_line_settle(w[k].root->lines, w[k].root->rows, row, 1);
 		line_of(w, row)->kind = kind;
 	}
 }
 
-void slu_interp_team_form(struct slu_interp_warp *w)
+void dev_interp_team_form(struct dev_interp_warp *w)
 {
 	unsigned n = size_of_team(w);
 
-	if (w->index % SLU_INTERP_TEAM || n < 2 || !w->block->patience)
+	if (w->index % DEV_INTERP_TEAM || n < 2 || !w->block->patience)
 		return;
 	for (unsigned k = 0; k < n; k++)
 		if (!is_ready(&w[k], &w->groups[0]))
@@ -119,22 +119,22 @@ void slu_interp_team_form(struct slu_interp_warp *w)
 		w[k].rows = w[k].root->rows;
 		w[k].lines = w[k].root->lines;
 		w[k].preds = w[k].root->preds;
-		w[k].mask = SLU_INTERP_ALL;
+		w[k].mask = DEV_INTERP_ALL;
 		w[k].is_released = false;
 	}
 }
 
-static void part_lines(struct slu_interp_warp *w)
+static void part_lines(struct dev_interp_warp *w)
 {
-	const struct slu_interp_code *code = w->block->code;
+	const struct dev_interp_code *code = w->block->code;
 
 	for (uint32_t i = 0; i < code->n_liners; i++) {
-		const struct slu_interp_line *first = line_of(w, code->liners[i].row);
+		const struct dev_interp_line *first = line_of(w, code->liners[i].row);
 
 		for (unsigned k = 1; k < w->team; k++) {
-			struct slu_interp_line *line = line_of(&w[k], code->liners[i].row);
+			struct dev_interp_line *line = line_of(&w[k], code->liners[i].row);
 
-			line->base = slu_interp_line_base(first, k);
+			line->base = dev_interp_line_base(first, k);
 			line->step = first->step;
 			line->jump = first->jump;
 			line->kind = first->kind;
@@ -142,24 +142,24 @@ static void part_lines(struct slu_interp_warp *w)
 	}
 }
 
-const struct slu_interp_insn *slu_interp_team_part(struct slu_interp_warp *w,
-						   const struct slu_interp_insn *at)
+const struct dev_interp_insn *dev_interp_team_part(struct dev_interp_warp *w,
+						   const struct dev_interp_insn *at)
 {
 	part_lines(w);
 	for (unsigned k = 0; k < w->team; k++) {
 		w[k].root->has_lines = true;
-		slu_interp_warp_park(&w[k], at);
+		dev_interp_warp_park(&w[k], at);
 	}
 	w->team = 1;
 	w->block->patience -= w->block->patience > 0;
-	w->event = SLU_INTERP_EVENT_RESCHEDULE;
+	w->event = DEV_INTERP_EVENT_RESCHEDULE;
 	return NULL;
 }
 
-const struct slu_interp_insn *
-slu_interp_team_each(struct slu_interp_warp *w, const struct slu_interp_insn *in,
-		     const struct slu_interp_insn *(*some)(struct slu_interp_warp *,
-							   const struct slu_interp_insn *))
+const struct dev_interp_insn *
+dev_interp_team_each(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+		     const struct dev_interp_insn *(*some)(struct dev_interp_warp *,
+							   const struct dev_interp_insn *))
 {
 	for (unsigned k = 0; k < w->team; k++)
 		if (!some(&w[k], in)) {
@@ -169,19 +169,19 @@ slu_interp_team_each(struct slu_interp_warp *w, const struct slu_interp_insn *in
 	return in + 1;
 }
 
-static const struct slu_interp_insn *each(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *each(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in)
 {
-	return w->team > 1 ? slu_interp_team_each(w, in, in->run.some) : in->alone(w, in);
+	return w->team > 1 ? dev_interp_team_each(w, in, in->run.some) : in->alone(w, in);
 }
 
-static const struct slu_interp_insn *part(struct slu_interp_warp *w,
-					  const struct slu_interp_insn *in)
+static const struct dev_interp_insn *part(struct dev_interp_warp *w,
+					  const struct dev_interp_insn *in)
 {
-	return w->team > 1 ? slu_interp_team_part(w, in) : in->alone(w, in);
+	return w->team > 1 ? dev_interp_team_part(w, in) : in->alone(w, in);
 }
 
-void slu_interp_team_bind(struct slu_interp_insn *in, bool is_flow)
+void dev_interp_team_bind(struct dev_interp_insn *in, bool is_flow)
 {
 	if (in->run.knows_teams)
 		return;

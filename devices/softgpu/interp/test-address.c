@@ -223,38 +223,38 @@ static bool run(const struct path *path, const struct layout *layout, const stru
 		unsigned n_threads, struct result *ret)
 {
 	static struct text t;
-	struct slu_testbed b;
+	struct dev_testbed b;
 	uint8_t window[2048], *in, *out;
 	uint64_t device;
 	int r;
 
 	make_kernel(&t, path, layout, split);
-	slu_testbed_init(&b);
+	dev_testbed_init(&b);
 	b.memory.base = DEVICE;
-	if (slu_testbed_load(&b, t.bytes))
+	if (dev_testbed_load(&b, t.bytes))
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, t.bytes);
 	for (unsigned i = 0; i < b.ptx->n_variables; i++)
 		if (b.variables[i])
 			b.variables[i] += DEVICE - (uint64_t)(uintptr_t)b.window;
-	in = slu_testbed_alloc(&b, TILE);
-	out = slu_testbed_alloc(&b, OUT_BYTES);
+	in = dev_testbed_alloc(&b, TILE);
+	out = dev_testbed_alloc(&b, OUT_BYTES);
 	for (unsigned i = 0; i < TILE / 4; i++)
 		((uint32_t *)(void *)in)[i] = i * UINT32_C(0x9e3779b1);
 	memcpy(window, in, sizeof(window));
 	device = DEVICE + (uint64_t)(in - b.window);
-	slu_testbed_param(&b, &device, 8);
+	dev_testbed_param(&b, &device, 8);
 	device = DEVICE + (uint64_t)(out - b.window);
-	slu_testbed_param(&b, &device, 8);
+	dev_testbed_param(&b, &device, 8);
 	memcpy(b.params + 16, window, sizeof(window));
-	r = slu_testbed_run(&b, "k", 1, n_threads);
-	if (r == SLU_INTERP_E_REFUSED)
+	r = dev_testbed_run(&b, "k", 1, n_threads);
+	if (r == DEV_INTERP_E_REFUSED)
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, t.bytes);
 	if (r)
-		printf("# %s: address %llx\n", slu_interp_fault_name(b.fault.kind),
+		printf("# %s: address %llx\n", dev_interp_fault_name(b.fault.kind),
 		       (unsigned long long)b.fault.address);
 	memcpy(ret->in, in, TILE);
 	memcpy(ret->out, out, OUT_BYTES);
-	slu_testbed_deinit(&b);
+	dev_testbed_deinit(&b);
 	return !r;
 }
 
@@ -291,10 +291,10 @@ static void test_an_offset_wraps_with_its_register(void **state)
 		for (size_t k = 0; k < SLU_ARRAY_SIZE(layouts); k++) {
 			if (paths[i].is_whole && layouts[k].is_some)
 				continue;
-			slu_interp_isa_force(k % 2 ? &slu_interp_isa_base : NULL);
+			dev_interp_isa_force(k % 2 ? &dev_interp_isa_base : NULL);
 			n_wrong += run_path(&paths[i], &layouts[k]);
 		}
-	slu_interp_isa_force(NULL);
+	dev_interp_isa_force(NULL);
 	assert_int_equal(n_wrong, 0);
 }
 

@@ -237,23 +237,23 @@ static void run(const struct operation *o, bool is_shared, bool is_red)
 {
 	unsigned n = (is_shared ? 1 : N_BLOCKS) * N_THREADS * N_ROUNDS;
 	uint64_t *places, *left, *found;
-	struct slu_testbed bed;
+	struct dev_testbed bed;
 	char text[4096];
 
-	slu_testbed_init(&bed);
+	dev_testbed_init(&bed);
 	write_kernel(o, is_shared, is_red, text, sizeof(text));
-	if (slu_testbed_load(&bed, text))
+	if (dev_testbed_load(&bed, text))
 		fail_msg("%u:%u: %s\n%s", bed.error.line, bed.error.column, bed.error.text, text);
-	places = slu_testbed_alloc(&bed, N_PLACES * 8);
-	left = slu_testbed_alloc(&bed, N_BLOCKS * N_PLACES * 8);
-	found = slu_testbed_alloc(&bed, N_BLOCKS * N_THREADS * N_ROUNDS * 8);
+	places = dev_testbed_alloc(&bed, N_PLACES * 8);
+	left = dev_testbed_alloc(&bed, N_BLOCKS * N_PLACES * 8);
+	found = dev_testbed_alloc(&bed, N_BLOCKS * N_THREADS * N_ROUNDS * 8);
 	for (unsigned i = 0; i < N_PLACES; i++)
 		places[i] = o->first;
 	bed.n_workers = 4;
-	slu_testbed_param_ptr(&bed, places);
-	slu_testbed_param_ptr(&bed, left);
-	slu_testbed_param_ptr(&bed, found);
-	assert_int_equal(slu_testbed_run(&bed, "k", N_BLOCKS, N_THREADS), 0);
+	dev_testbed_param_ptr(&bed, places);
+	dev_testbed_param_ptr(&bed, left);
+	dev_testbed_param_ptr(&bed, found);
+	assert_int_equal(dev_testbed_run(&bed, "k", N_BLOCKS, N_THREADS), 0);
 	for (unsigned b = 0; b < (is_shared ? N_BLOCKS : 1); b++)
 		for (unsigned i = 0; i < N_PLACES; i++) {
 			uint64_t got = is_shared ? left[b * N_PLACES + i] : places[i];
@@ -266,7 +266,7 @@ static void run(const struct operation *o, bool is_shared, bool is_red)
 					 o->name, b, i, (unsigned long long)got,
 					 (unsigned long long)model(o, n, i));
 		}
-	slu_testbed_deinit(&bed);
+	dev_testbed_deinit(&bed);
 }
 
 static void run_all(bool is_shared)
@@ -343,25 +343,25 @@ static void test_vectors_that_others_write_are_read_whole(void **state)
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(shared_vectors); i++) {
 		const struct shared_vector *v = &shared_vectors[i];
-		struct slu_testbed bed;
+		struct dev_testbed bed;
 		uint32_t *torn;
 		char text[4096];
 
-		slu_testbed_init(&bed);
+		dev_testbed_init(&bed);
 		write_vector_kernel(v, text, sizeof(text));
-		if (slu_testbed_load(&bed, text))
+		if (dev_testbed_load(&bed, text))
 			fail_msg("%u:%u: %s\n%s", bed.error.line, bed.error.column, bed.error.text,
 				 text);
-		slu_testbed_param_ptr(&bed, slu_testbed_alloc(&bed, 16 * N_VECTOR_THREADS));
-		torn = slu_testbed_alloc(&bed, 4 * N_VECTOR_THREADS);
-		slu_testbed_param_ptr(&bed, torn);
+		dev_testbed_param_ptr(&bed, dev_testbed_alloc(&bed, 16 * N_VECTOR_THREADS));
+		torn = dev_testbed_alloc(&bed, 4 * N_VECTOR_THREADS);
+		dev_testbed_param_ptr(&bed, torn);
 		bed.n_workers = 4;
-		assert_int_equal(slu_testbed_run(&bed, "k", 8, N_VECTOR_THREADS), 0);
+		assert_int_equal(dev_testbed_run(&bed, "k", 8, N_VECTOR_THREADS), 0);
 		for (unsigned k = 0; k < N_VECTOR_THREADS; k++)
 			if (torn[k])
 				fail_msg("%s.v%u.%s: thread %u met %u torn vectors", v->load, v->n,
 					 v->type, k, torn[k]);
-		slu_testbed_deinit(&bed);
+		dev_testbed_deinit(&bed);
 	}
 }
 

@@ -25,12 +25,12 @@ static void say(void *userdata, const char *text, size_t size)
 	said[n_said] = 0;
 }
 
-static struct slu_testbed bed;
+static struct dev_testbed bed;
 
 static int set_up(void **state)
 {
 	(void)state;
-	slu_testbed_init(&bed);
+	dev_testbed_init(&bed);
 	bed.print = say;
 	bed.complain = say;
 	n_said = 0;
@@ -41,13 +41,13 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	slu_testbed_deinit(&bed);
+	dev_testbed_deinit(&bed);
 	return 0;
 }
 
 static void load(const char *text)
 {
-	if (slu_testbed_load(&bed, text))
+	if (dev_testbed_load(&bed, text))
 		fail_msg("%u:%u: %s", bed.error.line, bed.error.column, bed.error.text);
 }
 
@@ -62,7 +62,7 @@ static int print(const char *format, const void *arguments, size_t size, int32_t
 		     "st.param.b64 [y], %d2;\n"
 		     "call.uni (z), vprintf, (x, y); ld.param.b32 %r1, [z]; }\n"
 		     "st.global.u32 [%d3], %r1; ret;\n}\n";
-	char *memory = slu_testbed_alloc(&bed, 4096), *buffer = slu_testbed_alloc(&bed, 4096);
+	char *memory = dev_testbed_alloc(&bed, 4096), *buffer = dev_testbed_alloc(&bed, 4096);
 	int r;
 
 	load(text);
@@ -70,12 +70,12 @@ static int print(const char *format, const void *arguments, size_t size, int32_t
 	memcpy(buffer, arguments, size);
 	n_said = 0;
 	said[0] = 0;
-	slu_testbed_param_ptr(&bed, memory);
-	slu_testbed_param_ptr(&bed, buffer);
-	slu_testbed_param_ptr(&bed, buffer + 1024);
-	r = slu_testbed_run(&bed, "k", 1, 1);
+	dev_testbed_param_ptr(&bed, memory);
+	dev_testbed_param_ptr(&bed, buffer);
+	dev_testbed_param_ptr(&bed, buffer + 1024);
+	r = dev_testbed_run(&bed, "k", 1, 1);
 	memcpy(ret, buffer + 1024, 4);
-	slu_testbed_unload(&bed);
+	dev_testbed_unload(&bed);
 	return r;
 }
 
@@ -109,7 +109,7 @@ static void test_printf_writes_what_the_host_would(void **state)
 
 static void test_printf_reads_strings_of_the_device_only(void **state)
 {
-	char *text = slu_testbed_alloc(&bed, 4096);
+	char *text = dev_testbed_alloc(&bed, 4096);
 	uint64_t good = (uint64_t)(uintptr_t)text, null = 0, bad = 4711;
 	int32_t n;
 
@@ -121,8 +121,8 @@ static void test_printf_reads_strings_of_the_device_only(void **state)
 	assert_string_equal(said, "<     hel>");
 	assert_int_equal(print("<%s>", &null, 8, &n), 0);
 	assert_string_equal(said, "<(null)>");
-	assert_int_equal(print("<%s>", &bad, 8, &n), SLU_INTERP_E_FAULT);
-	assert_int_equal(bed.fault.kind, SLU_INTERP_FAULT_ADDRESS);
+	assert_int_equal(print("<%s>", &bad, 8, &n), DEV_INTERP_E_FAULT);
+	assert_int_equal(bed.fault.kind, DEV_INTERP_FAULT_ADDRESS);
 	assert_true(bed.fault.address == 4711);
 }
 
@@ -157,8 +157,8 @@ static void test_a_failed_assertion_is_told_by_every_thread(void **state)
 
 	(void)state;
 	load(text);
-	assert_int_equal(slu_testbed_run(&bed, "k", 1, 64), SLU_INTERP_E_FAULT);
-	assert_int_equal(bed.fault.kind, SLU_INTERP_FAULT_ASSERT);
+	assert_int_equal(dev_testbed_run(&bed, "k", 1, 64), DEV_INTERP_E_FAULT);
+	assert_int_equal(bed.fault.kind, DEV_INTERP_FAULT_ASSERT);
 	assert_int_equal(bed.fault.thread[0], 62);
 	assert_string_equal(
 		said, "a.cu:7: k: block: [0,0,0], thread: [62,0,0] Assertion `n > 3` failed.\n"
@@ -179,38 +179,38 @@ static const char heap_text[] = HEAD
 
 static void test_what_malloc_gives_lasts_until_it_is_freed(void **state)
 {
-	uint64_t *out = slu_testbed_alloc(&bed, 4096);
-	uint8_t *memory = slu_testbed_alloc(&bed, 16384);
+	uint64_t *out = dev_testbed_alloc(&bed, 4096);
+	uint8_t *memory = dev_testbed_alloc(&bed, 16384);
 	uint64_t base = (uint64_t)(uintptr_t)memory;
 
 	(void)state;
-	assert_int_equal(slu_interp_heap_new(base, 16384, &bed.heap), 0);
+	assert_int_equal(dev_interp_heap_new(base, 16384, &bed.heap), 0);
 	load(heap_text);
-	assert_true(slu_interp_module_uses_heap(bed.module));
+	assert_true(dev_interp_module_uses_heap(bed.module));
 	for (unsigned round = 0; round < 4; round++) {
-		slu_testbed_param_ptr(&bed, out);
-		assert_int_equal(slu_testbed_run(&bed, "take", 1, 32), 0);
+		dev_testbed_param_ptr(&bed, out);
+		assert_int_equal(dev_testbed_run(&bed, "take", 1, 32), 0);
 		assert_true(out[0] == 0); /* nothing was asked for */
 		for (unsigned i = 1; i < 32; i++) {
 			assert_true(out[i] >= base && out[i] + i * 8 <= base + 16384);
 			assert_true(out[i] % 16 == 0);
 			assert_true(*(uint64_t *)(uintptr_t)out[i] == (uint64_t)(uintptr_t)&out[i]);
 		}
-		slu_testbed_param_ptr(&bed, out);
-		assert_int_equal(slu_testbed_run(&bed, "give", 1, 32), 0);
+		dev_testbed_param_ptr(&bed, out);
+		assert_int_equal(dev_testbed_run(&bed, "give", 1, 32), 0);
 	}
 	/* twice is once too often */
-	slu_testbed_param_ptr(&bed, out);
-	assert_int_equal(slu_testbed_run(&bed, "give", 1, 32), SLU_INTERP_E_FAULT);
-	assert_int_equal(bed.fault.kind, SLU_INTERP_FAULT_ADDRESS);
+	dev_testbed_param_ptr(&bed, out);
+	assert_int_equal(dev_testbed_run(&bed, "give", 1, 32), DEV_INTERP_E_FAULT);
+	assert_int_equal(bed.fault.kind, DEV_INTERP_FAULT_ADDRESS);
 	/* nothing is lost: the whole range can be had in one piece */
-	assert_true(slu_interp_heap_take(bed.heap, 16384) == base);
-	assert_true(slu_interp_heap_take(bed.heap, 1) == 0);
-	slu_testbed_param_ptr(&bed, out);
-	assert_int_equal(slu_testbed_run(&bed, "take", 1, 32), 0);
+	assert_true(dev_interp_heap_take(bed.heap, 16384) == base);
+	assert_true(dev_interp_heap_take(bed.heap, 1) == 0);
+	dev_testbed_param_ptr(&bed, out);
+	assert_int_equal(dev_testbed_run(&bed, "take", 1, 32), 0);
 	for (unsigned i = 0; i < 32; i++)
 		assert_true(out[i] == 0);
-	slu_interp_heap_free(bed.heap);
+	dev_interp_heap_free(bed.heap);
 	bed.heap = NULL;
 }
 
@@ -250,7 +250,7 @@ static const struct {
 	  ".param .b64 a, b, d; .param .b32 c; st.param.b64 [a], %d1; st.param.b64 [b], %d1;\n"
 	  "st.param.b32 [c], 9; st.param.b64 [d], %d1; call.uni __assertfail, (a, b, c, d);",
 	  "text:9: text: block: [0,0,0], thread: [0,0,0] Assertion `text` failed.\n",
-	  SLU_INTERP_FAULT_ASSERT },
+	  DEV_INTERP_FAULT_ASSERT },
 	{ "__assertfail with a result and a last one of 32 bits",
 	  "(.param .b32 r) __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 "
 	  "n, "
@@ -259,7 +259,7 @@ static const struct {
 	  "st.param.b64 [b], %d1; st.param.b32 [c], 9; st.param.b64 [d], %d1;\n"
 	  "st.param.b32 [e], 1; call.uni (r), __assertfail, (a, b, c, d, e);",
 	  "text:9: text: block: [0,0,0], thread: [0,0,0] Assertion `text` failed.\n",
-	  SLU_INTERP_FAULT_ASSERT },
+	  DEV_INTERP_FAULT_ASSERT },
 	{ "malloc of 32 bits", "(.param .b64 r) malloc(.param .b32 n)",
 	  ".param .b32 n; .param .b64 r; st.param.b32 [n], 48; call.uni (r), malloc, (n);\n"
 	  "ld.param.b64 %d2, [r]; st.u64 [%d2+40], %d1;",
@@ -274,13 +274,13 @@ static const struct {
 
 static void test_declarations_may_differ_where_it_does_no_harm(void **state)
 {
-	char *memory = slu_testbed_alloc(&bed, 4096);
-	uint64_t *out = slu_testbed_alloc(&bed, 4096);
-	uint8_t *heap = slu_testbed_alloc(&bed, 16384);
+	char *memory = dev_testbed_alloc(&bed, 4096);
+	uint64_t *out = dev_testbed_alloc(&bed, 4096);
+	uint8_t *heap = dev_testbed_alloc(&bed, 16384);
 
 	(void)state;
 	strcpy(memory, "text");
-	assert_int_equal(slu_interp_heap_new((uint64_t)(uintptr_t)heap, 16384, &bed.heap), 0);
+	assert_int_equal(dev_interp_heap_new((uint64_t)(uintptr_t)heap, 16384, &bed.heap), 0);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(declarations); i++) {
 		char text[2048];
 
@@ -294,17 +294,17 @@ static void test_declarations_may_differ_where_it_does_no_harm(void **state)
 		load(text);
 		n_said = 0;
 		said[0] = 0;
-		slu_testbed_param_ptr(&bed, memory);
-		slu_testbed_param_ptr(&bed, out);
-		if (slu_testbed_run(&bed, "k", 1, 1) !=
-		    (declarations[i].fault ? SLU_INTERP_E_FAULT : 0))
+		dev_testbed_param_ptr(&bed, memory);
+		dev_testbed_param_ptr(&bed, out);
+		if (dev_testbed_run(&bed, "k", 1, 1) !=
+		    (declarations[i].fault ? DEV_INTERP_E_FAULT : 0))
 			fail_msg("%s: %s", bed.error.text, text);
 		assert_string_equal(said, declarations[i].says);
 		if (strstr(declarations[i].call, "%d2") && !strstr(declarations[i].call, "malloc"))
 			assert_int_equal(*out, 0);
-		slu_testbed_unload(&bed);
+		dev_testbed_unload(&bed);
 	}
-	slu_interp_heap_free(bed.heap);
+	dev_interp_heap_free(bed.heap);
 	bed.heap = NULL;
 }
 
@@ -314,7 +314,7 @@ static void test_a_declaration_without_what_is_read_is_refused(void **state)
 	load(".version 7.0\n.target sm_75\n.address_size 64\n"
 	     ".extern .func free(.param .b32 p);\n"
 	     ".visible .entry k()\n{\n.param .b32 p;\ncall.uni free, (p); ret;\n}\n");
-	assert_int_equal(slu_testbed_run(&bed, "k", 1, 1), SLU_INTERP_E_REFUSED);
+	assert_int_equal(dev_testbed_run(&bed, "k", 1, 1), DEV_INTERP_E_REFUSED);
 	assert_string_equal(bed.error.text,
 			    "function 'free' is declared with too few or too small parameters");
 	assert_int_equal(bed.error.line, 8);
@@ -339,20 +339,20 @@ static const char grid_text[] =
 
 static void test_blocks_of_a_grid_wait_for_each_other_where_the_device_says(void **state)
 {
-	uint32_t *out = slu_testbed_alloc(&bed, 4096);
+	uint32_t *out = dev_testbed_alloc(&bed, 4096);
 
 	(void)state;
 	load(grid_text);
 	bed.is_cooperative = true;
-	slu_testbed_param_ptr(&bed, out);
-	assert_int_equal(slu_testbed_run(&bed, "k", 12, 64), 0);
+	dev_testbed_param_ptr(&bed, out);
+	assert_int_equal(dev_testbed_run(&bed, "k", 12, 64), 0);
 	for (unsigned i = 0; i < 12; i++)
 		assert_int_equal(out[256 + i], 12);
 	/* a launch of another kind has no such place */
 	bed.is_cooperative = false;
-	slu_testbed_param_ptr(&bed, out);
-	assert_int_equal(slu_testbed_run(&bed, "k", 12, 64), SLU_INTERP_E_FAULT);
-	assert_int_equal(bed.fault.kind, SLU_INTERP_FAULT_TRAP);
+	dev_testbed_param_ptr(&bed, out);
+	assert_int_equal(dev_testbed_run(&bed, "k", 12, 64), DEV_INTERP_E_FAULT);
+	assert_int_equal(bed.fault.kind, DEV_INTERP_FAULT_TRAP);
 }
 
 int main(void)

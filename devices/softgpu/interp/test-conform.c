@@ -7,13 +7,13 @@
  */
 #include "softgpu/interp/test-conform.h"
 
-static const struct slu_conform_case *const cases[] = {
-	&slu_conform_carry,  &slu_conform_compute, &slu_conform_memory, &slu_conform_move,
-	&slu_conform_atomic, &slu_conform_warp,	   &slu_conform_stack,	&slu_conform_copy,
-	&slu_conform_matrix, &slu_conform_phase,   &slu_conform_flow,	&slu_conform_video,
+static const struct dev_conform_case *const cases[] = {
+	&dev_conform_carry,  &dev_conform_compute, &dev_conform_memory, &dev_conform_move,
+	&dev_conform_atomic, &dev_conform_warp,	   &dev_conform_stack,	&dev_conform_copy,
+	&dev_conform_matrix, &dev_conform_phase,   &dev_conform_flow,	&dev_conform_video,
 };
 
-static const struct slu_conform_case *find(const struct slu_ptx_form *form)
+static const struct dev_conform_case *find(const struct slu_ptx_form *form)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(cases); i++)
 		if (cases[i]->knows(form))
@@ -59,7 +59,7 @@ static unsigned take_census(void)
 
 	for (size_t i = 0; i < slu_ptx_n_rows; i++) {
 		c.row = &slu_ptx_rows[i];
-		slu_conform_expand(c.row, true, count, &c);
+		dev_conform_expand(c.row, true, count, &c);
 	}
 	printf("# %zu rows, %u forms\n", slu_ptx_n_rows, c.n_forms);
 	return c.n_wrong;
@@ -75,7 +75,7 @@ static void test_every_form_has_a_case(void **state)
 
 static void run_form(const char *text, void *userdata)
 {
-	const struct slu_conform_case *wanted = userdata, *c;
+	const struct dev_conform_case *wanted = userdata, *c;
 	struct slu_ptx_form form;
 
 	assert_int_equal(slu_ptx_form_match(text, strlen(text), &form), 0);
@@ -86,31 +86,31 @@ static void run_form(const char *text, void *userdata)
 		c->run(text, &form);
 }
 
-static void run_case_on(const struct slu_conform_case *c, const struct slu_interp_isa *isa)
+static void run_case_on(const struct dev_conform_case *c, const struct dev_interp_isa *isa)
 {
-	slu_interp_isa_force(isa);
-	slu_testbed_init(&slu_conform_bed);
-	slu_conform_in = slu_testbed_alloc(&slu_conform_bed, SLU_CONFORM_BYTES);
-	slu_conform_out = slu_testbed_alloc(&slu_conform_bed, SLU_CONFORM_BYTES);
-	slu_conform_seed = slu_test_seed(20260);
-	slu_conform_n_kernels = 0;
+	dev_interp_isa_force(isa);
+	dev_testbed_init(&dev_conform_bed);
+	dev_conform_in = dev_testbed_alloc(&dev_conform_bed, DEV_CONFORM_BYTES);
+	dev_conform_out = dev_testbed_alloc(&dev_conform_bed, DEV_CONFORM_BYTES);
+	dev_conform_seed = slu_test_seed(20260);
+	dev_conform_n_kernels = 0;
 	for (size_t i = 0; i < slu_ptx_n_rows; i++)
-		slu_conform_expand(&slu_ptx_rows[i], getenv("SLUICE_LONG") != NULL, run_form,
+		dev_conform_expand(&slu_ptx_rows[i], getenv("SLUICE_LONG") != NULL, run_form,
 				   (void *)(uintptr_t)c);
-	printf("# %s: %u kernels\n", c->name, slu_conform_n_kernels);
-	assert_true(slu_conform_n_kernels > 0);
-	slu_testbed_deinit(&slu_conform_bed);
-	slu_interp_isa_force(NULL);
+	printf("# %s: %u kernels\n", c->name, dev_conform_n_kernels);
+	assert_true(dev_conform_n_kernels > 0);
+	dev_testbed_deinit(&dev_conform_bed);
+	dev_interp_isa_force(NULL);
 }
 
 /* the handlers of every x86-64, and those of machines like this one */
 static void run_case(void **state)
 {
-	const struct slu_conform_case *c = *state;
+	const struct dev_conform_case *c = *state;
 
-	run_case_on(c, &slu_interp_isa_base);
-	if (slu_interp_isa_has_v3())
-		run_case_on(c, &slu_interp_isa_v3);
+	run_case_on(c, &dev_interp_isa_base);
+	if (dev_interp_isa_has_v3())
+		run_case_on(c, &dev_interp_isa_v3);
 }
 
 int main(int argc, char **argv)

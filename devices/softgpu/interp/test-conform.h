@@ -26,7 +26,7 @@
 #include "softgpu/interp/code.h"
 #include "softgpu/interp/testbed.h"
 
-struct slu_conform_case {
+struct dev_conform_case {
 	const char *name;
 	/* is this form run by this case? */
 	bool (*knows)(const struct slu_ptx_form *form);
@@ -34,45 +34,45 @@ struct slu_conform_case {
 	void (*run)(const char *text, const struct slu_ptx_form *form);
 };
 
-extern const struct slu_conform_case slu_conform_compute, slu_conform_carry, slu_conform_memory,
-	slu_conform_move, slu_conform_atomic, slu_conform_warp, slu_conform_flow, slu_conform_stack,
-	slu_conform_copy, slu_conform_matrix, slu_conform_phase, slu_conform_video;
+extern const struct dev_conform_case dev_conform_compute, dev_conform_carry, dev_conform_memory,
+	dev_conform_move, dev_conform_atomic, dev_conform_warp, dev_conform_flow, dev_conform_stack,
+	dev_conform_copy, dev_conform_matrix, dev_conform_phase, dev_conform_video;
 
 /* One device for all cases, and two buffers in it. */
-#define SLU_CONFORM_BYTES 65536u
-extern struct slu_testbed slu_conform_bed;
-extern uint8_t *slu_conform_in, *slu_conform_out; /* SLU_CONFORM_BYTES each */
-extern uint64_t slu_conform_seed;
-extern unsigned slu_conform_n_kernels;
+#define DEV_CONFORM_BYTES 65536u
+extern struct dev_testbed dev_conform_bed;
+extern uint8_t *dev_conform_in, *dev_conform_out; /* DEV_CONFORM_BYTES each */
+extern uint64_t dev_conform_seed;
+extern unsigned dev_conform_n_kernels;
 
 /*
  * Calls @each for the forms of a row. Modifiers that change nothing here (cache hints, scopes,
  * orders) are not multiplied with the others but take turns, unless @is_full.
  */
-void slu_conform_expand(const struct slu_ptx_row *row, bool is_full,
+void dev_conform_expand(const struct slu_ptx_row *row, bool is_full,
 			void (*each)(const char *text, void *userdata), void *userdata);
 
-uint64_t slu_conform_random(void);
+uint64_t dev_conform_random(void);
 /* A value for a type: an edge, a number of everyday size, or any bits. */
-uint64_t slu_conform_value(enum slu_ptx_type type);
+uint64_t dev_conform_value(enum slu_ptx_type type);
 /* Fills @n bytes with any bits. */
-void slu_conform_scramble(void *to, size_t n);
+void dev_conform_scramble(void *to, size_t n);
 
 /*
  * Loads @kernel and runs its kernel "k" with the pointers to both buffers as parameters, and the
  * first 2048 bytes of the input as a third one. Fails the test, with the text, if it cannot be run.
  */
-void slu_conform_launch(const char *form, const char *kernel, unsigned grid, unsigned block);
+void dev_conform_launch(const char *form, const char *kernel, unsigned grid, unsigned block);
 /* The same for a kernel that must end with that fault. */
-void slu_conform_launch_fault(const char *form, const char *kernel, unsigned grid, unsigned block,
-			      enum slu_interp_fault_kind fault);
+void dev_conform_launch_fault(const char *form, const char *kernel, unsigned grid, unsigned block,
+			      enum dev_interp_fault_kind fault);
 
 /* Text that grows, and fails the test if it grows too long. */
-struct slu_conform_text {
+struct dev_conform_text {
 	char text[12288];
 	size_t size;
 };
-void slu_conform_put(struct slu_conform_text *t, const char *format, ...)
+void dev_conform_put(struct dev_conform_text *t, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 /* The first lines of a module that may contain the form. */
-const char *slu_conform_head(const struct slu_ptx_form *form);
+const char *dev_conform_head(const struct slu_ptx_form *form);

@@ -410,27 +410,27 @@ static void run_one(void)
 	static struct text t;
 	unsigned n = sizes[pick(SLU_ARRAY_SIZE(sizes))];
 	const struct node *first;
-	struct slu_testbed b;
+	struct dev_testbed b;
 	uint32_t *in, *out;
 
 	n_nodes = 0;
 	first = make_some(0);
 	say_kernel(&t, first);
-	slu_testbed_init(&b);
-	if (slu_testbed_load(&b, t.bytes))
+	dev_testbed_init(&b);
+	if (dev_testbed_load(&b, t.bytes))
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, t.bytes);
-	in = slu_testbed_alloc(&b, N_TABLE * 4);
-	out = slu_testbed_alloc(&b, sizeof(want));
+	in = dev_testbed_alloc(&b, N_TABLE * 4);
+	out = dev_testbed_alloc(&b, sizeof(want));
 	for (unsigned i = 0; i < N_TABLE; i++)
 		in[i] = (uint32_t)slu_test_random(&seed) >> pick(32);
 	table = in;
 	memset(want, 0, sizeof(want));
 	model(first, n, want);
-	slu_testbed_param_ptr(&b, in);
-	slu_testbed_param_ptr(&b, out);
-	if (slu_testbed_run(&b, "k", 1, n))
+	dev_testbed_param_ptr(&b, in);
+	dev_testbed_param_ptr(&b, out);
+	if (dev_testbed_run(&b, "k", 1, n))
 		fail_msg("%s at line %u, thread %u, address %llx\n%s",
-			 slu_interp_fault_name(b.fault.kind), b.fault.line, b.fault.thread[0],
+			 dev_interp_fault_name(b.fault.kind), b.fault.line, b.fault.thread[0],
 			 (unsigned long long)b.fault.address, t.bytes);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		for (unsigned k = 0; k < N_RESULTS; k++)
@@ -439,7 +439,7 @@ static void run_one(void)
 				fail_msg("thread %u of %u, word %u: %x, not %x", i, n, k,
 					 out[i * N_RESULTS + k], want[i][k]);
 			}
-	slu_testbed_deinit(&b);
+	dev_testbed_deinit(&b);
 }
 
 static void test_random_kernels_that_part_and_meet_give_what_the_model_gives(void **state)
@@ -449,10 +449,10 @@ static void test_random_kernels_that_part_and_meet_give_what_the_model_gives(voi
 	(void)state;
 	seed = slu_test_seed(4711);
 	for (unsigned i = 0; i < n; i++) {
-		slu_interp_isa_force(i % 4 ? NULL : &slu_interp_isa_base);
+		dev_interp_isa_force(i % 4 ? NULL : &dev_interp_isa_base);
 		run_one();
 	}
-	slu_interp_isa_force(NULL);
+	dev_interp_isa_force(NULL);
 }
 
 int main(void)

@@ -18,23 +18,23 @@
 #define N_THREADS 64
 
 /* Runs the kernel k of a text and gives back eight words a thread. */
-static const uint32_t (*run(struct slu_testbed *t, const char *text))[8]
+static const uint32_t (*run(struct dev_testbed *t, const char *text))[8]
 {
 	uint32_t *words;
 
-	slu_testbed_init(t);
-	words = slu_testbed_alloc(t, N_THREADS * 32);
-	if (slu_testbed_load(t, text))
+	dev_testbed_init(t);
+	words = dev_testbed_alloc(t, N_THREADS * 32);
+	if (dev_testbed_load(t, text))
 		fail_msg("%u:%u: %s\n%s", t->error.line, t->error.column, t->error.text, text);
-	slu_testbed_param_ptr(t, words);
-	if (slu_testbed_run(t, "k", 1, N_THREADS))
+	dev_testbed_param_ptr(t, words);
+	if (dev_testbed_run(t, "k", 1, N_THREADS))
 		fail_msg("%u:%u: %s\n%s", t->error.line, t->error.column, t->error.text, text);
 	return (const uint32_t(*)[8])words;
 }
 
 static void test_expressions_of_constants(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	const uint32_t(*words)[8];
 
 	(void)state;
@@ -54,12 +54,12 @@ static void test_expressions_of_constants(void **state)
 		assert_int_equal(words[i][4], 0xbfc00000);
 		assert_int_equal(words[i][5], 0x3e800000);
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_vectors_of_registers(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	const uint32_t(*words)[8];
 
 	(void)state;
@@ -81,12 +81,12 @@ static void test_vectors_of_registers(void **state)
 		assert_int_equal(words[i][6], words[i][5]);
 		assert_int_equal(words[i][7], words[i][4]);
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_calls_that_pass_registers_and_constants(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	const uint32_t(*words)[8];
 
 	(void)state;
@@ -120,12 +120,12 @@ static void test_calls_that_pass_registers_and_constants(void **state)
 		assert_true(products[0] == i * 0.5);
 		assert_true(products[1] == i * 2.0);
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_what_older_texts_have(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	const uint32_t(*words)[8];
 
 	(void)state;
@@ -145,7 +145,7 @@ static void test_what_older_texts_have(void **state)
 		assert_int_equal(words[i][0], i);
 		assert_memory_equal(&words[i][1], same, sizeof(same));
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 int main(void)

@@ -37,20 +37,20 @@ static const char vadd_text[] =
 	     "	ret;\n"
 	     "}\n";
 
-static void run_vadd(struct slu_testbed *t, unsigned n, unsigned block, int expected)
+static void run_vadd(struct dev_testbed *t, unsigned n, unsigned block, int expected)
 {
-	float *a = slu_testbed_alloc(t, n * 4), *b = slu_testbed_alloc(t, n * 4);
-	float *c = slu_testbed_alloc(t, n * 4);
+	float *a = dev_testbed_alloc(t, n * 4), *b = dev_testbed_alloc(t, n * 4);
+	float *c = dev_testbed_alloc(t, n * 4);
 
 	for (unsigned i = 0; i < n; i++) {
 		a[i] = (float)i;
 		b[i] = 0.5f * (float)i;
 	}
-	slu_testbed_param_ptr(t, a);
-	slu_testbed_param_ptr(t, b);
-	slu_testbed_param_ptr(t, c);
-	slu_testbed_param_u32(t, n);
-	assert_int_equal(slu_testbed_run(t, "vadd", (n + block - 1) / block, block), expected);
+	dev_testbed_param_ptr(t, a);
+	dev_testbed_param_ptr(t, b);
+	dev_testbed_param_ptr(t, c);
+	dev_testbed_param_u32(t, n);
+	assert_int_equal(dev_testbed_run(t, "vadd", (n + block - 1) / block, block), expected);
 	for (unsigned i = 0; !expected && i < n; i++)
 		assert_true(c[i] == 1.5f * (float)i);
 }
@@ -59,21 +59,21 @@ static void test_vadd_of_any_size_and_shape(void **state)
 {
 	static const unsigned sizes[] = { 1, 31, 32, 33, 1000, 4096, 10001 };
 	static const unsigned blocks[] = { 1, 7, 32, 100, 256, 1024 };
-	struct slu_testbed t;
+	struct dev_testbed t;
 
 	(void)state;
-	slu_testbed_init(&t);
-	assert_int_equal(slu_testbed_load(&t, vadd_text), 0);
+	dev_testbed_init(&t);
+	assert_int_equal(dev_testbed_load(&t, vadd_text), 0);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(sizes); i++)
 		for (size_t k = 0; k < SLU_ARRAY_SIZE(blocks); k++) {
 			t.n_workers = 1 + k % 3;
 			run_vadd(&t, sizes[i], blocks[k], 0);
 		}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 /* Loads a kernel k(.param .u64 p) with that body and runs it on a page of memory. */
-static int run_body(struct slu_testbed *t, const char *body, uint32_t *page, unsigned grid,
+static int run_body(struct dev_testbed *t, const char *body, uint32_t *page, unsigned grid,
 		    unsigned block)
 {
 	char *text = malloc(strlen(body) + 1024);
@@ -86,15 +86,15 @@ static int run_body(struct slu_testbed *t, const char *body, uint32_t *page, uns
 		".reg .f32 %%f<9>; .shared .align 8 .b8 tile[64]; .local .align 8 .b8 own[32];\n"
 		"ld.param.u64 %%d1, [p];\n%s\n}\n",
 		body);
-	r = slu_testbed_load(t, text);
+	r = dev_testbed_load(t, text);
 	if (r)
 		print_error("%u:%u: %s\n", t->error.line, t->error.column, t->error.text);
 	assert_int_equal(r, 0);
-	slu_testbed_param_ptr(t, page);
-	r = slu_testbed_run(t, "k", grid, block);
-	if (r == SLU_INTERP_E_REFUSED)
+	dev_testbed_param_ptr(t, page);
+	r = dev_testbed_run(t, "k", grid, block);
+	if (r == DEV_INTERP_E_REFUSED)
 		print_error("%u:%u: %s\n", t->error.line, t->error.column, t->error.text);
-	slu_testbed_unload(t);
+	dev_testbed_unload(t);
 	free(text);
 	return r;
 }
@@ -103,56 +103,56 @@ static void test_a_wrong_access_is_a_fault_with_its_place(void **state)
 {
 	static const struct {
 		const char *what, *body;
-		enum slu_interp_fault_kind kind;
+		enum dev_interp_fault_kind kind;
 		int64_t address; /* from the page's beginning, or as it is */
 		bool is_relative, is_write;
 		unsigned thread;
 	} rows[] = {
-		{ "behind the page", "ld.global.u32 %r1, [%d1+4096];", SLU_INTERP_FAULT_ADDRESS,
+		{ "behind the page", "ld.global.u32 %r1, [%d1+4096];", DEV_INTERP_FAULT_ADDRESS,
 		  4096, true, false, 0 },
-		{ "in front of it", "st.global.u32 [%d1+-4], %r1;", SLU_INTERP_FAULT_ADDRESS, -4,
+		{ "in front of it", "st.global.u32 [%d1+-4], %r1;", DEV_INTERP_FAULT_ADDRESS, -4,
 		  true, true, 0 },
-		{ "at null", "mov.u64 %d2, 0; ld.u32 %r1, [%d2];", SLU_INTERP_FAULT_ADDRESS, 0,
+		{ "at null", "mov.u64 %d2, 0; ld.u32 %r1, [%d2];", DEV_INTERP_FAULT_ADDRESS, 0,
 		  false, false, 0 },
 		{ "at the end of all addresses", "mov.u64 %d2, -8; ld.u64 %d3, [%d2];",
-		  SLU_INTERP_FAULT_ADDRESS, -8, false, false, 0 },
+		  DEV_INTERP_FAULT_ADDRESS, -8, false, false, 0 },
 		{ "only the last lane",
 		  "mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 132; add.s64 %d2, %d2, %d1;"
 		  "ld.global.u32 %r2, [%d2+4];",
-		  SLU_INTERP_FAULT_ADDRESS, 31 * 132 + 4, true, false, 31 },
-		{ "misaligned", "ld.global.u32 %r1, [%d1+2];", SLU_INTERP_FAULT_MISALIGNED, 2, true,
+		  DEV_INTERP_FAULT_ADDRESS, 31 * 132 + 4, true, false, 31 },
+		{ "misaligned", "ld.global.u32 %r1, [%d1+2];", DEV_INTERP_FAULT_MISALIGNED, 2, true,
 		  false, 0 },
 		{ "a misaligned vector", "st.global.v4.u32 [%d1+8], {%r1,%r1,%r1,%r1};",
-		  SLU_INTERP_FAULT_MISALIGNED, 8, true, true, 0 },
+		  DEV_INTERP_FAULT_MISALIGNED, 8, true, true, 0 },
 		{ "a misaligned atomic", "atom.global.add.u64 %d2, [%d1+4], 1;",
-		  SLU_INTERP_FAULT_MISALIGNED, 4, true, false, 0 },
+		  DEV_INTERP_FAULT_MISALIGNED, 4, true, false, 0 },
 		{ "an atomic outside", "red.global.add.u32 [%d1+4096], 1;",
-		  SLU_INTERP_FAULT_ADDRESS, 4096, true, false, 0 },
-		{ "behind shared memory", "ld.shared.u32 %r1, [tile+64];", SLU_INTERP_FAULT_SPACE,
+		  DEV_INTERP_FAULT_ADDRESS, 4096, true, false, 0 },
+		{ "behind shared memory", "ld.shared.u32 %r1, [tile+64];", DEV_INTERP_FAULT_SPACE,
 		  64, false, false, 0 },
-		{ "behind local memory", "st.local.u32 [own+32], %r1;", SLU_INTERP_FAULT_SPACE, 32,
+		{ "behind local memory", "st.local.u32 [own+32], %r1;", DEV_INTERP_FAULT_SPACE, 32,
 		  false, true, 0 },
 		{ "a trap in one lane", "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 9; @%p1 trap;",
-		  SLU_INTERP_FAULT_TRAP, 0, false, false, 9 },
+		  DEV_INTERP_FAULT_TRAP, 0, false, false, 9 },
 		{ "a call to nowhere", "mov.u64 %d2, 4711; P: .callprototype _; call %d2, (), P;",
-		  SLU_INTERP_FAULT_PC, 4711, false, false, 0 },
+		  DEV_INTERP_FAULT_PC, 4711, false, false, 0 },
 		{ "a guarded access of nobody is none",
 		  "setp.ne.u32 %p1, %r1, %r1; @%p1 ld.global.u32 %r1, [%d1+4096];",
-		  SLU_INTERP_FAULT_NONE, 0, false, false, 0 },
+		  DEV_INTERP_FAULT_NONE, 0, false, false, 0 },
 	};
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		int r = run_body(&t, rows[i].body, page, 1, 32);
 		uint64_t address = (uint64_t)rows[i].address +
 				   (rows[i].is_relative ? (uint64_t)(uintptr_t)page : 0);
 
 		printf("# %s\n", rows[i].what);
-		assert_int_equal(r, rows[i].kind ? SLU_INTERP_E_FAULT : 0);
+		assert_int_equal(r, rows[i].kind ? DEV_INTERP_E_FAULT : 0);
 		if (!rows[i].kind)
 			continue;
 		assert_int_equal(t.fault.kind, rows[i].kind);
@@ -161,59 +161,59 @@ static void test_a_wrong_access_is_a_fault_with_its_place(void **state)
 		assert_int_equal(t.fault.thread[0], rows[i].thread);
 		assert_true(t.fault.line >= 7);
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_rights_of_a_page_are_kept_and_truth_is_told(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page, host[4] = { 1, 2, 3, 4 };
 	uint8_t *touched;
-	struct slu_interp_range range = { (uint64_t)(uintptr_t)host, sizeof(host),
-					  SLU_INTERP_READ };
+	struct dev_interp_range range = { (uint64_t)(uintptr_t)host, sizeof(host),
+					  DEV_INTERP_READ };
 	uint64_t number;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
-	number = ((uint64_t)(uintptr_t)page - t.memory.base) >> SLU_TESTBED_SHIFT;
-	touched = calloc(SLU_TESTBED_BYTES >> SLU_TESTBED_SHIFT, 1);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
+	number = ((uint64_t)(uintptr_t)page - t.memory.base) >> DEV_TESTBED_SHIFT;
+	touched = calloc(DEV_TESTBED_BYTES >> DEV_TESTBED_SHIFT, 1);
 	t.memory.touched = touched;
 	assert_int_equal(run_body(&t, "ld.global.u32 %r1, [%d1];", page, 1, 32), 0);
-	assert_int_equal(touched[number], SLU_INTERP_READ);
+	assert_int_equal(touched[number], DEV_INTERP_READ);
 	assert_int_equal(run_body(&t, "st.global.u32 [%d1], 5;", page, 1, 32), 0);
-	assert_int_equal(touched[number], SLU_INTERP_READ | SLU_INTERP_WRITE);
-	t.access[number] = SLU_INTERP_READ;
+	assert_int_equal(touched[number], DEV_INTERP_READ | DEV_INTERP_WRITE);
+	t.access[number] = DEV_INTERP_READ;
 	assert_int_equal(run_body(&t, "ld.global.u32 %r1, [%d1];", page, 1, 32), 0);
-	assert_int_equal(run_body(&t, "st.global.u32 [%d1], 5;", page, 1, 32), SLU_INTERP_E_FAULT);
+	assert_int_equal(run_body(&t, "st.global.u32 [%d1], 5;", page, 1, 32), DEV_INTERP_E_FAULT);
 	assert_int_equal(run_body(&t, "red.global.add.u32 [%d1], 5;", page, 1, 32),
-			 SLU_INTERP_E_FAULT);
+			 DEV_INTERP_E_FAULT);
 	t.memory.ranges = &range;
 	t.memory.n_ranges = 1;
 	assert_int_equal(run_body(&t, "ld.u32 %r1, [%d1+12];", host, 1, 32), 0);
-	assert_int_equal(run_body(&t, "ld.u32 %r1, [%d1+16];", host, 1, 32), SLU_INTERP_E_FAULT);
-	assert_int_equal(run_body(&t, "st.u32 [%d1], %r1;", host, 1, 32), SLU_INTERP_E_FAULT);
+	assert_int_equal(run_body(&t, "ld.u32 %r1, [%d1+16];", host, 1, 32), DEV_INTERP_E_FAULT);
+	assert_int_equal(run_body(&t, "st.u32 [%d1], %r1;", host, 1, 32), DEV_INTERP_E_FAULT);
 	free(touched);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_barriers_that_nobody_completes_are_a_fault(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
-	assert_int_equal(run_body(&t, "bar.sync 1, 96;", page, 1, 64), SLU_INTERP_E_FAULT);
-	assert_int_equal(t.fault.kind, SLU_INTERP_FAULT_BARRIER);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
+	assert_int_equal(run_body(&t, "bar.sync 1, 96;", page, 1, 64), DEV_INTERP_E_FAULT);
+	assert_int_equal(t.fault.kind, DEV_INTERP_FAULT_BARRIER);
 	/* those who have left do not count */
 	assert_int_equal(
 		run_body(&t,
 			 "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 40; @%p1 exit; bar.sync 0;",
 			 page, 1, 128),
 		0);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_barriers_of_every_form(void **state)
@@ -230,16 +230,16 @@ static void test_barriers_of_every_form(void **state)
 		"END;\n"
 		"LAST: bar.sync 2, 96; ld.shared.u32 %r5, [tile];\n"
 		"END: mad.lo.u32 %r2, %r5, 10000, %r2; st.global.u32 [%d3], %r2;";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	assert_int_equal(run_body(&t, body, page, 1, 96), 0);
 	for (unsigned i = 0; i < 96; i++)
 		assert_int_equal(page[i], 72050);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_lanes_exchange_values(void **state)
@@ -256,12 +256,12 @@ static void test_lanes_exchange_values(void **state)
 		"st.global.v4.u32 [%d3], {%r3, %r4, %r5, %r6}; shl.b32 %r10, %r10, 1; or.b32 %r10, "
 		"%r10, %r11;\n"
 		"st.global.v2.u32 [%d3+16], {%r8, %r9}; st.global.u32 [%d3+24], %r10;";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	assert_int_equal(run_body(&t, body, page, 1, 32), 0);
 	for (unsigned i = 0; i < 32; i++) {
 		const uint32_t *o = page + i * 8;
@@ -274,7 +274,7 @@ static void test_lanes_exchange_values(void **state)
 		assert_int_equal(o[5], 0x11111111u << (i & 3));
 		assert_int_equal(o[6], (i >= 2) * 2 + (i + 3 <= 31));
 	}
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 /* lanes that took different ways meet at a .sync that names them all */
@@ -288,16 +288,16 @@ static void test_sync_forms_wait_for_lanes_that_are_elsewhere(void **state)
 		"EVEN: mov.u32 %r3, 100;\n"
 		"MEET: shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1; bar.warp.sync -1;\n"
 		"st.global.u32 [%d3], %r4;";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	assert_int_equal(run_body(&t, body, page, 1, 32), 0);
 	for (unsigned i = 0; i < 32; i++)
 		assert_int_equal(page[i], i & 1 ? 100 : i + 1);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_atomics_of_every_operation(void **state)
@@ -323,12 +323,12 @@ static void test_atomics_of_every_operation(void **state)
 		  true },
 		{ "add.noftz.f16x2", "0x3c003c00", 0x40003c00, 0x50405020, false },
 	};
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows) * 2; i++) {
 		size_t k = i / 2;
 		const char *op = i & 1 ? "red" : "atom";
@@ -365,7 +365,7 @@ static void test_atomics_of_every_operation(void **state)
 	assert_int_equal(page[0], 32);
 	for (unsigned i = 0; i < 32; i++)
 		assert_int_equal(page[1 + i], i);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_generic_addresses_reach_every_space(void **state)
@@ -382,16 +382,16 @@ static void test_generic_addresses_reach_every_space(void **state)
 		"isspacep.global %p4, %d9; and.pred %p1, %p1, %p2; and.pred %p1, %p1, %p3;\n"
 		"not.pred %p4, %p4; and.pred %p1, %p1, %p4; selp.u32 %r5, 1000, 0, %p1;\n"
 		"mad.lo.u32 %r6, %r2, 32, %r4; add.u32 %r6, %r6, %r5; st.u32 [%d3], %r6;";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	assert_int_equal(run_body(&t, body, page, 1, 64), 0);
 	for (unsigned i = 0; i < 64; i++)
 		assert_int_equal(page[i], i * 32 + (i & 15) + 1000);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_loads_and_stores_of_every_width(void **state)
@@ -409,13 +409,13 @@ static void test_loads_and_stores_of_every_width(void **state)
 		"ld.global.nc.v4.u8 {%r1, %r2, %r3, %r4}, [%d1+4]; st.global.v4.u16 [%d1+128], "
 		"{%r1, %r2, %r3, %r4};\n"
 		"ld.acquire.gpu.global.u32 %r1, [%d1+4]; st.global.b16 [%d1+136], %r1;";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint8_t *page;
 	uint64_t *wide;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	wide = (uint64_t *)page;
 	wide[0] = UINT64_C(0x04038281f6f5f4f3);
 	wide[1] = 42;
@@ -429,7 +429,7 @@ static void test_loads_and_stores_of_every_width(void **state)
 	assert_true(wide[14] == 42 && wide[15] == wide[0]);
 	assert_true(wide[16] == UINT64_C(0x0004000300820081));
 	assert_true(wide[17] == 0x8281);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_calls_through_a_table_of_functions(void **state)
@@ -451,58 +451,58 @@ static void test_calls_through_a_table_of_functions(void **state)
 		     "    call (out), %d5, (in), proto; ld.param.b32 %r3, [out]; }\n"
 		     "  mul.wide.u32 %d6, %r1, 4; add.s64 %d7, %d1, %d6; st.global.u32 [%d7], %r3; "
 		     "ret; }\n";
-	struct slu_testbed t;
+	struct dev_testbed t;
 	int32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
-	assert_int_equal(slu_testbed_load(&t, text), 0);
-	slu_testbed_param_ptr(&t, page);
-	assert_int_equal(slu_testbed_run(&t, "k", 1, 40), 0);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
+	assert_int_equal(dev_testbed_load(&t, text), 0);
+	dev_testbed_param_ptr(&t, page);
+	assert_int_equal(dev_testbed_run(&t, "k", 1, 40), 0);
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(page[i], i & 1 ? -i : 2 * i);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_endless_recursion_is_a_fault(void **state)
 {
 	static const char text[] =
 		HEAD ".func f() { call f; ret; }\n.visible .entry k() { call f; ret; }\n";
-	struct slu_testbed t;
+	struct dev_testbed t;
 
 	(void)state;
-	slu_testbed_init(&t);
-	assert_int_equal(slu_testbed_load(&t, text), 0);
-	assert_int_equal(slu_testbed_run(&t, "k", 1, 32), SLU_INTERP_E_FAULT);
-	assert_int_equal(t.fault.kind, SLU_INTERP_FAULT_STACK);
-	slu_testbed_deinit(&t);
+	dev_testbed_init(&t);
+	assert_int_equal(dev_testbed_load(&t, text), 0);
+	assert_int_equal(dev_testbed_run(&t, "k", 1, 32), DEV_INTERP_E_FAULT);
+	assert_int_equal(t.fault.kind, DEV_INTERP_FAULT_STACK);
+	dev_testbed_deinit(&t);
 }
 
 static void test_an_endless_kernel_can_be_cancelled(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	bool cancel = true;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	t.cancel = &cancel;
-	assert_int_equal(run_body(&t, "L: bra L;", page, 4, 64), SLU_INTERP_E_FAULT);
-	assert_int_equal(t.fault.kind, SLU_INTERP_FAULT_CANCELLED);
-	slu_testbed_deinit(&t);
+	assert_int_equal(run_body(&t, "L: bra L;", page, 4, 64), DEV_INTERP_E_FAULT);
+	assert_int_equal(t.fault.kind, DEV_INTERP_FAULT_CANCELLED);
+	dev_testbed_deinit(&t);
 }
 
 /* a barrier over the grid: no block may end before all have come */
 static void test_blocks_of_a_cooperative_launch_wait_for_each_other(void **state)
 {
-	struct slu_testbed t;
+	struct dev_testbed t;
 	uint32_t *page;
 
 	(void)state;
-	slu_testbed_init(&t);
-	page = slu_testbed_alloc(&t, 4096);
+	dev_testbed_init(&t);
+	page = dev_testbed_alloc(&t, 4096);
 	t.is_cooperative = true;
 	assert_int_equal(run_body(&t,
 				  "red.global.add.u32 [%d1], 1;"
@@ -511,7 +511,7 @@ static void test_blocks_of_a_cooperative_launch_wait_for_each_other(void **state
 				  page, 10, 32),
 			 0);
 	assert_int_equal(page[0], 320);
-	slu_testbed_deinit(&t);
+	dev_testbed_deinit(&t);
 }
 
 static void test_what_cannot_be_run_is_refused(void **state)
@@ -519,19 +519,19 @@ static void test_what_cannot_be_run_is_refused(void **state)
 	static const char text[] =
 		HEAD ".extern .func missing();\n.visible .entry k()\n{\n  call missing;\n}\n"
 		     ".visible .entry good() { ret; }\n";
-	struct slu_testbed t;
+	struct dev_testbed t;
 
 	(void)state;
-	slu_testbed_init(&t);
-	assert_int_equal(slu_testbed_load(&t, text), 0);
-	assert_int_equal(slu_testbed_run(&t, "k", 1, 1), SLU_INTERP_E_REFUSED);
+	dev_testbed_init(&t);
+	assert_int_equal(dev_testbed_load(&t, text), 0);
+	assert_int_equal(dev_testbed_run(&t, "k", 1, 1), DEV_INTERP_E_REFUSED);
 	assert_int_equal(t.error.line, 7);
 	assert_int_equal(t.error.column, 3);
 	assert_string_equal(t.error.text, "function 'missing' is not defined");
-	assert_int_equal(slu_testbed_run(&t, "good", 1, 1025), -EINVAL);
-	assert_int_equal(slu_testbed_run(&t, "good", 0, 1), -EINVAL);
-	assert_int_equal(slu_testbed_run(&t, "good", 1, 1024), 0);
-	slu_testbed_deinit(&t);
+	assert_int_equal(dev_testbed_run(&t, "good", 1, 1025), -EINVAL);
+	assert_int_equal(dev_testbed_run(&t, "good", 0, 1), -EINVAL);
+	assert_int_equal(dev_testbed_run(&t, "good", 1, 1024), 0);
+	dev_testbed_deinit(&t);
 }
 
 int main(void)

@@ -229,23 +229,23 @@ static void make_kernel(struct text *t)
 	say(t, "ret;\n}\n");
 }
 
-static void run_part(struct slu_testbed *b, const void *out, const void *table, unsigned first,
+static void run_part(struct dev_testbed *b, const void *out, const void *table, unsigned first,
 		     unsigned any, unsigned n_threads)
 {
-	slu_testbed_param_ptr(b, out);
-	slu_testbed_param_ptr(b, table);
-	slu_testbed_param_u32(b, first);
-	slu_testbed_param_u32(b, any);
-	if (slu_testbed_run(b, "k", 1, n_threads))
+	dev_testbed_param_ptr(b, out);
+	dev_testbed_param_ptr(b, table);
+	dev_testbed_param_u32(b, first);
+	dev_testbed_param_u32(b, any);
+	if (dev_testbed_run(b, "k", 1, n_threads))
 		fail_msg("%s at line %u, thread %u, address %llx",
-			 slu_interp_fault_name(b->fault.kind), b->fault.line, b->fault.thread[0],
+			 dev_interp_fault_name(b->fault.kind), b->fault.line, b->fault.thread[0],
 			 (unsigned long long)b->fault.address);
 }
 
 static void run_one(uint64_t *seed)
 {
 	static struct text t;
-	struct slu_testbed b;
+	struct dev_testbed b;
 	uint64_t *whole, *parts;
 	uint32_t *table;
 	unsigned any, n;
@@ -253,12 +253,12 @@ static void run_one(uint64_t *seed)
 	t = (struct text){ .seed = seed };
 	make_kernel(&t);
 	any = constant(&t);
-	slu_testbed_init(&b);
-	if (slu_testbed_load(&b, t.bytes))
+	dev_testbed_init(&b);
+	if (dev_testbed_load(&b, t.bytes))
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, t.bytes);
-	table = slu_testbed_alloc(&b, N_TABLE * 4);
-	whole = slu_testbed_alloc(&b, N_WARPS * 32 * N_RESULTS * 8);
-	parts = slu_testbed_alloc(&b, N_THREADS * N_RESULTS * 8);
+	table = dev_testbed_alloc(&b, N_TABLE * 4);
+	whole = dev_testbed_alloc(&b, N_WARPS * 32 * N_RESULTS * 8);
+	parts = dev_testbed_alloc(&b, N_THREADS * N_RESULTS * 8);
 	for (unsigned i = 0; i < N_TABLE; i++)
 		table[i] = pick(&t, 3) ? i * 4 : (unsigned)slu_test_random(seed);
 	/* blocks of one size, and a smaller one for the rest */
@@ -272,7 +272,7 @@ static void run_one(uint64_t *seed)
 			fail_msg("thread %u, word %u: %llx, not %llx\n%s", i / N_RESULTS,
 				 i % N_RESULTS, (unsigned long long)whole[i],
 				 (unsigned long long)parts[i], t.bytes);
-	slu_testbed_deinit(&b);
+	dev_testbed_deinit(&b);
 }
 
 static void test_random_kernels_of_lines_give_what_rows_give(void **state)
@@ -282,10 +282,10 @@ static void test_random_kernels_of_lines_give_what_rows_give(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < n; i++) {
-		slu_interp_isa_force(i % 4 ? NULL : &slu_interp_isa_base);
+		dev_interp_isa_force(i % 4 ? NULL : &dev_interp_isa_base);
 		run_one(&seed);
 	}
-	slu_interp_isa_force(NULL);
+	dev_interp_isa_force(NULL);
 }
 
 /* one access a thread at @p + first + tid * step, of the lanes of a whole warp */
@@ -303,47 +303,47 @@ static const struct {
 	int64_t first; /* from the page's beginning */
 	int step, jump;
 	int fault_lane; /* -1: none */
-	enum slu_interp_fault_kind kind;
+	enum dev_interp_fault_kind kind;
 	uint32_t touched; /* a bit a page, from the first one */
 } accesses[] = {
-	{ "one page", 0, 4, 64, -1, SLU_INTERP_FAULT_NONE, 1 },
-	{ "over the end of a page", 4096 - 64, 4, 64, -1, SLU_INTERP_FAULT_NONE, 3 },
-	{ "two halves far from each other", 0, 4, 8192, -1, SLU_INTERP_FAULT_NONE, 5 },
-	{ "two places", 4, 0, 12288, -1, SLU_INTERP_FAULT_NONE, 9 },
-	{ "one place", 8192, 0, 0, -1, SLU_INTERP_FAULT_NONE, 4 },
-	{ "backwards", 128, -4, -64, -1, SLU_INTERP_FAULT_NONE, 1 },
-	{ "every page", 0, 128, 4096, -1, SLU_INTERP_FAULT_NONE, 3 },
-	{ "over the end of everything", 4 * 4096 - 80, 4, 64, 20, SLU_INTERP_FAULT_ADDRESS, 8 },
-	{ "the second half outside", 0, 4, 4 * 4096, 16, SLU_INTERP_FAULT_ADDRESS, 1 },
-	{ "in front of everything", 32, -4, 64, 9, SLU_INTERP_FAULT_ADDRESS, 1 },
-	{ "misaligned", 2, 4, 64, 0, SLU_INTERP_FAULT_MISALIGNED, 0 },
-	{ "the second half misaligned", 0, 4, 66, 16, SLU_INTERP_FAULT_MISALIGNED, 0 },
+	{ "one page", 0, 4, 64, -1, DEV_INTERP_FAULT_NONE, 1 },
+	{ "over the end of a page", 4096 - 64, 4, 64, -1, DEV_INTERP_FAULT_NONE, 3 },
+	{ "two halves far from each other", 0, 4, 8192, -1, DEV_INTERP_FAULT_NONE, 5 },
+	{ "two places", 4, 0, 12288, -1, DEV_INTERP_FAULT_NONE, 9 },
+	{ "one place", 8192, 0, 0, -1, DEV_INTERP_FAULT_NONE, 4 },
+	{ "backwards", 128, -4, -64, -1, DEV_INTERP_FAULT_NONE, 1 },
+	{ "every page", 0, 128, 4096, -1, DEV_INTERP_FAULT_NONE, 3 },
+	{ "over the end of everything", 4 * 4096 - 80, 4, 64, 20, DEV_INTERP_FAULT_ADDRESS, 8 },
+	{ "the second half outside", 0, 4, 4 * 4096, 16, DEV_INTERP_FAULT_ADDRESS, 1 },
+	{ "in front of everything", 32, -4, 64, 9, DEV_INTERP_FAULT_ADDRESS, 1 },
+	{ "misaligned", 2, 4, 64, 0, DEV_INTERP_FAULT_MISALIGNED, 0 },
+	{ "the second half misaligned", 0, 4, 66, 16, DEV_INTERP_FAULT_MISALIGNED, 0 },
 };
 
 static void test_accesses_by_lines_touch_and_fault_as_their_lanes_do(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(accesses); i++) {
-		struct slu_testbed b;
+		struct dev_testbed b;
 		uint8_t *touched, *p;
 		uint32_t pages = 0;
-		bool is_fault = accesses[i].kind != SLU_INTERP_FAULT_NONE;
+		bool is_fault = accesses[i].kind != DEV_INTERP_FAULT_NONE;
 		int r;
 
 		printf("# %s\n", accesses[i].what);
-		slu_testbed_init(&b);
-		touched = calloc(SLU_TESTBED_BYTES >> SLU_TESTBED_SHIFT, 1);
+		dev_testbed_init(&b);
+		touched = calloc(DEV_TESTBED_BYTES >> DEV_TESTBED_SHIFT, 1);
 		assert_non_null(touched);
 		b.memory.touched = touched;
-		assert_int_equal(slu_testbed_load(&b, access_text), 0);
-		p = slu_testbed_alloc(&b, 4 * 4096);
+		assert_int_equal(dev_testbed_load(&b, access_text), 0);
+		p = dev_testbed_alloc(&b, 4 * 4096);
 		/* twice: the second time everything is known */
 		for (unsigned round = 0; round < 2; round++) {
-			slu_testbed_param_ptr(&b, p + accesses[i].first);
-			slu_testbed_param_u32(&b, (uint32_t)accesses[i].step);
-			slu_testbed_param_u32(&b, (uint32_t)accesses[i].jump);
-			r = slu_testbed_run(&b, "put", 1, 32);
-			assert_int_equal(r, is_fault ? SLU_INTERP_E_FAULT : 0);
+			dev_testbed_param_ptr(&b, p + accesses[i].first);
+			dev_testbed_param_u32(&b, (uint32_t)accesses[i].step);
+			dev_testbed_param_u32(&b, (uint32_t)accesses[i].jump);
+			r = dev_testbed_run(&b, "put", 1, 32);
+			assert_int_equal(r, is_fault ? DEV_INTERP_E_FAULT : 0);
 		}
 		if (is_fault) {
 			int lane = accesses[i].fault_lane;
@@ -357,17 +357,17 @@ static void test_accesses_by_lines_touch_and_fault_as_their_lanes_do(void **stat
 			assert_true(b.fault.is_write);
 		}
 		for (unsigned k = 0; k < 4; k++)
-			if (touched[((uint64_t)(p - b.window) >> SLU_TESTBED_SHIFT) + k])
+			if (touched[((uint64_t)(p - b.window) >> DEV_TESTBED_SHIFT) + k])
 				pages |= 1u << k;
 		if (!is_fault)
 			assert_int_equal(pages, accesses[i].touched);
 		free(touched);
-		slu_testbed_deinit(&b);
+		dev_testbed_deinit(&b);
 	}
 }
 
 /* What the first thread in order that goes wrong does; or which pages all of them touch. */
-static enum slu_interp_fault_kind foresee(size_t row, unsigned n_threads, unsigned *ret_thread,
+static enum dev_interp_fault_kind foresee(size_t row, unsigned n_threads, unsigned *ret_thread,
 					  uint32_t *ret_pages)
 {
 	*ret_pages = 0;
@@ -377,12 +377,12 @@ static enum slu_interp_fault_kind foresee(size_t row, unsigned n_threads, unsign
 
 		*ret_thread = i;
 		if (at & 3)
-			return SLU_INTERP_FAULT_MISALIGNED;
+			return DEV_INTERP_FAULT_MISALIGNED;
 		if (at < 0 || at >= 4 * 4096)
-			return SLU_INTERP_FAULT_ADDRESS;
+			return DEV_INTERP_FAULT_ADDRESS;
 		*ret_pages |= 1u << (at / 4096);
 	}
-	return SLU_INTERP_FAULT_NONE;
+	return DEV_INTERP_FAULT_NONE;
 }
 
 static void test_teams_touch_and_fault_as_their_warps_do(void **state)
@@ -393,31 +393,31 @@ static void test_teams_touch_and_fault_as_their_warps_do(void **state)
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(accesses) * SLU_ARRAY_SIZE(sizes); i++) {
 		size_t row = i / SLU_ARRAY_SIZE(sizes);
 		unsigned n = sizes[i % SLU_ARRAY_SIZE(sizes)], thread;
-		enum slu_interp_fault_kind kind;
-		struct slu_testbed b;
+		enum dev_interp_fault_kind kind;
+		struct dev_testbed b;
 		uint8_t *touched, *p;
 		uint32_t want, pages = 0;
 		float sum = 0;
 
 		kind = foresee(row, n, &thread, &want);
-		slu_testbed_init(&b);
-		touched = calloc(SLU_TESTBED_BYTES >> SLU_TESTBED_SHIFT, 1);
+		dev_testbed_init(&b);
+		touched = calloc(DEV_TESTBED_BYTES >> DEV_TESTBED_SHIFT, 1);
 		assert_non_null(touched);
 		b.memory.touched = touched;
-		assert_int_equal(slu_testbed_load(&b, access_text), 0);
-		p = slu_testbed_alloc(&b, 4 * 4096);
+		assert_int_equal(dev_testbed_load(&b, access_text), 0);
+		p = dev_testbed_alloc(&b, 4 * 4096);
 		for (unsigned round = 0; round < 2; round++) {
-			slu_testbed_param_ptr(&b, p + accesses[row].first);
-			slu_testbed_param_u32(&b, (uint32_t)accesses[row].step);
-			slu_testbed_param_u32(&b, (uint32_t)accesses[row].jump);
-			assert_int_equal(slu_testbed_run(&b, "put", 1, n),
-					 kind ? SLU_INTERP_E_FAULT : 0);
+			dev_testbed_param_ptr(&b, p + accesses[row].first);
+			dev_testbed_param_u32(&b, (uint32_t)accesses[row].step);
+			dev_testbed_param_u32(&b, (uint32_t)accesses[row].jump);
+			assert_int_equal(dev_testbed_run(&b, "put", 1, n),
+					 kind ? DEV_INTERP_E_FAULT : 0);
 		}
 		if (kind) {
 			assert_int_equal(b.fault.kind, kind);
 			assert_int_equal(b.fault.thread[0], thread);
 		} else {
-			uint64_t first = (uint64_t)(p - b.window) >> SLU_TESTBED_SHIFT;
+			uint64_t first = (uint64_t)(p - b.window) >> DEV_TESTBED_SHIFT;
 
 			for (unsigned k = 0; k < 4; k++)
 				pages |= touched[first + k] ? 1u << k : 0;
@@ -430,7 +430,7 @@ static void test_teams_touch_and_fault_as_their_warps_do(void **state)
 				assert_true(sum == (float)n);
 		}
 		free(touched);
-		slu_testbed_deinit(&b);
+		dev_testbed_deinit(&b);
 	}
 }
 

@@ -33,7 +33,7 @@ static void hold_meeting(unsigned n_helpers)
 {
 	struct meeting m = { .n_expected = n_helpers + 1 };
 
-	slu_interp_pool_run(n_helpers, meet, &m);
+	dev_interp_pool_run(n_helpers, meet, &m);
 	for (unsigned i = 0; i <= N_HELPERS; i++)
 		assert_int_equal(m.n_of[i], i <= n_helpers);
 }
@@ -59,7 +59,7 @@ static void test_nobody_comes_after_the_end(void **state)
 	for (unsigned round = 0; round < 2000; round++) {
 		unsigned n = 0, seen;
 
-		slu_interp_pool_run(N_HELPERS, leave_at_once, &n);
+		dev_interp_pool_run(N_HELPERS, leave_at_once, &n);
 		seen = __atomic_load_n(&n, __ATOMIC_SEQ_CST);
 		assert_in_range(seen, 1, N_HELPERS + 1);
 	}
@@ -71,7 +71,7 @@ static void *hold_meetings(void *unused)
 	for (unsigned round = 0; round < 50; round++) {
 		unsigned n = 0;
 
-		slu_interp_pool_run(N_HELPERS, leave_at_once, &n);
+		dev_interp_pool_run(N_HELPERS, leave_at_once, &n);
 	}
 	return NULL;
 }

@@ -27,23 +27,23 @@ struct result {
 static const struct result *run(const char *text, unsigned n_threads)
 {
 	static struct result results[256];
-	struct slu_testbed b;
+	struct dev_testbed b;
 	void *out;
 	int r;
 
-	slu_testbed_init(&b);
-	if (slu_testbed_load(&b, text))
+	dev_testbed_init(&b);
+	if (dev_testbed_load(&b, text))
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, text);
-	out = slu_testbed_alloc(&b, sizeof(results));
-	slu_testbed_param_ptr(&b, out);
-	r = slu_testbed_run(&b, "k", 1, n_threads);
-	if (r == SLU_INTERP_E_REFUSED)
+	out = dev_testbed_alloc(&b, sizeof(results));
+	dev_testbed_param_ptr(&b, out);
+	r = dev_testbed_run(&b, "k", 1, n_threads);
+	if (r == DEV_INTERP_E_REFUSED)
 		fail_msg("%u: %s\n%s", b.error.line, b.error.text, text);
 	if (r)
-		fail_msg("%s at line %u\n%s", slu_interp_fault_name(b.fault.kind), b.fault.line,
+		fail_msg("%s at line %u\n%s", dev_interp_fault_name(b.fault.kind), b.fault.line,
 			 text);
 	memcpy(results, out, sizeof(results));
-	slu_testbed_deinit(&b);
+	dev_testbed_deinit(&b);
 	return results;
 }
 
