@@ -47,7 +47,11 @@ def a_call_that_reaches_outside_is_found():
 
 
 def floors_of_one_folder_are_kept_apart():
-    check(faults_of("devices/softgpu/interp/planted.c", '#include "softgpu/driver/stream.h"\n'), "the interpreter does not use the driver")
+    check(faults_of("devices/softgpu/interp/planted.c", '#include "softgpu/driver/execution/stream.h"\n'), "the interpreter does not use the driver")
+    check(faults_of("devices/softgpu/driver/memory/planted.c", '#include "softgpu/interp/warp.h"\n'),
+          "the driver uses the interpreter's public headers only")
+    check(faults_of("devices/softgpu/driver/memory/planted.c", '#include "softgpu/driver/images/link.h"\n'), "memory does not use images")
+    check(faults_of("devices/softgpu/driver/planted.c", '#include "softgpu/driver/images/link.h"\n'), "a folder's row is not its sub-folder's")
     check(faults_of("src/cuda/planted.c", '#include "client/instance.h"\n'), "a front end uses the client's public headers only")
 
 

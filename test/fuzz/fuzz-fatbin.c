@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "softgpu/driver/driver.h"
-#include "softgpu/driver/link.h"
-#include "softgpu/driver/merge.h"
+#include "softgpu/driver/images/link.h"
+#include "softgpu/driver/images/merge.h"
 
 /* what the linker wants to know of the driver */
 struct dev_driver dev_driver = { .settings = { .capability = 75 } };

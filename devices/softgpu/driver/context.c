@@ -5,13 +5,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "softgpu/driver/capture.h"
 #include "softgpu/driver/driver.h"
-#include "softgpu/driver/library.h"
-#include "softgpu/driver/managed.h"
-#include "softgpu/driver/memory.h"
-#include "softgpu/driver/module.h"
-#include "softgpu/driver/stream.h"
+#include "softgpu/driver/execution/capture.h"
+#include "softgpu/driver/execution/stream.h"
+#include "softgpu/driver/images/library.h"
+#include "softgpu/driver/images/module.h"
+#include "softgpu/driver/memory/managed.h"
+#include "softgpu/driver/memory/memory.h"
 #include "softgpu/interp/heap.h"
 
 #define STACK_MAX 64

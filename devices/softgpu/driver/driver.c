@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "softgpu/driver/execution/truth.h"
 #include "softgpu/driver/fault.h"
-#include "softgpu/driver/managed.h"
-#include "softgpu/driver/truth.h"
+#include "softgpu/driver/memory/managed.h"
 
 struct dev_driver dev_driver = { .lock = SLU_LOCK_INIT(DEV_DRIVER_RANK) };
 

@@ -21,8 +21,8 @@
 #include "base/lock.h"
 #include "cuabi/cuda-calls.h"
 #include "softgpu/driver/card.h"
+#include "softgpu/driver/memory/window.h"
 #include "softgpu/driver/settings.h"
-#include "softgpu/driver/window.h"
 
 #define DEV_DRIVER_CONTEXT_RANK SLU_LOCK_FRONT
 #define DEV_DRIVER_RANK		SLU_LOCK_CLIENT

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "softgpu/driver/stream.h"
+#include "softgpu/driver/execution/stream.h"
 
 /* Who waits for a stream keeps no lock that others need to let it go on. */
 

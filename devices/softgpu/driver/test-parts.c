@@ -5,8 +5,8 @@
 
 #include "softgpu/driver/bus.h"
 #include "softgpu/driver/fault.h"
+#include "softgpu/driver/memory/span.h"
 #include "softgpu/driver/object.h"
-#include "softgpu/driver/span.h"
 
 /* The small parts: spans, doubted handles, faults on order, two directions of one bus. */
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "softgpu/driver/execution/copy.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "softgpu/driver/context.h"
+#include "softgpu/driver/driver.h"
+#include "softgpu/driver/memory/managed.h"
+#include "softgpu/driver/memory/memory.h"
+
+#define AHEAD_NS SLU_NS_PER_MS /* so far ahead of the real time an engine is booked */
+
+/* Bytes that go the same way and are not booked yet. */
+struct pace {
+	struct dev_card *in, *out; /* whose engines they take; NULL: none */
+	uint64_t bytes;
+	uint64_t slice_bytes;
+	uint64_t at_ns; /* the device's time */
+};
+
+static void flush(struct pace *pace)
+{
+	uint64_t in_ns = 0, out_ns = 0;
+
+	if (!pace->bytes)
+		return;
+	if (pace->out)
+		out_ns = dev_card_book(pace->out, DEV_BOARD_ENGINE_OUT, pace->bytes, pace->at_ns);
+	if (pace->in)
+		in_ns = dev_card_book(pace->in, DEV_BOARD_ENGINE_IN, pace->bytes, pace->at_ns);
+	pace->bytes = 0;
+	pace->at_ns = SLU_MAX(pace->at_ns, in_ns);
+	pace->at_ns = SLU_MAX(pace->at_ns, out_ns);
+	dev_card_sleep_until(slu_sub_floor(pace->at_ns, AHEAD_NS));
+}
+
+static void go(struct pace *pace, struct dev_card *in, struct dev_card *out)
+{
+	if (pace->in == in && pace->out == out)
+		return;
+	flush(pace);
+	pace->in = in;
+	pace->out = out;
+	pace->slice_bytes = UINT64_MAX;
+	if (in)
+		pace->slice_bytes = dev_card_slice_bytes(in, DEV_BOARD_ENGINE_IN);
+	if (out)
+		pace->slice_bytes =
+			SLU_MIN(pace->slice_bytes, dev_card_slice_bytes(out, DEV_BOARD_ENGINE_OUT));
+}
+
+/* Return: false where a range is not usable (any more). */
+static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uint64_t src,
+		     uint64_t bytes)
+{
+	while (bytes) {
+		struct dev_card *dst_card, *src_card;
+		uint64_t n, n_src;
+		enum dev_memory_kind to, from;
+		bool dst_here, src_here;
+
+		to = dev_memory_piece(card, dst, bytes, DEV_WINDOW_WRITE, &n, &dst_card);
+		from = dev_memory_piece(card, src, bytes, DEV_WINDOW_READ, &n_src, &src_card);
+		if (to == DEV_MEMORY_INVALID || from == DEV_MEMORY_INVALID)
+			return false;
+		dst_here = to == DEV_MEMORY_DEVICE;
+		src_here = from == DEV_MEMORY_DEVICE;
+		if (dst_here && src_here && dst_card == src_card)
+			go(pace, NULL, NULL);
+		else
+			go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL);
+		n = SLU_MIN(n, n_src);
+		n = SLU_MIN(n, pace->slice_bytes - pace->bytes);
+		memmove(dev_window_place(&dev_driver.window, dst),
+			dev_window_place(&dev_driver.window, src), n);
+		if ((dst_here && !dev_window_may(&dev_driver.window, dst_card->index, dst, n,
+						 DEV_WINDOW_WRITE)) ||
+		    (src_here &&
+		     !dev_window_may(&dev_driver.window, src_card->index, src, n, DEV_WINDOW_READ)))
+			return false;
+		pace->bytes += n;
+		if (pace->bytes == pace->slice_bytes)
+			flush(pace);
+		dst += n;
+		src += n;
+		bytes -= n;
+	}
+	return true;
+}
+
+uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy *copy,
+		      uint64_t start_ns)
+{
+	struct pace pace = { .at_ns = start_ns, .slice_bytes = UINT64_MAX };
+	bool is_usable = true;
+
+	dev_managed_notice();
+	dev_window_enter(&dev_driver.window);
+	for (uint64_t z = 0; z < copy->depth && is_usable; z++)
+		for (uint64_t y = 0; y < copy->height && is_usable; y++)
+			is_usable = copy_row(context->card, &pace,
+					     copy->dst + z * copy->dst_slice + y * copy->dst_pitch,
+					     copy->src + z * copy->src_slice + y * copy->src_pitch,
+					     copy->width);
+	dev_window_leave(&dev_driver.window);
+	flush(&pace);
+	dev_card_sleep_until(pace.at_ns);
+	if (!is_usable)
+		dev_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
+	/* without a bus to wait for, the time is what the copy really took */
+	return pace.at_ns > start_ns ? pace.at_ns : SLU_MAX(start_ns, slu_clock_now_ns());
+}
+
+CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy,
+			bool *ret_is_pageable)
+{
+	bool src_is_pageable = false, dst_is_pageable = false;
+
+	for (uint64_t z = 0; z < copy->depth; z++)
+		for (uint64_t y = 0; y < copy->height; y++) {
+			uint64_t dst = copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
+			uint64_t src = copy->src + z * copy->src_slice + y * copy->src_pitch;
+
+			if (!dev_memory_is_usable(card, dst, copy->width, DEV_WINDOW_WRITE,
+						  &dst_is_pageable) ||
+			    !dev_memory_is_usable(card, src, copy->width, DEV_WINDOW_READ,
+						  &src_is_pageable))
+				return CUDA_ERROR_INVALID_VALUE;
+		}
+	*ret_is_pageable = src_is_pageable || dst_is_pageable;
+	return CUDA_SUCCESS;
+}
+
+CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set)
+{
+	bool is_pageable;
+
+	for (uint64_t y = 0; y < set->height; y++) {
+		if (!dev_memory_is_usable(card, set->dst + y * set->pitch, set->width * set->size,
+					  DEV_WINDOW_WRITE, &is_pageable) ||
+		    is_pageable)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+static void fill(uint64_t dst, const struct dev_command_set *set)
+{
+	void *to = dev_window_place(&dev_driver.window, dst);
+
+	switch (set->size) {
+	case 1:
+		memset(to, (int)set->value, set->width);
+		break;
+	case 2:
+		for (uint64_t i = 0; i < set->width; i++)
+			((uint16_t *)to)[i] = (uint16_t)set->value;
+		break;
+	default:
+		for (uint64_t i = 0; i < set->width; i++)
+			((uint32_t *)to)[i] = set->value;
+		break;
+	}
+}
+
+void dev_copy_run_set(struct dev_context *context, const struct dev_command_set *set)
+{
+	bool is_usable = true, is_pageable;
+
+	dev_window_enter(&dev_driver.window);
+	for (uint64_t y = 0; y < set->height && is_usable; y++) {
+		uint64_t dst = set->dst + y * set->pitch, bytes = set->width * set->size;
+
+		is_usable = dev_memory_is_usable(context->card, dst, bytes, DEV_WINDOW_WRITE,
+						 &is_pageable);
+		if (is_usable) {
+			fill(dst, set);
+			is_usable = dev_memory_is_usable(context->card, dst, bytes,
+							 DEV_WINDOW_WRITE, &is_pageable);
+		}
+	}
+	dev_window_leave(&dev_driver.window);
+	if (!is_usable)
+		dev_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
+}

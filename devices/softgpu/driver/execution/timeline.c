@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Timelines, points in them, and the one lock and signal that all queues share. */
+
+#include "softgpu/driver/execution/timeline.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/lock.h"
+#include "softgpu/driver/driver.h"
+
+static struct slu_lock queues = SLU_LOCK_INIT(DEV_DRIVER_QUEUE_RANK);
+static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* something was done */
+
+void dev_stream_lock(void)
+{
+	slu_lock_take(&queues);
+}
+
+void dev_stream_unlock(void)
+{
+	slu_lock_give(&queues);
+}
+
+void dev_timeline_wait_locked(pthread_cond_t *wake)
+{
+	slu_lock_wait(&queues, wake ? wake : &progress, NULL);
+}
+
+void dev_timeline_progress_locked(void)
+{
+	pthread_cond_broadcast(&progress);
+}
+
+void dev_timeline_unref_locked(struct dev_timeline *timeline)
+{
+	if (timeline && !--timeline->n_refs)
+		free(timeline);
+}
+
+bool dev_point_is_done_locked(const struct dev_point *point)
+{
+	return !point->timeline || point->timeline->n_done >= point->number;
+}
+
+void dev_point_wait_locked(const struct dev_point *point)
+{
+	while (!dev_point_is_done_locked(point))
+		dev_timeline_wait_locked(NULL);
+}
+
+struct dev_point dev_stream_point_locked(struct dev_stream *stream)
+{
+	stream->timeline->n_refs++;
+	return (struct dev_point){ stream->timeline, stream->timeline->n_submitted };
+}
+
+struct dev_point dev_stream_point(struct dev_stream *stream)
+{
+	struct dev_point point;
+
+	dev_stream_lock();
+	point = dev_stream_point_locked(stream);
+	dev_stream_unlock();
+	return point;
+}
+
+struct dev_point dev_point_copy(const struct dev_point *point)
+{
+	dev_stream_lock();
+	if (point->timeline)
+		point->timeline->n_refs++;
+	dev_stream_unlock();
+	return *point;
+}
+
+void dev_point_drop(struct dev_point *point)
+{
+	dev_stream_lock();
+	dev_timeline_unref_locked(point->timeline);
+	dev_stream_unlock();
+	*point = (struct dev_point){ 0 };
+}
+
+bool dev_point_is_done(const struct dev_point *point)
+{
+	bool done;
+
+	dev_stream_lock();
+	done = dev_point_is_done_locked(point);
+	dev_stream_unlock();
+	return done;
+}
+
+void dev_point_wait(const struct dev_point *point)
+{
+	dev_stream_lock();
+	dev_point_wait_locked(point);
+	dev_stream_unlock();
+}
