@@ -23,6 +23,7 @@
 /* The numbers of cuInit() that say something about the device that was asked for. */
 enum {
 	INVALID_VALUE = 1,
+	NO_DEVICE = 100,
 	DRIVER_MISMATCH = 803,
 };
 
@@ -118,6 +119,7 @@ int slu_softgpu_make(const struct slu_install *install)
 	r = init(0);
 	switch (r) {
 	case 0:
+	case NO_DEVICE: /* they are made; CUDA_VISIBLE_DEVICES lets the program see none of them */
 		return 0;
 	case INVALID_VALUE:
 		return slu_softgpu_complain_of_options();

@@ -74,6 +74,12 @@ teardown() {
 	"$sluice" softgpu run --memory 32M -- true
 }
 
+@test "devices are made whatever the program may see of them" {
+	CUDA_VISIBLE_DEVICES=-1 "$sluice" softgpu run --memory 16M --devices 2 -- true
+	[ -e "$SLUICE_BOARDS/softgpu1" ]
+	CUDA_VISIBLE_DEVICES=1 "$sluice" softgpu run --devices 2 -- "$SLUICE_BUILD/test/clients/cuda-fill" --mib 2
+}
+
 @test "reset leaves a device that somebody uses, and says who" {
 	mkfifo "$world/end"
 	"$sluice" softgpu run --memory 16M -- "$SLUICE_BUILD/test/clients/cuda-fill" --mib 2 --endless <"$world/end" >"$world/out" 3>&- &

@@ -44,6 +44,14 @@ static inline void test_device_remove(void)
 	rmdir(test_folder);
 }
 
+/* The end of a group of tests. */
+static inline int test_device_tear_down(void **state)
+{
+	(void)state;
+	test_device_remove();
+	return 0;
+}
+
 #define TEST_PTX_HEAD     \
 	".version 6.3\n"  \
 	".target sm_75\n" \

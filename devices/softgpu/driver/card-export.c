@@ -20,7 +20,7 @@ static void fill_ticket(const struct dev_card *card, unsigned number, uint32_t s
 {
 	*ret_ticket = (struct dev_card_ticket){
 		.magic = TICKET_MAGIC,
-		.card = (uint8_t)card->index,
+		.card = (uint8_t)card->number,
 		.number = (uint8_t)number,
 		.serial = serial,
 	};
@@ -29,7 +29,7 @@ static void fill_ticket(const struct dev_card *card, unsigned number, uint32_t s
 
 static bool is_of(const struct dev_card *card, const struct dev_card_ticket *ticket)
 {
-	return ticket->magic == TICKET_MAGIC && ticket->card == card->index &&
+	return ticket->magic == TICKET_MAGIC && ticket->card == card->number &&
 	       !memcmp(ticket->uuid, dev_board_identity(card->board)->uuid, sizeof(ticket->uuid));
 }
 

@@ -118,21 +118,21 @@ static int make_identity(const struct dev_settings *s, struct dev_board_identity
 	return 0;
 }
 
-int dev_card_open(struct dev_card *card, unsigned index, const struct dev_settings *settings)
+int dev_card_open(struct dev_card *card, unsigned number, const struct dev_settings *settings)
 {
 	struct dev_board_identity identity;
 	char path[PATH_MAX];
 	bool is_new;
 	int r;
 
-	*card = (struct dev_card){ .index = index, .memory_fd = -1 };
+	*card = (struct dev_card){ .index = number, .number = number, .memory_fd = -1 };
 	r = make_identity(settings, &identity);
 	if (r)
 		return slu_fold(r);
 	r = dev_board_folder(path, sizeof(path) - 24);
 	if (r)
 		return slu_fold(r);
-	sprintf(path + strlen(path), "/softgpu%u", index);
+	sprintf(path + strlen(path), "/softgpu%u", number);
 	r = dev_board_open(path, &identity, &card->board);
 	if (r)
 		return slu_fold(r);

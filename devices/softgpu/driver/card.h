@@ -85,7 +85,8 @@ struct dev_card_shared {
 };
 
 struct dev_card {
-	unsigned index;
+	unsigned index;	 /* as this process counts the cards that it sees */
+	unsigned number; /* as the machine counts them, and so all processes */
 	struct dev_board *board;
 	struct dev_card_shared *shared;
 	int memory_fd;
@@ -107,7 +108,8 @@ enum {
 	DEV_CARD_E_MISMATCH, /* the card that is there is not the one that was asked for */
 };
 
-int dev_card_open(struct dev_card *card, unsigned index, const struct dev_settings *settings);
+/* The card of that number, which is also its index until somebody gives it another one. */
+int dev_card_open(struct dev_card *card, unsigned number, const struct dev_settings *settings);
 void dev_card_close(struct dev_card *card);
 
 /* This process becomes visible on the board, if it is not yet. */

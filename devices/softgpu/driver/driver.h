@@ -49,6 +49,9 @@ CUresult dev_driver_enter(void);
 /* As above; also finds the card. */
 CUresult dev_driver_card(CUdevice device, struct dev_card **ret_card);
 
+/* As above, by the number that all processes know it by; INVALID_DEVICE where it is not visible. */
+CUresult dev_driver_card_numbered(unsigned number, struct dev_card **ret_card);
+
 /* Set on threads that run a program's host function. */
 void dev_driver_set_in_host_function(bool on);
 

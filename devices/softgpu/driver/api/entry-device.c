@@ -125,7 +125,7 @@ static int attribute(const struct dev_card *card, CUdevice_attribute which, bool
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
 		return (int)dev_driver.settings.capability % 10;
 	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-		return (int)card->index;
+		return (int)card->number;
 	case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
 		return 2;
 	case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
@@ -219,24 +219,26 @@ CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
 	DEV_TRY(dev_driver_card(device, &card));
 	if (!text || size < 13)
 		return CUDA_ERROR_INVALID_VALUE;
-	snprintf(text, (size_t)size, "0000:00:%02x.0", card->index);
+	snprintf(text, (size_t)size, "0000:00:%02x.0", card->number);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 {
-	unsigned domain = 0, bus, index;
+	unsigned domain = 0, bus, number;
+	struct dev_card *card;
 
 	DEV_TRY(dev_driver_enter());
 	if (!ret_device || !text)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sscanf(text, "%x:%x:%x", &domain, &bus, &index) != 3) {
+	if (sscanf(text, "%x:%x:%x", &domain, &bus, &number) != 3) {
 		domain = 0;
-		if (sscanf(text, "%x:%x", &bus, &index) != 2)
+		if (sscanf(text, "%x:%x", &bus, &number) != 2)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (domain || bus || index >= dev_driver.n_cards)
+	if (domain || bus)
 		return CUDA_ERROR_INVALID_DEVICE;
-	*ret_device = (CUdevice)index;
+	DEV_TRY(dev_driver_card_numbered(number, &card));
+	*ret_device = (CUdevice)card->index;
 	return CUDA_SUCCESS;
 }

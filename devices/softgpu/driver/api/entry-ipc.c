@@ -112,7 +112,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle ipc, uns
 	if (!ret_address || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(&handle, ipc.reserved, sizeof(handle));
-	if (dev_driver_card(handle.ticket.card, &whose))
+	if (dev_driver_card_numbered(handle.ticket.card, &whose))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (handle.who == dev_board_who(whose->board))
 		return CUDA_ERROR_INVALID_CONTEXT;

@@ -339,7 +339,7 @@ static CUresult import(int fd, struct dev_phys **ret_phys)
 	}
 	if (dev_ticket_read(fd, sizeof(ticket), &ticket))
 		return CUDA_ERROR_INVALID_VALUE;
-	DEV_TRY(dev_driver_card(ticket.card, &card));
+	DEV_TRY(dev_driver_card_numbered(ticket.card, &card));
 	r = dev_phys_import(card, &ticket, ret_phys);
 	return r == -ENOENT ? CUDA_ERROR_INVALID_VALUE : dev_driver_result(r);
 }

@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct block_ticket) <= sizeof(CUmemPoolPtrExportData),
 CUresult dev_pool_export(struct dev_pool *pool, int *ret_fd)
 {
 	struct pool_ticket ticket = { .magic = POOL_MAGIC,
-				      .card = pool->card->index,
+				      .card = pool->card->number,
 				      .share_id = pool->share_id };
 
 	if (!pool->share_id || pool->is_imported)
@@ -56,13 +56,10 @@ CUresult dev_pool_import(int fd, struct dev_pool **ret_pool)
 	struct dev_card *card;
 	CUresult result;
 
-	if (dev_ticket_read(fd, sizeof(ticket), &ticket) || ticket.magic != POOL_MAGIC ||
-	    ticket.card >= dev_driver.n_cards)
+	if (dev_ticket_read(fd, sizeof(ticket), &ticket) || ticket.magic != POOL_MAGIC)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = dev_driver_card((CUdevice)ticket.card, &card);
-	if (result)
-		return result;
-	if (memcmp(ticket.uuid, dev_board_identity(card->board)->uuid, sizeof(ticket.uuid)))
+	if (dev_driver_card_numbered(ticket.card, &card) ||
+	    memcmp(ticket.uuid, dev_board_identity(card->board)->uuid, sizeof(ticket.uuid)))
 		return CUDA_ERROR_INVALID_VALUE;
 	props.location.id = (int)card->index;
 	result = dev_pool_new(card, &props, ret_pool);
