@@ -274,7 +274,8 @@ teardown() {
 	END
 }
 
-# Launches kernels that fail, and looks at nothing; "load" loads a text that is refused.
+# Launches kernels that fail, and looks at nothing; "load" loads a text that is refused. Then the threads of a block and
+# its bytes of shared memory, 32 and 0 unless given.
 write_careless() {
 	cat >"$world/careless.py" <<-'END'
 	import ctypes, sys
@@ -291,13 +292,15 @@ write_careless() {
 	.visible .entry stray() {
 	call cudaNotThere, ();
 	ret; }""", "load": head + b".visible .entry stray() { bogus.u32; }"}
+	threads, shared = map(int, sys.argv[2:] or (32, 0))
+	block = (threads, 1, 1, shared)
 	cu.cuInit(0)
 	for round in range(2):
 	    context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
 	    cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
 	    cu.cuModuleLoadData(ctypes.byref(module), texts[sys.argv[1]])
 	    cu.cuModuleGetFunction(ctypes.byref(function), module, b"stray")
-	    cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+	    cu.cuLaunchKernel(function, 1, 1, 1, *block, None, None, None)
 	    cu.cuCtxSynchronize()
 	print("done")
 	END
@@ -314,6 +317,17 @@ write_careless() {
 	[[ $stderr == *"kernel 'stray' cannot be launched: line 7, column "*"'cudaNotThere' is not defined"* ]]
 	run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" load
 	[[ $stderr == *"a module was refused: ptx: line 4, column "*bogus* ]]
+}
+
+@test "a launch that is refused for its size is reported like a kernel that fails" {
+	write_careless
+	run --separate-stderr "$sluice" softgpu run --memory 32M -- python3 "$world/careless.py" good 4096 0
+	[ "$output" = done ]
+	[[ $stderr == *"a launch of kernel 'stray' was refused: a grid of 1,1,1 blocks of 4096,1,1 threads has a size"* ]]
+	[[ $stderr == *"SLUICE_LOG=stderr"* ]]
+	[ "$(grep -c "was refused" <<<"$stderr")" -eq 1 ]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/careless.py" good 32 200000
+	[[ $stderr == *"a launch of kernel 'stray' was refused: a block would have 200000 bytes of shared memory, and may have "* ]]
 }
 
 @test "such reports can be switched off, are all there in the log, and are never without run" {

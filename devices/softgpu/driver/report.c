@@ -104,6 +104,15 @@ void dev_report_launch(const char *kernel, const struct slu_ptx_error *error)
 	tell(line, true);
 }
 
+void dev_report_refusal(const char *kernel, const char *why)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "softgpu: a launch of kernel '%.200s' was refused: %s\n",
+		 kernel, why);
+	tell(line, true);
+}
+
 void dev_report_image(const char *why, bool has_reason)
 {
 	char line[640];

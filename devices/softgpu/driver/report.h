@@ -19,5 +19,8 @@ void dev_report_fault(const struct slu_ptx_module *module, const struct dev_inte
 /* A kernel that cannot be launched. */
 void dev_report_launch(const char *kernel, const struct slu_ptx_error *error);
 
+/* A launch that cannot be: its grid, its blocks or their memory. */
+void dev_report_refusal(const char *kernel, const char *why);
+
 /* A module that was not loaded; @has_reason if the program asked for the reason and has it. */
 void dev_report_image(const char *why, bool has_reason);

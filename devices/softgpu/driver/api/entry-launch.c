@@ -2,11 +2,32 @@
 
 /* Launches. */
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "softgpu/driver/api/entry.h"
 #include "softgpu/driver/images/module.h"
+#include "softgpu/driver/report.h"
+
+/* Reports the launch to people who asked: the program has a number that fits many reasons. */
+static CUresult launch_refuse(const struct dev_function *function, CUresult result,
+			      const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static CUresult launch_refuse(const struct dev_function *function, CUresult result,
+			      const char *format, ...)
+{
+	char why[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	dev_report_refusal(function->kernel->name, why);
+	return result;
+}
 
 CUresult dev_entry_check_cooperative(const struct dev_command_kernel *k)
 {
@@ -17,11 +38,14 @@ CUresult dev_entry_check_cooperative(const struct dev_command_kernel *k)
 	/* three factors may be more than 64 bits hold */
 	if ((uint64_t)k->grid[0] * k->grid[1] > n ||
 	    (uint64_t)k->grid[0] * k->grid[1] * k->grid[2] > n)
-		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+		return launch_refuse(k->function, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+				     "its grid of %u,%u,%u blocks is cooperative, and %" PRIu64
+				     " blocks of it fit on the card at once",
+				     k->grid[0], k->grid[1], k->grid[2], n);
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_shape(const struct dev_function *function, const unsigned grid[3],
+static CUresult shape_check(const struct dev_function *function, const unsigned grid[3],
 			    const unsigned block[3], unsigned shared_bytes)
 {
 	static const unsigned grid_sizes[] = DEV_LIMITS_GRID_SIZES,
@@ -30,15 +54,24 @@ static CUresult check_shape(const struct dev_function *function, const unsigned 
 
 	for (unsigned i = 0; i < 3; i++)
 		if (!grid[i] || grid[i] > grid_sizes[i] || !block[i] || block[i] > block_sizes[i])
-			return CUDA_ERROR_INVALID_VALUE;
+			return launch_refuse(function, CUDA_ERROR_INVALID_VALUE,
+					     "a grid of %u,%u,%u blocks of %u,%u,%u threads has a "
+					     "size of 0 or one that is too large",
+					     grid[0], grid[1], grid[2], block[0], block[1],
+					     block[2]);
 	/* more threads than .maxntid allows, or others than .reqntid asks for, are invalid too */
 	if (!dev_traits_take_block(function->kernel, block))
-		return CUDA_ERROR_INVALID_VALUE;
+		return launch_refuse(function, CUDA_ERROR_INVALID_VALUE,
+				     "its blocks may not have %u,%u,%u threads", block[0], block[1],
+				     block[2]);
 	if (function->wishes.dynamic_shared_bytes)
 		allowed = (unsigned)function->wishes.dynamic_shared_bytes +
 			  (unsigned)function->kernel->shared_bytes;
 	if (function->kernel->shared_bytes + shared_bytes > allowed)
-		return CUDA_ERROR_INVALID_VALUE;
+		return launch_refuse(
+			function, CUDA_ERROR_INVALID_VALUE,
+			"a block would have %" PRIu64 " bytes of shared memory, and may have %u",
+			(uint64_t)function->kernel->shared_bytes + shared_bytes, allowed);
 	return CUDA_SUCCESS;
 }
 
@@ -91,7 +124,7 @@ CUresult dev_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	DEV_TRY(check_shape(function, grid, block, shared_bytes));
+	DEV_TRY(shape_check(function, grid, block, shared_bytes));
 	DEV_TRY(gather(function->kernel, params, extra, &buffer));
 	command = dev_command_new(DEV_COMMAND_KERNEL);
 	if (!command) {
