@@ -42,16 +42,19 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *ret_memo
 {
 	struct dev_board_view *view;
 	nvmlReturn_t result;
+	uint64_t used;
 
 	if (!ret_memory)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	result = look_new(device, &view);
 	if (result)
 		return result;
+	/* of a process only its allocations are known, of the device also what contexts take */
+	used = view->used_bytes + view->overhead_bytes;
 	*ret_memory = (nvmlMemory_t){
 		.total = view->capacity_bytes,
-		.free = view->capacity_bytes - view->used_bytes,
-		.used = view->used_bytes,
+		.free = view->capacity_bytes - used,
+		.used = used,
 	};
 	free(view);
 	return NVML_SUCCESS;

@@ -72,7 +72,7 @@ static void a_device_is_found_by_number_uuid_and_address_as_the_driver_tells_the
 	assert_int_equal(nvmlDeviceGetIndex(device, &index), NVML_ERROR_UNINITIALIZED);
 }
 
-static void memory_and_processes_are_the_boards(void **state)
+static void memory_with_what_contexts_take_and_processes_are_the_boards(void **state)
 {
 	nvmlProcessInfo_v2_t processes[4];
 	nvmlMemory_v2_t v2 = { .version = sizeof(v2) | 2u << 24 };
@@ -92,10 +92,10 @@ static void memory_and_processes_are_the_boards(void **state)
 	assert_cu(cuMemAlloc_v2(&p, 8 << 20));
 	assert_nvml(nvmlDeviceGetMemoryInfo(device, &memory));
 	assert_int_equal(memory.total, 64 << 20);
-	assert_int_equal(memory.used, 8 << 20);
-	assert_int_equal(memory.free, 56 << 20);
+	assert_int_equal(memory.used, 11 << 20);
+	assert_int_equal(memory.free, 53 << 20);
 	assert_nvml(nvmlDeviceGetMemoryInfo_v2(device, &v2));
-	assert_int_equal(v2.used, 8 << 20);
+	assert_int_equal(v2.used, 11 << 20);
 	v2.version = 1;
 	assert_int_equal(nvmlDeviceGetMemoryInfo_v2(device, &v2),
 			 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
@@ -116,8 +116,10 @@ static void memory_and_processes_are_the_boards(void **state)
 
 	assert_cu(cuMemFree_v2(p));
 	assert_nvml(nvmlDeviceGetMemoryInfo(device, &memory));
-	assert_int_equal(memory.used, 0);
+	assert_int_equal(memory.used, 3 << 20);
 	assert_cu(cuDevicePrimaryCtxRelease_v2(0));
+	assert_nvml(nvmlDeviceGetMemoryInfo(device, &memory));
+	assert_int_equal(memory.used, 0);
 	assert_nvml(nvmlShutdown());
 }
 
@@ -135,6 +137,7 @@ static int make(void **state)
 	(void)state;
 	test_device_make("64M");
 	setenv("SLUICE_SOFTGPU_DEVICES", "2", 1);
+	setenv("SLUICE_SOFTGPU_CONTEXT_OVERHEAD", "3M", 1);
 	return 0;
 }
 
@@ -152,7 +155,7 @@ int main(void)
 		cmocka_unit_test(devices_are_there_when_a_program_has_made_them),
 		cmocka_unit_test(
 			a_device_is_found_by_number_uuid_and_address_as_the_driver_tells_them),
-		cmocka_unit_test(memory_and_processes_are_the_boards),
+		cmocka_unit_test(memory_with_what_contexts_take_and_processes_are_the_boards),
 		cmocka_unit_test(what_a_cpu_does_not_have_is_not_supported),
 	};
 

@@ -82,8 +82,11 @@ static json_t *describe(unsigned index, const char *path)
 	if (r) {
 		json_object_set_new(device, "trouble", json_string("somebody keeps it locked"));
 	} else {
-		json_object_set_new(device, "used_bytes",
-				    json_integer((json_int_t)view.used_bytes));
+		json_object_set_new(
+			device, "used_bytes",
+			json_integer((json_int_t)(view.used_bytes + view.overhead_bytes)));
+		json_object_set_new(device, "overhead_bytes",
+				    json_integer((json_int_t)view.overhead_bytes));
 		json_object_set_new(device, "programs", describe_programs(&view));
 	}
 	dev_board_close(board);
@@ -114,6 +117,9 @@ static void print_device(const json_t *device)
 		printf("  %-20s %7d   %s\n", slu_reply_text(program, "name"),
 		       (int)json_integer_value(json_object_get(program, "pid")),
 		       bytes(program, "bytes", used));
+	if (json_integer_value(json_object_get(device, "overhead_bytes")))
+		printf("  %-20s %7s   %s\n", "contexts and kernels", "",
+		       bytes(device, "overhead_bytes", used));
 }
 
 int slu_softgpu_info(int argc, char **argv)

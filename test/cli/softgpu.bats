@@ -80,6 +80,27 @@ teardown() {
 	CUDA_VISIBLE_DEVICES=1 "$sluice" softgpu run --devices 2 -- "$SLUICE_BUILD/test/clients/cuda-fill" --mib 2
 }
 
+@test "what contexts take counts as used" {
+	mkfifo "$world/end"
+	SLUICE_SOFTGPU_CONTEXT_OVERHEAD=3M "$sluice" softgpu run --memory 16M -- "$SLUICE_BUILD/test/clients/cuda-fill" --mib 2 --wait \
+		<"$world/end" >"$world/out" 3>&- &
+	program=$!
+	exec 9>"$world/end"
+	until grep -q ready "$world/out"; do kill -0 "$program"; done
+	"$sluice" softgpu info --json >"$world/info"
+	run "$sluice" softgpu info
+	exec 9>&-
+	wait "$program"
+	python3 - "$world/info" <<-'END'
+	import json, sys
+	device = json.load(open(sys.argv[1]))["devices"][0]
+	overhead = device["overhead_bytes"]
+	assert overhead >= 3 << 20, device
+	assert device["used_bytes"] == overhead + sum(p["bytes"] for p in device["programs"]) >= 5 << 20, device
+	END
+	[[ $output == *"contexts and kernels"* ]]
+}
+
 @test "reset leaves a device that somebody uses, and says who" {
 	mkfifo "$world/end"
 	"$sluice" softgpu run --memory 16M -- "$SLUICE_BUILD/test/clients/cuda-fill" --mib 2 --endless <"$world/end" >"$world/out" 3>&- &
