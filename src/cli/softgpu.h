@@ -9,8 +9,10 @@
 #include "board/board.h"
 #include "cli/install.h"
 
+/* SLU_SOFTGPU_DEVICES_MAX and so on, as the driver has them */
 enum {
-	SLU_SOFTGPU_DEVICES_MAX = 8,
+#define DEV_SETTING_RANGE(name, min, max) SLU_SOFTGPU_##name##_MAX = (max),
+#include "softgpu/settings.def"
 };
 
 int slu_softgpu_run(int argc, char **argv);

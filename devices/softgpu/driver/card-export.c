@@ -127,7 +127,7 @@ static void leave_locked(struct dev_board *board, struct dev_card_shared *shared
 	e->holders[place] = 0;
 	for (unsigned i = 0; i < DEV_CARD_HOLDERS_MAX && !heir; i++)
 		heir = e->holders[i];
-	for (unsigned i = 0; i < DEV_CARD_GRANULES_MAX; i++) {
+	for (unsigned i = 0; i < DEV_SETTINGS_GRANULES_MAX; i++) {
 		if (shared->export_of[i] != number + 1)
 			continue;
 		n_owned += shared->owner[i] == who;

@@ -38,7 +38,7 @@ static void reclaim(struct dev_board *board, unsigned slot, void *data)
 
 	(void)data;
 	dev_card_export_reclaim(board, shared, slot);
-	for (unsigned i = 0; i < DEV_CARD_GRANULES_MAX; i++)
+	for (unsigned i = 0; i < DEV_SETTINGS_GRANULES_MAX; i++)
 		if (shared->owner[i] == slot + 1) {
 			shared->owner[i] = DEV_CARD_OWNER_DIRTY;
 			shared->stamp[i] = 0;
@@ -106,7 +106,7 @@ static int make_identity(const struct dev_settings *s, struct dev_board_identity
 {
 	*identity = (struct dev_board_identity){ .capacity_bytes = s->memory_bytes,
 						 .granule_bytes = s->granule_bytes };
-	if (s->memory_bytes / s->granule_bytes > DEV_CARD_GRANULES_MAX)
+	if (s->memory_bytes / s->granule_bytes > DEV_SETTINGS_GRANULES_MAX)
 		return slu_error(-EINVAL);
 	if (s->profile->in_alone)
 		snprintf(identity->name, sizeof(identity->name), "Sluice software %s (1/%u)",

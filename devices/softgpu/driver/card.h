@@ -40,10 +40,9 @@ struct dev_card_compute {
 	uint32_t wake; /* a futex: changes whenever somebody should look again */
 };
 
-#define DEV_CARD_GRANULES_MAX 32000
-#define DEV_CARD_EXPORTS_MAX  64
-#define DEV_CARD_HOLDERS_MAX  12
-#define DEV_CARD_EVENTS_MAX   128
+#define DEV_CARD_EXPORTS_MAX 64
+#define DEV_CARD_HOLDERS_MAX 12
+#define DEV_CARD_EVENTS_MAX  128
 
 enum {
 	DEV_CARD_OWNER_FREE = 0,
@@ -75,11 +74,11 @@ struct dev_card_shared {
 	struct dev_card_compute compute;
 	uint64_t n_evicted; /* granules that were taken away so; owners look whether it changes */
 	uint64_t n_brought; /* counts what comes in, and so tells who came first */
-	uint16_t owner[DEV_CARD_GRANULES_MAX]; /* FREE, DIRTY, or slot + 1 */
-	uint32_t stamp[DEV_CARD_GRANULES_MAX]; /* of managed ones: when it came in; else 0 */
+	uint16_t owner[DEV_SETTINGS_GRANULES_MAX]; /* FREE, DIRTY, or slot + 1 */
+	uint32_t stamp[DEV_SETTINGS_GRANULES_MAX]; /* of managed ones: when it came in; else 0 */
 	uint32_t last_serial;
 	struct dev_card_export exports[DEV_CARD_EXPORTS_MAX];
-	uint8_t export_of[DEV_CARD_GRANULES_MAX]; /* the number of its export + 1, or 0 */
+	uint8_t export_of[DEV_SETTINGS_GRANULES_MAX]; /* the number of its export + 1, or 0 */
 	struct dev_card_event events[DEV_CARD_EVENTS_MAX];
 	struct dev_bus_direction in, out;
 };

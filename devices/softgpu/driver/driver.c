@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "softgpu/driver/execution/truth.h"
 #include "softgpu/driver/fault.h"
-#include "softgpu/driver/memory/managed.h"
 #include "softgpu/driver/visible.h"
 
 struct dev_driver dev_driver = { .lock = SLU_LOCK_INIT(DEV_DRIVER_RANK) };
@@ -104,8 +103,6 @@ static CUresult init_locked(void)
 	r = dev_settings_read(&d->settings);
 	if (!r)
 		r = dev_fault_init(secure_getenv("SLUICE_SOFTGPU_FAULT"));
-	if (!r)
-		r = dev_managed_init();
 	if (!r)
 		r = dev_truth_init();
 	if (r)

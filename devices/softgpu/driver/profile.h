@@ -7,7 +7,7 @@
  * 16 GiB card 64 MiB large, and a kernel that reads all of it takes the interpreter about as long
  * as the card.)
  *
- * A bandwidth of 0 means: as fast as this machine copies.
+ * A bandwidth of 0 means: as fast as this machine copies. settings.def has the profiles.
  */
 
 #include <stdint.h>
@@ -23,10 +23,6 @@ struct dev_profile {
 	uint64_t fault_ns; /* of a kernel's page fault, beside its bytes */
 	unsigned default_scale;
 };
-
-#define DEV_PROFILE_GRANULE_BYTES (UINT64_C(2) << 20)
-
-extern const struct dev_profile dev_profiles[];
 
 /* Return: the profile called @name, or NULL. */
 const struct dev_profile *dev_profile_find(const char *name);

@@ -10,10 +10,12 @@
 #include "base/size.h"
 #include "base/util.h"
 
-#define SCALE_MAX	    512
-#define MULTIPROCESSORS_MAX 256
+/* A number within the range that settings.def has for it. Return: whether it was given, or < 0. */
+#define READ_NUMBER(name, number)                                                                  \
+	read_number("SLUICE_SOFTGPU_" #name, DEV_SETTINGS_##name##_MIN, DEV_SETTINGS_##name##_MAX, \
+		    number)
 
-static int read_number(const char *name, unsigned max, unsigned *number)
+static int read_number(const char *name, unsigned min, unsigned max, unsigned *number)
 {
 	const char *s = secure_getenv(name);
 	unsigned long value;
@@ -22,7 +24,7 @@ static int read_number(const char *name, unsigned max, unsigned *number)
 	if (!s || !*s)
 		return 0;
 	value = strtoul(s, &end, 10);
-	if (*end || value < 1 || value > max)
+	if (*end || value < min || value > max)
 		return slu_error(-EINVAL);
 	*number = (unsigned)value;
 	return 1;
@@ -48,7 +50,8 @@ static int read_capability(unsigned *capability)
 
 	if (!s || !*s)
 		return 0;
-	if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) != 2 || major < 5)
+	if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) != 2 ||
+	    major < DEV_SETTINGS_CAPABILITY_MAJOR_MIN)
 		return slu_error(-EINVAL);
 	*capability = major * 10 + minor;
 	return 0;
@@ -58,7 +61,9 @@ int dev_settings_read(struct dev_settings *ret_settings)
 {
 	const char *name = secure_getenv("SLUICE_SOFTGPU_PROFILE");
 	/* few multiprocessors: programs size their grids by them */
-	struct dev_settings s = { .n_devices = 1, .capability = 75, .n_multiprocessors = 4 };
+	struct dev_settings s = {
+		.n_devices = 1, .capability = 75, .n_multiprocessors = 4, .prefetch_percent = 51
+	};
 	int r;
 
 	s.profile = dev_profile_find(name && *name ? name : "none");
@@ -67,11 +72,11 @@ int dev_settings_read(struct dev_settings *ret_settings)
 	s.asks = name && *name;
 
 	s.scale = s.profile->default_scale;
-	r = read_number("SLUICE_SOFTGPU_SCALE", SCALE_MAX, &s.scale);
+	r = READ_NUMBER(SCALE, &s.scale);
 	if (r < 0 || (s.scale & (s.scale - 1)))
 		return slu_error(-EINVAL);
 	s.asks = s.asks || r;
-	s.granule_bytes = DEV_PROFILE_GRANULE_BYTES / s.scale;
+	s.granule_bytes = DEV_SETTINGS_GRANULE_BYTES / s.scale;
 
 	s.memory_bytes = s.profile->memory_bytes / s.scale;
 	r = read_bytes("SLUICE_SOFTGPU_MEMORY", &s.memory_bytes);
@@ -86,11 +91,13 @@ int dev_settings_read(struct dev_settings *ret_settings)
 	r = read_bytes("SLUICE_SOFTGPU_CONTEXT_OVERHEAD", &s.context_bytes);
 	if (r < 0)
 		return slu_fold(r);
-	r = read_number("SLUICE_SOFTGPU_DEVICES", DEV_SETTINGS_DEVICES_MAX, &s.n_devices);
+	r = READ_NUMBER(DEVICES, &s.n_devices);
 	if (r < 0)
 		return slu_fold(r);
-	r = read_number("SLUICE_SOFTGPU_MULTIPROCESSORS", MULTIPROCESSORS_MAX,
-			&s.n_multiprocessors);
+	r = READ_NUMBER(MULTIPROCESSORS, &s.n_multiprocessors);
+	if (r < 0)
+		return slu_fold(r);
+	r = READ_NUMBER(PREFETCH, &s.prefetch_percent);
 	if (r < 0)
 		return slu_fold(r);
 	r = read_capability(&s.capability);

@@ -11,6 +11,7 @@
  *   SLUICE_SOFTGPU_DEVICES           how many devices there are
  *   SLUICE_SOFTGPU_CAPABILITY        the compute capability that programs are told ("8.0")
  *   SLUICE_SOFTGPU_MULTIPROCESSORS   how many of them programs are told
+ *   SLUICE_SOFTGPU_PREFETCH          see managed.h
  *   SLUICE_SOFTGPU_FAULT             see fault.h
  *
  * The first process makes the device; it lives on in its files. Who comes later gets the device
@@ -23,7 +24,13 @@
 #include "softgpu/driver/limits.h"
 #include "softgpu/driver/profile.h"
 
-#define DEV_SETTINGS_DEVICES_MAX 8
+/* DEV_SETTINGS_DEVICES_MAX and so on */
+enum {
+#define DEV_SETTING_RANGE(name, min, max) \
+	DEV_SETTINGS_##name##_MIN = (min), DEV_SETTINGS_##name##_MAX = (max),
+#define DEV_SETTING_LIMIT(name, value) DEV_SETTINGS_##name = (value),
+#include "softgpu/settings.def"
+};
 
 struct dev_settings {
 	const struct dev_profile *profile;
@@ -35,7 +42,8 @@ struct dev_settings {
 	unsigned capability;		 /* 75 for 7.5 */
 	const struct dev_limits *limits; /* of that capability */
 	unsigned n_multiprocessors;
-	bool asks; /* the size, the profile or the scale was given */
+	unsigned prefetch_percent; /* of a region of managed memory, that brings all of it */
+	bool asks;		   /* the size, the profile or the scale was given */
 };
 
 /* Return: 0, or -EINVAL where the environment holds something that is not understood. */

@@ -75,7 +75,7 @@ static uint32_t find_populated(const struct dev_managed *m, const struct dev_man
 {
 	uint64_t page = dev_driver.window.page_bytes, os = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t begin = dev_managed_block_address(m, b), bytes = dev_managed_block_bytes();
-	unsigned char is_there[DEV_PROFILE_GRANULE_BYTES / 4096];
+	unsigned char is_there[DEV_SETTINGS_GRANULE_BYTES / 4096];
 	uint32_t populated = 0;
 
 	if (bytes / os > sizeof(is_there) || mincore((void *)(uintptr_t)begin, bytes, is_there) < 0)

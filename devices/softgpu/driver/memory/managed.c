@@ -16,7 +16,6 @@
 #include "softgpu/driver/memory/watch.h"
 
 #define AHEAD_NS      SLU_NS_PER_MS
-#define SHARE_DEFAULT 51
 #define BOTH_ACCESSES (DEV_WINDOW_READ | DEV_WINDOW_WRITE)
 
 /* all guarded by the mutex */
@@ -28,23 +27,7 @@ static uint64_t last_id;
 static bool has_remote;
 static uint64_t n_faults; /* of this process, when its accesses were looked for last */
 
-static unsigned share = SHARE_DEFAULT; /* constant after init */
-static size_t n_managed;	       /* atomic: lets programs without any pass */
-
-int dev_managed_init(void)
-{
-	const char *text = secure_getenv("SLUICE_SOFTGPU_PREFETCH");
-	unsigned long value;
-	char *end;
-
-	if (!text || !*text)
-		return 0;
-	value = strtoul(text, &end, 10);
-	if (*end || value < 1 || value > 100)
-		return slu_error(-EINVAL);
-	share = (unsigned)value;
-	return 0;
-}
+static size_t n_managed; /* atomic: lets programs without any pass */
 
 void dev_managed_lock(void)
 {
@@ -121,8 +104,10 @@ static void fault_locked(struct dev_managed *m, struct dev_card *card, uint64_t 
 	if (b->is_read_mostly && want == DEV_WINDOW_READ)
 		access = DEV_WINDOW_READ;
 	if (!is_over_bus && settle_locked(m, b, card, &ns)) {
-		ns = dev_managed_block_bring_in(m, b, dev_managed_block_choose(b, page, share),
-						access, ns);
+		ns = dev_managed_block_bring_in(
+			m, b,
+			dev_managed_block_choose(b, page, dev_driver.settings.prefetch_percent),
+			access, ns);
 	} else {
 		ns = dev_card_book(card, DEV_BOARD_ENGINE_IN, dev_driver.window.page_bytes, ns);
 		b->remote |= 1u << page;
@@ -170,7 +155,8 @@ static uint64_t send_home_locked(void)
 			if (!touched)
 				continue;
 			served = &served_ns[b->card];
-			*served = dev_managed_block_go_home(m, b, touched, share,
+			*served = dev_managed_block_go_home(m, b, touched,
+							    dev_driver.settings.prefetch_percent,
 							    SLU_MAX(now_ns, *served));
 			last_ns = SLU_MAX(last_ns, *served);
 		}

@@ -43,8 +43,6 @@ struct dev_context;
 #define DEV_MANAGED_HOST (-1) /* in place of a card's number */
 #define DEV_MANAGED_NONE (-2)
 
-int dev_managed_init(void);
-
 /* Return: 0, -errno. */
 int dev_managed_alloc(struct dev_context *context, uint64_t bytes, unsigned flags,
 		      uint64_t *ret_address);
