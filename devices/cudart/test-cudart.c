@@ -613,13 +613,6 @@ static int make(void **state)
 	return 0;
 }
 
-static int clean(void **state)
-{
-	(void)state;
-	test_device_remove();
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -640,5 +633,5 @@ int main(void)
 		cmocka_unit_test(an_image_that_is_unregistered_is_gone),
 	};
 
-	return cmocka_run_group_tests_name("cudart", tests, make, clean);
+	return cmocka_run_group_tests_name("cudart", tests, make, test_device_tear_down);
 }

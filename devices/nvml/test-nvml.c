@@ -141,13 +141,6 @@ static int make(void **state)
 	return 0;
 }
 
-static int clean(void **state)
-{
-	(void)state;
-	test_device_remove();
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -159,5 +152,5 @@ int main(void)
 		cmocka_unit_test(what_a_cpu_does_not_have_is_not_supported),
 	};
 
-	return cmocka_run_group_tests_name("nvml", tests, make, clean);
+	return cmocka_run_group_tests_name("nvml", tests, make, test_device_tear_down);
 }

@@ -44,6 +44,29 @@ static inline void test_device_remove(void)
 	rmdir(test_folder);
 }
 
+/* A device with a context that is current. */
+static inline CUcontext test_context_make(const char *memory)
+{
+	CUcontext context;
+
+	test_device_make(memory);
+	assert_cu(cuInit(0));
+	assert_cu(cuCtxCreate_v2(&context, 0, 0));
+	return context;
+}
+
+/* A device whose primary context is current. */
+static inline CUcontext test_primary_make(const char *memory)
+{
+	CUcontext context;
+
+	test_device_make(memory);
+	assert_cu(cuInit(0));
+	assert_cu(cuDevicePrimaryCtxRetain(&context, 0));
+	assert_cu(cuCtxSetCurrent(context));
+	return context;
+}
+
 /* The end of a group of tests. */
 static inline int test_device_tear_down(void **state)
 {

@@ -594,13 +594,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -627,5 +620,5 @@ int main(void)
 		cmocka_unit_test(a_forked_child_has_no_driver),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-driver", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-driver", tests, set_up, test_device_tear_down);
 }

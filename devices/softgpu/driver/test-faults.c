@@ -278,13 +278,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -295,5 +288,5 @@ int main(void)
 		cmocka_unit_test(a_wrong_order_keeps_the_driver_from_starting),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-faults", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-faults", tests, set_up, test_device_tear_down);
 }

@@ -127,17 +127,8 @@ static void a_library_that_waits_for_its_context_keeps_no_other_from_loading(voi
 static int set_up(void **state)
 {
 	(void)state;
-	test_device_make("64M");
-	assert_cu(cuInit(0));
-	assert_cu(cuCtxCreate_v2(&context, 0, 0));
+	context = test_context_make("64M");
 	assert_cu(cuMemHostAlloc((void **)&word, 64, 0));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
 	return 0;
 }
 
@@ -148,5 +139,5 @@ int main(void)
 		cmocka_unit_test(a_library_that_waits_for_its_context_keeps_no_other_from_loading),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-locks", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-locks", tests, set_up, test_device_tear_down);
 }

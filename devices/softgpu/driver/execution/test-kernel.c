@@ -179,18 +179,19 @@ static void clocks_go_on_while_a_kernel_works(void **state)
 	assert_cu(cuMemFree_v2(p));
 }
 
+static int set_up(void **state)
+{
+	(void)state;
+	primary = test_primary_make("16M");
+	return 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_kernel_does_wrong_stays_with_its_context),
 		cmocka_unit_test(clocks_go_on_while_a_kernel_works),
 	};
-	int r;
 
-	test_device_make("16M");
-	if (cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary))
-		return 1;
-	r = cmocka_run_group_tests_name("softgpu-kernel", tests, NULL, NULL);
-	test_device_remove();
-	return r;
+	return cmocka_run_group_tests_name("softgpu-kernel", tests, set_up, test_device_tear_down);
 }

@@ -568,10 +568,7 @@ static void graphs_can_be_made_by_hand(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	test_device_make("32M");
-	assert_cu(cuInit(0));
-	assert_cu(cuDevicePrimaryCtxRetain(&primary, 0));
-	assert_cu(cuCtxSetCurrent(primary));
+	primary = test_primary_make("32M");
 	fill = test_function(test_ptx_fill, "fill");
 	assert_cu(cuFuncLoad(fill));
 	return 0;

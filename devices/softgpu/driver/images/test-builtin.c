@@ -188,19 +188,8 @@ static void a_failed_assertion_is_told_and_stays(void **state)
 
 static int set_up(void **state)
 {
-	CUcontext context;
-
 	(void)state;
-	test_device_make("64M");
-	assert_cu(cuInit(0));
-	assert_cu(cuCtxCreate_v2(&context, 0, 0));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
+	test_context_make("64M");
 	return 0;
 }
 
@@ -214,5 +203,5 @@ int main(void)
 		cmocka_unit_test(a_failed_assertion_is_told_and_stays),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-builtin", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-builtin", tests, set_up, test_device_tear_down);
 }

@@ -417,6 +417,13 @@ static void a_library_serves_every_context(void **state)
 	assert_cu(cuCtxSetCurrent(old));
 }
 
+static int set_up(void **state)
+{
+	(void)state;
+	test_context_make("16M");
+	return 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -430,13 +437,6 @@ int main(void)
 		cmocka_unit_test(the_linker_says_what_is_wrong),
 		cmocka_unit_test(a_library_serves_every_context),
 	};
-	CUcontext context;
-	int r;
 
-	test_device_make("16M");
-	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
-		return 1;
-	r = cmocka_run_group_tests_name("softgpu-image", tests, NULL, NULL);
-	test_device_remove();
-	return r;
+	return cmocka_run_group_tests_name("softgpu-image", tests, set_up, test_device_tear_down);
 }

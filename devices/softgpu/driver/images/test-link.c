@@ -267,6 +267,13 @@ static void a_grid_waits_for_itself_with_the_vendors_archive(void **state)
 	check_grid(module);
 }
 
+static int set_up(void **state)
+{
+	(void)state;
+	test_context_make("64M");
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest vendors =
@@ -283,13 +290,6 @@ int main(void)
 		cmocka_unit_test(a_grid_waits_for_itself_without_an_archive),
 		vendors,
 	};
-	CUcontext context;
-	int r;
 
-	test_device_make("64M");
-	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
-		return 1;
-	r = cmocka_run_group_tests_name("softgpu-link", tests, NULL, NULL);
-	test_device_remove();
-	return r;
+	return cmocka_run_group_tests_name("softgpu-link", tests, set_up, test_device_tear_down);
 }

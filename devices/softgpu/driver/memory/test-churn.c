@@ -205,16 +205,7 @@ static void threads_that_allocate_and_free_disturb_nobody(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	test_device_make("40M");
-	assert_cu(cuInit(0));
-	assert_cu(cuCtxCreate_v2(&context, 0, 0));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
+	context = test_context_make("40M");
 	return 0;
 }
 
@@ -224,5 +215,5 @@ int main(void)
 		cmocka_unit_test(threads_that_allocate_and_free_disturb_nobody),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-churn", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-churn", tests, set_up, test_device_tear_down);
 }

@@ -118,13 +118,8 @@ static void queued_forms_and_device_memory_are_not_waited_for(void **state)
 
 static int set_up(void **state)
 {
-	CUcontext primary;
-
 	(void)state;
-	test_device_make("32M");
-	assert_cu(cuInit(0));
-	assert_cu(cuDevicePrimaryCtxRetain(&primary, 0));
-	assert_cu(cuCtxSetCurrent(primary));
+	test_primary_make("32M");
 	assert_cu(cuMemAlloc_v2(&device, WORDS * 4));
 	return 0;
 }

@@ -199,6 +199,13 @@ static void memory_that_a_graph_leaves_is_the_programs(void **state)
 	assert_int_equal(cuMemFree_v2(params.dptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+static int set_up(void **state)
+{
+	(void)state;
+	context = test_context_make("64M");
+	return 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -208,12 +215,6 @@ int main(void)
 		cmocka_unit_test(a_graph_may_allocate_and_free),
 		cmocka_unit_test(memory_that_a_graph_leaves_is_the_programs),
 	};
-	int r;
 
-	test_device_make("64M");
-	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
-		return 1;
-	r = cmocka_run_group_tests_name("softgpu-pool", tests, NULL, NULL);
-	test_device_remove();
-	return r;
+	return cmocka_run_group_tests_name("softgpu-pool", tests, set_up, test_device_tear_down);
 }

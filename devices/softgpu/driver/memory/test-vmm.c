@@ -349,20 +349,8 @@ static void an_unmap_under_a_wait_is_an_illegal_address(void **state)
 
 static int set_up(void **state)
 {
-	CUcontext context;
-
 	(void)state;
-	test_device_make("16M");
-	assert_cu(cuInit(0));
-	assert_cu(cuDevicePrimaryCtxRetain(&context, 0));
-	assert_cu(cuCtxSetCurrent(context));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	test_device_remove();
+	test_primary_make("16M");
 	return 0;
 }
 
@@ -384,5 +372,5 @@ int main(void)
 		cmocka_unit_test(an_unmap_under_a_wait_is_an_illegal_address),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-vmm", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("softgpu-vmm", tests, set_up, test_device_tear_down);
 }
