@@ -9,16 +9,8 @@
 #include "opencl/command.h"
 #include "opencl/lane.h"
 
-#define TARGET_NS     (10 * SLU_NS_PER_MS)
-#define LIMIT_MAX     (2 * SLU_LANE_RUN_MAX)
-#define LIMIT_UNKNOWN 2
-#define LIMIT_BEGIN   8 /* of a queue that was idle, whatever its launches took before */
-/* behind a launch shorter than this there is another one: else the device would have nothing to do
- * until its end was seen, which is a good part of such a launch */
-#define PAIRED_NS (2 * TARGET_NS)
-/* what was longer ago than this counts half */
-#define N_LEARNED_MAX 32
-#define BUSY_MAX_NS   (8 * TARGET_NS)
+#define LIMIT_MAX   (2 * SLU_LANE_RUN_MAX)
+#define LIMIT_BEGIN 8 /* of a queue that was idle, whatever its launches took before */
 
 /* between two looks: half of what the oldest command should still take, and then a small part of a
  * launch */
@@ -55,7 +47,7 @@ static void set_run_max(struct slu_flight *f, bool is_managed)
 
 void slu_flight_init(struct slu_flight *f, bool is_managed)
 {
-	*f = (struct slu_flight){ .limit = LIMIT_UNKNOWN };
+	*f = (struct slu_flight){ .limit = SLU_BACKLOG_UNKNOWN };
 	set_run_max(f, is_managed);
 }
 
@@ -81,19 +73,8 @@ void slu_flight_end_locked(struct slu_command *command)
 
 void slu_flight_learn(struct slu_flight *f, uint64_t n, uint64_t took_ns, bool is_exact)
 {
-	/* those that had ended before we looked may have done so long before */
-	if (is_exact || !f->n_learned || took_ns <= n * f->cost_ns) {
-		f->busy_ns += took_ns;
-		f->n_learned += n;
-		f->cost_ns = f->busy_ns / f->n_learned;
-	}
-	while (f->n_learned > N_LEARNED_MAX || (f->busy_ns > BUSY_MAX_NS && f->n_learned > 1)) {
-		f->busy_ns /= 2;
-		f->n_learned = (f->n_learned + 1) / 2;
-	}
-	f->limit = f->cost_ns ? (uint32_t)SLU_MIN(TARGET_NS / f->cost_ns, (uint64_t)LIMIT_MAX)
-			      : LIMIT_MAX;
-	f->limit = SLU_MAX(f->limit, f->cost_ns < PAIRED_NS ? 2u : 1u);
+	slu_backlog_learn(&f->backlog, n, took_ns, is_exact);
+	f->limit = slu_backlog_limit(&f->backlog, LIMIT_MAX);
 }
 
 /* The oldest command that runs or may run without the host. */
@@ -112,7 +93,7 @@ static struct slu_command *oldest_locked(struct slu_queue *queue)
 static bool is_full_locked(const struct slu_flight *f, const struct slu_command *oldest)
 {
 	return f->n_in_flight >= limit_now(f) ||
-	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + TARGET_NS;
+	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + SLU_BACKLOG_TARGET_NS;
 }
 
 /* Return: what is to be waited for before there is room, or NULL. */
@@ -130,7 +111,8 @@ static bool adjust(struct slu_queue *queue)
 	struct slu_flight *f = &queue->flight;
 
 	slu_layer_take();
-	if (is_managed && !f->n_in_flight && slu_clock_now_ns() > f->added_ns + TARGET_NS)
+	if (is_managed && !f->n_in_flight &&
+	    slu_clock_now_ns() > f->added_ns + SLU_BACKLOG_TARGET_NS)
 		f->n_at_begin = f->n_ended;
 	set_run_max(f, is_managed);
 	has_room = !is_managed || !oldest_in_the_way_locked(queue);
@@ -155,7 +137,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left
 	oldest = oldest_in_the_way_locked(queue);
 	if (oldest) {
 		since_ns = SLU_MAX(oldest->since_ns, f->came_ns);
-		due_ns = since_ns + oldest->n_carried * f->cost_ns;
+		due_ns = since_ns + oldest->n_carried * f->backlog.cost_ns;
 	}
 	slu_layer_give();
 	if (!oldest)
@@ -177,7 +159,8 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left
 /* Launches that are shorter than a pause are looked at without one, for as long as one. */
 static void pause_for(uint64_t cost_ns, uint64_t left_ns, uint64_t waited_ns)
 {
-	uint64_t max_ns = cost_ns < PAIRED_NS ? TARGET_NS / 2 : PAUSE_MAX_NS;
+	uint64_t max_ns =
+		cost_ns < SLU_BACKLOG_PAIRED_NS ? SLU_BACKLOG_TARGET_NS / 2 : PAUSE_MAX_NS;
 	uint64_t part_ns = SLU_MAX(cost_ns / PAUSE_SHARE, PAUSE_MIN_NS);
 	uint64_t ns = SLU_MAX(left_ns / 2, part_ns);
 	struct timespec time = slu_clock_timespec(SLU_MIN(ns, max_ns));
@@ -193,7 +176,7 @@ static uint64_t cost_of(struct slu_queue *queue)
 	uint64_t cost_ns;
 
 	slu_layer_take();
-	cost_ns = queue->flight.cost_ns;
+	cost_ns = queue->flight.backlog.cost_ns;
 	slu_layer_give();
 	return cost_ns;
 }

@@ -8,10 +8,9 @@
  *
  * The commands that have an event of ours (command.h) are the marks: each *carries* the launches
  * of the short way before it, and itself. Whoever waits sees them end, and so learns how long a
- * launch takes; the limit is as many of them as fill TARGET, and two in any case, so that the
- * device has the next one at hand; but a launch that is much longer than TARGET runs alone. The
- * short way does not look at all of this: it ends where its run has the length `run_max`, a part of
- * the limit, and what comes then looks.
+ * launch takes, and how many may be in flight (client/backlog.h). The short way does not look at
+ * all of this: it ends where its run has the length `run_max`, a part of the limit, and what comes
+ * then looks.
  *
  * Long launches may follow short ones. So a queue that was idle for that long begins with few, and
  * twice as many as have ended since come on top; and whatever is in flight, nothing is added while
@@ -30,6 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client/backlog.h"
+
 struct slu_queue;
 struct slu_command;
 
@@ -42,12 +43,10 @@ struct slu_flight {
 	uint32_t limit;
 	uint32_t n_in_flight; /* carried by the queue's commands */
 	uint64_t n_ended;
-	uint64_t n_at_begin; /* had ended when the queue was last found idle */
-	uint64_t added_ns;   /* when the last command was noted */
-	uint64_t came_ns;    /* when an end was last learned from */
-	uint64_t cost_ns;    /* what a launch takes on the device: busy_ns ÷ n_learned */
-	uint64_t busy_ns;    /* in which the device carried out … */
-	uint64_t n_learned;  /* … so many launches, lately */
+	uint64_t n_at_begin;	    /* had ended when the queue was last found idle */
+	uint64_t added_ns;	    /* when the last command was noted */
+	uint64_t came_ns;	    /* when an end was last learned from */
+	struct slu_backlog backlog; /* what launches take */
 };
 
 void slu_flight_init(struct slu_flight *flight, bool is_managed);
