@@ -147,7 +147,7 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 		is_whole = is_whole &&
 			   SLU_REAL(cuStreamCreate)(&d->streams[i], CU_STREAM_NON_BLOCKING) ==
 				   CUDA_SUCCESS;
-	slu_cuda_flight_init(&d->flight);
+	slu_cuda_flight_init(&d->flight, context);
 	slu_cuda_events_init(&d->events);
 	slu_cuda_streams_reset(&d->stream_uses);
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
@@ -372,6 +372,8 @@ CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
 	if (end == END_KEEP)
 		wait_for(context);
 	slu_cuda_syncer_leave(d->syncer, context);
+	slu_cuda_flight_forget(&d->flight, context);
+	slu_cuda_streams_forget(&d->stream_uses, context);
 	slu_cuda_waits_forget(d, takes_all ? NULL : context);
 	slu_cuda_memory_forget(d, takes_all ? NULL : context);
 	if (end == END_KEEP)

@@ -7,19 +7,29 @@
  * while too much is queued, and far before the driver's own depth of some thousand launches a
  * stream, at which calls block inside it.
  *
- * Behind every few launches an event, a *mark*, is recorded in the same stream. When more launches
- * are out than the limit, the next one waits for the oldest mark. From one mark's end to the next
- * the device has carried out the launches between them: that tells how long a launch takes, and the
- * limit is as many of them as fill TARGET. Short kernels are thus queued by the dozen; one that is
- * longer than TARGET runs alone, and a second one behind it only where the program uses several
- * streams, which may run at the same time.
+ * Behind every few launches an event, a *mark*, is recorded in the same stream. From one mark's end
+ * to the next the device has carried out the launches between them: that tells how long a launch
+ * takes, and how many may be in flight (client/backlog.h); at least two where the program uses
+ * several streams, which may run at the same time.
+ *
+ * A launch that finds the queue full takes the marks that have come. If that is not enough it waits
+ * until half of the queue has ended: one context switch serves all launches of the other half.
+ *
+ * Long launches may follow short ones. So when a mark is recorded while the oldest one is older
+ * than the time the whole queue should take, that one is looked at, and the launches before it
+ * count as at least that long.
+ *
+ * An event can be recorded in streams of its own context only. The spare ones are of the home
+ * context; for a mark in another one an event is made there, and destroyed when the mark has come.
  */
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "client/backlog.h"
 #include "cuabi/cuda-min.h"
 
 struct slu_cuda_device;
@@ -27,9 +37,13 @@ struct slu_cuda_device;
 #define SLU_FLIGHT_MARKS 16
 
 struct slu_cuda_mark {
-	CUevent event;
+	CUevent event;	     /* of the home context: taken from the spare ones */
+	CUevent own;	     /* of @context, if that is another one: it is recorded instead */
+	CUcontext context;   /* of @own, or NULL */
 	uint64_t n_launches; /* how many had been launched when it was recorded */
-	uint64_t since_ns;   /* when the mark before was: its launches are no older than this */
+	uint64_t marked_ns;  /* when it was recorded */
+	uint64_t since_ns;   /* when the mark before was, or its own time if that is long ago: its
+			      * launches are no older than this */
 	CUstream stream;
 };
 
@@ -39,22 +53,23 @@ struct slu_cuda_flight {
 	_Atomic uint64_t n_marked; /* n_launched at the last mark */
 	_Atomic uint32_t limit;
 
+	CUcontext home;				      /* constant after init */
 	struct slu_lock lock;			      /* SLU_LOCK_LEAF, for what follows */
 	struct slu_cuda_mark marks[SLU_FLIGHT_MARKS]; /* a queue */
 	unsigned first, n_marks;
 	CUevent spare[SLU_FLIGHT_MARKS]; /* events that are not recorded */
 	unsigned n_spare;
-	uint64_t cost_ns;   /* what a launch takes on the device: busy_ns ÷ n_carried */
-	uint64_t busy_ns;   /* in which the device carried out … */
-	uint64_t n_carried; /* … so many launches, lately */
-	uint64_t came_ns;   /* when the last mark that has come was seen to have come */
+	unsigned n_foreign;	    /* marks of other contexts that threads have taken out */
+	pthread_cond_t returned;    /* n_foreign has become 0 */
+	struct slu_backlog backlog; /* what launches take */
+	uint64_t came_ns;	    /* when the last mark that has come was seen to have come */
 	uint64_t marked_ns;
 	CUstream stream;   /* of the last mark */
 	unsigned n_spread; /* marks to come before the program counts as using one stream again */
 };
 
-/* In the current context. A flight without events lets everything pass. */
-void slu_cuda_flight_init(struct slu_cuda_flight *flight);
+/* @home is the current context. A flight without events lets everything pass. */
+void slu_cuda_flight_init(struct slu_cuda_flight *flight, CUcontext home);
 void slu_cuda_flight_deinit(struct slu_cuda_flight *flight);
 
 static inline bool slu_cuda_flight_is_full(struct slu_cuda_flight *flight)
@@ -81,7 +96,14 @@ static inline bool slu_cuda_flight_add(struct slu_cuda_flight *flight, uint64_t 
 void slu_cuda_flight_learn(struct slu_cuda_flight *flight, const struct slu_cuda_mark *mark,
 			   uint64_t came_ns, bool is_exact);
 
+/* Records a mark in @stream, of the current context. */
 void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream);
+
+/*
+ * @context, not the home, is about to be destroyed: gives up the marks there. Waits until no thread
+ * asks the driver about one of them.
+ */
+void slu_cuda_flight_forget(struct slu_cuda_flight *flight, CUcontext context);
 
 /* Waits until there is room for a launch, as far as there are marks to wait for. */
 void slu_cuda_flight_wait(struct slu_cuda_device *device);

@@ -147,7 +147,8 @@ static void grow_locked(struct slu_cuda_streams *s)
 }
 
 /* The calling thread's use of @stream, or NULL without memory. */
-static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream stream)
+static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream stream,
+					CUcontext context)
 {
 	uint64_t thread = thread_here();
 	struct slu_cuda_use **bucket = bucket_of(s, stream, thread), *use;
@@ -164,6 +165,7 @@ static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream str
 		return NULL;
 	s->spare = use->next;
 	use->stream = stream;
+	use->context = context;
 	use->thread = thread;
 	use->next = *bucket;
 	*bucket = use;
@@ -173,10 +175,12 @@ static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream str
 void slu_cuda_streams_note_slow(struct slu_cuda_streams *s, CUstream stream, uint64_t number)
 {
 	int saved = errno;
+	CUcontext here = NULL;
 	struct slu_cuda_use *use;
 
+	SLU_REAL(cuCtxGetCurrent)(&here);
 	slu_lock_take(&s->lock);
-	use = take_locked(s, name_of(stream));
+	use = take_locked(s, name_of(stream), here);
 	if (use) {
 		atomic_store(&use->last, number);
 		*slu_cuda_use_memory_of(stream) = (struct slu_cuda_use_memory){
@@ -235,21 +239,43 @@ void slu_cuda_streams_host_end(struct slu_cuda_host_call *call)
 	slu_lock_give(&s->lock);
 }
 
+/* Its work goes on without it, and its handle may be given out again. */
+static void give_up_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
+{
+	s->unproven = SLU_MAX(s->unproven, atomic_load(&use->last));
+	free_locked(s, use);
+	atomic_fetch_add(&s->generation, 1);
+}
+
 void slu_cuda_streams_destroy(struct slu_cuda_streams *s, CUstream stream)
 {
 	slu_lock_take(&s->lock);
 	while (s->asking == stream)
 		slu_lock_wait(&s->lock, &s->asked, NULL);
 	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
+		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
+			if (b->uses[i].stream == stream)
+				give_up_locked(s, &b->uses[i]);
+	slu_lock_give(&s->lock);
+}
+
+/* The driver's special handles mean streams of whichever context is current: they stay. */
+static bool is_special(CUstream stream)
+{
+	return stream == SLU_STREAM_LEGACY || stream == SLU_STREAM_PER_THREAD;
+}
+
+void slu_cuda_streams_forget(struct slu_cuda_streams *s, CUcontext context)
+{
+	slu_lock_take(&s->lock);
+	while (s->asking)
+		slu_lock_wait(&s->lock, &s->asked, NULL);
+	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
 			struct slu_cuda_use *use = &b->uses[i];
 
-			if (use->stream != stream)
-				continue;
-			/* its work goes on without it, and its handle may be given out again */
-			s->unproven = SLU_MAX(s->unproven, atomic_load(&use->last));
-			free_locked(s, use);
-			atomic_fetch_add(&s->generation, 1);
+			if (use->stream && use->context == context && !is_special(use->stream))
+				give_up_locked(s, use);
 		}
 	slu_lock_give(&s->lock);
 }

@@ -28,7 +28,8 @@
  *   FREE   -> TAKEN   [slu_cuda_streams_note]     a thread's first work in a stream
  *   TAKEN  -> LEFT    [the thread's end]          nobody writes it any more
  *   LEFT   -> FREE    [slu_cuda_streams_note]     somebody needs one
- *   TAKEN, LEFT -> FREE  [slu_cuda_streams_destroy, _reset]  and what threads remember is void
+ *   TAKEN, LEFT -> FREE  [slu_cuda_streams_destroy, _forget, _reset]  and what threads remember is
+ *                                                                     void
  */
 
 #include <pthread.h>
@@ -56,6 +57,7 @@ struct slu_cuda_device;
 struct slu_cuda_use {
 	struct slu_cuda_use *next; /* guarded by lock: of its bucket, or of those that are free */
 	CUstream stream;	   /* guarded by lock; NULL: free */
+	CUcontext context;	   /* guarded by lock: in which its thread used it first */
 	uint64_t thread;	   /* guarded by lock */
 	bool is_left;		   /* guarded by lock: its thread has ended */
 	_Atomic uint64_t last; /* the number of its last submission; written by its thread only */
@@ -144,6 +146,12 @@ void slu_cuda_streams_host_end(struct slu_cuda_host_call *call);
 
 /* A stream is about to be destroyed. Waits while the driver is asked about it. */
 void slu_cuda_streams_destroy(struct slu_cuda_streams *streams, CUstream stream);
+
+/*
+ * @context is about to be destroyed, and its streams with it. Waits while the driver is asked about
+ * a stream.
+ */
+void slu_cuda_streams_forget(struct slu_cuda_streams *streams, CUcontext context);
 
 /* A capture is about to begin, and is counted: waits while the driver is asked about a stream. */
 void slu_cuda_streams_hush(struct slu_cuda_streams *streams);

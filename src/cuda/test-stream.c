@@ -13,6 +13,7 @@ static struct slu_cuda_device device;
 static _Atomic uint64_t n_submitted;
 static CUresult stream_answer;
 static unsigned n_asked;
+static CUcontext here;
 
 void *slu_real_resolve(unsigned id)
 {
@@ -27,6 +28,12 @@ static CUresult query(CUstream stream)
 	return stream_answer;
 }
 
+static CUresult get_current(CUcontext *ret_context)
+{
+	*ret_context = here;
+	return CUDA_SUCCESS;
+}
+
 static int set_up(void **state)
 {
 	static bool is_made;
@@ -36,6 +43,8 @@ static int set_up(void **state)
 	is_made = true;
 	slu_cuda_streams_reset(&device.stream_uses);
 	slu_real_table[SLU_CUNAME_cuStreamQuery] = (void *)query;
+	slu_real_table[SLU_CUNAME_cuCtxGetCurrent] = (void *)get_current;
+	here = NULL;
 	atomic_store(&n_submitted, 0);
 	atomic_store(&device.flight.n_launched, 0);
 	stream_answer = CUDA_ERROR_NOT_READY;
@@ -165,6 +174,30 @@ static void test_many_streams_of_one_thread_are_all_known(void **state)
 	assert_false(slu_cuda_streams_is_at_rest(&device));
 }
 
+static void test_streams_that_end_with_their_context_are_not_asked_about(void **state)
+{
+	CUcontext home = (CUcontext)(uintptr_t)64, other = (CUcontext)(uintptr_t)128;
+	uint64_t last;
+
+	here = other;
+	last = submit(stream(1));
+	here = home;
+	submit(stream(2));
+	slu_cuda_streams_forget(&device.stream_uses, other);
+	stream_answer = CUDA_SUCCESS;
+	assert_true(slu_cuda_streams_are_idle(&device));
+	assert_int_equal(n_asked, 2); /* the legacy stream, and the one that is left */
+	/* its work may go on without it */
+	assert_false(slu_cuda_streams_is_at_rest(&device));
+	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_homes), last);
+	assert_true(slu_cuda_streams_is_at_rest(&device));
+	/* the handle is given out again, in another context: what the thread remembers is void */
+	submit(stream(1));
+	n_asked = 0;
+	assert_true(slu_cuda_streams_are_idle(&device));
+	assert_int_equal(n_asked, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +209,8 @@ int main(void)
 		cmocka_unit_test_setup(test_a_thread_that_lives_keeps_its_use, set_up),
 		cmocka_unit_test_setup(test_streams_that_were_destroyed_leave_their_place, set_up),
 		cmocka_unit_test_setup(test_many_streams_of_one_thread_are_all_known, set_up),
+		cmocka_unit_test_setup(test_streams_that_end_with_their_context_are_not_asked_about,
+				       set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
