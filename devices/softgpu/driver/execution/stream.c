@@ -43,10 +43,9 @@ static void execute_first_locked(struct dev_stream *stream)
 	TAILQ_REMOVE(&stream->queue, command, link);
 	stream->n_queued--;
 	stream->timeline->done_ns = end_ns;
-	stream->timeline->n_done++;
 	stream->is_executing = false;
 	pthread_cond_signal(&stream->wake);
-	dev_timeline_progress_locked();
+	dev_timeline_done_locked(stream->timeline);
 	dev_stream_unlock();
 	dev_command_free(command);
 	dev_stream_lock();
@@ -245,6 +244,15 @@ static int submit_locked(struct dev_stream *stream, struct dev_command *command)
 	return 0;
 }
 
+static void wait_for_slot_locked(struct dev_stream *stream)
+{
+	struct dev_point first = dev_stream_point_locked(stream);
+
+	first.number -= DEV_STREAM_DEPTH - 1;
+	dev_point_wait_locked(&first);
+	dev_timeline_unref_locked(first.timeline);
+}
+
 static CUresult submit(struct dev_stream *stream, struct dev_command *command,
 		       struct dev_mark *mark)
 {
@@ -253,7 +261,7 @@ static CUresult submit(struct dev_stream *stream, struct dev_command *command,
 
 	dev_stream_lock();
 	while (stream->n_queued >= DEV_STREAM_DEPTH)
-		dev_timeline_wait_locked(NULL);
+		wait_for_slot_locked(stream);
 	if (stream->capture) {
 		result = dev_capture_append_locked(stream, command);
 		dev_stream_unlock();

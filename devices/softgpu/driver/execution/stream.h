@@ -32,11 +32,14 @@ struct dev_command;
 struct dev_context;
 struct dev_capture;
 
+struct dev_timeline_waiter;
+
 struct dev_timeline {
 	unsigned n_refs;
 	uint64_t n_submitted;
 	uint64_t n_done;
 	uint64_t done_ns; /* when the last one that is done ended, in the device's time */
+	LIST_HEAD(, dev_timeline_waiter) waiters; /* threads that wait for a point of it */
 };
 
 /* A place in a stream: done when its timeline has come so far. */

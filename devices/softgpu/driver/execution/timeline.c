@@ -13,6 +13,13 @@
 static struct slu_lock queues = SLU_LOCK_INIT(DEV_DRIVER_QUEUE_RANK);
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* something was done */
 
+/* A thread that waits for a point. To wake it for each command would cost a context switch each. */
+struct dev_timeline_waiter {
+	LIST_ENTRY(dev_timeline_waiter) link;
+	uint64_t number;
+	pthread_cond_t reached;
+};
+
 void dev_stream_lock(void)
 {
 	slu_lock_take(&queues);
@@ -33,6 +40,17 @@ void dev_timeline_progress_locked(void)
 	pthread_cond_broadcast(&progress);
 }
 
+void dev_timeline_done_locked(struct dev_timeline *timeline)
+{
+	struct dev_timeline_waiter *waiter;
+
+	timeline->n_done++;
+	LIST_FOREACH (waiter, &timeline->waiters, link)
+		if (waiter->number <= timeline->n_done)
+			pthread_cond_signal(&waiter->reached);
+	dev_timeline_progress_locked();
+}
+
 void dev_timeline_unref_locked(struct dev_timeline *timeline)
 {
 	if (timeline && !--timeline->n_refs)
@@ -46,8 +64,17 @@ bool dev_point_is_done_locked(const struct dev_point *point)
 
 void dev_point_wait_locked(const struct dev_point *point)
 {
+	struct dev_timeline_waiter waiter = {
+		.number = point->number,
+		.reached = PTHREAD_COND_INITIALIZER,
+	};
+
+	if (dev_point_is_done_locked(point))
+		return;
+	LIST_INSERT_HEAD(&point->timeline->waiters, &waiter, link);
 	while (!dev_point_is_done_locked(point))
-		dev_timeline_wait_locked(NULL);
+		dev_timeline_wait_locked(&waiter.reached);
+	LIST_REMOVE(&waiter, link);
 }
 
 struct dev_point dev_stream_point_locked(struct dev_stream *stream)
