@@ -14,6 +14,10 @@
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14, and newer than some C libraries */
+#endif
+
 /* What a driver's answer means to the mover. */
 static int translate(CUresult r)
 {
@@ -294,14 +298,17 @@ static int drain(void *data)
  */
 static void *pin(void *data, uint64_t bytes)
 {
-	void *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)data;
 	if (host == MAP_FAILED)
 		return NULL;
 	madvise(host, bytes, MADV_DONTFORK);
 	madvise(host, bytes, MADV_DONTDUMP);
+	/* page by page it would be most of what the start of a program costs */
+	madvise(host, bytes, MADV_HUGEPAGE);
+	/* where the kernel cannot, the driver does it while it pins */
+	madvise(host, bytes, MADV_POPULATE_WRITE);
 	if (SLU_REAL(cuMemHostRegister_v2)(host, bytes, 0) == CUDA_SUCCESS)
 		return host;
 	munmap(host, bytes);
