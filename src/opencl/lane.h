@@ -38,10 +38,11 @@
 #include "opencl/proxy.h"
 
 /*
- * So many launches of a queue at most end with one event: what a unit may have to wait for. Fewer
- * where work in flight is bounded (flight.h).
+ * The most launches of a queue that end with one event: a unit may have to wait for that many. Work
+ * in flight is bounded by time (flight.h), and this number must not be what bounds it: a program
+ * whose launches take 40 µs would wake up every millisecond to submit the next few.
  */
-#define SLU_LANE_RUN_MAX 32
+#define SLU_LANE_RUN_MAX 128
 
 /* -- the way ---------------------------------------------------------------------------------- */
 

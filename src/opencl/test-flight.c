@@ -14,7 +14,7 @@
 
 #include "../../bench/cl-costs.h"
 
-enum { LAUNCHES = 100, FEW = 8 };
+enum { LAUNCHES = 3 * (SLU_LANE_RUN_MAX + 1) + 1, SOME = 50, FEW = 8 };
 
 #define MS SLU_NS_PER_MS
 
@@ -169,8 +169,9 @@ static void the_limit_is_what_fills_ten_milliseconds(void **state)
 		{ "launches of 2 ms", 4, 8 * MS, true, 5 },
 		{ "one of 15 ms has another one behind it", 1, 15 * MS, true, 2 },
 		{ "one much longer than all of it runs alone", 1, 500 * MS, true, 1 },
-		{ "short ones: many, and not without end", 10, MS / 100, true, 64 },
-		{ "no time at all", 4, 0, true, 64 },
+		{ "short ones: as many as fill it", 10, 4 * MS / 10, true, 250 },
+		{ "very short ones: many, and not without end", 10, MS / 100, true, 256 },
+		{ "no time at all", 4, 0, true, 256 },
 		{ "the first ends seen by chance count too", 2, 8 * MS, false, 2 },
 	};
 
@@ -249,8 +250,8 @@ static void what_waits_for_a_user_event_is_let_through(void **state)
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(orders); i++) {
 		set_up(&s, orders[i], true, MS);
 		event = slu_call_clCreateUserEvent(s.context, NULL);
-		launch(&s, LAUNCHES / 2, 1, &event);
-		assert_int_equal(driver.n_most, LAUNCHES / 2 - 1);
+		launch(&s, SOME, 1, &event);
+		assert_int_equal(driver.n_most, SOME - 1);
 		assert_int_equal(driver.n_flushes, 0); /* nobody even looked */
 		assert_int_equal(slu_call_clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
 		launch(&s, 1, 0, NULL);
