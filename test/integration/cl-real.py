@@ -19,6 +19,7 @@ import sluice as s
 from clprograms import PROGRAMS
 
 LAYER, NAME = os.path.abspath(sys.argv[1]), sys.argv[2]
+LARGE = 4 << 30
 PATIENCE = 1800 # s; drivers build some of these programs' kernels for minutes
 
 
@@ -47,6 +48,13 @@ class Runs:
         results, out = self.finish(started)
         differ = sorted(set(results) ^ set(plain), key=str)[:20]
         s.check(results == plain, f"{what} its results are the plain driver's", *differ, out[-1000:])
+
+
+def large_gpu(w):
+    """The environment of a device that is large enough for any program, with nothing of Sluice."""
+    boards = w.folder / "large"
+    boards.mkdir(mode=0o700)
+    return {"OPENCL_LAYERS": s.LIMITER, "SLUICE_LIMITER_MEMORY": LARGE, "SLUICE_BOARDS": boards}
 
 
 @contextlib.contextmanager
@@ -103,11 +111,13 @@ def the_results_are_the_plain_drivers():
     settings = {"memory.checksum_moves": "on", "scheduler.slice": "50ms"} | program.settings
     with s.World(NAME, memory=program.memory, settings=settings) as w:
         runs = Runs(w, program)
+        large = large_gpu(w) if program.wants_gpu else {}
         with timed("plain"):
-            plain, out = runs.finish(runs.start(None, sluice=False))
+            plain, out = runs.finish(runs.start(None, sluice=False, env=large))
         s.check(plain, "there is something to compare", out)
         with timed("tortured"), tempfile.NamedTemporaryFile("r") as log:
-            torture = {"OPENCL_LAYERS": LAYER, "SLUICE_TORTURE": "1", "SLUICE_LOG": log.name}
+            layers = f"{s.LIMITER}:{LAYER}" if large else LAYER
+            torture = large | {"OPENCL_LAYERS": layers, "SLUICE_TORTURE": "1", "SLUICE_LOG": log.name}
             runs.equals(plain, "tortured", runs.start(None, sluice=False, env=torture))
             s.check("mode launch, opencl" in log.read(), "the layer is attached")
         with outsider(w, program.outsider_mib):

@@ -29,6 +29,7 @@ class Program:
     memory: of the small device, in bytes; less than it needs, unless
     fits_alone: it would not start, or do something else, on a device that is too small for one of it
     is_brief: its processes end before they have told what moved
+    wants_gpu: it computes otherwise on a processor, so that also its plain run is on a device that the limiter calls a GPU
     outsider_mib: so much of it is held by somebody whom the daemon does not know
     settings: of the daemon, beside the usual ones
     modules: of Python, which it needs
@@ -39,6 +40,7 @@ class Program:
     """
     fits_alone = False
     is_brief = False
+    wants_gpu = False
     outsider_mib = 0
     settings = {}
     modules = []
@@ -115,6 +117,18 @@ class Pyopencl(Program):
 
     def results(self, out, folder):
         return out.splitlines()
+
+
+class Openmm(Program):
+    """Molecular dynamics: many small kernels in a loop, in small buffers. Results: the energies, positions and velocities of each part."""
+    memory = 16 * 1024
+    words = [PYTHON, INTEGRATION / "cl-openmm.py"]
+    more = ["10000"]
+    modules = ["openmm"]
+    wants_gpu = True
+
+    def results(self, out, folder):
+        return re.findall(r"^part .*$", out, re.MULTILINE)
 
 
 class Piglit(Program):
@@ -262,7 +276,7 @@ class Darktable(Program):
 
 
 PROGRAMS = {p.name: p for p in (
-    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Piglit("piglit-small"), Silx("silx"),
+    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Openmm("openmm"), Piglit("piglit-small"), Silx("silx"),
     Clblast("xaxpy", 1024), Clblast("xdot", 512), Clblast("xgemv", 2048, 4608),
     Hashcat("hashcat", "0", "256", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
     Hashcat("hashcat-slow", "400", "32", "256", "$P$984478476IagS59wHZvyQMArzfx58u.", "hashca?l"),
