@@ -45,14 +45,22 @@ void slu_command_ref_locked(struct slu_command *command)
 	command->n_refs++;
 }
 
-void slu_command_unref_locked(struct slu_command *command)
+/* Drops @n references at once. @command may be gone afterwards. */
+static void command_drop_locked(struct slu_command *command, unsigned n)
 {
-	if (--command->n_refs)
+	assert(command->n_refs >= n);
+	command->n_refs -= n;
+	if (command->n_refs)
 		return;
 	assert(command->is_ended && !command->event);
 	slu_blockers_clear_locked(&command->blockers);
 	slu_queue_unref_locked(command->queue);
 	put_spare_locked(command);
+}
+
+void slu_command_unref_locked(struct slu_command *command)
+{
+	command_drop_locked(command, 1);
 }
 
 /* The event is released by the caller, without the lock. */
@@ -64,20 +72,28 @@ static void take_event_locked(struct slu_command *command, cl_event *ret_release
 	}
 }
 
-void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
+/*
+ * Takes @command out of its queue's list. The list's reference passes to the threads that look at
+ * the event now, of which the last one takes the event; where there are none, to the caller.
+ *
+ * Return: how many references the caller has to drop.
+ */
+static unsigned command_unlist_locked(struct slu_command *command, cl_event *ret_release)
 {
-	*ret_release = NULL;
-	if (command->is_ended)
-		return;
 	command->is_ended = true;
 	slu_lane_ended_locked(command->queue, command->covers);
 	slu_flight_end_locked(command);
 	TAILQ_REMOVE(&command->queue->commands, command, link);
 	command->queue->n_commands--;
 	take_event_locked(command, ret_release);
-	if (command->event) /* whoever looks at it holds a reference and releases the event */
-		slu_command_ref_locked(command);
-	slu_command_unref_locked(command);
+	return command->n_looking ? 0 : 1;
+}
+
+void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
+{
+	*ret_release = NULL;
+	if (!command->is_ended)
+		command_drop_locked(command, command_unlist_locked(command, ret_release));
 }
 
 /*
@@ -111,24 +127,22 @@ static bool look_begin(struct slu_command *command)
 
 static int look_end(struct slu_command *command, bool has_ended)
 {
+	unsigned n_drop = 1; /* of look_begin() */
 	cl_event release = NULL;
 	int r = 0;
 
 	slu_layer_take();
 	command->n_looking--;
 	if (command->is_ended) {
-		bool was_kept = !command->n_looking;
-
 		take_event_locked(command, &release);
-		if (was_kept)
-			slu_command_unref_locked(command);
+		n_drop += command->n_looking ? 0 : 1; /* of the list, which passed to us */
 	} else if (has_ended) {
-		slu_command_end_locked(command, &release);
+		n_drop += command_unlist_locked(command, &release);
 	} else {
 		r = slu_blockers_hold_locked(&command->blockers) ? SLU_BACKEND_E_BLOCKED
 								 : SLU_BACKEND_E_BUSY;
 	}
-	slu_command_unref_locked(command);
+	command_drop_locked(command, n_drop);
 	slu_layer_give();
 	if (release)
 		slu_layer_next.clReleaseEvent(release);
