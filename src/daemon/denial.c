@@ -58,9 +58,8 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	else
 		snprintf(hint, sizeof(hint),
 			 "Let it use less, or keep a part of it in host memory, which is slower: "
-			 "'sluice set --program %s visible_memory %s', the same with "
-			 "'allow_mapped on', and start it again.",
-			 word, enough);
+			 "'sluice set --program %s visible_memory %s'%s, and start it again.",
+			 word, enough, own.allow_mapped ? "" : ", the same with 'allow_mapped on'");
 	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
 		reason);
 	slu_program_who(program, &who);
@@ -70,20 +69,25 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct slu_msg_deny *deny,
 		     const char *reason)
 {
+	struct slu_config_program own;
 	struct slu_timeline_who who;
 	char hint[256];
 
-	if (deny->account.tier == SLU_TIER_DEVICE)
+	slu_config_program(&program->server->config, program->name, &own);
+	if (deny->account.tier != SLU_TIER_DEVICE)
+		snprintf(hint, sizeof(hint),
+			 "End programs that you do not need, or raise the budget that the reason "
+			 "names with 'sluice set'.");
+	else if (own.allow_mapped)
+		snprintf(hint, sizeof(hint),
+			 "End what else uses the device ('sluice status'), or let it use less.");
+	else
 		snprintf(
 			hint, sizeof(hint),
 			"End what else uses the device ('sluice status'), let it use less, or keep "
 			"a part of it in host memory: 'sluice set --program %s allow_mapped on', "
 			"and start it again.",
 			word_for(program));
-	else
-		snprintf(hint, sizeof(hint),
-			 "End programs that you do not need, or raise the budget that the reason "
-			 "names with 'sluice set'.");
 	slu_program_who(program, &who);
 	slu_timeline_denied(program->server->timeline, now_ns, &who, reason, hint);
 }
