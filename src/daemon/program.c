@@ -125,6 +125,7 @@ void slu_program_lost(struct slu_program *program)
 	program->session = NULL;
 	slu_log(INFO, "lost the connection of program=%s pid=%d", program->name, (int)program->pid);
 	slu_core_lost(program->server->core, slu_clock_now_ns(), program->id);
+	program->server->has_lost = true;
 	slu_server_wake(program->server);
 }
 

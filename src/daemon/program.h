@@ -98,7 +98,10 @@ int slu_program_ghost(struct slu_server *server, int slot);
 /* Its connection has ended. */
 void slu_program_lost(struct slu_program *program);
 
-/* Ends all that became other programs. */
+/*
+ * Ends all that became other programs. Reads /proc for each one without a connection: called once
+ * after a connection is lost, and at the timer that looks for outsiders.
+ */
 void slu_program_sweep(struct slu_server *server);
 
 /* Lets go of it without a word to the core or the roster: the daemon ends, the process may live. */

@@ -101,7 +101,10 @@ static int on_pump(sd_event_source *source, void *data)
 	int r;
 
 	(void)source;
-	slu_program_sweep(server);
+	if (server->has_lost) {
+		server->has_lost = false;
+		slu_program_sweep(server);
+	}
 	slu_core_step(server->core, now_ns);
 	while ((r = slu_core_take_action(server->core, &action)) > 0) {
 		r = carry_out(server, now_ns, &action);

@@ -45,6 +45,7 @@ static int on_outsiders(sd_event_source *source, uint64_t usec, void *data)
 	struct slu_server *server = data;
 
 	(void)usec;
+	slu_program_sweep(server);
 	slu_server_look(server);
 	if (LIST_EMPTY(&server->programs))
 		return 0;

@@ -82,6 +82,7 @@ struct slu_server {
 	struct slu_program_list programs;
 	struct slu_group_list groups;
 	uint64_t last_client; /* id given last */
+	bool has_lost;	      /* a connection was lost since the pump last swept the programs */
 };
 
 /*
