@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
 	{ "draw", OPTION_DRAW, NULL, 0, "the picture alone", 0 },
 	{ "table", OPTION_TABLE, NULL, 0, "the tables alone", 0 },
 	{ "last", 'l', "TIME", 0, "how far back the picture goes (60s)", 0 },
-	{ "turns", 'n', "N", 0, "so many turns in the table (20)", 0 },
+	{ "turns", 'n', "N", 0, "so many turns, programs and denials in the tables (20)", 0 },
 	{ 0 },
 };
 
@@ -146,8 +146,13 @@ static void add(json_t *sum, const char *key, uint64_t n)
 	json_object_set_new(sum, key, json_integer((json_int_t)(slu_reply_number(sum, key) + n)));
 }
 
-/* What Sluice moved, by program and device, as far back as the daemon remembers. */
-static void print_moves(const json_t *reply)
+static bool has_moved(const json_t *sum)
+{
+	return slu_reply_number(sum, "in") || slu_reply_number(sum, "out");
+}
+
+/* What Sluice moved of the last programs, by device, as far back as the daemon remembers. */
+static void print_moves(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = {
 		"PROGRAM", "GPU", "TURNS", "TO DEVICE", "TO HOST", ""
@@ -156,7 +161,7 @@ static void print_moves(const json_t *reply)
 	json_t *sums = json_object(), *sum;
 	const json_t *record;
 	const char *key;
-	size_t i;
+	size_t i, n = 0;
 
 	json_array_foreach (json_object_get(reply, "turns"), i, record)
 		add(sum_of(sums, record), "turns", 1);
@@ -169,9 +174,13 @@ static void print_moves(const json_t *reply)
 		slu_table_add(table, "%s", heads[i]);
 	for (unsigned column = 2; column < 5; column++)
 		slu_table_align_right(table, column);
+	json_object_foreach (sums, key, sum)
+		n += has_moved(sum);
 	json_object_foreach (sums, key, sum) {
 		char in[SLU_SIZE_STRING_MAX], out[SLU_SIZE_STRING_MAX];
 
+		if (!has_moved(sum) || n-- > n_shown)
+			continue;
 		slu_table_add(table, "%s", slu_reply_text(sum, "name"));
 		slu_table_add(table, "%d", (int)slu_reply_number(sum, "device"));
 		slu_table_add(table, "%d", (int)slu_reply_number(sum, "turns"));
@@ -235,8 +244,10 @@ static void print_reply(json_t *reply, const struct options *o)
 			putchar('\n');
 		if (o->has_table) {
 			print_turns(reply, o->n_turns);
-			putchar('\n');
-			print_moves(reply);
+			if (json_array_size(json_object_get(reply, "moves"))) {
+				putchar('\n');
+				print_moves(reply, o->n_turns);
+			}
 		}
 	}
 	if (o->has_table && json_array_size(denials)) {
