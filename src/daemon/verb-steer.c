@@ -8,133 +8,268 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/suggest.h"
 #include "daemon/answer.h"
 #include "daemon/group.h"
+#include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
+#include "daemon/session.h"
+
+static bool is_called(const char *name, pid_t pid, const char *who)
+{
+	unsigned long long number;
+	char *end;
+
+	if (!strcmp(name, who))
+		return true;
+	number = strtoull(who, &end, 10);
+	return who[0] && !*end && number == (unsigned long long)pid;
+}
 
 static bool is_meant(const struct slu_program *program, const char *who)
 {
-	char *end;
 	unsigned long long number;
+	char *end;
 
-	if (!strcmp(program->name, who))
-		return true;
-	number = strtoull(who, &end, 10);
-	if (who[0] && !*end && number == (unsigned long long)program->pid)
+	if (is_called(program->name, program->pid, who))
 		return true;
 	number = strtoull(who, &end, 16);
 	return strlen(who) == 16 && !*end && number &&
 	       (number == program->group->id || number == program->group->wire);
 }
 
-/* Calls @act for each program that is meant and may be steered. Return: how many. */
-static unsigned each_meant(struct slu_answer *answer,
-			   int (*act)(struct slu_answer *answer, struct slu_program *program))
+/*
+ * What a verb does. The programs are listed first and changed afterwards: to park one is to park
+ * the others of its run, and these were not parked before.
+ */
+struct steering {
+	const char *done, *none; /* "Parked", and of one that was so already "was parked already" */
+	bool (*is_needed)(const struct slu_program *program); /* NULL: always */
+	int (*act)(struct slu_server *server, struct slu_program *program);
+	int (*act_refused)(const struct slu_session *session); /* NULL: it cannot be */
+};
+
+static void list_program(json_t *list, const char *name, pid_t pid)
 {
-	const char *who = json_string_value(json_object_get(answer->request, "program"));
-	bool all = json_is_true(json_object_get(answer->request, "all"));
-	struct slu_server *server = answer->view.server;
-	char hint[SLU_WIRE_NAME_MAX + 80];
-	json_t *done = json_array();
-	struct slu_suggest suggest = { .word = who ? who : "" };
-	struct slu_program *program;
+	json_array_append_new(list, json_pack("{s:s, s:i}", "name", name, "pid", (int)pid));
+}
+
+static void complain(struct slu_answer *answer, const char *name, pid_t pid, int error)
+{
+	slu_answer_no(answer, error, NULL, "%s (pid %d): %s", name, (int)pid, strerror(error));
+}
+
+static bool is_steered(const struct slu_answer *answer, const struct slu_program *program,
+		       const char *who)
+{
+	return slu_control_may_see(&answer->view, program->uid) && (!who || is_meant(program, who));
+}
+
+static bool is_refused(const struct slu_answer *answer, const struct slu_session *session,
+		       const char *who)
+{
+	return session->state == SLU_SESSION_OUTSIDE &&
+	       slu_control_may_see(&answer->view, session->uid) && who &&
+	       is_called(session->name, session->pid, who);
+}
+
+/* Return: how many programs are meant; @changes gets those that the verb changes. */
+static unsigned list_meant(const struct slu_answer *answer, const struct steering *verb,
+			   const char *who, json_t *changes, json_t *others)
+{
+	const struct slu_program *program;
 	unsigned n = 0;
 
-	if (!who && !all) {
-		json_decref(done);
-		slu_answer_no(answer, EINVAL, NULL,
-			      "expected \"program\" (a name, a pid or a group) or \"all\"");
-		return 0;
-	}
-	LIST_FOREACH (program, &server->programs, entry) {
-		int r;
+	LIST_FOREACH (program, &answer->view.server->programs, entry) {
+		bool is_needed = !verb->is_needed || verb->is_needed(program);
 
-		if (!slu_control_may_see(&answer->view, program->uid))
+		if (!is_steered(answer, program, who))
 			continue;
-		slu_suggest_offer(&suggest, program->name);
-		if (!all && !is_meant(program, who))
-			continue;
-		r = act(answer, program);
-		if (r) {
-			json_decref(done);
-			slu_answer_no(answer, -r, NULL, "%s (pid %d): %s", program->name,
-				      (int)program->pid, strerror(-r));
-			return 0;
-		}
-		json_array_append_new(done, json_pack("{s:s, s:i}", "name", program->name, "pid",
-						      (int)program->pid));
+		list_program(is_needed ? changes : others, program->name, program->pid);
 		n++;
 	}
-	if (!n && !all) {
-		json_decref(done);
-		snprintf(hint, sizeof(hint), "%s%s%s'sluice status' lists your programs.",
-			 suggest.best ? "Did you mean '" : "", suggest.best ? suggest.best : "",
-			 suggest.best ? "'? " : "");
-		slu_answer_no(answer, ENOENT, hint,
-			      "no program of yours is called '%.64s', nor has that pid", who);
-		return 0;
-	}
-	json_object_set_new(answer->reply, "programs", done);
 	return n;
 }
 
-static void say_done(struct slu_answer *answer, const char *what, unsigned n)
+static void act_on_meant(struct slu_answer *answer, const struct steering *verb, const char *who)
 {
-	const json_t *first = json_array_get(json_object_get(answer->reply, "programs"), 0);
+	struct slu_program *program;
+	int r;
+
+	LIST_FOREACH (program, &answer->view.server->programs, entry) {
+		r = is_steered(answer, program, who) ? verb->act(answer->view.server, program) : 0;
+		if (r < 0) {
+			complain(answer, program->name, program->pid, -r);
+			return;
+		}
+	}
+}
+
+/* Programs that run without us: they can be ended and nothing else. Return: how many are meant. */
+static unsigned act_on_refused(struct slu_answer *answer, const struct steering *verb,
+			       const char *who, json_t *changes)
+{
+	const struct slu_session *session;
+	unsigned n = 0;
+	int r;
+
+	LIST_FOREACH (session, &answer->view.server->sessions, entry) {
+		if (!is_refused(answer, session, who) || answer->status)
+			continue;
+		n++;
+		r = verb->act_refused ? verb->act_refused(session) : 0;
+		if (!verb->act_refused)
+			slu_answer_no(answer, EOPNOTSUPP,
+				      "'sluice kick' ends it; to let it share, start it again.",
+				      "%s (pid %d) runs without Sluice: %s", session->name,
+				      (int)session->pid, session->why);
+		else if (r)
+			complain(answer, session->name, session->pid, -r);
+		else
+			list_program(changes, session->name, session->pid);
+	}
+	return n;
+}
+
+static void say_unknown(struct slu_answer *answer, const char *who)
+{
+	struct slu_suggest suggest = { .word = who };
+	char hint[SLU_WIRE_NAME_MAX + 80];
+	const struct slu_program *program;
+
+	LIST_FOREACH (program, &answer->view.server->programs, entry)
+		if (slu_control_may_see(&answer->view, program->uid))
+			slu_suggest_offer(&suggest, program->name);
+	snprintf(hint, sizeof(hint), "%s%s%s'sluice status' lists your programs.",
+		 suggest.best ? "Did you mean '" : "", suggest.best ? suggest.best : "",
+		 suggest.best ? "'? " : "");
+	slu_answer_no(answer, ENOENT, hint,
+		      "no program of yours is called '%.64s', nor has that pid", who);
+}
+
+/* "Parked chat.py (pid 12).", "chat.py (pid 12) was parked already.", "Parked 3 programs." */
+static void say_done(struct slu_answer *answer, const struct steering *verb, const json_t *changes,
+		     const json_t *others)
+{
+	size_t n = json_array_size(changes);
+	const json_t *first = json_array_get(n ? changes : others, 0);
+	const char *name = json_string_value(json_object_get(first, "name"));
+	int pid = (int)json_integer_value(json_object_get(first, "pid"));
 	char words[SLU_ANSWER_WORDS_MAX];
 
-	if (answer->status)
-		return;
 	if (n == 1)
-		snprintf(words, sizeof(words), "%s %s (pid %d).", what,
-			 json_string_value(json_object_get(first, "name")),
-			 (int)json_integer_value(json_object_get(first, "pid")));
+		snprintf(words, sizeof(words), "%s %s (pid %d).", verb->done, name, pid);
+	else if (!n && json_array_size(others) == 1)
+		snprintf(words, sizeof(words), "%s (pid %d) %s.", name, pid, verb->none);
 	else
-		snprintf(words, sizeof(words), "%s %u programs.", what, n);
+		snprintf(words, sizeof(words), "%s %zu programs.", verb->done, n);
 	slu_answer_say(answer, words);
 }
 
-static int park(struct slu_answer *answer, struct slu_program *program)
+static void steer(struct slu_answer *answer, const struct steering *verb)
 {
-	int r = slu_group_park(answer->view.server, program->group, true);
+	const char *who = json_string_value(json_object_get(answer->request, "program"));
+	json_t *changes, *others;
+	unsigned n;
 
-	slu_server_wake(answer->view.server);
+	if (!who && !json_is_true(json_object_get(answer->request, "all"))) {
+		slu_answer_no(answer, EINVAL, NULL,
+			      "expected \"program\" (a name, a pid or a group) or \"all\"");
+		return;
+	}
+	changes = json_array();
+	others = json_array();
+	n = list_meant(answer, verb, who, changes, others);
+	act_on_meant(answer, verb, who);
+	/* where both have the name, the ones that share are steered and the others stay as they are
+	 */
+	if (!answer->status && (!n || verb->act_refused))
+		n += act_on_refused(answer, verb, who, changes);
+	if (!n && who)
+		say_unknown(answer, who);
+	if (!answer->status) {
+		say_done(answer, verb, changes, others);
+		json_object_set(answer->reply, "programs", changes);
+	}
+	json_decref(changes);
+	json_decref(others);
+}
+
+static bool is_parked(const struct slu_program *program)
+{
+	return program->group->is_parked;
+}
+
+static bool is_not_parked(const struct slu_program *program)
+{
+	return !program->group->is_parked;
+}
+
+static int set_parked(struct slu_server *server, struct slu_program *program, bool parked)
+{
+	int r = slu_group_park(server, program->group, parked);
+
+	slu_server_wake(server);
 	return r < 0 ? slu_fold(r) : 0;
 }
 
-static int unpark(struct slu_answer *answer, struct slu_program *program)
+static int park(struct slu_server *server, struct slu_program *program)
 {
-	int r = slu_group_park(answer->view.server, program->group, false);
-
-	slu_server_wake(answer->view.server);
-	return r < 0 ? slu_fold(r) : 0;
+	return slu_fold(set_parked(server, program, true));
 }
 
-static int kick(struct slu_answer *answer, struct slu_program *program)
+static int unpark(struct slu_server *server, struct slu_program *program)
 {
-	(void)answer;
-	if (syscall(SYS_pidfd_send_signal, program->pidfd, SIGKILL, NULL, 0) < 0)
+	return slu_fold(set_parked(server, program, false));
+}
+
+static int kick_process(int pidfd, const char *name, pid_t pid)
+{
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
 		return slu_error(-errno);
-	slu_log(NOTICE, "kicked program=%s pid=%d", program->name, (int)program->pid);
+	slu_log(NOTICE, "kicked program=%s pid=%d", name, (int)pid);
 	return 0;
+}
+
+static int kick(struct slu_server *server, struct slu_program *program)
+{
+	(void)server;
+	return slu_fold(kick_process(program->pidfd, program->name, program->pid));
+}
+
+static int kick_refused(const struct slu_session *session)
+{
+	slu_cleanup(slu_closep) int pidfd =
+		slu_process_open_peer(slu_channel_fd(session->channel), session->pid);
+
+	if (pidfd < 0)
+		return slu_fold(pidfd);
+	return slu_fold(kick_process(pidfd, session->name, session->pid));
 }
 
 void slu_verb_park(struct slu_answer *answer)
 {
-	say_done(answer, "Parked", each_meant(answer, park));
+	static const struct steering verb = { "Parked", "was parked already", is_not_parked, park,
+					      NULL };
+
+	steer(answer, &verb);
 }
 
 void slu_verb_unpark(struct slu_answer *answer)
 {
-	say_done(answer, "Let go on:", each_meant(answer, unpark));
+	static const struct steering verb = { "Unparked", "was not parked", is_parked, unpark,
+					      NULL };
+
+	steer(answer, &verb);
 }
 
 void slu_verb_kick(struct slu_answer *answer)
 {
-	say_done(answer, "Ended", each_meant(answer, kick));
+	static const struct steering verb = { "Ended", "", NULL, kick, kick_refused };
+
+	steer(answer, &verb);
 }
