@@ -194,12 +194,26 @@ static void add_pid(struct slu_table *table, uint64_t pid)
 		slu_table_add(table, "–");
 }
 
+static void add_state(struct slu_table *table, const json_t *program)
+{
+	const char *state = slu_reply_text(program, "state"), *more = "";
+
+	if (json_is_true(json_object_get(program, "parked")))
+		state = "parked";
+	if (json_is_true(json_object_get(program, "stuck")))
+		more = " (stuck)";
+	if (json_is_true(json_object_get(program, "stopped")))
+		more = " (stopped)";
+	slu_table_add(table, "%s%s", state, more);
+}
+
 /* Green has the device, yellow wants it, red keeps it from others. */
 static void colour_state(struct slu_table *table, const json_t *program)
 {
 	const char *state = slu_reply_text(program, "state");
 
-	if (json_is_true(json_object_get(program, "stuck")))
+	if (json_is_true(json_object_get(program, "stuck")) ||
+	    json_is_true(json_object_get(program, "stopped")))
 		slu_table_colour(table, "31");
 	else if (!strcmp(state, "running"))
 		slu_table_colour(table, "32");
@@ -272,11 +286,7 @@ static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 		slu_table_add(table, "%s", slu_reply_text(program, "name"));
 		slu_table_add(table, "%llu", (unsigned long long)slu_reply_number(program, "pid"));
 		add_devices(table, json_object_get(program, "devices"));
-		slu_table_add(table, "%s%s",
-			      json_is_true(json_object_get(program, "parked"))
-				      ? "parked"
-				      : slu_reply_text(program, "state"),
-			      json_is_true(json_object_get(program, "stuck")) ? " (stuck)" : "");
+		add_state(table, program);
 		colour_state(table, program);
 		slu_table_add(table, "%llu",
 			      (unsigned long long)slu_reply_number(program, "level"));

@@ -39,6 +39,7 @@ struct watcher {
 	bool is_alone;		 /* the one that is blamed did not reach the daemon */
 	bool has_seen_helper;	 /* somebody used a device through us, or tried to */
 	bool has_told;		 /* that it shares the GPU */
+	bool has_told_refusal;	 /* that the daemon did not let it in */
 	bool is_answered;	 /* it shares, or was told why it does not */
 	pid_t ended[FAMILY_MAX]; /* told and ended, since they must join */
 	size_t n_ended;
@@ -90,6 +91,7 @@ static void tell_refusal(struct watcher *w, pid_t pid, bool pid_is_known, const 
 			? NULL
 			: "It runs as if there were no Sluice; others see it as an outsider.",
 		"the daemon refused '%s' (pid %d): %s", w->watch->name, (int)pid, reason);
+	w->has_told_refusal = true;
 	if (w->watch->must_join)
 		end(w, pid, pid_is_known);
 }
@@ -158,6 +160,27 @@ static bool tell_join(const struct watcher *w, const json_t *history)
 		fprintf(stderr, "sluice: '%s' (pid %d) shared the GPU as '%s' and has ended.\n",
 			w->watch->name, (int)json_integer_value(json_object_get(found, "pid")),
 			slu_reply_text(found, "name"));
+	return found;
+}
+
+/*
+ * One that was too short to be looked at. Nothing is left to be ended of it.
+ *
+ * Return: whether the daemon had refused it.
+ */
+static bool tell_late_refusal(const struct watcher *w, const json_t *history)
+{
+	const json_t *refusal, *found = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(history, "refusals"), i, refusal)
+		if (is_of_this_run(w, refusal))
+			found = refusal;
+	if (found && !w->has_told_refusal)
+		slu_cli_complain("It ran as if there were no Sluice.",
+				 "the daemon refused '%s' (pid %d): %s", w->watch->name,
+				 (int)json_integer_value(json_object_get(found, "pid")),
+				 slu_reply_text(found, "reason"));
 	return found;
 }
 
@@ -270,7 +293,7 @@ static void look_back(const struct watcher *w)
 
 	if (!r)
 		tell_denial(w, reply);
-	if (asks && (r || !tell_join(w, reply)))
+	if ((r || !tell_late_refusal(w, reply)) && asks && (r || !tell_join(w, reply)))
 		tell_absence(w);
 	json_decref(reply);
 }

@@ -12,8 +12,9 @@
  *   LOOKING  -> (gone)    the program has ended; the daemon remembers whether it had joined
  *   ANSWERED -> (gone)    the program has ended
  *
- * At the end the daemon is asked whether the program was denied memory; the reason and the way out
- * are told once. ANSWERED sleeps until then.
+ * At the end the daemon is asked whether it had refused the program, which may have been too short
+ * to be looked at, and whether the program was denied memory; the reason and the way out are told
+ * once. ANSWERED sleeps until then.
  *
  * Looks become rarer the longer nothing happens. Where the program must join, so must its children:
  * the looking goes on when one of them has, and whoever is refused, uses a GPU without us or did

@@ -35,6 +35,18 @@ static json_t *make_join(const struct slu_control_view *view, const struct slu_t
 	return made;
 }
 
+static json_t *make_refusal(const struct slu_control_view *view,
+			    const struct slu_timeline_refusal *refusal)
+{
+	bool is_seen = slu_control_may_see(view, refusal->who.uid);
+	json_t *made = make_who(view, &refusal->who);
+
+	json_object_update_new(made,
+			       json_pack("{s:I, s:s}", "at_ms", ms(view->server, refusal->at_ns),
+					 "reason", is_seen ? refusal->reason : ""));
+	return made;
+}
+
 /* The reason may name whoever waited, also one who is gone by now: it is for masters. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_timeline_turn *turn)
 {
@@ -85,8 +97,9 @@ json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 	size_t n_turns = slu_timeline_n_turns(timeline), n_moves = slu_timeline_n_moves(timeline);
 	size_t n_joins = slu_timeline_n_joins(timeline);
 	size_t n_denials = slu_timeline_n_denials(timeline);
+	size_t n_refusals = slu_timeline_n_refusals(timeline);
 	json_t *turns = json_array(), *moves = json_array();
-	json_t *joins = json_array(), *denials = json_array();
+	json_t *joins = json_array(), *denials = json_array(), *refusals = json_array();
 
 	for (size_t i = n_joins - SLU_MIN(n_joins, last); i < n_joins; i++)
 		json_array_append_new(joins, make_join(view, slu_timeline_join(timeline, i)));
@@ -96,9 +109,12 @@ json_t *slu_history_make(const struct slu_control_view *view, size_t last)
 		json_array_append_new(moves, make_move(view, slu_timeline_move(timeline, i)));
 	for (size_t i = n_denials - SLU_MIN(n_denials, last); i < n_denials; i++)
 		json_array_append_new(denials, make_denial(view, slu_timeline_denial(timeline, i)));
-	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "now_ms",
+	for (size_t i = n_refusals - SLU_MIN(n_refusals, last); i < n_refusals; i++)
+		json_array_append_new(refusals,
+				      make_refusal(view, slu_timeline_refusal(timeline, i)));
+	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "now_ms",
 			 ms(view->server, slu_clock_now_ns()), "joins", joins, "turns", turns,
-			 "moves", moves, "denials", denials);
+			 "moves", moves, "denials", denials, "refusals", refusals);
 }
 
 static void add_setting(void *data, const struct slu_config_view *setting)

@@ -95,6 +95,17 @@ static bool process_is_ending(pid_t pid)
 	return !flags || strtoul(flags, NULL, 10) & PF_EXITING;
 }
 
+bool slu_process_is_stopped(pid_t pid)
+{
+	const char *state;
+	char text[1024];
+
+	if (pid <= 0 || read_proc(pid, "stat", text, sizeof(text)))
+		return false;
+	state = find_field(text, FIELD_STATE);
+	return state && (*state == 'T' || *state == 't');
+}
+
 static bool is_called(pid_t pid, const char *thread, const char *const *names, size_t n)
 {
 	char what[64], text[64];

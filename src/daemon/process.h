@@ -16,6 +16,9 @@ int slu_process_start(pid_t pid, uint64_t *ret_start);
 
 bool slu_process_is(pid_t pid, uint64_t start);
 
+/* Whether it is stopped, by a signal or a debugger. */
+bool slu_process_is_stopped(pid_t pid);
+
 /* The first of its threads that has one of the @n names. Return: its number, or 0. */
 pid_t slu_process_find_thread(pid_t pid, const char *const *names, size_t n);
 

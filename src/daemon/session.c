@@ -153,12 +153,20 @@ void slu_session_tell_disk(struct slu_session *session)
 static void refuse(struct slu_session *session, const struct slu_msg_hello *hello, int status,
 		   const char *why)
 {
+	struct slu_timeline_who who = {
+		.group = hello->group,
+		.pid = session->pid,
+		.uid = session->uid,
+	};
+
 	slu_log(NOTICE, "refusing pid=%d: %s", (int)session->pid, why);
 	session->state = SLU_SESSION_OUTSIDE;
 	snprintf(session->name, sizeof(session->name), "%.*s", (int)sizeof(session->name) - 1,
 		 hello->program);
 	slu_text_clean(session->name);
 	snprintf(session->why, sizeof(session->why), "%s", why);
+	memcpy(who.name, session->name, sizeof(who.name));
+	slu_timeline_refused(session->server->timeline, slu_clock_now_ns(), &who, why);
 	welcome(session, status, why);
 }
 

@@ -278,13 +278,24 @@ static void add_parting(const char *from, char *reason, size_t size)
 			 n ? "; " : "", from);
 }
 
+/* A stopped program answers nothing, so this comes before every other reason. */
+static void begin_reason(pid_t pid, bool is_stopped, const char *why, char *ret_reason, size_t size)
+{
+	if (is_stopped)
+		snprintf(ret_reason, size, "stopped by a signal, 'kill -CONT %d' lets it go on%s%s",
+			 (int)pid, why[0] ? "; " : "", why);
+	else
+		snprintf(ret_reason, size, "%s", why);
+}
+
 static json_t *make_program(const struct slu_control_view *view, const struct slu_program *program)
 {
+	bool is_stopped = slu_process_is_stopped(program->pid);
 	struct slu_core_client_view c = {};
 	struct slu_core_group_view g = {};
 	struct sums sums = {};
 	json_t *devices = json_array(), *made;
-	char group[17], reason[3 * SLU_CORE_REASON_MAX];
+	char group[17], why[2 * SLU_CORE_REASON_MAX], reason[4 * SLU_CORE_REASON_MAX];
 	const char *parted_from = slu_program_parted_from(program);
 
 	client_view(view->server, program->id, &c);
@@ -292,10 +303,11 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	for (unsigned d = 0; d < c.n_devices; d++)
 		json_array_append_new(devices, make_program_device(view->server, &c, d, &sums));
 	print_group(group, program->group->id);
-	snprintf(reason, sizeof(reason), "%s", reason_for(view, g.reason));
+	snprintf(why, sizeof(why), "%s", reason_for(view, g.reason));
 	if (sums.move_error)
-		snprintf(reason, sizeof(reason), "moving its bytes fails: %s; tried again",
+		snprintf(why, sizeof(why), "moving its bytes fails: %s; tried again",
 			 strerror(sums.move_error));
+	begin_reason(program->pid, is_stopped, why, reason, sizeof(reason));
 	if (g.state == SLU_CORE_RUNNING)
 		add_exchange(&c, reason, sizeof(reason));
 	add_parting(parted_from, reason, sizeof(reason));
@@ -309,6 +321,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 			 c.is_silent, "devices", devices);
 	if (!made)
 		return NULL;
+	json_object_set_new(made, "stopped", json_boolean(is_stopped));
 	json_object_set_new(made, "parted_from",
 			    parted_from ? json_string(parted_from) : json_null());
 	json_object_update_new(
@@ -340,6 +353,7 @@ static json_t *make_refused(const struct slu_session *session)
 				 "mode", "", "reason", session->why, "stuck", 0, "idle", 0,
 				 "parked", 0, "silent", 0);
 
+	json_object_set_new(made, "stopped", json_boolean(slu_process_is_stopped(session->pid)));
 	json_object_update_new(
 		made,
 		json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",

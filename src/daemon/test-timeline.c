@@ -115,6 +115,18 @@ static void test_denials_are_kept_with_their_reasons(void **state)
 	assert_string_equal(slu_timeline_denial(timeline, 0)->hint, "use less");
 }
 
+static void test_refusals_are_kept_with_the_group_that_was_named(void **state)
+{
+	struct slu_timeline *timeline = *state;
+
+	for (uint64_t i = 0; i < SLU_TIMELINE_REFUSALS_MAX + 2; i++)
+		slu_timeline_refused(timeline, i, &(struct slu_timeline_who){ .group = i },
+				     "too many programs");
+	assert_int_equal(slu_timeline_n_refusals(timeline), SLU_TIMELINE_REFUSALS_MAX);
+	assert_int_equal(slu_timeline_refusal(timeline, 0)->who.group, 2);
+	assert_string_equal(slu_timeline_refusal(timeline, 0)->reason, "too many programs");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -126,6 +138,7 @@ int main(void)
 		T(test_the_oldest_is_forgotten_and_its_number_with_it),
 		T(test_moves_are_kept_in_order),
 		T(test_denials_are_kept_with_their_reasons),
+		T(test_refusals_are_kept_with_the_group_that_was_named),
 	};
 #undef T
 

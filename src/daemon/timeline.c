@@ -12,7 +12,8 @@ struct slu_timeline {
 	struct slu_timeline_move moves[SLU_TIMELINE_MAX];
 	struct slu_timeline_join joins[SLU_TIMELINE_JOINS_MAX];
 	struct slu_timeline_denial denials[SLU_TIMELINE_DENIALS_MAX];
-	uint64_t n_turns, n_moves, n_joins, n_denials; /* ever recorded */
+	struct slu_timeline_refusal refusals[SLU_TIMELINE_REFUSALS_MAX];
+	uint64_t n_turns, n_moves, n_joins, n_denials, n_refusals; /* ever recorded */
 };
 
 int slu_timeline_new(struct slu_timeline **ret_timeline)
@@ -35,6 +36,16 @@ void slu_timeline_joined(struct slu_timeline *timeline, uint64_t now_ns,
 {
 	timeline->joins[timeline->n_joins++ % SLU_TIMELINE_JOINS_MAX] =
 		(struct slu_timeline_join){ .who = *who, .at_ns = now_ns };
+}
+
+void slu_timeline_refused(struct slu_timeline *timeline, uint64_t now_ns,
+			  const struct slu_timeline_who *who, const char *reason)
+{
+	struct slu_timeline_refusal *refusal =
+		&timeline->refusals[timeline->n_refusals++ % SLU_TIMELINE_REFUSALS_MAX];
+
+	*refusal = (struct slu_timeline_refusal){ .who = *who, .at_ns = now_ns };
+	snprintf(refusal->reason, sizeof(refusal->reason), "%s", reason);
 }
 
 /* The record of a turn that has not ended and is not overwritten, or NULL. */
@@ -121,6 +132,11 @@ size_t slu_timeline_n_joins(const struct slu_timeline *timeline)
 	return (size_t)SLU_MIN(timeline->n_joins, (uint64_t)SLU_TIMELINE_JOINS_MAX);
 }
 
+size_t slu_timeline_n_refusals(const struct slu_timeline *timeline)
+{
+	return (size_t)SLU_MIN(timeline->n_refusals, (uint64_t)SLU_TIMELINE_REFUSALS_MAX);
+}
+
 size_t slu_timeline_n_turns(const struct slu_timeline *timeline)
 {
 	return (size_t)SLU_MIN(timeline->n_turns, (uint64_t)SLU_TIMELINE_MAX);
@@ -141,6 +157,14 @@ const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *tim
 	size_t n = slu_timeline_n_joins(timeline);
 
 	return &timeline->joins[(timeline->n_joins - n + i) % SLU_TIMELINE_JOINS_MAX];
+}
+
+const struct slu_timeline_refusal *slu_timeline_refusal(const struct slu_timeline *timeline,
+							size_t i)
+{
+	size_t n = slu_timeline_n_refusals(timeline);
+
+	return &timeline->refusals[(timeline->n_refusals - n + i) % SLU_TIMELINE_REFUSALS_MAX];
 }
 
 const struct slu_timeline_turn *slu_timeline_turn(const struct slu_timeline *timeline, size_t i)

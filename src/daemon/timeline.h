@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The last joins, turns, moves and denials, for `sluice history` and for pictures: who came, who
- * had which device from when to when, what was moved, and who was told out of memory and why. Four
- * rings; the oldest is forgotten. It changes no decision.
+ * The last joins, refusals, turns, moves and denials, for `sluice history` and for pictures: which
+ * programs joined or were refused, which program had which device from when to when, what was
+ * moved, and which programs ran out of memory and why. Five rings; the oldest is forgotten. It
+ * changes no decision.
  *
  * A turn's record is begun when TURN is sent and filled in as the answers come:
  *
@@ -20,9 +21,10 @@
 
 #include "wire/message.h"
 
-#define SLU_TIMELINE_MAX	 4096 /* records of turns, and of moves */
-#define SLU_TIMELINE_JOINS_MAX	 256
-#define SLU_TIMELINE_DENIALS_MAX 256
+#define SLU_TIMELINE_MAX	  4096 /* records of turns, and of moves */
+#define SLU_TIMELINE_JOINS_MAX	  256
+#define SLU_TIMELINE_DENIALS_MAX  256
+#define SLU_TIMELINE_REFUSALS_MAX 256
 
 struct slu_timeline_who {
 	uint64_t client;
@@ -52,6 +54,12 @@ struct slu_timeline_join {
 	uint64_t at_ns;
 };
 
+struct slu_timeline_refusal {
+	struct slu_timeline_who who; /* the group is the one that the program named */
+	uint64_t at_ns;
+	char reason[192];
+};
+
 struct slu_timeline_denial {
 	struct slu_timeline_who who;
 	uint64_t at_ns;
@@ -66,6 +74,10 @@ void slu_timeline_free(struct slu_timeline *timeline);
 
 void slu_timeline_joined(struct slu_timeline *timeline, uint64_t now_ns,
 			 const struct slu_timeline_who *who);
+
+/* The daemon did not let the program in: it runs as if there were no daemon. */
+void slu_timeline_refused(struct slu_timeline *timeline, uint64_t now_ns,
+			  const struct slu_timeline_who *who, const char *reason);
 
 /* Return: the turn's number for the calls below; never 0. A number whose record is gone is ignored.
  */
@@ -87,10 +99,13 @@ void slu_timeline_denied(struct slu_timeline *timeline, uint64_t now_ns,
 
 /* Number of records; 0 is the oldest that is still known. */
 size_t slu_timeline_n_joins(const struct slu_timeline *timeline);
+size_t slu_timeline_n_refusals(const struct slu_timeline *timeline);
 size_t slu_timeline_n_turns(const struct slu_timeline *timeline);
 size_t slu_timeline_n_moves(const struct slu_timeline *timeline);
 size_t slu_timeline_n_denials(const struct slu_timeline *timeline);
 const struct slu_timeline_join *slu_timeline_join(const struct slu_timeline *timeline, size_t i);
+const struct slu_timeline_refusal *slu_timeline_refusal(const struct slu_timeline *timeline,
+							size_t i);
 const struct slu_timeline_turn *slu_timeline_turn(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_move *slu_timeline_move(const struct slu_timeline *timeline, size_t i);
 const struct slu_timeline_denial *slu_timeline_denial(const struct slu_timeline *timeline,

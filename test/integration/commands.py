@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What commands say of programs in states that people meet: stopped, refused, not parked, denied."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import sluice as s
+
+NO_MEMORY = 4  # how the programs of test/clients end
+
+
+def world(name, **settings):
+    return s.World(f"commands-{name}", memory=64 * s.MIB, settings=settings)
+
+
+def start_endless(w, name, mib=4, require=True):
+    """A CUDA program that works until its standard input is closed."""
+    words = [s.CLIENTS / "cuda-fill", "--mib", mib, "--endless"]
+    if require:
+        return w.start(words, "cuda", name=name, stdin=subprocess.PIPE)
+    words = [s.SLUICE, "run", "--socket", w.socket, "--name", name, "--", *words]
+    return w.start(words, "cuda", sluice=False, stdin=subprocess.PIPE)
+
+
+def wait_for(w, name, connection="joined"):
+    s.wait_until(f"{name} is {connection}", lambda: (w.program(name) or {}).get("connection") == connection,
+                 look=lambda: w.sluice("status").stdout)
+
+
+def row_of(w, name):
+    return next(line for line in w.sluice("status").stdout.splitlines() if line.split()[:1] == [name])
+
+
+def a_stopped_program_is_shown_as_stopped():
+    with world("stopped") as w:
+        w.start_daemon()
+        program = start_endless(w, "sleeper")
+        wait_for(w, "sleeper")
+        s.check(not w.program("sleeper")["stopped"] and "stopped" not in row_of(w, "sleeper"), "while it runs it is not")
+        w.stop(program, "softgpu0")
+        row = row_of(w, "sleeper")
+        s.check("(stopped)" in row and f"kill -CONT {program.pid}" in row, "the row has the state and the way out", row)
+        s.check(w.program("sleeper")["stopped"], "machines can read it")
+        program.send_signal(signal.SIGCONT)
+        w.end(program)
+
+
+def kick_ends_a_program_that_the_daemon_refused():
+    with world("kick", **{"daemon.user_programs_max": 1}) as w:
+        w.start_daemon()
+        first = start_endless(w, "first")
+        wait_for(w, "first")
+        second = start_endless(w, "second", require=False)
+        wait_for(w, "second", "refused")
+        done = w.sluice("park", "second")
+        s.check(done.returncode == 122 and "runs without Sluice" in done.stderr and "sluice kick" in done.stderr,
+                "it cannot be parked, and the message says why", done)
+        done = w.sluice("kick", "second")
+        s.check(done.returncode == 0 and done.stdout == f"Ended second (pid {second.pid}).\n", "it can be ended", done)
+        w.finish(second, exits=(-signal.SIGKILL,))
+        w.end(first)
+
+
+def park_and_unpark_say_when_nothing_changes():
+    with world("unpark") as w:
+        w.start_daemon()
+        program = start_endless(w, "chat")
+        wait_for(w, "chat")
+        who = f"chat (pid {program.pid})"
+        for verb, said in (("unpark", f"{who} was not parked.\n"), ("park", f"Parked {who}.\n"),
+                           ("park", f"{who} was parked already.\n"), ("unpark", f"Unparked {who}.\n")):
+            done = w.sluice(verb, "chat")
+            s.check(done.returncode == 0 and done.stdout == said, f"{verb} says '{said.strip()}'", done)
+        done = w.sluice("unpark", "--all", "--json")
+        s.check(json.loads(done.stdout)["programs"] == [], "machines get what was changed", done)
+        w.end(program)
+
+
+def a_refused_program_that_ends_at_once_is_told():
+    with world("short", **{"daemon.user_programs_max": 1}) as w:
+        w.start_daemon()
+        first = start_endless(w, "first")
+        wait_for(w, "first")
+        out = w.run([s.SLUICE, "run", "--socket", w.socket, "--", s.CLIENTS / "cuda-fill", "--mib", 2, "--rounds", 1], "cuda", sluice=False)
+        s.check(out.count("the daemon refused") == 1 and "too many programs" in out, "the reason is told once", out)
+        refusals = w.history()["refusals"]
+        s.check(len(refusals) == 1 and "too many programs" in refusals[0]["reason"], "history has it", refusals)
+        w.end(first)
+
+
+def history_lists_the_moves_of_programs_that_moved_something():
+    with world("moves") as w:
+        w.start_daemon()
+        w.run([s.CLIENTS / "cuda-fill", "--mib", 2, "--rounds", 1], "cuda", name="modest")
+        table = w.sluice("history", "--table").stdout
+        s.check("WHY IT ENDED" in table and "modest" in table, "it had a turn", table)
+        s.check("TO DEVICE" not in table, "and nothing moved", table)
+
+
+def advice_names_no_setting_that_is_on_already():
+    for mapped in ("off", "on"):
+        with world(f"mapped-{mapped}", **{"memory.allow_mapped": mapped}) as w:
+            w.start_daemon()
+            w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 96, "--buffers", 2, "--rounds", 1], "cuda", name="greedy"),
+                     exits=(NO_MEMORY,))
+            hint = w.history()["denials"][-1]["hint"]
+            s.check("visible_memory 96M" in hint and ("allow_mapped on" in hint) == (mapped == "off"), f"with allow_mapped {mapped}", hint)
+
+
+s.main(a_stopped_program_is_shown_as_stopped, kick_ends_a_program_that_the_daemon_refused,
+       park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
+       history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already)
