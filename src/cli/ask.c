@@ -12,75 +12,12 @@
 #include "base/error.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "wire/channel.h"
 #include "wire/path.h"
 
 /* The daemon answers at once; longer than this it hangs, and a person wants to know. */
 #define ANSWER_TIMEOUT_MS 5000
 #define LOOK_MS		  250
-
-enum { OPTION_SYSTEM = 1024, OPTION_SOCKET, OPTION_JSON };
-
-static const struct argp_option where_options[] = {
-	{ "system", OPTION_SYSTEM, NULL, 0, "the machine's daemon, not one of your own", 0 },
-	{ "socket", OPTION_SOCKET, "PATH", 0, "the daemon at PATH", 0 },
-	{ 0 },
-};
-
-static const struct argp_option ask_options[] = {
-	{ "json", OPTION_JSON, NULL, 0, "for machines; the keys are documented in sluice(1)", 0 },
-	{ 0 },
-};
-
-static error_t parse_where(int key, char *arg, struct argp_state *state)
-{
-	struct slu_cli_where *where = state->input;
-
-	switch (key) {
-	case OPTION_SYSTEM:
-		where->is_system = true;
-		return 0;
-	case OPTION_SOCKET:
-		if (!*arg)
-			argp_error(state, "--socket: expected the path of a daemon's socket");
-		where->socket = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_ask(int key, char *arg, struct argp_state *state)
-{
-	struct slu_cli_where *where = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = where;
-		return 0;
-	case OPTION_JSON:
-		where->is_json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child where_children[] = { { .argp = &slu_cli_help_argp }, { 0 } };
-const struct argp slu_cli_where_argp = {
-	.options = where_options,
-	.parser = parse_where,
-	.children = where_children,
-};
-
-static const struct argp_child ask_children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
-const struct argp slu_cli_ask_argp = {
-	.options = ask_options,
-	.parser = parse_ask,
-	.children = ask_children,
-};
 
 static void channel_freep(struct slu_channel **channel)
 {

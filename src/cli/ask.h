@@ -6,12 +6,12 @@
  * (docs/control.md). Complains by itself, so that every verb says the same thing the same way.
  */
 
-#include <argp.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The options --system, --socket and --json (parse.c). */
 struct slu_cli_where {
 	const char *socket; /* --socket, or NULL: the usual place */
 	bool is_system;	    /* --system */
@@ -27,12 +27,6 @@ struct slu_cli_peer {
 	pid_t pid;	     /* 0: unknown */
 	bool is_stopped;
 };
-
-/*
- * The options --system, --socket and -h, as a child parser whose input is a struct slu_cli_where;
- * the second one has --json as well.
- */
-extern const struct argp slu_cli_where_argp, slu_cli_ask_argp;
 
 /*
  * Asks @request (taken over) and fills *ret_reply (the caller's to free).

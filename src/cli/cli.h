@@ -2,12 +2,9 @@
 #pragma once
 
 /*
- * The command `sluice`: verbs, exit codes, and how it speaks to people. Errors say what happened,
- * why, and what to do, one line each, on stderr.
+ * The command `sluice`: exit codes, and how it speaks to people. verb.h has its commands. Errors
+ * say what happened, why, and what to do, one line each, on stderr.
  */
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Exit codes of ours; `run` otherwise ends with the program's own. Documented in sluice(1). */
 enum slu_cli_exit {
@@ -20,25 +17,6 @@ enum slu_cli_exit {
 	SLU_CLI_CANNOT_EXECUTE = 126,
 	SLU_CLI_NOT_FOUND = 127,
 };
-
-struct slu_cli_verb {
-	const char *name;
-	const char *summary;
-	/* argv[0] is "sluice NAME". Return: the exit code. */
-	int (*run)(int argc, char **argv);
-	bool is_common; /* among the few that `sluice` alone prints */
-};
-
-int slu_cli_run(int argc, char **argv);
-int slu_cli_status(int argc, char **argv);
-int slu_cli_set(int argc, char **argv);
-int slu_cli_park(int argc, char **argv);
-int slu_cli_unpark(int argc, char **argv);
-int slu_cli_kick(int argc, char **argv);
-int slu_cli_history(int argc, char **argv);
-int slu_cli_logs(int argc, char **argv);
-int slu_cli_doctor(int argc, char **argv);
-int slu_cli_softgpu(int argc, char **argv);
 
 /* Prints "sluice: " and the line, then each of the further lines; NULL lines are left out. */
 void slu_cli_complain(const char *why_and_what_to_do, const char *what, ...)

@@ -21,7 +21,7 @@ enum slu_verdict {
 };
 
 struct slu_doctor {
-	struct slu_cli_where where;
+	struct slu_cli_where where; /* the options (parse.h) */
 	struct slu_install install;
 	json_t *findings;
 	unsigned n_bad, n_devices;

@@ -6,20 +6,19 @@
 
 #include "base/output.h"
 #include "base/suggest.h"
-#include "base/util.h"
 #include "cli/cli.h"
+#include "cli/complete.h"
+#include "cli/verb.h"
 
-static const struct slu_cli_verb verbs[] = {
-	{ "run", "start a program that shares the GPU", slu_cli_run, true },
-	{ "status", "who runs, who waits and why, what is where", slu_cli_status, true },
-	{ "park", "put a program aside until it is unparked", slu_cli_park, true },
-	{ "unpark", "let a parked program run again", slu_cli_unpark, true },
-	{ "doctor", "look for what keeps Sluice from working here", slu_cli_doctor, true },
-	{ "set", "change a setting of the running daemon", slu_cli_set, false },
-	{ "kick", "end a program that does not give the device back", slu_cli_kick, false },
-	{ "history", "who had the device when, and what moved", slu_cli_history, false },
-	{ "logs", "what the daemon wrote", slu_cli_logs, false },
-	{ "softgpu", "run programs on the software GPU", slu_cli_softgpu, false },
+enum { RARE, COMMON };
+
+const struct slu_cli_command slu_cli_commands[] = {
+#define SLU_COMMAND(name, rank, asks, users, summary) { #name, summary, &slu_cli_##name, rank },
+#define SLU_REQUEST(name, users)
+#include "wire/commands.def"
+#undef SLU_COMMAND
+#undef SLU_REQUEST
+	{ 0 },
 };
 
 void slu_cli_complain(const char *then, const char *what, ...)
@@ -38,9 +37,9 @@ void slu_cli_complain(const char *then, const char *what, ...)
 static void print_verbs(FILE *out, bool all)
 {
 	fputs("usage: sluice COMMAND …\n\n", out);
-	for (size_t i = 0; i < SLU_ARRAY_SIZE(verbs); i++)
-		if (all || verbs[i].is_common)
-			fprintf(out, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+	for (const struct slu_cli_command *c = slu_cli_commands; c->name; c++)
+		if (all || c->is_common)
+			fprintf(out, "  %-9s %s\n", c->name, c->summary);
 	fputs("\nFor example:  sluice run -- python chat.py\n", out);
 	if (all)
 		fputs("Each command has --help. The manual: man sluice.\n", out);
@@ -54,13 +53,13 @@ static int run_verb(int argc, char **argv)
 	struct slu_suggest suggest = { .word = argv[0] };
 	char name[32], then[160];
 
-	for (size_t i = 0; i < SLU_ARRAY_SIZE(verbs); i++) {
-		slu_suggest_offer(&suggest, verbs[i].name);
-		if (strcmp(argv[0], verbs[i].name))
+	for (const struct slu_cli_command *c = slu_cli_commands; c->name; c++) {
+		slu_suggest_offer(&suggest, c->name);
+		if (strcmp(argv[0], c->name))
 			continue;
-		snprintf(name, sizeof(name), "sluice %s", verbs[i].name);
+		snprintf(name, sizeof(name), "sluice %s", c->name);
 		argv[0] = name;
-		return verbs[i].run(argc, argv);
+		return c->verb->run(argc, argv);
 	}
 	snprintf(then, sizeof(then),
 		 "%s%s%s'sluice --help' lists the commands; to start a program: sluice run -- "
@@ -89,5 +88,7 @@ int main(int argc, char **argv)
 		puts("sluice " SLU_VERSION);
 		return SLU_CLI_OK;
 	}
+	if (!strcmp(argv[1], "--complete"))
+		return slu_cli_complete(argc - 2, argv + 2);
 	return run_verb(argc - 1, argv + 1);
 }

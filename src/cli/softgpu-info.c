@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sluice softgpu info`: the software GPUs of this user, and who uses them. */
 
-#include <argp.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,18 +11,9 @@
 #include "base/util.h"
 #include "base/uuid.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/softgpu.h"
-
-static const struct argp argp = {
-	.options = slu_softgpu_json_options,
-	.parser = slu_softgpu_parse_json,
-	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
-	.doc = "Show the software GPUs that were made, and who uses them.\v"
-	       "For example: sluice softgpu info --json",
-};
 
 static const char *const engine_names[_DEV_BOARD_ENGINE_MAX] = { "in", "out", "compute" };
 
@@ -122,14 +112,14 @@ static void print_device(const json_t *device)
 		       bytes(device, "overhead_bytes", used));
 }
 
-int slu_softgpu_info(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	json_t *devices = json_array(), *device;
 	bool is_json = false;
 	char path[PATH_MAX];
 	size_t i;
 
-	slu_cli_parse(&argp, argc, argv, 0, &is_json);
+	slu_cli_parse(&slu_softgpu_info, argc, argv, &is_json);
 	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
 		if (slu_softgpu_path(index, path))
 			break;
@@ -151,3 +141,10 @@ int slu_softgpu_info(int argc, char **argv)
 	json_decref(devices);
 	return SLU_CLI_OK;
 }
+
+const struct slu_cli_verb slu_softgpu_info = {
+	.options = slu_softgpu_json_options,
+	.doc = "Show the software GPUs that were made, and who uses them.\v"
+	       "For example: sluice softgpu info --json",
+	.run = run,
+};

@@ -5,7 +5,6 @@
  * another version, damaged) can be used by nobody either, and is removed.
  */
 
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,18 +14,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/softgpu.h"
-
-static const struct argp argp = {
-	.options = slu_softgpu_json_options,
-	.parser = slu_softgpu_parse_json,
-	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
-	.doc = "Remove the software GPUs that nobody uses.\v"
-	       "For example: sluice softgpu reset --json",
-};
 
 /* Return: 0 where nobody holds it, else the exit code after having complained. */
 static int check_unused(unsigned index, const char *path)
@@ -128,13 +118,13 @@ static int reset(unsigned index, bool *ret_was_there)
 	return 0;
 }
 
-int slu_softgpu_reset(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	json_t *removed = json_array(), *kept = json_array(), *answer;
 	int result = SLU_CLI_OK;
 	bool is_json = false;
 
-	slu_cli_parse(&argp, argc, argv, 0, &is_json);
+	slu_cli_parse(&slu_softgpu_reset, argc, argv, &is_json);
 	for (unsigned index = 0; index < SLU_SOFTGPU_DEVICES_MAX; index++) {
 		bool was_there;
 		int r = reset(index, &was_there);
@@ -152,3 +142,10 @@ int slu_softgpu_reset(int argc, char **argv)
 	json_decref(answer);
 	return result;
 }
+
+const struct slu_cli_verb slu_softgpu_reset = {
+	.options = slu_softgpu_json_options,
+	.doc = "Remove the software GPUs that nobody uses.\v"
+	       "For example: sluice softgpu reset --json",
+	.run = run,
+};

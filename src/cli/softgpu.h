@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The parts of `sluice softgpu`. argv[0] is "sluice softgpu WORD". Return: the exit code. */
+/* The parts of `sluice softgpu`. */
 
-#include <argp.h>
 #include <limits.h>
 
 #include "board/board.h"
 #include "cli/install.h"
+#include "cli/verb.h"
 
 /* SLU_SOFTGPU_DEVICES_MAX and so on, as the driver has them */
 enum {
@@ -15,13 +15,10 @@ enum {
 #include "softgpu/settings.def"
 };
 
-int slu_softgpu_run(int argc, char **argv);
-int slu_softgpu_info(int argc, char **argv);
-int slu_softgpu_reset(int argc, char **argv);
+extern const struct slu_cli_verb slu_softgpu_run, slu_softgpu_info, slu_softgpu_reset;
 
-/* The command line of those that only show or remove: --json alone, noted in a bool. */
-extern const struct argp_option slu_softgpu_json_options[];
-error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state);
+/* The options of those that only show or remove: --json alone, noted in a bool. */
+extern const struct slu_cli_option slu_softgpu_json_options[];
 
 /*
  * Looks at what is asked of the software GPU by the environment, where options have been put.

@@ -4,7 +4,6 @@
  * whether this user may.
  */
 
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,45 +15,32 @@
 
 struct options {
 	struct slu_cli_where where;
-	int all;
+	bool all;
 	const char *program;
 };
 
-enum { OPTION_ALL = 256 };
-
-static const struct argp_option all_options[] = {
-	{ "all", OPTION_ALL, NULL, 0, "every program of yours", 0 },
+static const struct slu_cli_option all_options[] = {
+	{ .name = "all", .doc = "every program of yours", .at = offsetof(struct options, all) },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_program(void *options, char *word, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct options *o = options;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case OPTION_ALL:
-		o->all = 1;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (o->program)
-			argp_error(state, "one program at a time: '%s' is one word too many", arg);
-		o->program = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->program && !o->all)
-			argp_error(state, "which program? 'sluice status' has their names and "
-					  "pids");
-		if (o->program && o->all)
-			argp_error(state, "a program or --all, not both");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (o->program)
+		argp_error(state, "one program at a time: '%s' is one word too many", word);
+	o->program = word;
+}
+
+static void check_program(const void *options, struct argp_state *state)
+{
+	const struct options *o = options;
+
+	if (!o->program && !o->all)
+		argp_error(state, "which program? 'sluice status' has their names and pids");
+	if (o->program && o->all)
+		argp_error(state, "a program or --all, not both");
 }
 
 static int finish(struct options *o, json_t *request)
@@ -76,55 +62,65 @@ static int finish(struct options *o, json_t *request)
 	return SLU_CLI_OK;
 }
 
-static int steer(int argc, char **argv, const char *verb, const struct argp *argp)
+static int steer(int argc, char **argv, const struct slu_cli_verb *verb, const char *name)
 {
 	struct options o = { 0 };
 	json_t *request;
 
-	slu_cli_parse(argp, argc, argv, 0, &o);
-	request = o.all ? json_pack("{s:s, s:b}", "verb", verb, "all", 1)
-			: json_pack("{s:s, s:s}", "verb", verb, "program", o.program);
+	slu_cli_parse(verb, argc, argv, &o);
+	request = o.all ? json_pack("{s:s, s:b}", "verb", name, "all", 1)
+			: json_pack("{s:s, s:s}", "verb", name, "program", o.program);
 	return finish(&o, request);
 }
 
-int slu_cli_park(int argc, char **argv)
+static int park(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = all_options,
-		.parser = parse,
-		.children = children,
-		.args_doc = "NAME|PID\n--all",
-		.doc = "Put a program aside: it gets no turn, and its bytes leave the device.\v"
-		       "It keeps everything it had; 'sluice unpark' lets it go on.\n\n"
-		       "For example: sluice park train",
-	};
-
-	return steer(argc, argv, "park", &argp);
+	return steer(argc, argv, &slu_cli_park, "park");
 }
 
-int slu_cli_unpark(int argc, char **argv)
+static int unpark(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = all_options,
-		.parser = parse,
-		.children = children,
-		.args_doc = "NAME|PID\n--all",
-		.doc = "Let a parked program run again.\vFor example: sluice unpark train",
-	};
-
-	return steer(argc, argv, "unpark", &argp);
+	return steer(argc, argv, &slu_cli_unpark, "unpark");
 }
 
-int slu_cli_kick(int argc, char **argv)
+static int kick(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.parser = parse,
-		.children = children,
-		.args_doc = "NAME|PID",
-		.doc = "End a program that does not give the device back (SIGKILL).\v"
-		       "What it had not saved is lost. 'sluice status' says who blocks whom.\n\n"
-		       "For example: sluice kick train",
-	};
-
-	return steer(argc, argv, "kick", &argp);
+	return steer(argc, argv, &slu_cli_kick, "kick");
 }
+
+const struct slu_cli_verb slu_cli_park = {
+	.options = all_options,
+	.asks = SLU_CLI_ASKS_FACTS,
+	.args_doc = "NAME|PID\n--all",
+	.doc = "Put a program aside: it gets no turn, and its bytes leave the device.\v"
+	       "It keeps everything it had; 'sluice unpark' lets it go on.\n\n"
+	       "For example: sluice park train",
+	.take = take_program,
+	.offers = SLU_CLI_OFFERS_PROGRAMS,
+	.check = check_program,
+	.run = park,
+};
+
+const struct slu_cli_verb slu_cli_unpark = {
+	.options = all_options,
+	.asks = SLU_CLI_ASKS_FACTS,
+	.args_doc = "NAME|PID\n--all",
+	.doc = "Let a parked program run again.\vFor example: sluice unpark train",
+	.take = take_program,
+	.offers = SLU_CLI_OFFERS_PROGRAMS,
+	.check = check_program,
+	.run = unpark,
+};
+
+const struct slu_cli_verb slu_cli_kick = {
+	.asks = SLU_CLI_ASKS_FACTS,
+	.args_doc = "NAME|PID",
+	.doc = "End a program that does not give the device back (SIGKILL).\v"
+	       "What it had not saved is lost. 'sluice status' says which program blocks "
+	       "another.\n\n"
+	       "For example: sluice kick train",
+	.take = take_program,
+	.offers = SLU_CLI_OFFERS_PROGRAMS,
+	.check = check_program,
+	.run = kick,
+};

@@ -4,7 +4,6 @@
  * at, what was found, and, where something is missing, what to do. Changes nothing.
  */
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/membarrier.h>
@@ -22,31 +21,6 @@
 #include "cli/doctor.h"
 #include "cli/parse.h"
 #include "cli/reply.h"
-
-static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct slu_doctor *d = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &d->where;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.parser = parse,
-	.children = children,
-	.doc = "Look for what keeps Sluice from working here, and say what to do.\v"
-	       "Exit status: 0 if nothing is in the way, 123 otherwise.\n\n"
-	       "For example:\n"
-	       "  sluice doctor\n"
-	       "  sluice doctor --json",
-};
 
 static void look_at_daemon(struct slu_doctor *d)
 {
@@ -139,11 +113,11 @@ static void look_at_memory(struct slu_doctor *d)
 		       slu_size_format(size, bytes));
 }
 
-int slu_cli_doctor(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct slu_doctor d = { .findings = json_array() };
 
-	slu_cli_parse(&argp, argc, argv, 0, &d);
+	slu_cli_parse(&slu_cli_doctor, argc, argv, &d);
 	slu_install_find(&d.install);
 	look_at_daemon(&d);
 	slu_doctor_settings(&d);
@@ -166,3 +140,13 @@ int slu_cli_doctor(int argc, char **argv)
 	json_decref(d.findings);
 	return d.n_bad ? SLU_CLI_TROUBLE : SLU_CLI_OK;
 }
+
+const struct slu_cli_verb slu_cli_doctor = {
+	.asks = SLU_CLI_ASKS_FACTS,
+	.doc = "Look for what keeps Sluice from working here, and say what to do.\v"
+	       "Exit status: 0 if nothing is in the way, 123 otherwise.\n\n"
+	       "For example:\n"
+	       "  sluice doctor\n"
+	       "  sluice doctor --json",
+	.run = run,
+};

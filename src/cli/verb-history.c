@@ -5,7 +5,6 @@
  * out of memory, or JSON.
  */
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,66 +25,29 @@
 
 struct options {
 	struct slu_cli_where where;
-	bool has_picture, has_table;
+	bool wants_picture, wants_table; /* neither: both of them */
 	uint64_t span_ns;
 	unsigned long n_turns;
 };
 
-enum { OPTION_DRAW = 256, OPTION_TABLE };
-
-static const struct argp_option option_table[] = {
-	{ "draw", OPTION_DRAW, NULL, 0, "the picture alone", 0 },
-	{ "table", OPTION_TABLE, NULL, 0, "the tables alone", 0 },
-	{ "last", 'l', "TIME", 0, "how far back the picture goes (60s)", 0 },
-	{ "turns", 'n', "N", 0, "so many turns, programs and denials in the tables (20)", 0 },
+static const struct slu_cli_option option_table[] = {
+	{ .name = "draw",
+	  .doc = "the picture alone",
+	  .at = offsetof(struct options, wants_picture) },
+	{ .name = "table", .doc = "the tables alone", .at = offsetof(struct options, wants_table) },
+	{ .name = "last",
+	  .key = 'l',
+	  .arg = "TIME",
+	  .doc = "how far back the picture goes (60s)",
+	  .at = offsetof(struct options, span_ns),
+	  .kind = SLU_CLI_TIME },
+	{ .name = "turns",
+	  .key = 'n',
+	  .arg = "N",
+	  .doc = "so many turns, programs and denials in the tables (20)",
+	  .at = offsetof(struct options, n_turns),
+	  .kind = SLU_CLI_COUNT },
 	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	char *end;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case OPTION_DRAW:
-		o->has_table = false;
-		return 0;
-	case OPTION_TABLE:
-		o->has_picture = false;
-		return 0;
-	case 'l':
-		if (slu_size_parse_time(arg, &o->span_ns) || o->span_ns < SLU_NS_PER_MS)
-			argp_error(state,
-				   "--last: expected a time such as 500ms, 30s or 5m, not '%s'",
-				   arg);
-		return 0;
-	case 'n':
-		o->n_turns = strtoul(arg, &end, 10);
-		if (!o->n_turns || *end || *arg == '-')
-			argp_error(state, "--turns: expected a number from 1, not '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = children,
-	.doc = "Show the last turns: who had the device, from when, for how long, and what "
-	       "moved.\v"
-	       "In the picture █ is a program that runs, ▒ one whose bytes come in, ░ one that "
-	       "comes "
-	       "to rest; the number is the share of the time in which it ran.\n\n"
-	       "For example:\n"
-	       "  sluice history --last 10s\n"
-	       "  sluice history --json > turns.json",
 };
 
 static void print_turns(const json_t *reply, size_t n_turns)
@@ -237,12 +199,12 @@ static void print_reply(json_t *reply, const struct options *o)
 	if (!json_array_size(turns)) {
 		puts("Nobody had a turn yet.");
 	} else {
-		if (o->has_picture)
+		if (o->wants_picture)
 			slu_picture_print(reply, o->span_ns / SLU_NS_PER_MS,
 					  width ? width : WIDTH_USUAL, stdout);
-		if (o->has_picture && o->has_table)
+		if (o->wants_picture && o->wants_table)
 			putchar('\n');
-		if (o->has_table) {
+		if (o->wants_table) {
 			print_turns(reply, o->n_turns);
 			if (json_array_size(json_object_get(reply, "moves"))) {
 				putchar('\n');
@@ -250,24 +212,21 @@ static void print_reply(json_t *reply, const struct options *o)
 			}
 		}
 	}
-	if (o->has_table && json_array_size(denials)) {
+	if (o->wants_table && json_array_size(denials)) {
 		putchar('\n');
 		print_denials(reply, o->n_turns);
 	}
 }
 
-int slu_cli_history(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	struct options o = { .has_picture = true,
-			     .has_table = true,
-			     .span_ns = SPAN_SHOWN_S * SLU_NS_PER_S,
-			     .n_turns = TURNS_SHOWN };
+	struct options o = { .span_ns = SPAN_SHOWN_S * SLU_NS_PER_S, .n_turns = TURNS_SHOWN };
 	json_t *reply;
 	int r;
 
-	slu_cli_parse(&argp, argc, argv, 0, &o);
-	if (!o.has_picture && !o.has_table)
-		o.has_picture = o.has_table = true;
+	slu_cli_parse(&slu_cli_history, argc, argv, &o);
+	if (!o.wants_picture && !o.wants_table)
+		o.wants_picture = o.wants_table = true;
 	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "history"), &reply);
 	if (r)
 		return r;
@@ -278,3 +237,17 @@ int slu_cli_history(int argc, char **argv)
 	json_decref(reply);
 	return SLU_CLI_OK;
 }
+
+const struct slu_cli_verb slu_cli_history = {
+	.options = option_table,
+	.asks = SLU_CLI_ASKS_FACTS,
+	.doc = "Show the last turns: who had the device, from when, for how long, and what "
+	       "moved.\v"
+	       "In the picture █ is a program that runs, ▒ one whose bytes come in, ░ one that "
+	       "comes "
+	       "to rest; the number is the share of the time in which it ran.\n\n"
+	       "For example:\n"
+	       "  sluice history --last 10s\n"
+	       "  sluice history --json > turns.json",
+	.run = run,
+};

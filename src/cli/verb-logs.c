@@ -5,7 +5,6 @@
  * log is; if none runs, the last one's file is where the next one's will be.
  */
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,56 +28,28 @@
 struct options {
 	struct slu_cli_where where;
 	bool follows;
-	const char *n_lines; /* NULL: all */
+	unsigned long n_lines; /* 0: all */
 };
 
-static const struct argp_option option_table[] = {
-	{ "follow", 'f', NULL, 0, "go on with what is added until you press Ctrl-C", 0 },
-	{ "lines", 'n', "N", 0, "the last N lines alone", 0 },
+static const struct slu_cli_option option_table[] = {
+	{ .name = "follow",
+	  .key = 'f',
+	  .doc = "go on with what is added until you press Ctrl-C",
+	  .at = offsetof(struct options, follows) },
+	{ .name = "lines",
+	  .key = 'n',
+	  .arg = "N",
+	  .doc = "the last N lines alone",
+	  .at = offsetof(struct options, n_lines),
+	  .kind = SLU_CLI_COUNT },
 	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-	char *end;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case 'f':
-		o->follows = true;
-		return 0;
-	case 'n':
-		if (!strtoul(arg, &end, 10) || *end || *arg == '-')
-			argp_error(state, "--lines: expected a number from 1, not '%s'", arg);
-		o->n_lines = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = children,
-	.doc = "Show what the daemon wrote into its log, also after its end.\v"
-	       "How much it writes: 'sluice set log_level info'. Of a daemon that systemd started "
-	       "this is what journalctl has.\n\n"
-	       "For example: sluice logs --follow",
 };
 
 /* In our place. Return: the exit code after a complaint. */
 static int exec_journalctl(const struct options *o, const char *whose, const char *pid)
 {
 	const char *words[8] = { "journalctl", "--no-pager" };
+	char n_lines[24];
 	size_t n = 2;
 
 	words[n++] = whose;
@@ -87,8 +58,9 @@ static int exec_journalctl(const struct options *o, const char *whose, const cha
 	if (o->follows)
 		words[n++] = "--follow";
 	if (o->n_lines) {
+		snprintf(n_lines, sizeof(n_lines), "%lu", o->n_lines);
 		words[n++] = "--lines";
-		words[n++] = o->n_lines;
+		words[n++] = n_lines;
 	}
 	execvp(words[0], (char *const *)words);
 	slu_cli_complain("The daemon writes into systemd's journal: read it with another tool.",
@@ -204,7 +176,7 @@ static int show(const struct options *o, const char *path)
 		return SLU_CLI_FAILED;
 	}
 	if (o->n_lines)
-		missing = seek_lines(fd, strtoul(o->n_lines, NULL, 10));
+		missing = seek_lines(fd, o->n_lines);
 	snprintf(old, sizeof(old), "%s.1", path);
 	before = missing ? open(old, O_RDONLY | O_CLOEXEC) : -1;
 	if (before >= 0) {
@@ -218,15 +190,25 @@ static int show(const struct options *o, const char *path)
 	return SLU_CLI_OK;
 }
 
-int slu_cli_logs(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	char path[PATH_MAX];
 	int r;
 
-	slu_cli_parse(&argp, argc, argv, 0, &o);
+	slu_cli_parse(&slu_cli_logs, argc, argv, &o);
 	if (o.where.is_system && !o.where.socket)
 		return exec_journalctl(&o, "--unit", "sluiced");
 	r = find_file(&o, path);
 	return r ? r : show(&o, path);
 }
+
+const struct slu_cli_verb slu_cli_logs = {
+	.options = option_table,
+	.asks = SLU_CLI_ASKS_DAEMON,
+	.doc = "Show what the daemon wrote into its log, also after its end.\v"
+	       "How much it writes: 'sluice set log_level info'. Of a daemon that systemd started "
+	       "this is what journalctl has.\n\n"
+	       "For example: sluice logs --follow",
+	.run = run,
+};

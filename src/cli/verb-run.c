@@ -10,7 +10,6 @@
  * got in is seen by somebody who stays outside (watch.h).
  */
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -36,66 +35,35 @@
 struct options {
 	struct slu_cli_where where;
 	const char *name;
-	int require, is_verbose;
+	bool require, is_verbose;
 	char group[17]; /* SLUICE_GROUP, made up here */
 	char **program; /* NULL-ended */
 };
 
-enum { OPTION_REQUIRE = 256 };
-
-static const struct argp_option option_table[] = {
-	{ "name", 'n', "NAME", 0, "name for status and settings (default: the program's own)", 0 },
-	{ "verbose", 'v', NULL, 0, "say when the program shares the GPU, or that it never did", 0 },
-	{ "require", OPTION_REQUIRE, NULL, 0, "do not start the program without Sluice", 0 },
+static const struct slu_cli_option option_table[] = {
+	{ .name = "name",
+	  .key = 'n',
+	  .arg = "NAME",
+	  .doc = "name for status and settings (default: the program's own)",
+	  .at = offsetof(struct options, name),
+	  .kind = SLU_CLI_NAME },
+	{ .name = "verbose",
+	  .key = 'v',
+	  .doc = "say when the program shares the GPU, or that it never did",
+	  .at = offsetof(struct options, is_verbose) },
+	{ .name = "require",
+	  .doc = "do not start the program without Sluice",
+	  .at = offsetof(struct options, require) },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_where_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_program(void *options, char *word, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct options *o = options;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case 'n':
-		if (!*arg || strlen(arg) >= SLU_WIRE_NAME_MAX)
-			argp_error(state, "--name: expected 1 to %d characters",
-				   SLU_WIRE_NAME_MAX - 1);
-		o->name = arg;
-		return 0;
-	case 'v':
-		o->is_verbose = 1;
-		return 0;
-	case OPTION_REQUIRE:
-		o->require = 1;
-		return 0;
-	case ARGP_KEY_ARG:
-		o->program = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? For example: sluice run -- python chat.py");
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)word;
+	o->program = slu_cli_take_command(state);
 }
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = children,
-	.args_doc = "[--] PROGRAM [ARGUMENT…]",
-	.doc = "Start PROGRAM so that it shares the GPU with others that were started so.\v"
-	       "Starts a daemon for you if none runs. Exit status: the program's own; 120 to 127 "
-	       "if it could not be started (see sluice(1)).\n\n"
-	       "For example:\n"
-	       "  sluice run -- python chat.py\n"
-	       "  sluice run --name coder -- ./server --port 8080",
-};
 
 /*
  * Where there is no driver the shim is left out: programs that look for CUDA before they look for
@@ -208,14 +176,13 @@ static int complain_of_exec(const char *path, int error)
 	return SLU_CLI_CANNOT_EXECUTE;
 }
 
-int slu_cli_run(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	char path[PATH_MAX], socket[PATH_MAX];
 	int r;
 
-	slu_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
-
+	slu_cli_parse(&slu_cli_run, argc, argv, &o);
 	switch (slu_program_find(o.program[0], path, sizeof(path))) {
 	case 0:
 		break;
@@ -244,3 +211,19 @@ int slu_cli_run(int argc, char **argv)
 	execv(path, o.program);
 	return complain_of_exec(path, errno);
 }
+
+const struct slu_cli_verb slu_cli_run = {
+	.options = option_table,
+	.asks = SLU_CLI_ASKS_DAEMON,
+	.args_doc = "[--] PROGRAM [ARGUMENT…]",
+	.doc = "Start PROGRAM so that it shares the GPU with others that were started so.\v"
+	       "Starts a daemon for you if none runs. Exit status: the program's own; 120 to 127 "
+	       "if it could not be started (see sluice(1)).\n\n"
+	       "For example:\n"
+	       "  sluice run -- python chat.py\n"
+	       "  sluice run --name coder -- ./server --port 8080",
+	.take = take_program,
+	.offers = SLU_CLI_OFFERS_COMMAND,
+	.missing = "which program? For example: sluice run -- python chat.py",
+	.run = run,
+};

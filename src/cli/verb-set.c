@@ -4,7 +4,6 @@
  * The daemon decides whether this user may, and says what it expected.
  */
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,88 +23,27 @@ struct options {
 	const char *program;
 	const char *words[2]; /* the setting, the value */
 	unsigned n_words;
-	const char *number; /* a value that looks like an option, or NULL */
 };
 
-/* A word such as -5s is a value, and the daemon says what is wrong with it. */
-#define NUMBER(key)                                                         \
-	{                                                                   \
-		NULL, key, "", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0 \
-	}
-
-static const struct argp_option option_table[] = {
-	{ "program", 'p', "NAME", 0, "of programs of this name only (a shell pattern)", 0 },
-	NUMBER('0'),
-	NUMBER('1'),
-	NUMBER('2'),
-	NUMBER('3'),
-	NUMBER('4'),
-	NUMBER('5'),
-	NUMBER('6'),
-	NUMBER('7'),
-	NUMBER('8'),
-	NUMBER('9'),
-	NUMBER('.'),
+static const struct slu_cli_option option_table[] = {
+	{ .name = "program",
+	  .key = 'p',
+	  .arg = "NAME",
+	  .doc = "of programs of this name only (a shell pattern)",
+	  .at = offsetof(struct options, program),
+	  .kind = SLU_CLI_NAME,
+	  .offers = SLU_CLI_OFFERS_PROGRAMS },
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
-
-static void take_word(struct options *o, const char *word, struct argp_state *state)
+static void take_word(void *options, char *word, struct argp_state *state)
 {
+	struct options *o = options;
+
 	if (o->n_words == SLU_ARRAY_SIZE(o->words))
 		argp_error(state, "a setting and a value: '%s' is one word too many", word);
 	o->words[o->n_words++] = word;
 }
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case 'p':
-		if (!*arg || strlen(arg) >= SLU_WIRE_NAME_MAX)
-			argp_error(state, "--program: expected a name of 1 to %d characters",
-				   SLU_WIRE_NAME_MAX - 1);
-		o->program = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		take_word(o, arg, state);
-		return 0;
-	case '.':
-	case '0' ... '9':
-		/* options come first, wherever they stood */
-		if (o->number)
-			argp_error(state, "a setting and a value: '%s' is one word too many",
-				   o->number);
-		o->number = state->argv[state->next - 1];
-		return 0;
-	case ARGP_KEY_END:
-		if (o->number)
-			take_word(o, o->number, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = children,
-	.args_doc = "[SETTING [VALUE]]",
-	.doc = "Change a setting of the running daemon until it ends, or show what is in force.\v"
-	       "The settings and what they take: man sluiced.conf. To keep a change, write it into "
-	       "that file.\n\n"
-	       "For example:\n"
-	       "  sluice set policy fifo\n"
-	       "  sluice set --program ollama visible_memory 12G\n"
-	       "  sluice set --program ollama\n"
-	       "  sluice set",
-};
 
 /* "slice" or "scheduler.slice". */
 static bool is_named(const json_t *setting, const char *name)
@@ -211,10 +149,28 @@ static int change(const struct options *o)
 	return SLU_CLI_OK;
 }
 
-int slu_cli_set(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 
-	slu_cli_parse(&argp, argc, argv, 0, &o);
+	slu_cli_parse(&slu_cli_set, argc, argv, &o);
 	return o.n_words == SLU_ARRAY_SIZE(o.words) ? change(&o) : show(&o);
 }
+
+const struct slu_cli_verb slu_cli_set = {
+	.options = option_table,
+	.asks = SLU_CLI_ASKS_FACTS,
+	.args_doc = "[SETTING [VALUE]]",
+	.doc = "Change a setting of the running daemon until it ends, or show what is in force.\v"
+	       "The settings and what they take: man sluiced.conf. To keep a change, write it into "
+	       "that file.\n\n"
+	       "For example:\n"
+	       "  sluice set policy fifo\n"
+	       "  sluice set --program ollama visible_memory 12G\n"
+	       "  sluice set --program ollama\n"
+	       "  sluice set",
+	.take = take_word,
+	.offers = SLU_CLI_OFFERS_SETTINGS,
+	.takes_numbers = true,
+	.run = run,
+};

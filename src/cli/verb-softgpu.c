@@ -8,7 +8,6 @@
  *   sluice softgpu run --memory 64M -- sluice run -- ./program
  */
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 
 #include "base/util.h"
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "cli/cudart.h"
 #include "cli/environment.h"
 #include "cli/install.h"
@@ -31,59 +29,46 @@ struct options {
 	char **program;
 };
 
-static const struct argp_option option_table[] = {
-	{ "memory", 'm', "SIZE", 0, "the device's memory (the profile's; 256M without one)", 0 },
-	{ "profile", 'p', "NAME", 0, "take time like a card: none, rtx5080, rtx5090-x8, rtx3080",
-	  0 },
-	{ "scale", 's', "N", 0, "make the profile's sizes and speeds N times smaller (256)", 0 },
-	{ "devices", 'd', "N", 0, "so many devices (1)", 0 },
-	{ "quiet", 'q', NULL, 0, "do not report a kernel that fails", 0 },
+static const struct slu_cli_option option_table[] = {
+	{ .name = "memory",
+	  .key = 'm',
+	  .arg = "SIZE",
+	  .doc = "the device's memory (the profile's; 256M without one)",
+	  .at = offsetof(struct options, memory),
+	  .kind = SLU_CLI_TEXT },
+	{ .name = "profile",
+	  .key = 'p',
+	  .arg = "NAME",
+	  .doc = "take time like a card: none, rtx5080, rtx5090-x8, rtx3080",
+	  .at = offsetof(struct options, profile),
+	  .offers = "none rtx5080 rtx5090-x8 rtx3080",
+	  .kind = SLU_CLI_TEXT },
+	{ .name = "scale",
+	  .key = 's',
+	  .arg = "N",
+	  .doc = "make the profile's sizes and speeds N times smaller (256)",
+	  .at = offsetof(struct options, scale),
+	  .kind = SLU_CLI_TEXT },
+	{ .name = "devices",
+	  .key = 'd',
+	  .arg = "N",
+	  .doc = "so many devices (1)",
+	  .at = offsetof(struct options, devices),
+	  .kind = SLU_CLI_TEXT },
+	{ .name = "quiet",
+	  .key = 'q',
+	  .doc = "do not report a kernel that fails",
+	  .at = offsetof(struct options, is_quiet) },
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_program(void *options, char *word, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct options *o = options;
 
-	switch (key) {
-	case 'm':
-		o->memory = arg;
-		return 0;
-	case 'p':
-		o->profile = arg;
-		return 0;
-	case 's':
-		o->scale = arg;
-		return 0;
-	case 'd':
-		o->devices = arg;
-		return 0;
-	case 'q':
-		o->is_quiet = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		o->program = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? For example: sluice softgpu run -- ./vector-add");
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)word;
+	o->program = slu_cli_take_command(state);
 }
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = (const struct argp_child[]){ { .argp = &slu_cli_help_argp }, { 0 } },
-	.args_doc = "[--] PROGRAM [ARGUMENT…]",
-	.doc = "Start PROGRAM on the software GPU: a CUDA device on the CPU.\v"
-	       "The first program makes the device, and it stays; see 'sluice softgpu info' and "
-	       "'sluice softgpu reset'. Exit status: the program's own; 120 to 127 if it could "
-	       "not be started.\n\n"
-	       "For example: sluice softgpu run --memory 64M -- ./vector-add",
-};
 
 static int set(const char *name, const char *value)
 {
@@ -117,14 +102,14 @@ static int set_environment(const struct options *o, const struct slu_install *in
 		       : 0;
 }
 
-int slu_softgpu_run(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct slu_install install;
 	char path[PATH_MAX];
 	int r;
 
-	slu_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
+	slu_cli_parse(&slu_softgpu_run, argc, argv, &o);
 	slu_install_find(&install);
 	if (!install.softgpu_folder[0]) {
 		slu_cli_complain(slu_install_advice(),
@@ -150,26 +135,24 @@ int slu_softgpu_run(int argc, char **argv)
 	return SLU_CLI_CANNOT_EXECUTE;
 }
 
-const struct argp_option slu_softgpu_json_options[] = {
-	{ "json", 'j', NULL, 0, "for machines", 0 },
-	{ 0 },
+const struct slu_cli_verb slu_softgpu_run = {
+	.options = option_table,
+	.args_doc = "[--] PROGRAM [ARGUMENT…]",
+	.doc = "Start PROGRAM on the software GPU: a CUDA device on the CPU.\v"
+	       "The first program makes the device, and it stays; see 'sluice softgpu info' and "
+	       "'sluice softgpu reset'. Exit status: the program's own; 120 to 127 if it could "
+	       "not be started.\n\n"
+	       "For example: sluice softgpu run --memory 64M -- ./vector-add",
+	.take = take_program,
+	.offers = SLU_CLI_OFFERS_COMMAND,
+	.missing = "which program? For example: sluice softgpu run -- ./vector-add",
+	.run = run_program,
 };
 
-error_t slu_softgpu_parse_json(int key, char *arg, struct argp_state *state)
-{
-	bool *is_json = state->input;
-
-	switch (key) {
-	case 'j':
-		*is_json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "what is '%s'?", arg);
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+const struct slu_cli_option slu_softgpu_json_options[] = {
+	{ .name = "json", .key = 'j', .doc = "for machines" },
+	{ 0 },
+};
 
 int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX])
 {
@@ -180,17 +163,16 @@ int slu_softgpu_path(unsigned index, char ret_path[PATH_MAX])
 	return r;
 }
 
-int slu_cli_softgpu(int argc, char **argv)
+static const struct slu_cli_command parts[] = {
+	{ .name = "run", .verb = &slu_softgpu_run },
+	{ .name = "info", .verb = &slu_softgpu_info },
+	{ .name = "reset", .verb = &slu_softgpu_reset },
+	{ 0 },
+};
+
+static int run(int argc, char **argv)
 {
-	static const struct {
-		const char *word;
-		char name[24];
-		int (*run)(int argc, char **argv);
-	} words[] = {
-		{ "run", "sluice softgpu run", slu_softgpu_run },
-		{ "info", "sluice softgpu info", slu_softgpu_info },
-		{ "reset", "sluice softgpu reset", slu_softgpu_reset },
-	};
+	char name[32];
 
 	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		puts("usage: sluice softgpu run [OPTION…] [--] PROGRAM [ARGUMENT…]\n"
@@ -201,11 +183,12 @@ int slu_cli_softgpu(int argc, char **argv)
 		     "For example: sluice softgpu run --memory 64M -- ./vector-add");
 		return SLU_CLI_OK;
 	}
-	for (size_t i = 0; argc >= 2 && i < SLU_ARRAY_SIZE(words); i++) {
-		if (strcmp(argv[1], words[i].word))
+	for (const struct slu_cli_command *part = parts; argc >= 2 && part->name; part++) {
+		if (strcmp(argv[1], part->name))
 			continue;
-		argv[1] = (char *)(uintptr_t)words[i].name;
-		return words[i].run(argc - 1, argv + 1);
+		snprintf(name, sizeof(name), "sluice softgpu %s", part->name);
+		argv[1] = name;
+		return part->verb->run(argc - 1, argv + 1);
 	}
 	if (argc >= 2)
 		slu_cli_complain(
@@ -218,3 +201,5 @@ int slu_cli_softgpu(int argc, char **argv)
 				 "'reset'.");
 	return SLU_CLI_USAGE;
 }
+
+const struct slu_cli_verb slu_cli_softgpu = { .run = run, .parts = parts };

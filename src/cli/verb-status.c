@@ -4,7 +4,6 @@
  * cannot be moved and why, and who else uses the device.
  */
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,56 +17,24 @@
 #include "cli/parse.h"
 #include "cli/reply.h"
 #include "cli/screen.h"
+#include "cli/status-devices.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "wire/message.h"
 
-#define BAR_LENGTH 20
-#define PERIOD_MS  1000
-#define NAME_MIN   12 /* names are cut to this before a column is left out */
-#define LABEL_MAX  (SLU_WIRE_NAME_MAX + 24)
+#define PERIOD_MS 1000
+#define NAME_MIN  12 /* names are cut to this before a column is left out */
 
 struct options {
 	struct slu_cli_where where;
 	bool is_watch;
 };
 
-static const struct argp_option option_table[] = {
-	{ "watch", 'w', NULL, 0,
-	  "show it again every second until you press Ctrl-C; with --json a line each", 0 },
+static const struct slu_cli_option option_table[] = {
+	{ .name = "watch",
+	  .key = 'w',
+	  .doc = "show it again every second until you press Ctrl-C; with --json a line each",
+	  .at = offsetof(struct options, is_watch) },
 	{ 0 },
-};
-
-static const struct argp_child children[] = { { .argp = &slu_cli_ask_argp }, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->where;
-		return 0;
-	case 'w':
-		o->is_watch = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse,
-	.children = children,
-	.doc = "Show who runs, who waits and why, and what is where.\v"
-	       "STATE is running, waiting, filling, draining, idle or parked. MODE is what must be "
-	       "on "
-	       "the device during a turn: all, mapped (the rest is reached over the bus) or launch "
-	       "(each command's own). LEVEL is the policy's: 0 is for programs that people talk "
-	       "to. In "
-	       "the bar █ is in use, ▓ by programs outside of Sluice.\n\nFor example: sluice "
-	       "status --watch",
 };
 
 static void add_bytes(struct slu_table *table, uint64_t bytes)
@@ -82,70 +49,6 @@ static void add_time(struct slu_table *table, uint64_t ms)
 	char buf[SLU_SIZE_STRING_MAX];
 
 	slu_table_add(table, "%s", ms ? slu_size_format_time(buf, ms * SLU_NS_PER_MS) : "–");
-}
-
-/* The part of the device that is in use, in characters; what outsiders hold is the last part of it.
- */
-static void print_bar(FILE *out, uint64_t used, uint64_t outside, uint64_t total)
-{
-	size_t n_used = total ? (size_t)((double)used / (double)total * BAR_LENGTH + 0.5) : 0;
-	size_t n_outside = total ? (size_t)((double)outside / (double)total * BAR_LENGTH + 0.5) : 0;
-
-	n_used = SLU_MIN(n_used, (size_t)BAR_LENGTH);
-	n_outside = SLU_MIN(n_outside, n_used);
-	for (size_t i = 0; i < BAR_LENGTH; i++)
-		fputs(i < n_used - n_outside ? "█" : i < n_used ? "▓" : "░", out);
-}
-
-/* How to call @name on a line without a column for the process. */
-static const char *call(char buf[static LABEL_MAX], const json_t *programs, const char *name,
-			uint64_t pid)
-{
-	if (!pid || !slu_reply_is_shared(programs, name, pid))
-		return name;
-	snprintf(buf, LABEL_MAX, "%s[%llu]", name, (unsigned long long)pid);
-	return buf;
-}
-
-/* @has_twins: there are others, from which its UUID tells it apart. */
-static void print_device(FILE *out, const json_t *device, const json_t *programs, bool has_twins)
-{
-	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
-	const json_t *turn = json_object_get(device, "turn");
-	const char *sharing = slu_reply_text(device, "sharing");
-	bool has_turns = json_is_true(json_object_get(device, "has_turns"));
-	char bytes[3 * SLU_SIZE_STRING_MAX + 40], now[256] = "", label[LABEL_MAX];
-	uint64_t overhead = slu_reply_number(device, "overhead_bytes");
-	uint64_t in_use = slu_reply_number(device, "used_bytes") + overhead;
-	size_t width = slu_terminal_width();
-
-	snprintf(bytes, sizeof(bytes), "  %s of %s", slu_size_format(used, in_use),
-		 slu_size_format(total, slu_reply_number(device, "total_bytes")));
-	if (overhead)
-		snprintf(bytes + strlen(bytes), sizeof(bytes) - strlen(bytes),
-			 " (%s contexts and drivers)", slu_size_format(used, overhead));
-	if (has_turns && json_is_object(turn))
-		snprintf(now, sizeof(now), "  turn: %s (%s)",
-			 call(label, programs, slu_reply_text(turn, "name"),
-			      slu_reply_number(turn, "pid")),
-			 slu_size_format_time(since,
-					      slu_reply_number(turn, "since_ms") * SLU_NS_PER_MS));
-	if (*slu_reply_text(device, "next"))
-		snprintf(now + strlen(now), sizeof(now) - strlen(now), "  next: %s",
-			 call(label, programs, slu_reply_text(device, "next"),
-			      slu_reply_number(device, "next_pid")));
-
-	fprintf(out, "GPU %d  %s%s%s\n  ", (int)slu_reply_number(device, "index"),
-		slu_reply_text(device, "name"), has_twins ? "  " : "",
-		has_twins ? slu_reply_text(device, "uuid") : "");
-	print_bar(out, in_use, slu_reply_number(device, "outsider_bytes"),
-		  slu_reply_number(device, "total_bytes"));
-	fprintf(out, "%s%s%s\n", bytes,
-		width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width ? "\n"
-											   : "",
-		now);
-	if (*sharing)
-		fprintf(out, "  %s\n", sharing);
 }
 
 /* Why it is as it is, unless its state says that already. */
@@ -318,16 +221,6 @@ static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 	slu_table_free(table);
 }
 
-static void print_devices(FILE *out, const json_t *reply)
-{
-	const json_t *devices = json_object_get(reply, "devices"), *device;
-	size_t i;
-
-	json_array_foreach (devices, i, device)
-		print_device(out, device, json_object_get(reply, "programs"),
-			     json_array_size(devices) > 1);
-}
-
 /* @lines_max: 0 for all of them. */
 static void print_rows(FILE *out, const json_t *reply, size_t lines_max)
 {
@@ -372,7 +265,7 @@ static void paint(const json_t *reply)
 	if (!out)
 		return;
 	print_title(out, reply);
-	print_devices(out, reply);
+	slu_status_devices_print(out, reply);
 	fflush(out);
 	for (end = text; used + 1 < lines && *end; used++)
 		end += strcspn(end, "\n") + 1;
@@ -398,7 +291,7 @@ static int show(const struct options *o, bool has_screen)
 	} else if (has_screen) {
 		paint(reply);
 	} else {
-		print_devices(stdout, reply);
+		slu_status_devices_print(stdout, reply);
 		print_rows(stdout, reply, 0);
 	}
 	fflush(stdout);
@@ -406,13 +299,13 @@ static int show(const struct options *o, bool has_screen)
 	return SLU_CLI_OK;
 }
 
-int slu_cli_status(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	bool has_screen;
 	int r;
 
-	slu_cli_parse(&argp, argc, argv, 0, &o);
+	slu_cli_parse(&slu_cli_status, argc, argv, &o);
 	has_screen = o.is_watch && !o.where.is_json && isatty(STDOUT_FILENO);
 	if (has_screen)
 		slu_screen_open();
@@ -421,3 +314,17 @@ int slu_cli_status(int argc, char **argv)
 	slu_screen_close();
 	return r;
 }
+
+const struct slu_cli_verb slu_cli_status = {
+	.options = option_table,
+	.asks = SLU_CLI_ASKS_FACTS,
+	.doc = "Show who runs, who waits and why, and what is where.\v"
+	       "STATE is running, waiting, filling, draining, idle or parked. MODE is what must be "
+	       "on "
+	       "the device during a turn: all, mapped (the rest is reached over the bus) or launch "
+	       "(each command's own). LEVEL is the policy's: 0 is for programs that people talk "
+	       "to. In "
+	       "the bar █ is in use, ▓ by programs outside of Sluice.\n\nFor example: sluice "
+	       "status --watch",
+	.run = run,
+};

@@ -27,8 +27,13 @@ void slu_answer_say(struct slu_answer *answer, const char *words);
 /* @reply, taken over, is the answer. */
 void slu_answer_with(struct slu_answer *answer, json_t *reply);
 
-/* The verbs that change something. */
-void slu_verb_set(struct slu_answer *answer);
-void slu_verb_park(struct slu_answer *answer);
-void slu_verb_unpark(struct slu_answer *answer);
-void slu_verb_kick(struct slu_answer *answer);
+/* What the daemon is asked for. Whether the user may is checked before (control.c). */
+#define SLU_VERB_LOCAL(name)
+#define SLU_VERB_DAEMON(name)			      void slu_verb_##name(struct slu_answer *answer);
+#define SLU_COMMAND(name, rank, asks, users, summary) SLU_VERB_##asks(name)
+#define SLU_REQUEST(name, users)		      SLU_VERB_DAEMON(name)
+#include "wire/commands.def"
+#undef SLU_COMMAND
+#undef SLU_REQUEST
+#undef SLU_VERB_LOCAL
+#undef SLU_VERB_DAEMON

@@ -14,7 +14,6 @@
 #include "base/util.h"
 #include "daemon/answer.h"
 #include "daemon/control.h"
-#include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 
@@ -25,89 +24,41 @@ bool slu_control_may_see(const struct slu_control_view *view, uid_t uid)
 
 /* -- verbs ------------------------------------------------------------------------------------ */
 
-static void verb_status(struct slu_answer *answer)
-{
-	slu_server_look(answer->view.server);
-	slu_answer_with(answer, slu_status_make(&answer->view));
-}
+enum users { ANYONE, MASTERS };
 
-/*
- * Whether we are there at all, without a look at anything. With a protocol "version" also whether a
- * program that speaks it and is started now would be let in.
- */
-static void verb_ping(struct slu_answer *answer)
-{
-	const json_t *version = json_object_get(answer->request, "version");
-	char why[192];
-	int r, status;
-
-	json_object_set_new(answer->reply, "pid", json_integer(getpid()));
-	if (!version)
-		return;
-	if (!slu_session_serves_version((uint32_t)json_integer_value(version), why, sizeof(why))) {
-		slu_answer_no(answer, EPROTONOSUPPORT, NULL, "%s", why);
-		return;
-	}
-	r = slu_program_may_join(answer->view.server, answer->view.uid, &status, why, sizeof(why));
-	if (r == SLU_PROGRAM_E_REFUSED)
-		slu_answer_no(answer, status,
-			      "'sluice status' lists them; end one, or raise the "
-			      "limit in sluiced.conf(5).",
-			      "%s", why);
-	else if (r)
-		slu_answer_no(answer, -r, NULL, "%s", strerror(-r));
-}
-
-static void verb_history(struct slu_answer *answer)
-{
-	const json_t *last = json_object_get(answer->request, "last");
-
-	if (last && (!json_is_integer(last) || json_integer_value(last) < 0)) {
-		slu_answer_no(answer, EINVAL, NULL, "last: expected a number of records");
-		return;
-	}
-	slu_answer_with(answer,
-			slu_history_make(&answer->view,
-					 last ? (size_t)json_integer_value(last) : SIZE_MAX));
-}
-
-static void verb_settings(struct slu_answer *answer)
-{
-	const char *program = json_string_value(json_object_get(answer->request, "program"));
-
-	if (program && strlen(program) >= SLU_WIRE_NAME_MAX) {
-		slu_answer_no(answer, EINVAL, NULL,
-			      "program: expected a name of at most %d characters",
-			      SLU_WIRE_NAME_MAX - 1);
-		return;
-	}
-	slu_answer_with(answer, slu_settings_make(&answer->view, program));
-}
-
-static const struct {
+static const struct verb {
 	const char *name;
 	void (*run)(struct slu_answer *answer);
+	enum users users;
 } verbs[] = {
-	{ "status", verb_status }, { "history", verb_history }, { "settings", verb_settings },
-	{ "set", slu_verb_set },   { "park", slu_verb_park },	{ "unpark", slu_verb_unpark },
-	{ "kick", slu_verb_kick }, { "ping", verb_ping },
+#define SLU_VERB_LOCAL(name, users)
+#define SLU_VERB_DAEMON(name, users)		      { #name, slu_verb_##name, users },
+#define SLU_COMMAND(name, rank, asks, users, summary) SLU_VERB_##asks(name, users)
+#define SLU_REQUEST(name, users)		      SLU_VERB_DAEMON(name, users)
+#include "wire/commands.def"
+#undef SLU_COMMAND
+#undef SLU_REQUEST
 };
 
 static void run_verb(struct slu_answer *answer)
 {
 	const char *name = json_string_value(json_object_get(answer->request, "verb"));
+	const struct verb *verb = verbs, *end = verbs + SLU_ARRAY_SIZE(verbs);
 
-	for (size_t i = 0; name && i < SLU_ARRAY_SIZE(verbs); i++) {
-		if (!strcmp(verbs[i].name, name)) {
-			verbs[i].run(answer);
-			return;
-		}
+	if (!name) {
+		slu_answer_no(answer, EINVAL, NULL, "expected a \"verb\"");
+		return;
 	}
-	if (name)
+	while (verb < end && strcmp(verb->name, name))
+		verb++;
+	if (verb == end)
 		slu_answer_no(answer, ENOSYS, "Command and daemon may be of different versions.",
 			      "the daemon does not know the verb '%.32s'", name);
+	else if (verb->users == MASTERS && !answer->view.is_master)
+		slu_answer_no(answer, EPERM, "Ask root or a member of the group sluice.",
+			      "you may not use 'sluice %s' on the machine's daemon", name);
 	else
-		slu_answer_no(answer, EINVAL, NULL, "expected a \"verb\"");
+		verb->run(answer);
 }
 
 /* -- files ------------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
- *   control.c   what commands ask; status.c and history.c answer
+ *   control.c   what commands ask, and who may; verb-*.c, status.c and history.c answer
  *   server.c    the clocks, settings, start and end
  *   pump.c      the pump
  */

@@ -68,11 +68,6 @@ void slu_verb_set(struct slu_answer *answer)
 	struct search search;
 	int r;
 
-	if (!answer->view.is_master) {
-		slu_answer_no(answer, EPERM, "Ask a member of the group sluice.",
-			      "you may not change the settings of the machine's daemon");
-		return;
-	}
 	if (!setting || !value) {
 		slu_answer_no(answer, EINVAL, NULL, "expected \"setting\" and \"value\"");
 		return;

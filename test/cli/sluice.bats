@@ -619,7 +619,10 @@ end_own_daemon() {
 @test "completion knows programs, and what a program is given" {
 	start_daemon
 	source "$SLUICE_SOURCE/data/completions/sluice"
-	sluice() { "$sluice" "$@" --socket "$world/sluice.sock"; }
+	sluice() {
+		[ "$1" != --complete ] || { "$sluice" "$@" && return; }
+		"$sluice" "$@" --socket "$world/sluice.sock"
+	}
 	COMP_WORDS=(sluice set "disk_f") COMP_CWORD=2
 	_sluice
 	[ "${COMPREPLY[*]}" = disk_folder ]
@@ -658,6 +661,7 @@ offered() {
 	source "$SLUICE_SOURCE/data/completions/sluice"
 	_command_offset() { offset=$1; }
 	sluice() {
+		[ "$1" != --complete ] || { "$sluice" "$@" && return; }
 		echo "$*" >"$world/asked"
 		printf '{\n  "devices": [\n    {\n      "name": "card"\n    }\n  ],\n'
 		printf '  "programs": [\n    {\n      "name": "my chat",\n      "pid": 1\n    },\n    {\n      "name": "coder"\n    }\n  ]\n}\n'
@@ -686,4 +690,26 @@ offered() {
 	[ "$offset" -eq 6 ]
 	offered sluice softgpu run --profile rtx5090
 	[ "${COMPREPLY[*]}" = rtx5090-x8 ]
+	offered sluice run --socket "$world/ask"
+	[ "${COMPREPLY[*]}" = "$world/asked" ]
+	offered sluice history --last ""
+	[ -z "${COMPREPLY[*]}" ]
+}
+
+@test "completion offers every command of help, and every long option of a command's help" {
+	source "$SLUICE_SOURCE/data/completions/sluice"
+	sluice() { "$sluice" "$@"; }
+	for verb in $("$sluice" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		offered sluice "$verb"
+		[[ " ${COMPREPLY[*]} " == *" $verb "* ]]
+		[ "$verb" != softgpu ] || continue
+		for option in $("$sluice" "$verb" --help | sed -n 's/^  \(-., \|    \)\(--[a-z]*\).*/\2/p' | grep -v usage); do
+			offered sluice "$verb" "$option"
+			[[ " ${COMPREPLY[*]} " == *" $option "* ]]
+		done
+	done
+	offered sluice softgpu r
+	[ "${COMPREPLY[*]}" = "run reset" ]
+	offered sluice --v
+	[ "${COMPREPLY[*]}" = --version ]
 }

@@ -174,10 +174,11 @@ def history_draws_who_had_the_device():
         s.check("WHY IT ENDED" in table and "turn is over" in table, "and the reasons", table)
         s.check("WHY" not in w.sluice("history", "--draw").stdout, "the picture alone")
         s.check("█" not in w.sluice("history", "--table").stdout, "the table alone")
-        turns, moves = w.sluice("history", "--table", "--turns", "1").stdout.split("\n\n", 1)
-        s.check(len(turns.splitlines()) == 2, "so many turns", turns)
         s.wait_until("what moved is shown of each", lambda: len(re.findall(r"(chat.py|a-server-with-a-long-name) +0 +\d+ +\d+\.\d+ MiB +\d+\.\d+ MiB",
                      w.sluice("history", "--table").stdout)) == 2, look=lambda: w.sluice("history", "--table").stdout)
+        turns, moves = w.sluice("history", "--table", "--turns", "1").stdout.split("\n\n", 1)
+        s.check(len(turns.splitlines()) == 2, "so many turns", turns)
+        s.check(len(moves.splitlines()) == 2, "and so many programs", moves)
         s.check("TO DEVICE" in moves and "TO HOST" in moves, "with the direction", moves)
         seen = read_in_terminal(w, ["history", "--draw"], lambda text: "now" in text)
         s.check("\x1b[32m█" in seen, "colour in a terminal", repr(seen))
