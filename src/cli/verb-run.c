@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
@@ -82,7 +83,7 @@ static int set_environment(struct options *o, const struct slu_install *install,
 	char name[SLU_WIRE_NAME_MAX];
 	uint64_t id = 0;
 
-	snprintf(name, sizeof(name), "%s", o->name ? o->name : base ? base + 1 : o->program[0]);
+	slu_utf8_copy(name, sizeof(name), o->name ? o->name : base ? base + 1 : o->program[0]);
 	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id) || !id)
 		id = (uint64_t)getpid();
 	snprintf(o->group, sizeof(o->group), "%016llx", (unsigned long long)id);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/util.h"
 #include "daemon/denial.h"
 #include "daemon/group.h"
@@ -47,11 +48,10 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 		.uid = program->uid,
 	};
 	/* all of one run have its name: whoever has turns of its own needs one of its own */
+	slu_utf8_copy(ret_who->name, sizeof(ret_who->name) - (program->group->is_parted ? 16 : 0),
+		      program->name);
 	if (program->group->is_parted)
-		snprintf(ret_who->name, sizeof(ret_who->name), "%.*s (%d)",
-			 (int)sizeof(ret_who->name) - 16, program->name, (int)program->pid);
-	else
-		strcpy(ret_who->name, program->name);
+		sprintf(ret_who->name + strlen(ret_who->name), " (%d)", (int)program->pid);
 }
 
 void slu_program_free(struct slu_program *program)

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "daemon/control.h"
+#include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/serial.h"
 #include "daemon/server.h"
@@ -163,6 +164,8 @@ static void refuse(struct slu_session *session, const struct slu_msg_hello *hell
 	session->state = SLU_SESSION_OUTSIDE;
 	snprintf(session->name, sizeof(session->name), "%.*s", (int)sizeof(session->name) - 1,
 		 hello->program);
+	if (!session->name[0])
+		slu_process_name(session->pid, session->name, sizeof(session->name));
 	slu_text_clean(session->name);
 	snprintf(session->why, sizeof(session->why), "%s", why);
 	memcpy(who.name, session->name, sizeof(who.name));

@@ -97,6 +97,20 @@ start_daemon() {
 	[[ $status -eq 122 && $output == *"Did you mean 'home'?"* ]]
 }
 
+@test "a name is cut between characters, and one that is too long is refused by its bytes" {
+	start_daemon
+	name=$(printf '世%.0s' {1..22}) # 66 bytes
+	ln -s /bin/sh "$world/$name"
+	run "$sluice" run --socket "$world/sluice.sock" -- "$world/$name" -c 'echo "$SLUICE_NAME"'
+	[[ $status -eq 0 && $output == "${name%世}" ]]
+	for words in "run --name $name -- true" "set --program $name"; do
+		run "$sluice" $words
+		[[ $status -eq 120 && $output == *"expected a shorter name: 63 bytes"*"not '$name'"* ]]
+	done
+	run "$sluice" run --socket "$world/sluice.sock" --name "${name%世}" -- sh -c 'echo "$SLUICE_NAME"'
+	[[ $status -eq 0 && $output == "${name%世}" ]]
+}
+
 @test "set shows machines the setting that was asked for, and none that is not there" {
 	start_daemon
 	run "$sluice" set --json foo --socket "$world/sluice.sock"
