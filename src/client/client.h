@@ -72,14 +72,15 @@ SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *
 
 /*
  * Sets @bytes aside for units that are about to be made, if the program may own so much: two
- * threads cannot have the same bytes. Who @tells has the daemon hear of a refusal, for people. In
- * mode LAUNCH a program may own any amount where visible_memory is auto.
+ * threads cannot have the same bytes. The daemon hears of a refusal, for people: @asked_bytes is
+ * what the program asked for, which may be less than it takes; 0: nobody hears of it. In mode
+ * LAUNCH a program may own any amount where visible_memory is auto.
  *
  * Return: whether they are; then slu_client_unit_new_reserved() uses them up, and what is left is
  * given back.
  */
 SLU_CLIENT_API bool slu_client_device_reserve(struct slu_client_device *device, uint64_t bytes,
-					      bool tells);
+					      uint64_t asked_bytes);
 SLU_CLIENT_API void slu_client_device_unreserve(struct slu_client_device *device, uint64_t bytes);
 
 /*

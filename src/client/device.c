@@ -314,7 +314,7 @@ static uint64_t most_reserved(const struct slu_client *c, const struct slu_clien
 	return is_bounded ? most_owned(c, d) : UINT64_MAX;
 }
 
-bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, bool tells)
+bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint64_t asked_bytes)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
@@ -328,9 +328,9 @@ bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, bool
 	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
 	if (may)
 		d->reserved_bytes += bytes;
-	if (!may && tells && is_managed(c, d)) {
+	if (!may && asked_bytes && is_managed(c, d)) {
 		now_ns = slu_clock_now_ns();
-		slu_peer_exceeds(c->peer, now_ns, d->index, bytes,
+		slu_peer_exceeds(c->peer, now_ns, d->index, asked_bytes,
 				 d->owned_bytes + d->reserved_bytes, most);
 		slu_client_pump(c, now_ns);
 	}

@@ -121,7 +121,7 @@ static _Atomic uint64_t n_reserved;
 static void *reserve_all(void *data)
 {
 	(void)data;
-	while (slu_client_device_reserve(owned, KIB_UNIT, false))
+	while (slu_client_device_reserve(owned, KIB_UNIT, 0))
 		n_reserved++;
 	return NULL;
 }

@@ -91,7 +91,7 @@ static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
                                                                                         \
 		if (!d_) {                                                              \
 			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
-		} else if (slu_cuda_memory_reserve(d_, bytes_, true)) {                 \
+		} else if (slu_cuda_memory_reserve(d_, bytes_, bytes_)) {               \
 			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
 			SLU_CUDA_AGAIN (d_, bytes_, r_)                                 \
 				r_ = SLU_REAL(name)(__VA_ARGS__);                       \

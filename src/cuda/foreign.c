@@ -208,7 +208,7 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 	d = slu_cuda_device_find(prop->location.id);
 	home = if_home(d);
 	reserved = home ? bytes : 0;
-	if (home && !slu_cuda_memory_reserve(home, bytes, true))
+	if (home && !slu_cuda_memory_reserve(home, bytes, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	SLU_CUDA_AGAIN (home, bytes, r)

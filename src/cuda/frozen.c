@@ -114,7 +114,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	uint64_t reserved = full ? bytes : 0;
 	CUresult r;
 
-	if (full && !slu_cuda_memory_reserve(full, bytes, true))
+	if (full && !slu_cuda_memory_reserve(full, bytes, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
 	SLU_CUDA_AGAIN (full, bytes, r)
@@ -133,7 +133,7 @@ static bool reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
 {
 	*ret_is_captured = slu_cuda_graphmem_is_captured(d, stream);
 	return *ret_is_captured ? slu_cuda_graphmem_reserve(d, bytes)
-				: slu_cuda_memory_reserve(d, bytes, true);
+				: slu_cuda_memory_reserve(d, bytes, bytes);
 }
 
 /* Charges what was allocated, and gives back the rest. @address: NULL where that is nothing. */

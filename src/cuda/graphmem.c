@@ -101,7 +101,7 @@ static void look_and_wait(struct slu_cuda_device *device)
 
 bool slu_cuda_graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes)
 {
-	if (!slu_cuda_memory_reserve(device, bytes, true))
+	if (!slu_cuda_memory_reserve(device, bytes, bytes))
 		return false;
 	slu_lock_take(&slu_cuda.lock);
 	device->graphmem.reserved_bytes += bytes;

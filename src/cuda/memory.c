@@ -166,16 +166,16 @@ static void free_empty_slabs(struct slu_cuda_device *d)
 	}
 }
 
-bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, bool tells)
+bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uint64_t asked_bytes)
 {
 	CUstreamCaptureMode before;
 
-	if (slu_client_device_reserve(device->client, bytes, false))
+	if (slu_client_device_reserve(device->client, bytes, 0))
 		return true;
 	before = slu_cuda_relax();
 	free_empty_slabs(device);
 	slu_cuda_unrelax(before);
-	return slu_client_device_reserve(device->client, bytes, tells);
+	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
 
 /*
@@ -195,16 +195,16 @@ static CUresult prove(struct slu_cuda_device *d, struct slu_range *range)
 	return r;
 }
 
-/* One for the program, if it may own so much. Who @tells has people hear of it if not. */
-static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *plan, bool tells,
-			   struct slu_range **ret_range)
+/* One for the program, if it may own so much. People hear of @asked_bytes if not, unless 0. */
+static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *plan,
+			   uint64_t asked_bytes, struct slu_range **ret_range)
 {
 	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes), reserved = whole;
 	CUresult r;
 
 	if (whole < plan->bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!slu_cuda_memory_reserve(d, whole, tells))
+	if (!slu_cuda_memory_reserve(d, whole, asked_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = range_new(d, plan, &reserved, ret_range);
 	slu_client_device_unreserve(d->client, reserved);
@@ -220,17 +220,17 @@ static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *p
 }
 
 /* The driver takes a granule for small allocations; more only while there is enough. */
-static CUresult make_slab(struct slu_cuda_device *d, CUcontext context)
+static CUresult make_slab(struct slu_cuda_device *d, CUcontext context, uint64_t asked_bytes)
 {
 	struct range_plan plan = { context, SLU_RANGE_SLAB, d->slab_bytes, NULL };
 	struct slu_range *slab;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (d->slab_bytes > d->granule_bytes)
-		r = make_range(d, &plan, false, &slab);
+		r = make_range(d, &plan, 0, &slab);
 	plan.bytes = d->granule_bytes;
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = make_range(d, &plan, true, &slab);
+		r = make_range(d, &plan, asked_bytes, &slab);
 	return r;
 }
 
@@ -241,7 +241,7 @@ CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t byte
 					 handle };
 	struct slu_range *range;
 
-	return make_range(device, &plan, true, &range);
+	return make_range(device, &plan, bytes, &range);
 }
 
 /* A piece of a slab. One thread makes a new one, and the others who need it share it. */
@@ -261,7 +261,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 		}
 		d->is_making_slab = true;
 		slu_lock_give(&slu_cuda.lock);
-		r = make_slab(d, context);
+		r = make_slab(d, context, bytes);
 		slu_lock_take(&slu_cuda.lock);
 		d->is_making_slab = false;
 		pthread_cond_broadcast(&slu_cuda.settled);
@@ -300,7 +300,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	} else {
 		const struct range_plan plan = { context, SLU_RANGE_LARGE, bytes, NULL };
 
-		r = make_range(d, &plan, true, &range);
+		r = make_range(d, &plan, bytes, &range);
 		if (r == CUDA_SUCCESS)
 			*ret_address = range->address;
 	}

@@ -23,11 +23,11 @@ CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t byte
 void slu_cuda_range_free(struct slu_range *range);
 
 /*
- * Sets @bytes aside, if the program may own so much; slabs that are kept for later give way. Who
- * @tells has people hear of a refusal. What is not used up goes back by
+ * Sets @bytes aside, if the program may own so much; slabs that are kept for later give way.
+ * People hear of a refusal with @asked_bytes, unless these are 0. What is not used up goes back by
  * slu_client_device_unreserve().
  */
-bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, bool tells);
+bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uint64_t asked_bytes);
 
 /* Slabs that are empty, and kept for small allocations as long as nothing else needs their bytes.
  */

@@ -9,6 +9,9 @@
 #include "daemon/program.h"
 #include "daemon/server.h"
 
+/* Devices give memory in pieces of this size, and what a program asks for is less. */
+#define GRANULE_BYTES (2 * SLU_MIB)
+
 /* A name that a shell takes as one plain word and `set --program` as no pattern. */
 static const char *word_for(const struct slu_program *program)
 {
@@ -49,7 +52,10 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 		 slu_size_format(owned, excess->owned_bytes),
 		 slu_size_format(may, excess->visible_bytes),
 		 own.visible_bytes ? "" : " = auto: the device's size");
-	print_enough(enough, sizeof(enough), excess->asked_bytes + excess->owned_bytes);
+	print_enough(
+		enough, sizeof(enough),
+		slu_round_up(SLU_MIN(excess->asked_bytes, SLU_SERVER_BYTES_MAX), GRANULE_BYTES) +
+			excess->owned_bytes);
 	if (own.visible_bytes)
 		snprintf(hint, sizeof(hint),
 			 "Allow it at least %s ('sluice set --program %s visible_memory %s') and "

@@ -71,7 +71,7 @@ static cl_int bear(struct slu_proxy *proxy, const void *initial)
 	uint64_t reserved = proxy->size_bytes;
 	int r;
 
-	if (!slu_client_device_reserve(client, reserved, true))
+	if (!slu_client_device_reserve(client, reserved, reserved))
 		return slu_layer_error(SLU_CLIENT_E_NO_MEMORY);
 	slu_layer_next.clRetainContext(proxy->context->handle);
 	proxy->holds_context = true;

@@ -124,7 +124,7 @@ bool slu_memory_reserve(const struct slu_context *context, uint64_t bytes,
 {
 	struct slu_client_device *client = context->payer ? context->payer->client : NULL;
 
-	if (client && !slu_client_device_reserve(client, bytes, true))
+	if (client && !slu_client_device_reserve(client, bytes, bytes))
 		return false;
 	*ret_reserve = (struct slu_reserve){ client, client ? bytes : 0 };
 	return true;

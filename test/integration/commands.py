@@ -112,6 +112,21 @@ def advice_names_no_setting_that_is_on_already():
             s.check("visible_memory 96M" in hint and ("allow_mapped on" in hint) == (mapped == "off"), f"with allow_mapped {mapped}", hint)
 
 
+def a_denial_names_what_the_program_asked_for():
+    """Devices give 2 MiB at least: that is what the program needs, and not what it asked for."""
+    for mib, asked in ((3, "1.50 MiB"), (5, "2.50 MiB")):
+        with world(f"asked-{mib}", **{"memory.visible_memory": "1M"}) as w:
+            w.start_daemon()
+            fill = [s.CLIENTS / "cuda-fill", "--mib", mib, "--buffers", 2, "--rounds", 1]
+            w.finish(w.start(fill, "cuda", name="odd"), exits=(NO_MEMORY,))
+            denial = w.history()["denials"][-1]
+            s.check(f"it asked for {asked} " in denial["reason"], "as it asked", denial)
+            enough = denial["hint"].split("visible_memory ")[1].split("'")[0]
+            s.check(w.sluice("set", "visible_memory", "8M").returncode == 0 and enough in ("2M", "4M"), "the hint has what it takes", denial)
+            w.run(fill, "cuda", name="odd")
+
+
 s.main(a_stopped_program_is_shown_as_stopped, kick_ends_a_program_that_the_daemon_refused,
        park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
-       history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already)
+       history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already,
+       a_denial_names_what_the_program_asked_for)
