@@ -336,6 +336,8 @@ void slu_client_hear(struct slu_client *c, uint64_t now_ns, const struct slu_mes
 		welcomed(c, now_ns);
 	if (m->header.type == SLU_MSG_DISK)
 		slu_disk_set_folder(&c->disk, m->disk.folder);
+	if (m->header.type == SLU_MSG_PRESENT)
+		c->present_bytes[m->present.device] = m->present.bytes;
 	if (m->header.type == SLU_MSG_LIMIT && m->limit.account.tier == SLU_TIER_PINNED)
 		wake_movers(c);
 }

@@ -63,9 +63,11 @@ SLU_CLIENT_API unsigned slu_client_device_index(const struct slu_client_device *
 /* What the program may own on this device: visible_memory of the settings, or all of its size. */
 SLU_CLIENT_API uint64_t slu_client_device_most(const struct slu_client_device *device);
 
-/* The same, but of all of its size less a margin for what the program's context takes: what of it
- * is not owned is free. */
+/* The same, but of all of its size less a margin for what the program's context takes. */
 SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device *device);
+
+/* The same, but not more than contexts and outsiders leave: what of it is not owned is free. */
+SLU_CLIENT_API uint64_t slu_client_device_offered(const struct slu_client_device *device);
 
 /* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);

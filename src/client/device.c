@@ -102,6 +102,7 @@ static int prepare(struct slu_client *c, const struct slu_hello_device *told, en
 	if (!r)
 		r = start_helper(c);
 	identity.never_pins = !slu_ring_is_wanted(backend) && !backend->map;
+	identity.hears_present = 1;
 	return r ? slu_fold(r) : take_place(c, &identity, mode);
 }
 
@@ -278,7 +279,15 @@ static uint64_t visible(const struct slu_client *c, const struct slu_client_devi
 	return d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
 }
 
-/* One of the two figures above; the daemon says how much that is. */
+/* The same, and no more than the contexts of all programs and outsiders leave. */
+static uint64_t offered(const struct slu_client *c, const struct slu_client_device *d)
+{
+	uint64_t bytes = visible(c, d), present = c->present_bytes[d->index];
+
+	return is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
+}
+
+/* One of the figures above; the daemon says how much that is. */
 static uint64_t figure(const struct slu_client_device *d,
 		       uint64_t (*of)(const struct slu_client *c,
 				      const struct slu_client_device *d))
@@ -303,6 +312,11 @@ uint64_t slu_client_device_most(const struct slu_client_device *d)
 uint64_t slu_client_device_visible(const struct slu_client_device *d)
 {
 	return figure(d, visible);
+}
+
+uint64_t slu_client_device_offered(const struct slu_client_device *d)
+{
+	return figure(d, offered);
 }
 
 /* Units of mode LAUNCH come as commands name them: together they may exceed the device. */

@@ -178,6 +178,7 @@ struct slu_client {
 	unsigned n_places;
 	struct slu_client_device *devices[SLU_WIRE_DEVICES_MAX];
 	struct slu_hello_device identities[SLU_WIRE_DEVICES_MAX];
+	uint64_t present_bytes[SLU_WIRE_DEVICES_MAX]; /* as PRESENT told last; 0: it did not */
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
 };
 

@@ -101,7 +101,10 @@ static int acquire_devices(struct slu_server *server, uint64_t now_ns,
 
 		slu_text_clean(named.name);
 		slu_text_clean(named.pci);
-		ret_devices[d] = (struct slu_program_device){ .epoch = hello[d].epoch };
+		ret_devices[d] = (struct slu_program_device){
+			.epoch = hello[d].epoch,
+			.hears_present = hello[d].hears_present,
+		};
 		r = slu_devices_acquire(server->devices, now_ns, &named, &ret_devices[d].device,
 					ret_status, ret_why, size);
 		if (r) {

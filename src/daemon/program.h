@@ -46,6 +46,8 @@ struct slu_program_device {
 	struct slu_epoch epoch; /* of the turn it has, as last sent or reported; or none */
 	uint64_t turn;		/* number in the timeline, 0: none */
 	uint64_t moved_in_bytes, moved_out_bytes; /* as FACTS told last */
+	bool hears_present;			  /* as HELLO says */
+	uint64_t present_bytes;			  /* as PRESENT told last; 0: never */
 };
 
 struct slu_program {

@@ -36,7 +36,12 @@ static bool is_client(void *data, pid_t pid)
 
 void slu_server_look(struct slu_server *server)
 {
+	struct slu_program *program;
+
 	slu_devices_look(server->devices, slu_clock_now_ns(), is_client, server);
+	LIST_FOREACH (program, &server->programs, entry)
+		if (program->session)
+			slu_session_tell_present(program->session);
 	slu_server_wake(server);
 }
 

@@ -151,6 +151,27 @@ void slu_session_tell_disk(struct slu_session *session)
 	slu_session_send(session, &m, -1);
 }
 
+void slu_session_tell_present(struct slu_session *session)
+{
+	struct slu_program *program = session->program;
+
+	for (unsigned d = 0; program && d < program->n_devices; d++) {
+		struct slu_program_device *own = &program->devices[d];
+		struct slu_message m = { .present = { .device = (uint8_t)d } };
+		struct slu_core_device_view v;
+
+		slu_core_view_device(session->server->core, own->device->number, &v);
+		m.present.bytes = slu_sub_floor(own->device->total_bytes,
+						v.outsider_bytes + v.overhead_bytes);
+		if (!own->hears_present || own->present_bytes == m.present.bytes)
+			continue;
+		own->present_bytes = m.present.bytes;
+		slu_message_stamp(&m, SLU_MSG_PRESENT);
+		slu_session_send(session, &m, -1);
+		program = session->program; /* none if it does not read */
+	}
+}
+
 static void refuse(struct slu_session *session, const struct slu_msg_hello *hello, int status,
 		   const char *why)
 {
@@ -209,6 +230,10 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	if (slu_serial_of(session->server->config.vmm_serial) != SLU_SERIAL_OFF)
 		slu_serial_offer(slu_channel_fd(session->channel), hello,
 				 session->server->options.is_system);
+	/* its context is new, and all hear of that; itself before it is let in and asks */
+	slu_server_look(session->server);
+	if (session->state == SLU_SESSION_CLOSED)
+		return 0;
 	welcome(session, 0, "");
 	session->knows_disk = hello->version >= 2;
 	slu_session_tell_disk(session);

@@ -70,6 +70,9 @@ bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size);
 /* Names the folder for bytes on disk, to a peer that knows of it. */
 void slu_session_tell_disk(struct slu_session *session);
 
+/* Tells a program what contexts and outsiders leave of its devices, where that has changed. */
+void slu_session_tell_present(struct slu_session *session);
+
 /* Frees a closed one. */
 void slu_session_free(struct slu_session *session);
 

@@ -110,8 +110,9 @@ struct slu_hello_device {
 	uint8_t mode; /* enum slu_mode */
 	uint8_t gate_is_open;
 	uint8_t is_runnable;
-	uint8_t never_pins; /* its API has no use for pinned host memory */
-	uint8_t reserved[4];
+	uint8_t never_pins;    /* its API has no use for pinned host memory */
+	uint8_t hears_present; /* PRESENT may be sent */
+	uint8_t reserved[3];
 };
 
 struct slu_msg_hello {
@@ -242,6 +243,13 @@ struct slu_msg_excess {
 	uint64_t visible_bytes; /* what it may own: visible_memory */
 };
 
+/* Sent before WELCOME and when it changes. A program that asks how much is free hears no more. */
+struct slu_msg_present {
+	uint8_t device;
+	uint8_t reserved[7];
+	uint64_t bytes;
+};
+
 struct slu_msg_ask {
 	uint64_t size; /* of the passed file */
 };
@@ -282,6 +290,7 @@ struct slu_message {
 		struct slu_msg_facts facts;
 		struct slu_msg_disk disk;
 		struct slu_msg_excess excess;
+		struct slu_msg_present present;
 		struct slu_msg_ask ask;
 		struct slu_msg_answer answer;
 	};

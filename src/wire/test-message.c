@@ -147,7 +147,7 @@ static void test_a_newer_level_supersedes_an_older_one_of_the_same_account(void 
 	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
 		bool is_level = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
 				type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
-				type == SLU_MSG_EXCESS;
+				type == SLU_MSG_EXCESS || type == SLU_MSG_PRESENT;
 
 		slu_message_stamp(&m, type);
 		older = m;

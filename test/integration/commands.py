@@ -126,7 +126,38 @@ def a_denial_names_what_the_program_asked_for():
             w.run(fill, "cuda", name="odd")
 
 
+ASKS_AND_TAKES = """
+import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+free, total, context, memory = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_void_p(), ctypes.c_uint64()
+assert driver.cuInit(0) == 0 and driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+print("ready", flush=True)
+sys.stdin.readline()
+assert driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(memory), free) == 0
+print(free.value, driver.cuMemsetD8_v2(memory, 1, free), flush=True)
+sys.stdin.readline()
+"""
+
+
+def what_is_offered_as_free_is_there_beside_the_contexts_of_others():
+    with s.World("commands-free", memory=64 * s.MIB, softgpu={"context_overhead": 4 * s.MIB}) as w:
+        w.start_daemon()
+        programs = []
+        for i in range(4):
+            programs.append(w.start([sys.executable, "-c", ASKS_AND_TAKES], "cuda", name=f"p{i}", stdin=subprocess.PIPE))
+            s.check(programs[-1].stdout.readline() == "ready\n", "it has a context")
+        for program in (programs[3], programs[0]):
+            program.stdin.write("\n")
+            program.stdin.flush()
+            offered, result = program.stdout.readline().split()
+            s.check(int(offered) == (64 - 4 * 4) * s.MIB, "what four contexts leave is offered", offered)
+            s.check(result == "0", "and all of it can be used", result, w.sluice("status").stdout)
+        for program in programs:
+            w.end(program)
+
+
 s.main(a_stopped_program_is_shown_as_stopped, kick_ends_a_program_that_the_daemon_refused,
        park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
        history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already,
-       a_denial_names_what_the_program_asked_for)
+       a_denial_names_what_the_program_asked_for, what_is_offered_as_free_is_there_beside_the_contexts_of_others)
