@@ -66,7 +66,8 @@ static int run_verb(int argc, char **argv)
 		 "PROGRAM",
 		 suggest.best ? "Did you mean 'sluice " : "", suggest.best ? suggest.best : "",
 		 suggest.best ? "'? " : "");
-	slu_cli_complain(then, "there is no command '%s'.", argv[0]);
+	slu_cli_complain(then, "there is no %s '%s'.", argv[0][0] == '-' ? "option" : "command",
+			 argv[0]);
 	return SLU_CLI_USAGE;
 }
 
@@ -78,13 +79,13 @@ int main(int argc, char **argv)
 		print_verbs(stdout, false);
 		return SLU_CLI_OK;
 	}
-	if (!strcmp(argv[1], "help") && argc > 2)
+	if (!strcmp(argv[1], "help") && argc > 2 && argv[2][0] != '-' && strcmp(argv[2], "help"))
 		return run_verb(2, (char *[]){ argv[2], "--help", NULL });
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_verbs(stdout, true);
 		return SLU_CLI_OK;
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("sluice " SLU_VERSION);
 		return SLU_CLI_OK;
 	}

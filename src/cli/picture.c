@@ -110,10 +110,9 @@ static void print_cells(const struct picture *p, const struct row *row, FILE *ou
 
 static void print_name(FILE *out, const char *name, size_t width)
 {
-	size_t length = slu_terminal_length(name);
+	size_t columns, n = slu_terminal_cut(name, width, &columns);
 
-	fprintf(out, "%.*s%*s  ", (int)slu_terminal_cut(name, width), name,
-		(int)slu_sub_floor(width, length), "");
+	fprintf(out, "%.*s%*s  ", (int)n, name, (int)(width - columns), "");
 }
 
 static void print_picture(const struct picture *p, unsigned device, FILE *out)

@@ -101,7 +101,7 @@ void slu_screen_paint(const char *text)
 	fputs("\033[H", stdout);
 	for (size_t line = 0; *text && line < n_lines; line++) {
 		size_t n = strcspn(text, "\n");
-		size_t shown = width ? slu_terminal_cut(text, width) : n;
+		size_t shown = width ? slu_terminal_cut(text, width, NULL) : n;
 
 		printf("%.*s\033[0m\033[K\n", (int)SLU_MIN(n, shown), text);
 		text += n + (text[n] == '\n');

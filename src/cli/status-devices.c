@@ -70,12 +70,19 @@ static void print_device(FILE *out, const json_t *device, const json_t *programs
 		has_twins ? slu_reply_text(device, "uuid") : "");
 	print_bar(out, in_use, slu_reply_number(device, "outsider_bytes"),
 		  slu_reply_number(device, "total_bytes"));
-	fprintf(out, "%s%s%s\n", bytes,
-		width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width ? "\n"
-											   : "",
-		now);
-	if (*sharing)
-		fprintf(out, "  %s\n", sharing);
+	fputs(bytes, out);
+	if (width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width) {
+		fputs("\n  ", out);
+		slu_terminal_wrap(out, now + strspn(now, " "), slu_sub_floor(width, 2), 2);
+		fputc('\n', out);
+	} else {
+		fprintf(out, "%s\n", now);
+	}
+	if (*sharing) {
+		fputs("  ", out);
+		slu_terminal_wrap(out, sharing, slu_sub_floor(width, 2), 2);
+		fputc('\n', out);
+	}
 }
 
 void slu_status_devices_print(FILE *out, const json_t *reply)

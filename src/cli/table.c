@@ -153,8 +153,8 @@ static void print_cell(FILE *out, const struct cell *cell, size_t width, bool is
 {
 	size_t length = slu_terminal_length(cell->text);
 	bool is_cut = length > width;
-	size_t n = slu_terminal_cut(cell->text, is_cut ? width - 1 : width);
-	int pad = (int)slu_sub_floor(width, length);
+	size_t columns, n = slu_terminal_cut(cell->text, is_cut ? width - 1 : width, &columns);
+	int pad = (int)slu_sub_floor(width, columns + is_cut);
 
 	fprintf(out, "%*s", is_right ? pad : 0, "");
 	if (cell->colour)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/ascii.h"
+#include "base/util.h"
 #include "cli/terminal.h"
 
 static bool is_continuation(char c)
@@ -60,6 +61,47 @@ static size_t colour_length(const char *text)
 	return text[n] == 'm' ? n + 1 : 0;
 }
 
+/* The character at @text, which is UTF-8 or bytes that are none. */
+static unsigned decode(const char *text)
+{
+	unsigned first = (unsigned char)*text, code;
+	unsigned n = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+
+	code = n ? first & (0x3fu >> n) : first;
+	for (unsigned i = 1; i <= n && is_continuation(text[i]); i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3fu);
+	return code;
+}
+
+/*
+ * Columns that the character at @text takes. The C library knows more of them, but only in the
+ * locale of the user, and for whoever set none we print UTF-8 all the same.
+ */
+static size_t columns_of(const char *text)
+{
+	static const struct {
+		unsigned first, last;
+		size_t columns;
+	} ranges[] = {
+		{ 0x300, 0x36f, 0 },	 { 0x200b, 0x200f, 0 },	  { 0xfe00, 0xfe0f, 0 },
+		{ 0x1100, 0x115f, 2 },	 { 0x2e80, 0x303e, 2 },	  { 0x3041, 0xa4cf, 2 },
+		{ 0xac00, 0xd7a3, 2 },	 { 0xf900, 0xfaff, 2 },	  { 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 },	  { 0x1f300, 0x1f64f, 2 },
+		{ 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+	};
+	unsigned code = decode(text);
+
+	if (is_continuation(*text))
+		return 0;
+	/* in ASCII every character becomes one */
+	if (code < ranges[0].first || slu_ascii_is_wanted())
+		return 1;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(ranges); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return ranges[i].columns;
+	return 1;
+}
+
 size_t slu_terminal_length(const char *text)
 {
 	size_t n = 0, skipped;
@@ -69,7 +111,7 @@ size_t slu_terminal_length(const char *text)
 			text += skipped;
 		if (!*text)
 			break;
-		n += !is_continuation(*text);
+		n += columns_of(text);
 	}
 	return n;
 }
@@ -83,24 +125,28 @@ size_t slu_terminal_lines(const char *text)
 	return n;
 }
 
-size_t slu_terminal_cut(const char *text, size_t n)
+size_t slu_terminal_cut(const char *text, size_t n, size_t *ret_columns)
 {
 	const char *end = text;
+	size_t left = n;
 
 	while (*end) {
-		size_t skipped = colour_length(end);
+		size_t skipped = colour_length(end), columns = skipped ? 0 : columns_of(end);
 
-		if (!skipped && !is_continuation(*end) && !n--)
+		if (columns > left)
 			break;
+		left -= columns;
 		end += skipped ? skipped : 1;
 	}
+	if (ret_columns)
+		*ret_columns = n - left;
 	return (size_t)(end - text);
 }
 
 void slu_terminal_wrap(FILE *out, const char *text, size_t room, size_t indent)
 {
 	while (room && slu_terminal_length(text) > room) {
-		size_t most = slu_terminal_cut(text, room), n = most;
+		size_t most = slu_terminal_cut(text, room, NULL), n = most;
 
 		while (n && text[n] != ' ')
 			n--;

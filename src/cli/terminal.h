@@ -16,12 +16,13 @@ bool slu_terminal_has_colour(void);
 /* One character for what was cut off. */
 const char *slu_terminal_ellipsis(void);
 
-/* Characters, not bytes: continuation bytes of UTF-8 and colours take no place. */
+/* Columns, not bytes: a character of Chinese takes two, an accent of its own and colours none. */
 size_t slu_terminal_length(const char *text);
 /* How many lines end in @text. */
 size_t slu_terminal_lines(const char *text);
-/* The first @n characters of @text: how many bytes these are. */
-size_t slu_terminal_cut(const char *text, size_t n);
+/* What of @text fits into @n columns: how many bytes these are, and columns.
+ * @ret_columns may be NULL. */
+size_t slu_terminal_cut(const char *text, size_t n, size_t *ret_columns);
 
 /*
  * Prints @text in lines of at most @room characters (0: in one), broken between words; each line

@@ -10,8 +10,28 @@ static void test_characters_are_counted_not_bytes(void **state)
 {
 	(void)state;
 	assert_int_equal(slu_terminal_length("█▒ x"), 4);
-	assert_int_equal(slu_terminal_cut("█▒ x", 2), strlen("█▒"));
-	assert_int_equal(slu_terminal_cut("ab", 5), 2);
+	assert_int_equal(slu_terminal_cut("█▒ x", 2, NULL), strlen("█▒"));
+	assert_int_equal(slu_terminal_cut("ab", 5, NULL), 2);
+}
+
+static void test_wide_characters_take_two_columns(void **state)
+{
+	size_t columns;
+
+	(void)state;
+	unsetenv("LC_ALL");
+	unsetenv("LC_CTYPE");
+	unsetenv("LANG");
+	assert_int_equal(slu_terminal_length("训练 x"), 6);
+	assert_int_equal(slu_terminal_length("한🚀"), 4);
+	assert_int_equal(slu_terminal_length("e\xcc\x81"), 1); /* an accent behind its letter */
+	assert_int_equal(slu_terminal_cut("训练", 3, &columns), strlen("训"));
+	assert_int_equal(columns, 2);
+	assert_int_equal(slu_terminal_cut("训练", 4, NULL), strlen("训练"));
+	assert_int_equal(slu_terminal_cut("e\xcc\x81x", 1, NULL), 3);
+	setenv("LC_ALL", "C", 1);
+	assert_int_equal(slu_terminal_length("训练 x"), 4);
+	unsetenv("LC_ALL");
 }
 
 static void test_colours_take_no_place(void **state)
@@ -21,9 +41,9 @@ static void test_colours_take_no_place(void **state)
 	(void)state;
 	assert_int_equal(slu_terminal_length(text), 7);
 	assert_int_equal(slu_terminal_length("\033[32m"), 0);
-	assert_int_equal(slu_terminal_cut(text, 4), strlen("\033[32mrun\033[0mn"));
-	assert_int_equal(slu_terminal_cut(text, 7), strlen(text));
-	assert_int_equal(slu_terminal_cut(text, 0), strlen("\033[32m"));
+	assert_int_equal(slu_terminal_cut(text, 4, NULL), strlen("\033[32mrun\033[0mn"));
+	assert_int_equal(slu_terminal_cut(text, 7, NULL), strlen(text));
+	assert_int_equal(slu_terminal_cut(text, 0, NULL), strlen("\033[32m"));
 }
 
 static void test_words_are_broken_into_lines(void **state)
@@ -65,6 +85,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters_are_counted_not_bytes),
+		cmocka_unit_test(test_wide_characters_take_two_columns),
 		cmocka_unit_test(test_colours_take_no_place),
 		cmocka_unit_test(test_words_are_broken_into_lines),
 	};

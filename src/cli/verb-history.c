@@ -22,6 +22,7 @@
 #define TURNS_SHOWN  20
 #define SPAN_SHOWN_S 60
 #define WIDTH_USUAL  80
+#define NAME_MIN     12 /* names are cut to this where the terminal is narrow */
 
 struct options {
 	struct slu_cli_where where;
@@ -63,6 +64,7 @@ static void print_turns(const json_t *reply, size_t n_turns)
 		slu_table_add(table, "%s", heads[i]);
 	slu_table_align_right(table, 0);
 	slu_table_align_right(table, 1);
+	slu_table_shrink(table, 3, NAME_MIN);
 	json_array_foreach (json_object_get(reply, "turns"), i, turn) {
 		json_int_t begin = json_integer_value(json_object_get(turn, "begin_ms"));
 		json_int_t end = json_integer_value(json_object_get(turn, "end_ms"));
@@ -136,6 +138,7 @@ static void print_moves(const json_t *reply, size_t n_shown)
 		slu_table_add(table, "%s", heads[i]);
 	for (unsigned column = 2; column < 5; column++)
 		slu_table_align_right(table, column);
+	slu_table_shrink(table, 0, NAME_MIN);
 	json_object_foreach (sums, key, sum)
 		n += has_moved(sum);
 	json_object_foreach (sums, key, sum) {

@@ -47,7 +47,9 @@ static bool is_meant(const struct slu_program *program, const char *who)
  * the others of its run, and these were not parked before.
  */
 struct steering {
-	const char *done, *none; /* "Parked", and of one that was so already "was parked already" */
+	const char *done;   /* "Parked" */
+	const char *same;   /* of a program that does not change: "was parked already" */
+	const char *nobody; /* of all of them if none does: "No program was left to park." */
 	bool (*is_needed)(const struct slu_program *program); /* NULL: always */
 	int (*act)(struct slu_server *server, struct slu_program *program);
 	int (*act_refused)(const struct slu_session *session); /* NULL: it cannot be */
@@ -164,7 +166,9 @@ static void say_done(struct slu_answer *answer, const struct steering *verb, con
 	if (n == 1)
 		snprintf(words, sizeof(words), "%s %s (pid %d).", verb->done, name, pid);
 	else if (!n && json_array_size(others) == 1)
-		snprintf(words, sizeof(words), "%s (pid %d) %s.", name, pid, verb->none);
+		snprintf(words, sizeof(words), "%s (pid %d) %s.", name, pid, verb->same);
+	else if (!n)
+		snprintf(words, sizeof(words), "%s", verb->nobody);
 	else
 		snprintf(words, sizeof(words), "%s %zu programs.", verb->done, n);
 	slu_answer_say(answer, words);
@@ -253,23 +257,27 @@ static int kick_refused(const struct slu_session *session)
 
 void slu_verb_park(struct slu_answer *answer)
 {
-	static const struct steering verb = { "Parked", "was parked already", is_not_parked, park,
-					      NULL };
+	static const struct steering verb = {
+		"Parked", "was parked already", "No program was left to park.", is_not_parked, park,
+		NULL
+	};
 
 	steer(answer, &verb);
 }
 
 void slu_verb_unpark(struct slu_answer *answer)
 {
-	static const struct steering verb = { "Unparked", "was not parked", is_parked, unpark,
-					      NULL };
+	static const struct steering verb = {
+		"Unparked", "was not parked", "No program was parked.", is_parked, unpark, NULL
+	};
 
 	steer(answer, &verb);
 }
 
 void slu_verb_kick(struct slu_answer *answer)
 {
-	static const struct steering verb = { "Ended", "", NULL, kick, kick_refused };
+	static const struct steering verb = { "Ended", "",   "There was no program to end.",
+					      NULL,    kick, kick_refused };
 
 	steer(answer, &verb);
 }

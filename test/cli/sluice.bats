@@ -72,6 +72,12 @@ start_daemon() {
 	run "$sluice" help run
 	[ "$status" -eq 0 ]
 	[ "$output" = "$("$sluice" run --help)" ]
+	for words in "help help" "help --help" -h; do
+		[ "$("$sluice" $words)" = "$("$sluice" help)" ]
+	done
+	[ "$("$sluice" -V)" = "$("$sluice" --version)" ]
+	run "$sluice" --frob
+	[[ $status -eq 120 && $output == *"there is no option '--frob'"* ]]
 	run "$sluice" help ruin
 	[ "$status" -eq 120 ]
 	[[ $output == *"no command 'ruin'"*"Did you mean 'sluice run'?"* ]]

@@ -76,9 +76,11 @@ def park_and_unpark_say_when_nothing_changes():
                            ("park", f"{who} was parked already.\n"), ("unpark", f"Unparked {who}.\n")):
             done = w.sluice(verb, "chat")
             s.check(done.returncode == 0 and done.stdout == said, f"{verb} says '{said.strip()}'", done)
-        done = w.sluice("unpark", "--all", "--json")
-        s.check(json.loads(done.stdout)["programs"] == [], "machines get what was changed", done)
+        done = json.loads(w.sluice("unpark", "--all", "--json").stdout)
+        s.check(done["message"] == f"{who} was not parked." and done["programs"] == [], "machines get what was changed", done)
         w.end(program)
+        s.wait_until("it is gone", lambda: not w.program("chat"))
+        s.check(w.sluice("unpark", "--all").stdout == "No program was parked.\n", "unpark --all says it, too")
 
 
 def a_refused_program_that_ends_at_once_is_told():
