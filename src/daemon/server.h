@@ -13,8 +13,9 @@
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
- *   control.c   what commands ask, and who may; verb-*.c, status.c and history.c answer
- *   server.c    the clocks, settings, start and end
+ *   control.c   requests of commands; verb-show.c, verb-set.c and verb-steer.c answer them, with
+ *               status.c, history.c and settings.c
+ *   server.c    the clocks, settings, start and end; main.c the command line
  *   pump.c      the pump
  */
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * How many bytes of one tier there are to hand out, and how many are: the memory of a device, the
- * pinned budget, the home budget.
+ * How many bytes of one tier there are to hand out, and how many are: the memory of a device, or
+ * the budget of pinned memory, of host memory or of disk space.
  *
- * The two budgets are settings. The memory of a device is measured, not believed (rules 13-17):
+ * The budgets are settings. The memory of a device is measured, not believed (rules 13-17):
  *
  *   usable      total less reserve; constant
  *   reserve     for what drivers take unseen, and for programs that are not clients; constant
