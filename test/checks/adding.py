@@ -99,7 +99,7 @@ def run(*command):
 def architecture_names_the_files():
     text = (SOURCE / "ARCHITECTURE.md").read_text()
     for kind, files in ADDED.items():
-        row = re.search(rf"^\* \*\*{kind}\*\*:(.*)$", text, re.MULTILINE)
+        row = re.search(rf"^\* \*\*{kind}\*\*:(.*(?:\n  .*)*)$", text, re.MULTILINE)
         check(row, f"'Adding things' has {kind}")
         named = {pathlib.PurePath(name.replace("policy-x", "policy-added")).name for name in re.findall(r"`([^`]*)`", row.group(1))}
         for name in files:
