@@ -3,13 +3,14 @@
 
 /*
  * Mutexes with a rank, for code that runs inside other people's programs. A thread takes locks
- * in rising rank only; debug builds check that, release builds are a plain mutex. No lock of
- * ours is held while the genuine driver is called: slu_lock_assert_none() stands in front of
- * such calls.
+ * in rising rank only, and waits for a condition with no lock but the condition's own; debug builds
+ * check that, release builds are a plain mutex. No lock of ours is held while the genuine driver is
+ * called: the macro through which a front end calls it has slu_lock_assert_none() in it.
  */
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdint.h>
 
 enum slu_lock_rank {
 	SLU_LOCK_FRONT = 1, /* a front end's tables of handles and allocations */
@@ -32,7 +33,14 @@ struct slu_lock {
 
 /* How many locks of each rank this thread holds; one a process for each library linked with base.
  */
-extern __thread unsigned char slu_lock_held[_SLU_LOCK_RANK_MAX];
+union slu_lock_held {
+	unsigned char of_rank[8];
+	uint64_t all; /* 0: none */
+};
+
+_Static_assert(_SLU_LOCK_RANK_MAX <= 8, "every rank has a count");
+
+extern __thread union slu_lock_held slu_lock_held;
 
 #ifdef NDEBUG
 
@@ -46,6 +54,11 @@ static inline void slu_lock_assert_none(void)
 {
 }
 
+static inline void slu_lock_assert_only(const struct slu_lock *lock)
+{
+	(void)lock;
+}
+
 #else
 
 static inline void slu_lock_note(struct slu_lock *lock, int by)
@@ -53,14 +66,21 @@ static inline void slu_lock_note(struct slu_lock *lock, int by)
 	assert(lock->rank < _SLU_LOCK_RANK_MAX);
 	if (by > 0)
 		for (int r = (int)lock->rank; r < _SLU_LOCK_RANK_MAX; r++)
-			assert(!slu_lock_held[r]);
-	slu_lock_held[lock->rank] = (unsigned char)(slu_lock_held[lock->rank] + by);
+			assert(!slu_lock_held.of_rank[r]);
+	slu_lock_held.of_rank[lock->rank] = (unsigned char)(slu_lock_held.of_rank[lock->rank] + by);
 }
 
 static inline void slu_lock_assert_none(void)
 {
-	for (int r = 0; r < _SLU_LOCK_RANK_MAX; r++)
-		assert(!slu_lock_held[r]);
+	assert(!slu_lock_held.all);
+}
+
+static inline void slu_lock_assert_only(const struct slu_lock *lock)
+{
+	union slu_lock_held only = { .all = 0 };
+
+	only.of_rank[lock->rank] = 1;
+	assert(slu_lock_held.all == only.all);
 }
 
 #endif
@@ -88,9 +108,13 @@ static inline void slu_lock_give(struct slu_lock *lock)
 	slu_lock_note(lock, -1);
 }
 
-/* As pthread_cond_timedwait with a CLOCK_MONOTONIC condition; NULL waits for ever. */
-static inline int slu_lock_wait(struct slu_lock *lock, pthread_cond_t *cond,
-				const struct timespec *until)
+/*
+ * As pthread_cond_timedwait with a CLOCK_MONOTONIC condition; NULL waits for ever. The thread may
+ * hold locks of lower rank: only for the software GPU, whose contexts stay locked over a wait for
+ * their streams, as those of the genuine driver do.
+ */
+static inline int slu_lock_wait_nested(struct slu_lock *lock, pthread_cond_t *cond,
+				       const struct timespec *until)
 {
 	int r;
 
@@ -99,4 +123,12 @@ static inline int slu_lock_wait(struct slu_lock *lock, pthread_cond_t *cond,
 		  : pthread_cond_wait(cond, &lock->mutex);
 	slu_lock_note(lock, 1);
 	return r;
+}
+
+/* The same, for everybody else: with @lock and no other. */
+static inline int slu_lock_wait(struct slu_lock *lock, pthread_cond_t *cond,
+				const struct timespec *until)
+{
+	slu_lock_assert_only(lock);
+	return slu_lock_wait_nested(lock, cond, until);
 }

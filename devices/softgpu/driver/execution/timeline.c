@@ -32,7 +32,7 @@ void dev_stream_unlock(void)
 
 void dev_timeline_wait_locked(pthread_cond_t *wake)
 {
-	slu_lock_wait(&queues, wake ? wake : &progress, NULL);
+	slu_lock_wait_nested(&queues, wake ? wake : &progress, NULL);
 }
 
 void dev_timeline_progress_locked(void)
