@@ -144,6 +144,12 @@ SLU_CLIENT_API void slu_client_unit_free(struct slu_unit *unit);
 SLU_CLIENT_API int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why);
 
 /*
+ * The same for every movable unit of @device that is present and not moving. Does not wait: call it
+ * again at rest, before anything leaves, for those that were on their way.
+ */
+SLU_CLIENT_API void slu_client_device_freeze(struct slu_client_device *device, enum slu_frozen why);
+
+/*
  * The host copy is out of date from now on: a command writes the unit on the device. Called while
  * the caller keeps the unit in place (inside the gate, or between begin and end of a command). In
  * modes ALL and MAPPED nobody needs to call it: whatever was present in a turn that ran counts as

@@ -73,6 +73,37 @@ static void a_frozen_unit_is_charged_and_left_alone(void **state)
 	run_apart(frozen);
 }
 
+static void freeze_device(void)
+{
+	struct slu_client_device *d = add(SLU_MODE_ALL, 3 * KIB_UNIT);
+	struct slu_test_object object = { 0 };
+	struct slu_unit *image;
+	struct thing things[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		thing_new(d, &things[i], KIB_UNIT);
+	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_IMAGE, &object, &image) == 0);
+	/* one that is on its way is not waited for, and is frozen the next time */
+	things[1].unit->moving = SLU_MOVING_OUT;
+	slu_client_device_freeze(d, SLU_FROZEN_BYPASS);
+	assert(things[0].unit->frozen == SLU_FROZEN_BYPASS);
+	assert(things[1].unit->frozen != SLU_FROZEN_BYPASS);
+	assert(image->frozen == SLU_FROZEN_IMAGE);
+	things[1].unit->moving = SLU_MOVING_NO;
+	slu_client_device_freeze(d, SLU_FROZEN_BYPASS);
+	assert(things[1].unit->frozen == SLU_FROZEN_BYPASS);
+	for (unsigned i = 0; i < 2; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_unit_free(image);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void freezing_a_device_waits_for_no_unit(void **state)
+{
+	run_apart(freeze_device);
+}
+
 /* -- tortured -------------------------------------------------------------------------------------
  */
 
@@ -690,6 +721,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_daemon_everything_passes_and_nothing_moves),
 		cmocka_unit_test(a_frozen_unit_is_charged_and_left_alone),
+		cmocka_unit_test(freezing_a_device_waits_for_no_unit),
 		cmocka_unit_test(contents_survive_torture_in_mode_all),
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(contents_survive_accesses_under_torture),

@@ -121,6 +121,23 @@ int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why)
 	return r;
 }
 
+void slu_client_device_freeze(struct slu_client_device *d, enum slu_frozen why)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	struct slu_unit *u;
+
+	slu_lock_take(&c->lock);
+	if (!d->is_orphan) {
+		TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link)
+			if ((u->frozen == SLU_FROZEN_NO || u->frozen == SLU_FROZEN_NO_HOME) &&
+			    slu_unit_is_present(u))
+				slu_peer_freeze(c->peer, slu_clock_now_ns(), u, why);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+}
+
 static void touch(struct slu_unit *u)
 {
 	uint64_t version = SLU_MAX(u->host_version, u->device_version) + 1;

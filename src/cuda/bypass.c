@@ -8,36 +8,16 @@
 
 _Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
-/* With the lock: a unit in the ledger does not end meanwhile. What is away is left for later. */
-static void freeze_all(struct slu_cuda_device *d)
-{
-	struct slu_range *range;
-	size_t cursor = 0;
-
-	slu_lock_take(&slu_cuda.lock);
-	while (slu_cuda.ledger && (range = slu_ledger_next(slu_cuda.ledger, &cursor))) {
-		if (range->device != d)
-			continue;
-		for (size_t i = 0; i < range->n_extents; i++) {
-			struct slu_unit *unit = range->extents[i].unit;
-
-			if (unit && unit->frozen != SLU_FROZEN_BYPASS)
-				slu_client_unit_freeze(unit, SLU_FROZEN_BYPASS);
-		}
-	}
-	slu_lock_give(&slu_cuda.lock);
-}
-
 void slu_cuda_bypass_met(struct slu_cuda_device *device)
 {
 	atomic_store(&device->passes_by, true);
-	freeze_all(device);
+	slu_client_device_freeze(device->client, SLU_FROZEN_BYPASS);
 }
 
 void slu_cuda_bypass_keep(struct slu_cuda_device *device)
 {
 	if (atomic_load_explicit(&device->passes_by, memory_order_relaxed))
-		freeze_all(device);
+		slu_client_device_freeze(device->client, SLU_FROZEN_BYPASS);
 }
 
 void slu_cuda_bypass_wait(struct slu_cuda_device *device)
