@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/lock.h"
 #include "cuabi/cuda-calls.h"
 #include "cuabi/names.h"
 
@@ -37,4 +38,8 @@ static inline void *slu_real_get(unsigned id)
 	return __builtin_expect(found != NULL, 1) ? found : slu_real_resolve(id);
 }
 
-#define SLU_REAL(name) ((__typeof__(&name))slu_real_get(SLU_CUNAME_##name))
+/*
+ * The genuine function, to be called. Drivers call back into programs and take locks of their own,
+ * so no lock of ours is held: debug builds check it here.
+ */
+#define SLU_REAL(name) (slu_lock_assert_none(), (__typeof__(&name))slu_real_get(SLU_CUNAME_##name))

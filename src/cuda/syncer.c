@@ -53,7 +53,6 @@ static bool wait_for_all(struct slu_cuda_syncer *s)
 	for (unsigned n = 0; (context = enter_next(s, n)); n++) {
 		CUresult answer;
 
-		slu_lock_assert_none();
 		SLU_REAL(cuCtxSetCurrent)(context);
 		answer = SLU_REAL(cuCtxSynchronize)();
 		/* nothing runs in a context that is dead, and only the home is needed by us */
