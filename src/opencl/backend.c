@@ -94,7 +94,6 @@ static void destroy_now(struct slu_proxy *proxy)
 
 	if (!proxy->real)
 		return;
-	slu_lock_assert_none();
 	slu_layer_next.clRetainContext(proxy->context->handle);
 	proxy->holds_context = true;
 	for (;;) {

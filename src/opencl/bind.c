@@ -14,7 +14,6 @@
 
 cl_int slu_kernel_refresh(struct slu_kernel *kernel)
 {
-	slu_lock_assert_none();
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
 		struct slu_kernel_arg *arg = &kernel->args[i];
 		cl_mem real;

@@ -206,7 +206,6 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 		return r;
 	if (bracket->is_short)
 		return end_shortly(bracket, r, blocking, event);
-	slu_lock_assert_none();
 	if (r == CL_SUCCESS)
 		mark(bracket);
 	if (own && (blocking || event))

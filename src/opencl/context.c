@@ -149,7 +149,6 @@ void slu_context_unref(struct slu_context *context)
 	if (!is_last)
 		return;
 
-	slu_lock_assert_none();
 	for (unsigned i = 0; i < context->n_places; i++)
 		leave_place(&context->places[i]);
 	while (context->dummies) {
@@ -197,7 +196,6 @@ cl_command_queue slu_context_queue(struct slu_context *context, const struct slu
 	if (queue)
 		return queue;
 
-	slu_lock_assert_none();
 	fresh = slu_layer_next.clCreateCommandQueue(context->handle, place->handle, 0, &r);
 	if (r != CL_SUCCESS)
 		return NULL;

@@ -18,7 +18,7 @@
 #include "opencl/environment.h"
 #include "opencl/layer.h"
 
-cl_icd_dispatch slu_layer_next;
+cl_icd_dispatch slu_layer_table;
 struct slu_lock slu_layer_lock = SLU_LOCK_INIT(SLU_LOCK_FRONT);
 pthread_cond_t slu_layer_changed = PTHREAD_COND_INITIALIZER;
 
@@ -85,7 +85,7 @@ SLU_CLIENT_API cl_int CL_API_CALL clInitLayer(cl_uint n_entries, const cl_icd_di
 		return CL_INVALID_VALUE;
 	slu_ending_watch();
 	pthread_atfork(NULL, NULL, forked);
-	memcpy(&slu_layer_next, target, SLU_MIN(n_entries, n_ours) * sizeof(void *));
+	memcpy(&slu_layer_table, target, SLU_MIN(n_entries, n_ours) * sizeof(void *));
 	if (dladdr((void *)clInitLayer, &self) && self.dli_fname)
 		slu_environment_restore(self.dli_fname);
 	*ret_n_entries = SLU_MIN(n_entries, n_ours);

@@ -220,7 +220,7 @@ void slu_lane_open_locked(struct slu_queue *queue)
 	queue->lane = SLU_LANE_NONE;
 	atomic_store(&queue->stamp, 1);
 	if (queue->is_out_of_order || !queue->device || !queue->device->client ||
-	    !slu_layer_next.clEnqueueMarkerWithWaitList)
+	    !slu_layer_table.clEnqueueMarkerWithWaitList)
 		return;
 	for (unsigned i = 0; i < SLU_LANES; i++)
 		if (!lanes[i].queue) {
@@ -289,7 +289,6 @@ static int mark(struct slu_queue *queue)
 	slu_layer_give();
 	if (!handle)
 		return slu_error(-EBUSY);
-	slu_lock_assert_none();
 	covers = slu_lane_close(queue);
 	r = slu_layer_next.clEnqueueMarkerWithWaitList(handle, 0, NULL, &event);
 	if (r == CL_SUCCESS)

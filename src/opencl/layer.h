@@ -39,8 +39,20 @@
 
 #include "base/lock.h"
 
-/* What is below us; constant after clInitLayer(). */
-extern cl_icd_dispatch slu_layer_next;
+/* What is below us; constant after clInitLayer(). To look at; what is called is slu_layer_next. */
+extern cl_icd_dispatch slu_layer_table;
+
+/*
+ * The only way to the driver. Drivers call back into programs and take locks of their own, so no
+ * lock of ours is held: debug builds check it here.
+ */
+static inline cl_icd_dispatch *slu_layer_below(void)
+{
+	slu_lock_assert_none();
+	return &slu_layer_table;
+}
+
+#define slu_layer_next (*slu_layer_below())
 
 /* Guards every table and every note of this layer. */
 extern struct slu_lock slu_layer_lock;

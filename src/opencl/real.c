@@ -17,7 +17,6 @@ cl_mem slu_real_make(const struct slu_proxy *root, const void *initial, cl_int *
 	void *host = slu_real_is_in_host(root) ? root->host_ptr : (void *)initial;
 	cl_image_desc desc = root->shape.desc;
 
-	slu_lock_assert_none();
 	if (initial)
 		flags |= CL_MEM_COPY_HOST_PTR;
 	if (!is_image(root))
@@ -38,7 +37,6 @@ cl_mem slu_real_make_child(const struct slu_proxy *child, cl_mem parent, cl_int 
 		.size = child->size_bytes,
 	};
 
-	slu_lock_assert_none();
 	if (!is_image(child))
 		return slu_layer_next.clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION,
 							&region, ret_r);
@@ -56,7 +54,6 @@ cl_int slu_real_touch(const struct slu_proxy *root, const struct slu_device *dev
 	static const char zeros[PIXEL_MAX];
 	char pixel[PIXEL_MAX];
 
-	slu_lock_assert_none();
 	if (!queue)
 		return CL_OUT_OF_RESOURCES;
 	if (!initial)
@@ -172,7 +169,6 @@ cl_int slu_real_copy(const struct slu_proxy *root, const struct slu_device *devi
 	cl_command_queue queue = slu_context_queue(root->context, device, direction);
 	cl_int r;
 
-	slu_lock_assert_none();
 	*ret_event = NULL;
 	/* the client counts in rounded sizes, the driver in the program's */
 	bytes = SLU_MIN(bytes, slu_sub_floor(root->size_bytes, offset));

@@ -58,7 +58,6 @@ cl_int slu_room_try(struct slu_room *room, struct slu_device *device, uint64_t b
 {
 	struct slu_proxy *proxy;
 
-	slu_lock_assert_none();
 	room->r = room->attempt(room);
 	if (!slu_room_is_refusal(room->r) || !device || !device->client || slu_proxy_new(&proxy))
 		return room->r;
