@@ -41,7 +41,8 @@ static bool is_alive_locked(struct dev_board *board, unsigned slot)
 
 	if ((int)slot == board->slot)
 		return true;
-	/* in doubt alive: nobody's bytes are taken away because a descriptor was lacking */
+	/* alive unless known otherwise: nobody's bytes are taken away because a descriptor was
+	 * lacking */
 	if (dev_board_reopen_locked(board) || fcntl(board->fd, F_OFD_GETLK, &lock) < 0)
 		return true;
 	return lock.l_type != F_UNLCK;

@@ -54,12 +54,12 @@ static uint64_t duration_of(enum dev_board_engine engine, uint64_t bytes)
 	return rate ? (uint64_t)((double)bytes / (double)rate * (double)SLU_NS_PER_S) : 0;
 }
 
-void dev_limiter_job_ref_locked(struct dev_limiter_job *job)
+void dev_limiter_bus_job_ref_locked(struct dev_limiter_job *job)
 {
 	job->n_refs++;
 }
 
-void dev_limiter_job_unref_locked(struct dev_limiter_job *job)
+void dev_limiter_bus_job_unref_locked(struct dev_limiter_job *job)
 {
 	if (!job || --job->n_refs)
 		return;
@@ -67,7 +67,7 @@ void dev_limiter_job_unref_locked(struct dev_limiter_job *job)
 	free(job);
 }
 
-uint64_t dev_limiter_job_duration_ns(const struct dev_limiter_job *job)
+uint64_t dev_limiter_bus_job_duration_ns(const struct dev_limiter_job *job)
 {
 	return job->duration_ns;
 }
@@ -121,7 +121,7 @@ static void end_locked(struct dev_limiter_job *job)
 	job->state = JOB_ENDED;
 	for (size_t i = 0; i < job->n_followers; i++) {
 		ready_locked(job->followers[i], job->end_ns);
-		dev_limiter_job_unref_locked(job->followers[i]);
+		dev_limiter_bus_job_unref_locked(job->followers[i]);
 	}
 	job->n_followers = 0;
 }
@@ -154,7 +154,7 @@ static void *run(void *data)
 		if (job->marker)
 			dev_limiter_driver.clReleaseEvent(job->marker);
 		slu_lock_take(&dev_limiter_lock);
-		dev_limiter_job_unref_locked(job);
+		dev_limiter_bus_job_unref_locked(job);
 	}
 	return NULL;
 }
@@ -252,7 +252,7 @@ static void forget_earlier(struct dev_limiter_passage *p)
 {
 	slu_lock_take(&dev_limiter_lock);
 	while (p->n_earlier)
-		dev_limiter_job_unref_locked(p->earlier[--p->n_earlier]);
+		dev_limiter_bus_job_unref_locked(p->earlier[--p->n_earlier]);
 	slu_lock_give(&dev_limiter_lock);
 	free(p->earlier);
 	p->earlier = NULL;
@@ -318,7 +318,7 @@ void dev_limiter_bus_begin(struct dev_limiter_passage *p, cl_command_queue queue
 		}
 	}
 	slu_lock_take(&dev_limiter_lock);
-	dev_limiter_job_unref_locked(view.last);
+	dev_limiter_bus_job_unref_locked(view.last);
 	slu_lock_give(&dev_limiter_lock);
 }
 
@@ -330,7 +330,7 @@ static void CL_CALLBACK marker_is_done(cl_event marker, cl_int status, void *dat
 	(void)status; /* what failed makes the copy fail too: the driver sees to that */
 	slu_lock_take(&dev_limiter_lock);
 	ready_locked(job, slu_clock_now_ns());
-	dev_limiter_job_unref_locked(job);
+	dev_limiter_bus_job_unref_locked(job);
 	slu_lock_give(&dev_limiter_lock);
 }
 

@@ -77,9 +77,9 @@ cl_int dev_limiter_bus_end(struct dev_limiter_passage *passage, cl_int r);
 void dev_limiter_bus_take(struct dev_limiter_device *device, enum dev_board_engine engine,
 			  uint64_t bytes);
 
-void dev_limiter_job_ref_locked(struct dev_limiter_job *job);
-void dev_limiter_job_unref_locked(struct dev_limiter_job *job);
-uint64_t dev_limiter_job_duration_ns(const struct dev_limiter_job *job);
+void dev_limiter_bus_job_ref_locked(struct dev_limiter_job *job);
+void dev_limiter_bus_job_unref_locked(struct dev_limiter_job *job);
+uint64_t dev_limiter_bus_job_duration_ns(const struct dev_limiter_job *job);
 
 /* -- queue.c -------------------------------------------------------------------------------- */
 

@@ -65,7 +65,7 @@ static cl_int take(struct overhead *overhead, const struct dev_limiter_devices *
 	return CL_SUCCESS;
 }
 
-/* Charges a fresh context; one that finds no room is released again. */
+/* Charges a fresh context; one that does not fit is released again. */
 static cl_context charged(cl_context context, cl_int *ret_r)
 {
 	struct dev_limiter_devices devices = dev_limiter_context_devices(context);

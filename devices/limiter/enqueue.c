@@ -16,7 +16,7 @@ static cl_int admit(cl_command_queue queue, cl_uint n_mems, const cl_mem *mems)
 
 	if (dev_limiter_fault_meet(device, DEV_LIMITER_FAULT_ENQUEUE))
 		return CL_OUT_OF_RESOURCES;
-	r = dev_limiter_mem_use(device, n_mems, mems);
+	r = dev_limiter_memory_use(device, n_mems, mems);
 	if (!r)
 		dev_limiter_queue_note(queue, NULL);
 	return r;
@@ -92,7 +92,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueMigrateMemObjects(cl_command_queue queue
 							  cl_uint n_wait, const cl_event *wait,
 							  cl_event *event)
 {
-	cl_int r = mems ? dev_limiter_mem_use(dev_limiter_queue_device(queue), n_mems, mems)
+	cl_int r = mems ? dev_limiter_memory_use(dev_limiter_queue_device(queue), n_mems, mems)
 			: CL_SUCCESS;
 
 	if (r)

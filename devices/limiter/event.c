@@ -39,7 +39,7 @@ int dev_limiter_event_add(cl_event handle, struct dev_limiter_job *job)
 	slu_lock_take(&dev_limiter_lock);
 	HASH_ADD_PTR(events, event, e);
 	if (e->hh.tbl) {
-		dev_limiter_job_ref_locked(job);
+		dev_limiter_bus_job_ref_locked(job);
 	} else {
 		free(e);
 		r = -ENOMEM;
@@ -57,7 +57,7 @@ struct dev_limiter_job *dev_limiter_event_job(cl_event handle)
 	e = find_locked(handle);
 	if (e) {
 		job = e->job;
-		dev_limiter_job_ref_locked(job);
+		dev_limiter_bus_job_ref_locked(job);
 	}
 	slu_lock_give(&dev_limiter_lock);
 	return job;
@@ -85,7 +85,7 @@ cl_int CL_API_CALL dev_limiter_clReleaseEvent(cl_event handle)
 	e = find_locked(handle);
 	if (e && !--e->n_refs) {
 		HASH_DEL(events, e);
-		dev_limiter_job_unref_locked(e->job);
+		dev_limiter_bus_job_unref_locked(e->job);
 		free(e);
 	}
 	slu_lock_give(&dev_limiter_lock);
@@ -113,14 +113,14 @@ cl_int CL_API_CALL dev_limiter_clGetEventProfilingInfo(cl_event handle, cl_profi
 	if (!job)
 		return r;
 	start_ns = slu_sub_floor(profile(handle, CL_PROFILING_COMMAND_END),
-				 dev_limiter_job_duration_ns(job));
+				 dev_limiter_bus_job_duration_ns(job));
 	start_ns = SLU_MAX(start_ns, profile(handle, CL_PROFILING_COMMAND_QUEUED));
 	if (what == CL_PROFILING_COMMAND_START)
 		*(cl_ulong *)to = start_ns;
 	else
 		*(cl_ulong *)to = SLU_MIN(*(cl_ulong *)to, start_ns);
 	slu_lock_take(&dev_limiter_lock);
-	dev_limiter_job_unref_locked(job);
+	dev_limiter_bus_job_unref_locked(job);
 	slu_lock_give(&dev_limiter_lock);
 	return r;
 }

@@ -98,7 +98,7 @@ cl_int dev_limiter_kernel_use(const struct dev_limiter_device *device, cl_kernel
 		}
 	}
 	slu_lock_give(&dev_limiter_lock);
-	r = dev_limiter_mem_use(device, n, bound);
+	r = dev_limiter_memory_use(device, n, bound);
 	free(bound);
 	return r;
 }
@@ -172,7 +172,7 @@ cl_int CL_API_CALL dev_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, s
 		return r;
 	if (value && size == sizeof(mem)) {
 		memcpy(&mem, value, sizeof(mem));
-		if (!dev_limiter_mem_is_known(mem))
+		if (!dev_limiter_memory_is_known(mem))
 			mem = NULL;
 	}
 	bind(handle, index, mem);

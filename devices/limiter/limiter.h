@@ -16,8 +16,8 @@
  *   SLUICE_LIMITER_IN, _OUT   bytes a second host to device, device to host; 0: no delay
  *   SLUICE_LIMITER_OVERHEAD   hidden bytes that a context takes
  *   SLUICE_LIMITER_ROUND      every object takes a multiple of this many bytes
- *   SLUICE_LIMITER_LATE_FREE  how long a free takes to become room ("20ms", or milliseconds)
- *   SLUICE_LIMITER_FAIL       eager: no room is CL_MEM_OBJECT_ALLOCATION_FAILURE at creation;
+ *   SLUICE_LIMITER_LATE_FREE  how long a free takes to take effect ("20ms", or milliseconds)
+ *   SLUICE_LIMITER_FAIL       eager: a full device is CL_MEM_OBJECT_ALLOCATION_FAILURE at creation;
  *                             lazy: at the first command that names the object
  *   SLUICE_LIMITER_FAULT      "create:3,write:2,read:1,enqueue:5": the n-th call of that kind in
  *                             this process fails, see fault.h
@@ -96,7 +96,7 @@ struct dev_limiter_device {
 /* The device of a root or sub-device; NULL where it is not known or its board cannot be had. */
 struct dev_limiter_device *dev_limiter_device_find(cl_device_id id);
 
-/* Whether a command that names an object may be what takes its room. */
+/* Whether a command that names an object may be what takes its memory. */
 bool dev_limiter_device_counts_uses(void);
 
 /* -- context.c ------------------------------------------------------------------------------ */
@@ -130,19 +130,19 @@ void dev_limiter_charge_give(struct dev_limiter_charge *charge);
 /* -- memory.c ------------------------------------------------------------------------------- */
 
 /* Whether an object lives in host memory. */
-bool dev_limiter_mem_is_host(cl_mem mem);
+bool dev_limiter_memory_is_host(cl_mem mem);
 
 /* Whether @mem is a memory object that we know. */
-bool dev_limiter_mem_is_known(cl_mem mem);
+bool dev_limiter_memory_is_known(cl_mem mem);
 
 /*
- * A command on @device names @mems: those that it is the first to use there take their room.
+ * A command on @device names @mems: those that it is the first to use there take their memory.
  * Return: CL_SUCCESS or CL_MEM_OBJECT_ALLOCATION_FAILURE.
  */
-cl_int dev_limiter_mem_use(const struct dev_limiter_device *device, cl_uint n_mems,
-			   const cl_mem *mems);
+cl_int dev_limiter_memory_use(const struct dev_limiter_device *device, cl_uint n_mems,
+			      const cl_mem *mems);
 
 /* -- kernel.c ------------------------------------------------------------------------------- */
 
-/* dev_limiter_mem_use() of everything that is bound to a kernel. */
+/* dev_limiter_memory_use() of everything that is bound to a kernel. */
 cl_int dev_limiter_kernel_use(const struct dev_limiter_device *device, cl_kernel kernel);

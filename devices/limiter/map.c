@@ -59,7 +59,7 @@ static bool admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
 	cl_int r = CL_OUT_OF_RESOURCES;
 
 	if (!dev_limiter_fault_meet(device, DEV_LIMITER_FAULT_READ))
-		r = dev_limiter_mem_use(device, 1, &mem);
+		r = dev_limiter_memory_use(device, 1, &mem);
 	if (r && ret_r)
 		*ret_r = r;
 	return !r;
@@ -82,7 +82,7 @@ void *CL_API_CALL dev_limiter_clEnqueueMapBuffer(cl_command_queue queue, cl_mem 
 						 const cl_event *wait, cl_event *event,
 						 cl_int *ret_r)
 {
-	uint64_t moved = dev_limiter_mem_is_host(mem) ? 0 : bytes;
+	uint64_t moved = dev_limiter_memory_is_host(mem) ? 0 : bytes;
 	struct dev_limiter_passage p;
 	cl_int r = CL_SUCCESS;
 	void *pointer;
@@ -114,7 +114,7 @@ void *CL_API_CALL dev_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem i
 		return NULL;
 	dev_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
 					  NULL);
-	if (region && !dev_limiter_mem_is_host(image))
+	if (region && !dev_limiter_memory_is_host(image))
 		moved = (uint64_t)region[0] * region[1] * region[2] * element;
 	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_OUT,
 			      dev_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,

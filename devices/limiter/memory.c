@@ -6,14 +6,14 @@
  * tells when that is, so commands in flight and references of any kind are its business. Ours is
  * the first callback of an object, and therefore the last that is called.
  *
- *   buffers and pipes   room is taken before the driver is asked: their size is known
+ *   buffers and pipes   memory is taken before the driver is asked: their size is known
  *   images              after it, because only the driver knows what an image takes
  *   children            (sub-buffers, images of buffers) take nothing; what is asked of them is
  *                       answered by the root
  *
  * An object of a context with several devices has a place on each. At its creation nobody knows
- * where it will be used, so nothing is taken; on each device its room is taken by the first command
- * there that names it, and kept until its end.
+ * where it will be used, so nothing is taken; on each device its memory is taken by the first
+ * command there that names it, and kept until its end.
  */
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static struct object *find_root_locked(cl_mem mem)
 	return object;
 }
 
-bool dev_limiter_mem_is_known(cl_mem mem)
+bool dev_limiter_memory_is_known(cl_mem mem)
 {
 	bool known;
 
@@ -65,7 +65,7 @@ bool dev_limiter_mem_is_known(cl_mem mem)
 	return known;
 }
 
-bool dev_limiter_mem_is_host(cl_mem mem)
+bool dev_limiter_memory_is_host(cl_mem mem)
 {
 	struct object *object;
 	bool is_host;
@@ -78,7 +78,7 @@ bool dev_limiter_mem_is_host(cl_mem mem)
 }
 
 /* Guarded by dev_limiter_lock once the object is known. */
-static bool take_room(struct object *object, const struct dev_limiter_device *device)
+static bool charge_object(struct object *object, const struct dev_limiter_device *device)
 {
 	for (unsigned i = 0; i < object->n_places; i++) {
 		struct place *place = &object->places[i];
@@ -90,8 +90,8 @@ static bool take_room(struct object *object, const struct dev_limiter_device *de
 	return true;
 }
 
-cl_int dev_limiter_mem_use(const struct dev_limiter_device *device, cl_uint n_mems,
-			   const cl_mem *mems)
+cl_int dev_limiter_memory_use(const struct dev_limiter_device *device, cl_uint n_mems,
+			      const cl_mem *mems)
 {
 	cl_int r = CL_SUCCESS;
 
@@ -101,7 +101,7 @@ cl_int dev_limiter_mem_use(const struct dev_limiter_device *device, cl_uint n_me
 	for (cl_uint i = 0; i < n_mems && !r; i++) {
 		struct object *object = mems[i] ? find_root_locked(mems[i]) : NULL;
 
-		if (object && !object->is_host && !take_room(object, device))
+		if (object && !object->is_host && !charge_object(object, device))
 			r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	}
 	slu_lock_give(&dev_limiter_lock);
@@ -159,7 +159,7 @@ static struct object *prepare(const struct dev_limiter_devices *devices, uint64_
 		object->places[i].device = devices->list[i];
 	is_at_once =
 		object->n_places == 1 && !object->is_host && !dev_limiter_settings.fails_lazily;
-	if (is_at_once && !take_room(object, devices->list[0])) {
+	if (is_at_once && !charge_object(object, devices->list[0])) {
 		free(object);
 		*ret_code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;
@@ -269,7 +269,7 @@ cl_mem CL_API_CALL dev_limiter_clCreateSubBuffer(cl_mem parent, cl_mem_flags fla
 	cl_mem mem = dev_limiter_driver.clCreateSubBuffer(parent, flags, type, info, ret_r);
 	struct object *object;
 
-	if (!mem || !dev_limiter_mem_is_known(parent))
+	if (!mem || !dev_limiter_memory_is_known(parent))
 		return mem;
 	object = calloc(1, sizeof(*object));
 	if (!object) {
@@ -304,7 +304,7 @@ cl_mem CL_API_CALL dev_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 	return mem;
 }
 
-/* An image that the driver has made with @r; it goes again if there is no room for it. */
+/* An image that the driver has made with @r; it goes again if it does not fit. */
 static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_int r,
 			 cl_int *ret_r)
 {

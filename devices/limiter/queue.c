@@ -42,7 +42,7 @@ bool dev_limiter_queue_look(cl_command_queue handle, struct dev_limiter_queue_vi
 			.needs_marker = q->needs_marker,
 		};
 		if (q->last)
-			dev_limiter_job_ref_locked(q->last);
+			dev_limiter_bus_job_ref_locked(q->last);
 	}
 	slu_lock_give(&dev_limiter_lock);
 	return q;
@@ -55,11 +55,11 @@ void dev_limiter_queue_note(cl_command_queue handle, struct dev_limiter_job *job
 	slu_lock_take(&dev_limiter_lock);
 	q = find_locked(handle);
 	if (q && q->is_in_order) {
-		dev_limiter_job_unref_locked(q->last);
+		dev_limiter_bus_job_unref_locked(q->last);
 		q->last = job;
 		q->needs_marker = !job;
 		if (job)
-			dev_limiter_job_ref_locked(job);
+			dev_limiter_bus_job_ref_locked(job);
 	}
 	slu_lock_give(&dev_limiter_lock);
 }
@@ -140,7 +140,7 @@ cl_int CL_API_CALL dev_limiter_clReleaseCommandQueue(cl_command_queue handle)
 	q = find_locked(handle);
 	if (q && !--q->n_refs) {
 		HASH_DEL(queues, q);
-		dev_limiter_job_unref_locked(q->last);
+		dev_limiter_bus_job_unref_locked(q->last);
 		free(q);
 	}
 	slu_lock_give(&dev_limiter_lock);

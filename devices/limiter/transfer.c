@@ -9,7 +9,7 @@
 #include "limiter/bus.h"
 #include "limiter/fault.h"
 
-/* Before any copy: the fault that was ordered, and room for what is used for the first time. */
+/* Before any copy: the fault that was ordered, and memory for what is used for the first time. */
 static cl_int admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem a, cl_mem b)
 {
 	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
@@ -17,7 +17,7 @@ static cl_int admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem 
 
 	if (dev_limiter_fault_meet(device, kind))
 		return CL_OUT_OF_RESOURCES;
-	return dev_limiter_mem_use(device, b ? 2 : 1, mems);
+	return dev_limiter_memory_use(device, b ? 2 : 1, mems);
 }
 
 static uint64_t volume(const size_t *region)
@@ -38,7 +38,7 @@ static void begin(struct dev_limiter_passage *p, cl_command_queue queue, cl_mem 
 		  enum dev_board_engine engine, uint64_t bytes, cl_bool blocking, cl_uint n_wait,
 		  const cl_event *wait, cl_event *event)
 {
-	if (dev_limiter_mem_is_host(mem))
+	if (dev_limiter_memory_is_host(mem))
 		bytes = 0;
 	dev_limiter_bus_begin(p, queue, engine, bytes, blocking, n_wait, wait, event);
 }
@@ -47,7 +47,7 @@ static void begin_copy(struct dev_limiter_passage *p, cl_command_queue queue, cl
 		       cl_mem to, uint64_t bytes, cl_uint n_wait, const cl_event *wait,
 		       cl_event *event)
 {
-	bool from_host = dev_limiter_mem_is_host(from), to_host = dev_limiter_mem_is_host(to);
+	bool from_host = dev_limiter_memory_is_host(from), to_host = dev_limiter_memory_is_host(to);
 
 	dev_limiter_bus_begin(p, queue, to_host ? DEV_BOARD_ENGINE_OUT : DEV_BOARD_ENGINE_IN,
 			      from_host != to_host ? bytes : 0, CL_FALSE, n_wait, wait, event);

@@ -81,22 +81,22 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 
 /* -- Processes */
 
-/* As all calls with a list: @n says how much room there is, and is told how much is needed. */
+/* As all calls with a list: @n is the capacity of the list, and becomes the number of entries. */
 static nvmlReturn_t list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t *ret_old,
 			 nvmlProcessInfo_v2_t *ret_new)
 {
 	struct dev_board_view *view;
 	nvmlReturn_t result;
-	unsigned room;
+	unsigned capacity;
 
 	if (!n)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	result = look_new(device, &view);
 	if (result)
 		return result;
-	room = ret_old || ret_new ? *n : 0;
+	capacity = ret_old || ret_new ? *n : 0;
 	*n = view->n_slots;
-	for (unsigned i = 0; i < view->n_slots && i < room; i++) {
+	for (unsigned i = 0; i < view->n_slots && i < capacity; i++) {
 		unsigned pid = (unsigned)view->slots[i].pid;
 		uint64_t bytes = view->slots[i].bytes;
 
@@ -110,7 +110,7 @@ static nvmlReturn_t list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t 
 				.computeInstanceId = (unsigned)NVML_VALUE_NOT_AVAILABLE,
 			};
 	}
-	if (view->n_slots > room)
+	if (view->n_slots > capacity)
 		result = NVML_ERROR_INSUFFICIENT_SIZE;
 	free(view);
 	return result;
@@ -203,7 +203,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 	struct timespec now;
 	nvmlReturn_t result;
 	size_t n_jobs;
-	unsigned room;
+	unsigned capacity;
 
 	if (!n)
 		return NVML_ERROR_INVALID_ARGUMENT;
@@ -216,9 +216,9 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 		return result;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	room = ret_list ? *n : 0;
+	capacity = ret_list ? *n : 0;
 	*n = view->n_slots;
-	for (unsigned i = 0; i < view->n_slots && i < room; i++) {
+	for (unsigned i = 0; i < view->n_slots && i < capacity; i++) {
 		struct dev_nvml_usage usage =
 			dev_nvml_usage(jobs, n_jobs, slu_clock_now_ns(), view->slots[i].who);
 
@@ -230,7 +230,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 			.memUtil = usage.bus_percent,
 		};
 	}
-	if (view->n_slots > room)
+	if (view->n_slots > capacity)
 		result = NVML_ERROR_INSUFFICIENT_SIZE;
 	free(view);
 	free(jobs);

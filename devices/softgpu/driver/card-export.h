@@ -29,7 +29,7 @@ struct dev_card_ticket {
 int dev_card_export(struct dev_card *card, unsigned n, const uint16_t *granules,
 		    struct dev_card_ticket *ret_ticket);
 
-/* Joins the holders; @ret_granules has room for all. Return: 0, -ENOENT (gone), -EUSERS. */
+/* Joins the holders; @ret_granules takes all of them. Return: 0, -ENOENT (gone), -EUSERS. */
 int dev_card_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 		    uint16_t *ret_granules);
 

@@ -66,7 +66,7 @@ struct dev_card_event {
 
 /*
  * Granules with managed memory can be taken away from whoever has them, also by other processes:
- * their bytes lie with their owner, in the host's memory, and only the room and the time are the
+ * their bytes lie with their owner, in the host's memory, and only the granule and the time are the
  * card's. The one that came in first goes first.
  */
 struct dev_card_shared {

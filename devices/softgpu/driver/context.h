@@ -51,7 +51,7 @@ struct dev_context {
 	struct dev_interp_heap *heap;
 };
 
-/* Return: CUDA_SUCCESS, OUT_OF_MEMORY where the card has no room for it. */
+/* Return: CUDA_SUCCESS, OUT_OF_MEMORY where the card is too full for it. */
 CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 			 struct dev_context **ret_context);
 

@@ -37,7 +37,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct order orders[ORDERS_MAX];
 static unsigned n_orders;
 static unsigned long counts[_DEV_FAULT_MAX]; /* operations so far */
-static uint64_t room_bytes = UINT64_MAX;     /* of device memory that is left by order */
+static uint64_t free_bytes = UINT64_MAX;     /* of device memory, as ordered */
 
 /* constant after init */
 static bool is_active;
@@ -98,7 +98,7 @@ static int parse_order(char *text, struct order *ret_order)
 
 static int parse_memory(const char *text)
 {
-	return slu_size_parse(text, &room_bytes);
+	return slu_size_parse(text, &free_bytes);
 }
 
 static int read_list(const char *list)
@@ -110,7 +110,7 @@ static int read_list(const char *list)
 	if (!copy)
 		return slu_error(-ENOMEM);
 	n_orders = 0;
-	room_bytes = UINT64_MAX;
+	free_bytes = UINT64_MAX;
 	memset(counts, 0, sizeof(counts));
 	for (char *word = strtok_r(copy, ",\n", &rest); word; word = strtok_r(NULL, ",\n", &rest)) {
 		if (!strncmp(word, "memory:", 7))
@@ -207,12 +207,12 @@ bool dev_fault_refuses(uint64_t bytes)
 	pthread_mutex_lock(&mutex);
 	look_at_file_locked();
 	refuses = next_locked(DEV_FAULT_CREATE, &extra_ns) == DEV_FAULT_FAIL;
-	if (!refuses && bytes > room_bytes) {
+	if (!refuses && bytes > free_bytes) {
 		tell(DEV_FAULT_CREATE, counts[DEV_FAULT_CREATE]);
 		refuses = true;
 	}
-	if (!refuses && room_bytes != UINT64_MAX)
-		room_bytes -= bytes;
+	if (!refuses && free_bytes != UINT64_MAX)
+		free_bytes -= bytes;
 	pthread_mutex_unlock(&mutex);
 	return refuses;
 }

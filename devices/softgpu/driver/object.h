@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Handles that can be doubted. A program hands us pointers that it got from us, and sometimes one
+ * Handles that can be checked. A program hands us pointers that it got from us, and sometimes one
  * that it destroyed, or never got. Objects of one kind come from pools that are never given back,
  * so that any pointer can be held against them without being followed; a dead object says so.
  * A freed place is used again as late as possible.

@@ -3,7 +3,7 @@
 
 /*
  * Why a kernel was ended or refused, for people who asked: SLUICE_LOG is "stderr" or a path to
- * append to. The interface itself has room for a number only.
+ * append to. The interface itself has a number only.
  *
  * Programs that check nothing go on with wrong results. SLUICE_SOFTGPU_REPORT=once, which `sluice
  * softgpu run` sets, therefore tells the first fault of a process on stderr whatever SLUICE_LOG

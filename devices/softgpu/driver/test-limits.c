@@ -395,7 +395,7 @@ static const char ptx_deep[] =
 		      ".visible .entry shallow() { .local .align 4 .b8 frame[512]; ret; }\n"
 		      ".visible .entry plain() { ret; }\n";
 
-static void try_room(void)
+static void try_memory(void)
 {
 	size_t empty = free_bytes();
 	CUfunction deep, shallow, plain;
@@ -434,7 +434,7 @@ static void try_room(void)
 	must(free_bytes() == empty);
 }
 
-static void try_no_room(void)
+static void try_full_memory(void)
 {
 	size_t empty = free_bytes();
 	CUdeviceptr all;
@@ -445,15 +445,16 @@ static void try_no_room(void)
 	must(!cuCtxSynchronize());
 }
 
-static void the_first_launch_of_a_kernel_takes_room(void **state)
+static void the_first_launch_of_a_kernel_takes_memory(void **state)
 {
 	(void)state;
 	on_device((struct setting[]){ { "SLUICE_SOFTGPU_MEMORY", "64M" },
 				      { "SLUICE_SOFTGPU_CONTEXT_OVERHEAD", "4M" },
 				      { NULL } },
-		  try_room);
+		  try_memory);
 	/* where contexts take nothing, kernels take nothing either */
-	on_device((struct setting[]){ { "SLUICE_SOFTGPU_MEMORY", "64M" }, { NULL } }, try_no_room);
+	on_device((struct setting[]){ { "SLUICE_SOFTGPU_MEMORY", "64M" }, { NULL } },
+		  try_full_memory);
 }
 
 int main(void)
@@ -465,7 +466,7 @@ int main(void)
 		cmocka_unit_test(limits_follow_the_capability),
 		cmocka_unit_test(profiles_have_the_size_of_their_cards),
 		cmocka_unit_test(tuned_prefetch_brings_the_whole_block),
-		cmocka_unit_test(the_first_launch_of_a_kernel_takes_room),
+		cmocka_unit_test(the_first_launch_of_a_kernel_takes_memory),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-limits", tests, NULL, NULL);

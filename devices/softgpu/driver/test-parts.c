@@ -5,10 +5,10 @@
 
 #include "softgpu/driver/bus.h"
 #include "softgpu/driver/fault.h"
-#include "softgpu/driver/memory/span.h"
+#include "softgpu/driver/memory/spans.h"
 #include "softgpu/driver/object.h"
 
-/* The small parts: spans, doubted handles, faults on order, two directions of one bus. */
+/* The small parts: spans, handles that may be stale, faults on order, two directions of one bus. */
 
 static void spans_agree_with_a_naive_model(void **state)
 {
@@ -56,19 +56,19 @@ static void spans_agree_with_a_naive_model(void **state)
 	dev_spans_deinit(&spans);
 }
 
-static void room_is_the_lowest_that_fits(void **state)
+static void free_range_is_the_lowest_that_fits(void **state)
 {
 	struct dev_spans spans = { 0 };
 
 	(void)state;
-	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 8), 16);
+	assert_int_equal(dev_spans_find_free(&spans, 16, 100, 8, 8), 16);
 	assert_int_equal(dev_spans_add(&spans, 16, 8, &spans), 0);
 	assert_int_equal(dev_spans_add(&spans, 32, 8, &spans), 0);
-	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 8), 24);
-	assert_int_equal(dev_spans_room(&spans, 16, 100, 9, 8), 40);
-	assert_int_equal(dev_spans_room(&spans, 16, 100, 8, 32), 64);
-	assert_int_equal(dev_spans_room(&spans, 16, 100, 61, 8), 0);
-	assert_int_equal(dev_spans_room(&spans, 32, 100, 8, 8), 40);
+	assert_int_equal(dev_spans_find_free(&spans, 16, 100, 8, 8), 24);
+	assert_int_equal(dev_spans_find_free(&spans, 16, 100, 9, 8), 40);
+	assert_int_equal(dev_spans_find_free(&spans, 16, 100, 8, 32), 64);
+	assert_int_equal(dev_spans_find_free(&spans, 16, 100, 61, 8), 0);
+	assert_int_equal(dev_spans_find_free(&spans, 32, 100, 8, 8), 40);
 	dev_spans_deinit(&spans);
 }
 
@@ -184,7 +184,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_agree_with_a_naive_model),
-		cmocka_unit_test(room_is_the_lowest_that_fits),
+		cmocka_unit_test(free_range_is_the_lowest_that_fits),
 		cmocka_unit_test(dead_and_foreign_handles_are_told_from_live_ones),
 		cmocka_unit_test(the_ordered_operation_fails_and_no_other),
 		cmocka_unit_test(orders_that_are_not_understood_are_refused),

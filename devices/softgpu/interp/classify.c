@@ -256,7 +256,7 @@ static void note_uses(struct classifier *c)
 	}
 }
 
-static bool settles(struct classifier *c, void (*pass)(struct classifier *))
+static bool converges(struct classifier *c, void (*pass)(struct classifier *))
 {
 	for (unsigned i = 0; i < MAX_PASSES; i++) {
 		c->has_changed = false;
@@ -281,7 +281,7 @@ int dev_interp_classify(const struct slu_ptx_function *f, uint8_t **ret_is_line)
 		return slu_error(-ENOMEM);
 	}
 	begin(&c);
-	if (!settles(&c, take_away) || !settles(&c, note_uses))
+	if (!converges(&c, take_away) || !converges(&c, note_uses))
 		memset(c.is_useful, 0, f->n_regs);
 	free(c.may);
 	*ret_is_line = c.is_useful;

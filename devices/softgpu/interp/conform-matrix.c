@@ -262,7 +262,7 @@ static const char *type_name(enum slu_ptx_element element)
 	return names[element];
 }
 
-/* In memory: one row or column after another, with room between them. */
+/* In memory: one row or column after another, with a gap between them. */
 static unsigned stride_of(const struct slu_ptx_fragment *f)
 {
 	return (f->is_column ? f->rows : f->columns) + (f->bits < 8 ? 32 : 8);

@@ -31,7 +31,7 @@ uint32_t dev_interp_decoder_take_row(struct dev_interp_decoder *d, bool is_wide)
 {
 	uint32_t row = d->code->row_bytes;
 
-	/* a slot has room for a wide row or two narrow ones */
+	/* a slot holds a wide row or two narrow ones */
 	if (!is_wide && d->half_slot) {
 		row = d->half_slot;
 		d->half_slot = 0;

@@ -140,7 +140,7 @@ void dev_interp_frame_flatten(struct dev_interp_frame *f)
 	for (uint32_t i = 0; i < f->code->n_liners; i++) {
 		uint32_t row = f->code->liners[i].row;
 
-		dev_interp_line_settle(f->lines, f->rows, row, 1);
+		dev_interp_line_materialize(f->lines, f->rows, row, 1);
 		dev_interp_line(f->lines, row)->kind = 0;
 	}
 	f->has_lines = false;

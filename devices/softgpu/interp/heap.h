@@ -15,7 +15,7 @@ struct dev_interp_heap;
 int dev_interp_heap_new(uint64_t base, uint64_t bytes, struct dev_interp_heap **ret_heap);
 void dev_interp_heap_free(struct dev_interp_heap *heap);
 
-/* Return: an address, a multiple of 16; 0 if there is no room, or nothing was asked for. */
+/* Return: an address, a multiple of 16; 0 if the heap is full, or nothing was asked for. */
 uint64_t dev_interp_heap_take(struct dev_interp_heap *heap, uint64_t bytes);
 /* Return: false if nothing was taken there. */
 bool dev_interp_heap_give(struct dev_interp_heap *heap, uint64_t address);

@@ -27,8 +27,8 @@
 #define EVERY_LANE EVERY_LANE_OF(DEV_INTERP_LANES)
 
 #define MASKED_LANES(mask)                                                                       \
-	for (uint32_t _left = (mask), i = 0; _left && ((i = (uint32_t)__builtin_ctz(_left)), 1); \
-	     _left &= _left - 1)
+	for (uint32_t _rest = (mask), i = 0; _rest && ((i = (uint32_t)__builtin_ctz(_rest)), 1); \
+	     _rest &= _rest - 1)
 
 /* of a team, the rows of one warp after the other: pointers are moved on by NEXT_STRIP */
 #define EVERY_STRIP   for (unsigned k = 0; k < w->team; k++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A launch: blocks handed out in order to workers (the caller and helpers from the pool), each of
- * which has room for one block, or two that wait for memory in turns, and uses it again and again.
- * A cooperative launch has room for all of its blocks at once and lets them take turns.
+ * which holds one block, or two that wait for memory in turns, and uses it again and again.
+ * A cooperative launch holds all of its blocks at once and lets them take turns.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -202,12 +202,12 @@ static void work(void *userdata, unsigned index)
 	struct dev_interp_block blocks[N_RESIDENT];
 	struct dev_interp_fault no_memory = { .kind = DEV_INTERP_FAULT_NO_MEMORY,
 					      .kernel = run->launch->kernel->name };
-	unsigned csr = _mm_getcsr(), n = 0, n_left;
+	unsigned csr = _mm_getcsr(), n = 0, n_resident;
 	uint32_t current = csr;
 
 	dev_interp_rest_join(&run->rest);
 	do {
-		n_left = 0;
+		n_resident = 0;
 		for (unsigned i = 0; i < N_RESIDENT && !is_over(run); i++) {
 			bool is_new = i == n;
 
@@ -223,9 +223,9 @@ static void work(void *userdata, unsigned index)
 			if (!blocks[i].n_live && !take_block(run, &blocks[i]))
 				continue;
 			block_run(&blocks[i], run);
-			n_left++;
+			n_resident++;
 		}
-	} while (n_left && !is_over(run));
+	} while (n_resident && !is_over(run));
 	dev_interp_rest_leave(&run->rest);
 	for (unsigned i = 0; i < n; i++)
 		block_deinit(&blocks[i]);
@@ -240,7 +240,7 @@ static void work_cooperatively(struct run *run)
 					      .kernel = run->launch->kernel->name };
 	unsigned csr = _mm_getcsr();
 	uint32_t current = csr;
-	uint64_t n = 0, n_left;
+	uint64_t n = 0, n_resident;
 
 	while (blocks && n < run->n_blocks && !block_init(&blocks[n], run, 0, &current)) {
 		block_begin(&blocks[n], n);
@@ -250,15 +250,15 @@ static void work_cooperatively(struct run *run)
 		report(run, &no_memory);
 	dev_interp_rest_join(&run->rest);
 	do {
-		n_left = 0;
+		n_resident = 0;
 		for (uint64_t i = 0; i < n && !is_over(run); i++) {
 			if (!blocks[i].n_live)
 				continue;
-			n_left++;
+			n_resident++;
 			if (!block_step(&blocks[i]))
 				report(run, &blocks[i].fault);
 		}
-	} while (n_left && !is_over(run));
+	} while (n_resident && !is_over(run));
 	dev_interp_rest_leave(&run->rest);
 	for (uint64_t i = 0; i < n; i++)
 		block_deinit(&blocks[i]);

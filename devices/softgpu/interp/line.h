@@ -89,8 +89,8 @@ static inline void dev_interp_line_spread(const struct dev_interp_line *line, un
 }
 
 /* Makes sure that the rows of all @team warps hold. */
-static inline void dev_interp_line_settle(uint8_t *lines, uint8_t *rows, uint32_t row,
-					  unsigned team)
+static inline void dev_interp_line_materialize(uint8_t *lines, uint8_t *rows, uint32_t row,
+					       unsigned team)
 {
 	struct dev_interp_line *line = dev_interp_line(lines, row);
 
@@ -103,7 +103,7 @@ static inline void dev_interp_line_settle(uint8_t *lines, uint8_t *rows, uint32_
 
 static inline void dev_interp_line_need(struct dev_interp_warp *w, uint32_t row)
 {
-	dev_interp_line_settle(w->lines, w->rows, row, w->team);
+	dev_interp_line_materialize(w->lines, w->rows, row, w->team);
 }
 
 /* Does the row of a team's k-th warp hold what the line says? */

@@ -231,12 +231,12 @@ static inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 
 OP3(lop3_b32, uint32_t, uint32_t, uint32_t, uint32_t, lop3(a, b, c, (uint32_t)in->imm))
 
-static inline uint32_t funnel(uint32_t lo, uint32_t hi, uint32_t n, bool is_left, bool is_wrapping)
+static inline uint32_t funnel(uint32_t lo, uint32_t hi, uint32_t n, bool is_shl, bool is_wrapping)
 {
 	uint64_t both = (uint64_t)hi << 32 | lo;
 
 	n = is_wrapping ? n & 31 : SLU_MIN(n, 32u);
-	return is_left ? (uint32_t)(both << n >> 32) : (uint32_t)(both >> n);
+	return is_shl ? (uint32_t)(both << n >> 32) : (uint32_t)(both >> n);
 }
 
 OP3(shf_l_clamp, uint32_t, uint32_t, uint32_t, uint32_t, funnel(a, b, c, true, false))

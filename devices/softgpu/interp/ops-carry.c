@@ -3,7 +3,7 @@
 #include "softgpu/interp/isa.h"
 
 /* what is added to or subtracted from: of mad, a half of the product */
-static uint64_t left_of(const struct slu_ptx_form *form, uint64_t a, uint64_t b)
+static uint64_t minuend_of(const struct slu_ptx_form *form, uint64_t a, uint64_t b)
 {
 	bool is_signed = slu_ptx_type_is_signed((enum slu_ptx_type)form->types[0]);
 
@@ -42,7 +42,7 @@ static const struct dev_interp_insn *carry_run(struct dev_interp_warp *w,
 			x[k] = is_wide ? ((const uint64_t *)ROW(w, rows[k]))[i]
 				       : ((const uint32_t *)ROW(w, rows[k]))[i];
 		if (is_mad) {
-			x[0] = left_of(form, x[0], x[1]);
+			x[0] = minuend_of(form, x[0], x[1]);
 			x[1] = x[2];
 		}
 		r = is_sub ? (unsigned __int128)x[0] - x[1] - carry

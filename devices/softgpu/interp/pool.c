@@ -13,26 +13,26 @@
 struct job {
 	void (*work)(void *userdata, unsigned index);
 	void *userdata;
-	unsigned n_room;   /* helpers that may still join */
+	unsigned n_wanted; /* helpers that may still join */
 	unsigned n_joined; /* the last one's index */
 	unsigned n_inside;
-	pthread_cond_t is_left; /* n_inside became 0 */
+	pthread_cond_t is_empty; /* n_inside became 0 */
 	TAILQ_ENTRY(job) link;
 };
 
 /* everything below is guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t has_room = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t is_wanted = PTHREAD_COND_INITIALIZER;
 static TAILQ_HEAD(, job) jobs = TAILQ_HEAD_INITIALIZER(jobs);
 static unsigned n_threads;
 static unsigned n_idle;
 
-static struct job *find_room(void)
+static struct job *find_job(void)
 {
 	struct job *job;
 
 	TAILQ_FOREACH (job, &jobs, link)
-		if (job->n_room)
+		if (job->n_wanted)
 			return job;
 	return NULL;
 }
@@ -43,23 +43,23 @@ static void *helper_main(void *unused)
 	prctl(PR_SET_NAME, "softgpu-helper");
 	pthread_mutex_lock(&lock);
 	for (;;) {
-		struct job *job = find_room();
+		struct job *job = find_job();
 		unsigned index;
 
 		if (!job) {
 			n_idle++;
-			pthread_cond_wait(&has_room, &lock);
+			pthread_cond_wait(&is_wanted, &lock);
 			n_idle--;
 			continue;
 		}
-		job->n_room--;
+		job->n_wanted--;
 		job->n_inside++;
 		index = ++job->n_joined;
 		pthread_mutex_unlock(&lock);
 		job->work(job->userdata, index);
 		pthread_mutex_lock(&lock);
 		if (!--job->n_inside)
-			pthread_cond_signal(&job->is_left);
+			pthread_cond_signal(&job->is_empty);
 	}
 	return NULL;
 }
@@ -86,7 +86,7 @@ static void start_locked(unsigned n)
 static void begin_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	pthread_cond_init(&has_room, NULL);
+	pthread_cond_init(&is_wanted, NULL);
 	TAILQ_INIT(&jobs);
 	n_threads = n_idle = 0;
 }
@@ -103,8 +103,8 @@ void dev_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsign
 	struct job job = {
 		.work = work,
 		.userdata = userdata,
-		.n_room = n_helpers,
-		.is_left = PTHREAD_COND_INITIALIZER,
+		.n_wanted = n_helpers,
+		.is_empty = PTHREAD_COND_INITIALIZER,
 	};
 
 	if (!n_helpers) {
@@ -117,13 +117,13 @@ void dev_interp_pool_run(unsigned n_helpers, void (*work)(void *userdata, unsign
 	if (n_threads < n_helpers)
 		start_locked(n_helpers - n_threads);
 	for (unsigned i = 0; i < n_helpers && i < n_idle; i++)
-		pthread_cond_signal(&has_room);
+		pthread_cond_signal(&is_wanted);
 	pthread_mutex_unlock(&lock);
 	work(userdata, 0);
 	pthread_mutex_lock(&lock);
 	TAILQ_REMOVE(&jobs, &job, link);
 	while (job.n_inside)
-		pthread_cond_wait(&job.is_left, &lock);
+		pthread_cond_wait(&job.is_empty, &lock);
 	pthread_mutex_unlock(&lock);
-	pthread_cond_destroy(&job.is_left);
+	pthread_cond_destroy(&job.is_empty);
 }

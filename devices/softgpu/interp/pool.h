@@ -7,8 +7,8 @@
  * process lives. Whoever has work does not wait for them: it begins at once, they join in when
  * they wake up, and who comes too late finds nothing.
  *
- *   (none) -> IDLE  [dev_interp_pool_run]     IDLE  waits for a job with room
- *   IDLE   -> BUSY  [a job has room]          BUSY  is in the job's function
+ *   (none) -> IDLE  [dev_interp_pool_run]     IDLE  waits for a job that wants it
+ *   IDLE   -> BUSY  [a job wants it]          BUSY  is in the job's function
  *   BUSY   -> IDLE  [the function returned]
  *
  * A child of fork() has none of its parent's threads and begins anew.

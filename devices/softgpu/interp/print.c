@@ -63,7 +63,7 @@ struct directive {
 	char conversion;
 };
 
-/* Room is left for the length, the conversion and the end. */
+/* There is space for the length, the conversion and the end. */
 static bool add(struct directive *d, const char *text, size_t size)
 {
 	if (d->spec_size + size > sizeof(d->spec) - 4)

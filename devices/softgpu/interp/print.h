@@ -24,7 +24,7 @@ enum {
 };
 
 /*
- * Writes the text, *ret_size bytes, into @to, which has room for DEV_PRINT_MAX_TEXT, and counts the
+ * Writes the text, *ret_size bytes, into @to, which holds DEV_PRINT_MAX_TEXT, and counts the
  * arguments used. Return: 0, DEV_PRINT_E_ADDRESS.
  */
 int dev_print_format(const struct dev_print_source *source, uint64_t format, uint64_t arguments,

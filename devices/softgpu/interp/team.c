@@ -97,7 +97,8 @@ static void join_lines(struct dev_interp_warp *w, unsigned n)
 		/* at the beginning of the kernel registers hold nothing yet */
 		if (!is_new && !goes_on(w, n, row, &kind))
 			for (unsigned k = 0; k < n; k++)
-				dev_interp_line_settle(w[k].root->lines, w[k].root->rows, row, 1);
+				dev_interp_line_materialize(w[k].root->lines, w[k].root->rows, row,
+							    1);
 		line_of(w, row)->kind = kind;
 	}
 }

@@ -280,7 +280,7 @@ static void run_all(bool is_shared)
 	}
 }
 
-static void test_blocks_on_several_workers_lose_nothing_in_global_memory(void **state)
+static void test_blocks_on_many_workers_lose_nothing_in_global_memory(void **state)
 {
 	(void)state;
 	run_all(false);
@@ -368,7 +368,7 @@ static void test_vectors_that_others_write_are_read_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocks_on_several_workers_lose_nothing_in_global_memory),
+		cmocka_unit_test(test_blocks_on_many_workers_lose_nothing_in_global_memory),
 		cmocka_unit_test(test_warps_of_a_block_lose_nothing_in_shared_memory),
 		cmocka_unit_test(test_vectors_that_others_write_are_read_whole),
 	};

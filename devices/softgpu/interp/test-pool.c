@@ -76,7 +76,7 @@ static void *hold_meetings(void *unused)
 	return NULL;
 }
 
-static void test_several_callers_share_the_helpers(void **state)
+static void test_callers_share_the_helpers(void **state)
 {
 	pthread_t threads[4];
 
@@ -120,7 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_helpers_work_beside_the_caller_each_with_its_number),
 		cmocka_unit_test(test_nobody_comes_after_the_end),
-		cmocka_unit_test(test_several_callers_share_the_helpers),
+		cmocka_unit_test(test_callers_share_the_helpers),
 		cmocka_unit_test(test_a_child_has_helpers_of_its_own),
 	};
 

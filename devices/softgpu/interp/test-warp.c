@@ -140,7 +140,7 @@ static void test_lanes_meet_at_different_places_of_the_code(void **state)
 }
 
 /* A function that is called from two places has two frames. */
-static void test_lanes_meet_in_a_function_called_from_several_places(void **state)
+static void test_lanes_meet_in_a_function_called_from_two_places(void **state)
 {
 	static const char text[] = HEAD
 		".func (.reg .u32 sum) total(.reg .u32 mine)\n{\n.reg .b32 %t<3>;\n"
@@ -229,7 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_lane_that_is_not_there_gives_0),
 		cmocka_unit_test(test_lanes_meet_at_different_places_of_the_code),
-		cmocka_unit_test(test_lanes_meet_in_a_function_called_from_several_places),
+		cmocka_unit_test(test_lanes_meet_in_a_function_called_from_two_places),
 		cmocka_unit_test(test_each_lane_goes_by_the_mask_that_it_names),
 		cmocka_unit_test(test_a_lane_does_not_wait_for_those_of_its_neighbour),
 		cmocka_unit_test(test_lanes_that_end_are_not_waited_for),

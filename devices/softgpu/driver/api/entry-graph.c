@@ -77,18 +77,18 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode origin, CUgra
 	return CUDA_SUCCESS;
 }
 
-/* -- lists: without room, how many there are; with room, those that fit and NULL after them -- */
+/* -- lists: without one, how many there are; with one, those that fit and NULL after them -- */
 
 struct list {
 	CUgraphNode *nodes, *others;
 	CUgraphEdgeData *edges;
-	size_t n_room, n;
+	size_t capacity, n;
 };
 
 static void list_add(struct list *list, const struct dev_graph_node *node,
 		     const struct dev_graph_node *other)
 {
-	if (list->n < list->n_room) {
+	if (list->n < list->capacity) {
 		if (list->nodes)
 			list->nodes[list->n] = node_handle(node);
 		if (list->others)
@@ -101,13 +101,13 @@ static void list_add(struct list *list, const struct dev_graph_node *node,
 
 static CUresult list_end(struct list *list, size_t *n)
 {
-	for (size_t i = list->n; i < list->n_room; i++) {
+	for (size_t i = list->n; i < list->capacity; i++) {
 		if (list->nodes)
 			list->nodes[i] = NULL;
 		if (list->others)
 			list->others[i] = NULL;
 	}
-	*n = list->n_room && list->n > list->n_room ? list->n_room : list->n;
+	*n = list->capacity && list->n > list->capacity ? list->capacity : list->n;
 	return CUDA_SUCCESS;
 }
 
@@ -120,7 +120,7 @@ CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 	graph = dev_graph_get(handle);
 	if (!graph || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	list.n_room = nodes ? *n : 0;
+	list.capacity = nodes ? *n : 0;
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		list_add(&list, graph->nodes[i], NULL);
 	return list_end(&list, n);
@@ -135,7 +135,7 @@ CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 	graph = dev_graph_get(handle);
 	if (!graph || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	list.n_room = nodes ? *n : 0;
+	list.capacity = nodes ? *n : 0;
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		if (!graph->nodes[i]->n_deps)
 			list_add(&list, graph->nodes[i], NULL);
@@ -152,7 +152,7 @@ CUresult cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
 	graph = dev_graph_get(handle);
 	if (!graph || !n || !from != !to)
 		return CUDA_ERROR_INVALID_VALUE;
-	list.n_room = from ? *n : 0;
+	list.capacity = from ? *n : 0;
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		for (size_t j = 0; j < graph->nodes[i]->n_deps; j++)
 			list_add(&list, graph->nodes[i]->deps[j], graph->nodes[i]);
@@ -174,7 +174,7 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode handle, CUgraphNode *deps,
 	node = dev_graph_get_node(handle);
 	if (!node || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	list.n_room = deps ? *n : 0;
+	list.capacity = deps ? *n : 0;
 	for (size_t i = 0; i < node->n_deps; i++)
 		list_add(&list, node->deps[i], NULL);
 	return list_end(&list, n);
@@ -195,7 +195,7 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode *nodes,
 	node = dev_graph_get_node(handle);
 	if (!node || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	list.n_room = nodes ? *n : 0;
+	list.capacity = nodes ? *n : 0;
 	for (size_t i = 0; i < node->graph->n_nodes; i++)
 		for (size_t j = 0; j < node->graph->nodes[i]->n_deps; j++)
 			if (node->graph->nodes[i]->deps[j] == node)

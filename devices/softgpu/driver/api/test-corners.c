@@ -442,7 +442,7 @@ static void sets_of_boxes_leave_what_is_between_the_rows(void **state)
 	assert_int_equal(cuMemsetD2D32_v2(words + 2, 32, 1, 1, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void several_attributes_of_a_range_come_at_once(void **state)
+static void many_attributes_of_a_range_come_at_once(void **state)
 {
 	CUmem_range_attribute which[] = { CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
 					  CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
@@ -556,7 +556,7 @@ int main(void)
 		cmocka_unit_test(kernel_nodes_take_new_parameters_by_every_form),
 		cmocka_unit_test(copy_nodes_take_new_parameters),
 		cmocka_unit_test(sets_of_boxes_leave_what_is_between_the_rows),
-		cmocka_unit_test(several_attributes_of_a_range_come_at_once),
+		cmocka_unit_test(many_attributes_of_a_range_come_at_once),
 		cmocka_unit_test(a_pool_can_be_opened_to_another_device),
 		cmocka_unit_test(managed_memory_is_attached_whole),
 	};

@@ -17,7 +17,7 @@
 void dev_compute_begin(struct dev_card *card, uint64_t context);
 
 /*
- * Whether a kernel that began shall make room: end, and begin again. Cheap where nobody waits;
+ * Whether a kernel that began shall yield: end, and begin again. Cheap where nobody waits;
  * called by all threads that compute.
  */
 bool dev_compute_is_asked_for(struct dev_card *card, uint64_t context);

@@ -207,7 +207,7 @@ static void the_reader_knows_what_is_missing(void **state)
 /* -- a trace that cannot be written --------------------------------------------------------- */
 
 /* A process whose files may not grow beyond a few bytes more, for one launch of three. */
-static _Noreturn void run_out_of_room(const char *path)
+static _Noreturn void run_out_of_space(const char *path)
 {
 	struct rlimit limit;
 	CUcontext context;
@@ -235,7 +235,7 @@ static _Noreturn void run_out_of_room(const char *path)
 	_exit(0);
 }
 
-static void a_trace_without_room_says_what_is_missing(void **state)
+static void a_trace_without_space_says_what_is_missing(void **state)
 {
 	char path[128], said[4096];
 	int status, errors;
@@ -248,7 +248,7 @@ static void a_trace_without_room_says_what_is_missing(void **state)
 	if (!pid) {
 		errors = open("/dev/null", O_WRONLY);
 		dup2(errors, STDERR_FILENO);
-		execl("/proc/self/exe", "test-truth", "--run-out-of-room", path, NULL);
+		execl("/proc/self/exe", "test-truth", "--run-out-of-space", path, NULL);
 		_exit(9);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -269,13 +269,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bytes_of_pinned_memory_are_told),
 		cmocka_unit_test(the_reader_shows_what_was_written),
 		cmocka_unit_test(the_reader_knows_what_is_missing),
-		cmocka_unit_test(a_trace_without_room_says_what_is_missing),
+		cmocka_unit_test(a_trace_without_space_says_what_is_missing),
 	};
 	CUcontext context;
 	int r;
 
-	if (argc > 2 && !strcmp(argv[1], "--run-out-of-room"))
-		run_out_of_room(argv[2]);
+	if (argc > 2 && !strcmp(argv[1], "--run-out-of-space"))
+		run_out_of_space(argv[2]);
 	test_device_make("16M");
 	snprintf(trace_path, sizeof(trace_path), "%s/trace", test_folder);
 	setenv("SLUICE_SOFTGPU_TRACE", trace_path, 1);

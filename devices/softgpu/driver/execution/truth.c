@@ -30,7 +30,7 @@ static bool is_torn;	/* the trace ends amid a line of ours */
 
 /* one byte a page of the window; made when it is first needed */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
-static uint8_t *table; /* NULL: there is no room for it, and nothing is counted */
+static uint8_t *table; /* NULL: no memory was had for it, and nothing is counted */
 
 int dev_truth_init(void)
 {

@@ -15,7 +15,7 @@
  *
  *     READ and WRITTEN are bytes of the host, N is how many lines of pages follow: who reads less
  *     has a launch that was cut short. (tools/softgpu-trace reads it.) Kernels of a process then
- *     run one at a time, so that what was touched is one launch's. Where there is no room for what
+ *     run one at a time, so that what was touched is one launch's. Where there is no space for what
  *     is needed to know the pages, cuInit() fails: a trace without them would be no truth.
  */
 

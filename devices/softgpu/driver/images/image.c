@@ -145,12 +145,12 @@ static CUresult open_fatbin(const char *p, unsigned capability, const struct dev
 	at = p + head.header_bytes;
 	end = at + head.bytes;
 	while ((size_t)(end - at) >= ENTRY_BYTES_MIN) {
-		size_t room = (size_t)(end - at);
+		size_t n_rest = (size_t)(end - at);
 		struct entry e = { 0 };
 
 		memcpy(&e, at, ENTRY_BYTES_MIN);
-		if (e.header_bytes < ENTRY_BYTES_MIN || e.header_bytes > room ||
-		    e.payload_bytes > room - e.header_bytes)
+		if (e.header_bytes < ENTRY_BYTES_MIN || e.header_bytes > n_rest ||
+		    e.payload_bytes > n_rest - e.header_bytes)
 			return CUDA_ERROR_INVALID_IMAGE;
 		if (e.header_bytes >= sizeof(e))
 			memcpy(&e, at, sizeof(e));

@@ -91,19 +91,19 @@ static CUresult add_text(struct dev_images *to, const char *text, size_t bytes)
 }
 
 /* Return: how many bytes the fat binary at @data has, 0 where there is none. */
-static size_t fatbin_bytes(const unsigned char *data, size_t room)
+static size_t fatbin_bytes(const unsigned char *data, size_t size)
 {
 	uint16_t header_bytes;
 	uint64_t bytes;
 	uint32_t magic;
 
-	if (room < 16)
+	if (size < 16)
 		return 0;
 	memcpy(&magic, data, sizeof(magic));
 	memcpy(&header_bytes, data + 6, sizeof(header_bytes));
 	memcpy(&bytes, data + 8, sizeof(bytes));
-	if (magic != FATBIN_MAGIC || header_bytes < 16 || header_bytes > room ||
-	    bytes > room - header_bytes)
+	if (magic != FATBIN_MAGIC || header_bytes < 16 || header_bytes > size ||
+	    bytes > size - header_bytes)
 		return 0;
 	return header_bytes + bytes;
 }

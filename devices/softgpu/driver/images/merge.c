@@ -38,7 +38,7 @@ struct rename {
 struct text {
 	const char *at, *end;
 	struct dev_statement *statements;
-	size_t n, n_room;
+	size_t n, capacity;
 	struct rename *renames;
 };
 
@@ -94,12 +94,12 @@ static int cut(struct merge *m, struct text *t)
 		if (dev_statement_is_word(s.begin, s.end, ".pragma") ||
 		    dev_statement_is_word(s.begin, s.end, ".alias"))
 			s.name = NULL;
-		if (t->n == t->n_room) {
-			array = reallocarray(t->statements, t->n_room * 2 + 64, sizeof(*array));
+		if (t->n == t->capacity) {
+			array = reallocarray(t->statements, t->capacity * 2 + 64, sizeof(*array));
 			if (!array)
 				return slu_error(-ENOMEM);
 			t->statements = array;
-			t->n_room = t->n_room * 2 + 64;
+			t->capacity = t->capacity * 2 + 64;
 		}
 		t->statements[t->n++] = s;
 	}

@@ -227,7 +227,7 @@ static int make_heap_locked(struct dev_context *context)
 }
 
 /* Takes what a kernel needs of the card's memory beside the program's own. */
-static int take_room_locked(struct dev_function *function)
+static int take_memory_locked(struct dev_function *function)
 {
 	struct dev_module *module = function->module;
 	struct dev_context *context = module->context;
@@ -256,7 +256,7 @@ CUresult dev_function_load(struct dev_function *function)
 {
 	struct dev_context *context = function->module->context;
 	struct slu_ptx_error error;
-	int r = 0, room = 0;
+	int r = 0, taken = 0;
 
 	if (__atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE))
 		return CUDA_SUCCESS;
@@ -266,8 +266,8 @@ CUresult dev_function_load(struct dev_function *function)
 		r = dev_interp_prepare(function->module->program->interp, function->kernel, &error);
 		if (!r) {
 			dev_stream_drain(context);
-			room = take_room_locked(function);
-			if (!room)
+			taken = take_memory_locked(function);
+			if (!taken)
 				__atomic_store_n(&function->is_loaded, true, __ATOMIC_RELEASE);
 		}
 	}
@@ -276,7 +276,7 @@ CUresult dev_function_load(struct dev_function *function)
 		dev_report_launch(function->kernel->name, &error);
 		return CUDA_ERROR_INVALID_PTX;
 	}
-	if (room == DEV_CARD_E_FULL)
+	if (taken == DEV_CARD_E_FULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	return dev_driver_result(r ? r : room);
+	return dev_driver_result(r ? r : taken);
 }

@@ -72,6 +72,6 @@ unsigned dev_function_n_resident(const struct dev_function *function, unsigned n
 
 /*
  * Makes it ready for its first launch; drains the context if that is this one.
- * Return: CUDA_SUCCESS, INVALID_PTX, OUT_OF_MEMORY where the card has no room for it.
+ * Return: CUDA_SUCCESS, INVALID_PTX, OUT_OF_MEMORY where the card is too full for it.
  */
 CUresult dev_function_load(struct dev_function *function);

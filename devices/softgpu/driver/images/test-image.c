@@ -38,16 +38,16 @@ static void fatbin_begin(struct fatbin *f)
 static void fatbin_add(struct fatbin *f, unsigned kind, unsigned arch, unsigned packing,
 		       const char *text)
 {
-	size_t bytes = strlen(text), room = sizeof(f->bytes) - f->n - 64, n = bytes, padded;
+	size_t bytes = strlen(text), capacity = sizeof(f->bytes) - f->n - 64, n = bytes, padded;
 	unsigned char *payload = f->bytes + f->n + 64;
 
 	if (packing == LZ4)
-		n = (size_t)LZ4_compress_default(text, (char *)payload, (int)bytes, (int)room);
+		n = (size_t)LZ4_compress_default(text, (char *)payload, (int)bytes, (int)capacity);
 	else if (packing == ZSTD)
-		n = ZSTD_compress(payload, room, text, bytes, 3);
+		n = ZSTD_compress(payload, capacity, text, bytes, 3);
 	else
 		memcpy(payload, text, bytes);
-	assert_true(n && n <= room);
+	assert_true(n && n <= capacity);
 	padded = (n + 8) / 8 * 8;
 	PUT(f, f->n, uint16_t, kind);
 	PUT(f, f->n + 2, uint16_t, 0x101);

@@ -35,9 +35,9 @@ struct dev_managed_block *dev_managed_block_at(struct dev_managed *m, uint64_t a
 
 /* Runs of set bits, lowest first: [@first, +@n) of @pages. */
 #define EACH_RUN(pages, first, n)                                                         \
-	for (uint32_t _left = (pages), first, n;                                          \
-	     _left && (first = (uint32_t)__builtin_ctz(_left), n = run_at(_left, first)); \
-	     _left &= ~run_of(first, n))
+	for (uint32_t _rest = (pages), first, n;                                          \
+	     _rest && (first = (uint32_t)__builtin_ctz(_rest), n = run_at(_rest, first)); \
+	     _rest &= ~run_of(first, n))
 
 static uint32_t run_at(uint32_t pages, uint32_t first)
 {
@@ -161,7 +161,7 @@ uint32_t dev_managed_block_touched(const struct dev_managed *m, const struct dev
 	return touched;
 }
 
-uint64_t dev_managed_block_go_home(const struct dev_managed *m, struct dev_managed_block *b,
+uint64_t dev_managed_block_to_host(const struct dev_managed *m, struct dev_managed_block *b,
 				   uint32_t pages, unsigned share, uint64_t start_ns)
 {
 	struct dev_card *card = &dev_driver.cards[b->card];
@@ -169,10 +169,10 @@ uint64_t dev_managed_block_go_home(const struct dev_managed *m, struct dev_manag
 
 	for (uint32_t left = pages & b->resident; left; left &= b->resident) {
 		unsigned page = (unsigned)__builtin_ctz(left);
-		uint32_t home = (b->populated & ~b->resident) | 1u << page, moving = 1u << page;
+		uint32_t on_host = (b->populated & ~b->resident) | 1u << page, moving = 1u << page;
 
 		if (share != 100)
-			moving |= choose_half(home, page, share) & b->resident;
+			moving |= choose_half(on_host, page, share) & b->resident;
 		ns = dev_card_book(card, DEV_BOARD_ENGINE_OUT,
 				   (uint64_t)__builtin_popcount(moving) * page_bytes,
 				   ns + card->shared->traits.fault_ns);

@@ -21,8 +21,9 @@ struct dev_managed_block {
 	uint8_t accessed_by; /* a bit a card; bit 7 is the host */
 	bool is_read_mostly;
 	struct dev_card_place place;
-	uint32_t resident;  /* a set bit: that page is on the card */
-	uint32_t populated; /* … had been written when the first one came there, or went home */
+	uint32_t resident; /* a set bit: that page is on the card */
+	uint32_t populated; /* … had been written when the first one came there, or went to the host
+			     */
 	uint32_t remote;    /* a set bit: some kernel uses it over the bus */
 };
 
@@ -61,7 +62,7 @@ void dev_managed_block_forget(const struct dev_managed *m, struct dev_managed_bl
  * by more than @share percent then. */
 uint32_t dev_managed_block_choose(const struct dev_managed_block *b, unsigned page, unsigned share);
 
-/* Pages come to the card that the block has settled on. Return: when they are there. */
+/* Pages come to the card that has a granule for the block. Return: when they are there. */
 uint64_t dev_managed_block_bring_in(const struct dev_managed *m, struct dev_managed_block *b,
 				    uint32_t pages, uint8_t access, uint64_t start_ns);
 
@@ -74,6 +75,6 @@ uint32_t dev_managed_block_touched(const struct dev_managed *m, const struct dev
 				   struct dev_watch *watch);
 
 /* The host has touched @pages, and with them comes what dev_managed_block_choose() would bring the
- * other way. Return: when they are home. */
-uint64_t dev_managed_block_go_home(const struct dev_managed *m, struct dev_managed_block *b,
+ * other way. Return: when they are there. */
+uint64_t dev_managed_block_to_host(const struct dev_managed *m, struct dev_managed_block *b,
 				   uint32_t pages, unsigned share, uint64_t start_ns);

@@ -71,9 +71,9 @@ static void notice_evictions_locked(struct dev_card *card)
 	}
 }
 
-/* Makes room for the block on @card. Return: whether there is some; *ns: when. */
-static bool settle_locked(const struct dev_managed *m, struct dev_managed_block *b,
-			  struct dev_card *card, uint64_t *ns)
+/* Takes a granule of @card for the block. Return: whether there was one; *ns: when it is free. */
+static bool place_block_locked(const struct dev_managed *m, struct dev_managed_block *b,
+			       struct dev_card *card, uint64_t *ns)
 {
 	if (b->card == (int)card->index && dev_card_touch_managed(card, &b->place))
 		return true;
@@ -103,7 +103,7 @@ static void fault_locked(struct dev_managed *m, struct dev_card *card, uint64_t 
 		ns += card->shared->traits.fault_ns;
 	if (b->is_read_mostly && want == DEV_WINDOW_READ)
 		access = DEV_WINDOW_READ;
-	if (!is_over_bus && settle_locked(m, b, card, &ns)) {
+	if (!is_over_bus && place_block_locked(m, b, card, &ns)) {
 		ns = dev_managed_block_bring_in(
 			m, b,
 			dev_managed_block_choose(b, page, dev_driver.settings.prefetch_percent),
@@ -135,7 +135,7 @@ bool dev_managed_admit(void *data, uint64_t page, uint8_t want)
 	return m != NULL;
 }
 
-static uint64_t send_home_locked(void)
+static uint64_t send_to_host_locked(void)
 {
 	uint64_t now_ns = slu_clock_now_ns(), last_ns = 0;
 	struct dev_watch watch = { 0 };
@@ -155,7 +155,7 @@ static uint64_t send_home_locked(void)
 			if (!touched)
 				continue;
 			served = &served_ns[b->card];
-			*served = dev_managed_block_go_home(m, b, touched,
+			*served = dev_managed_block_to_host(m, b, touched,
 							    dev_driver.settings.prefetch_percent,
 							    SLU_MAX(now_ns, *served));
 			last_ns = SLU_MAX(last_ns, *served);
@@ -174,7 +174,7 @@ void dev_managed_notice(void)
 	if (dev_watch_has_news(&n_faults)) {
 		for (unsigned i = 0; i < dev_driver.n_cards; i++)
 			notice_evictions_locked(&dev_driver.cards[i]);
-		ns = send_home_locked();
+		ns = send_to_host_locked();
 	}
 	dev_managed_unlock();
 	dev_card_sleep_until(ns);
@@ -236,8 +236,8 @@ uint64_t dev_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint6
 			if (page < _end && page + page_bytes > address)
 				pages |= 1u << i;
 		}
-		/* without room it is left for the faults */
-		if (settle_locked(m, b, &dev_driver.cards[where], &ns))
+		/* on a full card the faults bring it */
+		if (place_block_locked(m, b, &dev_driver.cards[where], &ns))
 			ns = dev_managed_block_bring_in(m, b, pages, BOTH_ACCESSES, ns);
 	}
 	dev_managed_unlock();

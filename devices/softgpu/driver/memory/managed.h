@@ -3,20 +3,20 @@
 
 /*
  * Managed memory: one address for host and cards, pages that come to a card when a kernel touches
- * them and go when others need the room. It is done as the vendor's driver does it, so that it is
+ * them and go when others need the memory. It is done as the vendor's driver does it, so that it is
  * the baseline to beat:
  *
  *   - a block is a granule (2 MiB, scaled), a page a 32nd of it (64 KiB, scaled);
  *   - a fault brings the pages of its batch, and of the block as much as the share of pages that
  *     are there by then recommends (a tree of halves; more than 51 % of a half brings all of it);
- *   - a block takes a whole granule of the card; without room the block of any process that
+ *   - a block takes a whole granule of the card; on a full card the block of any process that
  *     faulted longest ago goes out first, and only then the new one comes in;
- *   - where there is no room at all, or the host is the preferred place, a page is used over the
+ *   - where none can be had, or the host is the preferred place, a page is used over the
  *     bus;
- *   - pages that the host touches go home, a fault of its own each, and by the same tree as much
- *     beside them as is mostly home by then.
+ *   - pages that the host touches go to the host, a fault of its own each, and by the same tree as
+ * much beside them as is mostly on the host by then.
  *
- * What is real: the room on the card, in all processes together, and who has it; the faults, page
+ * What is real: the memory of the card, in all processes together, and who has it; the faults, page
  * by page, of kernels and of the host. What is modelled: the bytes always lie in the host's memory,
  * where both sides find them at the same address; only the time of their way is taken. The host
  * itself therefore never waits in the middle of an access: what it has touched is found out
@@ -60,7 +60,7 @@ struct dev_managed_view {
 };
 bool dev_managed_look(uint64_t address, struct dev_managed_view *ret_view);
 
-/* What the host has touched since the last time goes home, which takes its time. */
+/* What the host has touched since the last time goes to the host, which takes its time. */
 void dev_managed_notice(void);
 
 /* In front of a kernel on @card: what was taken away meanwhile is noticed. */

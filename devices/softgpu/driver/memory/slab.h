@@ -15,11 +15,11 @@ struct dev_slab;
 /* Makes a slab of the granule mapped at @address. Return: false without memory. */
 bool dev_slab_new(struct dev_card *card, uint64_t address);
 
-/* Finds room in the card's slabs. Return: the slab and the place in it, or NULL. */
+/* Finds free bytes in the card's slabs. Return: the slab and the place in it, or NULL. */
 struct dev_slab *dev_slab_take(struct dev_card *card, uint64_t bytes, uint64_t *ret_address);
 
 /*
- * Gives room back. Return: true when the slab was empty after it and is gone; then *ret_address
+ * Gives bytes back. Return: true when the slab was empty after it and is gone; then *ret_address
  * says whose granule it was.
  */
 bool dev_slab_give(struct dev_slab *slab, uint64_t address, uint64_t bytes, uint64_t *ret_address);

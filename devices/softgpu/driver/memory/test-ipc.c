@@ -72,7 +72,7 @@ static void send_packet(int socket, const struct packet *p)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS } };
@@ -82,7 +82,7 @@ static void send_packet(int socket, const struct packet *p)
 	if (p->fd >= 0) {
 		memcpy(CMSG_DATA(&control.head), &p->fd, sizeof(int));
 		message.msg_control = &control;
-		message.msg_controllen = sizeof(control.room);
+		message.msg_controllen = sizeof(control.bytes);
 	}
 	if (sendmsg(socket, &message, 0) < 0)
 		_exit(101);
@@ -92,13 +92,13 @@ static bool receive_packet(int socket, struct packet *p)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { p->bytes, sizeof(p->bytes) };
 	struct msghdr message = { .msg_iov = &iov,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
-				  .msg_controllen = sizeof(control.room) };
+				  .msg_controllen = sizeof(control.bytes) };
 
 	p->fd = -1;
 	if (recvmsg(socket, &message, 0) <= 0)

@@ -219,13 +219,13 @@ static uint32_t *managed_on_card(void)
 }
 
 /* What the next run over all of it has to move. */
-static void assert_moves(uint32_t *p, uint64_t home_bytes)
+static void assert_moves(uint32_t *p, uint64_t host_bytes)
 {
 	uint64_t in = moved(DEV_BOARD_ENGINE_IN), out = moved(DEV_BOARD_ENGINE_OUT);
 
 	run(p, LARGE / 4, 7);
-	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, home_bytes);
-	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, home_bytes);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, host_bytes);
+	assert_int_equal(moved(DEV_BOARD_ENGINE_IN) - in, host_bytes);
 }
 
 static void skip_where_page_tables_are_hidden(void)
@@ -237,7 +237,7 @@ static void skip_where_page_tables_are_hidden(void)
 	close(fd);
 }
 
-static void what_the_host_writes_goes_home_and_nothing_else(void **state)
+static void what_the_host_writes_goes_to_the_host_and_nothing_else(void **state)
 {
 	uint32_t *p;
 
@@ -257,7 +257,7 @@ static void what_the_host_writes_goes_home_and_nothing_else(void **state)
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
 
-static void what_the_host_reads_goes_home_with_its_surroundings(void **state)
+static void what_the_host_reads_goes_to_the_host_with_its_surroundings(void **state)
 {
 	uint32_t *p, value;
 	uint64_t in, out;
@@ -282,7 +282,7 @@ static void what_the_host_reads_goes_home_with_its_surroundings(void **state)
 	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, 2 * OS_PAGE);
 }
 
-static void a_block_that_is_mostly_home_goes_home(void **state)
+static void a_block_that_is_mostly_on_the_host_goes_there(void **state)
 {
 	struct dev_board_view before, after;
 	uint64_t out;
@@ -297,11 +297,11 @@ static void a_block_that_is_mostly_home_goes_home(void **state)
 	assert_cu(cuMemPrefetchAsync((uintptr_t)p, BLOCK / 4 * 3, 0, NULL));
 	assert_cu(cuCtxSynchronize());
 	out = moved(DEV_BOARD_ENGINE_OUT);
-	/* when the half that was touched is home, three quarters are */
+	/* when the half that was touched is on the host, three quarters are */
 	p[0] = 1;
 	assert_cu(cuCtxSynchronize());
 	assert_int_equal(moved(DEV_BOARD_ENGINE_OUT) - out, BLOCK / 4 * 3);
-	/* and the room is free again */
+	/* and the granule is free again */
 	assert_int_equal(dev_board_look(board, &after), 0);
 	assert_int_equal(after.used_bytes, before.used_bytes);
 	assert_cu(cuMemFree_v2((uintptr_t)p));
@@ -368,7 +368,7 @@ static void prefetch_brings_what_the_host_has_touched(void **state)
 }
 
 /* Another process needs the card; ours finds its pages gone, brings them back, and is right. */
-static void other_processes_take_the_room(void **state)
+static void other_processes_take_the_memory(void **state)
 {
 	unsigned n = CAPACITY / 8;
 	uint32_t *p = managed(n * 4);
@@ -417,13 +417,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_than_the_card_has_still_computes),
 		cmocka_unit_test(prefetch_goes_and_comes),
 		cmocka_unit_test(advice_is_kept_and_followed),
-		cmocka_unit_test(what_the_host_writes_goes_home_and_nothing_else),
-		cmocka_unit_test(what_the_host_reads_goes_home_with_its_surroundings),
-		cmocka_unit_test(a_block_that_is_mostly_home_goes_home),
+		cmocka_unit_test(what_the_host_writes_goes_to_the_host_and_nothing_else),
+		cmocka_unit_test(what_the_host_reads_goes_to_the_host_with_its_surroundings),
+		cmocka_unit_test(a_block_that_is_mostly_on_the_host_goes_there),
 		cmocka_unit_test(system_calls_use_managed_memory),
 		cmocka_unit_test(what_a_child_touches_is_not_the_parents_doing),
 		cmocka_unit_test(prefetch_brings_what_the_host_has_touched),
-		cmocka_unit_test(other_processes_take_the_room),
+		cmocka_unit_test(other_processes_take_the_memory),
 	};
 	CUcontext context;
 	char path[128];

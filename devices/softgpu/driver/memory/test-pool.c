@@ -45,7 +45,7 @@ static void a_block_is_used_again_in_the_stream_that_freed_it(void **state)
 
 	assert_cu(test_fill(fill, b, MIB, 2, stream));
 	assert_cu(cuMemFreeAsync(b, stream));
-	/* there is room for another one, so nobody has to wait */
+	/* another one fits, so nobody has to wait */
 	assert_cu(cuMemAllocAsync(&c, 4 * MIB, other));
 	assert_cu(test_fill(fill, c, MIB, 3, other));
 	assert_cu(cuMemcpyDtoHAsync_v2(&word, c + 4000, 4, other));
@@ -60,7 +60,7 @@ static void a_block_is_used_again_in_the_stream_that_freed_it(void **state)
 	assert_cu(cuStreamDestroy_v2(other));
 }
 
-static void a_full_device_gets_room_from_what_is_idle(void **state)
+static void a_full_device_gets_memory_from_what_is_idle(void **state)
 {
 	CUdeviceptr a, b;
 	CUmemoryPool pool;
@@ -210,7 +210,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_is_used_again_in_the_stream_that_freed_it),
-		cmocka_unit_test(a_full_device_gets_room_from_what_is_idle),
+		cmocka_unit_test(a_full_device_gets_memory_from_what_is_idle),
 		cmocka_unit_test(a_pool_of_ones_own_has_its_own_limit),
 		cmocka_unit_test(a_graph_may_allocate_and_free),
 		cmocka_unit_test(memory_that_a_graph_leaves_is_the_programs),

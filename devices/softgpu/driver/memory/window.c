@@ -103,12 +103,13 @@ int dev_window_reserve(struct dev_window *window, uint64_t bytes, uint64_t align
 	if (bytes > window->bytes)
 		return DEV_WINDOW_E_FULL;
 	if (hint && hint % align == 0 && dev_window_has(window, hint)) {
-		address = dev_spans_room(&window->reservations, hint, end, bytes, align);
+		address = dev_spans_find_free(&window->reservations, hint, end, bytes, align);
 		if (address != hint)
 			address = 0;
 	}
 	if (!address)
-		address = dev_spans_room(&window->reservations, window->base, end, bytes, align);
+		address =
+			dev_spans_find_free(&window->reservations, window->base, end, bytes, align);
 	if (!address)
 		return DEV_WINDOW_E_FULL;
 	r = dev_spans_add(&window->reservations, address, bytes, as_pointer(address));

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "softgpu/driver/memory/phys.h"
-#include "softgpu/driver/memory/span.h"
+#include "softgpu/driver/memory/spans.h"
 #include "softgpu/driver/settings.h"
 
 enum {
@@ -59,7 +59,7 @@ struct dev_window {
 enum {
 	_DEV_WINDOW_E_SUCCESS,
 	DEV_WINDOW_E_INVALID, /* not so: overlaps, is not reserved, is only a part, … */
-	DEV_WINDOW_E_FULL,    /* no room for so many addresses */
+	DEV_WINDOW_E_FULL,    /* so many addresses are not free */
 };
 
 int dev_window_init(struct dev_window *window, uint64_t granule_bytes, unsigned n_cards);

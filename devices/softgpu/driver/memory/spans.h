@@ -19,7 +19,7 @@ struct dev_span {
 struct dev_spans {
 	struct dev_span *array;
 	size_t n;
-	size_t n_room;
+	size_t capacity;
 };
 
 void dev_spans_deinit(struct dev_spans *spans);
@@ -37,11 +37,11 @@ int dev_spans_add(struct dev_spans *spans, uint64_t base, uint64_t bytes, void *
 void *dev_spans_remove(struct dev_spans *spans, uint64_t base);
 
 /*
- * Finds room for @bytes at a multiple of @align in [@from, @to), the lowest there is.
+ * Finds @bytes that are free at a multiple of @align in [@from, @to), the lowest there is.
  * Return: its address, or 0.
  */
-uint64_t dev_spans_room(const struct dev_spans *spans, uint64_t from, uint64_t to, uint64_t bytes,
-			uint64_t align);
+uint64_t dev_spans_find_free(const struct dev_spans *spans, uint64_t from, uint64_t to,
+			     uint64_t bytes, uint64_t align);
 
 static inline struct dev_span *dev_spans_end(const struct dev_spans *spans)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "softgpu/driver/memory/span.h"
+#include "softgpu/driver/memory/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,14 +52,14 @@ int dev_spans_add(struct dev_spans *spans, uint64_t base, uint64_t bytes, void *
 
 	if (i < spans->n && spans->array[i].base < base + bytes)
 		return slu_error(-EEXIST);
-	if (spans->n == spans->n_room) {
-		size_t n = SLU_MAX(spans->n_room * 2, (size_t)16);
+	if (spans->n == spans->capacity) {
+		size_t n = SLU_MAX(spans->capacity * 2, (size_t)16);
 		struct dev_span *array = realloc(spans->array, n * sizeof(*array));
 
 		if (!array)
 			return slu_error(-ENOMEM);
 		spans->array = array;
-		spans->n_room = n;
+		spans->capacity = n;
 	}
 	memmove(&spans->array[i + 1], &spans->array[i], (spans->n - i) * sizeof(spans->array[0]));
 	spans->array[i] = (struct dev_span){ .base = base, .bytes = bytes, .data = data };
@@ -80,8 +80,8 @@ void *dev_spans_remove(struct dev_spans *spans, uint64_t base)
 	return data;
 }
 
-uint64_t dev_spans_room(const struct dev_spans *spans, uint64_t from, uint64_t to, uint64_t bytes,
-			uint64_t align)
+uint64_t dev_spans_find_free(const struct dev_spans *spans, uint64_t from, uint64_t to,
+			     uint64_t bytes, uint64_t align)
 {
 	uint64_t at = slu_round_up(from, align);
 
