@@ -43,7 +43,7 @@ static void print_jobs(struct dev_board *board, const struct dev_board_view *vie
 	printf("]");
 }
 
-static int look(const char *path)
+static int board_look(const char *path)
 {
 	static struct dev_board_view view;
 	struct dev_board *board;
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 1; i < argc; i++)
-		status |= look(argv[i]);
+		status |= board_look(argv[i]);
 	return status;
 }

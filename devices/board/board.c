@@ -71,7 +71,7 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-static uint64_t checksum(const struct board_head *head)
+static uint64_t board_checksum(const struct board_head *head)
 {
 	const uint8_t *p = (const uint8_t *)head;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -110,13 +110,13 @@ static int fill_new(int fd, const struct dev_board_identity *identity)
 	file->head.file_bytes = sizeof(*file);
 	file->head.identity = *identity;
 	file->head.identity.name[sizeof(identity->name) - 1] = '\0';
-	file->head.checksum = checksum(&file->head);
+	file->head.checksum = board_checksum(&file->head);
 	munmap(file, sizeof(*file));
 	return 0;
 }
 
 /* Return: 0, also when somebody else was quicker. */
-static int create(const char *path, const struct dev_board_identity *identity)
+static int board_create(const char *path, const struct dev_board_identity *identity)
 {
 	slu_cleanup(slu_freep) char *temporary = NULL;
 	slu_cleanup(slu_closep) int fd = -1;
@@ -143,7 +143,7 @@ static int check_head(const struct board_head *head, uint64_t file_bytes)
 	if (head->version != BOARD_VERSION)
 		return slu_error(-EPROTONOSUPPORT);
 	if (head->file_bytes != sizeof(struct board_file) || file_bytes != head->file_bytes ||
-	    head->checksum != checksum(head) || !head->identity.capacity_bytes)
+	    head->checksum != board_checksum(head) || !head->identity.capacity_bytes)
 		return slu_error(-EBADMSG);
 	return 0;
 }
@@ -217,7 +217,7 @@ static int remove_foreign(const char *path)
 	return 0;
 }
 
-static void forget(struct dev_board *board)
+static void board_forget(struct dev_board *board)
 {
 	pthread_mutex_lock(&boards_mutex);
 	if (board->is_listed)
@@ -261,7 +261,7 @@ int dev_board_open(const char *path, const struct dev_board_identity *identity,
 			r = open_existing(board);
 	}
 	if (r == DEV_BOARD_E_ABSENT && identity) {
-		r = create(path, identity);
+		r = board_create(path, identity);
 		if (!r)
 			r = open_existing(board);
 	}
@@ -270,7 +270,7 @@ int dev_board_open(const char *path, const struct dev_board_identity *identity,
 	if (!r)
 		r = check_accounts(board);
 	if (r) {
-		forget(board);
+		board_forget(board);
 		return slu_fold(r);
 	}
 	*ret_board = board;
@@ -282,7 +282,7 @@ void dev_board_close(struct dev_board *board)
 	if (!board)
 		return;
 	dev_board_detach(board);
-	forget(board);
+	board_forget(board);
 }
 
 int dev_board_reopen_locked(struct dev_board *board)

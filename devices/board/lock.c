@@ -51,7 +51,7 @@ static uint64_t taken_by(uint64_t word, unsigned key)
 	return ((word & ~WORD_KEY) | key) + WORD_TAKEN;
 }
 
-static bool exchange(uint64_t *word, uint64_t *was, uint64_t is)
+static bool lock_exchange(uint64_t *word, uint64_t *was, uint64_t is)
 {
 	return __atomic_compare_exchange_n(word, was, is, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
@@ -90,20 +90,20 @@ static bool take_word(struct dev_board *board, uint64_t deadline_ns)
 
 		if (!key_of(was)) {
 			/* there may be more who wait than the one who was woken */
-			if (exchange(word, &was, taken_by(was, board->key) | waits))
+			if (lock_exchange(word, &was, taken_by(was, board->key) | waits))
 				return true;
 			continue;
 		}
 		if (key_of(was) == board->key)
 			return true; /* a thread of ours died with it */
-		if (!(was & WORD_WAIT) && !exchange(word, &was, was | WORD_WAIT))
+		if (!(was & WORD_WAIT) && !lock_exchange(word, &was, was | WORD_WAIT))
 			continue;
 		was |= WORD_WAIT;
 		waits = WORD_WAIT;
 		if (syscall(SYS_futex, futex_of(word), FUTEX_WAIT, (uint32_t)was, &patience, NULL,
 			    0) < 0 &&
 		    errno == ETIMEDOUT && !is_alive(board->fd, key_of(was)) &&
-		    exchange(word, &was, taken_by(was, board->key)))
+		    lock_exchange(word, &was, taken_by(was, board->key)))
 			return true;
 		if (slu_clock_now_ns() >= deadline_ns)
 			return false;
@@ -116,7 +116,7 @@ static void give_word(struct dev_board *board)
 	uint64_t *word = &board->file->lock;
 	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
 
-	while (!exchange(word, &was, was & ~(WORD_KEY | WORD_WAIT)))
+	while (!lock_exchange(word, &was, was & ~(WORD_KEY | WORD_WAIT)))
 		;
 	if (was & WORD_WAIT)
 		syscall(SYS_futex, futex_of(word), FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -165,7 +165,7 @@ int dev_board_lock_key(int fd, struct dev_board *board)
 		/* whoever had this key before us died with the lock: nobody else can see that now
 		 */
 		was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-		if (key_of(was) == key && exchange(word, &was, taken_by(was, key))) {
+		if (key_of(was) == key && lock_exchange(word, &was, taken_by(was, key))) {
 			note_death(board->file);
 			give_word(board);
 		}

@@ -98,7 +98,7 @@ cudaError_t dev_rt_box_run(void *to, const void *from, size_t bytes, enum cudaMe
 	return dev_rt_box(&params, ret_box);
 }
 
-static cudaError_t copy(const struct cudaMemcpy3DParms *params, bool is_own_stream)
+static cudaError_t box_copy(const struct cudaMemcpy3DParms *params, bool is_own_stream)
 {
 	CUDA_MEMCPY3D box;
 
@@ -123,19 +123,20 @@ static cudaError_t cudaMemcpy3DAsync_on(const struct cudaMemcpy3DParms *params, 
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *params)
 {
-	return dev_rt_end(copy(params, false));
+	return dev_rt_end(box_copy(params, false));
 }
 
 cudaError_t cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *params)
 {
-	return dev_rt_end(copy(params, true));
+	return dev_rt_end(box_copy(params, true));
 }
 
 DEV_RT_STREAM_CALL(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *params, cudaStream_t stream),
 		   (params, stream))
 
-static struct cudaMemcpy3DParms rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-				     size_t width, size_t height, enum cudaMemcpyKind kind)
+static struct cudaMemcpy3DParms box_rows(void *to, size_t to_pitch, const void *from,
+					 size_t from_pitch, size_t width, size_t height,
+					 enum cudaMemcpyKind kind)
 {
 	return (struct cudaMemcpy3DParms){
 		.srcPtr = { (void *)(uintptr_t)from, from_pitch, width, height },
@@ -148,24 +149,24 @@ static struct cudaMemcpy3DParms rows(void *to, size_t to_pitch, const void *from
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
 			 size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-	struct cudaMemcpy3DParms p = rows(to, to_pitch, from, from_pitch, width, height, kind);
+	struct cudaMemcpy3DParms p = box_rows(to, to_pitch, from, from_pitch, width, height, kind);
 
-	return dev_rt_end(copy(&p, false));
+	return dev_rt_end(box_copy(&p, false));
 }
 
 cudaError_t cudaMemcpy2D_ptds(void *to, size_t to_pitch, const void *from, size_t from_pitch,
 			      size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-	struct cudaMemcpy3DParms p = rows(to, to_pitch, from, from_pitch, width, height, kind);
+	struct cudaMemcpy3DParms p = box_rows(to, to_pitch, from, from_pitch, width, height, kind);
 
-	return dev_rt_end(copy(&p, true));
+	return dev_rt_end(box_copy(&p, true));
 }
 
 static cudaError_t cudaMemcpy2DAsync_on(void *to, size_t to_pitch, const void *from,
 					size_t from_pitch, size_t width, size_t height,
 					enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	struct cudaMemcpy3DParms p = rows(to, to_pitch, from, from_pitch, width, height, kind);
+	struct cudaMemcpy3DParms p = box_rows(to, to_pitch, from, from_pitch, width, height, kind);
 
 	return cudaMemcpy3DAsync_on(&p, stream);
 }

@@ -5,7 +5,8 @@
 #include "cudart/image.h"
 #include "cudart/runtime.h"
 
-static cudaError_t check(const void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+static cudaError_t copy_check(const void *to, const void *from, size_t bytes,
+			      enum cudaMemcpyKind kind)
 {
 	if ((unsigned)kind > cudaMemcpyDefault)
 		return cudaErrorInvalidMemcpyDirection;
@@ -19,7 +20,7 @@ static cudaError_t copy_now(void *to, const void *from, size_t bytes, enum cudaM
 	const struct dev_rt_driver *d = &dev_rt_driver;
 	CUdeviceptr to_device = dev_rt_address(to), from_device = dev_rt_address(from);
 
-	DEV_RT_TRY(check(to, from, bytes, kind));
+	DEV_RT_TRY(copy_check(to, from, bytes, kind));
 	DEV_RT_TRY(dev_rt_enter());
 	if (!bytes)
 		return cudaSuccess;
@@ -44,7 +45,7 @@ static cudaError_t cudaMemcpyAsync_on(void *to, const void *from, size_t bytes,
 {
 	CUdeviceptr to_device = dev_rt_address(to), from_device = dev_rt_address(from);
 
-	DEV_RT_TRY(check(to, from, bytes, kind));
+	DEV_RT_TRY(copy_check(to, from, bytes, kind));
 	DEV_RT_TRY(dev_rt_enter());
 	if (!bytes)
 		return cudaSuccess;
@@ -175,7 +176,8 @@ cudaError_t cudaGetSymbolSize(size_t *ret_bytes, const void *symbol)
 
 /* -- Between devices */
 
-static cudaError_t contexts(int to_device, int from_device, CUcontext *ret_to, CUcontext *ret_from)
+static cudaError_t copy_contexts(int to_device, int from_device, CUcontext *ret_to,
+				 CUcontext *ret_from)
 {
 	DEV_RT_TRY(dev_rt_primary(to_device, ret_to));
 	return dev_rt_primary(from_device, ret_from);
@@ -185,7 +187,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 				size_t bytes, cudaStream_t stream)
 {
 	CUcontext to_context, from_context;
-	cudaError_t error = contexts(to_device, from_device, &to_context, &from_context);
+	cudaError_t error = copy_contexts(to_device, from_device, &to_context, &from_context);
 
 	if (!error)
 		error = DEV_RT_CALL(cuMemcpyPeerAsync, dev_rt_address(to), to_context,
@@ -196,7 +198,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
 	CUcontext to_context, from_context;
-	cudaError_t error = contexts(to_device, from_device, &to_context, &from_context);
+	cudaError_t error = copy_contexts(to_device, from_device, &to_context, &from_context);
 
 	if (!error)
 		error = DEV_RT_CALL(cuMemcpyPeer, dev_rt_address(to), to_context,

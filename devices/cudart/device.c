@@ -85,7 +85,7 @@ cudaError_t cudaGetDeviceFlags(unsigned *ret_flags)
 	return dev_rt_end(error);
 }
 
-static cudaError_t reset(void)
+static cudaError_t device_reset(void)
 {
 	int device;
 
@@ -97,7 +97,7 @@ static cudaError_t reset(void)
 
 cudaError_t cudaDeviceReset(void)
 {
-	cudaError_t error = dev_rt_end(reset());
+	cudaError_t error = dev_rt_end(device_reset());
 
 	/* a lost context is not lost any more */
 	if (!error)
@@ -146,7 +146,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int d
 }
 
 /* How many of the things that were asked for a device has. */
-static int match(const struct cudaDeviceProp *wanted, const struct cudaDeviceProp *has)
+static int device_match(const struct cudaDeviceProp *wanted, const struct cudaDeviceProp *has)
 {
 	int n = 0;
 
@@ -170,8 +170,8 @@ cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *wante
 		struct cudaDeviceProp p;
 
 		error = get_properties(&p, i);
-		if (!error && match(wanted, &p) > best) {
-			best = match(wanted, &p);
+		if (!error && device_match(wanted, &p) > best) {
+			best = device_match(wanted, &p);
 			*ret_device = i;
 		}
 	}

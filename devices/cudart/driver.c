@@ -11,7 +11,7 @@
 struct dev_rt_driver dev_rt_driver;
 
 /* Stands where the driver has no such function; its caller's arguments are nobody's. */
-static CUresult absent(void)
+static CUresult driver_absent(void)
 {
 	return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
 }
@@ -48,7 +48,7 @@ int dev_rt_driver_load(void)
 				: CU_GET_PROC_ADDRESS_DEFAULT,
 			&why))
 			function = NULL;
-		*calls[i].place = function ? function : (void *)absent;
+		*calls[i].place = function ? function : (void *)driver_absent;
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ void dev_rt_image_free(struct dev_rt_image *image)
 	free(image);
 }
 
-static void add(struct dev_rt_symbol values)
+static void image_add(struct dev_rt_symbol values)
 {
 	struct dev_rt_symbol *symbol = malloc(sizeof(*symbol));
 
@@ -85,15 +85,17 @@ static void add(struct dev_rt_symbol values)
 void dev_rt_image_add(struct dev_rt_image *image, enum dev_rt_symbol_kind kind, const void *host,
 		      const char *name)
 {
-	add((struct dev_rt_symbol){ .host = host, .kind = kind, .name = name, .image = image });
+	image_add(
+		(struct dev_rt_symbol){ .host = host, .kind = kind, .name = name, .image = image });
 }
 
 void dev_rt_kernel_add(CUkernel kernel)
 {
-	add((struct dev_rt_symbol){ .host = kernel, .kind = DEV_RT_KERNEL, .kernel = kernel });
+	image_add(
+		(struct dev_rt_symbol){ .host = kernel, .kind = DEV_RT_KERNEL, .kernel = kernel });
 }
 
-static cudaError_t load(struct dev_rt_image *image, CUlibrary *ret_library)
+static cudaError_t image_load(struct dev_rt_image *image, CUlibrary *ret_library)
 {
 	CUlibrary library, mine;
 
@@ -132,7 +134,7 @@ static cudaError_t look_up(const void *host, bool is_kernel, struct dev_rt_symbo
 		return is_kernel ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidSymbol;
 	if (ret_symbol->kernel)
 		return cudaSuccess;
-	return load(ret_symbol->image, ret_library);
+	return image_load(ret_symbol->image, ret_library);
 }
 
 static cudaError_t get_kernel(const void *host, CUkernel *ret_kernel)
@@ -242,7 +244,7 @@ cudaError_t dev_rt_image_place_managed(struct dev_rt_image *image)
 	CUlibrary library;
 
 	/* the list is the constructors' work and does not change any more */
-	DEV_RT_TRY(load(image, &library));
+	DEV_RT_TRY(image_load(image, &library));
 	LIST_FOREACH (symbol, &image->symbols, link) {
 		CUdeviceptr address;
 		size_t bytes;

@@ -14,8 +14,8 @@ static cudaError_t check_shape(dim3 grid, dim3 block)
 	return cudaSuccess;
 }
 
-static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **args,
-			  size_t shared_bytes, cudaStream_t stream, bool is_cooperative)
+static cudaError_t launch_run(CUfunction function, dim3 grid, dim3 block, void **args,
+			      size_t shared_bytes, cudaStream_t stream, bool is_cooperative)
 {
 	DEV_RT_TRY(check_shape(grid, block));
 	if (shared_bytes > UINT32_MAX)
@@ -33,7 +33,7 @@ static cudaError_t cudaLaunchKernel_on(const void *host, dim3 grid, dim3 block, 
 	CUfunction function;
 
 	DEV_RT_TRY(dev_rt_function(host, &function));
-	return launch(function, grid, block, args, shared_bytes, stream, false);
+	return launch_run(function, grid, block, args, shared_bytes, stream, false);
 }
 
 DEV_RT_STREAM_CALL(cudaLaunchKernel,
@@ -48,7 +48,7 @@ static cudaError_t cudaLaunchCooperativeKernel_on(const void *host, dim3 grid, d
 	CUfunction function;
 
 	DEV_RT_TRY(dev_rt_function(host, &function));
-	return launch(function, grid, block, args, shared_bytes, stream, true);
+	return launch_run(function, grid, block, args, shared_bytes, stream, true);
 }
 
 DEV_RT_STREAM_CALL(cudaLaunchCooperativeKernel,
@@ -65,7 +65,7 @@ static cudaError_t __cudaLaunchKernel_on(cudaKernel_t kernel, dim3 grid, dim3 bl
 	if (!kernel)
 		return dev_rt_kernel_error();
 	DEV_RT_TRY(DEV_RT_CALL(cuKernelGetFunction, &function, kernel));
-	return launch(function, grid, block, args, shared_bytes, stream, false);
+	return launch_run(function, grid, block, args, shared_bytes, stream, false);
 }
 
 DEV_RT_STREAM_CALL(__cudaLaunchKernel,

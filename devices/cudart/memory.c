@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-static cudaError_t allocate(void **ret_pointer, size_t bytes)
+static cudaError_t memory_allocate(void **ret_pointer, size_t bytes)
 {
 	if (!ret_pointer)
 		return cudaErrorInvalidValue;
@@ -20,7 +20,7 @@ static cudaError_t allocate(void **ret_pointer, size_t bytes)
 
 cudaError_t cudaMalloc(void **ret_pointer, size_t bytes)
 {
-	return dev_rt_end(allocate(ret_pointer, bytes));
+	return dev_rt_end(memory_allocate(ret_pointer, bytes));
 }
 
 /* Of nothing it is the customary way to get a context. */
@@ -90,7 +90,8 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret_box, struct cudaExtent exten
 	return dev_rt_end(error);
 }
 
-static cudaError_t describe(struct cudaPointerAttributes *ret_attributes, const void *pointer)
+static cudaError_t memory_describe(struct cudaPointerAttributes *ret_attributes,
+				   const void *pointer)
 {
 	unsigned memory = 0, is_managed = 0;
 	int device = CU_DEVICE_INVALID;
@@ -128,5 +129,5 @@ static cudaError_t describe(struct cudaPointerAttributes *ret_attributes, const 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes,
 				     const void *pointer)
 {
-	return dev_rt_end(describe(ret_attributes, pointer));
+	return dev_rt_end(memory_describe(ret_attributes, pointer));
 }

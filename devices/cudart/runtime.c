@@ -24,7 +24,7 @@ struct dev_rt_thread *dev_rt_thread(void)
 	return &thread;
 }
 
-static void start(void)
+static void runtime_start(void)
 {
 	int version = 0;
 
@@ -36,7 +36,7 @@ static void start(void)
 
 cudaError_t dev_rt_start(void)
 {
-	pthread_once(&runtime.once, start);
+	pthread_once(&runtime.once, runtime_start);
 	return runtime.error;
 }
 

@@ -27,7 +27,7 @@ static cudaError_t set_rows(void *to, size_t pitch, int value, size_t width, siz
 		dev_rt_address(to), pitch, (unsigned char)value, width, height);
 }
 
-static void *layer(struct cudaPitchedPtr box, size_t z)
+static void *set_layer(struct cudaPitchedPtr box, size_t z)
 {
 	return (char *)box.ptr + z * box.pitch * box.ysize;
 }
@@ -36,8 +36,8 @@ static cudaError_t set_layers(struct cudaPitchedPtr box, int value, struct cudaE
 			      bool is_own_stream)
 {
 	for (size_t z = 0; z < extent.depth; z++)
-		DEV_RT_TRY(set_rows(layer(box, z), box.pitch, value, extent.width, extent.height,
-				    is_own_stream));
+		DEV_RT_TRY(set_rows(set_layer(box, z), box.pitch, value, extent.width,
+				    extent.height, is_own_stream));
 	return cudaSuccess;
 }
 
@@ -104,7 +104,7 @@ static cudaError_t cudaMemset3DAsync_on(struct cudaPitchedPtr box, int value,
 					struct cudaExtent extent, cudaStream_t stream)
 {
 	for (size_t z = 0; z < extent.depth; z++)
-		DEV_RT_TRY(cudaMemset2DAsync_on(layer(box, z), box.pitch, value, extent.width,
+		DEV_RT_TRY(cudaMemset2DAsync_on(set_layer(box, z), box.pitch, value, extent.width,
 						extent.height, stream));
 	return cudaSuccess;
 }

@@ -132,7 +132,7 @@ static void open_gate(cl_event gate)
 	dev_limiter_driver.clReleaseEvent(gate);
 }
 
-static void *run(void *data)
+static void *bus_run(void *data)
 {
 	(void)data;
 	prctl(PR_SET_NAME, "sluice-limiter");
@@ -171,7 +171,7 @@ static void start_thread(void)
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (!pthread_create(&thread, NULL, run, NULL)) {
+	if (!pthread_create(&thread, NULL, bus_run, NULL)) {
 		thread_pid = getpid();
 		pthread_detach(thread);
 	}
@@ -272,7 +272,7 @@ static void give_up(struct dev_limiter_passage *p)
 	p->marker = NULL;
 }
 
-static bool prepare(struct dev_limiter_passage *p, struct dev_limiter_queue_view *view)
+static bool bus_prepare(struct dev_limiter_passage *p, struct dev_limiter_queue_view *view)
 {
 	pthread_once(&thread_once, start_thread);
 	/* a forked child has no thread that would open the gate */
@@ -305,7 +305,7 @@ void dev_limiter_bus_begin(struct dev_limiter_passage *p, cl_command_queue queue
 		return;
 	p->device = view.device;
 	if (duration_of(engine, bytes) && !n_wait == !wait) {
-		if (prepare(p, &view)) {
+		if (bus_prepare(p, &view)) {
 			if (n_wait)
 				memcpy(p->list, wait, n_wait * sizeof(*wait));
 			p->list[n_wait] = p->job->gate;
@@ -335,7 +335,7 @@ static void CL_CALLBACK marker_is_done(cl_event marker, cl_int status, void *dat
 }
 
 /* The driver has taken the copy: the job may be booked as soon as it is ready. */
-static void start(struct dev_limiter_passage *p)
+static void bus_start(struct dev_limiter_passage *p)
 {
 	struct dev_limiter_job *job = slu_steal_ptr(p->job);
 	cl_event marker = slu_steal_ptr(p->marker);
@@ -377,7 +377,7 @@ cl_int dev_limiter_bus_end(struct dev_limiter_passage *p, cl_int r)
 		give_up(p);
 		return r;
 	}
-	start(p);
+	bus_start(p);
 	if (p->was_blocking)
 		r = dev_limiter_driver.clWaitForEvents(1, &p->own_event);
 	if (p->program_event && !r)

@@ -7,7 +7,7 @@
 #include "limiter/limiter.h"
 
 /* The process's slot is taken with its first charge, and again in a forked child. */
-static int attach(struct dev_board *board)
+static int charge_attach(struct dev_board *board)
 {
 	int r = 0;
 
@@ -19,7 +19,7 @@ static int attach(struct dev_board *board)
 int dev_limiter_charge_take(struct dev_limiter_charge *charge, struct dev_limiter_device *device,
 			    uint64_t bytes, uint64_t hidden_bytes)
 {
-	int r = attach(device->board);
+	int r = charge_attach(device->board);
 
 	if (!r)
 		r = dev_board_take(device->board, bytes, hidden_bytes);

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "limiter/limiter.h"
 
-static void add(struct dev_limiter_devices *devices, struct dev_limiter_device *device)
+static void context_add(struct dev_limiter_devices *devices, struct dev_limiter_device *device)
 {
 	for (unsigned i = 0; i < devices->n; i++)
 		if (devices->list[i] == device)
@@ -31,7 +31,7 @@ struct dev_limiter_devices dev_limiter_context_devices(cl_context context)
 			struct dev_limiter_device *device = dev_limiter_device_find(ids[i]);
 
 			if (device)
-				add(&devices, device);
+				context_add(&devices, device);
 		}
 	free(ids);
 	return devices;
@@ -50,13 +50,13 @@ static void give_back(struct overhead *overhead)
 	free(overhead);
 }
 
-static void CL_CALLBACK destroyed(cl_context context, void *data)
+static void CL_CALLBACK context_destroyed(cl_context context, void *data)
 {
 	(void)context;
 	give_back(data);
 }
 
-static cl_int take(struct overhead *overhead, const struct dev_limiter_devices *devices)
+static cl_int context_take(struct overhead *overhead, const struct dev_limiter_devices *devices)
 {
 	for (unsigned i = 0; i < devices->n; i++)
 		if (dev_limiter_charge_take(&overhead->charges[i], devices->list[i], 0,
@@ -66,7 +66,7 @@ static cl_int take(struct overhead *overhead, const struct dev_limiter_devices *
 }
 
 /* Charges a fresh context; one that does not fit is released again. */
-static cl_context charged(cl_context context, cl_int *ret_r)
+static cl_context context_charged(cl_context context, cl_int *ret_r)
 {
 	struct dev_limiter_devices devices = dev_limiter_context_devices(context);
 	struct overhead *overhead;
@@ -80,10 +80,10 @@ static cl_context charged(cl_context context, cl_int *ret_r)
 		r = CL_OUT_OF_HOST_MEMORY;
 	} else {
 		overhead->n = devices.n;
-		r = take(overhead, &devices);
+		r = context_take(overhead, &devices);
 		if (!r)
-			r = dev_limiter_driver.clSetContextDestructorCallback(context, destroyed,
-									      overhead);
+			r = dev_limiter_driver.clSetContextDestructorCallback(
+				context, context_destroyed, overhead);
 		if (!r)
 			return context;
 		give_back(overhead);
@@ -102,7 +102,7 @@ cl_context CL_API_CALL dev_limiter_clCreateContext(
 	cl_context context = dev_limiter_driver.clCreateContext(properties, n_devices, devices,
 								notify, data, ret_r);
 
-	return context ? charged(context, ret_r) : NULL;
+	return context ? context_charged(context, ret_r) : NULL;
 }
 
 cl_context CL_API_CALL dev_limiter_clCreateContextFromType(
@@ -129,5 +129,5 @@ cl_context CL_API_CALL dev_limiter_clCreateContextFromType(
 	if (type & CL_DEVICE_TYPE_GPU)
 		type = CL_DEVICE_TYPE_ALL;
 	context = dev_limiter_driver.clCreateContextFromType(properties, type, notify, data, ret_r);
-	return context ? charged(context, ret_r) : NULL;
+	return context ? context_charged(context, ret_r) : NULL;
 }

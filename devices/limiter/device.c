@@ -164,7 +164,8 @@ cl_int CL_API_CALL dev_limiter_clGetDeviceIDs(cl_platform_id platform, cl_device
 	return dev_limiter_driver.clGetDeviceIDs(platform, type, n_entries, ids, ret_n);
 }
 
-static cl_int answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
+static cl_int device_answer(const void *value, size_t value_size, size_t size, void *to,
+			    size_t *ret_size)
 {
 	if (to && size < value_size)
 		return CL_INVALID_VALUE;
@@ -203,7 +204,7 @@ static cl_int answer_extensions(cl_device_id id, size_t size, void *to, size_t *
 		if (!has_uuid)
 			strcat(strcat(list, *list ? " " : ""), UUID_EXTENSION);
 		if (!r)
-			r = answer(list, strlen(list) + 1, size, to, ret_size);
+			r = device_answer(list, strlen(list) + 1, size, to, ret_size);
 	}
 	free(names);
 	free(list);
@@ -236,7 +237,7 @@ static cl_int answer_versions(cl_device_id id, size_t size, void *to, size_t *re
 		strcpy(list[kept++].name, UUID_EXTENSION);
 	}
 	if (!r)
-		r = answer(list, kept * sizeof(*list), size, to, ret_size);
+		r = device_answer(list, kept * sizeof(*list), size, to, ret_size);
 	free(list);
 	return r;
 }
@@ -258,30 +259,30 @@ cl_int CL_API_CALL dev_limiter_clGetDeviceInfo(cl_device_id id, cl_device_info w
 	case CL_DEVICE_TYPE:
 		r = dev_limiter_driver.clGetDeviceInfo(id, what, sizeof(type), &type, NULL);
 		type = (type & CL_DEVICE_TYPE_DEFAULT) | CL_DEVICE_TYPE_GPU;
-		return r ? r : answer(&type, sizeof(type), size, to, ret_size);
+		return r ? r : device_answer(&type, sizeof(type), size, to, ret_size);
 	case CL_DEVICE_HOST_UNIFIED_MEMORY:
-		return answer(&no, sizeof(no), size, to, ret_size);
+		return device_answer(&no, sizeof(no), size, to, ret_size);
 	case CL_DEVICE_GLOBAL_MEM_SIZE:
 		bytes = device->capacity_bytes;
-		return answer(&bytes, sizeof(bytes), size, to, ret_size);
+		return device_answer(&bytes, sizeof(bytes), size, to, ret_size);
 	case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
 		r = dev_limiter_driver.clGetDeviceInfo(id, what, sizeof(bytes), &bytes, NULL);
 		bytes = SLU_MIN(bytes, (cl_ulong)device->capacity_bytes);
-		return r ? r : answer(&bytes, sizeof(bytes), size, to, ret_size);
+		return r ? r : device_answer(&bytes, sizeof(bytes), size, to, ret_size);
 	case CL_DEVICE_EXTENSIONS:
 		return answer_extensions(id, size, to, ret_size);
 	case CL_DEVICE_EXTENSIONS_WITH_VERSION:
 		return answer_versions(id, size, to, ret_size);
 	case CL_DEVICE_UUID_KHR:
 	case CL_DRIVER_UUID_KHR:
-		return answer(dev_board_identity(device->board)->uuid, CL_UUID_SIZE_KHR, size, to,
-			      ret_size);
+		return device_answer(dev_board_identity(device->board)->uuid, CL_UUID_SIZE_KHR,
+				     size, to, ret_size);
 	case CL_DEVICE_LUID_VALID_KHR:
-		return answer(&no, sizeof(no), size, to, ret_size);
+		return device_answer(&no, sizeof(no), size, to, ret_size);
 	case CL_DEVICE_LUID_KHR:
-		return answer(no_luid, sizeof(no_luid), size, to, ret_size);
+		return device_answer(no_luid, sizeof(no_luid), size, to, ret_size);
 	case CL_DEVICE_NODE_MASK_KHR:
-		return answer(&zero, sizeof(zero), size, to, ret_size);
+		return device_answer(&zero, sizeof(zero), size, to, ret_size);
 	default:
 		return dev_limiter_driver.clGetDeviceInfo(id, what, size, to, ret_size);
 	}

@@ -9,7 +9,7 @@
 #include "limiter/bus.h"
 #include "limiter/fault.h"
 
-static cl_int admit(cl_command_queue queue, cl_uint n_mems, const cl_mem *mems)
+static cl_int enqueue_admit(cl_command_queue queue, cl_uint n_mems, const cl_mem *mems)
 {
 	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
 	cl_int r;
@@ -28,7 +28,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueNDRangeKernel(cl_command_queue queue, cl
 						      cl_uint n_wait, const cl_event *wait,
 						      cl_event *event)
 {
-	cl_int r = admit(queue, 0, NULL);
+	cl_int r = enqueue_admit(queue, 0, NULL);
 
 	if (!r)
 		r = dev_limiter_kernel_use(dev_limiter_queue_device(queue), kernel);
@@ -40,7 +40,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueNDRangeKernel(cl_command_queue queue, cl
 cl_int CL_API_CALL dev_limiter_clEnqueueTask(cl_command_queue queue, cl_kernel kernel,
 					     cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
-	cl_int r = admit(queue, 0, NULL);
+	cl_int r = enqueue_admit(queue, 0, NULL);
 
 	if (!r)
 		r = dev_limiter_kernel_use(dev_limiter_queue_device(queue), kernel);
@@ -54,7 +54,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueNativeKernel(cl_command_queue queue,
 						     cl_uint n_wait, const cl_event *wait,
 						     cl_event *event)
 {
-	cl_int r = admit(queue, mems ? n_mems : 0, mems);
+	cl_int r = enqueue_admit(queue, mems ? n_mems : 0, mems);
 
 	return r ? r
 		 : dev_limiter_driver.clEnqueueNativeKernel(queue, function, args, args_bytes,
@@ -67,7 +67,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueFillBuffer(cl_command_queue queue, cl_me
 						   size_t offset, size_t bytes, cl_uint n_wait,
 						   const cl_event *wait, cl_event *event)
 {
-	cl_int r = admit(queue, 1, &mem);
+	cl_int r = enqueue_admit(queue, 1, &mem);
 
 	return r ? r
 		 : dev_limiter_driver.clEnqueueFillBuffer(queue, mem, pattern, pattern_bytes,
@@ -79,7 +79,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueFillImage(cl_command_queue queue, cl_mem
 						  const size_t *region, cl_uint n_wait,
 						  const cl_event *wait, cl_event *event)
 {
-	cl_int r = admit(queue, 1, &image);
+	cl_int r = enqueue_admit(queue, 1, &image);
 
 	return r ? r
 		 : dev_limiter_driver.clEnqueueFillImage(queue, image, colour, origin, region,

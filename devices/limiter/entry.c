@@ -57,7 +57,7 @@ static char *read_environ(size_t *ret_size)
 	return slu_steal_ptr(text);
 }
 
-static char *join(const char *a, const char *b)
+static char *entry_join(const char *a, const char *b)
 {
 	char *text = malloc(strlen(a) + strlen(b) + 2);
 
@@ -83,7 +83,7 @@ static void mend_layers(void)
 			continue;
 		rest = entry + strlen(entry) + 1;
 		if (rest < text + size && *rest && !strchr(rest, '='))
-			whole = join(left, rest);
+			whole = entry_join(left, rest);
 		if (whole)
 			setenv(LAYERS, whole, 1);
 		return;

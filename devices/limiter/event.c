@@ -92,7 +92,7 @@ cl_int CL_API_CALL dev_limiter_clReleaseEvent(cl_event handle)
 	return dev_limiter_driver.clReleaseEvent(handle);
 }
 
-static cl_ulong profile(cl_event handle, cl_profiling_info what)
+static cl_ulong event_profile(cl_event handle, cl_profiling_info what)
 {
 	cl_ulong ns = 0;
 
@@ -112,9 +112,9 @@ cl_int CL_API_CALL dev_limiter_clGetEventProfilingInfo(cl_event handle, cl_profi
 	job = dev_limiter_event_job(handle);
 	if (!job)
 		return r;
-	start_ns = slu_sub_floor(profile(handle, CL_PROFILING_COMMAND_END),
+	start_ns = slu_sub_floor(event_profile(handle, CL_PROFILING_COMMAND_END),
 				 dev_limiter_bus_job_duration_ns(job));
-	start_ns = SLU_MAX(start_ns, profile(handle, CL_PROFILING_COMMAND_QUEUED));
+	start_ns = SLU_MAX(start_ns, event_profile(handle, CL_PROFILING_COMMAND_QUEUED));
 	if (what == CL_PROFILING_COMMAND_START)
 		*(cl_ulong *)to = start_ns;
 	else

@@ -40,7 +40,7 @@ int dev_limiter_fault_parse(const char *text, uint64_t ret_at[static _DEV_LIMITE
 	return 0;
 }
 
-static void tell(enum dev_limiter_fault kind, uint64_t n)
+static void fault_tell(enum dev_limiter_fault kind, uint64_t n)
 {
 	const char *path = secure_getenv("SLUICE_LIMITER_FAULT_LOG");
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
@@ -57,7 +57,7 @@ bool dev_limiter_fault_meet(struct dev_limiter_device *device, enum dev_limiter_
 	bool fails = n == dev_limiter_settings.fault_at[kind];
 
 	if (fails)
-		tell(kind, n);
+		fault_tell(kind, n);
 	if (device) {
 		struct dev_limiter_counts *counts = dev_board_user(device->board);
 

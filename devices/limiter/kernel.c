@@ -31,7 +31,7 @@ static struct kernel *find_locked(cl_kernel handle)
 }
 
 /* A kernel that cannot be noted works; what it uses is charged when something else uses it. */
-static void note(cl_kernel handle, cl_kernel like)
+static void kernel_note(cl_kernel handle, cl_kernel like)
 {
 	struct kernel *k, *other;
 
@@ -59,7 +59,7 @@ static void note(cl_kernel handle, cl_kernel like)
 	slu_lock_give(&dev_limiter_lock);
 }
 
-static void bind(cl_kernel handle, cl_uint index, cl_mem mem)
+static void kernel_bind(cl_kernel handle, cl_uint index, cl_mem mem)
 {
 	struct kernel *k;
 
@@ -108,7 +108,7 @@ cl_kernel CL_API_CALL dev_limiter_clCreateKernel(cl_program program, const char 
 {
 	cl_kernel handle = dev_limiter_driver.clCreateKernel(program, name, ret_r);
 
-	note(handle, NULL);
+	kernel_note(handle, NULL);
 	return handle;
 }
 
@@ -119,7 +119,7 @@ cl_int CL_API_CALL dev_limiter_clCreateKernelsInProgram(cl_program program, cl_u
 	cl_int r = dev_limiter_driver.clCreateKernelsInProgram(program, n_entries, handles, &n);
 
 	for (cl_uint i = 0; !r && handles && i < n && i < n_entries; i++)
-		note(handles[i], NULL);
+		kernel_note(handles[i], NULL);
 	if (!r && ret_n)
 		*ret_n = n;
 	return r;
@@ -129,7 +129,7 @@ cl_kernel CL_API_CALL dev_limiter_clCloneKernel(cl_kernel from, cl_int *ret_r)
 {
 	cl_kernel handle = dev_limiter_driver.clCloneKernel(from, ret_r);
 
-	note(handle, from);
+	kernel_note(handle, from);
 	return handle;
 }
 
@@ -175,7 +175,7 @@ cl_int CL_API_CALL dev_limiter_clSetKernelArg(cl_kernel handle, cl_uint index, s
 		if (!dev_limiter_memory_is_known(mem))
 			mem = NULL;
 	}
-	bind(handle, index, mem);
+	kernel_bind(handle, index, mem);
 	return r;
 }
 
@@ -185,6 +185,6 @@ cl_int CL_API_CALL dev_limiter_clSetKernelArgSVMPointer(cl_kernel handle, cl_uin
 	cl_int r = dev_limiter_driver.clSetKernelArgSVMPointer(handle, index, pointer);
 
 	if (!r)
-		bind(handle, index, NULL);
+		kernel_bind(handle, index, NULL);
 	return r;
 }

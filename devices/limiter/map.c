@@ -53,7 +53,7 @@ uint64_t dev_limiter_map_forget(cl_mem mem, const void *pointer)
 }
 
 /* Return: whether the map may go on; else *@ret_r says why. */
-static bool admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
+static bool map_admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
 {
 	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
 	cl_int r = CL_OUT_OF_RESOURCES;
@@ -65,8 +65,8 @@ static bool admit(cl_command_queue queue, cl_mem mem, cl_int *ret_r)
 	return !r;
 }
 
-static void *finish(struct dev_limiter_passage *p, cl_mem mem, void *pointer, cl_map_flags flags,
-		    uint64_t bytes, cl_int r, cl_int *ret_r)
+static void *map_finish(struct dev_limiter_passage *p, cl_mem mem, void *pointer,
+			cl_map_flags flags, uint64_t bytes, cl_int r, cl_int *ret_r)
 {
 	r = dev_limiter_bus_end(p, r);
 	if (!r)
@@ -87,14 +87,14 @@ void *CL_API_CALL dev_limiter_clEnqueueMapBuffer(cl_command_queue queue, cl_mem 
 	cl_int r = CL_SUCCESS;
 	void *pointer;
 
-	if (!admit(queue, mem, ret_r))
+	if (!map_admit(queue, mem, ret_r))
 		return NULL;
 	dev_limiter_bus_begin(&p, queue, DEV_BOARD_ENGINE_OUT,
 			      dev_limiter_map_bytes_out(flags, moved), blocking, n_wait, wait,
 			      event);
 	pointer = dev_limiter_driver.clEnqueueMapBuffer(queue, mem, p.blocking, flags, offset,
 							bytes, p.n_wait, p.wait, p.event, &r);
-	return finish(&p, mem, pointer, flags, moved, r, ret_r);
+	return map_finish(&p, mem, pointer, flags, moved, r, ret_r);
 }
 
 void *CL_API_CALL dev_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem image,
@@ -110,7 +110,7 @@ void *CL_API_CALL dev_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem i
 	size_t element = 0;
 	void *pointer;
 
-	if (!admit(queue, image, ret_r))
+	if (!map_admit(queue, image, ret_r))
 		return NULL;
 	dev_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
 					  NULL);
@@ -122,7 +122,7 @@ void *CL_API_CALL dev_limiter_clEnqueueMapImage(cl_command_queue queue, cl_mem i
 	pointer = dev_limiter_driver.clEnqueueMapImage(queue, image, p.blocking, flags, origin,
 						       region, row, slice, p.n_wait, p.wait,
 						       p.event, &r);
-	return finish(&p, image, pointer, flags, moved, r, ret_r);
+	return map_finish(&p, image, pointer, flags, moved, r, ret_r);
 }
 
 cl_int CL_API_CALL dev_limiter_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem,

@@ -114,7 +114,7 @@ static void give_charges(struct object *object)
 		dev_limiter_charge_give(&object->places[i].charge);
 }
 
-static void CL_CALLBACK destroyed(cl_mem mem, void *data)
+static void CL_CALLBACK memory_destroyed(cl_mem mem, void *data)
 {
 	struct object *object = data;
 
@@ -126,7 +126,7 @@ static void CL_CALLBACK destroyed(cl_mem mem, void *data)
 	free(object);
 }
 
-static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
+static cl_mem memory_refuse(struct object *object, cl_int r, cl_int *ret_r)
 {
 	if (object)
 		give_charges(object);
@@ -137,8 +137,8 @@ static cl_mem refuse(struct object *object, cl_int r, cl_int *ret_r)
 }
 
 /* Before the driver is asked. NULL: refused with *@ret_code. */
-static struct object *prepare(const struct dev_limiter_devices *devices, uint64_t bytes,
-			      cl_mem_flags flags, cl_int *ret_code)
+static struct object *memory_prepare(const struct dev_limiter_devices *devices, uint64_t bytes,
+				     cl_mem_flags flags, cl_int *ret_code)
 {
 	struct object *object;
 	bool is_at_once;
@@ -168,7 +168,7 @@ static struct object *prepare(const struct dev_limiter_devices *devices, uint64_
 }
 
 /* After the driver has made it: from now on the driver says when it ends. */
-static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_r)
+static cl_mem memory_adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_r)
 {
 	cl_int r = CL_OUT_OF_HOST_MEMORY;
 	bool is_added;
@@ -180,7 +180,8 @@ static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_
 	is_added = object->hh.tbl;
 	slu_lock_give(&dev_limiter_lock);
 	if (is_added)
-		r = dev_limiter_driver.clSetMemObjectDestructorCallback(mem, destroyed, object);
+		r = dev_limiter_driver.clSetMemObjectDestructorCallback(mem, memory_destroyed,
+									object);
 	if (!r)
 		return mem;
 	if (is_added) {
@@ -189,7 +190,7 @@ static cl_mem adopt(struct object *object, cl_mem mem, cl_mem root, cl_int *ret_
 		slu_lock_give(&dev_limiter_lock);
 	}
 	dev_limiter_driver.clReleaseMemObject(mem);
-	return refuse(object, r, ret_r);
+	return memory_refuse(object, r, ret_r);
 }
 
 /* For each of them. */
@@ -224,10 +225,10 @@ static cl_mem create_buffer(cl_context context, const cl_mem_properties *propert
 
 	if (devices.n) {
 		if (is_too_large(&devices, bytes))
-			return refuse(NULL, CL_INVALID_BUFFER_SIZE, ret_r);
-		object = prepare(&devices, bytes, flags, &r);
+			return memory_refuse(NULL, CL_INVALID_BUFFER_SIZE, ret_r);
+		object = memory_prepare(&devices, bytes, flags, &r);
 		if (!object)
-			return refuse(NULL, r, ret_r);
+			return memory_refuse(NULL, r, ret_r);
 	}
 	if (properties)
 		mem = dev_limiter_driver.clCreateBufferWithProperties(context, properties, flags,
@@ -235,9 +236,9 @@ static cl_mem create_buffer(cl_context context, const cl_mem_properties *propert
 	else
 		mem = dev_limiter_driver.clCreateBuffer(context, flags, bytes, host, &r);
 	if (!mem)
-		return refuse(object, r, ret_r);
+		return memory_refuse(object, r, ret_r);
 	if (devices.n) {
-		mem = adopt(object, mem, NULL, &r);
+		mem = memory_adopt(object, mem, NULL, &r);
 		if (mem)
 			bring_contents(&devices, flags, bytes);
 	}
@@ -274,9 +275,9 @@ cl_mem CL_API_CALL dev_limiter_clCreateSubBuffer(cl_mem parent, cl_mem_flags fla
 	object = calloc(1, sizeof(*object));
 	if (!object) {
 		dev_limiter_driver.clReleaseMemObject(mem);
-		return refuse(NULL, CL_OUT_OF_HOST_MEMORY, ret_r);
+		return memory_refuse(NULL, CL_OUT_OF_HOST_MEMORY, ret_r);
 	}
-	return adopt(object, mem, parent, ret_r);
+	return memory_adopt(object, mem, parent, ret_r);
 }
 
 cl_mem CL_API_CALL dev_limiter_clCreatePipe(cl_context context, cl_mem_flags flags,
@@ -289,16 +290,16 @@ cl_mem CL_API_CALL dev_limiter_clCreatePipe(cl_context context, cl_mem_flags fla
 	cl_mem mem;
 
 	if (devices.n) {
-		object = prepare(&devices, (uint64_t)packet_bytes * n_packets, 0, &r);
+		object = memory_prepare(&devices, (uint64_t)packet_bytes * n_packets, 0, &r);
 		if (!object)
-			return refuse(NULL, r, ret_r);
+			return memory_refuse(NULL, r, ret_r);
 	}
 	mem = dev_limiter_driver.clCreatePipe(context, flags, packet_bytes, n_packets, properties,
 					      &r);
 	if (!mem)
-		return refuse(object, r, ret_r);
+		return memory_refuse(object, r, ret_r);
 	if (devices.n)
-		mem = adopt(object, mem, NULL, &r);
+		mem = memory_adopt(object, mem, NULL, &r);
 	if (ret_r)
 		*ret_r = r;
 	return mem;
@@ -314,18 +315,18 @@ static cl_mem take_image(cl_context context, cl_mem mem, cl_mem_flags flags, cl_
 	size_t bytes = 0;
 
 	if (!mem)
-		return refuse(NULL, r, ret_r);
+		return memory_refuse(NULL, r, ret_r);
 	if (devices.n) {
 		dev_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_ASSOCIATED_MEMOBJECT,
 						      sizeof(root), &root, NULL);
 		dev_limiter_driver.clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(bytes), &bytes,
 						      NULL);
-		object = prepare(&devices, root ? 0 : bytes, flags, &r);
+		object = memory_prepare(&devices, root ? 0 : bytes, flags, &r);
 		if (!object) {
 			dev_limiter_driver.clReleaseMemObject(mem);
-			return refuse(NULL, r, ret_r);
+			return memory_refuse(NULL, r, ret_r);
 		}
-		mem = adopt(object, mem, root, &r);
+		mem = memory_adopt(object, mem, root, &r);
 		if (mem && !root)
 			bring_contents(&devices, flags, bytes);
 	}

@@ -77,7 +77,7 @@ struct dev_limiter_device *dev_limiter_queue_device(cl_command_queue handle)
 }
 
 /* A queue that cannot be noted works, without a bus. */
-static cl_command_queue note(cl_command_queue handle, cl_context context, cl_device_id id)
+static cl_command_queue queue_note(cl_command_queue handle, cl_context context, cl_device_id id)
 {
 	struct dev_limiter_device *device = handle ? dev_limiter_device_find(id) : NULL;
 	cl_command_queue_properties properties = 0;
@@ -107,15 +107,16 @@ cl_command_queue CL_API_CALL dev_limiter_clCreateCommandQueue(cl_context context
 							      cl_command_queue_properties what,
 							      cl_int *ret_r)
 {
-	return note(dev_limiter_driver.clCreateCommandQueue(context, id, what, ret_r), context, id);
+	return queue_note(dev_limiter_driver.clCreateCommandQueue(context, id, what, ret_r),
+			  context, id);
 }
 
 cl_command_queue CL_API_CALL dev_limiter_clCreateCommandQueueWithProperties(
 	cl_context context, cl_device_id id, const cl_queue_properties *properties, cl_int *ret_r)
 {
-	return note(dev_limiter_driver.clCreateCommandQueueWithProperties(context, id, properties,
-									  ret_r),
-		    context, id);
+	return queue_note(dev_limiter_driver.clCreateCommandQueueWithProperties(context, id,
+										properties, ret_r),
+			  context, id);
 }
 
 cl_int CL_API_CALL dev_limiter_clRetainCommandQueue(cl_command_queue handle)

@@ -53,7 +53,7 @@ static enum svm_kind kind_of(const void *pointer)
 	return kind;
 }
 
-static void forget(const void *pointer)
+static void svm_forget(const void *pointer)
 {
 	struct svm *svm;
 
@@ -102,7 +102,7 @@ void *CL_API_CALL dev_limiter_clSVMAlloc(cl_context context, cl_svm_mem_flags fl
 
 void CL_API_CALL dev_limiter_clSVMFree(cl_context context, void *pointer)
 {
-	forget(pointer);
+	svm_forget(pointer);
 	dev_limiter_driver.clSVMFree(context, pointer);
 }
 
@@ -111,14 +111,14 @@ struct late_free {
 	void *pointers[];
 };
 
-static void CL_CALLBACK freed(cl_event event, cl_int status, void *data)
+static void CL_CALLBACK svm_freed(cl_event event, cl_int status, void *data)
 {
 	struct late_free *late = data;
 
 	(void)event;
 	(void)status;
 	for (cl_uint i = 0; i < late->n; i++)
-		forget(late->pointers[i]);
+		svm_forget(late->pointers[i]);
 	free(late);
 }
 
@@ -144,8 +144,8 @@ cl_int CL_API_CALL dev_limiter_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 		return r;
 	}
 	dev_limiter_queue_note(queue, NULL);
-	if (dev_limiter_driver.clSetEventCallback(own, CL_COMPLETE, freed, late))
-		freed(own, CL_COMPLETE, late);
+	if (dev_limiter_driver.clSetEventCallback(own, CL_COMPLETE, svm_freed, late))
+		svm_freed(own, CL_COMPLETE, late);
 	if (event)
 		*event = own;
 	else

@@ -10,7 +10,8 @@
 #include "limiter/fault.h"
 
 /* Before any copy: the fault that was ordered, and memory for what is used for the first time. */
-static cl_int admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem a, cl_mem b)
+static cl_int transfer_admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem a,
+			     cl_mem b)
 {
 	struct dev_limiter_device *device = dev_limiter_queue_device(queue);
 	const cl_mem mems[] = { a, b };
@@ -20,7 +21,7 @@ static cl_int admit(cl_command_queue queue, enum dev_limiter_fault kind, cl_mem 
 	return dev_limiter_memory_use(device, b ? 2 : 1, mems);
 }
 
-static uint64_t volume(const size_t *region)
+static uint64_t transfer_volume(const size_t *region)
 {
 	return region ? (uint64_t)region[0] * region[1] * region[2] : 0;
 }
@@ -31,12 +32,12 @@ static uint64_t image_bytes(cl_mem image, const size_t *region)
 
 	dev_limiter_driver.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element,
 					  NULL);
-	return volume(region) * element;
+	return transfer_volume(region) * element;
 }
 
-static void begin(struct dev_limiter_passage *p, cl_command_queue queue, cl_mem mem,
-		  enum dev_board_engine engine, uint64_t bytes, cl_bool blocking, cl_uint n_wait,
-		  const cl_event *wait, cl_event *event)
+static void transfer_begin(struct dev_limiter_passage *p, cl_command_queue queue, cl_mem mem,
+			   enum dev_board_engine engine, uint64_t bytes, cl_bool blocking,
+			   cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
 	if (dev_limiter_memory_is_host(mem))
 		bytes = 0;
@@ -59,11 +60,11 @@ cl_int CL_API_CALL dev_limiter_clEnqueueReadBuffer(cl_command_queue queue, cl_me
 						   cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, bytes, blocking, n_wait, wait, event);
+	transfer_begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, bytes, blocking, n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueReadBuffer(queue, mem, p.blocking, offset, bytes, to,
 						   p.n_wait, p.wait, p.event);
 	return dev_limiter_bus_end(&p, r);
@@ -75,11 +76,11 @@ cl_int CL_API_CALL dev_limiter_clEnqueueWriteBuffer(cl_command_queue queue, cl_m
 						    const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, bytes, blocking, n_wait, wait, event);
+	transfer_begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, bytes, blocking, n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueWriteBuffer(queue, mem, p.blocking, offset, bytes, from,
 						    p.n_wait, p.wait, p.event);
 	return dev_limiter_bus_end(&p, r);
@@ -91,11 +92,12 @@ cl_int CL_API_CALL dev_limiter_clEnqueueReadBufferRect(
 	size_t host_slice, void *to, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_READ, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, volume(region), blocking, n_wait, wait, event);
+	transfer_begin(&p, queue, mem, DEV_BOARD_ENGINE_OUT, transfer_volume(region), blocking,
+		       n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueReadBufferRect(queue, mem, p.blocking, origin, host_origin,
 						       region, row, slice, host_row, host_slice, to,
 						       p.n_wait, p.wait, p.event);
@@ -108,11 +110,12 @@ cl_int CL_API_CALL dev_limiter_clEnqueueWriteBufferRect(
 	size_t host_slice, const void *from, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_WRITE, mem, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, volume(region), blocking, n_wait, wait, event);
+	transfer_begin(&p, queue, mem, DEV_BOARD_ENGINE_IN, transfer_volume(region), blocking,
+		       n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueWriteBufferRect(queue, mem, p.blocking, origin, host_origin,
 							region, row, slice, host_row, host_slice,
 							from, p.n_wait, p.wait, p.event);
@@ -126,12 +129,12 @@ cl_int CL_API_CALL dev_limiter_clEnqueueReadImage(cl_command_queue queue, cl_mem
 						  cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_READ, image, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_READ, image, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, image, DEV_BOARD_ENGINE_OUT, image_bytes(image, region), blocking, n_wait,
-	      wait, event);
+	transfer_begin(&p, queue, image, DEV_BOARD_ENGINE_OUT, image_bytes(image, region), blocking,
+		       n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueReadImage(queue, image, p.blocking, origin, region, row,
 						  slice, to, p.n_wait, p.wait, p.event);
 	return dev_limiter_bus_end(&p, r);
@@ -144,12 +147,12 @@ cl_int CL_API_CALL dev_limiter_clEnqueueWriteImage(cl_command_queue queue, cl_me
 						   const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_WRITE, image, NULL);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_WRITE, image, NULL);
 
 	if (r)
 		return r;
-	begin(&p, queue, image, DEV_BOARD_ENGINE_IN, image_bytes(image, region), blocking, n_wait,
-	      wait, event);
+	transfer_begin(&p, queue, image, DEV_BOARD_ENGINE_IN, image_bytes(image, region), blocking,
+		       n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueWriteImage(queue, image, p.blocking, origin, region, row,
 						   slice, from, p.n_wait, p.wait, p.event);
 	return dev_limiter_bus_end(&p, r);
@@ -161,7 +164,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueCopyBuffer(cl_command_queue queue, cl_me
 						   const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
@@ -177,11 +180,11 @@ cl_int CL_API_CALL dev_limiter_clEnqueueCopyBufferRect(
 	size_t to_row, size_t to_slice, cl_uint n_wait, const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
-	begin_copy(&p, queue, from, to, volume(region), n_wait, wait, event);
+	begin_copy(&p, queue, from, to, transfer_volume(region), n_wait, wait, event);
 	r = dev_limiter_driver.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin,
 						       region, from_row, from_slice, to_row,
 						       to_slice, p.n_wait, p.wait, p.event);
@@ -195,7 +198,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueCopyImage(cl_command_queue queue, cl_mem
 						  cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
@@ -212,7 +215,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueCopyImageToBuffer(cl_command_queue queue
 							  cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;
@@ -229,7 +232,7 @@ cl_int CL_API_CALL dev_limiter_clEnqueueCopyBufferToImage(cl_command_queue queue
 							  const cl_event *wait, cl_event *event)
 {
 	struct dev_limiter_passage p;
-	cl_int r = admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
+	cl_int r = transfer_admit(queue, DEV_LIMITER_FAULT_ENQUEUE, from, to);
 
 	if (r)
 		return r;

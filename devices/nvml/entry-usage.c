@@ -9,7 +9,7 @@
 #include "nvml/device.h"
 #include "nvml/usage.h"
 
-static nvmlReturn_t look(nvmlDevice_t device, struct dev_board_view *ret_view)
+static nvmlReturn_t usage_look(nvmlDevice_t device, struct dev_board_view *ret_view)
 {
 	nvmlReturn_t result = dev_nvml_check(device);
 
@@ -29,7 +29,7 @@ static nvmlReturn_t look(nvmlDevice_t device, struct dev_board_view *ret_view)
 static nvmlReturn_t look_new(nvmlDevice_t device, struct dev_board_view **ret_view)
 {
 	struct dev_board_view *view = malloc(sizeof(*view));
-	nvmlReturn_t result = view ? look(device, view) : NVML_ERROR_UNKNOWN;
+	nvmlReturn_t result = view ? usage_look(device, view) : NVML_ERROR_UNKNOWN;
 
 	if (result)
 		free(view);
@@ -82,8 +82,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 /* -- Processes */
 
 /* As all calls with a list: @n is the capacity of the list, and becomes the number of entries. */
-static nvmlReturn_t list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t *ret_old,
-			 nvmlProcessInfo_v2_t *ret_new)
+static nvmlReturn_t usage_list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t *ret_old,
+			       nvmlProcessInfo_v2_t *ret_new)
 {
 	struct dev_board_view *view;
 	nvmlReturn_t result;
@@ -119,19 +119,19 @@ static nvmlReturn_t list(nvmlDevice_t device, unsigned *n, nvmlProcessInfo_v1_t 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned *n,
 						  nvmlProcessInfo_v1_t *ret_list)
 {
-	return list(device, n, ret_list, NULL);
+	return usage_list(device, n, ret_list, NULL);
 }
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned *n,
 						     nvmlProcessInfo_v2_t *ret_list)
 {
-	return list(device, n, NULL, ret_list);
+	return usage_list(device, n, NULL, ret_list);
 }
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
 						     nvmlProcessInfo_v2_t *ret_list)
 {
-	return list(device, n, NULL, ret_list);
+	return usage_list(device, n, NULL, ret_list);
 }
 
 /* A device on the CPU draws nothing and has no server between. */

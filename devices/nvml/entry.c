@@ -68,7 +68,7 @@ const char *nvmlErrorString(nvmlReturn_t result)
 	return "Unknown Error";
 }
 
-static nvmlReturn_t tell(const char *text, char *ret_text, unsigned size)
+static nvmlReturn_t entry_tell(const char *text, char *ret_text, unsigned size)
 {
 	if (!ret_text)
 		return NVML_ERROR_INVALID_ARGUMENT;
@@ -80,12 +80,12 @@ static nvmlReturn_t tell(const char *text, char *ret_text, unsigned size)
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *ret_text, unsigned size)
 {
-	return tell(DRIVER_VERSION, ret_text, size);
+	return entry_tell(DRIVER_VERSION, ret_text, size);
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *ret_text, unsigned size)
 {
-	return tell(NVML_VERSION, ret_text, size);
+	return entry_tell(NVML_VERSION, ret_text, size);
 }
 
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *ret_version)
@@ -116,7 +116,7 @@ nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char *ret_name, unsigned siz
 	if (n < 0)
 		return NVML_ERROR_NOT_FOUND;
 	name[n] = '\0';
-	return tell(name, ret_name, size);
+	return entry_tell(name, ret_name, size);
 }
 
 /* -- Which devices there are */
@@ -209,7 +209,7 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *ret_number)
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *ret_name, unsigned size)
 {
 	CHECK(device, ret_name);
-	return tell(dev_board_identity(device->board)->name, ret_name, size);
+	return entry_tell(dev_board_identity(device->board)->name, ret_name, size);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_uuid, unsigned size)
@@ -217,7 +217,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_uuid, unsigned siz
 	char text[SLU_UUID_STRING_MAX];
 
 	CHECK(device, ret_uuid);
-	return tell(format_uuid(text, device), ret_uuid, size);
+	return entry_tell(format_uuid(text, device), ret_uuid, size);
 }
 
 nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *ret_brand)

@@ -11,7 +11,7 @@ static uint64_t part_in_window(const struct dev_board_job *job, uint64_t now_ns)
 	return end > begin ? end - begin : 0;
 }
 
-static unsigned percent(uint64_t busy_ns)
+static unsigned usage_percent(uint64_t busy_ns)
 {
 	uint64_t p = busy_ns * 100 / DEV_NVML_WINDOW_NS;
 
@@ -30,7 +30,7 @@ struct dev_nvml_usage dev_nvml_usage(const struct dev_board_job *jobs, size_t n,
 	in = busy_ns[DEV_BOARD_ENGINE_IN];
 	out = busy_ns[DEV_BOARD_ENGINE_OUT];
 	return (struct dev_nvml_usage){
-		.compute_percent = percent(busy_ns[DEV_BOARD_ENGINE_COMPUTE]),
-		.bus_percent = percent(in > out ? in : out),
+		.compute_percent = usage_percent(busy_ns[DEV_BOARD_ENGINE_COMPUTE]),
+		.bus_percent = usage_percent(in > out ? in : out),
 	};
 }

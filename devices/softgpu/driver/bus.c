@@ -16,8 +16,8 @@ static uint64_t bytes_in(uint64_t ns, uint64_t rate)
 }
 
 /* The other's work between these times turns out not to be alone. */
-static void disturb(struct dev_bus_direction *other, const struct dev_bus_rate *rate,
-		    uint64_t other_end_ns, uint64_t begin_ns, uint64_t end_ns)
+static void bus_disturb(struct dev_bus_direction *other, const struct dev_bus_rate *rate,
+			uint64_t other_end_ns, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t alone_from_ns = other_end_ns - other->alone_ns;
 
@@ -44,7 +44,7 @@ uint64_t dev_bus_book(struct dev_bus_direction *own, const struct dev_bus_rate *
 	alone_ns = beside_ns < slu_sub_floor(other_end_ns, begin_ns)
 			   ? 0
 			   : time_of(bytes - beside_bytes, own_rate->alone);
-	disturb(other, other_rate, other_end_ns, begin_ns, begin_ns + beside_ns);
+	bus_disturb(other, other_rate, other_end_ns, begin_ns, begin_ns + beside_ns);
 	/* the end of the timeline grows, or begins anew */
 	own->alone_ns = (beside_ns || begin_ns != own_end_ns ? 0 : own->alone_ns) + alone_ns;
 	return beside_ns + alone_ns;

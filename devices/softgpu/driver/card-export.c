@@ -10,7 +10,7 @@
 
 #define TICKET_MAGIC 0x54676c53u
 
-static uint16_t me(const struct dev_card *card)
+static uint16_t export_me(const struct dev_card *card)
 {
 	return (uint16_t)(dev_board_slot(card->board) + 1);
 }
@@ -65,7 +65,7 @@ int dev_card_export(struct dev_card *card, unsigned n, const uint16_t *granules,
 
 		*e = (struct dev_card_export){ .n_granules = n,
 					       .serial = ++shared->last_serial,
-					       .holders = { me(card) } };
+					       .holders = { export_me(card) } };
 		for (unsigned i = 0; i < n; i++)
 			shared->export_of[granules[i]] = (uint8_t)(number + 1);
 		card->n_exported[number] = 1;
@@ -95,7 +95,7 @@ int dev_card_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 
 	dev_board_user_lock(card->board);
 	e = find_locked(card, ticket);
-	place = e ? find_holder(e, me(card)) : -1;
+	place = e ? find_holder(e, export_me(card)) : -1;
 	if (e && place < 0)
 		place = find_holder(e, 0);
 	if (!e) {
@@ -103,7 +103,7 @@ int dev_card_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 	} else if (place < 0) {
 		r = slu_error(-EUSERS);
 	} else {
-		e->holders[place] = me(card);
+		e->holders[place] = export_me(card);
 		card->n_exported[ticket->number]++;
 		for (unsigned i = 0; i < card->n_granules && n < e->n_granules; i++)
 			if (shared->export_of[i] == ticket->number + 1)
@@ -148,7 +148,7 @@ void dev_card_leave(struct dev_card *card, const struct dev_card_ticket *ticket)
 {
 	dev_board_user_lock(card->board);
 	if (find_locked(card, ticket) && !--card->n_exported[ticket->number])
-		leave_locked(card->board, card->shared, ticket->number, me(card), false);
+		leave_locked(card->board, card->shared, ticket->number, export_me(card), false);
 	dev_board_user_unlock(card->board);
 }
 
@@ -187,7 +187,7 @@ int dev_card_event_new(struct dev_card *card, struct dev_card_ticket *ret_ticket
 	if (number == DEV_CARD_EVENTS_MAX) {
 		r = slu_error(-EUSERS);
 	} else {
-		shared->events[number] = (struct dev_card_event){ .owner = me(card),
+		shared->events[number] = (struct dev_card_event){ .owner = export_me(card),
 								  .serial = ++shared->last_serial };
 		fill_ticket(card, number, shared->last_serial, ret_ticket);
 	}
@@ -201,7 +201,7 @@ void dev_card_event_free(struct dev_card *card, const struct dev_card_ticket *ti
 
 	dev_board_user_lock(card->board);
 	e = find_event_locked(card, ticket);
-	if (e && e->owner == me(card))
+	if (e && e->owner == export_me(card))
 		e->owner = 0;
 	dev_board_user_unlock(card->board);
 }
@@ -225,7 +225,7 @@ uint64_t dev_card_event_record(struct dev_card *card, const struct dev_card_tick
 	e = find_event_locked(card, ticket);
 	if (e) {
 		number = ++e->n_recorded;
-		e->recorder = me(card);
+		e->recorder = export_me(card);
 	}
 	dev_board_user_unlock(card->board);
 	return number;

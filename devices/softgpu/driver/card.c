@@ -32,7 +32,7 @@ static uint16_t owner_of(const struct dev_card *card)
 	return (uint16_t)(dev_board_slot(card->board) + 1);
 }
 
-static void reclaim(struct dev_board *board, unsigned slot, void *data)
+static void card_reclaim(struct dev_board *board, unsigned slot, void *data)
 {
 	struct dev_card_shared *shared = dev_board_user(board);
 
@@ -155,7 +155,7 @@ int dev_card_open(struct dev_card *card, unsigned number, const struct dev_setti
 		dev_card_close(card);
 		return slu_fold(r);
 	}
-	dev_board_on_death(card->board, reclaim, NULL);
+	dev_board_on_death(card->board, card_reclaim, NULL);
 	return 0;
 }
 
@@ -224,7 +224,7 @@ static int scrub_mapped(struct dev_card *card, uint64_t at)
 	return 0;
 }
 
-static int scrub(struct dev_card *card, uint16_t granule)
+static int card_scrub(struct dev_card *card, uint16_t granule)
 {
 	static const unsigned char zeros[SCRUB_CHUNK];
 	uint64_t at = granule * card->granule_bytes, end = at + card->granule_bytes;
@@ -369,7 +369,7 @@ int dev_card_take(struct dev_card *card, unsigned n, uint16_t *ret_granules)
 
 	for (unsigned i = 0; i < n && !r; i++)
 		if (is_dirty[i])
-			r = scrub(card, granules[i]);
+			r = card_scrub(card, granules[i]);
 	if (r) {
 		dev_card_give(card, n, granules);
 		return slu_fold(r);

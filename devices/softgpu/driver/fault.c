@@ -159,7 +159,7 @@ static void look_at_file_locked(void)
 	(void)read_list(text);
 }
 
-static void tell(enum dev_fault_kind kind, unsigned long n)
+static void fault_tell(enum dev_fault_kind kind, unsigned long n)
 {
 	int fd = told_in ? open(told_in, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
 
@@ -176,7 +176,7 @@ static enum dev_fault_action next_locked(enum dev_fault_kind kind, uint64_t *ret
 	for (unsigned i = 0; i < n_orders; i++) {
 		if (orders[i].kind != kind || orders[i].n != n)
 			continue;
-		tell(kind, n);
+		fault_tell(kind, n);
 		*ret_extra_ns = orders[i].extra_ns;
 		return orders[i].action;
 	}
@@ -208,7 +208,7 @@ bool dev_fault_refuses(uint64_t bytes)
 	look_at_file_locked();
 	refuses = next_locked(DEV_FAULT_CREATE, &extra_ns) == DEV_FAULT_FAIL;
 	if (!refuses && bytes > free_bytes) {
-		tell(DEV_FAULT_CREATE, counts[DEV_FAULT_CREATE]);
+		fault_tell(DEV_FAULT_CREATE, counts[DEV_FAULT_CREATE]);
 		refuses = true;
 	}
 	if (!refuses && free_bytes != UINT64_MAX)

@@ -7,7 +7,7 @@
 
 #define POOL_FIRST 64
 
-static void push(struct dev_objects *objects, struct dev_object *object)
+static void object_push(struct dev_objects *objects, struct dev_object *object)
 {
 	object->next_free = NULL;
 	if (objects->last_free)
@@ -17,7 +17,7 @@ static void push(struct dev_objects *objects, struct dev_object *object)
 	objects->last_free = object;
 }
 
-static void grow(struct dev_objects *objects)
+static void object_grow(struct dev_objects *objects)
 {
 	size_t n = (size_t)POOL_FIRST << objects->n_pools;
 	unsigned char *pool;
@@ -29,7 +29,7 @@ static void grow(struct dev_objects *objects)
 		return;
 	objects->pools[objects->n_pools++] = pool;
 	for (size_t i = 0; i < n; i++)
-		push(objects, (struct dev_object *)(pool + i * objects->size));
+		object_push(objects, (struct dev_object *)(pool + i * objects->size));
 }
 
 void *dev_objects_new(struct dev_objects *objects)
@@ -39,7 +39,7 @@ void *dev_objects_new(struct dev_objects *objects)
 	pthread_mutex_lock(&objects->mutex);
 	/* keep some distance between a free and the next use of its place */
 	if (!objects->first_free || objects->first_free == objects->last_free)
-		grow(objects);
+		object_grow(objects);
 	object = objects->first_free;
 	if (object) {
 		objects->first_free = object->next_free;
@@ -60,7 +60,7 @@ void dev_objects_free(struct dev_objects *objects, void *object)
 		return;
 	pthread_mutex_lock(&objects->mutex);
 	__atomic_store_n(&o->is_live, 0, __ATOMIC_RELEASE);
-	push(objects, o);
+	object_push(objects, o);
 	pthread_mutex_unlock(&objects->mutex);
 }
 

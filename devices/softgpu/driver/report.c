@@ -18,7 +18,7 @@
 static bool is_told;
 
 /* whoever gave us a full disk does without */
-static void put(int fd, const char *line, size_t size)
+static void report_put(int fd, const char *line, size_t size)
 {
 	while (size) {
 		ssize_t n = write(fd, line, size);
@@ -42,7 +42,7 @@ static void log_line(const char *where, const char *line, size_t size)
 		fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	put(fd, line, size);
+	report_put(fd, line, size);
 	if (is_file)
 		close(fd);
 }
@@ -58,11 +58,11 @@ static void tell_once(const char *line)
 	    __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED))
 		return;
 	n = snprintf(text, sizeof(text), "%s%s", line, HINT);
-	put(STDERR_FILENO, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	report_put(STDERR_FILENO, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* @line ends with a newline. */
-static void tell(const char *line, bool may_be_once)
+static void report_tell(const char *line, bool may_be_once)
 {
 	const char *where = secure_getenv("SLUICE_LOG");
 	int saved_errno = errno;
@@ -91,7 +91,7 @@ void dev_report_fault(const struct slu_ptx_module *module, const struct dev_inte
 		 fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
 		 fault->block[1], fault->block[2], fault->line, source,
 		 fault->form ? fault->form : "");
-	tell(line, true);
+	report_tell(line, true);
 }
 
 void dev_report_launch(const char *kernel, const struct slu_ptx_error *error)
@@ -101,7 +101,7 @@ void dev_report_launch(const char *kernel, const struct slu_ptx_error *error)
 	snprintf(line, sizeof(line),
 		 "softgpu: kernel '%.200s' cannot be launched: line %u, column %u: %s\n", kernel,
 		 error->line, error->column, error->text);
-	tell(line, true);
+	report_tell(line, true);
 }
 
 void dev_report_refusal(const char *kernel, const char *why)
@@ -110,7 +110,7 @@ void dev_report_refusal(const char *kernel, const char *why)
 
 	snprintf(line, sizeof(line), "softgpu: a launch of kernel '%.200s' was refused: %s\n",
 		 kernel, why);
-	tell(line, true);
+	report_tell(line, true);
 }
 
 void dev_report_image(const char *why, bool has_reason)
@@ -119,5 +119,5 @@ void dev_report_image(const char *why, bool has_reason)
 
 	snprintf(line, sizeof(line), "softgpu: a module was refused: %.560s%s", why,
 		 *why && why[strlen(why) - 1] == '\n' ? "" : "\n");
-	tell(line, !has_reason);
+	report_tell(line, !has_reason);
 }

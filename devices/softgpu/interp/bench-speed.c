@@ -70,7 +70,7 @@ static struct dev_testbed bed;
 static const char *wanted; /* the only one to measure, or NULL */
 static float *a, *b, *c;
 
-static void run(const char *kernel, unsigned grid, unsigned block)
+static void speed_run(const char *kernel, unsigned grid, unsigned block)
 {
 	if (dev_testbed_run(&bed, kernel, grid, block)) {
 		fprintf(stderr, "%s did not run\n", kernel);
@@ -85,14 +85,14 @@ static void interp_stream(void)
 	dev_testbed_param_ptr(&bed, c);
 	dev_testbed_param_u32(&bed, N_STREAM);
 	/* a grid as programs choose it that ask for the number of multiprocessors */
-	run("stream_fma", 2, 512);
+	speed_run("stream_fma", 2, 512);
 }
 
 static void interp_fma(void)
 {
 	dev_testbed_param_ptr(&bed, c);
 	dev_testbed_param_u32(&bed, N_ROUNDS);
-	run("fma_registers", 4, 256);
+	speed_run("fma_registers", 4, 256);
 }
 
 static void interp_sgemm(void)
@@ -101,7 +101,7 @@ static void interp_sgemm(void)
 	dev_testbed_param_ptr(&bed, b);
 	dev_testbed_param_ptr(&bed, c);
 	dev_testbed_param_u32(&bed, N_GEMM);
-	run("sgemm", N_GEMM / 16 * (N_GEMM / 16), 256);
+	speed_run("sgemm", N_GEMM / 16 * (N_GEMM / 16), 256);
 }
 
 static void c_stream(void)
@@ -142,8 +142,8 @@ static double best_of(void (*what)(void), clockid_t clock)
 	return (double)best;
 }
 
-static void compare(const char *name, void (*interp)(void), void (*native)(void), double operations,
-		    double goal)
+static void speed_compare(const char *name, void (*interp)(void), void (*native)(void),
+			  double operations, double goal)
 {
 	double ours, theirs;
 
@@ -195,7 +195,7 @@ static double native_scale(unsigned n_cores)
 	return one * n_threads / all;
 }
 
-static void scale(void)
+static void speed_scale(void)
 {
 	unsigned n_cores = SLU_MIN((unsigned)sysconf(_SC_NPROCESSORS_ONLN), N_THREADS_MAX);
 	double one, all;
@@ -232,10 +232,10 @@ int main(int argc, char **argv)
 		a[i] = (float)(i % 7) / 8;
 		b[i] = (float)(i % 5) / 8;
 	}
-	compare("stream", interp_stream, c_stream, N_STREAM, 0.25);
-	compare("fma", interp_fma, c_fma, 1024.0 * N_ROUNDS * 8, 0.125);
-	compare("sgemm", interp_sgemm, c_sgemm, (double)N_GEMM * N_GEMM * N_GEMM, 0.125);
-	scale();
+	speed_compare("stream", interp_stream, c_stream, N_STREAM, 0.25);
+	speed_compare("fma", interp_fma, c_fma, 1024.0 * N_ROUNDS * 8, 0.125);
+	speed_compare("sgemm", interp_sgemm, c_sgemm, (double)N_GEMM * N_GEMM * N_GEMM, 0.125);
+	speed_scale();
 	dev_testbed_deinit(&bed);
 	free(text);
 	return 0;

@@ -19,8 +19,8 @@
 static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where a parameter or result of the call lies for a lane. */
-static uint8_t *slot(const struct dev_interp_warp *w, const struct slu_ptx_variable *v,
-		     unsigned lane)
+static uint8_t *builtin_slot(const struct dev_interp_warp *w, const struct slu_ptx_variable *v,
+			     unsigned lane)
 {
 	uint64_t stride;
 	uint8_t *buffer = dev_interp_call_buffer(w->frame, v, &stride);
@@ -29,14 +29,14 @@ static uint8_t *slot(const struct dev_interp_warp *w, const struct slu_ptx_varia
 }
 
 /* A parameter that was not declared is 0. */
-static uint64_t param(const struct dev_interp_warp *w, const struct dev_interp_insn *in, unsigned i,
-		      unsigned lane)
+static uint64_t builtin_param(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
+			      unsigned i, unsigned lane)
 {
 	const struct slu_ptx_call *call = in->source->call;
 	uint64_t value = 0;
 
 	if (i < call->n_params)
-		memcpy(&value, slot(w, call->params[i], lane),
+		memcpy(&value, builtin_slot(w, call->params[i], lane),
 		       SLU_MIN(call->params[i]->size, sizeof(value)));
 	return value;
 }
@@ -47,7 +47,7 @@ static void give_back(const struct dev_interp_warp *w, const struct dev_interp_i
 	const struct slu_ptx_call *call = in->source->call;
 
 	if (call->n_results)
-		memcpy(slot(w, call->results[0], lane), &value,
+		memcpy(builtin_slot(w, call->results[0], lane), &value,
 		       SLU_MIN(call->results[0]->size, sizeof(value)));
 }
 
@@ -74,9 +74,10 @@ static const struct dev_interp_insn *print_run(struct dev_interp_warp *w,
 		size_t size;
 		int n = -1;
 
-		if (param(w, in, 0, lane)) {
-			if (dev_print_format(&source, param(w, in, 0, lane), param(w, in, 1, lane),
-					     text, &size, &n, &address))
+		if (builtin_param(w, in, 0, lane)) {
+			if (dev_print_format(&source, builtin_param(w, in, 0, lane),
+					     builtin_param(w, in, 1, lane), text, &size, &n,
+					     &address))
 				return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane,
 							address, 1, false);
 			pthread_mutex_lock(&print_lock);
@@ -103,16 +104,18 @@ static const struct dev_interp_insn *assert_run(struct dev_interp_warp *w,
 		uint64_t address;
 		int n;
 
-		dev_print_string(&source, param(w, in, 0, lane), message, sizeof(message),
+		dev_print_string(&source, builtin_param(w, in, 0, lane), message, sizeof(message),
 				 &address);
-		dev_print_string(&source, param(w, in, 1, lane), file, sizeof(file), &address);
-		dev_print_string(&source, param(w, in, 3, lane), function, sizeof(function),
+		dev_print_string(&source, builtin_param(w, in, 1, lane), file, sizeof(file),
+				 &address);
+		dev_print_string(&source, builtin_param(w, in, 3, lane), function, sizeof(function),
 				 &address);
 		n = snprintf(text, sizeof(text),
 			     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
 			     "failed.\n",
-			     file, (unsigned)param(w, in, 2, lane), function, b->id[0], b->id[1],
-			     b->id[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane], message);
+			     file, (unsigned)builtin_param(w, in, 2, lane), function, b->id[0],
+			     b->id[1], b->id[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane],
+			     message);
 		pthread_mutex_lock(&print_lock);
 		l->complain(l->userdata, text, SLU_MIN((size_t)n, sizeof(text) - 1));
 		pthread_mutex_unlock(&print_lock);
@@ -130,7 +133,7 @@ static const struct dev_interp_insn *malloc_run(struct dev_interp_warp *w,
 		unsigned lane = (unsigned)__builtin_ctz(m);
 
 		give_back(w, in, lane,
-			  heap ? dev_interp_heap_take(heap, param(w, in, 0, lane)) : 0);
+			  heap ? dev_interp_heap_take(heap, builtin_param(w, in, 0, lane)) : 0);
 	}
 	return in + 1;
 }
@@ -142,7 +145,7 @@ static const struct dev_interp_insn *free_run(struct dev_interp_warp *w,
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
-		uint64_t address = param(w, in, 0, lane);
+		uint64_t address = builtin_param(w, in, 0, lane);
 
 		if (address && !(heap && dev_interp_heap_give(heap, address)))
 			return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane, address, 1,
@@ -160,10 +163,10 @@ static const struct dev_interp_insn *condition_run(struct dev_interp_warp *w,
 
 	for (uint32_t m = w->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
-		uint64_t handle = param(w, in, 0, lane);
+		uint64_t handle = builtin_param(w, in, 0, lane);
 
 		if (!l->set_condition ||
-		    !l->set_condition(l->userdata, handle, (uint32_t)param(w, in, 1, lane)))
+		    !l->set_condition(l->userdata, handle, (uint32_t)builtin_param(w, in, 1, lane)))
 			return dev_interp_fault(w, in, DEV_INTERP_FAULT_ADDRESS, lane, handle, 4,
 						true);
 	}

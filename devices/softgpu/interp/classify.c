@@ -163,7 +163,7 @@ static bool any_source(struct classifier *c, const struct slu_ptx_instr *instr,
 	return is_any;
 }
 
-static bool drop(struct classifier *c, uint32_t reg)
+static bool classify_drop(struct classifier *c, uint32_t reg)
 {
 	c->has_changed |= c->may[reg];
 	c->may[reg] = 0;
@@ -175,7 +175,7 @@ static bool is_none(struct classifier *c, uint32_t reg)
 	return c->function->reg_types[reg] != SLU_PTX_TYPE_PRED && !c->may[reg];
 }
 
-static bool use(struct classifier *c, uint32_t reg)
+static bool classify_use(struct classifier *c, uint32_t reg)
 {
 	c->has_changed |= c->may[reg] && !c->is_useful[reg];
 	c->is_useful[reg] |= c->may[reg];
@@ -205,12 +205,12 @@ static void drop_results(struct classifier *c, const struct slu_ptx_instr *instr
 			continue;
 		}
 		if (!*word || !strchr("sSxcmVaPiYNok", *word))
-			any_register(c, &instr->operands[k], drop);
+			any_register(c, &instr->operands[k], classify_drop);
 		k++;
 	}
 }
 
-static void begin(struct classifier *c)
+static void classify_begin(struct classifier *c)
 {
 	const struct slu_ptx_function *f = c->function;
 
@@ -231,7 +231,7 @@ static void take_away(struct classifier *c)
 		if (dev_interp_makes_line(f, instr) &&
 		    (any_source(c, instr, is_none) ||
 		     any_register(c, &instr->operands[0], is_none)))
-			any_register(c, &instr->operands[0], drop);
+			any_register(c, &instr->operands[0], classify_drop);
 	}
 }
 
@@ -245,18 +245,18 @@ static void note_uses(struct classifier *c)
 
 		for (unsigned k = 0; dev_interp_is_access(instr) && k < instr->n_operands; k++)
 			if (instr->operands[k].kind == SLU_PTX_OPERAND_ADDRESS)
-				any_register(c, &instr->operands[k], use);
+				any_register(c, &instr->operands[k], classify_use);
 		if (dev_interp_is_compare(instr))
-			any_source(c, instr, use);
+			any_source(c, instr, classify_use);
 		if (dev_interp_makes_line(f, instr) &&
 		    any_register(c, &instr->operands[0], is_useful)) {
-			any_register(c, &instr->operands[0], use);
-			any_source(c, instr, use);
+			any_register(c, &instr->operands[0], classify_use);
+			any_source(c, instr, classify_use);
 		}
 	}
 }
 
-static bool converges(struct classifier *c, void (*pass)(struct classifier *))
+static bool classify_converges(struct classifier *c, void (*pass)(struct classifier *))
 {
 	for (unsigned i = 0; i < MAX_PASSES; i++) {
 		c->has_changed = false;
@@ -280,8 +280,8 @@ int dev_interp_classify(const struct slu_ptx_function *f, uint8_t **ret_is_line)
 		free(c.is_useful);
 		return slu_error(-ENOMEM);
 	}
-	begin(&c);
-	if (!converges(&c, take_away) || !converges(&c, note_uses))
+	classify_begin(&c);
+	if (!classify_converges(&c, take_away) || !classify_converges(&c, note_uses))
 		memset(c.is_useful, 0, f->n_regs);
 	free(c.may);
 	*ret_is_line = c.is_useful;

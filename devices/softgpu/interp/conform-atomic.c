@@ -12,7 +12,7 @@
 #define GUARDS	  8192u
 #define FOUND	  2048u /* in the output: what was there */
 
-static bool knows(const struct slu_ptx_form *form)
+static bool atomic_knows(const struct slu_ptx_form *form)
 {
 	uint64_t any;
 
@@ -101,11 +101,11 @@ static void run_apart(const struct slu_ptx_form *form, unsigned mode)
 	}
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void atomic_run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
 	for (unsigned mode = 0; mode < 3; mode++)
 		run_apart(form, mode);
 }
 
-const struct dev_conform_case dev_conform_atomic = { "atomic", knows, run };
+const struct dev_conform_case dev_conform_atomic = { "atomic", atomic_knows, atomic_run };

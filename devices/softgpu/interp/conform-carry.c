@@ -8,7 +8,7 @@
 #define N_VALUES 512u
 #define GUARDS	 4u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool carry_knows(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_add:
@@ -26,7 +26,7 @@ static bool knows(const struct slu_ptx_form *form)
 }
 
 /* 128 bits hold every product and sum; the carry is what does not fit */
-static uint64_t reference(const struct slu_ptx_form *form, const uint64_t in[3], bool *carry)
+static uint64_t carry_reference(const struct slu_ptx_form *form, const uint64_t in[3], bool *carry)
 {
 	unsigned bits = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) * 8;
 	uint64_t most = UINT64_MAX >> (64 - bits);
@@ -97,7 +97,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 		bool carry = in[3 * N_VALUES + i];
 
 		if (!mode || in[GUARDS * N_VALUES + i])
-			want = reference(form, x, &carry);
+			want = carry_reference(form, x, &carry);
 		if (got != want || (uint32_t)out[2 * i + 1] != carry)
 			fail_msg("%s, mode %u: of %llx %llx %llx comes %llx, not %llx", form->text,
 				 mode, (unsigned long long)x[0], (unsigned long long)x[1],
@@ -106,11 +106,11 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 	}
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void carry_run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
 	for (unsigned mode = 0; mode < 3; mode++)
 		run_mode(form, mode);
 }
 
-const struct dev_conform_case dev_conform_carry = { "carry", knows, run };
+const struct dev_conform_case dev_conform_carry = { "carry", carry_knows, carry_run };

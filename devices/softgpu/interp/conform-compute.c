@@ -29,7 +29,7 @@ struct shape {
 	char operands[128];
 };
 
-static bool knows(const struct slu_ptx_form *form)
+static bool compute_knows(const struct slu_ptx_form *form)
 {
 	static const uint64_t zeroes[4];
 	struct dev_reference any;
@@ -177,7 +177,7 @@ static double number_of(uint64_t bits, enum slu_ptx_type type)
 	return d;
 }
 
-static bool agrees(uint64_t got, const struct dev_reference *want, enum slu_ptx_type type)
+static bool compute_agrees(uint64_t got, const struct dev_reference *want, enum slu_ptx_type type)
 {
 	double a, b;
 
@@ -195,7 +195,7 @@ static bool agrees(uint64_t got, const struct dev_reference *want, enum slu_ptx_
 }
 
 /* what a register wider than the type holds: the value extended by its sign */
-static uint64_t widen(uint64_t value, enum slu_ptx_type type, unsigned size)
+static uint64_t compute_widen(uint64_t value, enum slu_ptx_type type, unsigned size)
 {
 	unsigned bits = slu_ptx_type_size(type) * 8;
 
@@ -230,10 +230,10 @@ static void check_results(const struct shape *s, unsigned mode, const struct res
 						       .p = guards[i],
 						       .q = guards[i] };
 		} else if (s->form->row->family == SLU_PTX_FAMILY_CVT) {
-			want.value = widen(want.value, s->result_type, s->result_size);
+			want.value = compute_widen(want.value, s->result_type, s->result_size);
 		}
 		if (s->result_size)
-			is_right = agrees(got, &want, s->result_type);
+			is_right = compute_agrees(got, &want, s->result_type);
 		if (s->has_pred && outputs[i].p != want.p)
 			is_right = false;
 		if (s->has_pair && outputs[i].q != want.q)
@@ -270,7 +270,7 @@ static void run_shape(const struct shape *s, unsigned mode)
 	check_results(s, mode, before);
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void compute_run(const char *text, const struct slu_ptx_form *form)
 {
 	struct shape s;
 
@@ -285,4 +285,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct dev_conform_case dev_conform_compute = { "compute", knows, run };
+const struct dev_conform_case dev_conform_compute = { "compute", compute_knows, compute_run };

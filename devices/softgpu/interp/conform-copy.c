@@ -9,7 +9,7 @@
 #define N_THREADS 64u
 #define GIVEN	  4096u /* in the input: how many bytes there are */
 
-static bool knows(const struct slu_ptx_form *form)
+static bool copy_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_COPY;
 }
@@ -70,7 +70,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned size, unsigned mo
 	}
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void copy_run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
 	for (unsigned mode = 0; mode < 4; mode++)
@@ -79,4 +79,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			run_mode(form, size, mode);
 }
 
-const struct dev_conform_case dev_conform_copy = { "copy", knows, run };
+const struct dev_conform_case dev_conform_copy = { "copy", copy_knows, copy_run };

@@ -17,7 +17,7 @@
 #define HAS(m)	slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 #define MAX_DIM 256u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool matrix_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_MATRIX;
 }
@@ -26,7 +26,7 @@ static const char *const letters = "abcd";
 
 /* ---- elements ---- */
 
-static uint64_t encode(double x, enum slu_ptx_element element)
+static uint64_t matrix_encode(double x, enum slu_ptx_element element)
 {
 	float f = (float)x;
 	uint32_t bits;
@@ -51,7 +51,7 @@ static uint64_t encode(double x, enum slu_ptx_element element)
 }
 
 /* a whole number that the element holds, and whose sums stay exact */
-static double choose(enum slu_ptx_element element, bool is_extreme)
+static double matrix_choose(enum slu_ptx_element element, bool is_extreme)
 {
 	int64_t r = (int64_t)(dev_conform_random() >> 33);
 
@@ -99,11 +99,11 @@ static void choose_all(const struct slu_ptx_matrix *m, struct values *v)
 
 	for (unsigned part = 0; part < 3; part++)
 		for (unsigned i = 0; i < m->parts[part].rows * m->parts[part].columns; i++)
-			v->cells[part][i] = choose(m->parts[part].element, is_extreme);
+			v->cells[part][i] = matrix_choose(m->parts[part].element, is_extreme);
 }
 
-static void multiply(const struct slu_ptx_form *form, const struct slu_ptx_matrix *m,
-		     struct values *v)
+static void matrix_multiply(const struct slu_ptx_form *form, const struct slu_ptx_matrix *m,
+			    struct values *v)
 {
 	bool is_bit = m->parts[0].element == SLU_PTX_ELEMENT_B1;
 	bool is_int = m->parts[3].element == SLU_PTX_ELEMENT_S32;
@@ -142,8 +142,8 @@ static void fail_at(const char *text, unsigned row, unsigned column, uint64_t go
 /* ---- mma: fragments in registers ---- */
 
 /* Where in the lanes' registers an element lies: the lane, and the bit of its registers. */
-static void find(const struct slu_ptx_matrix *m, unsigned part, unsigned four, unsigned row,
-		 unsigned column, unsigned *ret_lane, unsigned *ret_bit)
+static void matrix_find(const struct slu_ptx_matrix *m, unsigned part, unsigned four, unsigned row,
+			unsigned column, unsigned *ret_lane, unsigned *ret_bit)
 {
 	const struct slu_ptx_fragment *f = &m->parts[part];
 	unsigned per_reg = f->reg_size * 8 / f->bits, i, lane;
@@ -227,14 +227,15 @@ static void run_mma(const struct slu_ptx_form *form, const struct slu_ptx_matrix
 
 	for (unsigned four = 0; four < n_four; four++) {
 		choose_all(m, &v[four]);
-		multiply(form, m, &v[four]);
+		matrix_multiply(form, m, &v[four]);
 		for (unsigned part = 0; part < 3; part++) {
 			const struct slu_ptx_fragment *f = &m->parts[part];
 
 			for (unsigned i = 0; i < f->rows * f->columns; i++) {
-				find(m, part, four, i / f->columns, i % f->columns, &lane, &bit);
+				matrix_find(m, part, four, i / f->columns, i % f->columns, &lane,
+					    &bit);
 				put_bits(dev_conform_in + part * PART, lane * 512 + bit, f->bits,
-					 encode(v[four].cells[part][i], f->element));
+					 matrix_encode(v[four].cells[part][i], f->element));
 			}
 		}
 	}
@@ -242,10 +243,10 @@ static void run_mma(const struct slu_ptx_form *form, const struct slu_ptx_matrix
 	for (unsigned four = 0; four < n_four; four++)
 		for (unsigned i = 0; i < m->m * m->n; i++) {
 			const struct slu_ptx_fragment *f = &m->parts[3];
-			uint64_t want = encode(v[four].cells[3][i], f->element), got;
+			uint64_t want = matrix_encode(v[four].cells[3][i], f->element), got;
 
 			want &= UINT64_MAX >> (64 - f->bits);
-			find(m, 3, four, i / m->n, i % m->n, &lane, &bit);
+			matrix_find(m, 3, four, i / m->n, i % m->n, &lane, &bit);
 			got = get_bits(dev_conform_out, lane * 512 + bit, f->bits);
 			if (got != want)
 				fail_at(form->text, i / m->n, i % m->n, got, want);
@@ -353,14 +354,14 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 	if (!is_mma)
 		m.parts[self].is_column = given->parts[self].is_column;
 	choose_all(&m, &v);
-	multiply(&mma, &m, &v);
+	matrix_multiply(&mma, &m, &v);
 	memset(dev_conform_in, 0, 3 * PART);
 	for (unsigned part = 0; part < 3; part++)
 		for (unsigned i = 0; i < m.parts[part].rows * m.parts[part].columns; i++)
 			put_bits(dev_conform_in + part * PART,
 				 cell_of(&m.parts[part], i) * m.parts[part].bits,
 				 m.parts[part].bits,
-				 encode(v.cells[part][i], m.parts[part].element));
+				 matrix_encode(v.cells[part][i], m.parts[part].element));
 	t.size = 0;
 	put_wmma(&t, form, &m);
 	if (is_shared && !is_mma)
@@ -411,7 +412,8 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 	dev_conform_launch(form->text, t.text, 1, LANES);
 	for (unsigned i = 0; i < m.m * m.n; i++) {
 		const struct slu_ptx_fragment *f = &m.parts[3];
-		uint64_t want = encode(v.cells[3][i], f->element) & UINT64_MAX >> (64 - f->bits);
+		uint64_t want =
+			matrix_encode(v.cells[3][i], f->element) & UINT64_MAX >> (64 - f->bits);
 		uint64_t got = get_bits(dev_conform_out, cell_of(f, i) * f->bits, f->bits);
 
 		/* a sum that vanishes is -0 where it is rounded down */
@@ -487,7 +489,7 @@ static void run_movmatrix(const struct slu_ptx_form *form)
 					in[column * 8 + row]);
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void matrix_run(const char *text, const struct slu_ptx_form *form)
 {
 	struct slu_ptx_matrix m;
 
@@ -506,4 +508,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct dev_conform_case dev_conform_matrix = { "matrix", knows, run };
+const struct dev_conform_case dev_conform_matrix = { "matrix", matrix_knows, matrix_run };

@@ -23,7 +23,7 @@ enum mode {
 	N_MODES,
 };
 
-static bool knows(const struct slu_ptx_form *form)
+static bool memory_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_LOAD ||
 	       form->row->family == SLU_PTX_FAMILY_STORE;
@@ -60,7 +60,7 @@ static void choose_places(struct access *a)
 }
 
 /* what a hint to the cache wants behind the other operands */
-static const char *policy(const struct access *a)
+static const char *memory_policy(const struct access *a)
 {
 	return strstr(a->form->text, "cache_hint") ? ", %d1" : "";
 }
@@ -167,7 +167,7 @@ static void write_load(const struct access *a, struct dev_conform_text *t)
 	put_guard(t, a);
 	dev_conform_put(t, "%s ", a->form->text);
 	put_vector(t, a);
-	dev_conform_put(t, ", [%%d5]%s;\nSKIP:\n", policy(a));
+	dev_conform_put(t, ", [%%d5]%s;\nSKIP:\n", memory_policy(a));
 	for (unsigned k = 0; k < a->n; k++)
 		dev_conform_put(t, "st.global.b%u [%%d2+%u], %%v%u;\n", a->reg_size * 8, k * 8, k);
 	dev_conform_put(t, "ret;\n}\n");
@@ -183,7 +183,7 @@ static void write_load(const struct access *a, struct dev_conform_text *t)
 }
 
 /* what a register gets: the value extended by its own sign */
-static uint64_t extended(const uint8_t *from, enum slu_ptx_type type, unsigned reg_size)
+static uint64_t memory_extended(const uint8_t *from, enum slu_ptx_type type, unsigned reg_size)
 {
 	unsigned size = slu_ptx_type_size(type);
 	uint64_t value = 0;
@@ -216,8 +216,8 @@ static void run_load(struct access *a)
 			memcpy(&got, dev_conform_out + i * 32 + k * 8, a->reg_size);
 			memcpy(&want, before + i * 32 + k * 8, a->reg_size);
 			if (!is_off)
-				want = extended(dev_conform_in + a->offsets[i] + k * a->size, type,
-						a->reg_size);
+				want = memory_extended(dev_conform_in + a->offsets[i] + k * a->size,
+						       type, a->reg_size);
 			if (got != want)
 				fail_msg("%s, mode %d, thread %u: %llx, not %llx\n%s",
 					 a->form->text, a->mode, i, (unsigned long long)got,
@@ -260,7 +260,7 @@ static void write_store(const struct access *a, struct dev_conform_text *t)
 	else
 		dev_conform_put(t, "%s [%%d5], ", a->form->text);
 	put_vector(t, a);
-	dev_conform_put(t, "%s;\nSKIP:\n", policy(a));
+	dev_conform_put(t, "%s;\nSKIP:\n", memory_policy(a));
 	if (a->form->space == SLU_PTX_SPACE_SHARED) {
 		dev_conform_put(t,
 				"bar.sync 0; mad.wide.u32 %%d2, %%r1, 32, %%d2;\n"
@@ -307,7 +307,7 @@ static void run_store(struct access *a)
 				 i, dev_conform_out[RESULT + i], want[i], t.text);
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void memory_run(const char *text, const struct slu_ptx_form *form)
 {
 	bool is_load = form->row->family == SLU_PTX_FAMILY_LOAD;
 	bool is_func = is_load && has_text(form, "param::func");
@@ -335,4 +335,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		}
 }
 
-const struct dev_conform_case dev_conform_memory = { "memory", knows, run };
+const struct dev_conform_case dev_conform_memory = { "memory", memory_knows, memory_run };

@@ -7,7 +7,7 @@
 
 #define N_THREADS 64u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool move_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_MOVE;
 }
@@ -25,7 +25,7 @@ static const char head[] =
 
 static uint64_t *inputs, *outputs;
 
-static void launch(const struct slu_ptx_form *form, const char *body)
+static void move_launch(const struct slu_ptx_form *form, const char *body)
 {
 	static struct dev_conform_text t;
 
@@ -36,7 +36,8 @@ static void launch(const struct slu_ptx_form *form, const char *body)
 	dev_conform_launch(form->text, t.text, 1, N_THREADS);
 }
 
-static void check(const struct slu_ptx_form *form, const char *what, unsigned thread, uint64_t want)
+static void move_check(const struct slu_ptx_form *form, const char *what, unsigned thread,
+		       uint64_t want)
 {
 	if (outputs[thread] != want)
 		fail_msg("%s, %s, thread %u: %llx, not %llx", form->text, what, thread,
@@ -61,10 +62,10 @@ static void run_register(const struct slu_ptx_form *form, unsigned bits, char re
 			: mode == 2 ? "@!%g bra SKIP;"
 				    : "",
 			form->text, regs, regs, bits, regs);
-		launch(form, body);
+		move_launch(form, body);
 		for (unsigned i = 0; i < N_THREADS; i++)
-			check(form, "register", i,
-			      mode && !(i & 1) ? 17 : inputs[i] & UINT64_MAX >> (64 - bits));
+			move_check(form, "register", i,
+				   mode && !(i & 1) ? 17 : inputs[i] & UINT64_MAX >> (64 - bits));
 	}
 }
 
@@ -84,16 +85,16 @@ static void run_constant(const struct slu_ptx_form *form, unsigned bits, char re
 	memset(outputs, 0, N_THREADS * 8);
 	snprintf(body, sizeof(body), "%s %%%c9, %s; st.global.b%u [%%d2], %%%c9;", form->text, regs,
 		 text, bits, regs);
-	launch(form, body);
-	check(form, "constant", 5, want);
+	move_launch(form, body);
+	move_check(form, "constant", 5, want);
 	if (is_float || bits == 16)
 		return;
 	if (bits == 32) {
 		snprintf(body, sizeof(body), "%s %%r2, %%tid.x; st.global.b32 [%%d2], %%r2;",
 			 form->text);
-		launch(form, body);
+		move_launch(form, body);
 		for (unsigned i = 0; i < N_THREADS; i++)
-			check(form, "special register", i, i);
+			move_check(form, "special register", i, i);
 		return;
 	}
 	snprintf(body, sizeof(body),
@@ -103,8 +104,8 @@ static void run_constant(const struct slu_ptx_form *form, unsigned bits, char re
 		 form->text, form->text);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		inputs[i] = 99;
-	launch(form, body);
-	check(form, "variable", 7, 99);
+	move_launch(form, body);
+	move_check(form, "variable", 7, 99);
 }
 
 /* a value of @bits is taken apart into @n parts, and put together in another order */
@@ -125,12 +126,12 @@ static void run_vector(const struct slu_ptx_form *form, unsigned bits, unsigned 
 	memset(outputs, 0, N_THREADS * 8);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		inputs[i] = dev_conform_random();
-	launch(form, t.text);
+	move_launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		uint64_t most = UINT64_MAX >> (64 - bits), x = inputs[i] & most;
 
 		/* turned by one part */
-		check(form, "vector", i, (x >> part | x << (bits - part)) & most);
+		move_check(form, "vector", i, (x >> part | x << (bits - part)) & most);
 	}
 }
 
@@ -154,12 +155,12 @@ static void run_elements(const struct slu_ptx_form *form, unsigned bits, char re
 	memset(outputs, 0, N_THREADS * 8);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		inputs[i] = dev_conform_value((enum slu_ptx_type)form->types[0]);
-	launch(form, t.text);
+	move_launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++)
-		check(form, "elements", i,
-		      n > 2   ? (i & 1 ? 18 : 19)
-		      : i & 1 ? inputs[i] & UINT64_MAX >> (64 - bits)
-			      : 18);
+		move_check(form, "elements", i,
+			   n > 2   ? (i & 1 ? 18 : 19)
+			   : i & 1 ? inputs[i] & UINT64_MAX >> (64 - bits)
+				   : 18);
 }
 
 static void run_mov(const struct slu_ptx_form *form)
@@ -224,12 +225,13 @@ static void run_cvta(const struct slu_ptx_form *form)
 	else
 		dev_conform_put(&t, "%s %%d5, %%d3; ld.u64 %%d7, [%%d5+8];", form->text);
 	dev_conform_put(&t, "st.global.u64 [%%d2], %%d7;");
-	launch(form, t.text);
+	move_launch(form, t.text);
 	for (unsigned i = 0; i < N_THREADS; i++)
-		check(form, "address", i,
-		      form->space == SLU_PTX_SPACE_CONST   ? 4
-		      : form->space == SLU_PTX_SPACE_PARAM ? (uint64_t)(uintptr_t)dev_conform_out
-							   : 77);
+		move_check(form, "address", i,
+			   form->space == SLU_PTX_SPACE_CONST ? 4
+			   : form->space == SLU_PTX_SPACE_PARAM
+				   ? (uint64_t)(uintptr_t)dev_conform_out
+				   : 77);
 }
 
 /* The kernel's parameters lie in a part of global memory; everything else is in one space. */
@@ -246,13 +248,13 @@ static void run_isspacep(const struct slu_ptx_form *form)
 				"selp.u64 %%d6, 2, 0, %%p2; add.u64 %%d5, %%d5, %%d6; "
 				"st.global.u64 [%%d2], %%d5;",
 				name_in(is), space_names[is], form->text, form->text);
-		launch(form, t.text);
+		move_launch(form, t.text);
 		for (unsigned i = 0; i < N_THREADS; i++)
-			check(form, space_names[is], i, want ? 2 + (i & 1) : 0);
+			move_check(form, space_names[is], i, want ? 2 + (i & 1) : 0);
 	}
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void move_run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
 	switch (form->opcode) {
@@ -270,4 +272,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	}
 }
 
-const struct dev_conform_case dev_conform_move = { "move", knows, run };
+const struct dev_conform_case dev_conform_move = { "move", move_knows, move_run };

@@ -8,14 +8,14 @@
 
 #define N_THREADS 96u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool phase_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_PHASE;
 }
 
 /* the form where it has its place, the plain one of that kind elsewhere */
-static const char *pick(const struct slu_ptx_form *form, enum slu_ptx_modifier modifier,
-			const char *plain)
+static const char *phase_pick(const struct slu_ptx_form *form, enum slu_ptx_modifier modifier,
+			      const char *plain)
 {
 	return form->opcode == SLU_PTX_OP_mbarrier && slu_ptx_form_has(form, modifier) ? form->text
 										       : plain;
@@ -28,7 +28,7 @@ static void put_round(struct dev_conform_text *t, const struct slu_ptx_form *for
 	bool is_parity = slu_ptx_form_has(form, SLU_PTX_MOD_parity);
 	bool is_partial = slu_ptx_form_has(form, SLU_PTX_MOD_noComplete) &&
 			  slu_ptx_form_has(form, SLU_PTX_MOD_arrive);
-	const char *arrive = pick(form, SLU_PTX_MOD_arrive, "mbarrier.arrive.shared.b64");
+	const char *arrive = phase_pick(form, SLU_PTX_MOD_arrive, "mbarrier.arrive.shared.b64");
 
 	dev_conform_put(t, "add.u32 %%r2, %%r1, %u; st.shared.u32 [%%d4], %%r2;\n", round * 1000);
 	/* what asks for the count is not what completes the phase */
@@ -54,15 +54,16 @@ static void put_round(struct dev_conform_text *t, const struct slu_ptx_form *for
 				is_parity ? form->text : "mbarrier.test_wait.parity.shared.b64",
 				round & 1);
 	else
-		dev_conform_put(t, "%s %%p3, [bar], %%d5;",
-				pick(form, SLU_PTX_MOD_test_wait, "mbarrier.test_wait.shared.b64"));
+		dev_conform_put(
+			t, "%s %%p3, [bar], %%d5;",
+			phase_pick(form, SLU_PTX_MOD_test_wait, "mbarrier.test_wait.shared.b64"));
 	dev_conform_put(t,
 			" @!%%p3 bra WAIT%u;\nld.shared.u32 %%r3, [%%d6]; st.global.u32 [%%d3+%u], "
 			"%%r3; bar.sync 0;\n",
 			round, round * 1024);
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void phase_run(const char *text, const struct slu_ptx_form *form)
 {
 	static struct dev_conform_text t;
 	const uint32_t *out = (const uint32_t *)dev_conform_out;
@@ -83,21 +84,23 @@ static void run(const char *text, const struct slu_ptx_form *form)
 		"rem.u32 %%r2, %%r2, 96; mad.wide.u32 %%d6, %%r2, 4, %%d7; setp.eq.u32 %%p4, "
 		"%%r1, 0;\n"
 		"@%%p4 %s [bar], 128; bar.sync 0;\n",
-		dev_conform_head(form), pick(form, SLU_PTX_MOD_init, "mbarrier.init.shared.b64"));
+		dev_conform_head(form),
+		phase_pick(form, SLU_PTX_MOD_init, "mbarrier.init.shared.b64"));
 	for (unsigned round = 0; round < 2; round++)
 		put_round(&t, form, round);
 	/* one arrives and looks at how many were still to come; one goes for good */
-	dev_conform_put(&t,
-			"@!%%p4 bra END; mbarrier.arrive.shared.b64 %%d5, [bar];\n"
-			"%s %%r4, %%d5; st.global.u32 [%%d2+2048], %%r4;\n"
-			"%s %%d5, [bar]%s; mbarrier.arrive.shared.b64 %%d8, [bar], 126;\n"
-			"mbarrier.arrive.shared.b64 %%d8, [bar]; mbarrier.pending_count.b64 %%r4, "
-			"%%d8;\n"
-			"st.global.u32 [%%d2+2052], %%r4; %s [bar]; END: ret;\n}\n",
-			pick(form, SLU_PTX_MOD_pending_count, "mbarrier.pending_count.b64"),
-			pick(form, SLU_PTX_MOD_arrive_drop, "mbarrier.arrive_drop.shared.b64"),
-			is_counted ? ", 1" : "",
-			pick(form, SLU_PTX_MOD_inval, "mbarrier.inval.shared.b64"));
+	dev_conform_put(
+		&t,
+		"@!%%p4 bra END; mbarrier.arrive.shared.b64 %%d5, [bar];\n"
+		"%s %%r4, %%d5; st.global.u32 [%%d2+2048], %%r4;\n"
+		"%s %%d5, [bar]%s; mbarrier.arrive.shared.b64 %%d8, [bar], 126;\n"
+		"mbarrier.arrive.shared.b64 %%d8, [bar]; mbarrier.pending_count.b64 %%r4, "
+		"%%d8;\n"
+		"st.global.u32 [%%d2+2052], %%r4; %s [bar]; END: ret;\n}\n",
+		phase_pick(form, SLU_PTX_MOD_pending_count, "mbarrier.pending_count.b64"),
+		phase_pick(form, SLU_PTX_MOD_arrive_drop, "mbarrier.arrive_drop.shared.b64"),
+		is_counted ? ", 1" : "",
+		phase_pick(form, SLU_PTX_MOD_inval, "mbarrier.inval.shared.b64"));
 	dev_conform_launch(text, t.text, 1, N_THREADS);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		for (unsigned round = 0; round < 2; round++)
@@ -109,4 +112,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			 t.text);
 }
 
-const struct dev_conform_case dev_conform_phase = { "phase", knows, run };
+const struct dev_conform_case dev_conform_phase = { "phase", phase_knows, phase_run };

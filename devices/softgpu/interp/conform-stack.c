@@ -7,12 +7,12 @@
 
 #define N_THREADS 64u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool stack_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_STACK;
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void stack_run(const char *text, const struct slu_ptx_form *form)
 {
 	static struct dev_conform_text t;
 	unsigned bits = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) * 8;
@@ -59,4 +59,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 				 t.text);
 }
 
-const struct dev_conform_case dev_conform_stack = { "stack", knows, run };
+const struct dev_conform_case dev_conform_stack = { "stack", stack_knows, stack_run };

@@ -11,7 +11,7 @@
 #define N_THREADS  96u
 #define N_VARIANTS 15u
 
-static bool knows(const struct slu_ptx_form *form)
+static bool video_knows(const struct slu_ptx_form *form)
 {
 	static const struct dev_reference_video plain = { "", "", "", false, false, false };
 	static const uint32_t zeroes[3];
@@ -83,7 +83,7 @@ static void choose_signs(const struct slu_ptx_form *form, struct dev_reference_v
 	text->c_is_minus = text->a_is_minus == text->b_is_minus && (r >> 2 & 1);
 }
 
-static void choose(const struct slu_ptx_form *form, struct variant *ret)
+static void video_choose(const struct slu_ptx_form *form, struct variant *ret)
 {
 	unsigned lanes = lanes_of(form);
 
@@ -103,7 +103,7 @@ static void choose(const struct slu_ptx_form *form, struct variant *ret)
 	ret->text.b = ret->b;
 }
 
-static const char *sign(bool is_minus)
+static const char *video_sign(bool is_minus)
 {
 	return is_minus ? "-" : "";
 }
@@ -132,15 +132,16 @@ static void write_kernel(const struct slu_ptx_form *form, const struct variant *
 		if (k % 3 == 2)
 			dev_conform_put(t, "@!%%g bra SKIP%u;\n", k);
 		dev_conform_put(t, "%s %%r5%s, %s%%r1%s, %s%%r2%s", form->text, v->d,
-				sign(v->text.a_is_minus), v->a, sign(v->text.b_is_minus), v->b);
+				video_sign(v->text.a_is_minus), v->a,
+				video_sign(v->text.b_is_minus), v->b);
 		if (v->has_third)
-			dev_conform_put(t, ", %s%%r3", sign(v->text.c_is_minus));
+			dev_conform_put(t, ", %s%%r3", video_sign(v->text.c_is_minus));
 		dev_conform_put(t, ";\nSKIP%u: st.global.u32 [%%d2+%u], %%r5;\n", k, k * 4);
 	}
 	dev_conform_put(t, "ret;\n}\n");
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void video_run(const char *text, const struct slu_ptx_form *form)
 {
 	static struct dev_conform_text t;
 	struct variant variants[N_VARIANTS];
@@ -148,7 +149,7 @@ static void run(const char *text, const struct slu_ptx_form *form)
 	const uint32_t *out = (const uint32_t *)dev_conform_out;
 
 	for (unsigned k = 0; k < N_VARIANTS; k++)
-		choose(form, &variants[k]);
+		video_choose(form, &variants[k]);
 	for (unsigned i = 0; i < 4 * N_THREADS; i++)
 		in[i] = (uint32_t)dev_conform_value(SLU_PTX_TYPE_U32);
 	write_kernel(form, variants, &t);
@@ -163,10 +164,11 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			want = x[3];
 		if (out[i] != want)
 			fail_msg("%s d%s, %sa%s, %sb%s, %sc: of %x %x %x %x comes %x, not %x", text,
-				 v->d, sign(v->text.a_is_minus), v->a, sign(v->text.b_is_minus),
-				 v->b, sign(v->text.c_is_minus), x[0], x[1], x[2], x[3], out[i],
+				 v->d, video_sign(v->text.a_is_minus), v->a,
+				 video_sign(v->text.b_is_minus), v->b,
+				 video_sign(v->text.c_is_minus), x[0], x[1], x[2], x[3], out[i],
 				 want);
 	}
 }
 
-const struct dev_conform_case dev_conform_video = { "video", knows, run };
+const struct dev_conform_case dev_conform_video = { "video", video_knows, video_run };

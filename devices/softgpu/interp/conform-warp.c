@@ -34,13 +34,13 @@ struct warp {
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-static bool knows(const struct slu_ptx_form *form)
+static bool warp_knows(const struct slu_ptx_form *form)
 {
 	return form->row->family == SLU_PTX_FAMILY_WARP;
 }
 
 /* the ISA's own pseudo code */
-static void shfl(struct warp *w, unsigned lane)
+static void warp_shfl(struct warp *w, unsigned lane)
 {
 	const struct slu_ptx_form *form = w->form;
 	int bval = (int)(w->in[lane].b & 31), cval = (int)(w->in[lane].c & 31);
@@ -69,7 +69,7 @@ static void shfl(struct warp *w, unsigned lane)
 	w->out[lane].pred = p;
 }
 
-static void vote(struct warp *w, unsigned lane)
+static void warp_vote(struct warp *w, unsigned lane)
 {
 	const struct slu_ptx_form *form = w->form;
 	uint32_t ballot = 0;
@@ -85,7 +85,7 @@ static void vote(struct warp *w, unsigned lane)
 					       : !ballot || ballot == w->active;
 }
 
-static void match(struct warp *w, unsigned lane)
+static void warp_match(struct warp *w, unsigned lane)
 {
 	const struct slu_ptx_form *form = w->form;
 	uint64_t most = form->types[0] == SLU_PTX_TYPE_B64 ? UINT64_MAX : UINT32_MAX;
@@ -99,7 +99,7 @@ static void match(struct warp *w, unsigned lane)
 		w->out[lane].pred = equal == w->active;
 }
 
-static void redux(struct warp *w, unsigned lane)
+static void warp_redux(struct warp *w, unsigned lane)
 {
 	const struct slu_ptx_form *form = w->form;
 	bool is_signed = form->types[0] == SLU_PTX_TYPE_S32;
@@ -127,23 +127,23 @@ static void redux(struct warp *w, unsigned lane)
 	w->out[lane].value = (uint32_t)result;
 }
 
-static void reference(struct warp *w)
+static void warp_reference(struct warp *w)
 {
 	for (unsigned lane = 0; lane < LANES; lane++) {
 		if (!(w->active >> lane & 1))
 			continue;
 		switch (w->form->opcode) {
 		case SLU_PTX_OP_shfl:
-			shfl(w, lane);
+			warp_shfl(w, lane);
 			break;
 		case SLU_PTX_OP_vote:
-			vote(w, lane);
+			warp_vote(w, lane);
 			break;
 		case SLU_PTX_OP_match:
-			match(w, lane);
+			warp_match(w, lane);
 			break;
 		case SLU_PTX_OP_redux:
-			redux(w, lane);
+			warp_redux(w, lane);
 			break;
 		case SLU_PTX_OP_activemask:
 			w->out[lane].value = w->active;
@@ -241,7 +241,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 		warps[i / LANES].in[i % LANES] = in[i];
 	}
 	for (unsigned i = 0; i < N_THREADS / LANES; i++)
-		reference(&warps[i]);
+		warp_reference(&warps[i]);
 	t.size = 0;
 	write_kernel(form, mode, &t);
 	dev_conform_launch(form->text, t.text, 1, N_THREADS);
@@ -256,7 +256,7 @@ static void run_mode(const struct slu_ptx_form *form, unsigned mode)
 	}
 }
 
-static void run(const char *text, const struct slu_ptx_form *form)
+static void warp_run(const char *text, const struct slu_ptx_form *form)
 {
 	(void)text;
 	for (unsigned mode = 0; mode < 3; mode++)
@@ -264,4 +264,4 @@ static void run(const char *text, const struct slu_ptx_form *form)
 			run_mode(form, mode);
 }
 
-const struct dev_conform_case dev_conform_warp = { "warp", knows, run };
+const struct dev_conform_case dev_conform_warp = { "warp", warp_knows, warp_run };

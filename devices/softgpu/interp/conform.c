@@ -47,7 +47,7 @@ static unsigned count_choices(const char *item, size_t size)
 	return n;
 }
 
-static void expand(struct expansion *e, const char *pattern, unsigned item)
+static void conform_expand(struct expansion *e, const char *pattern, unsigned item)
 {
 	size_t size = strlen(e->text), n = strcspn(pattern, " ");
 	const char *next = pattern + n + (pattern[n] == ' ');
@@ -63,7 +63,7 @@ static void expand(struct expansion *e, const char *pattern, unsigned item)
 	if (!e->is_full && is_hint(pattern))
 		only = e->turn[item]++ % count_choices(pattern, n);
 	if (pattern[n - 1] == '?' && (only == UINT32_MAX || only == choice))
-		expand(e, next, item + 1);
+		conform_expand(e, next, item + 1);
 	choice += pattern[n - 1] == '?';
 	if (*at == '{')
 		at++;
@@ -72,7 +72,7 @@ static void expand(struct expansion *e, const char *pattern, unsigned item)
 
 		if (only == UINT32_MAX || only == choice) {
 			snprintf(e->text + size, sizeof(e->text) - size, ".%.*s", (int)k, at);
-			expand(e, next, item + 1);
+			conform_expand(e, next, item + 1);
 			e->text[size] = 0;
 		}
 		at += k;
@@ -88,7 +88,7 @@ void dev_conform_expand(const struct slu_ptx_row *row, bool is_full,
 	struct expansion e = { .is_full = is_full, .each = each, .userdata = userdata };
 
 	snprintf(e.text, sizeof(e.text), "%s", row->name);
-	expand(&e, row->modifiers, 0);
+	conform_expand(&e, row->modifiers, 0);
 }
 
 /* ---- values ---- */
@@ -204,7 +204,7 @@ const char *dev_conform_head(const struct slu_ptx_form *form)
 				      : ".version 8.0\n.target sm_75\n.address_size 64\n";
 }
 
-static int launch(const char *kernel, unsigned grid, unsigned block)
+static int conform_launch(const char *kernel, unsigned grid, unsigned block)
 {
 	struct dev_testbed *bed = &dev_conform_bed;
 	uint64_t used = bed->used;
@@ -226,7 +226,7 @@ static int launch(const char *kernel, unsigned grid, unsigned block)
 
 void dev_conform_launch(const char *form, const char *kernel, unsigned grid, unsigned block)
 {
-	int r = launch(kernel, grid, block);
+	int r = conform_launch(kernel, grid, block);
 
 	if (r)
 		fail_msg("'%s': %d %s, %s\n%s", form, r, dev_conform_bed.error.text,
@@ -236,7 +236,7 @@ void dev_conform_launch(const char *form, const char *kernel, unsigned grid, uns
 void dev_conform_launch_fault(const char *form, const char *kernel, unsigned grid, unsigned block,
 			      enum dev_interp_fault_kind fault)
 {
-	int r = launch(kernel, grid, block);
+	int r = conform_launch(kernel, grid, block);
 
 	if (r != DEV_INTERP_E_FAULT || dev_conform_bed.fault.kind != fault)
 		fail_msg("'%s': %d, %s where %s is expected\n%s", form, r,

@@ -64,17 +64,17 @@ bool dev_interp_decoder_knows_lines(const struct dev_interp_decoder *d,
 }
 
 /* An insn in front of one that does not know lines; once for each basic block. */
-static int spread(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
-		  const struct slu_ptx_operand *o, struct dev_interp_insn **in)
+static int lines_spread(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+			const struct slu_ptx_operand *o, struct dev_interp_insn **in)
 {
 	int r = 0;
 
 	switch (o->kind) {
 	case SLU_PTX_OPERAND_ADDRESS:
-		return spread(d, instr, o->elements, in);
+		return lines_spread(d, instr, o->elements, in);
 	case SLU_PTX_OPERAND_VECTOR:
 		for (unsigned i = 0; !r && i < o->n_elements; i++)
-			r = spread(d, instr, &o->elements[i], in);
+			r = lines_spread(d, instr, &o->elements[i], in);
 		return r;
 	case SLU_PTX_OPERAND_REG:
 		break;
@@ -101,7 +101,7 @@ int dev_interp_decoder_spread(struct dev_interp_decoder *d, const struct slu_ptx
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < instr->n_operands; i++)
-		r = spread(d, instr, &instr->operands[i], &in);
+		r = lines_spread(d, instr, &instr->operands[i], &in);
 	return r;
 }
 

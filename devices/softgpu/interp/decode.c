@@ -96,9 +96,9 @@ static int check_call(struct dev_interp_decoder *d, const struct slu_ptx_instr *
 	return DEV_INTERP_E_REFUSED;
 }
 
-static const struct dev_interp_handler *bind(struct dev_interp_decoder *d,
-					     const struct slu_ptx_instr *instr,
-					     const struct dev_interp_insn *in)
+static const struct dev_interp_handler *decode_bind(struct dev_interp_decoder *d,
+						    const struct slu_ptx_instr *instr,
+						    const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = instr->form;
 	const struct slu_ptx_operand *o = instr->operands;
@@ -241,7 +241,7 @@ static int decode_instr(struct dev_interp_decoder *d, const struct slu_ptx_instr
 	if (dev_interp_decoder_knows_lines(d, instr))
 		dev_interp_decoder_note_lines(d, instr, in);
 	handler = reads_clock(instr) ? d->isa->bind_clock(instr->operands[1].sreg)
-				     : bind(d, instr, in);
+				     : decode_bind(d, instr, in);
 	if (!handler)
 		return dev_interp_decoder_refuse(d, instr, "is not supported");
 	in->run = *handler;
@@ -264,7 +264,7 @@ static int decode_instr(struct dev_interp_decoder *d, const struct slu_ptx_instr
 }
 
 /* Branches hold the number of an instruction, or, below zero, of an insn. */
-static void resolve(struct dev_interp_decoder *d)
+static void decode_resolve(struct dev_interp_decoder *d)
 {
 	struct dev_interp_code *c = d->code;
 
@@ -316,7 +316,7 @@ static int decode_all(struct dev_interp_decoder *d)
 	if (!in)
 		return slu_error(-ENOMEM);
 	in->run = dev_interp_return;
-	resolve(d);
+	decode_resolve(d);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "softgpu/interp/code.h"
 
 /* Writes what a bar.red gives to the lanes of a group that waited at it. */
-static void deliver(struct dev_interp_group *g, const struct dev_interp_barrier *bar)
+static void barrier_deliver(struct dev_interp_group *g, const struct dev_interp_barrier *bar)
 {
 	const struct dev_interp_insn *in = g->at - 1;
 	const struct slu_ptx_form *form = in->source->form;
@@ -26,7 +26,7 @@ static void deliver(struct dev_interp_group *g, const struct dev_interp_barrier 
 	g->frame->preds[in->p] = (g->frame->preds[in->p] & ~g->mask) | (bits ? g->mask : 0);
 }
 
-static void release(struct dev_interp_block *b, unsigned id)
+static void barrier_release(struct dev_interp_block *b, unsigned id)
 {
 	for (unsigned i = 0; i < b->n_warps; i++)
 		for (unsigned k = 0; k < b->warps[i].n_groups; k++) {
@@ -34,7 +34,7 @@ static void release(struct dev_interp_block *b, unsigned id)
 
 			if (g->state != DEV_INTERP_GROUP_BARRIER || g->barrier != id)
 				continue;
-			deliver(g, &b->barriers[id]);
+			barrier_deliver(g, &b->barriers[id]);
 			g->state = DEV_INTERP_GROUP_RUN;
 		}
 	b->barriers[id] = (struct dev_interp_barrier){ 0 };
@@ -46,7 +46,7 @@ static void check_barrier(struct dev_interp_block *b, unsigned id)
 	struct dev_interp_barrier *bar = &b->barriers[id];
 
 	if (bar->arrived && bar->arrived >= (bar->expected ? bar->expected : b->n_live))
-		release(b, id);
+		barrier_release(b, id);
 }
 
 void dev_interp_barriers_check(struct dev_interp_block *b)
@@ -70,8 +70,8 @@ static bool is_for_team(const struct dev_interp_warp *w, const struct dev_interp
 	return true;
 }
 
-static const struct dev_interp_insn *barrier(struct dev_interp_warp *w,
-					     const struct dev_interp_insn *in)
+static const struct dev_interp_insn *barrier_run(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	unsigned lane = (unsigned)__builtin_ctz(w->mask);
@@ -106,4 +106,4 @@ static const struct dev_interp_insn *barrier(struct dev_interp_warp *w,
 	return is_arrive ? in + 1 : NULL;
 }
 
-const struct dev_interp_handler dev_interp_barrier = { barrier, barrier, true };
+const struct dev_interp_handler dev_interp_barrier = { barrier_run, barrier_run, true };

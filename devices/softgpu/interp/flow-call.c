@@ -29,8 +29,8 @@ static void leave_frames(struct dev_interp_warp *w, struct dev_interp_frame *f)
 	}
 }
 
-static const struct dev_interp_insn *end(struct dev_interp_warp *w,
-					 const struct dev_interp_insn *in)
+static const struct dev_interp_insn *call_end(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	(void)in;
 	leave_frames(w, w->frame);
@@ -68,15 +68,15 @@ uint8_t *dev_interp_call_buffer(const struct dev_interp_frame *f, const struct s
 	}
 }
 
-static const struct dev_interp_insn *ret(struct dev_interp_warp *w,
-					 const struct dev_interp_insn *in)
+static const struct dev_interp_insn *call_ret(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	struct dev_interp_frame *f = w->frame, *parent = f->parent;
 	const struct slu_ptx_function *fn = f->code->function;
 	const struct slu_ptx_call *call;
 
 	if (!parent)
-		return end(w, in);
+		return call_end(w, in);
 	call = f->call->source->call;
 	for (unsigned i = 0; i < fn->n_results; i++) {
 		uint64_t stride;
@@ -94,11 +94,12 @@ static const struct dev_interp_insn *ret(struct dev_interp_warp *w,
 	return NULL;
 }
 
-const struct dev_interp_handler dev_interp_end = { end, end, true };
-const struct dev_interp_handler dev_interp_return = { ret, ret, true };
+const struct dev_interp_handler dev_interp_end = { call_end, call_end, true };
+const struct dev_interp_handler dev_interp_return = { call_ret, call_ret, true };
 
-static const struct dev_interp_insn *
-enter(struct dev_interp_warp *w, const struct dev_interp_insn *in, struct dev_interp_code *code)
+static const struct dev_interp_insn *call_enter(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in,
+						struct dev_interp_code *code)
 {
 	const struct slu_ptx_function *fn = code->function;
 	const struct slu_ptx_call *call = in->source->call;
@@ -136,15 +137,15 @@ enter(struct dev_interp_warp *w, const struct dev_interp_insn *in, struct dev_in
 	return NULL;
 }
 
-static const struct dev_interp_insn *call(struct dev_interp_warp *w,
-					  const struct dev_interp_insn *in)
+static const struct dev_interp_insn *call_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
-	return enter(
+	return call_enter(
 		w, in,
 		dev_interp_module_code(w->block->launch->module, in->source->operands[0].function));
 }
 
-static bool fits(const struct slu_ptx_function *fn, const struct slu_ptx_call *c)
+static bool call_fits(const struct slu_ptx_function *fn, const struct slu_ptx_call *c)
 {
 	if (fn->n_params != c->n_params || fn->n_results != c->n_results)
 		return false;
@@ -168,7 +169,7 @@ static const struct dev_interp_insn *call_indirect(struct dev_interp_warp *w,
 	struct dev_interp_code *code = fn ? dev_interp_module_code(m, fn) : NULL;
 	uint32_t together = 0, mask = w->mask;
 
-	if (!code || !fits(fn, in->source->call))
+	if (!code || !call_fits(fn, in->source->call))
 		return dev_interp_fault(w, in, DEV_INTERP_FAULT_PC, first, targets[first], 0,
 					false);
 	for (unsigned i = 0; i < DEV_INTERP_LANES; i++)
@@ -179,8 +180,8 @@ static const struct dev_interp_insn *call_indirect(struct dev_interp_warp *w,
 		dev_interp_warp_park(w, in);
 		w->mask = together;
 	}
-	return enter(w, in, code);
+	return call_enter(w, in, code);
 }
 
-const struct dev_interp_handler dev_interp_call = { call, call };
+const struct dev_interp_handler dev_interp_call = { call_run, call_run };
 const struct dev_interp_handler dev_interp_call_indirect = { call_indirect, call_indirect };

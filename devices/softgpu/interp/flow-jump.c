@@ -3,8 +3,8 @@
 #include "base/util.h"
 #include "softgpu/interp/extra.h"
 
-static const struct dev_interp_insn *jump(struct dev_interp_warp *w,
-					  const struct dev_interp_insn *in)
+static const struct dev_interp_insn *jump_run(struct dev_interp_warp *w,
+					      const struct dev_interp_insn *in)
 {
 	const uint32_t *index = (const uint32_t *)(w->rows + in->a);
 	const struct dev_interp_extra *e = in->extra;
@@ -35,4 +35,4 @@ static const struct dev_interp_insn *jump(struct dev_interp_warp *w,
 	return NULL;
 }
 
-const struct dev_interp_handler dev_interp_jump = { jump, jump };
+const struct dev_interp_handler dev_interp_jump = { jump_run, jump_run };

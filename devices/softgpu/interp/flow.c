@@ -88,8 +88,9 @@ const struct dev_interp_handler dev_interp_guarded_lines = { guarded_lines_all, 
 							     true };
 
 /* Everybody goes to @to, which may be behind: then the group's time is counted. */
-static const struct dev_interp_insn *go(struct dev_interp_warp *w, const struct dev_interp_insn *in,
-					const struct dev_interp_insn *to)
+static const struct dev_interp_insn *flow_go(struct dev_interp_warp *w,
+					     const struct dev_interp_insn *in,
+					     const struct dev_interp_insn *to)
 {
 	if (to <= in && !--w->budget) {
 		dev_interp_warp_park(w, to);
@@ -102,13 +103,13 @@ static const struct dev_interp_insn *go(struct dev_interp_warp *w, const struct 
 static const struct dev_interp_insn *branch_always(struct dev_interp_warp *w,
 						   const struct dev_interp_insn *in)
 {
-	return go(w, in, in->target);
+	return flow_go(w, in, in->target);
 }
 
 const struct dev_interp_handler dev_interp_branch_always = { branch_always, branch_always, true };
 
-static const struct dev_interp_insn *branch(struct dev_interp_warp *w,
-					    const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_branch(struct dev_interp_warp *w,
+						 const struct dev_interp_insn *in)
 {
 	uint32_t mask = w->mask, taken;
 
@@ -118,7 +119,7 @@ static const struct dev_interp_insn *branch(struct dev_interp_warp *w,
 	if (!taken)
 		return in + 1;
 	if (taken == mask)
-		return go(w, in, in->target);
+		return flow_go(w, in, in->target);
 	w->mask = mask & ~taken;
 	dev_interp_warp_park(w, in + 1);
 	w->mask = taken;
@@ -130,7 +131,7 @@ static const struct dev_interp_insn *branch(struct dev_interp_warp *w,
 	return NULL;
 }
 
-const struct dev_interp_handler dev_interp_branch = { branch, branch, true };
+const struct dev_interp_handler dev_interp_branch = { flow_branch, flow_branch, true };
 
 static const struct dev_interp_insn *set_csr(struct dev_interp_warp *w,
 					     const struct dev_interp_insn *in)
@@ -142,8 +143,8 @@ static const struct dev_interp_insn *set_csr(struct dev_interp_warp *w,
 
 const struct dev_interp_handler dev_interp_set_csr = { set_csr, set_csr, true };
 
-static const struct dev_interp_insn *trap(struct dev_interp_warp *w,
-					  const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_trap(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	return dev_interp_fault(w, in, DEV_INTERP_FAULT_TRAP, (unsigned)__builtin_ctz(w->mask), 0,
 				0, false);
@@ -154,8 +155,8 @@ const uint32_t dev_interp_whole_warp[DEV_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, 
 							   ALL_4, ALL_4, ALL_4, ALL_4 };
 
 /* Lanes of @from that name the same lanes as the first one, and these. */
-static uint32_t alike(const struct dev_interp_warp *w, const uint32_t *members, uint32_t from,
-		      uint32_t *ret_members)
+static uint32_t flow_alike(const struct dev_interp_warp *w, const uint32_t *members, uint32_t from,
+			   uint32_t *ret_members)
 {
 	uint32_t lanes = 0;
 
@@ -181,7 +182,7 @@ bool dev_interp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *
 	for (uint32_t left = mask; left; left &= ~lanes) {
 		struct dev_interp_group *g;
 
-		lanes = alike(w, members, left, &who);
+		lanes = flow_alike(w, members, left, &who);
 		if (!(who & ~mask)) {
 			ready |= lanes;
 			continue;
@@ -197,40 +198,41 @@ bool dev_interp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *
 	return ready;
 }
 
-static const struct dev_interp_insn *warp_sync(struct dev_interp_warp *w,
-					       const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_warp_sync(struct dev_interp_warp *w,
+						    const struct dev_interp_insn *in)
 {
 	if (!dev_interp_gather(w, in, (const uint32_t *)(w->rows + in->a)))
 		return NULL;
 	return in + 1;
 }
 
-static const struct dev_interp_insn *fence(struct dev_interp_warp *w,
-					   const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_fence(struct dev_interp_warp *w,
+						const struct dev_interp_insn *in)
 {
 	(void)w;
 	__sync_synchronize();
 	return in + 1;
 }
 
-static const struct dev_interp_insn *nothing(struct dev_interp_warp *w,
-					     const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_nothing(struct dev_interp_warp *w,
+						  const struct dev_interp_insn *in)
 {
 	(void)w;
 	return in + 1;
 }
 
 /* Who sleeps lets others run. */
-static const struct dev_interp_insn *sleep_a_little(struct dev_interp_warp *w,
-						    const struct dev_interp_insn *in)
+static const struct dev_interp_insn *flow_sleep_a_little(struct dev_interp_warp *w,
+							 const struct dev_interp_insn *in)
 {
 	dev_interp_warp_park(w, in + 1);
 	w->event = DEV_INTERP_EVENT_YIELD;
 	return NULL;
 }
 
-#define FLOW(name, knows_teams) \
-	static const struct dev_interp_handler run_##name = { name, name, knows_teams };
+#define FLOW(name, knows_teams)                                                         \
+	static const struct dev_interp_handler run_##name = { flow_##name, flow_##name, \
+							      knows_teams };
 FLOW(trap, false)
 FLOW(warp_sync, true)
 FLOW(fence, true)

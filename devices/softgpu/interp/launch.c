@@ -38,7 +38,7 @@ struct run {
 	struct dev_interp_fault fault; /* guarded by lock */
 };
 
-static void report(struct run *run, const struct dev_interp_fault *fault)
+static void launch_report(struct run *run, const struct dev_interp_fault *fault)
 {
 	pthread_mutex_lock(&run->lock);
 	if (!run->fault.kind)
@@ -59,7 +59,7 @@ static bool is_over(struct run *run)
 		struct dev_interp_fault fault = { .kind = DEV_INTERP_FAULT_CANCELLED,
 						  .kernel = run->launch->kernel->name };
 
-		report(run, &fault);
+		launch_report(run, &fault);
 		return true;
 	}
 	return false;
@@ -192,11 +192,11 @@ static void block_run(struct dev_interp_block *b, struct run *run)
 	do {
 		b->is_far = false;
 		if (!block_step(b))
-			report(run, &b->fault);
+			launch_report(run, &b->fault);
 	} while (b->n_live && !b->is_far && ++n_rounds < N_ROUNDS && !is_over(run));
 }
 
-static void work(void *userdata, unsigned index)
+static void launch_work(void *userdata, unsigned index)
 {
 	struct run *run = userdata;
 	struct dev_interp_block blocks[N_RESIDENT];
@@ -216,7 +216,7 @@ static void work(void *userdata, unsigned index)
 			if (is_new && ((i && !is_waiting(&blocks[0])) || !has_blocks(run)))
 				break;
 			if (is_new && block_init(&blocks[i], run, index, &current)) {
-				report(run, &no_memory);
+				launch_report(run, &no_memory);
 				break;
 			}
 			n += is_new;
@@ -247,7 +247,7 @@ static void work_cooperatively(struct run *run)
 		n++;
 	}
 	if (n < run->n_blocks)
-		report(run, &no_memory);
+		launch_report(run, &no_memory);
 	dev_interp_rest_join(&run->rest);
 	do {
 		n_resident = 0;
@@ -256,7 +256,7 @@ static void work_cooperatively(struct run *run)
 				continue;
 			n_resident++;
 			if (!block_step(&blocks[i]))
-				report(run, &blocks[i].fault);
+				launch_report(run, &blocks[i].fault);
 		}
 	} while (n_resident && !is_over(run));
 	dev_interp_rest_leave(&run->rest);
@@ -327,7 +327,7 @@ int dev_interp_launch(const struct dev_interp_launch *launch, struct dev_interp_
 	if (launch->is_cooperative && run.n_blocks > 1)
 		work_cooperatively(&run);
 	else
-		dev_interp_pool_run(count_helpers(&run), work, &run);
+		dev_interp_pool_run(count_helpers(&run), launch_work, &run);
 	dev_interp_rest_deinit(&run.rest);
 	pthread_mutex_destroy(&run.lock);
 	free(run.shared_address);

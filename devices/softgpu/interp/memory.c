@@ -2,7 +2,7 @@
 #include "softgpu/interp/memory.h"
 
 /* What goes over the bus is counted. */
-static bool count(const struct dev_interp_memory *m, uint64_t bytes, uint8_t want)
+static bool memory_count(const struct dev_interp_memory *m, uint64_t bytes, uint8_t want)
 {
 	if (m->range_bytes)
 		__atomic_fetch_add(&m->range_bytes[want == DEV_INTERP_WRITE], bytes,
@@ -25,13 +25,14 @@ static bool ranges_allow(const struct dev_interp_memory *m, uint64_t address, ui
 			low = mid + 1;
 		else
 			return r->bytes - (address - r->base) >= bytes && r->access & want &&
-			       count(m, bytes, want);
+			       memory_count(m, bytes, want);
 	}
 	return false;
 }
 
 /* May a kernel reach these bytes, which are outside of the window, by a generic address? */
-static bool allows(const struct dev_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
+static bool memory_allows(const struct dev_interp_block *b, uint64_t address, uint64_t bytes,
+			  uint8_t want)
 {
 	const struct dev_interp_memory *m = b->memory;
 	uint64_t all_local = b->local_bytes * b->n_threads;
@@ -54,13 +55,14 @@ static bool allows(const struct dev_interp_block *b, uint64_t address, uint64_t 
 }
 
 /* Return: where what a generic address means really is; NULL where a kernel may not reach it. */
-static void *find(const struct dev_interp_block *b, uint64_t address, uint64_t bytes, uint8_t want)
+static void *memory_find(const struct dev_interp_block *b, uint64_t address, uint64_t bytes,
+			 uint8_t want)
 {
 	const struct dev_interp_memory *m = b->memory;
 	uint64_t offset = address - m->base;
 
 	if (offset >= m->bytes)
-		return allows(b, address, bytes, want) ? (void *)(uintptr_t)address : NULL;
+		return memory_allows(b, address, bytes, want) ? (void *)(uintptr_t)address : NULL;
 	return m->bytes - offset >= bytes && dev_interp_window_allows(m, offset, bytes, want)
 		       ? m->view + offset
 		       : NULL;
@@ -68,7 +70,7 @@ static void *find(const struct dev_interp_block *b, uint64_t address, uint64_t b
 
 const void *DEV_ISA(readable)(const struct dev_interp_block *b, uint64_t address, uint64_t bytes)
 {
-	return find(b, address, bytes, DEV_INTERP_READ);
+	return memory_find(b, address, bytes, DEV_INTERP_READ);
 }
 
 /* The sum of a register and its offset has the register's width. */
@@ -123,16 +125,17 @@ static inline struct survey look_at(uint64_t *offsets, uint64_t origin, uint64_t
 	};
 }
 
-static enum dev_interp_shape fail(struct dev_interp_warp *w, const struct dev_interp_insn *in,
-				  enum dev_interp_fault_kind kind, unsigned lane, uint64_t address,
-				  unsigned size, bool is_write)
+static enum dev_interp_shape memory_fail(struct dev_interp_warp *w,
+					 const struct dev_interp_insn *in,
+					 enum dev_interp_fault_kind kind, unsigned lane,
+					 uint64_t address, unsigned size, bool is_write)
 {
 	dev_interp_fault(w, in, kind, lane, address, size, is_write);
 	return DEV_INTERP_SHAPE_FAULT;
 }
 
-static enum dev_interp_shape place(const struct survey *s, uint8_t *window,
-				   struct dev_interp_places *ret)
+static enum dev_interp_shape memory_place(const struct survey *s, uint8_t *window,
+					  struct dev_interp_places *ret)
 {
 	ret->base = window;
 	if (!s->is_piece && !s->is_same)
@@ -170,7 +173,7 @@ static enum dev_interp_shape reach_global(struct dev_interp_warp *w,
 		struct survey s = look_at(ret->offsets, m->base, m->bytes, size, m->shift);
 
 		if (s.is_inside && survey_allows(m, &s, ret->offsets, size, want))
-			return place(&s, m->view, ret);
+			return memory_place(&s, m->view, ret);
 		read_addresses(w, in, ret->offsets);
 	}
 	/* anywhere: the offsets are whole pointers */
@@ -181,10 +184,12 @@ static enum dev_interp_shape reach_global(struct dev_interp_warp *w,
 		const void *at;
 
 		if (address & (size - 1))
-			return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, address, size, is_write);
-		at = find(b, address, size, want);
+			return memory_fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, address, size,
+					   is_write);
+		at = memory_find(b, address, size, want);
 		if (!at)
-			return fail(w, in, DEV_INTERP_FAULT_ADDRESS, i, address, size, is_write);
+			return memory_fail(w, in, DEV_INTERP_FAULT_ADDRESS, i, address, size,
+					   is_write);
 		ret->offsets[i] = (uint64_t)(uintptr_t)at;
 	}
 	return DEV_INTERP_SHAPE_APART;
@@ -205,7 +210,7 @@ static enum dev_interp_shape reach_window(struct dev_interp_warp *w,
 		struct survey s = look_at(ret->offsets, 0, bytes, size, 63);
 
 		if (s.is_inside && !stride)
-			return place(&s, window, ret);
+			return memory_place(&s, window, ret);
 		if (s.is_inside) {
 			ret->base = window;
 			EVERY_LANE ret->offsets[i] += i * stride;
@@ -217,9 +222,11 @@ static enum dev_interp_shape reach_window(struct dev_interp_warp *w,
 		uint64_t offset = ret->offsets[i];
 
 		if (offset & (size - 1))
-			return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, offset, size, is_write);
+			return memory_fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, offset, size,
+					   is_write);
 		if (offset >= bytes || bytes - offset < size)
-			return fail(w, in, DEV_INTERP_FAULT_SPACE, i, offset, size, is_write);
+			return memory_fail(w, in, DEV_INTERP_FAULT_SPACE, i, offset, size,
+					   is_write);
 		ret->offsets[i] = i * stride + offset;
 	}
 	ret->base = window;
@@ -235,11 +242,11 @@ static enum dev_interp_shape reach_named(struct dev_interp_warp *w,
 	uint64_t offset = (uint64_t)in->imm;
 
 	if (offset & (size - 1))
-		return fail(w, in, DEV_INTERP_FAULT_MISALIGNED, (unsigned)__builtin_ctz(w->mask),
-			    offset, size, is_write);
+		return memory_fail(w, in, DEV_INTERP_FAULT_MISALIGNED,
+				   (unsigned)__builtin_ctz(w->mask), offset, size, is_write);
 	if (offset >= bytes || bytes - offset < size || (is_kernels && is_write))
-		return fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), offset,
-			    size, is_write);
+		return memory_fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask),
+				   offset, size, is_write);
 	ret->base = buffer + offset;
 	if (is_kernels)
 		return DEV_INTERP_SHAPE_SAME;
@@ -275,8 +282,8 @@ static enum dev_interp_shape reach_param(struct dev_interp_warp *w,
 	if (in->is_named)
 		return reach_named(w, in, size, is_write, buffer, bytes, is_kernels, ret);
 	if (is_kernels && is_write)
-		return fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask), 0,
-			    size, true);
+		return memory_fail(w, in, DEV_INTERP_FAULT_SPACE, (unsigned)__builtin_ctz(w->mask),
+				   0, size, true);
 	return reach_window(w, in, size, is_write, buffer, bytes, is_kernels ? 0 : bytes, ret);
 }
 

@@ -103,8 +103,8 @@ static int for_named(struct dev_interp_module *m, const struct slu_ptx_function 
 }
 
 /* Recursion ends because a function that is being prepared counts as prepared. */
-static int prepare(struct dev_interp_module *m, const struct slu_ptx_function *f, void *userdata,
-		   struct slu_ptx_error *ret_error)
+static int module_prepare(struct dev_interp_module *m, const struct slu_ptx_function *f,
+			  void *userdata, struct slu_ptx_error *ret_error)
 {
 	struct dev_interp_code *code;
 	int r;
@@ -115,7 +115,7 @@ static int prepare(struct dev_interp_module *m, const struct slu_ptx_function *f
 	if (r)
 		return r;
 	__atomic_store_n(&m->codes[f->index], code, __ATOMIC_RELEASE);
-	r = for_named(m, f, prepare, userdata, ret_error);
+	r = for_named(m, f, module_prepare, userdata, ret_error);
 	if (r) {
 		/* nothing has run yet that could hold it */
 		dev_interp_code_free(code);
@@ -125,8 +125,8 @@ static int prepare(struct dev_interp_module *m, const struct slu_ptx_function *f
 }
 
 /* Decodes a function and throws the code away: most kernels of a large module never run. */
-static int check(struct dev_interp_module *m, const struct slu_ptx_function *f, void *userdata,
-		 struct slu_ptx_error *ret_error)
+static int module_check(struct dev_interp_module *m, const struct slu_ptx_function *f,
+			void *userdata, struct slu_ptx_error *ret_error)
 {
 	bool *is_checked = userdata;
 	struct dev_interp_code *code;
@@ -139,7 +139,7 @@ static int check(struct dev_interp_module *m, const struct slu_ptx_function *f, 
 	if (r)
 		return r;
 	dev_interp_code_free(code);
-	return for_named(m, f, check, userdata, ret_error);
+	return for_named(m, f, module_check, userdata, ret_error);
 }
 
 int dev_interp_check(struct dev_interp_module *m, struct slu_ptx_error *ret_error)
@@ -149,7 +149,7 @@ int dev_interp_check(struct dev_interp_module *m, struct slu_ptx_error *ret_erro
 
 	for (unsigned i = 0; !r && i < m->ptx->n_functions; i++)
 		if (m->ptx->functions[i]->is_kernel)
-			r = check(m, m->ptx->functions[i], is_checked, ret_error);
+			r = module_check(m, m->ptx->functions[i], is_checked, ret_error);
 	free(is_checked);
 	return r;
 }
@@ -161,7 +161,7 @@ int dev_interp_prepare(struct dev_interp_module *m, const struct slu_ptx_functio
 	int r;
 
 	pthread_mutex_lock(&lock->mutex);
-	r = prepare(m, kernel, NULL, ret_error);
+	r = module_prepare(m, kernel, NULL, ret_error);
 	pthread_mutex_unlock(&lock->mutex);
 	return r;
 }

@@ -62,7 +62,7 @@ SHIFT(shr_s16, uint32_t, int16_t, uint16_t, a >> COUNT(uint16_t))
 SHIFT(shr_s32, uint32_t, int32_t, uint32_t, a >> COUNT(uint32_t))
 SHIFT(shr_s64, uint64_t, int64_t, uint64_t, a >> COUNT(uint64_t))
 
-static inline uint32_t reverse(uint32_t x)
+static inline uint32_t bits_reverse(uint32_t x)
 {
 	x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
 	x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
@@ -84,9 +84,9 @@ OP1(popc_b32, uint32_t, uint32_t, uint32_t, uint32_t, __builtin_popcount(a))
 OP1(popc_b64, uint32_t, uint32_t, uint64_t, uint64_t, __builtin_popcountll(a))
 OP1(clz_b32, uint32_t, uint32_t, uint32_t, uint32_t, a ? __builtin_clz(a) : 32)
 OP1(clz_b64, uint32_t, uint32_t, uint64_t, uint64_t, a ? __builtin_clzll(a) : 64)
-OP1(brev_b32, uint32_t, uint32_t, uint32_t, uint32_t, reverse(a))
+OP1(brev_b32, uint32_t, uint32_t, uint32_t, uint32_t, bits_reverse(a))
 OP1(brev_b64, uint64_t, uint64_t, uint64_t, uint64_t,
-    (uint64_t)reverse((uint32_t)a) << 32 | reverse((uint32_t)(a >> 32)))
+    (uint64_t)bits_reverse((uint32_t)a) << 32 | bits_reverse((uint32_t)(a >> 32)))
 OP1(bfind_u32, uint32_t, uint32_t, uint32_t, uint32_t, find_bit(a, false, 32))
 OP1(bfind_u64, uint32_t, uint32_t, uint64_t, uint64_t, find_bit(a, false, 64))
 OP1(bfind_s32, uint32_t, uint32_t, uint32_t, int32_t,
@@ -129,8 +129,8 @@ OP1(bfind_amount_s64, uint32_t, uint32_t, uint64_t, int64_t,
 #define LANE_32(row) (((const uint32_t *)ROW(w, row))[i])
 #define LANE_64(row) (((const uint64_t *)ROW(w, row))[i])
 
-static inline uint64_t field(uint64_t a, uint32_t at, uint32_t length, unsigned width,
-			     bool is_signed)
+static inline uint64_t bits_field(uint64_t a, uint32_t at, uint32_t length, unsigned width,
+				  bool is_signed)
 {
 	uint64_t msb, bit, value = 0;
 
@@ -158,16 +158,18 @@ static inline uint64_t field(uint64_t a, uint32_t at, uint32_t length, unsigned 
 }
 
 LANE_FUNCTION(bfe_u32, uint32_t, {
-	return (uint32_t)field(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), 32, false);
+	return (uint32_t)bits_field(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), 32, false);
 })
-LANE_FUNCTION(bfe_s32, uint32_t,
-	      { return (uint32_t)field(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), 32, true); })
+LANE_FUNCTION(bfe_s32, uint32_t, {
+	return (uint32_t)bits_field(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), 32, true);
+})
 LANE_FUNCTION(bfe_u64, uint64_t,
-	      { return field(LANE_64(in->a), LANE_32(in->b), LANE_32(in->c), 64, false); })
+	      { return bits_field(LANE_64(in->a), LANE_32(in->b), LANE_32(in->c), 64, false); })
 LANE_FUNCTION(bfe_s64, uint64_t,
-	      { return field(LANE_64(in->a), LANE_32(in->b), LANE_32(in->c), 64, true); })
+	      { return bits_field(LANE_64(in->a), LANE_32(in->b), LANE_32(in->c), 64, true); })
 
-static inline uint64_t insert(uint64_t f, uint64_t a, uint32_t at, uint32_t length, unsigned width)
+static inline uint64_t bits_insert(uint64_t f, uint64_t a, uint32_t at, uint32_t length,
+				   unsigned width)
 {
 	uint64_t mask;
 
@@ -181,10 +183,11 @@ static inline uint64_t insert(uint64_t f, uint64_t a, uint32_t at, uint32_t leng
 }
 
 LANE_FUNCTION(bfi_b32, uint32_t, {
-	return (uint32_t)insert(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), LANE_32(in->e), 32);
+	return (uint32_t)bits_insert(LANE_32(in->a), LANE_32(in->b), LANE_32(in->c), LANE_32(in->e),
+				     32);
 })
 LANE_FUNCTION(bfi_b64, uint64_t, {
-	return insert(LANE_64(in->a), LANE_64(in->b), LANE_32(in->c), LANE_32(in->e), 64);
+	return bits_insert(LANE_64(in->a), LANE_64(in->b), LANE_32(in->c), LANE_32(in->e), 64);
 })
 
 static inline uint32_t mask_from(uint32_t at, uint32_t length, bool is_wrapping)
@@ -201,7 +204,7 @@ static inline uint32_t mask_from(uint32_t at, uint32_t length, bool is_wrapping)
 OP2(bmsk_clamp, uint32_t, uint32_t, uint32_t, uint32_t, mask_from(a, b, false))
 OP2(bmsk_wrap, uint32_t, uint32_t, uint32_t, uint32_t, mask_from(a, b, true))
 
-static inline uint32_t extend(uint32_t a, uint32_t n, bool is_wrapping, bool is_signed)
+static inline uint32_t bits_extend(uint32_t a, uint32_t n, bool is_wrapping, bool is_signed)
 {
 	if (is_wrapping)
 		n &= 31;
@@ -213,13 +216,13 @@ static inline uint32_t extend(uint32_t a, uint32_t n, bool is_wrapping, bool is_
 	return is_signed ? (uint32_t)((int32_t)a >> (32 - n)) : a >> (32 - n);
 }
 
-OP2(szext_clamp_u32, uint32_t, uint32_t, uint32_t, uint32_t, extend(a, b, false, false))
-OP2(szext_clamp_s32, uint32_t, uint32_t, uint32_t, uint32_t, extend(a, b, false, true))
-OP2(szext_wrap_u32, uint32_t, uint32_t, uint32_t, uint32_t, extend(a, b, true, false))
-OP2(szext_wrap_s32, uint32_t, uint32_t, uint32_t, uint32_t, extend(a, b, true, true))
+OP2(szext_clamp_u32, uint32_t, uint32_t, uint32_t, uint32_t, bits_extend(a, b, false, false))
+OP2(szext_clamp_s32, uint32_t, uint32_t, uint32_t, uint32_t, bits_extend(a, b, false, true))
+OP2(szext_wrap_u32, uint32_t, uint32_t, uint32_t, uint32_t, bits_extend(a, b, true, false))
+OP2(szext_wrap_s32, uint32_t, uint32_t, uint32_t, uint32_t, bits_extend(a, b, true, true))
 
 /* one bit of the table for each lane's bit of the three */
-static inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
+static inline uint32_t bits_lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 {
 	uint32_t r = 0;
 
@@ -229,9 +232,10 @@ static inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 	return r;
 }
 
-OP3(lop3_b32, uint32_t, uint32_t, uint32_t, uint32_t, lop3(a, b, c, (uint32_t)in->imm))
+OP3(lop3_b32, uint32_t, uint32_t, uint32_t, uint32_t, bits_lop3(a, b, c, (uint32_t)in->imm))
 
-static inline uint32_t funnel(uint32_t lo, uint32_t hi, uint32_t n, bool is_shl, bool is_wrapping)
+static inline uint32_t bits_funnel(uint32_t lo, uint32_t hi, uint32_t n, bool is_shl,
+				   bool is_wrapping)
 {
 	uint64_t both = (uint64_t)hi << 32 | lo;
 
@@ -239,13 +243,13 @@ static inline uint32_t funnel(uint32_t lo, uint32_t hi, uint32_t n, bool is_shl,
 	return is_shl ? (uint32_t)(both << n >> 32) : (uint32_t)(both >> n);
 }
 
-OP3(shf_l_clamp, uint32_t, uint32_t, uint32_t, uint32_t, funnel(a, b, c, true, false))
-OP3(shf_l_wrap, uint32_t, uint32_t, uint32_t, uint32_t, funnel(a, b, c, true, true))
-OP3(shf_r_clamp, uint32_t, uint32_t, uint32_t, uint32_t, funnel(a, b, c, false, false))
-OP3(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, funnel(a, b, c, false, true))
+OP3(shf_l_clamp, uint32_t, uint32_t, uint32_t, uint32_t, bits_funnel(a, b, c, true, false))
+OP3(shf_l_wrap, uint32_t, uint32_t, uint32_t, uint32_t, bits_funnel(a, b, c, true, true))
+OP3(shf_r_clamp, uint32_t, uint32_t, uint32_t, uint32_t, bits_funnel(a, b, c, false, false))
+OP3(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, bits_funnel(a, b, c, false, true))
 
 /* the modes of prmt choose a selector; the default one has it in the operand */
-static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
+static inline uint32_t bits_permute(uint32_t a, uint32_t b, uint32_t selector)
 {
 	uint64_t bytes = (uint64_t)b << 32 | a;
 	uint32_t r = 0;
@@ -268,13 +272,13 @@ static const uint16_t selectors_ecl[4] = { 0x3210, 0x3211, 0x3222, 0x3333 };
 static const uint16_t selectors_ecr[4] = { 0x0000, 0x1110, 0x2210, 0x3210 };
 static const uint16_t selectors_rc16[4] = { 0x1010, 0x3232, 0x1010, 0x3232 };
 
-OP3(prmt, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, c))
-OP3(prmt_f4e, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_f4e[c & 3]))
-OP3(prmt_b4e, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_b4e[c & 3]))
-OP3(prmt_rc8, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_rc8[c & 3]))
-OP3(prmt_ecl, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_ecl[c & 3]))
-OP3(prmt_ecr, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_ecr[c & 3]))
-OP3(prmt_rc16, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, selectors_rc16[c & 3]))
+OP3(prmt, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, c))
+OP3(prmt_f4e, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_f4e[c & 3]))
+OP3(prmt_b4e, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_b4e[c & 3]))
+OP3(prmt_rc8, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_rc8[c & 3]))
+OP3(prmt_ecl, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_ecl[c & 3]))
+OP3(prmt_ecr, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_ecr[c & 3]))
+OP3(prmt_rc16, uint32_t, uint32_t, uint32_t, uint32_t, bits_permute(a, b, selectors_rc16[c & 3]))
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 #define TABLE_BITS(op)                                                                  \

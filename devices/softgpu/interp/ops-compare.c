@@ -139,7 +139,7 @@ static enum relation relation_of(const struct slu_ptx_form *form)
 	return EQ;
 }
 
-static bool holds(enum relation r, float a, float b)
+static bool compare_holds(enum relation r, float a, float b)
 {
 	switch (r) {
 	case EQ:
@@ -187,13 +187,13 @@ static uint32_t compare_half(const struct dev_interp_warp *w, const struct dev_i
 		float a = dev_half_to_float((uint16_t)(pa[i] >> shift), is_ftz);
 		float b = dev_half_to_float((uint16_t)(pb[i] >> shift), is_ftz);
 
-		bits |= (uint32_t)holds(r, a, b) << i;
+		bits |= (uint32_t)compare_holds(r, a, b) << i;
 	}
 	return bits;
 }
 
-static uint32_t combine(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
-			uint32_t bits)
+static uint32_t compare_combine(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
+				uint32_t bits)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	uint32_t c = w->preds[in->s] ^ in->s_flip;
@@ -207,7 +207,7 @@ static uint32_t combine(const struct dev_interp_warp *w, const struct dev_interp
 	return bits;
 }
 
-static void put(struct dev_interp_warp *w, uint32_t pred, uint32_t bits)
+static void compare_put(struct dev_interp_warp *w, uint32_t pred, uint32_t bits)
 {
 	w->preds[pred] = (w->preds[pred] & ~w->mask) | (bits & w->mask);
 }
@@ -222,16 +222,16 @@ static const struct dev_interp_insn *setp_run(struct dev_interp_warp *w,
 
 	if (type == SLU_PTX_TYPE_F16X2) {
 		/* one predicate for each half */
-		first = combine(w, in, compare_half(w, in, 0));
-		second = combine(w, in, compare_half(w, in, 16));
+		first = compare_combine(w, in, compare_half(w, in, 0));
+		second = compare_combine(w, in, compare_half(w, in, 16));
 	} else {
 		bits = type == SLU_PTX_TYPE_F16 ? compare_half(w, in, 0)
 						: relations[type].compare[relation_of(form)](w, in);
-		first = combine(w, in, bits);
-		second = combine(w, in, ~bits);
+		first = compare_combine(w, in, bits);
+		second = compare_combine(w, in, ~bits);
 	}
-	put(w, in->p, first);
-	put(w, in->q, second);
+	compare_put(w, in->p, first);
+	compare_put(w, in->q, second);
 	return in + 1;
 }
 
@@ -256,8 +256,8 @@ static const struct dev_interp_handler setp = { setp_run, setp_run };
 	{                                                                                         \
 		uint32_t bits = cmp_##name(w, in);                                                \
                                                                                                   \
-		put(w, in->p, bits);                                                              \
-		put(w, in->q, ~bits);                                                             \
+		compare_put(w, in->p, bits);                                                      \
+		compare_put(w, in->q, ~bits);                                                     \
 		return in + 1;                                                                    \
 	}                                                                                         \
 	static const struct dev_interp_handler setp_##name = { setp_##name##_all,                 \
@@ -309,8 +309,8 @@ static const struct dev_interp_insn *set_run(struct dev_interp_warp *w,
 	uint32_t low, high;
 
 	if (from == SLU_PTX_TYPE_F16X2) {
-		low = combine(w, in, compare_half(w, in, 0));
-		high = combine(w, in, compare_half(w, in, 16));
+		low = compare_combine(w, in, compare_half(w, in, 0));
+		high = compare_combine(w, in, compare_half(w, in, 16));
 		MASKED_LANES(w->mask)
 		{
 			uint32_t value = (low >> i & 1 ? truth & 0xffff : 0) |
@@ -322,7 +322,7 @@ static const struct dev_interp_insn *set_run(struct dev_interp_warp *w,
 	}
 	low = from == SLU_PTX_TYPE_F16 ? compare_half(w, in, 0)
 				       : relations[from].compare[relation_of(form)](w, in);
-	low = combine(w, in, low);
+	low = compare_combine(w, in, low);
 	MASKED_LANES(w->mask) d[i] = low >> i & 1 ? truth : 0;
 	return in + 1;
 }
@@ -352,7 +352,7 @@ static const struct dev_interp_insn *testp_run(struct dev_interp_warp *w,
 
 		bits |= (uint32_t)is << i;
 	}
-	put(w, in->p, bits);
+	compare_put(w, in->p, bits);
 	return in + 1;
 }
 

@@ -34,7 +34,7 @@ static uint64_t read_bits(const struct dev_interp_warp *w, const struct dev_inte
 }
 
 /* cut to the type, then extended by its sign to 64 bits */
-static uint64_t extend(uint64_t bits, enum slu_ptx_type type)
+static uint64_t convert_extend(uint64_t bits, enum slu_ptx_type type)
 {
 	unsigned drop = 64 - slu_ptx_type_size(type) * 8;
 
@@ -57,7 +57,7 @@ static void write_bits(struct dev_interp_warp *w, const struct dev_interp_insn *
 
 static uint64_t int_to_int(uint64_t bits, enum slu_ptx_type from, enum slu_ptx_type to, bool is_sat)
 {
-	uint64_t value = extend(bits, from);
+	uint64_t value = convert_extend(bits, from);
 
 	if (is_sat) {
 		const struct range *r = &ranges[to];
@@ -67,7 +67,7 @@ static uint64_t int_to_int(uint64_t bits, enum slu_ptx_type from, enum slu_ptx_t
 		else if (value > r->max)
 			value = r->max;
 	}
-	return extend(value, to);
+	return convert_extend(value, to);
 }
 
 /* 63 bits and a sticky one are converted with the right rounding in every mode; twice is exact */
@@ -102,11 +102,11 @@ static uint64_t double_to_int(double x, enum slu_ptx_type to)
 	if (x != x)
 		return 0;
 	if (x <= (double)r->min)
-		return extend((uint64_t)r->min, to);
+		return convert_extend((uint64_t)r->min, to);
 	/* the largest 64-bit values round up to a power of two that does not fit */
 	if (x >= (double)r->max)
 		return r->max;
-	return extend(is_signed ? (uint64_t)(int64_t)x : (uint64_t)x, to);
+	return convert_extend(is_signed ? (uint64_t)(int64_t)x : (uint64_t)x, to);
 }
 
 static double flush_double(double x, enum slu_ptx_type type)
@@ -145,13 +145,13 @@ static enum dev_half_rounding half_rounding(const struct slu_ptx_form *form)
 							: DEV_HALF_NEAREST;
 }
 
-static double saturate(double x)
+static double convert_saturate(double x)
 {
 	return !(x > 0) ? 0 : x > 1 ? 1 : x;
 }
 
 /* between the outermost numbers of the type; a NaN stays one */
-static double bounded(double x, enum slu_ptx_type type)
+static double convert_bounded(double x, enum slu_ptx_type type)
 {
 	double most = type == SLU_PTX_TYPE_F16 || type == SLU_PTX_TYPE_F16X2 ? 0x1.ffcp15
 		      : type == SLU_PTX_TYPE_TF32			     ? 0x1.ffcp127
@@ -167,11 +167,11 @@ static uint64_t write_float(double x, const struct slu_ptx_form *form)
 	float f;
 
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_sat))
-		x = saturate(x);
+		x = convert_saturate(x);
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_relu) && x <= 0)
 		x = 0;
 	if (slu_ptx_form_has(form, SLU_PTX_MOD_satfinite))
-		x = bounded(x, to);
+		x = convert_bounded(x, to);
 	switch (to) {
 	case SLU_PTX_TYPE_F16:
 	case SLU_PTX_TYPE_F16X2:
@@ -206,7 +206,7 @@ static uint64_t int_to_float(uint64_t bits, const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
 	enum slu_ptx_type from = (enum slu_ptx_type)form->types[1];
-	uint64_t value = extend(bits, from), out = 0;
+	uint64_t value = convert_extend(bits, from), out = 0;
 	bool is_signed = slu_ptx_type_is_signed(from);
 	double d;
 	float f;
@@ -215,13 +215,13 @@ static uint64_t int_to_float(uint64_t bits, const struct slu_ptx_form *form)
 	case SLU_PTX_TYPE_F32:
 		f = is_signed ? (float)(int64_t)value : u64_to_f32(value);
 		if (slu_ptx_form_has(form, SLU_PTX_MOD_sat))
-			f = (float)saturate((double)f);
+			f = (float)convert_saturate((double)f);
 		memcpy(&out, &f, 4);
 		return out;
 	case SLU_PTX_TYPE_F64:
 		d = is_signed ? (double)(int64_t)value : u64_to_f64(value);
 		if (slu_ptx_form_has(form, SLU_PTX_MOD_sat))
-			d = saturate(d);
+			d = convert_saturate(d);
 		memcpy(&out, &d, 8);
 		return out;
 	default:
@@ -231,7 +231,7 @@ static uint64_t int_to_float(uint64_t bits, const struct slu_ptx_form *form)
 	}
 }
 
-static uint64_t convert(uint64_t bits, const struct slu_ptx_form *form)
+static uint64_t convert_run(uint64_t bits, const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
 	enum slu_ptx_type from = (enum slu_ptx_type)form->types[1];
@@ -257,7 +257,7 @@ static const struct dev_interp_insn *general_run(struct dev_interp_warp *w,
 {
 	const struct slu_ptx_form *form = in->source->form;
 
-	MASKED_LANES(w->mask) write_bits(w, in, i, convert(read_bits(w, in, i), form));
+	MASKED_LANES(w->mask) write_bits(w, in, i, convert_run(read_bits(w, in, i), form));
 	return in + 1;
 }
 

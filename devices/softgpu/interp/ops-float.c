@@ -9,12 +9,12 @@
 #include "softgpu/interp/isa.h"
 
 /* .sat clamps to [0, 1], and a NaN becomes 0 */
-static inline float saturate(float x)
+static inline float float_saturate(float x)
 {
 	return !(x > 0) ? 0 : x > 1 ? 1 : x;
 }
 
-static inline float flush(float x)
+static inline float float_flush(float x)
 {
 	return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
@@ -39,19 +39,19 @@ DEFINE_FLOAT(f64, double)
 
 OP3(fma_f32, float, float, float, float, quiet_f32(__builtin_fmaf(a, b, c)))
 OP3(fma_f64, double, double, double, double, __builtin_fma(a, b, c))
-OP2(add_sat_f32, float, float, float, float, saturate(a + b))
-OP2(sub_sat_f32, float, float, float, float, saturate(a - b))
-OP2(mul_sat_f32, float, float, float, float, saturate(a *b))
-OP3(fma_sat_f32, float, float, float, float, saturate(__builtin_fmaf(a, b, c)))
+OP2(add_sat_f32, float, float, float, float, float_saturate(a + b))
+OP2(sub_sat_f32, float, float, float, float, float_saturate(a - b))
+OP2(mul_sat_f32, float, float, float, float, float_saturate(a *b))
+OP3(fma_sat_f32, float, float, float, float, float_saturate(__builtin_fmaf(a, b, c)))
 OP1(sqrt_f32, float, float, float, float, quiet_f32(__builtin_sqrtf(a)))
 OP1(sqrt_f64, double, double, double, double, __builtin_sqrt(a))
 
 /* signs are bits: a NaN keeps its payload, and only .ftz touches a subnormal */
 OP1(abs_f32, uint32_t, uint32_t, uint32_t, uint32_t, a & 0x7fffffff)
-OP1(abs_ftz_f32, float, float, float, float, fabsf(flush(a)))
+OP1(abs_ftz_f32, float, float, float, float, fabsf(float_flush(a)))
 OP1(abs_f64, uint64_t, uint64_t, uint64_t, uint64_t, a &INT64_MAX)
 OP1(neg_f32, uint32_t, uint32_t, uint32_t, uint32_t, a ^ 0x80000000)
-OP1(neg_ftz_f32, float, float, float, float, -flush(a))
+OP1(neg_ftz_f32, float, float, float, float, -float_flush(a))
 OP1(neg_f64, uint64_t, uint64_t, uint64_t, uint64_t, a ^ (UINT64_C(1) << 63))
 /* copysign d, a, b: the sign of a, the value of b */
 OP2(copysign_f32, uint32_t, uint32_t, uint32_t, uint32_t, (a & 0x80000000) | (b & 0x7fffffff))
@@ -85,14 +85,14 @@ DEFINE_MINMAX(f64, double)
 
 OP2(min_f32, float, float, float, float, quiet_f32(least_f32(a, b)))
 OP2(max_f32, float, float, float, float, quiet_f32(most_f32(a, b)))
-OP2(min_ftz_f32, float, float, float, float, quiet_f32(least_f32(flush(a), flush(b))))
-OP2(max_ftz_f32, float, float, float, float, quiet_f32(most_f32(flush(a), flush(b))))
+OP2(min_ftz_f32, float, float, float, float, quiet_f32(least_f32(float_flush(a), float_flush(b))))
+OP2(max_ftz_f32, float, float, float, float, quiet_f32(most_f32(float_flush(a), float_flush(b))))
 OP2(min_nan_f32, float, float, float, float, quiet_f32(a != a || b != b ? NAN : least_f32(a, b)))
 OP2(max_nan_f32, float, float, float, float, quiet_f32(a != a || b != b ? NAN : most_f32(a, b)))
 OP2(min_nan_ftz_f32, float, float, float, float,
-    quiet_f32(a != a || b != b ? NAN : least_f32(flush(a), flush(b))))
+    quiet_f32(a != a || b != b ? NAN : least_f32(float_flush(a), float_flush(b))))
 OP2(max_nan_ftz_f32, float, float, float, float,
-    quiet_f32(a != a || b != b ? NAN : most_f32(flush(a), flush(b))))
+    quiet_f32(a != a || b != b ? NAN : most_f32(float_flush(a), float_flush(b))))
 OP2(min_f64, double, double, double, double, least_f64(a, b))
 OP2(max_f64, double, double, double, double, most_f64(a, b))
 
@@ -100,9 +100,9 @@ OP2(max_f64, double, double, double, double, most_f64(a, b))
 	OP1(name##_f32, float, float, float, float, quiet_f32(expr)) \
 	static inline float name##_flushed(float x)                  \
 	{                                                            \
-		float a = flush(x);                                  \
+		float a = float_flush(x);                            \
                                                                      \
-		return quiet_f32(flush(expr));                       \
+		return quiet_f32(float_flush(expr));                 \
 	}                                                            \
 	OP1(name##_ftz_f32, float, float, float, float, name##_flushed(a))
 APPROX1(approx_rcp, 1 / a)
@@ -114,16 +114,18 @@ APPROX1(approx_lg2, log2f(a))
 APPROX1(approx_ex2, exp2f(a))
 OP1(approx_tanh_f32, float, float, float, float, quiet_f32(tanhf(a)))
 /* a * (1/b), and 1/b is nothing where it would be subnormal */
-static inline float divide(float a, float b)
+static inline float float_divide(float a, float b)
 {
 	float size = __builtin_fabsf(b);
 
 	return size > 0x1p126f && size < __builtin_inff() ? a * __builtin_copysignf(0, b) : a / b;
 }
-OP2(approx_div_f32, float, float, float, float, quiet_f32(divide(a, b)))
-OP2(approx_div_ftz_f32, float, float, float, float, quiet_f32(flush(divide(flush(a), flush(b)))))
+OP2(approx_div_f32, float, float, float, float, quiet_f32(float_divide(a, b)))
+OP2(approx_div_ftz_f32, float, float, float, float,
+    quiet_f32(float_flush(float_divide(float_flush(a), float_flush(b)))))
 OP2(full_div_f32, float, float, float, float, quiet_f32(a / b))
-OP2(full_div_ftz_f32, float, float, float, float, quiet_f32(flush(flush(a) / flush(b))))
+OP2(full_div_ftz_f32, float, float, float, float,
+    quiet_f32(float_flush(float_flush(a) / float_flush(b))))
 
 static inline double flush_f64(double x)
 {
@@ -131,7 +133,7 @@ static inline double flush_f64(double x)
 }
 
 /* these look at the upper 32 bits only, and give no more */
-static inline double upper(double x)
+static inline double float_upper(double x)
 {
 	uint64_t bits;
 
@@ -141,10 +143,11 @@ static inline double upper(double x)
 	return x;
 }
 
-OP1(approx_rcp_ftz_f64, double, double, double, double, upper(flush_f64(1 / flush_f64(upper(a)))))
+OP1(approx_rcp_ftz_f64, double, double, double, double,
+    float_upper(flush_f64(1 / flush_f64(float_upper(a)))))
 OP1(approx_rsqrt_f64, double, double, double, double, 1 / __builtin_sqrt(a))
 OP1(approx_rsqrt_ftz_f64, double, double, double, double,
-    upper(flush_f64(1 / __builtin_sqrt(flush_f64(upper(a))))))
+    float_upper(flush_f64(1 / __builtin_sqrt(flush_f64(float_upper(a))))))
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 

@@ -23,7 +23,7 @@ static uint16_t exponent_of(const struct options *o)
 	return o->is_bf16 ? 0x7f80 : 0x7c00;
 }
 
-static uint16_t flush(const struct options *o, uint16_t half)
+static uint16_t half_flush(const struct options *o, uint16_t half)
 {
 	return half & exponent_of(o) ? half : half & 0x8000;
 }
@@ -39,7 +39,7 @@ static double value_of(const struct options *o, uint16_t half)
 }
 
 /* the number wins over a NaN unless .nan is asked for; -0 is less than +0 */
-static uint16_t extreme(const struct options *o, uint16_t a, uint16_t b, bool is_max)
+static uint16_t half_extreme(const struct options *o, uint16_t a, uint16_t b, bool is_max)
 {
 	double x = value_of(o, a), y = value_of(o, b);
 	bool a_first;
@@ -53,15 +53,15 @@ static uint16_t extreme(const struct options *o, uint16_t a, uint16_t b, bool is
 	return a_first != is_max ? a : b;
 }
 
-static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_t c)
+static uint16_t half_compute(const struct options *o, uint16_t a, uint16_t b, uint16_t c)
 {
 	double x, y, z, r;
 	uint16_t half;
 
 	if (o->is_ftz) {
-		a = flush(o, a);
-		b = flush(o, b);
-		c = flush(o, c);
+		a = half_flush(o, a);
+		b = half_flush(o, b);
+		c = half_flush(o, c);
 	}
 	x = value_of(o, a);
 	y = value_of(o, b);
@@ -72,9 +72,9 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 	case SLU_PTX_OP_neg:
 		return a ^ 0x8000;
 	case SLU_PTX_OP_min:
-		return extreme(o, a, b, false);
+		return half_extreme(o, a, b, false);
 	case SLU_PTX_OP_max:
-		return extreme(o, a, b, true);
+		return half_extreme(o, a, b, true);
 	case SLU_PTX_OP_add:
 		r = dev_half_sum(x, y);
 		break;
@@ -100,7 +100,7 @@ static uint16_t compute(const struct options *o, uint16_t a, uint16_t b, uint16_
 			  : dev_half_from_double(r, DEV_HALF_NEAREST);
 	if (o->is_relu && half & 0x8000 && !is_nan(o, half))
 		half = 0;
-	return o->is_ftz ? flush(o, half) : half;
+	return o->is_ftz ? half_flush(o, half) : half;
 }
 
 static const struct dev_interp_insn *half_run(struct dev_interp_warp *w,
@@ -122,11 +122,12 @@ static const struct dev_interp_insn *half_run(struct dev_interp_warp *w,
 
 	MASKED_LANES(w->mask)
 	{
-		uint32_t value = compute(&o, (uint16_t)a[i], (uint16_t)b[i], (uint16_t)c[i]);
+		uint32_t value = half_compute(&o, (uint16_t)a[i], (uint16_t)b[i], (uint16_t)c[i]);
 
 		if (is_packed)
-			value |= (uint32_t)compute(&o, (uint16_t)(a[i] >> 16),
-						   (uint16_t)(b[i] >> 16), (uint16_t)(c[i] >> 16))
+			value |= (uint32_t)half_compute(&o, (uint16_t)(a[i] >> 16),
+							(uint16_t)(b[i] >> 16),
+							(uint16_t)(c[i] >> 16))
 				 << 16;
 		d[i] = value;
 	}

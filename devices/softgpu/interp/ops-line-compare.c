@@ -16,8 +16,8 @@ enum relation {
 };
 
 /* What holds for all lanes (ALL), for none (0), or differs (anything else). */
-static inline uint32_t holds(enum relation r, int64_t a_min, int64_t a_max, int64_t b_min,
-			     int64_t b_max)
+static inline uint32_t compare_holds(enum relation r, int64_t a_min, int64_t a_max, int64_t b_min,
+				     int64_t b_max)
 {
 	bool is_less = a_max<b_min, is_greater = a_min> b_max;
 	bool is_equal = a_min == a_max && b_min == b_max && a_min == b_min;
@@ -52,8 +52,8 @@ static inline uint32_t holds(enum relation r, int64_t a_min, int64_t a_max, int6
 	return yes ? DEV_INTERP_ALL : no ? 0 : 1;
 }
 
-static inline bool span(const struct dev_interp_line *line, unsigned team, bool is_signed,
-			bool is_wide, int64_t *ret_min, int64_t *ret_max)
+static inline bool compare_span(const struct dev_interp_line *line, unsigned team, bool is_signed,
+				bool is_wide, int64_t *ret_min, int64_t *ret_max)
 {
 	if (!is_wide)
 		return dev_interp_line_span_32(line, team, is_signed, ret_min, ret_max);
@@ -74,16 +74,17 @@ static inline void put_truth(struct dev_interp_warp *w, const struct dev_interp_
 
 /* Lines that are more than one value. */
 __attribute__((noinline)) static const struct dev_interp_insn *
-compare(struct dev_interp_warp *w, const struct dev_interp_insn *in, enum relation r,
-	bool is_signed, bool is_wide)
+compare_run(struct dev_interp_warp *w, const struct dev_interp_insn *in, enum relation r,
+	    bool is_signed, bool is_wide)
 {
 	const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
 	int64_t a_min, a_max, b_min, b_max;
 	uint32_t bits = 1;
 
-	if (ARE_LINES(a->kind & b->kind) && span(a, w->team, is_signed, is_wide, &a_min, &a_max) &&
-	    span(b, w->team, is_signed, is_wide, &b_min, &b_max))
-		bits = holds(r, a_min, a_max, b_min, b_max);
+	if (ARE_LINES(a->kind & b->kind) &&
+	    compare_span(a, w->team, is_signed, is_wide, &a_min, &a_max) &&
+	    compare_span(b, w->team, is_signed, is_wide, &b_min, &b_max))
+		bits = compare_holds(r, a_min, a_max, b_min, b_max);
 	if (bits == 1) {
 		dev_interp_line_need(w, in->a);
 		dev_interp_line_need(w, in->b);
@@ -102,7 +103,7 @@ compare(struct dev_interp_warp *w, const struct dev_interp_insn *in, enum relati
 		uint32_t bits = (V)a->base op(V) b->base ? DEV_INTERP_ALL : 0;              \
                                                                                             \
 		if (!ARE_LINES(a->kind & b->kind) || a->step | a->jump | b->step | b->jump) \
-			return compare(w, in, r, is_signed, is_wide);                       \
+			return compare_run(w, in, r, is_signed, is_wide);                   \
 		put_truth(w, in, bits);                                                     \
 		NEXT(w, in);                                                                \
 	}

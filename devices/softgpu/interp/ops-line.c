@@ -47,8 +47,8 @@ struct product {
 	uint64_t jump;
 };
 
-static inline bool multiply(const struct dev_interp_line *a, const struct dev_interp_line *b,
-			    struct product *ret)
+static inline bool line_multiply(const struct dev_interp_line *a, const struct dev_interp_line *b,
+				 struct product *ret)
 {
 	if (!dev_interp_line_is_one(b)) {
 		const struct dev_interp_line *other = a;
@@ -98,7 +98,7 @@ static inline bool multiply(const struct dev_interp_line *a, const struct dev_in
 		const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);            \
 		struct product p;                                                                 \
                                                                                                   \
-		if (!ARE_LINES(a->kind & b->kind) || !multiply(a, b, &p))                         \
+		if (!ARE_LINES(a->kind & b->kind) || !line_multiply(a, b, &p))                    \
 			return by_rows(w, in);                                                    \
 		put_##n(LINE(w, in->d), p.base, p.step, p.jump);                                  \
 		NEXT(w, in);                                                                      \
@@ -109,7 +109,7 @@ static inline bool multiply(const struct dev_interp_line *a, const struct dev_in
 		const struct dev_interp_line *c = LINE(w, in->c);                                 \
 		struct product p;                                                                 \
                                                                                                   \
-		if (!ARE_LINES(a->kind & b->kind & c->kind) || !multiply(a, b, &p))               \
+		if (!ARE_LINES(a->kind & b->kind & c->kind) || !line_multiply(a, b, &p))          \
 			return by_rows(w, in);                                                    \
 		put_##n(LINE(w, in->d), p.base + c->base, p.step + (uint64_t)c->step,             \
 			p.jump + (uint64_t)c->jump);                                              \
@@ -131,8 +131,8 @@ DEFINE_LINEAR(32)
 DEFINE_LINEAR(64)
 
 /* What a wider register makes of a 32-bit line, if none of its lanes wraps. */
-static inline bool widen(const struct dev_interp_line *a, unsigned team, bool is_signed,
-			 struct dev_interp_line *ret)
+static inline bool line_widen(const struct dev_interp_line *a, unsigned team, bool is_signed,
+			      struct dev_interp_line *ret)
 {
 	int64_t min, max;
 
@@ -154,8 +154,8 @@ static inline bool multiply_wide(const struct dev_interp_warp *w, const struct d
 	const struct dev_interp_line *a = LINE(w, in->a), *b = LINE(w, in->b);
 	struct dev_interp_line x, y;
 
-	return ARE_LINES(a->kind & b->kind) && widen(a, w->team, is_signed, &x) &&
-	       widen(b, w->team, is_signed, &y) && multiply(&x, &y, ret);
+	return ARE_LINES(a->kind & b->kind) && line_widen(a, w->team, is_signed, &x) &&
+	       line_widen(b, w->team, is_signed, &y) && line_multiply(&x, &y, ret);
 }
 
 #define DEFINE_WIDE(n, is_signed)                                                    \
@@ -184,7 +184,7 @@ static inline bool multiply_wide(const struct dev_interp_warp *w, const struct d
 		const struct dev_interp_line *a = LINE(w, in->a);                    \
 		struct dev_interp_line x;                                            \
                                                                                      \
-		if (!ARE_LINES(a->kind) || !widen(a, w->team, is_signed, &x))        \
+		if (!ARE_LINES(a->kind) || !line_widen(a, w->team, is_signed, &x))   \
 			return by_rows(w, in);                                       \
 		put_64(LINE(w, in->d), x.base, (uint64_t)x.step, (uint64_t)x.jump);  \
 		NEXT(w, in);                                                         \

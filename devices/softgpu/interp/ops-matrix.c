@@ -135,7 +135,8 @@ static int32_t sum_ints(const struct slu_ptx_form *form, const struct slu_ptx_ma
 	return (int32_t)sum;
 }
 
-static void multiply(struct dev_interp_warp *w, const struct dev_interp_insn *in, unsigned matrix)
+static void matrix_multiply(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+			    unsigned matrix)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	const struct slu_ptx_matrix *m = &in->extra->matrix;
@@ -181,7 +182,7 @@ static const struct dev_interp_insn *mma_run(struct dev_interp_warp *w,
 						       : 0));
 	/* A, B and C are read before D is written, also where they are the same registers */
 	for (unsigned k = 0; k < (in->extra->matrix.is_four ? 4 : 1); k++)
-		multiply(w, in, k);
+		matrix_multiply(w, in, k);
 	_mm_setcsr(csr);
 	return in + 1;
 }

@@ -22,7 +22,7 @@ static uint64_t word_of(uint64_t pending, uint64_t expected, uint64_t phase)
 }
 
 /* after @n arrivals, of which @n_dropped do not come again */
-static uint64_t arrived(uint64_t word, uint64_t n, uint64_t n_dropped)
+static uint64_t phase_arrived(uint64_t word, uint64_t n, uint64_t n_dropped)
 {
 	uint64_t expected = ((word >> 20 & MOST) - n_dropped) & MOST;
 	uint64_t pending = (PENDING(word) - n) & MOST, phase = word & PHASE;
@@ -31,11 +31,11 @@ static uint64_t arrived(uint64_t word, uint64_t n, uint64_t n_dropped)
 		       : word_of(expected, expected, phase ^ PHASE);
 }
 
-static void arrive(uint64_t *p, uint64_t n, bool is_drop, uint64_t *ret_state)
+static void phase_arrive(uint64_t *p, uint64_t n, bool is_drop, uint64_t *ret_state)
 {
 	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
 
-	while (!__atomic_compare_exchange_n(p, &old, arrived(old, n, is_drop ? n : 0), false,
+	while (!__atomic_compare_exchange_n(p, &old, phase_arrived(old, n, is_drop ? n : 0), false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	*ret_state = old;
@@ -69,7 +69,7 @@ static const struct dev_interp_insn *phase_run(struct dev_interp_warp *w,
 			state = __atomic_load_n(p, __ATOMIC_SEQ_CST);
 			bits |= (uint32_t)((state & PHASE) != seen) << i;
 		} else if (is_arrive && !is_nothing) {
-			arrive(p, has_count ? counts[i] & MOST : 1, HAS(arrive_drop), &state);
+			phase_arrive(p, has_count ? counts[i] & MOST : 1, HAS(arrive_drop), &state);
 			if (form->opcode == SLU_PTX_OP_mbarrier)
 				((uint64_t *)ROW(w, in->d))[i] = state;
 		} else if (HAS(init)) {

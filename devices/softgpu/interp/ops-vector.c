@@ -69,7 +69,8 @@ static inline enum slu_ptx_type type_of(const struct dev_interp_insn *in)
 }
 
 /* One element as its register has it: a narrow one is extended by its own sign. */
-static inline uint64_t element(const struct dev_interp_insn *in, const uint8_t *from, unsigned size)
+static inline uint64_t vector_element(const struct dev_interp_insn *in, const uint8_t *from,
+				      unsigned size)
 {
 	enum slu_ptx_type type = type_of(in);
 	uint64_t value = 0;
@@ -95,7 +96,7 @@ static const struct dev_interp_insn *load_some(struct dev_interp_warp *w,
 		union whole v = read_whole(dev_interp_place_of(&at, shape, size * n, i), size * n);
 
 		for (unsigned k = 0; k < n; k++) {
-			uint64_t value = element(in, v.bytes + k * size, size);
+			uint64_t value = vector_element(in, v.bytes + k * size, size);
 
 			if (in->is_wide_row)
 				((uint64_t *)ROW(w, in->x[k]))[i] = value;

@@ -14,7 +14,7 @@
 
 enum { A = 1, B, C }; /* places of the sources in the text */
 
-static int64_t extended(uint32_t x, unsigned bits, bool is_signed)
+static int64_t video_extended(uint32_t x, unsigned bits, bool is_signed)
 {
 	return is_signed && x >> (bits - 1) ? (int64_t)x - (INT64_C(1) << bits) : x;
 }
@@ -46,7 +46,7 @@ static bool is_signed_source(const struct slu_ptx_form *form, unsigned place)
 	return is_signed_at(form, is_set(form) ? place - 1 : place);
 }
 
-static __int128 shifted(const struct slu_ptx_form *form, int64_t a, int64_t b)
+static __int128 video_shifted(const struct slu_ptx_form *form, int64_t a, int64_t b)
 {
 	unsigned n = (unsigned)(HAS(wrap) ? b & 31 : b > 32 ? 32 : b);
 
@@ -54,7 +54,7 @@ static __int128 shifted(const struct slu_ptx_form *form, int64_t a, int64_t b)
 					       : (__int128)(a >> n);
 }
 
-static __int128 combine(const struct slu_ptx_form *form, int64_t a, int64_t b)
+static __int128 video_combine(const struct slu_ptx_form *form, int64_t a, int64_t b)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_vadd:
@@ -83,7 +83,7 @@ static __int128 combine(const struct slu_ptx_form *form, int64_t a, int64_t b)
 		return a > b ? a : b;
 	case SLU_PTX_OP_vshl:
 	case SLU_PTX_OP_vshr:
-		return shifted(form, a, b);
+		return video_shifted(form, a, b);
 	default:
 		return HAS(eq)	 ? a == b
 		       : HAS(ne) ? a != b
@@ -110,15 +110,16 @@ static struct part part_of(const struct slu_ptx_instr *instr, unsigned place)
 	return p;
 }
 
-static int64_t take(uint32_t word, struct part p)
+static int64_t video_take(uint32_t word, struct part p)
 {
-	return extended(word >> p.shift & mask_of(p.bits), p.bits, p.is_signed);
+	return video_extended(word >> p.shift & mask_of(p.bits), p.bits, p.is_signed);
 }
 
 /* What is not in range loses its upper bits before it meets the third word. */
-static uint32_t second(const struct slu_ptx_form *form, uint32_t x, uint32_t c, bool is_signed)
+static uint32_t video_second(const struct slu_ptx_form *form, uint32_t x, uint32_t c,
+			     bool is_signed)
 {
-	int64_t y = extended(x, 32, is_signed), z = extended(c, 32, is_signed);
+	int64_t y = video_extended(x, 32, is_signed), z = video_extended(c, 32, is_signed);
 
 	return HAS(add) ? x + c : (uint32_t)(HAS(min) == (y < z) ? y : z);
 }
@@ -137,10 +138,10 @@ static const struct dev_interp_insn *scalar_run(struct dev_interp_warp *w,
 
 	MASKED_LANES(w->mask)
 	{
-		__int128 wide = combine(form, take(a[i], pa), take(b[i], pb));
+		__int128 wide = video_combine(form, video_take(a[i], pa), video_take(b[i], pb));
 		uint32_t x = (uint32_t)(HAS(sat) ? dev_range_clamp(wide, range) : wide);
 
-		d[i] = has_second ? second(form, x, c[i], to.is_signed)
+		d[i] = has_second ? video_second(form, x, c[i], to.is_signed)
 		       : kept	  ? (x & mask_of(to.bits)) << to.shift | (c[i] & kept)
 				  : x;
 	}
@@ -164,9 +165,9 @@ static const struct dev_interp_insn *mad_run(struct dev_interp_warp *w,
 	range = dev_range_of(32, is_signed);
 	MASKED_LANES(w->mask)
 	{
-		__int128 x = (__int128)take(a[i], pa) * take(b[i], pb);
+		__int128 x = (__int128)video_take(a[i], pa) * video_take(b[i], pb);
 		/* the sign is read after the change, so that what is subtracted wraps around */
-		int64_t z = extended(o[C].is_negated ? ~c[i] : c[i], 32, is_signed);
+		int64_t z = video_extended(o[C].is_negated ? ~c[i] : c[i], 32, is_signed);
 
 		x = (is_minus ? -x : x) + z + (HAS(po) || o[C].is_negated);
 		x >>= scale;
@@ -176,8 +177,8 @@ static const struct dev_interp_insn *mad_run(struct dev_interp_warp *w,
 }
 
 /* Of the words a and b together, as many parts as there are lanes. */
-static void choose(uint32_t a, uint32_t b, uint16_t selector, unsigned lanes, bool is_signed,
-		   unsigned first, int64_t ret[SLU_PTX_SELECTOR_MAX])
+static void video_choose(uint32_t a, uint32_t b, uint16_t selector, unsigned lanes, bool is_signed,
+			 unsigned first, int64_t ret[SLU_PTX_SELECTOR_MAX])
 {
 	uint64_t both = (uint64_t)b << 32 | a;
 	unsigned bits = 32 / lanes;
@@ -185,12 +186,13 @@ static void choose(uint32_t a, uint32_t b, uint16_t selector, unsigned lanes, bo
 	for (unsigned k = 0; k < lanes; k++) {
 		unsigned from = selector ? slu_ptx_selector_digit(selector, k) : first + k;
 
-		ret[k] = extended((uint32_t)(both >> from * bits) & mask_of(bits), bits, is_signed);
+		ret[k] = video_extended((uint32_t)(both >> from * bits) & mask_of(bits), bits,
+					is_signed);
 	}
 }
 
 /* Which lanes are written, a bit each. */
-static unsigned written(uint16_t mask, unsigned lanes)
+static unsigned video_written(uint16_t mask, unsigned lanes)
 {
 	unsigned bits = 0;
 
@@ -209,7 +211,7 @@ static const struct dev_interp_insn *lanes_run(struct dev_interp_warp *w,
 	const struct slu_ptx_form *form = in->source->form;
 	const uint32_t *a = ROW(w, in->a), *b = ROW(w, in->b), *c = ROW(w, in->c);
 	unsigned lanes = slu_ptx_selector_lanes(form), bits = 32 / lanes;
-	unsigned is_written = written(o[0].selector, lanes);
+	unsigned is_written = video_written(o[0].selector, lanes);
 	struct dev_range range = dev_range_of(bits, is_signed_result(form));
 	uint32_t *d = ROW(w, in->d);
 
@@ -218,10 +220,10 @@ static const struct dev_interp_insn *lanes_run(struct dev_interp_warp *w,
 		int64_t x[SLU_PTX_SELECTOR_MAX], y[SLU_PTX_SELECTOR_MAX];
 		uint32_t word = c[i], sum = c[i];
 
-		choose(a[i], b[i], o[A].selector, lanes, is_signed_source(form, A), 0, x);
-		choose(a[i], b[i], o[B].selector, lanes, is_signed_source(form, B), lanes, y);
+		video_choose(a[i], b[i], o[A].selector, lanes, is_signed_source(form, A), 0, x);
+		video_choose(a[i], b[i], o[B].selector, lanes, is_signed_source(form, B), lanes, y);
 		for (unsigned k = 0; k < lanes; k++) {
-			__int128 wide = combine(form, x[k], y[k]);
+			__int128 wide = video_combine(form, x[k], y[k]);
 			uint32_t t = (uint32_t)(HAS(sat) ? dev_range_clamp(wide, range) : wide);
 
 			if (!(is_written >> k & 1))

@@ -14,8 +14,8 @@ static uint64_t lane_of(const struct dev_interp_warp *w, uint32_t row, bool is_w
  * Waits for the lanes that the row @members names in a .sync form. What lanes bring along is kept
  * for those that wait for them at another place of the code, where it is in other registers.
  */
-static bool gather(struct dev_interp_warp *w, const struct dev_interp_insn *in, uint32_t members,
-		   bool is_wide)
+static bool warp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+			uint32_t members, bool is_wide)
 {
 	bool is_vote = in->source->form->opcode == SLU_PTX_OP_vote;
 
@@ -51,7 +51,7 @@ static const struct dev_interp_insn *shfl_run(struct dev_interp_warp *w,
 	bool is_down = slu_ptx_form_has(form, SLU_PTX_MOD_down);
 	bool is_bfly = slu_ptx_form_has(form, SLU_PTX_MOD_bfly);
 
-	if (!gather(w, in, in->e, false))
+	if (!warp_gather(w, in, in->e, false))
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
@@ -99,7 +99,7 @@ static const struct dev_interp_insn *vote_run(struct dev_interp_warp *w,
 	uint32_t *d = ROW(w, in->d);
 	uint32_t votes, results = 0;
 
-	if (!gather(w, in, in->a, false))
+	if (!warp_gather(w, in, in->a, false))
 		return NULL;
 	votes = (w->mask & (w->preds[in->s] ^ in->s_flip)) | (w->others & w->brought_preds);
 	MASKED_LANES(w->mask)
@@ -131,7 +131,7 @@ static const struct dev_interp_insn *match_run(struct dev_interp_warp *w,
 	uint32_t *d = ROW(w, in->d);
 	uint32_t equal[DEV_INTERP_LANES], all = 0;
 
-	if (!gather(w, in, in->b, is_wide))
+	if (!warp_gather(w, in, in->b, is_wide))
 		return NULL;
 	MASKED_LANES(w->mask)
 	{
@@ -161,8 +161,8 @@ static const struct dev_interp_insn *match_run(struct dev_interp_warp *w,
 static const struct dev_interp_handler match = { match_run, match_run };
 
 /* Of what the lanes @who bring. */
-static uint32_t reduce(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
-		       uint32_t who)
+static uint32_t warp_reduce(const struct dev_interp_warp *w, const struct dev_interp_insn *in,
+			    uint32_t who)
 {
 	const struct slu_ptx_form *form = in->source->form;
 	bool is_signed = form->types[0] == SLU_PTX_TYPE_S32;
@@ -199,11 +199,11 @@ static const struct dev_interp_insn *redux_run(struct dev_interp_warp *w,
 	const uint32_t *members = ROW(w, in->b);
 	uint32_t *d = ROW(w, in->d), results[DEV_INTERP_LANES];
 
-	if (!gather(w, in, in->b, false))
+	if (!warp_gather(w, in, in->b, false))
 		return NULL;
 	for (uint32_t left = w->mask; left;) {
 		uint32_t set = members[__builtin_ctz(left)], lanes = 0;
-		uint32_t result = reduce(w, in, set & (w->mask | w->others));
+		uint32_t result = warp_reduce(w, in, set & (w->mask | w->others));
 
 		MASKED_LANES(left)
 		{

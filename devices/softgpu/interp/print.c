@@ -34,7 +34,7 @@ int dev_print_string(const struct dev_print_source *source, uint64_t address, ch
 	return 0;
 }
 
-static void put(struct printer *p, const char *text, size_t size)
+static void print_put(struct printer *p, const char *text, size_t size)
 {
 	size_t n = SLU_MIN(size, DEV_PRINT_MAX_TEXT - p->size);
 
@@ -64,7 +64,7 @@ struct directive {
 };
 
 /* There is space for the length, the conversion and the end. */
-static bool add(struct directive *d, const char *text, size_t size)
+static bool print_add(struct directive *d, const char *text, size_t size)
 {
 	if (d->spec_size + size > sizeof(d->spec) - 4)
 		return false;
@@ -82,9 +82,9 @@ static const char *read_number(struct printer *p, struct directive *d, const cha
 		int value = (int)next_argument(p, 4);
 
 		n = (size_t)snprintf(digits, sizeof(digits), "%d", value);
-		return add(d, digits, n) ? text + 1 : NULL;
+		return print_add(d, digits, n) ? text + 1 : NULL;
 	}
-	return add(d, text, n) ? text + n : NULL;
+	return print_add(d, text, n) ? text + n : NULL;
 }
 
 /* Return: what follows the directive, or NULL if it is none that we know. */
@@ -93,11 +93,11 @@ static const char *read_directive(struct printer *p, const char *text, struct di
 	size_t n = 1 + strspn(text + 1, "-+ #0");
 
 	*d = (struct directive){ 0 };
-	if (!add(d, text, n))
+	if (!print_add(d, text, n))
 		return NULL;
 	text = read_number(p, d, text + n);
 	if (text && *text == '.') {
-		if (!add(d, ".", 1))
+		if (!print_add(d, ".", 1))
 			return NULL;
 		text = read_number(p, d, text + 1);
 	}
@@ -121,11 +121,11 @@ static void put_directive(struct printer *p, struct directive *d)
 	int n;
 
 	if (d->conversion == '%') {
-		put(p, "%", 1);
+		print_put(p, "%", 1);
 		return;
 	}
 	if (strchr("diuoxX", d->conversion)) {
-		add(d, "ll", 2);
+		print_add(d, "ll", 2);
 		value = next_argument(p, d->is_long ? 8 : 4);
 		if (!d->is_long && strchr("di", d->conversion))
 			value = (uint64_t)(int64_t)(int32_t)value;
@@ -152,7 +152,7 @@ static void put_directive(struct printer *p, struct directive *d)
 		n = snprintf(text, sizeof(text), d->spec, number);
 	}
 	if (n > 0)
-		put(p, text, SLU_MIN((size_t)n, sizeof(text) - 1));
+		print_put(p, text, SLU_MIN((size_t)n, sizeof(text) - 1));
 }
 #pragma GCC diagnostic pop
 
@@ -169,7 +169,7 @@ int dev_print_format(const struct dev_print_source *source, uint64_t format, uin
 		struct directive d;
 		const char *next;
 
-		put(&p, at, n);
+		print_put(&p, at, n);
 		at += n;
 		if (!*at)
 			break;
@@ -179,7 +179,7 @@ int dev_print_format(const struct dev_print_source *source, uint64_t format, uin
 			at = next;
 		} else {
 			/* as it stands */
-			put(&p, at++, 1);
+			print_put(&p, at++, 1);
 		}
 	}
 	if (p.has_failed) {

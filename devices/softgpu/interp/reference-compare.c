@@ -2,8 +2,8 @@
 /* Comparisons and selections, from the order of two numbers: less, equal, greater, or none. */
 #include "softgpu/interp/reference-parts.h"
 
-static bool compare(const struct slu_ptx_form *form, enum slu_ptx_type type, uint64_t x, uint64_t y,
-		    bool *ret)
+static bool compare_run(const struct slu_ptx_form *form, enum slu_ptx_type type, uint64_t x,
+			uint64_t y, bool *ret)
 {
 	int order; /* -1, 0, 1; 2 if there is a NaN */
 	double a = 0, b = 0;
@@ -50,7 +50,7 @@ compared:
 	return true;
 }
 
-static bool with(const struct slu_ptx_form *form, bool a, bool c)
+static bool compare_with(const struct slu_ptx_form *form, bool a, bool c)
 {
 	return HAS(and) ? a && c : HAS(or) ? a || c : HAS(xor) ? a != c : a;
 }
@@ -67,29 +67,29 @@ bool dev_reference_compare(const struct slu_ptx_form *form, const uint64_t in[4]
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
 		if (type == SLU_PTX_TYPE_F16X2) {
-			compare(form, SLU_PTX_TYPE_F16, in[0], in[1], &low);
-			compare(form, SLU_PTX_TYPE_F16, in[0] >> 16, in[1] >> 16, &high);
-			ret->p = with(form, low, in[2]);
-			ret->q = with(form, high, in[2]);
+			compare_run(form, SLU_PTX_TYPE_F16, in[0], in[1], &low);
+			compare_run(form, SLU_PTX_TYPE_F16, in[0] >> 16, in[1] >> 16, &high);
+			ret->p = compare_with(form, low, in[2]);
+			ret->q = compare_with(form, high, in[2]);
 			return true;
 		}
-		compare(form, type, in[0], in[1], &low);
-		ret->p = with(form, low, in[2]);
-		ret->q = with(form, !low, in[2]);
+		compare_run(form, type, in[0], in[1], &low);
+		ret->p = compare_with(form, low, in[2]);
+		ret->q = compare_with(form, !low, in[2]);
 		return true;
 	case SLU_PTX_OP_set:
 		if (last == SLU_PTX_TYPE_F16X2) {
 			uint64_t one = type == SLU_PTX_TYPE_F16X2 ? 0x3c00 : 0xffff;
 
-			compare(form, SLU_PTX_TYPE_F16, in[0], in[1], &low);
-			compare(form, SLU_PTX_TYPE_F16, in[0] >> 16, in[1] >> 16, &high);
-			low = with(form, low, in[2]);
-			high = with(form, high, in[2]);
+			compare_run(form, SLU_PTX_TYPE_F16, in[0], in[1], &low);
+			compare_run(form, SLU_PTX_TYPE_F16, in[0] >> 16, in[1] >> 16, &high);
+			low = compare_with(form, low, in[2]);
+			high = compare_with(form, high, in[2]);
 			ret->value = (low ? one : 0) | (high ? one << 16 : 0);
 			return true;
 		}
-		compare(form, last, in[0], in[1], &low);
-		low = with(form, low, in[2]);
+		compare_run(form, last, in[0], in[1], &low);
+		low = compare_with(form, low, in[2]);
 		ret->value = !low			? 0
 			     : type == SLU_PTX_TYPE_F32 ? bits_of_f32(1)
 			     : type == SLU_PTX_TYPE_F16 ? 0x3c00

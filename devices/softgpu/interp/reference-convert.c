@@ -2,7 +2,7 @@
 /* cvt: a long double holds every 64-bit integer and every float. */
 #include "softgpu/interp/reference-parts.h"
 
-static long double rounded(long double x, const struct slu_ptx_form *form)
+static long double convert_rounded(long double x, const struct slu_ptx_form *form)
 {
 	return HAS(rzi) ? truncl(x) : HAS(rmi) ? floorl(x) : HAS(rpi) ? ceill(x) : rintl(x);
 }
@@ -35,7 +35,7 @@ static uint64_t kept_finite(const struct slu_ptx_form *form, uint64_t x, uint64_
 	return HAS(satfinite) && (x & ~sign) == infinity ? x - step : x;
 }
 
-static uint64_t narrowed(const struct slu_ptx_form *form, long double x)
+static uint64_t convert_narrowed(const struct slu_ptx_form *form, long double x)
 {
 	enum slu_ptx_type to = (enum slu_ptx_type)form->types[0];
 
@@ -65,7 +65,7 @@ bool dev_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 	    : from == SLU_PTX_TYPE_F64 ? f64_of(in[0])
 				       : (long double)value_of(in[0], from);
 	if (HAS(rni) || HAS(rzi) || HAS(rmi) || HAS(rpi))
-		x = rounded(x, form);
+		x = convert_rounded(x, form);
 	if (!slu_ptx_type_is_float(to)) {
 		if (isnan(x))
 			v = 0;
@@ -91,11 +91,11 @@ bool dev_reference_convert(const struct slu_ptx_form *form, const uint64_t in[4]
 
 		if (HAS(relu) && y <= 0)
 			y = 0;
-		ret->value = narrowed(form, x) << 16 | narrowed(form, y);
+		ret->value = convert_narrowed(form, x) << 16 | convert_narrowed(form, y);
 		return true;
 	}
 	if (to == SLU_PTX_TYPE_F16 || to == SLU_PTX_TYPE_BF16) {
-		ret->value = narrowed(form, x);
+		ret->value = convert_narrowed(form, x);
 		return true;
 	}
 	fesetround(mode_of(form));

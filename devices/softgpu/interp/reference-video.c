@@ -5,7 +5,7 @@
  */
 #include "softgpu/interp/reference-parts.h"
 
-static bool is(const struct slu_ptx_form *form, const char *name)
+static bool video_is(const struct slu_ptx_form *form, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -14,7 +14,7 @@ static bool is(const struct slu_ptx_form *form, const char *name)
 }
 
 /* byte or half @index of the 8 bytes of two words, the first one lowest; a word if @size is 4 */
-static __int128 part(const uint32_t words[2], unsigned index, unsigned size, bool is_signed)
+static __int128 video_part(const uint32_t words[2], unsigned index, unsigned size, bool is_signed)
 {
 	uint8_t bytes[8];
 	__int128 v = 0;
@@ -33,34 +33,34 @@ static unsigned size_by(const char *selector)
 	return !*selector ? 4 : selector[1] == 'h' ? 2 : 1;
 }
 
-static __int128 selected(uint32_t word, const char *selector, bool is_signed)
+static __int128 video_selected(uint32_t word, const char *selector, bool is_signed)
 {
 	const uint32_t words[2] = { word, 0 };
 
-	return part(words, *selector ? (unsigned)(selector[2] - '0') : 0, size_by(selector),
-		    is_signed);
+	return video_part(words, *selector ? (unsigned)(selector[2] - '0') : 0, size_by(selector),
+			  is_signed);
 }
 
-static __int128 operation(const struct slu_ptx_form *form, __int128 a, __int128 b)
+static __int128 video_operation(const struct slu_ptx_form *form, __int128 a, __int128 b)
 {
 	__int128 power = 1;
 
-	if (is(form, "vadd"))
+	if (video_is(form, "vadd"))
 		return a + b;
-	if (is(form, "vsub"))
+	if (video_is(form, "vsub"))
 		return a - b;
-	if (is(form, "vavrg"))
+	if (video_is(form, "vavrg"))
 		return a + b >= 0 ? (a + b + 1) / 2 : floor_shift(a + b, 1);
-	if (is(form, "vabsdiff"))
+	if (video_is(form, "vabsdiff"))
 		return a - b < 0 ? b - a : a - b;
-	if (is(form, "vmin"))
+	if (video_is(form, "vmin"))
 		return SLU_MIN(a, b);
-	if (is(form, "vmax"))
+	if (video_is(form, "vmax"))
 		return SLU_MAX(a, b);
-	if (is(form, "vshl") || is(form, "vshr")) {
+	if (video_is(form, "vshl") || video_is(form, "vshr")) {
 		for (__int128 n = HAS(wrap) ? b % 32 : SLU_MIN(b, 32); n > 0; n--)
 			power *= 2;
-		if (is(form, "vshl"))
+		if (video_is(form, "vshl"))
 			return a * power;
 		/* downwards */
 		return a >= 0 ? a / power : -((-a + power - 1) / power);
@@ -73,7 +73,7 @@ static __int128 operation(const struct slu_ptx_form *form, __int128 a, __int128 
 			 : a >= b;
 }
 
-static __int128 saturated(__int128 x, unsigned size, bool is_signed)
+static __int128 video_saturated(__int128 x, unsigned size, bool is_signed)
 {
 	__int128 all = (__int128)1 << 8 * size;
 	__int128 least = is_signed ? -all / 2 : 0, most = is_signed ? all / 2 - 1 : all - 1;
@@ -81,7 +81,7 @@ static __int128 saturated(__int128 x, unsigned size, bool is_signed)
 	return x < least ? least : x > most ? most : x;
 }
 
-static uint32_t placed(uint32_t word, unsigned index, unsigned size, __int128 x)
+static uint32_t video_placed(uint32_t word, unsigned index, unsigned size, __int128 x)
 {
 	for (unsigned i = 0; i < size; i++) {
 		unsigned shift = 8 * (index * size + i);
@@ -92,22 +92,24 @@ static uint32_t placed(uint32_t word, unsigned index, unsigned size, __int128 x)
 	return word;
 }
 
-static uint32_t scalar(const struct slu_ptx_form *form, const struct dev_reference_video *text,
-		       const uint32_t in[3])
+static uint32_t video_scalar(const struct slu_ptx_form *form,
+			     const struct dev_reference_video *text, const uint32_t in[3])
 {
-	bool is_set = is(form, "vset");
+	bool is_set = video_is(form, "vset");
 	bool d_signed = !is_set && form->types[0] == SLU_PTX_TYPE_S32;
-	__int128 a = selected(in[0], text->a, form->types[is_set ? 0 : 1] == SLU_PTX_TYPE_S32);
-	__int128 b = selected(in[1], text->b, form->types[is_set ? 1 : 2] == SLU_PTX_TYPE_S32);
-	__int128 t = operation(form, a, b), c;
+	__int128 a =
+		video_selected(in[0], text->a, form->types[is_set ? 0 : 1] == SLU_PTX_TYPE_S32);
+	__int128 b =
+		video_selected(in[1], text->b, form->types[is_set ? 1 : 2] == SLU_PTX_TYPE_S32);
+	__int128 t = video_operation(form, a, b), c;
 
 	if (HAS(sat))
-		t = saturated(t, size_by(text->d), d_signed);
+		t = video_saturated(t, size_by(text->d), d_signed);
 	if (*text->d)
-		return placed(in[2], (unsigned)(text->d[2] - '0'), size_by(text->d), t);
+		return video_placed(in[2], (unsigned)(text->d[2] - '0'), size_by(text->d), t);
 	/* both as numbers of the destination's type */
-	t = selected((uint32_t)(unsigned __int128)t, "", d_signed);
-	c = selected(in[2], "", d_signed);
+	t = video_selected((uint32_t)(unsigned __int128)t, "", d_signed);
+	c = video_selected(in[2], "", d_signed);
 	if (HAS(add))
 		t += c;
 	if (HAS(min))
@@ -117,33 +119,34 @@ static uint32_t scalar(const struct slu_ptx_form *form, const struct dev_referen
 	return (uint32_t)(unsigned __int128)t;
 }
 
-static uint32_t mad(const struct slu_ptx_form *form, const struct dev_reference_video *text,
-		    const uint32_t in[3])
+static uint32_t video_mad(const struct slu_ptx_form *form, const struct dev_reference_video *text,
+			  const uint32_t in[3])
 {
 	bool a_signed = form->types[1] == SLU_PTX_TYPE_S32;
 	bool b_signed = form->types[2] == SLU_PTX_TYPE_S32;
 	bool is_minus = text->a_is_minus ^ text->b_is_minus;
 	bool is_signed = a_signed || b_signed || is_minus || text->c_is_minus;
-	__int128 t = selected(in[0], text->a, a_signed) * selected(in[1], text->b, b_signed);
+	__int128 t =
+		video_selected(in[0], text->a, a_signed) * video_selected(in[1], text->b, b_signed);
 
 	if (is_minus)
 		t = -t;
 	/* ~c + 1, where ~c is a word: that of 0 is 2^32 - 1 or -1 */
 	if (text->c_is_minus)
-		t += selected(UINT32_MAX - in[2], "", is_signed) + 1;
+		t += video_selected(UINT32_MAX - in[2], "", is_signed) + 1;
 	else
-		t += selected(in[2], "", is_signed) + (HAS(po) ? 1 : 0);
+		t += video_selected(in[2], "", is_signed) + (HAS(po) ? 1 : 0);
 	t = floor_shift(t, HAS(shr7) ? 7 : HAS(shr15) ? 15 : 0);
 	if (HAS(sat))
-		t = saturated(t, 4, is_signed);
+		t = video_saturated(t, 4, is_signed);
 	return (uint32_t)(unsigned __int128)t;
 }
 
-static uint32_t several(const struct slu_ptx_form *form, const struct dev_reference_video *text,
-			const uint32_t in[3])
+static uint32_t video_parallel(const struct slu_ptx_form *form,
+			       const struct dev_reference_video *text, const uint32_t in[3])
 {
 	unsigned n = (unsigned)(form->row->name[strlen(form->row->name) - 1] - '0'), size = 4 / n;
-	bool is_set = is(form, "vset");
+	bool is_set = video_is(form, "vset");
 	bool a_signed = form->types[is_set ? 0 : 1] == SLU_PTX_TYPE_S32;
 	bool b_signed = form->types[is_set ? 1 : 2] == SLU_PTX_TYPE_S32;
 	const char *a = *text->a ? text->a + 2 : n == 2 ? "10" : "3210";
@@ -152,15 +155,15 @@ static uint32_t several(const struct slu_ptx_form *form, const struct dev_refere
 	uint32_t word = in[2], sum = in[2];
 
 	for (unsigned k = 0; k < n; k++) {
-		__int128 t =
-			operation(form, part(in, (unsigned)(a[n - 1 - k] - '0'), size, a_signed),
-				  part(in, (unsigned)(b[n - 1 - k] - '0'), size, b_signed));
+		__int128 t = video_operation(
+			form, video_part(in, (unsigned)(a[n - 1 - k] - '0'), size, a_signed),
+			video_part(in, (unsigned)(b[n - 1 - k] - '0'), size, b_signed));
 
 		if (!strchr(mask, (int)('0' + k)))
 			continue;
 		if (HAS(sat))
-			t = saturated(t, size, !is_set && form->types[0] == SLU_PTX_TYPE_S32);
-		word = placed(word, k, size, t);
+			t = video_saturated(t, size, !is_set && form->types[0] == SLU_PTX_TYPE_S32);
+		word = video_placed(word, k, size, t);
 		sum += (uint32_t)(unsigned __int128)t;
 	}
 	return HAS(add) ? sum : word;
@@ -173,14 +176,14 @@ bool dev_reference_video(const struct slu_ptx_form *form, const struct dev_refer
 					     "vmax", "vshl", "vshr",  "vset" };
 
 	if (!strcmp(form->row->name, "vmad")) {
-		*ret_value = mad(form, text, in);
+		*ret_value = video_mad(form, text, in);
 		return true;
 	}
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(names); i++) {
-		if (!is(form, names[i]))
+		if (!video_is(form, names[i]))
 			continue;
-		*ret_value = form->row->name[strlen(names[i])] ? several(form, text, in)
-							       : scalar(form, text, in);
+		*ret_value = form->row->name[strlen(names[i])] ? video_parallel(form, text, in)
+							       : video_scalar(form, text, in);
 		return true;
 	}
 	return false;

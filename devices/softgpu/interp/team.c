@@ -170,14 +170,14 @@ dev_interp_team_each(struct dev_interp_warp *w, const struct dev_interp_insn *in
 	return in + 1;
 }
 
-static const struct dev_interp_insn *each(struct dev_interp_warp *w,
-					  const struct dev_interp_insn *in)
+static const struct dev_interp_insn *team_each(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	return w->team > 1 ? dev_interp_team_each(w, in, in->run.some) : in->alone(w, in);
 }
 
-static const struct dev_interp_insn *part(struct dev_interp_warp *w,
-					  const struct dev_interp_insn *in)
+static const struct dev_interp_insn *team_part(struct dev_interp_warp *w,
+					       const struct dev_interp_insn *in)
 {
 	return w->team > 1 ? dev_interp_team_part(w, in) : in->alone(w, in);
 }
@@ -187,6 +187,6 @@ void dev_interp_team_bind(struct dev_interp_insn *in, bool is_flow)
 	if (in->run.knows_teams)
 		return;
 	in->alone = in->run.all;
-	in->run.all = is_flow ? part : each;
+	in->run.all = is_flow ? team_part : team_each;
 	in->run.knows_teams = true;
 }

@@ -70,7 +70,7 @@ struct dev_interp_group *dev_interp_warp_park(struct dev_interp_warp *w,
 }
 
 /* Groups at the same place of the same call are one. */
-static void merge(struct dev_interp_warp *w)
+static void warp_merge(struct dev_interp_warp *w)
 {
 	for (unsigned i = 0; i < w->n_groups; i++)
 		for (unsigned k = i + 1; k < w->n_groups;) {
@@ -100,7 +100,7 @@ static bool is_before(const struct dev_interp_group *a, const struct dev_interp_
 	return a->at < b->at;
 }
 
-static struct dev_interp_group *choose(struct dev_interp_warp *w, bool is_fair)
+static struct dev_interp_group *warp_choose(struct dev_interp_warp *w, bool is_fair)
 {
 	struct dev_interp_group *best = NULL;
 
@@ -122,8 +122,8 @@ static struct dev_interp_group *choose(struct dev_interp_warp *w, bool is_fair)
 }
 
 /* The group is the one that runs; lines are for whole warps only. */
-static const struct dev_interp_insn *resume(struct dev_interp_warp *w,
-					    const struct dev_interp_group *g)
+static const struct dev_interp_insn *warp_resume(struct dev_interp_warp *w,
+						 const struct dev_interp_group *g)
 {
 	uint32_t csr = g->frame->code->csr;
 
@@ -162,9 +162,9 @@ static bool is_partner(const struct dev_interp_warp *w, const struct dev_interp_
 }
 
 /* Executes the instruction of one group that waits, together with the lanes @all. */
-static void join(struct dev_interp_warp *w, struct dev_interp_group *g, uint32_t all)
+static void warp_join(struct dev_interp_warp *w, struct dev_interp_group *g, uint32_t all)
 {
-	const struct dev_interp_insn *at = resume(w, g);
+	const struct dev_interp_insn *at = warp_resume(w, g);
 
 	w->is_released = true;
 	w->others = all & ~g->mask;
@@ -177,7 +177,7 @@ static void join(struct dev_interp_warp *w, struct dev_interp_group *g, uint32_t
  * Groups whose lanes wait for each other at several places of the code, or for lanes that have
  * ended, execute their instructions before any of them goes on: what they brought is then whole.
  */
-static void meet(struct dev_interp_warp *w)
+static void warp_meet(struct dev_interp_warp *w)
 {
 	for (unsigned i = 0; i < w->n_groups; i++) {
 		struct dev_interp_group g = w->groups[i];
@@ -196,19 +196,19 @@ static void meet(struct dev_interp_warp *w)
 		}
 		for (unsigned k = 0; k < w->n_groups; k++)
 			if (is_partner(w, &g, &w->groups[k]))
-				join(w, &w->groups[k], all);
+				warp_join(w, &w->groups[k], all);
 	}
 }
 
 /* Return: where the chosen group goes on, or NULL if there is none that can run. */
-static const struct dev_interp_insn *schedule(struct dev_interp_warp *w, bool is_fair)
+static const struct dev_interp_insn *warp_schedule(struct dev_interp_warp *w, bool is_fair)
 {
 	struct dev_interp_group *best, g;
 
 	if (w->n_groups > 1)
-		merge(w);
-	meet(w);
-	best = choose(w, is_fair);
+		warp_merge(w);
+	warp_meet(w);
+	best = warp_choose(w, is_fair);
 	if (!best)
 		return NULL;
 	g = *best;
@@ -219,7 +219,7 @@ static const struct dev_interp_insn *schedule(struct dev_interp_warp *w, bool is
 	else if (w->is_alone || !w->budget)
 		w->budget = DEV_INTERP_BUDGET;
 	w->is_alone = !w->n_groups;
-	resume(w, &g);
+	warp_resume(w, &g);
 	w->is_released = g.state == DEV_INTERP_GROUP_SYNC;
 	for (unsigned i = 0; !is_fair && i < w->n_groups; i++) {
 		const struct dev_interp_group *o = &w->groups[i];
@@ -255,7 +255,7 @@ static bool run_whole(struct dev_interp_warp *w)
 		w->budget = DEV_INTERP_SLICE;
 		w->is_alone = true;
 		w->is_released = false;
-		in = resume(w, &w->groups[0]);
+		in = warp_resume(w, &w->groups[0]);
 		while (in)
 			in = in->run.all(w, in);
 	} while (w->event == DEV_INTERP_EVENT_RESCHEDULE && is_whole(w));
@@ -270,7 +270,7 @@ bool dev_interp_warp_run(struct dev_interp_warp *w)
 
 	if (is_whole(w) && (!run_whole(w) || is_whole(w)))
 		return w->event != DEV_INTERP_EVENT_FAULT;
-	while ((in = schedule(w, is_fair))) {
+	while ((in = warp_schedule(w, is_fair))) {
 		if (w->mask == DEV_INTERP_ALL) {
 			while (in)
 				in = in->run.all(w, in);

@@ -275,7 +275,7 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *ret_version)
 	return CUDA_SUCCESS;
 }
 
-static CUresult synchronize(struct dev_context *context)
+static CUresult context_synchronize(struct dev_context *context)
 {
 	DEV_TRY(dev_capture_unsafe());
 	dev_stream_drain(context);
@@ -289,7 +289,7 @@ CUresult cuCtxSynchronize(void)
 	struct dev_context *context;
 
 	DEV_TRY(dev_context_enter(&context));
-	return synchronize(context);
+	return context_synchronize(context);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle)
@@ -298,7 +298,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 
 	DEV_TRY(dev_driver_enter());
 	context = dev_context_get(handle ? handle : dev_context_current());
-	return context ? synchronize(context) : CUDA_ERROR_INVALID_CONTEXT;
+	return context ? context_synchronize(context) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)

@@ -96,8 +96,8 @@ static CUresult to_host(void *dst, CUdeviceptr src, size_t bytes, CUstream strea
 	return copy_plain(address_of(dst), src, bytes, stream, wait);
 }
 
-static CUresult inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream,
-		       bool blocking)
+static CUresult copy_inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream,
+			    bool blocking)
 {
 	DEV_TRY(dev_driver_enter());
 	if (bytes && (!is_device_range(dst, bytes) || !is_device_range(src, bytes)))
@@ -138,17 +138,17 @@ CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return inside(dst, src, bytes, CU_STREAM_LEGACY, true);
+	return copy_inside(dst, src, bytes, CU_STREAM_LEGACY, true);
 }
 
 CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return inside(dst, src, bytes, CU_STREAM_PER_THREAD, true);
+	return copy_inside(dst, src, bytes, CU_STREAM_PER_THREAD, true);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return inside(dst, src, bytes, stream, false);
+	return copy_inside(dst, src, bytes, stream, false);
 }
 
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -157,7 +157,7 @@ static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr sr
 	DEV_TRY(dev_driver_enter());
 	if (!dev_context_get(dst_context) || !dev_context_get(src_context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return inside(dst, src, bytes, stream, blocking);
+	return copy_inside(dst, src, bytes, stream, blocking);
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,

@@ -67,7 +67,8 @@ CUresult cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
-static int attribute(const struct dev_card *card, CUdevice_attribute which, bool *ret_is_known)
+static int device_attribute(const struct dev_card *card, CUdevice_attribute which,
+			    bool *ret_is_known)
 {
 	const struct dev_limits *limits = dev_driver.settings.limits;
 
@@ -171,7 +172,7 @@ CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute which, CUdevice
 	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
-	value = attribute(card, which, &is_known);
+	value = device_attribute(card, which, &is_known);
 	if (!is_known)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_value = value;

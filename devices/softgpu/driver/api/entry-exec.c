@@ -25,7 +25,8 @@ static CUresult check_branches(const struct dev_graph *graph, CUDA_GRAPH_INSTANT
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult instantiate(CUgraphExec *ret_exec, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+static CUresult exec_instantiate(CUgraphExec *ret_exec, CUgraph handle,
+				 CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
 	unsigned long long flags = p->flags;
 	struct dev_graph_exec *exec;
@@ -57,7 +58,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph handle,
 {
 	CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = flags };
 
-	return instantiate(ret_exec, handle, &p);
+	return exec_instantiate(ret_exec, handle, &p);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *ret_node,
@@ -79,7 +80,7 @@ CUresult cuGraphInstantiate(CUgraphExec *ret_exec, CUgraph handle, CUgraphNode *
 CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph handle,
 				      CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
-	return p ? instantiate(ret_exec, handle, p) : CUDA_ERROR_INVALID_VALUE;
+	return p ? exec_instantiate(ret_exec, handle, p) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *ret_flags)

@@ -210,9 +210,10 @@ CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode *nodes, si
 
 /* -- dependencies --------------------------------------------------------------------------- */
 
-static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
-		       const CUgraphEdgeData *edges, size_t n,
-		       int (*apply)(struct dev_graph_node *later, struct dev_graph_node *earlier))
+static CUresult graph_change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+			     const CUgraphEdgeData *edges, size_t n,
+			     int (*apply)(struct dev_graph_node *later,
+					  struct dev_graph_node *earlier))
 {
 	struct dev_graph *graph;
 
@@ -235,25 +236,25 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				   const CUgraphEdgeData *edges, size_t n)
 {
-	return change(graph, from, to, edges, n, dev_graph_depend);
+	return graph_change(graph, from, to, edges, n, dev_graph_depend);
 }
 
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				size_t n)
 {
-	return change(graph, from, to, NULL, n, dev_graph_depend);
+	return graph_change(graph, from, to, NULL, n, dev_graph_depend);
 }
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				      const CUgraphEdgeData *edges, size_t n)
 {
-	return change(graph, from, to, edges, n, dev_graph_undepend);
+	return graph_change(graph, from, to, edges, n, dev_graph_undepend);
 }
 
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 				   size_t n)
 {
-	return change(graph, from, to, NULL, n, dev_graph_undepend);
+	return graph_change(graph, from, to, NULL, n, dev_graph_undepend);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode handle)

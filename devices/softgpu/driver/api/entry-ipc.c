@@ -62,8 +62,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 	return CUDA_SUCCESS;
 }
 
-static CUresult map(struct dev_card *card, struct dev_card *whose,
-		    const struct dev_card_ticket *ticket, struct opened **ret_opened)
+static CUresult ipc_map(struct dev_card *card, struct dev_card *whose,
+			const struct dev_card_ticket *ticket, struct opened **ret_opened)
 {
 	struct opened *opened = calloc(1, sizeof(*opened));
 	struct dev_window *window = &dev_driver.window;
@@ -121,7 +121,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemHandle ipc, uns
 		if (!memcmp(&opened->ticket, &handle.ticket, sizeof(handle.ticket)))
 			break;
 	if (!opened) {
-		result = map(context->card, whose, &handle.ticket, &opened);
+		result = ipc_map(context->card, whose, &handle.ticket, &opened);
 		if (!result)
 			LIST_INSERT_HEAD(&all, opened, link);
 	}

@@ -76,8 +76,8 @@ static CUresult shape_check(const struct dev_function *function, const unsigned 
 }
 
 /* The launch's parameters, one by one or as a block that the caller has packed. */
-static CUresult gather(const struct slu_ptx_function *kernel, void **params, void **extra,
-		       void **ret_buffer)
+static CUresult launch_gather(const struct slu_ptx_function *kernel, void **params, void **extra,
+			      void **ret_buffer)
 {
 	unsigned char *buffer = calloc(1, kernel->param_bytes + 1);
 
@@ -125,7 +125,7 @@ CUresult dev_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	DEV_TRY(shape_check(function, grid, block, shared_bytes));
-	DEV_TRY(gather(function->kernel, params, extra, &buffer));
+	DEV_TRY(launch_gather(function->kernel, params, extra, &buffer));
 	command = dev_command_new(DEV_COMMAND_KERNEL);
 	if (!command) {
 		free(buffer);
@@ -152,9 +152,9 @@ CUresult dev_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction handle, const unsigned grid[3], const unsigned block[3],
-		       unsigned shared_bytes, bool is_cooperative, CUstream stream_handle,
-		       void **params, void **extra)
+static CUresult launch_run(CUfunction handle, const unsigned grid[3], const unsigned block[3],
+			   unsigned shared_bytes, bool is_cooperative, CUstream stream_handle,
+			   void **params, void **extra)
 {
 	struct dev_context *context;
 	struct dev_command *command;
@@ -180,9 +180,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 			unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 			void **params, void **extra)
 {
-	return launch(function, (unsigned[]){ grid_x, grid_y, grid_z },
-		      (unsigned[]){ block_x, block_y, block_z }, shared_bytes, false, stream,
-		      params, extra);
+	return launch_run(function, (unsigned[]){ grid_x, grid_y, grid_z },
+			  (unsigned[]){ block_x, block_y, block_z }, shared_bytes, false, stream,
+			  params, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -190,9 +190,9 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 				   void **params)
 {
-	return launch(function, (unsigned[]){ grid_x, grid_y, grid_z },
-		      (unsigned[]){ block_x, block_y, block_z }, shared_bytes, true, stream, params,
-		      NULL);
+	return launch_run(function, (unsigned[]){ grid_x, grid_y, grid_z },
+			  (unsigned[]){ block_x, block_y, block_z }, shared_bytes, true, stream,
+			  params, NULL);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **params, void **extra)
@@ -227,7 +227,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **p
 			return CUDA_ERROR_NOT_SUPPORTED;
 		}
 	}
-	return launch(function, (unsigned[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
-		      (unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes,
-		      is_cooperative, c->hStream, params, extra);
+	return launch_run(function, (unsigned[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
+			  (unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ },
+			  c->sharedMemBytes, is_cooperative, c->hStream, params, extra);
 }

@@ -11,7 +11,7 @@
 #include "softgpu/driver/api/entry.h"
 #include "softgpu/driver/images/module.h"
 
-static CUresult look(CUfunction handle, struct dev_function **ret_function)
+static CUresult legacy_look(CUfunction handle, struct dev_function **ret_function)
 {
 	DEV_TRY(dev_driver_enter());
 	*ret_function = dev_function_get(handle);
@@ -22,7 +22,7 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
 {
 	struct dev_function *function;
 
-	DEV_TRY(look(handle, &function));
+	DEV_TRY(legacy_look(handle, &function));
 	if (x < 1 || y < 1 || z < 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	function->legacy.block[0] = (unsigned)x;
@@ -35,7 +35,7 @@ CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
 {
 	struct dev_function *function;
 
-	DEV_TRY(look(handle, &function));
+	DEV_TRY(legacy_look(handle, &function));
 	function->legacy.shared_bytes = bytes;
 	return CUDA_SUCCESS;
 }
@@ -44,7 +44,7 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int bytes)
 {
 	struct dev_function *function;
 
-	DEV_TRY(look(handle, &function));
+	DEV_TRY(legacy_look(handle, &function));
 	if (bytes > sizeof(function->legacy.params))
 		return CUDA_ERROR_INVALID_VALUE;
 	function->legacy.param_bytes = bytes;
@@ -55,7 +55,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *value, unsigned int by
 {
 	struct dev_function *function;
 
-	DEV_TRY(look(handle, &function));
+	DEV_TRY(legacy_look(handle, &function));
 	if (!value || offset < 0 || bytes > sizeof(function->legacy.params) ||
 	    (unsigned)offset > sizeof(function->legacy.params) - bytes)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -79,7 +79,7 @@ CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream st
 	const unsigned *block;
 	size_t bytes;
 
-	DEV_TRY(look(handle, &function));
+	DEV_TRY(legacy_look(handle, &function));
 	block = function->legacy.block;
 	bytes = function->legacy.param_bytes;
 	if (width < 1 || height < 1 || !block[0])

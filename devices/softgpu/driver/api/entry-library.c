@@ -177,7 +177,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_bytes, CUlibr
 
 /* -- kernels -------------------------------------------------------------------------------- */
 
-static CUresult find(CUkernel handle, struct dev_kernel **ret_kernel)
+static CUresult library_find(CUkernel handle, struct dev_kernel **ret_kernel)
 {
 	DEV_TRY(dev_driver_enter());
 	*ret_kernel = dev_library_get_kernel(handle);
@@ -190,7 +190,7 @@ CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel handle)
 	struct dev_context *context;
 	struct dev_kernel *kernel;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	DEV_TRY(dev_context_enter(&context));
 	if (!ret_function)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -205,7 +205,7 @@ CUresult cuKernelGetLibrary(CUlibrary *ret_library, CUkernel handle)
 {
 	struct dev_kernel *kernel;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	if (!ret_library)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_library = (CUlibrary)(void *)kernel->library;
@@ -216,7 +216,7 @@ CUresult cuKernelGetName(const char **ret_name, CUkernel handle)
 {
 	struct dev_kernel *kernel;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	if (!ret_name)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_name = kernel->ptx->name;
@@ -227,7 +227,7 @@ CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *ret_offset,
 {
 	struct dev_kernel *kernel;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	if (!ret_offset || index >= kernel->ptx->n_params)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_offset = kernel->ptx->params[index]->offset;
@@ -242,7 +242,7 @@ CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute which, CUkern
 	struct dev_kernel *kernel;
 	struct dev_card *card;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -256,7 +256,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel ha
 	struct dev_kernel *kernel;
 	struct dev_card *card;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	DEV_TRY(dev_driver_card(device, &card));
 	return dev_library_wish(kernel, card, which, value);
 }
@@ -267,7 +267,7 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice d
 	struct dev_kernel *kernel;
 	struct dev_card *card;
 
-	DEV_TRY(find(handle, &kernel));
+	DEV_TRY(library_find(handle, &kernel));
 	DEV_TRY(dev_driver_card(device, &card));
 	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE
 							     : CUDA_SUCCESS;

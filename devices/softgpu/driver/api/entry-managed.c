@@ -177,8 +177,8 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUd
 	return cuMemAdvise_v2(address, bytes, advice, location_of(device));
 }
 
-static CUresult answer(int *ret, size_t n, CUmem_range_attribute which, uint64_t address,
-		       size_t bytes)
+static CUresult managed_answer(int *ret, size_t n, CUmem_range_attribute which, uint64_t address,
+			       size_t bytes)
 {
 	CUmem_range_attribute plain = which;
 	unsigned found = 0;
@@ -228,7 +228,7 @@ CUresult cuMemRangeGetAttribute(void *ret_data, size_t data_bytes, CUmem_range_a
 	    which > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID ||
 	    !dev_managed_has(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	return answer(ret_data, data_bytes / sizeof(int), which, address, bytes);
+	return managed_answer(ret_data, data_bytes / sizeof(int), which, address, bytes);
 }
 
 CUresult cuMemRangeGetAttributes(void **ret_data, size_t *data_bytes, CUmem_range_attribute *which,

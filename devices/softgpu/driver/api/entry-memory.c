@@ -14,7 +14,7 @@
 
 #define PITCH_ALIGN 512
 
-static CUresult fault(enum dev_fault_kind kind)
+static CUresult memory_fault(enum dev_fault_kind kind)
 {
 	uint64_t extra_ns;
 
@@ -146,7 +146,7 @@ CUresult cuMemHostAlloc(void **ret_pointer, size_t bytes, unsigned int flags)
 				 CU_MEMHOSTALLOC_WRITECOMBINED)))
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(fault(DEV_FAULT_HOST));
+	DEV_TRY(memory_fault(DEV_FAULT_HOST));
 	return dev_driver_result(dev_memory_host_alloc(context, bytes, flags, ret_pointer));
 }
 
@@ -181,7 +181,7 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
 	    dev_window_has(&dev_driver.window, (uintptr_t)pointer))
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(fault(DEV_FAULT_HOST));
+	DEV_TRY(memory_fault(DEV_FAULT_HOST));
 	r = dev_memory_host_register(context, pointer, bytes, flags);
 	return r == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : dev_driver_result(r);
 }

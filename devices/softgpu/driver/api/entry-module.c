@@ -7,7 +7,8 @@
 #include "softgpu/driver/images/jit.h"
 #include "softgpu/driver/images/module.h"
 
-static CUresult load(CUmodule *ret_module, const void *image, const struct dev_image_log *log)
+static CUresult module_load(CUmodule *ret_module, const void *image,
+			    const struct dev_image_log *log)
 {
 	struct dev_program *program;
 	struct dev_context *context;
@@ -35,19 +36,19 @@ CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned in
 
 	DEV_TRY(dev_driver_enter());
 	DEV_TRY(dev_jit_read(n, options, values, &jit));
-	result = load(ret_module, image, &jit.error);
+	result = module_load(ret_module, image, &jit.error);
 	dev_jit_finish(&jit);
 	return result;
 }
 
 CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 {
-	return load(ret_module, image, NULL);
+	return module_load(ret_module, image, NULL);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *ret_module, const void *image)
 {
-	return load(ret_module, image, NULL);
+	return module_load(ret_module, image, NULL);
 }
 
 CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
@@ -60,7 +61,7 @@ CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
 	if (!ret_module || !path)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_entry_read_file(path, &image, &bytes));
-	return load(ret_module, image, NULL);
+	return module_load(ret_module, image, NULL);
 }
 
 CUresult cuModuleUnload(CUmodule handle)

@@ -48,8 +48,8 @@ CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *ret_type)
 }
 
 /* Finds the command of a node that must be of a kind. */
-static CUresult look(CUgraphNode handle, enum dev_command_kind kind, const void *ret,
-		     struct dev_command **ret_command)
+static CUresult node_look(CUgraphNode handle, enum dev_command_kind kind, const void *ret,
+			  struct dev_command **ret_command)
 {
 	struct dev_graph_node *node;
 
@@ -81,7 +81,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARA
 	struct dev_command *command;
 	struct dev_command_kernel *k;
 
-	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_KERNEL, ret, &command));
 	k = &command->kernel;
 	DEV_TRY(point_params(k));
 	*ret = (CUDA_KERNEL_NODE_PARAMS){
@@ -126,7 +126,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *ret)
 	struct dev_command *command;
 	const struct dev_command_copy *c;
 
-	DEV_TRY(look(handle, DEV_COMMAND_COPY, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_COPY, ret, &command));
 	c = &command->copy;
 	*ret = (CUDA_MEMCPY3D){
 		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -148,7 +148,7 @@ CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NO
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_BATCH, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_BATCH, ret, &command));
 	*ret = (CUDA_BATCH_MEM_OP_NODE_PARAMS){
 		.ctx = command->batch.context,
 		.count = command->batch.n,
@@ -162,7 +162,7 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS 
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_SET, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_SET, ret, &command));
 	*ret = (CUDA_MEMSET_NODE_PARAMS){
 		.dst = command->set.dst,
 		.pitch = command->set.pitch,
@@ -178,7 +178,7 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS *ret
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_HOST, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_HOST, ret, &command));
 	*ret = (CUDA_HOST_NODE_PARAMS){ command->host.function, command->host.user };
 	return CUDA_SUCCESS;
 }
@@ -187,7 +187,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph *ret)
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_GRAPH, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_GRAPH, ret, &command));
 	*ret = (CUgraph)(void *)command->graph;
 	return CUDA_SUCCESS;
 }
@@ -196,7 +196,7 @@ CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent *ret)
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_RECORD, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_RECORD, ret, &command));
 	*ret = command->event;
 	return CUDA_SUCCESS;
 }
@@ -205,7 +205,7 @@ CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent *ret)
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_AWAIT, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_AWAIT, ret, &command));
 	*ret = command->event;
 	return CUDA_SUCCESS;
 }
@@ -214,7 +214,7 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PA
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_ALLOC, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_ALLOC, ret, &command));
 	*ret = command->memory->params;
 	return CUDA_SUCCESS;
 }
@@ -223,7 +223,7 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *ret)
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_FREE, ret, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_FREE, ret, &command));
 	*ret = command->memory->address;
 	return CUDA_SUCCESS;
 }
@@ -273,7 +273,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID wh
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, ret_value, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_KERNEL, ret_value, &command));
 	*ret_value = (CUkernelNodeAttrValue){ 0 };
 	switch (which) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -292,7 +292,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID wh
 {
 	struct dev_command *command;
 
-	DEV_TRY(look(handle, DEV_COMMAND_KERNEL, value, &command));
+	DEV_TRY(node_look(handle, DEV_COMMAND_KERNEL, value, &command));
 	switch (which) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		if (value->cooperative)
@@ -312,8 +312,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst_handle, CUgraphNode src
 {
 	struct dev_command *dst, *src;
 
-	DEV_TRY(look(src_handle, DEV_COMMAND_KERNEL, src_handle, &src));
-	DEV_TRY(look(dst_handle, DEV_COMMAND_KERNEL, dst_handle, &dst));
+	DEV_TRY(node_look(src_handle, DEV_COMMAND_KERNEL, src_handle, &src));
+	DEV_TRY(node_look(dst_handle, DEV_COMMAND_KERNEL, dst_handle, &dst));
 	if (src->kernel.is_cooperative)
 		DEV_TRY(dev_entry_check_cooperative(&dst->kernel));
 	dst->kernel.is_cooperative = src->kernel.is_cooperative;

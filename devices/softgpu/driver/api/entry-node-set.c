@@ -7,7 +7,7 @@
 #include "softgpu/driver/execution/graph.h"
 
 /* Owns @command, which takes the place of the node's; a node stays of its kind. */
-static CUresult replace(struct dev_graph_node *node, struct dev_command *command)
+static CUresult node_replace(struct dev_graph_node *node, struct dev_command *command)
 {
 	bool is_same_kind = node && node->command->kind == command->kind;
 
@@ -35,7 +35,7 @@ static struct dev_graph_node *find_in(CUgraphExec handle, CUgraphNode origin)
 	if (!(params))                           \
 		return CUDA_ERROR_INVALID_VALUE; \
 	DEV_TRY(make);                           \
-	return replace(node, command)
+	return node_replace(node, command)
 
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {

@@ -33,8 +33,8 @@ CUresult dev_entry_edges(const CUgraphEdgeData *edges, size_t n)
 }
 
 /* Owns @command. */
-static CUresult add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *deps, size_t n,
-		    struct dev_command *command)
+static CUresult node_add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *deps, size_t n,
+			 struct dev_command *command)
 {
 	struct dev_graph *graph = dev_graph_get(handle);
 	struct dev_graph_node *node;
@@ -59,7 +59,7 @@ static CUresult add(CUgraphNode *ret_node, CUgraph handle, const CUgraphNode *de
 	if (!(params))                           \
 		return CUDA_ERROR_INVALID_VALUE; \
 	DEV_TRY(make);                           \
-	return add(ret_node, graph, deps, n, command)
+	return node_add(ret_node, graph, deps, n, command)
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps,
 			     size_t n)
@@ -145,7 +145,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 	if (!p || !dev_graph_get(graph))
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_node_any(p, &command));
-	DEV_TRY(add(ret_node, graph, deps, n, command));
+	DEV_TRY(node_add(ret_node, graph, deps, n, command));
 	if (command->kind == DEV_COMMAND_BRANCH)
 		command->branch.condition->is_used = true;
 	return CUDA_SUCCESS;

@@ -23,7 +23,7 @@ struct pointer {
 	unsigned access;
 };
 
-static struct pointer look(uint64_t address)
+static struct pointer pointer_look(uint64_t address)
 {
 	struct pointer p = { .device = CU_DEVICE_INVALID };
 	struct dev_managed_view managed;
@@ -78,8 +78,8 @@ static struct pointer look(uint64_t address)
 }
 
 /* Return: INVALID_VALUE where the question makes no sense for this pointer. */
-static CUresult answer(const struct pointer *p, uint64_t address, CUpointer_attribute which,
-		       void *data)
+static CUresult pointer_answer(const struct pointer *p, uint64_t address, CUpointer_attribute which,
+			       void *data)
 {
 	switch (which) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -152,8 +152,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdevicept
 	DEV_TRY(dev_driver_enter());
 	if (!data)
 		return CUDA_ERROR_INVALID_VALUE;
-	p = look(address);
-	return p.is_known ? answer(&p, address, which, data) : CUDA_ERROR_INVALID_VALUE;
+	p = pointer_look(address);
+	return p.is_known ? pointer_answer(&p, address, which, data) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static size_t answer_bytes(CUpointer_attribute which)
@@ -183,13 +183,13 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *which, void
 	DEV_TRY(dev_driver_enter());
 	if (!n || !which || !data)
 		return CUDA_ERROR_INVALID_VALUE;
-	p = look(address);
+	p = pointer_look(address);
 	for (unsigned i = 0; i < n; i++) {
 		CUresult result;
 
 		if (!data[i])
 			return CUDA_ERROR_INVALID_VALUE;
-		result = p.is_known ? answer(&p, address, which[i], data[i])
+		result = p.is_known ? pointer_answer(&p, address, which[i], data[i])
 				    : CUDA_ERROR_INVALID_VALUE;
 		if (result == CUDA_ERROR_NOT_SUPPORTED)
 			return result;
@@ -208,7 +208,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdev
 	struct pointer p;
 
 	DEV_TRY(dev_context_enter(&context));
-	p = look(address);
+	p = pointer_look(address);
 	if (!p.is_known)
 		return CUDA_ERROR_NOT_FOUND;
 	/* of mapped handles the genuine driver tells the one handle, not the reservation */
@@ -225,7 +225,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUd
 	struct pointer p;
 
 	DEV_TRY(dev_driver_enter());
-	p = look(address);
+	p = pointer_look(address);
 	if (!value || !p.is_known || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return CUDA_ERROR_INVALID_VALUE;
 	return *(const unsigned *)value ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;

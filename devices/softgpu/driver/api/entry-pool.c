@@ -12,7 +12,7 @@ static CUmemoryPool handle_of(struct dev_pool *pool)
 	return (CUmemoryPool)(void *)pool;
 }
 
-static CUresult find(CUmemoryPool handle, struct dev_pool **ret_pool)
+static CUresult pool_find(CUmemoryPool handle, struct dev_pool **ret_pool)
 {
 	DEV_TRY(dev_driver_enter());
 	*ret_pool = dev_pool_get(handle);
@@ -50,7 +50,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (pool->is_default)
 		return CUDA_ERROR_INVALID_VALUE;
 	dev_pool_destroy(pool);
@@ -61,7 +61,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_bytes)
 {
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	DEV_TRY(dev_capture_unsafe());
 	dev_pool_trim(pool, keep_bytes);
 	return CUDA_SUCCESS;
@@ -71,7 +71,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 {
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	return ret_value ? dev_pool_attribute(pool, which, ret_value) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -79,7 +79,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 {
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	return value ? dev_pool_set_attribute(pool, which, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -88,7 +88,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, s
 	struct dev_card *card;
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (n && !descs)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
@@ -108,7 +108,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool handle,
 	struct dev_card *card;
 	struct dev_pool *pool;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_driver_card(location->id, &card));
@@ -124,7 +124,7 @@ CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUmemoryPool hand
 	struct dev_pool *pool;
 	int fd;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_pool_export(pool, &fd));
@@ -158,7 +158,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool handle,
 	struct dev_pool *pool;
 	uint64_t address;
 
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (!ret_address || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_capture_unsafe());
@@ -201,7 +201,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
 	struct dev_pool *pool;
 
 	DEV_TRY(dev_driver_card(device, &card));
-	DEV_TRY(find(handle, &pool));
+	DEV_TRY(pool_find(handle, &pool));
 	if (pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
 	return dev_pool_set_current(card, pool);
@@ -237,8 +237,8 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 /* -- allocations ---------------------------------------------------------------------------- */
 
-static CUresult alloc(CUdeviceptr *ret_address, size_t bytes, struct dev_pool *pool,
-		      struct dev_stream *stream)
+static CUresult pool_alloc(CUdeviceptr *ret_address, size_t bytes, struct dev_pool *pool,
+			   struct dev_stream *stream)
 {
 	uint64_t address;
 
@@ -264,7 +264,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream handle
 
 	DEV_TRY(dev_entry_stream(handle, &context, &stream));
 	DEV_TRY(dev_pool_current(context->card, &pool));
-	return alloc(ret_address, bytes, pool, stream);
+	return pool_alloc(ret_address, bytes, pool, stream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,
@@ -275,8 +275,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t bytes, CUmemor
 	struct dev_pool *pool;
 
 	DEV_TRY(dev_entry_stream(stream_handle, &context, &stream));
-	DEV_TRY(find(handle, &pool));
-	return alloc(ret_address, bytes, pool, stream);
+	DEV_TRY(pool_find(handle, &pool));
+	return pool_alloc(ret_address, bytes, pool, stream);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)

@@ -7,8 +7,8 @@
 
 #include "softgpu/driver/api/entry.h"
 
-static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,
-		    size_t height, CUstream stream, bool blocking)
+static CUresult set_run(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size, size_t width,
+			size_t height, CUstream stream, bool blocking)
 {
 	struct dev_command *command;
 
@@ -32,31 +32,32 @@ static CUresult set(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned size
 #define SET(bits, type)                                                                            \
 	CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t n)                       \
 	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_LEGACY, true);                 \
+		return set_run(dst, 0, value, bits / 8, n, 1, CU_STREAM_LEGACY, true);             \
 	}                                                                                          \
 	CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr dst, type value, size_t n)                  \
 	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, CU_STREAM_PER_THREAD, true);             \
+		return set_run(dst, 0, value, bits / 8, n, 1, CU_STREAM_PER_THREAD, true);         \
 	}                                                                                          \
 	CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t n, CUstream stream)    \
 	{                                                                                          \
-		return set(dst, 0, value, bits / 8, n, 1, stream, false);                          \
+		return set_run(dst, 0, value, bits / 8, n, 1, stream, false);                      \
 	}                                                                                          \
 	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,   \
 					size_t height)                                             \
 	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_LEGACY, true);    \
+		return set_run(dst, pitch, value, bits / 8, width, height, CU_STREAM_LEGACY,       \
+			       true);                                                              \
 	}                                                                                          \
 	CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr dst, size_t pitch, type value,            \
 					     size_t width, size_t height)                          \
 	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, CU_STREAM_PER_THREAD,       \
-			   true);                                                                  \
+		return set_run(dst, pitch, value, bits / 8, width, height, CU_STREAM_PER_THREAD,   \
+			       true);                                                              \
 	}                                                                                          \
 	CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, \
 					  size_t height, CUstream stream)                          \
 	{                                                                                          \
-		return set(dst, pitch, value, bits / 8, width, height, stream, false);             \
+		return set_run(dst, pitch, value, bits / 8, width, height, stream, false);         \
 	}
 
 SET(8, unsigned char)

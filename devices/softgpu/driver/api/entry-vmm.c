@@ -30,7 +30,7 @@ static CUresult window_result(int r)
 	}
 }
 
-static CUresult fault(enum dev_fault_kind kind, CUresult error)
+static CUresult vmm_fault(enum dev_fault_kind kind, CUresult error)
 {
 	uint64_t extra_ns;
 
@@ -187,7 +187,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	if (offset || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(fault(DEV_FAULT_MAP, CUDA_ERROR_MAP_FAILED));
+	DEV_TRY(vmm_fault(DEV_FAULT_MAP, CUDA_ERROR_MAP_FAILED));
 	dev_driver_lock();
 	phys = dev_phys_get(handle);
 	if (phys && phys->n_handle_refs && phys->bytes == bytes)
@@ -212,7 +212,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 
 	DEV_TRY(dev_driver_enter());
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(fault(DEV_FAULT_UNMAP, CUDA_ERROR_UNMAP_FAILED));
+	DEV_TRY(vmm_fault(DEV_FAULT_UNMAP, CUDA_ERROR_UNMAP_FAILED));
 	dev_driver_lock();
 	r = is_internal_locked(address, bytes)
 		    ? DEV_WINDOW_E_INVALID
@@ -221,7 +221,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	return window_result(r);
 }
 
-static CUresult whose(const CUmemLocation *location, int *ret_card)
+static CUresult vmm_whose(const CUmemLocation *location, int *ret_card)
 {
 	struct dev_card *card;
 
@@ -244,14 +244,14 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 	if (!descs || !n || n > DEV_SETTINGS_DEVICES_MAX + 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
-		DEV_TRY(whose(&descs[i].location, &cards[i]));
+		DEV_TRY(vmm_whose(&descs[i].location, &cards[i]));
 		if (descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
 		    descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
 		    descs[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(fault(DEV_FAULT_ACCESS, CUDA_ERROR_UNKNOWN));
+	DEV_TRY(vmm_fault(DEV_FAULT_ACCESS, CUDA_ERROR_UNKNOWN));
 	dev_driver_lock();
 	if (is_internal_locked(address, bytes))
 		r = DEV_WINDOW_E_INVALID;
@@ -273,7 +273,7 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 	DEV_TRY(dev_driver_enter());
 	if (!ret_flags || !location)
 		return CUDA_ERROR_INVALID_VALUE;
-	DEV_TRY(whose(location, &card));
+	DEV_TRY(vmm_whose(location, &card));
 	dev_driver_lock();
 	m = dev_window_mapping(&dev_driver.window, address);
 	if (!m)
@@ -320,7 +320,7 @@ CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGenericAllocatio
 	return CUDA_SUCCESS;
 }
 
-static CUresult import(int fd, struct dev_phys **ret_phys)
+static CUresult vmm_import(int fd, struct dev_phys **ret_phys)
 {
 	struct dev_card_ticket ticket;
 	int seals = fcntl(fd, F_GET_SEALS), own, r;
@@ -353,7 +353,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 	if (!ret_handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(dev_capture_unsafe());
-	DEV_TRY(import((int)(intptr_t)shareable, &phys));
+	DEV_TRY(vmm_import((int)(intptr_t)shareable, &phys));
 	phys->prop = (CUmemAllocationProp){
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.requestedHandleTypes = type,

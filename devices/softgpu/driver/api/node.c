@@ -31,7 +31,7 @@ CUDA_KERNEL_NODE_PARAMS dev_node_widen(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 	return wide;
 }
 
-static CUresult done(struct dev_command *command, struct dev_command **ret_command)
+static CUresult node_done(struct dev_command *command, struct dev_command **ret_command)
 {
 	*ret_command = command;
 	return command ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -39,7 +39,7 @@ static CUresult done(struct dev_command *command, struct dev_command **ret_comma
 
 CUresult dev_node_empty(struct dev_command **ret_command)
 {
-	return done(dev_command_new(DEV_COMMAND_EMPTY), ret_command);
+	return node_done(dev_command_new(DEV_COMMAND_EMPTY), ret_command);
 }
 
 CUresult dev_node_copy(const CUDA_MEMCPY3D *p, struct dev_command **ret_command)
@@ -51,7 +51,7 @@ CUresult dev_node_copy(const CUDA_MEMCPY3D *p, struct dev_command **ret_command)
 	command = dev_command_new(DEV_COMMAND_COPY);
 	if (command)
 		command->copy = box;
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct dev_command **ret_command)
@@ -70,7 +70,7 @@ CUresult dev_node_set(const CUDA_MEMSET_NODE_PARAMS *p, struct dev_command **ret
 							 .height = p->height,
 							 .value = p->value,
 							 .size = p->elementSize };
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_host(const CUDA_HOST_NODE_PARAMS *p, struct dev_command **ret_command)
@@ -84,7 +84,7 @@ CUresult dev_node_host(const CUDA_HOST_NODE_PARAMS *p, struct dev_command **ret_
 		command->host.function = p->fn;
 		command->host.user = p->userData;
 	}
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_event(enum dev_command_kind kind, CUevent event, struct dev_command **ret_command)
@@ -96,7 +96,7 @@ CUresult dev_node_event(enum dev_command_kind kind, CUevent event, struct dev_co
 	command = dev_command_new(kind);
 	if (command)
 		command->event = event;
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_child(CUgraph handle, struct dev_command **ret_command)
@@ -117,7 +117,7 @@ CUresult dev_node_child(CUgraph handle, struct dev_command **ret_command)
 		}
 		command->graph->is_child = true;
 	}
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct dev_command **ret_command)
@@ -138,7 +138,7 @@ CUresult dev_node_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct dev_command **ret_
 	}
 	command->memory = memory;
 	p->dptr = memory->address;
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_free(CUdeviceptr address, struct dev_command **ret_command)
@@ -155,7 +155,7 @@ CUresult dev_node_free(CUdeviceptr address, struct dev_command **ret_command)
 	}
 	dev_graph_memory_freed_inside(memory);
 	command->memory = memory;
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct dev_command **ret_command)
@@ -178,7 +178,7 @@ CUresult dev_node_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct dev_comma
 	}
 	memcpy(ops, p->paramArray, p->count * sizeof(*ops));
 	command->batch = (struct dev_command_batch){ p->ctx, ops, p->count, p->flags };
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct dev_command **ret_command)
@@ -200,7 +200,7 @@ static CUresult make_branch(CUDA_CONDITIONAL_NODE_PARAMS *p, struct dev_command 
 		return r == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	p->phGraph_out = (CUgraph *)(void *)command->branch.bodies;
-	return done(command, ret_command);
+	return node_done(command, ret_command);
 }
 
 CUresult dev_node_any(CUgraphNodeParams *p, struct dev_command **ret_command)

@@ -134,7 +134,7 @@ static uint64_t run_graph(struct dev_stream *stream, const struct dev_graph *gra
 }
 
 /* Return: which body comes next; n_bodies: none. */
-static unsigned choose(const struct dev_command_branch *branch)
+static unsigned branch_choose(const struct dev_command_branch *branch)
 {
 	unsigned value = dev_condition_value(branch->condition);
 
@@ -151,7 +151,7 @@ uint64_t dev_branch_run(struct dev_stream *stream, const struct dev_command_bran
 	uint64_t ns = start_ns;
 
 	do {
-		unsigned which = choose(branch);
+		unsigned which = branch_choose(branch);
 
 		if (which >= branch->n_bodies || !may_go_on(stream))
 			break;

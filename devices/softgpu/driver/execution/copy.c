@@ -21,7 +21,7 @@ struct pace {
 	uint64_t at_ns; /* the device's time */
 };
 
-static void flush(struct pace *pace)
+static void copy_flush(struct pace *pace)
 {
 	uint64_t in_ns = 0, out_ns = 0;
 
@@ -37,11 +37,11 @@ static void flush(struct pace *pace)
 	dev_card_sleep_until(slu_sub_floor(pace->at_ns, AHEAD_NS));
 }
 
-static void go(struct pace *pace, struct dev_card *in, struct dev_card *out)
+static void copy_go(struct pace *pace, struct dev_card *in, struct dev_card *out)
 {
 	if (pace->in == in && pace->out == out)
 		return;
-	flush(pace);
+	copy_flush(pace);
 	pace->in = in;
 	pace->out = out;
 	pace->slice_bytes = UINT64_MAX;
@@ -69,9 +69,9 @@ static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uin
 		dst_here = to == DEV_MEMORY_DEVICE;
 		src_here = from == DEV_MEMORY_DEVICE;
 		if (dst_here && src_here && dst_card == src_card)
-			go(pace, NULL, NULL);
+			copy_go(pace, NULL, NULL);
 		else
-			go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL);
+			copy_go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL);
 		n = SLU_MIN(n, n_src);
 		n = SLU_MIN(n, pace->slice_bytes - pace->bytes);
 		memmove(dev_window_place(&dev_driver.window, dst),
@@ -83,7 +83,7 @@ static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uin
 			return false;
 		pace->bytes += n;
 		if (pace->bytes == pace->slice_bytes)
-			flush(pace);
+			copy_flush(pace);
 		dst += n;
 		src += n;
 		bytes -= n;
@@ -106,7 +106,7 @@ uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy
 					     copy->src + z * copy->src_slice + y * copy->src_pitch,
 					     copy->width);
 	dev_window_leave(&dev_driver.window);
-	flush(&pace);
+	copy_flush(&pace);
 	dev_card_sleep_until(pace.at_ns);
 	if (!is_usable)
 		dev_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -147,7 +147,7 @@ CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set 
 	return CUDA_SUCCESS;
 }
 
-static void fill(uint64_t dst, const struct dev_command_set *set)
+static void copy_fill(uint64_t dst, const struct dev_command_set *set)
 {
 	void *to = dev_window_place(&dev_driver.window, dst);
 
@@ -177,7 +177,7 @@ void dev_copy_run_set(struct dev_context *context, const struct dev_command_set 
 		is_usable = dev_memory_is_usable(context->card, dst, bytes, DEV_WINDOW_WRITE,
 						 &is_pageable);
 		if (is_usable) {
-			fill(dst, set);
+			copy_fill(dst, set);
 			is_usable = dev_memory_is_usable(context->card, dst, bytes,
 							 DEV_WINDOW_WRITE, &is_pageable);
 		}

@@ -46,7 +46,7 @@ static CUresult launch_child(const struct dev_graph *graph, struct dev_stream *s
 static CUresult ready_bodies(const struct dev_command_branch *branch);
 
 /* What a graph inside of a branch needs before it may be entered. */
-static CUresult ready(const struct dev_graph *graph)
+static CUresult exec_ready(const struct dev_graph *graph)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -56,7 +56,7 @@ static CUresult ready(const struct dev_graph *graph)
 		if (command->kind == DEV_COMMAND_KERNEL)
 			result = dev_function_load(command->kernel.function);
 		else if (command->kind == DEV_COMMAND_GRAPH)
-			result = ready(command->graph);
+			result = exec_ready(command->graph);
 		else if (command->kind == DEV_COMMAND_BRANCH)
 			result = ready_bodies(&command->branch);
 	}
@@ -68,11 +68,11 @@ static CUresult ready_bodies(const struct dev_command_branch *branch)
 	CUresult result = CUDA_SUCCESS;
 
 	for (unsigned i = 0; i < branch->n_bodies && !result; i++)
-		result = ready(branch->bodies[i]);
+		result = exec_ready(branch->bodies[i]);
 	return result;
 }
 
-static CUresult submit(const struct dev_command *command, struct dev_stream *stream)
+static CUresult exec_submit(const struct dev_command *command, struct dev_stream *stream)
 {
 	struct dev_command *clone = dev_command_clone(command);
 	CUresult result;
@@ -98,7 +98,7 @@ static CUresult launch_batch(const struct dev_command_batch *batch, struct dev_s
 		result = dev_operation_command(&batch->ops[i], &command);
 		if (result || !command)
 			continue;
-		result = submit(command, stream);
+		result = exec_submit(command, stream);
 		dev_command_free(command);
 	}
 	return result;
@@ -112,7 +112,7 @@ static CUresult launch_one(const struct dev_command *command, struct dev_stream 
 	switch (command->kind) {
 	case DEV_COMMAND_KERNEL:
 		result = dev_function_load(command->kernel.function);
-		return result ? result : submit(command, stream);
+		return result ? result : exec_submit(command, stream);
 	case DEV_COMMAND_RECORD:
 	case DEV_COMMAND_AWAIT:
 		event = dev_event_get(command->event);
@@ -124,14 +124,14 @@ static CUresult launch_one(const struct dev_command *command, struct dev_stream 
 		return launch_child(command->graph, stream);
 	case DEV_COMMAND_BRANCH:
 		result = ready_bodies(&command->branch);
-		return result ? result : submit(command, stream);
+		return result ? result : exec_submit(command, stream);
 	case DEV_COMMAND_BATCH:
 		return launch_batch(&command->batch, stream);
 	case DEV_COMMAND_ALLOC:
 		dev_graph_memory_launched(command->memory);
-		return submit(command, stream);
+		return exec_submit(command, stream);
 	default:
-		return submit(command, stream);
+		return exec_submit(command, stream);
 	}
 }
 
@@ -160,7 +160,7 @@ static CUresult submit_first_value(struct dev_condition *condition, struct dev_s
 }
 
 /* Conditions get their first value when the graph starts, those of inner branches as well. */
-static CUresult arm(const struct dev_graph *graph, struct dev_stream *stream)
+static CUresult exec_arm(const struct dev_graph *graph, struct dev_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -174,14 +174,14 @@ static CUresult arm(const struct dev_graph *graph, struct dev_stream *stream)
 			return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		result = submit_first_value(command->branch.condition, stream);
 		for (unsigned k = 0; k < command->branch.n_bodies && !result; k++)
-			result = arm(command->branch.bodies[k], stream);
+			result = exec_arm(command->branch.bodies[k], stream);
 	}
 	return result;
 }
 
 CUresult dev_graph_launch(struct dev_graph_exec *exec, struct dev_stream *stream)
 {
-	CUresult result = arm(exec->graph, stream);
+	CUresult result = exec_arm(exec->graph, stream);
 
 	for (size_t i = 0; i < exec->graph->n_nodes && !result; i++)
 		if (!exec->order[i]->is_disabled)
@@ -207,8 +207,8 @@ static CUgraphExecUpdateResult compare_branches(const struct dev_command_branch 
 	return result;
 }
 
-static CUgraphExecUpdateResult compare(const struct dev_graph_node *node,
-				       const struct dev_graph_node *fresh)
+static CUgraphExecUpdateResult exec_compare(const struct dev_graph_node *node,
+					    const struct dev_graph_node *fresh)
 {
 	if (node->command->kind != fresh->command->kind)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
@@ -235,7 +235,7 @@ static CUgraphExecUpdateResult compare_all(const struct dev_graph *graph,
 	if (graph->n_nodes != fresh->n_nodes)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
-		result = compare(graph->nodes[i], fresh->nodes[i]);
+		result = exec_compare(graph->nodes[i], fresh->nodes[i]);
 		if (result)
 			*ret_node = (CUgraphNode)(void *)fresh->nodes[i];
 	}

@@ -136,8 +136,8 @@ CUresult dev_graph_memory_free_outside(uint64_t address, struct dev_stream *stre
 	return dev_stream_submit(stream, command);
 }
 
-static CUresult submit(struct dev_stream *stream, enum dev_command_kind kind,
-		       struct dev_graph_memory *memory)
+static CUresult memory_submit(struct dev_stream *stream, enum dev_command_kind kind,
+			      struct dev_graph_memory *memory)
 {
 	struct dev_command *command = dev_command_new(kind);
 
@@ -163,7 +163,7 @@ CUresult dev_graph_memory_capture_alloc(struct dev_stream *stream, const CUmemPo
 	if (result)
 		return result;
 	*ret_address = memory->address;
-	return submit(stream, DEV_COMMAND_ALLOC, memory);
+	return memory_submit(stream, DEV_COMMAND_ALLOC, memory);
 }
 
 CUresult dev_graph_memory_capture_free(struct dev_stream *stream, uint64_t address)
@@ -173,7 +173,7 @@ CUresult dev_graph_memory_capture_free(struct dev_stream *stream, uint64_t addre
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
 	dev_graph_memory_freed_inside(memory);
-	return submit(stream, DEV_COMMAND_FREE, memory);
+	return memory_submit(stream, DEV_COMMAND_FREE, memory);
 }
 
 uint64_t dev_graph_memory_bytes(const struct dev_card *card, bool at_most)

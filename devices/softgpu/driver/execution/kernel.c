@@ -51,7 +51,7 @@ static unsigned count_workers(const unsigned grid[3])
 	return (unsigned)SLU_MIN(n_blocks, (uint64_t)CPU_COUNT(&set));
 }
 
-static void print(void *userdata, const char *text, size_t size)
+static void kernel_print(void *userdata, const char *text, size_t size)
 {
 	(void)userdata;
 	fwrite(text, 1, size, stdout);
@@ -59,7 +59,7 @@ static void print(void *userdata, const char *text, size_t size)
 }
 
 /* as the genuine driver does it, whoever is at the other end */
-static void complain(void *userdata, const char *text, size_t size)
+static void kernel_complain(void *userdata, const char *text, size_t size)
 {
 	(void)userdata;
 	fwrite(text, 1, size, stderr);
@@ -90,7 +90,7 @@ static bool must_rest(void *userdata)
 }
 
 /* None of its threads runs: the engine is the others' for a while. */
-static void rest(void *userdata)
+static void kernel_rest(void *userdata)
 {
 	struct run *run = userdata;
 
@@ -127,11 +127,11 @@ void dev_kernel_run(struct dev_context *context, const struct dev_command_kernel
 		.n_workers = count_workers(kernel->grid),
 		.is_cooperative = kernel->is_cooperative,
 		.cancel = &context->cancel,
-		.print = print,
-		.complain = complain,
+		.print = kernel_print,
+		.complain = kernel_complain,
 		.set_condition = set_condition,
 		.must_rest = must_rest,
-		.rest = rest,
+		.rest = kernel_rest,
 		.userdata = &run,
 	};
 	struct dev_interp_fault fault = { .kind = DEV_INTERP_FAULT_NONE };

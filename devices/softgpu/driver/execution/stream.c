@@ -253,8 +253,8 @@ static void wait_for_slot_locked(struct dev_stream *stream)
 	dev_timeline_unref_locked(first.timeline);
 }
 
-static CUresult submit(struct dev_stream *stream, struct dev_command *command,
-		       struct dev_mark *mark)
+static CUresult stream_submit(struct dev_stream *stream, struct dev_command *command,
+			      struct dev_mark *mark)
 {
 	CUresult result;
 	int r;
@@ -287,12 +287,12 @@ static CUresult submit(struct dev_stream *stream, struct dev_command *command,
 
 CUresult dev_stream_submit(struct dev_stream *stream, struct dev_command *command)
 {
-	return submit(stream, command, NULL);
+	return stream_submit(stream, command, NULL);
 }
 
 CUresult dev_stream_submit_mark(struct dev_stream *stream, struct dev_command *command)
 {
-	return submit(stream, command, command->mark);
+	return stream_submit(stream, command, command->mark);
 }
 
 CUresult dev_stream_run(struct dev_stream *stream, struct dev_command *command)

@@ -118,7 +118,7 @@ static void add_page(struct tally *t, uint64_t page, uint8_t how, bool is_host)
 }
 
 /* Looks at the pages of one mapping and clears what it finds. */
-static void walk(struct tally *t, uint64_t base, uint64_t bytes, bool is_host)
+static void truth_walk(struct tally *t, uint64_t base, uint64_t bytes, bool is_host)
 {
 	const struct dev_window *window = &dev_driver.window;
 	uint64_t page = (base - window->base) >> window->shift,
@@ -152,7 +152,7 @@ static void walk_all(struct dev_truth *truth, struct tally *t)
 		bool is_host = !m->phys->card && m->access[truth->card->index];
 
 		if (truth->is_traced || is_host)
-			walk(t, m->base, m->phys->bytes, is_host);
+			truth_walk(t, m->base, m->phys->bytes, is_host);
 	}
 	dev_driver_unlock();
 	end_run(t);
@@ -161,7 +161,7 @@ static void walk_all(struct dev_truth *truth, struct tally *t)
 /* -- the end of a launch -------------------------------------------------------------------- */
 
 /* Said once: who asked for a trace should not find a short one without a word. */
-static void complain(int error)
+static void truth_complain(int error)
 {
 	static bool has_said; /* guarded by one_at_a_time */
 
@@ -183,7 +183,7 @@ static bool write_all(const char *text, size_t bytes)
 			continue;
 		if (n <= 0) {
 			is_torn = is_torn || at;
-			complain(n < 0 ? errno : ENOSPC);
+			truth_complain(n < 0 ? errno : ENOSPC);
 			return false;
 		}
 		at += (size_t)n;
@@ -221,7 +221,7 @@ static bool write_trace(struct dev_truth *truth, const struct dev_command_kernel
 		     truth->range_bytes[1] + t->host_pages[1] * page, t->n_runs, pages);
 	if (n < 0) {
 		text = NULL;
-		complain(ENOMEM);
+		truth_complain(ENOMEM);
 		return false;
 	}
 	return write_lost() && write_all(text, (size_t)n);
@@ -235,7 +235,7 @@ static bool end_pages(struct tally *t)
 	if (t->trace && fclose(t->trace))
 		is_whole = false;
 	if (!is_whole)
-		complain(ENOMEM);
+		truth_complain(ENOMEM);
 	return is_whole;
 }
 

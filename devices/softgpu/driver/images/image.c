@@ -74,7 +74,7 @@ void dev_image_tell(const struct dev_image_log *log, const char *format, ...)
 	va_end(ap);
 }
 
-static bool unpack(const struct entry *e, const char *packed, char *text)
+static bool image_unpack(const struct entry *e, const char *packed, char *text)
 {
 	if (e->flags & FLAG_ZSTD)
 		return ZSTD_decompress(text, e->text_bytes, packed, e->packed_bytes) ==
@@ -103,7 +103,7 @@ static CUresult open_entry(const struct entry *e, const char *payload,
 	text = malloc(e->text_bytes + 1);
 	if (!text)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!unpack(e, payload, text)) {
+	if (!image_unpack(e, payload, text)) {
 		free(text);
 		dev_image_tell(log, "the image cannot be unpacked\n");
 		return CUDA_ERROR_INVALID_IMAGE;

@@ -38,7 +38,7 @@ CUresult dev_jit_read(unsigned n, const CUjit_option *options, void **values,
 	return CUDA_SUCCESS;
 }
 
-static void finish(const struct dev_image_log *log, void **used)
+static void jit_finish(const struct dev_image_log *log, void **used)
 {
 	if (used)
 		*used = (void *)(uintptr_t)(log->text && log->size ? strnlen(log->text, log->size)
@@ -47,6 +47,6 @@ static void finish(const struct dev_image_log *log, void **used)
 
 void dev_jit_finish(const struct dev_jit *jit)
 {
-	finish(&jit->error, jit->error_used);
-	finish(&jit->info, jit->info_used);
+	jit_finish(&jit->error, jit->error_used);
+	jit_finish(&jit->info, jit->info_used);
 }

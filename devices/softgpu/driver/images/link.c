@@ -37,7 +37,7 @@ struct dev_link *dev_link_new(const struct dev_jit *jit)
 	return link;
 }
 
-static void drop(struct dev_images *images)
+static void link_drop(struct dev_images *images)
 {
 	for (size_t i = 0; i < images->n; i++)
 		dev_image_close(&images->items[i]);
@@ -46,8 +46,8 @@ static void drop(struct dev_images *images)
 
 void dev_link_free(struct dev_link *link)
 {
-	drop(&link->inputs);
-	drop(&link->members);
+	link_drop(&link->inputs);
+	link_drop(&link->members);
 	free(link->text);
 	dev_objects_free(&objects, link);
 }
@@ -57,7 +57,7 @@ struct dev_link *dev_link_get(CUlinkState handle)
 	return dev_objects_get(&objects, handle);
 }
 
-static CUresult push(struct dev_images *to, const struct dev_image *image)
+static CUresult link_push(struct dev_images *to, const struct dev_image *image)
 {
 	struct dev_image *items = reallocarray(to->items, to->n + 1, sizeof(*items));
 
@@ -69,7 +69,7 @@ static CUresult push(struct dev_images *to, const struct dev_image *image)
 }
 
 /* Keeps a copy of the text: the caller's bytes need not stay. */
-static CUresult keep(struct dev_images *to, const struct dev_image *image)
+static CUresult link_keep(struct dev_images *to, const struct dev_image *image)
 {
 	struct dev_image copy = { .bytes = image->bytes };
 	CUresult result;
@@ -79,7 +79,7 @@ static CUresult keep(struct dev_images *to, const struct dev_image *image)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memcpy(copy.owned, image->text, image->bytes);
 	copy.owned[image->bytes] = '\0';
-	result = push(to, &copy);
+	result = link_push(to, &copy);
 	if (result)
 		free(copy.owned);
 	return result;
@@ -87,7 +87,7 @@ static CUresult keep(struct dev_images *to, const struct dev_image *image)
 
 static CUresult add_text(struct dev_images *to, const char *text, size_t bytes)
 {
-	return keep(to, &(struct dev_image){ .text = text, .bytes = strnlen(text, bytes) });
+	return link_keep(to, &(struct dev_image){ .text = text, .bytes = strnlen(text, bytes) });
 }
 
 /* Return: how many bytes the fat binary at @data has, 0 where there is none. */
@@ -119,7 +119,7 @@ static CUresult add_fatbin(struct dev_images *to, const unsigned char *data, siz
 	result = dev_image_open(data, dev_driver.settings.capability, log, &image);
 	if (result)
 		return result;
-	result = keep(to, &image);
+	result = link_keep(to, &image);
 	dev_image_close(&image);
 	return result;
 }
@@ -254,7 +254,7 @@ static CUresult take_members(struct dev_link *link)
 	for (size_t i = 0; i < members->n && !result; i++) {
 		if (!is_needed[i] && !is_all)
 			continue;
-		result = push(&link->inputs, &members->items[i]);
+		result = link_push(&link->inputs, &members->items[i]);
 		if (!result)
 			members->items[i] = (struct dev_image){ .text = "" };
 	}

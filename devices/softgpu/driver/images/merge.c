@@ -83,7 +83,7 @@ static void read_head(struct merge *m, const struct dev_statement *s)
 	}
 }
 
-static int cut(struct merge *m, struct text *t)
+static int merge_cut(struct merge *m, struct text *t)
 {
 	struct dev_statement s;
 
@@ -145,7 +145,7 @@ static int add_rename(struct text *t, const struct dev_statement *s)
 }
 
 /* Return: 0, DEV_MERGE_E_REFUSED, -ENOMEM. */
-static int decide(struct merge *m, size_t input, struct dev_statement *s)
+static int merge_decide(struct merge *m, size_t input, struct dev_statement *s)
 {
 	struct symbol *symbol = find_symbol(m, s);
 	bool is_strong = s->linkage == DEV_STATEMENT_STRONG || s->is_kernel;
@@ -252,7 +252,7 @@ static void write_statement(struct merge *m, FILE *out, size_t input, const stru
 	fputc('\n', out);
 }
 
-static void deinit(struct merge *m)
+static void merge_deinit(struct merge *m)
 {
 	struct symbol *symbol, *next_symbol;
 	struct rename *rename, *next_rename;
@@ -278,7 +278,7 @@ static int read_all(struct merge *m, const struct dev_merge_input *inputs, char 
 	for (size_t i = 0; i < m->n_texts && !r; i++) {
 		m->texts[i].at = inputs[i].text;
 		m->texts[i].end = inputs[i].text + strnlen(inputs[i].text, inputs[i].bytes);
-		r = cut(m, &m->texts[i]);
+		r = merge_cut(m, &m->texts[i]);
 	}
 	for (size_t i = 0; i < m->n_texts && !r; i++)
 		for (size_t j = 0; j < m->texts[i].n && !r; j++) {
@@ -286,7 +286,7 @@ static int read_all(struct merge *m, const struct dev_merge_input *inputs, char 
 
 			if (!s->name || s->is_dropped)
 				continue;
-			r = decide(m, i, s);
+			r = merge_decide(m, i, s);
 			if (r == DEV_MERGE_E_REFUSED)
 				*ret_clash = strndup(s->name, s->name_bytes);
 		}
@@ -327,7 +327,7 @@ int dev_merge(const struct dev_merge_input *inputs, size_t n, char **ret_text, s
 	r = read_all(&m, inputs, &clash);
 	if (!r)
 		r = write_all(&m, ret_text, ret_bytes);
-	deinit(&m);
+	merge_deinit(&m);
 	if (r == DEV_MERGE_E_REFUSED)
 		*ret_clash = clash;
 	else

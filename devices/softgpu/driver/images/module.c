@@ -90,7 +90,7 @@ static CUresult place_variables(struct dev_module *module)
 	return CUDA_SUCCESS;
 }
 
-static void discard(struct dev_module *module)
+static void module_discard(struct dev_module *module)
 {
 	struct dev_function *f;
 
@@ -119,7 +119,7 @@ CUresult dev_module_new(struct dev_context *context, struct dev_program *program
 	module->program = dev_program_ref(program);
 	result = place_variables(module);
 	if (result) {
-		discard(module);
+		module_discard(module);
 		return result;
 	}
 	dev_context_lock(context);
@@ -132,7 +132,7 @@ CUresult dev_module_new(struct dev_context *context, struct dev_program *program
 void dev_module_free(struct dev_module *module)
 {
 	LIST_REMOVE(module, link);
-	discard(module);
+	module_discard(module);
 }
 
 struct dev_module *dev_module_get(CUmodule handle)

@@ -13,8 +13,8 @@
 #include "softgpu/driver/report.h"
 
 /* Like the genuine driver's compiler, which refuses what could never be launched. */
-static CUresult prepare(struct dev_program *program, const struct dev_image *image,
-			unsigned capability, const struct dev_image_log *log)
+static CUresult program_prepare(struct dev_program *program, const struct dev_image *image,
+				unsigned capability, const struct dev_image_log *log)
 {
 	CUresult result = dev_image_parse(image, capability, log, &program->ptx);
 	struct slu_ptx_error error;
@@ -33,8 +33,8 @@ static CUresult prepare(struct dev_program *program, const struct dev_image *ima
 	return r ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-static CUresult load(const void *image, unsigned capability, const struct dev_image_log *log,
-		     struct dev_program **ret_program)
+static CUresult program_load(const void *image, unsigned capability,
+			     const struct dev_image_log *log, struct dev_program **ret_program)
 {
 	struct dev_program *program;
 	struct dev_image opened;
@@ -48,7 +48,7 @@ static CUresult load(const void *image, unsigned capability, const struct dev_im
 	if (program)
 		program->n_refs = 1;
 	if (!result)
-		result = prepare(program, &opened, capability, log);
+		result = program_prepare(program, &opened, capability, log);
 	dev_image_close(&opened);
 	if (result) {
 		dev_program_unref(program);
@@ -64,7 +64,7 @@ CUresult dev_program_load(const void *image, unsigned capability, const struct d
 	char text[512] = "";
 	struct dev_image_log own = { text, sizeof(text) };
 	bool has_log = log && log->text && log->size;
-	CUresult result = load(image, capability, has_log ? log : &own, ret_program);
+	CUresult result = program_load(image, capability, has_log ? log : &own, ret_program);
 
 	if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_NO_BINARY_FOR_GPU)
 		dev_report_image(has_log ? log->text : text, has_log);

@@ -19,7 +19,7 @@ struct name {
 	char text[];
 };
 
-static struct name *find(struct name *names, const struct dev_statement *s)
+static struct name *resolve_find(struct name *names, const struct dev_statement *s)
 {
 	struct name *name;
 
@@ -27,9 +27,9 @@ static struct name *find(struct name *names, const struct dev_statement *s)
 	return name;
 }
 
-static int add(struct name **names, const struct dev_statement *s)
+static int resolve_add(struct name **names, const struct dev_statement *s)
 {
-	struct name *name = find(*names, s);
+	struct name *name = resolve_find(*names, s);
 
 	if (!name) {
 		name = calloc(1, sizeof(*name) + s->name_bytes + 1);
@@ -59,7 +59,7 @@ static int add_text(struct name **names, const struct dev_image *image)
 
 	while (!r && dev_statement_next(&at, end, &s))
 		if (is_common(&s))
-			r = add(names, &s);
+			r = resolve_add(names, &s);
 	return r;
 }
 
@@ -69,7 +69,7 @@ static bool is_needed(struct name *names, const struct dev_image *image)
 	struct dev_statement s;
 
 	while (dev_statement_next(&at, end, &s)) {
-		const struct name *name = is_common(&s) ? find(names, &s) : NULL;
+		const struct name *name = is_common(&s) ? resolve_find(names, &s) : NULL;
 
 		if (name && !name->is_defined && dev_statement_is_definition(&s))
 			return true;

@@ -145,8 +145,8 @@ bool dev_memory_set_peer(struct dev_context *context, struct dev_card *card, boo
 	return changes;
 }
 
-static int alloc(struct dev_card *card, struct dev_context *context, struct dev_block *block,
-		 uint64_t bytes, uint64_t *ret_address)
+static int memory_alloc(struct dev_card *card, struct dev_context *context, struct dev_block *block,
+			uint64_t bytes, uint64_t *ret_address)
 {
 	uint64_t granule = card->granule_bytes;
 	struct dev_alloc *a = calloc(1, sizeof(*a));
@@ -186,13 +186,13 @@ static int alloc(struct dev_card *card, struct dev_context *context, struct dev_
 
 int dev_memory_alloc(struct dev_context *context, uint64_t bytes, uint64_t *ret_address)
 {
-	return alloc(context->card, context, NULL, bytes, ret_address);
+	return memory_alloc(context->card, context, NULL, bytes, ret_address);
 }
 
 int dev_memory_alloc_block(struct dev_card *card, uint64_t bytes, struct dev_block *block,
 			   uint64_t *ret_address)
 {
-	return alloc(card, NULL, block, bytes, ret_address);
+	return memory_alloc(card, NULL, block, bytes, ret_address);
 }
 
 int dev_memory_import_block(struct dev_card *card, const struct dev_card_ticket *ticket,

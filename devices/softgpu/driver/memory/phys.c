@@ -16,7 +16,7 @@
 static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_phys);
 static uint64_t last_id;
 
-static struct dev_phys *make(struct dev_card *card, uint64_t bytes)
+static struct dev_phys *phys_make(struct dev_card *card, uint64_t bytes)
 {
 	struct dev_phys *phys = dev_objects_new(&objects);
 
@@ -31,7 +31,7 @@ static struct dev_phys *make(struct dev_card *card, uint64_t bytes)
 	return phys;
 }
 
-static void discard(struct dev_phys *phys)
+static void phys_discard(struct dev_phys *phys)
 {
 	free(phys->granules);
 	if (phys->host_fd >= 0)
@@ -50,14 +50,14 @@ int dev_phys_new(struct dev_card *card, uint64_t bytes, struct dev_phys **ret_ph
 	r = dev_card_attach(card);
 	if (r)
 		return slu_fold(r);
-	phys = make(card, bytes);
+	phys = phys_make(card, bytes);
 	if (!phys)
 		return slu_error(-ENOMEM);
 	phys->n_granules = (unsigned)(bytes / card->granule_bytes);
 	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
 	r = phys->granules ? dev_card_take(card, phys->n_granules, phys->granules) : -ENOMEM;
 	if (r) {
-		discard(phys);
+		phys_discard(phys);
 		return slu_fold(r);
 	}
 	*ret_phys = phys;
@@ -66,7 +66,7 @@ int dev_phys_new(struct dev_card *card, uint64_t bytes, struct dev_phys **ret_ph
 
 int dev_phys_new_host(uint64_t bytes, bool is_lazy, struct dev_phys **ret_phys)
 {
-	struct dev_phys *phys = make(NULL, bytes);
+	struct dev_phys *phys = phys_make(NULL, bytes);
 	int r = 0;
 
 	if (!phys)
@@ -81,7 +81,7 @@ int dev_phys_new_host(uint64_t bytes, bool is_lazy, struct dev_phys **ret_phys)
 	else
 		r = -posix_fallocate(phys->host_fd, 0, (off_t)bytes);
 	if (r) {
-		discard(phys);
+		phys_discard(phys);
 		return slu_error(r);
 	}
 	*ret_phys = phys;
@@ -110,14 +110,14 @@ int dev_phys_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 		return slu_fold(r);
 	if (!ticket->n_granules || ticket->n_granules > card->n_granules)
 		return -ENOENT;
-	phys = make(card, ticket->n_granules * card->granule_bytes);
+	phys = phys_make(card, ticket->n_granules * card->granule_bytes);
 	if (!phys)
 		return slu_error(-ENOMEM);
 	phys->n_granules = ticket->n_granules;
 	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
 	r = phys->granules ? dev_card_import(card, ticket, phys->granules) : -ENOMEM;
 	if (r) {
-		discard(phys);
+		phys_discard(phys);
 		return r;
 	}
 	phys->is_exported = true;
@@ -128,7 +128,7 @@ int dev_phys_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 
 int dev_phys_import_host(int fd, uint64_t bytes, struct dev_phys **ret_phys)
 {
-	struct dev_phys *phys = make(NULL, bytes);
+	struct dev_phys *phys = phys_make(NULL, bytes);
 
 	if (!phys)
 		return slu_error(-ENOMEM);
@@ -151,7 +151,7 @@ void dev_phys_unref(struct dev_phys *phys)
 		dev_card_leave(phys->card, &phys->ticket);
 	else if (phys->card)
 		dev_card_give(phys->card, phys->n_granules, phys->granules);
-	discard(phys);
+	phys_discard(phys);
 }
 
 void dev_phys_keep_mapped(struct dev_phys *phys)

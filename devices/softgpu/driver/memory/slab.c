@@ -39,7 +39,7 @@ static unsigned steps_of(uint64_t bytes)
 	return (unsigned)(slu_round_up(SLU_MAX(bytes, UINT64_C(1)), STEP) / STEP);
 }
 
-static void mark(struct dev_slab *slab, unsigned first, unsigned n, bool on)
+static void slab_mark(struct dev_slab *slab, unsigned first, unsigned n, bool on)
 {
 	for (unsigned i = first; i < first + n; i++)
 		slab->is_used[i] = on;
@@ -59,7 +59,7 @@ struct dev_slab *dev_slab_take(struct dev_card *card, uint64_t bytes, uint64_t *
 			length = slab->is_used[i] ? 0 : length + 1;
 			if (length < n)
 				continue;
-			mark(slab, i + 1 - n, n, true);
+			slab_mark(slab, i + 1 - n, n, true);
 			*ret_address = slab->address + (uint64_t)(i + 1 - n) * STEP;
 			return slab;
 		}
@@ -69,7 +69,7 @@ struct dev_slab *dev_slab_take(struct dev_card *card, uint64_t bytes, uint64_t *
 
 bool dev_slab_give(struct dev_slab *slab, uint64_t address, uint64_t bytes, uint64_t *ret_address)
 {
-	mark(slab, (unsigned)((address - slab->address) / STEP), steps_of(bytes), false);
+	slab_mark(slab, (unsigned)((address - slab->address) / STEP), steps_of(bytes), false);
 	if (slab->n_used)
 		return false;
 	*ret_address = slab->address;

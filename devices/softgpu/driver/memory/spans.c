@@ -16,7 +16,7 @@ void dev_spans_deinit(struct dev_spans *spans)
 }
 
 /* The number of spans that end at or below @address. */
-static size_t below(const struct dev_spans *spans, uint64_t address)
+static size_t spans_below(const struct dev_spans *spans, uint64_t address)
 {
 	size_t low = 0, high = spans->n;
 
@@ -34,7 +34,7 @@ static size_t below(const struct dev_spans *spans, uint64_t address)
 
 struct dev_span *dev_spans_from(const struct dev_spans *spans, uint64_t address)
 {
-	size_t i = below(spans, address);
+	size_t i = spans_below(spans, address);
 
 	return i < spans->n ? &spans->array[i] : NULL;
 }
@@ -48,7 +48,7 @@ struct dev_span *dev_spans_find(const struct dev_spans *spans, uint64_t address)
 
 int dev_spans_add(struct dev_spans *spans, uint64_t base, uint64_t bytes, void *data)
 {
-	size_t i = below(spans, base);
+	size_t i = spans_below(spans, base);
 
 	if (i < spans->n && spans->array[i].base < base + bytes)
 		return slu_error(-EEXIST);
@@ -85,7 +85,7 @@ uint64_t dev_spans_find_free(const struct dev_spans *spans, uint64_t from, uint6
 {
 	uint64_t at = slu_round_up(from, align);
 
-	for (size_t i = below(spans, from); i < spans->n; i++) {
+	for (size_t i = spans_below(spans, from); i < spans->n; i++) {
 		const struct dev_span *s = &spans->array[i];
 
 		if (s->base >= at && s->base - at >= bytes)

@@ -26,7 +26,7 @@ static void open_pagemap(void)
 		is_blind = true;
 }
 
-static bool sees(void)
+static bool watch_sees(void)
 {
 	pthread_once(&once, open_pagemap);
 	return !__atomic_load_n(&is_blind, __ATOMIC_RELAXED);
@@ -36,7 +36,7 @@ void dev_watch_drop(uint64_t address, uint64_t bytes)
 {
 	uint64_t begin, end;
 
-	if (!sees() || !bytes)
+	if (!watch_sees() || !bytes)
 		return;
 	begin = address / page_bytes * page_bytes;
 	end = slu_round_up(address + bytes, page_bytes);
@@ -50,7 +50,7 @@ bool dev_watch_has_news(uint64_t *count)
 	uint64_t now;
 
 	/* every new entry is a fault of one of our threads */
-	if (!sees() || getrusage(RUSAGE_SELF, &usage) < 0)
+	if (!watch_sees() || getrusage(RUSAGE_SELF, &usage) < 0)
 		return false;
 	now = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
 	if (now == *count)
@@ -64,7 +64,7 @@ bool dev_watch_is_touched(struct dev_watch *watch, uint64_t address)
 	uint64_t page;
 	ssize_t n;
 
-	if (!sees())
+	if (!watch_sees())
 		return false;
 	page = address / page_bytes;
 	if (page - watch->first >= watch->n) {

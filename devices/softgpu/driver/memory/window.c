@@ -75,7 +75,7 @@ static int make_empty(struct dev_window *window, uint64_t address, uint64_t byte
 }
 
 /* Makes the memory visible: to cards always, to the program if it is the host's. */
-static int show(struct dev_window *window, uint64_t address, const struct dev_phys *phys)
+static int window_show(struct dev_window *window, uint64_t address, const struct dev_phys *phys)
 {
 	int r = dev_phys_map(phys, dev_window_place(window, address));
 
@@ -85,7 +85,7 @@ static int show(struct dev_window *window, uint64_t address, const struct dev_ph
 }
 
 /* The program finds nothing there any more. */
-static void hide(uint64_t address, const struct dev_phys *phys)
+static void window_hide(uint64_t address, const struct dev_phys *phys)
 {
 	if (!phys->card)
 		put_nothing(as_pointer(address), phys->bytes, PROT_NONE);
@@ -157,10 +157,10 @@ int dev_window_map(struct dev_window *window, uint64_t address, struct dev_phys 
 		free(m);
 		return r == -EEXIST ? DEV_WINDOW_E_INVALID : slu_fold(r);
 	}
-	r = show(window, address, phys);
+	r = window_show(window, address, phys);
 	if (r) {
 		make_empty(window, address, phys->bytes);
-		hide(address, phys);
+		window_hide(address, phys);
 		dev_spans_remove(&window->mappings, address);
 		free(m);
 		return slu_fold(r);
@@ -225,7 +225,7 @@ int dev_window_unmap(struct dev_window *window, uint64_t address, uint64_t bytes
 	while (at < address + bytes) {
 		struct dev_mapping *m = dev_spans_remove(&window->mappings, at);
 
-		hide(at, m->phys);
+		window_hide(at, m->phys);
 		at += m->phys->bytes;
 		window->n_host -= is_used_from_cards(m);
 		dev_phys_unref(m->phys);
