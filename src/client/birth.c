@@ -169,15 +169,18 @@ static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_f
 		uint64_t now_ns = slu_clock_now_ns();
 		int r = slu_peer_born(c->peer, now_ns, &w->unit);
 
-		if (r == 0 && !is_frozen)
+		if (r == 0 && !is_frozen) {
+			/* no thread waits for this change: the step after the creation is enough */
 			w->unit.n_named++;
+			r = make(c, w, &n_failures);
+			if (r != -EAGAIN)
+				return r;
+			continue;
+		}
 		slu_client_pump(c, now_ns);
 		switch (r) {
 		case 0:
-			r = is_frozen ? 0 : make(c, w, &n_failures);
-			if (r != -EAGAIN)
-				return r;
-			break;
+			return 0;
 		case SLU_PEER_E_IN_RAM:
 			return 0;
 		case SLU_PEER_E_RESERVE:
