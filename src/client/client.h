@@ -8,8 +8,8 @@
  * A guest in somebody's program: it never exits, aborts or prints (unless SLUICE_LOG asks, then
  * on stderr), keeps errno, installs no signal handler, and its threads block all signals. Without
  * a daemon (SLUICE_SOCKET unset or refused) every device is *loose*: its gate is open, units are
- * born on the device, nothing moves: as if we were not there. Nothing here works in constructors:
- * the first slu_client_device_add() starts the threads.
+ * allocated on the device, nothing moves: as if we were not there. Nothing here works in
+ * constructors: the first slu_client_device_add() starts the threads.
  *
  *   LOOSE -> JOINED   [helper]   the daemon welcomed us; units and gate follow the protocol
  *   JOINED -> LOST    [helper]   the connection ended; by the setting, wait or run on
@@ -102,7 +102,7 @@ SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, ui
 
 /*
  * Makes a unit. In a turn, with credit at hand, backend->create() is called on this thread and no
- * message is sent; off turn it is born in RAM and waits for nobody. @frozen units must exist
+ * message is sent; off turn it is allocated in RAM and waits for nobody. @frozen units must exist
  * already: nothing is created, they are charged. Not to be called inside the gate: it may wait, and
  * the gate cannot be emptied meanwhile.
  *
@@ -130,8 +130,8 @@ SLU_CLIENT_API int slu_client_unit_new_spare(struct slu_client_device *device, u
 
 /*
  * Waits until the unit does not move; then releases its device memory by backend->destroy() if
- * backend->create() made it (not of a unit that was born frozen), its host copy, and the unit. The
- * caller knows that no command uses it.
+ * backend->create() made it (not of a unit that was allocated frozen), its host copy, and the unit.
+ * The caller knows that no command uses it.
  */
 SLU_CLIENT_API void slu_client_unit_free(struct slu_unit *unit);
 
@@ -172,8 +172,8 @@ SLU_CLIENT_API void slu_client_unit_prove(struct slu_unit *unit);
 
 /*
  * The driver had no memory for a command that named these, which the caller names no more. Those
- * that are unproven go back to where they would be if they had been born without a turn, and the
- * refusal is told: the command may begin again, and waits until they have really come.
+ * that are unproven go back to where they would be if they had been allocated without a turn, and
+ * the refusal is told: the command may begin again, and waits until they have really come.
  */
 SLU_CLIENT_API void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units);
 

@@ -47,7 +47,7 @@ static void world_deinit(struct world *w)
 	slu_test_device_deinit(&w->device);
 }
 
-static void born_with_contents(struct world *w)
+static void alloc_with_contents(struct world *w)
 {
 	assert_int_equal(slu_test_backend.create(&w->device, &w->unit), 0);
 	write_on_device(w);
@@ -60,7 +60,7 @@ static void contents_survive_both_ways(void **state)
 		struct world w;
 
 		world_init(&w, variant & 1, variant & 2);
-		born_with_contents(&w);
+		alloc_with_contents(&w);
 		for (unsigned i = 0; i < 3; i++) {
 			assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 			assert_null(w.object.memory);
@@ -78,7 +78,7 @@ static void a_unit_without_news_is_not_copied(void **state)
 	struct world w;
 
 	world_init(&w, true, true);
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	w.move.has_contents = false;
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_null(w.move.host);
@@ -92,7 +92,7 @@ static void mapped_bytes_are_the_units_bytes(void **state)
 	struct world w;
 
 	world_init(&w, false, true);
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_int_equal(move(&w, SLU_MOVING_MAP), 0);
 	assert_contents(&w, w.object.mapped);
@@ -147,7 +147,7 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 			struct world w;
 
 			world_init(&w, variant & 1, variant & 2);
-			born_with_contents(&w);
+			alloc_with_contents(&w);
 			w.device.fail_at = n;
 			w.device.fail_with = answers[variant >> 2];
 			for (unsigned i = 0; i < 5; i++) {
@@ -184,7 +184,7 @@ static void every_cancellation_leaves_the_unit_where_it_was(void **state)
 			struct world w;
 
 			world_init(&w, variant & 1, true);
-			born_with_contents(&w);
+			alloc_with_contents(&w);
 			w.cancel_at = n;
 			for (unsigned i = 0; i < 5; i++) {
 				int r = step(&w, i);
@@ -212,7 +212,7 @@ static void a_refusal_is_tried_again_as_often_as_asked(void **state)
 	struct world w;
 
 	world_init(&w, false, false);
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	w.device.capacity_bytes = UNIT_BYTES - 1;
 	w.device.n_refused = 0;
@@ -231,7 +231,7 @@ static void a_refusal_once_is_not_seen_outside(void **state)
 	struct world w;
 
 	world_init(&w, false, false);
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	w.device.n_ops = 0;
 	w.device.fail_at = 1;
@@ -246,7 +246,7 @@ static void a_lost_context_is_said_so(void **state)
 	struct world w;
 
 	world_init(&w, true, false);
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	w.device.n_ops = 0;
 	w.device.fail_at = 4;
 	w.device.fail_with = SLU_BACKEND_E_LOST;
@@ -262,7 +262,7 @@ static void blocked_commands_keep_a_unit(void **state)
 	world_init(&w, false, false);
 	w.move.backend = &slu_test_backend_launch;
 	w.move.wants_settle = true;
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	w.device.settle_answer = SLU_BACKEND_E_BLOCKED;
 	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_BLOCKED);
 	assert_legal(&w, false);
@@ -280,7 +280,7 @@ static void a_unit_whose_commands_run_is_asked_again(void **state)
 	w.move.backend = &slu_test_backend_launch;
 	w.move.wants_settle = true;
 	w.move.moving = SLU_MOVING_OUT;
-	born_with_contents(&w);
+	alloc_with_contents(&w);
 	w.device.settle_answer = SLU_BACKEND_E_BUSY;
 	assert_int_equal(slu_move_begin(&w.move), SLU_MOVE_E_BUSY);
 	assert_legal(&w, false);
@@ -338,7 +338,7 @@ static void a_spoilt_host_copy_never_reaches_the_device(void **state)
 		struct world w;
 
 		world_init(&w, with_staging, true);
-		born_with_contents(&w);
+		alloc_with_contents(&w);
 		assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 		((unsigned char *)w.move.host)[UNIT_BYTES - 1] ^= 4;
 		assert_int_equal(move(&w, SLU_MOVING_IN), SLU_MOVE_E_CORRUPT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What becomes of units after their birth: their end, what commands say of them, and how the
+ * What becomes of units after their allocation: their end, what commands say of them, and how the
  * program reaches their contents off turn. While device memory is given back its unit counts as
  * named, so that nobody moves it.
  */

@@ -35,7 +35,7 @@ void slu_client_wait_joined(struct slu_client *c)
 		return;
 	slu_client_log("nobody answers; going on without a daemon");
 	c->stage = SLU_CLIENT_LOOSE;
-	/* A HELLO under way said nothing of what is born now: the next one will. */
+	/* A HELLO under way said nothing of what is allocated now: the next one will. */
 	if (c->connection.channel)
 		slu_client_lose(c, now_ns);
 	else

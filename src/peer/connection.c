@@ -220,8 +220,8 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 		d->want_is_due = true;
 		return;
 	}
-	TAILQ_FOREACH (u, &peer->births, link)
-		if (u->birth == SLU_BIRTH_DEVICE && u->device == deny->account.device)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
+		if (u->alloc_wait == SLU_ALLOC_WAIT_DEVICE && u->device == deny->account.device)
 			u->denied = true;
 	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
 		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;

@@ -8,7 +8,7 @@
  *   connection.c  joining, losing, and what the daemon says
  *   accounts.c    limits, floors, SUMS
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
- *   births.c      units that come and go
+ *   alloc.c       units that come and go
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
  *   ahead.c       mode LAUNCH: units that come before they are asked for
@@ -155,15 +155,15 @@ struct slu_peer {
 	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 
-	uint64_t reserved_bytes;   /* of disk: for units that are about to be born */
+	uint64_t reserved_bytes;   /* of disk: for units that are about to be allocated */
 	struct slu_unit *shifting; /* its home is on the way; NULL: none */
 	uint64_t shift_retry_ns;   /* nothing is shifted before this; 0: at once */
 	bool disk_is_bad;	   /* it did not take what was written */
 
-	struct slu_unit_list births; /* that wait, in order of arrival */
-	uint64_t home_want_bytes;    /* as last told */
+	struct slu_unit_list waiting_allocs; /* that wait, in order of arrival */
+	uint64_t home_want_bytes;	     /* as last told */
 	bool home_want_is_current;
-	bool home_is_exact;  /* asking ahead was denied: ask for the first birth alone */
+	bool home_is_exact;  /* asking ahead was denied: ask for the first allocation alone */
 	bool thaw_is_denied; /* units without a home will not get one now */
 	uint64_t levels_ns;  /* when levels are told; SLU_PEER_NEVER: nothing changed */
 	uint64_t n_levels;   /* messages that were told so */
@@ -213,10 +213,10 @@ bool slu_peer_home_gives(const struct slu_peer *peer);
 /* Whether there is credit for a room of @bytes. */
 bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes);
 
-/* births.c */
-/* Whether a birth waits for device credit there. */
-const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsigned device);
-/* Gives home credit to units that were born without. */
+/* alloc.c */
+/* Whether an allocation waits for device credit there. */
+const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device);
+/* Gives home credit to units that were allocated without. */
 void slu_peer_thaw(struct slu_peer *peer);
 
 /* command.c */

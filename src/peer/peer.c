@@ -21,7 +21,7 @@ int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_pee
 		return slu_error(-ENOMEM);
 	peer->config = *config;
 	peer->levels_ns = SLU_PEER_NEVER;
-	TAILQ_INIT(&peer->births);
+	TAILQ_INIT(&peer->waiting_allocs);
 	*ret_peer = peer;
 	return 0;
 }
@@ -30,7 +30,7 @@ void slu_peer_free(struct slu_peer *peer)
 {
 	if (!peer)
 		return;
-	assert(TAILQ_EMPTY(&peer->births));
+	assert(TAILQ_EMPTY(&peer->waiting_allocs));
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		assert(TAILQ_EMPTY(&peer->devices[i].units));
 		slu_peer_drop_command(peer, &peer->devices[i]);

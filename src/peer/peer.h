@@ -18,7 +18,7 @@
  *   OPEN    -> CLOSING   [message CLOSE]    action SHUT; the caller shuts the gate, waits for its
  *                                           slots and for the device, then calls _drained()
  *   CLOSING -> SHUT      [slu_peer_drained] REST is sent
- *   OPEN    -> SHUT      [step]             a unit was born that is not in place: same way as
+ *   OPEN    -> SHUT      [step]             a unit was allocated that is not in place: same way as
  *                                           CLOSING, but the epoch stays and no REST is sent
  *
  * In mode LAUNCH "every unit present" is left out: each command waits for its own units.
@@ -84,41 +84,42 @@ enum {
 	_SLU_PEER_E_SUCCESS,
 	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
 	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
-	SLU_PEER_E_IN_RAM,  /* slu_peer_born: born without device memory */
-	SLU_PEER_E_RESERVE, /* slu_peer_born: take a room on disk first, and ask again */
+	SLU_PEER_E_IN_RAM,  /* slu_peer_alloc: allocated without device memory */
+	SLU_PEER_E_RESERVE, /* slu_peer_alloc: take a room on disk first, and ask again */
 };
 
 /*
  * A new unit. @unit->bytes, ->device, ->owner and ->frozen are set, the rest is zero and is filled
  * in here.
  *
- *   0                   born on the device: the caller creates it there now, and calls
- *                       slu_peer_refused_birth() if the driver has no memory, or
- *                       slu_peer_failed_birth() if it failed
- *   SLU_PEER_E_IN_RAM   born off turn (or in LAUNCH), nothing to create
+ *   0                   allocated on the device: the caller creates it there now, and calls
+ *                       slu_peer_alloc_refused() if the driver has no memory, or
+ *                       slu_peer_alloc_failed() if it failed
+ *   SLU_PEER_E_IN_RAM   allocated off turn (or in LAUNCH), nothing to create
  *   SLU_PEER_E_RESERVE  its home will be on disk: the caller takes a room there, calls
  *                       slu_peer_no_room() if there is none, and asks again
  *   SLU_PEER_E_WAIT     no credit of home or device, or the gate is being shut; ask again with
  *                       the same unit. Until then the gate does not open again
  *   SLU_PEER_E_DENIED   never
  *
- * A frozen unit is born on the device always and held against the device's account whatever the
- * limit: it exists already, all we can do is say so.
+ * A frozen unit is allocated on the device always and held against the device's account whatever
+ * the limit: it exists already, all we can do is say so.
  *
- * A thread that stops asking after SLU_PEER_E_WAIT calls slu_peer_forget_birth().
+ * A thread that stops asking after SLU_PEER_E_WAIT calls slu_peer_alloc_cancel().
  */
-int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-/* The driver failed otherwise, which says nothing about room: unborn again; who asks waits a bit.
+int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+/* The driver failed otherwise, which says nothing about room: cancelled; who asks waits a bit.
  */
-void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_alloc_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /*
- * A unit that was born on the device and never used has no memory there after all, as the driver
- * said only now. It goes home, where nothing is, and counts as refused. It must not be moving nor
- * named when that begins, and moves out meanwhile: the caller destroys it between the two.
+ * A unit that was allocated on the device and never used has no memory there after all, as the
+ * driver said only now. It goes home, where nothing is, and counts as refused. It must not be
+ * moving nor named when that begins, and moves out meanwhile: the caller destroys it between the
+ * two.
  */
 void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *unit);
 void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
@@ -176,8 +177,8 @@ void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 
 /*
  * An allocation of @bytes fails, since the program owns @owned_bytes, with what other threads are
- * about to get, and may own @visible_bytes. The daemon hears of it if it can; a birth says so by
- * itself.
+ * about to get, and may own @visible_bytes. The daemon hears of it if it can; an allocation says so
+ * by itself.
  */
 void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes,
 		      uint64_t owned_bytes, uint64_t visible_bytes);

@@ -6,7 +6,7 @@
  * chooses one to move, or when a rare state (frozen, blocked) needs it. Whoever goes through the
  * list says so with slu_peer_note_scan(), which the tests count.
  *
- * A unit is counted from its birth to its death. Its place, what it is moved for and why it is
+ * A unit is counted from its allocation to its death. Its place, what it is moved for and why it is
  * frozen change through the functions here only.
  */
 

@@ -31,7 +31,7 @@ static void close_turn(struct fixture *f, unsigned device, uint64_t counter)
 	}
 }
 
-/* Two devices, joined, with no turn: what is born now is in RAM. */
+/* Two devices, joined, with no turn: what is allocated now is in RAM. */
 static void init_two(struct fixture *f)
 {
 	struct slu_peer_config config = {

@@ -186,22 +186,22 @@ static inline struct slu_unit *fixture_unit(struct fixture *f, uint64_t bytes)
 	return u;
 }
 
-/* A unit born off turn, in RAM. */
+/* A unit allocated off turn, in RAM. */
 static inline struct slu_unit *fixture_in_ram(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
 
-	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f->peer, f->now_ns, u), SLU_PEER_E_IN_RAM);
 	fixture_step(f);
 	return u;
 }
 
-/* A unit born in a turn, with credit: the driver makes it. */
+/* A unit allocated in a turn, with credit: the driver makes it. */
 static inline struct slu_unit *fixture_on_device(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
 
-	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f->peer, f->now_ns, u), 0);
 	fixture_step(f);
 	return u;
 }
@@ -245,7 +245,7 @@ static inline void fixture_deinit(struct fixture *f)
 	for (unsigned i = 0; i < f->n_units; i++) {
 		struct slu_unit *u = &f->units[i];
 
-		slu_peer_forget_birth(f->peer, f->now_ns, u);
+		slu_peer_alloc_cancel(f->peer, f->now_ns, u);
 		if (u->moving != SLU_MOVING_NO)
 			slu_peer_moved(f->peer, f->now_ns, u, SLU_MOVE_CANCELLED);
 	}

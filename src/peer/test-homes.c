@@ -4,13 +4,13 @@
 
 #include "peer/test-fixture.h"
 
-/* A unit born off turn whose home is on disk, since host memory has no credit. */
+/* A unit allocated off turn whose home is on disk, since host memory has no credit. */
 static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
 
-	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), SLU_PEER_E_RESERVE);
-	assert_int_equal(slu_peer_born(f->peer, f->now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f->peer, f->now_ns, u), SLU_PEER_E_RESERVE);
+	assert_int_equal(slu_peer_alloc(f->peer, f->now_ns, u), SLU_PEER_E_IN_RAM);
 	assert_true(u->on_disk);
 	assert_int_equal(u->place, SLU_PLACE_DISK);
 	fixture_step(f);
@@ -32,7 +32,7 @@ static void end(struct fixture *f)
 	fixture_deinit(f);
 }
 
-static void rule_4_a_room_is_taken_before_the_birth(void **state)
+static void rule_4_a_room_is_taken_before_the_allocation(void **state)
 {
 	struct slu_unit *u, *v;
 	struct fixture f;
@@ -42,23 +42,23 @@ static void rule_4_a_room_is_taken_before_the_birth(void **state)
 	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
 	fixture_in_ram(&f, 10);
 	u = fixture_unit(&f, 15);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
 	assert_int_equal(fixture_held(&f, DISK), 15);
 	fixture_step(&f);
 	/* what is reserved is nobody else's */
 	v = fixture_unit(&f, 6);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 	assert_int_equal(u->place, SLU_PLACE_DISK);
 	slu_peer_gone(f.peer, f.now_ns, u);
 	assert_int_equal(fixture_held(&f, DISK), 0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, v), SLU_PEER_E_RESERVE);
-	slu_peer_forget_birth(f.peer, f.now_ns, v);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_RESERVE);
+	slu_peer_alloc_cancel(f.peer, f.now_ns, v);
 	assert_int_equal(fixture_held(&f, DISK), 0);
 	end(&f);
 }
 
-static void a_full_disk_refuses_the_birth_and_says_so(void **state)
+static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 {
 	const struct slu_msg_sums *sums;
 	const struct slu_message *want;
@@ -69,9 +69,9 @@ static void a_full_disk_refuses_the_birth_and_says_so(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 10);
 	fixture_limit(&f, DISK, 1, 100, 100, SLU_PACE_NONE);
 	u = fixture_unit(&f, 20);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
 	slu_peer_no_room(f.peer, f.now_ns, u);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	sums = fixture_sums(&f, DISK);
 	assert_non_null(sums);
@@ -83,7 +83,7 @@ static void a_full_disk_refuses_the_birth_and_says_so(void **state)
 	/* asked for ahead, then exactly, then it is over */
 	fixture_deny(&f, HOME);
 	fixture_deny(&f, HOME);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	end(&f);
 }
 
@@ -249,7 +249,7 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 	/* nobody gets a room there any more, nor asks for one */
 	fixture_limit(&f, DISK, 2, 100, 100, SLU_PACE_NONE);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.largest_bytes, 0);
 	end(&f);
@@ -271,15 +271,15 @@ static void credit_for_disk_dies_with_the_connection(void **state)
 	hello = fixture_said(&f, SLU_MSG_HELLO);
 	assert_int_equal(hello->hello.disk_held_bytes, 20);
 	fixture_welcome(&f, 0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
 	end(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rule_4_a_room_is_taken_before_the_birth),
-		cmocka_unit_test(a_full_disk_refuses_the_birth_and_says_so),
+		cmocka_unit_test(rule_4_a_room_is_taken_before_the_allocation),
+		cmocka_unit_test(a_full_disk_refuses_the_allocation_and_says_so),
 		cmocka_unit_test(a_unit_from_disk_leaves_for_disk),
 		cmocka_unit_test(what_was_used_last_goes_down_last),
 		cmocka_unit_test(what_is_on_disk_comes_up_when_the_daemon_says_ahead),

@@ -85,7 +85,7 @@ static void allocations_in_a_turn_look_at_nothing_and_say_nothing(void **state)
 		assert_true(slu_peer_gate_is_open(f.peer, 0));
 		before = begin(&f);
 		for (unsigned i = 0; i < MANY; i++) {
-			assert_int_equal(slu_peer_born(f.peer, f.now_ns, &units[i]), 0);
+			assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, &units[i]), 0);
 			step(&f);
 		}
 		cost = cost_since(&f, before);
@@ -105,7 +105,7 @@ static void allocations_off_turn_look_at_nothing_and_say_nothing(void **state)
 	fixture_init(&f, SLU_MODE_ALL, MANY * 8);
 	before = begin(&f);
 	for (unsigned i = 0; i < MANY; i++) {
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
 		step(&f);
 	}
 	cost = cost_since(&f, before);
@@ -122,7 +122,7 @@ static void commands_whose_units_are_there_look_at_no_others(void **state)
 
 	fixture_init(&f, SLU_MODE_LAUNCH, MANY * 8);
 	for (unsigned i = 0; i < MANY; i++)
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, MANY, MANY, SLU_PACE_NOW);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(command); i++)
@@ -156,7 +156,7 @@ static void a_fill_looks_once_a_unit(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, MANY * 8);
 	for (unsigned i = 0; i < 100; i++)
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, &units[i]), SLU_PEER_E_IN_RAM);
 	before = begin(&f);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, MANY, MANY, SLU_PACE_NOW);

@@ -16,7 +16,7 @@ static void rule_8_what_cannot_leave_is_told_as_final(void **state)
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	frozen = fixture_unit(&f, 3);
 	frozen->frozen = SLU_FROZEN_MODULE;
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, frozen), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, frozen), 0);
 	fixture_step(&f);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 13);
 	fixture_close(&f, EPOCH(1));

@@ -269,7 +269,7 @@ static void who_waits_for_credit_is_not_idle(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	f.now_ns += 2 * FIXTURE_IDLE_NS;
 	slu_peer_progress(f.peer, f.now_ns, 0, false);
@@ -277,7 +277,7 @@ static void who_waits_for_credit_is_not_idle(void **state)
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 
 	fixture_deny(&f, DEVICE0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	slu_peer_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
@@ -328,7 +328,7 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 	assert_int_equal(view.seq, 0);
 	/* a holder runs on, but gets nothing more */
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_WAIT);
 
 	slu_peer_connected(f.peer, f.now_ns);
 	fixture_step(&f);

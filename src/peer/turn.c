@@ -2,8 +2,9 @@
 
 /*
  * The gate of one device. It opens when we may run and every unit is in place; it is shut when we
- * may not run any more, or when a birth or what is mapped needs the program at rest. Shutting takes
- * time: from the action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is moved.
+ * may not run any more, or when an allocation or what is mapped needs the program at rest. Shutting
+ * takes time: from the action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is
+ * moved.
  *
  * Every CLOSE is answered with a REST of its own epoch (rule 24): of the present turn after the
  * drain, of any other at once.
@@ -75,13 +76,13 @@ static void shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 }
 
 /*
- * Mode MAPPED: a birth that neither limit nor goal will ever hold, but pinned memory would. The
- * daemon knows of it and had its time to answer with more.
+ * Mode MAPPED: an allocation that neither limit nor goal will ever hold, but pinned memory would.
+ * The daemon knows of it and had its time to answer with more.
  */
-static bool birth_needs_rest(struct slu_peer *peer, unsigned index)
+static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
-	const struct slu_unit *u = slu_peer_waiting_birth(peer, index);
+	const struct slu_unit *u = slu_peer_alloc_waiting(peer, index);
 	uint64_t limit = SLU_MAX(d->account.limit_bytes, d->account.goal_bytes);
 
 	return u && slu_peer_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
@@ -102,14 +103,15 @@ static bool homecoming_needs_rest(const struct slu_peer *peer, const struct slu_
 	       slu_peer_promotable(peer, d);
 }
 
-/* Everything that a command might touch is there, and the births that wait have asked again. */
+/* Everything that a command might touch is there, and the allocations that wait have asked again.
+ */
 static bool is_complete(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
 	if (d->mode == SLU_MODE_LAUNCH)
 		return true;
-	return d->n_absent == 0 && !slu_peer_waiting_birth(peer, index) &&
+	return d->n_absent == 0 && !slu_peer_alloc_waiting(peer, index) &&
 	       !slu_peer_promotable(peer, d);
 }
 
@@ -132,7 +134,7 @@ void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (d->gate == SLU_PEER_GATE_OPEN &&
-	    (!slu_peer_may_run(peer, d) || birth_needs_rest(peer, index) ||
+	    (!slu_peer_may_run(peer, d) || alloc_needs_rest(peer, index) ||
 	     homecoming_needs_rest(peer, d)))
 		shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))

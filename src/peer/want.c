@@ -5,9 +5,9 @@
  * each event that might have made the daemon forget or pass over it (a LIMIT, a REST, a new
  * connection, a refusal), for as long as it is unmet.
  *
- * Home credit is asked for ahead, some units at a time, so that most births send nothing. Asking
- * ahead may be denied where the birth itself would not: then the first birth alone is asked for,
- * and only if that is denied too, it fails.
+ * Home credit is asked for ahead, some units at a time, so that most allocations send nothing.
+ * Asking ahead may be denied where the allocation itself would not: then the first allocation alone
+ * is asked for, and only if that is denied too, it fails.
  */
 
 #include <string.h>
@@ -18,7 +18,7 @@ bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
-	if (d->is_wanted || d->n_command || slu_peer_waiting_birth(peer, index))
+	if (d->is_wanted || d->n_command || slu_peer_alloc_waiting(peer, index))
 		return true;
 	if (d->gate == SLU_PEER_GATE_OPEN)
 		return !d->idle_is_told;
@@ -29,15 +29,15 @@ bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
 bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
-	const struct slu_unit *birth;
+	const struct slu_unit *waiting;
 
 	if (d->gate != SLU_PEER_GATE_OPEN)
 		return d->is_wanted || d->n_command ||
 		       (slu_peer_may_run(peer, d) && d->n_absent > 0 && d->mode != SLU_MODE_LAUNCH);
 	if (d->n_command && slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
 		return true;
-	birth = slu_peer_waiting_birth(peer, index);
-	return birth && d->account.held_bytes + birth->bytes > d->account.limit_bytes;
+	waiting = slu_peer_alloc_waiting(peer, index);
+	return waiting && d->account.held_bytes + waiting->bytes > d->account.limit_bytes;
 }
 
 void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
@@ -47,8 +47,8 @@ void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 	uint64_t largest = slu_peer_largest_bytes(d);
 	const struct slu_unit *u;
 
-	TAILQ_FOREACH (u, &peer->births, link) {
-		if (u->device != index || u->birth != SLU_BIRTH_DEVICE || u->denied)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link) {
+		if (u->device != index || u->alloc_wait != SLU_ALLOC_WAIT_DEVICE || u->denied)
 			continue;
 		units += u->bytes;
 		largest = SLU_MAX(largest, u->bytes);
@@ -116,12 +116,12 @@ void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 
 /* -- home ------------------------------------------------------------------------------------ */
 
-static const struct slu_unit *first_home_birth(const struct slu_peer *peer)
+static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 {
 	const struct slu_unit *u;
 
-	TAILQ_FOREACH (u, &peer->births, link)
-		if (u->birth == SLU_BIRTH_HOME && !u->denied)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
+		if (u->alloc_wait == SLU_ALLOC_WAIT_BACKING && !u->denied)
 			return u;
 	return NULL;
 }
@@ -129,7 +129,7 @@ static const struct slu_unit *first_home_birth(const struct slu_peer *peer)
 /* How much home credit is wanted in all; 0: what there is will do. */
 static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
 {
-	const struct slu_unit *first = first_home_birth(peer), *u;
+	const struct slu_unit *first = first_backing_alloc(peer), *u;
 	uint64_t held = peer->home.held_bytes, waiting = 0, ahead;
 
 	if (!first) {
@@ -143,8 +143,8 @@ static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
 		return 0;
 	if (peer->home_is_exact)
 		return *ret_min;
-	TAILQ_FOREACH (u, &peer->births, link)
-		if (u->birth == SLU_BIRTH_HOME && !u->denied)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
+		if (u->alloc_wait == SLU_ALLOC_WAIT_BACKING && !u->denied)
 			waiting += u->bytes;
 	ahead = SLU_MIN((SLU_PEER_HOME_STEP - 1) * first->bytes, SLU_PEER_HOME_STEP_MAX);
 	return held + waiting + ahead;
@@ -174,7 +174,7 @@ void slu_peer_step_home(struct slu_peer *peer)
 
 void slu_peer_home_denied(struct slu_peer *peer)
 {
-	const struct slu_unit *first = first_home_birth(peer);
+	const struct slu_unit *first = first_backing_alloc(peer);
 	struct slu_unit *u;
 
 	peer->home_want_is_current = false;
@@ -186,7 +186,7 @@ void slu_peer_home_denied(struct slu_peer *peer)
 		peer->home_is_exact = true;
 		return;
 	}
-	TAILQ_FOREACH (u, &peer->births, link)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
 		if (u == first)
 			u->denied = true;
 	peer->home_is_exact = false;

@@ -5,8 +5,8 @@
  * A unit of placement: for CUDA a run of granules at an address that never changes, for OpenCL a
  * whole object. It is in exactly one place. Pure.
  *
- *   (born) -> RAM       off turn: no bytes yet, no device memory
- *   (born) -> DEVICE    in a turn, out of credit at hand
+ *   (new)  -> RAM       off turn: no bytes yet, no device memory
+ *   (new)  -> DEVICE    in a turn, out of credit at hand
  *   RAM    -> DEVICE    [move in]    create, copy the host version in
  *   DEVICE -> RAM       [move out]   copy out what is newer, then release
  *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
@@ -56,11 +56,11 @@ enum slu_shift {
 	SLU_SHIFT_UP,
 };
 
-/* What the birth of a unit waits for; after its birth it waits for nothing. */
-enum slu_birth {
-	SLU_BIRTH_FREE,
-	SLU_BIRTH_HOME,	  /* home credit */
-	SLU_BIRTH_DEVICE, /* device credit, in a turn */
+/* What the allocation of a unit waits for; after its allocation it waits for nothing. */
+enum slu_alloc_wait {
+	SLU_ALLOC_WAIT_NONE,
+	SLU_ALLOC_WAIT_BACKING, /* home credit */
+	SLU_ALLOC_WAIT_DEVICE,	/* device credit, in a turn */
 };
 
 /* The shadow caches that judge foresight (shadow.h), by the unit that each evicts first. */
@@ -80,8 +80,8 @@ struct slu_gap {
 };
 
 struct slu_unit {
-	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the births that wait */
-	uint64_t bytes;		    /* constant after birth; as charged, rounded up */
+	TAILQ_ENTRY(slu_unit) link; /* the list of its device, or of the allocations that wait */
+	uint64_t bytes;		    /* constant after allocation; as charged, rounded up */
 	uint8_t device;		    /* place in HELLO; mode LAUNCH: may change while it is away */
 	uint8_t place;		    /* enum slu_place */
 	uint8_t moving;		    /* enum slu_moving */
@@ -93,7 +93,7 @@ struct slu_unit {
 	bool on_disk;		    /* its home is on disk; else in pageable memory */
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
-	bool denied;		    /* its waiting birth was denied: the next answer is no */
+	bool denied;		    /* its waiting allocation was denied: the next answer is no */
 	bool doubted;		    /* clean only if what ran kept its promise */
 	bool ahead;		    /* brought in before it was asked for, and not named since */
 	bool was_named;		    /* by some command, ever */
@@ -101,10 +101,10 @@ struct slu_unit {
 	bool was_in_shadow;		 /* ever */
 	bool patient;			 /* out: it is waited for if its commands still run */
 	bool unproven;			 /* the driver may still refuse its memory, at first use */
-	bool device_only;  /* stands for memory that the driver is to find free: MAPPED is no use */
-	uint8_t birth;	   /* enum slu_birth */
-	uint8_t n_refused; /* times in a row that the driver refused its birth */
-	uint32_t n_named;  /* commands being submitted right now that name it */
+	bool device_only; /* stands for memory that the driver is to find free: MAPPED is no use */
+	uint8_t alloc_wait; /* enum slu_alloc_wait */
+	uint8_t n_refused;  /* times in a row that the driver refused its allocation */
+	uint32_t n_named;   /* commands being submitted right now that name it */
 	uint64_t device_version;
 	uint64_t host_version;
 	uint64_t last_use; /* the launch counter of its device when last named */
@@ -114,7 +114,7 @@ struct slu_unit {
 	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */
 	uint64_t named_ns;		    /* when last named, in running time of its device */
 	uint64_t named_turn;		    /* the turn in which it was last named */
-	void *owner;			    /* the front end's object; constant after birth */
+	void *owner;			    /* the front end's object; constant after allocation */
 	void *host; /* the tiers' copy; the mover's business, NULL in pure tests */
 };
 

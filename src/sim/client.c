@@ -81,10 +81,10 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 	c->is_connected = false;
 	c->ended_step = c->world->step;
 	slu_sim_queue_clear(&c->inbox);
-	if (c->birth) {
-		slu_peer_forget_birth(c->peer, 0, c->birth);
-		free(c->birth);
-		c->birth = NULL;
+	if (c->alloc) {
+		slu_peer_alloc_cancel(c->peer, 0, c->alloc);
+		free(c->alloc);
+		c->alloc = NULL;
 	}
 	for (unsigned d = 0; d < c->n_devices; d++)
 		c->n_kernels[d] = 0;

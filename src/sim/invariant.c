@@ -262,7 +262,7 @@ static uint64_t need_of(const struct slu_core_client_view *view, unsigned device
 		return held;
 	if (view->modes[device] == SLU_MODE_ALL)
 		return want->all_bytes;
-	/* beyond all that it has, the goal is slack for births */
+	/* beyond all that it has, the goal is slack for allocations */
 	goal = SLU_MIN(view->device_accounts[device].goal_bytes, want->all_bytes);
 	return SLU_MAX(goal, held);
 }

@@ -13,7 +13,8 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
-/* of a million: births in mode LAUNCH without a proof, and those that the driver then refuses */
+/* of a million: allocations in mode LAUNCH without a proof, and those that the driver then refuses
+ */
 #define UNPROVEN     300000
 #define REFUSED_LATE 300000
 
@@ -61,46 +62,46 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	uint64_t now = slu_sim_now_ns(c->world);
 
-	if (!c->birth) {
-		c->birth = calloc(1, sizeof(*c->birth));
-		if (!c->birth)
+	if (!c->alloc) {
+		c->alloc = calloc(1, sizeof(*c->alloc));
+		if (!c->alloc)
 			abort();
-		c->birth->bytes = op->amount;
-		c->birth->device = (uint8_t)op->device;
+		c->alloc->bytes = op->amount;
+		c->alloc->device = (uint8_t)op->device;
 	}
-	switch (slu_peer_born(c->peer, now, c->birth)) {
+	switch (slu_peer_alloc(c->peer, now, c->alloc)) {
 	case 0:
-		if (c->world->config.faults.birth_fails &&
+		if (c->world->config.faults.alloc_fails &&
 		    c->world->step < c->world->config.faults.until_step &&
-		    slu_sim_chance(&c->world->random, c->world->config.faults.birth_fails)) {
-			c->world->counts.n_failed_births++;
-			slu_peer_failed_birth(c->peer, now, c->birth);
+		    slu_sim_chance(&c->world->random, c->world->config.faults.alloc_fails)) {
+			c->world->counts.n_failed_allocs++;
+			slu_peer_alloc_failed(c->peer, now, c->alloc);
 			return;
 		}
 		if (!slu_sim_board_create(&c->world->board, c->devices[op->device], op->amount)) {
 			c->world->counts.n_refused++;
-			slu_peer_refused_birth(c->peer, now, c->birth);
+			slu_peer_alloc_refused(c->peer, now, c->alloc);
 			return;
 		}
-		c->birth->unproven = c->modes[op->device] == SLU_MODE_LAUNCH &&
+		c->alloc->unproven = c->modes[op->device] == SLU_MODE_LAUNCH &&
 				     slu_sim_chance(&c->world->random, UNPROVEN);
-		c->birth->device_version = !c->birth->unproven;
+		c->alloc->device_version = !c->alloc->unproven;
 		break;
 	case SLU_PEER_E_IN_RAM:
 		break;
 	case SLU_PEER_E_RESERVE:
 		if (slu_sim_chance(&c->world->random, c->world->config.faults.disk_full))
-			slu_peer_no_room(c->peer, now, c->birth);
+			slu_peer_no_room(c->peer, now, c->alloc);
 		return;
 	case SLU_PEER_E_WAIT:
 		return;
 	default:
-		free(c->birth);
-		c->birth = NULL;
+		free(c->alloc);
+		c->alloc = NULL;
 		denied(c);
 		return;
 	}
-	c->birth = NULL;
+	c->alloc = NULL;
 	next(c);
 }
 

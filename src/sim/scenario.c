@@ -81,7 +81,7 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 	if (slu_sim_chance(&more, 400000))
 		config->policy = "mlfq";
 	config->faults.part = ONE_OF(&more, 0, 0, 500, 3000);
-	config->faults.birth_fails = ONE_OF(&more, 0, 0, 100000);
+	config->faults.alloc_fails = ONE_OF(&more, 0, 0, 100000);
 	config->faults.budget = ONE_OF(&more, 0, 0, 2000);
 	config->staging_bytes = ONE_OF(&more, 0, 0, 1, 4) * SLU_SIM_UNIT;
 	*ret_exceeds = slu_sim_chance(&more, 400000);

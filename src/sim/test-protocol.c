@@ -44,7 +44,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_unstaged += w->counts.n_unstaged;
 	sum->n_shifts[0] += w->counts.n_shifts[0];
 	sum->n_shifts[1] += w->counts.n_shifts[1];
-	sum->n_failed_births += w->counts.n_failed_births;
+	sum->n_failed_allocs += w->counts.n_failed_allocs;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
 	sum->n_unions += w->counts.n_unions;
@@ -75,7 +75,7 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "unstaged", sum->n_unstaged },
 		{ "homes down", sum->n_shifts[0] },
 		{ "homes up", sum->n_shifts[1] },
-		{ "failed births", sum->n_failed_births },
+		{ "failed allocations", sum->n_failed_allocs },
 		{ "refusals", sum->n_refused },
 		{ "of them late", sum->n_unmade },
 		{ "denials", sum->n_denied },

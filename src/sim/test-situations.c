@@ -629,7 +629,7 @@ static void a_mapped_program_is_complete_between_two_refusals(void **state)
 	assert_int_equal(slu_sim_scenario(2477, true, SLU_SIM_FAITHFUL, &w), 0);
 	w->config.policy = "fifo";
 	w->config.staging_bytes = 0;
-	w->config.faults.part = w->config.faults.birth_fails = w->config.faults.budget = 0;
+	w->config.faults.part = w->config.faults.alloc_fails = w->config.faults.budget = 0;
 	if (slu_sim_world_run(w))
 		fail_msg("step %llu: %s", (unsigned long long)w->step, w->fault);
 	slu_sim_world_free(w);

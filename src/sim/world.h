@@ -65,7 +65,7 @@ struct slu_sim_faults {
 	unsigned part;	      /* a client gets a group of its own, fit or not, in whatever state */
 	unsigned restart;     /* and once more before each action of the daemon */
 	unsigned move_fails;  /* per million chunks */
-	unsigned birth_fails; /* per million births on the device */
+	unsigned alloc_fails; /* per million allocations on the device */
 	unsigned disk_full;   /* per million rooms that are asked for */
 	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
@@ -154,7 +154,7 @@ struct slu_sim_client {
 	struct slu_sim_op ops[SLU_SIM_OPS_MAX];
 	unsigned n_ops, next_op;
 	uint64_t pause;
-	struct slu_unit *birth; /* an allocation that waits */
+	struct slu_unit *alloc; /* an allocation that waits */
 	struct slu_unit *command[SLU_SIM_UNITS_MAX];
 	size_t n_command; /* mode LAUNCH: what the waiting launch names; 0: not chosen yet */
 	unsigned working_percent; /* of its units, the ones that its commands choose from */
@@ -213,7 +213,7 @@ struct slu_sim_counts {
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t n_unions;
-	uint64_t n_budgets, n_unstaged, n_failed_births;
+	uint64_t n_budgets, n_unstaged, n_failed_allocs;
 	uint64_t n_shifts[2]; /* of homes: down, up */
 	uint64_t longest_wait_steps;
 	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Units come and go. A birth needs home credit (rule 4): of pageable memory, or else of disk, where
- * its room is taken before it is born, so that a full disk refuses the birth and nothing later. In
- * a turn, with the gate open, it spends device credit and the caller creates it there; without
- * credit it waits, while other threads run on (rule 5). Off turn it is born in RAM and waits for
- * nobody (rule 6), and so it is in mode LAUNCH without credit: a command that names it brings it
- * in.
+ * Units come and go. An allocation needs home credit (rule 4): of pageable memory, or else of disk,
+ * where its room is taken before it is allocated, so that a full disk refuses the allocation and
+ * nothing later. In a turn, with the gate open, it spends device credit and the caller creates it
+ * there; without credit it waits, while other threads run on (rule 5). Off turn it is allocated in
+ * RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit: a command that
+ * names it brings it in.
  *
- * In the other modes no unit may be born in RAM while the gate is open or draining: a thread could
- * still launch, and its kernel would meet the missing unit. Such a birth waits for the end of the
- * drain.
+ * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
+ * could still launch, and its kernel would meet the missing unit. Such an allocation waits for the
+ * end of the drain.
  *
- * Without a daemon a unit is born on the device, and the driver says whether it fits. If there is
- * no home credit it is frozen with that reason; slu_peer_thaw() makes it movable when the daemon
+ * Without a daemon a unit is allocated on the device, and the driver says whether it fits. If there
+ * is no home credit it is frozen with that reason; slu_peer_thaw() makes it movable when the daemon
  * has given credit.
  */
 
@@ -21,12 +21,12 @@
 
 #include "peer/internal.h"
 
-const struct slu_unit *slu_peer_waiting_birth(const struct slu_peer *peer, unsigned device)
+const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device)
 {
 	const struct slu_unit *u;
 
-	TAILQ_FOREACH (u, &peer->births, link)
-		if (u->device == device && u->birth == SLU_BIRTH_DEVICE && !u->denied)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
+		if (u->device == device && u->alloc_wait == SLU_ALLOC_WAIT_DEVICE && !u->denied)
 			return u;
 	return NULL;
 }
@@ -35,7 +35,7 @@ static bool waits(const struct slu_peer *peer, const struct slu_unit *unit)
 {
 	const struct slu_unit *u;
 
-	TAILQ_FOREACH (u, &peer->births, link)
+	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
 		if (u == unit)
 			return true;
 	return false;
@@ -45,17 +45,17 @@ static void stop_waiting(struct slu_peer *peer, struct slu_unit *u)
 {
 	if (!waits(peer, u))
 		return;
-	TAILQ_REMOVE(&peer->births, u, link);
-	u->birth = SLU_BIRTH_FREE;
+	TAILQ_REMOVE(&peer->waiting_allocs, u, link);
+	u->alloc_wait = SLU_ALLOC_WAIT_NONE;
 }
 
-static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_birth what)
+static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wait what)
 {
 	if (!waits(peer, u)) {
-		TAILQ_INSERT_TAIL(&peer->births, u, link);
+		TAILQ_INSERT_TAIL(&peer->waiting_allocs, u, link);
 		u->denied = false;
 	}
-	u->birth = (uint8_t)what;
+	u->alloc_wait = (uint8_t)what;
 	return SLU_PEER_E_WAIT;
 }
 
@@ -107,7 +107,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	slu_peer_touch(peer, now_ns);
 }
 
-static int born_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_account *a = &peer->devices[u->device].account;
 
@@ -127,12 +127,12 @@ static bool is_in_pause(const struct slu_peer_device *d, uint64_t now_ns)
 	return now_ns < d->retry_ns[IN];
 }
 
-static int born_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	if (u->n_refused > peer->config.refusal_retries)
 		return deny(peer, u);
 	if (is_in_pause(&peer->devices[u->device], now_ns))
-		return wait_for(peer, u, SLU_BIRTH_DEVICE);
+		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	u->has_home = false;
 	if (u->on_disk || peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
 		take_home(peer, u);
@@ -181,14 +181,14 @@ void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, ui
 	};
 }
 
-int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 	uint64_t visible = peer->welcome.visible_bytes;
 
 	assert(u->bytes > 0 && u->device < peer->n_devices);
 	if (u->frozen != SLU_FROZEN_NO)
-		return born_frozen(peer, now_ns, u);
+		return alloc_frozen(peer, now_ns, u);
 	if (waits(peer, u) && u->denied)
 		return deny(peer, u);
 	if (visible && !u->device_only && programs_bytes(d) + u->bytes > visible) {
@@ -196,10 +196,10 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return deny(peer, u);
 	}
 	if (peer->is_alone)
-		return born_alone(peer, now_ns, u);
+		return alloc_alone(peer, now_ns, u);
 	if (!u->on_disk && peer->home.held_bytes + u->bytes > peer->home.limit_bytes) {
 		if (!slu_peer_has_room(peer, u->bytes))
-			return wait_for(peer, u, SLU_BIRTH_HOME);
+			return wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
 		stop_waiting(peer, u);
 		slu_peer_hold(&peer->disk, u->bytes);
 		peer->reserved_bytes += u->bytes;
@@ -213,7 +213,7 @@ int slu_peer_born(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		return 0;
 	}
 	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
-		return wait_for(peer, u, SLU_BIRTH_DEVICE);
+		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	take_home(peer, u);
 	insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
 	return SLU_PEER_E_IN_RAM;
@@ -238,7 +238,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_touch(peer, now_ns);
 }
 
-static void unbear(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+static void alloc_undo(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	take_out(peer, now_ns, u);
 	if (u->frozen == SLU_FROZEN_NO_HOME)
@@ -246,16 +246,16 @@ static void unbear(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	peer->devices[u->device].retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
 }
 
-void slu_peer_failed_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_alloc_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
-	unbear(peer, now_ns, u);
+	alloc_undo(peer, now_ns, u);
 }
 
-void slu_peer_refused_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	unbear(peer, now_ns, u);
+	alloc_undo(peer, now_ns, u);
 	u->n_refused++;
 	if (!peer->is_alone && u->n_refused > peer->config.refusal_retries) {
 		u->n_refused = 0;
@@ -272,7 +272,7 @@ void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	slu_peer_touch(peer, now_ns);
 }
 
-void slu_peer_forget_birth(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	(void)now_ns;
 	stop_waiting(peer, u);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A unit is born where the peer says. On the device the back end makes it on the program's thread;
- * while it does, the unit counts as named, so that nobody moves what does not exist yet. In mode
- * LAUNCH, where there is plenty of room, the driver need not have shown that it has the memory; if
- * it refuses it at the first use, the unit is taken back.
+ * A unit is allocated where the peer says. On the device the back end makes it on the program's
+ * thread; while it does, the unit counts as named, so that nobody moves what does not exist yet. In
+ * mode LAUNCH, where there is plenty of room, the driver need not have shown that it has the
+ * memory; if it refuses it at the first use, the unit is taken back.
  */
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "client/instance.h"
 #include "client/log.h"
 
-#define FAILURES_MAX 4 /* of the driver at one birth, that are not its refusal */
+#define FAILURES_MAX 4 /* of the driver at one allocation, that are not its refusal */
 /* this part of the device must be left as credit, and more than contexts take that nobody saw yet
  */
 #define SURE_PARTS	32
@@ -48,10 +48,10 @@ static bool is_sure(const struct slu_client *c, const struct slu_client_device *
 }
 
 /*
- * Makes the device memory of a unit that the peer let be born there; with the lock, which is left
- * meanwhile. As with a move in, a refusal is the daemon's business, and anything else that fails
- * is tried again: our calls are more than the one that the program made, and fail for reasons of
- * their own. But a program waits here, so not for ever.
+ * Makes the device memory of a unit that the peer let be allocated there; with the lock, which is
+ * left meanwhile. As with a move in, a refusal is the daemon's business, and anything else that
+ * fails is tried again: our calls are more than the one that the program made, and fail for reasons
+ * of their own. But a program waits here, so not for ever.
  *
  * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: ask the peer again; or -errno.
  */
@@ -75,14 +75,14 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 		w->is_made = true;
 	} else if (r == SLU_BACKEND_E_REFUSED) {
 		c->counts.n_refusals++;
-		slu_peer_refused_birth(c->peer, now_ns, &w->unit);
+		slu_peer_alloc_refused(c->peer, now_ns, &w->unit);
 		r = -EAGAIN;
 		if (refusal_is_final(c)) {
-			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
+			slu_peer_alloc_cancel(c->peer, now_ns, &w->unit);
 			r = SLU_CLIENT_E_NO_MEMORY;
 		}
 	} else {
-		slu_peer_failed_birth(c->peer, now_ns, &w->unit);
+		slu_peer_alloc_failed(c->peer, now_ns, &w->unit);
 		if (r == SLU_BACKEND_E_LOST)
 			d->is_dead = true;
 		r = r < 0 ? r : -EIO;
@@ -91,7 +91,7 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
 			r = -EAGAIN;
 		} else {
-			slu_peer_forget_birth(c->peer, now_ns, &w->unit);
+			slu_peer_alloc_cancel(c->peer, now_ns, &w->unit);
 		}
 	}
 	slu_client_pump(c, now_ns);
@@ -143,7 +143,8 @@ void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
 	slu_lock_give(&c->lock);
 }
 
-/* Takes a room on disk for a unit that is about to be born; with the lock, which is left meanwhile.
+/* Takes a room on disk for a unit that is about to be allocated; with the lock, which is left
+ * meanwhile.
  */
 static void reserve(struct slu_client *c, struct slu_client_unit *w)
 {
@@ -161,13 +162,13 @@ static void reserve(struct slu_client *c, struct slu_client_unit *w)
 	slu_peer_no_room(c->peer, slu_clock_now_ns(), &w->unit);
 }
 
-static int give_birth(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
+static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
 {
 	unsigned n_failures = 0;
 
 	for (;;) {
 		uint64_t now_ns = slu_clock_now_ns();
-		int r = slu_peer_born(c->peer, now_ns, &w->unit);
+		int r = slu_peer_alloc(c->peer, now_ns, &w->unit);
 
 		if (r == 0 && !is_frozen) {
 			/* no thread waits for this change: the step after the creation is enough */
@@ -254,10 +255,10 @@ static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen
 	} else {
 		if (frozen == SLU_FROZEN_NO)
 			slu_client_wait_joined(c);
-		r = give_birth(c, w, frozen != SLU_FROZEN_NO);
+		r = alloc_run(c, w, frozen != SLU_FROZEN_NO);
 		if (!r)
 			own(d, &w->unit, reserved_bytes);
-		/* taken for nothing: the birth was refused, or found memory after all */
+		/* taken for nothing: the allocation was refused, or found memory after all */
 		if (r || !w->unit.on_disk) {
 			spare = w->room;
 			w->room = (struct slu_disk_room){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Births of units that the driver fails or refuses, at each place and for ever. */
+/* Allocations of units that the driver fails or refuses, at each place and for ever. */
 
 #include "lib/test.h"
 
@@ -10,17 +10,17 @@
 #include "client/test-daemon.h"
 #include "client/test-thing.h"
 
-#define BIRTHS 6
+#define N_ALLOCATIONS 6
 
 /*
- * In a turn, with the gate open: each birth is a creation on this thread. The n'th operation of the
- * device fails, for each n, until a run of births has met no fault.
+ * In a turn, with the gate open: each allocation is a creation on this thread. The n'th operation
+ * of the device fails, for each n, until a run of allocations has met no fault.
  */
-static void births(int fault)
+static void allocate_with_faults(int fault)
 {
 	struct slu_test_daemon daemon;
 	struct slu_client_device *d;
-	struct thing first, things[BIRTHS];
+	struct thing first, things[N_ALLOCATIONS];
 	unsigned n_met = 0;
 
 	slu_test_daemon_init(&daemon);
@@ -38,7 +38,7 @@ static void births(int fault)
 		device.fail_at = device.n_ops + n;
 		n_failed = device.n_failed;
 		slu_lock_give(&device.lock);
-		for (unsigned i = 0; i < BIRTHS; i++) {
+		for (unsigned i = 0; i < N_ALLOCATIONS; i++) {
 			thing_new(d, &things[i], KIB_UNIT);
 			thing_write(d, &things[i], (unsigned char)(n + i));
 		}
@@ -46,7 +46,7 @@ static void births(int fault)
 		device.fail_at = 0;
 		n_failed = device.n_failed - n_failed;
 		slu_lock_give(&device.lock);
-		for (unsigned i = 0; i < BIRTHS; i++) {
+		for (unsigned i = 0; i < N_ALLOCATIONS; i++) {
 			thing_check(d, &things[i]);
 			slu_client_unit_free(things[i].unit);
 		}
@@ -54,7 +54,7 @@ static void births(int fault)
 		if (!n_failed)
 			break;
 	}
-	assert(n_met >= BIRTHS);
+	assert(n_met >= N_ALLOCATIONS);
 	thing_check(d, &first);
 	slu_client_unit_free(first.unit);
 	slu_client_device_remove(d);
@@ -62,24 +62,24 @@ static void births(int fault)
 	slu_test_device_deinit(&device);
 }
 
-static void failing_births(void)
+static void failing_allocations(void)
 {
-	births(-EIO);
+	allocate_with_faults(-EIO);
 }
 
-static void refused_births(void)
+static void refused_allocations(void)
 {
-	births(SLU_BACKEND_E_REFUSED);
+	allocate_with_faults(SLU_BACKEND_E_REFUSED);
 }
 
-static void a_birth_that_fails_once_is_tried_again(void **state)
+static void an_allocation_that_fails_once_is_tried_again(void **state)
 {
-	run_apart(failing_births);
+	run_apart(failing_allocations);
 }
 
-static void a_birth_that_is_refused_once_is_tried_again(void **state)
+static void an_allocation_that_is_refused_once_is_tried_again(void **state)
 {
-	run_apart(refused_births);
+	run_apart(refused_allocations);
 }
 
 /* What fails for good reaches the program, and nothing of it is left. */
@@ -106,7 +106,7 @@ static void hopeless(void)
 	slu_test_device_deinit(&device);
 }
 
-static void a_birth_that_always_fails_ends_with_the_error(void **state)
+static void an_allocation_that_always_fails_ends_with_the_error(void **state)
 {
 	run_apart(hopeless);
 }
@@ -177,11 +177,11 @@ static void threads_never_own_more_together_than_the_program_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_birth_that_fails_once_is_tried_again),
-		cmocka_unit_test(a_birth_that_is_refused_once_is_tried_again),
-		cmocka_unit_test(a_birth_that_always_fails_ends_with_the_error),
+		cmocka_unit_test(an_allocation_that_fails_once_is_tried_again),
+		cmocka_unit_test(an_allocation_that_is_refused_once_is_tried_again),
+		cmocka_unit_test(an_allocation_that_always_fails_ends_with_the_error),
 		cmocka_unit_test(threads_never_own_more_together_than_the_program_may),
 	};
 
-	return cmocka_run_group_tests_name("client-births", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("client-alloc", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The client's half by script: limits, and units that are born under them. Rules as in
+/* The client's half by script: limits, and units that are allocated under them. Rules as in
  * docs/protocol.md. */
 
 #include "peer/test-fixture.h"
@@ -48,14 +48,14 @@ static void rule_3_bytes_are_held_before_the_driver_is_asked(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_4_a_birth_waits_for_its_home(void **state)
+static void rule_4_an_allocation_waits_for_its_home(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
 	u = fixture_unit(&f, 4);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 16 * 4);
@@ -65,7 +65,7 @@ static void rule_4_a_birth_waits_for_its_home(void **state)
 
 	fixture_limit(&f, HOME, 1, 64, 64, SLU_PACE_NONE);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 	assert_int_equal(fixture_held(&f, HOME), 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 
@@ -77,27 +77,27 @@ static void rule_4_a_birth_waits_for_its_home(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_4_asking_ahead_is_not_denied_where_the_birth_is_not(void **state)
+static void rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
 	u = fixture_unit(&f, 4);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	fixture_deny(&f, HOME);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 4);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_limit(&f, HOME, 1, 4, 4, SLU_PACE_NONE);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	fixture_deny(&f, HOME);
 	fixture_deny(&f, HOME);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
 
@@ -109,7 +109,7 @@ static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	fixture_limit(&f, DEVICE0, 2, 20, 20, SLU_PACE_NONE);
 	u = fixture_unit(&f, 7);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	fixture_step(&f);
 	assert_int_equal(f.n_messages, 0);
 	assert_int_equal(fixture_held(&f, DEVICE0), 17);
@@ -117,30 +117,30 @@ static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void 
 
 	/* used up: it waits while the gate stays open, and the need is told */
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 22);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	fixture_limit(&f, DEVICE0, 3, 22, 22, SLU_PACE_NOW);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	fixture_deinit(&f);
 }
 
-static void rule_6_a_birth_whose_turn_is_closed_is_born_in_ram(void **state)
+static void rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_close(&f, EPOCH(1));
 	/* a thread may still be inside: nothing may be missing yet */
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_drained(&f, false);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 	assert_int_equal(fixture_held(&f, DEVICE0), 10);
 	fixture_deinit(&f);
 }
@@ -152,7 +152,7 @@ static void rule_7_what_a_program_may_own_is_bounded(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_welcome(&f, 10);
 	fixture_in_ram(&f, 6);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
 	fixture_in_ram(&f, 4);
 	fixture_deinit(&f);
 }
@@ -167,11 +167,11 @@ static void rule_7_memory_for_the_driver_to_find_free_is_not_the_programs(void *
 	fixture_in_ram(&f, 6);
 	spare = fixture_unit(&f, 20);
 	spare->device_only = true;
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, spare), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, spare), SLU_PEER_E_IN_RAM);
 	fixture_in_ram(&f, 4);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
 	slu_peer_gone(f.peer, f.now_ns, spare);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
 
@@ -186,13 +186,13 @@ static void rule_7_a_daemon_that_hears_it_is_told_now_and_then(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_welcome(&f, 10);
 	fixture_in_ram(&f, 6);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
 
 	m.welcome.hears_excess = 1;
 	fixture_hear(&f, SLU_MSG_WELCOME, &m);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
 	fixture_step(&f);
 	said = fixture_said(&f, SLU_MSG_EXCESS);
 	assert_non_null(said);
@@ -219,16 +219,16 @@ static void rule_7_a_denied_allocation_fails(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	u = fixture_unit(&f, 50);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	fixture_deny(&f, DEVICE0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 	fixture_deinit(&f);
 }
 
-static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
+static void an_allocation_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -236,7 +236,7 @@ static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 	fixture_running(&f, SLU_MODE_MAPPED, two, 2);
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	/* the daemon did not know of it; it might raise the goal */
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
@@ -246,7 +246,7 @@ static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 	fixture_drained(&f, false);
 	assert_null(fixture_said(&f, SLU_MSG_REST));
 	assert_int_equal(f.n_opened, 0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(u->moving, SLU_MOVING_MAP);
@@ -255,7 +255,7 @@ static void a_birth_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_13_a_refused_birth_is_retried_and_then_told(void **state)
+static void rule_13_a_refused_allocation_is_retried_and_then_told(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -264,9 +264,9 @@ static void rule_13_a_refused_birth_is_retried_and_then_told(void **state)
 	fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
 	u = fixture_unit(&f, 5);
 	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
-		slu_peer_refused_birth(f.peer, f.now_ns, u);
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
+		slu_peer_alloc_refused(f.peer, f.now_ns, u);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 		fixture_step(&f);
 		if (i < FIXTURE_RETRIES)
 			assert_null(fixture_sums(&f, DEVICE0));
@@ -275,12 +275,12 @@ static void rule_13_a_refused_birth_is_retried_and_then_told(void **state)
 		fixture_wait(&f, FIXTURE_PAUSE_NS);
 		assert_int_equal(f.n_woken, 1);
 	}
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	assert_int_equal(fixture_held(&f, DEVICE0), 10);
 	fixture_deinit(&f);
 }
 
-static void a_failed_birth_is_tried_again_and_says_nothing_about_room(void **state)
+static void a_failed_allocation_is_tried_again_and_says_nothing_about_room(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -289,16 +289,16 @@ static void a_failed_birth_is_tried_again_and_says_nothing_about_room(void **sta
 	fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
 	u = fixture_unit(&f, 5);
 	for (unsigned i = 0; i < 2 * FIXTURE_RETRIES; i++) {
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
-		slu_peer_failed_birth(f.peer, f.now_ns, u);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
+		slu_peer_alloc_failed(f.peer, f.now_ns, u);
 		assert_int_equal(fixture_held(&f, DEVICE0), 10);
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 		fixture_step(&f);
 		assert_null(fixture_sums(&f, DEVICE0));
 		fixture_wait(&f, FIXTURE_PAUSE_NS);
 		assert_int_equal(f.n_woken, 1);
 	}
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	assert_int_equal(fixture_held(&f, DEVICE0), 15);
 	fixture_deinit(&f);
 }
@@ -318,13 +318,13 @@ static void who_asks_when_the_pause_is_over_is_not_sent_to_wait(void **state)
 			fixture_step(&f);
 		}
 		u = fixture_unit(&f, 5);
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
-		slu_peer_failed_birth(f.peer, f.now_ns, u);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
+		slu_peer_alloc_failed(f.peer, f.now_ns, u);
 		fixture_step(&f);
 		f.now_ns += FIXTURE_PAUSE_NS - 1;
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 		f.now_ns++;
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 		fixture_deinit(&f);
 	}
 }
@@ -339,7 +339,7 @@ static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(v
 	fixture_limit(&f, DEVICE0, 1, 30, 30, SLU_PACE_NONE);
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), 0);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	fixture_step(&f);
 	slu_peer_unmake(f.peer, u);
 	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
@@ -364,7 +364,7 @@ static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(v
 	fixture_deinit(&f);
 }
 
-static void a_refused_birth_without_a_daemon_fails(void **state)
+static void a_refused_allocation_without_a_daemon_fails(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -375,11 +375,11 @@ static void a_refused_birth_without_a_daemon_fails(void **state)
 	fixture_step(&f);
 	u = fixture_unit(&f, 5);
 	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
-		assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
-		slu_peer_refused_birth(f.peer, f.now_ns, u);
+		assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
+		slu_peer_alloc_refused(f.peer, f.now_ns, u);
 		fixture_wait(&f, FIXTURE_PAUSE_NS);
 	}
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
 
@@ -402,7 +402,7 @@ static void rule_5_in_mode_launch_nobody_waits_for_credit(void **state)
 	fixture_deinit(&f);
 }
 
-static void born_alone_a_unit_without_a_home_gets_one_later(void **state)
+static void allocated_alone_a_unit_without_a_home_gets_one_later(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -412,7 +412,7 @@ static void born_alone_a_unit_without_a_home_gets_one_later(void **state)
 	slu_peer_run_alone(f.peer, f.now_ns, true);
 	fixture_step(&f);
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_born(f.peer, f.now_ns, u), 0);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO_HOME);
 	slu_peer_connected(f.peer, f.now_ns);
 	fixture_step(&f);
@@ -429,24 +429,24 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_limit_is_answered_at_once),
 		cmocka_unit_test(rule_3_bytes_are_held_before_the_driver_is_asked),
-		cmocka_unit_test(rule_4_a_birth_waits_for_its_home),
-		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_birth_is_not),
+		cmocka_unit_test(rule_4_an_allocation_waits_for_its_home),
+		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not),
 		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
 		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
-		cmocka_unit_test(rule_6_a_birth_whose_turn_is_closed_is_born_in_ram),
+		cmocka_unit_test(rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram),
 		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
 		cmocka_unit_test(rule_7_memory_for_the_driver_to_find_free_is_not_the_programs),
 		cmocka_unit_test(rule_7_a_daemon_that_hears_it_is_told_now_and_then),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
-		cmocka_unit_test(a_birth_above_the_goal_shuts_the_gate_and_is_mapped),
-		cmocka_unit_test(rule_13_a_refused_birth_is_retried_and_then_told),
-		cmocka_unit_test(a_failed_birth_is_tried_again_and_says_nothing_about_room),
+		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),
+		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_told),
+		cmocka_unit_test(a_failed_allocation_is_tried_again_and_says_nothing_about_room),
 		cmocka_unit_test(who_asks_when_the_pause_is_over_is_not_sent_to_wait),
 		cmocka_unit_test(
 			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),
-		cmocka_unit_test(a_refused_birth_without_a_daemon_fails),
-		cmocka_unit_test(born_alone_a_unit_without_a_home_gets_one_later),
+		cmocka_unit_test(a_refused_allocation_without_a_daemon_fails),
+		cmocka_unit_test(allocated_alone_a_unit_without_a_home_gets_one_later),
 	};
 
-	return cmocka_run_group_tests_name("peer-births", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("peer-alloc", tests, NULL, NULL);
 }
