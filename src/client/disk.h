@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The disk tier: one file a process, for the units whose home is on disk.
+ * The disk tier: one file a process, for the units whose backing is on disk.
  *
  * The file has no name: nobody else can open it, and it is gone with the process however that ends.
  * It belongs to the program's user, so the bytes are readable by nobody else and count against that

@@ -11,7 +11,7 @@
  *   mover.c       the threads that move units, for each direction and device
  *   ring.c        the host memory that their pieces go through
  *   contents.c    which copies of a unit a move finds, and which it leaves
- *   shift.c       the thread that brings homes from memory to disk and back
+ *   shift.c       the thread that brings backing from memory to disk and back
  *   units.c       units come and go; access to their contents off turn
  *   wait.c        the slow path of the gate; commands of mode LAUNCH
  *   fork.c        a child starts anew
@@ -71,8 +71,9 @@ struct slu_client_unit {
 	bool is_gone;	 /* the peer has forgotten it */
 	bool has_sum;	 /* sum is the checksum of the host copy */
 	uint64_t sum;
-	struct slu_disk_room room; /* on disk: of a unit whose home is there, or is about to be */
-	void *mapped;		   /* MAPPED: its bytes as the processor sees them */
+	struct slu_disk_room
+		room; /* on disk: of a unit whose backing is there, or is about to be */
+	void *mapped; /* MAPPED: its bytes as the processor sees them */
 };
 
 static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
@@ -170,7 +171,7 @@ struct slu_client {
 	struct slu_disk disk;  /* has a lock of its own */
 	bool disk_is_bad;      /* it did not take what was written, and that was said */
 	bool has_shifter;
-	pthread_cond_t shift_wake;	  /* there is a home to shift */
+	pthread_cond_t shift_wake;	  /* there is backing to shift */
 	struct slu_client_unit *shifting; /* that the shifter shall take; NULL: none */
 	struct slu_client_counts counts;
 
@@ -259,7 +260,7 @@ void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move,
 /* shift.c: with the lock held ---------------------------------------------------------------------
  */
 
-/* The peer wants the home of @unit shifted. */
+/* The peer wants the backing of @unit shifted. */
 void slu_client_shift(struct slu_client *client, struct slu_client_unit *unit);
 
 /* The disk did not take what was written to it: said once, and no unit goes there any more. */

@@ -10,8 +10,8 @@
  *   in    RAM -> DEVICE     make device memory, copy the host's bytes in
  *   map   RAM -> MAPPED     make mapped memory, copy the host's bytes in
  *
- * A unit whose home is on disk goes the same ways, and its host copy is a room of the disk's file:
- * the pieces are written and read from their buffers, and always checksummed.
+ * A unit whose backing is on disk goes the same ways, and its host copy is a room of the disk's
+ * file: the pieces are written and read from their buffers, and always checksummed.
  *
  * The old copy is given up only when the new one is whole. So a move that fails, is cancelled or
  * refused leaves the unit where it was, with the copy that it had.

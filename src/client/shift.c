@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Homes go down from memory to disk, and come up again, off the way of everything else: one thread
- * a process, one home at a time, made when it is first needed. It stops at a chunk when the peer
- * wants the unit elsewhere.
+ * Backing go down from memory to disk, and come up again, off the way of everything else: one
+ * thread a process, one backing at a time, made when it is first needed. It stops at a chunk when
+ * the peer wants the unit elsewhere.
  *
  * The old copy is given up only when the new one is whole, and on the device of the disk. A unit
  * that is present has no bytes to bring: only its room is taken or given back, and a host copy that
@@ -124,7 +124,8 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	if (!r) {
 		hand_over(&s, is_down);
 		slu_client_log("%llu bytes %s", (unsigned long long)bytes,
-			       is_down ? "now have their home on disk" : "have come up from disk");
+			       is_down ? "now have their backing on disk"
+				       : "have come up from disk");
 	} else if (is_down) {
 		s.host = NULL;
 	} else {

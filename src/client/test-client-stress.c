@@ -373,12 +373,12 @@ static void contents_are_right_when_the_daemon_comes_and_goes(void **state)
 	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_restarts = true });
 }
 
-static void contents_are_right_with_homes_on_disk(void **state)
+static void contents_are_right_with_backing_on_disk(void **state)
 {
 	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true });
 }
 
-static void contents_are_right_with_homes_on_disk_through_pinned_chunks(void **state)
+static void contents_are_right_with_backing_on_disk_through_pinned_chunks(void **state)
 {
 	run(&(struct scenario){ .mode = SLU_MODE_MAPPED,
 				.device_bytes = 160 * SLU_KIB,
@@ -386,18 +386,18 @@ static void contents_are_right_with_homes_on_disk_through_pinned_chunks(void **s
 				.has_disk = true });
 }
 
-static void contents_are_right_with_homes_on_disk_in_mode_launch(void **state)
+static void contents_are_right_with_backing_on_disk_in_mode_launch(void **state)
 {
 	run(&(struct scenario){
 		.mode = SLU_MODE_LAUNCH, .device_bytes = 4 * UNIT_MAX, .has_disk = true });
 }
 
-static void contents_are_right_with_homes_on_disk_when_operations_fail(void **state)
+static void contents_are_right_with_backing_on_disk_when_operations_fail(void **state)
 {
 	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true, .has_faults = true });
 }
 
-static void contents_are_right_with_homes_on_disk_when_the_daemon_comes_and_goes(void **state)
+static void contents_are_right_with_backing_on_disk_when_the_daemon_comes_and_goes(void **state)
 {
 	run(&(struct scenario){ .mode = SLU_MODE_ALL, .has_disk = true, .has_restarts = true });
 }
@@ -419,12 +419,12 @@ int main(void)
 		cmocka_unit_test(contents_are_right_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail_in_mode_launch),
 		cmocka_unit_test(contents_are_right_when_the_daemon_comes_and_goes),
-		cmocka_unit_test(contents_are_right_with_homes_on_disk),
-		cmocka_unit_test(contents_are_right_with_homes_on_disk_through_pinned_chunks),
-		cmocka_unit_test(contents_are_right_with_homes_on_disk_in_mode_launch),
-		cmocka_unit_test(contents_are_right_with_homes_on_disk_when_operations_fail),
+		cmocka_unit_test(contents_are_right_with_backing_on_disk),
+		cmocka_unit_test(contents_are_right_with_backing_on_disk_through_pinned_chunks),
+		cmocka_unit_test(contents_are_right_with_backing_on_disk_in_mode_launch),
+		cmocka_unit_test(contents_are_right_with_backing_on_disk_when_operations_fail),
 		cmocka_unit_test(
-			contents_are_right_with_homes_on_disk_when_the_daemon_comes_and_goes),
+			contents_are_right_with_backing_on_disk_when_the_daemon_comes_and_goes),
 		cmocka_unit_test(contents_are_right_when_the_disk_fails),
 	};
 

@@ -25,8 +25,8 @@ struct session {
 	unsigned n_devices;
 	uint64_t counter; /* of epochs */
 	bool is_deaf;
-	uint64_t home_seq;
-	bool home_is_pending;
+	uint64_t backing_seq;
+	bool backing_is_pending;
 	struct {
 		enum state state;
 		struct slu_epoch epoch;
@@ -71,12 +71,12 @@ static void send_limit(struct session *s, enum slu_tier tier, unsigned d, uint64
 	send_limit_at(s, tier, d, bytes, seq, SLU_PACE_NOW);
 }
 
-static void limit_home(struct session *s, uint64_t bytes)
+static void limit_backing(struct session *s, uint64_t bytes)
 {
-	if (!s->daemon->has_disk || s->home_is_pending)
+	if (!s->daemon->has_disk || s->backing_is_pending)
 		return;
-	s->home_is_pending = true;
-	send_limit_at(s, SLU_TIER_HOME, 0, bytes, ++s->home_seq,
+	s->backing_is_pending = true;
+	send_limit_at(s, SLU_TIER_HOME, 0, bytes, ++s->backing_seq,
 		      draw(s) % 2 ? SLU_PACE_AHEAD : SLU_PACE_NONE);
 }
 
@@ -129,13 +129,13 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 	daemon->n_joins++;
 	pthread_cond_broadcast(&daemon->changed);
 	pthread_mutex_unlock(&daemon->lock);
-	s->home_seq = 0;
-	s->home_is_pending = false;
+	s->backing_seq = 0;
+	s->backing_is_pending = false;
 	if (daemon->has_disk) {
 		strcpy(m.disk.folder, "/var/tmp");
 		put(s, &m, SLU_MSG_DISK);
 		send_limit(s, SLU_TIER_DISK, 0, PLENTY, 1);
-		limit_home(s, 0);
+		limit_backing(s, 0);
 	} else {
 		send_limit(s, SLU_TIER_HOME, 0, PLENTY, 1);
 	}
@@ -156,8 +156,8 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 	unsigned d = m->account.device;
 	struct slu_message turn = { 0 };
 
-	if (m->account.tier == SLU_TIER_HOME && m->seq == s->home_seq)
-		s->home_is_pending = false;
+	if (m->account.tier == SLU_TIER_HOME && m->seq == s->backing_seq)
+		s->backing_is_pending = false;
 	if (m->account.tier != SLU_TIER_DEVICE || d >= s->n_devices || m->seq != s->devices[d].seq)
 		return;
 	switch (s->devices[d].state) {
@@ -188,7 +188,7 @@ static void want(struct session *s, const struct slu_msg_want *m)
 	struct slu_message deny = { 0 };
 
 	if (m->account.tier == SLU_TIER_HOME)
-		limit_home(s, m->all_bytes);
+		limit_backing(s, m->all_bytes);
 	if (m->account.tier != SLU_TIER_DEVICE || !s->daemon->deny_above_bytes ||
 	    m->all_bytes <= s->daemon->deny_above_bytes)
 		return;
@@ -227,7 +227,7 @@ static void hear(struct session *s, const struct slu_message *m)
 		    !slu_epoch_equal(m->rest.epoch, s->devices[d].epoch))
 			break;
 		s->devices[d].state = LOWERING;
-		limit_home(s, draw(s) % 3 ? draw(s) % 131072 : 0);
+		limit_backing(s, draw(s) % 3 ? draw(s) % 131072 : 0);
 		limit_device(s, d, !s->daemon->goes_deaf && draw(s) % 3 ? draw(s) % 65536 : 0);
 		s->is_deaf = s->daemon->goes_deaf;
 		break;

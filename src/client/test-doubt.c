@@ -38,7 +38,7 @@ struct world {
 	struct slu_move move;
 };
 
-/* On the device and at home, both of them full of ones. */
+/* On the device and in host memory, both of them full of ones. */
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -103,7 +103,7 @@ static void equal_copies_move_nothing(void **state)
 	assert_int_equal(w->device.n_copies, 0);
 }
 
-static void a_copy_that_differs_is_brought_home(void **state)
+static void a_copy_that_differs_is_brought_out(void **state)
 {
 	struct world *w = *state;
 
@@ -175,7 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(equal_copies_move_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_copy_that_differs_is_brought_home, setup,
+		cmocka_unit_test_setup_teardown(a_copy_that_differs_is_brought_out, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(whoever_cannot_compare_copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_compared_before_the_unit_rests, setup,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Moves of units whose home is on disk: contents survive, each operation of the device and each
+ * Moves of units whose backing is on disk: contents survive, each operation of the device and each
  * call of the disk may fail at each place, and whatever fails leaves the unit where it was. What
  * cannot be read back, or is not what was written, is an error and never other bytes.
  */

@@ -20,7 +20,7 @@ struct world {
 	unsigned cancel_at; /* the question with this number is answered with yes; 0: none */
 	unsigned n_asked;
 	unsigned pattern;
-	struct slu_disk disk; /* where homes are on disk */
+	struct slu_disk disk; /* of the units whose backing is on disk */
 	char bounce[DEPTH_BYTES];
 };
 

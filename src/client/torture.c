@@ -2,7 +2,7 @@
 
 /*
  * A daemon in the process that torments it, for tests: SLUICE_TORTURE=1, or SLUICE_TORTURE=disk,
- * and then no unit has its home in memory. It gives each device a turn, takes it away behind the
+ * and then no unit has its backing in memory. It gives each device a turn, takes it away behind the
  * first call that went through, has every byte moved out, and only then gives the next turn. So
  * every unit leaves and comes back between two calls of the program, by the same code as with a
  * real daemon.

@@ -20,7 +20,7 @@ struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu
 	case SLU_TIER_PINNED:
 		return &peer->pinned;
 	case SLU_TIER_HOME:
-		return &peer->home;
+		return &peer->backing;
 	case SLU_TIER_DISK:
 		return &peer->disk;
 	default:
@@ -106,7 +106,7 @@ static uint64_t pinned_floor(const struct slu_peer *peer)
 	return bytes;
 }
 
-/* A unit on the device waits for its new home, and may leave a moment later. */
+/* A unit on the device waits for its new backing, and may leave a moment later. */
 static bool shifts_there(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return peer->shifting && &peer->devices[peer->shifting->device] == d &&
@@ -182,9 +182,9 @@ void slu_peer_step_sums(struct slu_peer *peer)
 		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
 		     is_final);
 
-	/* a home is held until its unit dies, or changes to disk if there is room */
-	a = &peer->home;
-	is_final = a->held_bytes > a->limit_bytes && !slu_peer_home_gives(peer);
+	/* backing is held until its unit dies, or changes to disk if there is room */
+	a = &peer->backing;
+	is_final = a->held_bytes > a->limit_bytes && !slu_peer_backing_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_told))
 		tell(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes, is_final);
 

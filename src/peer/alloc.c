@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Units come and go. An allocation needs home credit (rule 4): of pageable memory, or else of disk,
- * where its room is taken before it is allocated, so that a full disk refuses the allocation and
- * nothing later. In a turn, with the gate open, it spends device credit and the caller creates it
- * there; without credit it waits, while other threads run on (rule 5). Off turn it is allocated in
- * RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit: a command that
+ * Units come and go. An allocation needs backing credit (rule 4): of pageable memory, or else of
+ * disk, where its room is taken before it is allocated, so that a full disk refuses the allocation
+ * and nothing later. In a turn, with the gate open, it spends device credit and the caller creates
+ * it there; without credit it waits, while other threads run on (rule 5). Off turn it is allocated
+ * in RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit: a command that
  * names it brings it in.
  *
  * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
@@ -13,8 +13,8 @@
  * end of the drain.
  *
  * Without a daemon a unit is allocated on the device, and the driver says whether it fits. If there
- * is no home credit it is frozen with that reason; slu_peer_thaw() makes it movable when the daemon
- * has given credit.
+ * is no backing credit it is frozen with that reason; slu_peer_thaw() makes it movable when the
+ * daemon has given credit.
  */
 
 #include <assert.h>
@@ -62,7 +62,7 @@ static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wa
 /* The credit for a room that no unit has yet. */
 static void give_up_room(struct slu_peer *peer, struct slu_unit *u)
 {
-	if (!u->on_disk || u->has_home)
+	if (!u->on_disk || u->has_backing)
 		return;
 	peer->reserved_bytes -= u->bytes;
 	slu_peer_release(&peer->disk, u->bytes);
@@ -78,13 +78,13 @@ static int deny(struct slu_peer *peer, struct slu_unit *u)
 	return SLU_PEER_E_DENIED;
 }
 
-static void take_home(struct slu_peer *peer, struct slu_unit *u)
+static void take_backing(struct slu_peer *peer, struct slu_unit *u)
 {
 	if (u->on_disk)
 		peer->reserved_bytes -= u->bytes;
 	else
-		slu_peer_hold(&peer->home, u->bytes);
-	u->has_home = true;
+		slu_peer_hold(&peer->backing, u->bytes);
+	u->has_backing = true;
 }
 
 static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, enum slu_place place)
@@ -111,7 +111,7 @@ static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit 
 {
 	struct slu_peer_account *a = &peer->devices[u->device].account;
 
-	u->has_home = false;
+	u->has_backing = false;
 	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
@@ -133,11 +133,11 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 		return deny(peer, u);
 	if (is_in_pause(&peer->devices[u->device], now_ns))
 		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
-	u->has_home = false;
-	if (u->on_disk || peer->home.held_bytes + u->bytes <= peer->home.limit_bytes)
-		take_home(peer, u);
+	u->has_backing = false;
+	if (u->on_disk || peer->backing.held_bytes + u->bytes <= peer->backing.limit_bytes)
+		take_backing(peer, u);
 	else
-		u->frozen = SLU_FROZEN_NO_HOME;
+		u->frozen = SLU_FROZEN_NO_BACKING;
 	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 	return 0;
 }
@@ -197,7 +197,7 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	}
 	if (peer->is_alone)
 		return alloc_alone(peer, now_ns, u);
-	if (!u->on_disk && peer->home.held_bytes + u->bytes > peer->home.limit_bytes) {
+	if (!u->on_disk && peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes) {
 		if (!slu_peer_has_room(peer, u->bytes))
 			return wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
 		stop_waiting(peer, u);
@@ -208,13 +208,13 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	}
 
 	if (is_free_to_come(peer, now_ns, d, u)) {
-		take_home(peer, u);
+		take_backing(peer, u);
 		insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 		return 0;
 	}
 	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
 		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
-	take_home(peer, u);
+	take_backing(peer, u);
 	insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
 	return SLU_PEER_E_IN_RAM;
 }
@@ -232,16 +232,16 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		slu_peer_release(&d->account, u->bytes);
 	if (u->place == SLU_PLACE_MAPPED)
 		slu_peer_release(&peer->pinned, u->bytes);
-	if (u->has_home)
-		slu_peer_release(u->on_disk ? &peer->disk : &peer->home, u->bytes);
-	u->has_home = u->on_disk = false;
+	if (u->has_backing)
+		slu_peer_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+	u->has_backing = u->on_disk = false;
 	slu_peer_touch(peer, now_ns);
 }
 
 static void alloc_undo(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	take_out(peer, now_ns, u);
-	if (u->frozen == SLU_FROZEN_NO_HOME)
+	if (u->frozen == SLU_FROZEN_NO_BACKING)
 		u->frozen = SLU_FROZEN_NO;
 	peer->devices[u->device].retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
 }
@@ -268,7 +268,7 @@ void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 {
 	give_up_room(peer, u);
 	slu_peer_refuse(&peer->disk, u->bytes);
-	peer->home_want_is_current = false;
+	peer->backing_want_is_current = false;
 	slu_peer_touch(peer, now_ns);
 }
 
@@ -313,8 +313,8 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	struct slu_peer_account *a = &peer->devices[u->device].account;
 
 	assert(why == SLU_FROZEN_NO || slu_unit_is_present(u));
-	if (why == SLU_FROZEN_NO && !u->has_home)
-		why = SLU_FROZEN_NO_HOME;
+	if (why == SLU_FROZEN_NO && !u->has_backing)
+		why = SLU_FROZEN_NO_BACKING;
 	slu_peer_set_frozen(&peer->devices[u->device], u, why);
 	slu_peer_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
@@ -331,14 +331,14 @@ void slu_peer_thaw(struct slu_peer *peer)
 		struct slu_peer_device *d = &peer->devices[i];
 		struct slu_unit *u;
 
-		if (d->frozen_bytes[SLU_FROZEN_NO_HOME] == 0)
+		if (d->frozen_bytes[SLU_FROZEN_NO_BACKING] == 0)
 			continue;
 		slu_peer_note_scan(d);
 		TAILQ_FOREACH (u, &d->units, link) {
-			if (u->frozen != SLU_FROZEN_NO_HOME ||
-			    peer->home.held_bytes + u->bytes > peer->home.limit_bytes)
+			if (u->frozen != SLU_FROZEN_NO_BACKING ||
+			    peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes)
 				continue;
-			take_home(peer, u);
+			take_backing(peer, u);
 			slu_peer_set_frozen(d, u, SLU_FROZEN_NO);
 			d->account.final_is_told = false;
 		}

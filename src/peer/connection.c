@@ -16,10 +16,10 @@
 static void void_credit(struct slu_peer *peer)
 {
 	slu_peer_void_account(&peer->pinned);
-	slu_peer_void_account(&peer->home);
+	slu_peer_void_account(&peer->backing);
 	slu_peer_void_account(&peer->disk);
-	peer->home_want_is_current = false;
-	peer->home_is_exact = false;
+	peer->backing_want_is_current = false;
+	peer->backing_is_exact = false;
 	peer->thaw_is_denied = false;
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
@@ -96,13 +96,13 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 		.n_devices = peer->n_devices,
 		.group = peer->config.group,
 		.pinned_held_bytes = peer->pinned.held_bytes,
-		.home_held_bytes = peer->home.held_bytes,
+		.home_held_bytes = peer->backing.held_bytes,
 		.disk_held_bytes = peer->disk.held_bytes,
 	};
 	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
 	ret_hello->program[sizeof(ret_hello->program) - 1] = '\0';
 	peer->pinned.told_held_bytes = peer->pinned.held_bytes;
-	peer->home.told_held_bytes = peer->home.held_bytes;
+	peer->backing.told_held_bytes = peer->backing.held_bytes;
 	peer->disk.told_held_bytes = peer->disk.held_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -156,8 +156,8 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 		break;
 	case SLU_TIER_HOME:
 	case SLU_TIER_DISK:
-		peer->home_want_is_current = false;
-		peer->home_is_exact = false;
+		peer->backing_want_is_current = false;
+		peer->backing_is_exact = false;
 		peer->thaw_is_denied = false;
 		slu_peer_thaw(peer);
 		slu_peer_wake_all(peer);
@@ -209,7 +209,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	struct slu_unit *u;
 
 	if (deny->account.tier == SLU_TIER_HOME) {
-		slu_peer_home_denied(peer);
+		slu_peer_backing_denied(peer);
 		return;
 	}
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)

@@ -115,7 +115,7 @@ void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *u)
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	assert(u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO && !u->n_named);
-	assert(u->has_home && !u->device_version && !u->host_version);
+	assert(u->has_backing && !u->device_version && !u->host_version);
 	slu_peer_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
 	d->leaving_bytes += u->bytes;
 	d->n_unmaking++;

@@ -14,9 +14,9 @@
  *   ahead.c       mode LAUNCH: units that come before they are asked for
  *   crossing.c    mode LAUNCH: units that go from one device to another
  *   tally.c       sums over the units, kept as they change
- *   shift.c       whose home changes between pageable memory and disk
+ *   shift.c       whose backing changes between pageable memory and disk
  *   moves.c       which move is begun, and what became of it
- *   want.c        WANT, for devices and for home
+ *   want.c        WANT, for devices and for backing
  *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
  *   view.c        looking, and the check
  *
@@ -28,15 +28,15 @@
 #include "peer/peer.h"
 #include "place/shadow.h"
 
-#define SLU_PEER_QUEUE_MAX	2048 /* more than all moves and messages of a step */
-#define SLU_PEER_LEVELS_NS	(200 * SLU_NS_PER_MS)
-#define SLU_PEER_GROWS_ANSWERS	5	     /* so many answers the next part of a raise may take */
-#define SLU_PEER_DENIED_NS	SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
-#define SLU_PEER_EXCESS_NS	SLU_NS_PER_S /* EXCESS is told so often at most */
-#define SLU_PEER_HOME_STEP	16 /* home credit is asked for so many units at once … */
-#define SLU_PEER_HOME_STEP_MAX	(256 * SLU_MIB)	      /* … but not for more than this ahead */
-#define SLU_PEER_SHIFT_PAUSE_NS (100 * SLU_NS_PER_MS) /* after a home that could not change */
-#define SLU_PEER_ALONE_COUNTER	1 /* the epoch {0, 1}: opened without a daemon */
+#define SLU_PEER_QUEUE_MAX	  2048 /* more than all moves and messages of a step */
+#define SLU_PEER_LEVELS_NS	  (200 * SLU_NS_PER_MS)
+#define SLU_PEER_GROWS_ANSWERS	  5 /* so many answers the next part of a raise may take */
+#define SLU_PEER_DENIED_NS	  SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
+#define SLU_PEER_EXCESS_NS	  SLU_NS_PER_S /* EXCESS is told so often at most */
+#define SLU_PEER_BACKING_STEP	  16 /* backing credit is asked for so many units at once … */
+#define SLU_PEER_BACKING_STEP_MAX (256 * SLU_MIB)	/* … but not for more than this ahead */
+#define SLU_PEER_SHIFT_PAUSE_NS	  (100 * SLU_NS_PER_MS) /* after backing that could not change */
+#define SLU_PEER_ALONE_COUNTER	  1 /* the epoch {0, 1}: opened without a daemon */
 
 enum { IN, OUT, _DIRECTION_MAX };
 
@@ -151,22 +151,22 @@ struct slu_peer {
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
 	uint64_t n_crossings; /* commands so far that named units of other devices */
-	struct slu_peer_account pinned, home, disk;
+	struct slu_peer_account pinned, backing, disk;
 	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 
 	uint64_t reserved_bytes;   /* of disk: for units that are about to be allocated */
-	struct slu_unit *shifting; /* its home is on the way; NULL: none */
+	struct slu_unit *shifting; /* its backing is on the way; NULL: none */
 	uint64_t shift_retry_ns;   /* nothing is shifted before this; 0: at once */
 	bool disk_is_bad;	   /* it did not take what was written */
 
 	struct slu_unit_list waiting_allocs; /* that wait, in order of arrival */
-	uint64_t home_want_bytes;	     /* as last told */
-	bool home_want_is_current;
-	bool home_is_exact;  /* asking ahead was denied: ask for the first allocation alone */
-	bool thaw_is_denied; /* units without a home will not get one now */
-	uint64_t levels_ns;  /* when levels are told; SLU_PEER_NEVER: nothing changed */
-	uint64_t n_levels;   /* messages that were told so */
+	uint64_t backing_want_bytes;	     /* as last told */
+	bool backing_want_is_current;
+	bool backing_is_exact; /* asking ahead was denied: ask for the first allocation alone */
+	bool thaw_is_denied;   /* units without backing will not get any now */
+	uint64_t levels_ns;    /* when levels are told; SLU_PEER_NEVER: nothing changed */
+	uint64_t n_levels;     /* messages that were told so */
 
 	struct slu_peer_record queue[SLU_PEER_QUEUE_MAX];
 	unsigned first, n_queued;
@@ -208,15 +208,15 @@ bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device
 
 /* shift.c */
 void slu_peer_step_shift(struct slu_peer *peer);
-/* Whether some home is going down, or will without any further event. */
-bool slu_peer_home_gives(const struct slu_peer *peer);
+/* Whether some backing is going down, or will without any further event. */
+bool slu_peer_backing_gives(const struct slu_peer *peer);
 /* Whether there is credit for a room of @bytes. */
 bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes);
 
 /* alloc.c */
 /* Whether an allocation waits for device credit there. */
 const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device);
-/* Gives home credit to units that were allocated without. */
+/* Gives backing credit to units that were allocated without. */
 void slu_peer_thaw(struct slu_peer *peer);
 
 /* command.c */
@@ -291,7 +291,7 @@ void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, e
 void slu_peer_set_frozen(struct slu_peer_device *device, struct slu_unit *unit,
 			 enum slu_frozen why);
 bool slu_peer_has_frozen(const struct slu_peer_device *device);
-uint64_t slu_peer_homeless_bytes(const struct slu_peer *peer);
+uint64_t slu_peer_unbacked_bytes(const struct slu_peer *peer);
 uint64_t slu_peer_largest_bytes(struct slu_peer_device *device);
 void slu_peer_tally_check(const struct slu_peer_device *device);
 
@@ -326,8 +326,8 @@ bool slu_peer_want_grew(struct slu_peer *peer, unsigned index);
 void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 /* Mode LAUNCH: the window that the daemon was asked for. */
 uint64_t slu_peer_wished_bytes(const struct slu_peer_device *device);
-void slu_peer_step_home(struct slu_peer *peer);
-void slu_peer_home_denied(struct slu_peer *peer);
+void slu_peer_step_backing(struct slu_peer *peer);
+void slu_peer_backing_denied(struct slu_peer *peer);
 
 /* levels.c */
 void slu_peer_touch(struct slu_peer *peer, uint64_t now_ns);

@@ -70,7 +70,7 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 	peer->levels_ns = SLU_PEER_NEVER;
 
 	mark_sums(&peer->pinned);
-	mark_sums(&peer->home);
+	mark_sums(&peer->backing);
 	mark_sums(&peer->disk);
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];

@@ -161,7 +161,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 		peer->shift_retry_ns = 0;
 	slu_peer_step_shift(peer);
 	slu_peer_step_sums(peer);
-	slu_peer_step_home(peer);
+	slu_peer_step_backing(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		slu_peer_step_want(peer, now_ns, i);
 	slu_peer_step_levels(peer, now_ns);

@@ -68,8 +68,8 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 /*
  * Without a daemon (never there, or lost under on_daemon_loss = run): gates open without a turn as
  * soon as the units are in place, and the driver alone says what fits on the device; pinned and
- * home stay as they were. Who waits for room gives up what it has now and then, for another one may
- * wait for that. A device whose gate was opened so joins with an epoch of generation 0.
+ * backing stay as they were. Who waits for room gives up what it has now and then, for another one
+ * may wait for that. A device whose gate was opened so joins with an epoch of generation 0.
  */
 void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
@@ -96,9 +96,9 @@ enum {
  *                       slu_peer_alloc_refused() if the driver has no memory, or
  *                       slu_peer_alloc_failed() if it failed
  *   SLU_PEER_E_IN_RAM   allocated off turn (or in LAUNCH), nothing to create
- *   SLU_PEER_E_RESERVE  its home will be on disk: the caller takes a room there, calls
+ *   SLU_PEER_E_RESERVE  its backing will be on disk: the caller takes a room there, calls
  *                       slu_peer_no_room() if there is none, and asks again
- *   SLU_PEER_E_WAIT     no credit of home or device, or the gate is being shut; ask again with
+ *   SLU_PEER_E_WAIT     no credit for backing or device, or the gate is being shut; ask again with
  *                       the same unit. Until then the gate does not open again
  *   SLU_PEER_E_DENIED   never
  *
@@ -117,8 +117,8 @@ void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 
 /*
  * A unit that was allocated on the device and never used has no memory there after all, as the
- * driver said only now. It goes home, where nothing is, and counts as refused. It must not be
- * moving nor named when that begins, and moves out meanwhile: the caller destroys it between the
+ * driver said only now. It goes to its backing, which is empty, and counts as refused. It must not
+ * be moving nor named when that begins, and moves out meanwhile: the caller destroys it between the
  * two.
  */
 void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *unit);
@@ -222,7 +222,7 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *uni
 		    enum slu_move_result result);
 
 enum slu_shift_result {
-	SLU_SHIFT_DONE,	     /* the home is where it was to go */
+	SLU_SHIFT_DONE,	     /* the backing is where it was to go */
 	SLU_SHIFT_CANCELLED, /* stopped; it is where it was */
 	SLU_SHIFT_REFUSED,   /* there is no room on disk, or no memory */
 	SLU_SHIFT_FAILED,    /* the bytes did not arrive; it is where it was */
@@ -232,7 +232,7 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 		      enum slu_shift_result result);
 
 /*
- * The disk does not take what is written to it. No unit gets its home there any more, and those
+ * The disk does not take what is written to it. No unit gets its backing there any more, and those
  * that are present have it in pageable memory from now on, whatever the limit says: an eviction
  * must not fail.
  */
@@ -242,7 +242,8 @@ void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns);
 
 enum slu_peer_action_kind {
 	SLU_PEER_SEND,	/* send message */
-	SLU_PEER_SHIFT, /* start moving the unit's home as unit->shift says; _shifted() ends it */
+	SLU_PEER_SHIFT, /* start moving the unit's backing as unit->shift says; _shifted() ends it
+			 */
 	SLU_PEER_MOVE,	/* start moving the unit as unit->moving says; _moved() ends it */
 	SLU_PEER_OPEN,	/* open the gate of device */
 	SLU_PEER_SHUT,	/* shut it, wait for slots and device, then _drained() */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Homes change between pageable memory and disk, one at a time, as the daemon's limits say: down
+ * Backing change between pageable memory and disk, one at a time, as the daemon's limits say: down
  * while more is held of pageable memory than allowed, up when the daemon raised the limit ahead of
  * our turn (pace AHEAD). Both accounts are held until it is done, so neither is ever exceeded.
  *
@@ -43,21 +43,21 @@ static struct slu_unit *choose_down(const struct slu_peer *peer)
 {
 	uint64_t room = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
 
-	if (peer->disk_is_bad || peer->home.held_bytes <= peer->home.limit_bytes)
+	if (peer->disk_is_bad || peer->backing.held_bytes <= peer->backing.limit_bytes)
 		return NULL;
 	return choose(peer, SLU_SHIFT_DOWN, room);
 }
 
 static struct slu_unit *choose_up(const struct slu_peer *peer)
 {
-	uint64_t room = slu_sub_floor(peer->home.limit_bytes, peer->home.held_bytes);
+	uint64_t room = slu_sub_floor(peer->backing.limit_bytes, peer->backing.held_bytes);
 
-	if (peer->home.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
+	if (peer->backing.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
 		return NULL;
 	return choose(peer, SLU_SHIFT_UP, room);
 }
 
-bool slu_peer_home_gives(const struct slu_peer *peer)
+bool slu_peer_backing_gives(const struct slu_peer *peer)
 {
 	if (peer->shifting && peer->shifting->shift == SLU_SHIFT_DOWN)
 		return true;
@@ -68,7 +68,8 @@ static bool is_void(const struct slu_peer *peer, const struct slu_unit *u)
 {
 	if (!slu_unit_is_present(u) && slu_peer_may_fill(peer, &peer->devices[u->device]))
 		return true;
-	return (peer->home.held_bytes > peer->home.limit_bytes) != (u->shift == SLU_SHIFT_DOWN);
+	return (peer->backing.held_bytes > peer->backing.limit_bytes) !=
+	       (u->shift == SLU_SHIFT_DOWN);
 }
 
 void slu_peer_step_shift(struct slu_peer *peer)
@@ -92,7 +93,7 @@ void slu_peer_step_shift(struct slu_peer *peer)
 	u->shift = (uint8_t)shift;
 	u->cancel = false;
 	peer->shifting = u;
-	slu_peer_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->home, u->bytes);
+	slu_peer_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->backing, u->bytes);
 	slu_peer_push(peer, SLU_PEER_SHIFT, u->device)->unit = u;
 }
 
@@ -100,7 +101,7 @@ static void settle(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	slu_peer_release(u->on_disk ? &peer->disk : &peer->home, u->bytes);
+	slu_peer_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
 	u->on_disk = on_disk;
 	if (!slu_unit_is_present(u) && u->moving == SLU_MOVING_NO)
 		slu_peer_set_place(d, u, on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
@@ -110,7 +111,7 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 		      enum slu_shift_result result)
 {
 	bool is_down = u->shift == SLU_SHIFT_DOWN;
-	struct slu_peer_account *to = is_down ? &peer->disk : &peer->home;
+	struct slu_peer_account *to = is_down ? &peer->disk : &peer->backing;
 
 	assert(peer->shifting == u);
 	peer->shifting = NULL;
@@ -130,10 +131,10 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	slu_peer_touch(peer, now_ns);
 }
 
-static void come_home(struct slu_peer *peer, struct slu_unit *u)
+static void return_to_ram(struct slu_peer *peer, struct slu_unit *u)
 {
 	slu_peer_release(&peer->disk, u->bytes);
-	slu_peer_hold(&peer->home, u->bytes);
+	slu_peer_hold(&peer->backing, u->bytes);
 	u->on_disk = false;
 	__atomic_store_n(&u->host_version, 0, __ATOMIC_RELAXED);
 }
@@ -146,9 +147,9 @@ void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns)
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		TAILQ_FOREACH (u, &peer->devices[i].units, link)
 			if (u->on_disk && u->shift == SLU_SHIFT_NO && slu_unit_is_present(u))
-				come_home(peer, u);
+				return_to_ram(peer, u);
 	slu_peer_refuse(&peer->disk, 1);
-	if (peer->home.held_bytes > peer->home.limit_bytes)
-		peer->home.is_due = true;
+	if (peer->backing.held_bytes > peer->backing.limit_bytes)
+		peer->backing.is_due = true;
 	slu_peer_touch(peer, now_ns);
 }

@@ -63,12 +63,12 @@ bool slu_peer_has_frozen(const struct slu_peer_device *d)
 	return d->frozen_bytes[SLU_FROZEN_NO] != d->owned_bytes;
 }
 
-uint64_t slu_peer_homeless_bytes(const struct slu_peer *peer)
+uint64_t slu_peer_unbacked_bytes(const struct slu_peer *peer)
 {
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		bytes += peer->devices[i].frozen_bytes[SLU_FROZEN_NO_HOME];
+		bytes += peer->devices[i].frozen_bytes[SLU_FROZEN_NO_BACKING];
 	return bytes;
 }
 

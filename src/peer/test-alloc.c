@@ -48,7 +48,7 @@ static void rule_3_bytes_are_held_before_the_driver_is_asked(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_4_an_allocation_waits_for_its_home(void **state)
+static void rule_4_an_allocation_waits_for_its_backing(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -63,10 +63,10 @@ static void rule_4_an_allocation_waits_for_its_home(void **state)
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 
-	fixture_limit(&f, HOME, 1, 64, 64, SLU_PACE_NONE);
+	fixture_limit(&f, BACKING, 1, 64, 64, SLU_PACE_NONE);
 	assert_int_equal(f.n_woken, 1);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
-	assert_int_equal(fixture_held(&f, HOME), 4);
+	assert_int_equal(fixture_held(&f, BACKING), 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 
 	/* the next fifteen send nothing */
@@ -86,17 +86,17 @@ static void rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not(void *
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, HOME);
+	fixture_deny(&f, BACKING);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
-	fixture_limit(&f, HOME, 1, 4, 4, SLU_PACE_NONE);
+	fixture_limit(&f, BACKING, 1, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, HOME);
-	fixture_deny(&f, HOME);
+	fixture_deny(&f, BACKING);
+	fixture_deny(&f, BACKING);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
@@ -402,7 +402,7 @@ static void rule_5_in_mode_launch_nobody_waits_for_credit(void **state)
 	fixture_deinit(&f);
 }
 
-static void allocated_alone_a_unit_without_a_home_gets_one_later(void **state)
+static void allocated_alone_a_unit_without_backing_gets_it_later(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -413,14 +413,14 @@ static void allocated_alone_a_unit_without_a_home_gets_one_later(void **state)
 	fixture_step(&f);
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
-	assert_int_equal(u->frozen, SLU_FROZEN_NO_HOME);
+	assert_int_equal(u->frozen, SLU_FROZEN_NO_BACKING);
 	slu_peer_connected(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);
-	fixture_limit(&f, HOME, 1, 5, 5, SLU_PACE_NONE);
+	fixture_limit(&f, BACKING, 1, 5, 5, SLU_PACE_NONE);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO);
-	assert_int_equal(fixture_held(&f, HOME), 5);
+	assert_int_equal(fixture_held(&f, BACKING), 5);
 	fixture_deinit(&f);
 }
 
@@ -429,7 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_limit_is_answered_at_once),
 		cmocka_unit_test(rule_3_bytes_are_held_before_the_driver_is_asked),
-		cmocka_unit_test(rule_4_an_allocation_waits_for_its_home),
+		cmocka_unit_test(rule_4_an_allocation_waits_for_its_backing),
 		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not),
 		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
 		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
@@ -445,7 +445,7 @@ int main(void)
 		cmocka_unit_test(
 			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),
 		cmocka_unit_test(a_refused_allocation_without_a_daemon_fails),
-		cmocka_unit_test(allocated_alone_a_unit_without_a_home_gets_one_later),
+		cmocka_unit_test(allocated_alone_a_unit_without_backing_gets_it_later),
 	};
 
 	return cmocka_run_group_tests_name("peer-alloc", tests, NULL, NULL);

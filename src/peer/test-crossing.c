@@ -53,7 +53,7 @@ static void init_two(struct fixture *f)
 	slu_peer_connected(f->peer, f->now_ns);
 	fixture_step(f);
 	fixture_welcome(f, 0);
-	fixture_limit(f, HOME, 1, 1000, 1000, SLU_PACE_NONE);
+	fixture_limit(f, BACKING, 1, 1000, 1000, SLU_PACE_NONE);
 }
 
 static void begin_turns(struct fixture *f, uint64_t window)
@@ -74,7 +74,7 @@ static void deinit_two(struct fixture *f)
 			slu_peer_gone(f->peer, f->now_ns, TAILQ_FIRST(slu_peer_units(f->peer, i)));
 		assert_int_equal(fixture_held(f, accounts[i]), 0);
 	}
-	assert_int_equal(fixture_held(f, HOME), 0);
+	assert_int_equal(fixture_held(f, BACKING), 0);
 	slu_peer_free(f->peer);
 }
 

@@ -30,13 +30,13 @@ struct fixture {
 	struct slu_unit *moves[2 * SLU_PEER_MOVES_MAX];
 	unsigned n_moves;
 	unsigned n_opened, n_shut, n_woken;
-	struct slu_unit *shift; /* whose home is to change; NULL: none */
+	struct slu_unit *shift; /* whose backing is to change; NULL: none */
 };
 
 #define EPOCH(n) ((struct slu_epoch){ 7, (n) })
 #define DEVICE0	 ((struct slu_account){ SLU_TIER_DEVICE, 0 })
 #define PINNED	 ((struct slu_account){ SLU_TIER_PINNED, 0 })
-#define HOME	 ((struct slu_account){ SLU_TIER_HOME, 0 })
+#define BACKING	 ((struct slu_account){ SLU_TIER_HOME, 0 })
 #define DISK	 ((struct slu_account){ SLU_TIER_DISK, 0 })
 
 static inline void fixture_step(struct fixture *f)
@@ -214,8 +214,8 @@ static inline uint64_t fixture_held(const struct fixture *f, struct slu_account 
 	return view.held_bytes;
 }
 
-/* A peer with one device, joined, with room for @home bytes at home. */
-static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t home)
+/* A peer with one device, joined, with credit for @backing bytes of host memory. */
+static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t backing)
 {
 	struct slu_peer_config config = {
 		.program = "fixture",
@@ -235,8 +235,8 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 	fixture_step(f);
 	assert_non_null(fixture_said(f, SLU_MSG_HELLO));
 	fixture_welcome(f, 0);
-	if (home)
-		fixture_limit(f, HOME, 1, home, home, SLU_PACE_NONE);
+	if (backing)
+		fixture_limit(f, BACKING, 1, backing, backing, SLU_PACE_NONE);
 }
 
 /* Everything that is left goes, whatever it was doing. */
@@ -252,7 +252,7 @@ static inline void fixture_deinit(struct fixture *f)
 	while (!TAILQ_EMPTY(slu_peer_units(f->peer, 0)))
 		slu_peer_gone(f->peer, f->now_ns, TAILQ_FIRST(slu_peer_units(f->peer, 0)));
 	assert_int_equal(fixture_held(f, DEVICE0), 0);
-	assert_int_equal(fixture_held(f, HOME), 0);
+	assert_int_equal(fixture_held(f, BACKING), 0);
 	slu_peer_free(f->peer);
 }
 

@@ -106,7 +106,7 @@ static void rule_12_what_is_above_the_goal_is_mapped(void **state)
 	fixture_deinit(&f);
 }
 
-static void a_mapped_unit_comes_home_when_a_turn_begins_with_room(void **state)
+static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **state)
 {
 	struct fixture f;
 
@@ -319,7 +319,7 @@ static void facts_are_told_now_and_then(void **state)
 	assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + 200 * SLU_NS_PER_MS);
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 6);
-	assert_int_equal(fixture_sums(&f, HOME)->held_bytes, 6);
+	assert_int_equal(fixture_sums(&f, BACKING)->held_bytes, 6);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 6);
 	assert_non_null(fixture_said(&f, SLU_MSG_FACTS));
 	fixture_deinit(&f);
@@ -361,7 +361,7 @@ int main(void)
 		cmocka_unit_test(rule_8_a_runner_gives_nothing_and_says_so),
 		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
 		cmocka_unit_test(rule_12_what_is_above_the_goal_is_mapped),
-		cmocka_unit_test(a_mapped_unit_comes_home_when_a_turn_begins_with_room),
+		cmocka_unit_test(a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes),
 		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_told),
 		cmocka_unit_test(rule_28_a_newer_limit_cancels_what_is_under_way),
 		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),

@@ -94,7 +94,7 @@ static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
  * Mode MAPPED: there is room on the device now for half of what is mapped, or more: somebody who
  * was slow to leave has left. What is mapped is so slow that it pays to come to rest for it.
  */
-static bool homecoming_needs_rest(const struct slu_peer *peer, const struct slu_peer_device *d)
+static bool promotion_needs_rest(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t limit = SLU_MIN(d->account.limit_bytes, d->account.goal_bytes);
 	uint64_t mapped = d->place_bytes[SLU_PLACE_MAPPED];
@@ -135,7 +135,7 @@ void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 
 	if (d->gate == SLU_PEER_GATE_OPEN &&
 	    (!slu_peer_may_run(peer, d) || alloc_needs_rest(peer, index) ||
-	     homecoming_needs_rest(peer, d)))
+	     promotion_needs_rest(peer, d)))
 		shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
 		rest(peer, index);

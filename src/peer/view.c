@@ -70,7 +70,7 @@ static bool is_held(const struct slu_unit *u)
 	return u->place == SLU_PLACE_DEVICE || u->moving == SLU_MOVING_IN;
 }
 
-/* While a home is on its way it counts on both sides. */
+/* While backing is on its way it counts on both sides. */
 static bool has_bytes_in(const struct slu_unit *u, bool on_disk)
 {
 	return u->on_disk == on_disk || u->shift != SLU_SHIFT_NO;
@@ -78,7 +78,7 @@ static bool has_bytes_in(const struct slu_unit *u, bool on_disk)
 
 void slu_peer_check(const struct slu_peer *peer)
 {
-	uint64_t pinned = peer->staged_bytes, unmapping = 0, home = 0;
+	uint64_t pinned = peer->staged_bytes, unmapping = 0, backing = 0;
 	uint64_t disk = peer->reserved_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -93,8 +93,8 @@ void slu_peer_check(const struct slu_peer *peer)
 			held += is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
-			home += u->has_home && has_bytes_in(u, false) ? u->bytes : 0;
-			disk += u->has_home && has_bytes_in(u, true) ? u->bytes : 0;
+			backing += u->has_backing && has_bytes_in(u, false) ? u->bytes : 0;
+			disk += u->has_backing && has_bytes_in(u, true) ? u->bytes : 0;
 			assert((u->shift != SLU_SHIFT_NO) == (peer->shifting == u));
 			assert(u->shift == SLU_SHIFT_NO || u->moving == SLU_MOVING_NO);
 			assert(u->place != (u->on_disk ? SLU_PLACE_RAM : SLU_PLACE_DISK));
@@ -104,7 +104,7 @@ void slu_peer_check(const struct slu_peer *peer)
 				unmapping += u->bytes;
 			n_moving += u->moving != SLU_MOVING_NO;
 			assert(u->n_named == 0 || slu_unit_is_present(u));
-			assert(u->has_home || u->frozen != SLU_FROZEN_NO);
+			assert(u->has_backing || u->frozen != SLU_FROZEN_NO);
 			assert(u->frozen == SLU_FROZEN_NO || slu_unit_is_present(u));
 		}
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
@@ -120,6 +120,6 @@ void slu_peer_check(const struct slu_peer *peer)
 	}
 	assert(pinned == peer->pinned.held_bytes);
 	assert(unmapping == peer->unmapping_bytes);
-	assert(home == peer->home.held_bytes);
+	assert(backing == peer->backing.held_bytes);
 	assert(disk == peer->disk.held_bytes);
 }

@@ -5,7 +5,7 @@
  * each event that might have made the daemon forget or pass over it (a LIMIT, a REST, a new
  * connection, a refusal), for as long as it is unmet.
  *
- * Home credit is asked for ahead, some units at a time, so that most allocations send nothing.
+ * Backing credit is asked for ahead, some units at a time, so that most allocations send nothing.
  * Asking ahead may be denied where the allocation itself would not: then the first allocation alone
  * is asked for, and only if that is denied too, it fails.
  */
@@ -114,7 +114,8 @@ void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	r->want = want;
 }
 
-/* -- home ------------------------------------------------------------------------------------ */
+/* -- backing ------------------------------------------------------------------------------------
+ */
 
 static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 {
@@ -126,40 +127,40 @@ static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 	return NULL;
 }
 
-/* How much home credit is wanted in all; 0: what there is will do. */
-static uint64_t home_want(const struct slu_peer *peer, uint64_t *ret_min)
+/* How much backing credit is wanted in all; 0: what there is will do. */
+static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 {
 	const struct slu_unit *first = first_backing_alloc(peer), *u;
-	uint64_t held = peer->home.held_bytes, waiting = 0, ahead;
+	uint64_t held = peer->backing.held_bytes, waiting = 0, ahead;
 
 	if (!first) {
-		uint64_t homeless = peer->thaw_is_denied ? 0 : slu_peer_homeless_bytes(peer);
+		uint64_t unbacked = peer->thaw_is_denied ? 0 : slu_peer_unbacked_bytes(peer);
 
-		*ret_min = held + homeless;
-		return homeless && *ret_min > peer->home.limit_bytes ? *ret_min : 0;
+		*ret_min = held + unbacked;
+		return unbacked && *ret_min > peer->backing.limit_bytes ? *ret_min : 0;
 	}
 	*ret_min = held + first->bytes;
-	if (*ret_min <= peer->home.limit_bytes || slu_peer_has_room(peer, first->bytes))
+	if (*ret_min <= peer->backing.limit_bytes || slu_peer_has_room(peer, first->bytes))
 		return 0;
-	if (peer->home_is_exact)
+	if (peer->backing_is_exact)
 		return *ret_min;
 	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
 		if (u->alloc_wait == SLU_ALLOC_WAIT_BACKING && !u->denied)
 			waiting += u->bytes;
-	ahead = SLU_MIN((SLU_PEER_HOME_STEP - 1) * first->bytes, SLU_PEER_HOME_STEP_MAX);
+	ahead = SLU_MIN((SLU_PEER_BACKING_STEP - 1) * first->bytes, SLU_PEER_BACKING_STEP_MAX);
 	return held + waiting + ahead;
 }
 
-void slu_peer_step_home(struct slu_peer *peer)
+void slu_peer_step_backing(struct slu_peer *peer)
 {
-	uint64_t min, want = home_want(peer, &min);
+	uint64_t min, want = backing_want(peer, &min);
 	struct slu_peer_record *r;
 
 	if (!peer->is_connected || want == 0 ||
-	    (peer->home_want_is_current && want == peer->home_want_bytes))
+	    (peer->backing_want_is_current && want == peer->backing_want_bytes))
 		return;
-	peer->home_want_is_current = true;
-	peer->home_want_bytes = want;
+	peer->backing_want_is_current = true;
+	peer->backing_want_bytes = want;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, 0);
 	r->want = (struct slu_msg_want){
 		.account = { SLU_TIER_HOME, 0 },
@@ -168,27 +169,27 @@ void slu_peer_step_home(struct slu_peer *peer)
 		.all_bytes = want,
 		.largest_bytes = peer->disk_is_bad
 					 ? 0
-					 : peer->disk.held_bytes + want - peer->home.held_bytes,
+					 : peer->disk.held_bytes + want - peer->backing.held_bytes,
 	};
 }
 
-void slu_peer_home_denied(struct slu_peer *peer)
+void slu_peer_backing_denied(struct slu_peer *peer)
 {
 	const struct slu_unit *first = first_backing_alloc(peer);
 	struct slu_unit *u;
 
-	peer->home_want_is_current = false;
+	peer->backing_want_is_current = false;
 	if (!first) {
 		peer->thaw_is_denied = true;
 		return;
 	}
-	if (!peer->home_is_exact) {
-		peer->home_is_exact = true;
+	if (!peer->backing_is_exact) {
+		peer->backing_is_exact = true;
 		return;
 	}
 	TAILQ_FOREACH (u, &peer->waiting_allocs, link)
 		if (u == first)
 			u->denied = true;
-	peer->home_is_exact = false;
+	peer->backing_is_exact = false;
 	slu_peer_wake_all(peer);
 }

@@ -343,7 +343,7 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 	return best;
 }
 
-/* Whose home goes down first: what cannot leave, what is away, the least recently used. */
+/* Whose backing goes down first: what cannot leave, what is away, the least recently used. */
 static unsigned down_rank(const struct slu_unit *u)
 {
 	if (u->frozen != SLU_FROZEN_NO)
@@ -353,7 +353,7 @@ static unsigned down_rank(const struct slu_unit *u)
 
 static bool may_shift(const struct slu_unit *u, bool is_filling)
 {
-	if (!u->has_home || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || u->n_named)
+	if (!u->has_backing || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || u->n_named)
 		return false;
 	return !is_filling || slu_unit_is_present(u);
 }

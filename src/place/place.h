@@ -61,13 +61,13 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes);
 
 /*
- * The next unit of at most @room_bytes whose home goes from pageable memory to disk, or NULL: what
- * is needed last. @is_filling: those that are away are about to come in, and stay as they are.
+ * The next unit of at most @room_bytes whose backing goes from pageable memory to disk, or NULL:
+ * what is needed last. @is_filling: those that are away are about to come in, and stay as they are.
  */
 struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t room_bytes,
 				     bool is_filling);
 
-/* The next unit of at most @room_bytes whose home comes back from disk, or NULL: what is needed
+/* The next unit of at most @room_bytes whose backing comes back from disk, or NULL: what is needed
  * first.
  */
 struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t room_bytes,

@@ -12,9 +12,10 @@
  *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
  *   MAPPED -> RAM       [unmap]
  *
- * Its home is where it goes when it leaves the device: pageable memory, or a room on disk. Wherever
- * RAM stands above it is DISK for a unit whose home is there. The home may change (*shift*) while
- * the unit is away, with its bytes, or while it is present, when only the room changes:
+ * Its backing is where it goes when it leaves the device: pageable memory, or a room on disk.
+ * Wherever RAM stands above it is DISK for a unit whose backing is there. The backing may change
+ * (*shift*) while the unit is away, with its bytes, or while it is present, when only the room
+ * changes:
  *
  *   RAM    -> DISK      [shift down]   pageable memory is wanted for somebody who runs sooner
  *   DISK   -> RAM       [shift up]     its program runs soon
@@ -49,7 +50,8 @@ enum slu_moving {
 	SLU_MOVING_MAP, /* to MAPPED, from RAM */
 };
 
-/* Which way its home is on the move; its place and its copies are the old ones until that ends. */
+/* Which way its backing is on the move; its place and its copies are the old ones until that ends.
+ */
 enum slu_shift {
 	SLU_SHIFT_NO,
 	SLU_SHIFT_DOWN, /* from pageable memory to disk */
@@ -59,7 +61,7 @@ enum slu_shift {
 /* What the allocation of a unit waits for; after its allocation it waits for nothing. */
 enum slu_alloc_wait {
 	SLU_ALLOC_WAIT_NONE,
-	SLU_ALLOC_WAIT_BACKING, /* home credit */
+	SLU_ALLOC_WAIT_BACKING, /* backing credit */
 	SLU_ALLOC_WAIT_DEVICE,	/* device credit, in a turn */
 };
 
@@ -89,8 +91,8 @@ struct slu_unit {
 	bool cancel;		    /* asks the mover to stop at the next chunk and go back */
 	bool wanted;		    /* the command in front at its device names it (mode LAUNCH) */
 	bool blocked;		    /* last asked, commands behind a host event still named it */
-	bool has_home;		    /* home credit is held for it, wherever it is (rule 4) */
-	bool on_disk;		    /* its home is on disk; else in pageable memory */
+	bool has_backing;	    /* backing credit is held for it, wherever it is (rule 4) */
+	bool on_disk;		    /* its backing is on disk; else in pageable memory */
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting allocation was denied: the next answer is no */

@@ -12,9 +12,9 @@
 #include "base/util.h"
 #include "sim/world.h"
 
-#define PINNED (SLU_SIM_DEVICES_MAX)
-#define HOME   (SLU_SIM_DEVICES_MAX + 1)
-#define DISK   (SLU_SIM_DEVICES_MAX + 2)
+#define PINNED	(SLU_SIM_DEVICES_MAX)
+#define BACKING (SLU_SIM_DEVICES_MAX + 1)
+#define DISK	(SLU_SIM_DEVICES_MAX + 2)
 
 unsigned slu_sim_account_number(struct slu_account account)
 {
@@ -40,10 +40,10 @@ static uint64_t held(const struct slu_sim_client *c, unsigned number)
 
 /* -- what is held ------------------------------------------------------------------------------ */
 
-/* I3: the device as the driver sees it, pinned, home and disk as we promised. */
+/* I3: the device as the driver sees it, pinned, backing and disk as we promised. */
 static void check_totals(struct slu_sim_world *w)
 {
-	uint64_t on_device[SLU_SIM_DEVICES_MAX] = { 0 }, pinned = 0, home = 0, disk = 0;
+	uint64_t on_device[SLU_SIM_DEVICES_MAX] = { 0 }, pinned = 0, backing = 0, disk = 0;
 
 	for (unsigned i = 0; i < w->n_clients; i++) {
 		const struct slu_sim_client *c = &w->clients[i];
@@ -51,7 +51,7 @@ static void check_totals(struct slu_sim_world *w)
 		if (!c->is_alive)
 			continue;
 		pinned += held(c, PINNED);
-		home += held(c, HOME);
+		backing += held(c, BACKING);
 		disk += held(c, DISK);
 		for (unsigned d = 0; d < c->n_devices; d++)
 			on_device[c->devices[d]] += held(c, d);
@@ -78,8 +78,8 @@ static void check_totals(struct slu_sim_world *w)
 	}
 	if (pinned > w->pinned_most_bytes)
 		slu_sim_break(w, "I3: pinned memory beyond its budget");
-	if (home > w->config.home_bytes)
-		slu_sim_break(w, "I3: home beyond its budget");
+	if (backing > w->config.backing_bytes)
+		slu_sim_break(w, "I3: backing beyond its budget");
 	if (disk > w->config.disk_bytes)
 		slu_sim_break(w, "I3: disk beyond its budget");
 }
@@ -133,7 +133,7 @@ static const struct slu_core_account_view *account_of(const struct slu_core_clie
 		return &v->pinned;
 	if (number == DISK)
 		return &v->disk;
-	return number == HOME ? &v->home : &v->device_accounts[number];
+	return number == BACKING ? &v->home : &v->device_accounts[number];
 }
 
 /* I1: what a client may hold is charged to it, joined, lost or a ghost. */
@@ -190,7 +190,7 @@ static void sum_charges(const struct slu_sim_world *w,
 		for (unsigned d = 0; d < view.n_devices; d++)
 			ret_sums[view.devices[d]] += view.device_accounts[d].charge_bytes;
 		ret_sums[PINNED] += view.pinned.charge_bytes;
-		ret_sums[HOME] += view.home.charge_bytes;
+		ret_sums[BACKING] += view.home.charge_bytes;
 		ret_sums[DISK] += view.disk.charge_bytes;
 	}
 }
@@ -205,7 +205,7 @@ static void check_capacity(struct slu_sim_world *w)
 	for (unsigned k = 0; k < SLU_SIM_ACCOUNTS_MAX; k++) {
 		uint64_t capacity = k == PINNED ? w->pinned_bytes
 				    : k == DISK ? w->config.disk_bytes
-						: w->config.home_bytes;
+						: w->config.backing_bytes;
 
 		if (k < SLU_SIM_DEVICES_MAX) {
 			struct slu_core_device_view view;

@@ -3,8 +3,8 @@
 /*
  * The model of a client's movers: a move takes some chunks, looks between two of them whether it is
  * to be cancelled, may be refused memory and may fail. A move out in mode LAUNCH first waits for
- * the commands that name the unit, as the back end's settle() does. The change of a home takes some
- * chunks as well, beside the moves.
+ * the commands that name the unit, as the back end's settle() does. The change of backing takes
+ * some chunks as well, beside the moves.
  */
 
 #include "sim/random.h"

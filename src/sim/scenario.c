@@ -50,7 +50,7 @@ static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_conf
 	}
 	c.late_steps = ONE_OF(r, 0, 0, 30, 120);
 	c.pinned_bytes = ONE_OF(r, 0, 6, 16, 64) * SLU_SIM_UNIT;
-	c.home_bytes = ONE_OF(r, 60, 400, 400, 400) * SLU_SIM_UNIT;
+	c.backing_bytes = ONE_OF(r, 60, 400, 400, 400) * SLU_SIM_UNIT;
 	c.policy = slu_sim_chance(r, 800000) ? "rr" : "fifo";
 	c.faults = (struct slu_sim_faults){
 		.until_step = slu_sim_between(r, 500, 5000),
@@ -88,7 +88,7 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 	if (*ret_exceeds)
 		*n_groups = SLU_MIN(*n_groups, slu_sim_between(&more, 1, 2));
 	if (slu_sim_chance(&more, 300000)) {
-		config->home_bytes = ONE_OF(&more, 20, 60, 100) * SLU_SIM_UNIT;
+		config->backing_bytes = ONE_OF(&more, 20, 60, 100) * SLU_SIM_UNIT;
 		config->disk_bytes = ONE_OF(&more, 60, 200, 400) * SLU_SIM_UNIT;
 		config->faults.disk_full = ONE_OF(&more, 0, 0, 20000);
 	}

@@ -43,7 +43,7 @@ static void three_that_grow_all_end(void **state)
 			.n_devices = 1,
 			.total_bytes = { U(32) },
 			.pinned_bytes = U(64),
-			.home_bytes = U(400),
+			.backing_bytes = U(400),
 			.steps_max = 400000,
 			.policy = policies[seed % 2],
 		};

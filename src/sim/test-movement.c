@@ -22,7 +22,7 @@ static struct slu_sim_world *make(uint64_t seed)
 		.n_devices = 1,
 		.total_bytes = { U(32) },
 		.pinned_bytes = U(64),
-		.home_bytes = U(400),
+		.backing_bytes = U(400),
 		.steps_max = STEPS_MAX,
 	};
 	struct slu_sim_world *w;
@@ -94,7 +94,7 @@ static void a_window_that_grows_is_not_exchanged(void **state)
 /*
  * Two programs that may map, 20 and 20 units on a device of 32. The first one's kernel waits until
  * the second one has launched five times, so nothing of it can leave, and the second one maps the
- * eight that have no room. When the first one goes on and has left, they come home in the same
+ * eight that have no room. When the first one goes on and has left, they come in in the same
  * turn. What is allocated from then on waits for room on the device and is not mapped, although
  * there is pinned memory at hand: the daemon gives room as soon as it knows.
  */

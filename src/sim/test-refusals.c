@@ -26,7 +26,7 @@ static const struct slu_sim_config plain = {
 	.total_bytes = { U(TOTAL) },
 	.hidden_bytes = { U(TOTAL - CAPACITY) },
 	.pinned_bytes = 0,
-	.home_bytes = U(400),
+	.backing_bytes = U(400),
 	.steps_max = 200000,
 };
 

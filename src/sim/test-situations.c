@@ -19,7 +19,7 @@ static const struct slu_sim_config plain = {
 	.n_devices = 1,
 	.total_bytes = { U(32), U(32) },
 	.pinned_bytes = U(64),
-	.home_bytes = U(400),
+	.backing_bytes = U(400),
 	.steps_max = STEPS_MAX,
 };
 
@@ -264,12 +264,12 @@ static void a_rejoined_holder_counts_with_its_need(void **state)
 	}
 }
 
-/* Rule 32. Homes that clients of the last daemon hold are not given away. */
-static void home_is_not_exceeded_after_a_restart(void **state)
+/* Rule 32. Backing that clients of the last daemon hold are not given away. */
+static void backing_is_not_exceeded_after_a_restart(void **state)
 {
 	struct slu_sim_config config = plain;
 
-	config.home_bytes = U(40);
+	config.backing_bytes = U(40);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct slu_sim_world *w = make(config, seed);
 		struct death death = { .type = SLU_MSG_LIMIT, .n = 2 + (unsigned)seed % 12 };
@@ -278,7 +278,7 @@ static void home_is_not_exceeded_after_a_restart(void **state)
 		w->dies_before = dies_before;
 		w->test_data = &death;
 		w->clients[seed % 2].stopped_until_step = 1500;
-		finish(w, "a restart with a full home");
+		finish(w, "a restart with full backing");
 		slu_sim_world_free(w);
 	}
 }
@@ -727,7 +727,7 @@ int main(void)
 		cmocka_unit_test(who_joins_a_running_group_gets_its_turn),
 		cmocka_unit_test(a_slice_begins_when_the_last_device_is_ready),
 		cmocka_unit_test(a_rejoined_holder_counts_with_its_need),
-		cmocka_unit_test(home_is_not_exceeded_after_a_restart),
+		cmocka_unit_test(backing_is_not_exceeded_after_a_restart),
 		cmocka_unit_test(refusals_and_rising_again_come_to_an_end),
 		cmocka_unit_test(an_estimate_rises_for_who_lacks_pinned_memory),
 		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),

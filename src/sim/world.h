@@ -78,7 +78,7 @@ struct slu_sim_config {
 	unsigned reserve_parts; /* one in so many is not handed out; 0: all is */
 	bool sees_outsiders;	/* the daemon looks for them now and then */
 	unsigned late_steps;	/* a free is seen up to so much later */
-	uint64_t pinned_bytes, home_bytes;
+	uint64_t pinned_bytes, backing_bytes;
 	uint64_t disk_bytes;	 /* 0: there is none */
 	uint64_t staging_bytes;	 /* of pinned, for each client's mover */
 	unsigned socket_packets; /* so many reach the daemon's socket unread; 0: all do */
@@ -166,7 +166,7 @@ struct slu_sim_client {
 	struct slu_sim_kernel kernels[SLU_SIM_DEVICES_MAX][SLU_SIM_KERNELS_MAX];
 	unsigned n_kernels[SLU_SIM_DEVICES_MAX];
 	struct slu_sim_move moves[SLU_SIM_MOVES_MAX];
-	struct slu_sim_move shift; /* of a home; unit NULL: none */
+	struct slu_sim_move shift; /* of backing; unit NULL: none */
 	unsigned n_moves;
 	unsigned slowness; /* its moves take so many times as many steps */
 	uint64_t staged_bytes;
@@ -214,7 +214,7 @@ struct slu_sim_counts {
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t n_unions;
 	uint64_t n_budgets, n_unstaged, n_failed_allocs;
-	uint64_t n_shifts[2]; /* of homes: down, up */
+	uint64_t n_shifts[2]; /* of backing: down, up */
 	uint64_t longest_wait_steps;
 	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault
 					   */
@@ -335,7 +335,7 @@ void slu_sim_dump(struct slu_sim_world *world);
 
 /* -- invariant.c ----------------------------------------------------------------------------- */
 
-/* Accounts by number: the devices, then pinned, home and disk. */
+/* Accounts by number: the devices, then pinned, backing and disk. */
 unsigned slu_sim_account_number(struct slu_account account);
 
 /* The core's @group. Return: whether there is one. */

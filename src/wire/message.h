@@ -53,16 +53,16 @@ enum slu_pace {
 /* Why a unit cannot move. Shown in status. */
 enum slu_frozen {
 	SLU_FROZEN_NO,
-	SLU_FROZEN_IMAGE,    /* an image or array of a kind that does not move */
-	SLU_FROZEN_SVM,	     /* shared virtual memory: the program holds its address */
-	SLU_FROZEN_HOST_PTR, /* lives in the program's own host memory */
-	SLU_FROZEN_MAPPED,   /* the program holds a mapping of it */
-	SLU_FROZEN_EXPORTED, /* exported, IPC or registered: somebody else holds its pages */
-	SLU_FROZEN_GRAPH,    /* owned by a graph or a command buffer */
-	SLU_FROZEN_MODULE,   /* globals and code of a module */
-	SLU_FROZEN_MANAGED,  /* no unit: the driver pages it, and it yields to everybody */
-	SLU_FROZEN_POOL,     /* memory of a pool the driver keeps */
-	SLU_FROZEN_NO_HOME,  /* no home credit: it has nowhere to go */
+	SLU_FROZEN_IMAGE,      /* an image or array of a kind that does not move */
+	SLU_FROZEN_SVM,	       /* shared virtual memory: the program holds its address */
+	SLU_FROZEN_HOST_PTR,   /* lives in the program's own host memory */
+	SLU_FROZEN_MAPPED,     /* the program holds a mapping of it */
+	SLU_FROZEN_EXPORTED,   /* exported, IPC or registered: somebody else holds its pages */
+	SLU_FROZEN_GRAPH,      /* owned by a graph or a command buffer */
+	SLU_FROZEN_MODULE,     /* globals and code of a module */
+	SLU_FROZEN_MANAGED,    /* no unit: the driver pages it, and it yields to everybody */
+	SLU_FROZEN_POOL,       /* memory of a pool the driver keeps */
+	SLU_FROZEN_NO_BACKING, /* no credit for its backing: it has nowhere to go */
 	SLU_FROZEN_OTHER,
 	SLU_FROZEN_BYPASS, /* work of its program passes by the gate */
 	_SLU_FROZEN_MAX,

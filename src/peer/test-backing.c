@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Where units have their homes: pageable memory or disk, and how that changes. */
+/* Where units have their backing: pageable memory or disk, and how that changes. */
 
 #include "peer/test-fixture.h"
 
-/* A unit allocated off turn whose home is on disk, since host memory has no credit. */
+/* A unit allocated off turn whose backing is on disk, since host memory has no credit. */
 static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
@@ -23,7 +23,7 @@ static void shifted(struct fixture *f, struct slu_unit *u, enum slu_shift_result
 	fixture_step(f);
 }
 
-/* Ends a unit whose home is on the way. */
+/* Ends a unit whose backing is on the way. */
 static void end(struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_units; i++)
@@ -81,8 +81,8 @@ static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 	assert_non_null(want);
 	assert_int_equal(want->want.account.tier, SLU_TIER_HOME);
 	/* asked for ahead, then exactly, then it is over */
-	fixture_deny(&f, HOME);
-	fixture_deny(&f, HOME);
+	fixture_deny(&f, BACKING);
+	fixture_deny(&f, BACKING);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	end(&f);
 }
@@ -123,20 +123,20 @@ static void what_was_used_last_goes_down_last(void **state)
 	old = fixture_in_ram(&f, 20);
 	new->last_use = 5;
 	old->last_use = 3;
-	fixture_limit(&f, HOME, 2, 20, 20, SLU_PACE_NOW);
+	fixture_limit(&f, BACKING, 2, 20, 20, SLU_PACE_NOW);
 	/* without room on disk nothing can leave, and the daemon is told */
 	assert_null(f.shift);
-	assert_true(fixture_sums(&f, HOME)->is_final);
+	assert_true(fixture_sums(&f, BACKING)->is_final);
 	fixture_limit(&f, DISK, 1, 40, 40, SLU_PACE_NONE);
 	assert_ptr_equal(f.shift, old);
 	assert_int_equal(old->shift, SLU_SHIFT_DOWN);
 	/* until it is done it counts on both sides */
-	assert_int_equal(fixture_held(&f, HOME), 40);
+	assert_int_equal(fixture_held(&f, BACKING), 40);
 	assert_int_equal(fixture_held(&f, DISK), 20);
 	shifted(&f, old, SLU_SHIFT_DONE);
 	assert_int_equal(old->place, SLU_PLACE_DISK);
-	assert_int_equal(fixture_held(&f, HOME), 20);
-	assert_int_equal(fixture_sums(&f, HOME)->ceiling_bytes, 20);
+	assert_int_equal(fixture_held(&f, BACKING), 20);
+	assert_int_equal(fixture_sums(&f, BACKING)->ceiling_bytes, 20);
 	assert_null(f.shift);
 	end(&f);
 }
@@ -153,9 +153,9 @@ static void what_is_on_disk_comes_up_when_the_daemon_says_ahead(void **state)
 	v = on_disk(&f, 20);
 	u->last_use = 1;
 	v->last_use = 2;
-	fixture_limit(&f, HOME, 1, 30, 30, SLU_PACE_NONE);
+	fixture_limit(&f, BACKING, 1, 30, 30, SLU_PACE_NONE);
 	assert_null(f.shift); /* that is for allocations */
-	fixture_limit(&f, HOME, 2, 30, 40, SLU_PACE_AHEAD);
+	fixture_limit(&f, BACKING, 2, 30, 40, SLU_PACE_AHEAD);
 	assert_ptr_equal(f.shift, v);
 	shifted(&f, v, SLU_SHIFT_DONE);
 	assert_int_equal(v->place, SLU_PLACE_RAM);
@@ -174,7 +174,7 @@ static void a_turn_stops_what_is_being_shifted(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 20);
 	u = fixture_in_ram(&f, 20);
 	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
-	fixture_limit(&f, HOME, 2, 0, 0, SLU_PACE_NOW);
+	fixture_limit(&f, BACKING, 2, 0, 0, SLU_PACE_NOW);
 	assert_ptr_equal(f.shift, u);
 	assert_false(u->cancel);
 	fixture_limit(&f, DEVICE0, 1, 20, 20, SLU_PACE_NOW);
@@ -191,7 +191,7 @@ static void a_turn_stops_what_is_being_shifted(void **state)
 	shifted(&f, u, SLU_SHIFT_DONE);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	assert_true(u->on_disk);
-	assert_int_equal(fixture_held(&f, HOME), 0);
+	assert_int_equal(fixture_held(&f, BACKING), 0);
 	end(&f);
 }
 
@@ -204,7 +204,7 @@ static void a_disk_without_room_for_a_shift_is_asked_again_later(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 20);
 	u = fixture_in_ram(&f, 20);
 	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
-	fixture_limit(&f, HOME, 2, 0, 0, SLU_PACE_NOW);
+	fixture_limit(&f, BACKING, 2, 0, 0, SLU_PACE_NOW);
 	assert_ptr_equal(f.shift, u);
 	shifted(&f, u, SLU_SHIFT_REFUSED);
 	assert_null(f.shift);
@@ -241,7 +241,7 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	assert_false(u->on_disk);
 	assert_true(away->on_disk);
 	/* more than allowed, and said so */
-	assert_int_equal(fixture_sums(&f, HOME)->held_bytes, 20);
+	assert_int_equal(fixture_sums(&f, BACKING)->held_bytes, 20);
 	assert_int_equal(fixture_sums(&f, DISK)->ceiling_bytes, 20);
 	fixture_wait(&f, SLU_NS_PER_S);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
@@ -289,5 +289,5 @@ int main(void)
 		cmocka_unit_test(credit_for_disk_dies_with_the_connection),
 	};
 
-	return cmocka_run_group_tests_name("peer homes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("peer backing", tests, NULL, NULL);
 }
