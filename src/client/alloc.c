@@ -3,7 +3,7 @@
 /*
  * A unit is allocated where the peer says. On the device the back end makes it on the program's
  * thread; while it does, the unit counts as named, so that nobody moves what does not exist yet. In
- * mode LAUNCH, where there is plenty of room, the driver need not have shown that it has the
+ * mode LAUNCH, where much memory is free, the driver need not have shown that it has the
  * memory; if it refuses it at the first use, the unit is taken back.
  */
 
@@ -21,7 +21,7 @@
 #define SURE_BYTES	(64 * SLU_MIB)
 #define UNMAKE_PAUSE_NS (1 * SLU_NS_PER_MS)
 
-/* Never joined, so nobody could make room: the driver's word is final. */
+/* Never joined, so no daemon could free memory: the driver's word is final. */
 static bool refusal_is_final(const struct slu_client *c)
 {
 	return c->stage == SLU_CLIENT_LOOSE;
@@ -143,23 +143,23 @@ void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
 	slu_lock_give(&c->lock);
 }
 
-/* Takes a room on disk for a unit that is about to be allocated; with the lock, which is left
- * meanwhile.
+/* Takes an extent of the disk file for a unit that is about to be allocated; with the lock, which
+ * is left meanwhile.
  */
 static void reserve(struct slu_client *c, struct slu_client_unit *w)
 {
 	int r = 0;
 
-	if (!w->room.bytes) {
+	if (!w->extent.bytes) {
 		slu_lock_give(&c->lock);
-		r = slu_disk_take(&c->disk, w->unit.bytes, &w->room);
+		r = slu_disk_take(&c->disk, w->unit.bytes, &w->extent);
 		slu_lock_take(&c->lock);
 	}
 	if (!r)
 		return;
-	slu_client_log("no room for %llu bytes on disk: %s", (unsigned long long)w->unit.bytes,
+	slu_client_log("no disk space for %llu bytes: %s", (unsigned long long)w->unit.bytes,
 		       slu_disk_reason(r));
-	slu_peer_no_room(c->peer, slu_clock_now_ns(), &w->unit);
+	slu_peer_alloc_no_extent(c->peer, slu_clock_now_ns(), &w->unit);
 }
 
 static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_frozen)
@@ -191,9 +191,8 @@ static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_fr
 			slu_client_wait(c, SLU_PEER_NEVER);
 			break;
 		case SLU_PEER_E_DENIED:
-			slu_client_log(
-				"device %u: no room for %llu bytes, the daemon's log says why",
-				w->device->index, (unsigned long long)w->unit.bytes);
+			slu_client_log("device %u: no memory for %llu bytes, see the daemon's log",
+				       w->device->index, (unsigned long long)w->unit.bytes);
 			return SLU_CLIENT_E_NO_MEMORY;
 		default:
 			return slu_fold(r);
@@ -233,7 +232,7 @@ static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
-	struct slu_disk_room spare = { 0 };
+	struct slu_disk_extent spare = { 0 };
 	struct slu_client_unit *w;
 	int r;
 
@@ -260,8 +259,8 @@ static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen
 			own(d, &w->unit, reserved_bytes);
 		/* taken for nothing: the allocation was refused, or found memory after all */
 		if (r || !w->unit.on_disk) {
-			spare = w->room;
-			w->room = (struct slu_disk_room){ 0 };
+			spare = w->extent;
+			w->extent = (struct slu_disk_extent){ 0 };
 		}
 		slu_lock_give(&c->lock);
 	}

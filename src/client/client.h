@@ -93,7 +93,7 @@ SLU_CLIENT_API bool slu_client_device_is_managed(const struct slu_client_device 
 
 /*
  * The program got memory (@more) that the driver brings to the device and takes from it by itself,
- * or gave it back. It is shown, and in a turn others make room for it; it is charged to nobody.
+ * or gave it back. It is shown, and in a turn others leave for it; it is charged to nobody.
  */
 SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, uint64_t bytes,
 					    bool more);

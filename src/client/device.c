@@ -182,7 +182,7 @@ static void forget_units(struct slu_client *c, struct slu_client_device *d)
 			slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
 		}
 		slu_tiers_put(w->unit.host, w->unit.bytes);
-		slu_disk_give(&c->disk, &w->room);
+		slu_disk_give(&c->disk, &w->extent);
 		free(w);
 	}
 }

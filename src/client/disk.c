@@ -39,7 +39,7 @@ static void forget_holes(struct slu_disk *disk)
 
 /*
  * The number may belong to somebody else by now. What the file is recognised by does not change
- * while there is a room, so who has one needs no lock here.
+ * while there is an extent, so who has one needs no lock here.
  */
 static bool is_ours(const struct slu_disk *disk)
 {
@@ -149,7 +149,8 @@ static void put_range(struct slu_disk *disk, uint64_t offset, uint64_t bytes)
 	trim(disk);
 }
 
-/* -- rooms ------------------------------------------------------------------------------------ */
+/* -- extents ------------------------------------------------------------------------------------
+ */
 
 static int open_locked(struct slu_disk *disk)
 {
@@ -175,7 +176,7 @@ static int open_locked(struct slu_disk *disk)
 	return 0;
 }
 
-int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_room *ret_room)
+int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_extent *ret_extent)
 {
 	uint64_t size = slu_round_up(bytes, SLU_DISK_ALIGN), offset = 0;
 	int r, fd;
@@ -201,25 +202,25 @@ int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_room *r
 	slu_lock_take(&disk->lock);
 	disk->n_bytes += size;
 	slu_lock_give(&disk->lock);
-	*ret_room = (struct slu_disk_room){ offset, size };
+	*ret_extent = (struct slu_disk_extent){ offset, size };
 	return 0;
 }
 
-void slu_disk_give(struct slu_disk *disk, struct slu_disk_room *room)
+void slu_disk_give(struct slu_disk *disk, struct slu_disk_extent *extent)
 {
 	int saved = errno;
 
-	if (!room->bytes)
+	if (!extent->bytes)
 		return;
 	/* where holes are not to be had the range stays allocated until it is used again */
 	if (is_ours(disk))
-		(void)disk->calls->punch(disk->fd, (off_t)room->offset, (off_t)room->bytes);
+		(void)disk->calls->punch(disk->fd, (off_t)extent->offset, (off_t)extent->bytes);
 	slu_lock_take(&disk->lock);
-	assert(disk->n_bytes >= room->bytes);
-	disk->n_bytes -= room->bytes;
-	put_range(disk, room->offset, room->bytes);
+	assert(disk->n_bytes >= extent->bytes);
+	disk->n_bytes -= extent->bytes;
+	put_range(disk, extent->offset, extent->bytes);
 	slu_lock_give(&disk->lock);
-	*room = (struct slu_disk_room){ 0 };
+	*extent = (struct slu_disk_extent){ 0 };
 	errno = saved;
 }
 
@@ -235,23 +236,23 @@ uint64_t slu_disk_bytes(struct slu_disk *disk)
 
 /* -- bytes ------------------------------------------------------------------------------------ */
 
-static int check(const struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+static int check(const struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		 uint64_t bytes)
 {
-	assert(offset <= room->bytes && bytes <= room->bytes - offset);
+	assert(offset <= extent->bytes && bytes <= extent->bytes - offset);
 	slu_lock_assert_none();
 	return is_ours(disk) ? 0 : slu_error(-EBADF);
 }
 
-int slu_disk_write(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+int slu_disk_write(struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		   const void *data, uint64_t bytes)
 {
 	const char *from = data;
-	int r = check(disk, room, offset, bytes);
+	int r = check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
 		ssize_t n = disk->calls->write(disk->fd, from, SLU_MIN(bytes, CALL_BYTES),
-					       (off_t)(room->offset + offset));
+					       (off_t)(extent->offset + offset));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -264,15 +265,15 @@ int slu_disk_write(struct slu_disk *disk, const struct slu_disk_room *room, uint
 	return r;
 }
 
-int slu_disk_read(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+int slu_disk_read(struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		  void *data, uint64_t bytes)
 {
 	char *to = data;
-	int r = check(disk, room, offset, bytes);
+	int r = check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
 		ssize_t n = disk->calls->read(disk->fd, to, SLU_MIN(bytes, CALL_BYTES),
-					      (off_t)(room->offset + offset));
+					      (off_t)(extent->offset + offset));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -285,11 +286,11 @@ int slu_disk_read(struct slu_disk *disk, const struct slu_disk_room *room, uint6
 	return r;
 }
 
-int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_room *room)
+int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_extent *extent)
 {
-	int r = check(disk, room, 0, 0);
+	int r = check(disk, extent, 0, 0);
 
-	if (!r && disk->calls->sync(disk->fd, (off_t)room->offset, (off_t)room->bytes))
+	if (!r && disk->calls->sync(disk->fd, (off_t)extent->offset, (off_t)extent->bytes))
 		r = slu_error(errno ? -errno : -EIO);
 	return r;
 }

@@ -6,14 +6,14 @@
  *
  * The file has no name: nobody else can open it, and it is gone with the process however that ends.
  * It belongs to the program's user, so the bytes are readable by nobody else and count against that
- * user's quota. It is made with the first room, in the folder that the daemon named.
+ * user's quota. It is made with the first extent, in the folder that the daemon named.
  *
- * A *room* is a range of the file that the file system has promised: it is allocated when the room
- * is taken, before anybody relies on it, so a full disk is met by an allocation of the program and
- * never by an eviction. A room that is given back is a hole again.
+ * An *extent* is a range of the file that the file system has promised: it is allocated when the
+ * extent is taken, before anybody relies on it, so a full disk is met by an allocation of the
+ * program and never by an eviction. An extent that is given back is a hole again.
  *
  *   ┌──────┬────────┬──────┬───────────┐
- *   │ room │  hole  │ room │   room    │    ranges are multiples of SLU_DISK_ALIGN
+ *   │ extent │ hole │ extent │ extent │    ranges are multiples of SLU_DISK_ALIGN
  *   └──────┴────────┴──────┴───────────┘
  *
  * Bytes go through read and write, not through a mapping: an error of the device is then an error
@@ -59,42 +59,42 @@ struct slu_disk {
 	dev_t device;			  /* what the file is recognised by, as is inode */
 	ino_t inode;
 	uint64_t end_bytes;	     /* behind the last range */
-	uint64_t n_bytes;	     /* in rooms */
+	uint64_t n_bytes;	     /* in extents */
 	struct slu_disk_hole *holes; /* by offset; none touches another, nor the end */
 };
 
-struct slu_disk_room {
+struct slu_disk_extent {
 	uint64_t offset;
 	uint64_t bytes; /* 0: there is none */
 };
 
 void slu_disk_init(struct slu_disk *disk, const struct slu_disk_calls *calls);
 
-/* Every room was given back, or nobody will. Accepts a zeroed one. */
+/* Every extent was given back, or nobody will. Accepts a zeroed one. */
 void slu_disk_deinit(struct slu_disk *disk);
 
-/* Rooms that are taken from now on lie in @folder; a file that is there stays where it is. */
+/* Extents that are taken from now on lie in @folder; a file that is there stays where it is. */
 void slu_disk_set_folder(struct slu_disk *disk, const char *folder);
 
 /*
- * Takes a room of @bytes. The bytes in it are undefined.
+ * Takes an extent of @bytes. The bytes in it are undefined.
  *
  * Return: 0, or -errno: the folder is not fit for it (-EMEDIUMTYPE: its files are memory), the disk
  * is full or nearly so, or the program may not have a file of that size. Then nothing is held.
  */
-int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_room *ret_room);
+int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_extent *ret_extent);
 
-/* Gives the room back and forgets it. One of no bytes is fine. */
-void slu_disk_give(struct slu_disk *disk, struct slu_disk_room *room);
+/* Gives the extent back and forgets it. One of no bytes is fine. */
+void slu_disk_give(struct slu_disk *disk, struct slu_disk_extent *extent);
 
 /* Return: 0 when all of it was written, or -errno. */
-int slu_disk_write(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+int slu_disk_write(struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		   const void *data, uint64_t bytes);
-int slu_disk_read(struct slu_disk *disk, const struct slu_disk_room *room, uint64_t offset,
+int slu_disk_read(struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		  void *data, uint64_t bytes);
 
-/* Return: 0 when what was written to @room is on the device, or -errno. */
-int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_room *room);
+/* Return: 0 when what was written to @extent is on the device, or -errno. */
+int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_extent *extent);
 
 uint64_t slu_disk_bytes(struct slu_disk *disk);
 

@@ -39,7 +39,7 @@ static void make_orphan(struct slu_client *c, struct slu_client_device *d)
 		u->host = NULL; /* MADV_DONTFORK: somebody else's pages may be there by now */
 		u->moving = SLU_MOVING_NO;
 		u->shift = SLU_SHIFT_NO;
-		w->room = (struct slu_disk_room){ 0 };
+		w->extent = (struct slu_disk_extent){ 0 };
 		u->n_named = 0;
 		w->n_pins = 0;
 	}

@@ -71,9 +71,9 @@ struct slu_client_unit {
 	bool is_gone;	 /* the peer has forgotten it */
 	bool has_sum;	 /* sum is the checksum of the host copy */
 	uint64_t sum;
-	struct slu_disk_room
-		room; /* on disk: of a unit whose backing is there, or is about to be */
-	void *mapped; /* MAPPED: its bytes as the processor sees them */
+	struct slu_disk_extent
+		extent; /* on disk: of a unit whose backing is on disk, or is about to be */
+	void *mapped;	/* MAPPED: its bytes as the processor sees them */
 };
 
 static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
@@ -100,7 +100,7 @@ struct slu_mover {
 	struct slu_client_device *device; /* constant, as is direction */
 	enum slu_direction direction;
 	pthread_t threads[2]; /* the feeder, the reaper */
-	pthread_cond_t wake;  /* something in a queue, room in the pipe, or an end */
+	pthread_cond_t wake;  /* something in a queue, space in the pipe, or an end */
 
 	/* All guarded by the lock. */
 	STAILQ_HEAD(, slu_client_unit) queue; /* that nobody has begun to move */

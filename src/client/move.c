@@ -95,7 +95,7 @@ static int put(struct slu_move *m, uint64_t offset, const void *data, uint64_t b
 		memcpy((char *)m->host + offset, data, bytes);
 		return 0;
 	}
-	return disk_result(m, slu_disk_write(m->disk, &m->room, offset, data, bytes));
+	return disk_result(m, slu_disk_write(m->disk, &m->extent, offset, data, bytes));
 }
 
 static int get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
@@ -104,7 +104,7 @@ static int get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
 		memcpy(data, (char *)m->host + offset, bytes);
 		return 0;
 	}
-	return disk_result(m, slu_disk_read(m->disk, &m->room, offset, data, bytes));
+	return disk_result(m, slu_disk_read(m->disk, &m->extent, offset, data, bytes));
 }
 
 /* Between the host copy and mapped memory, which the processor sees as well. */
@@ -275,7 +275,7 @@ static int judge(struct slu_move *m)
 
 static int end_out(struct slu_move *m)
 {
-	if (m->has_contents && m->disk && disk_result(m, slu_disk_sync(m->disk, &m->room)))
+	if (m->has_contents && m->disk && disk_result(m, slu_disk_sync(m->disk, &m->extent)))
 		return SLU_MOVE_E_UNWRITTEN;
 	if (m->has_contents && m->wants_sum) {
 		m->has_sum = true;

@@ -10,7 +10,7 @@
  *   in    RAM -> DEVICE     make device memory, copy the host's bytes in
  *   map   RAM -> MAPPED     make mapped memory, copy the host's bytes in
  *
- * A unit whose backing is on disk goes the same ways, and its host copy is a room of the disk's
+ * A unit whose backing is on disk goes the same ways, and its host copy is an extent of the disk's
  * file: the pieces are written and read from their buffers, and always checksummed.
  *
  * The old copy is given up only when the new one is whole. So a move that fails, is cancelled or
@@ -69,8 +69,8 @@ struct slu_move {
 
 	/* In and out. out: made if NULL; stays the caller's also after a failure. */
 	void *host;
-	struct slu_disk *disk; /* the host copy is its room; NULL: it is in memory */
-	struct slu_disk_room room;
+	struct slu_disk *disk; /* the host copy is an extent of it; NULL: it is in memory */
+	struct slu_disk_extent extent;
 	void *mapped; /* the mapped bytes as the processor sees them, while MAPPED */
 	uint64_t sum; /* of the host copy, if has_sum */
 	bool has_sum;

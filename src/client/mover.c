@@ -8,7 +8,7 @@
  *   queue ──▶ feeder: begin, cut, feed ──▶ under way on the device ──▶ reaper: reap, end ──▶ peer
  *
  * The feeder goes on to the next unit while the device still copies for the ones before. So the
- * engine has work for as long as there is a unit to move and room in the pinned ring, and neither
+ * engine has work for as long as there is a unit to move and space in the pinned ring, and neither
  * the making and giving up of memory nor the protocol lie between two copies. How many moves there
  * are at once is the peer's decision.
  *

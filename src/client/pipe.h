@@ -6,9 +6,9 @@
  * borders of units. The device always has several of them before it, so the bus does not stand
  * still between two units, nor when our threads wake up late.
  *
- *   put       room in the pinned ring (or below the bound, without one) is taken for the next piece
- *   is_ready  its copy was started, or could not be: the piece has a result
- *   drop      its copy has ended: the oldest piece goes, and its room is free again
+ *   put       space in the pinned ring (or below the bound, without one) is taken for the next
+ * piece is_ready  its copy was started, or could not be: the piece has a result drop      its copy
+ * has ended: the oldest piece goes, and its space is free again
  *
  * One thread puts, one drops; what follows is guarded by their lock. Neither ring comes or goes
  * while a piece is under way.
@@ -38,7 +38,7 @@ struct slu_pipe {
  */
 bool slu_pipe_needs_bounce(const struct slu_pipe *pipe, const struct slu_move *move);
 
-/* The next piece of @move, which has some left. Return: NULL while there is no room. */
+/* The next piece of @move, which has some left. Return: NULL while the ring is full. */
 struct slu_piece *slu_pipe_put(struct slu_pipe *pipe, struct slu_move *move);
 
 /* Return: NULL while nothing is under way. */

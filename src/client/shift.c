@@ -6,8 +6,8 @@
  * the peer wants the unit elsewhere.
  *
  * The old copy is given up only when the new one is whole, and on the device of the disk. A unit
- * that is present has no bytes to bring: only its room is taken or given back, and a host copy that
- * it had is dropped.
+ * that is present has no bytes to bring: only its extent is taken or given back, and a host copy
+ * that it had is dropped.
  */
 
 #include <string.h>
@@ -23,7 +23,7 @@
 struct shift {
 	struct slu_client_unit *w;
 	bool has_bytes; /* the unit is away and was written */
-	struct slu_disk_room room;
+	struct slu_disk_extent extent;
 	void *host;
 	uint64_t sum;
 	bool has_sum;
@@ -43,8 +43,8 @@ static int copy(struct slu_client *c, struct shift *s, bool is_down)
 
 		if (slu_client_unit_is_cancelled(s->w))
 			return SLU_SHIFT_CANCELLED;
-		r = is_down ? slu_disk_write(&c->disk, &s->room, at, host, part)
-			    : slu_disk_read(&c->disk, &s->room, at, host, part);
+		r = is_down ? slu_disk_write(&c->disk, &s->extent, at, host, part)
+			    : slu_disk_read(&c->disk, &s->extent, at, host, part);
 		if (r)
 			return r;
 		slu_checksum_add(&sum, host, part);
@@ -54,15 +54,15 @@ static int copy(struct slu_client *c, struct shift *s, bool is_down)
 		return SLU_SHIFT_FAILED;
 	s->sum = slu_checksum_end(&sum);
 	s->has_sum = true;
-	return is_down ? slu_disk_sync(&c->disk, &s->room) : 0;
+	return is_down ? slu_disk_sync(&c->disk, &s->extent) : 0;
 }
 
 static int go_down(struct slu_client *c, struct shift *s)
 {
-	int r = slu_disk_take(&c->disk, s->w->unit.bytes, &s->room);
+	int r = slu_disk_take(&c->disk, s->w->unit.bytes, &s->extent);
 
 	if (r) {
-		slu_client_log("no room for %llu bytes on disk: %s",
+		slu_client_log("no disk space for %llu bytes: %s",
 			       (unsigned long long)s->w->unit.bytes, slu_disk_reason(r));
 		return SLU_SHIFT_REFUSED;
 	}
@@ -86,12 +86,12 @@ static int come_up(struct slu_client *c, struct shift *s)
 static void hand_over(struct shift *s, bool is_down)
 {
 	struct slu_client_unit *w = s->w;
-	struct slu_disk_room room = w->room;
+	struct slu_disk_extent extent = w->extent;
 	void *host = w->unit.host;
 
-	w->room = is_down ? s->room : (struct slu_disk_room){ 0 };
+	w->extent = is_down ? s->extent : (struct slu_disk_extent){ 0 };
 	w->unit.host = is_down || !s->has_bytes ? NULL : s->host;
-	s->room = room;
+	s->extent = extent;
 	s->host = host;
 	if (s->has_bytes) {
 		w->sum = s->sum;
@@ -115,7 +115,7 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	s.has_bytes = !slu_unit_is_present(&w->unit) && w->unit.host_version;
 	s.host = is_down ? w->unit.host : NULL;
 	if (!is_down)
-		s.room = w->room;
+		s.extent = w->extent;
 	s.sum = w->sum;
 	s.has_sum = w->has_sum && s.has_bytes;
 	slu_lock_give(&c->lock);
@@ -129,11 +129,11 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	} else if (is_down) {
 		s.host = NULL;
 	} else {
-		s.room = (struct slu_disk_room){ 0 };
+		s.extent = (struct slu_disk_extent){ 0 };
 	}
 	slu_lock_give(&c->lock);
 	/* before the accounts say that it is free */
-	slu_disk_give(&c->disk, &s.room);
+	slu_disk_give(&c->disk, &s.extent);
 	slu_tiers_put(s.host, bytes);
 	/* what went down is not kept for the next one either: somebody else is to have it */
 	if (is_down)

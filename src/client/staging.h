@@ -39,7 +39,7 @@ void slu_staging_deinit(struct slu_staging *staging, const struct slu_backend *b
 /*
  * Takes up to @wanted bytes: less only where the ring ends.
  *
- * Return: where, with the number in @ret_bytes; NULL while there is no room.
+ * Return: where, with the number in @ret_bytes; NULL while the ring is full.
  */
 void *slu_staging_take(struct slu_staging *staging, uint64_t wanted, uint64_t *ret_bytes);
 

@@ -217,7 +217,7 @@ static void contents_survive_accesses_under_torture(void **state)
 	run_apart(tortured_access);
 }
 
-/* There is never room on the device for it. */
+/* It never fits on the device. */
 static void away(void)
 {
 	struct slu_test_daemon daemon;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The disk tier's file: rooms do not overlap and are really there, what was written is read again,
- * each system call may fail at each place, and nothing of it has a name.
+ * The disk tier's file: extents do not overlap and are really there, what was written is read
+ * again, each system call may fail at each place, and nothing of it has a name.
  */
 
 #include "lib/test.h"
@@ -41,7 +41,7 @@ static uint64_t allocated_bytes(const struct slu_disk *disk)
 static void what_was_written_is_read_again(void **state)
 {
 	char out[3 * PAGE], in[3 * PAGE];
-	struct slu_disk_room a = { 0 }, b = { 0 };
+	struct slu_disk_extent a = { 0 }, b = { 0 };
 	struct slu_disk disk;
 
 	(void)state;
@@ -64,9 +64,9 @@ static void what_was_written_is_read_again(void **state)
 	slu_disk_deinit(&disk);
 }
 
-static void a_room_is_allocated_when_it_is_taken_and_not_after_it_was_given_back(void **state)
+static void an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_back(void **state)
 {
-	struct slu_disk_room a = { 0 }, b = { 0 };
+	struct slu_disk_extent a = { 0 }, b = { 0 };
 	struct slu_disk disk;
 
 	(void)state;
@@ -84,13 +84,13 @@ static void a_room_is_allocated_when_it_is_taken_and_not_after_it_was_given_back
 static void the_file_has_no_name_and_is_the_users_alone(void **state)
 {
 	char link[64], target[256] = "";
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_disk disk;
 	struct stat s;
 
 	(void)state;
 	begin(&disk);
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), 0);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
 	assert_int_equal(fstat(disk.fd, &s), 0);
 	assert_int_equal(s.st_nlink, 0);
 	assert_int_equal(s.st_mode & 0777, 0600);
@@ -103,13 +103,13 @@ static void the_file_has_no_name_and_is_the_users_alone(void **state)
 	assert_int_equal(linkat(AT_FDCWD, link, AT_FDCWD, SLU_TEST_FOLDER "/sluice-test-name",
 				AT_SYMLINK_FOLLOW),
 			 -1);
-	slu_disk_give(&disk, &room);
+	slu_disk_give(&disk, &extent);
 	slu_disk_deinit(&disk);
 }
 
 static void a_folder_whose_files_are_memory_is_refused_with_words(void **state)
 {
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_filesystem fs;
 	struct slu_disk disk;
 	int r;
@@ -119,28 +119,28 @@ static void a_folder_whose_files_are_memory_is_refused_with_words(void **state)
 		skip();
 	begin(&disk);
 	slu_disk_set_folder(&disk, "/dev/shm");
-	r = slu_disk_take(&disk, PAGE, &room);
+	r = slu_disk_take(&disk, PAGE, &extent);
 	assert_int_equal(r, -EMEDIUMTYPE);
 	assert_string_equal(slu_disk_reason(r), "the folder's files are memory");
-	assert_int_equal(room.bytes, 0);
+	assert_int_equal(extent.bytes, 0);
 	/* a better folder mends it */
 	slu_disk_set_folder(&disk, SLU_TEST_FOLDER);
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), 0);
-	slu_disk_give(&disk, &room);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
+	slu_disk_give(&disk, &extent);
 	slu_disk_deinit(&disk);
 }
 
-static void without_a_folder_there_is_no_room(void **state)
+static void without_a_folder_there_is_no_extent(void **state)
 {
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_disk disk;
 
 	(void)state;
 	begin(&disk);
 	slu_disk_set_folder(&disk, "");
-	assert_true(slu_disk_take(&disk, PAGE, &room) < 0);
+	assert_true(slu_disk_take(&disk, PAGE, &extent) < 0);
 	slu_disk_set_folder(&disk, "/var/tmp/there-is-no-such-folder");
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), -ENOENT);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), -ENOENT);
 	slu_disk_deinit(&disk);
 }
 
@@ -155,7 +155,7 @@ static void a_file_above_the_programs_limit_is_refused_without_a_signal(void **s
 	assert_true(child >= 0);
 	if (!child) {
 		struct rlimit limit = { SLU_MIB, SLU_MIB };
-		struct slu_disk_room a = { 0 }, b = { 0 };
+		struct slu_disk_extent a = { 0 }, b = { 0 };
 		struct slu_disk disk;
 		int r;
 
@@ -173,48 +173,48 @@ static void a_file_above_the_programs_limit_is_refused_without_a_signal(void **s
 
 static void more_than_the_file_system_has_is_refused(void **state)
 {
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_filesystem fs;
 	struct slu_disk disk;
 
 	(void)state;
 	begin(&disk);
 	assert_int_equal(slu_filesystem_look(SLU_TEST_FOLDER, &fs), 0);
-	assert_int_equal(slu_disk_take(&disk, fs.free_bytes + SLU_GIB, &room), -ENOSPC);
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), 0);
+	assert_int_equal(slu_disk_take(&disk, fs.free_bytes + SLU_GIB, &extent), -ENOSPC);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
 	assert_true(allocated_bytes(&disk) < SLU_MIB);
-	slu_disk_give(&disk, &room);
+	slu_disk_give(&disk, &extent);
 	slu_disk_deinit(&disk);
 }
 
 static void a_descriptor_that_became_another_file_is_not_written_to(void **state)
 {
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_disk disk;
 	char byte = 0;
 	int fd;
 
 	(void)state;
 	begin(&disk);
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), 0);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
 	fd = open(SLU_TEST_FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(dup2(fd, disk.fd), disk.fd);
-	assert_int_equal(slu_disk_write(&disk, &room, 0, "x", 1), -EBADF);
-	assert_int_equal(slu_disk_read(&disk, &room, 0, &byte, 1), -EBADF);
-	assert_int_equal(slu_disk_sync(&disk, &room), -EBADF);
-	slu_disk_give(&disk, &room);
+	assert_int_equal(slu_disk_write(&disk, &extent, 0, "x", 1), -EBADF);
+	assert_int_equal(slu_disk_read(&disk, &extent, 0, &byte, 1), -EBADF);
+	assert_int_equal(slu_disk_sync(&disk, &extent), -EBADF);
+	slu_disk_give(&disk, &extent);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
 	close(disk.fd);
 	close(fd);
 	slu_disk_deinit(&disk);
 }
 
-/* Rooms of many sizes come and go; none overlaps another, and what is free is used again. */
-static void rooms_never_overlap(void **state)
+/* Extents of many sizes come and go; none overlaps another, and what is free is used again. */
+static void extents_never_overlap(void **state)
 {
 	enum { N = 24, N_STEPS = 600 };
-	struct slu_disk_room rooms[N] = { 0 };
+	struct slu_disk_extent extents[N] = { 0 };
 	uint64_t seed = slu_test_seed(4711);
 	struct slu_disk disk;
 	uint64_t most = 0, sum = 0;
@@ -222,50 +222,51 @@ static void rooms_never_overlap(void **state)
 	(void)state;
 	begin(&disk);
 	for (unsigned step = 0; step < N_STEPS; step++) {
-		struct slu_disk_room *room = &rooms[slu_test_random(&seed) % N];
+		struct slu_disk_extent *extent = &extents[slu_test_random(&seed) % N];
 
-		if (room->bytes) {
-			sum -= room->bytes;
-			slu_disk_give(&disk, room);
+		if (extent->bytes) {
+			sum -= extent->bytes;
+			slu_disk_give(&disk, extent);
 		} else {
 			uint64_t bytes = 1 + slu_test_random(&seed) % (16 * PAGE);
 
-			assert_int_equal(slu_disk_take(&disk, bytes, room), 0);
-			assert_true(room->bytes >= bytes && room->bytes < bytes + PAGE);
-			sum += room->bytes;
+			assert_int_equal(slu_disk_take(&disk, bytes, extent), 0);
+			assert_true(extent->bytes >= bytes && extent->bytes < bytes + PAGE);
+			sum += extent->bytes;
 		}
 		most = SLU_MAX(most, sum);
 		assert_int_equal(slu_disk_bytes(&disk), sum);
 		for (unsigned i = 0; i < N; i++) {
-			assert_true(rooms[i].offset + rooms[i].bytes <= disk.end_bytes);
+			assert_true(extents[i].offset + extents[i].bytes <= disk.end_bytes);
 			for (unsigned j = 0; j < i; j++)
-				assert_true(!rooms[i].bytes || !rooms[j].bytes ||
-					    rooms[i].offset + rooms[i].bytes <= rooms[j].offset ||
-					    rooms[j].offset + rooms[j].bytes <= rooms[i].offset);
+				assert_true(
+					!extents[i].bytes || !extents[j].bytes ||
+					extents[i].offset + extents[i].bytes <= extents[j].offset ||
+					extents[j].offset + extents[j].bytes <= extents[i].offset);
 		}
 		assert_true(disk.end_bytes <= 3 * most);
 	}
 	for (unsigned i = 0; i < N; i++)
-		slu_disk_give(&disk, &rooms[i]);
+		slu_disk_give(&disk, &extents[i]);
 	assert_int_equal(disk.end_bytes, 0);
 	assert_null(disk.holes);
 	slu_disk_deinit(&disk);
 }
 
-static int round_trip(struct slu_disk *disk, struct slu_disk_room *room)
+static int round_trip(struct slu_disk *disk, struct slu_disk_extent *extent)
 {
 	char out[2 * PAGE], in[2 * PAGE] = { 0 };
 	int r = 0;
 
 	memset(out, 0x5a, sizeof(out));
-	if (!room->bytes)
-		r = slu_disk_take(disk, sizeof(out), room);
+	if (!extent->bytes)
+		r = slu_disk_take(disk, sizeof(out), extent);
 	if (!r)
-		r = slu_disk_write(disk, room, 0, out, sizeof(out));
+		r = slu_disk_write(disk, extent, 0, out, sizeof(out));
 	if (!r)
-		r = slu_disk_sync(disk, room);
+		r = slu_disk_sync(disk, extent);
 	if (!r)
-		r = slu_disk_read(disk, room, 0, in, sizeof(in));
+		r = slu_disk_read(disk, extent, 0, in, sizeof(in));
 	if (!r)
 		assert_memory_equal(in, out, sizeof(in));
 	return r;
@@ -278,20 +279,20 @@ static void each_call_may_fail_and_a_second_try_works(void **state)
 	(void)state;
 	for (unsigned e = 0; e < SLU_ARRAY_SIZE(errors); e++) {
 		for (unsigned n = 1;; n++) {
-			struct slu_disk_room room = { 0 };
+			struct slu_disk_extent extent = { 0 };
 			struct slu_disk disk;
 			int r;
 
 			begin(&disk);
 			slu_test_disk.fail_at = n;
 			slu_test_disk.fail_with = errors[e];
-			r = round_trip(&disk, &room);
+			r = round_trip(&disk, &extent);
 			assert_true(r == 0 || slu_test_disk.n_failed == 1);
 			assert_true(r == 0 || r == -errors[e]);
-			assert_int_equal(slu_disk_bytes(&disk), room.bytes);
+			assert_int_equal(slu_disk_bytes(&disk), extent.bytes);
 			slu_test_disk.fail_at = 0;
-			assert_int_equal(round_trip(&disk, &room), 0);
-			slu_disk_give(&disk, &room);
+			assert_int_equal(round_trip(&disk, &extent), 0);
+			slu_disk_give(&disk, &extent);
 			assert_int_equal(disk.end_bytes, 0);
 			slu_disk_deinit(&disk);
 			if (!slu_test_disk.n_failed)
@@ -302,16 +303,16 @@ static void each_call_may_fail_and_a_second_try_works(void **state)
 
 static void a_file_that_ends_early_is_an_error_not_a_loop(void **state)
 {
-	struct slu_disk_room room = { 0 };
+	struct slu_disk_extent extent = { 0 };
 	struct slu_disk disk;
 	char in[PAGE];
 
 	(void)state;
 	begin(&disk);
-	assert_int_equal(slu_disk_take(&disk, PAGE, &room), 0);
+	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
 	assert_int_equal(ftruncate(disk.fd, 10), 0);
-	assert_int_equal(slu_disk_read(&disk, &room, 0, in, sizeof(in)), -EIO);
-	slu_disk_give(&disk, &room);
+	assert_int_equal(slu_disk_read(&disk, &extent, 0, in, sizeof(in)), -EIO);
+	slu_disk_give(&disk, &extent);
 	slu_disk_deinit(&disk);
 }
 
@@ -320,14 +321,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read_again),
 		cmocka_unit_test(
-			a_room_is_allocated_when_it_is_taken_and_not_after_it_was_given_back),
+			an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_back),
 		cmocka_unit_test(the_file_has_no_name_and_is_the_users_alone),
 		cmocka_unit_test(a_folder_whose_files_are_memory_is_refused_with_words),
-		cmocka_unit_test(without_a_folder_there_is_no_room),
+		cmocka_unit_test(without_a_folder_there_is_no_extent),
 		cmocka_unit_test(a_file_above_the_programs_limit_is_refused_without_a_signal),
 		cmocka_unit_test(more_than_the_file_system_has_is_refused),
 		cmocka_unit_test(a_descriptor_that_became_another_file_is_not_written_to),
-		cmocka_unit_test(rooms_never_overlap),
+		cmocka_unit_test(extents_never_overlap),
 		cmocka_unit_test(each_call_may_fail_and_a_second_try_works),
 		cmocka_unit_test(a_file_that_ends_early_is_an_error_not_a_loop),
 	};

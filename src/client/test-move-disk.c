@@ -35,7 +35,7 @@ static void world_init(struct world *w, enum way way)
 		.wants_sum = true,
 		.disk = &w->disk,
 	};
-	assert_int_equal(slu_disk_take(&w->disk, UNIT_BYTES, &w->move.room), 0);
+	assert_int_equal(slu_disk_take(&w->disk, UNIT_BYTES, &w->move.extent), 0);
 	assert_true(slu_pipe_needs_bounce(&w->pipe, &w->move));
 	if (way == STAGED)
 		assert_int_equal(slu_staging_init(&w->pipe.staging, &slu_test_backend, &w->device,
@@ -58,7 +58,7 @@ static void world_deinit(struct world *w)
 	if (w->object.mapped)
 		slu_test_backend.unmap(&w->device, &w->unit);
 	slu_staging_deinit(&w->pipe.staging, &slu_test_backend, &w->device);
-	slu_disk_give(&w->disk, &w->move.room);
+	slu_disk_give(&w->disk, &w->move.extent);
 	slu_disk_deinit(&w->disk);
 	slu_test_device_deinit(&w->device);
 }

@@ -39,7 +39,7 @@ static inline int reap(struct world *w)
 	return r;
 }
 
-/* As the mover's two threads do it, with as many pieces under way as there is room for. */
+/* As the mover's two threads do it, with as many pieces under way as fit. */
 static inline int move(struct world *w, enum slu_moving moving)
 {
 	struct slu_move *m = &w->move;

@@ -90,7 +90,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 	slu_tiers_put(w->unit.host, w->unit.bytes);
-	slu_disk_give(&c->disk, &w->room);
+	slu_disk_give(&c->disk, &w->extent);
 	free(w);
 }
 

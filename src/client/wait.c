@@ -123,8 +123,8 @@ static bool note_crowd(struct slu_client *c, struct slu_client_device *d)
 
 /*
  * A unit that another device has, and that commands behind a host event named when it was last
- * looked at, would be used where it is, and the driver might have no room for it here. The program
- * may have set the event since: it is asked about again.
+ * looked at, would be used where it is, and the driver might have no memory for it here. The
+ * program may have set the event since: it is asked about again.
  */
 static void ask_again(struct slu_client *c, const struct slu_client_device *d,
 		      struct slu_unit *const *units, size_t n_units)

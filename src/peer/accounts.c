@@ -182,7 +182,7 @@ void slu_peer_step_sums(struct slu_peer *peer)
 		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
 		     is_final);
 
-	/* backing is held until its unit dies, or changes to disk if there is room */
+	/* backing is held until its unit dies, or changes to disk if bytes are free there */
 	a = &peer->backing;
 	is_final = a->held_bytes > a->limit_bytes && !slu_peer_backing_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_told))

@@ -2,12 +2,12 @@
 
 /*
  * Mode LAUNCH: units are brought in before the command that names them is there, while the ones
- * before it run. What comes next is known from commands that wait for room in their queue, or
+ * before it run. What comes next is known from commands that wait for their queue, or
  * guessed from the past (place/foresight.h).
  *
  * It stays inside the window, behind the command in front. Something leaves for it only if it is
  * needed later, and not if the last command named it, which may still run. What has come and is not
- * needed yet takes room that other units could stay in, so that these must come again: that is the
+ * needed yet takes bytes that other units could stay in, so that these must come again: that is the
  * price. What is certain takes an eighth of the window at most, or one unit. What is guessed takes
  * 1/16 of what does not fit, which makes as much more to bring in, or 1/64 of the window, which
  * is little in any case. So a program of few large units brings in what it must, and one of many

@@ -2,11 +2,11 @@
 
 /*
  * Units come and go. An allocation needs backing credit (rule 4): of pageable memory, or else of
- * disk, where its room is taken before it is allocated, so that a full disk refuses the allocation
- * and nothing later. In a turn, with the gate open, it spends device credit and the caller creates
- * it there; without credit it waits, while other threads run on (rule 5). Off turn it is allocated
- * in RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit: a command that
- * names it brings it in.
+ * disk, where its extent is taken before the unit is allocated, so that a full disk refuses the
+ * allocation and nothing later. In a turn, with the gate open, it spends device credit and the
+ * caller creates it there; without credit it waits, while other threads run on (rule 5). Off turn
+ * it is allocated in RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit:
+ * a command that names it brings it in.
  *
  * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
  * could still launch, and its kernel would meet the missing unit. Such an allocation waits for the
@@ -59,8 +59,8 @@ static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wa
 	return SLU_PEER_E_WAIT;
 }
 
-/* The credit for a room that no unit has yet. */
-static void give_up_room(struct slu_peer *peer, struct slu_unit *u)
+/* The credit for an extent that no unit has yet. */
+static void give_up_extent(struct slu_peer *peer, struct slu_unit *u)
 {
 	if (!u->on_disk || u->has_backing)
 		return;
@@ -72,7 +72,7 @@ static void give_up_room(struct slu_peer *peer, struct slu_unit *u)
 static int deny(struct slu_peer *peer, struct slu_unit *u)
 {
 	stop_waiting(peer, u);
-	give_up_room(peer, u);
+	give_up_extent(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 	return SLU_PEER_E_DENIED;
@@ -198,7 +198,7 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	if (peer->is_alone)
 		return alloc_alone(peer, now_ns, u);
 	if (!u->on_disk && peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes) {
-		if (!slu_peer_has_room(peer, u->bytes))
+		if (!slu_peer_has_disk_credit(peer, u->bytes))
 			return wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
 		stop_waiting(peer, u);
 		slu_peer_hold(&peer->disk, u->bytes);
@@ -264,9 +264,9 @@ void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_u
 	}
 }
 
-void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
-	give_up_room(peer, u);
+	give_up_extent(peer, u);
 	slu_peer_refuse(&peer->disk, u->bytes);
 	peer->backing_want_is_current = false;
 	slu_peer_touch(peer, now_ns);
@@ -276,7 +276,7 @@ void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 {
 	(void)now_ns;
 	stop_waiting(peer, u);
-	give_up_room(peer, u);
+	give_up_extent(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 }

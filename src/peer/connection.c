@@ -125,7 +125,7 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 	}
 }
 
-/* A part of what the turn gives, or none of it yet; the rest follows as others make room. */
+/* A part of what the turn gives, or none of it yet; the rest follows as others leave. */
 static bool is_part(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
 	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&

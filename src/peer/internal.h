@@ -210,8 +210,8 @@ bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device
 void slu_peer_step_shift(struct slu_peer *peer);
 /* Whether some backing is going down, or will without any further event. */
 bool slu_peer_backing_gives(const struct slu_peer *peer);
-/* Whether there is credit for a room of @bytes. */
-bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes);
+/* Whether there is credit for an extent of @bytes. */
+bool slu_peer_has_disk_credit(const struct slu_peer *peer, uint64_t bytes);
 
 /* alloc.c */
 /* Whether an allocation waits for device credit there. */
@@ -267,10 +267,10 @@ enum slu_ahead_end { SLU_AHEAD_HIT, SLU_AHEAD_MISSED, SLU_AHEAD_DROPPED };
 
 /* Whether units are brought in ahead at present, if there are any. */
 bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_device *device);
-/* The unit that should come next, or NULL; there may be no room for it yet. */
+/* The unit that should come next, or NULL; it may not fit yet. */
 struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
-/* A unit that leaves so that it finds room, or NULL. */
+/* A unit that leaves so that it fits, or NULL. */
 struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 					   const struct slu_peer_device *device);
 /* A command names @unit: what that tells about the next one, and about guesses. */
@@ -306,7 +306,7 @@ static inline void slu_peer_note_scan(const struct slu_peer_device *device)
 bool slu_peer_serves_command(const struct slu_peer *peer, const struct slu_peer_device *device);
 bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
-/* A mapped unit that has room on the device now, or NULL. */
+/* A mapped unit that fits on the device now, or NULL. */
 struct slu_unit *slu_peer_promotable(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
 void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index);

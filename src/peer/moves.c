@@ -5,9 +5,9 @@
  *
  * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
  * mode LAUNCH also for the command in front, inside its own window, or at another device. In: into
- * the room below the limit, in a turn or when the daemon fills us ahead, and only while nothing
- * that might touch the unit can run. To MAPPED: in a turn, what will not be on the device in this
- * turn (above the goal).
+ * the free bytes below the limit, in a turn or when the daemon fills us ahead, and only while
+ * nothing that might touch the unit can run. To MAPPED: in a turn, what will not be on the device
+ * in this turn (above the goal).
  *
  * A move that is no longer wanted is asked to stop at its next chunk; it may still end as done.
  */
@@ -30,7 +30,7 @@ uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_pee
 	return peer->is_alone ? d->alone_bytes : d->account.limit_bytes;
 }
 
-static uint64_t room(const struct slu_peer *peer, const struct slu_peer_device *d)
+static uint64_t free_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return slu_sub_floor(slu_peer_device_limit(peer, d), d->account.held_bytes);
 }
@@ -80,7 +80,7 @@ static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_
 /* What may come in now. */
 static uint64_t free_share(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t bytes = room(peer, d);
+	uint64_t bytes = free_bytes(peer, d);
 
 	if (has_share(peer, d))
 		bytes = SLU_MIN(bytes, slu_sub_floor(share(d), d->account.held_bytes));
@@ -89,11 +89,12 @@ static uint64_t free_share(const struct slu_peer *peer, const struct slu_peer_de
 
 struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t most =
-		SLU_MIN(room(peer, d), slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
+	uint64_t most = SLU_MIN(free_bytes(peer, d),
+				slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
 	struct slu_unit *u;
 
-	/* one after another: what is absent has the room first, or nothing is ever complete */
+	/* one after another: what is absent has the free bytes first, or nothing is ever complete
+	 */
 	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
 	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
@@ -192,13 +193,13 @@ static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_
 	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, window(peer, d));
 }
 
-static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t room_bytes,
+static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t free_bytes,
 				enum slu_place_in which)
 {
-	if (room_bytes == 0)
+	if (free_bytes == 0)
 		return NULL;
 	slu_peer_note_scan(d);
-	return slu_place_next_in(&d->units, room_bytes, which, &d->foresight);
+	return slu_place_next_in(&d->units, free_bytes, which, &d->foresight);
 }
 
 static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place from,
@@ -276,12 +277,13 @@ static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_
 	*ret_moving = SLU_MOVING_IN;
 	if (d->mode == SLU_MODE_LAUNCH) {
 		if (slu_peer_serves_command(peer, d) && command_misses(peer, d))
-			return next_in(d, room(peer, d), SLU_PLACE_IN_WANTED);
-		u = fetches_working_set(peer, d) ? next_in(d, room(peer, d), SLU_PLACE_IN_WORKING)
-						 : NULL;
+			return next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WANTED);
+		u = fetches_working_set(peer, d)
+			    ? next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WORKING)
+			    : NULL;
 		if (!u)
 			u = slu_peer_next_ahead(peer, d);
-		return u && u->bytes <= room(peer, d) ? u : NULL;
+		return u && u->bytes <= free_bytes(peer, d) ? u : NULL;
 	}
 	if (!slu_peer_at_rest(d) || !slu_peer_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;

@@ -44,7 +44,8 @@ struct slu_peer_config {
 	unsigned refusal_retries;  /* tries on the mover's thread before SUMS(refused), rule 13 */
 	uint64_t refusal_pause_ns; /* between two of them: late frees */
 	uint64_t idle_ns;	   /* no device progress for so long: IDLE (100 ms) */
-	uint64_t answer_ns; /* so long an answer to WANT may take before we make room ourselves */
+	uint64_t answer_ns; /* so long an answer to WANT may take before units leave inside our own
+			       window */
 	uint64_t seed;	    /* of pauses: no two programs shall keep step without a daemon */
 };
 
@@ -68,8 +69,9 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 /*
  * Without a daemon (never there, or lost under on_daemon_loss = run): gates open without a turn as
  * soon as the units are in place, and the driver alone says what fits on the device; pinned and
- * backing stay as they were. Who waits for room gives up what it has now and then, for another one
- * may wait for that. A device whose gate was opened so joins with an epoch of generation 0.
+ * backing stay as they were. A program that waits for memory gives up what it has now and then, for
+ * another one may wait for that. A device whose gate was opened so joins with an epoch of
+ * generation 0.
  */
 void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
@@ -85,7 +87,8 @@ enum {
 	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
 	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
 	SLU_PEER_E_IN_RAM,  /* slu_peer_alloc: allocated without device memory */
-	SLU_PEER_E_RESERVE, /* slu_peer_alloc: take a room on disk first, and ask again */
+	SLU_PEER_E_RESERVE, /* slu_peer_alloc: take an extent of the disk file first, and ask again
+			     */
 };
 
 /*
@@ -96,8 +99,8 @@ enum {
  *                       slu_peer_alloc_refused() if the driver has no memory, or
  *                       slu_peer_alloc_failed() if it failed
  *   SLU_PEER_E_IN_RAM   allocated off turn (or in LAUNCH), nothing to create
- *   SLU_PEER_E_RESERVE  its backing will be on disk: the caller takes a room there, calls
- *                       slu_peer_no_room() if there is none, and asks again
+ *   SLU_PEER_E_RESERVE  its backing will be on disk: the caller takes an extent, calls
+ *                       slu_peer_alloc_no_extent() if there is none, and asks again
  *   SLU_PEER_E_WAIT     no credit for backing or device, or the gate is being shut; ask again with
  *                       the same unit. Until then the gate does not open again
  *   SLU_PEER_E_DENIED   never
@@ -109,10 +112,11 @@ enum {
  */
 int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-/* The driver failed otherwise, which says nothing about room: cancelled; who asks waits a bit.
+/* The driver failed otherwise, which says nothing about free memory: cancelled; who asks waits a
+ * bit.
  */
 void slu_peer_alloc_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-void slu_peer_no_room(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
+void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /*
@@ -171,7 +175,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 
 /*
  * Memory of the program that the driver pages by itself, in all. It is no unit and in no account:
- * it yields to whoever allocates. The daemon hears of it as room that the turn should have.
+ * it yields to whoever allocates. The daemon hears of it as bytes that the turn should have.
  */
 void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes);
 
@@ -224,7 +228,7 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *uni
 enum slu_shift_result {
 	SLU_SHIFT_DONE,	     /* the backing is where it was to go */
 	SLU_SHIFT_CANCELLED, /* stopped; it is where it was */
-	SLU_SHIFT_REFUSED,   /* there is no room on disk, or no memory */
+	SLU_SHIFT_REFUSED,   /* the disk is full, or there is no memory */
 	SLU_SHIFT_FAILED,    /* the bytes did not arrive; it is where it was */
 };
 

@@ -14,16 +14,16 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-bool slu_peer_has_room(const struct slu_peer *peer, uint64_t bytes)
+bool slu_peer_has_disk_credit(const struct slu_peer *peer, uint64_t bytes)
 {
 	return !peer->disk_is_bad && !peer->is_alone &&
 	       peer->disk.held_bytes + bytes <= peer->disk.limit_bytes;
 }
 
 static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift,
-			       uint64_t room_bytes)
+			       uint64_t free_bytes)
 {
-	for (unsigned i = 0; i < peer->n_devices && room_bytes; i++) {
+	for (unsigned i = 0; i < peer->n_devices && free_bytes; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
 		bool is_filling = slu_peer_may_fill(peer, d);
 		struct slu_unit *u;
@@ -31,8 +31,8 @@ static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift
 		if (d->owned_bytes == 0)
 			continue;
 		slu_peer_note_scan(d);
-		u = shift == SLU_SHIFT_DOWN ? slu_place_next_down(&d->units, room_bytes, is_filling)
-					    : slu_place_next_up(&d->units, room_bytes, is_filling);
+		u = shift == SLU_SHIFT_DOWN ? slu_place_next_down(&d->units, free_bytes, is_filling)
+					    : slu_place_next_up(&d->units, free_bytes, is_filling);
 		if (u)
 			return u;
 	}
@@ -41,20 +41,20 @@ static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift
 
 static struct slu_unit *choose_down(const struct slu_peer *peer)
 {
-	uint64_t room = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
+	uint64_t free_bytes = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
 
 	if (peer->disk_is_bad || peer->backing.held_bytes <= peer->backing.limit_bytes)
 		return NULL;
-	return choose(peer, SLU_SHIFT_DOWN, room);
+	return choose(peer, SLU_SHIFT_DOWN, free_bytes);
 }
 
 static struct slu_unit *choose_up(const struct slu_peer *peer)
 {
-	uint64_t room = slu_sub_floor(peer->backing.limit_bytes, peer->backing.held_bytes);
+	uint64_t free_bytes = slu_sub_floor(peer->backing.limit_bytes, peer->backing.held_bytes);
 
 	if (peer->backing.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
 		return NULL;
-	return choose(peer, SLU_SHIFT_UP, room);
+	return choose(peer, SLU_SHIFT_UP, free_bytes);
 }
 
 bool slu_peer_backing_gives(const struct slu_peer *peer)

@@ -101,7 +101,7 @@ static void the_next_one_comes_before_it_is_named(void **state)
 	fixture_deinit(&f);
 }
 
-/* Two come ahead, for which two others have no room: a tenth more, and a part of a unit. */
+/* Two come ahead, so that two others do not fit: a tenth more, and a part of a unit. */
 static void a_program_that_goes_round_moves_little_more_than_it_must(void **state)
 {
 	struct fixture f;

@@ -280,7 +280,7 @@ static void rule_13_a_refused_allocation_is_retried_and_then_told(void **state)
 	fixture_deinit(&f);
 }
 
-static void a_failed_allocation_is_tried_again_and_says_nothing_about_room(void **state)
+static void a_failed_allocation_is_tried_again_and_reports_no_refusal(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -440,7 +440,7 @@ int main(void)
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_told),
-		cmocka_unit_test(a_failed_allocation_is_tried_again_and_says_nothing_about_room),
+		cmocka_unit_test(a_failed_allocation_is_tried_again_and_reports_no_refusal),
 		cmocka_unit_test(who_asks_when_the_pause_is_over_is_not_sent_to_wait),
 		cmocka_unit_test(
 			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),

@@ -32,7 +32,7 @@ static void end(struct fixture *f)
 	fixture_deinit(f);
 }
 
-static void rule_4_a_room_is_taken_before_the_allocation(void **state)
+static void rule_4_an_extent_is_taken_before_the_allocation(void **state)
 {
 	struct slu_unit *u, *v;
 	struct fixture f;
@@ -70,7 +70,7 @@ static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 	fixture_limit(&f, DISK, 1, 100, 100, SLU_PACE_NONE);
 	u = fixture_unit(&f, 20);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
-	slu_peer_no_room(f.peer, f.now_ns, u);
+	slu_peer_alloc_no_extent(f.peer, f.now_ns, u);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	sums = fixture_sums(&f, DISK);
@@ -124,7 +124,7 @@ static void what_was_used_last_goes_down_last(void **state)
 	new->last_use = 5;
 	old->last_use = 3;
 	fixture_limit(&f, BACKING, 2, 20, 20, SLU_PACE_NOW);
-	/* without room on disk nothing can leave, and the daemon is told */
+	/* without free bytes on disk nothing can leave, and the daemon learns that */
 	assert_null(f.shift);
 	assert_true(fixture_sums(&f, BACKING)->is_final);
 	fixture_limit(&f, DISK, 1, 40, 40, SLU_PACE_NONE);
@@ -161,7 +161,7 @@ static void what_is_on_disk_comes_up_when_the_daemon_says_ahead(void **state)
 	assert_int_equal(v->place, SLU_PLACE_RAM);
 	assert_false(v->on_disk);
 	assert_int_equal(fixture_held(&f, DISK), 20);
-	assert_null(f.shift); /* there is room for a half of it only */
+	assert_null(f.shift); /* half of it fits */
 	end(&f);
 }
 
@@ -185,7 +185,7 @@ static void a_turn_stops_what_is_being_shifted(void **state)
 	assert_int_equal(u->moving, SLU_MOVING_IN);
 	assert_int_equal(fixture_held(&f, DISK), 0);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
-	/* in its place on the device only the room changes, and the gate stays open */
+	/* in its place on the device only its backing changes, and the gate stays open */
 	assert_ptr_equal(f.shift, u);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	shifted(&f, u, SLU_SHIFT_DONE);
@@ -195,7 +195,7 @@ static void a_turn_stops_what_is_being_shifted(void **state)
 	end(&f);
 }
 
-static void a_disk_without_room_for_a_shift_is_asked_again_later(void **state)
+static void a_shift_that_finds_the_disk_full_is_tried_again_later(void **state)
 {
 	struct slu_unit *u;
 	struct fixture f;
@@ -247,7 +247,7 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	assert_int_equal(u->place, SLU_PLACE_RAM);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	/* nobody gets a room there any more, nor asks for one */
+	/* no unit gets an extent any more, nor asks for one */
 	fixture_limit(&f, DISK, 2, 100, 100, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
 	fixture_step(&f);
@@ -278,13 +278,13 @@ static void credit_for_disk_dies_with_the_connection(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rule_4_a_room_is_taken_before_the_allocation),
+		cmocka_unit_test(rule_4_an_extent_is_taken_before_the_allocation),
 		cmocka_unit_test(a_full_disk_refuses_the_allocation_and_says_so),
 		cmocka_unit_test(a_unit_from_disk_leaves_for_disk),
 		cmocka_unit_test(what_was_used_last_goes_down_last),
 		cmocka_unit_test(what_is_on_disk_comes_up_when_the_daemon_says_ahead),
 		cmocka_unit_test(a_turn_stops_what_is_being_shifted),
-		cmocka_unit_test(a_disk_without_room_for_a_shift_is_asked_again_later),
+		cmocka_unit_test(a_shift_that_finds_the_disk_full_is_tried_again_later),
 		cmocka_unit_test(a_failing_disk_never_fails_an_eviction),
 		cmocka_unit_test(credit_for_disk_dies_with_the_connection),
 	};

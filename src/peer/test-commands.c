@@ -170,7 +170,7 @@ static void rule_28_ahead_brings_in_the_working_set_most_recent_first(void **sta
 }
 
 /*
- * Of the three that were named one stays, with some room that is too small for another one. In the
+ * Of the three that were named one stays, with some free bytes, too few for another one. In the
  * next turn it is named again, and then one that is away.
  */
 static void lose_two(struct fixture *f)
@@ -333,7 +333,7 @@ static void rule_7_who_passes_a_command_that_waits_serves_nobody(void **state)
 	assert_int_equal(n_served(&f), 1);
 	slu_peer_unname(f.peer, small, 1);
 
-	/* in front of all that come it waits for room; the other one has what it needs */
+	/* in front of all that come it waits for memory; the other one has what it needs */
 	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, large, 1), SLU_PEER_E_WAIT);
 	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), 0);
 	assert_int_equal(n_served(&f), 1);

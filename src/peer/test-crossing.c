@@ -152,7 +152,7 @@ static void it_leaves_one_device_for_the_other(void **state)
 	fixture_step(&f);
 	assert_int_equal(u[0]->device, 0);
 	assert_int_equal(u[0]->moving, SLU_MOVING_OUT);
-	/* nobody turns it round, though there is room */
+	/* nobody turns it round, though it would fit */
 	assert_int_equal(name(&f, 0, u, 1), SLU_PEER_E_WAIT);
 	assert_false(u[0]->cancel);
 	fixture_moved(&f, u[0], SLU_MOVE_DONE);

@@ -267,7 +267,7 @@ static inline void fixture_settle(struct fixture *f)
 			continue;
 		}
 		fixture_moved(f, &f->units[i], SLU_MOVE_DONE);
-		i = 0; /* what it makes room for may come before it */
+		i = 0; /* the unit that it leaves for may be before it */
 	}
 }
 

@@ -79,7 +79,7 @@ static void rule_12_what_is_above_the_goal_is_mapped(void **state)
 	fixture_in_ram(&f, 4);
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
-	/* the goal promises room for both: the second one waits */
+	/* the goal has bytes for both: the second one waits */
 	fixture_limit(&f, DEVICE0, 1, 4, 8, SLU_PACE_NOW);
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
@@ -267,7 +267,7 @@ static void rule_30_chunks_go_before_mapped_units(void **state)
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
 
-	/* room for the unit without the chunks */
+	/* bytes for the unit without the chunks */
 	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(f.n_moves, 0);
 	assert_true(slu_peer_must_unstage(f.peer));

@@ -55,7 +55,7 @@ static void at_rest_nothing_of_it_is_a_floor(void **state)
 	m = fixture_said(&f, SLU_MSG_REST);
 	assert_non_null(m);
 	assert_int_equal(m->rest.floor_bytes, 0);
-	/* the room goes back with the answer */
+	/* the bytes go back with the answer */
 	fixture_limit(&f, DEVICE0, 3, 10, 10, SLU_PACE_NONE);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 10);
 	assert_int_equal(f.n_moves, 0);

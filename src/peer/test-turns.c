@@ -392,7 +392,7 @@ static void alone_the_driver_decides_and_the_turn_is_reported(void **state)
 	fixture_deinit(&f);
 }
 
-static void alone_the_driver_is_asked_again_when_it_had_no_room(void **state)
+static void alone_a_refused_unit_is_tried_again(void **state)
 {
 	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_LAUNCH };
 
@@ -438,7 +438,7 @@ static void refuse(struct fixture *f, struct slu_unit *u)
 	assert_int_equal(f->n_moves, 0);
 }
 
-static void alone_who_waits_for_room_gives_up_what_others_may_wait_for(void **state)
+static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 {
 	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_LAUNCH };
 
@@ -457,7 +457,7 @@ static void alone_who_waits_for_room_gives_up_what_others_may_wait_for(void **st
 					 SLU_PEER_E_WAIT);
 			fixture_step(&f);
 		}
-		/* the driver has room for one of them */
+		/* the driver has memory for one of them */
 		assert_int_equal(f.n_moves, 2);
 		slu_peer_moved(f.peer, f.now_ns, units[0], SLU_MOVE_DONE);
 		f.n_moves = 1;
@@ -577,8 +577,8 @@ int main(void)
 		cmocka_unit_test(rule_31_credit_dies_with_the_connection),
 		cmocka_unit_test(an_unfinished_close_dies_with_the_connection),
 		cmocka_unit_test(alone_the_driver_decides_and_the_turn_is_reported),
-		cmocka_unit_test(alone_the_driver_is_asked_again_when_it_had_no_room),
-		cmocka_unit_test(alone_who_waits_for_room_gives_up_what_others_may_wait_for),
+		cmocka_unit_test(alone_a_refused_unit_is_tried_again),
+		cmocka_unit_test(alone_a_waiting_program_gives_up_its_memory_for_others),
 		cmocka_unit_test(a_denied_launch_fails_and_may_be_asked_again_later),
 		cmocka_unit_test(a_denial_that_crossed_with_the_turn_is_void),
 		cmocka_unit_test(a_wish_that_nobody_has_any_more_is_withdrawn),

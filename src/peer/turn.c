@@ -91,7 +91,7 @@ static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 }
 
 /*
- * Mode MAPPED: there is room on the device now for half of what is mapped, or more: somebody who
+ * Mode MAPPED: half or more of what is mapped fits on the device now: somebody who
  * was slow to leave has left. What is mapped is so slow that it pays to come to rest for it.
  */
 static bool promotion_needs_rest(const struct slu_peer *peer, const struct slu_peer_device *d)

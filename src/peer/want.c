@@ -140,7 +140,7 @@ static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 		return unbacked && *ret_min > peer->backing.limit_bytes ? *ret_min : 0;
 	}
 	*ret_min = held + first->bytes;
-	if (*ret_min <= peer->backing.limit_bytes || slu_peer_has_room(peer, first->bytes))
+	if (*ret_min <= peer->backing.limit_bytes || slu_peer_has_disk_credit(peer, first->bytes))
 		return 0;
 	if (peer->backing_is_exact)
 		return *ret_min;

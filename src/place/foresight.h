@@ -4,7 +4,7 @@
 /*
  * When a unit will be named next, in launches of its device. Mode LAUNCH; pure.
  *
- * Three things tell. A command that is known and not submitted yet (it waits for room in its queue)
+ * Three things tell. A command that is known and not submitted yet (it waits for its queue)
  * says so itself: then it is certain. Else the unit's own past: programs repeat themselves. What is
  * used by several kernels in a row, in loops inside loops, has gaps between its namings of several
  * lengths, of which the last one of each power of two is kept:

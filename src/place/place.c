@@ -303,13 +303,13 @@ static bool comes_before(const struct slu_unit *a, const struct slu_unit *b,
 	return x != y ? x < y : a->last_use > b->last_use;
 }
 
-struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
+struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t free_bytes,
 				   enum slu_place_in which, const struct slu_foresight *f)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > room_bytes || kind_of(u) > which)
+		if (!slu_unit_is_away(u) || u->bytes > free_bytes || kind_of(u) > which)
 			continue;
 		if (!best || kind_of(u) < kind_of(best) ||
 		    (kind_of(u) == kind_of(best) && comes_before(u, best, f)))
@@ -358,13 +358,13 @@ static bool may_shift(const struct slu_unit *u, bool is_filling)
 	return !is_filling || slu_unit_is_present(u);
 }
 
-struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t room_bytes,
+struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t free_bytes,
 				     bool is_filling)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (u->on_disk || u->bytes > room_bytes || !may_shift(u, is_filling))
+		if (u->on_disk || u->bytes > free_bytes || !may_shift(u, is_filling))
 			continue;
 		if (!best || down_rank(u) < down_rank(best) ||
 		    (down_rank(u) == down_rank(best) && u->last_use < best->last_use))
@@ -373,13 +373,13 @@ struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t
 	return best;
 }
 
-struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t room_bytes,
+struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t free_bytes,
 				   bool is_filling)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!u->on_disk || u->bytes > room_bytes || !may_shift(u, is_filling) ||
+		if (!u->on_disk || u->bytes > free_bytes || !may_shift(u, is_filling) ||
 		    u->frozen != SLU_FROZEN_NO)
 			continue;
 		/* on the device with a copy on disk it can leave for nothing */
@@ -393,12 +393,12 @@ struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t r
 	return best;
 }
 
-struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes)
+struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > room_bytes)
+		if (!slu_unit_is_away(u) || u->bytes > free_bytes)
 			continue;
 		if (!best || u->device_only < best->device_only ||
 		    (u->device_only == best->device_only && u->last_use < best->last_use))

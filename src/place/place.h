@@ -42,8 +42,8 @@ enum slu_place_in {
 	SLU_PLACE_IN_ANY,
 };
 
-/* The next unit to bring in that is not larger than @room_bytes, or NULL. */
-struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t room_bytes,
+/* The next unit to bring in that is not larger than @free_bytes, or NULL. */
+struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t free_bytes,
 				   enum slu_place_in which, const struct slu_foresight *f);
 
 /*
@@ -54,21 +54,21 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 				      uint64_t guessed_bytes, const struct slu_foresight *f);
 
 /*
- * The next unit to reach over the bus instead (MAPPED) that is not larger than @room_bytes, or
+ * The next unit to reach over the bus instead (MAPPED) that is not larger than @free_bytes, or
  * NULL. The least recently used: the others shall be on the device. One that is device_only comes
  * last.
  */
-struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t room_bytes);
+struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes);
 
 /*
- * The next unit of at most @room_bytes whose backing goes from pageable memory to disk, or NULL:
+ * The next unit of at most @free_bytes whose backing goes from pageable memory to disk, or NULL:
  * what is needed last. @is_filling: those that are away are about to come in, and stay as they are.
  */
-struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t room_bytes,
+struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t free_bytes,
 				     bool is_filling);
 
-/* The next unit of at most @room_bytes whose backing comes back from disk, or NULL: what is needed
+/* The next unit of at most @free_bytes whose backing comes back from disk, or NULL: what is needed
  * first.
  */
-struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t room_bytes,
+struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t free_bytes,
 				   bool is_filling);

@@ -154,10 +154,16 @@ static void who_comes_first(void **state)
 		size_t n;
 		int wanted; /* which one a command names, or -1 */
 		enum slu_place_in which;
-		uint64_t room;
+		uint64_t free_bytes;
 		int expected;
 	} rows[] = {
-		{ "nobody without room", { { 4, RAM, false, 1 } }, 1, -1, SLU_PLACE_IN_ANY, 3, -1 },
+		{ "no unit without free bytes",
+		  { { 4, RAM, false, 1 } },
+		  1,
+		  -1,
+		  SLU_PLACE_IN_ANY,
+		  3,
+		  -1 },
 		{ "most recently used",
 		  { { 4, RAM, 0, 1 }, { 4, RAM, 0, 5 } },
 		  2,
@@ -210,7 +216,7 @@ static void who_comes_first(void **state)
 		make(&list, units, rows[r].specs, rows[r].n);
 		if (rows[r].wanted >= 0)
 			units[rows[r].wanted].wanted = true;
-		u = slu_place_next_in(&list, rows[r].room, rows[r].which, &now);
+		u = slu_place_next_in(&list, rows[r].free_bytes, rows[r].which, &now);
 		if ((u ? (int)(u - units) : -1) != rows[r].expected)
 			fail_msg("%s: got %d", rows[r].what, u ? (int)(u - units) : -1);
 	}

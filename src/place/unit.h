@@ -12,9 +12,10 @@
  *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
  *   MAPPED -> RAM       [unmap]
  *
- * Its backing is where it goes when it leaves the device: pageable memory, or a room on disk.
- * Wherever RAM stands above it is DISK for a unit whose backing is there. The backing may change
- * (*shift*) while the unit is away, with its bytes, or while it is present, when only the room
+ * Its backing is where it goes when it leaves the device: pageable memory, or an extent of the disk
+ * file. Wherever RAM stands above it is DISK for a unit whose backing is there. The backing may
+ * change
+ * (*shift*) while the unit is away, with its bytes, or while it is present, when only the extent
  * changes:
  *
  *   RAM    -> DISK      [shift down]   pageable memory is wanted for somebody who runs sooner

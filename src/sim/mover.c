@@ -10,7 +10,7 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
-/* Mode LAUNCH: a unit in use that makes room for another one of its own program. */
+/* Mode LAUNCH: a unit in use that leaves for another one of its own program. */
 static bool is_exchanged(const struct slu_sim_client *c, const struct slu_unit *u)
 {
 	struct slu_peer_account_view view;

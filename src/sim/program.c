@@ -91,7 +91,7 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 		break;
 	case SLU_PEER_E_RESERVE:
 		if (slu_sim_chance(&c->world->random, c->world->config.faults.disk_full))
-			slu_peer_no_room(c->peer, now, c->alloc);
+			slu_peer_alloc_no_extent(c->peer, now, c->alloc);
 		return;
 	case SLU_PEER_E_WAIT:
 		return;

@@ -20,7 +20,7 @@
 /*
  * What a launch waits at most (I10): for each of the others a turn with its ends and a switch, in
  * which all that is on the device leaves and as much comes. A client does a given thing once in
- * 9 n steps. And that twice, for who is at a lower level, or passed over for want of room.
+ * 9 n steps. And that twice, for who is at a lower level, or passed over for want of bytes.
  */
 static uint64_t wait_max(const struct slu_sim_config *config, unsigned n_clients)
 {
@@ -195,14 +195,14 @@ static void draw_dependency(uint64_t *r, struct slu_sim_world *w)
 	unsigned b = slu_sim_between(r, 0, w->n_clients - 1);
 	struct slu_sim_client *waits = &w->clients[a], *other = &w->clients[b];
 	unsigned d = other->devices[0];
-	uint64_t room = (w->config.total_bytes[d] * 9 / 10) - w->config.hidden_bytes[d];
+	uint64_t free_bytes = (w->config.total_bytes[d] * 9 / 10) - w->config.hidden_bytes[d];
 	uint64_t n_launches = sum_ops(other, SLU_SIM_LAUNCH, d);
 	struct slu_sim_op *op;
 
 	if (a == b || waits->group == other->group || other->n_devices != 1 || n_launches <= 2 ||
 	    waits->devices[0] != d || waits->n_ops == SLU_SIM_OPS_MAX ||
 	    sum_ops(waits, SLU_SIM_ALLOC, d) + sum_ops(other, SLU_SIM_ALLOC, d) + 8 * SLU_SIM_UNIT >
-		    room)
+		    free_bytes)
 		return;
 	slu_sim_client_do(w, a, SLU_SIM_SYNC, 0, 0);
 	op = &waits->ops[waits->n_ops - 2];

@@ -60,7 +60,7 @@ static void run(struct slu_sim_world *w, const char *what)
 
 /*
  * 24 units in mode LAUNCH take turns with 28 in mode ALL that leave slowly, on a device of 32. Each
- * fits alone, so no unit of the first one ever has to make room for another one of its own, also
+ * fits alone, so no unit of the first one ever has to leave for another one of its own, also
  * not while its window is still small because the neighbour's bytes are on their way out: neither
  * for commands that the small window does not hold nor for those that it does.
  */
@@ -94,11 +94,11 @@ static void a_window_that_grows_is_not_exchanged(void **state)
 /*
  * Two programs that may map, 20 and 20 units on a device of 32. The first one's kernel waits until
  * the second one has launched five times, so nothing of it can leave, and the second one maps the
- * eight that have no room. When the first one goes on and has left, they come in in the same
- * turn. What is allocated from then on waits for room on the device and is not mapped, although
- * there is pinned memory at hand: the daemon gives room as soon as it knows.
+ * eight that do not fit. When the first one goes on and has left, they come in in the same
+ * turn. What is allocated from then on waits for bytes on the device and is not mapped, although
+ * there is pinned memory at hand: the daemon gives them as soon as it knows.
  */
-static void only_what_has_no_room_is_mapped(void **state)
+static void only_units_that_do_not_fit_are_mapped(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct slu_sim_world *w = make(seed);
@@ -200,7 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_grows_is_not_exchanged),
-		cmocka_unit_test(only_what_has_no_room_is_mapped),
+		cmocka_unit_test(only_units_that_do_not_fit_are_mapped),
 		cmocka_unit_test(what_does_not_fit_is_mapped),
 		cmocka_unit_test(a_newcomer_that_pauses_while_it_loads_makes_no_storm),
 	};

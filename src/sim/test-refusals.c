@@ -228,7 +228,7 @@ static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
 	}
 }
 
-/* It takes many steps to come in and meets refusals meanwhile, but there is room for it. */
+/* It takes many steps to come in and meets refusals meanwhile, but it fits. */
 static void who_is_only_slow_is_served(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {

@@ -447,7 +447,7 @@ static void members_that_fit_again_are_united(void **state)
 	assert_true(n_unions >= SEEDS / 8);
 }
 
-/* Rule 35. A member that grows in the turn of its group, until there is no room for the other. */
+/* Rule 35. A member that grows in the turn of its group, until the other one does not fit. */
 static void a_member_that_grows_too_large_is_parted(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -620,7 +620,7 @@ static void a_need_that_comes_back_with_a_rest_counts(void **state)
 
 /*
  * Rule 28. A mapped program that outgrows a device which is smaller than it says, under FIFO: units
- * left their mapped place for room that the driver refused, and nothing was ever complete.
+ * left their mapped place for memory that the driver refused, and nothing was ever complete.
  */
 static void a_mapped_program_is_complete_between_two_refusals(void **state)
 {

@@ -66,7 +66,7 @@ struct slu_sim_faults {
 	unsigned restart;     /* and once more before each action of the daemon */
 	unsigned move_fails;  /* per million chunks */
 	unsigned alloc_fails; /* per million allocations on the device */
-	unsigned disk_full;   /* per million rooms that are asked for */
+	unsigned disk_full;   /* per million extents that are asked for */
 	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
 
