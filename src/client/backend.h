@@ -20,8 +20,9 @@
 enum {
 	_SLU_BACKEND_E_SUCCESS,
 	SLU_BACKEND_E_REFUSED,	 /* create: the driver has no memory now */
-	SLU_BACKEND_E_BUSY,	 /* drain, settle, poll: not yet */
-	SLU_BACKEND_E_BLOCKED,	 /* drain, settle: what is queued waits for the host, not the device
+	SLU_BACKEND_E_BUSY,	 /* drain, drain_unit, poll: not yet */
+	SLU_BACKEND_E_BLOCKED,	 /* drain, drain_unit: what is queued waits for the host, not the
+				  * device
 				  */
 	SLU_BACKEND_E_LOST,	 /* the context is dead; its memory is gone with it */
 	SLU_BACKEND_E_DIFFERENT, /* compare: the copies are not, or not known to be, the same */
@@ -67,7 +68,7 @@ struct slu_backend {
 	 * Mode LAUNCH: whether every command that names @unit has ended. 0, BUSY, BLOCKED, LOST.
 	 * Must not block. NULL in front ends that drain instead.
 	 */
-	int (*settle)(void *data, struct slu_unit *unit);
+	int (*drain_unit)(void *data, struct slu_unit *unit);
 
 	/*
 	 * Whether the bytes of @unit on the device, which rests, are those of its host copy at

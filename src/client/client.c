@@ -315,7 +315,7 @@ static void welcomed(struct slu_client *c, uint64_t now_ns)
 	if (slu_peer_is_joined(c->peer)) {
 		slu_client_log("joined, generation %llu", (unsigned long long)w->generation);
 		c->stage = SLU_CLIENT_JOINED;
-		slu_connection_settle(&c->connection);
+		slu_connection_reset_pause(&c->connection);
 		watch_devices(c);
 	} else {
 		slu_client_log("the daemon does not take us: %s (%s), going on without it",

@@ -215,7 +215,7 @@ static inline void slu_client_leave(void)
 /*
  * Waits until the turn is there and every unit of @units (no duplicates) is on the device, and
  * keeps them there until slu_client_command_end(). Between the two the front end submits the
- * command and records, in its own way, what backend->settle() will look at. A unit that another
+ * command and records, in its own way, what backend->drain_unit() will look at. A unit that another
  * device of the same front end has comes over to this one, by way of its backing: unit->device says
  * where it belongs. What cannot leave there is used where it is.
  *

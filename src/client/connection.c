@@ -60,7 +60,7 @@ int slu_connection_try(struct slu_connection *c, uint64_t now_ns)
 	return 0;
 }
 
-void slu_connection_settle(struct slu_connection *c)
+void slu_connection_reset_pause(struct slu_connection *c)
 {
 	c->pause_ns = PAUSE_MIN_NS;
 }

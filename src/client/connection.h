@@ -41,7 +41,7 @@ void slu_connection_deinit(struct slu_connection *connection);
 int slu_connection_try(struct slu_connection *connection, uint64_t now_ns);
 
 /* The connection is of use: the next loss is followed by a try at once. */
-void slu_connection_settle(struct slu_connection *connection);
+void slu_connection_reset_pause(struct slu_connection *connection);
 
 /* Goes DOWN, and tries again after the pause. */
 void slu_connection_drop(struct slu_connection *connection, uint64_t now_ns);

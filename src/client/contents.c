@@ -38,7 +38,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
-		.wants_settle = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
+		.wants_drain = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
 		.is_cancelled = slu_client_unit_is_cancelled,
 		.cancel_data = w,
@@ -132,7 +132,7 @@ static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r, i
 	}
 }
 
-void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move, bool is_done)
+void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, bool is_done)
 {
 	struct slu_unit *u = &w->unit;
 

@@ -12,9 +12,9 @@
  * extent is taken, before anybody relies on it, so a full disk is met by an allocation of the
  * program and never by an eviction. An extent that is given back is a hole again.
  *
- *   ┌──────┬────────┬──────┬───────────┐
- *   │ extent │ hole │ extent │ extent │    ranges are multiples of SLU_DISK_ALIGN
- *   └──────┴────────┴──────┴───────────┘
+ *   ┌────────┬────────┬────────┬────────────┐
+ *   │ extent │  hole  │ extent │   extent   │    ranges are multiples of SLU_DISK_ALIGN
+ *   └────────┴────────┴────────┴────────────┘
  *
  * Bytes go through read and write, not through a mapping: an error of the device is then an error
  * of a call, not a signal in somebody else's program. A write is only counted as done when the

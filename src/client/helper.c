@@ -89,7 +89,7 @@ static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool
 	}
 	begin_visit(c, d);
 	for (size_t i = 0; i < n; i++)
-		looks[i].answer = d->backend->settle(d->data, &looks[i].w->unit);
+		looks[i].answer = d->backend->drain_unit(d->data, &looks[i].w->unit);
 	is_there = end_visit(c, d);
 	for (size_t i = 0; i < n; i++)
 		looks[i].w->n_pins--;
@@ -144,7 +144,7 @@ static void serve_blocked(struct slu_client *c, struct slu_client_device *d, uin
 {
 	int r;
 
-	if (d->backend->settle) {
+	if (d->backend->drain_unit) {
 		serve_blocked_units(c, d, now_ns);
 		return;
 	}
@@ -185,7 +185,7 @@ static void serve_drain(struct slu_client *c, struct slu_client_device *d)
 		return;
 	if (r == SLU_BACKEND_E_BLOCKED) {
 		is_blocked = true;
-		r = d->backend->settle ? mark_blocked(c, d) : 0;
+		r = d->backend->drain_unit ? mark_blocked(c, d) : 0;
 		if (c->devices[d->index] != d)
 			return;
 	}

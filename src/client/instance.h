@@ -237,7 +237,7 @@ void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
 bool slu_ring_is_wanted(const struct slu_backend *backend);
 
 /* With nothing under way: what the daemon allows and wants now. */
-void slu_ring_settle(struct slu_client *client, struct slu_mover *mover);
+void slu_ring_adjust(struct slu_client *client, struct slu_mover *mover);
 void slu_ring_unstage(struct slu_client *client, struct slu_mover *mover);
 
 /* Pageable memory for pieces between the device and the disk, where none is pinned. */
@@ -255,7 +255,7 @@ void slu_contents_note_end(struct slu_client *client, struct slu_client_unit *w,
 			   const struct slu_move *move, int r);
 enum slu_move_result slu_contents_result(int r);
 /* After the peer knows: what the tiers keep of the unit now. */
-void slu_contents_settle(struct slu_client_unit *w, const struct slu_move *move, bool is_done);
+void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, bool is_done);
 
 /* shift.c: with the lock held ---------------------------------------------------------------------
  */

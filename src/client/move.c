@@ -37,13 +37,13 @@ static int copy_result(int r)
 
 /* -- the beginning ---------------------------------------------------------------------------- */
 
-static int settle(const struct slu_move *m)
+static int drain_unit(const struct slu_move *m)
 {
 	int r;
 
-	if (!m->wants_settle || !m->backend->settle)
+	if (!m->wants_drain || !m->backend->drain_unit)
 		return 0;
-	r = m->backend->settle(m->data, m->unit);
+	r = m->backend->drain_unit(m->data, m->unit);
 	switch (r) {
 	case 0:
 		return 0;
@@ -143,7 +143,7 @@ static void prepare_to_compare(const struct slu_move *m)
 
 static int begin_out(struct slu_move *m)
 {
-	int r = settle(m);
+	int r = drain_unit(m);
 
 	if (r)
 		return r;

@@ -58,7 +58,7 @@ struct slu_move {
 	bool is_doubted;      /* out: has contents only if the two copies differ */
 	bool always_compares; /* whatever it costs */
 	bool may_compare;     /* later on, when it leaves again */
-	bool wants_settle;    /* ask the back end for the unit's own rest first */
+	bool wants_drain;     /* ask the back end for the unit's own rest first */
 	bool wants_sum;	      /* out: take the checksum; in, map: compare it, if there is one */
 	unsigned n_retries;   /* of a refused create */
 	uint64_t pause_ns;    /* before the first retry; doubled each time, at most 20 ms */

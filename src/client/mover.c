@@ -22,8 +22,8 @@
 #include "client/instance.h"
 #include "client/tiers.h"
 
-#define SETTLE_MIN_NS (20 * SLU_NS_PER_US)
-#define SETTLE_MAX_NS SLU_NS_PER_MS
+#define BUSY_PAUSE_MIN_NS (20 * SLU_NS_PER_US)
+#define BUSY_PAUSE_MAX_NS SLU_NS_PER_MS
 
 /* -- the feeder ---------------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	/* An access of the program to the host copy comes to its end first. */
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
-	slu_ring_settle(c, m);
+	slu_ring_adjust(c, m);
 	j = STAILQ_FIRST(&m->spare);
 	STAILQ_REMOVE_HEAD(&m->spare, link);
 	j->unit = w;
@@ -100,7 +100,7 @@ static void *run_feeder(void *data)
 {
 	struct slu_client *c = &slu_client_global;
 	struct slu_mover *m = data;
-	uint64_t pause_ns = SETTLE_MIN_NS;
+	uint64_t pause_ns = BUSY_PAUSE_MIN_NS;
 	unsigned n_busy = 0; /* in a row, that had to go back into the queue */
 
 	if (m->device->backend->thread_begin)
@@ -110,7 +110,7 @@ static void *run_feeder(void *data)
 		struct slu_client_unit *w = STAILQ_FIRST(&m->queue);
 
 		if (!w) {
-			slu_ring_settle(c, m);
+			slu_ring_adjust(c, m);
 			if (STAILQ_EMPTY(&m->queue) && !m->is_stopping)
 				slu_lock_wait(&c->lock, &m->wake, NULL);
 			continue;
@@ -119,14 +119,14 @@ static void *run_feeder(void *data)
 		m->n_queued--;
 		if (begin(c, m, w)) {
 			n_busy = 0;
-			pause_ns = SETTLE_MIN_NS;
+			pause_ns = BUSY_PAUSE_MIN_NS;
 			continue;
 		}
 		slu_mover_push(m, w);
 		if (++n_busy >= m->n_queued) {
 			n_busy = 0;
 			wait_a_moment(c, m, pause_ns);
-			pause_ns = SLU_MIN(pause_ns * 2, SETTLE_MAX_NS);
+			pause_ns = SLU_MIN(pause_ns * 2, BUSY_PAUSE_MAX_NS);
 		}
 	}
 	if (m->pipe.staging.host)
@@ -172,7 +172,7 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 	STAILQ_REMOVE_HEAD(&m->under_way, link);
 	STAILQ_INSERT_HEAD(&m->spare, j, link);
 	slu_peer_moved(c->peer, now_ns, &w->unit, slu_contents_result(r));
-	slu_contents_settle(w, &j->move, !r);
+	slu_contents_apply(w, &j->move, !r);
 	if (r == SLU_MOVE_E_UNWRITTEN)
 		slu_client_disk_failed(c, j->move.disk_error);
 	if (w->is_dying)

@@ -69,7 +69,7 @@ bool slu_ring_is_wanted(const struct slu_backend *b)
 	return b->wants_staging && b->pin && b->unpin;
 }
 
-void slu_ring_settle(struct slu_client *c, struct slu_mover *m)
+void slu_ring_adjust(struct slu_client *c, struct slu_mover *m)
 {
 	if (m->pipe.n_pieces)
 		return;

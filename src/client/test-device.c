@@ -161,7 +161,7 @@ static int drain(void *data)
 	return atomic_load(&d->n_running) ? SLU_BACKEND_E_BUSY : 0;
 }
 
-static int settle(void *data, struct slu_unit *unit)
+static int drain_unit(void *data, struct slu_unit *unit)
 {
 	struct slu_test_device *d = data;
 	struct slu_test_object *o = unit->owner;
@@ -170,7 +170,7 @@ static int settle(void *data, struct slu_unit *unit)
 	slu_lock_take(&d->lock);
 	r = fault_locked(d);
 	if (!r)
-		r = d->settle_answer;
+		r = d->drain_unit_answer;
 	slu_lock_give(&d->lock);
 	if (r)
 		return r;
@@ -265,7 +265,7 @@ const struct slu_backend slu_test_backend_launch = {
 	.copy = copy,
 	.poll = poll_ticket,
 	.drain = drain,
-	.settle = settle,
+	.drain_unit = drain_unit,
 	.progress = progress,
 };
 

@@ -31,7 +31,7 @@ struct slu_test_device {
 	unsigned n_copying; /* copies started and not yet polled to their end */
 	unsigned n_copies;
 	unsigned n_refused;
-	int settle_answer; /* what settle says: 0, BUSY, BLOCKED */
+	int drain_unit_answer; /* what drain_unit says: 0, BUSY, BLOCKED */
 	int drain_answer;
 	uint64_t bytes_per_s;			  /* of the bus, each way; 0: copies take no time */
 	uint64_t bus_free_ns[_SLU_DIRECTION_MAX]; /* when its engine has done what is queued */
@@ -44,12 +44,12 @@ struct slu_test_device {
 struct slu_test_object {
 	unsigned char *memory;	 /* on the device, or NULL */
 	unsigned char *mapped;	 /* MAPPED, or NULL */
-	_Atomic int n_running;	 /* commands under way that name it, as settle sees them */
+	_Atomic int n_running;	 /* commands under way that name it, as drain_unit sees them */
 	_Atomic bool is_blocked; /* commands that name it wait for the host */
 };
 
 extern const struct slu_backend slu_test_backend;	 /* drains */
-extern const struct slu_backend slu_test_backend_launch; /* settles, for mode LAUNCH */
+extern const struct slu_backend slu_test_backend_launch; /* drains single units, for mode LAUNCH */
 
 void slu_test_device_init(struct slu_test_device *device, uint64_t capacity_bytes);
 

@@ -57,7 +57,7 @@ static int setup(void **state)
 		.unit = &w->unit,
 		.moving = SLU_MOVING_OUT,
 		.is_doubted = true,
-		.wants_settle = true,
+		.wants_drain = true,
 		.host = slu_tiers_get(BYTES),
 	};
 	assert_non_null(w->move.host);
@@ -130,7 +130,7 @@ static void nothing_is_compared_before_the_unit_rests(void **state)
 {
 	struct world *w = *state;
 
-	w->device.settle_answer = SLU_BACKEND_E_BUSY;
+	w->device.drain_unit_answer = SLU_BACKEND_E_BUSY;
 	assert_int_equal(slu_move_begin(&w->move), SLU_MOVE_E_BUSY);
 	assert_int_equal(n_compared, 0);
 	assert_false(w->move.has_compared);

@@ -261,12 +261,12 @@ static void blocked_commands_keep_a_unit(void **state)
 
 	world_init(&w, false, false);
 	w.move.backend = &slu_test_backend_launch;
-	w.move.wants_settle = true;
+	w.move.wants_drain = true;
 	alloc_with_contents(&w);
-	w.device.settle_answer = SLU_BACKEND_E_BLOCKED;
+	w.device.drain_unit_answer = SLU_BACKEND_E_BLOCKED;
 	assert_int_equal(move(&w, SLU_MOVING_OUT), SLU_MOVE_E_BLOCKED);
 	assert_legal(&w, false);
-	w.device.settle_answer = 0;
+	w.device.drain_unit_answer = 0;
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_legal(&w, true);
 	world_deinit(&w);
@@ -278,13 +278,13 @@ static void a_unit_whose_commands_run_is_asked_again(void **state)
 
 	world_init(&w, false, false);
 	w.move.backend = &slu_test_backend_launch;
-	w.move.wants_settle = true;
+	w.move.wants_drain = true;
 	w.move.moving = SLU_MOVING_OUT;
 	alloc_with_contents(&w);
-	w.device.settle_answer = SLU_BACKEND_E_BUSY;
+	w.device.drain_unit_answer = SLU_BACKEND_E_BUSY;
 	assert_int_equal(slu_move_begin(&w.move), SLU_MOVE_E_BUSY);
 	assert_legal(&w, false);
-	w.device.settle_answer = 0;
+	w.device.drain_unit_answer = 0;
 	assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
 	assert_legal(&w, true);
 	world_deinit(&w);

@@ -134,12 +134,12 @@ static void ask_again(struct slu_client *c, const struct slu_client_device *d,
 		struct slu_client_device *other = w->device;
 		int r;
 
-		if (!w->unit.blocked || w->unit.device == d->index || !other->backend->settle)
+		if (!w->unit.blocked || w->unit.device == d->index || !other->backend->drain_unit)
 			continue;
 		w->n_pins++;
 		slu_lock_give(&c->lock);
 		slu_lock_assert_none();
-		r = other->backend->settle(other->data, &w->unit);
+		r = other->backend->drain_unit(other->data, &w->unit);
 		slu_lock_take(&c->lock);
 		w->n_pins--;
 		pthread_cond_broadcast(&c->changed);

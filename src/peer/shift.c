@@ -97,7 +97,7 @@ void slu_peer_step_shift(struct slu_peer *peer)
 	slu_peer_push(peer, SLU_PEER_SHIFT, u->device)->unit = u;
 }
 
-static void settle(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
+static void apply(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
@@ -118,7 +118,7 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	u->shift = SLU_SHIFT_NO;
 	u->cancel = false;
 	if (result == SLU_SHIFT_DONE) {
-		settle(peer, u, is_down);
+		apply(peer, u, is_down);
 	} else {
 		slu_peer_release(to, u->bytes);
 		if (result == SLU_SHIFT_REFUSED && is_down)

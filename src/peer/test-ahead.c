@@ -7,7 +7,7 @@
 enum { UNITS = 72, WINDOW = 48, FEW = 12 };
 
 /* Carries out all moves. Return: how many units came in. */
-static unsigned settle(struct fixture *f)
+static unsigned finish_moves(struct fixture *f)
 {
 	unsigned n_in = 0, i = 0;
 
@@ -31,11 +31,11 @@ static unsigned serve(struct fixture *f, struct slu_unit *u)
 	for (unsigned tries = 0; slu_peer_name(f->peer, f->now_ns, 0, &u, 1); tries++) {
 		assert_in_range(tries, 0, 20);
 		fixture_wait(f, FIXTURE_ANSWER_NS);
-		n_in += settle(f);
+		n_in += finish_moves(f);
 	}
 	slu_peer_unname(f->peer, &u, 1);
 	fixture_step(f);
-	return n_in + settle(f);
+	return n_in + finish_moves(f);
 }
 
 /* One round names each once. Return: how many came in. */
@@ -62,7 +62,7 @@ static void setup(struct fixture *f)
 		go_round(f);
 	/* whatever the daemon might still have given */
 	fixture_wait(f, SLU_PEER_NEVER / 4);
-	fixture_settle(f);
+	fixture_finish_moves(f);
 }
 
 static struct slu_unit *moving(struct fixture *f, enum slu_moving how)
@@ -250,12 +250,12 @@ static void guesses_that_are_wrong_are_given_up(void **state)
 			u++;
 		slu_peer_expect(f.peer, 0, &u, 1);
 		fixture_step(&f);
-		n_in += settle(&f);
+		n_in += finish_moves(&f);
 		/* it leaves again because the window shrinks for a moment */
 		fixture_limit(&f, DEVICE0, 2 + 2 * i, 1, 1, SLU_PACE_NONE);
-		settle(&f);
+		finish_moves(&f);
 		fixture_limit(&f, DEVICE0, 3 + 2 * i, WINDOW, WINDOW, SLU_PACE_NOW);
-		n_in += settle(&f);
+		n_in += finish_moves(&f);
 	}
 	printf("# %u came in for nothing\n", n_in);
 	assert_in_range(n_in, 1, 64);

@@ -154,16 +154,16 @@ static void rule_28_ahead_brings_in_the_working_set_most_recent_first(void **sta
 
 	name_three_and_rest(&f);
 	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NONE);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 
 	fixture_limit(&f, DEVICE0, 3, 16, 32, SLU_PACE_AHEAD);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(f.units[2].place, SLU_PLACE_DEVICE);
 	assert_int_equal(f.units[1].place, SLU_PLACE_DEVICE);
 	assert_int_equal(f.units[0].place, SLU_PLACE_RAM);
 	fixture_limit(&f, DEVICE0, 4, 32, 32, SLU_PACE_AHEAD);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
 	assert_int_equal(f.units[3].place, SLU_PLACE_RAM); /* nobody ever named it */
 	fixture_deinit(&f);
@@ -177,7 +177,7 @@ static void lose_two(struct fixture *f)
 {
 	name_three_and_rest(f);
 	fixture_limit(f, DEVICE0, 2, 12, 12, SLU_PACE_NOW);
-	fixture_settle(f);
+	fixture_finish_moves(f);
 	assert_int_equal(f->units[2].place, SLU_PLACE_DEVICE);
 	assert_int_equal(fixture_held(f, DEVICE0), 8);
 }
@@ -234,7 +234,7 @@ static void rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be(
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
 	fixture_moved(&f, &f.units[2], SLU_MOVE_DONE);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
@@ -245,7 +245,7 @@ static void rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be(
 	fixture_wait(&f, FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
@@ -255,7 +255,7 @@ static void rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be(
 	name_what_is_away(&f);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 }

@@ -92,9 +92,9 @@ static void run(struct fixture *f, unsigned device, struct slu_unit *const *unit
 
 	for (unsigned i = 0; (r = name(f, device, units, n)) == SLU_PEER_E_WAIT; i++) {
 		assert_true(i < 100);
-		fixture_settle(f);
+		fixture_finish_moves(f);
 		fixture_wait(f, FIXTURE_ANSWER_NS);
-		fixture_settle(f);
+		fixture_finish_moves(f);
 	}
 	assert_int_equal(r, 0);
 	for (size_t i = 0; i < n; i++)
@@ -403,7 +403,7 @@ static void end_all(struct crowd *c)
 				step_thread(c, &c->threads[i]);
 			n_left += c->threads[i].n;
 		}
-		fixture_settle(&c->f);
+		fixture_finish_moves(&c->f);
 		fixture_wait(&c->f, FIXTURE_ANSWER_NS);
 	}
 }

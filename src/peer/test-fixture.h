@@ -257,7 +257,7 @@ static inline void fixture_deinit(struct fixture *f)
 }
 
 /* Brings in whatever the peer wants in, until it wants nothing more. */
-static inline void fixture_settle(struct fixture *f)
+static inline void fixture_finish_moves(struct fixture *f)
 {
 	unsigned i = 0;
 
@@ -278,7 +278,7 @@ static inline int fixture_command(struct fixture *f, struct slu_unit *const *uni
 
 	if (r == SLU_PEER_E_WAIT) {
 		fixture_step(f);
-		fixture_settle(f);
+		fixture_finish_moves(f);
 		r = slu_peer_name(f->peer, f->now_ns, 0, units, n);
 	}
 	if (r == 0)
@@ -300,6 +300,6 @@ static inline void fixture_running(struct fixture *f, enum slu_mode mode, const 
 	}
 	fixture_turn(f, EPOCH(1));
 	fixture_limit(f, DEVICE0, 1, all, all, SLU_PACE_NOW);
-	fixture_settle(f);
+	fixture_finish_moves(f);
 	assert_true(slu_peer_gate_is_open(f->peer, 0));
 }

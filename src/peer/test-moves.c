@@ -66,7 +66,7 @@ static void rule_11_only_the_shortfall_leaves(void **state)
 	fixture_drained(&f, false);
 	fixture_limit(&f, DEVICE0, 2, 5, 5, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 2); /* both at once, and the second one counts on the first */
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(fixture_held(&f, DEVICE0), 4);
 	fixture_deinit(&f);
 }
@@ -114,7 +114,7 @@ static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **sta
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
@@ -122,7 +122,7 @@ static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **sta
 	assert_int_equal(f.n_moves, 0);
 	fixture_turn(&f, EPOCH(2));
 	assert_int_equal(f.n_moves, 1);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
@@ -173,7 +173,7 @@ static void rule_28_a_newer_limit_cancels_what_is_under_way(void **state)
 
 	/* the other way round */
 	fixture_limit(&f, DEVICE0, 3, 4, 4, SLU_PACE_AHEAD);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	fixture_limit(&f, DEVICE0, 4, 0, 0, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 1);
 	fixture_limit(&f, DEVICE0, 5, 4, 4, SLU_PACE_AHEAD);
@@ -262,7 +262,7 @@ static void rule_30_chunks_go_before_mapped_units(void **state)
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, PINNED, 1, 12, 12, SLU_PACE_NOW);
 	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);

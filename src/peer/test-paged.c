@@ -37,7 +37,7 @@ static void a_gate_opens_without_it(void **state)
 	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }

@@ -44,7 +44,7 @@ static void units_without_a_turn_open_nothing(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_AHEAD);
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	assert_int_equal(fixture_held(&f, DEVICE0), 4);
 	assert_false(slu_peer_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
@@ -258,7 +258,7 @@ static void a_command_that_waits_for_its_units_is_not_idle(void **state)
 	slu_peer_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
-	fixture_settle(&f);
+	fixture_finish_moves(&f);
 	fixture_deinit(&f);
 }
 
@@ -480,7 +480,7 @@ static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 		/* whoever waited for it has gone on and ended */
 		fixture_wait(&f, SLU_NS_PER_S);
 		assert_int_equal(f.n_moves, 2);
-		fixture_settle(&f);
+		fixture_finish_moves(&f);
 		assert_true(slu_peer_gate_is_open(f.peer, 0));
 		assert_int_equal(fixture_held(&f, DEVICE0), 9);
 		fixture_deinit(&f);

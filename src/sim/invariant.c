@@ -85,7 +85,7 @@ static void check_totals(struct slu_sim_world *w)
 }
 
 /* A move that waits for the commands of its unit has not touched it yet. */
-static bool waits_to_settle(const struct slu_sim_client *c, const struct slu_unit *u)
+static bool waits_to_drain(const struct slu_sim_client *c, const struct slu_unit *u)
 {
 	for (unsigned k = 0; k < c->n_moves; k++)
 		if (c->moves[k].unit == u)
@@ -103,7 +103,7 @@ static void check_kernels(struct slu_sim_world *w, const struct slu_sim_client *
 
 				if (slu_unit_is_present(u) ||
 				    (u->place == SLU_PLACE_DEVICE &&
-				     c->modes[d] == SLU_MODE_LAUNCH && waits_to_settle(c, u)))
+				     c->modes[d] == SLU_MODE_LAUNCH && waits_to_drain(c, u)))
 					continue;
 				slu_sim_break(w, "I4: client %u: a kernel meets a missing unit",
 					      c->index);

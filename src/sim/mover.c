@@ -3,7 +3,7 @@
 /*
  * The model of a client's movers: a move takes some chunks, looks between two of them whether it is
  * to be cancelled, may be refused memory and may fail. A move out in mode LAUNCH first waits for
- * the commands that name the unit, as the back end's settle() does. The change of backing takes
+ * the commands that name the unit, as the back end's drain_unit() does. The change of backing takes
  * some chunks as well, beside the moves.
  */
 
@@ -99,7 +99,7 @@ static bool begin(struct slu_sim_client *c, unsigned index)
 }
 
 /* Between two moves: what may be pinned for copies, and must not be any more. */
-static void settle_staging(struct slu_sim_client *c)
+static void adjust_staging(struct slu_sim_client *c)
 {
 	uint64_t now = slu_sim_now_ns(c->world), bytes = c->world->config.staging_bytes;
 
@@ -145,7 +145,7 @@ void slu_sim_mover_step(struct slu_sim_client *c)
 	struct slu_sim_move *m;
 	unsigned index;
 
-	settle_staging(c);
+	adjust_staging(c);
 	if (c->shift.unit)
 		shift(c);
 	if (c->n_moves == 0)
