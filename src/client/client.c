@@ -349,6 +349,6 @@ void slu_client_counts(struct slu_client_counts *ret_counts)
 
 	slu_lock_take(&c->lock);
 	*ret_counts = c->counts;
-	ret_counts->n_levels_sent = c->peer ? slu_peer_n_levels(c->peer) : 0;
+	ret_counts->n_reports_sent = c->peer ? slu_peer_reports_sent(c->peer) : 0;
 	slu_lock_give(&c->lock);
 }

@@ -265,7 +265,8 @@ SLU_CLIENT_API void slu_client_serial_suspect(const struct slu_client_device *de
 
 struct slu_client_counts {
 	uint64_t n_messages_sent, n_messages_received;
-	uint64_t n_levels_sent; /* of these: what is told now and then, whatever the program does */
+	uint64_t
+		n_reports_sent; /* of these: what is told now and then, whatever the program does */
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
 	uint64_t n_compared, n_differed; /* doubted units on their way out */
 	uint64_t moved_in_bytes, moved_out_bytes;

@@ -210,7 +210,7 @@ void slu_client_device_remove(struct slu_client_device *d)
 		slu_peer_unblocked(c->peer, now_ns, d->index);
 	slu_client_pump(c, now_ns);
 	forget_units(c, d);
-	slu_peer_set_paged(c->peer, now_ns, d->index, 0);
+	slu_peer_reports_set_paged(c->peer, now_ns, d->index, 0);
 	while (d->n_visits)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	slu_client_pump(c, slu_clock_now_ns());
@@ -232,7 +232,7 @@ void slu_client_device_pages(struct slu_client_device *d, uint64_t bytes, bool m
 	if (!d->is_orphan) {
 		d->paged_bytes =
 			more ? d->paged_bytes + bytes : slu_sub_floor(d->paged_bytes, bytes);
-		slu_peer_set_paged(c->peer, now_ns, d->index, d->paged_bytes);
+		slu_peer_reports_set_paged(c->peer, now_ns, d->index, d->paged_bytes);
 		slu_client_pump(c, now_ns);
 	}
 	slu_lock_give(&c->lock);

@@ -217,7 +217,7 @@ static void serve_progress(struct slu_client *c, struct slu_client_device *d)
 	if (now_ns < d->look_ns)
 		return;
 	if (is_busy && d->mode != SLU_MODE_LAUNCH)
-		slu_peer_count_launches(c->peer, now_ns, d->index, n - d->n_seen);
+		slu_peer_reports_count_launches(c->peer, now_ns, d->index, n - d->n_seen);
 	d->n_seen = n;
 	if (!is_busy && d->backend->progress) {
 		begin_visit(c, d);

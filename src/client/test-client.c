@@ -651,7 +651,7 @@ static uint64_t n_asked(void)
 {
 	struct slu_client_counts now = counts();
 
-	return now.n_messages_sent - now.n_levels_sent - now.n_messages_received;
+	return now.n_messages_sent - now.n_reports_sent - now.n_messages_received;
 }
 
 static void silent(void)

@@ -277,6 +277,6 @@ void slu_client_command_count(struct slu_client_device *d, uint64_t n)
 
 	slu_lock_take(&c->lock);
 	if (!d->is_orphan)
-		slu_peer_count_launches(c->peer, slu_clock_now_ns(), d->index, n);
+		slu_peer_reports_count_launches(c->peer, slu_clock_now_ns(), d->index, n);
 	slu_lock_give(&c->lock);
 }

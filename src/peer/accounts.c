@@ -204,7 +204,7 @@ int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)
 	slu_peer_release(a, peer->staged_bytes);
 	slu_peer_hold(a, bytes);
 	peer->staged_bytes = bytes;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 	return 0;
 }
 

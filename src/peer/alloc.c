@@ -104,7 +104,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	d->device_only_bytes += u->device_only ? u->bytes : 0;
 	if (place == SLU_PLACE_DEVICE)
 		slu_peer_hold(&d->account, u->bytes);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
@@ -235,7 +235,7 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	if (u->has_backing)
 		slu_peer_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
 	u->has_backing = u->on_disk = false;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 static void alloc_undo(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
@@ -269,7 +269,7 @@ void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu
 	give_up_extent(peer, u);
 	slu_peer_refuse(&peer->disk, u->bytes);
 	peer->backing_want_is_current = false;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
@@ -303,7 +303,7 @@ void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	/* the program may be about to end, and then nobody could report what moved */
 	if (TAILQ_EMPTY(&d->units) && (d->moved_in_bytes != d->facts.moved_in_bytes ||
 				       d->moved_out_bytes != d->facts.moved_out_bytes))
-		peer->levels_ns = 0;
+		peer->reports_ns = 0;
 	slu_peer_wake_all(peer);
 }
 
@@ -322,7 +322,7 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	/* who waits for it elsewhere uses it where it is, or need not do so any more */
 	if (peer->n_devices > 1)
 		slu_peer_wake_all(peer);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_thaw(struct slu_peer *peer)

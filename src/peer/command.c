@@ -104,7 +104,7 @@ int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 		for (size_t i = 0; i < n_units; i++)
 			slu_peer_judge_foresight(&peer->devices[units[i]->device], units[i]);
 		slu_peer_progress(peer, now_ns, device, true);
-		slu_peer_touch(peer, now_ns);
+		slu_peer_reports_touch(peer, now_ns);
 		return 0;
 	}
 	if (now_ns < d->denied_until_ns) {
@@ -133,7 +133,7 @@ void slu_peer_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 	for (size_t i = 0; i < n_units; i++)
 		if (units[i]->device == device)
 			slu_peer_judge_foresight(d, units[i]);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)
@@ -147,7 +147,7 @@ void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_
 		d->wake_is_due = d->wake_is_due || d->n_command;
 		/* a command of another device used it here, where all is at rest already */
 		if (slu_peer_floor_fell(peer, d))
-			peer->levels_ns = 0;
+			peer->reports_ns = 0;
 	}
 }
 

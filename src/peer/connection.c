@@ -47,7 +47,7 @@ void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns)
 	peer->is_connected = true;
 	peer->is_joined = false;
 	slu_peer_push_message(peer, SLU_MSG_HELLO, 0);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 /* Takes the messages out of the queue and keeps the other actions in their order. */
@@ -229,7 +229,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	slu_peer_drop_command(peer, d);
 	d->want_is_current = false;
 	d->wake_is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_message *m)

@@ -116,7 +116,7 @@ static void take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	slu_peer_tally_add(d, u);
 	slu_peer_working_add(d, now_ns, u);
 	d->wake_is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_cross(struct slu_peer *peer, uint64_t now_ns)

@@ -131,7 +131,7 @@ void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_release(&d->account, u->bytes);
 	refused(peer, now_ns, d, &d->account, u->bytes);
 	d->wake_is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
@@ -151,5 +151,5 @@ void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	u->cancel = false;
 	d->wake_is_due = true;
 	slu_peer_cross(peer, now_ns);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }

@@ -17,10 +17,10 @@
  *   shift.c       whose backing changes between pageable memory and disk
  *   moves.c       which move is begun, and what became of it
  *   want.c        WANT, for devices and for backing
- *   levels.c      what is told now and then: FACTS, and sums that nobody waits for
+ *   reports.c     what is told now and then: FACTS, and sums that nobody waits for
  *   view.c        looking, and the check
  *
- * A step goes through the parts in the order turn, moves, shift, accounts, want, levels. Events
+ * A step goes through the parts in the order turn, moves, shift, accounts, want, reports. Events
  * only change state and mark what is due.
  */
 
@@ -29,7 +29,7 @@
 #include "place/shadow.h"
 
 #define SLU_PEER_QUEUE_MAX	  2048 /* more than all moves and messages of a step */
-#define SLU_PEER_LEVELS_NS	  (200 * SLU_NS_PER_MS)
+#define SLU_PEER_REPORTS_NS	  (200 * SLU_NS_PER_MS)
 #define SLU_PEER_GROWS_ANSWERS	  5 /* so many answers the next part of a raise may take */
 #define SLU_PEER_DENIED_NS	  SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
 #define SLU_PEER_EXCESS_NS	  SLU_NS_PER_S /* EXCESS is told so often at most */
@@ -165,8 +165,8 @@ struct slu_peer {
 	bool backing_want_is_current;
 	bool backing_is_exact; /* asking ahead was denied: ask for the first allocation alone */
 	bool thaw_is_denied;   /* units without backing will not get any now */
-	uint64_t levels_ns;    /* when levels are told; SLU_PEER_NEVER: nothing changed */
-	uint64_t n_levels;     /* messages that were told so */
+	uint64_t reports_ns;   /* when the reports are sent; SLU_PEER_NEVER: nothing changed */
+	uint64_t n_reports;    /* reports so far */
 
 	struct slu_peer_record queue[SLU_PEER_QUEUE_MAX];
 	unsigned first, n_queued;
@@ -329,8 +329,8 @@ uint64_t slu_peer_wished_bytes(const struct slu_peer_device *device);
 void slu_peer_step_backing(struct slu_peer *peer);
 void slu_peer_backing_denied(struct slu_peer *peer);
 
-/* levels.c */
-void slu_peer_touch(struct slu_peer *peer, uint64_t now_ns);
-void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
-			 struct slu_msg_facts *ret_facts);
-void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns);
+/* reports.c */
+void slu_peer_reports_touch(struct slu_peer *peer, uint64_t now_ns);
+void slu_peer_reports_fill_facts(const struct slu_peer *peer, unsigned index,
+				 struct slu_msg_facts *ret_facts);
+void slu_peer_reports_step(struct slu_peer *peer, uint64_t now_ns);

@@ -20,7 +20,7 @@ int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_pee
 	if (!peer)
 		return slu_error(-ENOMEM);
 	peer->config = *config;
-	peer->levels_ns = SLU_PEER_NEVER;
+	peer->reports_ns = SLU_PEER_NEVER;
 	TAILQ_INIT(&peer->waiting_allocs);
 	*ret_peer = peer;
 	return 0;
@@ -90,7 +90,7 @@ static void fill_message(struct slu_peer *peer, const struct slu_peer_record *r,
 		slu_peer_fill_hello(peer, &ret_message->hello);
 		break;
 	case SLU_MSG_FACTS:
-		slu_peer_fill_facts(peer, r->device, &ret_message->facts);
+		slu_peer_reports_fill_facts(peer, r->device, &ret_message->facts);
 		break;
 	case SLU_MSG_SUMS:
 		ret_message->sums = r->sums;
@@ -164,7 +164,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 	slu_peer_step_backing(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		slu_peer_step_want(peer, now_ns, i);
-	slu_peer_step_levels(peer, now_ns);
+	slu_peer_reports_step(peer, now_ns);
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		if (peer->devices[i].wake_is_due) {
@@ -176,7 +176,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 
 uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 {
-	uint64_t at = peer->is_connected ? peer->levels_ns : SLU_PEER_NEVER;
+	uint64_t at = peer->is_connected ? peer->reports_ns : SLU_PEER_NEVER;
 
 	if (peer->shift_retry_ns)
 		at = SLU_MIN(at, peer->shift_retry_ns);

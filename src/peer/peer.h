@@ -75,8 +75,8 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
  */
 void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
-/* Messages so far that nobody asked for and nobody waits for: told now and then (levels.c). */
-uint64_t slu_peer_n_levels(const struct slu_peer *peer);
+/* Messages so far that nobody asked for and nobody waits for: told now and then (reports.c). */
+uint64_t slu_peer_reports_sent(const struct slu_peer *peer);
 /* Settings that came with the last WELCOME. */
 const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer);
 
@@ -177,7 +177,8 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
  * Memory of the program that the driver pages by itself, in all. It is no unit and in no account:
  * it yields to whoever allocates. The daemon hears of it as bytes that the turn should have.
  */
-void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes);
+void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+				uint64_t bytes);
 
 /*
  * An allocation of @bytes fails, since the program owns @owned_bytes, with what other threads are
@@ -188,7 +189,8 @@ void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned device, u
 		      uint64_t owned_bytes, uint64_t visible_bytes);
 
 /* @n calls went through the gate, and were not named, since the last time. For FACTS only. */
-void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n);
+void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+				     uint64_t n);
 
 /*
  * The gate is shut, its slots are empty, and the device has ended what was queued, or (@blocked)

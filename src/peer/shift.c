@@ -128,7 +128,7 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	}
 	peer->devices[u->device].account.final_is_told = false;
 	slu_peer_wake_all(peer);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 static void return_to_ram(struct slu_peer *peer, struct slu_unit *u)
@@ -151,5 +151,5 @@ void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns)
 	slu_peer_refuse(&peer->disk, 1);
 	if (peer->backing.held_bytes > peer->backing.limit_bytes)
 		peer->backing.is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }

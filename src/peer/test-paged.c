@@ -15,7 +15,7 @@ static void the_daemon_hears_of_it_beside_the_units(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	m = fixture_said(&f, SLU_MSG_WANT);
@@ -34,7 +34,7 @@ static void a_gate_opens_without_it(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
 	fixture_finish_moves(&f);
@@ -48,7 +48,7 @@ static void at_rest_nothing_of_it_is_a_floor(void **state)
 	const struct slu_message *m;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	fixture_limit(&f, DEVICE0, 2, 100, 100, SLU_PACE_NOW);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
@@ -69,7 +69,7 @@ static void what_changes_in_a_turn_is_told_a_little_later(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	fixture_wait(&f, SLU_NS_PER_S);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 	fixture_wait(&f, SLU_NS_PER_S);
@@ -82,7 +82,7 @@ static void what_changes_in_a_turn_is_told_a_little_later(void **state)
 	assert_int_equal(m->facts.frozen_bytes[SLU_FROZEN_MANAGED], 300);
 	assert_int_equal(m->facts.device_bytes, 10);
 
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 0);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 0);
 	fixture_wait(&f, SLU_NS_PER_S);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 10);
 	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.frozen_bytes[SLU_FROZEN_MANAGED],
@@ -96,7 +96,7 @@ static void a_daemon_that_comes_back_hears_of_it(void **state)
 	const struct slu_message *m;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	slu_peer_lost(f.peer, f.now_ns);
 	slu_peer_connected(f.peer, f.now_ns);
 	fixture_step(&f);
@@ -114,7 +114,7 @@ static void it_takes_nothing_from_what_the_program_may_own(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 1000);
 	fixture_welcome(&f, 50);
-	slu_peer_set_paged(f.peer, f.now_ns, 0, 300);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
 	fixture_in_ram(&f, 50);
 	fixture_deinit(&f);
 }

@@ -209,7 +209,7 @@ static void rule_25_with_proof_only_the_blocked_units_are_floor(void **state)
 
 static void idle_is_a_hint_and_is_taken_back(void **state)
 {
-	uint64_t n_levels;
+	uint64_t n_reports;
 	struct fixture f;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
@@ -219,21 +219,21 @@ static void idle_is_a_hint_and_is_taken_back(void **state)
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 	f.now_ns += 1;
-	n_levels = slu_peer_n_levels(f.peer);
+	n_reports = slu_peer_reports_sent(f.peer);
 	slu_peer_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
-	assert_int_equal(slu_peer_n_levels(f.peer), n_levels + f.n_messages);
+	assert_int_equal(slu_peer_reports_sent(f.peer), n_reports + f.n_messages);
 	assert_true(slu_peer_gate_is_open(f.peer, 0));
 	slu_peer_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 
-	n_levels = slu_peer_n_levels(f.peer);
+	n_reports = slu_peer_reports_sent(f.peer);
 	slu_peer_progress(f.peer, f.now_ns, 0, true);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
-	assert_int_equal(slu_peer_n_levels(f.peer), n_levels + f.n_messages);
+	assert_int_equal(slu_peer_reports_sent(f.peer), n_reports + f.n_messages);
 	assert_true(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
 	fixture_deinit(&f);
 }

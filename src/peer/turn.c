@@ -191,7 +191,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 	r->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = d->epoch };
 	d->idle_is_told = true;
 	d->want.is_runnable = 0;
-	peer->n_levels++;
+	peer->n_reports++;
 }
 
 static void clear_blocked(struct slu_peer_device *d)
@@ -222,13 +222,13 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 	if (slu_peer_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	d->wake_is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	u->blocked = false;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
@@ -240,5 +240,5 @@ void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
 	d->account.final_is_told = false;
 	if (slu_peer_uses_map(peer, d))
 		peer->pinned.is_due = true;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }

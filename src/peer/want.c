@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * WANT is a level, not an edge: what is needed now, told when it changed, and told again after
+ * WANT states a need, not a change: what is needed now, told when it changed, and told again after
  * each event that might have made the daemon forget or pass over it (a LIMIT, a REST, a new
  * connection, a refusal), for as long as it is unmet.
  *
@@ -108,7 +108,7 @@ void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	d->want_is_current = true;
 	/* nobody waits for this one: it only takes a hint back */
 	if (d->want_ends_idle && !slu_peer_is_unmet(peer, index))
-		peer->n_levels++;
+		peer->n_reports++;
 	d->want_is_due = d->want_ends_idle = false;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, index);
 	r->want = want;

@@ -309,7 +309,8 @@ void slu_sim_program_step(struct slu_sim_client *c)
 		}
 		break;
 	case SLU_SIM_PAGE:
-		slu_peer_set_paged(c->peer, slu_sim_now_ns(c->world), op->device, op->amount);
+		slu_peer_reports_set_paged(c->peer, slu_sim_now_ns(c->world), op->device,
+					   op->amount);
 		next(c);
 		break;
 	case SLU_SIM_SYNC:

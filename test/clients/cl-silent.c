@@ -41,7 +41,7 @@ static uint64_t n_sent(void)
 	}
 	counts(&now);
 	dlclose(client);
-	return now.n_messages_sent - now.n_levels_sent - now.n_messages_received;
+	return now.n_messages_sent - now.n_reports_sent - now.n_messages_received;
 }
 
 static void use(struct cl_bench *bench, cl_kernel add, size_t bytes)

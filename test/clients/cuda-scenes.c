@@ -504,7 +504,7 @@ static uint64_t n_sent(void)
 
 	EXPECT(counts);
 	counts(&now);
-	return now.n_messages_sent - now.n_levels_sent - now.n_messages_received;
+	return now.n_messages_sent - now.n_reports_sent - now.n_messages_received;
 }
 
 /* Allocations, work and frees in a turn, with credit at hand, are between us and the driver. */

@@ -12,28 +12,30 @@
 
 #include "peer/internal.h"
 
-void slu_peer_touch(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_reports_touch(struct slu_peer *peer, uint64_t now_ns)
 {
-	if (peer->levels_ns == SLU_PEER_NEVER)
-		peer->levels_ns = now_ns + SLU_PEER_LEVELS_NS;
+	if (peer->reports_ns == SLU_PEER_NEVER)
+		peer->reports_ns = now_ns + SLU_PEER_REPORTS_NS;
 }
 
-void slu_peer_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t n)
+void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+				     uint64_t n)
 {
 	if (n == 0)
 		return;
 	slu_peer_advance(&peer->devices[device], n);
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes)
+void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+				uint64_t bytes)
 {
 	peer->devices[device].paged_bytes = bytes;
-	slu_peer_touch(peer, now_ns);
+	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_fill_facts(const struct slu_peer *peer, unsigned index,
-			 struct slu_msg_facts *ret_facts)
+void slu_peer_reports_fill_facts(const struct slu_peer *peer, unsigned index,
+				 struct slu_msg_facts *ret_facts)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
@@ -61,13 +63,13 @@ static void mark_sums(struct slu_peer_account *a)
 		a->is_due = true;
 }
 
-void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_reports_step(struct slu_peer *peer, uint64_t now_ns)
 {
 	unsigned n_before = peer->n_queued;
 
-	if (!peer->is_connected || now_ns < peer->levels_ns)
+	if (!peer->is_connected || now_ns < peer->reports_ns)
 		return;
-	peer->levels_ns = SLU_PEER_NEVER;
+	peer->reports_ns = SLU_PEER_NEVER;
 
 	mark_sums(&peer->pinned);
 	mark_sums(&peer->backing);
@@ -88,16 +90,16 @@ void slu_peer_step_levels(struct slu_peer *peer, uint64_t now_ns)
 			d->want_is_due = true;
 			slu_peer_step_want(peer, now_ns, i);
 		}
-		slu_peer_fill_facts(peer, i, &facts);
+		slu_peer_reports_fill_facts(peer, i, &facts);
 		if (memcmp(&facts, &d->facts, sizeof(facts)) != 0) {
 			d->facts = facts;
 			slu_peer_push_message(peer, SLU_MSG_FACTS, i);
 		}
 	}
-	peer->n_levels += peer->n_queued - n_before;
+	peer->n_reports += peer->n_queued - n_before;
 }
 
-uint64_t slu_peer_n_levels(const struct slu_peer *peer)
+uint64_t slu_peer_reports_sent(const struct slu_peer *peer)
 {
-	return peer->n_levels;
+	return peer->n_reports;
 }
