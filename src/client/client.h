@@ -162,7 +162,7 @@ SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
  * which is no proof. Called as slu_client_unit_dirty(). When the unit leaves, backend->compare()
  * says whether the host copy is still right.
  */
-SLU_CLIENT_API void slu_client_unit_doubt(struct slu_unit *unit);
+SLU_CLIENT_API void slu_client_unit_suspect(struct slu_unit *unit);
 
 /*
  * The driver took a command that names the unit: there is memory for it. Called as
@@ -268,7 +268,7 @@ struct slu_client_counts {
 	uint64_t
 		n_reports_sent; /* of these: what is told now and then, whatever the program does */
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
-	uint64_t n_compared, n_differed; /* doubted units on their way out */
+	uint64_t n_compared, n_differed; /* suspect units on their way out */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;
 };

@@ -25,17 +25,17 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	/* The device's copy died with its context; what the host has is the truth that is left. */
 	if (d->is_dead)
 		u->device_version = u->host_version;
-	/* Without a host copy, or without leave to compare, there is nothing but the doubt. */
-	if (is_out && u->doubted && !d->is_dead &&
+	/* Without a host copy, or without leave to compare, a suspect unit counts as written. */
+	if (is_out && u->suspect && !d->is_dead &&
 	    (!u->host_version || u->on_disk || hashing == SLU_HASHING_OFF))
-		slu_client_unit_believe(u, false);
+		slu_client_unit_clear_suspect(u, false);
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
 		.data = d->data,
 		.unit = u,
 		.moving = u->moving,
 		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
-		.is_doubted = is_out && u->doubted && slu_unit_is_clean(u) && !d->is_dead,
+		.is_suspect = is_out && u->suspect && slu_unit_is_clean(u) && !d->is_dead,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
 		.wants_drain = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
@@ -51,7 +51,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	};
 	if (is_out && ret_move->has_contents) {
 		u->host_version = 0;
-		slu_client_unit_believe(u, false);
+		slu_client_unit_clear_suspect(u, false);
 	}
 }
 
@@ -60,7 +60,7 @@ void slu_contents_note_compared(struct slu_client *c, struct slu_client_unit *w,
 {
 	c->counts.n_compared++;
 	c->counts.n_differed += move->has_contents;
-	slu_client_unit_believe(&w->unit, !move->has_contents);
+	slu_client_unit_clear_suspect(&w->unit, !move->has_contents);
 	if (move->has_contents)
 		w->unit.host_version = 0;
 }

@@ -278,8 +278,8 @@ void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w
 /* The peer may have given the unit to another device: that one's it is from now on. */
 void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w);
 
-/* The doubt about @unit is over: its host copy is right, or the device's is newer. */
-void slu_client_unit_believe(struct slu_unit *unit, bool is_right);
+/* @unit is not suspect any more: its host copy is right, or the device's is newer. */
+void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right);
 
 /* Whether the peer wants its move or shift to stop. @unit: a struct slu_client_unit; without the
  * lock, for those who copy. */

@@ -149,7 +149,7 @@ static int begin_out(struct slu_move *m)
 		return r;
 	if (is_cancelled(m))
 		return SLU_MOVE_E_CANCELLED;
-	if (m->is_doubted)
+	if (m->is_suspect)
 		compare(m);
 	if (!m->has_contents)
 		return 0;

@@ -55,7 +55,7 @@ struct slu_move {
 	enum slu_moving moving;
 
 	bool has_contents;    /* there is something to copy */
-	bool is_doubted;      /* out: has contents only if the two copies differ */
+	bool is_suspect;      /* out: has contents only if the two copies differ */
 	bool always_compares; /* whatever it costs */
 	bool may_compare;     /* later on, when it leaves again */
 	bool wants_drain;     /* ask the back end for the unit's own rest first */
@@ -77,7 +77,7 @@ struct slu_move {
 
 	/* Out. */
 	uint64_t n_refusals;
-	bool has_compared; /* the doubt is over: has_contents says what came of it */
+	bool has_compared; /* it was compared: has_contents is the result */
 
 	/* Its own, zero at first. */
 	bool is_obtained; /* the new place's memory is there */

@@ -161,23 +161,23 @@ void slu_client_unit_dirty(struct slu_unit *unit)
 	slu_lock_give(&c->lock);
 }
 
-void slu_client_unit_doubt(struct slu_unit *unit)
+void slu_client_unit_suspect(struct slu_unit *unit)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 
-	if (__atomic_load_n(&unit->doubted, __ATOMIC_RELAXED) ||
+	if (__atomic_load_n(&unit->suspect, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) >
 		    __atomic_load_n(&unit->host_version, __ATOMIC_RELAXED))
 		return;
 	slu_lock_take(&c->lock);
-	__atomic_store_n(&unit->doubted, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&unit->suspect, true, __ATOMIC_RELAXED);
 	slu_lock_give(&c->lock);
 }
 
-void slu_client_unit_believe(struct slu_unit *unit, bool is_right)
+void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 {
-	__atomic_store_n(&unit->doubted, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&unit->suspect, false, __ATOMIC_RELAXED);
 	if (!is_right && slu_unit_is_clean(unit))
 		touch(unit);
 }

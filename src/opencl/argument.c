@@ -27,10 +27,10 @@ static enum slu_access pointer_access(cl_kernel kernel, cl_uint index)
 
 	if (ask(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space), &space) &&
 	    space == CL_KERNEL_ARG_ADDRESS_CONSTANT)
-		return SLU_ACCESS_DOUBT;
+		return SLU_ACCESS_SUSPECT;
 	if (ask(kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof(type), &type) &&
 	    (type & CL_KERNEL_ARG_TYPE_CONST))
-		return SLU_ACCESS_DOUBT;
+		return SLU_ACCESS_SUSPECT;
 	return SLU_ACCESS_WRITE;
 }
 

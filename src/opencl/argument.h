@@ -6,8 +6,8 @@
  * say so where the program was built for it (build.c); one that does not leaves us with the worst.
  *
  *   image, read_only          READ    its type cannot be cast, so nothing in the kernel writes it
- *   pointer to const          DOUBT   a cast takes it back
- *   pointer into __constant   DOUBT   the same by way of a number
+ *   pointer to const          SUSPECT a cast takes it back
+ *   pointer into __constant   SUSPECT the same by way of a number
  *   anything else             WRITE
  */
 

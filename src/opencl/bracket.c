@@ -142,8 +142,8 @@ static void mark(struct slu_bracket *bracket)
 			slu_client_unit_prove(root->unit);
 		if (root->unit && name->access == SLU_ACCESS_WRITE)
 			slu_client_unit_dirty(root->unit);
-		else if (root->unit && name->access == SLU_ACCESS_DOUBT)
-			slu_client_unit_doubt(root->unit);
+		else if (root->unit && name->access == SLU_ACCESS_SUSPECT)
+			slu_client_unit_suspect(root->unit);
 		if (bracket->is_inside)
 			slu_lane_lease(root, bracket->queue->device, name->access);
 	}

@@ -60,7 +60,7 @@ static void build_hashers(const struct launch *l)
 		struct slu_context *context = l->names[i].proxy->context;
 		struct slu_context_place *place;
 
-		if (l->names[i].access != SLU_ACCESS_DOUBT)
+		if (l->names[i].access != SLU_ACCESS_SUSPECT)
 			continue;
 		place = slu_context_place(context, l->bracket.queue->device);
 		if (place && atomic_load(&place->hasher.state) == SLU_HASHER_WANTED)

@@ -55,8 +55,8 @@ enum slu_proxy_state {
 
 /* What a command may do to an object; each includes the one before it. */
 enum slu_access {
-	SLU_ACCESS_READ,  /* the API's own rules keep it from writing */
-	SLU_ACCESS_DOUBT, /* it promises not to write (const), which a cast takes back */
+	SLU_ACCESS_READ,    /* the API's own rules keep it from writing */
+	SLU_ACCESS_SUSPECT, /* it promises not to write (const), which a cast takes back */
 	SLU_ACCESS_WRITE,
 	_SLU_ACCESS_MAX,
 };
@@ -158,14 +158,14 @@ static inline cl_mem slu_proxy_handle(struct slu_proxy *proxy)
 /*
  * What a kernel may do to @proxy, an argument that it reaches by @access. CL_MEM_READ_ONLY is the
  * program's promise that kernels only read it, and no driver holds it to that: a kernel that says
- * otherwise is doubted.
+ * otherwise is suspect.
  */
 static inline enum slu_access slu_proxy_access(const struct slu_proxy *proxy,
 					       enum slu_access access)
 {
 	if (!(proxy->flags & CL_MEM_READ_ONLY))
 		return access;
-	return access == SLU_ACCESS_WRITE ? SLU_ACCESS_DOUBT : SLU_ACCESS_READ;
+	return access == SLU_ACCESS_WRITE ? SLU_ACCESS_SUSPECT : SLU_ACCESS_READ;
 }
 
 static inline void slu_proxy_ref(struct slu_proxy *proxy)

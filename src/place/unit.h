@@ -26,7 +26,7 @@
  *
  * Copies have versions; the highest one is the truth. host_version == device_version means clean:
  * moving out copies nothing. Version 0 means that no byte was ever written there. A clean unit may
- * be *doubted*: a command had it that promised not to write and may have done so all the same. On
+ * be *suspect*: a command had it that promised not to write and may have done so all the same. On
  * its way out the two copies are compared, and if they differ the device's is the truth.
  */
 
@@ -97,7 +97,7 @@ struct slu_unit {
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* its waiting allocation was denied: the next answer is no */
-	bool doubted;		    /* clean only if what ran kept its promise */
+	bool suspect;		    /* clean only if what ran kept its promise */
 	bool ahead;		    /* brought in before it was asked for, and not named since */
 	bool was_named;		    /* by some command, ever */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */

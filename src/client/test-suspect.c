@@ -56,7 +56,7 @@ static int setup(void **state)
 		.data = &w->device,
 		.unit = &w->unit,
 		.moving = SLU_MOVING_OUT,
-		.is_doubted = true,
+		.is_suspect = true,
 		.wants_drain = true,
 		.host = slu_tiers_get(BYTES),
 	};
@@ -154,7 +154,7 @@ static void the_first_move_prepares_the_comparison(void **state)
 {
 	struct world *w = *state;
 
-	w->move.is_doubted = false;
+	w->move.is_suspect = false;
 	w->move.has_contents = w->move.may_compare = true;
 	assert_int_equal(slu_move_begin(&w->move), 0);
 	assert_int_equal(n_prepared, 1);
@@ -186,5 +186,5 @@ int main(void)
 						teardown),
 	};
 
-	return cmocka_run_group_tests_name("doubt", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("suspect", tests, NULL, NULL);
 }
