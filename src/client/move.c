@@ -188,15 +188,15 @@ static enum slu_direction direction_of(const struct slu_move *m)
 	return m->moving == SLU_MOVING_OUT ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN;
 }
 
-uint64_t slu_move_left_bytes(const struct slu_move *m)
+uint64_t slu_move_remaining_bytes(const struct slu_move *m)
 {
 	return m->has_contents ? m->unit->bytes - m->cut_bytes : 0;
 }
 
 void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_piece *ret_piece)
 {
-	assert(bytes && bytes <= slu_move_left_bytes(m));
-	assert(bytes % SLU_CHECKSUM_BLOCK == 0 || bytes == slu_move_left_bytes(m));
+	assert(bytes && bytes <= slu_move_remaining_bytes(m));
+	assert(bytes % SLU_CHECKSUM_BLOCK == 0 || bytes == slu_move_remaining_bytes(m));
 	assert(buffer || !m->disk);
 	*ret_piece = (struct slu_piece){
 		.move = m,

@@ -100,7 +100,7 @@ struct slu_piece {
 int slu_move_begin(struct slu_move *m);
 
 /* What is still to be cut. */
-uint64_t slu_move_left_bytes(const struct slu_move *m);
+uint64_t slu_move_remaining_bytes(const struct slu_move *m);
 
 /*
  * Cuts off the next piece. All but the last are multiples of SLU_CHECKSUM_BLOCK. @buffer NULL: the

@@ -36,7 +36,7 @@ static int state_of(const struct slu_mover_job *j)
 
 static void feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
 {
-	while (!(j->r = state_of(j)) && slu_move_left_bytes(&j->move)) {
+	while (!(j->r = state_of(j)) && slu_move_remaining_bytes(&j->move)) {
 		struct slu_piece *p = slu_pipe_put(&m->pipe, &j->move);
 
 		if (!p) {

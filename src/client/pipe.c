@@ -19,7 +19,7 @@ bool slu_pipe_needs_bounce(const struct slu_pipe *p, const struct slu_move *move
 
 struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
 {
-	uint64_t bytes = SLU_MIN(slu_move_left_bytes(move), p->most_bytes / SLU_PIPE_PARTS);
+	uint64_t bytes = SLU_MIN(slu_move_remaining_bytes(move), p->most_bytes / SLU_PIPE_PARTS);
 	struct slu_staging *ring = ring_of(p, move);
 	struct slu_piece *piece;
 	void *buffer = NULL;

@@ -131,7 +131,7 @@ static void reserving(void)
 	pthread_t threads[N_OWNERS];
 	struct thing t = { 0 }, spare = { 0 };
 	struct slu_unit *frozen;
-	uint64_t most, left;
+	uint64_t most, remaining;
 
 	owned = add(SLU_MODE_ALL, 0);
 	most = slu_client_device_visible(owned);
@@ -142,21 +142,21 @@ static void reserving(void)
 	assert(n_reserved == most / KIB_UNIT);
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
 	/* a unit uses up what was set aside for it, and counts once */
-	left = n_reserved * KIB_UNIT;
-	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_NO, &left, &t.object,
+	remaining = n_reserved * KIB_UNIT;
+	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_NO, &remaining, &t.object,
 					     &t.unit));
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
-	assert(left == (n_reserved - 1) * KIB_UNIT);
+	assert(remaining == (n_reserved - 1) * KIB_UNIT);
 	/* and so does one that cannot move; one that needs more takes all that is left */
-	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_POOL, &left, NULL,
+	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_POOL, &remaining, NULL,
 					     &frozen));
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
 	slu_client_unit_free(frozen);
-	slu_client_device_unreserve(owned, left - KIB_UNIT);
-	left = KIB_UNIT;
-	assert(!slu_client_unit_new_reserved(owned, 2 * KIB_UNIT, SLU_FROZEN_POOL, &left, NULL,
+	slu_client_device_unreserve(owned, remaining - KIB_UNIT);
+	remaining = KIB_UNIT;
+	assert(!slu_client_unit_new_reserved(owned, 2 * KIB_UNIT, SLU_FROZEN_POOL, &remaining, NULL,
 					     &frozen));
-	assert(!left && slu_client_device_owned(owned) == 3 * KIB_UNIT);
+	assert(!remaining && slu_client_device_owned(owned) == 3 * KIB_UNIT);
 	slu_client_unit_free(frozen);
 	/* memory that the driver is to find free is not the program's */
 	assert(!slu_client_unit_new_spare(owned, KIB_UNIT, &spare.object, &spare.unit));

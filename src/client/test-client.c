@@ -68,7 +68,7 @@ static void frozen(void)
 	slu_test_device_deinit(&device);
 }
 
-static void a_frozen_unit_is_charged_and_left_alone(void **state)
+static void a_frozen_unit_is_charged_and_never_moves(void **state)
 {
 	run_apart(frozen);
 }
@@ -251,7 +251,7 @@ static void the_host_copy_is_reached_off_turn(void **state)
 	run_apart(away);
 }
 
-static void left_behind(void)
+static void abandoned_units(void)
 {
 	struct slu_client_device *d;
 	struct thing things[5];
@@ -273,7 +273,7 @@ static void left_behind(void)
 
 static void a_device_goes_with_its_units_while_they_move(void **state)
 {
-	run_apart(left_behind);
+	run_apart(abandoned_units);
 }
 
 static struct slu_client_device *exiting_device;
@@ -720,8 +720,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_daemon_everything_passes_and_nothing_moves),
-		cmocka_unit_test(a_frozen_unit_is_charged_and_left_alone),
 		cmocka_unit_test(freezing_a_device_waits_for_no_unit),
+		cmocka_unit_test(a_frozen_unit_is_charged_and_never_moves),
 		cmocka_unit_test(contents_survive_torture_in_mode_all),
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(contents_survive_accesses_under_torture),

@@ -14,7 +14,7 @@
 
 #define N_UNITS 5000
 
-static void wait_until_all_left(void)
+static void wait_until_all_departed(void)
 {
 	struct slu_client *c = &slu_client_global;
 	const struct slu_unit_list *units;
@@ -50,7 +50,7 @@ static void move_many(void)
 		thing_write(d, &things[i], (unsigned char)i);
 	slu_test_daemon_wait_turns(&daemon, 1);
 	slu_test_daemon_tell(&daemon);
-	wait_until_all_left();
+	wait_until_all_departed();
 	slu_test_daemon_tell(&daemon);
 	for (unsigned i = 0; i < N_UNITS; i++)
 		thing_check(d, &things[i]);

@@ -319,7 +319,7 @@ static void pieces_of_many_units_follow_each_other(void **state)
 			assert_int_equal(reap(&w), 0);
 		n_most = SLU_MAX(n_most, w.pipe.n_pieces);
 		assert_true(w.pipe.n_bytes <= DEPTH_BYTES);
-		while (i < N_UNITS && !slu_move_left_bytes(&moves[i]))
+		while (i < N_UNITS && !slu_move_remaining_bytes(&moves[i]))
 			i++;
 	}
 	assert_in_range(n_most, SLU_PIPE_PARTS, SLU_PIPE_PIECES);

@@ -48,7 +48,7 @@ static inline int move(struct world *w, enum slu_moving moving)
 	m->moving = moving;
 	r = slu_move_begin(m);
 	assert_int_not_equal(r, SLU_MOVE_E_BUSY);
-	while (!r && slu_move_left_bytes(m)) {
+	while (!r && slu_move_remaining_bytes(m)) {
 		struct slu_piece *p = is_cancelled(w) ? NULL : slu_pipe_put(&w->pipe, m);
 
 		if (p)

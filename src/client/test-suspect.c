@@ -84,7 +84,7 @@ static int copy_out(struct world *w)
 {
 	struct slu_piece piece;
 
-	assert_int_equal(slu_move_left_bytes(&w->move), BYTES);
+	assert_int_equal(slu_move_remaining_bytes(&w->move), BYTES);
 	slu_move_cut(&w->move, BYTES, NULL, &piece);
 	slu_piece_feed(&piece);
 	return slu_piece_reap(&piece);
@@ -97,7 +97,7 @@ static void equal_copies_move_nothing(void **state)
 	assert_int_equal(slu_move_begin(&w->move), 0);
 	assert_true(w->move.has_compared);
 	assert_false(w->move.has_contents);
-	assert_int_equal(slu_move_left_bytes(&w->move), 0);
+	assert_int_equal(slu_move_remaining_bytes(&w->move), 0);
 	assert_int_equal(slu_move_end(&w->move, 0), 0);
 	assert_null(w->object.memory);
 	assert_int_equal(w->device.n_copies, 0);

@@ -390,18 +390,18 @@ static void step_turn(struct crowd *c, unsigned d)
 /* With both turns open, whoever still waits gets through. */
 static void end_all(struct crowd *c)
 {
-	size_t n_left = 1;
+	size_t n_remaining = 1;
 
 	for (unsigned d = 0; d < 2; d++)
 		if (!c->is_open[d])
 			turn(&c->f, d, ++c->turns[d]);
-	for (unsigned round = 0; n_left; round++) {
+	for (unsigned round = 0; n_remaining; round++) {
 		assert_true(round < 1000);
-		n_left = 0;
+		n_remaining = 0;
 		for (unsigned i = 0; i < N_THREADS; i++) {
 			if (c->threads[i].n)
 				step_thread(c, &c->threads[i]);
-			n_left += c->threads[i].n;
+			n_remaining += c->threads[i].n;
 		}
 		fixture_finish_moves(&c->f);
 		fixture_wait(&c->f, FIXTURE_ANSWER_NS);

@@ -405,7 +405,8 @@ static void what_leaves_is_the_least_that_reaches_the_shortfall(void **state)
 			sum += u->bytes;
 		}
 	}
-	printf("# %llu left, %llu would do\n", (unsigned long long)sum, (unsigned long long)least);
+	printf("# %llu departed, %llu would do\n", (unsigned long long)sum,
+	       (unsigned long long)least);
 	assert_true(sum - least <= least / 100);
 }
 

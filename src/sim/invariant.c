@@ -383,13 +383,13 @@ void slu_sim_check_end(struct slu_sim_world *w)
 	for (unsigned d = 0; d < w->config.n_devices; d++) {
 		slu_core_view_device(w->core, d, &device);
 		if (device.charge_bytes)
-			slu_sim_break(w, "I9: device %u: charges are left", d);
+			slu_sim_break(w, "I9: device %u: charges remain", d);
 		if (w->board.used_bytes[d])
-			slu_sim_break(w, "I9: device %u: bytes are left on the board", d);
+			slu_sim_break(w, "I9: device %u: bytes remain on the board", d);
 	}
 	for (unsigned i = 0; i < w->n_clients; i++)
 		if (w->sessions[i].on_roster)
-			slu_sim_break(w, "I9: client %u is left on the roster", i);
+			slu_sim_break(w, "I9: client %u remains on the roster", i);
 }
 
 void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)

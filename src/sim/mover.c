@@ -32,7 +32,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 		c->exchanged_bytes += u->bytes;
 	*m = (struct slu_sim_move){
 		.unit = u,
-		.left = is_quick ? 1 : c->slowness * slu_sim_between(&c->world->random, 1, 3),
+		.remaining = is_quick ? 1 : c->slowness * slu_sim_between(&c->world->random, 1, 3),
 	};
 }
 
@@ -116,7 +116,7 @@ void slu_sim_mover_shift(struct slu_sim_client *c, struct slu_unit *u)
 {
 	c->shift = (struct slu_sim_move){
 		.unit = u,
-		.left = c->slowness * slu_sim_between(&c->world->random, 1, 6),
+		.remaining = c->slowness * slu_sim_between(&c->world->random, 1, 6),
 	};
 }
 
@@ -131,7 +131,7 @@ static void shift(struct slu_sim_client *c)
 	else if (u->shift == SLU_SHIFT_DOWN &&
 		 slu_sim_chance(&w->random, w->config.faults.disk_full))
 		result = SLU_SHIFT_REFUSED;
-	else if (--c->shift.left)
+	else if (--c->shift.remaining)
 		return;
 	if (result == SLU_SHIFT_DONE)
 		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
@@ -163,6 +163,6 @@ void slu_sim_mover_step(struct slu_sim_client *c)
 		end(c, index, SLU_MOVE_FAILED);
 		return;
 	}
-	if (--m->left == 0)
+	if (--m->remaining == 0)
 		end(c, index, SLU_MOVE_DONE);
 }

@@ -35,7 +35,7 @@ void slu_sim_program_work(struct slu_sim_client *c, unsigned d)
 {
 	struct slu_sim_kernel *k = &c->kernels[d][0];
 
-	if (c->n_kernels[d] == 0 || !is_ready(c, k) || --k->left > 0)
+	if (c->n_kernels[d] == 0 || !is_ready(c, k) || --k->remaining > 0)
 		return;
 	for (unsigned i = 1; i < c->n_kernels[d]; i++)
 		c->kernels[d][i - 1] = c->kernels[d][i];
@@ -193,7 +193,7 @@ static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 	struct slu_unit *u;
 
 	k->waits = op->kind == SLU_SIM_AWAIT;
-	k->left = k->waits ? 2 : (unsigned)op->amount;
+	k->remaining = k->waits ? 2 : (unsigned)op->amount;
 	k->client = op->client;
 	k->n_launches = op->amount;
 	k->n_units = 0;

@@ -84,7 +84,7 @@ static void a_window_that_grows_is_not_exchanged(void **state)
 		n_turns += w->counts.n_switches;
 		slu_sim_world_free(w);
 	}
-	printf("# %llu units left in %llu turns, %llu of them for its own\n",
+	printf("# %llu units departed in %llu turns, %llu of them for its own\n",
 	       (unsigned long long)moved, (unsigned long long)n_turns,
 	       (unsigned long long)exchanged);
 	assert_true(moved > 0);
@@ -188,7 +188,8 @@ static void a_newcomer_that_pauses_while_it_loads_makes_no_storm(void **state)
 		alone += load(seed, 0, &none);
 		took += load(seed, 30, &moved);
 	}
-	printf("# %llu units left in %d worlds; the newcomer ended after %llu steps, %llu alone\n",
+	printf("# %llu units departed in %d worlds; the newcomer ended after %llu steps, %llu "
+	       "alone\n",
 	       (unsigned long long)moved, SEEDS, (unsigned long long)took / SEEDS,
 	       (unsigned long long)alone / SEEDS);
 	assert_int_equal(none, 0);

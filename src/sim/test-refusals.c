@@ -249,7 +249,7 @@ static void who_is_only_slow_is_served(void **state)
  * Outsiders have taken the reserve: two units may be handed out, and six are there. One program
  * exchanges its units inside its window, the other one needs five of the six in its turns.
  */
-static void what_outsiders_left_of_the_reserve_serves_who_needs_it(void **state)
+static void the_free_part_of_the_reserve_serves_a_program_in_need(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make_reserving(1 + i % SEEDS, policies[i / SEEDS]);
@@ -261,7 +261,7 @@ static void what_outsiders_left_of_the_reserve_serves_who_needs_it(void **state)
 		if (i % 2)
 			launch(w, join(w, SLU_MODE_ALL, 5, 1), 10, 4, 10);
 		w->board.outsider_bytes[0] = U(TOTAL - 6);
-		finish(w, "on what outsiders left");
+		finish(w, "on the free part of the reserve");
 		assert_int_equal(w->counts.n_denied, 0);
 		assert_int_equal(w->counts.n_launches, i % 2 ? 40 : 30);
 		slu_sim_world_free(w);
@@ -370,7 +370,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_may_leave),
 		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
 		cmocka_unit_test(who_is_only_slow_is_served),
-		cmocka_unit_test(what_outsiders_left_of_the_reserve_serves_who_needs_it),
+		cmocka_unit_test(the_free_part_of_the_reserve_serves_a_program_in_need),
 		cmocka_unit_test(who_needs_the_reserve_has_it_in_its_turns),
 		cmocka_unit_test(a_mapped_program_leaves_the_reserve_free),
 		cmocka_unit_test(everybody_is_served_or_told),

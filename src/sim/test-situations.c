@@ -687,7 +687,7 @@ static void i11_only_the_shortfall_leaves_at_a_switch(void **state)
 		take_turns(w, SLU_MODE_ALL);
 		finish(w, "two programs in turns");
 		if (w->counts.moved_out_bytes > w->counts.n_switches * U(8 + 2))
-			fail_msg("seed %llu: %llu units left in %llu turns",
+			fail_msg("seed %llu: %llu units departed in %llu turns",
 				 (unsigned long long)seed,
 				 (unsigned long long)(w->counts.moved_out_bytes / SLU_SIM_UNIT),
 				 (unsigned long long)w->counts.n_switches);
@@ -695,7 +695,7 @@ static void i11_only_the_shortfall_leaves_at_a_switch(void **state)
 		n_switches += w->counts.n_switches;
 		slu_sim_world_free(w);
 	}
-	printf("# %llu units left in %llu turns\n", (unsigned long long)moved,
+	printf("# %llu units departed in %llu turns\n", (unsigned long long)moved,
 	       (unsigned long long)n_switches);
 }
 

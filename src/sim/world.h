@@ -110,7 +110,7 @@ struct slu_sim_op {
 };
 
 struct slu_sim_kernel {
-	unsigned left;
+	unsigned remaining;
 	bool waits; /* for another client's launches */
 	unsigned client;
 	uint64_t n_launches;
@@ -120,7 +120,7 @@ struct slu_sim_kernel {
 
 struct slu_sim_move {
 	struct slu_unit *unit;
-	unsigned left;
+	unsigned remaining;
 	bool is_begun; /* the driver gave the memory, or the commands have ended */
 };
 
