@@ -92,10 +92,10 @@ static int start_helper(struct slu_client *c)
 	return 0;
 }
 
-static int prepare(struct slu_client *c, const struct slu_hello_device *told, enum slu_mode mode,
+static int prepare(struct slu_client *c, const struct slu_hello_device *asked, enum slu_mode mode,
 		   const struct slu_backend *backend)
 {
-	struct slu_hello_device identity = *told;
+	struct slu_hello_device identity = *asked;
 	int r;
 
 	r = slu_client_start(c);

@@ -256,7 +256,7 @@ static void obey(struct session *s)
 {
 	uint64_t n;
 
-	if (read(s->daemon->told_fd, &n, sizeof(n)) != sizeof(n))
+	if (read(s->daemon->command_fd, &n, sizeof(n)) != sizeof(n))
 		abort();
 	if (s->is_deaf)
 		s->is_deaf = s->daemon->goes_deaf = false;
@@ -319,7 +319,7 @@ static void *serve(void *data)
 			{ .fd = s.is_deaf ? -1 : listen_fd, .events = POLLIN },
 			{ .fd = s.channel && !s.is_deaf ? slu_channel_fd(s.channel) : -1,
 			  .events = POLLIN },
-			{ .fd = daemon->told_fd, .events = POLLIN },
+			{ .fd = daemon->command_fd, .events = POLLIN },
 		};
 		int n = poll(fds, 4, s.channel ? pause_ms(&s) : -1);
 
@@ -351,14 +351,14 @@ void slu_test_daemon_init(struct slu_test_daemon *daemon)
 	pthread_mutex_init(&daemon->lock, NULL);
 	pthread_cond_init(&daemon->changed, NULL);
 	daemon->stop_fd = -1;
-	daemon->told_fd = eventfd(0, EFD_CLOEXEC);
+	daemon->command_fd = eventfd(0, EFD_CLOEXEC);
 }
 
 void slu_test_daemon_tell(struct slu_test_daemon *daemon)
 {
 	const uint64_t one = 1;
 
-	if (write(daemon->told_fd, &one, sizeof(one)) != sizeof(one))
+	if (write(daemon->command_fd, &one, sizeof(one)) != sizeof(one))
 		abort();
 }
 
@@ -385,7 +385,7 @@ void slu_test_daemon_deinit(struct slu_test_daemon *daemon)
 {
 	if (daemon->stop_fd >= 0)
 		slu_test_daemon_stop(daemon);
-	close(daemon->told_fd);
+	close(daemon->command_fd);
 	rmdir(daemon->folder);
 }
 

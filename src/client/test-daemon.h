@@ -36,7 +36,7 @@ struct slu_test_daemon {
 	char path[96];
 	pthread_t thread;
 	int stop_fd;
-	int told_fd;
+	int command_fd;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

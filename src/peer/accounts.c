@@ -36,7 +36,7 @@ void slu_peer_void_account(struct slu_peer_account *a)
 	a->pace = SLU_PACE_NONE;
 	a->refused_bytes = 0;
 	a->is_due = false;
-	a->final_is_told = false;
+	a->final_is_reported = false;
 }
 
 void slu_peer_refuse(struct slu_peer_account *a, uint64_t bytes)
@@ -49,7 +49,7 @@ void slu_peer_refuse(struct slu_peer_account *a, uint64_t bytes)
 void slu_peer_hold(struct slu_peer_account *a, uint64_t bytes)
 {
 	a->held_bytes += bytes;
-	a->final_is_told = false;
+	a->final_is_reported = false;
 }
 
 void slu_peer_release(struct slu_peer_account *a, uint64_t bytes)
@@ -59,7 +59,7 @@ void slu_peer_release(struct slu_peer_account *a, uint64_t bytes)
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
 	a->held_bytes -= bytes;
-	a->final_is_told = false;
+	a->final_is_reported = false;
 }
 
 /* What on the device cannot leave now; never more than is held. */
@@ -89,8 +89,8 @@ uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_devic
  */
 bool slu_peer_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	return d->account.told_floor_bytes && d->gate == SLU_PEER_GATE_SHUT &&
-	       slu_peer_floor(peer, d) < d->account.told_floor_bytes;
+	return d->account.reported_floor_bytes && d->gate == SLU_PEER_GATE_SHUT &&
+	       slu_peer_floor(peer, d) < d->account.reported_floor_bytes;
 }
 
 static uint64_t pinned_floor(const struct slu_peer *peer)
@@ -144,7 +144,7 @@ static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer
 	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_SUMS, name.device);
 
 	a->is_due = false;
-	a->final_is_told = is_final;
+	a->final_is_reported = is_final;
 	if (!r)
 		return;
 	r->sums = (struct slu_msg_sums){
@@ -157,8 +157,8 @@ static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer
 		.refused_bytes = a->refused_bytes,
 	};
 	a->refused_bytes = 0;
-	a->told_held_bytes = a->held_bytes;
-	a->told_floor_bytes = r->sums.floor_bytes;
+	a->reported_held_bytes = a->held_bytes;
+	a->reported_floor_bytes = r->sums.floor_bytes;
 }
 
 void slu_peer_step_sums(struct slu_peer *peer)
@@ -171,26 +171,26 @@ void slu_peer_step_sums(struct slu_peer *peer)
 
 		a = &d->account;
 		is_final = a->held_bytes > a->limit_bytes && !gives(peer, d, SLU_PLACE_DEVICE);
-		if (a->is_due || (is_final && !a->final_is_told))
+		if (a->is_due || (is_final && !a->final_is_reported))
 			tell(peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)i }, a,
 			     slu_peer_floor(peer, d), is_final);
 	}
 
 	a = &peer->pinned;
 	is_final = a->held_bytes > a->limit_bytes && !pinned_gives(peer);
-	if (a->is_due || (is_final && !a->final_is_told))
+	if (a->is_due || (is_final && !a->final_is_reported))
 		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
 		     is_final);
 
 	/* backing is held until its unit dies, or changes to disk if bytes are free there */
 	a = &peer->backing;
 	is_final = a->held_bytes > a->limit_bytes && !slu_peer_backing_gives(peer);
-	if (a->is_due || (is_final && !a->final_is_told))
+	if (a->is_due || (is_final && !a->final_is_reported))
 		tell(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes, is_final);
 
 	a = &peer->disk;
 	is_final = a->held_bytes > a->limit_bytes;
-	if (a->is_due || (is_final && !a->final_is_told))
+	if (a->is_due || (is_final && !a->final_is_reported))
 		tell(peer, (struct slu_account){ SLU_TIER_DISK, 0 }, a, a->held_bytes, is_final);
 }
 

@@ -340,7 +340,7 @@ void slu_peer_thaw(struct slu_peer *peer)
 				continue;
 			take_backing(peer, u);
 			slu_peer_set_frozen(d, u, SLU_FROZEN_NO);
-			d->account.final_is_told = false;
+			d->account.final_is_reported = false;
 		}
 	}
 }

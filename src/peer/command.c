@@ -143,7 +143,7 @@ void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_
 
 		units[i]->n_named--;
 		/* what could not leave may be able to now */
-		d->account.final_is_told = false;
+		d->account.final_is_reported = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
 		/* a command of another device used it here, where all is at rest already */
 		if (slu_peer_floor_fell(peer, d))

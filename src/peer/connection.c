@@ -40,7 +40,7 @@ void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns)
 		if (peer->is_alone && d->gate == SLU_PEER_GATE_OPEN && slu_epoch_is_none(d->epoch))
 			d->epoch = (struct slu_epoch){ 0, SLU_PEER_ALONE_COUNTER };
 		d->ready_epoch = d->gate == SLU_PEER_GATE_OPEN ? d->epoch : (struct slu_epoch){ 0 };
-		d->idle_is_told = false;
+		d->idle_is_reported = false;
 		memset(&d->facts, 0, sizeof(d->facts));
 	}
 	peer->is_alone = false;
@@ -101,22 +101,22 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 	};
 	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
 	ret_hello->program[sizeof(ret_hello->program) - 1] = '\0';
-	peer->pinned.told_held_bytes = peer->pinned.held_bytes;
-	peer->backing.told_held_bytes = peer->backing.held_bytes;
-	peer->disk.told_held_bytes = peer->disk.held_bytes;
+	peer->pinned.reported_held_bytes = peer->pinned.held_bytes;
+	peer->backing.reported_held_bytes = peer->backing.held_bytes;
+	peer->disk.reported_held_bytes = peer->disk.held_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
 		struct slu_hello_device *h = &ret_hello->devices[i];
 
 		slu_peer_fill_want(peer, i, &d->want);
-		d->account.told_held_bytes = d->account.held_bytes;
+		d->account.reported_held_bytes = d->account.held_bytes;
 		*h = d->identity;
 		h->epoch = d->epoch;
 		h->gate_is_open = d->gate == SLU_PEER_GATE_OPEN;
 		h->mode = (uint8_t)d->mode;
 		h->held_bytes = d->account.held_bytes;
-		h->floor_bytes = d->account.told_floor_bytes = slu_peer_floor(peer, d);
+		h->floor_bytes = d->account.reported_floor_bytes = slu_peer_floor(peer, d);
 		h->min_bytes = d->want.min_bytes;
 		h->all_bytes = d->want.all_bytes;
 		h->working_bytes = d->want.working_bytes;
@@ -147,7 +147,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 	a->goal_bytes = limit->goal_bytes;
 	a->pace = (enum slu_pace)limit->pace;
 	a->is_due = true;
-	a->final_is_told = false;
+	a->final_is_reported = false;
 
 	switch (limit->account.tier) {
 	case SLU_TIER_DEVICE:
@@ -200,7 +200,7 @@ static void take_turn(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 		expect_growth(peer, now_ns, d);
 	}
 	d->epoch = turn->epoch;
-	d->idle_is_told = false;
+	d->idle_is_reported = false;
 }
 
 static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_deny *deny)

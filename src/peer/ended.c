@@ -99,7 +99,7 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 		return;
 	}
 	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
-	a->final_is_told = false;
+	a->final_is_reported = false;
 	if (result == SLU_MOVE_RUNS) {
 		u->ran_at = d->n_launches + 1;
 	} else if (result == SLU_MOVE_BLOCKED) {

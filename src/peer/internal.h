@@ -49,11 +49,11 @@ struct slu_peer_account {
 	bool goal_is_past; /* it came with a lowering or a loss: of the next turn it says nothing */
 	uint64_t seq;	   /* of the last LIMIT; 0: none on this connection */
 	enum slu_pace pace;
-	uint64_t told_held_bytes;  /* in the last SUMS or HELLO */
-	uint64_t told_floor_bytes; /* a device's: in the last SUMS, REST or HELLO */
-	uint64_t refused_bytes;	   /* goes into the next SUMS */
-	bool is_due;		   /* a SUMS goes out with the next step */
-	bool final_is_told;	   /* "no more can leave" was said since something changed */
+	uint64_t reported_held_bytes;  /* in the last SUMS or HELLO */
+	uint64_t reported_floor_bytes; /* a device's: in the last SUMS, REST or HELLO */
+	uint64_t refused_bytes;	       /* goes into the next SUMS */
+	bool is_due;		       /* a SUMS goes out with the next step */
+	bool final_is_reported;	       /* "no more can leave" was said since something changed */
 };
 
 struct slu_peer_device {
@@ -95,7 +95,7 @@ struct slu_peer_device {
 	bool is_blocked;  /* commands behind a host event are left from the last drain */
 	bool has_blocked; /* some unit may have its mark */
 	bool is_wanted;	  /* a thread waits at the gate */
-	bool idle_is_told;
+	bool idle_is_reported;
 	uint64_t busy_ns; /* when the device was last seen busy */
 	uint64_t denied_until_ns;
 
@@ -260,7 +260,7 @@ void slu_peer_working_add(struct slu_peer_device *device, uint64_t now_ns, struc
 void slu_peer_working_drop(struct slu_peer_device *device, struct slu_unit *unit);
 void slu_peer_step_working(struct slu_peer_device *device, uint64_t now_ns);
 /* What the daemon is to know: the last figure told, unless it is off by too much. */
-uint64_t slu_peer_working_told(const struct slu_peer_device *device);
+uint64_t slu_peer_working_reported(const struct slu_peer_device *device);
 
 /* ahead.c */
 enum slu_ahead_end { SLU_AHEAD_HIT, SLU_AHEAD_MISSED, SLU_AHEAD_DROPPED };

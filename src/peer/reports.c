@@ -59,7 +59,7 @@ void slu_peer_reports_fill_facts(const struct slu_peer *peer, unsigned index,
 
 static void mark_sums(struct slu_peer_account *a)
 {
-	if (a->held_bytes != a->told_held_bytes)
+	if (a->held_bytes != a->reported_held_bytes)
 		a->is_due = true;
 }
 

@@ -126,7 +126,7 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 		if (result != SLU_SHIFT_CANCELLED)
 			peer->shift_retry_ns = now_ns + SLU_PEER_SHIFT_PAUSE_NS;
 	}
-	peer->devices[u->device].account.final_is_told = false;
+	peer->devices[u->device].account.final_is_reported = false;
 	slu_peer_wake_all(peer);
 	slu_peer_reports_touch(peer, now_ns);
 }

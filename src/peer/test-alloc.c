@@ -175,7 +175,7 @@ static void rule_7_memory_for_the_driver_to_find_free_is_not_the_programs(void *
 	fixture_deinit(&f);
 }
 
-static void rule_7_a_daemon_that_hears_it_is_told_now_and_then(void **state)
+static void rule_7_an_excess_is_reported_at_most_once_a_second(void **state)
 {
 	struct slu_message m = {
 		.welcome = { .version = SLU_WIRE_VERSION, .generation = 7, .visible_bytes = 10 }
@@ -255,7 +255,7 @@ static void an_allocation_above_the_goal_shuts_the_gate_and_is_mapped(void **sta
 	fixture_deinit(&f);
 }
 
-static void rule_13_a_refused_allocation_is_retried_and_then_told(void **state)
+static void rule_13_a_refused_allocation_is_retried_and_then_reported(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -436,10 +436,10 @@ int main(void)
 		cmocka_unit_test(rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram),
 		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
 		cmocka_unit_test(rule_7_memory_for_the_driver_to_find_free_is_not_the_programs),
-		cmocka_unit_test(rule_7_a_daemon_that_hears_it_is_told_now_and_then),
+		cmocka_unit_test(rule_7_an_excess_is_reported_at_most_once_a_second),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),
-		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_told),
+		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_reported),
 		cmocka_unit_test(a_failed_allocation_is_tried_again_and_reports_no_refusal),
 		cmocka_unit_test(who_asks_when_the_pause_is_over_is_not_sent_to_wait),
 		cmocka_unit_test(

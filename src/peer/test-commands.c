@@ -123,7 +123,7 @@ static void rule_20_the_working_set_is_what_was_named_in_the_last_moments(void *
 	fixture_deinit(&f);
 }
 
-static void rule_20_a_small_change_of_the_working_set_is_not_told(void **state)
+static void rule_20_a_small_change_of_the_working_set_is_not_reported(void **state)
 {
 	struct fixture f;
 	struct slu_unit *big, *small[2];
@@ -192,7 +192,7 @@ static void name_what_is_away(struct fixture *f)
 	fixture_step(f);
 }
 
-static void rule_29_a_turn_waits_for_the_window_that_was_told_ahead(void **state)
+static void rule_29_a_turn_waits_for_the_window_that_was_announced(void **state)
 {
 	struct fixture f;
 	struct slu_unit *away = &f.units[0];
@@ -212,7 +212,7 @@ static void rule_29_a_turn_waits_for_the_window_that_was_told_ahead(void **state
 	fixture_deinit(&f);
 }
 
-static void rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be(void **state)
+static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 {
 	struct fixture f;
 	struct slu_unit *away = &f.units[0];
@@ -354,11 +354,10 @@ int main(void)
 		cmocka_unit_test(rule_29_a_command_exchanges_units_inside_its_window),
 		cmocka_unit_test(rule_29_a_window_that_grows_is_not_emptied),
 		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),
-		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_told),
+		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_reported),
 		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
-		cmocka_unit_test(rule_29_a_turn_waits_for_the_window_that_was_told_ahead),
-		cmocka_unit_test(
-			rule_12_a_turn_that_begins_waits_to_be_told_what_the_window_will_be),
+		cmocka_unit_test(rule_29_a_turn_waits_for_the_window_that_was_announced),
+		cmocka_unit_test(rule_12_a_new_turn_waits_for_the_size_of_its_window),
 		cmocka_unit_test(rule_29_a_window_that_is_too_small_is_a_wish),
 		cmocka_unit_test(a_second_command_waits_for_the_one_in_front),
 		cmocka_unit_test(rule_7_who_passes_a_command_that_waits_serves_nobody),

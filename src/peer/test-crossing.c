@@ -231,7 +231,7 @@ static void what_cannot_leave_is_used_where_it_is(void **state)
 }
 
 /* Its own device is at rest by then, and has said that it cannot leave. */
-static void what_another_device_used_here_is_told_when_it_can_leave(void **state)
+static void a_unit_that_another_device_used_is_reported_when_it_can_leave(void **state)
 {
 	struct slu_unit *u[1];
 	struct fixture f;
@@ -440,7 +440,7 @@ int main(void)
 		cmocka_unit_test(it_leaves_one_device_for_the_other),
 		cmocka_unit_test(two_that_need_the_same_come_one_after_the_other),
 		cmocka_unit_test(what_cannot_leave_is_used_where_it_is),
-		cmocka_unit_test(what_another_device_used_here_is_told_when_it_can_leave),
+		cmocka_unit_test(a_unit_that_another_device_used_is_reported_when_it_can_leave),
 		cmocka_unit_test(who_waits_for_a_turn_takes_nothing_from_others),
 		cmocka_unit_test(without_a_daemon_it_stays_where_it_is),
 		cmocka_unit_test(one_that_goes_is_waited_for_by_nobody),

@@ -7,7 +7,7 @@
 
 static const uint64_t two[] = { 4, 6 };
 
-static void rule_8_what_cannot_leave_is_told_as_final(void **state)
+static void rule_8_bytes_that_cannot_leave_are_reported_as_final(void **state)
 {
 	struct fixture f;
 	struct slu_unit *frozen;
@@ -128,7 +128,7 @@ static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **sta
 	fixture_deinit(&f);
 }
 
-static void rule_13_a_refusal_is_retried_and_then_told(void **state)
+static void rule_13_a_refusal_is_retried_and_then_reported(void **state)
 {
 	struct fixture f;
 	struct slu_peer_account_view view;
@@ -297,7 +297,7 @@ static void rule_30_staging_needs_pinned_credit(void **state)
 	fixture_deinit(&f);
 }
 
-static void facts_are_told_now_and_then(void **state)
+static void facts_are_reported_now_and_then(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -342,7 +342,7 @@ static void what_moved_is_reported_when_the_last_unit_is_freed(void **state)
 	fixture_deinit(&f);
 }
 
-static void frozen_bytes_are_told_with_their_reason(void **state)
+static void frozen_bytes_are_reported_with_their_reason(void **state)
 {
 	struct fixture f;
 
@@ -357,12 +357,12 @@ static void frozen_bytes_are_told_with_their_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rule_8_what_cannot_leave_is_told_as_final),
+		cmocka_unit_test(rule_8_bytes_that_cannot_leave_are_reported_as_final),
 		cmocka_unit_test(rule_8_a_runner_gives_nothing_and_says_so),
 		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
 		cmocka_unit_test(rule_12_what_is_above_the_goal_is_mapped),
 		cmocka_unit_test(a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes),
-		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_told),
+		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_reported),
 		cmocka_unit_test(rule_28_a_newer_limit_cancels_what_is_under_way),
 		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
@@ -370,9 +370,9 @@ int main(void)
 		cmocka_unit_test(pinned_chunks_are_given_up_when_the_limit_falls),
 		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
-		cmocka_unit_test(facts_are_told_now_and_then),
+		cmocka_unit_test(facts_are_reported_now_and_then),
 		cmocka_unit_test(what_moved_is_reported_when_the_last_unit_is_freed),
-		cmocka_unit_test(frozen_bytes_are_told_with_their_reason),
+		cmocka_unit_test(frozen_bytes_are_reported_with_their_reason),
 	};
 
 	return cmocka_run_group_tests_name("peer-moves", tests, NULL, NULL);

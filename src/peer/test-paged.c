@@ -62,7 +62,7 @@ static void at_rest_nothing_of_it_is_a_floor(void **state)
 	fixture_deinit(&f);
 }
 
-static void what_changes_in_a_turn_is_told_a_little_later(void **state)
+static void a_change_in_a_turn_is_reported_a_little_later(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -125,7 +125,7 @@ int main(void)
 		cmocka_unit_test(the_daemon_hears_of_it_beside_the_units),
 		cmocka_unit_test(a_gate_opens_without_it),
 		cmocka_unit_test(at_rest_nothing_of_it_is_a_floor),
-		cmocka_unit_test(what_changes_in_a_turn_is_told_a_little_later),
+		cmocka_unit_test(a_change_in_a_turn_is_reported_a_little_later),
 		cmocka_unit_test(a_daemon_that_comes_back_hears_of_it),
 		cmocka_unit_test(it_takes_nothing_from_what_the_program_may_own),
 	};

@@ -75,7 +75,7 @@ static void rule_24_a_close_is_answered_after_the_drain(void **state)
 	fixture_deinit(&f);
 }
 
-static void what_can_leave_again_at_rest_is_told(void **state)
+static void a_floor_that_falls_at_rest_is_reported(void **state)
 {
 	struct fixture f;
 
@@ -563,7 +563,7 @@ int main(void)
 		cmocka_unit_test(a_gate_opens_when_turn_and_units_are_there),
 		cmocka_unit_test(units_without_a_turn_open_nothing),
 		cmocka_unit_test(rule_24_a_close_is_answered_after_the_drain),
-		cmocka_unit_test(what_can_leave_again_at_rest_is_told),
+		cmocka_unit_test(a_floor_that_falls_at_rest_is_reported),
 		cmocka_unit_test(rule_24_a_close_of_another_epoch_is_answered_at_once),
 		cmocka_unit_test(rule_24_a_new_turn_before_the_rest_leaves_no_close_unanswered),
 		cmocka_unit_test(a_close_before_the_fill_is_done_is_answered_at_once),

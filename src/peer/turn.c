@@ -39,7 +39,7 @@ static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch ep
 		.epoch = epoch,
 		.floor_bytes = slu_peer_floor(peer, d),
 	};
-	d->account.told_floor_bytes = r->rest.floor_bytes;
+	d->account.reported_floor_bytes = r->rest.floor_bytes;
 }
 
 void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
@@ -122,7 +122,7 @@ static void open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	d->gate = SLU_PEER_GATE_OPEN;
 	slu_peer_working_opened(d, now_ns);
 	d->is_wanted = false;
-	d->idle_is_told = false;
+	d->idle_is_reported = false;
 	d->busy_ns = now_ns;
 	d->denied_until_ns = 0;
 	d->wake_is_due = true;
@@ -174,22 +174,22 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 	if (busy) {
 		d->busy_ns = now_ns;
 		/* the hint is taken back by a WANT */
-		if (d->idle_is_told) {
-			d->idle_is_told = false;
+		if (d->idle_is_reported) {
+			d->idle_is_reported = false;
 			d->want_is_due = d->want_ends_idle = true;
 		}
 		return;
 	}
 	/* one that waits for the daemon or for its units is not idle: the hint would make the
 	 * daemon forget it */
-	if (d->idle_is_told || slu_epoch_is_none(d->epoch) || slu_peer_is_unmet(peer, device) ||
+	if (d->idle_is_reported || slu_epoch_is_none(d->epoch) || slu_peer_is_unmet(peer, device) ||
 	    d->n_command || now_ns - d->busy_ns < peer->config.idle_ns)
 		return;
 	r = slu_peer_push_message(peer, SLU_MSG_IDLE, device);
 	if (!r)
 		return;
 	r->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = d->epoch };
-	d->idle_is_told = true;
+	d->idle_is_reported = true;
 	d->want.is_runnable = 0;
 	peer->n_reports++;
 }
@@ -218,7 +218,7 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 	else
 		clear_blocked(d);
 	d->account.is_due = true;
-	d->account.final_is_told = false;
+	d->account.final_is_reported = false;
 	if (slu_peer_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	d->wake_is_due = true;
@@ -237,7 +237,7 @@ void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
 
 	clear_blocked(d);
 	d->account.is_due = true;
-	d->account.final_is_told = false;
+	d->account.final_is_reported = false;
 	if (slu_peer_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	slu_peer_reports_touch(peer, now_ns);

@@ -21,7 +21,7 @@ bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
 	if (d->is_wanted || d->n_command || slu_peer_alloc_waiting(peer, index))
 		return true;
 	if (d->gate == SLU_PEER_GATE_OPEN)
-		return !d->idle_is_told;
+		return !d->idle_is_reported;
 	return slu_peer_may_run(peer, d) && d->mode != SLU_MODE_LAUNCH && d->n_absent > 0;
 }
 
@@ -59,7 +59,7 @@ void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 		.min_bytes = d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), units)
 							: units,
 		.all_bytes = units + d->paged_bytes,
-		.working_bytes = slu_peer_working_told(d),
+		.working_bytes = slu_peer_working_reported(d),
 		.largest_bytes = largest,
 	};
 }

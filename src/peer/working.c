@@ -15,8 +15,8 @@
 
 #include "peer/internal.h"
 
-#define WINDOW_NS  (2 * SLU_NS_PER_S)
-#define TELL_PARTS 8
+#define WINDOW_NS    (2 * SLU_NS_PER_S)
+#define REPORT_PARTS 8
 
 static uint64_t running_ns(const struct slu_peer_device *d, uint64_t now_ns)
 {
@@ -75,13 +75,13 @@ void slu_peer_step_working(struct slu_peer_device *d, uint64_t now_ns)
 		slu_peer_working_drop(d, u);
 }
 
-uint64_t slu_peer_working_told(const struct slu_peer_device *d)
+uint64_t slu_peer_working_reported(const struct slu_peer_device *d)
 {
-	uint64_t told = d->want.working_bytes, now = d->working_bytes;
-	uint64_t change = now > told ? now - told : told - now;
+	uint64_t reported = d->want.working_bytes, now = d->working_bytes;
+	uint64_t change = now > reported ? now - reported : reported - now;
 
 	/* a window that lacks one unit is exchanged as often as one that lacks many */
-	if (d->n_command && now > told)
+	if (d->n_command && now > reported)
 		return now;
-	return change > told / TELL_PARTS ? now : SLU_MIN(told, d->owned_bytes);
+	return change > reported / REPORT_PARTS ? now : SLU_MIN(reported, d->owned_bytes);
 }

@@ -202,7 +202,7 @@ static void drop(struct slu_sim_world *w, unsigned client)
 
 	slu_sim_queue_clear(&s->inbox);
 	s->is_joined = false;
-	w->clients[client].death_is_told = true;
+	w->clients[client].death_is_reported = true;
 	if (w->config.mutation != SLU_SIM_FORGET_DEATH)
 		slu_core_dead(w->core, slu_sim_now_ns(w), client_id(client));
 }
@@ -315,7 +315,7 @@ void slu_sim_daemon_step(struct slu_sim_world *w)
 	for (unsigned k = 0; k < w->n_clients; k++) {
 		unsigned i = (start + k) % w->n_clients;
 
-		if (!w->clients[i].is_alive && !w->clients[i].death_is_told) {
+		if (!w->clients[i].is_alive && !w->clients[i].death_is_reported) {
 			drop(w, i);
 			carry_out(w);
 			return;

@@ -101,7 +101,7 @@ static void a_drain_that_does_not_wait_is_caught(void **state)
 	assert_true(is_caught(SLU_SIM_EARLY_DRAIN));
 }
 
-static void a_death_that_is_not_told_is_caught(void **state)
+static void a_death_that_is_not_reported_is_caught(void **state)
 {
 	assert_true(is_caught(SLU_SIM_FORGET_DEATH));
 }
@@ -117,7 +117,7 @@ int main(void)
 		cmocka_unit_test(a_report_that_lowers_too_early_is_caught),
 		cmocka_unit_test(an_ignored_gate_is_caught),
 		cmocka_unit_test(a_drain_that_does_not_wait_is_caught),
-		cmocka_unit_test(a_death_that_is_not_told_is_caught),
+		cmocka_unit_test(a_death_that_is_not_reported_is_caught),
 	};
 
 	return cmocka_run_group_tests_name("mutations", tests, NULL, NULL);

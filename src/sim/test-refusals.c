@@ -19,7 +19,7 @@
 #define PATIENCE 9000 /* the daemon's, in steps */
 
 /* Once while it only hears of refusals, once from its first turn on, and the turns of others. */
-#define TOLD_STEPS (2 * PATIENCE + 4000)
+#define DENIED_STEPS (2 * PATIENCE + 4000)
 
 static const struct slu_sim_config plain = {
 	.n_devices = 1,
@@ -103,7 +103,7 @@ static uint64_t follow(struct slu_sim_world *w, unsigned client)
 }
 
 /* Each of its turns ends with a refusal, and that of the other one brings the hope back. */
-static void what_never_fits_is_told_while_another_has_turns(void **state)
+static void a_program_that_never_fits_is_denied_while_another_has_turns(void **state)
 {
 	static const struct {
 		enum slu_mode mode;
@@ -113,7 +113,7 @@ static void what_never_fits_is_told_while_another_has_turns(void **state)
 		{ SLU_MODE_ALL, 60, 100 },
 		{ SLU_MODE_LAUNCH, 60, 0 },
 	};
-	uint64_t longest = 0, told;
+	uint64_t longest = 0, n_steps;
 
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(others) * SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		size_t k = i / SEEDS % SLU_ARRAY_SIZE(others);
@@ -122,20 +122,20 @@ static void what_never_fits_is_told_while_another_has_turns(void **state)
 
 		launch(w, c, 1, 4, 0);
 		launch(w, join(w, others[k].mode, 10, 2), 50, others[k].pieces, others[k].pause);
-		told = follow(w, c);
+		n_steps = follow(w, c);
 		/* under fifo it has its first turn when the other one rests */
 		if (strcmp(w->config.policy, "fifo") != 0)
-			longest = SLU_MAX(longest, told);
+			longest = SLU_MAX(longest, n_steps);
 		assert_int_equal(w->clients[c].n_denied, 1);
 		assert_int_equal(w->clients[c].n_launches, 0);
 		slu_sim_world_free(w);
 	}
-	printf("# told after %llu steps at the latest\n", (unsigned long long)longest);
-	assert_true(longest <= TOLD_STEPS);
+	printf("# denied after %llu steps at the latest\n", (unsigned long long)longest);
+	assert_true(longest <= DENIED_STEPS);
 }
 
 /* As above, but what is too much are bytes of its own that cannot leave for the others. */
-static void what_never_fits_beside_its_own_frozen_bytes_is_told(void **state)
+static void a_program_that_never_fits_with_its_frozen_bytes_is_denied(void **state)
 {
 	uint64_t longest = 0;
 
@@ -154,8 +154,8 @@ static void what_never_fits_beside_its_own_frozen_bytes_is_told(void **state)
 		assert_int_equal(w->clients[c].n_denied, 1);
 		slu_sim_world_free(w);
 	}
-	printf("# told after %llu steps at the latest\n", (unsigned long long)longest);
-	assert_true(longest <= TOLD_STEPS);
+	printf("# denied after %llu steps at the latest\n", (unsigned long long)longest);
+	assert_true(longest <= DENIED_STEPS);
 }
 
 /* It would fit if it were alone: for that it waits, longer than anybody's patience. */
@@ -319,9 +319,9 @@ static void a_mapped_program_leaves_the_reserve_free(void **state)
 }
 
 /* The property: nobody waits for ever, and nobody is told what is not true. */
-static void everybody_is_served_or_told(void **state)
+static void every_program_is_served_or_denied(void **state)
 {
-	uint64_t n_served = 0, n_told = 0;
+	uint64_t n_served = 0, n_denied = 0;
 
 	for (uint64_t seed = slu_test_seed(1), i = 0; i < 4 * SEEDS; i++) {
 		uint64_t random = (seed + i) * UINT64_C(0xd1342543de82ef95) + 5;
@@ -346,26 +346,26 @@ static void everybody_is_served_or_told(void **state)
 			    w->clients[c].n_denied != (fits[c] ? 0 : 2))
 				fail_msg(
 					"seed %llu, %s: client %u, which %s, was served %llu times "
-					"and told %llu times",
+					"and denied %llu times",
 					(unsigned long long)w->config.seed, w->config.policy, c,
 					fits[c] ? "fits" : "does not fit",
 					(unsigned long long)w->clients[c].n_launches,
 					(unsigned long long)w->clients[c].n_denied);
 		}
 		n_served += w->counts.n_launches;
-		n_told += w->counts.n_denied;
+		n_denied += w->counts.n_denied;
 		slu_sim_world_free(w);
 	}
-	printf("# %llu served, %llu told\n", (unsigned long long)n_served,
-	       (unsigned long long)n_told);
-	assert_true(n_served && n_told);
+	printf("# %llu served, %llu denied\n", (unsigned long long)n_served,
+	       (unsigned long long)n_denied);
+	assert_true(n_served && n_denied);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_never_fits_is_told_while_another_has_turns),
-		cmocka_unit_test(what_never_fits_beside_its_own_frozen_bytes_is_told),
+		cmocka_unit_test(a_program_that_never_fits_is_denied_while_another_has_turns),
+		cmocka_unit_test(a_program_that_never_fits_with_its_frozen_bytes_is_denied),
 		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_leaves),
 		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_may_leave),
 		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
@@ -373,7 +373,7 @@ int main(void)
 		cmocka_unit_test(the_free_part_of_the_reserve_serves_a_program_in_need),
 		cmocka_unit_test(who_needs_the_reserve_has_it_in_its_turns),
 		cmocka_unit_test(a_mapped_program_leaves_the_reserve_free),
-		cmocka_unit_test(everybody_is_served_or_told),
+		cmocka_unit_test(every_program_is_served_or_denied),
 	};
 
 	return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);

@@ -27,7 +27,7 @@ const char *slu_sim_mutation_name(enum slu_sim_mutation mutation)
 		[SLU_SIM_ANY_REPORT] = "any report answers the last LIMIT",
 		[SLU_SIM_IGNORE_GATE] = "the gate is ignored",
 		[SLU_SIM_EARLY_DRAIN] = "the drain does not wait",
-		[SLU_SIM_FORGET_DEATH] = "a death is not told",
+		[SLU_SIM_FORGET_DEATH] = "a death is not reported",
 	};
 
 	return mutation < _SLU_SIM_MUTATION_MAX ? names[mutation] : "?";

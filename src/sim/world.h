@@ -145,7 +145,7 @@ struct slu_sim_client {
 	bool runs_without_daemon;
 	struct slu_peer *peer;
 
-	bool is_alive, is_connected, death_is_told;
+	bool is_alive, is_connected, death_is_reported;
 	bool was_alone;	     /* took device bytes without a daemon since its last HELLO */
 	unsigned connection; /* counts up */
 	uint64_t stopped_until_step, lost_step;
