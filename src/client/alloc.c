@@ -28,7 +28,7 @@ static bool refusal_is_final(const struct slu_client *c)
 }
 
 /* In mode LAUNCH a creation is the very call that the program made: its error is the program's. */
-static bool is_programs_own(const struct slu_client_device *d)
+static bool device_creates_for_program(const struct slu_client_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH;
 }
@@ -37,7 +37,7 @@ static bool is_programs_own(const struct slu_client_device *d)
  * So much credit is left that others would have to take a good part of the device in a moment for
  * the driver to refuse. A front end may spare itself the proof.
  */
-static bool is_sure(const struct slu_client *c, const struct slu_client_device *d)
+static bool device_has_ample_credit(const struct slu_client *c, const struct slu_client_device *d)
 {
 	uint64_t enough = SLU_MAX(d->total_bytes / SURE_PARTS, SURE_BYTES);
 	struct slu_peer_account_view view;
@@ -55,21 +55,21 @@ static bool is_sure(const struct slu_client *c, const struct slu_client_device *
  *
  * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: ask the peer again; or -errno.
  */
-static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_failures)
+static int alloc_create(struct slu_client *c, struct slu_client_unit *w, unsigned *n_failures)
 {
 	struct slu_client_device *d = w->device;
 	struct slu_unit *const units[] = { &w->unit };
 	uint64_t now_ns;
 	int r;
 
-	w->unit.unproven = is_programs_own(d) && is_sure(c, d);
+	w->unit.unproven = device_creates_for_program(d) && device_has_ample_credit(c, d);
 	slu_lock_give(&c->lock);
 	slu_lock_assert_none();
 	r = d->backend->create(d->data, &w->unit);
 	slu_lock_take(&c->lock);
 
 	now_ns = slu_clock_now_ns();
-	slu_peer_unname(c->peer, units, 1);
+	slu_peer_command_unname(c->peer, units, 1);
 	w->unit.unproven = w->unit.unproven && !r;
 	if (r == 0) {
 		w->is_made = true;
@@ -86,7 +86,8 @@ static int make(struct slu_client *c, struct slu_client_unit *w, unsigned *n_fai
 		if (r == SLU_BACKEND_E_LOST)
 			d->is_dead = true;
 		r = r < 0 ? r : -EIO;
-		if (!is_programs_own(d) && !d->is_dead && ++*n_failures <= FAILURES_MAX) {
+		if (!device_creates_for_program(d) && !d->is_dead &&
+		    ++*n_failures <= FAILURES_MAX) {
 			slu_client_log("device %u: making %llu bytes failed: %s, trying again",
 				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
 			r = -EAGAIN;
@@ -105,7 +106,7 @@ void slu_client_unit_prove(struct slu_unit *unit)
 }
 
 /* With the lock, which is left meanwhile. */
-static void unmake(struct slu_client *c, struct slu_client_unit *w)
+static void alloc_unmake(struct slu_client *c, struct slu_client_unit *w)
 {
 	struct slu_unit *u = &w->unit;
 	struct slu_client_device *d;
@@ -120,14 +121,14 @@ static void unmake(struct slu_client *c, struct slu_client_unit *w)
 	if (u->place != SLU_PLACE_DEVICE || u->frozen != SLU_FROZEN_NO)
 		return;
 	d = w->device;
-	slu_peer_unmake(c->peer, u);
+	slu_peer_move_unmake(c->peer, u);
 	slu_lock_give(&c->lock);
 	slu_lock_assert_none();
 	d->backend->destroy(d->data, u);
 	slu_lock_take(&c->lock);
 	w->is_made = false;
 	c->counts.n_refusals++;
-	slu_peer_unmade(c->peer, slu_clock_now_ns(), u);
+	slu_peer_move_unmade(c->peer, slu_clock_now_ns(), u);
 }
 
 void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
@@ -138,7 +139,7 @@ void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
 	slu_lock_take(&c->lock);
 	for (size_t i = 0; i < n_units; i++)
 		if (!slu_client_unit_of(units[i])->device->is_orphan)
-			unmake(c, slu_client_unit_of(units[i]));
+			alloc_unmake(c, slu_client_unit_of(units[i]));
 	slu_client_pump(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 }
@@ -146,7 +147,7 @@ void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
 /* Takes an extent of the disk file for a unit that is about to be allocated; with the lock, which
  * is left meanwhile.
  */
-static void reserve(struct slu_client *c, struct slu_client_unit *w)
+static void alloc_reserve_extent(struct slu_client *c, struct slu_client_unit *w)
 {
 	int r = 0;
 
@@ -173,7 +174,7 @@ static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_fr
 		if (r == 0 && !is_frozen) {
 			/* no thread waits for this change: the step after the creation is enough */
 			w->unit.n_named++;
-			r = make(c, w, &n_failures);
+			r = alloc_create(c, w, &n_failures);
 			if (r != -EAGAIN)
 				return r;
 			continue;
@@ -185,7 +186,7 @@ static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_fr
 		case SLU_PEER_E_IN_RAM:
 			return 0;
 		case SLU_PEER_E_RESERVE:
-			reserve(c, w);
+			alloc_reserve_extent(c, w);
 			break;
 		case SLU_PEER_E_WAIT:
 			slu_client_wait(c, SLU_PEER_NEVER);
@@ -201,7 +202,7 @@ static int alloc_run(struct slu_client *c, struct slu_client_unit *w, bool is_fr
 }
 
 /* In a child, on a device of its parent: the driver alone decides. */
-static int make_orphan(struct slu_client_unit *w, bool is_frozen)
+static int alloc_create_orphan(struct slu_client_unit *w, bool is_frozen)
 {
 	int r;
 
@@ -217,7 +218,8 @@ static int make_orphan(struct slu_client_unit *w, bool is_frozen)
 }
 
 /* It is the program's from now on, and no longer only set aside for it; with the lock. */
-static void own(struct slu_client_device *d, const struct slu_unit *u, uint64_t *reserved_bytes)
+static void device_own(struct slu_client_device *d, const struct slu_unit *u,
+		       uint64_t *reserved_bytes)
 {
 	uint64_t used = SLU_MIN(*reserved_bytes, u->bytes);
 
@@ -226,9 +228,9 @@ static void own(struct slu_client_device *d, const struct slu_unit *u, uint64_t 
 	*reserved_bytes -= used;
 }
 
-static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
-		    bool is_spare, uint64_t *reserved_bytes, void *owner,
-		    struct slu_unit **ret_unit)
+static int alloc_unit(struct slu_client_device *d, uint64_t bytes, enum slu_frozen frozen,
+		      bool is_spare, uint64_t *reserved_bytes, void *owner,
+		      struct slu_unit **ret_unit)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
@@ -250,13 +252,13 @@ static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen
 	slu_lock_take(&c->lock);
 	if (d->is_orphan) {
 		slu_lock_give(&c->lock);
-		r = make_orphan(w, frozen != SLU_FROZEN_NO);
+		r = alloc_create_orphan(w, frozen != SLU_FROZEN_NO);
 	} else {
 		if (frozen == SLU_FROZEN_NO)
 			slu_client_wait_joined(c);
 		r = alloc_run(c, w, frozen != SLU_FROZEN_NO);
 		if (!r)
-			own(d, &w->unit, reserved_bytes);
+			device_own(d, &w->unit, reserved_bytes);
 		/* taken for nothing: the allocation was refused, or found memory after all */
 		if (r || !w->unit.on_disk) {
 			spare = w->extent;
@@ -276,18 +278,18 @@ static int unit_new(struct slu_client_device *d, uint64_t bytes, enum slu_frozen
 int slu_client_unit_new(struct slu_client_device *device, uint64_t bytes, enum slu_frozen frozen,
 			void *owner, struct slu_unit **ret_unit)
 {
-	return unit_new(device, bytes, frozen, false, &(uint64_t){ 0 }, owner, ret_unit);
+	return alloc_unit(device, bytes, frozen, false, &(uint64_t){ 0 }, owner, ret_unit);
 }
 
 int slu_client_unit_new_reserved(struct slu_client_device *device, uint64_t bytes,
 				 enum slu_frozen frozen, uint64_t *reserved_bytes, void *owner,
 				 struct slu_unit **ret_unit)
 {
-	return unit_new(device, bytes, frozen, false, reserved_bytes, owner, ret_unit);
+	return alloc_unit(device, bytes, frozen, false, reserved_bytes, owner, ret_unit);
 }
 
 int slu_client_unit_new_spare(struct slu_client_device *device, uint64_t bytes, void *owner,
 			      struct slu_unit **ret_unit)
 {
-	return unit_new(device, bytes, SLU_FROZEN_NO, true, &(uint64_t){ 0 }, owner, ret_unit);
+	return alloc_unit(device, bytes, SLU_FROZEN_NO, true, &(uint64_t){ 0 }, owner, ret_unit);
 }

@@ -7,14 +7,14 @@
 #define MIX_A UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_B UINT64_C(0x243f6a8885a308d3)
 
-static uint64_t rotate(uint64_t x, unsigned by)
+static uint64_t bits_rotate(uint64_t x, unsigned by)
 {
 	return x << by | x >> (64 - by);
 }
 
-static uint64_t mix(uint64_t lane, uint64_t word)
+static uint64_t block_mix(uint64_t lane, uint64_t word)
 {
-	return rotate(lane ^ word * MIX_A, 29) * MIX_B + 1;
+	return bits_rotate(lane ^ word * MIX_A, 29) * MIX_B + 1;
 }
 
 void slu_checksum_init(struct slu_checksum *sum)
@@ -34,18 +34,18 @@ void slu_checksum_add(struct slu_checksum *sum, const void *data, size_t bytes)
 	sum->n_bytes += bytes;
 	for (; bytes >= sizeof(words); bytes -= sizeof(words), p += sizeof(words)) {
 		memcpy(words, p, sizeof(words));
-		a = mix(a, words[0]);
-		b = mix(b, words[1]);
-		c = mix(c, words[2]);
-		d = mix(d, words[3]);
+		a = block_mix(a, words[0]);
+		b = block_mix(b, words[1]);
+		c = block_mix(c, words[2]);
+		d = block_mix(d, words[3]);
 	}
 	if (bytes) {
 		memset(words, 0, sizeof(words));
 		memcpy(words, p, bytes);
-		a = mix(a, words[0]);
-		b = mix(b, words[1]);
-		c = mix(c, words[2]);
-		d = mix(d, words[3]);
+		a = block_mix(a, words[0]);
+		b = block_mix(b, words[1]);
+		c = block_mix(c, words[2]);
+		d = block_mix(d, words[3]);
 	}
 	sum->lanes[0] = a;
 	sum->lanes[1] = b;
@@ -58,6 +58,6 @@ uint64_t slu_checksum_end(const struct slu_checksum *sum)
 	uint64_t x = sum->n_bytes * MIX_A;
 
 	for (unsigned i = 0; i < 4; i++)
-		x = mix(x, sum->lanes[i]);
+		x = block_mix(x, sum->lanes[i]);
 	return x ^ x >> 32;
 }

@@ -26,7 +26,7 @@ struct slu_client slu_client_global = {
 
 /* -- starting --------------------------------------------------------------------------------- */
 
-static int make_peer(struct slu_client *c)
+static int peer_create(struct slu_client *c)
 {
 	struct slu_peer_config config = {
 		.refusal_retries = REFUSAL_RETRIES,
@@ -61,7 +61,7 @@ int slu_client_start(struct slu_client *c)
 	c->wake_fd = slu_fd_lift(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (c->wake_fd < 0)
 		return slu_error(-errno);
-	r = make_peer(c);
+	r = peer_create(c);
 	if (r)
 		goto fail;
 	r = slu_connection_init(&c->connection, path);
@@ -141,7 +141,7 @@ void slu_client_wait(struct slu_client *c, uint64_t until_ns)
 
 /* The peer counts units that went; people want the bytes that were copied, and why they were not.
  */
-static void correct_facts(struct slu_client *c, struct slu_msg_facts *facts)
+static void facts_correct(struct slu_client *c, struct slu_msg_facts *facts)
 {
 	const struct slu_client_device *d = c->devices[facts->device];
 
@@ -152,18 +152,18 @@ static void correct_facts(struct slu_client *c, struct slu_msg_facts *facts)
 	facts->move_error = facts->n_failed ? (uint8_t)d->move_error : 0;
 }
 
-static void send_message(struct slu_client *c, struct slu_message *m)
+static void message_send(struct slu_client *c, struct slu_message *m)
 {
 	c->counts.n_messages_sent++;
 	if (m->header.type == SLU_MSG_FACTS)
-		correct_facts(c, &m->facts);
+		facts_correct(c, &m->facts);
 	if (c->torture)
 		slu_torture_say(c->torture, m);
 	else
 		slu_connection_send(&c->connection, m);
 }
 
-static void open_gate(struct slu_client *c, unsigned index)
+static void gate_open(struct slu_client *c, unsigned index)
 {
 	struct slu_client_device *d = c->devices[index];
 
@@ -176,7 +176,7 @@ static void open_gate(struct slu_client *c, unsigned index)
 	slu_client_log("device %u: open", index);
 }
 
-static void shut_gate(struct slu_client *c, uint64_t now_ns, unsigned index)
+static void gate_shut(struct slu_client *c, uint64_t now_ns, unsigned index)
 {
 	struct slu_client_device *d = c->devices[index];
 
@@ -184,7 +184,7 @@ static void shut_gate(struct slu_client *c, uint64_t now_ns, unsigned index)
 	slu_client_log("device %u: shut", index);
 	if (!d) {
 		/* Removed: nothing of it can run. */
-		slu_peer_drained(c->peer, now_ns, index, false);
+		slu_peer_turn_drained(c->peer, now_ns, index, false);
 		return;
 	}
 	d->is_closing = true;
@@ -192,7 +192,7 @@ static void shut_gate(struct slu_client *c, uint64_t now_ns, unsigned index)
 	d->drain_pause_ns = 0;
 }
 
-static void start_move(struct slu_client *c, const struct slu_peer_action *action)
+static void move_start(struct slu_client *c, const struct slu_peer_action *action)
 {
 	struct slu_client_unit *w = slu_client_unit_of(action->unit);
 	bool is_out = w->unit.moving == SLU_MOVING_OUT;
@@ -202,7 +202,7 @@ static void start_move(struct slu_client *c, const struct slu_peer_action *actio
 }
 
 /* Return: whether a step may find more to do. */
-static bool carry_out(struct slu_client *c, uint64_t now_ns)
+static bool actions_carry_out(struct slu_client *c, uint64_t now_ns)
 {
 	struct slu_peer_action action;
 	struct slu_message m;
@@ -211,20 +211,20 @@ static bool carry_out(struct slu_client *c, uint64_t now_ns)
 	while (slu_peer_take_action(c->peer, &action) > 0) {
 		switch (action.kind) {
 		case SLU_PEER_SEND:
-			send_message(c, &action.message);
+			message_send(c, &action.message);
 			break;
 		case SLU_PEER_MOVE:
-			start_move(c, &action);
+			move_start(c, &action);
 			break;
 		case SLU_PEER_SHIFT:
 			slu_client_shift(c, slu_client_unit_of(action.unit));
 			break;
 		case SLU_PEER_OPEN:
-			open_gate(c, action.device);
+			gate_open(c, action.device);
 			pthread_cond_broadcast(&c->changed);
 			break;
 		case SLU_PEER_SHUT:
-			shut_gate(c, now_ns, action.device);
+			gate_shut(c, now_ns, action.device);
 			is_again |= !c->devices[action.device];
 			break;
 		case SLU_PEER_WAKE:
@@ -239,7 +239,7 @@ static bool carry_out(struct slu_client *c, uint64_t now_ns)
 	return is_again;
 }
 
-static bool needs_helper(const struct slu_client *c)
+static bool helper_is_needed(const struct slu_client *c)
 {
 	if (slu_peer_deadline_ns(c->peer) < c->helper_ns)
 		return true;
@@ -260,8 +260,8 @@ void slu_client_pump(struct slu_client *c, uint64_t now_ns)
 {
 	do
 		slu_peer_step(c->peer, now_ns);
-	while (carry_out(c, now_ns));
-	if (c->helper_ns && needs_helper(c))
+	while (actions_carry_out(c, now_ns));
+	if (c->helper_ns && helper_is_needed(c))
 		slu_client_poke(c);
 }
 
@@ -271,7 +271,7 @@ void slu_client_pump(struct slu_client *c, uint64_t now_ns)
 void slu_client_run_alone(struct slu_client *c, uint64_t now_ns)
 {
 	c->is_alone = true;
-	slu_peer_run_alone(c->peer, now_ns, true);
+	slu_peer_alone_run(c->peer, now_ns, true);
 	slu_client_pump(c, now_ns);
 	pthread_cond_broadcast(&c->changed);
 }
@@ -279,7 +279,7 @@ void slu_client_run_alone(struct slu_client *c, uint64_t now_ns)
 void slu_client_lose(struct slu_client *c, uint64_t now_ns)
 {
 	slu_connection_drop(&c->connection, now_ns);
-	slu_peer_lost(c->peer, now_ns);
+	slu_peer_connection_lost(c->peer, now_ns);
 	if (c->stage == SLU_CLIENT_JOINED) {
 		c->stage = SLU_CLIENT_LOST;
 		c->lost_ns = now_ns;
@@ -293,7 +293,7 @@ void slu_client_lose(struct slu_client *c, uint64_t now_ns)
 }
 
 /* They may have their pinned chunks now. */
-static void wake_movers(struct slu_client *c)
+static void movers_wake(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
 		for (unsigned k = 0; c->devices[i] && k < _SLU_DIRECTION_MAX; k++)
@@ -301,27 +301,27 @@ static void wake_movers(struct slu_client *c)
 }
 
 /* A gate that stayed open is watched again: nobody looked while there was nobody to tell. */
-static void watch_devices(struct slu_client *c)
+static void devices_watch(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
 		if (c->devices[i])
 			c->devices[i]->look_ns = 0;
 }
 
-static void welcomed(struct slu_client *c, uint64_t now_ns)
+static void welcome_apply(struct slu_client *c, uint64_t now_ns)
 {
-	const struct slu_msg_welcome *w = slu_peer_settings(c->peer);
+	const struct slu_msg_welcome *w = slu_peer_connection_settings(c->peer);
 
-	if (slu_peer_is_joined(c->peer)) {
+	if (slu_peer_connection_is_joined(c->peer)) {
 		slu_client_log("joined, generation %llu", (unsigned long long)w->generation);
 		c->stage = SLU_CLIENT_JOINED;
 		slu_connection_reset_pause(&c->connection);
-		watch_devices(c);
+		devices_watch(c);
 	} else {
 		slu_client_log("the daemon does not take us: %s (%s), going on without it",
 			       w->detail, strerror((int)w->status));
 		slu_connection_stay(&c->connection);
-		slu_peer_lost(c->peer, now_ns);
+		slu_peer_connection_lost(c->peer, now_ns);
 		c->stage = SLU_CLIENT_LOOSE;
 		slu_client_run_alone(c, now_ns);
 	}
@@ -331,15 +331,15 @@ static void welcomed(struct slu_client *c, uint64_t now_ns)
 void slu_client_hear(struct slu_client *c, uint64_t now_ns, const struct slu_message *m)
 {
 	c->counts.n_messages_received++;
-	slu_peer_message(c->peer, now_ns, m);
+	slu_peer_connection_receive(c->peer, now_ns, m);
 	if (m->header.type == SLU_MSG_WELCOME)
-		welcomed(c, now_ns);
+		welcome_apply(c, now_ns);
 	if (m->header.type == SLU_MSG_DISK)
 		slu_disk_set_folder(&c->disk, m->disk.folder);
 	if (m->header.type == SLU_MSG_PRESENT)
 		c->present_bytes[m->present.device] = m->present.bytes;
 	if (m->header.type == SLU_MSG_LIMIT && m->limit.account.tier == SLU_TIER_PINNED)
-		wake_movers(c);
+		movers_wake(c);
 }
 
 void slu_client_counts(struct slu_client_counts *ret_counts)

@@ -25,7 +25,7 @@ int slu_connection_init(struct slu_connection *c, const char *path)
 	return 0;
 }
 
-static void go_down(struct slu_connection *c)
+static void connection_go_down(struct slu_connection *c)
 {
 	slu_channel_free(c->channel);
 	c->channel = NULL;
@@ -34,12 +34,12 @@ static void go_down(struct slu_connection *c)
 
 void slu_connection_deinit(struct slu_connection *c)
 {
-	go_down(c);
+	connection_go_down(c);
 	free(c->path);
 	c->path = NULL;
 }
 
-static void pause_from(struct slu_connection *c, uint64_t now_ns)
+static void connection_pause_from(struct slu_connection *c, uint64_t now_ns)
 {
 	c->next_ns = now_ns + c->pause_ns;
 	c->pause_ns = SLU_MIN(c->pause_ns * 2, PAUSE_MAX_NS);
@@ -54,7 +54,7 @@ int slu_connection_try(struct slu_connection *c, uint64_t now_ns)
 	fd = slu_channel_connect(c->path);
 	if (fd < 0 || slu_channel_new(fd, SLU_MESSAGE_FROM_DAEMON, &c->channel) < 0) {
 		slu_closep(&fd);
-		pause_from(c, now_ns);
+		connection_pause_from(c, now_ns);
 		return SLU_CONNECTION_E_NOTHING;
 	}
 	return 0;
@@ -67,11 +67,11 @@ void slu_connection_reset_pause(struct slu_connection *c)
 
 void slu_connection_drop(struct slu_connection *c, uint64_t now_ns)
 {
-	go_down(c);
+	connection_go_down(c);
 	if (c->is_last)
 		c->next_ns = NEVER_NS;
 	else
-		pause_from(c, now_ns);
+		connection_pause_from(c, now_ns);
 }
 
 void slu_connection_stay(struct slu_connection *c)
@@ -81,7 +81,7 @@ void slu_connection_stay(struct slu_connection *c)
 
 void slu_connection_give_up(struct slu_connection *c)
 {
-	go_down(c);
+	connection_go_down(c);
 	c->next_ns = NEVER_NS;
 }
 
@@ -91,7 +91,7 @@ void slu_connection_hurry(struct slu_connection *c)
 	c->pause_ns = PAUSE_MIN_NS;
 }
 
-static void break_off(struct slu_connection *c, const char *why)
+static void connection_break(struct slu_connection *c, const char *why)
 {
 	if (!c->is_broken)
 		slu_client_log("the connection ended: %s", why);
@@ -106,7 +106,8 @@ void slu_connection_send(struct slu_connection *c, const struct slu_message *m)
 		return;
 	r = slu_channel_send(c->channel, m, -1);
 	if (r)
-		break_off(c, r == SLU_CHANNEL_E_FULL ? "the daemon does not read" : "it is closed");
+		connection_break(c, r == SLU_CHANNEL_E_FULL ? "the daemon does not read"
+							    : "it is closed");
 }
 
 void slu_connection_flush(struct slu_connection *c)
@@ -117,7 +118,7 @@ void slu_connection_flush(struct slu_connection *c)
 		return;
 	r = slu_channel_flush(c->channel);
 	if (r && r != SLU_CHANNEL_E_AGAIN)
-		break_off(c, "it is closed");
+		connection_break(c, "it is closed");
 }
 
 int slu_connection_receive(struct slu_connection *c, struct slu_message *ret_message)
@@ -132,7 +133,7 @@ int slu_connection_receive(struct slu_connection *c, struct slu_message *ret_mes
 	if (r == 0)
 		return 0;
 	if (r != SLU_CHANNEL_E_AGAIN)
-		break_off(c, r == SLU_CHANNEL_E_BAD ? fault : "it is closed");
+		connection_break(c, r == SLU_CHANNEL_E_BAD ? fault : "it is closed");
 	return SLU_CONNECTION_E_NOTHING;
 }
 

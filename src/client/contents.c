@@ -20,7 +20,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	const struct slu_client_device *d = w->device;
 	struct slu_unit *u = &w->unit;
 	bool is_out = u->moving == SLU_MOVING_OUT;
-	enum slu_hashing hashing = slu_peer_settings(c->peer)->hash_clean;
+	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;
 
 	/* The device's copy died with its context; what the host has is the truth that is left. */
 	if (d->is_dead)
@@ -39,7 +39,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.may_compare = hashing != SLU_HASHING_OFF && d->mode == SLU_MODE_LAUNCH,
 		.wants_drain = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
-		.wants_sum = slu_peer_settings(c->peer)->checksum_moves || u->on_disk,
+		.wants_sum = slu_peer_connection_settings(c->peer)->checksum_moves || u->on_disk,
 		.is_cancelled = slu_client_unit_is_cancelled,
 		.cancel_data = w,
 		.host = u->host,
@@ -83,7 +83,8 @@ enum slu_move_result slu_contents_result(int r)
 	}
 }
 
-static void count(struct slu_client *c, struct slu_client_device *d, const struct slu_move *move)
+static void contents_count(struct slu_client *c, struct slu_client_device *d,
+			   const struct slu_move *move)
 {
 	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
 
@@ -103,7 +104,8 @@ static void count(struct slu_client *c, struct slu_client_device *d, const struc
 }
 
 /* What went wrong for good. Contents that are not what they were must not reach the program. */
-static void note_fault(struct slu_client *c, struct slu_client_unit *w, int r, int disk_error)
+static void contents_note_fault(struct slu_client *c, struct slu_client_unit *w, int r,
+				int disk_error)
 {
 	struct slu_client_device *d = w->device;
 
@@ -160,9 +162,9 @@ void slu_contents_note_end(struct slu_client *c, struct slu_client_unit *w,
 {
 	c->counts.n_refusals += move->n_refusals;
 	if (r) {
-		note_fault(c, w, r, move->disk_error);
+		contents_note_fault(c, w, r, move->disk_error);
 	} else {
-		count(c, w->device, move);
+		contents_count(c, w->device, move);
 		w->device->move_error = 0;
 	}
 }

@@ -19,7 +19,7 @@
 /* -- coming -------------------------------------------------------------------------------------
  */
 
-static int find_place(const struct slu_client *c, const struct slu_hello_device *identity,
+static int place_find(const struct slu_client *c, const struct slu_hello_device *identity,
 		      enum slu_mode mode)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
@@ -30,10 +30,10 @@ static int find_place(const struct slu_client *c, const struct slu_hello_device 
 }
 
 /* Joins with all devices: the connection, if there is one, begins anew. */
-static void join_again(struct slu_client *c, uint64_t now_ns)
+static void daemon_join_again(struct slu_client *c, uint64_t now_ns)
 {
 	if (c->torture) {
-		slu_peer_connected(c->peer, now_ns);
+		slu_peer_connection_made(c->peer, now_ns);
 	} else if (c->connection.path) {
 		slu_connection_hurry(&c->connection);
 		slu_client_poke(c);
@@ -43,18 +43,18 @@ static void join_again(struct slu_client *c, uint64_t now_ns)
 	slu_client_pump(c, now_ns);
 }
 
-static int take_place(struct slu_client *c, const struct slu_hello_device *identity,
+static int place_take(struct slu_client *c, const struct slu_hello_device *identity,
 		      enum slu_mode mode)
 {
 	uint64_t now_ns = slu_clock_now_ns();
-	int place = find_place(c, identity, mode);
+	int place = place_find(c, identity, mode);
 
 	if (place >= 0)
 		return place;
 	if (c->n_places == SLU_WIRE_DEVICES_MAX)
 		return slu_error(-ENOSPC);
 	if (c->torture)
-		slu_peer_lost(c->peer, now_ns);
+		slu_peer_connection_lost(c->peer, now_ns);
 	else if (c->connection.channel)
 		slu_client_lose(c, now_ns);
 	place = slu_peer_device_add(c->peer, identity, mode);
@@ -66,7 +66,7 @@ static int take_place(struct slu_client *c, const struct slu_hello_device *ident
 	return place;
 }
 
-static int start_movers(struct slu_client_device *d)
+static int movers_start(struct slu_client_device *d)
 {
 	int r;
 
@@ -79,7 +79,7 @@ static int start_movers(struct slu_client_device *d)
 	return slu_fold(r);
 }
 
-static int start_helper(struct slu_client *c)
+static int helper_start(struct slu_client *c)
 {
 	int r;
 
@@ -92,18 +92,18 @@ static int start_helper(struct slu_client *c)
 	return 0;
 }
 
-static int prepare(struct slu_client *c, const struct slu_hello_device *asked, enum slu_mode mode,
-		   const struct slu_backend *backend)
+static int device_prepare(struct slu_client *c, const struct slu_hello_device *asked,
+			  enum slu_mode mode, const struct slu_backend *backend)
 {
 	struct slu_hello_device identity = *asked;
 	int r;
 
 	r = slu_client_start(c);
 	if (!r)
-		r = start_helper(c);
+		r = helper_start(c);
 	identity.never_pins = !slu_ring_is_wanted(backend) && !backend->map;
 	identity.hears_present = 1;
-	return r ? slu_fold(r) : take_place(c, &identity, mode);
+	return r ? slu_fold(r) : place_take(c, &identity, mode);
 }
 
 int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode mode,
@@ -123,7 +123,7 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 	if (!d)
 		return slu_error(-ENOMEM);
 	slu_lock_take(&c->lock);
-	place = prepare(c, identity, mode, backend);
+	place = device_prepare(c, identity, mode, backend);
 	slu_lock_give(&c->lock);
 	if (place < 0) {
 		free(d);
@@ -135,7 +135,7 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 	d->data = data;
 	d->total_bytes = identity->total_bytes;
 	d->look_ns = SLU_PEER_NEVER;
-	r = start_movers(d);
+	r = movers_start(d);
 	if (r) {
 		free(d);
 		return slu_fold(r);
@@ -147,7 +147,7 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 	else
 		c->devices[place] = d;
 	if (!r)
-		join_again(c, slu_clock_now_ns());
+		daemon_join_again(c, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 	if (r) {
 		slu_mover_stop(&d->movers[SLU_DIRECTION_IN]);
@@ -165,9 +165,9 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
  */
 
 /* Forgets the units that the program left behind; their device memory goes with the context. */
-static void forget_units(struct slu_client *c, struct slu_client_device *d)
+static void units_forget(struct slu_client *c, struct slu_client_device *d)
 {
-	const struct slu_unit_list *units = slu_peer_units(c->peer, d->index);
+	const struct slu_unit_list *units = slu_peer_view_units(c->peer, d->index);
 
 	while (!TAILQ_EMPTY(units)) {
 		struct slu_client_unit *w = slu_client_unit_of(TAILQ_FIRST(units));
@@ -179,7 +179,7 @@ static void forget_units(struct slu_client *c, struct slu_client_device *d)
 			slu_client_wait(c, SLU_PEER_NEVER);
 		if (!w->is_gone) {
 			w->unit.n_named = 0;
-			slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+			slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
 		}
 		slu_tiers_put(w->unit.host, w->unit.bytes);
 		slu_disk_give(&c->disk, &w->extent);
@@ -204,12 +204,12 @@ void slu_client_device_remove(struct slu_client_device *d)
 	c->devices[d->index] = NULL;
 	if (d->is_closing) {
 		d->is_closing = false;
-		slu_peer_drained(c->peer, now_ns, d->index, false);
+		slu_peer_turn_drained(c->peer, now_ns, d->index, false);
 	}
 	if (d->is_blocked)
-		slu_peer_unblocked(c->peer, now_ns, d->index);
+		slu_peer_turn_unblocked(c->peer, now_ns, d->index);
 	slu_client_pump(c, now_ns);
-	forget_units(c, d);
+	units_forget(c, d);
 	slu_peer_reports_set_paged(c->peer, now_ns, d->index, 0);
 	while (d->n_visits)
 		slu_client_wait(c, SLU_PEER_NEVER);
@@ -246,7 +246,7 @@ unsigned slu_client_device_index(const struct slu_client_device *d)
 	return d->index;
 }
 
-static bool is_managed(const struct slu_client *c, const struct slu_client_device *d)
+static bool device_is_managed(const struct slu_client *c, const struct slu_client_device *d)
 {
 	return !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
 }
@@ -258,46 +258,47 @@ bool slu_client_device_is_managed(const struct slu_client_device *d)
 	bool is;
 
 	slu_lock_take(&c->lock);
-	is = is_managed(c, d);
+	is = device_is_managed(c, d);
 	slu_lock_give(&c->lock);
 	return is;
 }
 
 /* What the program may own there. */
-static uint64_t most_owned(const struct slu_client *c, const struct slu_client_device *d)
+static uint64_t device_most_owned(const struct slu_client *c, const struct slu_client_device *d)
 {
-	uint64_t bytes = is_managed(c, d) ? slu_peer_settings(c->peer)->visible_bytes : 0;
+	uint64_t bytes =
+		device_is_managed(c, d) ? slu_peer_connection_settings(c->peer)->visible_bytes : 0;
 
 	return bytes ? bytes : d->total_bytes;
 }
 
 /* What it is told of it: a program that takes all it is told must leave what its context takes. */
-static uint64_t visible(const struct slu_client *c, const struct slu_client_device *d)
+static uint64_t device_visible(const struct slu_client *c, const struct slu_client_device *d)
 {
-	if (!is_managed(c, d) || slu_peer_settings(c->peer)->visible_bytes)
-		return most_owned(c, d);
+	if (!device_is_managed(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
+		return device_most_owned(c, d);
 	return d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
 }
 
 /* The same, and no more than the contexts of all programs and outsiders leave. */
-static uint64_t offered(const struct slu_client *c, const struct slu_client_device *d)
+static uint64_t device_offered(const struct slu_client *c, const struct slu_client_device *d)
 {
-	uint64_t bytes = visible(c, d), present = c->present_bytes[d->index];
+	uint64_t bytes = device_visible(c, d), present = c->present_bytes[d->index];
 
-	return is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
+	return device_is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
 }
 
 /* One of the figures above; the daemon says how much that is. */
-static uint64_t figure(const struct slu_client_device *d,
-		       uint64_t (*of)(const struct slu_client *c,
-				      const struct slu_client_device *d))
+static uint64_t device_figure(const struct slu_client_device *d,
+			      uint64_t (*of)(const struct slu_client *c,
+					     const struct slu_client_device *d))
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 	uint64_t bytes;
 
 	slu_lock_take(&c->lock);
-	if (is_managed(c, d))
+	if (device_is_managed(c, d))
 		slu_client_wait_joined(c);
 	bytes = of(c, d);
 	slu_lock_give(&c->lock);
@@ -306,26 +307,27 @@ static uint64_t figure(const struct slu_client_device *d,
 
 uint64_t slu_client_device_most(const struct slu_client_device *d)
 {
-	return figure(d, most_owned);
+	return device_figure(d, device_most_owned);
 }
 
 uint64_t slu_client_device_visible(const struct slu_client_device *d)
 {
-	return figure(d, visible);
+	return device_figure(d, device_visible);
 }
 
 uint64_t slu_client_device_offered(const struct slu_client_device *d)
 {
-	return figure(d, offered);
+	return device_figure(d, device_offered);
 }
 
 /* Units of mode LAUNCH come as commands name them: together they may exceed the device. */
-static uint64_t most_reserved(const struct slu_client *c, const struct slu_client_device *d)
+static uint64_t device_most_reserved(const struct slu_client *c, const struct slu_client_device *d)
 {
-	bool is_bounded = d->mode != SLU_MODE_LAUNCH ||
-			  (is_managed(c, d) && slu_peer_settings(c->peer)->visible_bytes);
+	bool is_bounded =
+		d->mode != SLU_MODE_LAUNCH ||
+		(device_is_managed(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
 
-	return is_bounded ? most_owned(c, d) : UINT64_MAX;
+	return is_bounded ? device_most_owned(c, d) : UINT64_MAX;
 }
 
 bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint64_t asked_bytes)
@@ -336,16 +338,16 @@ bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint
 	bool may;
 
 	slu_lock_take(&c->lock);
-	if (is_managed(c, d))
+	if (device_is_managed(c, d))
 		slu_client_wait_joined(c); /* the daemon says how much that is */
-	most = most_reserved(c, d);
+	most = device_most_reserved(c, d);
 	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
 	if (may)
 		d->reserved_bytes += bytes;
-	if (!may && asked_bytes && is_managed(c, d)) {
+	if (!may && asked_bytes && device_is_managed(c, d)) {
 		now_ns = slu_clock_now_ns();
-		slu_peer_exceeds(c->peer, now_ns, d->index, asked_bytes,
-				 d->owned_bytes + d->reserved_bytes, most);
+		slu_peer_alloc_exceeds(c->peer, now_ns, d->index, asked_bytes,
+				       d->owned_bytes + d->reserved_bytes, most);
 		slu_client_pump(c, now_ns);
 	}
 	slu_lock_give(&c->lock);

@@ -16,7 +16,7 @@
 #include "client/disk.h"
 
 /* For file systems that know no file without a name: it has one for a moment. */
-static int open_unlinked(const char *folder)
+static int file_open_unlinked(const char *folder)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -35,14 +35,14 @@ static int open_unlinked(const char *folder)
 	return fd;
 }
 
-static int open_file(const char *folder)
+static int file_open(const char *folder)
 {
 	struct slu_filesystem fs;
 	int fd;
 
 	fd = open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-		fd = open_unlinked(folder);
+		fd = file_open_unlinked(folder);
 	else if (fd < 0)
 		fd = -errno;
 	if (fd < 0)
@@ -61,7 +61,7 @@ static int open_file(const char *folder)
  * The kernel answers a file above the limit with a signal, and it would be the program's. What
  * others need of the file system is left to them.
  */
-static int may_allocate(int fd, off_t offset, off_t bytes)
+static int file_may_allocate(int fd, off_t offset, off_t bytes)
 {
 	struct slu_filesystem fs;
 	struct rlimit limit;
@@ -79,11 +79,11 @@ static int may_allocate(int fd, off_t offset, off_t bytes)
 	return 0;
 }
 
-static int allocate(int fd, off_t offset, off_t bytes)
+static int range_allocate(int fd, off_t offset, off_t bytes)
 {
 	int r;
 
-	if (may_allocate(fd, offset, bytes))
+	if (file_may_allocate(fd, offset, bytes))
 		return -1;
 	do
 		r = fallocate(fd, 0, offset, bytes);
@@ -96,12 +96,12 @@ static int allocate(int fd, off_t offset, off_t bytes)
 	return r ? -1 : 0;
 }
 
-static int punch(int fd, off_t offset, off_t bytes)
+static int range_punch(int fd, off_t offset, off_t bytes)
 {
 	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }
 
-static int sync_range(int fd, off_t offset, off_t bytes)
+static int range_sync(int fd, off_t offset, off_t bytes)
 {
 	const unsigned all =
 		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -118,10 +118,10 @@ static int sync_range(int fd, off_t offset, off_t bytes)
 }
 
 const struct slu_disk_calls slu_disk_calls_real = {
-	.open = open_file,
-	.allocate = allocate,
-	.punch = punch,
+	.open = file_open,
+	.allocate = range_allocate,
+	.punch = range_punch,
 	.write = pwrite,
 	.read = pread,
-	.sync = sync_range,
+	.sync = range_sync,
 };

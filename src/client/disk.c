@@ -27,7 +27,7 @@ void slu_disk_init(struct slu_disk *disk, const struct slu_disk_calls *calls)
 	slu_lock_init(&disk->lock, SLU_LOCK_LEAF);
 }
 
-static void forget_holes(struct slu_disk *disk)
+static void holes_forget(struct slu_disk *disk)
 {
 	while (disk->holes) {
 		struct slu_disk_hole *hole = disk->holes;
@@ -41,7 +41,7 @@ static void forget_holes(struct slu_disk *disk)
  * The number may belong to somebody else by now. What the file is recognised by does not change
  * while there is an extent, so who has one needs no lock here.
  */
-static bool is_ours(const struct slu_disk *disk)
+static bool file_is_ours(const struct slu_disk *disk)
 {
 	struct stat s;
 
@@ -53,8 +53,8 @@ void slu_disk_deinit(struct slu_disk *disk)
 {
 	if (!disk->calls)
 		return;
-	forget_holes(disk);
-	if (is_ours(disk))
+	holes_forget(disk);
+	if (file_is_ours(disk))
 		close(disk->fd);
 	slu_lock_deinit(&disk->lock);
 	memset(disk, 0, sizeof(*disk));
@@ -63,7 +63,7 @@ void slu_disk_deinit(struct slu_disk *disk)
 
 void slu_disk_forked(struct slu_disk *disk)
 {
-	if (disk->calls && is_ours(disk))
+	if (disk->calls && file_is_ours(disk))
 		close(disk->fd);
 	memset(disk, 0, sizeof(*disk));
 	disk->fd = -1;
@@ -80,7 +80,7 @@ void slu_disk_set_folder(struct slu_disk *disk, const char *folder)
  */
 
 /* The first hole that is large enough, or the end. */
-static int find_range(struct slu_disk *disk, uint64_t bytes, uint64_t *ret_offset)
+static int range_find(struct slu_disk *disk, uint64_t bytes, uint64_t *ret_offset)
 {
 	struct slu_disk_hole **at = &disk->holes;
 
@@ -106,7 +106,7 @@ static int find_range(struct slu_disk *disk, uint64_t bytes, uint64_t *ret_offse
 }
 
 /* A hole that ends where the file ends is no hole. */
-static void trim(struct slu_disk *disk)
+static void file_trim(struct slu_disk *disk)
 {
 	struct slu_disk_hole **at = &disk->holes;
 
@@ -119,7 +119,7 @@ static void trim(struct slu_disk *disk)
 	}
 }
 
-static void put_range(struct slu_disk *disk, uint64_t offset, uint64_t bytes)
+static void range_put(struct slu_disk *disk, uint64_t offset, uint64_t bytes)
 {
 	struct slu_disk_hole *before = NULL, *after = disk->holes, *hole;
 
@@ -146,19 +146,19 @@ static void put_range(struct slu_disk *disk, uint64_t offset, uint64_t bytes)
 		hole->next = after->next;
 		free(after);
 	}
-	trim(disk);
+	file_trim(disk);
 }
 
 /* -- extents ------------------------------------------------------------------------------------
  */
 
-static int open_locked(struct slu_disk *disk)
+static int file_open_locked(struct slu_disk *disk)
 {
 	struct stat s;
 	int fd;
 
 	if (disk->fd >= 0)
-		return is_ours(disk) ? 0 : slu_error(-EBADF);
+		return file_is_ours(disk) ? 0 : slu_error(-EBADF);
 	if (!disk->folder[0])
 		return slu_error(-ENOENT);
 	fd = disk->calls->open(disk->folder);
@@ -183,9 +183,9 @@ int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_extent 
 
 	slu_lock_assert_none();
 	slu_lock_take(&disk->lock);
-	r = open_locked(disk);
+	r = file_open_locked(disk);
 	if (!r)
-		r = find_range(disk, size, &offset);
+		r = range_find(disk, size, &offset);
 	fd = disk->fd;
 	slu_lock_give(&disk->lock);
 	if (r)
@@ -195,7 +195,7 @@ int slu_disk_take(struct slu_disk *disk, uint64_t bytes, struct slu_disk_extent 
 		r = errno ? -errno : -EIO;
 		(void)disk->calls->punch(fd, (off_t)offset, (off_t)size);
 		slu_lock_take(&disk->lock);
-		put_range(disk, offset, size);
+		range_put(disk, offset, size);
 		slu_lock_give(&disk->lock);
 		return slu_error(r);
 	}
@@ -213,12 +213,12 @@ void slu_disk_give(struct slu_disk *disk, struct slu_disk_extent *extent)
 	if (!extent->bytes)
 		return;
 	/* where holes are not to be had the range stays allocated until it is used again */
-	if (is_ours(disk))
+	if (file_is_ours(disk))
 		(void)disk->calls->punch(disk->fd, (off_t)extent->offset, (off_t)extent->bytes);
 	slu_lock_take(&disk->lock);
 	assert(disk->n_bytes >= extent->bytes);
 	disk->n_bytes -= extent->bytes;
-	put_range(disk, extent->offset, extent->bytes);
+	range_put(disk, extent->offset, extent->bytes);
 	slu_lock_give(&disk->lock);
 	*extent = (struct slu_disk_extent){ 0 };
 	errno = saved;
@@ -236,19 +236,19 @@ uint64_t slu_disk_bytes(struct slu_disk *disk)
 
 /* -- bytes ------------------------------------------------------------------------------------ */
 
-static int check(const struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
-		 uint64_t bytes)
+static int disk_check(const struct slu_disk *disk, const struct slu_disk_extent *extent,
+		      uint64_t offset, uint64_t bytes)
 {
 	assert(offset <= extent->bytes && bytes <= extent->bytes - offset);
 	slu_lock_assert_none();
-	return is_ours(disk) ? 0 : slu_error(-EBADF);
+	return file_is_ours(disk) ? 0 : slu_error(-EBADF);
 }
 
 int slu_disk_write(struct slu_disk *disk, const struct slu_disk_extent *extent, uint64_t offset,
 		   const void *data, uint64_t bytes)
 {
 	const char *from = data;
-	int r = check(disk, extent, offset, bytes);
+	int r = disk_check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
 		ssize_t n = disk->calls->write(disk->fd, from, SLU_MIN(bytes, CALL_BYTES),
@@ -269,7 +269,7 @@ int slu_disk_read(struct slu_disk *disk, const struct slu_disk_extent *extent, u
 		  void *data, uint64_t bytes)
 {
 	char *to = data;
-	int r = check(disk, extent, offset, bytes);
+	int r = disk_check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
 		ssize_t n = disk->calls->read(disk->fd, to, SLU_MIN(bytes, CALL_BYTES),
@@ -288,7 +288,7 @@ int slu_disk_read(struct slu_disk *disk, const struct slu_disk_extent *extent, u
 
 int slu_disk_sync(struct slu_disk *disk, const struct slu_disk_extent *extent)
 {
-	int r = check(disk, extent, 0, 0);
+	int r = disk_check(disk, extent, 0, 0);
 
 	if (!r && disk->calls->sync(disk->fd, (off_t)extent->offset, (off_t)extent->bytes))
 		r = slu_error(errno ? -errno : -EIO);

@@ -17,23 +17,23 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void before(void)
+static void fork_before(void)
 {
 	slu_lock_take(&slu_client_global.lock);
 }
 
-static void after_in_parent(void)
+static void fork_after_in_parent(void)
 {
 	slu_lock_give(&slu_client_global.lock);
 }
 
-static void make_orphan(struct slu_client *c, struct slu_client_device *d)
+static void device_make_orphan(struct slu_client *c, struct slu_client_device *d)
 {
 	struct slu_unit *u;
 
 	d->is_orphan = true;
 	d->is_closing = false;
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link) {
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link) {
 		struct slu_client_unit *w = slu_client_unit_of(u);
 
 		u->host = NULL; /* MADV_DONTFORK: somebody else's pages may be there by now */
@@ -45,7 +45,7 @@ static void make_orphan(struct slu_client *c, struct slu_client_device *d)
 	}
 }
 
-static void after_in_child(void)
+static void fork_after_in_child(void)
 {
 	struct slu_client *c = &slu_client_global;
 	unsigned n_places = c->n_places;
@@ -53,7 +53,7 @@ static void after_in_child(void)
 	if (c->is_started) {
 		for (unsigned i = 0; i < n_places; i++)
 			if (c->devices[i])
-				make_orphan(c, c->devices[i]);
+				device_make_orphan(c, c->devices[i]);
 		slu_connection_deinit(&c->connection);
 		slu_disk_forked(&c->disk);
 		close(c->wake_fd);
@@ -68,12 +68,12 @@ static void after_in_child(void)
 		slu_gate_open(i);
 }
 
-static void watch(void)
+static void fork_register(void)
 {
-	pthread_atfork(before, after_in_parent, after_in_child);
+	pthread_atfork(fork_before, fork_after_in_parent, fork_after_in_child);
 }
 
 void slu_fork_watch(void)
 {
-	pthread_once(&once, watch);
+	pthread_once(&once, fork_register);
 }

@@ -45,7 +45,7 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key; /* constant after key_once */
 
-static int membarrier(int command)
+static int gate_membarrier(int command)
 {
 	return (int)syscall(__NR_membarrier, command, 0, 0);
 }
@@ -54,12 +54,13 @@ void slu_gate_init(bool allow_membarrier)
 {
 	int saved = errno;
 
-	slu_gate_global.has_membarrier = MEMBARRIER_IS_USABLE && allow_membarrier &&
-					 membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	slu_gate_global.has_membarrier =
+		MEMBARRIER_IS_USABLE && allow_membarrier &&
+		gate_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 	errno = saved;
 }
 
-static void give_back(void *data)
+static void slot_give_back(void *data)
 {
 	struct slu_gate_slot *slot = data;
 
@@ -69,12 +70,12 @@ static void give_back(void *data)
 	atomic_store_explicit(&slot->is_taken, false, memory_order_release);
 }
 
-static void make_key(void)
+static void slot_make_key(void)
 {
-	has_key = pthread_key_create(&key, give_back) == 0;
+	has_key = pthread_key_create(&key, slot_give_back) == 0;
 }
 
-static struct slu_gate_slot *fresh_slot_locked(void)
+static struct slu_gate_slot *slot_fresh_locked(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -90,7 +91,7 @@ static struct slu_gate_slot *fresh_slot_locked(void)
 	return &spare_slots[--n_spare];
 }
 
-static struct slu_gate_slot *take_slot(void)
+static struct slu_gate_slot *slot_take(void)
 {
 	struct slu_gate_slot *slot;
 
@@ -99,7 +100,7 @@ static struct slu_gate_slot *take_slot(void)
 		if (!atomic_load_explicit(&slot->is_taken, memory_order_acquire))
 			break;
 	if (!slot) {
-		slot = fresh_slot_locked();
+		slot = slot_fresh_locked();
 		if (slot) {
 			slot->next = atomic_load(&slots);
 			atomic_store(&slots, slot);
@@ -116,9 +117,9 @@ struct slu_gate_slot *slu_gate_slot_slow(void)
 	struct slu_gate_slot *slot;
 	int saved = errno;
 
-	pthread_once(&key_once, make_key);
+	pthread_once(&key_once, slot_make_key);
 	/* Without a slot the thread could not be seen inside; another one's end may bring one. */
-	while (!(slot = take_slot()))
+	while (!(slot = slot_take()))
 		sched_yield();
 	slu_gate_slot_mine = slot;
 	if (has_key)
@@ -161,7 +162,7 @@ void slu_gate_shut(unsigned device)
 
 	atomic_store_explicit(&slu_gate_global.open[device], 0, memory_order_seq_cst);
 	if (slu_gate_global.has_membarrier)
-		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+		gate_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	errno = saved;
 }
 
@@ -179,11 +180,11 @@ void slu_gate_fence(void)
 
 	atomic_thread_fence(memory_order_seq_cst);
 	if (slu_gate_global.has_membarrier)
-		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+		gate_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	errno = saved;
 }
 
-static bool is_still_inside(const struct slu_gate_slot *s, unsigned device, uint64_t n_entries)
+static bool slot_is_still_inside(const struct slu_gate_slot *s, unsigned device, uint64_t n_entries)
 {
 	return atomic_load_explicit(&s->inside, memory_order_seq_cst) == device + 1 &&
 	       atomic_load_explicit(&s->n_entries, memory_order_relaxed) == n_entries;
@@ -195,7 +196,7 @@ bool slu_gate_is_past(unsigned device)
 		uint64_t n = atomic_load_explicit(&s->n_entries, memory_order_relaxed);
 		unsigned n_tries = 0;
 
-		while (s != slu_gate_slot_mine && is_still_inside(s, device, n)) {
+		while (s != slu_gate_slot_mine && slot_is_still_inside(s, device, n)) {
 			if (++n_tries > N_TRIES_PAST)
 				return false;
 			sched_yield();

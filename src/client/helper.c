@@ -27,7 +27,7 @@
 
 /* -- visits to the back end ------------------------------------------------------------------- */
 
-static void begin_visit(struct slu_client *c, struct slu_client_device *d)
+static void visit_begin(struct slu_client *c, struct slu_client_device *d)
 {
 	bool is_first = !d->has_begun;
 
@@ -40,7 +40,7 @@ static void begin_visit(struct slu_client *c, struct slu_client_device *d)
 }
 
 /* Return: whether the device is still there. */
-static bool end_visit(struct slu_client *c, struct slu_client_device *d)
+static bool visit_end(struct slu_client *c, struct slu_client_device *d)
 {
 	unsigned index = d->index;
 	bool is_there;
@@ -65,10 +65,10 @@ struct look {
  *
  * Return: 1 with the answers, 0 when there is nothing to ask, the device has gone, or no memory.
  */
-static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool only_blocked,
-			 struct look **ret_looks, size_t *ret_n)
+static int units_look(struct slu_client *c, struct slu_client_device *d, bool only_blocked,
+		      struct look **ret_looks, size_t *ret_n)
 {
-	const struct slu_unit_list *units = slu_peer_units(c->peer, d->index);
+	const struct slu_unit_list *units = slu_peer_view_units(c->peer, d->index);
 	struct slu_unit *u;
 	struct look *looks;
 	bool is_there;
@@ -87,10 +87,10 @@ static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool
 		looks[n].w = slu_client_unit_of(u);
 		looks[n++].w->n_pins++;
 	}
-	begin_visit(c, d);
+	visit_begin(c, d);
 	for (size_t i = 0; i < n; i++)
 		looks[i].answer = d->backend->drain_unit(d->data, &looks[i].w->unit);
-	is_there = end_visit(c, d);
+	is_there = visit_end(c, d);
 	for (size_t i = 0; i < n; i++)
 		looks[i].w->n_pins--;
 	pthread_cond_broadcast(&c->changed);
@@ -104,13 +104,13 @@ static int look_at_units(struct slu_client *c, struct slu_client_device *d, bool
 }
 
 /* Return: 0 when the blocked units are known and marked, SLU_BACKEND_E_BUSY when some still run. */
-static int mark_blocked(struct slu_client *c, struct slu_client_device *d)
+static int units_mark_blocked(struct slu_client *c, struct slu_client_device *d)
 {
 	struct look *looks;
 	int r = 0;
 	size_t n;
 
-	if (look_at_units(c, d, false, &looks, &n) <= 0)
+	if (units_look(c, d, false, &looks, &n) <= 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (looks[i].answer == SLU_BACKEND_E_BUSY)
@@ -121,18 +121,18 @@ static int mark_blocked(struct slu_client *c, struct slu_client_device *d)
 	return r;
 }
 
-static void serve_blocked_units(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
+static void blocked_serve_units(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
 {
 	struct look *looks;
 	size_t n_still = 0;
 	size_t n;
 
-	if (look_at_units(c, d, true, &looks, &n) <= 0)
+	if (units_look(c, d, true, &looks, &n) <= 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		n_still += looks[i].answer == SLU_BACKEND_E_BLOCKED;
 	if (n_still < n) {
-		slu_peer_unblocked(c->peer, now_ns, d->index);
+		slu_peer_turn_unblocked(c->peer, now_ns, d->index);
 		for (size_t i = 0; i < n; i++)
 			looks[i].w->unit.blocked = looks[i].answer == SLU_BACKEND_E_BLOCKED;
 		d->is_blocked = n_still > 0;
@@ -140,34 +140,34 @@ static void serve_blocked_units(struct slu_client *c, struct slu_client_device *
 	free(looks);
 }
 
-static void serve_blocked(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
+static void blocked_serve(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
 {
 	int r;
 
 	if (d->backend->drain_unit) {
-		serve_blocked_units(c, d, now_ns);
+		blocked_serve_units(c, d, now_ns);
 		return;
 	}
-	begin_visit(c, d);
+	visit_begin(c, d);
 	r = d->backend->drain(d->data);
-	if (!end_visit(c, d) || r == SLU_BACKEND_E_BUSY || r == SLU_BACKEND_E_BLOCKED)
+	if (!visit_end(c, d) || r == SLU_BACKEND_E_BUSY || r == SLU_BACKEND_E_BLOCKED)
 		return;
 	slu_client_units_touched(c, d);
 	d->is_blocked = false;
-	slu_peer_unblocked(c->peer, now_ns, d->index);
+	slu_peer_turn_unblocked(c->peer, now_ns, d->index);
 }
 
 /* -- draining -----------------------------------------------------------------------------------
  */
 
-static void drain_later(struct slu_client_device *d, uint64_t now_ns)
+static void drain_postpone(struct slu_client_device *d, uint64_t now_ns)
 {
 	d->drain_pause_ns =
 		d->drain_pause_ns ? SLU_MIN(d->drain_pause_ns * 2, DRAIN_MAX_NS) : DRAIN_MIN_NS;
 	d->drain_ns = now_ns + d->drain_pause_ns;
 }
 
-static void serve_drain(struct slu_client *c, struct slu_client_device *d)
+static void drain_serve(struct slu_client *c, struct slu_client_device *d)
 {
 	uint64_t now_ns = slu_clock_now_ns();
 	bool is_blocked = false;
@@ -176,16 +176,16 @@ static void serve_drain(struct slu_client *c, struct slu_client_device *d)
 	if (now_ns < d->drain_ns)
 		return;
 	if (!slu_gate_is_empty(d->index) || d->n_commands) {
-		drain_later(d, now_ns);
+		drain_postpone(d, now_ns);
 		return;
 	}
-	begin_visit(c, d);
+	visit_begin(c, d);
 	r = d->backend->drain(d->data);
-	if (!end_visit(c, d))
+	if (!visit_end(c, d))
 		return;
 	if (r == SLU_BACKEND_E_BLOCKED) {
 		is_blocked = true;
-		r = d->backend->drain_unit ? mark_blocked(c, d) : 0;
+		r = d->backend->drain_unit ? units_mark_blocked(c, d) : 0;
 		if (c->devices[d->index] != d)
 			return;
 	}
@@ -194,20 +194,20 @@ static void serve_drain(struct slu_client *c, struct slu_client_device *d)
 		slu_client_log("device %u: its context is lost", d->index);
 		d->is_dead = true;
 	} else if (r) {
-		drain_later(d, now_ns);
+		drain_postpone(d, now_ns);
 		return;
 	}
 	d->is_closing = false;
 	d->is_blocked = is_blocked;
 	slu_client_units_touched(c, d);
 	slu_client_log("device %u: %s", d->index, is_blocked ? "blocked" : "at rest");
-	slu_peer_drained(c->peer, now_ns, d->index, is_blocked);
+	slu_peer_turn_drained(c->peer, now_ns, d->index, is_blocked);
 }
 
 /* -- progress -----------------------------------------------------------------------------------
  */
 
-static void serve_progress(struct slu_client *c, struct slu_client_device *d)
+static void progress_serve(struct slu_client *c, struct slu_client_device *d)
 {
 	uint64_t n = d->mode == SLU_MODE_LAUNCH ? d->n_submitted : slu_gate_n_entries();
 	uint64_t now_ns = slu_clock_now_ns();
@@ -220,40 +220,40 @@ static void serve_progress(struct slu_client *c, struct slu_client_device *d)
 		slu_peer_reports_count_launches(c->peer, now_ns, d->index, n - d->n_seen);
 	d->n_seen = n;
 	if (!is_busy && d->backend->progress) {
-		begin_visit(c, d);
+		visit_begin(c, d);
 		r = d->backend->progress(d->data);
-		if (!end_visit(c, d))
+		if (!visit_end(c, d))
 			return;
 		is_busy = r == SLU_BACKEND_E_BUSY;
 	}
 	d->n_idle_looks = is_busy ? 0 : d->n_idle_looks + 1;
 	d->look_ns = now_ns + (d->n_idle_looks < N_LOOKS_IDLE ? LOOK_NS : LOOK_IDLE_NS);
-	slu_peer_progress(c->peer, now_ns, d->index, is_busy);
+	slu_peer_turn_progress(c->peer, now_ns, d->index, is_busy);
 }
 
-static bool is_watched(const struct slu_client *c, unsigned index)
+static bool device_is_watched(const struct slu_client *c, unsigned index)
 {
-	return c->stage == SLU_CLIENT_JOINED && slu_peer_gate_is_open(c->peer, index);
+	return c->stage == SLU_CLIENT_JOINED && slu_peer_view_gate_is_open(c->peer, index);
 }
 
-static void serve_devices(struct slu_client *c)
+static void devices_serve(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++) {
 		struct slu_client_device *d = c->devices[i];
 		uint64_t now_ns = slu_clock_now_ns();
 
 		if (!d) {
-			if (is_watched(c, i))
-				slu_peer_progress(c->peer, now_ns, i, false);
+			if (device_is_watched(c, i))
+				slu_peer_turn_progress(c->peer, now_ns, i, false);
 			continue;
 		}
 		if (d->is_closing)
-			serve_drain(c, d);
+			drain_serve(c, d);
 		else if (d->is_blocked && now_ns >= d->look_ns)
-			serve_blocked(c, d, now_ns);
+			blocked_serve(c, d, now_ns);
 		d = c->devices[i];
-		if (d && is_watched(c, i))
-			serve_progress(c, d);
+		if (d && device_is_watched(c, i))
+			progress_serve(c, d);
 		else if (d && now_ns >= d->look_ns)
 			d->look_ns = d->is_blocked ? now_ns + LOOK_NS : SLU_PEER_NEVER;
 		slu_client_pump(c, slu_clock_now_ns());
@@ -263,13 +263,13 @@ static void serve_devices(struct slu_client *c)
 /* -- the connection -------------------------------------------------------------------------------
  */
 
-static void serve_connection(struct slu_client *c, uint64_t now_ns)
+static void connection_serve(struct slu_client *c, uint64_t now_ns)
 {
 	struct slu_message m;
 
 	if (c->n_places && slu_connection_try(&c->connection, now_ns) == 0) {
 		c->is_alone = false;
-		slu_peer_connected(c->peer, now_ns);
+		slu_peer_connection_made(c->peer, now_ns);
 		slu_client_pump(c, now_ns);
 	}
 	slu_connection_flush(&c->connection);
@@ -282,9 +282,9 @@ static void serve_connection(struct slu_client *c, uint64_t now_ns)
 }
 
 /* LOST: when the grace of on_daemon_loss = run ends, or never. */
-static uint64_t grace_ns(const struct slu_client *c)
+static uint64_t loss_grace_ends_ns(const struct slu_client *c)
 {
-	const struct slu_msg_welcome *settings = slu_peer_settings(c->peer);
+	const struct slu_msg_welcome *settings = slu_peer_connection_settings(c->peer);
 
 	if (c->stage != SLU_CLIENT_LOST || c->is_alone || c->connection.channel ||
 	    !settings->run_without_daemon)
@@ -292,9 +292,9 @@ static uint64_t grace_ns(const struct slu_client *c)
 	return c->lost_ns + settings->loss_grace_ns;
 }
 
-static void serve_loss(struct slu_client *c, uint64_t now_ns)
+static void loss_serve(struct slu_client *c, uint64_t now_ns)
 {
-	if (now_ns < grace_ns(c))
+	if (now_ns < loss_grace_ends_ns(c))
 		return;
 	slu_client_log("nobody came back; running on without a daemon");
 	slu_client_run_alone(c, now_ns);
@@ -306,7 +306,7 @@ static void serve_loss(struct slu_client *c, uint64_t now_ns)
  * Who started the program cannot ask it whether it reached the daemon, but sees the names of its
  * threads. One that lost the daemon had joined, and does what the setting says.
  */
-static void show_bond(const struct slu_client *c, bool *is_shown_alone)
+static void name_show_bond(const struct slu_client *c, bool *is_shown_alone)
 {
 	bool is_alone = c->stage == SLU_CLIENT_LOOSE && !c->torture;
 
@@ -316,9 +316,9 @@ static void show_bond(const struct slu_client *c, bool *is_shown_alone)
 	prctl(PR_SET_NAME, is_alone ? SLU_WIRE_HELPER_ALONE : SLU_WIRE_HELPER);
 }
 
-static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
+static uint64_t helper_next_look_ns(const struct slu_client *c, uint64_t now_ns)
 {
-	uint64_t at = SLU_MIN(slu_peer_deadline_ns(c->peer), grace_ns(c));
+	uint64_t at = SLU_MIN(slu_peer_deadline_ns(c->peer), loss_grace_ends_ns(c));
 
 	if (!c->connection.channel && c->connection.path && c->n_places)
 		at = SLU_MIN(at, c->connection.next_ns);
@@ -326,7 +326,7 @@ static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
 		const struct slu_client_device *d = c->devices[i];
 
 		if (!d) {
-			if (is_watched(c, i))
+			if (device_is_watched(c, i))
 				at = SLU_MIN(at, now_ns + LOOK_GONE_NS);
 			continue;
 		}
@@ -337,7 +337,7 @@ static uint64_t next_look_ns(const struct slu_client *c, uint64_t now_ns)
 	return at;
 }
 
-static void sleep_until(struct slu_client *c, uint64_t until_ns)
+static void helper_sleep_until(struct slu_client *c, uint64_t until_ns)
 {
 	uint64_t now_ns = slu_clock_now_ns();
 	struct timespec timeout = slu_clock_timespec(slu_sub_floor(until_ns, now_ns));
@@ -369,13 +369,13 @@ void *slu_helper_run(void *data)
 	for (;;) {
 		uint64_t now_ns = slu_clock_now_ns();
 
-		serve_connection(c, now_ns);
-		serve_loss(c, now_ns);
-		serve_devices(c);
+		connection_serve(c, now_ns);
+		loss_serve(c, now_ns);
+		devices_serve(c);
 		now_ns = slu_clock_now_ns();
 		slu_client_pump(c, now_ns);
-		show_bond(c, &is_shown_alone);
-		sleep_until(c, next_look_ns(c, now_ns));
+		name_show_bond(c, &is_shown_alone);
+		helper_sleep_until(c, helper_next_look_ns(c, now_ns));
 	}
 	return NULL;
 }

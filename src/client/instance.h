@@ -160,7 +160,7 @@ struct slu_client {
 	struct slu_connection connection;
 	struct slu_torture *torture; /* NULL: none */
 	enum slu_client_stage stage;
-	bool is_alone;		/* slu_peer_run_alone() holds */
+	bool is_alone;		/* slu_peer_alone_run() holds */
 	uint64_t first_gate_ns; /* JOINING: when the first call began to wait; 0: none */
 	uint64_t lost_ns;	/* LOST: since when */
 	bool has_helper;

@@ -14,12 +14,12 @@
 #define PAUSE_MAX_NS (20 * SLU_NS_PER_MS)
 #define PLAIN_BYTES  SLU_MIB /* so much the processor copies before it asks whether to go on */
 
-static bool is_cancelled(const struct slu_move *m)
+static bool move_is_cancelled(const struct slu_move *m)
 {
 	return m->is_cancelled && m->is_cancelled(m->cancel_data);
 }
 
-static void pause_ns(uint64_t ns)
+static void retry_pause_ns(uint64_t ns)
 {
 	struct timespec ts = slu_clock_timespec(ns);
 
@@ -57,13 +57,13 @@ static int drain_unit(const struct slu_move *m)
 }
 
 /* Creates or maps; a refusal may only mean that what others freed is not usable yet. */
-static int obtain(struct slu_move *m)
+static int device_obtain(struct slu_move *m)
 {
 	uint64_t ns = m->pause_ns;
 	int r;
 
 	for (unsigned n = 0;; n++) {
-		if (is_cancelled(m))
+		if (move_is_cancelled(m))
 			return SLU_MOVE_E_CANCELLED;
 		r = m->moving == SLU_MOVING_MAP ? m->backend->map(m->data, m->unit, &m->mapped)
 						: m->backend->create(m->data, m->unit);
@@ -72,7 +72,7 @@ static int obtain(struct slu_move *m)
 		m->n_refusals++;
 		if (n >= m->n_retries)
 			return SLU_MOVE_E_REFUSED;
-		pause_ns(ns);
+		retry_pause_ns(ns);
 		ns = SLU_MIN(ns * 2, PAUSE_MAX_NS);
 	}
 	m->is_obtained = !r;
@@ -89,7 +89,7 @@ static int disk_result(struct slu_move *m, int r)
 	return r;
 }
 
-static int put(struct slu_move *m, uint64_t offset, const void *data, uint64_t bytes)
+static int host_put(struct slu_move *m, uint64_t offset, const void *data, uint64_t bytes)
 {
 	if (!m->disk) {
 		memcpy((char *)m->host + offset, data, bytes);
@@ -98,7 +98,7 @@ static int put(struct slu_move *m, uint64_t offset, const void *data, uint64_t b
 	return disk_result(m, slu_disk_write(m->disk, &m->extent, offset, data, bytes));
 }
 
-static int get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
+static int host_get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
 {
 	if (!m->disk) {
 		memcpy(data, (char *)m->host + offset, bytes);
@@ -108,16 +108,16 @@ static int get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
 }
 
 /* Between the host copy and mapped memory, which the processor sees as well. */
-static int copy_plainly(struct slu_move *m, bool is_out)
+static int bytes_copy_by_cpu(struct slu_move *m, bool is_out)
 {
 	for (uint64_t at = 0; at < m->unit->bytes; at += PLAIN_BYTES) {
 		uint64_t bytes = SLU_MIN(PLAIN_BYTES, m->unit->bytes - at);
 		char *mapped = (char *)m->mapped + at;
 		int r;
 
-		if (is_cancelled(m))
+		if (move_is_cancelled(m))
 			return SLU_MOVE_E_CANCELLED;
-		r = is_out ? put(m, at, mapped, bytes) : get(m, at, mapped, bytes);
+		r = is_out ? host_put(m, at, mapped, bytes) : host_get(m, at, mapped, bytes);
 		if (r)
 			return r;
 		if (m->wants_sum)
@@ -128,38 +128,38 @@ static int copy_plainly(struct slu_move *m, bool is_out)
 }
 
 /* Whatever keeps the back end from an answer, the device's bytes are the truth. */
-static void compare(struct slu_move *m)
+static void copies_compare(struct slu_move *m)
 {
 	m->has_contents = !m->backend->compare ||
 			  m->backend->compare(m->data, m->unit, m->host, m->always_compares);
 	m->has_compared = true;
 }
 
-static void prepare_to_compare(const struct slu_move *m)
+static void compare_prepare(const struct slu_move *m)
 {
 	if (m->may_compare && m->has_contents && m->backend->will_compare)
 		m->backend->will_compare(m->data, m->unit);
 }
 
-static int begin_out(struct slu_move *m)
+static int move_begin_out(struct slu_move *m)
 {
 	int r = drain_unit(m);
 
 	if (r)
 		return r;
-	if (is_cancelled(m))
+	if (move_is_cancelled(m))
 		return SLU_MOVE_E_CANCELLED;
 	if (m->is_suspect)
-		compare(m);
+		copies_compare(m);
 	if (!m->has_contents)
 		return 0;
-	prepare_to_compare(m);
+	compare_prepare(m);
 	if (!m->host && !m->disk)
 		m->host = slu_tiers_get(m->unit->bytes);
 	if (!m->host && !m->disk)
 		return slu_error(-ENOMEM);
 	m->has_sum = false;
-	return m->mapped ? copy_plainly(m, true) : 0;
+	return m->mapped ? bytes_copy_by_cpu(m, true) : 0;
 }
 
 int slu_move_begin(struct slu_move *m)
@@ -173,17 +173,17 @@ int slu_move_begin(struct slu_move *m)
 	m->disk_error = 0;
 	assert(!m->disk || (m->wants_sum && !m->host));
 	if (m->moving == SLU_MOVING_OUT)
-		return begin_out(m);
-	prepare_to_compare(m);
-	r = obtain(m);
+		return move_begin_out(m);
+	compare_prepare(m);
+	r = device_obtain(m);
 	if (!r && m->has_contents && m->moving == SLU_MOVING_MAP)
-		r = copy_plainly(m, false);
+		r = bytes_copy_by_cpu(m, false);
 	return r;
 }
 
 /* -- pieces ----------------------------------------------------------------------------------- */
 
-static enum slu_direction direction_of(const struct slu_move *m)
+static enum slu_direction move_direction(const struct slu_move *m)
 {
 	return m->moving == SLU_MOVING_OUT ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN;
 }
@@ -208,7 +208,7 @@ void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_p
 }
 
 /* The device copies from or to the host copy itself. */
-static bool is_in_place(const struct slu_piece *p)
+static bool piece_is_in_place(const struct slu_piece *p)
 {
 	return p->move->host && p->buffer == (char *)p->move->host + p->offset;
 }
@@ -219,13 +219,13 @@ void slu_piece_feed(struct slu_piece *p)
 
 	slu_lock_assert_none();
 	if (m->moving == SLU_MOVING_IN) {
-		p->r = is_in_place(p) ? 0 : get(m, p->offset, p->buffer, p->bytes);
+		p->r = piece_is_in_place(p) ? 0 : host_get(m, p->offset, p->buffer, p->bytes);
 		if (p->r)
 			return;
 		if (m->wants_sum)
 			slu_checksum_add(&m->running, p->buffer, p->bytes);
 	}
-	p->r = m->backend->copy(m->data, m->unit, direction_of(m), p->offset, p->buffer, p->bytes,
+	p->r = m->backend->copy(m->data, m->unit, move_direction(m), p->offset, p->buffer, p->bytes,
 				&p->ticket);
 }
 
@@ -245,8 +245,8 @@ int slu_piece_reap(struct slu_piece *p)
 	if (m->moving == SLU_MOVING_OUT) {
 		if (m->wants_sum)
 			slu_checksum_add(&m->running, p->buffer, p->bytes);
-		if (!is_in_place(p))
-			r = put(m, p->offset, p->buffer, p->bytes);
+		if (!piece_is_in_place(p))
+			r = host_put(m, p->offset, p->buffer, p->bytes);
 	}
 	return r;
 }
@@ -257,7 +257,7 @@ int slu_piece_reap(struct slu_piece *p)
  * The bytes that went in are not those that came out. If the host copy itself is still right, they
  * were spoilt on the way: the move failed and can be tried again. Else the contents are gone.
  */
-static int judge(struct slu_move *m)
+static int sum_judge(struct slu_move *m)
 {
 	char block[16 * SLU_KIB];
 	struct slu_checksum sum;
@@ -266,14 +266,14 @@ static int judge(struct slu_move *m)
 	for (uint64_t at = 0; at < m->unit->bytes; at += sizeof(block)) {
 		uint64_t bytes = SLU_MIN(sizeof(block), m->unit->bytes - at);
 
-		if (get(m, at, block, bytes))
+		if (host_get(m, at, block, bytes))
 			return SLU_MOVE_E_UNREAD;
 		slu_checksum_add(&sum, block, bytes);
 	}
 	return slu_checksum_end(&sum) == m->sum ? slu_error(-EIO) : SLU_MOVE_E_CORRUPT;
 }
 
-static int end_out(struct slu_move *m)
+static int move_end_out(struct slu_move *m)
 {
 	if (m->has_contents && m->disk && disk_result(m, slu_disk_sync(m->disk, &m->extent)))
 		return SLU_MOVE_E_UNWRITTEN;
@@ -289,11 +289,11 @@ static int end_out(struct slu_move *m)
 	return 0;
 }
 
-static int end_in(struct slu_move *m, int r)
+static int move_end_in(struct slu_move *m, int r)
 {
 	if (!r && m->has_contents && m->wants_sum && m->has_sum &&
 	    slu_checksum_end(&m->running) != m->sum)
-		r = judge(m);
+		r = sum_judge(m);
 	if (!r || !m->is_obtained)
 		return r;
 	if (m->moving == SLU_MOVING_MAP)
@@ -312,6 +312,6 @@ int slu_move_end(struct slu_move *m, int r)
 	if (r && m->disk_error)
 		r = is_out ? SLU_MOVE_E_UNWRITTEN : SLU_MOVE_E_UNREAD;
 	if (is_out)
-		return r ? r : end_out(m);
-	return end_in(m, r);
+		return r ? r : move_end_out(m);
+	return move_end_in(m, r);
 }

@@ -29,14 +29,14 @@
  */
 
 /* Return: what the move has come to: 0 while nothing is wrong. */
-static int state_of(const struct slu_mover_job *j)
+static int job_state(const struct slu_mover_job *j)
 {
 	return !j->r && j->unit->unit.cancel ? SLU_MOVE_E_CANCELLED : j->r;
 }
 
-static void feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
+static void job_feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
 {
-	while (!(j->r = state_of(j)) && slu_move_remaining_bytes(&j->move)) {
+	while (!(j->r = job_state(j)) && slu_move_remaining_bytes(&j->move)) {
 		struct slu_piece *p = slu_pipe_put(&m->pipe, &j->move);
 
 		if (!p) {
@@ -52,7 +52,7 @@ static void feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job
 }
 
 /* Return: false if the unit's commands still run. */
-static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_unit *w)
+static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_client_unit *w)
 {
 	struct slu_client_device *d = w->device;
 	struct slu_mover_job *j;
@@ -83,20 +83,20 @@ static bool begin(struct slu_client *c, struct slu_mover *m, struct slu_client_u
 	}
 	j->r = r == SLU_MOVE_E_BUSY && w->unit.cancel ? SLU_MOVE_E_CANCELLED : r;
 	STAILQ_INSERT_TAIL(&m->under_way, j, link);
-	feed(c, m, j);
+	job_feed(c, m, j);
 	j->is_fed = true;
 	pthread_cond_broadcast(&m->wake);
 	return true;
 }
 
-static void wait_a_moment(struct slu_client *c, struct slu_mover *m, uint64_t ns)
+static void mover_pause(struct slu_client *c, struct slu_mover *m, uint64_t ns)
 {
 	struct timespec until = slu_clock_timespec(slu_clock_now_ns() + ns);
 
 	slu_lock_wait(&c->lock, &m->wake, &until);
 }
 
-static void *run_feeder(void *data)
+static void *feeder_run(void *data)
 {
 	struct slu_client *c = &slu_client_global;
 	struct slu_mover *m = data;
@@ -117,7 +117,7 @@ static void *run_feeder(void *data)
 		}
 		STAILQ_REMOVE_HEAD(&m->queue, link);
 		m->n_queued--;
-		if (begin(c, m, w)) {
+		if (job_begin(c, m, w)) {
 			n_busy = 0;
 			pause_ns = BUSY_PAUSE_MIN_NS;
 			continue;
@@ -125,7 +125,7 @@ static void *run_feeder(void *data)
 		slu_mover_push(m, w);
 		if (++n_busy >= m->n_queued) {
 			n_busy = 0;
-			wait_a_moment(c, m, pause_ns);
+			mover_pause(c, m, pause_ns);
 			pause_ns = SLU_MIN(pause_ns * 2, BUSY_PAUSE_MAX_NS);
 		}
 	}
@@ -139,8 +139,8 @@ static void *run_feeder(void *data)
 /* -- the reaper ---------------------------------------------------------------------------------
  */
 
-static void reap(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j,
-		 struct slu_piece *p)
+static void piece_reap(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j,
+		       struct slu_piece *p)
 {
 	int r;
 
@@ -154,7 +154,7 @@ static void reap(struct slu_client *c, struct slu_mover *m, struct slu_mover_job
 }
 
 /* The reaper's last step: the move has no piece under way and gets none. */
-static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
+static void job_finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
 {
 	struct slu_client_unit *w = j->unit;
 	struct slu_client_device *d = w->device;
@@ -171,7 +171,7 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 	slu_contents_note_end(c, w, &j->move, r);
 	STAILQ_REMOVE_HEAD(&m->under_way, link);
 	STAILQ_INSERT_HEAD(&m->spare, j, link);
-	slu_peer_moved(c->peer, now_ns, &w->unit, slu_contents_result(r));
+	slu_peer_move_done(c->peer, now_ns, &w->unit, slu_contents_result(r));
 	slu_contents_apply(w, &j->move, !r);
 	if (r == SLU_MOVE_E_UNWRITTEN)
 		slu_client_disk_failed(c, j->move.disk_error);
@@ -182,7 +182,7 @@ static void finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_j
 	slu_client_pump(c, now_ns);
 }
 
-static void *run_reaper(void *data)
+static void *reaper_run(void *data)
 {
 	struct slu_client *c = &slu_client_global;
 	struct slu_mover *m = data;
@@ -197,9 +197,9 @@ static void *run_reaper(void *data)
 		bool has_piece = p && p->move == &j->move;
 
 		if (has_piece && p->is_ready)
-			reap(c, m, j, p);
+			piece_reap(c, m, j, p);
 		else if (!has_piece && j && j->is_fed)
-			finish(c, m, j);
+			job_finish(c, m, j);
 		else
 			slu_lock_wait(&c->lock, &m->wake, NULL);
 	}
@@ -210,7 +210,8 @@ static void *run_reaper(void *data)
 /* -- start and stop -----------------------------------------------------------------------------
  */
 
-static int start_thread(pthread_t *ret_thread, void *(*run)(void *), struct slu_mover *m, char what)
+static int mover_start_thread(pthread_t *ret_thread, void *(*run)(void *), struct slu_mover *m,
+			      char what)
 {
 	char name[16];
 
@@ -219,7 +220,7 @@ static int start_thread(pthread_t *ret_thread, void *(*run)(void *), struct slu_
 	return slu_client_thread(ret_thread, run, m, name);
 }
 
-static void stop(struct slu_client *c, struct slu_mover *m, unsigned n_threads)
+static void mover_stop(struct slu_client *c, struct slu_mover *m, unsigned n_threads)
 {
 	slu_lock_take(&c->lock);
 	m->is_stopping = true;
@@ -247,20 +248,20 @@ int slu_mover_start(struct slu_mover *m, struct slu_client_device *device,
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&m->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
-	r = start_thread(&m->threads[0], run_feeder, m, 'a');
+	r = mover_start_thread(&m->threads[0], feeder_run, m, 'a');
 	if (r) {
-		stop(&slu_client_global, m, 0);
+		mover_stop(&slu_client_global, m, 0);
 		return slu_fold(r);
 	}
-	r = start_thread(&m->threads[1], run_reaper, m, 'b');
+	r = mover_start_thread(&m->threads[1], reaper_run, m, 'b');
 	if (r)
-		stop(&slu_client_global, m, 1);
+		mover_stop(&slu_client_global, m, 1);
 	return slu_fold(r);
 }
 
 void slu_mover_stop(struct slu_mover *m)
 {
-	stop(&slu_client_global, m, SLU_ARRAY_SIZE(m->threads));
+	mover_stop(&slu_client_global, m, SLU_ARRAY_SIZE(m->threads));
 	assert(STAILQ_EMPTY(&m->queue) && STAILQ_EMPTY(&m->under_way));
 }
 

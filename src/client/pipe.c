@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-static struct slu_staging *ring_of(struct slu_pipe *p, const struct slu_move *move)
+static struct slu_staging *pipe_ring_of(struct slu_pipe *p, const struct slu_move *move)
 {
 	if (p->staging.host)
 		return &p->staging;
@@ -20,7 +20,7 @@ bool slu_pipe_needs_bounce(const struct slu_pipe *p, const struct slu_move *move
 struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
 {
 	uint64_t bytes = SLU_MIN(slu_move_remaining_bytes(move), p->most_bytes / SLU_PIPE_PARTS);
-	struct slu_staging *ring = ring_of(p, move);
+	struct slu_staging *ring = pipe_ring_of(p, move);
 	struct slu_piece *piece;
 	void *buffer = NULL;
 
@@ -46,7 +46,7 @@ struct slu_piece *slu_pipe_oldest(struct slu_pipe *p)
 void slu_pipe_drop(struct slu_pipe *p)
 {
 	const struct slu_piece *piece = &p->pieces[p->first];
-	struct slu_staging *ring = ring_of(p, piece->move);
+	struct slu_staging *ring = pipe_ring_of(p, piece->move);
 
 	assert(p->n_pieces);
 	if (ring)

@@ -15,9 +15,9 @@
 #define CHUNK_MIN_BYTES (4 * SLU_KIB)
 #define N_CHUNKS	2 /* of a direction: what is under way at most */
 
-static uint64_t depth_bytes(const struct slu_client *c)
+static uint64_t ring_bytes(const struct slu_client *c)
 {
-	uint64_t chunk = slu_peer_settings(c->peer)->chunk_bytes;
+	uint64_t chunk = slu_peer_connection_settings(c->peer)->chunk_bytes;
 
 	if (!chunk)
 		chunk = CHUNK_BYTES;
@@ -25,29 +25,29 @@ static uint64_t depth_bytes(const struct slu_client *c)
 }
 
 /* The credit that a direction has for its ring. */
-static void charge_staging(struct slu_client *c, struct slu_mover *m, uint64_t bytes)
+static void ring_charge(struct slu_client *c, struct slu_mover *m, uint64_t bytes)
 {
 	c->staged_bytes += bytes - m->staged_bytes;
 	m->staged_bytes = bytes;
-	slu_peer_stage(c->peer, slu_clock_now_ns(), c->staged_bytes);
+	slu_peer_account_stage(c->peer, slu_clock_now_ns(), c->staged_bytes);
 	slu_client_pump(c, slu_clock_now_ns());
 }
 
-static void stage(struct slu_client *c, struct slu_mover *m)
+static void ring_stage(struct slu_client *c, struct slu_mover *m)
 {
 	const struct slu_client_device *d = m->device;
-	uint64_t bytes = depth_bytes(c);
+	uint64_t bytes = ring_bytes(c);
 	struct slu_staging staging;
 	int r;
 
-	if (slu_peer_stage(c->peer, slu_clock_now_ns(), c->staged_bytes + bytes))
+	if (slu_peer_account_stage(c->peer, slu_clock_now_ns(), c->staged_bytes + bytes))
 		return;
-	charge_staging(c, m, bytes);
+	ring_charge(c, m, bytes);
 	slu_lock_give(&c->lock);
 	r = slu_staging_init(&staging, d->backend, d->data, bytes);
 	slu_lock_take(&c->lock);
 	if (r)
-		charge_staging(c, m, 0);
+		ring_charge(c, m, 0);
 	else
 		m->pipe.staging = staging;
 }
@@ -61,7 +61,7 @@ void slu_ring_unstage(struct slu_client *c, struct slu_mover *m)
 	slu_lock_give(&c->lock);
 	slu_staging_deinit(&staging, d->backend, d->data);
 	slu_lock_take(&c->lock);
-	charge_staging(c, m, 0);
+	ring_charge(c, m, 0);
 }
 
 bool slu_ring_is_wanted(const struct slu_backend *b)
@@ -73,17 +73,17 @@ void slu_ring_adjust(struct slu_client *c, struct slu_mover *m)
 {
 	if (m->pipe.n_pieces)
 		return;
-	if (m->pipe.staging.host && slu_peer_must_unstage(c->peer))
+	if (m->pipe.staging.host && slu_peer_account_must_unstage(c->peer))
 		slu_ring_unstage(c, m);
 	else if (!m->pipe.staging.host && slu_ring_is_wanted(m->device->backend) &&
 		 c->stage == SLU_CLIENT_JOINED && !m->is_stopping)
-		stage(c, m);
-	m->pipe.most_bytes = m->pipe.staging.host ? m->pipe.staging.bytes : depth_bytes(c);
+		ring_stage(c, m);
+	m->pipe.most_bytes = m->pipe.staging.host ? m->pipe.staging.bytes : ring_bytes(c);
 }
 
 int slu_ring_make_bounce(struct slu_client *c, struct slu_mover *m)
 {
-	uint64_t bytes = depth_bytes(c);
+	uint64_t bytes = ring_bytes(c);
 	void *host;
 
 	slu_lock_give(&c->lock);

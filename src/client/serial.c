@@ -21,7 +21,7 @@
 #define PAUSE_MAX_NS SLU_NS_PER_MS
 
 /* The file of @d, if the setting asks for it. Return: -1 if not. */
-static int open_file(const struct slu_client_device *d, enum slu_serial *ret_setting)
+static int file_open(const struct slu_client_device *d, enum slu_serial *ret_setting)
 {
 	struct slu_client *c = &slu_client_global;
 	char path[SLU_SERIAL_PATH_MAX];
@@ -31,7 +31,7 @@ static int open_file(const struct slu_client_device *d, enum slu_serial *ret_set
 	*ret_setting = SLU_SERIAL_OFF;
 	if (c->stage == SLU_CLIENT_JOINED && !d->is_orphan && c->connection.path &&
 	    !slu_serial_path(c->connection.path, c->identities[d->index].uuid, path))
-		*ret_setting = (enum slu_serial)slu_peer_settings(c->peer)->vmm_serial;
+		*ret_setting = (enum slu_serial)slu_peer_connection_settings(c->peer)->vmm_serial;
 	slu_lock_give(&c->lock);
 	if (*ret_setting == SLU_SERIAL_OFF)
 		return -1;
@@ -39,14 +39,14 @@ static int open_file(const struct slu_client_device *d, enum slu_serial *ret_set
 	return fd < 0 && errno == EACCES ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
 }
 
-static bool is_asked_for(int fd, enum slu_serial setting)
+static bool serial_is_asked_for(int fd, enum slu_serial setting)
 {
 	char byte = 0;
 
 	return setting == SLU_SERIAL_ON || (pread(fd, &byte, 1, 0) == 1 && byte == '1');
 }
 
-static void take(int fd)
+static void lock_take(int fd)
 {
 	uint64_t until_ns = slu_clock_now_ns() + PATIENCE_NS, pause_ns = PAUSE_MIN_NS;
 
@@ -62,10 +62,10 @@ int slu_client_serial_begin(const struct slu_client_device *device)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	enum slu_serial setting;
-	int fd = open_file(device, &setting);
+	int fd = file_open(device, &setting);
 
-	if (fd >= 0 && is_asked_for(fd, setting)) {
-		take(fd);
+	if (fd >= 0 && serial_is_asked_for(fd, setting)) {
+		lock_take(fd);
 		return fd;
 	}
 	if (fd >= 0)
@@ -85,7 +85,7 @@ void slu_client_serial_suspect(const struct slu_client_device *device)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	enum slu_serial setting;
-	int fd = open_file(device, &setting);
+	int fd = file_open(device, &setting);
 
 	/* who may not write it cannot tell the others */
 	if (fd >= 0 && setting == SLU_SERIAL_AUTO && pwrite(fd, "1", 1, 0) != 1)

@@ -29,8 +29,8 @@ struct shift {
 	bool has_sum;
 };
 
-/* Return: a result of slu_peer_shifted(), or -errno of the disk. */
-static int copy(struct slu_client *c, struct shift *s, bool is_down)
+/* Return: a result of slu_peer_shift_done(), or -errno of the disk. */
+static int shift_copy(struct slu_client *c, struct shift *s, bool is_down)
 {
 	uint64_t bytes = s->w->unit.bytes;
 	struct slu_checksum sum;
@@ -57,7 +57,7 @@ static int copy(struct slu_client *c, struct shift *s, bool is_down)
 	return is_down ? slu_disk_sync(&c->disk, &s->extent) : 0;
 }
 
-static int go_down(struct slu_client *c, struct shift *s)
+static int shift_go_down(struct slu_client *c, struct shift *s)
 {
 	int r = slu_disk_take(&c->disk, s->w->unit.bytes, &s->extent);
 
@@ -66,10 +66,10 @@ static int go_down(struct slu_client *c, struct shift *s)
 			       (unsigned long long)s->w->unit.bytes, slu_disk_reason(r));
 		return SLU_SHIFT_REFUSED;
 	}
-	return s->has_bytes ? copy(c, s, true) : 0;
+	return s->has_bytes ? shift_copy(c, s, true) : 0;
 }
 
-static int come_up(struct slu_client *c, struct shift *s)
+static int shift_come_up(struct slu_client *c, struct shift *s)
 {
 	int r;
 
@@ -78,12 +78,12 @@ static int come_up(struct slu_client *c, struct shift *s)
 	s->host = slu_tiers_get(s->w->unit.bytes);
 	if (!s->host)
 		return SLU_SHIFT_REFUSED;
-	r = copy(c, s, false);
+	r = shift_copy(c, s, false);
 	return r < 0 ? SLU_SHIFT_FAILED : r;
 }
 
 /* With the lock: the unit has the new copy, and the old one is the caller's to give up. */
-static void hand_over(struct shift *s, bool is_down)
+static void shift_hand_over(struct shift *s, bool is_down)
 {
 	struct slu_client_unit *w = s->w;
 	struct slu_disk_extent extent = w->extent;
@@ -102,7 +102,7 @@ static void hand_over(struct shift *s, bool is_down)
 	}
 }
 
-static void serve(struct slu_client *c, struct slu_client_unit *w)
+static void shift_serve(struct slu_client *c, struct slu_client_unit *w)
 {
 	bool is_down = w->unit.shift == SLU_SHIFT_DOWN;
 	uint64_t bytes = w->unit.bytes;
@@ -119,10 +119,10 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	s.sum = w->sum;
 	s.has_sum = w->has_sum && s.has_bytes;
 	slu_lock_give(&c->lock);
-	r = is_down ? go_down(c, &s) : come_up(c, &s);
+	r = is_down ? shift_go_down(c, &s) : shift_come_up(c, &s);
 	slu_lock_take(&c->lock);
 	if (!r) {
-		hand_over(&s, is_down);
+		shift_hand_over(&s, is_down);
 		slu_client_log("%llu bytes %s", (unsigned long long)bytes,
 			       is_down ? "now have their backing on disk"
 				       : "have come up from disk");
@@ -139,15 +139,15 @@ static void serve(struct slu_client *c, struct slu_client_unit *w)
 	if (is_down)
 		slu_tiers_trim();
 	slu_lock_take(&c->lock);
-	slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit,
-			 r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
+	slu_peer_shift_done(c->peer, slu_clock_now_ns(), &w->unit,
+			    r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
 	if (r < 0)
 		slu_client_disk_failed(c, -r);
 	pthread_cond_broadcast(&c->changed);
 	slu_client_pump(c, slu_clock_now_ns());
 }
 
-static void *run(void *data)
+static void *shifter_run(void *data)
 {
 	struct slu_client *c = data;
 
@@ -157,7 +157,7 @@ static void *run(void *data)
 
 		c->shifting = NULL;
 		if (w)
-			serve(c, w);
+			shift_serve(c, w);
 		else
 			slu_lock_wait(&c->lock, &c->shift_wake, NULL);
 	}
@@ -168,12 +168,12 @@ void slu_client_shift(struct slu_client *c, struct slu_client_unit *w)
 {
 	pthread_t thread;
 
-	if (!c->has_shifter && !slu_client_thread(&thread, run, c, "sluice-disk")) {
+	if (!c->has_shifter && !slu_client_thread(&thread, shifter_run, c, "sluice-disk")) {
 		pthread_detach(thread);
 		c->has_shifter = true;
 	}
 	if (!c->has_shifter) {
-		slu_peer_shifted(c->peer, slu_clock_now_ns(), &w->unit, SLU_SHIFT_REFUSED);
+		slu_peer_shift_done(c->peer, slu_clock_now_ns(), &w->unit, SLU_SHIFT_REFUSED);
 		return;
 	}
 	c->shifting = w;
@@ -187,5 +187,5 @@ void slu_client_disk_failed(struct slu_client *c, int error)
 			       "memory from now on",
 			       strerror(error));
 	c->disk_is_bad = true;
-	slu_peer_disk_failed(c->peer, slu_clock_now_ns());
+	slu_peer_shift_disk_failed(c->peer, slu_clock_now_ns());
 }

@@ -22,7 +22,7 @@ static void wait_until_all_departed(void)
 
 	slu_lock_take(&c->lock);
 	do {
-		units = slu_peer_units(c->peer, 0);
+		units = slu_peer_view_units(c->peer, 0);
 		TAILQ_FOREACH (u, units, link)
 			if (u->place != SLU_PLACE_RAM || u->moving != SLU_MOVING_NO)
 				break;

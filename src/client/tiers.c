@@ -27,7 +27,7 @@ uint64_t slu_tiers_class(uint64_t bytes)
 	return slu_round_up(bytes ? bytes : 1, step);
 }
 
-static void drop_locked(unsigned i)
+static void pool_drop_locked(unsigned i)
 {
 	pooled_bytes -= pooled[i].bytes;
 	n_pooled--;
@@ -45,7 +45,7 @@ void *slu_tiers_get(uint64_t bytes)
 	for (unsigned i = n_pooled; i-- > 0 && !host;) {
 		if (pooled[i].bytes == size) {
 			host = pooled[i].host;
-			drop_locked(i);
+			pool_drop_locked(i);
 		}
 	}
 	slu_lock_give(&lock);
@@ -73,7 +73,7 @@ void slu_tiers_put(void *host, uint64_t bytes)
 		slu_lock_take(&lock);
 		while (n_pooled == N_POOLED_MAX || pooled_bytes + size > SLU_TIERS_POOL_BYTES) {
 			munmap(pooled[0].host, pooled[0].bytes);
-			drop_locked(0);
+			pool_drop_locked(0);
 		}
 		pooled[n_pooled].host = host;
 		pooled[n_pooled++].bytes = size;
@@ -92,7 +92,7 @@ void slu_tiers_trim(void)
 	slu_lock_take(&lock);
 	while (n_pooled) {
 		munmap(pooled[n_pooled - 1].host, pooled[n_pooled - 1].bytes);
-		drop_locked(n_pooled - 1);
+		pool_drop_locked(n_pooled - 1);
 	}
 	slu_lock_give(&lock);
 	errno = saved;

@@ -44,7 +44,7 @@ struct slu_torture *slu_torture_new(bool on_disk)
 	return t;
 }
 
-static struct slu_message *push(struct slu_torture *t, enum slu_message_type type)
+static struct slu_message *torture_push(struct slu_torture *t, enum slu_message_type type)
 {
 	struct slu_message *m = &t->queue[(t->first + t->n_queued++) % N_QUEUED_MAX];
 
@@ -54,9 +54,10 @@ static struct slu_message *push(struct slu_torture *t, enum slu_message_type typ
 	return m;
 }
 
-static void limit(struct slu_torture *t, enum slu_tier tier, unsigned device, uint64_t bytes)
+static void torture_limit(struct slu_torture *t, enum slu_tier tier, unsigned device,
+			  uint64_t bytes)
 {
-	struct slu_message *m = push(t, SLU_MSG_LIMIT);
+	struct slu_message *m = torture_push(t, SLU_MSG_LIMIT);
 
 	m->limit = (struct slu_msg_limit){
 		.account = { (uint8_t)tier, (uint8_t)device },
@@ -72,20 +73,20 @@ static struct slu_epoch epoch_of(const struct slu_torture *t, unsigned device)
 	return (struct slu_epoch){ .generation = 1, .counter = t->counters[device] };
 }
 
-static void give(struct slu_torture *t, unsigned device)
+static void torture_give(struct slu_torture *t, unsigned device)
 {
 	struct slu_message *m;
 
-	limit(t, SLU_TIER_DEVICE, device, PLENTY);
+	torture_limit(t, SLU_TIER_DEVICE, device, PLENTY);
 	t->counters[device]++;
 	t->states[device] = GIVEN;
-	m = push(t, SLU_MSG_TURN);
+	m = torture_push(t, SLU_MSG_TURN);
 	m->turn = (struct slu_msg_turn){ .device = (uint8_t)device, .epoch = epoch_of(t, device) };
 }
 
-static void welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
+static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
 {
-	struct slu_message *m = push(t, SLU_MSG_WELCOME);
+	struct slu_message *m = torture_push(t, SLU_MSG_WELCOME);
 
 	m->welcome = (struct slu_msg_welcome){
 		.version = SLU_WIRE_VERSION,
@@ -95,11 +96,11 @@ static void welcome(struct slu_torture *t, const struct slu_msg_hello *hello)
 	};
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)
-		strcpy(push(t, SLU_MSG_DISK)->disk.folder, DISK_FOLDER);
-	limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_HOME, 0, PLENTY);
-	limit(t, SLU_TIER_PINNED, 0, PLENTY);
+		strcpy(torture_push(t, SLU_MSG_DISK)->disk.folder, DISK_FOLDER);
+	torture_limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_HOME, 0, PLENTY);
+	torture_limit(t, SLU_TIER_PINNED, 0, PLENTY);
 	for (unsigned d = 0; d < t->n_devices; d++)
-		give(t, d);
+		torture_give(t, d);
 }
 
 void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
@@ -108,18 +109,18 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 
 	switch (m->header.type) {
 	case SLU_MSG_HELLO:
-		welcome(t, &m->hello);
+		torture_welcome(t, &m->hello);
 		break;
 	case SLU_MSG_WANT: /* more than plenty, or there is no disk: it will not come */
 		if (m->want.account.tier == SLU_TIER_HOME)
-			push(t, SLU_MSG_DENY)->deny.account = m->want.account;
+			torture_push(t, SLU_MSG_DENY)->deny.account = m->want.account;
 		break;
 	case SLU_MSG_REST:
 		d = m->rest.device;
 		if (t->states[d] != TAKEN || m->rest.epoch.counter != t->counters[d])
 			break;
 		t->states[d] = EMPTYING;
-		limit(t, SLU_TIER_DEVICE, d, 0);
+		torture_limit(t, SLU_TIER_DEVICE, d, 0);
 		break;
 	case SLU_MSG_SUMS:
 		d = m->sums.account.device;
@@ -127,7 +128,7 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 		    m->sums.seq != t->seqs[d])
 			break;
 		if (m->sums.held_bytes == 0 || m->sums.is_final)
-			give(t, d);
+			torture_give(t, d);
 		break;
 	default:
 		break;
@@ -141,7 +142,7 @@ void slu_torture_turn(struct slu_torture *t, unsigned d)
 	if (t->states[d] != GIVEN)
 		return;
 	t->states[d] = TAKEN;
-	m = push(t, SLU_MSG_CLOSE);
+	m = torture_push(t, SLU_MSG_CLOSE);
 	m->close = (struct slu_msg_close){ .device = (uint8_t)d, .epoch = epoch_of(t, d) };
 }
 

@@ -20,7 +20,7 @@ void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
 {
 	if (w->unit.place == SLU_PLACE_RAM || w->unit.place == SLU_PLACE_DISK) {
 		w->unit.n_named = 0;
-		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+		slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
 		w->is_gone = true;
 	} else {
 		w->unit.n_named++; /* until its memory is released */
@@ -39,7 +39,7 @@ void slu_client_unit_follow(struct slu_client *c, struct slu_client_unit *w)
 }
 
 /* Gives back what is on the device, or mapped; without the lock. */
-static void release(struct slu_client_unit *w)
+static void unit_release(struct slu_client_unit *w)
 {
 	struct slu_client_device *d = w->device;
 
@@ -62,7 +62,7 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_lock_take(&c->lock);
 	if (w->device->is_orphan) {
 		slu_lock_give(&c->lock);
-		release(w);
+		unit_release(w);
 		free(w);
 		return;
 	}
@@ -80,10 +80,10 @@ void slu_client_unit_free(struct slu_unit *unit)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	if (!w->is_gone) {
 		slu_lock_give(&c->lock);
-		release(w);
+		unit_release(w);
 		slu_lock_take(&c->lock);
 		w->unit.n_named = 0;
-		slu_peer_gone(c->peer, slu_clock_now_ns(), &w->unit);
+		slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
 	}
 	slu_client_unit_follow(c, w);
 	w->device->owned_bytes -= slu_client_unit_owned_bytes(&w->unit);
@@ -114,7 +114,7 @@ int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen why)
 	if (why != SLU_FROZEN_NO && !slu_unit_is_present(unit)) {
 		r = slu_error(-EBUSY);
 	} else {
-		slu_peer_freeze(c->peer, slu_clock_now_ns(), unit, why);
+		slu_peer_alloc_freeze(c->peer, slu_clock_now_ns(), unit, why);
 		slu_client_pump(c, slu_clock_now_ns());
 	}
 	slu_lock_give(&c->lock);
@@ -138,7 +138,7 @@ void slu_client_device_freeze(struct slu_client_device *d, enum slu_frozen why)
 	slu_lock_give(&c->lock);
 }
 
-static void touch(struct slu_unit *u)
+static void unit_touch(struct slu_unit *u)
 {
 	uint64_t version = SLU_MAX(u->host_version, u->device_version) + 1;
 
@@ -157,7 +157,7 @@ void slu_client_unit_dirty(struct slu_unit *unit)
 		return;
 	slu_lock_take(&c->lock);
 	if (slu_unit_is_clean(unit))
-		touch(unit);
+		unit_touch(unit);
 	slu_lock_give(&c->lock);
 }
 
@@ -179,7 +179,7 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 {
 	__atomic_store_n(&unit->suspect, false, __ATOMIC_RELAXED);
 	if (!is_right && slu_unit_is_clean(unit))
-		touch(unit);
+		unit_touch(unit);
 }
 
 void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
@@ -190,9 +190,9 @@ void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
 		return; /* its commands say themselves what they write */
 	if (slu_gate_n_entries() == d->n_at_open && !d->is_blocked)
 		return;
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link)
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
 		if (slu_unit_is_present(u) && slu_unit_is_clean(u))
-			touch(u);
+			unit_touch(u);
 }
 
 bool slu_client_unit_is_cancelled(void *unit)
@@ -209,8 +209,8 @@ bool slu_client_unit_is_cancelled(void *unit)
 /* -- access ----------------------------------------------------------------------------------- */
 
 /* Copies; without the lock, the unit is pinned. */
-static int copy(struct slu_client_unit *w, enum slu_direction direction, uint64_t offset,
-		void *host, uint64_t bytes)
+static int unit_copy(struct slu_client_unit *w, enum slu_direction direction, uint64_t offset,
+		     void *host, uint64_t bytes)
 {
 	struct slu_unit *u = &w->unit;
 
@@ -254,7 +254,7 @@ int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction, 
 	}
 	w->n_pins++;
 	slu_lock_give(&c->lock);
-	r = copy(w, direction, offset, host, bytes);
+	r = unit_copy(w, direction, offset, host, bytes);
 	slu_lock_take(&c->lock);
 	if (!r && direction == SLU_DIRECTION_IN) {
 		unit->host_version = SLU_MAX(unit->host_version, unit->device_version) + 1;

@@ -13,7 +13,7 @@
 #define FIRST_WAIT_NS (2 * SLU_NS_PER_S)
 #define SLOW_WAIT_NS  (30 * SLU_NS_PER_S)
 
-static uint64_t patience_ns(const struct slu_client *c)
+static uint64_t join_patience_ns(const struct slu_client *c)
 {
 	return c->first_gate_ns + (c->connection.channel ? SLOW_WAIT_NS : FIRST_WAIT_NS);
 }
@@ -27,8 +27,8 @@ void slu_client_wait_joined(struct slu_client *c)
 	now_ns = slu_clock_now_ns();
 	if (!c->first_gate_ns)
 		c->first_gate_ns = now_ns;
-	while (c->stage == SLU_CLIENT_JOINING && now_ns < patience_ns(c)) {
-		slu_client_wait(c, patience_ns(c));
+	while (c->stage == SLU_CLIENT_JOINING && now_ns < join_patience_ns(c)) {
+		slu_client_wait(c, join_patience_ns(c));
 		now_ns = slu_clock_now_ns();
 	}
 	if (c->stage != SLU_CLIENT_JOINING)
@@ -46,18 +46,18 @@ void slu_client_wait_joined(struct slu_client *c)
  */
 
 /* Whether the gate is open, and then inside. The word changes under the lock only. */
-static bool pass(struct slu_client *c, struct slu_client_device *d)
+static bool gate_pass(struct slu_client *c, struct slu_client_device *d)
 {
 	if (!c->torture)
 		return slu_gate_try_enter(d->index);
 	/* A tormented program never finds the word open: each of its calls comes here. */
-	if (!slu_peer_gate_is_open(c->peer, d->index))
+	if (!slu_peer_view_gate_is_open(c->peer, d->index))
 		return false;
 	slu_gate_force_enter(d->index);
 	return true;
 }
 
-static int enter(struct slu_client *c, struct slu_client_device *d)
+static int gate_enter(struct slu_client *c, struct slu_client_device *d)
 {
 	for (;;) {
 		uint64_t now_ns = slu_clock_now_ns();
@@ -69,9 +69,9 @@ static int enter(struct slu_client *c, struct slu_client_device *d)
 		}
 		if (d->is_spoilt)
 			return slu_error(-EIO);
-		r = slu_peer_want_open(c->peer, now_ns, d->index);
+		r = slu_peer_turn_want_open(c->peer, now_ns, d->index);
 		slu_client_pump(c, now_ns);
-		if (pass(c, d))
+		if (gate_pass(c, d))
 			return 0;
 		if (r == SLU_PEER_E_DENIED)
 			return SLU_CLIENT_E_NO_MEMORY;
@@ -89,7 +89,7 @@ int slu_client_enter_slow(struct slu_client_device *d)
 	c->counts.n_slow_entries++;
 	if (!d->is_orphan)
 		slu_client_wait_joined(c);
-	r = enter(c, d);
+	r = gate_enter(c, d);
 	if (!r && c->torture) {
 		slu_torture_turn(c->torture, d->index);
 		slu_client_pump(c, slu_clock_now_ns());
@@ -104,7 +104,7 @@ int slu_client_enter_slow(struct slu_client_device *d)
  * A time that may be some milliseconds old, at a tenth of the price. Enough for a command that does
  * not wait: it only dates the last sign of life.
  */
-static uint64_t rough_now_ns(void)
+static uint64_t clock_rough_now_ns(void)
 {
 	struct timespec ts;
 
@@ -113,9 +113,9 @@ static uint64_t rough_now_ns(void)
 }
 
 /* The threads of the program look at it without the lock. */
-static bool note_crowd(struct slu_client *c, struct slu_client_device *d)
+static bool device_note_crowd(struct slu_client *c, struct slu_client_device *d)
 {
-	bool is_crowded = slu_peer_is_crowded(c->peer, d->index);
+	bool is_crowded = slu_peer_ahead_is_crowded(c->peer, d->index);
 
 	__atomic_store_n(&d->is_crowded, is_crowded, __ATOMIC_RELAXED);
 	return is_crowded;
@@ -126,8 +126,8 @@ static bool note_crowd(struct slu_client *c, struct slu_client_device *d)
  * looked at, would be used where it is, and the driver might have no memory for it here. The
  * program may have set the event since: it is asked about again.
  */
-static void ask_again(struct slu_client *c, const struct slu_client_device *d,
-		      struct slu_unit *const *units, size_t n_units)
+static void units_ask_again(struct slu_client *c, const struct slu_client_device *d,
+			    struct slu_unit *const *units, size_t n_units)
 {
 	for (size_t i = 0; i < n_units; i++) {
 		struct slu_client_unit *w = slu_client_unit_of(units[i]);
@@ -144,20 +144,20 @@ static void ask_again(struct slu_client *c, const struct slu_client_device *d,
 		w->n_pins--;
 		pthread_cond_broadcast(&c->changed);
 		if (r != SLU_BACKEND_E_BLOCKED)
-			slu_peer_unblocked_unit(c->peer, slu_clock_now_ns(), &w->unit);
+			slu_peer_turn_unblocked_unit(c->peer, slu_clock_now_ns(), &w->unit);
 	}
 }
 
-static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_unit *const *units,
-		 size_t n_units)
+static int command_begin(struct slu_client *c, struct slu_client_device *d,
+			 struct slu_unit *const *units, size_t n_units)
 {
 	bool has_waited = false;
 
 	for (;;) {
-		uint64_t now_ns = has_waited ? slu_clock_now_ns() : rough_now_ns();
+		uint64_t now_ns = has_waited ? slu_clock_now_ns() : clock_rough_now_ns();
 		int r;
 
-		ask_again(c, d, units, n_units);
+		units_ask_again(c, d, units, n_units);
 		if (d->is_orphan || d->is_dead) {
 			for (size_t i = 0; i < n_units; i++)
 				units[i]->n_named++;
@@ -165,9 +165,9 @@ static int begin(struct slu_client *c, struct slu_client_device *d, struct slu_u
 		}
 		if (d->is_spoilt)
 			return slu_error(-EIO);
-		r = slu_peer_name(c->peer, now_ns, d->index, units, n_units);
+		r = slu_peer_command_name(c->peer, now_ns, d->index, units, n_units);
 		if (r == 0) {
-			bool is_crowded = note_crowd(c, d);
+			bool is_crowded = device_note_crowd(c, d);
 
 			d->n_submitted++;
 			/* What it changed for others is theirs to hear of. */
@@ -195,7 +195,7 @@ int slu_client_command_begin(struct slu_client_device *d, struct slu_unit *const
 	slu_lock_take(&c->lock);
 	if (!d->is_orphan)
 		slu_client_wait_joined(c);
-	r = begin(c, d, units, n_units);
+	r = command_begin(c, d, units, n_units);
 	if (!r)
 		d->n_commands++;
 	slu_lock_give(&c->lock);
@@ -203,7 +203,7 @@ int slu_client_command_begin(struct slu_client_device *d, struct slu_unit *const
 }
 
 /* Whether somebody waits for what a command held. */
-static bool is_awaited(const struct slu_client *c, const struct slu_client_device *d)
+static bool device_is_awaited(const struct slu_client *c, const struct slu_client_device *d)
 {
 	struct slu_peer_account_view view;
 
@@ -228,10 +228,10 @@ void slu_client_command_end(struct slu_client_device *d, struct slu_unit *const 
 		slu_lock_give(&c->lock);
 		return;
 	}
-	slu_peer_unname(c->peer, units, n_units);
+	slu_peer_command_unname(c->peer, units, n_units);
 	if (c->torture)
 		slu_torture_turn(c->torture, d->index);
-	if (c->torture || is_awaited(c, d)) {
+	if (c->torture || device_is_awaited(c, d)) {
 		d->drain_ns = 0;
 		slu_client_pump(c, slu_clock_now_ns());
 	}
@@ -246,8 +246,8 @@ void slu_client_command_expect(struct slu_client_device *d, struct slu_unit *con
 
 	slu_lock_take(&c->lock);
 	if (!d->is_orphan && !c->torture) {
-		slu_peer_expect(c->peer, d->index, units, n_units);
-		if (note_crowd(c, d))
+		slu_peer_ahead_expect(c->peer, d->index, units, n_units);
+		if (device_note_crowd(c, d))
 			slu_client_pump(c, slu_clock_now_ns());
 	}
 	slu_lock_give(&c->lock);
@@ -261,7 +261,7 @@ void slu_client_command_passed(struct slu_client_device *d, struct slu_unit *con
 
 	slu_lock_take(&c->lock);
 	if (!d->is_orphan)
-		slu_peer_passed(c->peer, rough_now_ns(), d->index, units, n_units);
+		slu_peer_command_passed(c->peer, clock_rough_now_ns(), d->index, units, n_units);
 	slu_lock_give(&c->lock);
 }
 

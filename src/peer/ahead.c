@@ -28,26 +28,27 @@
 #define MISSES_FREE   4
 #define COUNT_MAX     64 /* what was longer ago counts half */
 
-bool slu_peer_is_crowded(const struct slu_peer *peer, unsigned index)
+bool slu_peer_ahead_is_crowded(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
 	return d->mode == SLU_MODE_LAUNCH && !peer->is_alone && d->n_working_absent > 0;
 }
 
-bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_ahead_is_active(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH && peer->is_joined && !peer->is_alone &&
-	       d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) && !d->grows_until_ns &&
+	       d->gate == SLU_PEER_GATE_OPEN && slu_peer_turn_may_run(peer, d) &&
+	       !d->grows_until_ns &&
 	       d->account.held_bytes - d->leaving_bytes <= d->account.limit_bytes &&
 	       d->n_missed * HITS_A_MISS <= d->n_hit + MISSES_FREE * HITS_A_MISS;
 }
 
-struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer, const struct slu_peer_device *d)
+struct slu_unit *slu_peer_ahead_next(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t limit = d->account.limit_bytes, certain = limit, guessed;
 
-	if (!d->n_working_absent || !slu_peer_fetches_ahead(peer, d))
+	if (!d->n_working_absent || !slu_peer_ahead_is_active(peer, d))
 		return NULL;
 	if (d->ahead_bytes)
 		certain = slu_sub_floor(limit / CERTAIN_PARTS, d->ahead_bytes);
@@ -55,19 +56,19 @@ struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer, const struct s
 	guessed = slu_sub_floor(guessed, d->ahead_bytes);
 	if (!certain && !guessed)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	return slu_place_next_ahead(&d->units, certain, guessed, &d->foresight);
 }
 
-struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
-					   const struct slu_peer_device *d)
+struct slu_unit *slu_peer_ahead_next_out(const struct slu_peer *peer,
+					 const struct slu_peer_device *d)
 {
-	const struct slu_unit *coming = slu_peer_next_ahead(peer, d);
+	const struct slu_unit *coming = slu_peer_ahead_next(peer, d);
 	uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
 	if (!coming)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	return slu_place_next_out_for(&d->units, coming,
 				      slu_sub_floor(held + coming->bytes, d->account.limit_bytes),
 				      &d->foresight);
@@ -75,13 +76,13 @@ struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
 
 /* -- how good the guesses are ----------------------------------------------------------------- */
 
-void slu_peer_foresee(struct slu_peer_device *d, struct slu_unit *u)
+void slu_peer_ahead_named(struct slu_peer_device *d, struct slu_unit *u)
 {
 	slu_foresight_named(&d->foresight, u);
 	slu_peer_ahead_end(d, u, SLU_AHEAD_HIT);
 }
 
-void slu_peer_judge_foresight(struct slu_peer_device *d, struct slu_unit *u)
+void slu_peer_ahead_judge(struct slu_peer_device *d, struct slu_unit *u)
 {
 	/* while all of it fits nobody would miss anything, and there may be many */
 	if (d->working_bytes > d->account.limit_bytes || !slu_shadow_holds(u))
@@ -110,8 +111,8 @@ void slu_peer_ahead_end(struct slu_peer_device *d, struct slu_unit *u, enum slu_
 	}
 }
 
-void slu_peer_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
-		     size_t n_units)
+void slu_peer_ahead_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
+			   size_t n_units)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 

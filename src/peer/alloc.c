@@ -13,8 +13,8 @@
  * end of the drain.
  *
  * Without a daemon a unit is allocated on the device, and the driver says whether it fits. If there
- * is no backing credit it is frozen with that reason; slu_peer_thaw() makes it movable when the
- * daemon has given credit.
+ * is no backing credit it is frozen with that reason; slu_peer_alloc_thaw() makes it movable when
+ * the daemon has given credit.
  */
 
 #include <assert.h>
@@ -31,7 +31,7 @@ const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsig
 	return NULL;
 }
 
-static bool waits(const struct slu_peer *peer, const struct slu_unit *unit)
+static bool alloc_waits(const struct slu_peer *peer, const struct slu_unit *unit)
 {
 	const struct slu_unit *u;
 
@@ -41,17 +41,17 @@ static bool waits(const struct slu_peer *peer, const struct slu_unit *unit)
 	return false;
 }
 
-static void stop_waiting(struct slu_peer *peer, struct slu_unit *u)
+static void alloc_stop_waiting(struct slu_peer *peer, struct slu_unit *u)
 {
-	if (!waits(peer, u))
+	if (!alloc_waits(peer, u))
 		return;
 	TAILQ_REMOVE(&peer->waiting_allocs, u, link);
 	u->alloc_wait = SLU_ALLOC_WAIT_NONE;
 }
 
-static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wait what)
+static int alloc_wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wait what)
 {
-	if (!waits(peer, u)) {
+	if (!alloc_waits(peer, u)) {
 		TAILQ_INSERT_TAIL(&peer->waiting_allocs, u, link);
 		u->denied = false;
 	}
@@ -60,38 +60,39 @@ static int wait_for(struct slu_peer *peer, struct slu_unit *u, enum slu_alloc_wa
 }
 
 /* The credit for an extent that no unit has yet. */
-static void give_up_extent(struct slu_peer *peer, struct slu_unit *u)
+static void alloc_give_up_extent(struct slu_peer *peer, struct slu_unit *u)
 {
 	if (!u->on_disk || u->has_backing)
 		return;
 	peer->reserved_bytes -= u->bytes;
-	slu_peer_release(&peer->disk, u->bytes);
+	slu_peer_account_release(&peer->disk, u->bytes);
 	u->on_disk = false;
 }
 
-static int deny(struct slu_peer *peer, struct slu_unit *u)
+static int alloc_deny(struct slu_peer *peer, struct slu_unit *u)
 {
-	stop_waiting(peer, u);
-	give_up_extent(peer, u);
+	alloc_stop_waiting(peer, u);
+	alloc_give_up_extent(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 	return SLU_PEER_E_DENIED;
 }
 
-static void take_backing(struct slu_peer *peer, struct slu_unit *u)
+static void alloc_take_backing(struct slu_peer *peer, struct slu_unit *u)
 {
 	if (u->on_disk)
 		peer->reserved_bytes -= u->bytes;
 	else
-		slu_peer_hold(&peer->backing, u->bytes);
+		slu_peer_account_hold(&peer->backing, u->bytes);
 	u->has_backing = true;
 }
 
-static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, enum slu_place place)
+static void alloc_insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+			 enum slu_place place)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	stop_waiting(peer, u);
+	alloc_stop_waiting(peer, u);
 	u->place = (uint8_t)place;
 	u->moving = SLU_MOVING_NO;
 	u->shift = SLU_SHIFT_NO;
@@ -103,7 +104,7 @@ static void insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u, e
 	slu_peer_tally_add(d, u);
 	d->device_only_bytes += u->device_only ? u->bytes : 0;
 	if (place == SLU_PLACE_DEVICE)
-		slu_peer_hold(&d->account, u->bytes);
+		slu_peer_account_hold(&d->account, u->bytes);
 	slu_peer_reports_touch(peer, now_ns);
 }
 
@@ -112,7 +113,7 @@ static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit 
 	struct slu_peer_account *a = &peer->devices[u->device].account;
 
 	u->has_backing = false;
-	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	alloc_insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
 	return 0;
@@ -122,7 +123,7 @@ static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit 
  * The step that ends a pause wakes who waits for it. Who asks when it is over, and is sent to wait,
  * would be woken by its own step, before it waits.
  */
-static bool is_in_pause(const struct slu_peer_device *d, uint64_t now_ns)
+static bool device_is_paused(const struct slu_peer_device *d, uint64_t now_ns)
 {
 	return now_ns < d->retry_ns[IN];
 }
@@ -130,38 +131,38 @@ static bool is_in_pause(const struct slu_peer_device *d, uint64_t now_ns)
 static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	if (u->n_refused > peer->config.refusal_retries)
-		return deny(peer, u);
-	if (is_in_pause(&peer->devices[u->device], now_ns))
-		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
+		return alloc_deny(peer, u);
+	if (device_is_paused(&peer->devices[u->device], now_ns))
+		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	u->has_backing = false;
 	if (u->on_disk || peer->backing.held_bytes + u->bytes <= peer->backing.limit_bytes)
-		take_backing(peer, u);
+		alloc_take_backing(peer, u);
 	else
 		u->frozen = SLU_FROZEN_NO_BACKING;
-	insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	alloc_insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 	return 0;
 }
 
 /* There is a turn and credit for it, and nobody in front who would need that. */
-static bool is_free_to_come(const struct slu_peer *peer, uint64_t now_ns,
-			    const struct slu_peer_device *d, const struct slu_unit *u)
+static bool alloc_may_be_on_device(const struct slu_peer *peer, uint64_t now_ns,
+				   const struct slu_peer_device *d, const struct slu_unit *u)
 {
-	return d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) &&
-	       !is_in_pause(d, now_ns) &&
+	return d->gate == SLU_PEER_GATE_OPEN && slu_peer_turn_may_run(peer, d) &&
+	       !device_is_paused(d, now_ns) &&
 	       d->account.held_bytes + u->bytes <= d->account.limit_bytes &&
 	       (d->mode != SLU_MODE_LAUNCH ||
-		(!d->n_command && !slu_peer_is_crowded(peer, u->device)));
+		(!d->n_command && !slu_peer_ahead_is_crowded(peer, u->device)));
 }
 
 /* What stands for memory that the driver is to find free is not the program's. */
-static uint64_t programs_bytes(const struct slu_peer_device *d)
+static uint64_t device_program_bytes(const struct slu_peer_device *d)
 {
 	return d->owned_bytes - d->device_only_bytes;
 }
 
 /* Some programs ask for less and less until they get it: one of these is told. */
-void slu_peer_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
-		      uint64_t owned_bytes, uint64_t visible_bytes)
+void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
+			    uint64_t owned_bytes, uint64_t visible_bytes)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r;
@@ -189,37 +190,38 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	assert(u->bytes > 0 && u->device < peer->n_devices);
 	if (u->frozen != SLU_FROZEN_NO)
 		return alloc_frozen(peer, now_ns, u);
-	if (waits(peer, u) && u->denied)
-		return deny(peer, u);
-	if (visible && !u->device_only && programs_bytes(d) + u->bytes > visible) {
-		slu_peer_exceeds(peer, now_ns, u->device, u->bytes, programs_bytes(d), visible);
-		return deny(peer, u);
+	if (alloc_waits(peer, u) && u->denied)
+		return alloc_deny(peer, u);
+	if (visible && !u->device_only && device_program_bytes(d) + u->bytes > visible) {
+		slu_peer_alloc_exceeds(peer, now_ns, u->device, u->bytes, device_program_bytes(d),
+				       visible);
+		return alloc_deny(peer, u);
 	}
 	if (peer->is_alone)
 		return alloc_alone(peer, now_ns, u);
 	if (!u->on_disk && peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes) {
-		if (!slu_peer_has_disk_credit(peer, u->bytes))
-			return wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
-		stop_waiting(peer, u);
-		slu_peer_hold(&peer->disk, u->bytes);
+		if (!slu_peer_shift_has_credit(peer, u->bytes))
+			return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
+		alloc_stop_waiting(peer, u);
+		slu_peer_account_hold(&peer->disk, u->bytes);
 		peer->reserved_bytes += u->bytes;
 		u->on_disk = true;
 		return SLU_PEER_E_RESERVE;
 	}
 
-	if (is_free_to_come(peer, now_ns, d, u)) {
-		take_backing(peer, u);
-		insert(peer, now_ns, u, SLU_PLACE_DEVICE);
+	if (alloc_may_be_on_device(peer, now_ns, d, u)) {
+		alloc_take_backing(peer, u);
+		alloc_insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 		return 0;
 	}
 	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
-		return wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
-	take_backing(peer, u);
-	insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
+		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
+	alloc_take_backing(peer, u);
+	alloc_insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
 	return SLU_PEER_E_IN_RAM;
 }
 
-static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+static void alloc_remove(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
@@ -229,18 +231,18 @@ static void take_out(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_tally_remove(d, u);
 	d->device_only_bytes -= u->device_only ? u->bytes : 0;
 	if (u->place == SLU_PLACE_DEVICE)
-		slu_peer_release(&d->account, u->bytes);
+		slu_peer_account_release(&d->account, u->bytes);
 	if (u->place == SLU_PLACE_MAPPED)
-		slu_peer_release(&peer->pinned, u->bytes);
+		slu_peer_account_release(&peer->pinned, u->bytes);
 	if (u->has_backing)
-		slu_peer_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+		slu_peer_account_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
 	u->has_backing = u->on_disk = false;
 	slu_peer_reports_touch(peer, now_ns);
 }
 
 static void alloc_undo(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
-	take_out(peer, now_ns, u);
+	alloc_remove(peer, now_ns, u);
 	if (u->frozen == SLU_FROZEN_NO_BACKING)
 		u->frozen = SLU_FROZEN_NO;
 	peer->devices[u->device].retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
@@ -259,15 +261,15 @@ void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_u
 	u->n_refused++;
 	if (!peer->is_alone && u->n_refused > peer->config.refusal_retries) {
 		u->n_refused = 0;
-		slu_peer_refuse(&d->account, u->bytes);
+		slu_peer_account_refuse(&d->account, u->bytes);
 		d->want_is_current = false;
 	}
 }
 
 void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
-	give_up_extent(peer, u);
-	slu_peer_refuse(&peer->disk, u->bytes);
+	alloc_give_up_extent(peer, u);
+	slu_peer_account_refuse(&peer->disk, u->bytes);
 	peer->backing_want_is_current = false;
 	slu_peer_reports_touch(peer, now_ns);
 }
@@ -275,30 +277,30 @@ void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu
 void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	(void)now_ns;
-	stop_waiting(peer, u);
-	give_up_extent(peer, u);
+	alloc_stop_waiting(peer, u);
+	alloc_give_up_extent(peer, u);
 	u->denied = false;
 	u->n_refused = 0;
 }
 
-static void drop_commands_with(struct slu_peer *peer, struct slu_peer_device *d,
-			       const struct slu_unit *u)
+static void command_drop_if_named(struct slu_peer *peer, struct slu_peer_device *d,
+				  const struct slu_unit *u)
 {
 	for (size_t i = 0; i < d->n_command; i++)
 		if (d->command[i] == u) {
-			slu_peer_drop_command(peer, d);
+			slu_peer_command_drop(peer, d);
 			return;
 		}
 }
 
-void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_alloc_released(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		drop_commands_with(peer, &peer->devices[i], u);
+		command_drop_if_named(peer, &peer->devices[i], u);
 	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
-	take_out(peer, now_ns, u);
+	alloc_remove(peer, now_ns, u);
 	d->denied_until_ns = 0;
 	/* the program may be about to end, and then nobody could report what moved */
 	if (TAILQ_EMPTY(&d->units) && (d->moved_in_bytes != d->facts.moved_in_bytes ||
@@ -307,16 +309,16 @@ void slu_peer_gone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	slu_peer_wake_all(peer);
 }
 
-void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
-		     enum slu_frozen why)
+void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+			   enum slu_frozen why)
 {
 	struct slu_peer_account *a = &peer->devices[u->device].account;
 
 	assert(why == SLU_FROZEN_NO || slu_unit_is_present(u));
 	if (why == SLU_FROZEN_NO && !u->has_backing)
 		why = SLU_FROZEN_NO_BACKING;
-	slu_peer_set_frozen(&peer->devices[u->device], u, why);
-	slu_peer_thaw(peer);
+	slu_peer_tally_set_frozen(&peer->devices[u->device], u, why);
+	slu_peer_alloc_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
 	/* who waits for it elsewhere uses it where it is, or need not do so any more */
@@ -325,7 +327,7 @@ void slu_peer_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_thaw(struct slu_peer *peer)
+void slu_peer_alloc_thaw(struct slu_peer *peer)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
@@ -333,13 +335,13 @@ void slu_peer_thaw(struct slu_peer *peer)
 
 		if (d->frozen_bytes[SLU_FROZEN_NO_BACKING] == 0)
 			continue;
-		slu_peer_note_scan(d);
+		slu_peer_tally_note_scan(d);
 		TAILQ_FOREACH (u, &d->units, link) {
 			if (u->frozen != SLU_FROZEN_NO_BACKING ||
 			    peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes)
 				continue;
-			take_backing(peer, u);
-			slu_peer_set_frozen(d, u, SLU_FROZEN_NO);
+			alloc_take_backing(peer, u);
+			slu_peer_tally_set_frozen(d, u, SLU_FROZEN_NO);
 			d->account.final_is_reported = false;
 		}
 	}

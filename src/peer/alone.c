@@ -12,7 +12,7 @@
 #define PAUSE_NS (500 * SLU_NS_PER_MS)
 
 /* Between one and two times the pause, another one each time and in each program. */
-static uint64_t pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
+static uint64_t alone_pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t x = (peer->config.seed + d->n_alone_asks) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -20,20 +20,20 @@ static uint64_t pause_ns(const struct slu_peer *peer, const struct slu_peer_devi
 }
 
 /* The 2nd, 4th, 8th … time. */
-static bool gives_next(struct slu_peer_device *d)
+static bool alone_gives_next(struct slu_peer_device *d)
 {
 	unsigned n = ++d->n_alone_asks;
 
 	return n > 1 && (n & (n - 1)) == 0;
 }
 
-static void ask_for_all(struct slu_peer_device *d)
+static void alone_ask_for_all(struct slu_peer_device *d)
 {
 	d->alone_bytes = UINT64_MAX;
 	d->alone_gives = false;
 }
 
-void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns)
+void slu_peer_alone_step(const struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns)
 {
 	bool waits = d->mode == SLU_MODE_LAUNCH ? d->n_command : d->n_absent;
 	bool is_short =
@@ -45,27 +45,27 @@ void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *d,
 	if (!is_short) {
 		d->alone_until_ns = 0;
 		if (d->alone_gives)
-			ask_for_all(d);
+			alone_ask_for_all(d);
 	} else if (!d->alone_until_ns || (d->alone_gives && d->leaving_bytes)) {
-		d->alone_until_ns = now_ns + pause_ns(peer, d);
-	} else if (now_ns >= d->alone_until_ns && (d->alone_gives || !gives_next(d))) {
+		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
+	} else if (now_ns >= d->alone_until_ns && (d->alone_gives || !alone_gives_next(d))) {
 		d->alone_until_ns = 0;
-		ask_for_all(d);
+		alone_ask_for_all(d);
 	} else if (now_ns >= d->alone_until_ns) {
-		d->alone_until_ns = now_ns + pause_ns(peer, d);
+		d->alone_until_ns = now_ns + alone_pause_ns(peer, d);
 		d->alone_bytes = 0;
 		d->alone_gives = true;
 	}
 }
 
-void slu_peer_run_alone(struct slu_peer *peer, uint64_t now_ns, bool alone)
+void slu_peer_alone_run(struct slu_peer *peer, uint64_t now_ns, bool alone)
 {
 	(void)now_ns;
 	peer->is_alone = alone;
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		peer->devices[i].alone_until_ns = 0;
 		peer->devices[i].n_alone_asks = 0;
-		ask_for_all(&peer->devices[i]);
+		alone_ask_for_all(&peer->devices[i]);
 	}
 	slu_peer_wake_all(peer);
 }

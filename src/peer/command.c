@@ -12,12 +12,13 @@
 
 #include "peer/internal.h"
 
-static bool is_front(const struct slu_peer_device *d, struct slu_unit *const *units, size_t n)
+static bool command_is_front(const struct slu_peer_device *d, struct slu_unit *const *units,
+			     size_t n)
 {
 	return d->n_command == n && memcmp(d->command, units, n * sizeof(*units)) == 0;
 }
 
-void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *d)
+void slu_peer_command_drop(struct slu_peer *peer, struct slu_peer_device *d)
 {
 	for (size_t i = 0; i < d->n_command; i++)
 		if (&peer->devices[d->command[i]->device] == d)
@@ -26,12 +27,12 @@ void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *d)
 	d->command = NULL;
 	d->n_command = 0;
 	d->wake_is_due = true;
-	slu_peer_end_crossing(peer, d);
+	slu_peer_crossing_end(peer, d);
 }
 
 /* Its units count as named from now on: the daemon must know what the window has to hold. */
-static bool put_in_front(struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns,
-			 struct slu_unit *const *units, size_t n)
+static bool command_put_in_front(struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns,
+				 struct slu_unit *const *units, size_t n)
 {
 	d->command = malloc(n * sizeof(*units));
 	if (!d->command)
@@ -48,7 +49,7 @@ static bool put_in_front(struct slu_peer *peer, struct slu_peer_device *d, uint6
 		/* what leaves for a guess need not */
 		if (units[i]->moving == SLU_MOVING_OUT &&
 		    d->account.held_bytes <= d->account.limit_bytes &&
-		    !slu_peer_is_claimed(peer, units[i]))
+		    !slu_peer_crossing_claims(peer, units[i]))
 			units[i]->cancel = true;
 		slu_peer_working_add(d, now_ns, units[i]);
 	}
@@ -61,9 +62,9 @@ uint64_t slu_peer_command_need(const struct slu_peer_device *d)
 	uint64_t bytes = d->command_bytes;
 	const struct slu_unit *u;
 
-	if (!d->has_blocked && !slu_peer_has_frozen(d))
+	if (!d->has_blocked && !slu_peer_tally_has_frozen(d))
 		return bytes;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		if (!u->wanted && u->place == SLU_PLACE_DEVICE &&
 		    (u->frozen != SLU_FROZEN_NO || u->blocked))
@@ -71,72 +72,72 @@ uint64_t slu_peer_command_need(const struct slu_peer_device *d)
 	return bytes;
 }
 
-static bool all_at_hand(const struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
-			size_t n)
+static bool units_are_at_hand(const struct slu_peer *peer, unsigned device,
+			      struct slu_unit *const *units, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!slu_peer_is_at_hand(peer, device, units[i]))
+		if (!slu_peer_crossing_is_at_hand(peer, device, units[i]))
 			return false;
 	return true;
 }
 
-static void named(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+static void unit_named(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	u->n_named++;
-	slu_peer_foresee(d, u);
+	slu_peer_ahead_named(d, u);
 	slu_peer_working_add(d, now_ns, u);
 }
 
-int slu_peer_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
-		  struct slu_unit *const *units, size_t n_units)
+int slu_peer_command_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			  struct slu_unit *const *units, size_t n_units)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
-	if (d->gate == SLU_PEER_GATE_OPEN && slu_peer_may_run(peer, d) &&
-	    all_at_hand(peer, device, units, n_units)) {
-		if (d->n_command && is_front(d, units, n_units))
-			slu_peer_drop_command(peer, d);
-		slu_peer_advance(d, 1);
+	if (d->gate == SLU_PEER_GATE_OPEN && slu_peer_turn_may_run(peer, d) &&
+	    units_are_at_hand(peer, device, units, n_units)) {
+		if (d->n_command && command_is_front(d, units, n_units))
+			slu_peer_command_drop(peer, d);
+		slu_peer_command_advance(d, 1);
 		for (size_t i = 0; i < n_units; i++)
-			named(peer, now_ns, units[i]);
+			unit_named(peer, now_ns, units[i]);
 		for (size_t i = 0; i < n_units; i++)
-			slu_peer_judge_foresight(&peer->devices[units[i]->device], units[i]);
-		slu_peer_progress(peer, now_ns, device, true);
+			slu_peer_ahead_judge(&peer->devices[units[i]->device], units[i]);
+		slu_peer_turn_progress(peer, now_ns, device, true);
 		slu_peer_reports_touch(peer, now_ns);
 		return 0;
 	}
 	if (now_ns < d->denied_until_ns) {
-		slu_peer_forget_command(peer, now_ns, device, units, n_units);
+		slu_peer_command_forget(peer, now_ns, device, units, n_units);
 		return SLU_PEER_E_DENIED;
 	}
 	if (n_units == 0)
 		d->is_wanted = true;
-	else if (d->n_command == 0 && !put_in_front(peer, d, now_ns, units, n_units))
+	else if (d->n_command == 0 && !command_put_in_front(peer, d, now_ns, units, n_units))
 		return SLU_PEER_E_DENIED;
-	slu_peer_ask_to_cross(peer, now_ns, d);
+	slu_peer_crossing_ask(peer, now_ns, d);
 	return SLU_PEER_E_WAIT;
 }
 
-void slu_peer_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
-		     struct slu_unit *const *units, size_t n_units)
+void slu_peer_command_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			     struct slu_unit *const *units, size_t n_units)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
-	slu_peer_advance(d, 1);
+	slu_peer_command_advance(d, 1);
 	for (size_t i = 0; i < n_units; i++)
 		if (units[i]->device == device) {
-			slu_peer_foresee(d, units[i]);
+			slu_peer_ahead_named(d, units[i]);
 			slu_peer_working_add(d, now_ns, units[i]);
 		}
 	for (size_t i = 0; i < n_units; i++)
 		if (units[i]->device == device)
-			slu_peer_judge_foresight(d, units[i]);
+			slu_peer_ahead_judge(d, units[i]);
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)
+void slu_peer_command_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units)
 {
 	for (size_t i = 0; i < n_units; i++) {
 		struct slu_peer_device *d = &peer->devices[units[i]->device];
@@ -146,18 +147,18 @@ void slu_peer_unname(struct slu_peer *peer, struct slu_unit *const *units, size_
 		d->account.final_is_reported = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
 		/* a command of another device used it here, where all is at rest already */
-		if (slu_peer_floor_fell(peer, d))
+		if (slu_peer_account_floor_fell(peer, d))
 			peer->reports_ns = 0;
 	}
 }
 
-void slu_peer_forget_command(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+void slu_peer_command_forget(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			     struct slu_unit *const *units, size_t n_units)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
 	(void)now_ns;
-	if (n_units && is_front(d, units, n_units))
-		slu_peer_drop_command(peer, d);
+	if (n_units && command_is_front(d, units, n_units))
+		slu_peer_command_drop(peer, d);
 	d->is_wanted = false;
 }

@@ -15,23 +15,23 @@
 
 static void void_credit(struct slu_peer *peer)
 {
-	slu_peer_void_account(&peer->pinned);
-	slu_peer_void_account(&peer->backing);
-	slu_peer_void_account(&peer->disk);
+	slu_peer_account_void(&peer->pinned);
+	slu_peer_account_void(&peer->backing);
+	slu_peer_account_void(&peer->disk);
 	peer->backing_want_is_current = false;
 	peer->backing_is_exact = false;
 	peer->thaw_is_denied = false;
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
 
-		slu_peer_void_account(&d->account);
+		slu_peer_account_void(&d->account);
 		d->close_epoch = (struct slu_epoch){ 0 };
 		d->want_is_current = false;
 		d->want_ends_idle = false;
 	}
 }
 
-void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_connection_made(struct slu_peer *peer, uint64_t now_ns)
 {
 	void_credit(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -51,7 +51,7 @@ void slu_peer_connected(struct slu_peer *peer, uint64_t now_ns)
 }
 
 /* Takes the messages out of the queue and keeps the other actions in their order. */
-static void forget_messages(struct slu_peer *peer)
+static void queue_drop_messages(struct slu_peer *peer)
 {
 	unsigned n = peer->n_queued, kept = 0;
 
@@ -68,28 +68,28 @@ static void forget_messages(struct slu_peer *peer)
 	peer->n_queued = kept;
 }
 
-void slu_peer_lost(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_connection_lost(struct slu_peer *peer, uint64_t now_ns)
 {
 	(void)now_ns;
 	void_credit(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		peer->devices[i].grows_until_ns = 0;
-	forget_messages(peer);
+	queue_drop_messages(peer);
 	peer->is_connected = false;
 	peer->is_joined = false;
 }
 
-bool slu_peer_is_joined(const struct slu_peer *peer)
+bool slu_peer_connection_is_joined(const struct slu_peer *peer)
 {
 	return peer->is_joined;
 }
 
-const struct slu_msg_welcome *slu_peer_settings(const struct slu_peer *peer)
+const struct slu_msg_welcome *slu_peer_connection_settings(const struct slu_peer *peer)
 {
 	return &peer->welcome;
 }
 
-void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
+void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 {
 	*ret_hello = (struct slu_msg_hello){
 		.version = SLU_WIRE_VERSION,
@@ -109,14 +109,14 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 		struct slu_peer_device *d = &peer->devices[i];
 		struct slu_hello_device *h = &ret_hello->devices[i];
 
-		slu_peer_fill_want(peer, i, &d->want);
+		slu_peer_want_fill(peer, i, &d->want);
 		d->account.reported_held_bytes = d->account.held_bytes;
 		*h = d->identity;
 		h->epoch = d->epoch;
 		h->gate_is_open = d->gate == SLU_PEER_GATE_OPEN;
 		h->mode = (uint8_t)d->mode;
 		h->held_bytes = d->account.held_bytes;
-		h->floor_bytes = d->account.reported_floor_bytes = slu_peer_floor(peer, d);
+		h->floor_bytes = d->account.reported_floor_bytes = slu_peer_account_floor(peer, d);
 		h->min_bytes = d->want.min_bytes;
 		h->all_bytes = d->want.all_bytes;
 		h->working_bytes = d->want.working_bytes;
@@ -126,7 +126,7 @@ void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 }
 
 /* A part of what the turn gives, or none of it yet; the rest follows as others leave. */
-static bool is_part(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
+static bool limit_is_partial(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
 	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&
 	       limit->limit_bytes < limit->goal_bytes;
@@ -134,11 +134,11 @@ static bool is_part(const struct slu_peer_account *a, const struct slu_msg_limit
 
 static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
 {
-	struct slu_peer_account *a = slu_peer_find_account(peer, limit->account);
+	struct slu_peer_account *a = slu_peer_account_find(peer, limit->account);
 
 	if (!a)
 		return;
-	if (limit->account.tier == SLU_TIER_DEVICE && is_part(a, limit))
+	if (limit->account.tier == SLU_TIER_DEVICE && limit_is_partial(a, limit))
 		peer->devices[limit->account.device].grows_until_ns =
 			now_ns + SLU_PEER_GROWS_ANSWERS * peer->config.answer_ns;
 	a->goal_is_past = limit->limit_bytes < a->limit_bytes;
@@ -159,7 +159,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 		peer->backing_want_is_current = false;
 		peer->backing_is_exact = false;
 		peer->thaw_is_denied = false;
-		slu_peer_thaw(peer);
+		slu_peer_alloc_thaw(peer);
 		slu_peer_wake_all(peer);
 		break;
 	default:
@@ -172,10 +172,11 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
  * Mode LAUNCH: a turn begins in the window that others left to us. If we lost some of it since it
  * was last made larger, it becomes larger again, and by how much the daemon is about to say.
  */
-static void expect_growth(const struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d)
+static void window_expect_growth(const struct slu_peer *peer, uint64_t now_ns,
+				 struct slu_peer_device *d)
 {
 	struct slu_peer_account *a = &d->account;
-	uint64_t wished = slu_peer_wished_bytes(d), n_answers = SLU_PEER_GROWS_ANSWERS;
+	uint64_t wished = slu_peer_want_window_bytes(d), n_answers = SLU_PEER_GROWS_ANSWERS;
 
 	if (d->mode != SLU_MODE_LAUNCH)
 		return;
@@ -197,7 +198,7 @@ static void take_turn(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	d = &peer->devices[turn->device];
 	if (!slu_epoch_equal(d->epoch, turn->epoch)) {
 		d->n_turns++;
-		expect_growth(peer, now_ns, d);
+		window_expect_growth(peer, now_ns, d);
 	}
 	d->epoch = turn->epoch;
 	d->idle_is_reported = false;
@@ -209,14 +210,14 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	struct slu_unit *u;
 
 	if (deny->account.tier == SLU_TIER_HOME) {
-		slu_peer_backing_denied(peer);
+		slu_peer_want_backing_denied(peer);
 		return;
 	}
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
 		return;
 	d = &peer->devices[deny->account.device];
 	/* one that crossed with the thing itself is void; but the daemon shall know what we want */
-	if (!slu_peer_is_unmet(peer, deny->account.device)) {
+	if (!slu_peer_want_is_unmet(peer, deny->account.device)) {
 		d->want_is_due = true;
 		return;
 	}
@@ -226,13 +227,14 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
 		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;
 	d->is_wanted = false;
-	slu_peer_drop_command(peer, d);
+	slu_peer_command_drop(peer, d);
 	d->want_is_current = false;
 	d->wake_is_due = true;
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_message *m)
+void slu_peer_connection_receive(struct slu_peer *peer, uint64_t now_ns,
+				 const struct slu_message *m)
 {
 	if (!peer->is_connected)
 		return;
@@ -250,7 +252,7 @@ void slu_peer_message(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 		break;
 	case SLU_MSG_CLOSE:
 		if (m->close.device < peer->n_devices)
-			slu_peer_close(peer, m->close.device, m->close.epoch);
+			slu_peer_turn_close(peer, m->close.device, m->close.epoch);
 		break;
 	case SLU_MSG_DENY:
 		take_deny(peer, now_ns, &m->deny);

@@ -6,7 +6,7 @@
  * and brings it in as any other: from then on it is that device's unit.
  *
  *   on A -> leaving A    a command in front at B names it, and it is B's turn to cross
- *        -> away, B's    [take_over]   from here on B's own affair
+ *        -> away, B's    [unit_take_over]   from here on B's own affair
  *        -> on B
  *
  * One device a time *crosses*: the first one that asked among those whose command is being served
@@ -22,24 +22,26 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-static bool stays(const struct slu_peer *peer, const struct slu_unit *u)
+static bool unit_stays(const struct slu_peer *peer, const struct slu_unit *u)
 {
 	return slu_unit_is_present(u) &&
 	       (peer->is_alone || u->frozen != SLU_FROZEN_NO || u->blocked);
 }
 
-bool slu_peer_is_at_hand(const struct slu_peer *peer, unsigned index, const struct slu_unit *u)
+bool slu_peer_crossing_is_at_hand(const struct slu_peer *peer, unsigned index,
+				  const struct slu_unit *u)
 {
-	return slu_unit_is_present(u) && (u->device == index || stays(peer, u));
+	return slu_unit_is_present(u) && (u->device == index || unit_stays(peer, u));
 }
 
-bool slu_peer_is_elsewhere(const struct slu_peer *peer, const struct slu_peer_device *d,
-			   const struct slu_unit *u)
+bool slu_peer_crossing_is_elsewhere(const struct slu_peer *peer, const struct slu_peer_device *d,
+				    const struct slu_unit *u)
 {
-	return &peer->devices[u->device] != d && !stays(peer, u);
+	return &peer->devices[u->device] != d && !unit_stays(peer, u);
 }
 
-uint64_t slu_peer_elsewhere_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
+uint64_t slu_peer_crossing_elsewhere_bytes(const struct slu_peer *peer,
+					   const struct slu_peer_device *d)
 {
 	uint64_t bytes = 0;
 
@@ -49,27 +51,28 @@ uint64_t slu_peer_elsewhere_bytes(const struct slu_peer *peer, const struct slu_
 	return bytes;
 }
 
-static bool may_cross(const struct slu_peer *peer, const struct slu_peer_device *d)
+static bool device_may_cross(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	return d->crossing && slu_peer_serves_command(peer, d) &&
-	       slu_peer_command_need(d) <= slu_peer_device_limit(peer, d);
+	return d->crossing && slu_peer_move_serves_command(peer, d) &&
+	       slu_peer_command_need(d) <= slu_peer_move_limit(peer, d);
 }
 
 /* The device that crosses, or NULL. */
-static struct slu_peer_device *crosser(const struct slu_peer *peer)
+static struct slu_peer_device *crossing_device(const struct slu_peer *peer)
 {
 	const struct slu_peer_device *first = NULL;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
 
-		if (d->crossing && (!first || d->crossing < first->crossing) && may_cross(peer, d))
+		if (d->crossing && (!first || d->crossing < first->crossing) &&
+		    device_may_cross(peer, d))
 			first = d;
 	}
 	return (struct slu_peer_device *)first;
 }
 
-static bool names(const struct slu_peer_device *d, const struct slu_unit *u)
+static bool command_names(const struct slu_peer_device *d, const struct slu_unit *u)
 {
 	for (size_t i = 0; i < d->n_command; i++)
 		if (d->command[i] == u)
@@ -77,17 +80,17 @@ static bool names(const struct slu_peer_device *d, const struct slu_unit *u)
 	return false;
 }
 
-bool slu_peer_is_claimed(const struct slu_peer *peer, const struct slu_unit *u)
+bool slu_peer_crossing_claims(const struct slu_peer *peer, const struct slu_unit *u)
 {
-	const struct slu_peer_device *d = crosser(peer);
+	const struct slu_peer_device *d = crossing_device(peer);
 
-	return d && names(d, u) && slu_peer_is_elsewhere(peer, d, u);
+	return d && command_names(d, u) && slu_peer_crossing_is_elsewhere(peer, d, u);
 }
 
-struct slu_unit *slu_peer_next_claimed(const struct slu_peer *peer,
-				       const struct slu_peer_device *from)
+struct slu_unit *slu_peer_crossing_next_claimed(const struct slu_peer *peer,
+						const struct slu_peer_device *from)
 {
-	const struct slu_peer_device *d = crosser(peer);
+	const struct slu_peer_device *d = crossing_device(peer);
 
 	for (size_t i = 0; d && d != from && i < d->n_command; i++) {
 		struct slu_unit *u = d->command[i];
@@ -98,8 +101,8 @@ struct slu_unit *slu_peer_next_claimed(const struct slu_peer *peer,
 	return NULL;
 }
 
-static void take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		      struct slu_unit *u)
+static void unit_take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+			   struct slu_unit *u)
 {
 	struct slu_peer_device *from = &peer->devices[u->device];
 
@@ -119,26 +122,26 @@ static void take_over(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_cross(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_crossing_step(struct slu_peer *peer, uint64_t now_ns)
 {
-	struct slu_peer_device *d = crosser(peer);
+	struct slu_peer_device *d = crossing_device(peer);
 
 	for (size_t i = 0; d && i < d->n_command; i++)
-		if (slu_peer_is_elsewhere(peer, d, d->command[i]) &&
+		if (slu_peer_crossing_is_elsewhere(peer, d, d->command[i]) &&
 		    slu_unit_is_away(d->command[i]))
-			take_over(peer, now_ns, d, d->command[i]);
+			unit_take_over(peer, now_ns, d, d->command[i]);
 }
 
-void slu_peer_ask_to_cross(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d)
+void slu_peer_crossing_ask(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d)
 {
 	for (size_t i = 0; i < d->n_command && !d->crossing; i++)
-		if (slu_peer_is_elsewhere(peer, d, d->command[i]))
+		if (slu_peer_crossing_is_elsewhere(peer, d, d->command[i]))
 			d->crossing = ++peer->n_crossings;
 	if (d->crossing)
-		slu_peer_cross(peer, now_ns);
+		slu_peer_crossing_step(peer, now_ns);
 }
 
-void slu_peer_end_crossing(struct slu_peer *peer, struct slu_peer_device *d)
+void slu_peer_crossing_end(struct slu_peer *peer, struct slu_peer_device *d)
 {
 	if (!d->crossing)
 		return;

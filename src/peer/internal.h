@@ -6,7 +6,7 @@
  *
  *   peer.c        the object, the step, the queue of actions
  *   connection.c  joining, losing, and what the daemon says
- *   accounts.c    limits, floors, SUMS
+ *   account.c    limits, floors, SUMS
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
  *   alloc.c       units that come and go
  *   command.c     mode LAUNCH: the command that waits for its units
@@ -15,7 +15,7 @@
  *   crossing.c    mode LAUNCH: units that go from one device to another
  *   tally.c       sums over the units, kept as they change
  *   shift.c       whose backing changes between pageable memory and disk
- *   moves.c       which move is begun, and what became of it
+ *   move.c       which move is begun, and what became of it
  *   want.c        WANT, for devices and for backing
  *   reports.c     what is told now and then: FACTS, and sums that nobody waits for
  *   view.c        looking, and the check
@@ -181,47 +181,47 @@ struct slu_peer_record *slu_peer_push_message(struct slu_peer *peer, enum slu_me
 void slu_peer_wake_all(struct slu_peer *peer);
 
 /* connection.c */
-void slu_peer_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello);
+void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello);
 
-/* accounts.c */
-struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu_account name);
-uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_device *device);
-bool slu_peer_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* account.c */
+struct slu_peer_account *slu_peer_account_find(struct slu_peer *peer, struct slu_account name);
+uint64_t slu_peer_account_floor(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_account_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* Credit dies with the connection (rule 31). */
-void slu_peer_void_account(struct slu_peer_account *account);
+void slu_peer_account_void(struct slu_peer_account *account);
 /* The driver would not give @bytes (rule 13). */
-void slu_peer_refuse(struct slu_peer_account *account, uint64_t bytes);
-void slu_peer_hold(struct slu_peer_account *account, uint64_t bytes);
-void slu_peer_release(struct slu_peer_account *account, uint64_t bytes);
-void slu_peer_step_sums(struct slu_peer *peer);
+void slu_peer_account_refuse(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_account_hold(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_account_release(struct slu_peer_account *account, uint64_t bytes);
+void slu_peer_account_step(struct slu_peer *peer);
 
 /* turn.c */
-bool slu_peer_may_run(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_turn_may_run(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* No command of ours can touch anything there: units may move (modes ALL and MAPPED). */
-bool slu_peer_at_rest(const struct slu_peer_device *device);
-void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index);
-void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
+bool slu_peer_turn_at_rest(const struct slu_peer_device *device);
+void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
 
-/* moves.c */
+/* move.c */
 /* What is away there is coming in, or may at any moment. */
-bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_move_may_fill(const struct slu_peer *peer, const struct slu_peer_device *device);
 
 /* shift.c */
-void slu_peer_step_shift(struct slu_peer *peer);
+void slu_peer_shift_step(struct slu_peer *peer);
 /* Whether some backing is going down, or will without any further event. */
-bool slu_peer_backing_gives(const struct slu_peer *peer);
+bool slu_peer_shift_gives(const struct slu_peer *peer);
 /* Whether there is credit for an extent of @bytes. */
-bool slu_peer_has_disk_credit(const struct slu_peer *peer, uint64_t bytes);
+bool slu_peer_shift_has_credit(const struct slu_peer *peer, uint64_t bytes);
 
 /* alloc.c */
 /* Whether an allocation waits for device credit there. */
 const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device);
 /* Gives backing credit to units that were allocated without. */
-void slu_peer_thaw(struct slu_peer *peer);
+void slu_peer_alloc_thaw(struct slu_peer *peer);
 
 /* command.c */
 /* So many launches more. */
-static inline void slu_peer_advance(struct slu_peer_device *device, uint64_t n)
+static inline void slu_peer_command_advance(struct slu_peer_device *device, uint64_t n)
 {
 	device->n_launches += n;
 	if (device->n_command == 0)
@@ -230,27 +230,29 @@ static inline void slu_peer_advance(struct slu_peer_device *device, uint64_t n)
 }
 
 uint64_t slu_peer_command_need(const struct slu_peer_device *device);
-void slu_peer_drop_command(struct slu_peer *peer, struct slu_peer_device *device);
+void slu_peer_command_drop(struct slu_peer *peer, struct slu_peer_device *device);
 
 /* crossing.c */
 /* Whether a command on the device of @index may use @unit now. */
-bool slu_peer_is_at_hand(const struct slu_peer *peer, unsigned index, const struct slu_unit *unit);
+bool slu_peer_crossing_is_at_hand(const struct slu_peer *peer, unsigned index,
+				  const struct slu_unit *unit);
 /* Whether @unit must come from another device before a command on @device may use it. */
-bool slu_peer_is_elsewhere(const struct slu_peer *peer, const struct slu_peer_device *device,
-			   const struct slu_unit *unit);
+bool slu_peer_crossing_is_elsewhere(const struct slu_peer *peer,
+				    const struct slu_peer_device *device,
+				    const struct slu_unit *unit);
 /* Of the command in front at @device: bytes that other devices own. */
-uint64_t slu_peer_elsewhere_bytes(const struct slu_peer *peer,
-				  const struct slu_peer_device *device);
+uint64_t slu_peer_crossing_elsewhere_bytes(const struct slu_peer *peer,
+					   const struct slu_peer_device *device);
 /* The command in front at @device is asked for. */
-void slu_peer_ask_to_cross(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *device);
-void slu_peer_end_crossing(struct slu_peer *peer, struct slu_peer_device *device);
+void slu_peer_crossing_ask(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *device);
+void slu_peer_crossing_end(struct slu_peer *peer, struct slu_peer_device *device);
 /* What is away and claimed goes to the device that claims it. */
-void slu_peer_cross(struct slu_peer *peer, uint64_t now_ns);
+void slu_peer_crossing_step(struct slu_peer *peer, uint64_t now_ns);
 /* Whether @unit is to leave its device because another one needs it. */
-bool slu_peer_is_claimed(const struct slu_peer *peer, const struct slu_unit *unit);
+bool slu_peer_crossing_claims(const struct slu_peer *peer, const struct slu_unit *unit);
 /* Such a unit that may leave @from now, or NULL. */
-struct slu_unit *slu_peer_next_claimed(const struct slu_peer *peer,
-				       const struct slu_peer_device *from);
+struct slu_unit *slu_peer_crossing_next_claimed(const struct slu_peer *peer,
+						const struct slu_peer_device *from);
 
 /* working.c */
 void slu_peer_working_opened(struct slu_peer_device *device, uint64_t now_ns);
@@ -258,7 +260,7 @@ void slu_peer_working_shut(struct slu_peer_device *device, uint64_t now_ns);
 /* A command names @unit now. */
 void slu_peer_working_add(struct slu_peer_device *device, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_working_drop(struct slu_peer_device *device, struct slu_unit *unit);
-void slu_peer_step_working(struct slu_peer_device *device, uint64_t now_ns);
+void slu_peer_working_step(struct slu_peer_device *device, uint64_t now_ns);
 /* What the daemon is to know: the last figure told, unless it is off by too much. */
 uint64_t slu_peer_working_reported(const struct slu_peer_device *device);
 
@@ -266,17 +268,17 @@ uint64_t slu_peer_working_reported(const struct slu_peer_device *device);
 enum slu_ahead_end { SLU_AHEAD_HIT, SLU_AHEAD_MISSED, SLU_AHEAD_DROPPED };
 
 /* Whether units are brought in ahead at present, if there are any. */
-bool slu_peer_fetches_ahead(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_ahead_is_active(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* The unit that should come next, or NULL; it may not fit yet. */
-struct slu_unit *slu_peer_next_ahead(const struct slu_peer *peer,
+struct slu_unit *slu_peer_ahead_next(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
 /* A unit that leaves so that it fits, or NULL. */
-struct slu_unit *slu_peer_leaves_for_ahead(const struct slu_peer *peer,
-					   const struct slu_peer_device *device);
+struct slu_unit *slu_peer_ahead_next_out(const struct slu_peer *peer,
+					 const struct slu_peer_device *device);
 /* A command names @unit: what that tells about the next one, and about guesses. */
-void slu_peer_foresee(struct slu_peer_device *device, struct slu_unit *unit);
+void slu_peer_ahead_named(struct slu_peer_device *device, struct slu_unit *unit);
 /* The same for the shadow windows, when all units of the command have been through the above. */
-void slu_peer_judge_foresight(struct slu_peer_device *device, struct slu_unit *unit);
+void slu_peer_ahead_judge(struct slu_peer_device *device, struct slu_unit *unit);
 /* @unit begins to come in. */
 void slu_peer_ahead_begin(struct slu_peer_device *device, struct slu_unit *unit);
 /* If it came ahead: what became of it. */
@@ -286,48 +288,49 @@ void slu_peer_ahead_end(struct slu_peer_device *device, struct slu_unit *unit,
 /* tally.c */
 void slu_peer_tally_add(struct slu_peer_device *device, const struct slu_unit *unit);
 void slu_peer_tally_remove(struct slu_peer_device *device, struct slu_unit *unit);
-void slu_peer_set_place(struct slu_peer_device *device, struct slu_unit *unit, enum slu_place place,
-			enum slu_moving moving);
-void slu_peer_set_frozen(struct slu_peer_device *device, struct slu_unit *unit,
-			 enum slu_frozen why);
-bool slu_peer_has_frozen(const struct slu_peer_device *device);
-uint64_t slu_peer_unbacked_bytes(const struct slu_peer *peer);
-uint64_t slu_peer_largest_bytes(struct slu_peer_device *device);
+void slu_peer_tally_set_place(struct slu_peer_device *device, struct slu_unit *unit,
+			      enum slu_place place, enum slu_moving moving);
+void slu_peer_tally_set_frozen(struct slu_peer_device *device, struct slu_unit *unit,
+			       enum slu_frozen why);
+bool slu_peer_tally_has_frozen(const struct slu_peer_device *device);
+uint64_t slu_peer_tally_unbacked_bytes(const struct slu_peer *peer);
+uint64_t slu_peer_tally_largest_bytes(struct slu_peer_device *device);
 void slu_peer_tally_check(const struct slu_peer_device *device);
 
 /* Looking changes nothing but this count, so it takes devices that are only looked at too. */
-static inline void slu_peer_note_scan(const struct slu_peer_device *device)
+static inline void slu_peer_tally_note_scan(const struct slu_peer_device *device)
 {
 	((struct slu_peer_device *)device)->n_scans++;
 }
 
-/* moves.c */
+/* move.c */
 /* Mode LAUNCH: whether the units of the command in front are brought in. */
-bool slu_peer_serves_command(const struct slu_peer *peer, const struct slu_peer_device *device);
-bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
-uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
+bool slu_peer_move_serves_command(const struct slu_peer *peer,
+				  const struct slu_peer_device *device);
+bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
+uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that fits on the device now, or NULL. */
-struct slu_unit *slu_peer_promotable(const struct slu_peer *peer,
-				     const struct slu_peer_device *device);
-void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
+					  const struct slu_peer_device *device);
+void slu_peer_move_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 
 /* alone.c */
-void slu_peer_step_alone(const struct slu_peer *peer, struct slu_peer_device *device,
+void slu_peer_alone_step(const struct slu_peer *peer, struct slu_peer_device *device,
 			 uint64_t now_ns);
 
 /* want.c */
-bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index);
-bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index);
-void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
+bool slu_peer_want_is_runnable(const struct slu_peer *peer, unsigned index);
+bool slu_peer_want_is_unmet(const struct slu_peer *peer, unsigned index);
+void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
 /* Whether something else is true than what was told. */
 bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index);
 /* Whether more is needed than the daemon knows. */
 bool slu_peer_want_grew(struct slu_peer *peer, unsigned index);
-void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+void slu_peer_want_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 /* Mode LAUNCH: the window that the daemon was asked for. */
-uint64_t slu_peer_wished_bytes(const struct slu_peer_device *device);
-void slu_peer_step_backing(struct slu_peer *peer);
-void slu_peer_backing_denied(struct slu_peer *peer);
+uint64_t slu_peer_want_window_bytes(const struct slu_peer_device *device);
+void slu_peer_want_step_backing(struct slu_peer *peer);
+void slu_peer_want_backing_denied(struct slu_peer *peer);
 
 /* reports.c */
 void slu_peer_reports_touch(struct slu_peer *peer, uint64_t now_ns);

@@ -33,7 +33,7 @@ void slu_peer_free(struct slu_peer *peer)
 	assert(TAILQ_EMPTY(&peer->waiting_allocs));
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		assert(TAILQ_EMPTY(&peer->devices[i].units));
-		slu_peer_drop_command(peer, &peer->devices[i]);
+		slu_peer_command_drop(peer, &peer->devices[i]);
 	}
 	free(peer);
 }
@@ -82,12 +82,12 @@ struct slu_peer_record *slu_peer_push_message(struct slu_peer *peer, enum slu_me
 	return r;
 }
 
-static void fill_message(struct slu_peer *peer, const struct slu_peer_record *r,
+static void message_fill(struct slu_peer *peer, const struct slu_peer_record *r,
 			 struct slu_message *ret_message)
 {
 	switch (r->type) {
 	case SLU_MSG_HELLO:
-		slu_peer_fill_hello(peer, &ret_message->hello);
+		slu_peer_connection_fill_hello(peer, &ret_message->hello);
 		break;
 	case SLU_MSG_FACTS:
 		slu_peer_reports_fill_facts(peer, r->device, &ret_message->facts);
@@ -126,7 +126,7 @@ int slu_peer_take_action(struct slu_peer *peer, struct slu_peer_action *ret_acti
 	ret_action->unit = r->unit;
 	if (r->kind == SLU_PEER_SEND) {
 		memset(&ret_action->message, 0, sizeof(ret_action->message));
-		fill_message(peer, r, &ret_action->message);
+		message_fill(peer, r, &ret_action->message);
 	}
 	return 1;
 }
@@ -137,7 +137,7 @@ void slu_peer_wake_all(struct slu_peer *peer)
 		peer->devices[i].wake_is_due = true;
 }
 
-static void end_pauses(struct slu_peer_device *d, uint64_t now_ns)
+static void device_end_pauses(struct slu_peer_device *d, uint64_t now_ns)
 {
 	for (unsigned k = 0; k < _DIRECTION_MAX; k++) {
 		if (d->retry_ns[k] && now_ns >= d->retry_ns[k]) {
@@ -152,18 +152,18 @@ static void end_pauses(struct slu_peer_device *d, uint64_t now_ns)
 void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++) {
-		end_pauses(&peer->devices[i], now_ns);
-		slu_peer_step_working(&peer->devices[i], now_ns);
-		slu_peer_step_turn(peer, now_ns, i);
-		slu_peer_step_moves(peer, now_ns, i);
+		device_end_pauses(&peer->devices[i], now_ns);
+		slu_peer_working_step(&peer->devices[i], now_ns);
+		slu_peer_turn_step(peer, now_ns, i);
+		slu_peer_move_step(peer, now_ns, i);
 	}
 	if (peer->shift_retry_ns && now_ns >= peer->shift_retry_ns)
 		peer->shift_retry_ns = 0;
-	slu_peer_step_shift(peer);
-	slu_peer_step_sums(peer);
-	slu_peer_step_backing(peer);
+	slu_peer_shift_step(peer);
+	slu_peer_account_step(peer);
+	slu_peer_want_step_backing(peer);
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		slu_peer_step_want(peer, now_ns, i);
+		slu_peer_want_step(peer, now_ns, i);
 	slu_peer_reports_step(peer, now_ns);
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {

@@ -23,7 +23,7 @@ void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, uns
 {
 	if (n == 0)
 		return;
-	slu_peer_advance(&peer->devices[device], n);
+	slu_peer_command_advance(&peer->devices[device], n);
 	slu_peer_reports_touch(peer, now_ns);
 }
 
@@ -57,7 +57,7 @@ void slu_peer_reports_fill_facts(const struct slu_peer *peer, unsigned index,
 	ret_facts->frozen_bytes[SLU_FROZEN_MANAGED] += d->paged_bytes;
 }
 
-static void mark_sums(struct slu_peer_account *a)
+static void sums_mark_due(struct slu_peer_account *a)
 {
 	if (a->held_bytes != a->reported_held_bytes)
 		a->is_due = true;
@@ -71,16 +71,16 @@ void slu_peer_reports_step(struct slu_peer *peer, uint64_t now_ns)
 		return;
 	peer->reports_ns = SLU_PEER_NEVER;
 
-	mark_sums(&peer->pinned);
-	mark_sums(&peer->backing);
-	mark_sums(&peer->disk);
+	sums_mark_due(&peer->pinned);
+	sums_mark_due(&peer->backing);
+	sums_mark_due(&peer->disk);
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
 
-		mark_sums(&d->account);
-		d->account.is_due = d->account.is_due || slu_peer_floor_fell(peer, d);
+		sums_mark_due(&d->account);
+		d->account.is_due = d->account.is_due || slu_peer_account_floor_fell(peer, d);
 	}
-	slu_peer_step_sums(peer);
+	slu_peer_account_step(peer);
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];
@@ -88,7 +88,7 @@ void slu_peer_reports_step(struct slu_peer *peer, uint64_t now_ns)
 
 		if (slu_peer_want_is_stale(peer, i)) {
 			d->want_is_due = true;
-			slu_peer_step_want(peer, now_ns, i);
+			slu_peer_want_step(peer, now_ns, i);
 		}
 		slu_peer_reports_fill_facts(peer, i, &facts);
 		if (memcmp(&facts, &d->facts, sizeof(facts)) != 0) {

@@ -14,23 +14,23 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-bool slu_peer_has_disk_credit(const struct slu_peer *peer, uint64_t bytes)
+bool slu_peer_shift_has_credit(const struct slu_peer *peer, uint64_t bytes)
 {
 	return !peer->disk_is_bad && !peer->is_alone &&
 	       peer->disk.held_bytes + bytes <= peer->disk.limit_bytes;
 }
 
-static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift,
-			       uint64_t free_bytes)
+static struct slu_unit *shift_choose(const struct slu_peer *peer, enum slu_shift shift,
+				     uint64_t free_bytes)
 {
 	for (unsigned i = 0; i < peer->n_devices && free_bytes; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
-		bool is_filling = slu_peer_may_fill(peer, d);
+		bool is_filling = slu_peer_move_may_fill(peer, d);
 		struct slu_unit *u;
 
 		if (d->owned_bytes == 0)
 			continue;
-		slu_peer_note_scan(d);
+		slu_peer_tally_note_scan(d);
 		u = shift == SLU_SHIFT_DOWN ? slu_place_next_down(&d->units, free_bytes, is_filling)
 					    : slu_place_next_up(&d->units, free_bytes, is_filling);
 		if (u)
@@ -39,76 +39,77 @@ static struct slu_unit *choose(const struct slu_peer *peer, enum slu_shift shift
 	return NULL;
 }
 
-static struct slu_unit *choose_down(const struct slu_peer *peer)
+static struct slu_unit *shift_choose_down(const struct slu_peer *peer)
 {
 	uint64_t free_bytes = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
 
 	if (peer->disk_is_bad || peer->backing.held_bytes <= peer->backing.limit_bytes)
 		return NULL;
-	return choose(peer, SLU_SHIFT_DOWN, free_bytes);
+	return shift_choose(peer, SLU_SHIFT_DOWN, free_bytes);
 }
 
-static struct slu_unit *choose_up(const struct slu_peer *peer)
+static struct slu_unit *shift_choose_up(const struct slu_peer *peer)
 {
 	uint64_t free_bytes = slu_sub_floor(peer->backing.limit_bytes, peer->backing.held_bytes);
 
 	if (peer->backing.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
 		return NULL;
-	return choose(peer, SLU_SHIFT_UP, free_bytes);
+	return shift_choose(peer, SLU_SHIFT_UP, free_bytes);
 }
 
-bool slu_peer_backing_gives(const struct slu_peer *peer)
+bool slu_peer_shift_gives(const struct slu_peer *peer)
 {
 	if (peer->shifting && peer->shifting->shift == SLU_SHIFT_DOWN)
 		return true;
-	return peer->shift_retry_ns || choose_down(peer);
+	return peer->shift_retry_ns || shift_choose_down(peer);
 }
 
-static bool is_void(const struct slu_peer *peer, const struct slu_unit *u)
+static bool shift_is_void(const struct slu_peer *peer, const struct slu_unit *u)
 {
-	if (!slu_unit_is_present(u) && slu_peer_may_fill(peer, &peer->devices[u->device]))
+	if (!slu_unit_is_present(u) && slu_peer_move_may_fill(peer, &peer->devices[u->device]))
 		return true;
 	return (peer->backing.held_bytes > peer->backing.limit_bytes) !=
 	       (u->shift == SLU_SHIFT_DOWN);
 }
 
-void slu_peer_step_shift(struct slu_peer *peer)
+void slu_peer_shift_step(struct slu_peer *peer)
 {
 	struct slu_unit *u = peer->shifting;
 	enum slu_shift shift = SLU_SHIFT_DOWN;
 
 	if (u) {
-		u->cancel |= is_void(peer, u);
+		u->cancel |= shift_is_void(peer, u);
 		return;
 	}
 	if (!peer->is_joined || peer->shift_retry_ns)
 		return;
-	u = choose_down(peer);
+	u = shift_choose_down(peer);
 	if (!u) {
 		shift = SLU_SHIFT_UP;
-		u = choose_up(peer);
+		u = shift_choose_up(peer);
 	}
 	if (!u)
 		return;
 	u->shift = (uint8_t)shift;
 	u->cancel = false;
 	peer->shifting = u;
-	slu_peer_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->backing, u->bytes);
+	slu_peer_account_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->backing, u->bytes);
 	slu_peer_push(peer, SLU_PEER_SHIFT, u->device)->unit = u;
 }
 
-static void apply(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
+static void shift_apply(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	slu_peer_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+	slu_peer_account_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
 	u->on_disk = on_disk;
 	if (!slu_unit_is_present(u) && u->moving == SLU_MOVING_NO)
-		slu_peer_set_place(d, u, on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
+		slu_peer_tally_set_place(d, u, on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
+					 SLU_MOVING_NO);
 }
 
-void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
-		      enum slu_shift_result result)
+void slu_peer_shift_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+			 enum slu_shift_result result)
 {
 	bool is_down = u->shift == SLU_SHIFT_DOWN;
 	struct slu_peer_account *to = is_down ? &peer->disk : &peer->backing;
@@ -118,11 +119,11 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	u->shift = SLU_SHIFT_NO;
 	u->cancel = false;
 	if (result == SLU_SHIFT_DONE) {
-		apply(peer, u, is_down);
+		shift_apply(peer, u, is_down);
 	} else {
-		slu_peer_release(to, u->bytes);
+		slu_peer_account_release(to, u->bytes);
 		if (result == SLU_SHIFT_REFUSED && is_down)
-			slu_peer_refuse(to, u->bytes);
+			slu_peer_account_refuse(to, u->bytes);
 		if (result != SLU_SHIFT_CANCELLED)
 			peer->shift_retry_ns = now_ns + SLU_PEER_SHIFT_PAUSE_NS;
 	}
@@ -131,15 +132,15 @@ void slu_peer_shifted(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-static void return_to_ram(struct slu_peer *peer, struct slu_unit *u)
+static void shift_return_to_ram(struct slu_peer *peer, struct slu_unit *u)
 {
-	slu_peer_release(&peer->disk, u->bytes);
-	slu_peer_hold(&peer->backing, u->bytes);
+	slu_peer_account_release(&peer->disk, u->bytes);
+	slu_peer_account_hold(&peer->backing, u->bytes);
 	u->on_disk = false;
 	__atomic_store_n(&u->host_version, 0, __ATOMIC_RELAXED);
 }
 
-void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns)
+void slu_peer_shift_disk_failed(struct slu_peer *peer, uint64_t now_ns)
 {
 	struct slu_unit *u;
 
@@ -147,8 +148,8 @@ void slu_peer_disk_failed(struct slu_peer *peer, uint64_t now_ns)
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		TAILQ_FOREACH (u, &peer->devices[i].units, link)
 			if (u->on_disk && u->shift == SLU_SHIFT_NO && slu_unit_is_present(u))
-				return_to_ram(peer, u);
-	slu_peer_refuse(&peer->disk, 1);
+				shift_return_to_ram(peer, u);
+	slu_peer_account_refuse(&peer->disk, 1);
 	if (peer->backing.held_bytes > peer->backing.limit_bytes)
 		peer->backing.is_due = true;
 	slu_peer_reports_touch(peer, now_ns);

@@ -4,7 +4,7 @@
  * Sums over the units of a device, kept as the units change. A program may have tens of thousands
  * of units, and a step follows each of its allocations: a step looks at single units only when it
  * chooses one to move, or when a rare state (frozen, blocked) needs it. Whoever goes through the
- * list says so with slu_peer_note_scan(), which the tests count.
+ * list says so with slu_peer_tally_note_scan(), which the tests count.
  *
  * A unit is counted from its allocation to its death. Its place, what it is moved for and why it is
  * frozen change through the functions here only.
@@ -34,8 +34,8 @@ void slu_peer_tally_remove(struct slu_peer_device *d, struct slu_unit *u)
 	slu_shadow_remove(&d->shadow, u);
 }
 
-void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
-			enum slu_moving moving)
+void slu_peer_tally_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_place place,
+			      enum slu_moving moving)
 {
 	bool was_absent = !slu_unit_is_present(u), is_absent;
 
@@ -51,19 +51,19 @@ void slu_peer_set_place(struct slu_peer_device *d, struct slu_unit *u, enum slu_
 	d->working_absent_bytes += is_absent ? u->bytes : -u->bytes;
 }
 
-void slu_peer_set_frozen(struct slu_peer_device *d, struct slu_unit *u, enum slu_frozen why)
+void slu_peer_tally_set_frozen(struct slu_peer_device *d, struct slu_unit *u, enum slu_frozen why)
 {
 	d->frozen_bytes[u->frozen] -= u->bytes;
 	d->frozen_bytes[why] += u->bytes;
 	u->frozen = (uint8_t)why;
 }
 
-bool slu_peer_has_frozen(const struct slu_peer_device *d)
+bool slu_peer_tally_has_frozen(const struct slu_peer_device *d)
 {
 	return d->frozen_bytes[SLU_FROZEN_NO] != d->owned_bytes;
 }
 
-uint64_t slu_peer_unbacked_bytes(const struct slu_peer *peer)
+uint64_t slu_peer_tally_unbacked_bytes(const struct slu_peer *peer)
 {
 	uint64_t bytes = 0;
 
@@ -72,13 +72,13 @@ uint64_t slu_peer_unbacked_bytes(const struct slu_peer *peer)
 	return bytes;
 }
 
-uint64_t slu_peer_largest_bytes(struct slu_peer_device *d)
+uint64_t slu_peer_tally_largest_bytes(struct slu_peer_device *d)
 {
 	const struct slu_unit *u;
 
 	if (!d->largest_is_stale)
 		return d->largest_bytes;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	d->largest_bytes = 0;
 	d->largest_is_stale = false;
 	TAILQ_FOREACH (u, &d->units, link)

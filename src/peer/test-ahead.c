@@ -28,12 +28,12 @@ static unsigned serve(struct fixture *f, struct slu_unit *u)
 {
 	unsigned n_in = 0;
 
-	for (unsigned tries = 0; slu_peer_name(f->peer, f->now_ns, 0, &u, 1); tries++) {
+	for (unsigned tries = 0; slu_peer_command_name(f->peer, f->now_ns, 0, &u, 1); tries++) {
 		assert_in_range(tries, 0, 20);
 		fixture_wait(f, FIXTURE_ANSWER_NS);
 		n_in += finish_moves(f);
 	}
-	slu_peer_unname(f->peer, &u, 1);
+	slu_peer_command_unname(f->peer, &u, 1);
 	fixture_step(f);
 	return n_in + finish_moves(f);
 }
@@ -84,8 +84,8 @@ static void the_next_one_comes_before_it_is_named(void **state)
 		struct slu_unit *u = &f.units[i % UNITS];
 
 		assert_in_range(i, 0, 2 * UNITS);
-		assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), 0);
-		slu_peer_unname(f.peer, &u, 1);
+		assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), 0);
+		slu_peer_command_unname(f.peer, &u, 1);
 		fixture_step(&f);
 		/* somebody leaves for it who is not the last command's; nobody waits */
 		out = moving(&f, SLU_MOVING_OUT);
@@ -145,7 +145,7 @@ static struct slu_unit *leave_for(struct fixture *f, struct slu_unit *u)
 {
 	struct slu_unit *out;
 
-	assert_int_equal(slu_peer_name(f->peer, f->now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f->peer, f->now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
 	fixture_wait(f, FIXTURE_ANSWER_NS);
 	out = moving(f, SLU_MOVING_OUT);
 	assert_non_null(out);
@@ -206,14 +206,14 @@ static void a_command_that_is_known_brings_in_its_units(void **state)
 
 	setup_three(&f);
 	away = &f.units[0];
-	slu_peer_expect(f.peer, 0, &away, 1);
+	slu_peer_ahead_expect(f.peer, 0, &away, 1);
 	fixture_step(&f);
 	assert_ptr_equal(moving(&f, SLU_MOVING_OUT), &f.units[1]); /* not that of the last */
 	fixture_moved(&f, &f.units[1], SLU_MOVE_DONE);
 	assert_int_equal(away->moving, SLU_MOVING_IN);
 	fixture_moved(&f, away, SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &away, 1), 0);
-	slu_peer_unname(f.peer, &away, 1);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &away, 1), 0);
+	slu_peer_command_unname(f.peer, &away, 1);
 	fixture_deinit(&f);
 }
 
@@ -225,14 +225,14 @@ static void what_leaves_for_a_guess_comes_back_when_it_is_named(void **state)
 	setup_three(&f);
 	away = &f.units[0];
 	leaving = &f.units[1];
-	slu_peer_expect(f.peer, 0, &away, 1);
+	slu_peer_ahead_expect(f.peer, 0, &away, 1);
 	fixture_step(&f);
 	assert_int_equal(leaving->moving, SLU_MOVING_OUT);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &leaving, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &leaving, 1), SLU_PEER_E_WAIT);
 	assert_true(leaving->cancel);
 	fixture_moved(&f, leaving, SLU_MOVE_CANCELLED);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &leaving, 1), 0);
-	slu_peer_unname(f.peer, &leaving, 1);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &leaving, 1), 0);
+	slu_peer_command_unname(f.peer, &leaving, 1);
 	fixture_deinit(&f);
 }
 
@@ -248,7 +248,7 @@ static void guesses_that_are_wrong_are_given_up(void **state)
 
 		while (u->place == SLU_PLACE_DEVICE)
 			u++;
-		slu_peer_expect(f.peer, 0, &u, 1);
+		slu_peer_ahead_expect(f.peer, 0, &u, 1);
 		fixture_step(&f);
 		n_in += finish_moves(&f);
 		/* it leaves again because the window shrinks for a moment */

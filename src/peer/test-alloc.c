@@ -120,7 +120,7 @@ static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void 
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 22);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_limit(&f, DEVICE0, 3, 22, 22, SLU_PACE_NOW);
 	assert_int_equal(f.n_woken, 1);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
@@ -170,7 +170,7 @@ static void rule_7_memory_for_the_driver_to_find_free_is_not_the_programs(void *
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, spare), SLU_PEER_E_IN_RAM);
 	fixture_in_ram(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
-	slu_peer_gone(f.peer, f.now_ns, spare);
+	slu_peer_alloc_released(f.peer, f.now_ns, spare);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
@@ -201,11 +201,11 @@ static void rule_7_an_excess_is_reported_at_most_once_a_second(void **state)
 	assert_int_equal(said->excess.visible_bytes, 10);
 
 	f.now_ns += SLU_NS_PER_S - 1;
-	slu_peer_exceeds(f.peer, f.now_ns, 0, 7, 6, 10);
+	slu_peer_alloc_exceeds(f.peer, f.now_ns, 0, 7, 6, 10);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
 	f.now_ns++;
-	slu_peer_exceeds(f.peer, f.now_ns, 0, 8, 9, 10);
+	slu_peer_alloc_exceeds(f.peer, f.now_ns, 0, 8, 9, 10);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_EXCESS)->excess.asked_bytes, 8);
 	assert_int_equal(fixture_said(&f, SLU_MSG_EXCESS)->excess.owned_bytes, 9);
@@ -251,7 +251,7 @@ static void an_allocation_above_the_goal_shuts_the_gate_and_is_mapped(void **sta
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(u->moving, SLU_MOVING_MAP);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -313,8 +313,8 @@ static void who_asks_when_the_pause_is_over_is_not_sent_to_wait(void **state)
 		fixture_running(&f, SLU_MODE_ALL, two, 2);
 		fixture_limit(&f, DEVICE0, 2, 30, 30, SLU_PACE_NONE);
 		if (is_alone) {
-			slu_peer_lost(f.peer, f.now_ns);
-			slu_peer_run_alone(f.peer, f.now_ns, true);
+			slu_peer_connection_lost(f.peer, f.now_ns);
+			slu_peer_alone_run(f.peer, f.now_ns, true);
 			fixture_step(&f);
 		}
 		u = fixture_unit(&f, 5);
@@ -338,17 +338,17 @@ static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(v
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 30, 30, SLU_PACE_NONE);
 	u = fixture_unit(&f, 5);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), 0);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), 0);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	fixture_step(&f);
-	slu_peer_unmake(f.peer, u);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	slu_peer_move_unmake(f.peer, u);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
-	slu_peer_unmade(f.peer, f.now_ns, u);
+	slu_peer_move_unmade(f.peer, f.now_ns, u);
 	assert_int_equal(u->place, SLU_PLACE_RAM);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0); /* as after every refusal */
 	fixture_wait(&f, FIXTURE_PAUSE_NS);
@@ -370,8 +370,8 @@ static void a_refused_allocation_without_a_daemon_fails(void **state)
 	struct slu_unit *u;
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_run_alone(f.peer, f.now_ns, true);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_alone_run(f.peer, f.now_ns, true);
 	fixture_step(&f);
 	u = fixture_unit(&f, 5);
 	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
@@ -397,7 +397,7 @@ static void rule_5_in_mode_launch_nobody_waits_for_credit(void **state)
 	late[0] = fixture_in_ram(&f, 8);
 
 	/* what is left is for the command that waits */
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, late, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, late, 1), SLU_PEER_E_WAIT);
 	fixture_in_ram(&f, 2);
 	fixture_deinit(&f);
 }
@@ -408,13 +408,13 @@ static void allocated_alone_a_unit_without_backing_gets_it_later(void **state)
 	struct slu_unit *u;
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_run_alone(f.peer, f.now_ns, true);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_alone_run(f.peer, f.now_ns, true);
 	fixture_step(&f);
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), 0);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO_BACKING);
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);

@@ -19,7 +19,7 @@ static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
 
 static void shifted(struct fixture *f, struct slu_unit *u, enum slu_shift_result result)
 {
-	slu_peer_shifted(f->peer, f->now_ns, u, result);
+	slu_peer_shift_done(f->peer, f->now_ns, u, result);
 	fixture_step(f);
 }
 
@@ -28,7 +28,7 @@ static void end(struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_units; i++)
 		if (f->units[i].shift != SLU_SHIFT_NO)
-			slu_peer_shifted(f->peer, f->now_ns, &f->units[i], SLU_SHIFT_CANCELLED);
+			slu_peer_shift_done(f->peer, f->now_ns, &f->units[i], SLU_SHIFT_CANCELLED);
 	fixture_deinit(f);
 }
 
@@ -50,7 +50,7 @@ static void rule_4_an_extent_is_taken_before_the_allocation(void **state)
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 	assert_int_equal(u->place, SLU_PLACE_DISK);
-	slu_peer_gone(f.peer, f.now_ns, u);
+	slu_peer_alloc_released(f.peer, f.now_ns, u);
 	assert_int_equal(fixture_held(&f, DISK), 0);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_RESERVE);
 	slu_peer_alloc_cancel(f.peer, f.now_ns, v);
@@ -101,7 +101,7 @@ static void a_unit_from_disk_leaves_for_disk(void **state)
 	assert_int_equal(u->moving, SLU_MOVING_IN);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	assert_int_equal(u->place, SLU_PLACE_DEVICE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_int_equal(fixture_held(&f, DISK), 20);
 	u->device_version++;
 	fixture_close(&f, EPOCH(1));
@@ -187,9 +187,9 @@ static void a_turn_stops_what_is_being_shifted(void **state)
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	/* in its place on the device only its backing changes, and the gate stays open */
 	assert_ptr_equal(f.shift, u);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	shifted(&f, u, SLU_SHIFT_DONE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_true(u->on_disk);
 	assert_int_equal(fixture_held(&f, BACKING), 0);
 	end(&f);
@@ -235,8 +235,8 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	fixture_drained(&f, false);
 	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
 	assert_int_equal(u->moving, SLU_MOVING_OUT);
-	slu_peer_moved(f.peer, f.now_ns, u, SLU_MOVE_FAILED);
-	slu_peer_disk_failed(f.peer, f.now_ns);
+	slu_peer_move_done(f.peer, f.now_ns, u, SLU_MOVE_FAILED);
+	slu_peer_shift_disk_failed(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_false(u->on_disk);
 	assert_true(away->on_disk);
@@ -264,9 +264,9 @@ static void credit_for_disk_dies_with_the_connection(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 0);
 	fixture_limit(&f, DISK, 1, 50, 50, SLU_PACE_NONE);
 	on_disk(&f, 20);
-	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
 	fixture_step(&f);
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	hello = fixture_said(&f, SLU_MSG_HELLO);
 	assert_int_equal(hello->hello.disk_held_bytes, 20);

@@ -14,7 +14,7 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	first[0] = fixture_in_ram(&f, 6);
 	second[0] = fixture_in_ram(&f, 5);
 	second[1] = fixture_in_ram(&f, 3);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, first, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, first, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 6);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 14);
@@ -23,17 +23,17 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], first[0]);
 	fixture_moved(&f, first[0], SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, first, 1), 0);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, first, 1), 0);
 
 	/* while it is named it stays */
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 2), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, second, 2), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], second[1]);
 	fixture_moved(&f, second[1], SLU_MOVE_DONE);
 	assert_int_equal(f.n_moves, 0);
 	/* the daemon hears first that more is wanted than it knew; it might give it */
-	slu_peer_unname(f.peer, first, 1);
+	slu_peer_command_unname(f.peer, first, 1);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 14);
@@ -44,8 +44,8 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	assert_ptr_equal(f.moves[0], second[0]);
 	fixture_moved(&f, second[0], SLU_MOVE_DONE);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 2), 0);
-	slu_peer_unname(f.peer, second, 2);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, second, 2), 0);
+	slu_peer_command_unname(f.peer, second, 2);
 	fixture_deinit(&f);
 }
 
@@ -60,7 +60,7 @@ static void rule_29_a_window_that_grows_is_not_emptied(void **state)
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
 	assert_int_equal(fixture_command(&f, first, 1), 0);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, second, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
@@ -68,9 +68,9 @@ static void rule_29_a_window_that_grows_is_not_emptied(void **state)
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], second[0]);
 	fixture_moved(&f, second[0], SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, second, 1), 0);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, second, 1), 0);
 	assert_int_equal(fixture_held(&f, DEVICE0), 11);
-	slu_peer_unname(f.peer, second, 1);
+	slu_peer_command_unname(f.peer, second, 1);
 	fixture_deinit(&f);
 }
 
@@ -117,7 +117,7 @@ static void rule_20_the_working_set_is_what_was_named_in_the_last_moments(void *
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 
-	slu_peer_gone(f.peer, f.now_ns, last);
+	slu_peer_alloc_released(f.peer, f.now_ns, last);
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 0);
 	fixture_deinit(&f);
@@ -188,7 +188,7 @@ static void name_what_is_away(struct fixture *f)
 
 	fixture_turn(f, EPOCH(2));
 	assert_int_equal(fixture_command(f, &here, 1), 0);
-	assert_int_equal(slu_peer_name(f->peer, f->now_ns, 0, &away, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f->peer, f->now_ns, 0, &away, 1), SLU_PEER_E_WAIT);
 	fixture_step(f);
 }
 
@@ -208,7 +208,7 @@ static void rule_29_a_turn_waits_for_the_window_that_was_announced(void **state)
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], away);
 	fixture_moved(&f, away, SLU_MOVE_DONE);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 }
 
@@ -224,7 +224,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	fixture_limit(&f, DEVICE0, 3, 12, 24, SLU_PACE_NOW);
 	fixture_wait(&f, 4 * FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_moves, 0);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
 	/* it is told that nothing more comes */
@@ -235,7 +235,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	assert_ptr_equal(f.moves[0], &f.units[2]);
 	fixture_moved(&f, &f.units[2], SLU_MOVE_DONE);
 	fixture_finish_moves(&f);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
 	/* it is told nothing */
@@ -246,7 +246,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
 	fixture_finish_moves(&f);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
 	/* it knows already that the window stays as it is */
@@ -256,7 +256,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
 	fixture_finish_moves(&f);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &away, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 }
 
@@ -270,11 +270,11 @@ static void rule_29_a_window_that_is_too_small_is_a_wish(void **state)
 	both[1] = fixture_in_ram(&f, 5);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 8, 8, SLU_PACE_NOW);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 11);
 	fixture_deny(&f, DEVICE0);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, both, 2), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
 
@@ -288,17 +288,17 @@ static void a_second_command_waits_for_the_one_in_front(void **state)
 	b[0] = fixture_in_ram(&f, 6);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 6, 6, SLU_PACE_NOW);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, a, 1), SLU_PEER_E_WAIT);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, a, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_ptr_equal(f.moves[0], a[0]);
 	fixture_moved(&f, a[0], SLU_MOVE_DONE);
 	assert_int_equal(f.n_moves, 0);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, a, 1), 0);
-	slu_peer_unname(f.peer, a, 1);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, a, 1), 0);
+	slu_peer_command_unname(f.peer, a, 1);
 	fixture_step(&f);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, b, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	fixture_wait(&f, 20 * SLU_NS_PER_MS); /* the daemon had its chance to give more */
 	assert_int_equal(f.n_moves, 1);
@@ -306,7 +306,7 @@ static void a_second_command_waits_for_the_one_in_front(void **state)
 	fixture_moved(&f, a[0], SLU_MOVE_BLOCKED);
 	assert_int_equal(f.n_moves, 0);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 12);
-	slu_peer_forget_command(f.peer, f.now_ns, 0, b, 1);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, b, 1);
 	fixture_deinit(&f);
 }
 
@@ -326,25 +326,25 @@ static void rule_7_who_passes_a_command_that_waits_serves_nobody(void **state)
 	large[0] = fixture_in_ram(&f, 8);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, small, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	fixture_moved(&f, small[0], SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), 0);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, small, 1), 0);
 	assert_int_equal(n_served(&f), 1);
-	slu_peer_unname(f.peer, small, 1);
+	slu_peer_command_unname(f.peer, small, 1);
 
 	/* in front of all that come it waits for memory; the other one has what it needs */
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, large, 1), SLU_PEER_E_WAIT);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, small, 1), 0);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, large, 1), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, small, 1), 0);
 	assert_int_equal(n_served(&f), 1);
-	slu_peer_unname(f.peer, small, 1);
+	slu_peer_command_unname(f.peer, small, 1);
 
 	fixture_limit(&f, DEVICE0, 2, 10, 10, SLU_PACE_NOW);
 	fixture_step(&f);
 	fixture_moved(&f, large[0], SLU_MOVE_DONE);
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, large, 1), 0);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, large, 1), 0);
 	assert_int_equal(n_served(&f), 2);
-	slu_peer_unname(f.peer, large, 1);
+	slu_peer_command_unname(f.peer, large, 1);
 	fixture_deinit(&f);
 }
 

@@ -26,7 +26,7 @@ static void close_turn(struct fixture *f, unsigned device, uint64_t counter)
 	fixture_hear(f, SLU_MSG_CLOSE, &m);
 	fixture_step(f);
 	if (f->n_shut) {
-		slu_peer_drained(f->peer, f->now_ns, device, false);
+		slu_peer_turn_drained(f->peer, f->now_ns, device, false);
 		fixture_step(f);
 	}
 }
@@ -50,7 +50,7 @@ static void init_two(struct fixture *f)
 		identity.uuid[0] = (uint8_t)(1 + i);
 		assert_int_equal(slu_peer_device_add(f->peer, &identity, SLU_MODE_LAUNCH), i);
 	}
-	slu_peer_connected(f->peer, f->now_ns);
+	slu_peer_connection_made(f->peer, f->now_ns);
 	fixture_step(f);
 	fixture_welcome(f, 0);
 	fixture_limit(f, BACKING, 1, 1000, 1000, SLU_PACE_NONE);
@@ -68,10 +68,11 @@ static void deinit_two(struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_units; i++)
 		if (f->units[i].moving != SLU_MOVING_NO)
-			slu_peer_moved(f->peer, f->now_ns, &f->units[i], SLU_MOVE_CANCELLED);
+			slu_peer_move_done(f->peer, f->now_ns, &f->units[i], SLU_MOVE_CANCELLED);
 	for (unsigned i = 0; i < 2; i++) {
-		while (!TAILQ_EMPTY(slu_peer_units(f->peer, i)))
-			slu_peer_gone(f->peer, f->now_ns, TAILQ_FIRST(slu_peer_units(f->peer, i)));
+		while (!TAILQ_EMPTY(slu_peer_view_units(f->peer, i)))
+			slu_peer_alloc_released(f->peer, f->now_ns,
+						TAILQ_FIRST(slu_peer_view_units(f->peer, i)));
 		assert_int_equal(fixture_held(f, accounts[i]), 0);
 	}
 	assert_int_equal(fixture_held(f, BACKING), 0);
@@ -80,7 +81,7 @@ static void deinit_two(struct fixture *f)
 
 static int name(struct fixture *f, unsigned device, struct slu_unit *const *units, size_t n)
 {
-	int r = slu_peer_name(f->peer, f->now_ns, device, units, n);
+	int r = slu_peer_command_name(f->peer, f->now_ns, device, units, n);
 
 	fixture_step(f);
 	return r;
@@ -99,7 +100,7 @@ static void run(struct fixture *f, unsigned device, struct slu_unit *const *unit
 	assert_int_equal(r, 0);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(units[i]->device, device);
-	slu_peer_unname(f->peer, units, n);
+	slu_peer_command_unname(f->peer, units, n);
 	fixture_step(f);
 }
 
@@ -126,7 +127,7 @@ static void what_is_away_goes_to_the_device_that_names_it(void **state)
 	assert_int_equal(name(&f, 1, u, 1), 0);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 	assert_int_equal(fixture_held(&f, DEVICE1), 6);
-	slu_peer_unname(f.peer, u, 1);
+	slu_peer_command_unname(f.peer, u, 1);
 	deinit_two(&f);
 }
 
@@ -148,7 +149,7 @@ static void it_leaves_one_device_for_the_other(void **state)
 	assert_int_equal(name(&f, 0, u, 1), 0);
 	assert_int_equal(name(&f, 1, u, 2), SLU_PEER_E_WAIT);
 	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
-	slu_peer_unname(f.peer, u, 1);
+	slu_peer_command_unname(f.peer, u, 1);
 	fixture_step(&f);
 	assert_int_equal(u[0]->device, 0);
 	assert_int_equal(u[0]->moving, SLU_MOVING_OUT);
@@ -186,7 +187,7 @@ static void two_that_need_the_same_come_one_after_the_other(void **state)
 			if (is_done[d] || name(&f, d, units, 2))
 				continue;
 			is_done[d] = true;
-			slu_peer_unname(f.peer, units, 2);
+			slu_peer_command_unname(f.peer, units, 2);
 			fixture_step(&f);
 		}
 		for (unsigned k = 0; k < f.n_units; k++)
@@ -212,19 +213,19 @@ static void what_cannot_leave_is_used_where_it_is(void **state)
 	begin_turns(&f, 20);
 	run(&f, 0, mapped, 1);
 	run(&f, 0, blocked, 1);
-	slu_peer_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_MAPPED);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_MAPPED);
 	assert_int_equal(name(&f, 1, mapped, 1), 0);
 	assert_int_equal(mapped[0]->device, 0);
-	slu_peer_unname(f.peer, mapped, 1);
+	slu_peer_command_unname(f.peer, mapped, 1);
 
 	assert_int_equal(name(&f, 1, blocked, 1), SLU_PEER_E_WAIT);
 	assert_int_equal(blocked[0]->moving, SLU_MOVING_OUT);
 	fixture_moved(&f, blocked[0], SLU_MOVE_BLOCKED);
 	assert_true(f.n_woken);
 	assert_int_equal(name(&f, 1, blocked, 1), 0);
-	slu_peer_unname(f.peer, blocked, 1);
+	slu_peer_command_unname(f.peer, blocked, 1);
 
-	slu_peer_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_NO);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, mapped[0], SLU_FROZEN_NO);
 	run(&f, 1, mapped, 1);
 	assert_int_equal(fixture_held(&f, DEVICE0), 5);
 	deinit_two(&f);
@@ -240,16 +241,16 @@ static void a_unit_that_another_device_used_is_reported_when_it_can_leave(void *
 	u[0] = fixture_in_ram(&f, 4);
 	begin_turns(&f, 20);
 	run(&f, 0, u, 1);
-	slu_peer_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_MAPPED);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_MAPPED);
 	assert_int_equal(name(&f, 1, u, 1), 0);
-	slu_peer_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_NO);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, u[0], SLU_FROZEN_NO);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
 	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 4);
 	f.now_ns += SLU_NS_PER_S;
 	fixture_step(&f);
 
-	slu_peer_unname(f.peer, u, 1);
+	slu_peer_command_unname(f.peer, u, 1);
 	fixture_step(&f);
 	assert_non_null(fixture_sums(&f, DEVICE0));
 	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 0);
@@ -288,12 +289,12 @@ static void without_a_daemon_it_stays_where_it_is(void **state)
 	u[0] = fixture_in_ram(&f, 4);
 	begin_turns(&f, 10);
 	run(&f, 0, u, 1);
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_run_alone(f.peer, f.now_ns, true);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_alone_run(f.peer, f.now_ns, true);
 	fixture_step(&f);
 	assert_int_equal(name(&f, 1, u, 1), 0);
 	assert_int_equal(u[0]->device, 0);
-	slu_peer_unname(f.peer, u, 1);
+	slu_peer_command_unname(f.peer, u, 1);
 	deinit_two(&f);
 }
 
@@ -309,8 +310,8 @@ static void one_that_goes_is_waited_for_by_nobody(void **state)
 	run(&f, 0, u, 1);
 	assert_int_equal(name(&f, 0, u, 1), 0);
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
-	slu_peer_unname(f.peer, u, 1);
-	slu_peer_gone(f.peer, f.now_ns, u[0]);
+	slu_peer_command_unname(f.peer, u, 1);
+	slu_peer_alloc_released(f.peer, f.now_ns, u[0]);
 	fixture_step(&f);
 	run(&f, 1, v, 1);
 	deinit_two(&f);
@@ -359,7 +360,7 @@ static void step_thread(struct crowd *c, struct thread *t)
 	}
 	for (size_t i = 0; i < t->n; i++)
 		assert_int_equal(t->units[i]->device, t->device);
-	slu_peer_unname(c->f.peer, t->units, t->n);
+	slu_peer_command_unname(c->f.peer, t->units, t->n);
 	fixture_step(&c->f);
 	t->is_named = false;
 	t->n = 0;

@@ -108,7 +108,7 @@ static inline void fixture_hear(struct fixture *f, enum slu_message_type type,
 				struct slu_message *m)
 {
 	slu_message_stamp(m, type);
-	slu_peer_message(f->peer, f->now_ns, m);
+	slu_peer_connection_receive(f->peer, f->now_ns, m);
 }
 
 static inline void fixture_limit(struct fixture *f, struct slu_account account, uint64_t seq,
@@ -161,13 +161,13 @@ static inline void fixture_welcome(struct fixture *f, uint64_t visible_bytes)
 
 static inline void fixture_moved(struct fixture *f, struct slu_unit *u, enum slu_move_result result)
 {
-	slu_peer_moved(f->peer, f->now_ns, u, result);
+	slu_peer_move_done(f->peer, f->now_ns, u, result);
 	fixture_step(f);
 }
 
 static inline void fixture_drained(struct fixture *f, bool blocked)
 {
-	slu_peer_drained(f->peer, f->now_ns, 0, blocked);
+	slu_peer_turn_drained(f->peer, f->now_ns, 0, blocked);
 	fixture_step(f);
 }
 
@@ -231,7 +231,7 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 	f->now_ns = SLU_NS_PER_S;
 	assert_int_equal(slu_peer_new(&config, &f->peer), 0);
 	assert_int_equal(slu_peer_device_add(f->peer, &identity, mode), 0);
-	slu_peer_connected(f->peer, f->now_ns);
+	slu_peer_connection_made(f->peer, f->now_ns);
 	fixture_step(f);
 	assert_non_null(fixture_said(f, SLU_MSG_HELLO));
 	fixture_welcome(f, 0);
@@ -247,10 +247,11 @@ static inline void fixture_deinit(struct fixture *f)
 
 		slu_peer_alloc_cancel(f->peer, f->now_ns, u);
 		if (u->moving != SLU_MOVING_NO)
-			slu_peer_moved(f->peer, f->now_ns, u, SLU_MOVE_CANCELLED);
+			slu_peer_move_done(f->peer, f->now_ns, u, SLU_MOVE_CANCELLED);
 	}
-	while (!TAILQ_EMPTY(slu_peer_units(f->peer, 0)))
-		slu_peer_gone(f->peer, f->now_ns, TAILQ_FIRST(slu_peer_units(f->peer, 0)));
+	while (!TAILQ_EMPTY(slu_peer_view_units(f->peer, 0)))
+		slu_peer_alloc_released(f->peer, f->now_ns,
+					TAILQ_FIRST(slu_peer_view_units(f->peer, 0)));
 	assert_int_equal(fixture_held(f, DEVICE0), 0);
 	assert_int_equal(fixture_held(f, BACKING), 0);
 	slu_peer_free(f->peer);
@@ -274,15 +275,15 @@ static inline void fixture_finish_moves(struct fixture *f)
 /* Mode LAUNCH: a command that names @units is served and submitted. */
 static inline int fixture_command(struct fixture *f, struct slu_unit *const *units, size_t n)
 {
-	int r = slu_peer_name(f->peer, f->now_ns, 0, units, n);
+	int r = slu_peer_command_name(f->peer, f->now_ns, 0, units, n);
 
 	if (r == SLU_PEER_E_WAIT) {
 		fixture_step(f);
 		fixture_finish_moves(f);
-		r = slu_peer_name(f->peer, f->now_ns, 0, units, n);
+		r = slu_peer_command_name(f->peer, f->now_ns, 0, units, n);
 	}
 	if (r == 0)
-		slu_peer_unname(f->peer, units, n);
+		slu_peer_command_unname(f->peer, units, n);
 	fixture_step(f);
 	return r;
 }
@@ -301,5 +302,5 @@ static inline void fixture_running(struct fixture *f, enum slu_mode mode, const 
 	fixture_turn(f, EPOCH(1));
 	fixture_limit(f, DEVICE0, 1, all, all, SLU_PACE_NOW);
 	fixture_finish_moves(f);
-	assert_true(slu_peer_gate_is_open(f->peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f->peer, 0));
 }

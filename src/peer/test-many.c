@@ -17,7 +17,7 @@ struct cost {
 static struct cost cost_since(struct fixture *f, struct cost before)
 {
 	return (struct cost){
-		.n_scans = slu_peer_n_scans(f->peer) - before.n_scans,
+		.n_scans = slu_peer_view_n_scans(f->peer) - before.n_scans,
 		.n_messages = f->n_messages,
 	};
 }
@@ -37,7 +37,7 @@ static void step(struct fixture *f)
 static struct cost begin(struct fixture *f)
 {
 	f->n_messages = 0;
-	return (struct cost){ .n_scans = slu_peer_n_scans(f->peer) };
+	return (struct cost){ .n_scans = slu_peer_view_n_scans(f->peer) };
 }
 
 static struct slu_unit *make_units(void)
@@ -56,14 +56,14 @@ static void free_units(struct fixture *f, struct slu_unit *units)
 
 	before = begin(f);
 	for (unsigned i = 1; i < MANY; i++) {
-		slu_peer_gone(f->peer, f->now_ns, &units[i]);
+		slu_peer_alloc_released(f->peer, f->now_ns, &units[i]);
 		step(f);
 	}
 	cost = cost_since(f, before);
 	assert_int_equal(cost.n_scans, 0);
 	assert_int_equal(cost.n_messages, 0);
 	/* with the last one it is reported what moved, if anything did */
-	slu_peer_gone(f->peer, f->now_ns, &units[0]);
+	slu_peer_alloc_released(f->peer, f->now_ns, &units[0]);
 	step(f);
 	slu_peer_check(f->peer);
 	free(units);
@@ -82,7 +82,7 @@ static void allocations_in_a_turn_look_at_nothing_and_say_nothing(void **state)
 		fixture_init(&f, modes[m], MANY * 8);
 		fixture_turn(&f, EPOCH(1));
 		fixture_limit(&f, DEVICE0, 1, MANY * 8, MANY * 8, SLU_PACE_NOW);
-		assert_true(slu_peer_gate_is_open(f.peer, 0));
+		assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 		before = begin(&f);
 		for (unsigned i = 0; i < MANY; i++) {
 			assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, &units[i]), 0);
@@ -127,7 +127,7 @@ static void commands_whose_units_are_there_look_at_no_others(void **state)
 	fixture_limit(&f, DEVICE0, 1, MANY, MANY, SLU_PACE_NOW);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(command); i++)
 		command[i] = &units[i * 1000];
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, command, 3), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, command, 3), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	while (f.n_moves)
 		for (unsigned i = 0; i < 3; i++)
@@ -136,8 +136,8 @@ static void commands_whose_units_are_there_look_at_no_others(void **state)
 
 	before = begin(&f);
 	for (unsigned i = 0; i < MANY; i++) {
-		assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, command, 3), 0);
-		slu_peer_unname(f.peer, command, 3);
+		assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, command, 3), 0);
+		slu_peer_command_unname(f.peer, command, 3);
 		step(&f);
 	}
 	cost = cost_since(&f, before);
@@ -160,7 +160,7 @@ static void a_fill_looks_once_a_unit(void **state)
 	before = begin(&f);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, MANY, MANY, SLU_PACE_NOW);
-	for (unsigned i = 0; !slu_peer_gate_is_open(f.peer, 0); i = (i + 1) % 100)
+	for (unsigned i = 0; !slu_peer_view_gate_is_open(f.peer, 0); i = (i + 1) % 100)
 		if (units[i].moving != SLU_MOVING_NO) {
 			fixture_moved(&f, &units[i], SLU_MOVE_DONE);
 			n_moved++;
@@ -169,7 +169,7 @@ static void a_fill_looks_once_a_unit(void **state)
 	assert_int_equal(n_moved, 100);
 	assert_true(cost.n_scans <= 4 * 100);
 	for (unsigned i = 0; i < 100; i++)
-		slu_peer_gone(f.peer, f.now_ns, &units[i]);
+		slu_peer_alloc_released(f.peer, f.now_ns, &units[i]);
 	free(units);
 	fixture_deinit(&f);
 }

@@ -16,7 +16,7 @@ static void the_daemon_hears_of_it_beside_the_units(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
 	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	m = fixture_said(&f, SLU_MSG_WANT);
 	assert_non_null(m);
@@ -38,7 +38,7 @@ static void a_gate_opens_without_it(void **state)
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
 	fixture_finish_moves(&f);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -97,8 +97,8 @@ static void a_daemon_that_comes_back_hears_of_it(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 300);
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	m = fixture_said(&f, SLU_MSG_HELLO);
 	assert_non_null(m);

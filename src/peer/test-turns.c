@@ -13,7 +13,7 @@ static void a_gate_opens_when_turn_and_units_are_there(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	m = fixture_said(&f, SLU_MSG_WANT);
 	assert_non_null(m);
@@ -33,7 +33,7 @@ static void a_gate_opens_when_turn_and_units_are_there(void **state)
 	m = fixture_said(&f, SLU_MSG_READY);
 	assert_non_null(m);
 	assert_true(slu_epoch_equal(m->turn.epoch, EPOCH(1)));
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), 0);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), 0);
 	fixture_deinit(&f);
 }
 
@@ -46,7 +46,7 @@ static void units_without_a_turn_open_nothing(void **state)
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_AHEAD);
 	fixture_finish_moves(&f);
 	assert_int_equal(fixture_held(&f, DEVICE0), 4);
-	assert_false(slu_peer_gate_is_open(f.peer, 0));
+	assert_false(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -61,7 +61,7 @@ static void rule_24_a_close_is_answered_after_the_drain(void **state)
 	assert_null(fixture_said(&f, SLU_MSG_REST));
 	fixture_step(&f);
 	assert_int_equal(f.n_shut, 0);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 
 	fixture_drained(&f, false);
 	m = fixture_said(&f, SLU_MSG_REST);
@@ -71,7 +71,7 @@ static void rule_24_a_close_is_answered_after_the_drain(void **state)
 	assert_int_equal(m->rest.floor_bytes, 0);
 	assert_non_null(fixture_sums(&f, DEVICE0));
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
-	assert_true(slu_epoch_is_none(slu_peer_epoch(f.peer, 0)));
+	assert_true(slu_epoch_is_none(slu_peer_view_epoch(f.peer, 0)));
 	fixture_deinit(&f);
 }
 
@@ -80,14 +80,14 @@ static void a_floor_that_falls_at_rest_is_reported(void **state)
 	struct fixture f;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_MAPPED);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_MAPPED);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
 	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 6);
 	f.now_ns += SLU_NS_PER_S;
 	fixture_step(&f);
 
-	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_NO);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_NO);
 	f.now_ns += SLU_NS_PER_S;
 	fixture_step(&f);
 	assert_non_null(fixture_sums(&f, DEVICE0));
@@ -110,7 +110,7 @@ static void rule_24_a_close_of_another_epoch_is_answered_at_once(void **state)
 	assert_true(slu_epoch_equal(m->rest.epoch, EPOCH(9)));
 	assert_int_equal(m->rest.floor_bytes, 10);
 	assert_int_equal(f.n_shut, 0);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -178,7 +178,7 @@ static void rule_25_a_blocked_holder_rests_with_everything_as_floor(void **state
 	assert_true(fixture_sums(&f, DEVICE0)->is_final);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 10);
 
-	slu_peer_unblocked(f.peer, f.now_ns, 0);
+	slu_peer_turn_unblocked(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 2);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->floor_bytes, 0);
@@ -213,24 +213,24 @@ static void idle_is_a_hint_and_is_taken_back(void **state)
 	struct fixture f;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_progress(f.peer, f.now_ns, 0, true);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, true);
 	f.now_ns += FIXTURE_IDLE_NS - 1;
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 	f.now_ns += 1;
 	n_reports = slu_peer_reports_sent(f.peer);
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
 	assert_int_equal(slu_peer_reports_sent(f.peer), n_reports + f.n_messages);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 
 	n_reports = slu_peer_reports_sent(f.peer);
-	slu_peer_progress(f.peer, f.now_ns, 0, true);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, true);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
 	assert_int_equal(slu_peer_reports_sent(f.peer), n_reports + f.n_messages);
@@ -247,15 +247,15 @@ static void a_command_that_waits_for_its_units_is_not_idle(void **state)
 	u = fixture_in_ram(&f, 6);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 9, 9, SLU_PACE_NOW);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
-	assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	f.now_ns += 2 * FIXTURE_IDLE_NS;
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
-	slu_peer_forget_command(f.peer, f.now_ns, 0, &u, 1);
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_command_forget(f.peer, f.now_ns, 0, &u, 1);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
 	fixture_finish_moves(&f);
@@ -272,13 +272,13 @@ static void who_waits_for_credit_is_not_idle(void **state)
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	f.now_ns += 2 * FIXTURE_IDLE_NS;
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_IDLE));
 
 	fixture_deny(&f, DEVICE0);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
-	slu_peer_progress(f.peer, f.now_ns, 0, false);
+	slu_peer_turn_progress(f.peer, f.now_ns, 0, false);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_IDLE));
 	fixture_deinit(&f);
@@ -290,10 +290,10 @@ static void want_is_repeated_while_it_is_unmet(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
-	slu_peer_want_open(f.peer, f.now_ns, 0);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
-	slu_peer_want_open(f.peer, f.now_ns, 0);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 	/* a limit that is not enough: the daemon may have forgotten */
@@ -303,8 +303,8 @@ static void want_is_repeated_while_it_is_unmet(void **state)
 	fixture_in_ram(&f, 5);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 9);
 	/* a new connection */
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_HELLO));
 	assert_true(fixture_said(&f, SLU_MSG_HELLO)->hello.devices[0].is_runnable);
@@ -320,17 +320,17 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	fixture_limit(&f, DEVICE0, 2, 50, 50, SLU_PACE_NONE);
-	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_int_equal(f.n_messages, 0);
 	slu_peer_view_account(f.peer, DEVICE0, &view);
 	assert_int_equal(view.limit_bytes, 10);
 	assert_int_equal(view.seq, 0);
 	/* a holder runs on, but gets nothing more */
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_WAIT);
 
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	hello = &fixture_said(&f, SLU_MSG_HELLO)->hello;
 	assert_true(slu_epoch_equal(hello->devices[0].epoch, EPOCH(1)));
@@ -339,9 +339,9 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 	assert_int_equal(hello->devices[0].floor_bytes, 10);
 	assert_int_equal(hello->home_held_bytes, 10);
 	assert_int_equal(hello->group, 3);
-	assert_false(slu_peer_is_joined(f.peer));
+	assert_false(slu_peer_connection_is_joined(f.peer));
 	fixture_welcome(&f, 0);
-	assert_true(slu_peer_is_joined(f.peer));
+	assert_true(slu_peer_connection_is_joined(f.peer));
 	fixture_deinit(&f);
 }
 
@@ -351,14 +351,14 @@ static void an_unfinished_close_dies_with_the_connection(void **state)
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	fixture_close(&f, EPOCH(1));
-	slu_peer_lost(f.peer, f.now_ns);
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_false(fixture_said(&f, SLU_MSG_HELLO)->hello.devices[0].gate_is_open);
 	fixture_drained(&f, false);
 	assert_null(fixture_said(&f, SLU_MSG_REST));
 	assert_non_null(fixture_said(&f, SLU_MSG_READY));
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -369,16 +369,16 @@ static void alone_the_driver_decides_and_the_turn_is_reported(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 4);
-	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
-	slu_peer_run_alone(f.peer, f.now_ns, true);
+	slu_peer_alone_run(f.peer, f.now_ns, true);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
 	assert_int_equal(f.n_opened, 1);
 
-	slu_peer_connected(f.peer, f.now_ns);
+	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
 	hello = &fixture_said(&f, SLU_MSG_HELLO)->hello;
 	assert_int_equal(hello->devices[0].epoch.generation, 0);
@@ -402,11 +402,11 @@ static void alone_a_refused_unit_is_tried_again(void **state)
 
 		fixture_init(&f, modes[k], 100);
 		u = fixture_in_ram(&f, 4);
-		slu_peer_lost(f.peer, f.now_ns);
-		slu_peer_run_alone(f.peer, f.now_ns, true);
+		slu_peer_connection_lost(f.peer, f.now_ns);
+		slu_peer_alone_run(f.peer, f.now_ns, true);
 		fixture_step(&f);
 		if (modes[k] == SLU_MODE_LAUNCH) {
-			assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, &u, 1),
+			assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1),
 					 SLU_PEER_E_WAIT);
 			fixture_step(&f);
 		}
@@ -449,17 +449,17 @@ static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 		fixture_init(&f, modes[k], 100);
 		units[0] = fixture_in_ram(&f, 4);
 		units[1] = fixture_in_ram(&f, 5);
-		slu_peer_lost(f.peer, f.now_ns);
-		slu_peer_run_alone(f.peer, f.now_ns, true);
+		slu_peer_connection_lost(f.peer, f.now_ns);
+		slu_peer_alone_run(f.peer, f.now_ns, true);
 		fixture_step(&f);
 		if (modes[k] == SLU_MODE_LAUNCH) {
-			assert_int_equal(slu_peer_name(f.peer, f.now_ns, 0, units, 2),
+			assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, units, 2),
 					 SLU_PEER_E_WAIT);
 			fixture_step(&f);
 		}
 		/* the driver has memory for one of them */
 		assert_int_equal(f.n_moves, 2);
-		slu_peer_moved(f.peer, f.now_ns, units[0], SLU_MOVE_DONE);
+		slu_peer_move_done(f.peer, f.now_ns, units[0], SLU_MOVE_DONE);
 		f.n_moves = 1;
 		f.moves[0] = units[1];
 		refuse(&f, units[1]);
@@ -481,7 +481,7 @@ static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 		fixture_wait(&f, SLU_NS_PER_S);
 		assert_int_equal(f.n_moves, 2);
 		fixture_finish_moves(&f);
-		assert_true(slu_peer_gate_is_open(f.peer, 0));
+		assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 		assert_int_equal(fixture_held(&f, DEVICE0), 9);
 		fixture_deinit(&f);
 	}
@@ -493,14 +493,14 @@ static void a_denied_launch_fails_and_may_be_asked_again_later(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_in_ram(&f, 40);
-	slu_peer_want_open(f.peer, f.now_ns, 0);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	fixture_deny(&f, DEVICE0);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_DENIED);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_DENIED);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_DENIED);
 	fixture_wait(&f, 2 * SLU_NS_PER_S);
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
 	fixture_deinit(&f);
@@ -513,7 +513,7 @@ static void a_denial_that_crossed_with_the_turn_is_void(void **state)
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
 	fixture_deny(&f, DEVICE0);
 	fixture_close(&f, EPOCH(1));
-	assert_int_equal(slu_peer_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_turn_want_open(f.peer, f.now_ns, 0), SLU_PEER_E_WAIT);
 	fixture_drained(&f, false);
 	fixture_deinit(&f);
 }
@@ -530,7 +530,7 @@ static void a_wish_that_nobody_has_any_more_is_withdrawn(void **state)
 	assert_false(fixture_said(&f, SLU_MSG_REST)->rest.is_runnable);
 
 	/* a thread that waited, and was denied */
-	slu_peer_want_open(f.peer, f.now_ns, 0);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	assert_true(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
 	fixture_deny(&f, DEVICE0);
@@ -550,7 +550,7 @@ static void devices_are_named_before_joining(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
 	assert_int_equal(slu_peer_device_add(f.peer, &identity, SLU_MODE_ALL), -EBUSY);
-	slu_peer_lost(f.peer, f.now_ns);
+	slu_peer_connection_lost(f.peer, f.now_ns);
 	for (int i = 1; i < SLU_WIRE_DEVICES_MAX; i++)
 		assert_int_equal(slu_peer_device_add(f.peer, &identity, SLU_MODE_ALL), i);
 	assert_int_equal(slu_peer_device_add(f.peer, &identity, SLU_MODE_ALL), -ENOSPC);

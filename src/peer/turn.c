@@ -3,8 +3,8 @@
 /*
  * The gate of one device. It opens when we may run and every unit is in place; it is shut when we
  * may not run any more, or when an allocation or what is mapped needs the program at rest. Shutting
- * takes time: from the action SHUT until slu_peer_drained() the gate is DRAINING, and nothing is
- * moved.
+ * takes time: from the action SHUT until slu_peer_turn_drained() the gate is DRAINING, and nothing
+ * is moved.
  *
  * Every CLOSE is answered with a REST of its own epoch (rule 24): of the present turn after the
  * drain, of any other at once.
@@ -14,19 +14,19 @@
 
 #include "peer/internal.h"
 
-bool slu_peer_may_run(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_turn_may_run(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	if (peer->is_alone)
 		return true;
 	return !slu_epoch_is_none(d->epoch) && !slu_epoch_equal(d->epoch, d->close_epoch);
 }
 
-bool slu_peer_at_rest(const struct slu_peer_device *d)
+bool slu_peer_turn_at_rest(const struct slu_peer_device *d)
 {
 	return d->gate == SLU_PEER_GATE_SHUT && !d->is_blocked;
 }
 
-static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
+static void rest_push(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_REST, index);
@@ -37,27 +37,27 @@ static void push_rest(struct slu_peer *peer, unsigned index, struct slu_epoch ep
 		.device = (uint8_t)index,
 		.is_runnable = d->is_wanted || d->n_command > 0,
 		.epoch = epoch,
-		.floor_bytes = slu_peer_floor(peer, d),
+		.floor_bytes = slu_peer_account_floor(peer, d),
 	};
 	d->account.reported_floor_bytes = r->rest.floor_bytes;
 }
 
-void slu_peer_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
+void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (slu_epoch_equal(d->epoch, epoch))
 		d->close_epoch = epoch;
 	else if (!slu_epoch_equal(d->close_epoch, epoch))
-		push_rest(peer, index, epoch);
+		rest_push(peer, index, epoch);
 }
 
 /* The CLOSE that waits is answered; what the turn gave ends with it. */
-static void rest(struct slu_peer *peer, unsigned index)
+static void turn_rest(struct slu_peer *peer, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
-	push_rest(peer, index, d->close_epoch);
+	rest_push(peer, index, d->close_epoch);
 	d->want.is_runnable = d->is_wanted || d->n_command > 0;
 	if (slu_epoch_equal(d->epoch, d->close_epoch))
 		d->epoch = (struct slu_epoch){ 0 };
@@ -68,7 +68,7 @@ static void rest(struct slu_peer *peer, unsigned index)
 	d->wake_is_due = true;
 }
 
-static void shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+static void gate_shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	slu_peer_working_shut(&peer->devices[index], now_ns);
 	peer->devices[index].gate = SLU_PEER_GATE_DRAINING;
@@ -85,7 +85,7 @@ static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 	const struct slu_unit *u = slu_peer_alloc_waiting(peer, index);
 	uint64_t limit = SLU_MAX(d->account.limit_bytes, d->account.goal_bytes);
 
-	return u && slu_peer_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
+	return u && slu_peer_move_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
 	       peer->pinned.held_bytes + u->bytes <= peer->pinned.limit_bytes &&
 	       !d->grows_until_ns && !slu_peer_want_grew(peer, index);
 }
@@ -100,22 +100,22 @@ static bool promotion_needs_rest(const struct slu_peer *peer, const struct slu_p
 	uint64_t mapped = d->place_bytes[SLU_PLACE_MAPPED];
 
 	return mapped && slu_sub_floor(limit, d->account.held_bytes) >= (mapped + 1) / 2 &&
-	       slu_peer_promotable(peer, d);
+	       slu_peer_move_promotable(peer, d);
 }
 
 /* Everything that a command might touch is there, and the allocations that wait have asked again.
  */
-static bool is_complete(const struct slu_peer *peer, unsigned index)
+static bool device_is_complete(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
 	if (d->mode == SLU_MODE_LAUNCH)
 		return true;
 	return d->n_absent == 0 && !slu_peer_alloc_waiting(peer, index) &&
-	       !slu_peer_promotable(peer, d);
+	       !slu_peer_move_promotable(peer, d);
 }
 
-static void open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+static void gate_open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
@@ -129,18 +129,19 @@ static void open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	slu_peer_push(peer, SLU_PEER_OPEN, index);
 }
 
-void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (d->gate == SLU_PEER_GATE_OPEN &&
-	    (!slu_peer_may_run(peer, d) || alloc_needs_rest(peer, index) ||
+	    (!slu_peer_turn_may_run(peer, d) || alloc_needs_rest(peer, index) ||
 	     promotion_needs_rest(peer, d)))
-		shut(peer, now_ns, index);
+		gate_shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
-		rest(peer, index);
-	if (d->gate == SLU_PEER_GATE_SHUT && slu_peer_may_run(peer, d) && is_complete(peer, index))
-		open(peer, now_ns, index);
+		turn_rest(peer, index);
+	if (d->gate == SLU_PEER_GATE_SHUT && slu_peer_turn_may_run(peer, d) &&
+	    device_is_complete(peer, index))
+		gate_open(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_OPEN && peer->is_connected && !slu_epoch_is_none(d->epoch) &&
 	    !slu_epoch_equal(d->epoch, d->ready_epoch)) {
 		struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_READY, index);
@@ -150,7 +151,7 @@ void slu_peer_step_turn(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	}
 }
 
-int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device)
+int slu_peer_turn_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
@@ -164,7 +165,7 @@ int slu_peer_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device)
 	return SLU_PEER_E_WAIT;
 }
 
-void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy)
+void slu_peer_turn_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 	struct slu_peer_record *r;
@@ -182,8 +183,9 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 	}
 	/* one that waits for the daemon or for its units is not idle: the hint would make the
 	 * daemon forget it */
-	if (d->idle_is_reported || slu_epoch_is_none(d->epoch) || slu_peer_is_unmet(peer, device) ||
-	    d->n_command || now_ns - d->busy_ns < peer->config.idle_ns)
+	if (d->idle_is_reported || slu_epoch_is_none(d->epoch) ||
+	    slu_peer_want_is_unmet(peer, device) || d->n_command ||
+	    now_ns - d->busy_ns < peer->config.idle_ns)
 		return;
 	r = slu_peer_push_message(peer, SLU_MSG_IDLE, device);
 	if (!r)
@@ -194,7 +196,7 @@ void slu_peer_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, 
 	peer->n_reports++;
 }
 
-static void clear_blocked(struct slu_peer_device *d)
+static void units_clear_blocked(struct slu_peer_device *d)
 {
 	struct slu_unit *u;
 
@@ -202,12 +204,12 @@ static void clear_blocked(struct slu_peer_device *d)
 	if (!d->has_blocked)
 		return;
 	d->has_blocked = false;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		u->blocked = false;
 }
 
-void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool blocked)
+void slu_peer_turn_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool blocked)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
@@ -216,29 +218,29 @@ void slu_peer_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, b
 	if (blocked)
 		d->is_blocked = d->has_blocked = true;
 	else
-		clear_blocked(d);
+		units_clear_blocked(d);
 	d->account.is_due = true;
 	d->account.final_is_reported = false;
-	if (slu_peer_uses_map(peer, d))
+	if (slu_peer_move_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	d->wake_is_due = true;
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_turn_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	u->blocked = false;
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
+void slu_peer_turn_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
-	clear_blocked(d);
+	units_clear_blocked(d);
 	d->account.is_due = true;
 	d->account.final_is_reported = false;
-	if (slu_peer_uses_map(peer, d))
+	if (slu_peer_move_uses_map(peer, d))
 		peer->pinned.is_due = true;
 	slu_peer_reports_touch(peer, now_ns);
 }

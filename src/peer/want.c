@@ -14,7 +14,7 @@
 
 #include "peer/internal.h"
 
-bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
+bool slu_peer_want_is_runnable(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 
@@ -22,29 +22,30 @@ bool slu_peer_is_runnable(const struct slu_peer *peer, unsigned index)
 		return true;
 	if (d->gate == SLU_PEER_GATE_OPEN)
 		return !d->idle_is_reported;
-	return slu_peer_may_run(peer, d) && d->mode != SLU_MODE_LAUNCH && d->n_absent > 0;
+	return slu_peer_turn_may_run(peer, d) && d->mode != SLU_MODE_LAUNCH && d->n_absent > 0;
 }
 
 /* Something waits that only the daemon can bring. */
-bool slu_peer_is_unmet(const struct slu_peer *peer, unsigned index)
+bool slu_peer_want_is_unmet(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
 	const struct slu_unit *waiting;
 
 	if (d->gate != SLU_PEER_GATE_OPEN)
 		return d->is_wanted || d->n_command ||
-		       (slu_peer_may_run(peer, d) && d->n_absent > 0 && d->mode != SLU_MODE_LAUNCH);
-	if (d->n_command && slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
+		       (slu_peer_turn_may_run(peer, d) && d->n_absent > 0 &&
+			d->mode != SLU_MODE_LAUNCH);
+	if (d->n_command && slu_peer_command_need(d) > slu_peer_move_limit(peer, d))
 		return true;
 	waiting = slu_peer_alloc_waiting(peer, index);
 	return waiting && d->account.held_bytes + waiting->bytes > d->account.limit_bytes;
 }
 
-void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
+void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want)
 {
 	struct slu_peer_device *d = &peer->devices[index];
-	uint64_t units = d->owned_bytes + slu_peer_elsewhere_bytes(peer, d);
-	uint64_t largest = slu_peer_largest_bytes(d);
+	uint64_t units = d->owned_bytes + slu_peer_crossing_elsewhere_bytes(peer, d);
+	uint64_t largest = slu_peer_tally_largest_bytes(d);
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &peer->waiting_allocs, link) {
@@ -55,7 +56,7 @@ void slu_peer_fill_want(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 	}
 	*ret_want = (struct slu_msg_want){
 		.account = { SLU_TIER_DEVICE, (uint8_t)index },
-		.is_runnable = slu_peer_is_runnable(peer, index),
+		.is_runnable = slu_peer_want_is_runnable(peer, index),
 		.min_bytes = d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), units)
 							: units,
 		.all_bytes = units + d->paged_bytes,
@@ -68,16 +69,16 @@ bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index)
 {
 	struct slu_msg_want want;
 
-	slu_peer_fill_want(peer, index, &want);
+	slu_peer_want_fill(peer, index, &want);
 	return memcmp(&want, &peer->devices[index].want, sizeof(want)) != 0;
 }
 
-uint64_t slu_peer_wished_bytes(const struct slu_peer_device *d)
+uint64_t slu_peer_want_window_bytes(const struct slu_peer_device *d)
 {
 	return SLU_MAX(d->want.min_bytes, d->want.working_bytes);
 }
 
-static bool is_larger(const struct slu_msg_want *a, const struct slu_msg_want *b)
+static bool want_is_larger(const struct slu_msg_want *a, const struct slu_msg_want *b)
 {
 	return a->min_bytes > b->min_bytes || a->all_bytes > b->all_bytes ||
 	       a->working_bytes > b->working_bytes;
@@ -87,27 +88,27 @@ bool slu_peer_want_grew(struct slu_peer *peer, unsigned index)
 {
 	struct slu_msg_want want;
 
-	slu_peer_fill_want(peer, index, &want);
-	return is_larger(&want, &peer->devices[index].want);
+	slu_peer_want_fill(peer, index, &want);
+	return want_is_larger(&want, &peer->devices[index].want);
 }
 
-void slu_peer_step_want(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+void slu_peer_want_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r;
 	struct slu_msg_want want;
 
-	if (!peer->is_connected || (!d->want_is_due && !slu_peer_is_unmet(peer, index)))
+	if (!peer->is_connected || (!d->want_is_due && !slu_peer_want_is_unmet(peer, index)))
 		return;
-	slu_peer_fill_want(peer, index, &want);
+	slu_peer_want_fill(peer, index, &want);
 	if (!d->want_is_due && d->want_is_current && memcmp(&want, &d->want, sizeof(want)) == 0)
 		return;
-	if (is_larger(&want, &d->want))
+	if (want_is_larger(&want, &d->want))
 		d->grows_until_ns = SLU_MAX(d->grows_until_ns, now_ns + peer->config.answer_ns);
 	d->want = want;
 	d->want_is_current = true;
 	/* nobody waits for this one: it only takes a hint back */
-	if (d->want_ends_idle && !slu_peer_is_unmet(peer, index))
+	if (d->want_ends_idle && !slu_peer_want_is_unmet(peer, index))
 		peer->n_reports++;
 	d->want_is_due = d->want_ends_idle = false;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, index);
@@ -134,13 +135,13 @@ static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 	uint64_t held = peer->backing.held_bytes, waiting = 0, ahead;
 
 	if (!first) {
-		uint64_t unbacked = peer->thaw_is_denied ? 0 : slu_peer_unbacked_bytes(peer);
+		uint64_t unbacked = peer->thaw_is_denied ? 0 : slu_peer_tally_unbacked_bytes(peer);
 
 		*ret_min = held + unbacked;
 		return unbacked && *ret_min > peer->backing.limit_bytes ? *ret_min : 0;
 	}
 	*ret_min = held + first->bytes;
-	if (*ret_min <= peer->backing.limit_bytes || slu_peer_has_disk_credit(peer, first->bytes))
+	if (*ret_min <= peer->backing.limit_bytes || slu_peer_shift_has_credit(peer, first->bytes))
 		return 0;
 	if (peer->backing_is_exact)
 		return *ret_min;
@@ -151,7 +152,7 @@ static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 	return held + waiting + ahead;
 }
 
-void slu_peer_step_backing(struct slu_peer *peer)
+void slu_peer_want_step_backing(struct slu_peer *peer)
 {
 	uint64_t min, want = backing_want(peer, &min);
 	struct slu_peer_record *r;
@@ -173,7 +174,7 @@ void slu_peer_step_backing(struct slu_peer *peer)
 	};
 }
 
-void slu_peer_backing_denied(struct slu_peer *peer)
+void slu_peer_want_backing_denied(struct slu_peer *peer)
 {
 	const struct slu_unit *first = first_backing_alloc(peer);
 	struct slu_unit *u;

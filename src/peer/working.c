@@ -65,7 +65,7 @@ void slu_peer_working_add(struct slu_peer_device *d, uint64_t now_ns, struct slu
 	u->named_turn = d->n_turns;
 }
 
-void slu_peer_step_working(struct slu_peer_device *d, uint64_t now_ns)
+void slu_peer_working_step(struct slu_peer_device *d, uint64_t now_ns)
 {
 	uint64_t ran_ns = running_ns(d, now_ns);
 	struct slu_unit *u;

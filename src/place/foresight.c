@@ -10,7 +10,7 @@
 #define LATE_PARTS   8	/* of its gap: a unit that is later than that has fallen out of use */
 
 /* A round that nobody has confirmed for the length of two is over. */
-static void note_round(struct slu_foresight *f, uint64_t gap)
+static void round_note(struct slu_foresight *f, uint64_t gap)
 {
 	if (gap < f->round && f->now - f->round_now <= 2 * f->round)
 		return;
@@ -18,7 +18,7 @@ static void note_round(struct slu_foresight *f, uint64_t gap)
 	f->round_now = f->now;
 }
 
-static unsigned class_of(uint64_t launches)
+static unsigned gap_class(uint64_t launches)
 {
 	unsigned log2 = launches ? 63 - (unsigned)__builtin_clzll(launches) : 0;
 
@@ -26,9 +26,9 @@ static unsigned class_of(uint64_t launches)
 }
 
 /* A longer gap ends the row of the shorter ones, whose number is what the next row will have. */
-static void note_gap(struct slu_unit *u, uint64_t launches)
+static void gap_note(struct slu_unit *u, uint64_t launches)
 {
-	unsigned class = class_of(launches);
+	unsigned class = gap_class(launches);
 	struct slu_gap *gap = &u->gaps[class];
 
 	for (struct slu_gap *g = u->gaps; g < gap; g++) {
@@ -43,8 +43,8 @@ static void note_gap(struct slu_unit *u, uint64_t launches)
 void slu_foresight_named(struct slu_foresight *f, struct slu_unit *u)
 {
 	if (u->was_named && f->now > u->last_use) {
-		note_gap(u, f->now - u->last_use);
-		note_round(f, f->now - u->last_use);
+		gap_note(u, f->now - u->last_use);
+		round_note(f, f->now - u->last_use);
 	}
 	u->was_named = true;
 	u->last_use = f->now;
@@ -68,7 +68,7 @@ bool slu_foresight_is_expected(const struct slu_foresight *f, const struct slu_u
 }
 
 /* Whether the row of gaps like @g goes on: it is shorter than the last one, or clearly longer. */
-static bool goes_on(const struct slu_gap *g)
+static bool round_goes_on(const struct slu_gap *g)
 {
 	return g->n < g->n_before || g->n > g->n_before + 1;
 }
@@ -80,10 +80,10 @@ uint64_t slu_foresight_guess(const struct slu_foresight *f, const struct slu_uni
 
 	if (!u->was_named)
 		return SLU_FORESIGHT_UNKNOWN;
-	for (unsigned i = class_of(passed); i < SLU_GAP_CLASSES; i++) {
+	for (unsigned i = gap_class(passed); i < SLU_GAP_CLASSES; i++) {
 		const struct slu_gap *g = &u->gaps[i];
 
-		if (g->launches > passed && goes_on(g))
+		if (g->launches > passed && round_goes_on(g))
 			return g->launches - passed;
 		longest = SLU_MAX(longest, g->launches);
 	}

@@ -46,40 +46,40 @@ bool slu_place_may_leave(const struct slu_unit *u)
 	       !u->blocked && u->shift == SLU_SHIFT_NO;
 }
 
-static bool is_running(const struct slu_unit *u, const struct slu_foresight *f)
+static bool unit_is_running(const struct slu_unit *u, const struct slu_foresight *f)
 {
 	return u->ran_at == f->now + 1;
 }
 
 /* In how many launches it is needed, weighed by what its leaving costs. */
-static uint64_t need_of(const struct slu_unit *u, const struct slu_foresight *f)
+static uint64_t unit_next_need(const struct slu_unit *u, const struct slu_foresight *f)
 {
 	uint64_t distance = slu_foresight_distance(f, u);
 
 	if (distance == SLU_FORESIGHT_UNKNOWN)
 		return distance;
 	distance *= slu_unit_is_clean(u) ? 2 * RUNNING_PARTS : RUNNING_PARTS;
-	return is_running(u, f) ? distance - distance / RUNNING_PARTS : distance;
+	return unit_is_running(u, f) ? distance - distance / RUNNING_PARTS : distance;
 }
 
 /* A command or a call of the driver waits for it. */
-static bool is_asked_for(const struct slu_unit *u)
+static bool unit_is_asked_for(const struct slu_unit *u)
 {
 	return u->wanted || u->device_only;
 }
 
 /* Whether @a leaves before @b. */
-static bool leaves_before(const struct slu_unit *a, const struct slu_unit *b,
-			  const struct slu_foresight *f)
+static bool unit_leaves_before(const struct slu_unit *a, const struct slu_unit *b,
+			       const struct slu_foresight *f)
 {
 	uint64_t x, y;
 
-	if (is_asked_for(a) != is_asked_for(b))
-		return is_asked_for(b);
+	if (unit_is_asked_for(a) != unit_is_asked_for(b))
+		return unit_is_asked_for(b);
 	if (a->working != b->working)
 		return b->working;
-	x = need_of(a, f);
-	y = need_of(b, f);
+	x = unit_next_need(a, f);
+	y = unit_next_need(b, f);
 	if (x != y)
 		return x > y;
 	if (slu_unit_is_clean(a) != slu_unit_is_clean(b))
@@ -93,13 +93,13 @@ struct candidate {
 	const struct slu_foresight *f;
 };
 
-static int compare(const void *a, const void *b)
+static int unit_compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (leaves_before(x->unit, y->unit, x->f))
+	if (unit_leaves_before(x->unit, y->unit, x->f))
 		return -1;
-	if (leaves_before(y->unit, x->unit, x->f))
+	if (unit_leaves_before(y->unit, x->unit, x->f))
 		return 1;
 	return x->index < y->index ? -1 : 1;
 }
@@ -115,14 +115,14 @@ struct question {
 	const struct slu_foresight *f;
 };
 
-static bool is_candidate(const struct slu_unit *u, const struct question *q)
+static bool unit_is_candidate(const struct slu_unit *u, const struct question *q)
 {
 	if (u->place != q->from || !slu_place_may_leave(u))
 		return false;
 	if (!q->coming)
 		return true;
-	return !u->wanted && !u->ahead && u->last_use != q->f->now && !is_running(u, q->f) &&
-	       need_of(u, q->f) >= q->least_need &&
+	return !u->wanted && !u->ahead && u->last_use != q->f->now && !unit_is_running(u, q->f) &&
+	       unit_next_need(u, q->f) >= q->least_need &&
 	       slu_foresight_distance(q->f, u) > slu_foresight_distance(q->f, q->coming);
 }
 
@@ -149,26 +149,27 @@ static struct slu_unit *plan_first(const struct candidate *sorted, size_t n,
 	return first;
 }
 
-static bool is_plain(const struct slu_unit *u, const struct slu_foresight *f)
+static bool unit_is_plain(const struct slu_unit *u, const struct slu_foresight *f)
 {
-	return !is_asked_for(u) && !u->working && need_of(u, f) == SLU_FORESIGHT_UNKNOWN;
+	return !unit_is_asked_for(u) && !u->working &&
+	       unit_next_need(u, f) == SLU_FORESIGHT_UNKNOWN;
 }
 
-static int compare_sizes(const void *a, const void *b)
+static int unit_compare_sizes(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
 	if (x->unit->bytes != y->unit->bytes)
 		return x->unit->bytes > y->unit->bytes ? -1 : 1;
-	return compare(a, b);
+	return unit_compare(a, b);
 }
 
 /*
  * The first unit of the set that exceeds the shortfall by least; @sorted holds @n units, the
  * largest first. @ret_bytes: of the whole set; UINT64_MAX if all of them are not enough.
  */
-static struct slu_unit *fit_first(const struct candidate *sorted, size_t n, bool clean_only,
-				  uint64_t shortfall_bytes, uint64_t *ret_bytes)
+static struct slu_unit *plan_fit_first(const struct candidate *sorted, size_t n, bool clean_only,
+				       uint64_t shortfall_bytes, uint64_t *ret_bytes)
 {
 	struct slu_unit *first = NULL, *best = NULL;
 	uint64_t taken = 0, best_bytes = UINT64_MAX;
@@ -191,32 +192,32 @@ static struct slu_unit *fit_first(const struct candidate *sorted, size_t n, bool
 }
 
 /* A dirty unit crosses the bus twice, a clean one once. */
-static struct slu_unit *fit(struct candidate *plain, size_t n, uint64_t shortfall_bytes)
+static struct slu_unit *plan_fit(struct candidate *plain, size_t n, uint64_t shortfall_bytes)
 {
 	uint64_t bytes, clean_bytes;
 	struct slu_unit *any, *clean;
 
-	qsort(plain, n, sizeof(*plain), compare_sizes);
-	any = fit_first(plain, n, false, shortfall_bytes, &bytes);
-	clean = fit_first(plain, n, true, shortfall_bytes, &clean_bytes);
+	qsort(plain, n, sizeof(*plain), unit_compare_sizes);
+	any = plan_fit_first(plain, n, false, shortfall_bytes, &bytes);
+	clean = plan_fit_first(plain, n, true, shortfall_bytes, &clean_bytes);
 	return clean && clean_bytes / 2 < bytes ? clean : any;
 }
 
 /* Whether units that nothing tells apart are enough; then they are the ones that leave. */
-static bool plain_suffice(const struct candidate *sorted, size_t n, uint64_t shortfall_bytes,
-			  size_t *ret_n)
+static bool plan_plain_suffice(const struct candidate *sorted, size_t n, uint64_t shortfall_bytes,
+			       size_t *ret_n)
 {
 	uint64_t bytes = 0;
 	size_t n_plain = 0;
 
-	while (n_plain < n && is_plain(sorted[n_plain].unit, sorted[n_plain].f))
+	while (n_plain < n && unit_is_plain(sorted[n_plain].unit, sorted[n_plain].f))
 		bytes += sorted[n_plain++].unit->bytes;
 	*ret_n = n_plain;
 	return bytes >= shortfall_bytes;
 }
 
-static struct slu_unit *next_out(const struct slu_unit_list *units, const struct question *q,
-				 uint64_t shortfall_bytes)
+static struct slu_unit *unit_next_out(const struct slu_unit_list *units, const struct question *q,
+				      uint64_t shortfall_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 	struct candidate *sorted;
@@ -227,9 +228,9 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 		return NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!is_candidate(u, q))
+		if (!unit_is_candidate(u, q))
 			continue;
-		if (!best || leaves_before(u, best, q->f))
+		if (!best || unit_leaves_before(u, best, q->f))
 			best = u;
 		largest = SLU_MAX(largest, u->bytes);
 		smallest = SLU_MIN(smallest, u->bytes);
@@ -242,7 +243,8 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 	if (!best || shortfall_bytes / FAR > largest)
 		return best;
 	/* a unit of the largest size cannot become superfluous, nor one that is enough alone */
-	if (!is_plain(best, q->f) && (best->bytes == largest || best->bytes >= shortfall_bytes))
+	if (!unit_is_plain(best, q->f) &&
+	    (best->bytes == largest || best->bytes >= shortfall_bytes))
 		return best;
 	if (smallest == largest)
 		return best;
@@ -251,14 +253,14 @@ static struct slu_unit *next_out(const struct slu_unit_list *units, const struct
 	if (!sorted)
 		return best;
 	TAILQ_FOREACH (u, units, link) {
-		if (is_candidate(u, q)) {
+		if (unit_is_candidate(u, q)) {
 			sorted[i] = (struct candidate){ u, i, q->f };
 			i++;
 		}
 	}
-	qsort(sorted, n, sizeof(*sorted), compare);
-	if (plain_suffice(sorted, n, shortfall_bytes, &n_plain))
-		best = fit(sorted, n_plain, shortfall_bytes);
+	qsort(sorted, n, sizeof(*sorted), unit_compare);
+	if (plan_plain_suffice(sorted, n, shortfall_bytes, &n_plain))
+		best = plan_fit(sorted, n_plain, shortfall_bytes);
 	else
 		best = plan_first(sorted, n, shortfall_bytes);
 	free(sorted);
@@ -270,7 +272,7 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_
 {
 	const struct question q = { .from = from, .f = f };
 
-	return next_out(units, &q, shortfall_bytes);
+	return unit_next_out(units, &q, shortfall_bytes);
 }
 
 struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
@@ -282,21 +284,21 @@ struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
 
 	TAILQ_FOREACH (u, units, link)
 		if (u->place == SLU_PLACE_DEVICE && slu_place_may_leave(u) && !u->wanted)
-			q.least_need = SLU_MAX(q.least_need, need_of(u, f));
+			q.least_need = SLU_MAX(q.least_need, unit_next_need(u, f));
 	q.least_need -= q.least_need / RUNNING_PARTS;
-	return next_out(units, &q, shortfall_bytes);
+	return unit_next_out(units, &q, shortfall_bytes);
 }
 
-static enum slu_place_in kind_of(const struct slu_unit *u)
+static enum slu_place_in unit_kind(const struct slu_unit *u)
 {
-	if (is_asked_for(u))
+	if (unit_is_asked_for(u))
 		return SLU_PLACE_IN_WANTED;
 	return u->working ? SLU_PLACE_IN_WORKING : SLU_PLACE_IN_ANY;
 }
 
 /* Whether @a comes before @b, of which neither is asked for more than the other. */
-static bool comes_before(const struct slu_unit *a, const struct slu_unit *b,
-			 const struct slu_foresight *f)
+static bool unit_comes_before(const struct slu_unit *a, const struct slu_unit *b,
+			      const struct slu_foresight *f)
 {
 	uint64_t x = slu_foresight_distance(f, a), y = slu_foresight_distance(f, b);
 
@@ -309,18 +311,18 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t f
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > free_bytes || kind_of(u) > which)
+		if (!slu_unit_is_away(u) || u->bytes > free_bytes || unit_kind(u) > which)
 			continue;
-		if (!best || kind_of(u) < kind_of(best) ||
-		    (kind_of(u) == kind_of(best) && comes_before(u, best, f)))
+		if (!best || unit_kind(u) < unit_kind(best) ||
+		    (unit_kind(u) == unit_kind(best) && unit_comes_before(u, best, f)))
 			best = u;
 	}
 	return best;
 }
 
 /* What is due at once was due in the order of the last time. */
-static bool is_due_before(const struct slu_unit *a, const struct slu_unit *b,
-			  const struct slu_foresight *f)
+static bool unit_is_due_before(const struct slu_unit *a, const struct slu_unit *b,
+			       const struct slu_foresight *f)
 {
 	uint64_t x = slu_foresight_distance(f, a), y = slu_foresight_distance(f, b);
 
@@ -337,21 +339,21 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 		    u->bytes > (slu_foresight_is_expected(f, u) ? certain_bytes : guessed_bytes) ||
 		    slu_foresight_distance(f, u) == SLU_FORESIGHT_UNKNOWN)
 			continue;
-		if (!best || is_due_before(u, best, f))
+		if (!best || unit_is_due_before(u, best, f))
 			best = u;
 	}
 	return best;
 }
 
 /* Whose backing goes down first: what cannot leave, what is away, the least recently used. */
-static unsigned down_rank(const struct slu_unit *u)
+static unsigned unit_down_rank(const struct slu_unit *u)
 {
 	if (u->frozen != SLU_FROZEN_NO)
 		return 0;
 	return slu_unit_is_present(u) ? 2 : 1;
 }
 
-static bool may_shift(const struct slu_unit *u, bool is_filling)
+static bool unit_may_shift(const struct slu_unit *u, bool is_filling)
 {
 	if (!u->has_backing || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || u->n_named)
 		return false;
@@ -364,10 +366,10 @@ struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (u->on_disk || u->bytes > free_bytes || !may_shift(u, is_filling))
+		if (u->on_disk || u->bytes > free_bytes || !unit_may_shift(u, is_filling))
 			continue;
-		if (!best || down_rank(u) < down_rank(best) ||
-		    (down_rank(u) == down_rank(best) && u->last_use < best->last_use))
+		if (!best || unit_down_rank(u) < unit_down_rank(best) ||
+		    (unit_down_rank(u) == unit_down_rank(best) && u->last_use < best->last_use))
 			best = u;
 	}
 	return best;
@@ -379,7 +381,7 @@ struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t f
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!u->on_disk || u->bytes > free_bytes || !may_shift(u, is_filling) ||
+		if (!u->on_disk || u->bytes > free_bytes || !unit_may_shift(u, is_filling) ||
 		    u->frozen != SLU_FROZEN_NO)
 			continue;
 		/* on the device with a copy on disk it can leave for nothing */

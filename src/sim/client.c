@@ -93,19 +93,19 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 
 		if (m->is_begun && m->unit->moving == SLU_MOVING_IN)
 			slu_sim_board_free(c->world, c->devices[m->unit->device], m->unit->bytes);
-		slu_peer_moved(c->peer, 0, m->unit, SLU_MOVE_CANCELLED);
+		slu_peer_move_done(c->peer, 0, m->unit, SLU_MOVE_CANCELLED);
 	}
 	if (c->shift.unit)
-		slu_peer_shifted(c->peer, 0, c->shift.unit, SLU_SHIFT_CANCELLED);
+		slu_peer_shift_done(c->peer, 0, c->shift.unit, SLU_SHIFT_CANCELLED);
 	c->shift.unit = NULL;
 	for (unsigned d = 0; d < c->n_devices; d++) {
 		struct slu_unit *u;
 
-		while ((u = TAILQ_FIRST(slu_peer_units(c->peer, d)))) {
+		while ((u = TAILQ_FIRST(slu_peer_view_units(c->peer, d)))) {
 			if (u->place == SLU_PLACE_DEVICE)
 				slu_sim_board_free(c->world, c->devices[d], u->bytes);
 			u->n_named = 0;
-			slu_peer_gone(c->peer, 0, u);
+			slu_peer_alloc_released(c->peer, 0, u);
 			free(u);
 		}
 	}
@@ -133,7 +133,7 @@ void slu_sim_client_end_connection(struct slu_sim_client *c)
 		slu_sim_break(c->world, "client %u: its inbox is full", c->index);
 }
 
-static void say(struct slu_sim_client *c, const struct slu_message *m)
+static void client_say(struct slu_sim_client *c, const struct slu_message *m)
 {
 	enum slu_sim_mutation mutation = c->world->config.mutation;
 	const char *fault =
@@ -155,7 +155,7 @@ static void say(struct slu_sim_client *c, const struct slu_message *m)
 	slu_sim_daemon_hears(c->world, c->index, &forged);
 }
 
-static void act(struct slu_sim_client *c)
+static void client_act(struct slu_sim_client *c)
 {
 	struct slu_peer_action a;
 
@@ -163,7 +163,7 @@ static void act(struct slu_sim_client *c)
 	while (slu_peer_take_action(c->peer, &a) > 0) {
 		switch (a.kind) {
 		case SLU_PEER_SEND:
-			say(c, &a.message);
+			client_say(c, &a.message);
 			break;
 		case SLU_PEER_MOVE:
 			slu_sim_mover_take(c, a.unit);
@@ -184,7 +184,7 @@ static void act(struct slu_sim_client *c)
 	slu_peer_check(c->peer);
 }
 
-static void connect(struct slu_sim_client *c)
+static void client_connect(struct slu_sim_client *c)
 {
 	struct slu_message old = { 0 };
 
@@ -197,42 +197,43 @@ static void connect(struct slu_sim_client *c)
 		old.limit.account.tier = SLU_TIER_HOME;
 		old.limit.limit_bytes = view.held_bytes + 8 * SLU_SIM_UNIT;
 	}
-	slu_peer_connected(c->peer, slu_sim_now_ns(c->world));
+	slu_peer_connection_made(c->peer, slu_sim_now_ns(c->world));
 	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT && c->connection > 1) {
 		slu_message_stamp(&old, SLU_MSG_LIMIT);
-		slu_peer_message(c->peer, slu_sim_now_ns(c->world), &old);
+		slu_peer_connection_receive(c->peer, slu_sim_now_ns(c->world), &old);
 	}
 }
 
-static void lose(struct slu_sim_client *c)
+static void client_lose(struct slu_sim_client *c)
 {
 	c->is_connected = false;
 	c->lost_step = c->world->step;
-	slu_peer_lost(c->peer, slu_sim_now_ns(c->world));
+	slu_peer_connection_lost(c->peer, slu_sim_now_ns(c->world));
 }
 
-static void receive(struct slu_sim_client *c)
+static void client_receive(struct slu_sim_client *c)
 {
 	struct slu_sim_packet p;
 
 	if (!slu_sim_queue_take(&c->inbox, &p))
 		return;
 	if (p.is_end)
-		lose(c);
+		client_lose(c);
 	else
-		slu_peer_message(c->peer, slu_sim_now_ns(c->world), &p.message);
+		slu_peer_connection_receive(c->peer, slu_sim_now_ns(c->world), &p.message);
 }
 
 /* The helper: shuts the word, and reports the drain when the device has ended or is blocked. */
-static void help(struct slu_sim_client *c, unsigned d)
+static void client_help(struct slu_sim_client *c, unsigned d)
 {
 	bool is_early = c->world->config.mutation == SLU_SIM_EARLY_DRAIN;
 	uint64_t now = slu_sim_now_ns(c->world);
 
 	if (!c->shutting[d]) {
 		if (c->gate[d])
-			slu_peer_progress(c->peer, now, d,
-					  c->n_kernels[d] && !slu_sim_program_is_blocked(c, d));
+			slu_peer_turn_progress(c->peer, now, d,
+					       c->n_kernels[d] &&
+						       !slu_sim_program_is_blocked(c, d));
 		return;
 	}
 	c->gate[d] = false;
@@ -244,7 +245,7 @@ static void help(struct slu_sim_client *c, unsigned d)
 		for (unsigned k = 0; k < c->n_kernels[d]; k++)
 			for (size_t i = 0; i < c->kernels[d][k].n_units; i++)
 				c->kernels[d][k].units[i]->blocked = true;
-	slu_peer_drained(c->peer, now, d, c->blocked[d]);
+	slu_peer_turn_drained(c->peer, now, d, c->blocked[d]);
 }
 
 void slu_sim_client_step(struct slu_sim_client *c)
@@ -254,9 +255,9 @@ void slu_sim_client_step(struct slu_sim_client *c)
 
 	if (choice <= 1) {
 		if (c->inbox.n)
-			receive(c);
+			client_receive(c);
 		else if (!c->is_connected && w->core)
-			connect(c);
+			client_connect(c);
 		else
 			choice = 2;
 	}
@@ -270,12 +271,12 @@ void slu_sim_client_step(struct slu_sim_client *c)
 		if (choice == 4)
 			slu_sim_program_work(c, d);
 		if (choice == 5)
-			help(c, d);
+			client_help(c, d);
 	}
 	if (!c->is_connected && c->runs_without_daemon && c->connection > 0 &&
 	    w->step - c->lost_step > GRACE_STEPS && !c->was_alone) {
 		c->was_alone = true;
-		slu_peer_run_alone(c->peer, slu_sim_now_ns(w), true);
+		slu_peer_alone_run(c->peer, slu_sim_now_ns(w), true);
 	}
-	act(c);
+	client_act(c);
 }

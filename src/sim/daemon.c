@@ -20,7 +20,7 @@ static uint64_t client_id(unsigned index)
 	return index + 1;
 }
 
-static struct slu_core_config configure(const struct slu_sim_world *w)
+static struct slu_core_config core_configure(const struct slu_sim_world *w)
 {
 	struct slu_core_config config;
 
@@ -52,7 +52,7 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 	int r;
 
 	w->generation++;
-	config = configure(w);
+	config = core_configure(w);
 	r = slu_core_new(&config, now, &w->core);
 	if (r)
 		return slu_fold(r);
@@ -118,7 +118,7 @@ void slu_sim_daemon_hears(struct slu_sim_world *w, unsigned client, const struct
 		slu_sim_break(w, "the queue of client %u is full", client);
 }
 
-static void send(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+static void message_send(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
 {
 	struct slu_sim_session *s = &w->sessions[client];
 	struct slu_sim_client *c = &w->clients[client];
@@ -131,7 +131,7 @@ static void send(struct slu_sim_world *w, unsigned client, const struct slu_mess
 		slu_sim_break(w, "the inbox of client %u is full", client);
 }
 
-static void welcome(struct slu_sim_world *w, unsigned client)
+static void client_welcome(struct slu_sim_world *w, unsigned client)
 {
 	struct slu_message m = { .welcome = {
 					 .version = SLU_WIRE_VERSION,
@@ -140,10 +140,10 @@ static void welcome(struct slu_sim_world *w, unsigned client)
 				 } };
 
 	slu_message_stamp(&m, SLU_MSG_WELCOME);
-	send(w, client, &m);
+	message_send(w, client, &m);
 }
 
-static void join(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
+static void client_join(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
 {
 	struct slu_sim_client *c = &w->clients[client];
 	struct slu_sim_session *s = &w->sessions[client];
@@ -161,7 +161,7 @@ static void join(struct slu_sim_world *w, unsigned client, const struct slu_mess
 	s->connection = c->connection;
 	w->alone_joined = c->was_alone;
 	slu_sim_check_heard(w, client, m);
-	welcome(w, client);
+	client_welcome(w, client);
 	r = slu_core_hello(w->core, slu_sim_now_ns(w), &j);
 	if (r)
 		slu_sim_break(w, "the core does not let client %u join: %d", client, r);
@@ -174,7 +174,7 @@ static void forge_seq(struct slu_sim_world *w, unsigned client, struct slu_messa
 	m->sums.seq = s->seq_sent[slu_sim_account_number(m->sums.account)];
 }
 
-static void handle(struct slu_sim_world *w, unsigned client, struct slu_sim_packet *p)
+static void message_handle(struct slu_sim_world *w, unsigned client, struct slu_sim_packet *p)
 {
 	struct slu_sim_session *s = &w->sessions[client];
 	uint64_t now = slu_sim_now_ns(w);
@@ -185,7 +185,7 @@ static void handle(struct slu_sim_world *w, unsigned client, struct slu_sim_pack
 		return;
 	}
 	if (p->message.header.type == SLU_MSG_HELLO) {
-		join(w, client, &p->message);
+		client_join(w, client, &p->message);
 		return;
 	}
 	if (!s->is_joined)
@@ -196,7 +196,7 @@ static void handle(struct slu_sim_world *w, unsigned client, struct slu_sim_pack
 	slu_sim_check_heard(w, client, &p->message);
 }
 
-static void drop(struct slu_sim_world *w, unsigned client)
+static void client_drop(struct slu_sim_world *w, unsigned client)
 {
 	struct slu_sim_session *s = &w->sessions[client];
 
@@ -221,7 +221,7 @@ static void write_line(struct slu_sim_world *w, unsigned client, const struct sl
 }
 
 /* Return: false if the daemon died in the middle. */
-static bool carry_out(struct slu_sim_world *w)
+static bool actions_carry_out(struct slu_sim_world *w)
 {
 	struct slu_core_action a;
 	int r;
@@ -240,7 +240,7 @@ static bool carry_out(struct slu_sim_world *w)
 		case SLU_CORE_SEND:
 			if (a.message.header.type == SLU_MSG_TURN)
 				w->counts.n_switches++;
-			send(w, client, &a.message);
+			message_send(w, client, &a.message);
 			break;
 		case SLU_CORE_ROSTER_PUT:
 			write_line(w, client, &a.line);
@@ -269,7 +269,7 @@ void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
 {
 	if (w->core && slu_core_part(w->core, slu_sim_now_ns(w), client_id(client)) == 0) {
 		w->counts.n_asked_parts++;
-		carry_out(w);
+		actions_carry_out(w);
 	}
 }
 
@@ -283,10 +283,10 @@ void slu_sim_daemon_budget(struct slu_sim_world *w, uint64_t pinned_bytes)
 	w->pinned_most_bytes = SLU_MAX(w->pinned_most_bytes, pinned_bytes);
 	if (!w->core)
 		return;
-	config = configure(w);
+	config = core_configure(w);
 	if (slu_core_configure(w->core, slu_sim_now_ns(w), &config))
 		slu_sim_break(w, "the core does not take a smaller budget");
-	carry_out(w);
+	actions_carry_out(w);
 }
 
 static void look_at_outsiders(struct slu_sim_world *w)
@@ -294,7 +294,7 @@ static void look_at_outsiders(struct slu_sim_world *w)
 	w->look_at_step = w->step + LOOK_STEPS;
 	for (unsigned d = 0; d < w->config.n_devices; d++)
 		slu_core_outsiders(w->core, slu_sim_now_ns(w), d, w->board.outsider_bytes[d]);
-	carry_out(w);
+	actions_carry_out(w);
 }
 
 void slu_sim_daemon_step(struct slu_sim_world *w)
@@ -316,16 +316,16 @@ void slu_sim_daemon_step(struct slu_sim_world *w)
 		unsigned i = (start + k) % w->n_clients;
 
 		if (!w->clients[i].is_alive && !w->clients[i].death_is_reported) {
-			drop(w, i);
-			carry_out(w);
+			client_drop(w, i);
+			actions_carry_out(w);
 			return;
 		}
 		if (slu_sim_queue_take(&w->sessions[i].inbox, &p)) {
-			handle(w, i, &p);
-			carry_out(w);
+			message_handle(w, i, &p);
+			actions_carry_out(w);
 			return;
 		}
 	}
 	if (slu_sim_now_ns(w) >= slu_core_deadline_ns(w->core))
-		carry_out(w);
+		actions_carry_out(w);
 }

@@ -30,7 +30,7 @@ static struct slu_account account_name(unsigned number)
 	return (struct slu_account){ (uint8_t)(SLU_TIER_PINNED + number - PINNED), 0 };
 }
 
-static uint64_t held(const struct slu_sim_client *c, unsigned number)
+static uint64_t account_held(const struct slu_sim_client *c, unsigned number)
 {
 	struct slu_peer_account_view view;
 
@@ -50,11 +50,11 @@ static void check_totals(struct slu_sim_world *w)
 
 		if (!c->is_alive)
 			continue;
-		pinned += held(c, PINNED);
-		backing += held(c, BACKING);
-		disk += held(c, DISK);
+		pinned += account_held(c, PINNED);
+		backing += account_held(c, BACKING);
+		disk += account_held(c, DISK);
 		for (unsigned d = 0; d < c->n_devices; d++)
-			on_device[c->devices[d]] += held(c, d);
+			on_device[c->devices[d]] += account_held(c, d);
 		/* asked for, but the driver was not asked yet */
 		for (unsigned k = 0; k < c->n_moves; k++) {
 			const struct slu_unit *u = c->moves[k].unit;
@@ -85,7 +85,7 @@ static void check_totals(struct slu_sim_world *w)
 }
 
 /* A move that waits for the commands of its unit has not touched it yet. */
-static bool waits_to_drain(const struct slu_sim_client *c, const struct slu_unit *u)
+static bool unit_waits_to_drain(const struct slu_sim_client *c, const struct slu_unit *u)
 {
 	for (unsigned k = 0; k < c->n_moves; k++)
 		if (c->moves[k].unit == u)
@@ -103,7 +103,7 @@ static void check_kernels(struct slu_sim_world *w, const struct slu_sim_client *
 
 				if (slu_unit_is_present(u) ||
 				    (u->place == SLU_PLACE_DEVICE &&
-				     c->modes[d] == SLU_MODE_LAUNCH && waits_to_drain(c, u)))
+				     c->modes[d] == SLU_MODE_LAUNCH && unit_waits_to_drain(c, u)))
 					continue;
 				slu_sim_break(w, "I4: client %u: a kernel meets a missing unit",
 					      c->index);
@@ -236,7 +236,7 @@ bool slu_sim_find_group(const struct slu_sim_world *w, uint64_t group,
 	return false;
 }
 
-static bool is_open(enum slu_core_state state)
+static bool gate_is_open(enum slu_core_state state)
 {
 	return state == SLU_CORE_FILLING || state == SLU_CORE_RUNNING;
 }
@@ -246,8 +246,8 @@ static bool is_open(enum slu_core_state state)
  * holds, and may have outgrown the device. The window of a LAUNCH program that runs may still
  * shrink, to what it needs. Who is lost gets nothing before it is back.
  */
-static uint64_t need_of(const struct slu_core_client_view *view, unsigned device,
-			enum slu_core_state state)
+static uint64_t seat_need(const struct slu_core_client_view *view, unsigned device,
+			  enum slu_core_state state)
 {
 	const struct slu_msg_want *want = &view->wants[device];
 	uint64_t held = view->device_accounts[device].held_bytes;
@@ -285,7 +285,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 			struct slu_core_group_view group;
 
 			if (view.is_ghost || !slu_sim_find_group(w, view.group, &group) ||
-			    !is_open(group.state))
+			    !gate_is_open(group.state))
 				continue;
 			for (unsigned k = 0; k < view.n_devices; k++) {
 				if (view.devices[k] != d)
@@ -293,7 +293,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 				several = several || (first && first != view.group);
 				first = view.group;
 				adopted = adopted || group.epoch.generation != w->generation;
-				need += need_of(&view, k, group.state);
+				need += seat_need(&view, k, group.state);
 			}
 		}
 		slu_core_view_device(w->core, d, &device);
@@ -400,7 +400,7 @@ void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
 
 	if (moved->place != SLU_PLACE_DEVICE || c->n_command)
 		return;
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, moved->device), link)
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, moved->device), link)
 		if (u != moved && u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_OUT)
 			leaving += u->bytes;
 	slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_DEVICE, moved->device },

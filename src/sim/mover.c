@@ -11,7 +11,7 @@
 #include "sim/world.h"
 
 /* Mode LAUNCH: a unit in use that leaves for another one of its own program. */
-static bool is_exchanged(const struct slu_sim_client *c, const struct slu_unit *u)
+static bool unit_is_exchanged(const struct slu_sim_client *c, const struct slu_unit *u)
 {
 	struct slu_peer_account_view view;
 
@@ -28,7 +28,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 
 	if (u->moving == SLU_MOVING_OUT)
 		slu_sim_check_move(c, u);
-	if (is_exchanged(c, u))
+	if (unit_is_exchanged(c, u))
 		c->exchanged_bytes += u->bytes;
 	*m = (struct slu_sim_move){
 		.unit = u,
@@ -36,7 +36,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 	};
 }
 
-static void end(struct slu_sim_client *c, unsigned index, enum slu_move_result result)
+static void move_end(struct slu_sim_client *c, unsigned index, enum slu_move_result result)
 {
 	struct slu_unit *u = c->moves[index].unit;
 	unsigned device = c->devices[u->device];
@@ -58,11 +58,11 @@ static void end(struct slu_sim_client *c, unsigned index, enum slu_move_result r
 	if (result == SLU_MOVE_REFUSED)
 		c->world->counts.n_refused++;
 	c->moves[index] = c->moves[--c->n_moves];
-	slu_peer_moved(c->peer, slu_sim_now_ns(c->world), u, result);
+	slu_peer_move_done(c->peer, slu_sim_now_ns(c->world), u, result);
 }
 
 /* Whether a command in flight names the unit. */
-static bool is_named(const struct slu_sim_client *c, const struct slu_unit *u)
+static bool unit_is_named(const struct slu_sim_client *c, const struct slu_unit *u)
 {
 	for (unsigned k = 0; k < c->n_kernels[u->device]; k++)
 		for (size_t i = 0; i < c->kernels[u->device][k].n_units; i++)
@@ -72,7 +72,7 @@ static bool is_named(const struct slu_sim_client *c, const struct slu_unit *u)
 }
 
 /* Return: true when the move goes on now, false when it waits or has ended. */
-static bool begin(struct slu_sim_client *c, unsigned index)
+static bool move_begin(struct slu_sim_client *c, unsigned index)
 {
 	struct slu_sim_move *m = &c->moves[index];
 	struct slu_unit *u = m->unit;
@@ -80,14 +80,14 @@ static bool begin(struct slu_sim_client *c, unsigned index)
 	switch (u->moving) {
 	case SLU_MOVING_IN:
 		if (!slu_sim_board_create(&c->world->board, c->devices[u->device], u->bytes)) {
-			end(c, index, SLU_MOVE_REFUSED);
+			move_end(c, index, SLU_MOVE_REFUSED);
 			return false;
 		}
 		break;
 	case SLU_MOVING_OUT:
-		if (c->modes[u->device] == SLU_MODE_LAUNCH && is_named(c, u)) {
+		if (c->modes[u->device] == SLU_MODE_LAUNCH && unit_is_named(c, u)) {
 			if (slu_sim_program_is_blocked(c, u->device))
-				end(c, index, SLU_MOVE_BLOCKED);
+				move_end(c, index, SLU_MOVE_BLOCKED);
 			return false;
 		}
 		break;
@@ -103,11 +103,11 @@ static void adjust_staging(struct slu_sim_client *c)
 {
 	uint64_t now = slu_sim_now_ns(c->world), bytes = c->world->config.staging_bytes;
 
-	if (c->staged_bytes && slu_peer_must_unstage(c->peer)) {
+	if (c->staged_bytes && slu_peer_account_must_unstage(c->peer)) {
 		c->staged_bytes = 0;
 		c->world->counts.n_unstaged++;
-		slu_peer_stage(c->peer, now, 0);
-	} else if (!c->staged_bytes && bytes && !slu_peer_stage(c->peer, now, bytes)) {
+		slu_peer_account_stage(c->peer, now, 0);
+	} else if (!c->staged_bytes && bytes && !slu_peer_account_stage(c->peer, now, bytes)) {
 		c->staged_bytes = bytes;
 	}
 }
@@ -120,7 +120,7 @@ void slu_sim_mover_shift(struct slu_sim_client *c, struct slu_unit *u)
 	};
 }
 
-static void shift(struct slu_sim_client *c)
+static void shift_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
 	enum slu_shift_result result = SLU_SHIFT_DONE;
@@ -136,7 +136,7 @@ static void shift(struct slu_sim_client *c)
 	if (result == SLU_SHIFT_DONE)
 		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
 	c->shift.unit = NULL;
-	slu_peer_shifted(c->peer, slu_sim_now_ns(w), u, result);
+	slu_peer_shift_done(c->peer, slu_sim_now_ns(w), u, result);
 }
 
 void slu_sim_mover_step(struct slu_sim_client *c)
@@ -147,22 +147,22 @@ void slu_sim_mover_step(struct slu_sim_client *c)
 
 	adjust_staging(c);
 	if (c->shift.unit)
-		shift(c);
+		shift_step(c);
 	if (c->n_moves == 0)
 		return;
 	index = slu_sim_between(&w->random, 0, c->n_moves - 1);
 	m = &c->moves[index];
 	if (m->unit->cancel) {
-		end(c, index, SLU_MOVE_CANCELLED);
+		move_end(c, index, SLU_MOVE_CANCELLED);
 		return;
 	}
-	if (!m->is_begun && !begin(c, index))
+	if (!m->is_begun && !move_begin(c, index))
 		return;
 	if (w->step < w->config.faults.until_step &&
 	    slu_sim_chance(&w->random, w->config.faults.move_fails)) {
-		end(c, index, SLU_MOVE_FAILED);
+		move_end(c, index, SLU_MOVE_FAILED);
 		return;
 	}
 	if (--m->remaining == 0)
-		end(c, index, SLU_MOVE_DONE);
+		move_end(c, index, SLU_MOVE_DONE);
 }

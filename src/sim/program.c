@@ -18,7 +18,7 @@
 #define UNPROVEN     300000
 #define REFUSED_LATE 300000
 
-static bool is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel *k)
+static bool kernel_is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel *k)
 {
 	const struct slu_sim_client *other = &c->world->clients[k->client];
 
@@ -27,7 +27,7 @@ static bool is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel
 
 bool slu_sim_program_is_blocked(const struct slu_sim_client *c, unsigned d)
 {
-	return c->n_kernels[d] && !is_ready(c, &c->kernels[d][0]);
+	return c->n_kernels[d] && !kernel_is_ready(c, &c->kernels[d][0]);
 }
 
 /* The device works a piece at the first kernel of its queue. */
@@ -35,30 +35,30 @@ void slu_sim_program_work(struct slu_sim_client *c, unsigned d)
 {
 	struct slu_sim_kernel *k = &c->kernels[d][0];
 
-	if (c->n_kernels[d] == 0 || !is_ready(c, k) || --k->remaining > 0)
+	if (c->n_kernels[d] == 0 || !kernel_is_ready(c, k) || --k->remaining > 0)
 		return;
 	for (unsigned i = 1; i < c->n_kernels[d]; i++)
 		c->kernels[d][i - 1] = c->kernels[d][i];
 	c->n_kernels[d]--;
 	if (c->n_kernels[d] == 0 && c->blocked[d]) {
 		c->blocked[d] = false;
-		slu_peer_unblocked(c->peer, slu_sim_now_ns(c->world), d);
+		slu_peer_turn_unblocked(c->peer, slu_sim_now_ns(c->world), d);
 	}
 }
 
-static void next(struct slu_sim_client *c)
+static void op_next(struct slu_sim_client *c)
 {
 	c->next_op++;
 	c->wait_from_step = 0;
 }
 
-static void denied(struct slu_sim_client *c)
+static void op_denied(struct slu_sim_client *c)
 {
 	c->n_denied++;
-	next(c);
+	op_next(c);
 }
 
-static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void op_alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	uint64_t now = slu_sim_now_ns(c->world);
 
@@ -98,16 +98,16 @@ static void alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 	default:
 		free(c->alloc);
 		c->alloc = NULL;
-		denied(c);
+		op_denied(c);
 		return;
 	}
 	c->alloc = NULL;
-	next(c);
+	op_next(c);
 }
 
-static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
-	const struct slu_unit_list *list = slu_peer_units(c->peer, op->device);
+	const struct slu_unit_list *list = slu_peer_view_units(c->peer, op->device);
 	struct slu_unit *u, *picked = NULL;
 	unsigned n = 0;
 
@@ -117,7 +117,7 @@ static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
 		if (u->moving == SLU_MOVING_NO && u->shift == SLU_SHIFT_NO && u->n_named == 0 &&
 		    slu_sim_between(&c->world->random, 0, n++) == 0)
 			picked = u;
-	next(c);
+	op_next(c);
 	if (!picked)
 		return;
 	for (size_t i = 0; i < c->n_command; i++)
@@ -125,7 +125,7 @@ static void free_one(struct slu_sim_client *c, const struct slu_sim_op *op)
 			c->n_command = 0;
 	if (picked->place == SLU_PLACE_DEVICE)
 		slu_sim_board_free(c->world, c->devices[op->device], picked->bytes);
-	slu_peer_gone(c->peer, slu_sim_now_ns(c->world), picked);
+	slu_peer_alloc_released(c->peer, slu_sim_now_ns(c->world), picked);
 	free(picked);
 }
 
@@ -135,7 +135,7 @@ static void choose_command(struct slu_sim_client *c, unsigned d)
 	struct slu_unit *u;
 	size_t n = 0, part;
 
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, d), link)
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d), link)
 		if (n < SLU_SIM_UNITS_MAX)
 			c->command[n++] = u;
 	n = (n * c->working_percent + 99) / 100;
@@ -154,7 +154,7 @@ static void choose_command(struct slu_sim_client *c, unsigned d)
  * The driver may have no memory after all for what was made without a proof. The command is not
  * submitted then, and begins again. Return: whether it took them all.
  */
-static bool prove(struct slu_sim_client *c, unsigned d)
+static bool units_prove(struct slu_sim_client *c, unsigned d)
 {
 	bool is_refused = false;
 
@@ -170,22 +170,22 @@ static bool prove(struct slu_sim_client *c, unsigned d)
 	}
 	if (!is_refused)
 		return true;
-	slu_peer_unname(c->peer, c->command, c->n_command);
+	slu_peer_command_unname(c->peer, c->command, c->n_command);
 	for (size_t i = 0; i < c->n_command; i++) {
 		struct slu_unit *u = c->command[i];
 
 		if (!u->unproven)
 			continue;
 		u->unproven = false;
-		slu_peer_unmake(c->peer, u);
+		slu_peer_move_unmake(c->peer, u);
 		slu_sim_board_free(c->world, c->devices[d], u->bytes);
-		slu_peer_unmade(c->peer, slu_sim_now_ns(c->world), u);
+		slu_peer_move_unmade(c->peer, slu_sim_now_ns(c->world), u);
 		c->world->counts.n_unmade++;
 	}
 	return false;
 }
 
-static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	unsigned d = op->device;
 	struct slu_sim_kernel *k = &c->kernels[d][c->n_kernels[d]++];
@@ -200,9 +200,9 @@ static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 	if (c->modes[d] == SLU_MODE_LAUNCH) {
 		for (size_t i = 0; i < c->n_command; i++)
 			k->units[k->n_units++] = c->command[i];
-		slu_peer_unname(c->peer, c->command, c->n_command);
+		slu_peer_command_unname(c->peer, c->command, c->n_command);
 	} else {
-		TAILQ_FOREACH (u, slu_peer_units(c->peer, d), link)
+		TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d), link)
 			if (k->n_units < SLU_SIM_UNITS_MAX)
 				k->units[k->n_units++] = u;
 	}
@@ -217,10 +217,10 @@ static void submit(struct slu_sim_client *c, const struct slu_sim_op *op)
 	c->longest_wait_steps = SLU_MAX(c->longest_wait_steps, w->step - c->wait_from_step);
 	c->n_launches++;
 	w->counts.n_launches++;
-	next(c);
+	op_next(c);
 }
 
-static void launch(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void op_launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	struct slu_sim_world *w = c->world;
 	uint64_t now = slu_sim_now_ns(w);
@@ -235,46 +235,47 @@ static void launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 		if (c->n_command == 0)
 			choose_command(c, d);
 		r = c->gate[d] || c->n_command
-			    ? slu_peer_name(c->peer, now, d, c->command, c->n_command)
-			    : slu_peer_want_open(c->peer, now, d);
+			    ? slu_peer_command_name(c->peer, now, d, c->command, c->n_command)
+			    : slu_peer_turn_want_open(c->peer, now, d);
 	} else if (c->gate[d] || w->config.mutation == SLU_SIM_IGNORE_GATE) {
 		r = 0;
 	} else {
-		r = slu_peer_want_open(c->peer, now, d);
+		r = slu_peer_turn_want_open(c->peer, now, d);
 		/* open in the peer, but the helper has not written the word yet */
 		if (r == 0)
 			return;
 	}
 	if (r == 0) {
-		if (c->modes[d] != SLU_MODE_LAUNCH || prove(c, d))
-			submit(c, op);
+		if (c->modes[d] != SLU_MODE_LAUNCH || units_prove(c, d))
+			command_submit(c, op);
 	} else if (r == SLU_PEER_E_DENIED) {
 		c->n_command = 0;
-		denied(c);
+		op_denied(c);
 	}
 }
 
-static void freeze(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void op_freeze(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	struct slu_unit *u;
 
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, op->device), link)
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, op->device), link)
 		if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO)
-			slu_peer_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_IMAGE);
-	next(c);
+			slu_peer_alloc_freeze(c->peer, slu_sim_now_ns(c->world), u,
+					      SLU_FROZEN_IMAGE);
+	op_next(c);
 }
 
-static void thaw(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void op_thaw(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	struct slu_unit *u;
 
-	TAILQ_FOREACH (u, slu_peer_units(c->peer, op->device), link)
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, op->device), link)
 		if (u->frozen == SLU_FROZEN_IMAGE)
-			slu_peer_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_NO);
-	next(c);
+			slu_peer_alloc_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_NO);
+	op_next(c);
 }
 
-static void finish(struct slu_sim_client *c)
+static void program_finish(struct slu_sim_client *c)
 {
 	for (unsigned d = 0; d < c->n_devices; d++)
 		if (c->n_kernels[d])
@@ -288,40 +289,40 @@ void slu_sim_program_step(struct slu_sim_client *c)
 	const struct slu_sim_op *op = &c->ops[c->next_op];
 
 	if (c->next_op == c->n_ops) {
-		finish(c);
+		program_finish(c);
 		return;
 	}
 	switch (op->kind) {
 	case SLU_SIM_ALLOC:
-		alloc(c, op);
+		op_alloc(c, op);
 		break;
 	case SLU_SIM_FREE:
-		free_one(c, op);
+		op_free(c, op);
 		break;
 	case SLU_SIM_LAUNCH:
 	case SLU_SIM_AWAIT:
-		launch(c, op);
+		op_launch(c, op);
 		break;
 	case SLU_SIM_PAUSE:
 		if (++c->pause >= op->amount) {
 			c->pause = 0;
-			next(c);
+			op_next(c);
 		}
 		break;
 	case SLU_SIM_PAGE:
 		slu_peer_reports_set_paged(c->peer, slu_sim_now_ns(c->world), op->device,
 					   op->amount);
-		next(c);
+		op_next(c);
 		break;
 	case SLU_SIM_SYNC:
 		if (c->n_kernels[op->device] == 0)
-			next(c);
+			op_next(c);
 		break;
 	case SLU_SIM_FREEZE:
-		freeze(c, op);
+		op_freeze(c, op);
 		break;
 	case SLU_SIM_THAW:
-		thaw(c, op);
+		op_thaw(c, op);
 		break;
 	}
 }

@@ -22,7 +22,7 @@
  * which all that is on the device leaves and as much comes. A client does a given thing once in
  * 9 n steps. And that twice, for who is at a lower level, or passed over for want of bytes.
  */
-static uint64_t wait_max(const struct slu_sim_config *config, unsigned n_clients)
+static uint64_t bound_wait_max(const struct slu_sim_config *config, unsigned n_clients)
 {
 	uint64_t total = SLU_MAX(config->total_bytes[0], config->total_bytes[1]) / SLU_SIM_UNIT;
 	uint64_t turn = SLU_SIM_SLICE + SLU_SIM_CLOSE_MAX + SLU_SIM_FILL_MAX;
@@ -30,14 +30,14 @@ static uint64_t wait_max(const struct slu_sim_config *config, unsigned n_clients
 	return 2 * n_clients * (turn + 2 * total * 9 * n_clients);
 }
 
-static unsigned one_of(uint64_t *random, const unsigned *list, unsigned n)
+static unsigned draw_one_of(uint64_t *random, const unsigned *list, unsigned n)
 {
 	return list[slu_sim_between(random, 0, n - 1)];
 }
 
-#define ONE_OF(random, ...)                                 \
-	one_of((random), (const unsigned[]){ __VA_ARGS__ }, \
-	       sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
+#define ONE_OF(random, ...)                                      \
+	draw_one_of((random), (const unsigned[]){ __VA_ARGS__ }, \
+		    sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
 
 static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_config)
 {
@@ -227,7 +227,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	draw_more(seed, &config, &n_groups, &exceeds);
 	config.seed = seed;
 	config.mutation = mutation;
-	config.wait_max = wait_max(&config, n);
+	config.wait_max = bound_wait_max(&config, n);
 	r = slu_sim_world_new(&config, &w);
 	if (r)
 		return slu_fold(r);

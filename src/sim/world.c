@@ -92,7 +92,7 @@ static void change_budget(struct slu_sim_world *w, uint64_t bytes)
 	slu_sim_check_daemon(w);
 }
 
-static void befall(struct slu_sim_world *w)
+static void world_befall(struct slu_sim_world *w)
 {
 	const struct slu_sim_faults *f = &w->config.faults;
 	struct slu_sim_client *c;
@@ -143,7 +143,7 @@ int slu_sim_world_step(struct slu_sim_world *w)
 	w->step++;
 	w->counts.n_steps++;
 	slu_sim_board_tick(&w->board, w->step);
-	befall(w);
+	world_befall(w);
 	if (slu_sim_chance(&w->random, DAEMON_SHARE)) {
 		step_daemon(w);
 	} else {
@@ -155,7 +155,7 @@ int slu_sim_world_step(struct slu_sim_world *w)
 	return w->fault[0] ? SLU_SIM_E_BROKEN : 0;
 }
 
-static bool anybody_lives(const struct slu_sim_world *w)
+static bool world_has_clients(const struct slu_sim_world *w)
 {
 	for (unsigned i = 0; i < w->n_clients; i++)
 		if (w->clients[i].is_alive)
@@ -167,7 +167,7 @@ int slu_sim_world_run(struct slu_sim_world *w)
 {
 	if (!w->core && w->generation == 0 && slu_sim_daemon_start(w))
 		slu_sim_break(w, "the daemon does not start");
-	while (anybody_lives(w) && !w->fault[0]) {
+	while (world_has_clients(w) && !w->fault[0]) {
 		slu_sim_world_step(w);
 		if (w->step > w->config.steps_max)
 			slu_sim_break(w, "no end after %llu steps", (unsigned long long)w->step);

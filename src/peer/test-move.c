@@ -34,7 +34,7 @@ static void rule_8_bytes_that_cannot_leave_are_reported_as_final(void **state)
 	assert_int_equal(s->floor_bytes, 3);
 
 	/* the limit stays in force: met as soon as it can be */
-	slu_peer_freeze(f.peer, f.now_ns, frozen, SLU_FROZEN_NO);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, frozen, SLU_FROZEN_NO);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	fixture_deinit(&f);
@@ -84,14 +84,14 @@ static void rule_12_what_is_above_the_goal_is_mapped(void **state)
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 0);
-	assert_false(slu_peer_gate_is_open(f.peer, 0));
+	assert_false(slu_peer_view_gate_is_open(f.peer, 0));
 	/* it fell: the second one is mapped */
 	fixture_limit(&f, DEVICE0, 2, 4, 4, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(f.moves[0]->moving, SLU_MOVING_MAP);
 	assert_int_equal(fixture_held(&f, PINNED), 4);
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_int_equal(fixture_sums(&f, PINNED)->held_bytes, 4);
 
 	/* pinned memory is given back at rest */
@@ -124,7 +124,7 @@ static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **sta
 	assert_int_equal(f.n_moves, 1);
 	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -234,7 +234,7 @@ static void a_move_that_fails_again_and_again_is_tried_ever_less_often(void **st
 		assert_int_equal(n_pauses, 1 << SLU_MIN(i, 7u));
 	}
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
-	assert_true(slu_peer_gate_is_open(f.peer, 0));
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
 
@@ -244,12 +244,12 @@ static void pinned_chunks_are_given_up_when_the_limit_falls(void **state)
 
 	fixture_init(&f, SLU_MODE_ALL, 100);
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NONE);
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
-	assert_false(slu_peer_must_unstage(f.peer));
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 8), 0);
+	assert_false(slu_peer_account_must_unstage(f.peer));
 	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
-	assert_true(slu_peer_must_unstage(f.peer));
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
-	assert_false(slu_peer_must_unstage(f.peer));
+	assert_true(slu_peer_account_must_unstage(f.peer));
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 0), 0);
+	assert_false(slu_peer_account_must_unstage(f.peer));
 	fixture_deinit(&f);
 }
 
@@ -261,7 +261,7 @@ static void rule_30_chunks_go_before_mapped_units(void **state)
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, PINNED, 1, 12, 12, SLU_PACE_NOW);
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 8), 0);
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 8), 0);
 	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
 	fixture_close(&f, EPOCH(1));
@@ -270,8 +270,8 @@ static void rule_30_chunks_go_before_mapped_units(void **state)
 	/* bytes for the unit without the chunks */
 	fixture_limit(&f, PINNED, 2, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(f.n_moves, 0);
-	assert_true(slu_peer_must_unstage(f.peer));
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	assert_true(slu_peer_account_must_unstage(f.peer));
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 0), 0);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
 	assert_int_equal(fixture_held(&f, PINNED), 4);
@@ -283,15 +283,15 @@ static void rule_30_staging_needs_pinned_credit(void **state)
 	struct fixture f;
 
 	fixture_init(&f, SLU_MODE_ALL, 0);
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 4), SLU_PEER_E_WAIT);
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 4), SLU_PEER_E_WAIT);
 	fixture_limit(&f, PINNED, 1, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(f.n_woken, 1);
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 4), 0);
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 4), 0);
 	assert_int_equal(fixture_held(&f, PINNED), 4);
 	fixture_limit(&f, PINNED, 2, 0, 0, SLU_PACE_NONE);
 	assert_true(fixture_sums(&f, PINNED)->is_final);
 	assert_int_equal(fixture_sums(&f, PINNED)->floor_bytes, 4);
-	assert_int_equal(slu_peer_stage(f.peer, f.now_ns, 0), 0);
+	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 0), 0);
 	fixture_step(&f);
 	assert_int_equal(fixture_sums(&f, PINNED)->held_bytes, 0);
 	fixture_deinit(&f);
@@ -313,7 +313,7 @@ static void facts_are_reported_now_and_then(void **state)
 	assert_int_equal(slu_peer_deadline_ns(f.peer), SLU_PEER_NEVER);
 
 	/* a free inside the limit is slack that the daemon learns of a little later */
-	slu_peer_gone(f.peer, f.now_ns, &f.units[0]);
+	slu_peer_alloc_released(f.peer, f.now_ns, &f.units[0]);
 	fixture_step(&f);
 	assert_int_equal(f.n_messages, 0);
 	assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + 200 * SLU_NS_PER_MS);
@@ -331,10 +331,10 @@ static void what_moved_is_reported_when_the_last_unit_is_freed(void **state)
 	const struct slu_message *m;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_gone(f.peer, f.now_ns, &f.units[0]);
+	slu_peer_alloc_released(f.peer, f.now_ns, &f.units[0]);
 	fixture_step(&f);
 	assert_int_equal(f.n_messages, 0);
-	slu_peer_gone(f.peer, f.now_ns, &f.units[1]);
+	slu_peer_alloc_released(f.peer, f.now_ns, &f.units[1]);
 	fixture_step(&f);
 	m = fixture_said(&f, SLU_MSG_FACTS);
 	assert_non_null(m);
@@ -347,7 +347,7 @@ static void frozen_bytes_are_reported_with_their_reason(void **state)
 	struct fixture f;
 
 	fixture_running(&f, SLU_MODE_ALL, two, 2);
-	slu_peer_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_EXPORTED);
+	slu_peer_alloc_freeze(f.peer, f.now_ns, &f.units[1], SLU_FROZEN_EXPORTED);
 	fixture_wait(&f, SLU_NS_PER_S);
 	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.frozen_bytes[SLU_FROZEN_EXPORTED],
 			 6);

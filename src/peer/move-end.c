@@ -12,7 +12,7 @@
 
 #define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
 
-static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
+static void move_forget(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
 {
 	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX; k++)
 		if (d->moving[way][k] == u)
@@ -22,7 +22,8 @@ static void forget_move(struct slu_peer_device *d, struct slu_unit *u, unsigned 
 }
 
 /* Anything may have gone wrong, also for good: tried again, less and less often. */
-static void failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d, unsigned way)
+static void move_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+			unsigned way)
 {
 	/* as with refusals, moves that fail together have failed once */
 	if (d->retry_ns[way])
@@ -31,8 +32,8 @@ static void failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_devic
 	d->n_failed[way] = SLU_MIN(d->n_failed[way] + 1, (unsigned)FAILED_DOUBLINGS);
 }
 
-static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		    struct slu_peer_account *a, uint64_t bytes)
+static void move_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+			 struct slu_peer_account *a, uint64_t bytes)
 {
 	/* moves that were under way together are refused together: that is one refusal */
 	if (d->retry_ns[IN])
@@ -46,19 +47,19 @@ static void refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_devi
 			d->alone_bytes = d->account.held_bytes;
 		return;
 	}
-	slu_peer_refuse(a, bytes);
+	slu_peer_account_refuse(a, bytes);
 	d->want_is_current = false;
 }
 
-static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		     struct slu_unit *u, enum slu_move_result result)
+static void move_in_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+			  struct slu_unit *u, enum slu_move_result result)
 {
 	bool is_map = u->moving == SLU_MOVING_MAP;
 	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
 
 	if (result == SLU_MOVE_DONE) {
-		slu_peer_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
-				   SLU_MOVING_NO);
+		slu_peer_tally_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
+					 SLU_MOVING_NO);
 		u->device_version = u->host_version;
 		/* pinned memory that is there says nothing about what the device refused */
 		if (!is_map) {
@@ -68,17 +69,17 @@ static void ended_in(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_dev
 		a->is_due = true;
 		return;
 	}
-	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	slu_peer_tally_set_place(d, u, u->place, SLU_MOVING_NO);
 	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
-	slu_peer_release(a, u->bytes);
+	slu_peer_account_release(a, u->bytes);
 	if (result == SLU_MOVE_REFUSED)
-		refused(peer, now_ns, d, a, u->bytes);
+		move_refused(peer, now_ns, d, a, u->bytes);
 	else if (result != SLU_MOVE_CANCELLED)
-		failed(peer, now_ns, d, IN);
+		move_failed(peer, now_ns, d, IN);
 }
 
-static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
-		      struct slu_unit *u, enum slu_move_result result)
+static void move_out_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
+			   struct slu_unit *u, enum slu_move_result result)
 {
 	bool is_map = u->place == SLU_PLACE_MAPPED;
 	struct slu_peer_account *a = is_map ? &peer->pinned : &d->account;
@@ -88,17 +89,17 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 	else
 		d->leaving_bytes -= u->bytes;
 	if (result == SLU_MOVE_DONE) {
-		slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
-				   SLU_MOVING_NO);
+		slu_peer_tally_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
+					 SLU_MOVING_NO);
 		slu_peer_ahead_end(d, u, SLU_AHEAD_MISSED);
-		slu_peer_release(a, u->bytes);
+		slu_peer_account_release(a, u->bytes);
 		a->is_due = true;
 		u->host_version = SLU_MAX(u->host_version, u->device_version);
 		if (!is_map)
 			d->moved_out_bytes += u->bytes;
 		return;
 	}
-	slu_peer_set_place(d, u, u->place, SLU_MOVING_NO);
+	slu_peer_tally_set_place(d, u, u->place, SLU_MOVING_NO);
 	a->final_is_reported = false;
 	if (result == SLU_MOVE_RUNS) {
 		u->ran_at = d->n_launches + 1;
@@ -106,50 +107,50 @@ static void ended_out(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_de
 		u->blocked = d->has_blocked = true;
 		a->is_due = true;
 	} else if (result != SLU_MOVE_CANCELLED) {
-		failed(peer, now_ns, d, OUT);
+		move_failed(peer, now_ns, d, OUT);
 	}
 }
 
-void slu_peer_unmake(struct slu_peer *peer, struct slu_unit *u)
+void slu_peer_move_unmake(struct slu_peer *peer, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	assert(u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO && !u->n_named);
 	assert(u->has_backing && !u->device_version && !u->host_version);
-	slu_peer_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
+	slu_peer_tally_set_place(d, u, SLU_PLACE_DEVICE, SLU_MOVING_OUT);
 	d->leaving_bytes += u->bytes;
 	d->n_unmaking++;
 }
 
-void slu_peer_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
+void slu_peer_move_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
 	d->leaving_bytes -= u->bytes;
 	d->n_unmaking--;
-	slu_peer_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
-	slu_peer_release(&d->account, u->bytes);
-	refused(peer, now_ns, d, &d->account, u->bytes);
+	slu_peer_tally_set_place(d, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM, SLU_MOVING_NO);
+	slu_peer_account_release(&d->account, u->bytes);
+	move_refused(peer, now_ns, d, &d->account, u->bytes);
 	d->wake_is_due = true;
 	slu_peer_reports_touch(peer, now_ns);
 }
 
-void slu_peer_moved(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
-		    enum slu_move_result result)
+void slu_peer_move_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+			enum slu_move_result result)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 	unsigned way = u->moving == SLU_MOVING_OUT ? OUT : IN;
 
 	assert(u->moving != SLU_MOVING_NO);
-	forget_move(d, u, way);
+	move_forget(d, u, way);
 	if (result == SLU_MOVE_DONE)
 		d->n_failed[way] = 0;
 	if (way == OUT)
-		ended_out(peer, now_ns, d, u, result);
+		move_out_ended(peer, now_ns, d, u, result);
 	else
-		ended_in(peer, now_ns, d, u, result);
+		move_in_ended(peer, now_ns, d, u, result);
 	u->cancel = false;
 	d->wake_is_due = true;
-	slu_peer_cross(peer, now_ns);
+	slu_peer_crossing_step(peer, now_ns);
 	slu_peer_reports_touch(peer, now_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which move is begun. What became of it is in ended.c.
+ * Which move is begun. What became of it is in move-end.c.
  *
  * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
  * mode LAUNCH also for the command in front, inside its own window, or at another device. In: into
@@ -20,19 +20,19 @@
 #define N_CHUNKS    4 /* a mover pins two, and should find the next units prepared */
 #define CHUNK_BYTES (2 * SLU_MIB)
 
-bool slu_peer_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_MAPPED && peer->welcome.allow_mapped;
 }
 
-uint64_t slu_peer_device_limit(const struct slu_peer *peer, const struct slu_peer_device *d)
+uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return peer->is_alone ? d->alone_bytes : d->account.limit_bytes;
 }
 
 static uint64_t free_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	return slu_sub_floor(slu_peer_device_limit(peer, d), d->account.held_bytes);
+	return slu_sub_floor(slu_peer_move_limit(peer, d), d->account.held_bytes);
 }
 
 /*
@@ -41,22 +41,22 @@ static uint64_t free_bytes(const struct slu_peer *peer, const struct slu_peer_de
  */
 static bool has_share(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	return slu_peer_uses_map(peer, d) && !peer->is_alone && slu_peer_may_run(peer, d);
+	return slu_peer_move_uses_map(peer, d) && !peer->is_alone && slu_peer_turn_may_run(peer, d);
 }
 
-static uint64_t share(const struct slu_peer_device *d)
+static uint64_t share_bytes(const struct slu_peer_device *d)
 {
 	return d->account.goal_is_past ? d->account.limit_bytes : d->account.goal_bytes;
 }
 
 /* The first unit that is to be on the device itself, and is not. */
-static const struct slu_unit *awaited(const struct slu_peer_device *d)
+static const struct slu_unit *awaited_unit(const struct slu_peer_device *d)
 {
 	const struct slu_unit *u;
 
 	if (!d->device_only_bytes)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		if (u->device_only && slu_unit_is_away(u))
 			return u;
@@ -71,10 +71,10 @@ static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_
 
 	if (!has_share(peer, d))
 		return 0;
-	u = awaited(d);
-	if (u && u->bytes <= share(d))
+	u = awaited_unit(d);
+	if (u && u->bytes <= share_bytes(d))
 		held_bytes += u->bytes;
-	return slu_sub_floor(held_bytes, share(d));
+	return slu_sub_floor(held_bytes, share_bytes(d));
 }
 
 /* What may come in now. */
@@ -83,11 +83,12 @@ static uint64_t free_share(const struct slu_peer *peer, const struct slu_peer_de
 	uint64_t bytes = free_bytes(peer, d);
 
 	if (has_share(peer, d))
-		bytes = SLU_MIN(bytes, slu_sub_floor(share(d), d->account.held_bytes));
+		bytes = SLU_MIN(bytes, slu_sub_floor(share_bytes(d), d->account.held_bytes));
 	return bytes;
 }
 
-struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct slu_peer_device *d)
+struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
+					  const struct slu_peer_device *d)
 {
 	uint64_t most = SLU_MIN(free_bytes(peer, d),
 				slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
@@ -95,10 +96,10 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct s
 
 	/* one after another: what is absent has the free bytes first, or nothing is ever complete
 	 */
-	if (!slu_peer_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
+	if (!slu_peer_move_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
 	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link)
 		if (u->place == SLU_PLACE_MAPPED && u->bytes <= most && slu_place_may_leave(u))
 			return u;
@@ -107,20 +108,20 @@ struct slu_unit *slu_peer_promotable(const struct slu_peer *peer, const struct s
 
 /* -- cancelling ------------------------------------------------------------------------------ */
 
-bool slu_peer_may_fill(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_move_may_fill(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	return slu_peer_may_run(peer, d) ||
+	return slu_peer_turn_may_run(peer, d) ||
 	       (peer->is_connected && d->account.pace == SLU_PACE_AHEAD);
 }
 
-bool slu_peer_serves_command(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_move_serves_command(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH && d->n_command && d->gate == SLU_PEER_GATE_OPEN &&
-	       slu_peer_may_run(peer, d);
+	       slu_peer_turn_may_run(peer, d);
 }
 
-static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d,
-		    const struct slu_unit *u)
+static bool move_is_void(const struct slu_peer *peer, const struct slu_peer_device *d,
+			 const struct slu_unit *u)
 {
 	const struct slu_peer_account *a = &d->account;
 
@@ -128,24 +129,25 @@ static bool is_void(const struct slu_peer *peer, const struct slu_peer_device *d
 		return false;
 	switch (u->moving) {
 	case SLU_MOVING_IN:
-		return a->held_bytes > a->limit_bytes || !slu_peer_may_fill(peer, d) ||
-		       slu_peer_is_claimed(peer, u);
+		return a->held_bytes > a->limit_bytes || !slu_peer_move_may_fill(peer, d) ||
+		       slu_peer_crossing_claims(peer, u);
 	case SLU_MOVING_OUT:
 		return u->place == SLU_PLACE_DEVICE && a->held_bytes <= a->limit_bytes &&
-		       !share_excess(peer, d, a->held_bytes) && !slu_peer_is_claimed(peer, u) &&
-		       !slu_peer_serves_command(peer, d) && !slu_peer_fetches_ahead(peer, d);
+		       !share_excess(peer, d, a->held_bytes) &&
+		       !slu_peer_crossing_claims(peer, u) &&
+		       !slu_peer_move_serves_command(peer, d) && !slu_peer_ahead_is_active(peer, d);
 	default:
 		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
 	}
 }
 
-static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
+static void move_cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 {
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++)
 		for (unsigned k = 0; k < SLU_PEER_MOVES_MAX && d->n_moving[way]; k++) {
 			struct slu_unit *u = d->moving[way][k];
 
-			if (u && is_void(peer, d, u))
+			if (u && move_is_void(peer, d, u))
 				u->cancel = true;
 		}
 }
@@ -153,13 +155,13 @@ static void cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 /* -- choosing -------------------------------------------------------------------------------- */
 
 /* Bytes of the command in front that nobody is bringing in yet. */
-static uint64_t command_misses(const struct slu_peer *peer, const struct slu_peer_device *d)
+static uint64_t command_missing_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < d->n_command; i++)
 		if (slu_unit_is_away(d->command[i]) ||
-		    slu_peer_is_elsewhere(peer, d, d->command[i]))
+		    slu_peer_crossing_is_elsewhere(peer, d, d->command[i]))
 			bytes += d->command[i]->bytes;
 	return bytes;
 }
@@ -169,9 +171,9 @@ static uint64_t command_misses(const struct slu_peer *peer, const struct slu_pee
  * what it will be: units that leave for each other in a small one would come back into the large
  * one a moment later. The daemon gives what was asked for, inside the goal.
  */
-static uint64_t window(const struct slu_peer *peer, const struct slu_peer_device *d)
+static uint64_t window_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	uint64_t limit = slu_peer_device_limit(peer, d), wished = slu_peer_wished_bytes(d);
+	uint64_t limit = slu_peer_move_limit(peer, d), wished = slu_peer_want_window_bytes(d);
 
 	if (peer->is_alone || !d->grows_until_ns)
 		return limit;
@@ -184,39 +186,40 @@ static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_
 {
 	uint64_t missing;
 
-	if (!slu_peer_serves_command(peer, d) ||
-	    slu_peer_command_need(d) > slu_peer_device_limit(peer, d))
+	if (!slu_peer_move_serves_command(peer, d) ||
+	    slu_peer_command_need(d) > slu_peer_move_limit(peer, d))
 		return 0;
-	missing = command_misses(peer, d);
+	missing = command_missing_bytes(peer, d);
 	if (missing == 0)
 		return 0;
-	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing, window(peer, d));
+	return slu_sub_floor(d->account.held_bytes - d->leaving_bytes + missing,
+			     window_bytes(peer, d));
 }
 
-static struct slu_unit *next_in(const struct slu_peer_device *d, uint64_t free_bytes,
-				enum slu_place_in which)
+static struct slu_unit *unit_next_in(const struct slu_peer_device *d, uint64_t free_bytes,
+				     enum slu_place_in which)
 {
 	if (free_bytes == 0)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	return slu_place_next_in(&d->units, free_bytes, which, &d->foresight);
 }
 
-static struct slu_unit *next_out(const struct slu_peer_device *d, enum slu_place from,
-				 uint64_t shortfall_bytes)
+static struct slu_unit *unit_next_out(const struct slu_peer_device *d, enum slu_place from,
+				      uint64_t shortfall_bytes)
 {
 	if (shortfall_bytes == 0 || d->place_bytes[from] == 0)
 		return NULL;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	return slu_place_next_out(&d->units, from, shortfall_bytes, &d->foresight);
 }
 
-static bool makes_share_free(const struct slu_peer *peer, const struct slu_peer_device *d)
+static bool share_gets_free(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
 	return d->n_moving[OUT] || d->retry_ns[OUT] ||
-	       next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
+	       unit_next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
 }
 
 /* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
@@ -228,35 +231,36 @@ static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 			     a->limit_bytes);
 }
 
-static struct slu_unit *choose_out(const struct slu_peer *peer, const struct slu_peer_device *d)
+static struct slu_unit *move_choose_out(const struct slu_peer *peer,
+					const struct slu_peer_device *d)
 {
 	struct slu_unit *u = NULL;
 
-	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_turn_at_rest(d))
 		return NULL;
-	u = slu_peer_next_claimed(peer, d);
+	u = slu_peer_crossing_next_claimed(peer, d);
 	if (u)
 		return u;
 	if (!peer->is_alone) {
 		uint64_t held = d->account.held_bytes - d->leaving_bytes;
 
-		u = next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
+		u = unit_next_out(d, SLU_PLACE_DEVICE, slu_sub_floor(held, d->account.limit_bytes));
 		if (!u)
-			u = next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
+			u = unit_next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
 		if (!u)
-			u = next_out(d, SLU_PLACE_MAPPED, mapped_excess_bytes(peer));
-		if (!u && slu_peer_may_run(peer, d))
-			u = slu_peer_promotable(peer, d);
+			u = unit_next_out(d, SLU_PLACE_MAPPED, mapped_excess_bytes(peer));
+		if (!u && slu_peer_turn_may_run(peer, d))
+			u = slu_peer_move_promotable(peer, d);
 	}
 	if (peer->is_alone && d->alone_gives)
-		return next_out(d, SLU_PLACE_DEVICE, d->account.held_bytes - d->leaving_bytes);
+		return unit_next_out(d, SLU_PLACE_DEVICE, d->account.held_bytes - d->leaving_bytes);
 	if (!u) {
-		u = next_out(d, SLU_PLACE_DEVICE, command_shortfall(peer, d));
+		u = unit_next_out(d, SLU_PLACE_DEVICE, command_shortfall(peer, d));
 		if (u && u->wanted)
 			u = NULL;
 	}
-	if (!u && !(slu_peer_serves_command(peer, d) && command_misses(peer, d)))
-		u = slu_peer_leaves_for_ahead(peer, d);
+	if (!u && !(slu_peer_move_serves_command(peer, d) && command_missing_bytes(peer, d)))
+		u = slu_peer_ahead_next_out(peer, d);
 	return u;
 }
 
@@ -265,59 +269,60 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 {
 	if (peer->is_alone || d->n_working_absent == 0)
 		return false;
-	return slu_peer_may_run(peer, d) ? slu_peer_serves_command(peer, d)
-					 : slu_peer_may_fill(peer, d);
+	return slu_peer_turn_may_run(peer, d) ? slu_peer_move_serves_command(peer, d)
+					      : slu_peer_move_may_fill(peer, d);
 }
 
-static struct slu_unit *choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
-				  enum slu_moving *ret_moving)
+static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
+				       enum slu_moving *ret_moving)
 {
 	struct slu_unit *u;
 
 	*ret_moving = SLU_MOVING_IN;
 	if (d->mode == SLU_MODE_LAUNCH) {
-		if (slu_peer_serves_command(peer, d) && command_misses(peer, d))
-			return next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WANTED);
+		if (slu_peer_move_serves_command(peer, d) && command_missing_bytes(peer, d))
+			return unit_next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WANTED);
 		u = fetches_working_set(peer, d)
-			    ? next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WORKING)
+			    ? unit_next_in(d, free_bytes(peer, d), SLU_PLACE_IN_WORKING)
 			    : NULL;
 		if (!u)
-			u = slu_peer_next_ahead(peer, d);
+			u = slu_peer_ahead_next(peer, d);
 		return u && u->bytes <= free_bytes(peer, d) ? u : NULL;
 	}
-	if (!slu_peer_at_rest(d) || !slu_peer_may_fill(peer, d) || d->n_absent == 0)
+	if (!slu_peer_turn_at_rest(d) || !slu_peer_move_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
-	u = next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
-	if (u || !slu_peer_uses_map(peer, d) || !slu_peer_may_run(peer, d) || peer->is_alone)
+	u = unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
+	if (u || !slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) ||
+	    peer->is_alone)
 		return u;
 	/* what still fits the goal waits for the limit to get there */
-	if (next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
-		    SLU_PLACE_IN_ANY))
+	if (unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
+			 SLU_PLACE_IN_ANY))
 		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	u = slu_place_next_map(&d->units,
 			       slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
 	/* others leave for it: it is mapped only where that does not help, to be out of the way */
-	return u && u->device_only && makes_share_free(peer, d) ? NULL : u;
+	return u && u->device_only && share_gets_free(peer, d) ? NULL : u;
 }
 
-static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,
-		  unsigned slot, enum slu_moving moving)
+static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,
+		       unsigned slot, enum slu_moving moving)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	u->cancel = false;
 	u->patient = u->ran_at == d->n_launches + 1;
-	slu_peer_set_place(d, u, u->place, moving);
+	slu_peer_tally_set_place(d, u, u->place, moving);
 	d->moving[way][slot] = u;
 	d->n_moving[way]++;
 	d->moving_bytes[way] += u->bytes;
 	if (moving == SLU_MOVING_IN) {
-		slu_peer_hold(&d->account, u->bytes);
+		slu_peer_account_hold(&d->account, u->bytes);
 		slu_peer_ahead_begin(d, u);
 	} else if (moving == SLU_MOVING_MAP)
-		slu_peer_hold(&peer->pinned, u->bytes);
+		slu_peer_account_hold(&peer->pinned, u->bytes);
 	else if (u->place == SLU_PLACE_DEVICE)
 		d->leaving_bytes += u->bytes;
 	else
@@ -331,8 +336,8 @@ static void begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, uns
  * told, and has a moment to answer with more. Else a program that fits moves bytes to and fro
  * inside a window that is about to grow.
  */
-static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, unsigned index,
-				      unsigned way, enum slu_moving moving)
+static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsigned index,
+				  unsigned way, enum slu_moving moving)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
@@ -351,7 +356,8 @@ static bool waits_for_a_larger_window(struct slu_peer *peer, uint64_t now_ns, un
 }
 
 /* The bus must not stand still between two units; what is under way must be taken back soon. */
-static bool may_begin(const struct slu_peer *peer, const struct slu_peer_device *d, unsigned way)
+static bool move_may_begin(const struct slu_peer *peer, const struct slu_peer_device *d,
+			   unsigned way)
 {
 	uint64_t chunk = peer->welcome.chunk_bytes ? peer->welcome.chunk_bytes : CHUNK_BYTES;
 
@@ -360,7 +366,7 @@ static bool may_begin(const struct slu_peer *peer, const struct slu_peer_device 
 	return d->n_moving[way] < MOVES_MIN || d->moving_bytes[way] < N_CHUNKS * chunk;
 }
 
-static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
+static unsigned move_free_slot(const struct slu_peer_device *d, unsigned way)
 {
 	unsigned k = 0;
 
@@ -369,23 +375,23 @@ static unsigned free_slot(const struct slu_peer_device *d, unsigned way)
 	return k;
 }
 
-void slu_peer_step_moves(struct slu_peer *peer, uint64_t now_ns, unsigned index)
+void slu_peer_move_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
 	if (peer->is_alone)
-		slu_peer_step_alone(peer, d, now_ns);
-	cancel_void(peer, d);
+		slu_peer_alone_step(peer, d, now_ns);
+	move_cancel_void(peer, d);
 	for (unsigned way = 0; way < _DIRECTION_MAX; way++) {
-		while (may_begin(peer, d, way)) {
+		while (move_may_begin(peer, d, way)) {
 			enum slu_moving moving = SLU_MOVING_OUT;
 			struct slu_unit *u;
 
-			u = way == IN ? choose_in(peer, d, &moving) : choose_out(peer, d);
-			if (!u || (!slu_peer_is_claimed(peer, u) &&
-				   waits_for_a_larger_window(peer, now_ns, index, way, moving)))
+			u = way == IN ? move_choose_in(peer, d, &moving) : move_choose_out(peer, d);
+			if (!u || (!slu_peer_crossing_claims(peer, u) &&
+				   move_waits_for_window(peer, now_ns, index, way, moving)))
 				break;
-			begin(peer, index, u, way, free_slot(d, way), moving);
+			move_begin(peer, index, u, way, move_free_slot(d, way), moving);
 		}
 	}
 	/* without a daemon the limit follows what the driver gave */

@@ -12,7 +12,7 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu_account name)
+struct slu_peer_account *slu_peer_account_find(struct slu_peer *peer, struct slu_account name)
 {
 	switch (name.tier) {
 	case SLU_TIER_DEVICE:
@@ -28,7 +28,7 @@ struct slu_peer_account *slu_peer_find_account(struct slu_peer *peer, struct slu
 	}
 }
 
-void slu_peer_void_account(struct slu_peer_account *a)
+void slu_peer_account_void(struct slu_peer_account *a)
 {
 	a->limit_bytes = a->goal_bytes = a->held_bytes;
 	a->goal_is_past = true;
@@ -39,20 +39,20 @@ void slu_peer_void_account(struct slu_peer_account *a)
 	a->final_is_reported = false;
 }
 
-void slu_peer_refuse(struct slu_peer_account *a, uint64_t bytes)
+void slu_peer_account_refuse(struct slu_peer_account *a, uint64_t bytes)
 {
 	a->limit_bytes = SLU_MIN(a->limit_bytes, a->held_bytes);
 	a->refused_bytes = bytes;
 	a->is_due = true;
 }
 
-void slu_peer_hold(struct slu_peer_account *a, uint64_t bytes)
+void slu_peer_account_hold(struct slu_peer_account *a, uint64_t bytes)
 {
 	a->held_bytes += bytes;
 	a->final_is_reported = false;
 }
 
-void slu_peer_release(struct slu_peer_account *a, uint64_t bytes)
+void slu_peer_account_release(struct slu_peer_account *a, uint64_t bytes)
 {
 	assert(a->held_bytes >= bytes);
 	/* somebody waits for these: say so as soon as they are gone */
@@ -63,17 +63,17 @@ void slu_peer_release(struct slu_peer_account *a, uint64_t bytes)
 }
 
 /* What on the device cannot leave now; never more than is held. */
-uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_device *d)
+uint64_t slu_peer_account_floor(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	const struct slu_unit *u;
 	uint64_t bytes = 0;
 
 	(void)peer;
-	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_turn_at_rest(d))
 		return d->place_bytes[SLU_PLACE_DEVICE] - d->leaving_bytes;
 	if (d->place_bytes[SLU_PLACE_DEVICE] == 0)
 		return 0;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	TAILQ_FOREACH (u, &d->units, link) {
 		if (u->place != SLU_PLACE_DEVICE || u->moving == SLU_MOVING_OUT)
 			continue;
@@ -87,10 +87,10 @@ uint64_t slu_peer_floor(const struct slu_peer *peer, const struct slu_peer_devic
  * At rest, what was told to be unable to leave can do so now. Nobody takes it from us before the
  * daemon knows, so nothing else would make us say it. In a turn the REST will.
  */
-bool slu_peer_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *d)
+bool slu_peer_account_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->account.reported_floor_bytes && d->gate == SLU_PEER_GATE_SHUT &&
-	       slu_peer_floor(peer, d) < d->account.reported_floor_bytes;
+	       slu_peer_account_floor(peer, d) < d->account.reported_floor_bytes;
 }
 
 static uint64_t pinned_floor(const struct slu_peer *peer)
@@ -100,46 +100,46 @@ static uint64_t pinned_floor(const struct slu_peer *peer)
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		const struct slu_peer_device *d = &peer->devices[i];
 
-		if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+		if (d->mode != SLU_MODE_LAUNCH && !slu_peer_turn_at_rest(d))
 			bytes += d->place_bytes[SLU_PLACE_MAPPED];
 	}
 	return bytes;
 }
 
 /* A unit on the device waits for its new backing, and may leave a moment later. */
-static bool shifts_there(const struct slu_peer *peer, const struct slu_peer_device *d)
+static bool device_shifts_unit(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return peer->shifting && &peer->devices[peer->shifting->device] == d &&
 	       slu_unit_is_present(peer->shifting);
 }
 
 /* Whether a unit in @place is leaving, or will without any further event. */
-static bool gives(const struct slu_peer *peer, const struct slu_peer_device *d,
-		  enum slu_place place)
+static bool device_gives(const struct slu_peer *peer, const struct slu_peer_device *d,
+			 enum slu_place place)
 {
-	if (d->retry_ns[OUT] || shifts_there(peer, d))
+	if (d->retry_ns[OUT] || device_shifts_unit(peer, d))
 		return true;
 	for (unsigned k = 0; k < SLU_PEER_MOVES_MAX && d->n_moving[OUT]; k++)
 		if (d->moving[OUT][k] && d->moving[OUT][k]->place == place)
 			return true;
-	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_at_rest(d))
+	if (d->mode != SLU_MODE_LAUNCH && !slu_peer_turn_at_rest(d))
 		return false;
 	if (d->place_bytes[place] == 0)
 		return false;
-	slu_peer_note_scan(d);
+	slu_peer_tally_note_scan(d);
 	return slu_place_next_out(&d->units, place, 1, &d->foresight) != NULL;
 }
 
 static bool pinned_gives(const struct slu_peer *peer)
 {
 	for (unsigned i = 0; i < peer->n_devices; i++)
-		if (gives(peer, &peer->devices[i], SLU_PLACE_MAPPED))
+		if (device_gives(peer, &peer->devices[i], SLU_PLACE_MAPPED))
 			return true;
 	return false;
 }
 
-static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer_account *a,
-		 uint64_t floor_bytes, bool is_final)
+static void sums_push(struct slu_peer *peer, struct slu_account name, struct slu_peer_account *a,
+		      uint64_t floor_bytes, bool is_final)
 {
 	struct slu_peer_record *r = slu_peer_push_message(peer, SLU_MSG_SUMS, name.device);
 
@@ -161,7 +161,7 @@ static void tell(struct slu_peer *peer, struct slu_account name, struct slu_peer
 	a->reported_floor_bytes = r->sums.floor_bytes;
 }
 
-void slu_peer_step_sums(struct slu_peer *peer)
+void slu_peer_account_step(struct slu_peer *peer)
 {
 	struct slu_peer_account *a;
 	bool is_final;
@@ -170,45 +170,48 @@ void slu_peer_step_sums(struct slu_peer *peer)
 		struct slu_peer_device *d = &peer->devices[i];
 
 		a = &d->account;
-		is_final = a->held_bytes > a->limit_bytes && !gives(peer, d, SLU_PLACE_DEVICE);
+		is_final =
+			a->held_bytes > a->limit_bytes && !device_gives(peer, d, SLU_PLACE_DEVICE);
 		if (a->is_due || (is_final && !a->final_is_reported))
-			tell(peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)i }, a,
-			     slu_peer_floor(peer, d), is_final);
+			sums_push(peer, (struct slu_account){ SLU_TIER_DEVICE, (uint8_t)i }, a,
+				  slu_peer_account_floor(peer, d), is_final);
 	}
 
 	a = &peer->pinned;
 	is_final = a->held_bytes > a->limit_bytes && !pinned_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_reported))
-		tell(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
-		     is_final);
+		sums_push(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
+			  is_final);
 
 	/* backing is held until its unit dies, or changes to disk if bytes are free there */
 	a = &peer->backing;
-	is_final = a->held_bytes > a->limit_bytes && !slu_peer_backing_gives(peer);
+	is_final = a->held_bytes > a->limit_bytes && !slu_peer_shift_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_reported))
-		tell(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes, is_final);
+		sums_push(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes,
+			  is_final);
 
 	a = &peer->disk;
 	is_final = a->held_bytes > a->limit_bytes;
 	if (a->is_due || (is_final && !a->final_is_reported))
-		tell(peer, (struct slu_account){ SLU_TIER_DISK, 0 }, a, a->held_bytes, is_final);
+		sums_push(peer, (struct slu_account){ SLU_TIER_DISK, 0 }, a, a->held_bytes,
+			  is_final);
 }
 
-int slu_peer_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)
+int slu_peer_account_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes)
 {
 	struct slu_peer_account *a = &peer->pinned;
 
 	if (bytes > peer->staged_bytes &&
 	    a->held_bytes + (bytes - peer->staged_bytes) > a->limit_bytes)
 		return SLU_PEER_E_WAIT;
-	slu_peer_release(a, peer->staged_bytes);
-	slu_peer_hold(a, bytes);
+	slu_peer_account_release(a, peer->staged_bytes);
+	slu_peer_account_hold(a, bytes);
 	peer->staged_bytes = bytes;
 	slu_peer_reports_touch(peer, now_ns);
 	return 0;
 }
 
-bool slu_peer_must_unstage(const struct slu_peer *peer)
+bool slu_peer_account_must_unstage(const struct slu_peer *peer)
 {
 	return peer->is_joined && peer->staged_bytes &&
 	       peer->pinned.held_bytes > peer->pinned.limit_bytes;
