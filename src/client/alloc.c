@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "client/instance.h"
 #include "client/log.h"
+#include "client/wait.h"
 
 #define FAILURES_MAX 4 /* of the driver at one allocation, that are not its refusal */
 /* this part of the device must be left as credit, and more than contexts take that nobody saw yet
@@ -131,7 +132,7 @@ static void alloc_unmake(struct slu_client *c, struct slu_client_unit *w)
 	slu_peer_move_unmade(c->peer, slu_clock_now_ns(), u);
 }
 
-void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units)
+void slu_client_unit_unmake(struct slu_unit *const *units, size_t n_units)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;

@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "client/instance.h"
 #include "client/log.h"
+#include "client/shift.h"
+#include "client/torture.h"
 
 #define REFUSAL_RETRIES	 8
 #define REFUSAL_PAUSE_NS (10 * SLU_NS_PER_MS)
@@ -113,9 +115,6 @@ int slu_client_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, c
 	return 0;
 }
 
-/* -- waiting and waking -------------------------------------------------------------------------
- */
-
 void slu_client_poke(struct slu_client *c)
 {
 	const uint64_t one = 1;
@@ -125,15 +124,6 @@ void slu_client_poke(struct slu_client *c)
 	c->helper_ns = 0;
 	if (write(c->wake_fd, &one, sizeof(one)) < 0)
 		return; /* full: it wakes anyway */
-}
-
-void slu_client_wait(struct slu_client *c, uint64_t until_ns)
-{
-	struct timespec until = slu_clock_timespec(until_ns);
-
-	c->n_waiting++;
-	slu_lock_wait(&c->lock, &c->changed, until_ns == SLU_PEER_NEVER ? NULL : &until);
-	c->n_waiting--;
 }
 
 /* -- what the peer decides ----------------------------------------------------------------------
@@ -217,7 +207,7 @@ static bool actions_carry_out(struct slu_client *c, uint64_t now_ns)
 			move_start(c, &action);
 			break;
 		case SLU_PEER_SHIFT:
-			slu_client_shift(c, slu_client_unit_of(action.unit));
+			slu_client_shift_start(c, slu_client_unit_of(action.unit));
 			break;
 		case SLU_PEER_OPEN:
 			gate_open(c, action.device);

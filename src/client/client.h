@@ -175,7 +175,7 @@ SLU_CLIENT_API void slu_client_unit_prove(struct slu_unit *unit);
  * that are unproven go back to where they would be if they had been allocated without a turn, and
  * the refusal is told: the command may begin again, and waits until they have really come.
  */
-SLU_CLIENT_API void slu_client_units_unmake(struct slu_unit *const *units, size_t n_units);
+SLU_CLIENT_API void slu_client_unit_unmake(struct slu_unit *const *units, size_t n_units);
 
 /*
  * Access to contents off turn, without bringing the unit in: copies from or to the host copy when

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "client/contents.h"
 #include "client/instance.h"
 #include "client/log.h"
 #include "client/tiers.h"

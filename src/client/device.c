@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "client/instance.h"
 #include "client/log.h"
+#include "client/ring.h"
 #include "client/tiers.h"
+#include "client/wait.h"
 
 #define MARGIN_BYTES (256 * SLU_MIB)
 #define MARGIN_SHARE 16 /* of a small device: so many-th part */
@@ -244,6 +246,11 @@ void slu_client_device_pages(struct slu_client_device *d, uint64_t bytes, bool m
 unsigned slu_client_device_index(const struct slu_client_device *d)
 {
 	return d->index;
+}
+
+bool slu_client_device_is_crowded(const struct slu_client_device *d)
+{
+	return __atomic_load_n(&d->is_crowded, __ATOMIC_RELAXED);
 }
 
 static bool device_is_managed(const struct slu_client *c, const struct slu_client_device *d)

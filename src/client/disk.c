@@ -12,8 +12,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
-
-#define CALL_BYTES (8 * SLU_MIB) /* of one call: signals and cancels need not wait for more */
+#include "client/sizes.h"
 
 struct slu_disk_hole {
 	struct slu_disk_hole *next;
@@ -251,7 +250,8 @@ int slu_disk_write(struct slu_disk *disk, const struct slu_disk_extent *extent, 
 	int r = disk_check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
-		ssize_t n = disk->calls->write(disk->fd, from, SLU_MIN(bytes, CALL_BYTES),
+		ssize_t n = disk->calls->write(disk->fd, from,
+					       SLU_MIN(bytes, SLU_SIZES_DISK_CALL_BYTES),
 					       (off_t)(extent->offset + offset));
 
 		if (n < 0 && errno == EINTR)
@@ -272,8 +272,9 @@ int slu_disk_read(struct slu_disk *disk, const struct slu_disk_extent *extent, u
 	int r = disk_check(disk, extent, offset, bytes);
 
 	while (!r && bytes) {
-		ssize_t n = disk->calls->read(disk->fd, to, SLU_MIN(bytes, CALL_BYTES),
-					      (off_t)(extent->offset + offset));
+		ssize_t n =
+			disk->calls->read(disk->fd, to, SLU_MIN(bytes, SLU_SIZES_DISK_CALL_BYTES),
+					  (off_t)(extent->offset + offset));
 
 		if (n < 0 && errno == EINTR)
 			continue;

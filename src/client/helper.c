@@ -152,7 +152,7 @@ static void blocked_serve(struct slu_client *c, struct slu_client_device *d, uin
 	r = d->backend->drain(d->data);
 	if (!visit_end(c, d) || r == SLU_BACKEND_E_BUSY || r == SLU_BACKEND_E_BLOCKED)
 		return;
-	slu_client_units_touched(c, d);
+	slu_client_unit_touch_all(c, d);
 	d->is_blocked = false;
 	slu_peer_turn_unblocked(c->peer, now_ns, d->index);
 }
@@ -199,7 +199,7 @@ static void drain_serve(struct slu_client *c, struct slu_client_device *d)
 	}
 	d->is_closing = false;
 	d->is_blocked = is_blocked;
-	slu_client_units_touched(c, d);
+	slu_client_unit_touch_all(c, d);
 	slu_client_log("device %u: %s", d->index, is_blocked ? "blocked" : "at rest");
 	slu_peer_turn_drained(c->peer, now_ns, d->index, is_blocked);
 }

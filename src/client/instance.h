@@ -2,26 +2,33 @@
 #pragma once
 
 /*
- * The inside of libsluice-client.so: one instance a process, one lock. What the protocol says is
- * decided in peer/; here are the threads, the back ends and the program's waiting calls.
+ * The inside of libsluice-client.so: one instance a process, one lock. The rules of the protocol
+ * are in peer/. This folder has the threads, the back ends and the calls in which a program waits.
  *
- *   client.c      the instance, and carrying out what the peer decides
- *   device.c      devices come and go
+ *   client.c      the instance; carries out the actions of the peer
+ *   connection.c  the socket to the daemon
+ *   device.c      adds and removes devices
  *   helper.c      the thread that talks to the daemon and watches the devices
  *   mover.c       the threads that move units, for each direction and device
  *   ring.c        the host memory that their pieces go through
- *   contents.c    which copies of a unit a move finds, and which it leaves
- *   shift.c       the thread that brings backing from memory to disk and back
- *   units.c       units come and go; access to their contents off turn
- *   wait.c        the slow path of the gate; commands of mode LAUNCH
- *   fork.c        a child starts anew
- *   serial.c      mapping calls of one process at a time
+ *   contents.c    the copies of a unit before and after a move
+ *   shift.c       the thread that shifts backing between memory and disk
+ *   unit.c        the release of units, their state, access to their contents off turn
+ *   alloc.c       the allocation of units
+ *   wait.c        how threads of the program wait
+ *   enter.c       the slow path of the gate
+ *   command.c     mode LAUNCH: commands that name their units
+ *   fork.c        the child of a fork starts anew
+ *   serial.c      lets one process at a time make mapping calls
  *   torture.c     a daemon in the process that evicts everything between two calls
  *
- * Every event goes to the peer under the lock and is followed by slu_client_pump(), which carries
- * out the actions on the same thread: sends, opens and shuts gates, hands moves to the movers. So
- * a gate is shut before the call that made it necessary returns. What needs the back end, thus time
- * and no lock, is left to the helper (draining, progress) and the movers.
+ * Below them, without threads or protocol: move.c, pipe.c, staging.c, tiers.c, disk.c, checksum.c
+ * and gate.c; sizes.h has the sizes of their copies.
+ *
+ * Every event goes to the peer under the lock. slu_client_pump() follows and carries out the
+ * actions on the same thread: it sends messages, opens and shuts gates, and queues moves. So a gate
+ * is shut before the call that made it necessary returns. Calls of the back end take time and need
+ * the lock released: the helper (drains, progress) and the movers make them.
  */
 
 #include <errno.h>
@@ -36,7 +43,9 @@
 #include "base/util.h"
 #include "client/client.h"
 #include "client/connection.h"
-#include "client/pipe.h"
+#include "client/disk.h"
+#include "client/mover.h"
+#include "client/unit.h"
 #include "peer/peer.h"
 
 /*
@@ -50,67 +59,6 @@ enum slu_client_stage {
 	SLU_CLIENT_JOINING,
 	SLU_CLIENT_JOINED,
 	SLU_CLIENT_LOST,
-};
-
-/*
- * A unit and what the client keeps beside it.
- *
- * A unit may be kept where it is in two ways: `n_pins` holds back moves that were already begun
- * (the mover waits for zero before it starts) and its end; `unit.n_named` keeps the peer from
- * choosing it.
- */
-struct slu_client_unit {
-	struct slu_unit unit; /* first: front ends hold its address. Guarded by the lock */
-	struct slu_client_device *device;   /* as of its last move; guarded by the lock */
-	STAILQ_ENTRY(slu_client_unit) link; /* in a mover's queue; guarded by the lock */
-
-	/* All guarded by the lock. */
-	unsigned n_pins; /* accesses and looks under way */
-	bool is_made;	 /* its device memory was made by backend->create(), so we destroy it */
-	bool is_dying;	 /* its end waits for the move: the mover keeps it from the next one */
-	bool is_gone;	 /* the peer has forgotten it */
-	bool has_sum;	 /* sum is the checksum of the host copy */
-	uint64_t sum;
-	struct slu_disk_extent
-		extent; /* on disk: of a unit whose backing is on disk, or is about to be */
-	void *mapped;	/* MAPPED: its bytes as the processor sees them */
-};
-
-static inline struct slu_client_unit *slu_client_unit_of(struct slu_unit *unit)
-{
-	return slu_container_of(unit, struct slu_client_unit, unit);
-}
-
-/* What of it is the program's: nothing of a unit that only keeps memory free for the driver. */
-static inline uint64_t slu_client_unit_owned_bytes(const struct slu_unit *unit)
-{
-	return unit->device_only ? 0 : unit->bytes;
-}
-
-/* A move from the moment that a feeder has begun it. */
-struct slu_mover_job {
-	STAILQ_ENTRY(slu_mover_job) link; /* guarded by the lock, as is the rest but move */
-	struct slu_client_unit *unit;
-	struct slu_move move;
-	bool is_fed; /* no piece will follow */
-	int r;	     /* what it has come to */
-};
-
-struct slu_mover {
-	struct slu_client_device *device; /* constant, as is direction */
-	enum slu_direction direction;
-	pthread_t threads[2]; /* the feeder, the reaper */
-	pthread_cond_t wake;  /* something in a queue, space in the pipe, or an end */
-
-	/* All guarded by the lock. */
-	STAILQ_HEAD(, slu_client_unit) queue; /* that nobody has begun to move */
-	unsigned n_queued;
-	STAILQ_HEAD(, slu_mover_job) under_way; /* in the order of their pieces */
-	STAILQ_HEAD(, slu_mover_job) spare;
-	struct slu_mover_job jobs[SLU_PEER_MOVES_MAX];
-	struct slu_pipe pipe;
-	uint64_t staged_bytes; /* what the pinned account holds for the pipe */
-	bool is_stopping;
 };
 
 struct slu_client_device {
@@ -206,9 +154,6 @@ void slu_client_pump(struct slu_client *client, uint64_t now_ns);
 /* The helper looks again at once. */
 void slu_client_poke(struct slu_client *client);
 
-/* Waits until something changed, at most until @until_ns (SLU_PEER_NEVER). May wake for nothing. */
-void slu_client_wait(struct slu_client *client, uint64_t until_ns);
-
 void slu_client_run_alone(struct slu_client *client, uint64_t now_ns);
 
 /* Drops the connection and tells the peer. */
@@ -223,89 +168,5 @@ int slu_client_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, c
 /* helper.c */
 void *slu_helper_run(void *client);
 
-/* mover.c: with the lock held, but for start and stop -------------------------------------------
- */
-int slu_mover_start(struct slu_mover *mover, struct slu_client_device *device,
-		    enum slu_direction direction);
-void slu_mover_stop(struct slu_mover *mover);
-void slu_mover_push(struct slu_mover *mover, struct slu_client_unit *unit);
-
-/* ring.c: with the lock held, which is left meanwhile --------------------------------------------
- */
-
-/* Whether copies of this back end go through pinned memory at all. */
-bool slu_ring_is_wanted(const struct slu_backend *backend);
-
-/* With nothing under way: what the daemon allows and wants now. */
-void slu_ring_adjust(struct slu_client *client, struct slu_mover *mover);
-void slu_ring_unstage(struct slu_client *client, struct slu_mover *mover);
-
-/* Pageable memory for pieces between the device and the disk, where none is pinned. */
-int slu_ring_make_bounce(struct slu_client *client, struct slu_mover *mover);
-
-/* contents.c: with the lock held ------------------------------------------------------------------
- */
-void slu_contents_prepare(struct slu_client *client, struct slu_client_unit *w,
-			  struct slu_move *ret_move);
-/* The copies were compared, and nothing is under way yet. */
-void slu_contents_note_compared(struct slu_client *client, struct slu_client_unit *w,
-				const struct slu_move *move);
-/* What the move has come to: @r of slu_move_end(). */
-void slu_contents_note_end(struct slu_client *client, struct slu_client_unit *w,
-			   const struct slu_move *move, int r);
-enum slu_move_result slu_contents_result(int r);
-/* After the peer knows: what the tiers keep of the unit now. */
-void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, bool is_done);
-
-/* shift.c: with the lock held ---------------------------------------------------------------------
- */
-
-/* The peer wants the backing of @unit shifted. */
-void slu_client_shift(struct slu_client *client, struct slu_client_unit *unit);
-
-/* The disk did not take what was written to it: said once, and no unit goes there any more. */
-void slu_client_disk_failed(struct slu_client *client, int error);
-
-/* units.c: with the lock held -------------------------------------------------------------------
- */
-
-/*
- * Takes the unit from the peer when its move has ended; with the lock held. What it still has is
- * left to the caller.
- */
-void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w);
-
-/* The peer may have given the unit to another device: that one's it is from now on. */
-void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w);
-
-/* @unit is not suspect any more: its host copy is right, or the device's is newer. */
-void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right);
-
-/* Whether the peer wants its move or shift to stop. @unit: a struct slu_client_unit; without the
- * lock, for those who copy. */
-bool slu_client_unit_is_cancelled(void *unit);
-
-/* Marks what is on the device as newer than the host copies: a turn ran there. */
-void slu_client_units_touched(struct slu_client *client, struct slu_client_device *device);
-
-/* The calls of the program that need a decision wait here for the daemon's first answer. */
-void slu_client_wait_joined(struct slu_client *client);
-
 /* fork.c */
 void slu_fork_watch(void);
-
-/* torture.c: with the lock held ------------------------------------------------------------------
- */
-
-/* SLUICE_TORTURE is set: a daemon of our own instead of the real one. Return: NULL without memory.
- */
-struct slu_torture *slu_torture_new(bool on_disk);
-
-/* The peer says @m to it. */
-void slu_torture_say(struct slu_torture *torture, const struct slu_message *m);
-
-/* A call went through: take the turn away behind it. */
-void slu_torture_turn(struct slu_torture *torture, unsigned device);
-
-/* Return: 1 with its next message, 0 when it has none. */
-int slu_torture_take(struct slu_torture *torture, struct slu_message *ret_message);

@@ -9,17 +9,17 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/util.h"
+#include "client/sizes.h"
 #include "client/tiers.h"
 
 #define PAUSE_MAX_NS (20 * SLU_NS_PER_MS)
-#define PLAIN_BYTES  SLU_MIB /* so much the processor copies before it asks whether to go on */
 
 static bool move_is_cancelled(const struct slu_move *m)
 {
 	return m->is_cancelled && m->is_cancelled(m->cancel_data);
 }
 
-static void retry_pause_ns(uint64_t ns)
+static void retry_pause(uint64_t ns)
 {
 	struct timespec ts = slu_clock_timespec(ns);
 
@@ -72,7 +72,7 @@ static int device_obtain(struct slu_move *m)
 		m->n_refusals++;
 		if (n >= m->n_retries)
 			return SLU_MOVE_E_REFUSED;
-		retry_pause_ns(ns);
+		retry_pause(ns);
 		ns = SLU_MIN(ns * 2, PAUSE_MAX_NS);
 	}
 	m->is_obtained = !r;
@@ -110,8 +110,8 @@ static int host_get(struct slu_move *m, uint64_t offset, void *data, uint64_t by
 /* Between the host copy and mapped memory, which the processor sees as well. */
 static int bytes_copy_by_cpu(struct slu_move *m, bool is_out)
 {
-	for (uint64_t at = 0; at < m->unit->bytes; at += PLAIN_BYTES) {
-		uint64_t bytes = SLU_MIN(PLAIN_BYTES, m->unit->bytes - at);
+	for (uint64_t at = 0; at < m->unit->bytes; at += SLU_SIZES_CANCEL_BYTES) {
+		uint64_t bytes = SLU_MIN(SLU_SIZES_CANCEL_BYTES, m->unit->bytes - at);
 		char *mapped = (char *)m->mapped + at;
 		int r;
 

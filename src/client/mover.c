@@ -19,8 +19,12 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "client/contents.h"
 #include "client/instance.h"
+#include "client/ring.h"
+#include "client/shift.h"
 #include "client/tiers.h"
+#include "client/wait.h"
 
 #define BUSY_PAUSE_MIN_NS (20 * SLU_NS_PER_US)
 #define BUSY_PAUSE_MAX_NS SLU_NS_PER_MS
@@ -174,7 +178,7 @@ static void job_finish(struct slu_client *c, struct slu_mover *m, struct slu_mov
 	slu_peer_move_done(c->peer, now_ns, &w->unit, slu_contents_result(r));
 	slu_contents_apply(w, &j->move, !r);
 	if (r == SLU_MOVE_E_UNWRITTEN)
-		slu_client_disk_failed(c, j->move.disk_error);
+		slu_client_shift_disk_failed(c, j->move.disk_error);
 	if (w->is_dying)
 		slu_client_unit_retire(c, w);
 	pthread_cond_broadcast(&c->changed);

@@ -9,19 +9,16 @@
 
 #include "base/error.h"
 #include "client/instance.h"
+#include "client/ring.h"
+#include "client/sizes.h"
 #include "client/tiers.h"
-
-#define CHUNK_BYTES	(2 * SLU_MIB) /* where the daemon says nothing */
-#define CHUNK_MIN_BYTES (4 * SLU_KIB)
-#define N_CHUNKS	2 /* of a direction: what is under way at most */
 
 static uint64_t ring_bytes(const struct slu_client *c)
 {
-	uint64_t chunk = slu_peer_connection_settings(c->peer)->chunk_bytes;
+	uint64_t chunk =
+		SLU_MAX(slu_peer_connection_chunk_bytes(c->peer), SLU_SIZES_CHUNK_MIN_BYTES);
 
-	if (!chunk)
-		chunk = CHUNK_BYTES;
-	return N_CHUNKS * slu_round_up(SLU_MAX(chunk, CHUNK_MIN_BYTES), CHUNK_MIN_BYTES);
+	return SLU_SIZES_RING_CHUNKS * slu_round_up(chunk, SLU_SIZES_CHUNK_MIN_BYTES);
 }
 
 /* The credit that a direction has for its ring. */

@@ -15,9 +15,10 @@
 #include "base/error.h"
 #include "client/instance.h"
 #include "client/log.h"
+#include "client/shift.h"
+#include "client/sizes.h"
 #include "client/tiers.h"
-
-#define CHUNK_BYTES SLU_MIB
+#include "client/wait.h"
 
 /* What one shift needs and makes; nobody else looks at it while it is under way. */
 struct shift {
@@ -36,8 +37,8 @@ static int shift_copy(struct slu_client *c, struct shift *s, bool is_down)
 	struct slu_checksum sum;
 
 	slu_checksum_init(&sum);
-	for (uint64_t at = 0; at < bytes; at += CHUNK_BYTES) {
-		uint64_t part = SLU_MIN(CHUNK_BYTES, bytes - at);
+	for (uint64_t at = 0; at < bytes; at += SLU_SIZES_CANCEL_BYTES) {
+		uint64_t part = SLU_MIN(SLU_SIZES_CANCEL_BYTES, bytes - at);
 		char *host = (char *)s->host + at;
 		int r;
 
@@ -142,7 +143,7 @@ static void shift_serve(struct slu_client *c, struct slu_client_unit *w)
 	slu_peer_shift_done(c->peer, slu_clock_now_ns(), &w->unit,
 			    r < 0 ? SLU_SHIFT_FAILED : (enum slu_shift_result)r);
 	if (r < 0)
-		slu_client_disk_failed(c, -r);
+		slu_client_shift_disk_failed(c, -r);
 	pthread_cond_broadcast(&c->changed);
 	slu_client_pump(c, slu_clock_now_ns());
 }
@@ -164,7 +165,7 @@ static void *shifter_run(void *data)
 	return NULL;
 }
 
-void slu_client_shift(struct slu_client *c, struct slu_client_unit *w)
+void slu_client_shift_start(struct slu_client *c, struct slu_client_unit *w)
 {
 	pthread_t thread;
 
@@ -180,7 +181,7 @@ void slu_client_shift(struct slu_client *c, struct slu_client_unit *w)
 	pthread_cond_broadcast(&c->shift_wake);
 }
 
-void slu_client_disk_failed(struct slu_client *c, int error)
+void slu_client_shift_disk_failed(struct slu_client *c, int error)
 {
 	if (!c->disk_is_bad)
 		slu_client_log("the disk does not take what is written to it: %s; bytes stay in "

@@ -16,6 +16,7 @@
 #include "client/instance.h"
 #include "client/test-daemon.h"
 #include "client/test-thing.h"
+#include "client/wait.h"
 
 /* -- without a daemon ---------------------------------------------------------------------------
  */

@@ -11,6 +11,7 @@
 
 #include "client/test-daemon.h"
 #include "client/test-thing.h"
+#include "client/wait.h"
 
 #define N_UNITS 5000
 

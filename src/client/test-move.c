@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "client/checksum.h"
 #include "client/test-move.h"
+#include "client/sizes.h"
 #include "client/tiers.h"
 
 static void world_init(struct world *w, bool with_staging, bool with_sum)
@@ -409,7 +410,7 @@ static void the_pool_gives_the_same_region_again(void **state)
 	slu_tiers_put(b, 100000);
 	for (unsigned i = 0; i < 200; i++)
 		slu_tiers_put(slu_tiers_get(SLU_MIB * (i % 7 + 1)), SLU_MIB * (i % 7 + 1));
-	slu_tiers_put(slu_tiers_get(2 * SLU_TIERS_POOL_BYTES), 2 * SLU_TIERS_POOL_BYTES);
+	slu_tiers_put(slu_tiers_get(2 * SLU_SIZES_POOL_BYTES), 2 * SLU_SIZES_POOL_BYTES);
 	slu_tiers_put(NULL, 7);
 	slu_tiers_trim();
 }

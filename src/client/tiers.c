@@ -4,6 +4,7 @@
 
 #include "base/lock.h"
 #include "base/util.h"
+#include "client/sizes.h"
 #include "client/tiers.h"
 
 #define N_POOLED_MAX 64
@@ -69,9 +70,9 @@ void slu_tiers_put(void *host, uint64_t bytes)
 
 	if (!host)
 		return;
-	if (size <= SLU_TIERS_POOL_BYTES) {
+	if (size <= SLU_SIZES_POOL_BYTES) {
 		slu_lock_take(&lock);
-		while (n_pooled == N_POOLED_MAX || pooled_bytes + size > SLU_TIERS_POOL_BYTES) {
+		while (n_pooled == N_POOLED_MAX || pooled_bytes + size > SLU_SIZES_POOL_BYTES) {
 			munmap(pooled[0].host, pooled[0].bytes);
 			pool_drop_locked(0);
 		}

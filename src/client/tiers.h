@@ -16,8 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SLU_TIERS_POOL_BYTES (UINT64_C(64) << 20)
-
 /* What a copy of @bytes takes: its size class. Classes are an eighth of a power of two apart. */
 uint64_t slu_tiers_class(uint64_t bytes);
 

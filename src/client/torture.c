@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "client/instance.h"
+#include "client/torture.h"
 
 #define N_QUEUED_MAX 64
 #define PLENTY	     (UINT64_C(1) << 60)

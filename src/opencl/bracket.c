@@ -243,7 +243,7 @@ bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r)
 void slu_bracket_retreat(struct slu_bracket *bracket)
 {
 	leave(bracket, bracket->queue->device);
-	slu_client_units_unmake(bracket->units, bracket->n_units);
+	slu_client_unit_unmake(bracket->units, bracket->n_units);
 	forget(bracket);
 }
 

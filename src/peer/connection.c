@@ -89,6 +89,11 @@ const struct slu_msg_welcome *slu_peer_connection_settings(const struct slu_peer
 	return &peer->welcome;
 }
 
+uint64_t slu_peer_connection_chunk_bytes(const struct slu_peer *peer)
+{
+	return peer->welcome.chunk_bytes ? peer->welcome.chunk_bytes : SLU_PEER_CHUNK_BYTES;
+}
+
 void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello *ret_hello)
 {
 	*ret_hello = (struct slu_msg_hello){

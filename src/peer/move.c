@@ -16,9 +16,8 @@
 #include "place/place.h"
 
 /* Moves under way in one direction: so many in any case, more while they are small. */
-#define MOVES_MIN   2
-#define N_CHUNKS    4 /* a mover pins two, and should find the next units prepared */
-#define CHUNK_BYTES (2 * SLU_MIB)
+#define MOVES_MIN 2
+#define N_CHUNKS  4 /* a mover pins two, and should find the next units prepared */
 
 bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -359,7 +358,7 @@ static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsign
 static bool move_may_begin(const struct slu_peer *peer, const struct slu_peer_device *d,
 			   unsigned way)
 {
-	uint64_t chunk = peer->welcome.chunk_bytes ? peer->welcome.chunk_bytes : CHUNK_BYTES;
+	uint64_t chunk = slu_peer_connection_chunk_bytes(peer);
 
 	if (d->retry_ns[way] || d->n_moving[way] == SLU_PEER_MOVES_MAX)
 		return false;

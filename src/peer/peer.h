@@ -38,6 +38,9 @@ struct slu_peer;
 /* Moves under way at most, for each direction and device. */
 #define SLU_PEER_MOVES_MAX 64
 
+/* The size of one staged copy where no daemon has set it. */
+#define SLU_PEER_CHUNK_BYTES (UINT64_C(2) << 20)
+
 struct slu_peer_config {
 	char program[SLU_WIRE_NAME_MAX];
 	uint64_t group;
@@ -78,6 +81,8 @@ void slu_peer_alone_run(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_connection_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
 /* Messages so far that nobody asked for and nobody waits for: told now and then (reports.c). */
 uint64_t slu_peer_reports_sent(const struct slu_peer *peer);
+/* The size of one staged copy: as the daemon set it, or SLU_PEER_CHUNK_BYTES. */
+uint64_t slu_peer_connection_chunk_bytes(const struct slu_peer *peer);
 /* Settings that came with the last WELCOME. */
 const struct slu_msg_welcome *slu_peer_connection_settings(const struct slu_peer *peer);
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "client/instance.h"
 #include "client/tiers.h"
+#include "client/wait.h"
 
 /* -- end ----------------------------------------------------------------------------------------
  */
@@ -182,7 +183,7 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 		unit_touch(unit);
 }
 
-void slu_client_units_touched(struct slu_client *c, struct slu_client_device *d)
+void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)
 {
 	struct slu_unit *u;
 
