@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * What a front end can do for the client with one device. The mover's threads and the helper call
- * these, never with a lock of ours held; threads of the program only create() and destroy() or
- * unmap(), inside slu_client_unit_new() and slu_client_unit_free(). An operation that fails has
+ * What a front end does for the client with one device. The movers and the helper call these
+ * functions, never with a lock of ours held. Threads of the program call only create(), destroy()
+ * and unmap(), inside slu_client_unit_new() and slu_client_unit_free(). An operation that fails has
  * changed nothing.
  *
- * A front end gives primitives, not whole moves: the pipeline of chunks, the staging, the
- * checksums and the order are the mover's, written once for all APIs.
+ * A front end has primitives, not whole moves: the mover has the pipeline of chunks, the staging,
+ * the checksums and the order, once for all APIs.
  */
 
 #include <stdbool.h>
@@ -21,11 +21,9 @@ enum {
 	_SLU_BACKEND_E_SUCCESS,
 	SLU_BACKEND_E_REFUSED,	 /* create: the driver has no memory now */
 	SLU_BACKEND_E_BUSY,	 /* drain, drain_unit, poll: not yet */
-	SLU_BACKEND_E_BLOCKED,	 /* drain, drain_unit: what is queued waits for the host, not the
-				  * device
-				  */
+	SLU_BACKEND_E_BLOCKED,	 /* drain, drain_unit: the queue waits for the host */
 	SLU_BACKEND_E_LOST,	 /* the context is dead; its memory is gone with it */
-	SLU_BACKEND_E_DIFFERENT, /* compare: the copies are not, or not known to be, the same */
+	SLU_BACKEND_E_DIFFERENT, /* compare: the copies differ, or it is unknown */
 };
 
 enum slu_direction { SLU_DIRECTION_IN, SLU_DIRECTION_OUT, _SLU_DIRECTION_MAX };
@@ -38,10 +36,10 @@ struct slu_ticket {
 struct slu_backend {
 	const char *name; /* "opencl", "cuda" */
 
-	/* Copies need pinned host memory to be fast: stage them. */
+	/* Copies are fast from and to pinned host memory only: stage them. */
 	bool wants_staging;
 
-	/* Called once on each thread that will call the others, first thing. May be NULL. */
+	/* Called first on each thread that calls the others. May be NULL. */
 	void (*thread_begin)(void *data);
 
 	/* Makes device memory for @unit, at its address; contents undefined. REFUSED, LOST. */
@@ -54,33 +52,35 @@ struct slu_backend {
 	int (*copy)(void *data, struct slu_unit *unit, enum slu_direction direction,
 		    uint64_t offset, void *host, uint64_t bytes, struct slu_ticket *ret_ticket);
 
-	/* 0 when the copy is whole, BUSY, LOST, or -errno if it failed. With @wait it does not
-	 * answer BUSY. */
+	/*
+	 * 0 when the copy is complete, BUSY, LOST, or -errno if it failed. With @wait it never
+	 * answers BUSY.
+	 */
 	int (*poll)(void *data, struct slu_ticket *ticket, bool wait);
 
 	/*
-	 * Whether every command that might touch anything on the device has ended. Called again
-	 * and again after the gate is shut and empty. 0, BUSY, BLOCKED, LOST. Must not block.
+	 * Whether every command that might touch the device has ended. Called repeatedly after the
+	 * gate is shut and empty. 0, BUSY, BLOCKED, LOST. Must not block.
 	 */
 	int (*drain)(void *data);
 
 	/*
 	 * Mode LAUNCH: whether every command that names @unit has ended. 0, BUSY, BLOCKED, LOST.
-	 * Must not block. NULL in front ends that drain instead.
+	 * Must not block. NULL in front ends that only drain whole devices.
 	 */
 	int (*drain_unit)(void *data, struct slu_unit *unit);
 
 	/*
-	 * Whether the bytes of @unit on the device, which rests, are those of its host copy at
-	 * @host; unit->host_version says which one that is. 0, or DIFFERENT, also where it cannot
-	 * be told, or where that would take longer than copying; with @always that is no reason.
-	 * NULL in front ends that cannot compare.
+	 * Whether the bytes of @unit on the device, which is at rest, equal its host copy at @host,
+	 * whose version is unit->host_version. 0, or DIFFERENT; also DIFFERENT where the answer is
+	 * unknown or, without @always, takes longer than a copy. NULL in front ends that cannot
+	 * compare.
 	 */
 	int (*compare)(void *data, struct slu_unit *unit, const void *host, bool always);
 
 	/*
-	 * The contents of @unit go out or in, so that it may have to be compared when it leaves
-	 * next: time to prepare for that. May be NULL.
+	 * The contents of @unit move, so that it may be compared when it leaves next: time to
+	 * prepare. May be NULL.
 	 */
 	void (*will_compare)(void *data, struct slu_unit *unit);
 
@@ -92,15 +92,15 @@ struct slu_backend {
 	void (*unpin)(void *data, void *host, uint64_t bytes);
 
 	/*
-	 * The MAPPED place: makes @host_bytes of pinned memory reachable at the unit's address and
-	 * at *ret_host for the CPU; REFUSED. NULL where the API cannot.
+	 * The MAPPED place: makes pinned memory reachable at the unit's address, and at *ret_host
+	 * for the processor; REFUSED. NULL where the API cannot.
 	 */
 	int (*map)(void *data, struct slu_unit *unit, void **ret_host);
 	void (*unmap)(void *data, struct slu_unit *unit);
 
 	/*
-	 * The unit went to another place; handles that the front end handed out may need renewal.
-	 * Called while it still counts as moving, so no command sees it before. May be NULL.
+	 * The unit changed its place: renew handles that the program has. The unit still counts as
+	 * moving, so no command uses it before. May be NULL.
 	 */
 	void (*placed)(void *data, struct slu_unit *unit);
 };

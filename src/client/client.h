@@ -3,25 +3,36 @@
 
 /*
  * libsluice-client.so as the front ends see it: one instance a process, whatever APIs the program
- * uses. It gates work, keeps the only list of units, and moves their bytes.
+ * uses. It gates work, keeps the only list of units, and moves their bytes. docs/glossary.md
+ * explains the words.
  *
- * A guest in somebody's program: it never exits, aborts or prints (unless SLUICE_LOG asks, then
- * on stderr), keeps errno, installs no signal handler, and its threads block all signals. Without
- * a daemon (SLUICE_SOCKET unset or refused) every device is *loose*: its gate is open, units are
- * allocated on the device, nothing moves: as if we were not there. Nothing here works in
- * constructors: the first slu_client_device_add() starts the threads.
+ * It is a guest in somebody's program: it never exits, aborts or prints (unless SLUICE_LOG asks,
+ * then on stderr), keeps errno, installs no signal handler, and its threads block all signals.
+ * Constructors do no work: the first slu_client_device_add() starts the threads.
  *
- *   LOOSE -> JOINED   [helper]   the daemon welcomed us; units and gate follow the protocol
- *   JOINED -> LOST    [helper]   the connection ended; by the setting, wait or run on
- *   LOST -> JOINED    [helper]   rejoined
+ * The stages of the process (enum slu_client_stage in instance.h):
+ *
+ *   (start) -> LOOSE     [slu_client_start]        SLUICE_SOCKET is unset
+ *   (start) -> JOINING   [slu_client_start]        the first calls wait for the daemon's answer
+ *   JOINING -> JOINED    [slu_client_hear]         the daemon welcomed us: units and gates follow
+ *                                                  the protocol
+ *   JOINING -> LOOSE     [slu_client_wait_joined]  no answer in time; also [slu_client_hear] when
+ *                                                  the daemon refuses us
+ *   LOOSE   -> JOINED    [slu_client_hear]         the daemon answered later
+ *   JOINED  -> LOST      [slu_client_lose]         the connection ended; the setting
+ *                                                  on_daemon_loss decides: wait or run on
+ *   LOST    -> JOINED    [slu_client_hear]         joined again
+ *
+ * LOOSE: every gate is open, units are allocated on the device and nothing moves, as if there were
+ * no Sluice.
  *
  * The environment, set by `sluice run`:
  *   SLUICE_SOCKET  the daemon's socket        SLUICE_GROUP  group id, hex
- *   SLUICE_NAME    the program's name         SLUICE_LOG    "stderr" or a path: what we did and why
+ *   SLUICE_NAME    the program's name         SLUICE_LOG    "stderr" or a path for our log
  * and for tests:
- *   SLUICE_TORTURE 1: instead of a daemon, every byte that can leave is moved out between two
- *                  entries or commands of the program, checksums on; front ends need do nothing.
- *                  disk: the same, and all of it goes to files in /var/tmp
+ *   SLUICE_TORTURE 1: no daemon; every byte that can leave is moved out between two entries or
+ *                  commands of the program, with checksums. Front ends need do nothing.
+ *                  disk: the same, to files in /var/tmp
  */
 
 #include <stdbool.h>
@@ -38,13 +49,13 @@ struct slu_client_device;
 
 enum {
 	_SLU_CLIENT_E_SUCCESS,
-	SLU_CLIENT_E_NO_MEMORY, /* the API's out-of-memory: it will never fit, or the driver refused
-				   for good */
+	SLU_CLIENT_E_NO_MEMORY, /* out-of-memory for the program: it will never fit, or the driver
+				   refused for good */
 };
 
 /*
- * @backend must outlive the device; @data is handed to each of its calls. @mode is the mode the
- * front end asks for; MAPPED also needs the daemon's consent and backend->map.
+ * Adds a device. @backend must outlive it and gets @data with each call. @mode is the mode that the
+ * front end asks for; MAPPED also needs backend->map and the daemon's consent.
  *
  * Return: 0, or -errno. The device stays until slu_client_device_remove().
  */
@@ -53,47 +64,50 @@ SLU_CLIENT_API int slu_client_device_add(const struct slu_hello_device *identity
 					 void *data, struct slu_client_device **ret_device);
 
 /*
- * The context is about to be destroyed: moves under way are finished or cancelled, all units of
- * the device must have been freed before, or are forgotten with their contents.
+ * The context is about to be destroyed. Moves under way are finished or cancelled. Units that were
+ * not freed before are forgotten with their contents.
  */
 SLU_CLIENT_API void slu_client_device_remove(struct slu_client_device *device);
 
 SLU_CLIENT_API unsigned slu_client_device_index(const struct slu_client_device *device);
 
-/* What the program may own on this device: visible_memory of the settings, or all of its size. */
+/* The bytes that the program may own there: the setting visible_memory, or the whole device. */
 SLU_CLIENT_API uint64_t slu_client_device_most(const struct slu_client_device *device);
 
-/* The same, but of all of its size less a margin for what the program's context takes. */
+/* The same, but of the whole device less a margin for the program's context. */
 SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device *device);
 
-/* The same, but not more than contexts and outsiders leave: what of it is not owned is free. */
+/*
+ * The same, but not more than contexts and outsiders leave. The part that the program does not own
+ * is free.
+ */
 SLU_CLIENT_API uint64_t slu_client_device_offered(const struct slu_client_device *device);
 
 /* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
 /*
- * Sets @bytes aside for units that are about to be made, if the program may own so much: two
- * threads cannot have the same bytes. The daemon hears of a refusal, for people: @asked_bytes is
- * what the program asked for, which may be less than it takes; 0: nobody hears of it. In mode
+ * Reserves @bytes for units that are about to be allocated, if the program may own so much: two
+ * threads cannot get the same bytes. The daemon gets a report of a refusal, with @asked_bytes,
+ * which the program asked for and which may be less than @bytes; none if these are 0. In mode
  * LAUNCH a program may own any amount where visible_memory is auto.
  *
- * Return: whether they are; then slu_client_unit_new_reserved() uses them up, and what is left is
- * given back.
+ * Return: whether they are reserved. Then slu_client_unit_new_reserved() uses them up, and
+ * slu_client_device_unreserve() gives the rest back.
  */
 SLU_CLIENT_API bool slu_client_device_reserve(struct slu_client_device *device, uint64_t bytes,
 					      uint64_t asked_bytes);
 SLU_CLIENT_API void slu_client_device_unreserve(struct slu_client_device *device, uint64_t bytes);
 
 /*
- * Whether a daemon decides over @device, or may do so as soon as it answers: false where everything
+ * Whether a daemon decides about @device, or may as soon as it answers. False where everything
  * passes. Front ends bound their work in flight by it.
  */
 SLU_CLIENT_API bool slu_client_device_is_managed(const struct slu_client_device *device);
 
 /*
- * The program got memory (@more) that the driver brings to the device and takes from it by itself,
- * or gave it back. It is shown, and in a turn others leave for it; it is charged to nobody.
+ * The program allocated (@more) or freed memory that the driver pages by itself. It is reported,
+ * and in a turn others leave for it; it is charged to no account.
  */
 SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, uint64_t bytes,
 					    bool more);
@@ -101,10 +115,10 @@ SLU_CLIENT_API void slu_client_device_pages(struct slu_client_device *device, ui
 /* -- units ------------------------------------------------------------------------------------ */
 
 /*
- * Makes a unit. In a turn, with credit at hand, backend->create() is called on this thread and no
- * message is sent; off turn it is allocated in RAM and waits for nobody. @frozen units must exist
- * already: nothing is created, they are charged. Not to be called inside the gate: it may wait, and
- * the gate cannot be emptied meanwhile.
+ * Allocates a unit. In a turn, while credit lasts, this thread calls backend->create() and sends no
+ * message; off turn the unit is allocated in RAM without waiting. A @frozen unit must exist
+ * already: it is charged, and nothing is created. Not to be called inside the gate: the call may
+ * wait, and the gate would never become empty.
  *
  * Return: 0, SLU_CLIENT_E_NO_MEMORY, or -errno.
  */
@@ -113,31 +127,31 @@ SLU_CLIENT_API int slu_client_unit_new(struct slu_client_device *device, uint64_
 				       struct slu_unit **ret_unit);
 
 /*
- * The same, using up as much of the @reserved_bytes as it needs: they become less by that. If it
- * fails, they are as they were.
+ * The same out of a reservation: *reserved_bytes shrinks by what the unit needs. If the call fails
+ * it stays as it was.
  */
 SLU_CLIENT_API int slu_client_unit_new_reserved(struct slu_client_device *device, uint64_t bytes,
 						enum slu_frozen frozen, uint64_t *reserved_bytes,
 						void *owner, struct slu_unit **ret_unit);
 
 /*
- * A unit that stands for memory which the driver is to find free when it is released. It is on the
- * device itself when the gate opens, never MAPPED if others can be instead; and visible_memory does
- * not count it, for it is not the program's.
+ * A unit that keeps memory free for the driver, which finds it when the unit is released. The unit
+ * is on the device itself when the gate opens, and MAPPED only if no other unit can be instead. It
+ * does not count as memory of the program.
  */
 SLU_CLIENT_API int slu_client_unit_new_spare(struct slu_client_device *device, uint64_t bytes,
 					     void *owner, struct slu_unit **ret_unit);
 
 /*
- * Waits until the unit does not move; then releases its device memory by backend->destroy() if
- * backend->create() made it (not of a unit that was allocated frozen), its host copy, and the unit.
- * The caller knows that no command uses it.
+ * Waits until the unit does not move. Then releases its device memory (by backend->destroy(), if
+ * backend->create() made it), its host copy, and the unit. The caller knows that no command uses
+ * the unit.
  */
 SLU_CLIENT_API void slu_client_unit_free(struct slu_unit *unit);
 
 /*
- * Marks the unit as not movable with a reason, or movable again. To be frozen it must be present:
- * call it inside the gate, or between begin and end of a command that names the unit.
+ * Freezes the unit for the reason @why, or makes it movable again. A unit that becomes frozen must
+ * be present: call this inside the gate, or between begin and end of a command that names it.
  *
  * Return: 0, or -EBUSY when it is not present.
  */
@@ -150,39 +164,37 @@ SLU_CLIENT_API int slu_client_unit_freeze(struct slu_unit *unit, enum slu_frozen
 SLU_CLIENT_API void slu_client_device_freeze(struct slu_client_device *device, enum slu_frozen why);
 
 /*
- * The host copy is out of date from now on: a command writes the unit on the device. Called while
- * the caller keeps the unit in place (inside the gate, or between begin and end of a command). In
- * modes ALL and MAPPED nobody needs to call it: whatever was present in a turn that ran counts as
- * written.
+ * A command writes the unit on the device: the host copy is out of date from now on. The caller
+ * keeps the unit in place meanwhile (inside the gate, or between begin and end of a command). Not
+ * needed in modes ALL and MAPPED, where all units that were present in a turn count as written.
  */
 SLU_CLIENT_API void slu_client_unit_dirty(struct slu_unit *unit);
 
 /*
- * A command was given the unit that promised not to write it (an argument that points to const),
- * which is no proof. Called as slu_client_unit_dirty(). When the unit leaves, backend->compare()
- * says whether the host copy is still right.
+ * A command got the unit as an argument that it promised not to write (a pointer to const), which
+ * is no proof. To be called like slu_client_unit_dirty(). When the unit leaves, backend->compare()
+ * decides whether the host copy is still right.
  */
 SLU_CLIENT_API void slu_client_unit_suspect(struct slu_unit *unit);
 
 /*
- * The driver took a command that names the unit: there is memory for it. Called as
- * slu_client_unit_dirty(). Without effect on those that were made with a proof.
+ * The driver accepted a command that names the unit, so there is memory for it. To be called like
+ * slu_client_unit_dirty(). No effect on units that have a proof already.
  */
 SLU_CLIENT_API void slu_client_unit_prove(struct slu_unit *unit);
 
 /*
- * The driver had no memory for a command that named these, which the caller names no more. Those
- * that are unproven go back to where they would be if they had been allocated without a turn, and
- * the refusal is told: the command may begin again, and waits until they have really come.
+ * The driver had no memory for a command that named these units; the caller names them no more.
+ * Units without a proof go back to RAM, and the refusal is reported. The command may begin again
+ * and then waits until they have come in with a proof.
  */
 SLU_CLIENT_API void slu_client_unit_unmake(struct slu_unit *const *units, size_t n_units);
 
 /*
- * Access to contents off turn, without bringing the unit in: copies from or to the host copy when
- * the unit is in RAM. For blocking reads and writes by the program.
+ * Copies contents off turn from or to the host copy of a unit in RAM, without bringing the unit in.
+ * For blocking reads and writes by the program.
  *
- * Return: 0 when done; SLU_CLIENT_E_ON_DEVICE when the unit is (or just became) present, then go
- * through the gate; -errno.
+ * Return: 0; SLU_CLIENT_E_ON_DEVICE when the unit is not in RAM: go through the gate; -errno.
  */
 enum { SLU_CLIENT_E_ON_DEVICE = 2 };
 
@@ -192,11 +204,11 @@ SLU_CLIENT_API int slu_client_unit_access(struct slu_unit *unit, enum slu_direct
 /* -- work, modes ALL and MAPPED --------------------------------------------------------------- */
 
 /*
- * Waits until the gate of @device is open and stays inside it until slu_client_leave(). The fast
- * path is slu_gate_try_enter(); this is its slow path.
+ * The slow path of slu_gate_try_enter(): waits until the gate of @device is open and enters it.
+ * slu_client_leave() ends the stay.
  *
- * Return: 0 inside; SLU_CLIENT_E_NO_MEMORY: it will never fit, not inside; -EIO: contents were
- * lost (a checksum did not match), not inside, and never again.
+ * Return: 0 inside; SLU_CLIENT_E_NO_MEMORY: the program will never fit, not inside; -EIO: contents
+ * were lost (a checksum did not match), not inside now nor later.
  */
 SLU_CLIENT_API int slu_client_enter_slow(struct slu_client_device *device);
 
@@ -213,35 +225,33 @@ static inline void slu_client_leave(void)
 /* -- work, mode LAUNCH ------------------------------------------------------------------------ */
 
 /*
- * Waits until the turn is there and every unit of @units (no duplicates) is on the device, and
- * keeps them there until slu_client_command_end(). Between the two the front end submits the
- * command and records, in its own way, what backend->drain_unit() will look at. A unit that another
- * device of the same front end has comes over to this one, by way of its backing: unit->device says
- * where it belongs. What cannot leave there is used where it is.
+ * Waits until it is the program's turn and every unit of @units (no duplicates) is on the device,
+ * and keeps the units there until slu_client_command_end(). Between the two the front end submits
+ * the command and records the marks that backend->drain_unit() will look at. A unit on another
+ * device of the same front end comes over to this one by way of its backing (unit->device changes).
+ * A unit that cannot leave its device is used where it is.
  *
- * Return: 0; SLU_CLIENT_E_NO_MEMORY: they will never fit together; -EIO as above.
+ * Return: 0; SLU_CLIENT_E_NO_MEMORY: the units will never fit together; -EIO as above.
  */
 SLU_CLIENT_API int slu_client_command_begin(struct slu_client_device *device,
 					    struct slu_unit *const *units, size_t n_units);
 SLU_CLIENT_API void slu_client_command_end(struct slu_client_device *device,
 					   struct slu_unit *const *units, size_t n_units);
 
-/*
- * A command that waits for something else first will name @units: they may come in meanwhile.
- */
+/* A command that is not ready yet will name @units: they may come in meanwhile. */
 SLU_CLIENT_API void slu_client_command_expect(struct slu_client_device *device,
 					      struct slu_unit *const *units, size_t n_units);
 
 /*
- * Whether some of what was named lately is not on the device: then what stays and what comes next
- * is chosen by the order of all commands, and each should be told.
+ * Whether part of the working set is absent. Then the order of all commands decides which units
+ * stay and which come next, and each command should be reported.
  */
 SLU_CLIENT_API bool slu_client_device_is_crowded(const struct slu_client_device *device);
 
 /*
- * A command went to the driver on a short way of the front end's own, inside the gate, with @units
- * that were named before and had not left. Told of each while the device is crowded; else they are
- * only counted, for people to see.
+ * The front end submitted a command on its own fast path, inside the gate, with @units that were
+ * named before and had not left. While the device is crowded each such command is reported; else
+ * slu_client_command_count() counts them for status.
  */
 SLU_CLIENT_API void slu_client_command_passed(struct slu_client_device *device,
 					      struct slu_unit *const *units, size_t n_units);
@@ -250,25 +260,25 @@ SLU_CLIENT_API void slu_client_command_count(struct slu_client_device *device, u
 /* -- mapping calls ---------------------------------------------------------------------------- */
 
 /*
- * Around the driver's mapping calls: where the daemon's setting vmm_serial asks for it, one process
- * makes them at a time (wire/serial.h). Not to be called with a lock.
+ * Around the driver's mapping calls: with the setting vmm_serial one process makes them at a time
+ * (wire/serial.h). Not to be called with a lock held.
  *
- * Return: what slu_client_serial_end() takes.
+ * Return: the argument for slu_client_serial_end().
  */
 SLU_CLIENT_API int slu_client_serial_begin(const struct slu_client_device *device);
 SLU_CLIENT_API void slu_client_serial_end(int lock);
 
-/* A mapping call failed, and nothing explains it: with vmm_serial = auto everybody is told. */
+/* A mapping call failed without a reason: vmm_serial = auto serializes all processes from now on.
+ */
 SLU_CLIENT_API void slu_client_serial_suspect(const struct slu_client_device *device);
 
-/* -- looking ---------------------------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------------------------- */
 
 struct slu_client_counts {
 	uint64_t n_messages_sent, n_messages_received;
-	uint64_t
-		n_reports_sent; /* of these: what is told now and then, whatever the program does */
+	uint64_t n_reports_sent; /* of these: reports, which are sent whatever the program does */
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
-	uint64_t n_compared, n_differed; /* suspect units on their way out */
+	uint64_t n_compared, n_differed; /* suspect units that left */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;
 };

@@ -6,8 +6,8 @@
  * never blocks. It carries messages and knows nothing of what they mean.
  *
  *   DOWN -> UP     [slu_connection_try]    when the pause is over and the daemon accepts
- *   UP   -> BROKEN [_send, _receive]       end of file, or what came was no message
- *   UP, BROKEN -> DOWN [_drop]             the owner has told the peer
+ *   UP   -> BROKEN [_send, _receive]       end of file, or an invalid message came
+ *   UP, BROKEN -> DOWN [_drop]             after the peer knows that the connection is lost
  *
  * Not thread-safe: guarded by the client's lock.
  */
@@ -20,10 +20,10 @@
 struct slu_channel;
 
 struct slu_connection {
-	char *path;		     /* NULL: there is no daemon to look for */
+	char *path;		     /* NULL: there is no daemon to connect to */
 	struct slu_channel *channel; /* NULL: DOWN */
 	bool is_broken;
-	bool is_last;	   /* DOWN is for good */
+	bool is_last;	   /* never tries again once it is DOWN */
 	uint64_t pause_ns; /* before the next try but one */
 	uint64_t next_ns;  /* when to try */
 };
@@ -40,7 +40,7 @@ void slu_connection_deinit(struct slu_connection *connection);
 /* Return: 0 when a connection was made, SLU_CONNECTION_E_NOTHING if not (yet). */
 int slu_connection_try(struct slu_connection *connection, uint64_t now_ns);
 
-/* The connection is of use: the next loss is followed by a try at once. */
+/* The daemon welcomed us: after the next loss the first try comes at once. */
 void slu_connection_reset_pause(struct slu_connection *connection);
 
 /* Goes DOWN, and tries again after the pause. */
@@ -50,15 +50,15 @@ void slu_connection_drop(struct slu_connection *connection, uint64_t now_ns);
 void slu_connection_give_up(struct slu_connection *connection);
 
 /*
- * Stays UP and says nothing more; when it ends it is not tried again. A daemon that did not take a
- * program shows it, with the reason, for as long as its connection lasts.
+ * Stays UP and sends nothing more; does not try again when it ends. A daemon that refused a program
+ * shows it, with the reason, as long as its connection lasts.
  */
 void slu_connection_stay(struct slu_connection *connection);
 
 /* Tries again at once. */
 void slu_connection_hurry(struct slu_connection *connection);
 
-/* What cannot be sent breaks the connection; the message is lost, as it is with a dead daemon. */
+/* A message that cannot be sent is lost and breaks the connection. */
 void slu_connection_send(struct slu_connection *connection, const struct slu_message *m);
 void slu_connection_flush(struct slu_connection *connection);
 

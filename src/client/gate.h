@@ -102,8 +102,8 @@ static inline void slu_gate_leave(void)
 }
 
 /*
- * Inside without looking at the word: the context is dead, nothing can be touched any more, and
- * the program is to hear so from its driver.
+ * Enters without a look at the word: the context is dead, no memory can be touched any more, and
+ * the program should get the error from its driver.
  */
 void slu_gate_force_enter(unsigned device);
 
@@ -120,14 +120,14 @@ void slu_gate_open(unsigned device);
 /* Shuts the word. New entries fail from the return of this call on; some may still be inside. */
 void slu_gate_shut(unsigned device);
 
-/* Whether nobody is inside for @device. Only after slu_gate_shut(). */
+/* Whether no thread is inside for @device. Only after slu_gate_shut(). */
 bool slu_gate_is_empty(unsigned device);
 
 /*
- * For words of a front end that are looked at inside the gate, while it stays open: after a store
- * and slu_gate_fence(), whoever enters sees the new value; slu_gate_is_past() tells whether those
- * who were inside for @device before have left. It waits for them a moment, and is false if they
- * do not come out.
+ * For words of a front end that threads read inside the gate while it stays open. After a store and
+ * slu_gate_fence(), every thread that enters sees the new value. slu_gate_is_past() returns whether
+ * the threads that were inside for @device before have left: it waits for them for a moment and is
+ * false if they do not leave.
  */
 SLU_GATE_API void slu_gate_fence(void);
 SLU_GATE_API bool slu_gate_is_past(unsigned device);

@@ -49,10 +49,12 @@
 #include "peer/peer.h"
 
 /*
- *   LOOSE     nobody to join, or nobody answered: gates are open, nothing moves
- *   JOINING   there is a socket and nobody has answered yet; the first calls wait a moment
+ *   LOOSE     no daemon, or none that answered: gates are open, nothing moves
+ *   JOINING   there is a socket and no answer yet; the first calls wait a moment
  *   JOINED    welcomed
- *   LOST      the connection ended; by the setting, wait or run on
+ *   LOST      the connection ended; the setting decides: wait or run on
+ *
+ * client.h has the picture.
  */
 enum slu_client_stage {
 	SLU_CLIENT_LOOSE,
@@ -73,22 +75,22 @@ struct slu_client_device {
 
 	/* All guarded by the lock. */
 	bool is_orphan;	 /* made by our parent before the fork: passes everything */
-	bool is_closing; /* SHUT was asked for; the drain is not over */
+	bool is_closing; /* the gate is shut, the drain has not ended */
 	bool is_crowded; /* mode LAUNCH: as of the last command; read without the lock */
-	bool is_blocked; /* the last drain left commands that wait for the host */
-	bool is_dead;	/* the context is lost: everything passes, to meet the driver's own error */
-	bool is_spoilt; /* contents were lost on the way: nothing passes any more */
+	bool is_blocked; /* commands that wait for the host remain from the last drain */
+	bool is_dead; /* the context is lost: everything passes and meets the driver's own error */
+	bool is_spoilt;	     /* contents were lost: nothing passes any more */
 	unsigned n_commands; /* mode LAUNCH: between begin and end */
-	unsigned n_visits;   /* calls of the helper into the back end, under way */
+	unsigned n_visits;   /* calls of the helper into the back end that have not returned */
 	bool has_begun;	     /* thread_begin was called on the helper */
 	uint64_t owned_bytes;
-	uint64_t reserved_bytes;		  /* beside these: set aside for new ones */
-	uint64_t paged_bytes;			  /* of the program's, by the driver */
+	uint64_t reserved_bytes;		  /* not yet owned: reserved for new units */
+	uint64_t paged_bytes;			  /* of the program, paged by the driver */
 	uint64_t n_submitted;			  /* mode LAUNCH: commands so far */
 	uint64_t n_seen;			  /* entries and commands at the last look */
 	uint64_t n_at_open;			  /* entries when the gate was opened */
 	uint64_t look_ns;			  /* when to look at its progress next */
-	unsigned n_idle_looks;			  /* in a row that found nothing running */
+	unsigned n_idle_looks;			  /* looks in a row that found the device idle */
 	uint64_t moved_in_bytes, moved_out_bytes; /* really copied, for FACTS */
 	int move_error;				  /* errno of the last move if it failed, or 0 */
 	uint64_t drain_pause_ns;		  /* between two looks at a drain */
@@ -99,8 +101,8 @@ struct slu_torture;
 
 struct slu_client {
 	struct slu_lock lock;
-	bool is_started;	/* guarded by lock: conditions, log and peer are there */
-	pthread_cond_t changed; /* whoever waits in a call asks again */
+	bool is_started;	/* guarded by lock: conditions, log and peer exist */
+	pthread_cond_t changed; /* threads that wait in a call ask again */
 	int wake_fd;		/* an eventfd: the helper looks again */
 
 	/* All guarded by lock. */
@@ -108,19 +110,19 @@ struct slu_client {
 	struct slu_connection connection;
 	struct slu_torture *torture; /* NULL: none */
 	enum slu_client_stage stage;
-	bool is_alone;		/* slu_peer_alone_run() holds */
+	bool is_alone;		/* slu_peer_alone_run() is in effect */
 	uint64_t first_gate_ns; /* JOINING: when the first call began to wait; 0: none */
 	uint64_t lost_ns;	/* LOST: since when */
 	bool has_helper;
 	pthread_t helper;
-	uint64_t helper_ns;    /* when the helper looks by itself; 0: it is looking */
+	uint64_t helper_ns;    /* when the helper wakes by itself; 0: it is awake */
 	unsigned n_waiting;    /* threads of the program in slu_client_wait() */
 	uint64_t staged_bytes; /* pinned chunks of all movers, as the peer knows */
 	struct slu_disk disk;  /* has a lock of its own */
-	bool disk_is_bad;      /* it did not take what was written, and that was said */
+	bool disk_is_bad;      /* a write to it failed, and that was logged */
 	bool has_shifter;
-	pthread_cond_t shift_wake;	  /* there is backing to shift */
-	struct slu_client_unit *shifting; /* that the shifter shall take; NULL: none */
+	pthread_cond_t shift_wake;	  /* a unit is to be shifted */
+	struct slu_client_unit *shifting; /* for the shifter to take; NULL: none */
 	struct slu_client_counts counts;
 
 	/* By place in HELLO. A NULL device with place < n_places was removed; it may come back. */
@@ -145,21 +147,21 @@ static inline void slu_client_restore_errno(int *saved)
 
 /* client.c: all with the lock held ------------------------------------------------------------ */
 
-/* First use: peer, connection, log; the helper if there is somebody to talk to. 0 or -errno. */
+/* First use: peer, connection and log; the helper if there is a daemon. 0 or -errno. */
 int slu_client_start(struct slu_client *client);
 
 /* After every event: steps the peer and carries out its actions. */
 void slu_client_pump(struct slu_client *client, uint64_t now_ns);
 
-/* The helper looks again at once. */
+/* Wakes the helper. */
 void slu_client_poke(struct slu_client *client);
 
 void slu_client_run_alone(struct slu_client *client, uint64_t now_ns);
 
-/* Drops the connection and tells the peer. */
+/* Drops the connection and reports that to the peer. */
 void slu_client_lose(struct slu_client *client, uint64_t now_ns);
 
-/* The message came in; also from the torturer. */
+/* A message came in from the daemon or the torturer. */
 void slu_client_hear(struct slu_client *client, uint64_t now_ns, const struct slu_message *m);
 
 /* Starts a thread with all signals blocked. 0 or -errno. */

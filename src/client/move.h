@@ -2,30 +2,30 @@
 #pragma once
 
 /*
- * One move of one unit from place to place. It knows neither locks nor the protocol: what to do is
- * written into the struct before, what came of it is read after.
+ * One move of one unit from place to place. It knows neither locks nor the protocol: the caller
+ * fills in the struct before the move and reads the results after it.
  *
- *   out   DEVICE -> RAM     copy what is newer to the host, then give up the device memory
+ *   out   DEVICE -> RAM     copy the newer bytes to the host, then release the device memory
  *         MAPPED -> RAM     the same, from the mapped bytes
  *   in    RAM -> DEVICE     make device memory, copy the host's bytes in
  *   map   RAM -> MAPPED     make mapped memory, copy the host's bytes in
  *
- * A unit whose backing is on disk goes the same ways, and its host copy is an extent of the disk's
- * file: the pieces are written and read from their buffers, and always checksummed.
+ * A unit whose backing is on disk moves in the same way; its host copy is an extent of the disk
+ * file. Its pieces are written and read from their buffers, and always checksummed.
  *
- * The old copy is given up only when the new one is whole. So a move that fails, is cancelled or
+ * The old copy is released only when the new one is complete. So a move that fails, is cancelled or
  * refused leaves the unit where it was, with the copy that it had.
  *
  * A move goes in steps, so that the pieces of many moves can be under way at once (pipe.h):
  *
- *   begin   rest, memory; a copy between two places that the processor sees is made here as well
- *   cut     the next piece is named; repeated until none is left
- *   feed    in: the processor fills the piece's buffer; then the device is told to copy
+ *   begin   rest, memory; also copies that the processor makes between two places that it sees
+ *   cut     names the next piece; repeated until no bytes remain
+ *   feed    in: the processor fills the piece's buffer; then the device starts the copy
  *   reap    waits for the device; out: the processor takes the bytes from the buffer
- *   end     gives up the old copy, or what was made for the new one
+ *   end     releases the old copy, or what was made for the new one
  *
- * Begin and feed are one thread's, reap and end may be another's. Pieces are fed and reaped in the
- * order in which they were cut, each of them once, and all that were cut before end.
+ * One thread calls begin and feed, another may call reap and end. Pieces are fed and reaped in the
+ * order of the cuts, each of them once, and all of them before end.
  */
 
 #include <stdbool.h>
@@ -39,13 +39,13 @@
 enum {
 	_SLU_MOVE_E_SUCCESS,
 	SLU_MOVE_E_CANCELLED,
-	SLU_MOVE_E_REFUSED,   /* the driver has no memory, tried again as often as asked */
+	SLU_MOVE_E_REFUSED,   /* the driver has no memory, also after n_retries */
 	SLU_MOVE_E_BUSY,      /* begin: commands that name the unit still run; ask again */
 	SLU_MOVE_E_BLOCKED,   /* commands behind a host event name the unit */
 	SLU_MOVE_E_LOST,      /* the context is dead, and the device's copy with it */
-	SLU_MOVE_E_CORRUPT,   /* the host copy is not what was moved out; there is no other */
-	SLU_MOVE_E_UNREAD,    /* the disk does not give the host copy back; there is no other */
-	SLU_MOVE_E_UNWRITTEN, /* the disk does not take the host copy; nothing changed */
+	SLU_MOVE_E_CORRUPT,   /* the host copy differs from what was moved out; there is no other */
+	SLU_MOVE_E_UNREAD,    /* the host copy cannot be read from disk; there is no other */
+	SLU_MOVE_E_UNWRITTEN, /* the host copy cannot be written to disk; nothing changed */
 };
 
 struct slu_move {
@@ -56,18 +56,18 @@ struct slu_move {
 
 	bool has_contents;    /* there is something to copy */
 	bool is_suspect;      /* out: has contents only if the two copies differ */
-	bool always_compares; /* whatever it costs */
-	bool may_compare;     /* later on, when it leaves again */
-	bool wants_drain;     /* ask the back end for the unit's own rest first */
+	bool always_compares; /* also if a comparison takes longer than a copy */
+	bool may_compare;     /* the unit may be compared when it leaves again */
+	bool wants_drain;     /* wait for the commands of the unit first (drain_unit) */
 	bool wants_sum;	      /* out: take the checksum; in, map: compare it, if there is one */
 	unsigned n_retries;   /* of a refused create */
 	uint64_t pause_ns;    /* before the first retry; doubled each time, at most 20 ms */
 
-	/* Asked at the beginning, at each pause, and often in a copy that the processor makes. */
+	/* Asked at the beginning, at each pause, and often during copies by the processor. */
 	bool (*is_cancelled)(void *cancel_data);
 	void *cancel_data;
 
-	/* In and out. out: made if NULL; stays the caller's also after a failure. */
+	/* In and out. out: made if NULL; belongs to the caller also after a failure. */
 	void *host;
 	struct slu_disk *disk; /* the host copy is an extent of it; NULL: it is in memory */
 	struct slu_disk_extent extent;
@@ -92,30 +92,32 @@ struct slu_piece {
 	uint64_t offset, bytes;
 	void *buffer; /* pinned, or in the host copy itself */
 	struct slu_ticket ticket;
-	bool is_ready; /* fed: it may be reaped. Set by whoever fed it, guarded by their lock */
-	int r;	       /* what became of feed */
+	bool is_ready; /* fed, may be reaped. Set by the feeder under the lock of both */
+	int r;	       /* the result of feed */
 };
 
 /* Return: 0; BUSY: nothing was done; one of the other conditions, or -errno: nothing changed. */
 int slu_move_begin(struct slu_move *m);
 
-/* What is still to be cut. */
+/* The bytes that are not cut yet. */
 uint64_t slu_move_remaining_bytes(const struct slu_move *m);
 
 /*
- * Cuts off the next piece. All but the last are multiples of SLU_CHECKSUM_BLOCK. @buffer NULL: the
- * device copies from or to the host copy itself, which is in memory.
+ * Cuts off the next piece. All but the last are multiples of SLU_CHECKSUM_BLOCK. Without @buffer
+ * the device copies from or to the host copy itself, which is in memory.
  */
 void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_piece *ret_piece);
 
-/* What went wrong is told by reap. */
+/* Errors are returned by reap. */
 void slu_piece_feed(struct slu_piece *piece);
 
 /* Return: 0, LOST, or -errno. */
 int slu_piece_reap(struct slu_piece *piece);
 
 /*
- * @r: what begin said, or the first piece that failed, or CANCELLED. Whatever was cut was reaped.
- * Return: @r, or what went wrong here.
+ * @r: the result of begin, or of the first piece that failed, or CANCELLED. Every piece that was
+ * cut has been reaped.
+ *
+ * Return: @r, or an error of its own.
  */
 int slu_move_end(struct slu_move *m, int r);

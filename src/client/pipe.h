@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * The bytes that are under way in one direction: pieces of units, one behind the other, across the
- * borders of units. The device always has several of them before it, so the bus does not stand
- * still between two units, nor when our threads wake up late.
+ * The bytes under way in one direction: pieces of units, one behind the other, across the borders
+ * of units. The device always has more than one of them queued, so the bus is busy between two
+ * units and also when our threads wake up late.
  *
- *   put       space in the pinned ring (or below the bound, without one) is taken for the next
- * piece is_ready  its copy was started, or could not be: the piece has a result drop      its copy
- * has ended: the oldest piece goes, and its space is free again
+ *   put       takes space for the next piece in the pinned ring (without a ring, below the bound)
+ *   is_ready  its copy was started or failed to start: the piece has a result
+ *   drop      its copy has ended: removes the oldest piece and frees its space
  *
- * One thread puts, one drops; what follows is guarded by their lock. Neither ring comes or goes
- * while a piece is under way.
+ * One thread puts, one drops, under one lock. A ring is made or freed only while no piece is under
+ * way.
  */
 
 #include <stdbool.h>
@@ -33,12 +33,12 @@ struct slu_pipe {
 };
 
 /*
- * Whether pieces of @move need a ring of their own that is not there yet: the caller makes `bounce`
- * first, which takes as much memory as may be under way.
+ * Whether pieces of @move need a ring that does not exist yet: the caller makes `bounce` first, of
+ * as many bytes as may be under way.
  */
 bool slu_pipe_needs_bounce(const struct slu_pipe *pipe, const struct slu_move *move);
 
-/* The next piece of @move, which has some left. Return: NULL while the ring is full. */
+/* The next piece of @move, of which bytes remain. Return: NULL while the ring is full. */
 struct slu_piece *slu_pipe_put(struct slu_pipe *pipe, struct slu_move *move);
 
 /* Return: NULL while nothing is under way. */

@@ -4,12 +4,12 @@
 /*
  * The pinned memory of one direction: a ring. Pieces are taken at its head and given back at its
  * tail in the same order, as the device copies them, so small units use it as well as large ones.
- * It exists only while the pinned account has credit for it; without it a move goes through
- * pageable memory: slower, never stuck.
+ * It exists only while the pinned account has credit for it. Without it a move goes through
+ * pageable memory, which is slower.
  *
  *            tail          head
  *   ┌──────────┬─────────────┬──────────────┐
- *   │   free   │ under way … │     free     │    a piece never goes round the end
+ *   │   free   │ under way … │     free     │    a piece never wraps around the end
  *   └──────────┴─────────────┴──────────────┘
  */
 
@@ -22,7 +22,7 @@
 struct slu_staging {
 	char *host;	     /* NULL: there is none */
 	uint64_t bytes;	     /* a multiple of SLU_STAGING_ALIGN */
-	uint64_t head, tail; /* count up; their rest by bytes is the place */
+	uint64_t head, tail; /* count up; modulo bytes they are offsets */
 };
 
 /*
@@ -33,7 +33,7 @@ struct slu_staging {
 int slu_staging_init(struct slu_staging *staging, const struct slu_backend *backend, void *data,
 		     uint64_t bytes);
 
-/* Accepts a zeroed one. Nothing of it is in use. */
+/* Accepts a zeroed one. No piece of it is in use. */
 void slu_staging_deinit(struct slu_staging *staging, const struct slu_backend *backend, void *data);
 
 /*

@@ -130,10 +130,10 @@ void slu_client_device_freeze(struct slu_client_device *d, enum slu_frozen why)
 
 	slu_lock_take(&c->lock);
 	if (!d->is_orphan) {
-		TAILQ_FOREACH (u, slu_peer_units(c->peer, d->index), link)
-			if ((u->frozen == SLU_FROZEN_NO || u->frozen == SLU_FROZEN_NO_HOME) &&
+		TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
+			if ((u->frozen == SLU_FROZEN_NO || u->frozen == SLU_FROZEN_NO_BACKING) &&
 			    slu_unit_is_present(u))
-				slu_peer_freeze(c->peer, slu_clock_now_ns(), u, why);
+				slu_peer_alloc_freeze(c->peer, slu_clock_now_ns(), u, why);
 		slu_client_pump(c, slu_clock_now_ns());
 	}
 	slu_lock_give(&c->lock);

@@ -2,26 +2,30 @@
 #pragma once
 
 /*
- * The inside of a peer, shared by the files of this folder only. Each file has one part:
+ * The inside of a peer, shared by the files of this folder only. A function is named after its
+ * file. Each file has one part:
  *
  *   peer.c        the object, the step, the queue of actions
- *   connection.c  joining, losing, and what the daemon says
- *   account.c    limits, floors, SUMS
+ *   connection.c  join, loss, and the messages of the daemon
+ *   account.c     limits, floors, SUMS
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
- *   alloc.c       units that come and go
+ *   alloc.c       allocation and release of units
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
- *   ahead.c       mode LAUNCH: units that come before they are asked for
+ *   ahead.c       mode LAUNCH: units that come in before a command asks for them
  *   crossing.c    mode LAUNCH: units that go from one device to another
+ *   alone.c       without a daemon: how much the driver gives
  *   tally.c       sums over the units, kept as they change
- *   shift.c       whose backing changes between pageable memory and disk
- *   move.c       which move is begun, and what became of it
+ *   shift.c       backing that goes between pageable memory and disk
+ *   move.c        which moves begin
+ *   move-end.c    how moves end
  *   want.c        WANT, for devices and for backing
- *   reports.c     what is told now and then: FACTS, and sums that nobody waits for
- *   view.c        looking, and the check
+ *   reports.c     what is sent at most once per interval: FACTS, and sums that no one waits for
+ *   view.c        reads for the client, the tests and the simulator
+ *   check.c       the check of what holds between two steps
  *
- * A step goes through the parts in the order turn, moves, shift, accounts, want, reports. Events
- * only change state and mark what is due.
+ * A step goes through turn, move (with alone), shift, account, want and reports in this order.
+ * Events only change state and mark what is due.
  */
 
 #include "base/util.h"
@@ -30,12 +34,12 @@
 
 #define SLU_PEER_QUEUE_MAX	  2048 /* more than all moves and messages of a step */
 #define SLU_PEER_REPORTS_NS	  (200 * SLU_NS_PER_MS)
-#define SLU_PEER_GROWS_ANSWERS	  5 /* so many answers the next part of a raise may take */
-#define SLU_PEER_DENIED_NS	  SLU_NS_PER_S /* whoever asks within this after a DENY fails too */
-#define SLU_PEER_EXCESS_NS	  SLU_NS_PER_S /* EXCESS is told so often at most */
-#define SLU_PEER_BACKING_STEP	  16 /* backing credit is asked for so many units at once … */
-#define SLU_PEER_BACKING_STEP_MAX (256 * SLU_MIB)	/* … but not for more than this ahead */
-#define SLU_PEER_SHIFT_PAUSE_NS	  (100 * SLU_NS_PER_MS) /* after backing that could not change */
+#define SLU_PEER_GROWS_ANSWERS	  5 /* the next part of a raise may take so many answers */
+#define SLU_PEER_DENIED_NS	  SLU_NS_PER_S /* requests within this time after a DENY fail too */
+#define SLU_PEER_EXCESS_NS	  SLU_NS_PER_S /* EXCESS is sent at most once per this time */
+#define SLU_PEER_BACKING_STEP	  16 /* a WANT asks backing credit for so many units … */
+#define SLU_PEER_BACKING_STEP_MAX (256 * SLU_MIB)	/* … but for no more than this ahead */
+#define SLU_PEER_SHIFT_PAUSE_NS	  (100 * SLU_NS_PER_MS) /* after a shift that failed */
 #define SLU_PEER_ALONE_COUNTER	  1 /* the epoch {0, 1}: opened without a daemon */
 
 enum { IN, OUT, _DIRECTION_MAX };
@@ -46,14 +50,15 @@ struct slu_peer_account {
 	uint64_t limit_bytes;
 	uint64_t held_bytes;
 	uint64_t goal_bytes;
-	bool goal_is_past; /* it came with a lowering or a loss: of the next turn it says nothing */
+	bool goal_is_past; /* it came with a lowering or a loss and says nothing about the next turn
+			    */
 	uint64_t seq;	   /* of the last LIMIT; 0: none on this connection */
 	enum slu_pace pace;
 	uint64_t reported_held_bytes;  /* in the last SUMS or HELLO */
 	uint64_t reported_floor_bytes; /* a device's: in the last SUMS, REST or HELLO */
-	uint64_t refused_bytes;	       /* goes into the next SUMS */
-	bool is_due;		       /* a SUMS goes out with the next step */
-	bool final_is_reported;	       /* "no more can leave" was said since something changed */
+	uint64_t refused_bytes;	       /* for the next SUMS */
+	bool is_due;		       /* the next step sends SUMS */
+	bool final_is_reported; /* SUMS said that no more can leave, and nothing changed since */
 };
 
 struct slu_peer_device {
@@ -65,68 +70,69 @@ struct slu_peer_device {
 	uint64_t owned_bytes; /* Σ units, wherever they are */
 	uint64_t place_bytes[_SLU_PLACE_MAX];
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
-	uint64_t paged_bytes;	       /* beside the units: what the driver pages */
+	uint64_t paged_bytes;	       /* not in units: memory that the driver pages */
 	uint64_t largest_bytes;	       /* the largest unit, unless stale */
-	bool largest_is_stale;	       /* one of that size has gone */
+	bool largest_is_stale;	       /* a unit of that size was released */
 	size_t n_absent;	       /* units that are not present */
-	uint64_t device_only_bytes;    /* units that are of no use where they are MAPPED */
-	size_t n_working_absent;       /* of these, in the working set … */
+	uint64_t device_only_bytes;    /* of units that are of no use where they are MAPPED */
+	size_t n_working_absent;       /* of these, units of the working set … */
 	uint64_t working_absent_bytes; /* … and their bytes */
-	uint64_t n_scans;	       /* times that somebody went through all units */
+	uint64_t n_scans;	       /* how often all units were gone through */
 	struct slu_unit *moving[_DIRECTION_MAX][SLU_PEER_MOVES_MAX];
 	unsigned n_moving[_DIRECTION_MAX];
-	unsigned n_unmaking; /* on their way out without the mover */
+	unsigned n_unmaking; /* units on their way out without the mover */
 	uint64_t moving_bytes[_DIRECTION_MAX];
 	uint64_t leaving_bytes;		   /* of units on their way out of DEVICE */
-	uint64_t retry_ns[_DIRECTION_MAX]; /* nothing is begun before this; 0: at once */
+	uint64_t retry_ns[_DIRECTION_MAX]; /* no move begins before this; 0: at once */
 	unsigned n_refused;		   /* moves in, in a row */
 	unsigned n_failed[_DIRECTION_MAX]; /* moves, in a row */
-	uint64_t grows_until_ns; /* the daemon heard of a larger need, or has begun to meet it: more
+	uint64_t grows_until_ns; /* the daemon knows a larger need or has begun to meet it: more
 				    may come until then; 0: nothing is expected */
-	uint64_t alone_bytes;	 /* without a daemon: what the driver was seen to give */
-	uint64_t alone_until_ns; /* then it is asked for more, if that is not enough; 0: it is */
-	unsigned n_alone_asks;	 /* so often it was, in vain */
-	bool alone_gives;	 /* all that may leaves meanwhile: others may wait for it */
+	uint64_t alone_bytes;	 /* without a daemon: what the driver gave */
+	uint64_t alone_until_ns; /* when the driver is asked for more; 0: it gave enough */
+	unsigned n_alone_asks;	 /* how often it was asked in vain */
+	bool alone_gives;	 /* all units leave meanwhile: other programs may wait for memory */
 
 	enum slu_peer_gate gate;
-	struct slu_epoch epoch;	      /* the turn that we have */
+	struct slu_epoch epoch;	      /* our turn */
 	struct slu_epoch close_epoch; /* the turn whose CLOSE waits for its REST */
-	struct slu_epoch ready_epoch; /* the turn for which the daemon knows our gate open */
-	bool is_blocked;  /* commands behind a host event are left from the last drain */
-	bool has_blocked; /* some unit may have its mark */
-	bool is_wanted;	  /* a thread waits at the gate */
+	struct slu_epoch ready_epoch; /* the turn for which READY was sent */
+	bool is_blocked;	      /* commands behind a host event remain from the last drain */
+	bool has_blocked;	      /* some unit may be marked as blocked */
+	bool is_wanted;		      /* a thread waits at the gate */
 	bool idle_is_reported;
 	uint64_t busy_ns; /* when the device was last seen busy */
 	uint64_t denied_until_ns;
 
-	/* mode LAUNCH: the command that is served next; the others wait for it */
+	/* mode LAUNCH: the command in front; the others wait for it */
 	struct slu_unit **command;
 	size_t n_command;
-	uint64_t command_bytes; /* of the command that waits, or of the last one that did */
-	uint64_t crossing; /* it names units of other devices: by whom the first asked; 0: not */
+	uint64_t command_bytes; /* of the command in front, or of the last one */
+	uint64_t crossing; /* its number among those that name units of other devices; 0: it does
+			      not */
 	uint64_t n_launches;
-	uint32_t n_served; /* of these, while no command waited in front, and those that had */
+	uint32_t n_served; /* of these, while no command was in front, and those that had been */
 	struct slu_unit_list working; /* by working_link: the least recently named first */
 	uint64_t working_bytes;
-	uint64_t ran_ns;    /* with the gate open, up to when it was last shut */
+	uint64_t ran_ns;    /* time with the gate open, until it was last shut */
 	uint64_t opened_ns; /* when it was last opened */
 	uint64_t n_turns;
 	struct slu_foresight foresight; /* its now is n_launches */
 	struct slu_shadow shadow;
-	uint64_t ahead_bytes;	  /* of units that came, or come, before they are asked for */
-	uint64_t n_hit, n_missed; /* of these: that were named in the end, that left again */
+	uint64_t ahead_bytes;	  /* of units that came, or come, in ahead */
+	uint64_t n_hit, n_missed; /* of these: named in the end, evicted unused */
 
-	struct slu_msg_want want; /* as last told */
-	bool want_is_current;	  /* nothing changed since then that would ask for a repetition */
-	bool want_is_due;	  /* told even if nothing is unmet: a hint is taken back */
-	bool want_ends_idle;	  /* so is the hint that we are idle */
+	struct slu_msg_want want; /* as last sent */
+	bool want_is_current;	  /* nothing changed since then that asks for a repetition */
+	bool want_is_due;	  /* sent even if nothing is unmet: it takes a hint back */
+	bool want_ends_idle;	  /* the hint is that the device is idle */
 	bool wake_is_due;
 	uint64_t moved_in_bytes, moved_out_bytes;
-	struct slu_msg_facts facts; /* as last told */
-	uint64_t excess_ns;	    /* EXCESS was last told; 0: never */
+	struct slu_msg_facts facts; /* as last sent */
+	uint64_t excess_ns;	    /* when EXCESS was last sent; 0: never */
 };
 
-/* An action before it is taken. HELLO and FACTS are filled in then, with what is true then. */
+/* An action before it is taken. HELLO and FACTS are filled in when they are taken. */
 struct slu_peer_record {
 	enum slu_peer_action_kind kind;
 	enum slu_message_type type;
@@ -152,20 +158,21 @@ struct slu_peer {
 	unsigned n_devices;
 	uint64_t n_crossings; /* commands so far that named units of other devices */
 	struct slu_peer_account pinned, backing, disk;
-	uint64_t staged_bytes;	  /* of pinned: chunks of the mover */
+	uint64_t staged_bytes;	  /* of pinned: chunks of the movers */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 
-	uint64_t reserved_bytes;   /* of disk: for units that are about to be allocated */
-	struct slu_unit *shifting; /* its backing is on the way; NULL: none */
-	uint64_t shift_retry_ns;   /* nothing is shifted before this; 0: at once */
-	bool disk_is_bad;	   /* it did not take what was written */
+	uint64_t reserved_bytes;   /* of disk: for units whose allocation has an extent already */
+	struct slu_unit *shifting; /* its backing is shifting; NULL: none */
+	uint64_t shift_retry_ns;   /* no shift begins before this; 0: at once */
+	bool disk_is_bad;	   /* a write to it failed */
 
-	struct slu_unit_list waiting_allocs; /* that wait, in order of arrival */
-	uint64_t backing_want_bytes;	     /* as last told */
+	struct slu_unit_list waiting_allocs; /* in order of arrival */
+	uint64_t backing_want_bytes;	     /* as last sent */
 	bool backing_want_is_current;
-	bool backing_is_exact; /* asking ahead was denied: ask for the first allocation alone */
-	bool thaw_is_denied;   /* units without backing will not get any now */
-	uint64_t reports_ns;   /* when the reports are sent; SLU_PEER_NEVER: nothing changed */
+	bool backing_is_exact; /* a WANT that asked ahead was denied: ask for the first allocation
+				  alone */
+	bool thaw_is_denied;   /* the daemon denied backing for units that have none */
+	uint64_t reports_ns;   /* when to send reports; SLU_PEER_NEVER: nothing changed */
 	uint64_t n_reports;    /* reports so far */
 
 	struct slu_peer_record queue[SLU_PEER_QUEUE_MAX];
@@ -175,7 +182,7 @@ struct slu_peer {
 /* peer.c */
 struct slu_peer_record *slu_peer_push(struct slu_peer *peer, enum slu_peer_action_kind kind,
 				      unsigned device);
-/* A message to the daemon; NULL when there is no connection. */
+/* A message to the daemon; NULL without a connection. */
 struct slu_peer_record *slu_peer_push_message(struct slu_peer *peer, enum slu_message_type type,
 					      unsigned device);
 void slu_peer_wake_all(struct slu_peer *peer);
@@ -187,9 +194,9 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 struct slu_peer_account *slu_peer_account_find(struct slu_peer *peer, struct slu_account name);
 uint64_t slu_peer_account_floor(const struct slu_peer *peer, const struct slu_peer_device *device);
 bool slu_peer_account_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *device);
-/* Credit dies with the connection (rule 31). */
+/* Drops the credit: it ends with the connection (rule 31). */
 void slu_peer_account_void(struct slu_peer_account *account);
-/* The driver would not give @bytes (rule 13). */
+/* The driver refused @bytes (rule 13). */
 void slu_peer_account_refuse(struct slu_peer_account *account, uint64_t bytes);
 void slu_peer_account_hold(struct slu_peer_account *account, uint64_t bytes);
 void slu_peer_account_release(struct slu_peer_account *account, uint64_t bytes);
@@ -202,25 +209,21 @@ bool slu_peer_turn_at_rest(const struct slu_peer_device *device);
 void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
 
-/* move.c */
-/* What is away there is coming in, or may at any moment. */
-bool slu_peer_move_may_fill(const struct slu_peer *peer, const struct slu_peer_device *device);
-
 /* shift.c */
 void slu_peer_shift_step(struct slu_peer *peer);
-/* Whether some backing is going down, or will without any further event. */
+/* Whether backing goes from memory to disk now, or will without any further event. */
 bool slu_peer_shift_gives(const struct slu_peer *peer);
 /* Whether there is credit for an extent of @bytes. */
 bool slu_peer_shift_has_credit(const struct slu_peer *peer, uint64_t bytes);
 
 /* alloc.c */
-/* Whether an allocation waits for device credit there. */
+/* The first allocation that waits for device credit there, or NULL. */
 const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device);
-/* Gives backing credit to units that were allocated without. */
+/* Gives backing to units that were allocated without it. */
 void slu_peer_alloc_thaw(struct slu_peer *peer);
 
 /* command.c */
-/* So many launches more. */
+/* Counts @n launches. */
 static inline void slu_peer_command_advance(struct slu_peer_device *device, uint64_t n)
 {
 	device->n_launches += n;
@@ -233,24 +236,24 @@ uint64_t slu_peer_command_need(const struct slu_peer_device *device);
 void slu_peer_command_drop(struct slu_peer *peer, struct slu_peer_device *device);
 
 /* crossing.c */
-/* Whether a command on the device of @index may use @unit now. */
+/* Whether a command on the device @index may use @unit now. */
 bool slu_peer_crossing_is_at_hand(const struct slu_peer *peer, unsigned index,
 				  const struct slu_unit *unit);
 /* Whether @unit must come from another device before a command on @device may use it. */
 bool slu_peer_crossing_is_elsewhere(const struct slu_peer *peer,
 				    const struct slu_peer_device *device,
 				    const struct slu_unit *unit);
-/* Of the command in front at @device: bytes that other devices own. */
+/* Bytes of the command in front at @device that other devices have. */
 uint64_t slu_peer_crossing_elsewhere_bytes(const struct slu_peer *peer,
 					   const struct slu_peer_device *device);
-/* The command in front at @device is asked for. */
+/* The command in front at @device asks again: it may have to cross. */
 void slu_peer_crossing_ask(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *device);
 void slu_peer_crossing_end(struct slu_peer *peer, struct slu_peer_device *device);
-/* What is away and claimed goes to the device that claims it. */
+/* Units that are away and claimed go over to the device that claims them. */
 void slu_peer_crossing_step(struct slu_peer *peer, uint64_t now_ns);
-/* Whether @unit is to leave its device because another one needs it. */
+/* Whether the device that crosses needs @unit, which is on another one. */
 bool slu_peer_crossing_claims(const struct slu_peer *peer, const struct slu_unit *unit);
-/* Such a unit that may leave @from now, or NULL. */
+/* A claimed unit that may leave @from now, or NULL. */
 struct slu_unit *slu_peer_crossing_next_claimed(const struct slu_peer *peer,
 						const struct slu_peer_device *from);
 
@@ -261,27 +264,27 @@ void slu_peer_working_shut(struct slu_peer_device *device, uint64_t now_ns);
 void slu_peer_working_add(struct slu_peer_device *device, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_working_drop(struct slu_peer_device *device, struct slu_unit *unit);
 void slu_peer_working_step(struct slu_peer_device *device, uint64_t now_ns);
-/* What the daemon is to know: the last figure told, unless it is off by too much. */
+/* The figure for WANT: the last one sent, unless it is off by too much. */
 uint64_t slu_peer_working_reported(const struct slu_peer_device *device);
 
 /* ahead.c */
 enum slu_ahead_end { SLU_AHEAD_HIT, SLU_AHEAD_MISSED, SLU_AHEAD_DROPPED };
 
-/* Whether units are brought in ahead at present, if there are any. */
+/* Whether units may come in ahead at present. */
 bool slu_peer_ahead_is_active(const struct slu_peer *peer, const struct slu_peer_device *device);
-/* The unit that should come next, or NULL; it may not fit yet. */
+/* The next unit to bring in ahead, or NULL. It may not fit yet. */
 struct slu_unit *slu_peer_ahead_next(const struct slu_peer *peer,
 				     const struct slu_peer_device *device);
-/* A unit that leaves so that it fits, or NULL. */
+/* A unit that leaves so that this one fits, or NULL. */
 struct slu_unit *slu_peer_ahead_next_out(const struct slu_peer *peer,
 					 const struct slu_peer_device *device);
-/* A command names @unit: what that tells about the next one, and about guesses. */
+/* A command names @unit: foresight learns from it. */
 void slu_peer_ahead_named(struct slu_peer_device *device, struct slu_unit *unit);
-/* The same for the shadow windows, when all units of the command have been through the above. */
+/* The same for the shadow caches, after all units of the command. */
 void slu_peer_ahead_judge(struct slu_peer_device *device, struct slu_unit *unit);
 /* @unit begins to come in. */
 void slu_peer_ahead_begin(struct slu_peer_device *device, struct slu_unit *unit);
-/* If it came ahead: what became of it. */
+/* Ends the time of @unit as one that came in ahead, if it is one. */
 void slu_peer_ahead_end(struct slu_peer_device *device, struct slu_unit *unit,
 			enum slu_ahead_end how);
 
@@ -297,14 +300,16 @@ uint64_t slu_peer_tally_unbacked_bytes(const struct slu_peer *peer);
 uint64_t slu_peer_tally_largest_bytes(struct slu_peer_device *device);
 void slu_peer_tally_check(const struct slu_peer_device *device);
 
-/* Looking changes nothing but this count, so it takes devices that are only looked at too. */
+/* The count is the only change that a read makes, so const devices are taken too. */
 static inline void slu_peer_tally_note_scan(const struct slu_peer_device *device)
 {
 	((struct slu_peer_device *)device)->n_scans++;
 }
 
 /* move.c */
-/* Mode LAUNCH: whether the units of the command in front are brought in. */
+/* Units that are away come in, or may at any moment. */
+bool slu_peer_move_may_fill(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* Mode LAUNCH: whether the units of the command in front may come in. */
 bool slu_peer_move_serves_command(const struct slu_peer *peer,
 				  const struct slu_peer_device *device);
 bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
@@ -322,12 +327,12 @@ void slu_peer_alone_step(const struct slu_peer *peer, struct slu_peer_device *de
 bool slu_peer_want_is_runnable(const struct slu_peer *peer, unsigned index);
 bool slu_peer_want_is_unmet(const struct slu_peer *peer, unsigned index);
 void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_want *ret_want);
-/* Whether something else is true than what was told. */
+/* Whether the need differs from the last WANT. */
 bool slu_peer_want_is_stale(struct slu_peer *peer, unsigned index);
-/* Whether more is needed than the daemon knows. */
+/* Whether the need exceeds the last WANT. */
 bool slu_peer_want_grew(struct slu_peer *peer, unsigned index);
 void slu_peer_want_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
-/* Mode LAUNCH: the window that the daemon was asked for. */
+/* Mode LAUNCH: the window that the last WANT asked for. */
 uint64_t slu_peer_want_window_bytes(const struct slu_peer_device *device);
 void slu_peer_want_step_backing(struct slu_peer *peer);
 void slu_peer_want_backing_denied(struct slu_peer *peer);

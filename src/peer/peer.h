@@ -3,25 +3,29 @@
 
 /*
  * The client's half of the protocol. Pure: the client library adds threads, a socket and a back
- * end; the tests and the simulator add virtual time. docs/protocol.md has the rules by number.
+ * end; the tests and the simulator add virtual time. docs/protocol.md has the rules by number,
+ * docs/glossary.md the words.
  *
- * Safety of bytes is decided here, not at the daemon: the gate of a device opens only when this
- * client's own units are in place, and units leave only at this client's own rest. Whatever the
- * daemon wrongly believes, a kernel never meets a missing unit.
+ * The peer, not the daemon, decides about the safety of bytes: the gate of a device opens only when
+ * this client's own units are in place, and units leave only while this client is at rest. Whatever
+ * the daemon wrongly believes, a kernel never meets a missing unit.
  *
  * Like the core it takes events and gives actions: call any event, then slu_peer_step(), then
  * take actions until there is none. Not thread-safe: the client holds one lock around it.
  *
- * One device:
+ * A function is named after its file: slu_peer_turn_drained() is in turn.c.
  *
- *   SHUT    -> OPEN      [step]             epoch, not closing, every unit present, none moving
- *   OPEN    -> CLOSING   [message CLOSE]    action SHUT; the caller shuts the gate, waits for its
- *                                           slots and for the device, then calls
- * slu_peer_turn_drained() CLOSING -> SHUT      [slu_peer_turn_drained] REST is sent OPEN    -> SHUT
- * [step]             a unit was allocated that is not in place: same way as CLOSING, but the epoch
- * stays and no REST is sent
+ * The gate of one device (enum slu_peer_gate):
  *
- * In mode LAUNCH "every unit present" is left out: each command waits for its own units.
+ *   SHUT     -> OPEN      [slu_peer_turn_step]     the turn is ours and not closing, every unit is
+ *                                                  present, none moves; action OPEN
+ *   OPEN     -> DRAINING  [slu_peer_turn_step]     the turn is closing (CLOSE came), or the program
+ *                                                  must rest for an allocation or a mapped unit;
+ *                                                  action SHUT: the caller shuts the gate, waits
+ * for its slots and for the device DRAINING -> SHUT      [slu_peer_turn_drained]  the device has
+ * finished; REST answers a CLOSE, without one the turn goes on
+ *
+ * In mode LAUNCH the gate opens without the units: each command waits for its own.
  */
 
 #include <stdbool.h>
@@ -44,22 +48,23 @@ struct slu_peer;
 struct slu_peer_config {
 	char program[SLU_WIRE_NAME_MAX];
 	uint64_t group;
-	unsigned refusal_retries;  /* tries on the mover's thread before SUMS(refused), rule 13 */
-	uint64_t refusal_pause_ns; /* between two of them: late frees */
-	uint64_t idle_ns;	   /* no device progress for so long: IDLE (100 ms) */
-	uint64_t answer_ns; /* so long an answer to WANT may take before units leave inside our own
-			       window */
-	uint64_t seed;	    /* of pauses: no two programs shall keep step without a daemon */
+	unsigned refusal_retries;  /* tries before SUMS reports the refusal (rule 13) */
+	uint64_t refusal_pause_ns; /* between two of these tries: memory may be freed late */
+	uint64_t idle_ns;	   /* without progress of the device for so long: IDLE (100 ms) */
+	uint64_t answer_ns; /* how long units wait for the answer to WANT before they leave for each
+			       other */
+	uint64_t seed;	    /* of pauses: without a daemon no two programs shall keep in step */
 };
 
 int slu_peer_new(const struct slu_peer_config *config, struct slu_peer **ret_peer);
 
-/* Asserts that no unit is left. */
+/* Asserts that every unit was released. */
 void slu_peer_free(struct slu_peer *peer);
 
 /*
- * Before the first slu_peer_connection_made(), or after slu_peer_connection_lost(): the HELLO names
- * all devices. Return: the place in HELLO, or -ENOSPC.
+ * Only while there is no connection, because HELLO names all devices.
+ *
+ * Return: the place in HELLO, -EBUSY or -ENOSPC.
  */
 int slu_peer_device_add(struct slu_peer *peer, const struct slu_hello_device *identity,
 			enum slu_mode mode);
@@ -71,15 +76,15 @@ void slu_peer_connection_lost(struct slu_peer *peer, uint64_t now_ns);
 void slu_peer_connection_receive(struct slu_peer *peer, uint64_t now_ns,
 				 const struct slu_message *m);
 /*
- * Without a daemon (never there, or lost under on_daemon_loss = run): gates open without a turn as
- * soon as the units are in place, and the driver alone says what fits on the device; pinned and
- * backing stay as they were. A program that waits for memory gives up what it has now and then, for
- * another one may wait for that. A device whose gate was opened so joins with an epoch of
- * generation 0.
+ * Without a daemon (it never answered, or was lost under on_daemon_loss = run) gates open without a
+ * turn as soon as the units are in place, and the driver alone decides what fits on the device. The
+ * limits of pinned memory and backing stay as they are. A program that waits for memory gives up
+ * its own from time to time, because another program may wait for that. A device whose gate was
+ * opened this way joins with an epoch of generation 0.
  */
 void slu_peer_alone_run(struct slu_peer *peer, uint64_t now_ns, bool alone);
 bool slu_peer_connection_is_joined(const struct slu_peer *peer); /* WELCOME seen with status 0 */
-/* Messages so far that nobody asked for and nobody waits for: told now and then (reports.c). */
+/* Messages so far that no one waits for, sent at most once per interval (reports.c). */
 uint64_t slu_peer_reports_sent(const struct slu_peer *peer);
 /* The size of one staged copy: as the daemon set it, or SLU_PEER_CHUNK_BYTES. */
 uint64_t slu_peer_connection_chunk_bytes(const struct slu_peer *peer);
@@ -93,51 +98,46 @@ enum {
 	SLU_PEER_E_WAIT,    /* not now: ask again after the next action WAKE */
 	SLU_PEER_E_DENIED,  /* never: the API's out-of-memory */
 	SLU_PEER_E_IN_RAM,  /* slu_peer_alloc: allocated without device memory */
-	SLU_PEER_E_RESERVE, /* slu_peer_alloc: take an extent of the disk file first, and ask again
-			     */
+	SLU_PEER_E_RESERVE, /* slu_peer_alloc: take an extent first, then ask again */
 };
 
 /*
- * A new unit. @unit->bytes, ->device, ->owner and ->frozen are set, the rest is zero and is filled
- * in here.
+ * Allocates a unit. The caller sets @unit->bytes, ->device, ->owner and ->frozen and clears the
+ * rest.
  *
- *   0                   allocated on the device: the caller creates it there now, and calls
- *                       slu_peer_alloc_refused() if the driver has no memory, or
- *                       slu_peer_alloc_failed() if it failed
- *   SLU_PEER_E_IN_RAM   allocated off turn (or in LAUNCH), nothing to create
- *   SLU_PEER_E_RESERVE  its backing will be on disk: the caller takes an extent, calls
- *                       slu_peer_alloc_no_extent() if there is none, and asks again
- *   SLU_PEER_E_WAIT     no credit for backing or device, or the gate is being shut; ask again with
- *                       the same unit. Until then the gate does not open again
+ *   0                   on the device: the caller creates it there now. It calls
+ *                       slu_peer_alloc_refused() if the driver has no memory, and
+ *                       slu_peer_alloc_failed() if the driver fails otherwise
+ *   SLU_PEER_E_IN_RAM   off turn (or in mode LAUNCH): there is nothing to create
+ *   SLU_PEER_E_RESERVE  its backing will be on disk: the caller takes an extent and asks again. It
+ *                       calls slu_peer_alloc_no_extent() before that if the disk is full
+ *   SLU_PEER_E_WAIT     no credit for backing or device, or the gate is being shut: the caller asks
+ *                       again with the same unit. The gate does not open before that
  *   SLU_PEER_E_DENIED   never
  *
- * A frozen unit is allocated on the device always and held against the device's account whatever
- * the limit: it exists already, all we can do is say so.
+ * A frozen unit exists on the device already. Its bytes are held whatever the limit is.
  *
  * A thread that stops asking after SLU_PEER_E_WAIT calls slu_peer_alloc_cancel().
  */
 int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_alloc_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
-/* The driver failed otherwise, which says nothing about free memory: cancelled; who asks waits a
- * bit.
- */
+/* Not for want of memory: the allocation is undone, and the next try waits for a moment. */
 void slu_peer_alloc_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_alloc_no_extent(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 void slu_peer_alloc_cancel(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /*
- * A unit that was allocated on the device and never used has no memory there after all, as the
- * driver said only now. It goes to its backing, which is empty, and counts as refused. It must not
- * be moving nor named when that begins, and moves out meanwhile: the caller destroys it between the
- * two.
+ * The driver refuses the memory of a unit only at its first use. The unit goes to its backing,
+ * which is empty, and counts as refused. It must be neither moving nor named at the first call; it
+ * moves out between the two calls, and the caller destroys it there.
  */
 void slu_peer_move_unmake(struct slu_peer *peer, struct slu_unit *unit);
 void slu_peer_move_unmade(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
-/* The unit is gone, its device memory released. It must not be moving nor named. */
+/* The unit is released, and so is its device memory. It must be neither moving nor named. */
 void slu_peer_alloc_released(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
-/* A unit stops or begins to be movable. */
+/* The unit becomes frozen for the reason @why, or movable again (SLU_FROZEN_NO). */
 void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 			   enum slu_frozen why);
 
@@ -148,76 +148,78 @@ void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 int slu_peer_turn_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device);
 
 /*
- * Mode LAUNCH: a command names these units. 0: all are present and now named (n_named was
- * raised: call slu_peer_command_unname() after submission); else SLU_PEER_E_WAIT or
- * SLU_PEER_E_DENIED. A command that will not ask again calls slu_peer_command_forget(). Units of
- * other devices come over to @device for it: unit->device changes in here and in
- * slu_peer_move_done().
+ * Mode LAUNCH: a command names these units. A unit of another device comes over to @device:
+ * unit->device changes in this call and in slu_peer_move_done(). A command that will not ask again
+ * calls slu_peer_command_forget().
+ *
+ * Return: 0: all are present and now named (call slu_peer_command_unname() after the submission),
+ * SLU_PEER_E_WAIT or SLU_PEER_E_DENIED.
  */
 int slu_peer_command_name(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			  struct slu_unit *const *units, size_t n_units);
 void slu_peer_command_unname(struct slu_peer *peer, struct slu_unit *const *units, size_t n_units);
 
 /*
- * Mode LAUNCH: a command that names these units, which are on the device and were named before,
- * went to the driver without asking. For what comes next only.
+ * Mode LAUNCH: a command went to the driver without a call of slu_peer_command_name(). Its units
+ * are on the device and were named before. This serves foresight only.
  */
 void slu_peer_command_passed(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			     struct slu_unit *const *units, size_t n_units);
 
-/* Mode LAUNCH: a command that is not ready to be submitted will name these units. */
+/* Mode LAUNCH: a command that is not submitted yet will name these units. */
 void slu_peer_ahead_expect(struct slu_peer *peer, unsigned device, struct slu_unit *const *units,
 			   size_t n_units);
 
-/* Mode LAUNCH: not all of the working set is on the device, so each command should be told of. */
+/* Mode LAUNCH: part of the working set is absent, so that each command should be reported. */
 bool slu_peer_ahead_is_crowded(const struct slu_peer *peer, unsigned device);
 void slu_peer_command_forget(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 			     struct slu_unit *const *units, size_t n_units);
 
 /*
- * The caller looked at the device: @busy when anything of this program runs or can run there.
- * Called every few ms while the gate is open and nothing was launched since.
+ * The caller looked at the device; @busy: something of this program runs or can run there. To be
+ * called every few milliseconds while the gate is open and nothing is launched.
  */
 void slu_peer_turn_progress(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool busy);
 
 /*
- * Memory of the program that the driver pages by itself, in all. It is no unit and in no account:
- * it yields to whoever allocates. The daemon hears of it as bytes that the turn should have.
+ * The sum of the program's memory that the driver pages by itself. It is no unit and in no account,
+ * and yields to every allocation. WANT asks for it as bytes that the turn should have.
  */
 void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				uint64_t bytes);
 
 /*
- * An allocation of @bytes fails, since the program owns @owned_bytes, with what other threads are
- * about to get, and may own @visible_bytes. The daemon hears of it if it can; an allocation says so
- * by itself.
+ * An allocation of @bytes fails because the program may own @visible_bytes and owns @owned_bytes,
+ * reservations of other threads included. Sends EXCESS if the daemon knows the message.
+ * slu_peer_alloc() does this by itself.
  */
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes);
 
-/* @n calls went through the gate, and were not named, since the last time. For FACTS only. */
+/* @n calls went through the gate without being named, since the last time. For FACTS only. */
 void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				     uint64_t n);
 
 /*
- * The gate is shut, its slots are empty, and the device has ended what was queued, or (@blocked)
- * the rest of it waits for the host. @blocked without proof means that everything on the device
- * is floor; with proof (LAUNCH) the units with `blocked` set are.
+ * The gate is shut, its slots are empty, and the device has finished its queue, or (@blocked) the
+ * rest of the queue waits for the host. When blocked, all bytes on the device are floor; in mode
+ * LAUNCH only the units with `blocked` set.
  */
 void slu_peer_turn_drained(struct slu_peer *peer, uint64_t now_ns, unsigned device, bool blocked);
 
-/* What was blocked at the last drain has ended. */
+/* The commands that were blocked at the last drain have ended. */
 void slu_peer_turn_unblocked(struct slu_peer *peer, uint64_t now_ns, unsigned device);
-/* The same of one unit, while others may still be. */
+/* The same for one unit; others may still be blocked. */
 void slu_peer_turn_unblocked_unit(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit);
 
 /*
- * Holds @bytes (0: none any more) of pinned memory for staging.
- * Return: 0, or SLU_PEER_E_WAIT while the budget has none: copy through pageable memory.
+ * Holds @bytes of pinned memory for staging; 0 gives all of it up.
+ *
+ * Return: 0, or SLU_PEER_E_WAIT without credit: copy through pageable memory.
  */
 int slu_peer_account_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes);
 
-/* More is pinned than allowed: chunks that hold nothing should be given up. */
+/* More is pinned than the limit allows: give up chunks that are empty. */
 bool slu_peer_account_must_unstage(const struct slu_peer *peer);
 
 /* -- the mover ------------------------------------------------------------------------------ */
@@ -227,27 +229,26 @@ enum slu_move_result {
 	SLU_MOVE_CANCELLED, /* stopped at a chunk; the unit is where it was */
 	SLU_MOVE_REFUSED,   /* the driver had no memory; nothing changed */
 	SLU_MOVE_BLOCKED,   /* out: commands behind a host event name it */
-	SLU_MOVE_RUNS,	    /* out, and not patient: commands that name it run; perhaps another? */
-	SLU_MOVE_FAILED,    /* anything else; nothing changed; tried again later */
+	SLU_MOVE_RUNS,	    /* out, and not patient: commands that name it still run */
+	SLU_MOVE_FAILED,    /* anything else; nothing changed; the peer tries again later */
 };
 
 void slu_peer_move_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 			enum slu_move_result result);
 
 enum slu_shift_result {
-	SLU_SHIFT_DONE,	     /* the backing is where it was to go */
-	SLU_SHIFT_CANCELLED, /* stopped; it is where it was */
+	SLU_SHIFT_DONE,	     /* the backing has shifted */
+	SLU_SHIFT_CANCELLED, /* stopped; nothing changed */
 	SLU_SHIFT_REFUSED,   /* the disk is full, or there is no memory */
-	SLU_SHIFT_FAILED,    /* the bytes did not arrive; it is where it was */
+	SLU_SHIFT_FAILED,    /* the copy failed; nothing changed */
 };
 
 void slu_peer_shift_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 			 enum slu_shift_result result);
 
 /*
- * The disk does not take what is written to it. No unit gets its backing there any more, and those
- * that are present have it in pageable memory from now on, whatever the limit says: an eviction
- * must not fail.
+ * A write to the disk failed. No unit gets backing there any more, and units that are present have
+ * theirs in pageable memory from now on, whatever the limit is: an eviction must not fail.
  */
 void slu_peer_shift_disk_failed(struct slu_peer *peer, uint64_t now_ns);
 
@@ -255,21 +256,18 @@ void slu_peer_shift_disk_failed(struct slu_peer *peer, uint64_t now_ns);
 
 enum slu_peer_action_kind {
 	SLU_PEER_SEND,	/* send message */
-	SLU_PEER_SHIFT, /* start moving the unit's backing as unit->shift says;
-			 * slu_peer_shift_done() ends it
-			 */
-	SLU_PEER_MOVE,	/* start moving the unit as unit->moving says; slu_peer_move_done() ends it
-			 */
+	SLU_PEER_SHIFT, /* shift as unit->shift says, then slu_peer_shift_done() */
+	SLU_PEER_MOVE,	/* move as unit->moving says, then slu_peer_move_done() */
 	SLU_PEER_OPEN,	/* open the gate of device */
 	SLU_PEER_SHUT,	/* shut it, wait for slots and device, then slu_peer_turn_drained() */
-	SLU_PEER_WAKE,	/* threads that wait for device (or for memory) ask again */
+	SLU_PEER_WAKE,	/* threads that wait for device or memory ask again */
 };
 
 struct slu_peer_action {
 	enum slu_peer_action_kind kind;
 	unsigned device;
 	struct slu_unit *unit;
-	struct slu_message message; /* of SEND alone */
+	struct slu_message message; /* only with SEND */
 };
 
 void slu_peer_step(struct slu_peer *peer, uint64_t now_ns);
@@ -279,7 +277,7 @@ int slu_peer_take_action(struct slu_peer *peer, struct slu_peer_action *ret_acti
 
 uint64_t slu_peer_deadline_ns(const struct slu_peer *peer);
 
-/* -- looking -------------------------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------------------------- */
 
 struct slu_peer_account_view {
 	uint64_t limit_bytes, held_bytes, goal_bytes, seq;
@@ -290,11 +288,11 @@ void slu_peer_view_account(const struct slu_peer *peer, struct slu_account accou
 			   struct slu_peer_account_view *ret_view);
 bool slu_peer_view_gate_is_open(const struct slu_peer *peer, unsigned device);
 struct slu_epoch slu_peer_view_epoch(const struct slu_peer *peer, unsigned device);
-/* Mode LAUNCH: bytes of the working set as it is now. */
+/* Mode LAUNCH: the bytes of the working set. */
 uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device);
-/* Mode LAUNCH: the unit that is to come in before it is asked for, or NULL. */
+/* Mode LAUNCH: the next unit to bring in ahead, or NULL. */
 const struct slu_unit *slu_peer_view_ahead(const struct slu_peer *peer, unsigned device);
-/* How often all units of a device were gone through since the start. For tests. */
+/* How often the peer went through all units of a device. For tests. */
 uint64_t slu_peer_view_n_scans(const struct slu_peer *peer);
 const struct slu_unit_list *slu_peer_view_units(const struct slu_peer *peer, unsigned device);
 

@@ -2,15 +2,16 @@
 #pragma once
 
 /*
- * Which units move, in what order. Pure; the client and the simulator use it.
+ * Which units move, and in which order. Pure; the client and the simulator use it.
  *
- * Out: only the shortfall. The smallest set of units whose bytes reach it (rule 11), with
- * preference for what is not in the working set, costs least (clean before dirty) and is needed
- * last: where that can be foreseen (foresight.h), as Belady's optimum would have it, else least
- * recently named. So a program that goes round and round through more than its window keeps most
- * of it in place and exchanges the rest, where the least recently named would always be what is
- * needed next. In: what a waiting command names first, then the working set, then what is needed
- * soonest, then most recently used first: a program's last iteration is the best guess of its next.
+ * Out: only the shortfall. The smallest set of units whose bytes reach it (rule 11). Units outside
+ * the working set go first, then those that cost least (clean before dirty), then those that are
+ * needed last: as foresight expects (foresight.h, after Belady's optimum), else the least recently
+ * named. So a program that loops over more than its window keeps most of it and exchanges the rest;
+ * eviction of the least recently named would always evict what is needed next.
+ *
+ * In: the units that a waiting command names, then the working set, then the ones that are needed
+ * soonest, then the most recently used: the last iteration is the best guess of the next one.
  */
 
 #include "place/foresight.h"
@@ -28,8 +29,9 @@ struct slu_unit *slu_place_next_out(const struct slu_unit_list *units, enum slu_
 				    uint64_t shortfall_bytes, const struct slu_foresight *f);
 
 /*
- * The same from DEVICE for @coming, a unit that nobody asks for yet: only what is needed later than
- * it, and not what may still run. NULL also if all of that is not enough.
+ * The same from DEVICE for @coming, a unit that no command asks for yet: only units that are needed
+ * later than @coming and that no command may still use. NULL also if they do not reach the
+ * shortfall.
  */
 struct slu_unit *slu_place_next_out_for(const struct slu_unit_list *units,
 					const struct slu_unit *coming, uint64_t shortfall_bytes,
@@ -47,28 +49,29 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t f
 				   enum slu_place_in which, const struct slu_foresight *f);
 
 /*
- * The unit that is away and will be needed soonest, as far as that can be foreseen, and is not
- * larger than @certain_bytes if a command is known that names it, else @guessed_bytes; or NULL.
+ * The unit that is away and is needed soonest, as far as foresight knows, or NULL. Its size is at
+ * most @certain_bytes if a known command names it, else @guessed_bytes.
  */
 struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_t certain_bytes,
 				      uint64_t guessed_bytes, const struct slu_foresight *f);
 
 /*
- * The next unit to reach over the bus instead (MAPPED) that is not larger than @free_bytes, or
- * NULL. The least recently used: the others shall be on the device. One that is device_only comes
- * last.
+ * The next unit to map, so that the device reaches it over the bus, of at most @free_bytes, or
+ * NULL: the least recently used, for the others should be on the device. Units that are device_only
+ * come last.
  */
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes);
 
 /*
  * The next unit of at most @free_bytes whose backing goes from pageable memory to disk, or NULL:
- * what is needed last. @is_filling: those that are away are about to come in, and stay as they are.
+ * the one that is needed last. @is_filling: units that are away are about to come in, and stay.
  */
 struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t free_bytes,
 				     bool is_filling);
 
-/* The next unit of at most @free_bytes whose backing comes back from disk, or NULL: what is needed
- * first.
+/*
+ * The next unit of at most @free_bytes whose backing comes back from disk, or NULL: the one that is
+ * needed first.
  */
 struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t free_bytes,
 				   bool is_filling);

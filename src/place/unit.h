@@ -2,32 +2,32 @@
 #pragma once
 
 /*
- * A unit of placement: for CUDA a run of granules at an address that never changes, for OpenCL a
- * whole object. It is in exactly one place. Pure.
+ * A unit: what moves as a whole. For CUDA it is a run of granules at an address that never changes,
+ * for OpenCL an object. It is in exactly one place. Pure.
  *
  *   (new)  -> RAM       off turn: no bytes yet, no device memory
- *   (new)  -> DEVICE    in a turn, out of credit at hand
+ *   (new)  -> DEVICE    in a turn, while credit lasts
  *   RAM    -> DEVICE    [move in]    create, copy the host version in
- *   DEVICE -> RAM       [move out]   copy out what is newer, then release
+ *   DEVICE -> RAM       [move out]   copy the newer bytes out, then release
  *   RAM    -> MAPPED    [map]        the host bytes become reachable at the unit's address
  *   MAPPED -> RAM       [unmap]
  *
- * Its backing is where it goes when it leaves the device: pageable memory, or an extent of the disk
- * file. Wherever RAM stands above it is DISK for a unit whose backing is there. The backing may
- * change
- * (*shift*) while the unit is away, with its bytes, or while it is present, when only the extent
- * changes:
+ * Its backing is kept for the time when it leaves the device: pageable memory, or an extent of the
+ * disk file. For a unit whose backing is on disk, read DISK for RAM above. The backing may shift
+ * while the unit is away, with its bytes, or while it is present, without bytes:
  *
- *   RAM    -> DISK      [shift down]   pageable memory is wanted for somebody who runs sooner
+ *   RAM    -> DISK      [shift down]   a program that runs sooner needs the pageable memory
  *   DISK   -> RAM       [shift up]     its program runs soon
  *
- * While `moving` is set, the place is the *old* one, both sides' bytes are charged, and nobody may
- * name the unit in a command. A move that fails leaves it where it was.
+ * While `moving` is set, the place is the old one, both sides' bytes are charged, and no command
+ * may name the unit. A move that fails leaves the unit where it was.
  *
  * Copies have versions; the highest one is the truth. host_version == device_version means clean:
- * moving out copies nothing. Version 0 means that no byte was ever written there. A clean unit may
- * be *suspect*: a command had it that promised not to write and may have done so all the same. On
- * its way out the two copies are compared, and if they differ the device's is the truth.
+ * a move out copies nothing. Version 0 means that no byte was ever written there. A clean unit is
+ * *suspect* if a command used it that promised not to write: the promise is no proof. When the unit
+ * leaves, its two copies are compared, and if they differ the device's copy is the truth.
+ *
+ * The words are those of docs/glossary.md.
  */
 
 #include <stdbool.h>
@@ -51,15 +51,14 @@ enum slu_moving {
 	SLU_MOVING_MAP, /* to MAPPED, from RAM */
 };
 
-/* Which way its backing is on the move; its place and its copies are the old ones until that ends.
- */
+/* The direction of a shift. Place and copies are the old ones until the shift ends. */
 enum slu_shift {
 	SLU_SHIFT_NO,
 	SLU_SHIFT_DOWN, /* from pageable memory to disk */
 	SLU_SHIFT_UP,
 };
 
-/* What the allocation of a unit waits for; after its allocation it waits for nothing. */
+/* What an allocation waits for. */
 enum slu_alloc_wait {
 	SLU_ALLOC_WAIT_NONE,
 	SLU_ALLOC_WAIT_BACKING, /* backing credit */
@@ -69,17 +68,17 @@ enum slu_alloc_wait {
 /* The shadow caches that judge foresight (shadow.h), by the unit that each evicts first. */
 enum slu_shadow_cache {
 	SLU_SHADOW_RECENT,   /* the least recently named */
-	SLU_SHADOW_FORESEEN, /* what is foreseen to be needed last */
+	SLU_SHADOW_FORESEEN, /* the one that foresight expects last */
 	_SLU_SHADOW_MAX,
 };
 
-/* Gaps between namings are kept by their length: of each power of two the last one. */
+/* Of the gaps between two namings, the last one of each power of two is kept. */
 enum { SLU_GAP_CLASSES = 16 };
 
 struct slu_gap {
 	uint32_t launches; /* its length; 0: there was none */
-	uint16_t n;	   /* of this class since the last longer gap … */
-	uint16_t n_before; /* … and between that one and the longer gap before it */
+	uint16_t n;	   /* gaps of this class since the last longer one … */
+	uint16_t n_before; /* … and between that one and the longer one before it */
 };
 
 struct slu_unit {
@@ -91,34 +90,34 @@ struct slu_unit {
 	uint8_t frozen;		    /* enum slu_frozen: cannot move, charged as floor */
 	bool cancel;		    /* asks the mover to stop at the next chunk and go back */
 	bool wanted;		    /* the command in front at its device names it (mode LAUNCH) */
-	bool blocked;		    /* last asked, commands behind a host event still named it */
+	bool blocked;		    /* at the last look, commands behind a host event named it */
 	bool has_backing;	    /* backing credit is held for it, wherever it is (rule 4) */
 	bool on_disk;		    /* its backing is on disk; else in pageable memory */
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
-	bool denied;		    /* its waiting allocation was denied: the next answer is no */
-	bool suspect;		    /* clean only if what ran kept its promise */
-	bool ahead;		    /* brought in before it was asked for, and not named since */
-	bool was_named;		    /* by some command, ever */
+	bool denied;		    /* the daemon denied its allocation: the next answer is no */
+	bool suspect;		    /* clean only if the commands kept their promise */
+	bool ahead;	/* brought in before a command asked for it, and not named since */
+	bool was_named; /* some command has named it */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */
 	bool was_in_shadow;		 /* ever */
-	bool patient;			 /* out: it is waited for if its commands still run */
-	bool unproven;			 /* the driver may still refuse its memory, at first use */
-	bool device_only; /* stands for memory that the driver is to find free: MAPPED is no use */
+	bool patient;	    /* out: the mover waits for its commands instead of giving up */
+	bool unproven;	    /* the driver may still refuse its memory at the first use */
+	bool device_only;   /* keeps memory free for the driver: MAPPED is of no use */
 	uint8_t alloc_wait; /* enum slu_alloc_wait */
 	uint8_t n_refused;  /* times in a row that the driver refused its allocation */
-	uint32_t n_named;   /* commands being submitted right now that name it */
+	uint32_t n_named;   /* commands that name it and are being submitted */
 	uint64_t device_version;
 	uint64_t host_version;
 	uint64_t last_use; /* the launch counter of its device when last named */
 	struct slu_gap gaps[SLU_GAP_CLASSES];
-	uint64_t expected; /* a command that is not submitted yet names it, from this launch on */
-	uint64_t ran_at;   /* the launch counter and one when its commands were last seen to run */
+	uint64_t expected; /* a known command will name it, from this launch on */
+	uint64_t ran_at;   /* launch counter + 1 when its commands were last seen to run */
 	TAILQ_ENTRY(slu_unit) working_link; /* in the order of the last naming */
 	uint64_t named_ns;		    /* when last named, in running time of its device */
 	uint64_t named_turn;		    /* the turn in which it was last named */
 	void *owner;			    /* the front end's object; constant after allocation */
-	void *host; /* the tiers' copy; the mover's business, NULL in pure tests */
+	void *host; /* the host copy; belongs to the mover, NULL in pure tests */
 };
 
 TAILQ_HEAD(slu_unit_list, slu_unit);
@@ -128,14 +127,14 @@ static inline bool slu_unit_is_clean(const struct slu_unit *u)
 	return u->host_version >= u->device_version;
 }
 
-/* In place for a command: reachable by the device and staying so. */
+/* A command may use it: the device reaches it, and it does not move. */
 static inline bool slu_unit_is_present(const struct slu_unit *u)
 {
 	return (u->place == SLU_PLACE_DEVICE || u->place == SLU_PLACE_MAPPED) &&
 	       u->moving == SLU_MOVING_NO;
 }
 
-/* Waits in host memory to be brought in, and nobody is at it. */
+/* In host memory or on disk, and neither moving nor shifting. */
 static inline bool slu_unit_is_away(const struct slu_unit *u)
 {
 	return (u->place == SLU_PLACE_RAM || u->place == SLU_PLACE_DISK) &&
