@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One account: the limit that the daemon set, and what is held. Bytes are held from before the
- * driver is asked until after it has released them (rule 3). SUMS answers every LIMIT at once, goes
- * out again after each unit that was moved, and says `final` when more is held than allowed and
- * nothing can leave now (rule 8).
+ * An account: the limit that the daemon set, and what is held. Bytes are held from before the
+ * driver is asked until after it has released them (rule 3). SUMS answers every LIMIT at once and
+ * follows each unit that moved. It says `final` when more is held than allowed and nothing can
+ * leave now (rule 8).
  */
 
 #include <assert.h>
@@ -55,14 +55,14 @@ void slu_peer_account_hold(struct slu_peer_account *a, uint64_t bytes)
 void slu_peer_account_release(struct slu_peer_account *a, uint64_t bytes)
 {
 	assert(a->held_bytes >= bytes);
-	/* somebody waits for these: say so as soon as they are gone */
+	/* others wait for these bytes: report that they are free */
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
 	a->held_bytes -= bytes;
 	a->final_is_reported = false;
 }
 
-/* What on the device cannot leave now; never more than is held. */
+/* The bytes on the device that cannot leave now; never more than is held. */
 uint64_t slu_peer_account_floor(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	const struct slu_unit *u;
@@ -84,8 +84,8 @@ uint64_t slu_peer_account_floor(const struct slu_peer *peer, const struct slu_pe
 }
 
 /*
- * At rest, what was told to be unable to leave can do so now. Nobody takes it from us before the
- * daemon knows, so nothing else would make us say it. In a turn the REST will.
+ * At rest, bytes that were reported as floor can leave now. The daemon asks for nothing that it
+ * believes to be floor, so no other event would lead to a report. In a turn the REST reports it.
  */
 bool slu_peer_account_floor_fell(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -106,14 +106,14 @@ static uint64_t pinned_floor(const struct slu_peer *peer)
 	return bytes;
 }
 
-/* A unit on the device waits for its new backing, and may leave a moment later. */
+/* A unit on the device waits for its new backing and may leave a moment later. */
 static bool device_shifts_unit(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return peer->shifting && &peer->devices[peer->shifting->device] == d &&
 	       slu_unit_is_present(peer->shifting);
 }
 
-/* Whether a unit in @place is leaving, or will without any further event. */
+/* Whether a unit in @place leaves now, or will without any further event. */
 static bool device_gives(const struct slu_peer *peer, const struct slu_peer_device *d,
 			 enum slu_place place)
 {
@@ -183,7 +183,7 @@ void slu_peer_account_step(struct slu_peer *peer)
 		sums_push(peer, (struct slu_account){ SLU_TIER_PINNED, 0 }, a, pinned_floor(peer),
 			  is_final);
 
-	/* backing is held until its unit dies, or changes to disk if bytes are free there */
+	/* backing is held until its unit is released, or shifts to disk */
 	a = &peer->backing;
 	is_final = a->held_bytes > a->limit_bytes && !slu_peer_shift_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_reported))

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mode LAUNCH: units are brought in before the command that names them is there, while the ones
- * before it run. What comes next is known from commands that wait for their queue, or
- * guessed from the past (place/foresight.h).
+ * Mode LAUNCH: units come in before the command that names them is submitted, while the commands
+ * before it run. Commands that wait for their queue make the next units certain; the past makes
+ * them a guess (place/foresight.h).
  *
- * It stays inside the window, behind the command in front. Something leaves for it only if it is
- * needed later, and not if the last command named it, which may still run. What has come and is not
- * needed yet takes bytes that other units could stay in, so that these must come again: that is the
- * price. What is certain takes an eighth of the window at most, or one unit. What is guessed takes
- * 1/16 of what does not fit, which makes as much more to bring in, or 1/64 of the window, which
- * is little in any case. So a program of few large units brings in what it must, and one of many
- * has the bus busy while its kernels run.
+ * All this stays inside the window, behind the command in front. A unit leaves for it only if it is
+ * needed later, and not if the last command named it, because that may still run. A unit that came
+ * early takes bytes in which others could stay, so that those must come again: that is the price.
+ * Certain units take an eighth of the window at most, or one unit. Guessed units take 1/16 of what
+ * does not fit, which adds as much to the bytes that come in, or 1/64 of the window, which is
+ * little in any case. So a program of few large units brings in what it must, and a program of many
+ * keeps the bus busy while its kernels run.
  *
- * A guess may be wrong: then a unit comes and goes for nothing. Of these there may be one for every
- * two that were right, and a few to begin with; beyond that nothing is brought in until the guesses
- * are better.
+ * A wrong guess moves a unit in and out for nothing. One wrong guess is allowed for every two right
+ * ones, and a few at the beginning; beyond that no guessed unit comes in until the guesses are
+ * better.
  */
 
 #include "peer/internal.h"
@@ -26,7 +26,7 @@
 #define LACKING_PARTS 16 /* … of what does not fit */
 #define HITS_A_MISS   2
 #define MISSES_FREE   4
-#define COUNT_MAX     64 /* what was longer ago counts half */
+#define COUNT_MAX     64 /* then all counts are halved: the past counts less */
 
 bool slu_peer_ahead_is_crowded(const struct slu_peer *peer, unsigned index)
 {
@@ -84,7 +84,7 @@ void slu_peer_ahead_named(struct slu_peer_device *d, struct slu_unit *u)
 
 void slu_peer_ahead_judge(struct slu_peer_device *d, struct slu_unit *u)
 {
-	/* while all of it fits nobody would miss anything, and there may be many */
+	/* while the working set fits there is nothing to miss, and there may be many units */
 	if (d->working_bytes > d->account.limit_bytes || !slu_shadow_holds(u))
 		slu_shadow_named(&d->shadow, &d->foresight, &d->units, u, d->account.limit_bytes);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Units come and go. An allocation needs backing credit (rule 4): of pageable memory, or else of
- * disk, where its extent is taken before the unit is allocated, so that a full disk refuses the
+ * Allocation and release of units. An allocation needs backing credit (rule 4): of pageable memory,
+ * or else of disk, where its extent is taken before the unit is allocated. So a full disk fails the
  * allocation and nothing later. In a turn, with the gate open, it spends device credit and the
- * caller creates it there; without credit it waits, while other threads run on (rule 5). Off turn
- * it is allocated in RAM and waits for nobody (rule 6), and so it is in mode LAUNCH without credit:
- * a command that names it brings it in.
+ * caller creates the unit there; without credit it waits, while other threads run on (rule 5). Off
+ * turn the unit is allocated in RAM without waiting (rule 6). So it is in mode LAUNCH without
+ * credit: a command that names the unit brings it in.
  *
  * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
  * could still launch, and its kernel would meet the missing unit. Such an allocation waits for the
  * end of the drain.
  *
- * Without a daemon a unit is allocated on the device, and the driver says whether it fits. If there
- * is no backing credit it is frozen with that reason; slu_peer_alloc_thaw() makes it movable when
- * the daemon has given credit.
+ * Without a daemon a unit is allocated on the device, and the driver decides whether it fits.
+ * Without backing credit the unit is frozen for that reason; slu_peer_alloc_thaw() makes it movable
+ * when the daemon gives credit.
  */
 
 #include <assert.h>
@@ -120,8 +120,8 @@ static int alloc_frozen(struct slu_peer *peer, uint64_t now_ns, struct slu_unit 
 }
 
 /*
- * The step that ends a pause wakes who waits for it. Who asks when it is over, and is sent to wait,
- * would be woken by its own step, before it waits.
+ * The step that ends a pause wakes the threads that wait for it. A thread that asks after the pause
+ * and had to wait would be woken by its own step, before it waits.
  */
 static bool device_is_paused(const struct slu_peer_device *d, uint64_t now_ns)
 {
@@ -143,7 +143,7 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	return 0;
 }
 
-/* There is a turn and credit for it, and nobody in front who would need that. */
+/* It is our turn, there is credit, and no command in front needs that credit. */
 static bool alloc_may_be_on_device(const struct slu_peer *peer, uint64_t now_ns,
 				   const struct slu_peer_device *d, const struct slu_unit *u)
 {
@@ -154,13 +154,13 @@ static bool alloc_may_be_on_device(const struct slu_peer *peer, uint64_t now_ns,
 		(!d->n_command && !slu_peer_ahead_is_crowded(peer, u->device)));
 }
 
-/* What stands for memory that the driver is to find free is not the program's. */
+/* Units that keep memory free for the driver do not belong to the program. */
 static uint64_t device_program_bytes(const struct slu_peer_device *d)
 {
 	return d->owned_bytes - d->device_only_bytes;
 }
 
-/* Some programs ask for less and less until they get it: one of these is told. */
+/* Some programs ask for less and less until they succeed: report one of these requests. */
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes)
 {
@@ -302,7 +302,7 @@ void slu_peer_alloc_released(struct slu_peer *peer, uint64_t now_ns, struct slu_
 	slu_peer_ahead_end(d, u, SLU_AHEAD_DROPPED);
 	alloc_remove(peer, now_ns, u);
 	d->denied_until_ns = 0;
-	/* the program may be about to end, and then nobody could report what moved */
+	/* the program may be about to end, and then no report of its moves could follow */
 	if (TAILQ_EMPTY(&d->units) && (d->moved_in_bytes != d->facts.moved_in_bytes ||
 				       d->moved_out_bytes != d->facts.moved_out_bytes))
 		peer->reports_ns = 0;
@@ -321,7 +321,7 @@ void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 	slu_peer_alloc_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
-	/* who waits for it elsewhere uses it where it is, or need not do so any more */
+	/* a command on another device uses it where it is, or need not any more */
 	if (peer->n_devices > 1)
 		slu_peer_wake_all(peer);
 	slu_peer_reports_touch(peer, now_ns);

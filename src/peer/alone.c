@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Without a daemon nobody tells when others have gone: who waits for more than the driver gave asks
- * it again now and then. Two of which each has what the other one waits for would ask for ever. So
- * one that asked in vain gives up all it has for a while, after two, four, eight … times: a pair is
- * soon free, and bytes do not go to and fro all the time where somebody else just stays.
+ * Without a daemon there is no message when other programs have gone. A program that needs more
+ * than the driver gave asks it again from time to time. Two programs that each hold what the other
+ * one waits for would ask for ever. So a program that asked in vain gives up all its memory for a
+ * while, after the 2nd, 4th, 8th … time: a pair is free soon, and bytes do not go to and fro all
+ * the time where another program just stays.
  */
 
 #include "peer/internal.h"
 
 #define PAUSE_NS (500 * SLU_NS_PER_MS)
 
-/* Between one and two times the pause, another one each time and in each program. */
+/* Between one and two times the pause, different each time and in each program. */
 static uint64_t alone_pause_ns(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t x = (peer->config.seed + d->n_alone_asks) * UINT64_C(0x9e3779b97f4a7c15);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mode LAUNCH: a command names its units and runs when all of them are there. One command a device
- * is *in front*: its units are brought in, and others leave for them (rule 29). Two commands that
- * were served at once could each hold what the other waits for. Another command whose units all
- * happen to be present may pass.
+ * Mode LAUNCH: a command names its units and runs when all of them are present. One command a
+ * device is *in front*: its units come in, and others leave for them (rule 29). Two commands served
+ * at once could each hold what the other one waits for. Another command passes if all of its units
+ * happen to be present.
  */
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void slu_peer_command_drop(struct slu_peer *peer, struct slu_peer_device *d)
 	slu_peer_crossing_end(peer, d);
 }
 
-/* Its units count as named from now on: the daemon must know what the window has to hold. */
+/* Its units join the working set now: the daemon must know what the window has to hold. */
 static bool command_put_in_front(struct slu_peer *peer, struct slu_peer_device *d, uint64_t now_ns,
 				 struct slu_unit *const *units, size_t n)
 {
@@ -46,7 +46,7 @@ static bool command_put_in_front(struct slu_peer *peer, struct slu_peer_device *
 			continue;
 		units[i]->wanted = true;
 		slu_peer_ahead_end(d, units[i], SLU_AHEAD_HIT);
-		/* what leaves for a guess need not */
+		/* a unit that leaves for a guess can stay */
 		if (units[i]->moving == SLU_MOVING_OUT &&
 		    d->account.held_bytes <= d->account.limit_bytes &&
 		    !slu_peer_crossing_claims(peer, units[i]))
@@ -56,7 +56,7 @@ static bool command_put_in_front(struct slu_peer *peer, struct slu_peer_device *
 	return true;
 }
 
-/* What the device must hold for the command in front: its units and what cannot leave. */
+/* The bytes that the device must hold for the command in front: its units and the floor. */
 uint64_t slu_peer_command_need(const struct slu_peer_device *d)
 {
 	uint64_t bytes = d->command_bytes;
@@ -143,7 +143,7 @@ void slu_peer_command_unname(struct slu_peer *peer, struct slu_unit *const *unit
 		struct slu_peer_device *d = &peer->devices[units[i]->device];
 
 		units[i]->n_named--;
-		/* what could not leave may be able to now */
+		/* a unit that could not leave may be able to now */
 		d->account.final_is_reported = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
 		/* a command of another device used it here, where all is at rest already */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Joining, losing, and what the daemon says. Join and rejoin are the same: HELLO tells what is
- * held and which turns are open, and everything begins from there.
+ * Join, loss, and the messages of the daemon. Join and rejoin are the same: HELLO reports what is
+ * held and which turns are open, and everything starts from there.
  *
- * What dies with the connection: unspent credit (every limit becomes what is held), sequence
- * numbers, a CLOSE that was not answered yet, and what waits to be sent. What stays: units, open
- * gates and their epochs (a holder runs on), and the wishes, which are told again.
+ * These end with the connection: credit that is not spent (every limit becomes what is held),
+ * sequence numbers, a CLOSE without its REST, and messages that are queued. These stay: units, open
+ * gates and their epochs (a program with a turn runs on), and needs, which are sent again.
  */
 
 #include <string.h>
@@ -130,7 +130,7 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 	}
 }
 
-/* A part of what the turn gives, or none of it yet; the rest follows as others leave. */
+/* A part of what the turn gives, or nothing yet; the rest follows as others leave. */
 static bool limit_is_partial(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
 	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&
@@ -174,8 +174,8 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 }
 
 /*
- * Mode LAUNCH: a turn begins in the window that others left to us. If we lost some of it since it
- * was last made larger, it becomes larger again, and by how much the daemon is about to say.
+ * Mode LAUNCH: a turn begins in the window that others did not take. If the window shrank since it
+ * was last raised, it grows again, and the daemon is about to say by how much.
  */
 static void window_expect_growth(const struct slu_peer *peer, uint64_t now_ns,
 				 struct slu_peer_device *d)
@@ -221,7 +221,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
 		return;
 	d = &peer->devices[deny->account.device];
-	/* one that crossed with the thing itself is void; but the daemon shall know what we want */
+	/* void if it crossed with what it denies; but the daemon should know what we want */
 	if (!slu_peer_want_is_unmet(peer, deny->account.device)) {
 		d->want_is_due = true;
 		return;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mode LAUNCH: units that several devices use. A unit is on one device at a time and counts in that
- * device's account alone. A command on another device has it leave, takes it over when it is away,
- * and brings it in as any other: from then on it is that device's unit.
+ * Mode LAUNCH: units that more than one device uses. A unit is on one device at a time and counts
+ * in that device's account alone. A command on another device makes it leave, takes it over when it
+ * is away, and brings it in like any other: from then on it belongs to that device.
  *
- *   on A -> leaving A    a command in front at B names it, and it is B's turn to cross
- *        -> away, B's    [unit_take_over]   from here on B's own affair
+ *   on A -> leaving A    a command in front at B names it, and B crosses
+ *        -> away, B's    [unit_take_over]   B brings it in like its own
  *        -> on B
  *
- * One device a time *crosses*: the first one that asked among those whose command is being served
- * and fits. What it has got together is not taken from it again before its command has run, so two
- * commands that need the same units on two devices come one after the other. A command that is not
- * being served, because its turn is over or its window too small, keeps nobody from crossing.
+ * One device at a time *crosses*: the first one that asked among those whose command is served and
+ * fits. Its units are not taken away before its command has run, so two commands that need the same
+ * units on two devices run one after the other. A command that is not served, because its turn is
+ * over or its window too small, keeps no other from crossing.
  *
- * What cannot leave (mapped, or named by commands that wait for the host) is used where it is. The
- * program may be about to do what it waits for as soon as its call returns. It is the driver that
- * brings its bytes to the other device then, as it does where there is no daemon.
+ * A unit that cannot leave (mapped by the host, or named by commands that wait for the host) is
+ * used where it is: the program may be about to do what those wait for as soon as its call returns.
+ * Then the driver brings the bytes to the other device, as it does without a daemon.
  */
 
 #include "peer/internal.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What became of a move: the unit is where it was to go, or still where it was, and something has
- * to be known before the next one is begun. What the driver has no memory for is asked for again, a
- * few times, and then told (rule 13).
+ * The end of a move: the unit is where it should go, or still where it was, and something was
+ * learned for the next move. A refusal by the driver is retried a few times and then reported
+ * (rule 13). Part of move.c.
  */
 
 #include <assert.h>
 
 #include "peer/internal.h"
 
-#define FAILED_DOUBLINGS 7 /* the pause after a failed move, at most */
+#define FAILED_DOUBLINGS 7 /* of the pause after a failed move, at most */
 
 static void move_forget(struct slu_peer_device *d, struct slu_unit *u, unsigned way)
 {
@@ -21,7 +21,7 @@ static void move_forget(struct slu_peer_device *d, struct slu_unit *u, unsigned 
 	d->moving_bytes[way] -= u->bytes;
 }
 
-/* Anything may have gone wrong, also for good: tried again, less and less often. */
+/* The cause is unknown and may be permanent: try again, less and less often. */
 static void move_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
 			unsigned way)
 {
@@ -61,7 +61,7 @@ static void move_in_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_pee
 		slu_peer_tally_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
 					 SLU_MOVING_NO);
 		u->device_version = u->host_version;
-		/* pinned memory that is there says nothing about what the device refused */
+		/* pinned memory says nothing about what the device refused */
 		if (!is_map) {
 			d->n_refused = 0;
 			d->moved_in_bytes += u->bytes;

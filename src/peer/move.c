@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which move is begun. What became of it is in move-end.c.
+ * Which moves begin. move-end.c has their end.
  *
- * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names); in
+ * Out: while more is held than allowed, at rest (mode LAUNCH: any unit that no command names). In
  * mode LAUNCH also for the command in front, inside its own window, or at another device. In: into
- * the free bytes below the limit, in a turn or when the daemon fills us ahead, and only while
- * nothing that might touch the unit can run. To MAPPED: in a turn, what will not be on the device
- * in this turn (above the goal).
+ * the free bytes below the limit, in a turn or when the daemon fills ahead, and only while no
+ * command that might touch the unit can run. To MAPPED: in a turn, units that will not be on the
+ * device in this turn (above the goal).
  *
  * A move that is no longer wanted is asked to stop at its next chunk; it may still end as done.
  */
@@ -15,9 +15,9 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-/* Moves under way in one direction: so many in any case, more while they are small. */
+/* Moves under way in one direction: at least so many, more while they are small. */
 #define MOVES_MIN 2
-#define N_CHUNKS  4 /* a mover pins two, and should find the next units prepared */
+#define N_CHUNKS  4 /* a mover pins two, and should find the next units ready */
 
 bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -35,8 +35,8 @@ static uint64_t free_bytes(const struct slu_peer *peer, const struct slu_peer_de
 }
 
 /*
- * Mode MAPPED, in a turn: what the daemon has planned for it on the device. It may be less than the
- * limit, after a refusal: the rest is the reserve, which the driver needs itself.
+ * Mode MAPPED, in a turn: the bytes on the device that the daemon planned for it. After a refusal
+ * they may be less than the limit: the rest is the reserve, which the driver needs itself.
  */
 static bool has_share(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -48,7 +48,7 @@ static uint64_t share_bytes(const struct slu_peer_device *d)
 	return d->account.goal_is_past ? d->account.limit_bytes : d->account.goal_bytes;
 }
 
-/* The first unit that is to be on the device itself, and is not. */
+/* The first unit that must be on the device itself and is away. */
 static const struct slu_unit *awaited_unit(const struct slu_peer_device *d)
 {
 	const struct slu_unit *u;
@@ -62,7 +62,8 @@ static const struct slu_unit *awaited_unit(const struct slu_peer_device *d)
 	return NULL;
 }
 
-/* What must be MAPPED instead, so that @held_bytes and what is awaited are inside the share. */
+/* The bytes that must be MAPPED instead, so that @held_bytes and the awaited unit are inside the
+ * share. */
 static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_device *d,
 			     uint64_t held_bytes)
 {
@@ -76,7 +77,7 @@ static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_
 	return slu_sub_floor(held_bytes, share_bytes(d));
 }
 
-/* What may come in now. */
+/* The bytes that may come in now. */
 static uint64_t free_share(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t bytes = free_bytes(peer, d);
@@ -93,8 +94,7 @@ struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
 				slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
 	struct slu_unit *u;
 
-	/* one after another: what is absent has the free bytes first, or nothing is ever complete
-	 */
+	/* absent units have the free bytes first, or the device is never complete */
 	if (!slu_peer_move_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
 	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
@@ -153,7 +153,7 @@ static void move_cancel_void(struct slu_peer *peer, struct slu_peer_device *d)
 
 /* -- choosing -------------------------------------------------------------------------------- */
 
-/* Bytes of the command in front that nobody is bringing in yet. */
+/* Bytes of the command in front that are not coming in yet. */
 static uint64_t command_missing_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t bytes = 0;
@@ -166,9 +166,9 @@ static uint64_t command_missing_bytes(const struct slu_peer *peer, const struct 
 }
 
 /*
- * Mode LAUNCH: the window that commands are served in. While the daemon is still making it larger,
- * what it will be: units that leave for each other in a small one would come back into the large
- * one a moment later. The daemon gives what was asked for, inside the goal.
+ * Mode LAUNCH: the window in which commands are served. While the daemon still raises it, its
+ * future size: units that leave for each other in a small window would come back into the large one
+ * a moment later. The daemon gives what WANT asked for, inside the goal.
  */
 static uint64_t window_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -180,7 +180,7 @@ static uint64_t window_bytes(const struct slu_peer *peer, const struct slu_peer_
 	return SLU_MAX(limit, wished);
 }
 
-/* What must leave for the command in front, or 0 if the window is too small for it at all. */
+/* The bytes that must leave for the command in front; 0 if the window is too small for it. */
 static uint64_t command_shortfall(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	uint64_t missing;
@@ -221,7 +221,7 @@ static bool share_gets_free(const struct slu_peer *peer, const struct slu_peer_d
 	       unit_next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
 }
 
-/* What is mapped beyond what pinned memory may hold when nothing is staged any more. */
+/* The mapped bytes beyond what pinned memory may hold when nothing is staged any more. */
 static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 {
 	const struct slu_peer_account *a = &peer->pinned;
@@ -263,7 +263,7 @@ static struct slu_unit *move_choose_out(const struct slu_peer *peer,
 	return u;
 }
 
-/* Ahead, or behind the command in front: a holder that asks for nothing gets nothing moved. */
+/* Ahead, or behind the command in front: without a request nothing moves in a turn. */
 static bool fetches_working_set(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	if (peer->is_alone || d->n_working_absent == 0)
@@ -294,7 +294,7 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 	if (u || !slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) ||
 	    peer->is_alone)
 		return u;
-	/* what still fits the goal waits for the limit to get there */
+	/* a unit that still fits the goal waits for the limit to get there */
 	if (unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
 			 SLU_PLACE_IN_ANY))
 		return NULL;
@@ -330,10 +330,10 @@ static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u
 }
 
 /*
- * A unit that would leave only because our window is too small for the command in front, or be
- * mapped only because it is above the goal: if the daemon does not know yet how much we need, it is
- * told, and has a moment to answer with more. Else a program that fits moves bytes to and fro
- * inside a window that is about to grow.
+ * A unit would leave only because the window is too small for the command in front, or be mapped
+ * only because it is above the goal. If the daemon does not know the need yet, WANT is sent and the
+ * daemon has a moment to answer with more. Otherwise a program that fits would move bytes to and
+ * fro inside a window that is about to grow.
  */
 static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsigned index,
 				  unsigned way, enum slu_moving moving)
@@ -354,7 +354,7 @@ static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsign
 	return true;
 }
 
-/* The bus must not stand still between two units; what is under way must be taken back soon. */
+/* The bus must be busy between two units; what is under way must be cancelled soon. */
 static bool move_may_begin(const struct slu_peer *peer, const struct slu_peer_device *d,
 			   unsigned way)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The object itself: its memory, the order of a step, and the queue of actions. The queue is of a
- * fixed size, for a step adds each kind of action at most once or twice a device, and the caller
- * takes all of them before the next event.
+ * The object: its memory, the order of a step, and the queue of actions. The queue has a fixed
+ * size, because a step adds each kind of action at most twice a device, and the caller takes all of
+ * them before the next event.
  */
 
 #include <assert.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What nobody waits for is told now and then, a little after it changed: FACTS for the eyes of
- * people, sums that fell or rose inside the limit, bytes that can leave again, a need that changed
- * while it was met, and a wish that nobody has any more. So an allocation sends nothing while
- * credit lasts, and the daemon still learns what is slack. The hint that we are idle and its end
- * count as such, too: a program that was not let run for a moment has not asked for anything.
+ * Reports: messages that no program waits for. They are sent at most once per interval, a little
+ * after a change: FACTS for status, sums that changed inside the limit, a floor that fell, a need
+ * that changed while it was met, and a need that ended. So an allocation sends nothing while credit
+ * lasts, and the daemon still learns what is slack. The hint that the device is idle, and its end,
+ * count as reports too: a program that was not let run for a moment has asked for nothing.
  */
 
 #include <string.h>

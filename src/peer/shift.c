@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backing change between pageable memory and disk, one at a time, as the daemon's limits say: down
- * while more is held of pageable memory than allowed, up when the daemon raised the limit ahead of
- * our turn (pace AHEAD). Both accounts are held until it is done, so neither is ever exceeded.
+ * Backing shifts between pageable memory and disk, one unit at a time, as the daemon's limits say:
+ * down while more pageable memory is held than allowed, up when the daemon raised the limit ahead
+ * of our turn (pace AHEAD). Both accounts hold the bytes until the shift ends, so neither limit is
+ * exceeded.
  *
- * What is away and about to come in is not shifted, and what is being shifted then is stopped: the
- * unit comes in from where its bytes are.
+ * A unit that is away and about to come in is not shifted, and a shift of such a unit is cancelled:
+ * the unit comes in from where its bytes are.
  */
 
 #include <assert.h>

@@ -3,11 +3,11 @@
 /*
  * Sums over the units of a device, kept as the units change. A program may have tens of thousands
  * of units, and a step follows each of its allocations: a step looks at single units only when it
- * chooses one to move, or when a rare state (frozen, blocked) needs it. Whoever goes through the
- * list says so with slu_peer_tally_note_scan(), which the tests count.
+ * chooses one to move, or in a rare state (frozen, blocked). Code that goes through the list calls
+ * slu_peer_tally_note_scan(), which the tests count.
  *
- * A unit is counted from its allocation to its death. Its place, what it is moved for and why it is
- * frozen change through the functions here only.
+ * A unit counts from its allocation to its release. Its place, its move and its reason to be frozen
+ * change only through the functions here.
  */
 
 #include <assert.h>

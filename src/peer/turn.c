@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The gate of one device. It opens when we may run and every unit is in place; it is shut when we
- * may not run any more, or when an allocation or what is mapped needs the program at rest. Shutting
- * takes time: from the action SHUT until slu_peer_turn_drained() the gate is DRAINING, and nothing
- * is moved.
+ * The gate of one device. It opens when this client may run and every unit is in place. It is shut
+ * when the client may run no more, or when an allocation or a mapped unit needs the program at
+ * rest. That takes time: from the action SHUT until slu_peer_turn_drained() the gate is DRAINING,
+ * and no unit moves.
  *
- * Every CLOSE is answered with a REST of its own epoch (rule 24): of the present turn after the
- * drain, of any other at once.
+ * Every CLOSE gets a REST of its own epoch (rule 24): for the present turn after the drain, for any
+ * other turn at once.
  */
 
 #include <assert.h>
@@ -52,7 +52,7 @@ void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch
 		rest_push(peer, index, epoch);
 }
 
-/* The CLOSE that waits is answered; what the turn gave ends with it. */
+/* Answers the CLOSE. The grants of the turn end with it. */
 static void turn_rest(struct slu_peer *peer, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
@@ -76,8 +76,8 @@ static void gate_shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 }
 
 /*
- * Mode MAPPED: an allocation that neither limit nor goal will ever hold, but pinned memory would.
- * The daemon knows of it and had its time to answer with more.
+ * Mode MAPPED: neither limit nor goal will ever hold the allocation, but pinned memory would. The
+ * daemon knows of it and had its time to answer with more.
  */
 static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 {
@@ -91,8 +91,8 @@ static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 }
 
 /*
- * Mode MAPPED: half or more of what is mapped fits on the device now: somebody who
- * was slow to leave has left. What is mapped is so slow that it pays to come to rest for it.
+ * Mode MAPPED: half or more of what is mapped fits on the device now, because a program that was
+ * slow to leave has left. Mapped memory is so slow that a rest pays.
  */
 static bool promotion_needs_rest(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
@@ -103,8 +103,7 @@ static bool promotion_needs_rest(const struct slu_peer *peer, const struct slu_p
 	       slu_peer_move_promotable(peer, d);
 }
 
-/* Everything that a command might touch is there, and the allocations that wait have asked again.
- */
+/* Every unit that a command might touch is present, and waiting allocations have asked again. */
 static bool device_is_complete(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
@@ -174,15 +173,15 @@ void slu_peer_turn_progress(struct slu_peer *peer, uint64_t now_ns, unsigned dev
 		return;
 	if (busy) {
 		d->busy_ns = now_ns;
-		/* the hint is taken back by a WANT */
+		/* a WANT takes the hint back */
 		if (d->idle_is_reported) {
 			d->idle_is_reported = false;
 			d->want_is_due = d->want_ends_idle = true;
 		}
 		return;
 	}
-	/* one that waits for the daemon or for its units is not idle: the hint would make the
-	 * daemon forget it */
+	/* a program that waits for the daemon or for its units is not idle: the daemon would forget
+	 * it */
 	if (d->idle_is_reported || slu_epoch_is_none(d->epoch) ||
 	    slu_peer_want_is_unmet(peer, device) || d->n_command ||
 	    now_ns - d->busy_ns < peer->config.idle_ns)

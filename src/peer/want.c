@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * WANT states a need, not a change: what is needed now, told when it changed, and told again after
- * each event that might have made the daemon forget or pass over it (a LIMIT, a REST, a new
- * connection, a refusal), for as long as it is unmet.
+ * WANT states a need, not a change. It is sent when the need changed, and again after each event
+ * that might have made the daemon forget or pass over it (a LIMIT, a REST, a new connection, a
+ * refusal), as long as it is unmet.
  *
- * Backing credit is asked for ahead, some units at a time, so that most allocations send nothing.
- * Asking ahead may be denied where the allocation itself would not: then the first allocation alone
- * is asked for, and only if that is denied too, it fails.
+ * Backing credit is requested ahead, for some units at a time, so that most allocations send
+ * nothing. The daemon may deny a request ahead where it would grant the allocation itself: then the
+ * first allocation is requested alone, and fails only if that is denied too.
  */
 
 #include <string.h>
@@ -25,7 +25,7 @@ bool slu_peer_want_is_runnable(const struct slu_peer *peer, unsigned index)
 	return slu_peer_turn_may_run(peer, d) && d->mode != SLU_MODE_LAUNCH && d->n_absent > 0;
 }
 
-/* Something waits that only the daemon can bring. */
+/* The program waits for something that only the daemon can give. */
 bool slu_peer_want_is_unmet(const struct slu_peer *peer, unsigned index)
 {
 	const struct slu_peer_device *d = &peer->devices[index];
@@ -107,7 +107,7 @@ void slu_peer_want_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 		d->grows_until_ns = SLU_MAX(d->grows_until_ns, now_ns + peer->config.answer_ns);
 	d->want = want;
 	d->want_is_current = true;
-	/* nobody waits for this one: it only takes a hint back */
+	/* no thread waits for this one: it only takes a hint back */
 	if (d->want_ends_idle && !slu_peer_want_is_unmet(peer, index))
 		peer->n_reports++;
 	d->want_is_due = d->want_ends_idle = false;
@@ -128,7 +128,7 @@ static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 	return NULL;
 }
 
-/* How much backing credit is wanted in all; 0: what there is will do. */
+/* The backing credit that is needed in all; 0: there is enough. */
 static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 {
 	const struct slu_unit *first = first_backing_alloc(peer), *u;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mode LAUNCH: the working set, which is what the commands of the last moments named. Beside others
- * a program counts with it (rule 20): what it owns may be much more, and the one command that waits
- * much less, and a window of that size would be emptied and filled again by each command.
+ * Mode LAUNCH: the working set, the units that recent commands named. Next to other programs it is
+ * the need that counts (rule 20): the program may own much more, and the one command that waits may
+ * need much less, and each command would empty and fill a window of that size.
  *
- * Named lately means in the last two seconds or in the last turn. The seconds are those in which
- * the gate was open: off turn nothing grows old, and a turn begins with the set that the last one
- * ended with. A list in the order of the last naming holds the set, so that a command moves its own
- * units to the end and whoever grew old is at the front; nobody else is looked at.
+ * Recent means in the last two seconds or in the last turn. Only time with the gate open counts:
+ * off turn nothing grows old, and a turn begins with the set that the last one ended with. A list
+ * in the order of the last naming holds the set. A command moves its own units to the end, and the
+ * old ones are at the front; no other unit is looked at.
  *
- * The daemon is told about a change of more than an eighth only, unless a command waits.
+ * A change of at most an eighth is not reported to the daemon, unless a command waits.
  */
 
 #include "peer/internal.h"
