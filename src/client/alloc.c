@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A unit is allocated where the peer says. On the device the back end makes it on the program's
- * thread; while it does, the unit counts as named, so that nobody moves what does not exist yet. In
- * mode LAUNCH, where much memory is free, the driver need not have shown that it has the
- * memory; if it refuses it at the first use, the unit is taken back.
+ * The allocation of units. Part of unit.h; its calls are in client.h.
+ *
+ * The peer decides where a unit is allocated. On the device the back end creates it on the
+ * program's thread; meanwhile the unit counts as named, so that no move of it begins. In mode
+ * LAUNCH, while much memory is free, the front end may skip the proof that the driver has the
+ * memory; if the driver refuses at the first use, the unit goes back to RAM.
  */
 
 #include <stdlib.h>
@@ -15,28 +17,30 @@
 #include "client/log.h"
 #include "client/wait.h"
 
-#define FAILURES_MAX 4 /* of the driver at one allocation, that are not its refusal */
-/* this part of the device must be left as credit, and more than contexts take that nobody saw yet
+#define FAILURES_MAX 4 /* errors of the driver at one allocation, refusals not counted */
+/*
+ * Ample credit: so much must remain, as a part of the device and in bytes. It is more than contexts
+ * take that were not seen yet.
  */
 #define SURE_PARTS	32
 #define SURE_BYTES	(64 * SLU_MIB)
 #define UNMAKE_PAUSE_NS (1 * SLU_NS_PER_MS)
 
-/* Never joined, so no daemon could free memory: the driver's word is final. */
+/* Never joined, so no daemon could free memory: a refusal is final. */
 static bool refusal_is_final(const struct slu_client *c)
 {
 	return c->stage == SLU_CLIENT_LOOSE;
 }
 
-/* In mode LAUNCH a creation is the very call that the program made: its error is the program's. */
+/* In mode LAUNCH a creation is the call that the program made: its error is the program's. */
 static bool device_creates_for_program(const struct slu_client_device *d)
 {
 	return d->mode == SLU_MODE_LAUNCH;
 }
 
 /*
- * So much credit is left that others would have to take a good part of the device in a moment for
- * the driver to refuse. A front end may spare itself the proof.
+ * So much credit remains that others would have to take a good part of the device in a moment for
+ * the driver to refuse. A front end may skip the proof.
  */
 static bool device_has_ample_credit(const struct slu_client *c, const struct slu_client_device *d)
 {
@@ -49,10 +53,9 @@ static bool device_has_ample_credit(const struct slu_client *c, const struct slu
 }
 
 /*
- * Makes the device memory of a unit that the peer let be allocated there; with the lock, which is
- * left meanwhile. As with a move in, a refusal is the daemon's business, and anything else that
- * fails is tried again: our calls are more than the one that the program made, and fail for reasons
- * of their own. But a program waits here, so not for ever.
+ * Creates the device memory of a unit. Needs the lock and releases it meanwhile. As with a move in,
+ * a refusal goes to the daemon, and other errors are retried: we make more calls than the program
+ * did, and they fail for reasons of their own. The program waits, so the retries are few.
  *
  * Return: 0, SLU_CLIENT_E_NO_MEMORY, -EAGAIN: ask the peer again; or -errno.
  */
@@ -89,8 +92,9 @@ static int alloc_create(struct slu_client *c, struct slu_client_unit *w, unsigne
 		r = r < 0 ? r : -EIO;
 		if (!device_creates_for_program(d) && !d->is_dead &&
 		    ++*n_failures <= FAILURES_MAX) {
-			slu_client_log("device %u: making %llu bytes failed: %s, trying again",
-				       d->index, (unsigned long long)w->unit.bytes, strerror(-r));
+			slu_client_log(
+				"device %u: allocation of %llu bytes failed: %s, trying again",
+				d->index, (unsigned long long)w->unit.bytes, strerror(-r));
 			r = -EAGAIN;
 		} else {
 			slu_peer_alloc_cancel(c->peer, now_ns, &w->unit);
@@ -106,7 +110,7 @@ void slu_client_unit_prove(struct slu_unit *unit)
 		__atomic_store_n(&unit->unproven, false, __ATOMIC_RELAXED);
 }
 
-/* With the lock, which is left meanwhile. */
+/* Needs the lock and releases it meanwhile. */
 static void alloc_unmake(struct slu_client *c, struct slu_client_unit *w)
 {
 	struct slu_unit *u = &w->unit;
@@ -145,9 +149,7 @@ void slu_client_unit_unmake(struct slu_unit *const *units, size_t n_units)
 	slu_lock_give(&c->lock);
 }
 
-/* Takes an extent of the disk file for a unit that is about to be allocated; with the lock, which
- * is left meanwhile.
- */
+/* Takes an extent for a unit before its allocation. Needs the lock and releases it meanwhile. */
 static void alloc_reserve_extent(struct slu_client *c, struct slu_client_unit *w)
 {
 	int r = 0;
@@ -218,7 +220,7 @@ static int alloc_create_orphan(struct slu_client_unit *w, bool is_frozen)
 	return r > 0 ? slu_error(-EIO) : slu_fold(r);
 }
 
-/* It is the program's from now on, and no longer only set aside for it; with the lock. */
+/* The program owns the unit from now on; uses up the reservation. Needs the lock. */
 static void device_own(struct slu_client_device *d, const struct slu_unit *u,
 		       uint64_t *reserved_bytes)
 {
@@ -260,7 +262,7 @@ static int alloc_unit(struct slu_client_device *d, uint64_t bytes, enum slu_froz
 		r = alloc_run(c, w, frozen != SLU_FROZEN_NO);
 		if (!r)
 			device_own(d, &w->unit, reserved_bytes);
-		/* taken for nothing: the allocation was refused, or found memory after all */
+		/* not needed: the allocation failed, or found memory after all */
 		if (r || !w->unit.on_disk) {
 			spare = w->extent;
 			w->extent = (struct slu_disk_extent){ 0 };

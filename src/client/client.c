@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The instance, and carrying out what the peer decides.
- */
+/* The instance: its start, its stages, and the actions of the peer. */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -126,11 +124,10 @@ void slu_client_poke(struct slu_client *c)
 		return; /* full: it wakes anyway */
 }
 
-/* -- what the peer decides ----------------------------------------------------------------------
+/* -- actions of the peer ------------------------------------------------------------------------
  */
 
-/* The peer counts units that went; people want the bytes that were copied, and why they were not.
- */
+/* The peer counts units that moved. Status shows the bytes that were copied, and the last error. */
 static void facts_correct(struct slu_client *c, struct slu_msg_facts *facts)
 {
 	const struct slu_client_device *d = c->devices[facts->device];
@@ -173,7 +170,7 @@ static void gate_shut(struct slu_client *c, uint64_t now_ns, unsigned index)
 	slu_gate_shut(index);
 	slu_client_log("device %u: shut", index);
 	if (!d) {
-		/* Removed: nothing of it can run. */
+		/* Removed: nothing can run there. */
 		slu_peer_turn_drained(c->peer, now_ns, index, false);
 		return;
 	}
@@ -191,7 +188,7 @@ static void move_start(struct slu_client *c, const struct slu_peer_action *actio
 	slu_mover_push(&w->device->movers[is_out ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN], w);
 }
 
-/* Return: whether a step may find more to do. */
+/* Return: whether another step may have more to do. */
 static bool actions_carry_out(struct slu_client *c, uint64_t now_ns)
 {
 	struct slu_peer_action action;
@@ -273,16 +270,16 @@ void slu_client_lose(struct slu_client *c, uint64_t now_ns)
 	if (c->stage == SLU_CLIENT_JOINED) {
 		c->stage = SLU_CLIENT_LOST;
 		c->lost_ns = now_ns;
-		slu_client_log("lost the daemon; looking for it");
+		slu_client_log("lost the daemon, trying to reconnect");
 	} else if (c->stage == SLU_CLIENT_LOOSE) {
-		/* It was alone before it tried, and is so again. */
+		/* It ran alone before it tried, and does so again. */
 		slu_client_run_alone(c, now_ns);
 		return;
 	}
 	slu_client_pump(c, now_ns);
 }
 
-/* They may have their pinned chunks now. */
+/* The movers may have pinned chunks now. */
 static void movers_wake(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
@@ -290,7 +287,7 @@ static void movers_wake(struct slu_client *c)
 			pthread_cond_broadcast(&c->devices[i]->movers[k].wake);
 }
 
-/* A gate that stayed open is watched again: nobody looked while there was nobody to tell. */
+/* Watches open gates again: without a daemon their progress was of no interest. */
 static void devices_watch(struct slu_client *c)
 {
 	for (unsigned i = 0; i < c->n_places; i++)
@@ -308,7 +305,7 @@ static void welcome_apply(struct slu_client *c, uint64_t now_ns)
 		slu_connection_reset_pause(&c->connection);
 		devices_watch(c);
 	} else {
-		slu_client_log("the daemon does not take us: %s (%s), going on without it",
+		slu_client_log("the daemon refused this program: %s (%s), running without it",
 			       w->detail, strerror((int)w->status));
 		slu_connection_stay(&c->connection);
 		slu_peer_connection_lost(c->peer, now_ns);

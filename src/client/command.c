@@ -13,8 +13,8 @@
 #include "client/wait.h"
 
 /*
- * A time that may be some milliseconds old, at a tenth of the price. Enough for a command that does
- * not wait: it only dates the last sign of life.
+ * A time that may be some milliseconds old, for a tenth of the cost. A command that does not wait
+ * needs it only as its last sign of life.
  */
 static uint64_t clock_rough_now_ns(void)
 {
@@ -24,7 +24,7 @@ static uint64_t clock_rough_now_ns(void)
 	return (uint64_t)ts.tv_sec * SLU_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* The threads of the program look at it without the lock. */
+/* Threads of the program read it without the lock. */
 static bool device_note_crowd(struct slu_client *c, struct slu_client_device *d)
 {
 	bool is_crowded = slu_peer_ahead_is_crowded(c->peer, d->index);
@@ -34,9 +34,9 @@ static bool device_note_crowd(struct slu_client *c, struct slu_client_device *d)
 }
 
 /*
- * A unit that another device has, and that commands behind a host event named when it was last
- * looked at, would be used where it is, and the driver might have no memory for it here. The
- * program may have set the event since: it is asked about again.
+ * Units on another device that commands behind a host event named at the last look. Such a unit
+ * would be used where it is, and the driver might have no memory for it here. The program may have
+ * set the event since: look again.
  */
 static void units_ask_again(struct slu_client *c, const struct slu_client_device *d,
 			    struct slu_unit *const *units, size_t n_units)
@@ -82,7 +82,7 @@ static int command_begin(struct slu_client *c, struct slu_client_device *d,
 			bool is_crowded = device_note_crowd(c, d);
 
 			d->n_submitted++;
-			/* What it changed for others is theirs to hear of. */
+			/* others may wait for the change */
 			if (has_waited || c->n_waiting || is_crowded)
 				slu_client_pump(c, slu_clock_now_ns());
 			return 0;
@@ -114,7 +114,7 @@ int slu_client_command_begin(struct slu_client_device *d, struct slu_unit *const
 	return r;
 }
 
-/* Whether somebody waits for what a command held. */
+/* Whether the daemon or a thread waits for the units of a command. */
 static bool device_is_awaited(const struct slu_client *c, const struct slu_client_device *d)
 {
 	struct slu_peer_account_view view;

@@ -126,7 +126,7 @@ int slu_connection_receive(struct slu_connection *c, struct slu_message *ret_mes
 	const char *fault = "it is closed";
 	int r;
 
-	/* Also after a failed send: what the daemon said before it went still counts. */
+	/* Also after a failed send: messages that the daemon sent before still count. */
 	if (!c->channel)
 		return SLU_CONNECTION_E_NOTHING;
 	r = slu_channel_receive(c->channel, ret_message, NULL, &fault);

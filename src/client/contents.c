@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which copies of a unit's contents a move finds, and which it leaves.
+ * The copies of a unit's contents before and after a move.
  *
- * What is copied is decided when the move starts: a unit whose host copy is current is only given
- * up. While bytes go into a host copy it counts as unwritten (version 0), for it is neither the
- * old nor the new one.
+ * The decision what to copy falls when the move starts: a unit whose host copy is current is only
+ * released on the device. While bytes go into a host copy it counts as unwritten (version 0),
+ * because it is neither the old nor the new one.
  */
 
 #include <string.h>
@@ -23,10 +23,11 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	bool is_out = u->moving == SLU_MOVING_OUT;
 	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;
 
-	/* The device's copy died with its context; what the host has is the truth that is left. */
+	/* The device's copy is lost with its context; the host copy is the truth now. */
 	if (d->is_dead)
 		u->device_version = u->host_version;
-	/* Without a host copy, or without leave to compare, a suspect unit counts as written. */
+	/* Without a host copy, or without permission to compare, a suspect unit counts as written.
+	 */
 	if (is_out && u->suspect && !d->is_dead &&
 	    (!u->host_version || u->on_disk || hashing == SLU_HASHING_OFF))
 		slu_client_unit_clear_suspect(u, false);
@@ -104,7 +105,7 @@ static void contents_count(struct slu_client *c, struct slu_client_device *d,
 	}
 }
 
-/* What went wrong for good. Contents that are not what they were must not reach the program. */
+/* Lasting faults. Contents that changed on the way must not reach the program. */
 static void contents_note_fault(struct slu_client *c, struct slu_client_unit *w, int r,
 				int disk_error)
 {
@@ -114,20 +115,21 @@ static void contents_note_fault(struct slu_client *c, struct slu_client_unit *w,
 		slu_client_log("device %u: its context is lost", d->index);
 		d->is_dead = true;
 	} else if (r == SLU_MOVE_E_CORRUPT && !d->is_spoilt) {
-		slu_client_log("device %u: a host copy of %llu bytes is not what was moved out; "
-			       "the program gets an error for all further work there",
+		slu_client_log("device %u: a host copy of %llu bytes is corrupt; all further work "
+			       "there fails with an error",
 			       d->index, (unsigned long long)w->unit.bytes);
 		d->is_spoilt = true;
 	} else if (r == SLU_MOVE_E_UNREAD && !d->is_spoilt) {
-		slu_client_log("device %u: %llu bytes cannot be read back from disk: %s; the "
-			       "program gets an error for all further work there",
-			       d->index, (unsigned long long)w->unit.bytes, strerror(disk_error));
+		slu_client_log(
+			"device %u: %llu bytes cannot be read from disk: %s; all further work "
+			"there fails with an error",
+			d->index, (unsigned long long)w->unit.bytes, strerror(disk_error));
 		d->is_spoilt = true;
 	} else if (r == SLU_MOVE_E_BLOCKED) {
 		d->is_blocked = true;
 		d->look_ns = 0;
 	} else if (r < 0) {
-		/* said once, however often it is tried */
+		/* logged once for all retries */
 		if (d->move_error != -r)
 			slu_client_log("device %u: a move failed: %s, trying again", d->index,
 				       strerror(-r));
@@ -150,7 +152,7 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 	if (move->moving == SLU_MOVING_OUT)
 		u->unproven = false; /* it comes again with a proof */
 	if (move->moving == SLU_MOVING_MAP) {
-		/* The mapped bytes are the host copy now; two would be one too many. */
+		/* The mapped bytes are the host copy now; a second one is not needed. */
 		slu_tiers_put(u->host, u->bytes);
 		u->host = NULL;
 		u->host_version = 0;

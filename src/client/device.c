@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Devices come and go. HELLO names all devices of a process, so a new one means joining again; a
- * place that was left is taken again by the same device, for the peer never forgets one.
+ * Adds and removes devices. HELLO names all devices of a process, so a new one means a new
+ * connection. The peer never forgets a device: when it is added again it takes its old place.
  */
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define MARGIN_BYTES (256 * SLU_MIB)
 #define MARGIN_SHARE 16 /* of a small device: so many-th part */
 
-/* -- coming -------------------------------------------------------------------------------------
+/* -- adding -------------------------------------------------------------------------------------
  */
 
 static int place_find(const struct slu_client *c, const struct slu_hello_device *identity,
@@ -31,7 +31,7 @@ static int place_find(const struct slu_client *c, const struct slu_hello_device 
 	return -1;
 }
 
-/* Joins with all devices: the connection, if there is one, begins anew. */
+/* Joins with all devices: a connection that exists starts anew. */
 static void daemon_join_again(struct slu_client *c, uint64_t now_ns)
 {
 	if (c->torture) {
@@ -143,7 +143,7 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 		return slu_fold(r);
 	}
 	slu_lock_take(&c->lock);
-	/* Somebody else may have added the same device meanwhile; a place has one owner. */
+	/* Another thread may have added the same device meanwhile; a place has one owner. */
 	if (c->devices[place])
 		r = -EEXIST;
 	else
@@ -163,10 +163,10 @@ int slu_client_device_add(const struct slu_hello_device *identity, enum slu_mode
 	return 0;
 }
 
-/* -- going --------------------------------------------------------------------------------------
+/* -- removing ------------------------------------------------------------------------------------
  */
 
-/* Forgets the units that the program left behind; their device memory goes with the context. */
+/* Forgets the units that the program did not free; their memory goes with the context. */
 static void units_forget(struct slu_client *c, struct slu_client_device *d)
 {
 	const struct slu_unit_list *units = slu_peer_view_units(c->peer, d->index);
@@ -240,7 +240,7 @@ void slu_client_device_pages(struct slu_client_device *d, uint64_t bytes, bool m
 	slu_lock_give(&c->lock);
 }
 
-/* -- looking --------------------------------------------------------------------------------------
+/* -- reading --------------------------------------------------------------------------------------
  */
 
 unsigned slu_client_device_index(const struct slu_client_device *d)
@@ -270,7 +270,7 @@ bool slu_client_device_is_managed(const struct slu_client_device *d)
 	return is;
 }
 
-/* What the program may own there. */
+/* The bytes that the program may own there. */
 static uint64_t device_most_owned(const struct slu_client *c, const struct slu_client_device *d)
 {
 	uint64_t bytes =
@@ -279,7 +279,7 @@ static uint64_t device_most_owned(const struct slu_client *c, const struct slu_c
 	return bytes ? bytes : d->total_bytes;
 }
 
-/* What it is told of it: a program that takes all it is told must leave what its context takes. */
+/* The bytes that the program sees: if it takes all of them, its context must still fit. */
 static uint64_t device_visible(const struct slu_client *c, const struct slu_client_device *d)
 {
 	if (!device_is_managed(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
@@ -295,7 +295,7 @@ static uint64_t device_offered(const struct slu_client *c, const struct slu_clie
 	return device_is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
 }
 
-/* One of the figures above; the daemon says how much that is. */
+/* One of the figures above, which the daemon may set. */
 static uint64_t device_figure(const struct slu_client_device *d,
 			      uint64_t (*of)(const struct slu_client *c,
 					     const struct slu_client_device *d))
@@ -327,7 +327,7 @@ uint64_t slu_client_device_offered(const struct slu_client_device *d)
 	return device_figure(d, device_offered);
 }
 
-/* Units of mode LAUNCH come as commands name them: together they may exceed the device. */
+/* In mode LAUNCH units come in as commands name them: together they may exceed the device. */
 static uint64_t device_most_reserved(const struct slu_client *c, const struct slu_client_device *d)
 {
 	bool is_bounded =
@@ -346,7 +346,7 @@ bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint
 
 	slu_lock_take(&c->lock);
 	if (device_is_managed(c, d))
-		slu_client_wait_joined(c); /* the daemon says how much that is */
+		slu_client_wait_joined(c); /* the daemon may set the bound */
 	most = device_most_reserved(c, d);
 	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
 	if (may)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The system calls of the disk tier, and what is asked before them. */
+/* The system calls of the disk tier, and the checks before them. Part of disk.h. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +58,8 @@ static int file_open(const char *folder)
 }
 
 /*
- * The kernel answers a file above the limit with a signal, and it would be the program's. What
- * others need of the file system is left to them.
+ * Above the file size limit the kernel would send the program a signal. The last part of the file
+ * system stays free for others.
  */
 static int file_may_allocate(int fd, off_t offset, off_t bytes)
 {

@@ -37,8 +37,8 @@ static void holes_forget(struct slu_disk *disk)
 }
 
 /*
- * The number may belong to somebody else by now. What the file is recognised by does not change
- * while there is an extent, so who has one needs no lock here.
+ * The descriptor may belong to another file by now. The identity of the file does not change while
+ * there is an extent, so the owner of an extent needs no lock here.
  */
 static bool file_is_ours(const struct slu_disk *disk)
 {

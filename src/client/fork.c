@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A child starts anew: it has none of our threads, its GPU contexts are dead or useless, its host
- * copies are not mapped, and the connection is its parent's. Devices that its parent made become
- * orphans, which pass everything; a device that the child adds begins like in a new process.
+ * The child of a fork starts anew: it has none of our threads, its GPU contexts are dead or
+ * useless, its host copies are not mapped, and the connection belongs to the parent. Devices of the
+ * parent become orphans, which pass everything; a device that the child adds starts as in a new
+ * process.
  *
- * The parent's list of units stays behind in the child, unused: its units are still named by the
- * front end's objects, which the child may free.
+ * The parent's list of units stays in the child, unused: objects of the front end still refer to
+ * the units, and the child may free them.
  */
 
 #include <string.h>
@@ -36,7 +37,7 @@ static void device_make_orphan(struct slu_client *c, struct slu_client_device *d
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link) {
 		struct slu_client_unit *w = slu_client_unit_of(u);
 
-		u->host = NULL; /* MADV_DONTFORK: somebody else's pages may be there by now */
+		u->host = NULL; /* MADV_DONTFORK: the address may have other pages by now */
 		u->moving = SLU_MOVING_NO;
 		u->shift = SLU_SHIFT_NO;
 		w->extent = (struct slu_disk_extent){ 0 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The helper: the one thread that reads what the daemon says, and watches the devices: whether a
- * shut gate is empty and its device at rest, whether what was blocked has gone on, whether anything
- * runs at all. It sleeps until a message, a poke or the next look.
+ * The helper: the one thread that reads the daemon's messages and watches the devices: whether a
+ * shut gate is empty and its device at rest, whether blocked commands have gone on, whether
+ * anything runs. It sleeps until a message, a poke or the next look.
  *
- * It calls the back end without the lock. A device that is being removed waits until such a visit
- * is over, and is not visited again.
+ * It calls the back end without the lock. The removal of a device waits for the end of such a
+ * visit, and no other begins.
  */
 
 #include <poll.h>
@@ -20,7 +20,7 @@
 #define DRAIN_MIN_NS (20 * SLU_NS_PER_US)
 #define DRAIN_MAX_NS SLU_NS_PER_MS
 #define LOOK_NS	     (8 * SLU_NS_PER_MS)
-#define N_LOOKS_IDLE 125 /* after so many idle ones it looks less often */
+#define N_LOOKS_IDLE 125 /* after so many idle looks the next ones are rarer */
 #define LOOK_IDLE_NS (50 * SLU_NS_PER_MS)
 #define LOOK_GONE_NS (100 * SLU_NS_PER_MS)
 #define SLACK_NS     1000 /* of the kernel's timers: a drain is polled finely */
@@ -52,7 +52,7 @@ static bool visit_end(struct slu_client *c, struct slu_client_device *d)
 	return is_there;
 }
 
-/* -- what commands behind a host event hold --------------------------------------------------- */
+/* -- commands behind a host event ------------------------------------------------------------- */
 
 struct look {
 	struct slu_client_unit *w;
@@ -60,10 +60,10 @@ struct look {
 };
 
 /*
- * Asks the back end about each unit there, or about those that were blocked. The units are pinned
- * meanwhile: nobody ends them.
+ * Asks the back end about each unit there, or only about blocked ones. The units are pinned
+ * meanwhile, so that they are not released.
  *
- * Return: 1 with the answers, 0 when there is nothing to ask, the device has gone, or no memory.
+ * Return: 1 with the answers, 0 without units, device or memory.
  */
 static int units_look(struct slu_client *c, struct slu_client_device *d, bool only_blocked,
 		      struct look **ret_looks, size_t *ret_n)
@@ -296,15 +296,15 @@ static void loss_serve(struct slu_client *c, uint64_t now_ns)
 {
 	if (now_ns < loss_grace_ends_ns(c))
 		return;
-	slu_client_log("nobody came back; running on without a daemon");
+	slu_client_log("the daemon did not come back, running without it");
 	slu_client_run_alone(c, now_ns);
 }
 
 /* -- the loop --------------------------------------------------------------------------------- */
 
 /*
- * Who started the program cannot ask it whether it reached the daemon, but sees the names of its
- * threads. One that lost the daemon had joined, and does what the setting says.
+ * `sluice run` cannot ask the program whether it reached the daemon, but sees the names of its
+ * threads. A program that lost the daemon had joined, and follows the setting.
  */
 static void name_show_bond(const struct slu_client *c, bool *is_shown_alone)
 {

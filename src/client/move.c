@@ -27,7 +27,7 @@ static void retry_pause(uint64_t ns)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
-/* What a back end's operation on a copy answered, in our words. */
+/* The result of a back end's copy in our codes. */
 static int copy_result(int r)
 {
 	if (r == SLU_BACKEND_E_LOST)
@@ -56,7 +56,7 @@ static int drain_unit(const struct slu_move *m)
 	}
 }
 
-/* Creates or maps; a refusal may only mean that what others freed is not usable yet. */
+/* Creates or maps. After a refusal, memory that others freed may become usable a little later. */
 static int device_obtain(struct slu_move *m)
 {
 	uint64_t ns = m->pause_ns;
@@ -81,7 +81,7 @@ static int device_obtain(struct slu_move *m)
 
 /* -- the host copy on disk --------------------------------------------------------------------- */
 
-/* What the disk said is told at the end, in the words of this move. */
+/* Keeps the error of the disk for the end of the move. */
 static int disk_result(struct slu_move *m, int r)
 {
 	if (r && !m->disk_error)
@@ -254,8 +254,8 @@ int slu_piece_reap(struct slu_piece *p)
 /* -- the end ---------------------------------------------------------------------------------- */
 
 /*
- * The bytes that went in are not those that came out. If the host copy itself is still right, they
- * were spoilt on the way: the move failed and can be tried again. Else the contents are gone.
+ * The bytes that went in differ from those that came out. If the host copy is still right, they
+ * were damaged on the way: the move failed and can be retried. Otherwise the contents are lost.
  */
 static int sum_judge(struct slu_move *m)
 {

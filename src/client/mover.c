@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each direction of each device has a queue and threads of its own, so that both directions of the
- * bus are used at once. Two threads a direction work hand in hand on the moves (move.h) and their
- * pieces (pipe.h), in the order of the queue:
+ * Each direction of each device has a queue and two threads, so that both directions of the bus are
+ * used at once. The threads of a direction share the moves (move.h) and their pieces (pipe.h), in
+ * the order of the queue:
  *
  *   queue ──▶ feeder: begin, cut, feed ──▶ under way on the device ──▶ reaper: reap, end ──▶ peer
  *
- * The feeder goes on to the next unit while the device still copies for the ones before. So the
- * engine has work for as long as there is a unit to move and space in the pinned ring, and neither
- * the making and giving up of memory nor the protocol lie between two copies. How many moves there
- * are at once is the peer's decision.
+ * The feeder goes on to the next unit while the device still copies earlier ones. So the copy
+ * engine has work as long as there is a unit to move and space in the pinned ring, and neither
+ * allocations nor the protocol delay a copy. The peer decides how many moves are under way.
  *
- * A unit whose commands still run (mode LAUNCH) goes back to the peer, which may know another one
- * that is nearly as good; or, if it is waited for, to the end of the queue, to be asked again.
+ * A unit whose commands still run (mode LAUNCH) goes back to the peer, which may choose another one
+ * that is nearly as good. A patient unit goes to the end of the queue and is tried again.
  */
 
 #include <stdio.h>
@@ -32,7 +31,7 @@
 /* -- the feeder ---------------------------------------------------------------------------------
  */
 
-/* Return: what the move has come to: 0 while nothing is wrong. */
+/* Return: the result of the move so far; 0 while nothing is wrong. */
 static int job_state(const struct slu_mover_job *j)
 {
 	return !j->r && j->unit->unit.cancel ? SLU_MOVE_E_CANCELLED : j->r;
@@ -63,7 +62,7 @@ static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_clie
 	bool is_hopeless;
 	int r = 0;
 
-	/* An access of the program to the host copy comes to its end first. */
+	/* An access of the program to the host copy ends first. */
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	slu_ring_adjust(c, m);
@@ -105,7 +104,7 @@ static void *feeder_run(void *data)
 	struct slu_client *c = &slu_client_global;
 	struct slu_mover *m = data;
 	uint64_t pause_ns = BUSY_PAUSE_MIN_NS;
-	unsigned n_busy = 0; /* in a row, that had to go back into the queue */
+	unsigned n_busy = 0; /* units in a row that went back into the queue */
 
 	if (m->device->backend->thread_begin)
 		m->device->backend->thread_begin(m->device->data);
@@ -157,7 +156,7 @@ static void piece_reap(struct slu_client *c, struct slu_mover *m, struct slu_mov
 	pthread_cond_broadcast(&m->wake);
 }
 
-/* The reaper's last step: the move has no piece under way and gets none. */
+/* The move has no piece under way and gets none. */
 static void job_finish(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
 {
 	struct slu_client_unit *w = j->unit;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The host memory that a direction's pieces go through on their way: a ring of pinned memory where
- * the back end wants one and the budget has it, and pageable memory between the device and the disk
- * where it has not. The ring is made and given up while nothing is under way in it; its bytes are
- * charged to the pinned account before they are pinned.
+ * The host memory that the pieces of a direction go through: a ring of pinned memory if the back
+ * end wants one and there is credit, else pageable memory between device and disk. The ring is made
+ * and freed while no piece is under way. The pinned account is charged before memory is pinned.
  */
 
 #include "base/error.h"

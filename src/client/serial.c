@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mapping calls, one process at a time where the daemon's setting vmm_serial asks for it
- * (wire/serial.h). A process that holds the lock for very long, stopped perhaps, is not waited for:
- * better two calls together than everybody behind it.
+ * Mapping calls, one process at a time where the setting vmm_serial asks for it (wire/serial.h). If
+ * a process holds the lock for very long, perhaps because it is stopped, the others go on without
+ * the lock: two calls together are better than no call at all.
  *
- * The file is opened anew each time: so the threads of this process wait for each other, too.
+ * The file is opened for each call, so that threads of this process wait for each other too.
  */
 
 #include "wire/serial.h"
@@ -87,7 +87,7 @@ void slu_client_serial_suspect(const struct slu_client_device *device)
 	enum slu_serial setting;
 	int fd = file_open(device, &setting);
 
-	/* who may not write it cannot tell the others */
+	/* without write access the other processes cannot be warned */
 	if (fd >= 0 && setting == SLU_SERIAL_AUTO && pwrite(fd, "1", 1, 0) != 1)
 		errno = 0;
 	if (fd >= 0)

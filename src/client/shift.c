@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backing go down from memory to disk, and come up again, off the way of everything else: one
- * thread a process, one backing at a time, made when it is first needed. It stops at a chunk when
- * the peer wants the unit elsewhere.
+ * Shifts backing from memory to disk and back, aside from everything else: one thread a process,
+ * started when it is first needed, one unit at a time. It stops at a chunk when the peer wants the
+ * unit elsewhere.
  *
- * The old copy is given up only when the new one is whole, and on the device of the disk. A unit
- * that is present has no bytes to bring: only its extent is taken or given back, and a host copy
- * that it had is dropped.
+ * The old copy is released only when the new one is complete and, on disk, written through. A unit
+ * that is present has no bytes to copy: its extent is taken or given back, and its host copy is
+ * dropped.
  */
 
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "client/tiers.h"
 #include "client/wait.h"
 
-/* What one shift needs and makes; nobody else looks at it while it is under way. */
+/* The state of one shift; private to the shifter while it is under way. */
 struct shift {
 	struct slu_client_unit *w;
 	bool has_bytes; /* the unit is away and was written */
@@ -50,7 +50,7 @@ static int shift_copy(struct slu_client *c, struct shift *s, bool is_down)
 			return r;
 		slu_checksum_add(&sum, host, part);
 	}
-	/* a copy that is not what was written is judged when the program needs it */
+	/* a corrupt copy is reported when the program needs it */
 	if (s->has_sum && slu_checksum_end(&sum) != s->sum)
 		return SLU_SHIFT_FAILED;
 	s->sum = slu_checksum_end(&sum);
@@ -83,7 +83,7 @@ static int shift_come_up(struct slu_client *c, struct shift *s)
 	return r < 0 ? SLU_SHIFT_FAILED : r;
 }
 
-/* With the lock: the unit has the new copy, and the old one is the caller's to give up. */
+/* Gives the unit the new copy; the caller releases the old one. Needs the lock. */
 static void shift_hand_over(struct shift *s, bool is_down)
 {
 	struct slu_client_unit *w = s->w;
@@ -110,7 +110,7 @@ static void shift_serve(struct slu_client *c, struct slu_client_unit *w)
 	struct shift s = { .w = w };
 	int r;
 
-	/* An access of the program to the host copy comes to its end first. */
+	/* An access of the program to the host copy ends first. */
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	s.has_bytes = !slu_unit_is_present(&w->unit) && w->unit.host_version;
@@ -125,18 +125,17 @@ static void shift_serve(struct slu_client *c, struct slu_client_unit *w)
 	if (!r) {
 		shift_hand_over(&s, is_down);
 		slu_client_log("%llu bytes %s", (unsigned long long)bytes,
-			       is_down ? "now have their backing on disk"
-				       : "have come up from disk");
+			       is_down ? "shifted to disk" : "shifted from disk to memory");
 	} else if (is_down) {
 		s.host = NULL;
 	} else {
 		s.extent = (struct slu_disk_extent){ 0 };
 	}
 	slu_lock_give(&c->lock);
-	/* before the accounts say that it is free */
+	/* before the accounts count it as free */
 	slu_disk_give(&c->disk, &s.extent);
 	slu_tiers_put(s.host, bytes);
-	/* what went down is not kept for the next one either: somebody else is to have it */
+	/* the pool does not keep it either: other programs need the memory */
 	if (is_down)
 		slu_tiers_trim();
 	slu_lock_take(&c->lock);
@@ -184,8 +183,8 @@ void slu_client_shift_start(struct slu_client *c, struct slu_client_unit *w)
 void slu_client_shift_disk_failed(struct slu_client *c, int error)
 {
 	if (!c->disk_is_bad)
-		slu_client_log("the disk does not take what is written to it: %s; bytes stay in "
-			       "memory from now on",
+		slu_client_log("a write to the disk failed: %s; backing stays in memory from now "
+			       "on",
 			       strerror(error));
 	c->disk_is_bad = true;
 	slu_peer_shift_disk_failed(c->peer, slu_clock_now_ns());

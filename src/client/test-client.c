@@ -433,7 +433,7 @@ static void blocked_all(void)
 	wait_for_turns(&daemon, 2);
 	n_out = counts().n_moves_out;
 	assert(n_out > 0);
-	/* The rest of its commands might touch everything: nothing leaves, others are told so. */
+	/* The rest of its commands might touch everything: nothing leaves, which is reported. */
 	wait_for_turns(&daemon, 5);
 	assert(counts().n_moves_out == n_out);
 	thing_write(d, &t, 2);
@@ -647,7 +647,7 @@ static void contents_survive_restarts_of_the_daemon(void **state)
 	run_apart(restarted);
 }
 
-/* Messages but for answers, one to each, and for what is told now and then. */
+/* Messages except answers, one to each, and reports. */
 static uint64_t n_asked(void)
 {
 	struct slu_client_counts now = counts();

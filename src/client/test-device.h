@@ -7,7 +7,7 @@
  * absent unit is an error that sanitizers and the checks here see.
  *
  * A copy is done when it is asked for with poll, not before: whoever does not wait gets old bytes.
- * The n-th operation can be told to fail.
+ * The n-th operation can be made to fail.
  */
 
 #include <stdatomic.h>

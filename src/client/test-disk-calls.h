@@ -3,7 +3,7 @@
 
 /*
  * The system calls of the disk tier for tests: the real ones, in a real folder, each of which can
- * be told to fail as disks do. The n-th call fails; writes and reads are short now and then in any
+ * be made to fail as disks do. The n-th call fails; writes and reads are short now and then in any
  * case, as the kernel may make them.
  */
 

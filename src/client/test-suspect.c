@@ -149,7 +149,7 @@ static void a_copy_that_fails_leaves_the_device_s(void **state)
 	assert_true(w->move.has_contents);
 }
 
-/* Whoever compares is told as soon as contents move, and not where nothing will be compared. */
+/* will_compare() is called as soon as contents move, and not where nothing will be compared. */
 static void the_first_move_prepares_the_comparison(void **state)
 {
 	struct world *w = *state;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A daemon in the process that torments it, for tests: SLUICE_TORTURE=1, or SLUICE_TORTURE=disk,
- * and then no unit has its backing in memory. It gives each device a turn, takes it away behind the
- * first call that went through, has every byte moved out, and only then gives the next turn. So
- * every unit leaves and comes back between two calls of the program, by the same code as with a
- * real daemon.
+ * A daemon inside the process, for tests: SLUICE_TORTURE=1, or SLUICE_TORTURE=disk, where no unit
+ * has its backing in memory. It gives each device a turn, takes it away behind the first call that
+ * goes through, has every byte moved out, and only then gives the next turn. So every unit leaves
+ * and comes back between two calls of the program, by the same code as with a real daemon.
  *
- *   GIVEN   -> TAKEN    [slu_torture_turn]   CLOSE
- *   TAKEN   -> EMPTYING [REST]               LIMIT down to nothing
+ *   GIVEN   -> TAKEN    [slu_torture_turn]              CLOSE
+ *   TAKEN   -> EMPTYING [REST]                          LIMIT down to nothing
  *   EMPTYING -> GIVEN   [SUMS: nothing more can leave]  LIMIT up, TURN
  *
  * A LIMIT is sent only when the one before it was answered.

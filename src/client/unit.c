@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What becomes of units after their allocation: their end, what commands say of them, and how the
- * program reaches their contents off turn. While device memory is given back its unit counts as
- * named, so that nobody moves it.
+ * The release of units, their state, and access to their contents off turn. While its device memory
+ * is being released a unit counts as named, so that no move of it begins.
  */
 
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "client/tiers.h"
 #include "client/wait.h"
 
-/* -- end ----------------------------------------------------------------------------------------
+/* -- release ------------------------------------------------------------------------------------
  */
 
 void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
@@ -39,7 +38,7 @@ void slu_client_unit_follow(struct slu_client *c, struct slu_client_unit *w)
 	w->device = d;
 }
 
-/* Gives back what is on the device, or mapped; without the lock. */
+/* Releases the device or mapped memory; without the lock. */
 static void unit_release(struct slu_client_unit *w)
 {
 	struct slu_client_device *d = w->device;
@@ -151,8 +150,7 @@ void slu_client_unit_dirty(struct slu_unit *unit)
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 
-	/* The caller holds the unit in its place, so only dirty() itself can change a version now.
-	 */
+	/* The caller keeps the unit in place, so only this function can change a version now. */
 	if (__atomic_load_n(&unit->device_version, __ATOMIC_RELAXED) >
 	    __atomic_load_n(&unit->host_version, __ATOMIC_RELAXED))
 		return;
@@ -188,7 +186,7 @@ void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d
 	struct slu_unit *u;
 
 	if (d->mode == SLU_MODE_LAUNCH)
-		return; /* its commands say themselves what they write */
+		return; /* its commands report what they write */
 	if (slu_gate_n_entries() == d->n_at_open && !d->is_blocked)
 		return;
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
@@ -216,7 +214,7 @@ static int unit_copy(struct slu_client_unit *w, enum slu_direction direction, ui
 	struct slu_unit *u = &w->unit;
 
 	if (direction == SLU_DIRECTION_OUT) {
-		/* What was never written has no contents; zeros tell nobody anything. */
+		/* Contents that were never written are undefined; zeros reveal nothing. */
 		if (u->host_version)
 			memcpy(host, (char *)u->host + offset, bytes);
 		else

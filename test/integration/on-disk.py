@@ -218,19 +218,19 @@ def flip(f):
 
 
 def what_was_changed_on_disk_never_reaches_a_program():
-    spoil(flip, "is not what was moved out")
+    spoil(flip, "is corrupt")
 
 
 def nor_an_opencl_program():
-    spoil(flip, "is not what was moved out", "opencl", "OpenCL error -5")
+    spoil(flip, "is corrupt", "opencl", "OpenCL error -5")
 
 
 def what_cannot_be_read_back_is_an_error():
-    spoil(lambda f: f.truncate(0), "cannot be read back from disk")
+    spoil(lambda f: f.truncate(0), "cannot be read from disk")
 
 
 def so_it_is_for_an_opencl_program():
-    spoil(lambda f: f.truncate(0), "cannot be read back from disk", "opencl", "OpenCL error -5")
+    spoil(lambda f: f.truncate(0), "cannot be read from disk", "opencl", "OpenCL error -5")
 
 
 def a_folder_that_is_no_disk_is_refused_with_words():
