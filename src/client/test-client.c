@@ -499,7 +499,7 @@ static void blocked_launch(void)
 	slu_test_device_deinit(&device);
 }
 
-static void what_blocked_commands_name_stays_and_the_rest_leaves(void **state)
+static void units_of_blocked_commands_stay_and_others_leave(void **state)
 {
 	run_apart(blocked_launch);
 }
@@ -566,7 +566,7 @@ static void a_forked_child_starts_anew_and_its_parent_goes_on(void **state)
 
 /* -- with a daemon ---------------------------------------------------------------------------- */
 
-static void nobody_answers(void)
+static void without_an_answer(void)
 {
 	struct slu_client_device *d;
 	struct slu_test_daemon daemon;
@@ -590,7 +590,7 @@ static void nobody_answers(void)
 
 static void a_program_goes_on_without_a_daemon_and_joins_when_it_comes(void **state)
 {
-	run_apart(nobody_answers);
+	run_apart(without_an_answer);
 }
 
 static void refused(void)
@@ -712,7 +712,7 @@ static void denied(void)
 	slu_test_device_deinit(&device);
 }
 
-static void what_will_never_fit_is_out_of_memory(void **state)
+static void a_unit_that_never_fits_is_out_of_memory(void **state)
 {
 	run_apart(denied);
 }
@@ -733,13 +733,13 @@ int main(void)
 		cmocka_unit_test(spoilt_contents_never_reach_the_program),
 		cmocka_unit_test(a_dead_context_lets_everybody_pass),
 		cmocka_unit_test(nothing_leaves_while_commands_wait_for_the_host),
-		cmocka_unit_test(what_blocked_commands_name_stays_and_the_rest_leaves),
+		cmocka_unit_test(units_of_blocked_commands_stay_and_others_leave),
 		cmocka_unit_test(a_forked_child_starts_anew_and_its_parent_goes_on),
 		cmocka_unit_test(a_program_goes_on_without_a_daemon_and_joins_when_it_comes),
 		cmocka_unit_test(a_program_that_is_not_welcome_is_an_outsider),
 		cmocka_unit_test(contents_survive_restarts_of_the_daemon),
 		cmocka_unit_test(allocation_sends_nothing_while_credit_lasts),
-		cmocka_unit_test(what_will_never_fit_is_out_of_memory),
+		cmocka_unit_test(a_unit_that_never_fits_is_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static uint64_t allocated_bytes(const struct slu_disk *disk)
 	return (uint64_t)s.st_blocks * 512;
 }
 
-static void what_was_written_is_read_again(void **state)
+static void written_bytes_are_read_again(void **state)
 {
 	char out[3 * PAGE], in[3 * PAGE];
 	struct slu_disk_extent a = { 0 }, b = { 0 };
@@ -319,7 +319,7 @@ static void a_file_that_ends_early_is_an_error_not_a_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read_again),
+		cmocka_unit_test(written_bytes_are_read_again),
 		cmocka_unit_test(
 			an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_back),
 		cmocka_unit_test(the_file_has_no_name_and_is_the_users_alone),

@@ -149,7 +149,7 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 	return n_late;
 }
 
-static void nobody_is_late_with_membarrier(void **state)
+static void no_thread_is_late_with_membarrier(void **state)
 {
 	slu_gate_init(true);
 	if (!slu_gate_global.has_membarrier)
@@ -157,7 +157,7 @@ static void nobody_is_late_with_membarrier(void **state)
 	assert_int_equal(close_again_and_again(true, false, n_closings_wanted(200000)), 0);
 }
 
-static void nobody_is_late_with_a_sequentially_consistent_store(void **state)
+static void no_thread_is_late_with_a_sequentially_consistent_store(void **state)
 {
 	assert_int_equal(close_again_and_again(false, false, n_closings_wanted(200000)), 0);
 }
@@ -174,8 +174,8 @@ static void a_gate_that_loads_before_it_publishes_is_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_is_late_with_membarrier),
-		cmocka_unit_test(nobody_is_late_with_a_sequentially_consistent_store),
+		cmocka_unit_test(no_thread_is_late_with_membarrier),
+		cmocka_unit_test(no_thread_is_late_with_a_sequentially_consistent_store),
 		cmocka_unit_test(a_gate_that_loads_before_it_publishes_is_caught),
 	};
 

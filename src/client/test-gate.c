@@ -15,14 +15,14 @@ static int setup(void **state)
 	return 0;
 }
 
-static void a_shut_gate_lets_nobody_in(void **state)
+static void a_shut_gate_lets_no_thread_in(void **state)
 {
 	assert_false(slu_gate_try_enter(0));
 	assert_true(slu_gate_is_empty(0));
 	assert_false(slu_gate_is_inside());
 }
 
-static void an_open_gate_is_not_empty_while_somebody_is_inside(void **state)
+static void an_open_gate_is_not_empty_while_a_thread_is_inside(void **state)
 {
 	uint64_t n = slu_gate_n_entries();
 
@@ -168,8 +168,8 @@ static void a_forked_child_does_not_wait_for_threads_that_it_has_not(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_shut_gate_lets_nobody_in, setup),
-		cmocka_unit_test_setup(an_open_gate_is_not_empty_while_somebody_is_inside, setup),
+		cmocka_unit_test_setup(a_shut_gate_lets_no_thread_in, setup),
+		cmocka_unit_test_setup(an_open_gate_is_not_empty_while_a_thread_is_inside, setup),
 		cmocka_unit_test_setup(an_inner_entry_passes_a_gate_that_was_shut_meanwhile, setup),
 		cmocka_unit_test_setup(devices_have_gates_of_their_own, setup),
 		cmocka_unit_test_setup(a_slot_goes_to_the_next_thread_when_its_own_ends, setup),

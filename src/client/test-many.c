@@ -64,7 +64,7 @@ static void move_many(void)
 	slu_test_device_deinit(&device);
 }
 
-static void a_daemon_that_does_not_read_loses_nobody_however_much_moves(void **state)
+static void a_daemon_that_does_not_read_loses_no_client(void **state)
 {
 	run_apart(move_many);
 }
@@ -72,7 +72,7 @@ static void a_daemon_that_does_not_read_loses_nobody_however_much_moves(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_daemon_that_does_not_read_loses_nobody_however_much_moves),
+		cmocka_unit_test(a_daemon_that_does_not_read_loses_no_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

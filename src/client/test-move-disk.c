@@ -135,7 +135,7 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 	}
 }
 
-static void what_is_not_what_was_written_never_arrives(void **state)
+static void corrupt_contents_never_arrive(void **state)
 {
 	(void)state;
 	for (enum way way = STAGED; way < _WAY_MAX; way++) {
@@ -178,7 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contents_survive_the_way_to_disk_and_back),
 		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
-		cmocka_unit_test(what_is_not_what_was_written_never_arrives),
+		cmocka_unit_test(corrupt_contents_never_arrive),
 		cmocka_unit_test(a_disk_that_has_died_says_so),
 	};
 

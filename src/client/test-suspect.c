@@ -116,7 +116,7 @@ static void a_copy_that_differs_is_brought_out(void **state)
 	assert_int_equal(((unsigned char *)w->move.host)[BYTES - 1], 2);
 }
 
-static void whoever_cannot_compare_copies(void **state)
+static void a_back_end_that_cannot_compare_copies(void **state)
 {
 	struct world *w = *state;
 
@@ -177,7 +177,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(equal_copies_move_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_differs_is_brought_out, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(whoever_cannot_compare_copies, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_back_end_that_cannot_compare_copies, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_compared_before_the_unit_rests, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_fails_leaves_the_device_s, setup,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Units that come in before they are asked for: what for, within what, and what it may cost. */
+/* Units that come in ahead: which ones, how many, and at which price. */
 
 #include "peer/test-fixture.h"
 
@@ -87,7 +87,7 @@ static void the_next_one_comes_before_it_is_named(void **state)
 		assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), 0);
 		slu_peer_command_unname(f.peer, &u, 1);
 		fixture_step(&f);
-		/* somebody leaves for it who is not the last command's; nobody waits */
+		/* another unit leaves for it, not one of the last command; no one waits */
 		out = moving(&f, SLU_MOVING_OUT);
 		assert_ptr_not_equal(out, u);
 		if (out)
@@ -217,7 +217,7 @@ static void a_command_that_is_known_brings_in_its_units(void **state)
 	fixture_deinit(&f);
 }
 
-static void what_leaves_for_a_guess_comes_back_when_it_is_named(void **state)
+static void a_unit_that_left_for_a_guess_comes_back_when_it_is_named(void **state)
 {
 	struct slu_unit *away, *leaving;
 	struct fixture f;
@@ -270,7 +270,7 @@ int main(void)
 		cmocka_unit_test(few_units_come_only_when_they_are_named),
 		cmocka_unit_test(where_others_run_too_the_last_needed_is_waited_for),
 		cmocka_unit_test(a_command_that_is_known_brings_in_its_units),
-		cmocka_unit_test(what_leaves_for_a_guess_comes_back_when_it_is_named),
+		cmocka_unit_test(a_unit_that_left_for_a_guess_comes_back_when_it_is_named),
 		cmocka_unit_test(guesses_that_are_wrong_are_given_up),
 	};
 

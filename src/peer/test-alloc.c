@@ -115,7 +115,7 @@ static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void 
 	assert_int_equal(fixture_held(&f, DEVICE0), 17);
 	assert_int_equal(u->place, SLU_PLACE_DEVICE);
 
-	/* used up: it waits while the gate stays open, and the need is told */
+	/* used up: it waits while the gate stays open, and WANT reports the need */
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
@@ -145,7 +145,7 @@ static void rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram(void *
 	fixture_deinit(&f);
 }
 
-static void rule_7_what_a_program_may_own_is_bounded(void **state)
+static void rule_7_a_program_may_own_a_bounded_amount(void **state)
 {
 	struct fixture f;
 
@@ -303,8 +303,8 @@ static void a_failed_allocation_is_tried_again_and_reports_no_refusal(void **sta
 	fixture_deinit(&f);
 }
 
-/* The step that would end the pause comes after the question: it would wake nobody. */
-static void who_asks_when_the_pause_is_over_is_not_sent_to_wait(void **state)
+/* The step that would end the pause comes after the question: it would wake no thread. */
+static void an_allocation_after_the_pause_does_not_wait(void **state)
 {
 	for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
 		struct fixture f;
@@ -329,7 +329,7 @@ static void who_asks_when_the_pause_is_over_is_not_sent_to_wait(void **state)
 	}
 }
 
-static void rule_13_what_was_made_and_is_not_there_comes_again_for_its_command(void **state)
+static void rule_13_a_unit_without_its_memory_comes_in_again_for_its_command(void **state)
 {
 	struct slu_unit *u;
 	struct fixture f;
@@ -383,7 +383,7 @@ static void a_refused_allocation_without_a_daemon_fails(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_5_in_mode_launch_nobody_waits_for_credit(void **state)
+static void rule_5_in_mode_launch_no_allocation_waits_for_credit(void **state)
 {
 	struct slu_unit *late[1];
 	struct fixture f;
@@ -432,18 +432,17 @@ int main(void)
 		cmocka_unit_test(rule_4_an_allocation_waits_for_its_backing),
 		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not),
 		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
-		cmocka_unit_test(rule_5_in_mode_launch_nobody_waits_for_credit),
+		cmocka_unit_test(rule_5_in_mode_launch_no_allocation_waits_for_credit),
 		cmocka_unit_test(rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram),
-		cmocka_unit_test(rule_7_what_a_program_may_own_is_bounded),
+		cmocka_unit_test(rule_7_a_program_may_own_a_bounded_amount),
 		cmocka_unit_test(rule_7_memory_for_the_driver_to_find_free_is_not_the_programs),
 		cmocka_unit_test(rule_7_an_excess_is_reported_at_most_once_a_second),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_reported),
 		cmocka_unit_test(a_failed_allocation_is_tried_again_and_reports_no_refusal),
-		cmocka_unit_test(who_asks_when_the_pause_is_over_is_not_sent_to_wait),
-		cmocka_unit_test(
-			rule_13_what_was_made_and_is_not_there_comes_again_for_its_command),
+		cmocka_unit_test(an_allocation_after_the_pause_does_not_wait),
+		cmocka_unit_test(rule_13_a_unit_without_its_memory_comes_in_again_for_its_command),
 		cmocka_unit_test(a_refused_allocation_without_a_daemon_fails),
 		cmocka_unit_test(allocated_alone_a_unit_without_backing_gets_it_later),
 	};

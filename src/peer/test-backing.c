@@ -112,7 +112,7 @@ static void a_unit_from_disk_leaves_for_disk(void **state)
 	end(&f);
 }
 
-static void what_was_used_last_goes_down_last(void **state)
+static void the_last_used_unit_shifts_down_last(void **state)
 {
 	struct slu_unit *old, *new;
 	struct fixture f;
@@ -141,7 +141,7 @@ static void what_was_used_last_goes_down_last(void **state)
 	end(&f);
 }
 
-static void what_is_on_disk_comes_up_when_the_daemon_says_ahead(void **state)
+static void backing_shifts_up_when_the_daemon_says_ahead(void **state)
 {
 	struct slu_unit *u, *v;
 	struct fixture f;
@@ -165,7 +165,7 @@ static void what_is_on_disk_comes_up_when_the_daemon_says_ahead(void **state)
 	end(&f);
 }
 
-static void a_turn_stops_what_is_being_shifted(void **state)
+static void a_turn_cancels_a_shift(void **state)
 {
 	struct slu_unit *u;
 	struct fixture f;
@@ -281,9 +281,9 @@ int main(void)
 		cmocka_unit_test(rule_4_an_extent_is_taken_before_the_allocation),
 		cmocka_unit_test(a_full_disk_refuses_the_allocation_and_says_so),
 		cmocka_unit_test(a_unit_from_disk_leaves_for_disk),
-		cmocka_unit_test(what_was_used_last_goes_down_last),
-		cmocka_unit_test(what_is_on_disk_comes_up_when_the_daemon_says_ahead),
-		cmocka_unit_test(a_turn_stops_what_is_being_shifted),
+		cmocka_unit_test(the_last_used_unit_shifts_down_last),
+		cmocka_unit_test(backing_shifts_up_when_the_daemon_says_ahead),
+		cmocka_unit_test(a_turn_cancels_a_shift),
 		cmocka_unit_test(a_shift_that_finds_the_disk_full_is_tried_again_later),
 		cmocka_unit_test(a_failing_disk_never_fails_an_eviction),
 		cmocka_unit_test(credit_for_disk_dies_with_the_connection),

@@ -93,7 +93,7 @@ static void name_three_and_rest(struct fixture *f)
 	fixture_drained(f, false);
 }
 
-static void rule_20_the_working_set_is_what_was_named_in_the_last_moments(void **state)
+static void rule_20_the_working_set_is_the_recently_named_units(void **state)
 {
 	struct fixture f;
 	struct slu_unit *last = &f.units[2];
@@ -182,7 +182,7 @@ static void lose_two(struct fixture *f)
 	assert_int_equal(fixture_held(f, DEVICE0), 8);
 }
 
-static void name_what_is_away(struct fixture *f)
+static void name_absent_units(struct fixture *f)
 {
 	struct slu_unit *here = &f->units[2], *away = &f->units[0];
 
@@ -200,7 +200,7 @@ static void rule_29_a_turn_waits_for_the_window_that_was_announced(void **state)
 	lose_two(&f);
 	fixture_limit(&f, DEVICE0, 3, 12, 24, SLU_PACE_AHEAD);
 	fixture_wait(&f, 10 * FIXTURE_ANSWER_NS);
-	name_what_is_away(&f);
+	name_absent_units(&f);
 	assert_int_equal(f.n_moves, 0);
 	fixture_wait(&f, 4 * FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_moves, 0);
@@ -217,9 +217,9 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	struct fixture f;
 	struct slu_unit *away = &f.units[0];
 
-	/* it is told a moment later, and the bytes come later still */
+	/* the limit comes a moment later, and the bytes later still */
 	lose_two(&f);
-	name_what_is_away(&f);
+	name_absent_units(&f);
 	assert_int_equal(f.n_moves, 0);
 	fixture_limit(&f, DEVICE0, 3, 12, 24, SLU_PACE_NOW);
 	fixture_wait(&f, 4 * FIXTURE_ANSWER_NS);
@@ -227,9 +227,9 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
-	/* it is told that nothing more comes */
+	/* a limit says that nothing more comes */
 	lose_two(&f);
-	name_what_is_away(&f);
+	name_absent_units(&f);
 	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
@@ -238,9 +238,9 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
-	/* it is told nothing */
+	/* no limit comes */
 	lose_two(&f);
-	name_what_is_away(&f);
+	name_absent_units(&f);
 	assert_int_equal(f.n_moves, 0);
 	fixture_wait(&f, FIXTURE_ANSWER_NS);
 	assert_int_equal(f.n_moves, 1);
@@ -252,7 +252,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	/* it knows already that the window stays as it is */
 	lose_two(&f);
 	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NONE);
-	name_what_is_away(&f);
+	name_absent_units(&f);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], &f.units[2]);
 	fixture_finish_moves(&f);
@@ -316,7 +316,7 @@ static uint32_t n_served(struct fixture *f)
 	return fixture_said(f, SLU_MSG_FACTS)->facts.n_served;
 }
 
-static void rule_7_who_passes_a_command_that_waits_serves_nobody(void **state)
+static void rule_7_a_command_that_passes_the_one_in_front_does_not_count_as_served(void **state)
 {
 	struct fixture f;
 	struct slu_unit *small[1], *large[1];
@@ -353,14 +353,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rule_29_a_command_exchanges_units_inside_its_window),
 		cmocka_unit_test(rule_29_a_window_that_grows_is_not_emptied),
-		cmocka_unit_test(rule_20_the_working_set_is_what_was_named_in_the_last_moments),
+		cmocka_unit_test(rule_20_the_working_set_is_the_recently_named_units),
 		cmocka_unit_test(rule_20_a_small_change_of_the_working_set_is_not_reported),
 		cmocka_unit_test(rule_28_ahead_brings_in_the_working_set_most_recent_first),
 		cmocka_unit_test(rule_29_a_turn_waits_for_the_window_that_was_announced),
 		cmocka_unit_test(rule_12_a_new_turn_waits_for_the_size_of_its_window),
 		cmocka_unit_test(rule_29_a_window_that_is_too_small_is_a_wish),
 		cmocka_unit_test(a_second_command_waits_for_the_one_in_front),
-		cmocka_unit_test(rule_7_who_passes_a_command_that_waits_serves_nobody),
+		cmocka_unit_test(
+			rule_7_a_command_that_passes_the_one_in_front_does_not_count_as_served),
 	};
 
 	return cmocka_run_group_tests_name("peer-commands", tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void run(struct fixture *f, unsigned device, struct slu_unit *const *unit
 	fixture_step(f);
 }
 
-static void what_is_away_goes_to_the_device_that_names_it(void **state)
+static void a_unit_that_is_away_goes_to_the_device_that_names_it(void **state)
 {
 	const struct slu_message *m;
 	struct slu_unit *u[1];
@@ -202,7 +202,7 @@ static void two_that_need_the_same_come_one_after_the_other(void **state)
 	deinit_two(&f);
 }
 
-static void what_cannot_leave_is_used_where_it_is(void **state)
+static void a_unit_that_cannot_leave_is_used_where_it_is(void **state)
 {
 	struct slu_unit *mapped[1], *blocked[1];
 	struct fixture f;
@@ -257,7 +257,7 @@ static void a_unit_that_another_device_used_is_reported_when_it_can_leave(void *
 	deinit_two(&f);
 }
 
-static void who_waits_for_a_turn_takes_nothing_from_others(void **state)
+static void a_command_without_a_turn_takes_nothing_from_others(void **state)
 {
 	struct slu_unit *u[1];
 	struct fixture f;
@@ -298,7 +298,7 @@ static void without_a_daemon_it_stays_where_it_is(void **state)
 	deinit_two(&f);
 }
 
-static void one_that_goes_is_waited_for_by_nobody(void **state)
+static void no_command_waits_for_a_unit_that_is_released(void **state)
 {
 	struct slu_unit *u[1], *v[1];
 	struct fixture f;
@@ -437,14 +437,14 @@ static void commands_at_random_all_come_to_their_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_away_goes_to_the_device_that_names_it),
+		cmocka_unit_test(a_unit_that_is_away_goes_to_the_device_that_names_it),
 		cmocka_unit_test(it_leaves_one_device_for_the_other),
 		cmocka_unit_test(two_that_need_the_same_come_one_after_the_other),
-		cmocka_unit_test(what_cannot_leave_is_used_where_it_is),
+		cmocka_unit_test(a_unit_that_cannot_leave_is_used_where_it_is),
 		cmocka_unit_test(a_unit_that_another_device_used_is_reported_when_it_can_leave),
-		cmocka_unit_test(who_waits_for_a_turn_takes_nothing_from_others),
+		cmocka_unit_test(a_command_without_a_turn_takes_nothing_from_others),
 		cmocka_unit_test(without_a_daemon_it_stays_where_it_is),
-		cmocka_unit_test(one_that_goes_is_waited_for_by_nobody),
+		cmocka_unit_test(no_command_waits_for_a_unit_that_is_released),
 		cmocka_unit_test(commands_at_random_all_come_to_their_end),
 	};
 

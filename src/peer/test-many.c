@@ -114,7 +114,7 @@ static void allocations_off_turn_look_at_nothing_and_say_nothing(void **state)
 	free_units(&f, units);
 }
 
-static void commands_whose_units_are_there_look_at_no_others(void **state)
+static void commands_with_present_units_look_at_no_others(void **state)
 {
 	struct slu_unit *units = make_units(), *command[3];
 	struct cost before, cost;
@@ -179,7 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(allocations_in_a_turn_look_at_nothing_and_say_nothing),
 		cmocka_unit_test(allocations_off_turn_look_at_nothing_and_say_nothing),
-		cmocka_unit_test(commands_whose_units_are_there_look_at_no_others),
+		cmocka_unit_test(commands_with_present_units_look_at_no_others),
 		cmocka_unit_test(a_fill_looks_once_a_unit),
 	};
 

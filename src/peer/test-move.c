@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The client's half by script: units that move, and what is told of them. Rules as in
- * docs/protocol.md. */
+/* The client's half by script: units that move, and their reports. Rules as in docs/protocol.md. */
 
 #include "peer/test-fixture.h"
 
@@ -71,7 +70,7 @@ static void rule_11_only_the_shortfall_leaves(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_12_what_is_above_the_goal_is_mapped(void **state)
+static void rule_12_a_unit_above_the_goal_is_mapped(void **state)
 {
 	struct fixture f;
 
@@ -156,7 +155,7 @@ static void rule_13_a_refusal_is_retried_and_then_reported(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_28_a_newer_limit_cancels_what_is_under_way(void **state)
+static void rule_28_a_newer_limit_cancels_moves_under_way(void **state)
 {
 	struct fixture f;
 
@@ -325,7 +324,7 @@ static void facts_are_reported_now_and_then(void **state)
 	fixture_deinit(&f);
 }
 
-static void what_moved_is_reported_when_the_last_unit_is_freed(void **state)
+static void moved_bytes_are_reported_when_the_last_unit_is_freed(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -360,10 +359,10 @@ int main(void)
 		cmocka_unit_test(rule_8_bytes_that_cannot_leave_are_reported_as_final),
 		cmocka_unit_test(rule_8_a_runner_gives_nothing_and_says_so),
 		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
-		cmocka_unit_test(rule_12_what_is_above_the_goal_is_mapped),
+		cmocka_unit_test(rule_12_a_unit_above_the_goal_is_mapped),
 		cmocka_unit_test(a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes),
 		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_reported),
-		cmocka_unit_test(rule_28_a_newer_limit_cancels_what_is_under_way),
+		cmocka_unit_test(rule_28_a_newer_limit_cancels_moves_under_way),
 		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
 		cmocka_unit_test(a_move_that_fails_again_and_again_is_tried_ever_less_often),
@@ -371,7 +370,7 @@ int main(void)
 		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
 		cmocka_unit_test(facts_are_reported_now_and_then),
-		cmocka_unit_test(what_moved_is_reported_when_the_last_unit_is_freed),
+		cmocka_unit_test(moved_bytes_are_reported_when_the_last_unit_is_freed),
 		cmocka_unit_test(frozen_bytes_are_reported_with_their_reason),
 	};
 

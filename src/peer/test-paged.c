@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the driver pages: told to the daemon, held in no account, waited for by nobody. */
+/* Memory that the driver pages: reported to the daemon, held in no account, never waited for. */
 
 #include "peer/test-fixture.h"
 
@@ -8,7 +8,7 @@
 
 static const uint64_t two[] = { 4, 6 };
 
-static void the_daemon_hears_of_it_beside_the_units(void **state)
+static void the_daemon_gets_it_in_addition_to_the_units(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -108,7 +108,7 @@ static void a_daemon_that_comes_back_hears_of_it(void **state)
 	fixture_deinit(&f);
 }
 
-static void it_takes_nothing_from_what_the_program_may_own(void **state)
+static void it_does_not_count_as_owned_by_the_program(void **state)
 {
 	struct fixture f;
 
@@ -122,12 +122,12 @@ static void it_takes_nothing_from_what_the_program_may_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_daemon_hears_of_it_beside_the_units),
+		cmocka_unit_test(the_daemon_gets_it_in_addition_to_the_units),
 		cmocka_unit_test(a_gate_opens_without_it),
 		cmocka_unit_test(at_rest_nothing_of_it_is_a_floor),
 		cmocka_unit_test(a_change_in_a_turn_is_reported_a_little_later),
 		cmocka_unit_test(a_daemon_that_comes_back_hears_of_it),
-		cmocka_unit_test(it_takes_nothing_from_what_the_program_may_own),
+		cmocka_unit_test(it_does_not_count_as_owned_by_the_program),
 	};
 
 	return cmocka_run_group_tests_name("paged", tests, NULL, NULL);

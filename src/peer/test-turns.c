@@ -262,7 +262,7 @@ static void a_command_that_waits_for_its_units_is_not_idle(void **state)
 	fixture_deinit(&f);
 }
 
-static void who_waits_for_credit_is_not_idle(void **state)
+static void a_program_that_waits_for_credit_is_not_idle(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -518,7 +518,7 @@ static void a_denial_that_crossed_with_the_turn_is_void(void **state)
 	fixture_deinit(&f);
 }
 
-static void a_wish_that_nobody_has_any_more_is_withdrawn(void **state)
+static void a_need_that_ended_is_withdrawn(void **state)
 {
 	struct fixture f;
 
@@ -537,7 +537,7 @@ static void a_wish_that_nobody_has_any_more_is_withdrawn(void **state)
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_false(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
 
-	/* a denial of what nobody asked for: the daemon is told what is true */
+	/* a denial without a request: WANT reports the real need */
 	fixture_deny(&f, DEVICE0);
 	assert_false(fixture_said(&f, SLU_MSG_WANT)->want.is_runnable);
 	fixture_deinit(&f);
@@ -572,7 +572,7 @@ int main(void)
 		cmocka_unit_test(rule_25_with_proof_only_the_blocked_units_are_floor),
 		cmocka_unit_test(idle_is_a_hint_and_is_taken_back),
 		cmocka_unit_test(a_command_that_waits_for_its_units_is_not_idle),
-		cmocka_unit_test(who_waits_for_credit_is_not_idle),
+		cmocka_unit_test(a_program_that_waits_for_credit_is_not_idle),
 		cmocka_unit_test(want_is_repeated_while_it_is_unmet),
 		cmocka_unit_test(rule_31_credit_dies_with_the_connection),
 		cmocka_unit_test(an_unfinished_close_dies_with_the_connection),
@@ -581,7 +581,7 @@ int main(void)
 		cmocka_unit_test(alone_a_waiting_program_gives_up_its_memory_for_others),
 		cmocka_unit_test(a_denied_launch_fails_and_may_be_asked_again_later),
 		cmocka_unit_test(a_denial_that_crossed_with_the_turn_is_void),
-		cmocka_unit_test(a_wish_that_nobody_has_any_more_is_withdrawn),
+		cmocka_unit_test(a_need_that_ended_is_withdrawn),
 		cmocka_unit_test(devices_are_named_before_joining),
 	};
 

@@ -6,10 +6,10 @@
 
 #include "base/util.h"
 
-#define EXPECTED_MAX 64 /* launches: what has not come by then was given up */
+#define EXPECTED_MAX 64 /* launches: an expected unit that has not come by then is given up */
 #define LATE_PARTS   8	/* of its gap: a unit that is later than that has fallen out of use */
 
-/* A round that nobody has confirmed for the length of two is over. */
+/* A round without a confirmation for twice its length is over. */
 static void round_note(struct slu_foresight *f, uint64_t gap)
 {
 	if (gap < f->round && f->now - f->round_now <= 2 * f->round)

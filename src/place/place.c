@@ -105,8 +105,8 @@ static int unit_compare(const void *a, const void *b)
 }
 
 /*
- * Who is asked: what is in @from; for @coming, what is at rest, needed later, and nearly as good as
- * the best that there is, which may be in use.
+ * The candidates: units in @from; for @coming, units that are at rest, needed later, and nearly as
+ * good as the best one, which may be in use.
  */
 struct question {
 	enum slu_place from;
@@ -320,7 +320,7 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t f
 	return best;
 }
 
-/* What is due at once was due in the order of the last time. */
+/* Units that are due at once keep the order of their last naming. */
 static bool unit_is_due_before(const struct slu_unit *a, const struct slu_unit *b,
 			       const struct slu_foresight *f)
 {
@@ -345,7 +345,8 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 	return best;
 }
 
-/* Whose backing goes down first: what cannot leave, what is away, the least recently used. */
+/* The order in which backing goes down: units that cannot leave, units that are away, the least
+ * recently used. */
 static unsigned unit_down_rank(const struct slu_unit *u)
 {
 	if (u->frozen != SLU_FROZEN_NO)

@@ -22,7 +22,7 @@ static uint64_t distance(struct slu_foresight *f, const struct slu_unit *u, uint
 	return slu_foresight_distance(f, u);
 }
 
-static void nothing_is_known_of_who_was_named_once(void **state)
+static void nothing_is_known_of_a_unit_that_was_named_once(void **state)
 {
 	struct slu_foresight f = { 0 };
 	struct slu_unit u = { 0 };
@@ -88,7 +88,7 @@ static void a_single_short_gap_tells_nothing(void **state)
 	assert_int_equal(distance(&f, &u, 48), 4);
 }
 
-static void who_goes_over_to_another_device_is_a_stranger(void **state)
+static void a_unit_that_goes_to_another_device_starts_without_a_past(void **state)
 {
 	struct slu_foresight f = { 0 };
 	struct slu_unit u = { 0 };
@@ -132,7 +132,7 @@ static void a_long_round_is_forgotten(void **state)
 	assert_int_equal(distance(&f, &once, 402), 2);
 }
 
-static void who_is_blind_sees_only_what_is_certain(void **state)
+static void blind_foresight_counts_only_certain_commands(void **state)
 {
 	struct slu_foresight f = { .is_blind = true };
 	struct slu_unit u = { 0 };
@@ -211,7 +211,7 @@ static void name(struct program *p, unsigned i)
  * The optimum exchanges UNITS - WINDOW and a bit in a round. We are not wiser before the second
  * one: a round more.
  */
-static void going_round_exchanges_only_what_does_not_fit(void **state)
+static void a_loop_exchanges_only_the_units_that_do_not_fit(void **state)
 {
 	for (unsigned dirty = 0; dirty < 2; dirty++) {
 		struct program p;
@@ -226,7 +226,7 @@ static void going_round_exchanges_only_what_does_not_fit(void **state)
 	}
 }
 
-static void what_is_in_use_all_the_time_stays(void **state)
+static void a_unit_in_constant_use_stays(void **state)
 {
 	struct program p;
 	unsigned n_before;
@@ -255,7 +255,7 @@ static void a_program_without_order_loses_little(void **state)
 	assert_in_range(p.n_in, 1, 2 * n * (UNITS - WINDOW) / UNITS);
 }
 
-static void who_comes_ahead_sends_only_later_ones_away(void **state)
+static void a_unit_that_comes_ahead_evicts_only_later_ones(void **state)
 {
 	struct slu_unit *coming;
 	struct program p;
@@ -285,20 +285,20 @@ static void who_comes_ahead_sends_only_later_ones_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_known_of_who_was_named_once),
+		cmocka_unit_test(nothing_is_known_of_a_unit_that_was_named_once),
 		cmocka_unit_test(a_gap_repeats_itself),
 		cmocka_unit_test(of_two_gaps_the_longer_one_counts),
 		cmocka_unit_test(a_row_as_long_as_the_last_one_is_complete),
 		cmocka_unit_test(a_single_short_gap_tells_nothing),
-		cmocka_unit_test(who_goes_over_to_another_device_is_a_stranger),
+		cmocka_unit_test(a_unit_that_goes_to_another_device_starts_without_a_past),
 		cmocka_unit_test(the_first_to_come_round_tells_for_all),
 		cmocka_unit_test(a_long_round_is_forgotten),
-		cmocka_unit_test(who_is_blind_sees_only_what_is_certain),
+		cmocka_unit_test(blind_foresight_counts_only_certain_commands),
 		cmocka_unit_test(a_command_that_is_known_is_certain),
-		cmocka_unit_test(going_round_exchanges_only_what_does_not_fit),
-		cmocka_unit_test(what_is_in_use_all_the_time_stays),
+		cmocka_unit_test(a_loop_exchanges_only_the_units_that_do_not_fit),
+		cmocka_unit_test(a_unit_in_constant_use_stays),
 		cmocka_unit_test(a_program_without_order_loses_little),
-		cmocka_unit_test(who_comes_ahead_sends_only_later_ones_away),
+		cmocka_unit_test(a_unit_that_comes_ahead_evicts_only_later_ones),
 	};
 
 	return cmocka_run_group_tests_name("foresight", tests, NULL, NULL);

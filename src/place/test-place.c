@@ -41,7 +41,7 @@ static void make(struct slu_unit_list *list, struct slu_unit *units, const struc
 #define MAP SLU_PLACE_MAPPED
 #define RAM SLU_PLACE_RAM
 
-static void who_leaves_first(void **state)
+static void the_order_of_leaving(void **state)
 {
 	static const struct {
 		const char *what;
@@ -109,7 +109,7 @@ static void who_leaves_first(void **state)
 	}
 }
 
-static void who_may_not_leave_stays(void **state)
+static void units_that_may_not_leave_stay(void **state)
 {
 	static const struct spec spec = { 4, DEV, false, 1 };
 	struct slu_unit_list list;
@@ -133,7 +133,7 @@ static void who_may_not_leave_stays(void **state)
 	assert_ptr_equal(slu_place_next_out(&list, MAP, 1, &now), &u);
 }
 
-static void what_a_command_waits_for_leaves_last(void **state)
+static void units_of_a_waiting_command_leave_last(void **state)
 {
 	static const struct spec specs[] = { { 4, DEV, false, 1 }, { 4, DEV, true, 9 } };
 	struct slu_unit_list list;
@@ -146,7 +146,7 @@ static void what_a_command_waits_for_leaves_last(void **state)
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[0]);
 }
 
-static void who_comes_first(void **state)
+static void the_order_of_coming_in(void **state)
 {
 	static const struct {
 		const char *what;
@@ -376,7 +376,7 @@ static void a_plan_near_its_end_has_no_superfluous_unit(void **state)
 }
 
 /* Units that nothing tells apart: what leaves is hardly more than the best set of them. */
-static void what_leaves_is_the_least_that_reaches_the_shortfall(void **state)
+static void the_smallest_set_that_reaches_the_shortfall_leaves(void **state)
 {
 	static const uint64_t sizes[] = { 2, 2, 4, 6, 8, 16, 32, 32 };
 	uint64_t random = slu_test_seed(13), sum = 0, least = 0;
@@ -413,16 +413,16 @@ static void what_leaves_is_the_least_that_reaches_the_shortfall(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_leaves_first),
-		cmocka_unit_test(who_may_not_leave_stays),
-		cmocka_unit_test(what_a_command_waits_for_leaves_last),
-		cmocka_unit_test(who_comes_first),
+		cmocka_unit_test(the_order_of_leaving),
+		cmocka_unit_test(units_that_may_not_leave_stay),
+		cmocka_unit_test(units_of_a_waiting_command_leave_last),
+		cmocka_unit_test(the_order_of_coming_in),
 		cmocka_unit_test(one_that_runs_leaves_if_no_other_is_as_good),
 		cmocka_unit_test(the_working_set_comes_first_and_leaves_last),
 		cmocka_unit_test(the_least_recently_used_is_mapped),
 		cmocka_unit_test(no_unit_leaves_for_nothing),
 		cmocka_unit_test(a_plan_near_its_end_has_no_superfluous_unit),
-		cmocka_unit_test(what_leaves_is_the_least_that_reaches_the_shortfall),
+		cmocka_unit_test(the_smallest_set_that_reaches_the_shortfall_leaves),
 	};
 
 	return cmocka_run_group_tests_name("place", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The model of a device's memory: a capacity that is smaller than what the driver says, frees that
- * others see only later, and outsiders who come and go.
+ * The model of a device's memory: a capacity below the one that the driver reports, frees that
+ * others see only later, and outsiders that come and go.
  */
 
 #include <stdlib.h>

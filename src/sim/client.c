@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One client process: its peer, its connection and its helper thread. What the peer wants done is
- * carried out at once where the real one is quick (sending, opening), and later where it is not:
- * shutting waits for its own step, the drain for the device, moves for their chunks.
+ * One client process: its peer, its connection and its helper thread. Actions of the peer that are
+ * quick in reality (send, open) happen at once, the others later: a shut waits for its own step,
+ * the drain for the device, moves for their chunks.
  */
 
 #include <assert.h>
@@ -72,7 +72,7 @@ void slu_sim_client_do(struct slu_sim_world *w, unsigned client, enum slu_sim_op
 	c->ops[c->n_ops++] = (struct slu_sim_op){ kind, device, amount, 0 };
 }
 
-/* The process is gone: what it had on the device comes back, and nothing is said. */
+/* The process is gone: its device memory is freed, and no message is sent. */
 void slu_sim_client_kill(struct slu_sim_client *c)
 {
 	if (!c->is_alive)

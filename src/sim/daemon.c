@@ -2,8 +2,8 @@
 
 /*
  * The model of the daemon: sessions and a roster around the real core. It handles one message at a
- * time, steps the core after each and at the core's own deadlines only, and may die before any
- * action that it was about to carry out; the roster is all that is left then.
+ * time and steps the core after each, and at the core's own deadlines. It may die before any of its
+ * actions; then only the roster remains.
  */
 
 #include <string.h>
@@ -273,7 +273,7 @@ void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
 	}
 }
 
-/* Somebody changes the setting. */
+/* The setting changes. */
 void slu_sim_daemon_budget(struct slu_sim_world *w, uint64_t pinned_bytes)
 {
 	struct slu_core_config config;

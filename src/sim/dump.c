@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The state of a world in words, for whoever must find out why it does not end. */
+/* The state of a world in words, to find out why it does not end. */
 
 #include <stdarg.h>
 #include <stdio.h>

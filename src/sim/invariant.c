@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The invariants of docs/protocol.md, checked from outside: what the peers hold, what the core
- * believes (and in traffic.c what the wire carried). I2 and I5–I8 are asserted inside the core as
- * well; here they stand on what can be seen, so that a core that believes its own error is caught
- * too.
+ * The invariants of docs/protocol.md, checked from outside: against what the peers hold and what
+ * the core believes (traffic.c: against what the wire carried). The core asserts I2 and I5–I8 as
+ * well; these checks use only what can be seen, so that they also catch a core that believes its
+ * own error.
  */
 
 #include <string.h>
@@ -242,9 +242,9 @@ static bool gate_is_open(enum slu_core_state state)
 }
 
 /*
- * Who fills needs all of it, or what is to be on the device in this turn; who runs has what it
- * holds, and may have outgrown the device. The window of a LAUNCH program that runs may still
- * shrink, to what it needs. Who is lost gets nothing before it is back.
+ * A client that fills needs all of its bytes, or those that should be on the device in this turn. A
+ * client that runs needs what it holds, and may have outgrown the device. The window of a LAUNCH
+ * program that runs may still shrink to its need. A lost client gets nothing before it is back.
  */
 static uint64_t seat_need(const struct slu_core_client_view *view, unsigned device,
 			  enum slu_core_state state)
@@ -268,9 +268,9 @@ static uint64_t seat_need(const struct slu_core_client_view *view, unsigned devi
 }
 
 /*
- * I6: groups that run beside each other fit together. Turns that were adopted from clients are
- * excepted (rule 33), and a group that runs alone cannot be beside anybody. What somebody got from
- * the reserve while it was alone it gives up when it is at rest.
+ * I6: groups that run at the same time fit together. Exceptions: turns that were adopted from
+ * clients (rule 33), and a group that runs alone. A program that took part of the reserve while it
+ * ran alone gives it up at rest.
  */
 static void check_side_by_side(struct slu_sim_world *w)
 {
@@ -305,8 +305,8 @@ static void check_side_by_side(struct slu_sim_world *w)
 }
 
 /*
- * I10: nobody starves: who wants to launch is served, or denied, within a bound. Faults apart: what
- * was waited before the last of them does not count.
+ * I10: no program starves: one that wants to launch is served or denied within a bound. The wait
+ * starts again with each fault.
  */
 static void check_wait(struct slu_sim_world *w, const struct slu_sim_client *c)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The model of a client's movers: a move takes some chunks, looks between two of them whether it is
- * to be cancelled, may be refused memory and may fail. A move out in mode LAUNCH first waits for
- * the commands that name the unit, as the back end's drain_unit() does. The change of backing takes
- * some chunks as well, beside the moves.
+ * The model of a client's movers: a move takes some chunks, checks for a cancel between two of
+ * them, may be refused memory and may fail. A move out in mode LAUNCH first waits for the commands
+ * that name the unit, as the back end's drain_unit() does. A shift takes some chunks as well, at
+ * the same time as moves.
  */
 
 #include "sim/random.h"

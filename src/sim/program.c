@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The model of a program: one thread that goes through its script, and the device's queue of what
- * it launched. The thread tests the local word of the gate only, as real threads do: it may still
+ * The model of a program: one thread that follows its script, and the device's queue of its
+ * launches. The thread tests only the local word of the gate, as real threads do: it may still
  * launch between the peer's decision to shut and the helper's store.
  */
 

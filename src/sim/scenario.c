@@ -18,9 +18,9 @@
 #define STEPS_MAX 120000
 
 /*
- * What a launch waits at most (I10): for each of the others a turn with its ends and a switch, in
- * which all that is on the device leaves and as much comes. A client does a given thing once in
- * 9 n steps. And that twice, for who is at a lower level, or passed over for want of bytes.
+ * The longest wait of a launch (I10): for each other client a turn with its ends and a switch, in
+ * which all that is on the device leaves and as much comes in. A client does a given thing once in
+ * 9 n steps. All of it twice, for a program at a lower level or passed over for want of bytes.
  */
 static uint64_t bound_wait_max(const struct slu_sim_config *config, unsigned n_clients)
 {
@@ -70,8 +70,8 @@ static void draw_config(uint64_t *r, bool tight, struct slu_sim_config *ret_conf
 }
 
 /*
- * What was not always drawn comes from a sequence of its own, so that a seed that found something
- * once still makes the same world.
+ * Later additions draw from a sequence of their own, so that a seed that once found a fault still
+ * makes the same world.
  */
 static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_groups,
 		      bool *ret_exceeds)
@@ -165,7 +165,7 @@ static void draw_script(uint64_t *r, struct slu_sim_world *w, unsigned client,
 	slu_sim_client_do(w, client, SLU_SIM_SYNC, 0, 0);
 }
 
-/* What the driver pages, less than the device or more: some programs begin with it. */
+/* Memory that the driver pages, less than the device or more: some programs begin with it. */
 static void draw_paged(uint64_t *r, struct slu_sim_world *w, unsigned client, const struct draft *d)
 {
 	unsigned k = slu_sim_between(r, 0, d->n_devices - 1);
@@ -186,8 +186,8 @@ static uint64_t sum_ops(const struct slu_sim_client *c, enum slu_sim_op_kind kin
 }
 
 /*
- * One command of one program waits for launches of another, if the two can stand side by side: a
- * blocked holder keeps all its bytes, and the other one must fit beside them.
+ * One command of one program waits for launches of another, if the two fit at the same time: a
+ * blocked holder keeps all its bytes, and the other one must fit next to them.
  */
 static void draw_dependency(uint64_t *r, struct slu_sim_world *w)
 {

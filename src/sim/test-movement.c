@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How many bytes move: worlds in which a program could move its own bytes to and fro, or map what
- * has a place on the device a moment later. Each is run under many interleavings, and what moved is
- * held against what had to.
+ * How many bytes move: worlds in which a program could move its own bytes to and fro, or map units
+ * that would fit on the device a moment later. Each runs under many interleavings, and the moved
+ * bytes are compared with those that had to move.
  */
 
 #include "lib/test.h"
@@ -124,7 +124,7 @@ static void only_units_that_do_not_fit_are_mapped(void **state)
 }
 
 /* A program larger than the device: what does not fit is mapped, and the rest is not. */
-static void what_does_not_fit_is_mapped(void **state)
+static void units_that_do_not_fit_are_mapped(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct slu_sim_world *w = make(seed);
@@ -202,7 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_grows_is_not_exchanged),
 		cmocka_unit_test(only_units_that_do_not_fit_are_mapped),
-		cmocka_unit_test(what_does_not_fit_is_mapped),
+		cmocka_unit_test(units_that_do_not_fit_are_mapped),
 		cmocka_unit_test(a_newcomer_that_pauses_while_it_loads_makes_no_storm),
 	};
 

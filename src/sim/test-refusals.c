@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Rule 7 under many interleavings: who can never fit is told, and soon; who can fit is served,
- * however slow it is and whatever was refused before. The device is smaller than it says, so what
- * is believed of it falls and rises all the time.
+ * Rule 7 under many interleavings: a program that can never fit is denied, and soon; a program that
+ * can fit is served, however slow it is and whatever was refused before. The device is smaller than
+ * it reports, so the estimate of it falls and rises all the time.
  */
 
 #include "lib/test.h"
@@ -159,7 +159,7 @@ static void a_program_that_never_fits_with_its_frozen_bytes_is_denied(void **sta
 }
 
 /* It would fit if it were alone: for that it waits, longer than anybody's patience. */
-static void who_waits_for_what_another_keeps_is_served_when_that_leaves(void **state)
+static void a_waiting_program_is_served_when_the_other_one_ends(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
@@ -179,8 +179,8 @@ static void who_waits_for_what_another_keeps_is_served_when_that_leaves(void **s
 	}
 }
 
-/* As above, but the keeper stays, and only what it keeps becomes free to leave while it rests. */
-static void who_waits_for_what_another_keeps_is_served_when_that_may_leave(void **state)
+/* As above, but the keeper stays, and its units thaw while it rests. */
+static void a_waiting_program_is_served_when_the_other_one_thaws(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
@@ -203,7 +203,7 @@ static void who_waits_for_what_another_keeps_is_served_when_that_may_leave(void 
 	}
 }
 
-/* Each fits alone, and each keeps what the other would need: one is told, the other is served. */
+/* Each fits alone, and each keeps what the other would need: one is denied, the other served. */
 static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
@@ -229,7 +229,7 @@ static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
 }
 
 /* It takes many steps to come in and meets refusals meanwhile, but it fits. */
-static void who_is_only_slow_is_served(void **state)
+static void a_slow_program_is_served(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
@@ -268,8 +268,8 @@ static void the_free_part_of_the_reserve_serves_a_program_in_need(void **state)
 	}
 }
 
-/* One needs all but one unit of the device, and has them in its turns beside another one. */
-static void who_needs_the_reserve_has_it_in_its_turns(void **state)
+/* One needs all but one unit of the device, and has them in its turns next to another one. */
+static void a_program_that_needs_the_reserve_has_it_in_its_turns(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make_reserving(1 + i % SEEDS, policies[i / SEEDS]);
@@ -318,7 +318,7 @@ static void a_mapped_program_leaves_the_reserve_free(void **state)
 	}
 }
 
-/* The property: nobody waits for ever, and nobody is told what is not true. */
+/* The property: no program waits for ever, and none is denied that could fit. */
 static void every_program_is_served_or_denied(void **state)
 {
 	uint64_t n_served = 0, n_denied = 0;
@@ -366,12 +366,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_that_never_fits_is_denied_while_another_has_turns),
 		cmocka_unit_test(a_program_that_never_fits_with_its_frozen_bytes_is_denied),
-		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_leaves),
-		cmocka_unit_test(who_waits_for_what_another_keeps_is_served_when_that_may_leave),
+		cmocka_unit_test(a_waiting_program_is_served_when_the_other_one_ends),
+		cmocka_unit_test(a_waiting_program_is_served_when_the_other_one_thaws),
 		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
-		cmocka_unit_test(who_is_only_slow_is_served),
+		cmocka_unit_test(a_slow_program_is_served),
 		cmocka_unit_test(the_free_part_of_the_reserve_serves_a_program_in_need),
-		cmocka_unit_test(who_needs_the_reserve_has_it_in_its_turns),
+		cmocka_unit_test(a_program_that_needs_the_reserve_has_it_in_its_turns),
 		cmocka_unit_test(a_mapped_program_leaves_the_reserve_free),
 		cmocka_unit_test(every_program_is_served_or_denied),
 	};

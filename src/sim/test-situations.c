@@ -197,7 +197,7 @@ static void half_a_grant_is_completed_after_a_crash(void **state)
 }
 
 /* Rule 23. The second member has to wait for nothing but its own units. */
-static void who_joins_a_running_group_gets_its_turn(void **state)
+static void a_client_that_joins_a_running_group_gets_its_turn(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct slu_sim_world *w = make(plain, seed);
@@ -309,7 +309,7 @@ static void refusals_and_rising_again_come_to_an_end(void **state)
 }
 
 /* Rule 16. An outsider came and went: the device share rises again, and pinned memory suffices. */
-static void an_estimate_rises_for_who_lacks_pinned_memory(void **state)
+static void an_estimate_rises_for_a_program_without_pinned_memory(void **state)
 {
 	struct slu_sim_config config = plain;
 
@@ -330,8 +330,8 @@ static void an_estimate_rises_for_who_lacks_pinned_memory(void **state)
 	}
 }
 
-/* Rule 7. What can never fit is on one device, who waits because of it is on the other one. */
-static void who_waits_for_a_neighbour_that_never_fits_is_denied(void **state)
+/* Rule 7. A program that can never fit is on one device, one that waits for it on the other. */
+static void a_program_that_waits_for_a_neighbour_that_never_fits_is_denied(void **state)
 {
 	const unsigned devices[] = { 0, 1 };
 	const enum slu_mode modes[] = { SLU_MODE_MAPPED, SLU_MODE_ALL };
@@ -429,7 +429,7 @@ static void members_that_fit_again_are_united(void **state)
 				slu_sim_client_do(w, c, SLU_SIM_PAUSE, 0, 200);
 			}
 		}
-		/* who alone on the device never comes to rest need not be united */
+		/* a group that is alone on the device and never rests need not be united */
 		third = join_on(w, 2, 0, SLU_MODE_ALL);
 		allocate(w, third, 0, 10, 2);
 		for (unsigned k = 0; k < 60; k++) {
@@ -572,7 +572,7 @@ static enum slu_core_state state_of(const struct slu_core *core, uint64_t group)
 
 /*
  * Rule 20. A LAUNCH program that was idle for longer than the window of its need, and comes to rest
- * with a wish, counts with that wish at once: it is not let in again beside the other one.
+ * with a WANT, counts with that WANT at once: it does not run next to the other one again.
  */
 static void a_need_that_comes_back_with_a_rest_counts(void **state)
 {
@@ -699,8 +699,8 @@ static void i11_only_the_shortfall_leaves_at_a_switch(void **state)
 	       (unsigned long long)n_switches);
 }
 
-/* While everything fits nobody is switched out and nothing leaves. */
-static void what_fits_stays_out_of_each_others_way(void **state)
+/* While everything fits, no program is switched out and nothing leaves. */
+static void programs_that_fit_together_move_nothing(void **state)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct slu_sim_world *w = make(plain, seed);
@@ -724,13 +724,13 @@ int main(void)
 		cmocka_unit_test(a_fallen_goal_is_sent),
 		cmocka_unit_test(a_close_under_way_at_the_crash_is_forgotten),
 		cmocka_unit_test(half_a_grant_is_completed_after_a_crash),
-		cmocka_unit_test(who_joins_a_running_group_gets_its_turn),
+		cmocka_unit_test(a_client_that_joins_a_running_group_gets_its_turn),
 		cmocka_unit_test(a_slice_begins_when_the_last_device_is_ready),
 		cmocka_unit_test(a_rejoined_holder_counts_with_its_need),
 		cmocka_unit_test(backing_is_not_exceeded_after_a_restart),
 		cmocka_unit_test(refusals_and_rising_again_come_to_an_end),
-		cmocka_unit_test(an_estimate_rises_for_who_lacks_pinned_memory),
-		cmocka_unit_test(who_waits_for_a_neighbour_that_never_fits_is_denied),
+		cmocka_unit_test(an_estimate_rises_for_a_program_without_pinned_memory),
+		cmocka_unit_test(a_program_that_waits_for_a_neighbour_that_never_fits_is_denied),
 		cmocka_unit_test(a_blocked_holder_lets_the_other_one_run),
 		cmocka_unit_test(members_that_exceed_the_device_are_parted),
 		cmocka_unit_test(members_that_fit_again_are_united),
@@ -741,7 +741,7 @@ int main(void)
 		cmocka_unit_test(a_mapped_program_is_complete_between_two_refusals),
 		cmocka_unit_test(i10_every_group_gets_its_turn_in_time),
 		cmocka_unit_test(i11_only_the_shortfall_leaves_at_a_switch),
-		cmocka_unit_test(what_fits_stays_out_of_each_others_way),
+		cmocka_unit_test(programs_that_fit_together_move_nothing),
 	};
 
 	return cmocka_run_group_tests_name("situations", tests, NULL, NULL);

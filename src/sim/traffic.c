@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The invariants that stand on what the wire carried: I5 and I7 of docs/protocol.md. */
+/* The invariants about what the wire carried: I5 and I7 of docs/protocol.md. */
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The loop of a world: who does the next step, and which fault befalls whom. */
+/* The loop of a world: draws the next step and the faults. */
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -46,7 +46,7 @@
 enum slu_sim_mutation {
 	SLU_SIM_FAITHFUL,
 	SLU_SIM_DROP_REST,     /* REST is lost on the way */
-	SLU_SIM_DROP_WANT,     /* after a rejoin nobody says again what it wants */
+	SLU_SIM_DROP_WANT,     /* after a rejoin no client repeats its need */
 	SLU_SIM_KEEP_CREDIT,   /* a client keeps its old limits over a new connection */
 	SLU_SIM_IGNORE_ROSTER, /* a new daemon starts from nothing */
 	SLU_SIM_ANY_REPORT,    /* every report looks like the answer to the last LIMIT */
@@ -74,7 +74,7 @@ struct slu_sim_config {
 	uint64_t seed;
 	unsigned n_devices;
 	uint64_t total_bytes[SLU_SIM_DEVICES_MAX];  /* what the driver says */
-	uint64_t hidden_bytes[SLU_SIM_DEVICES_MAX]; /* of it, what nobody can have */
+	uint64_t hidden_bytes[SLU_SIM_DEVICES_MAX]; /* of it, bytes that no client can have */
 	unsigned reserve_parts; /* one in so many is not handed out; 0: all is */
 	bool sees_outsiders;	/* the daemon looks for them now and then */
 	unsigned late_steps;	/* a free is seen up to so much later */
@@ -161,7 +161,7 @@ struct slu_sim_client {
 	unsigned command_percent; /* of these, what one command names */
 
 	bool gate[SLU_SIM_DEVICES_MAX];	    /* the word that threads test */
-	bool shutting[SLU_SIM_DEVICES_MAX]; /* the helper was told to shut it */
+	bool shutting[SLU_SIM_DEVICES_MAX]; /* the helper is about to shut it */
 	bool blocked[SLU_SIM_DEVICES_MAX];  /* rested with commands behind an event */
 	struct slu_sim_kernel kernels[SLU_SIM_DEVICES_MAX][SLU_SIM_KERNELS_MAX];
 	unsigned n_kernels[SLU_SIM_DEVICES_MAX];
@@ -179,7 +179,7 @@ struct slu_sim_client {
 	uint64_t wait_from_step, longest_wait_steps; /* of a launch; from 0: does not wait */
 };
 
-/* What the daemon knows of one client's connection, and the wire as seen from outside. */
+/* The daemon's view of one client's connection, and the wire as seen from outside. */
 struct slu_sim_session {
 	bool is_joined;
 	unsigned connection;
