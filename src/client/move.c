@@ -213,7 +213,7 @@ static bool piece_is_in_place(const struct slu_piece *p)
 	return p->move->host && p->buffer == (char *)p->move->host + p->offset;
 }
 
-void slu_piece_feed(struct slu_piece *p)
+void slu_move_piece_feed(struct slu_piece *p)
 {
 	struct slu_move *m = p->move;
 
@@ -229,7 +229,7 @@ void slu_piece_feed(struct slu_piece *p)
 				&p->ticket);
 }
 
-int slu_piece_reap(struct slu_piece *p)
+int slu_move_piece_reap(struct slu_piece *p)
 {
 	struct slu_move *m = p->move;
 	int r = p->r;

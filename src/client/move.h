@@ -109,10 +109,10 @@ uint64_t slu_move_remaining_bytes(const struct slu_move *m);
 void slu_move_cut(struct slu_move *m, uint64_t bytes, void *buffer, struct slu_piece *ret_piece);
 
 /* Errors are returned by reap. */
-void slu_piece_feed(struct slu_piece *piece);
+void slu_move_piece_feed(struct slu_piece *piece);
 
 /* Return: 0, LOST, or -errno. */
-int slu_piece_reap(struct slu_piece *piece);
+int slu_move_piece_reap(struct slu_piece *piece);
 
 /*
  * @r: the result of begin, or of the first piece that failed, or CANCELLED. Every piece that was

@@ -47,7 +47,7 @@ static void job_feed(struct slu_client *c, struct slu_mover *m, struct slu_mover
 			continue;
 		}
 		slu_lock_give(&c->lock);
-		slu_piece_feed(p);
+		slu_move_piece_feed(p);
 		slu_lock_take(&c->lock);
 		p->is_ready = true;
 		pthread_cond_broadcast(&m->wake);
@@ -148,7 +148,7 @@ static void piece_reap(struct slu_client *c, struct slu_mover *m, struct slu_mov
 	int r;
 
 	slu_lock_give(&c->lock);
-	r = slu_piece_reap(p);
+	r = slu_move_piece_reap(p);
 	slu_lock_take(&c->lock);
 	slu_pipe_drop(&m->pipe);
 	if (!j->r)

@@ -315,7 +315,7 @@ static void pieces_of_many_units_follow_each_other(void **state)
 	while (i < N_UNITS || slu_pipe_oldest(&w.pipe)) {
 		p = i < N_UNITS ? slu_pipe_put(&w.pipe, &moves[i]) : NULL;
 		if (p)
-			slu_piece_feed(p);
+			slu_move_piece_feed(p);
 		else
 			assert_int_equal(reap(&w), 0);
 		n_most = SLU_MAX(n_most, w.pipe.n_pieces);

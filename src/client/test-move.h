@@ -33,7 +33,7 @@ static inline bool is_cancelled(void *data)
 
 static inline int reap(struct world *w)
 {
-	int r = slu_piece_reap(slu_pipe_oldest(&w->pipe));
+	int r = slu_move_piece_reap(slu_pipe_oldest(&w->pipe));
 
 	slu_pipe_drop(&w->pipe);
 	return r;
@@ -52,7 +52,7 @@ static inline int move(struct world *w, enum slu_moving moving)
 		struct slu_piece *p = is_cancelled(w) ? NULL : slu_pipe_put(&w->pipe, m);
 
 		if (p)
-			slu_piece_feed(p);
+			slu_move_piece_feed(p);
 		else if (w->n_asked == w->cancel_at)
 			r = SLU_MOVE_E_CANCELLED;
 		else

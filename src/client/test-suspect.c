@@ -86,8 +86,8 @@ static int copy_out(struct world *w)
 
 	assert_int_equal(slu_move_remaining_bytes(&w->move), BYTES);
 	slu_move_cut(&w->move, BYTES, NULL, &piece);
-	slu_piece_feed(&piece);
-	return slu_piece_reap(&piece);
+	slu_move_piece_feed(&piece);
+	return slu_move_piece_reap(&piece);
 }
 
 static void equal_copies_move_nothing(void **state)

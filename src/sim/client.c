@@ -130,7 +130,7 @@ bool slu_sim_client_hears(struct slu_sim_client *c, const struct slu_message *m)
 void slu_sim_client_end_connection(struct slu_sim_client *c)
 {
 	if (c->is_alive && c->is_connected && !slu_sim_queue_put(&c->inbox, NULL))
-		slu_sim_break(c->world, "client %u: its inbox is full", c->index);
+		slu_sim_world_break(c->world, "client %u: its inbox is full", c->index);
 }
 
 static void client_say(struct slu_sim_client *c, const struct slu_message *m)
@@ -141,8 +141,8 @@ static void client_say(struct slu_sim_client *c, const struct slu_message *m)
 	struct slu_message forged = *m;
 
 	if (fault)
-		slu_sim_break(c->world, "client %u sends %s: %s", c->index,
-			      slu_message_name(m->header.type), fault);
+		slu_sim_world_break(c->world, "client %u sends %s: %s", c->index,
+				    slu_message_name(m->header.type), fault);
 	if (mutation == SLU_SIM_DROP_REST && m->header.type == SLU_MSG_REST)
 		return;
 	if (mutation == SLU_SIM_DROP_WANT && c->connection > 1) {
@@ -159,7 +159,7 @@ static void client_act(struct slu_sim_client *c)
 {
 	struct slu_peer_action a;
 
-	slu_peer_step(c->peer, slu_sim_now_ns(c->world));
+	slu_peer_step(c->peer, slu_sim_world_now_ns(c->world));
 	while (slu_peer_take_action(c->peer, &a) > 0) {
 		switch (a.kind) {
 		case SLU_PEER_SEND:
@@ -197,10 +197,10 @@ static void client_connect(struct slu_sim_client *c)
 		old.limit.account.tier = SLU_TIER_HOME;
 		old.limit.limit_bytes = view.held_bytes + 8 * SLU_SIM_UNIT;
 	}
-	slu_peer_connection_made(c->peer, slu_sim_now_ns(c->world));
+	slu_peer_connection_made(c->peer, slu_sim_world_now_ns(c->world));
 	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT && c->connection > 1) {
 		slu_message_stamp(&old, SLU_MSG_LIMIT);
-		slu_peer_connection_receive(c->peer, slu_sim_now_ns(c->world), &old);
+		slu_peer_connection_receive(c->peer, slu_sim_world_now_ns(c->world), &old);
 	}
 }
 
@@ -208,7 +208,7 @@ static void client_lose(struct slu_sim_client *c)
 {
 	c->is_connected = false;
 	c->lost_step = c->world->step;
-	slu_peer_connection_lost(c->peer, slu_sim_now_ns(c->world));
+	slu_peer_connection_lost(c->peer, slu_sim_world_now_ns(c->world));
 }
 
 static void client_receive(struct slu_sim_client *c)
@@ -220,14 +220,14 @@ static void client_receive(struct slu_sim_client *c)
 	if (p.is_end)
 		client_lose(c);
 	else
-		slu_peer_connection_receive(c->peer, slu_sim_now_ns(c->world), &p.message);
+		slu_peer_connection_receive(c->peer, slu_sim_world_now_ns(c->world), &p.message);
 }
 
 /* The helper: shuts the word, and reports the drain when the device has ended or is blocked. */
 static void client_help(struct slu_sim_client *c, unsigned d)
 {
 	bool is_early = c->world->config.mutation == SLU_SIM_EARLY_DRAIN;
-	uint64_t now = slu_sim_now_ns(c->world);
+	uint64_t now = slu_sim_world_now_ns(c->world);
 
 	if (!c->shutting[d]) {
 		if (c->gate[d])
@@ -276,7 +276,7 @@ void slu_sim_client_step(struct slu_sim_client *c)
 	if (!c->is_connected && c->runs_without_daemon && c->connection > 0 &&
 	    w->step - c->lost_step > GRACE_STEPS && !c->was_alone) {
 		c->was_alone = true;
-		slu_peer_alone_run(c->peer, slu_sim_now_ns(w), true);
+		slu_peer_alone_run(c->peer, slu_sim_world_now_ns(w), true);
 	}
 	client_act(c);
 }

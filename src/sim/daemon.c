@@ -48,7 +48,7 @@ static struct slu_core_config core_configure(const struct slu_sim_world *w)
 int slu_sim_daemon_start(struct slu_sim_world *w)
 {
 	struct slu_core_config config;
-	uint64_t now = slu_sim_now_ns(w);
+	uint64_t now = slu_sim_world_now_ns(w);
 	int r;
 
 	w->generation++;
@@ -115,7 +115,7 @@ void slu_sim_daemon_hears(struct slu_sim_world *w, unsigned client, const struct
 
 	w->counts.n_messages++;
 	if (w->core && !slu_sim_queue_put_newest(&w->sessions[client].inbox, m, n_sent))
-		slu_sim_break(w, "the queue of client %u is full", client);
+		slu_sim_world_break(w, "the queue of client %u is full", client);
 }
 
 static void message_send(struct slu_sim_world *w, unsigned client, const struct slu_message *m)
@@ -123,12 +123,12 @@ static void message_send(struct slu_sim_world *w, unsigned client, const struct 
 	struct slu_sim_session *s = &w->sessions[client];
 	struct slu_sim_client *c = &w->clients[client];
 
-	slu_sim_check_sent(w, client, m);
+	slu_sim_traffic_sent(w, client, m);
 	w->counts.n_messages++;
 	if (!c->is_alive || !c->is_connected || s->connection != c->connection)
 		return;
 	if (!slu_sim_client_hears(c, m))
-		slu_sim_break(w, "the inbox of client %u is full", client);
+		slu_sim_world_break(w, "the inbox of client %u is full", client);
 }
 
 static void client_welcome(struct slu_sim_world *w, unsigned client)
@@ -160,24 +160,24 @@ static void client_join(struct slu_sim_world *w, unsigned client, const struct s
 	s->is_joined = true;
 	s->connection = c->connection;
 	w->alone_joined = c->was_alone;
-	slu_sim_check_heard(w, client, m);
+	slu_sim_traffic_heard(w, client, m);
 	client_welcome(w, client);
-	r = slu_core_hello(w->core, slu_sim_now_ns(w), &j);
+	r = slu_core_hello(w->core, slu_sim_world_now_ns(w), &j);
 	if (r)
-		slu_sim_break(w, "the core does not let client %u join: %d", client, r);
+		slu_sim_world_break(w, "the core does not let client %u join: %d", client, r);
 }
 
 static void forge_seq(struct slu_sim_world *w, unsigned client, struct slu_message *m)
 {
 	const struct slu_sim_session *s = &w->sessions[client];
 
-	m->sums.seq = s->seq_sent[slu_sim_account_number(m->sums.account)];
+	m->sums.seq = s->seq_sent[slu_sim_invariant_account_number(m->sums.account)];
 }
 
 static void message_handle(struct slu_sim_world *w, unsigned client, struct slu_sim_packet *p)
 {
 	struct slu_sim_session *s = &w->sessions[client];
-	uint64_t now = slu_sim_now_ns(w);
+	uint64_t now = slu_sim_world_now_ns(w);
 
 	if (p->is_end) {
 		s->is_joined = false;
@@ -192,8 +192,8 @@ static void message_handle(struct slu_sim_world *w, unsigned client, struct slu_
 		return;
 	if (w->config.mutation == SLU_SIM_ANY_REPORT && p->message.header.type == SLU_MSG_SUMS)
 		forge_seq(w, client, &p->message);
-	slu_sim_check_message(w, client, &p->message);
-	slu_sim_check_heard(w, client, &p->message);
+	slu_sim_traffic_message(w, client, &p->message);
+	slu_sim_traffic_heard(w, client, &p->message);
 }
 
 static void client_drop(struct slu_sim_world *w, unsigned client)
@@ -204,7 +204,7 @@ static void client_drop(struct slu_sim_world *w, unsigned client)
 	s->is_joined = false;
 	w->clients[client].death_is_reported = true;
 	if (w->config.mutation != SLU_SIM_FORGET_DEATH)
-		slu_core_dead(w->core, slu_sim_now_ns(w), client_id(client));
+		slu_core_dead(w->core, slu_sim_world_now_ns(w), client_id(client));
 }
 
 static void write_line(struct slu_sim_world *w, unsigned client, const struct slu_core_ghost *line)
@@ -226,7 +226,7 @@ static bool actions_carry_out(struct slu_sim_world *w)
 	struct slu_core_action a;
 	int r;
 
-	slu_core_step(w->core, slu_sim_now_ns(w));
+	slu_core_step(w->core, slu_sim_world_now_ns(w));
 	while ((r = slu_core_take_action(w->core, &a)) > 0) {
 		unsigned client = (unsigned)(a.client - 1);
 
@@ -260,14 +260,14 @@ static bool actions_carry_out(struct slu_sim_world *w)
 		}
 	}
 	if (r < 0)
-		slu_sim_break(w, "the core lost an action: %d", r);
+		slu_sim_world_break(w, "the core lost an action: %d", r);
 	return true;
 }
 
 /* Drawn at random: the core is asked between two of its steps. */
 void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
 {
-	if (w->core && slu_core_part(w->core, slu_sim_now_ns(w), client_id(client)) == 0) {
+	if (w->core && slu_core_part(w->core, slu_sim_world_now_ns(w), client_id(client)) == 0) {
 		w->counts.n_asked_parts++;
 		actions_carry_out(w);
 	}
@@ -284,8 +284,8 @@ void slu_sim_daemon_budget(struct slu_sim_world *w, uint64_t pinned_bytes)
 	if (!w->core)
 		return;
 	config = core_configure(w);
-	if (slu_core_configure(w->core, slu_sim_now_ns(w), &config))
-		slu_sim_break(w, "the core does not take a smaller budget");
+	if (slu_core_configure(w->core, slu_sim_world_now_ns(w), &config))
+		slu_sim_world_break(w, "the core does not take a smaller budget");
 	actions_carry_out(w);
 }
 
@@ -293,7 +293,7 @@ static void look_at_outsiders(struct slu_sim_world *w)
 {
 	w->look_at_step = w->step + LOOK_STEPS;
 	for (unsigned d = 0; d < w->config.n_devices; d++)
-		slu_core_outsiders(w->core, slu_sim_now_ns(w), d, w->board.outsider_bytes[d]);
+		slu_core_outsiders(w->core, slu_sim_world_now_ns(w), d, w->board.outsider_bytes[d]);
 	actions_carry_out(w);
 }
 
@@ -304,7 +304,7 @@ void slu_sim_daemon_step(struct slu_sim_world *w)
 
 	if (!w->core) {
 		if (w->step >= w->up_at_step && slu_sim_daemon_start(w))
-			slu_sim_break(w, "the daemon does not start");
+			slu_sim_world_break(w, "the daemon does not start");
 		return;
 	}
 	if (w->config.sees_outsiders && w->step >= w->look_at_step) {
@@ -326,6 +326,6 @@ void slu_sim_daemon_step(struct slu_sim_world *w)
 			return;
 		}
 	}
-	if (slu_sim_now_ns(w) >= slu_core_deadline_ns(w->core))
+	if (slu_sim_world_now_ns(w) >= slu_core_deadline_ns(w->core))
 		actions_carry_out(w);
 }

@@ -16,7 +16,7 @@
 #define BACKING (SLU_SIM_DEVICES_MAX + 1)
 #define DISK	(SLU_SIM_DEVICES_MAX + 2)
 
-unsigned slu_sim_account_number(struct slu_account account)
+unsigned slu_sim_invariant_account_number(struct slu_account account)
 {
 	if (account.tier == SLU_TIER_DEVICE)
 		return account.device;
@@ -70,18 +70,19 @@ static void check_totals(struct slu_sim_world *w)
 			if (w->board.frees[i].device == d)
 				late += w->board.frees[i].bytes;
 		if (on_device[d] + late != w->board.used_bytes[d])
-			slu_sim_break(w, "I3: device %u: the clients count %llu, the board %llu", d,
-				      (unsigned long long)(on_device[d] + late),
-				      (unsigned long long)w->board.used_bytes[d]);
+			slu_sim_world_break(w,
+					    "I3: device %u: the clients count %llu, the board %llu",
+					    d, (unsigned long long)(on_device[d] + late),
+					    (unsigned long long)w->board.used_bytes[d]);
 		if (on_device[d] > w->board.capacity_bytes[d])
-			slu_sim_break(w, "I3: device %u holds more than it has", d);
+			slu_sim_world_break(w, "I3: device %u holds more than it has", d);
 	}
 	if (pinned > w->pinned_most_bytes)
-		slu_sim_break(w, "I3: pinned memory beyond its budget");
+		slu_sim_world_break(w, "I3: pinned memory beyond its budget");
 	if (backing > w->config.backing_bytes)
-		slu_sim_break(w, "I3: backing beyond its budget");
+		slu_sim_world_break(w, "I3: backing beyond its budget");
 	if (disk > w->config.disk_bytes)
-		slu_sim_break(w, "I3: disk beyond its budget");
+		slu_sim_world_break(w, "I3: disk beyond its budget");
 }
 
 /* A move that waits for the commands of its unit has not touched it yet. */
@@ -105,8 +106,9 @@ static void check_kernels(struct slu_sim_world *w, const struct slu_sim_client *
 				    (u->place == SLU_PLACE_DEVICE &&
 				     c->modes[d] == SLU_MODE_LAUNCH && unit_waits_to_drain(c, u)))
 					continue;
-				slu_sim_break(w, "I4: client %u: a kernel meets a missing unit",
-					      c->index);
+				slu_sim_world_break(w,
+						    "I4: client %u: a kernel meets a missing unit",
+						    c->index);
 				return;
 			}
 		}
@@ -149,13 +151,13 @@ static void check_charges(struct slu_sim_world *w, const struct slu_sim_client *
 		slu_peer_view_account(c->peer, account_name(k), &mine);
 		ceiling = SLU_MAX(mine.limit_bytes, mine.held_bytes);
 		if (ceiling > (view ? account_of(view, k)->charge_bytes : 0))
-			slu_sim_break(w,
-				      "I1: client %u, account %u: ceiling %llu, charge %llu "
-				      "(ghost %d, lost %d, known %d)",
-				      c->index, k, (unsigned long long)ceiling,
-				      view ? (unsigned long long)account_of(view, k)->charge_bytes
-					   : 0ull,
-				      view && view->is_ghost, view && view->is_lost, view != NULL);
+			slu_sim_world_break(
+				w,
+				"I1: client %u, account %u: ceiling %llu, charge %llu "
+				"(ghost %d, lost %d, known %d)",
+				c->index, k, (unsigned long long)ceiling,
+				view ? (unsigned long long)account_of(view, k)->charge_bytes : 0ull,
+				view && view->is_ghost, view && view->is_lost, view != NULL);
 	}
 }
 
@@ -176,7 +178,8 @@ static void check_roster(struct slu_sim_world *w, unsigned client,
 			is_covered = false;
 	}
 	if (charge && !is_covered)
-		slu_sim_break(w, "I8: client %u: the roster says less than is charged", client);
+		slu_sim_world_break(w, "I8: client %u: the roster says less than is charged",
+				    client);
 }
 
 static void sum_charges(const struct slu_sim_world *w,
@@ -215,18 +218,20 @@ static void check_capacity(struct slu_sim_world *w)
 			slu_core_view_device(w->core, k, &view);
 			capacity = view.estimate_bytes;
 			if (view.charge_bytes != now[k])
-				slu_sim_break(w, "I2: device %u: the sum of charges is wrong", k);
+				slu_sim_world_break(w, "I2: device %u: the sum of charges is wrong",
+						    k);
 			if (w->alone_joined)
 				continue;
 		}
 		if (now[k] > capacity && now[k] > w->charge_bytes[k])
-			slu_sim_break(w, "I2: account %u: charges rose to %llu of %llu", k,
-				      (unsigned long long)now[k], (unsigned long long)capacity);
+			slu_sim_world_break(w, "I2: account %u: charges rose to %llu of %llu", k,
+					    (unsigned long long)now[k],
+					    (unsigned long long)capacity);
 	}
 }
 
-bool slu_sim_find_group(const struct slu_sim_world *w, uint64_t group,
-			struct slu_core_group_view *ret_view)
+bool slu_sim_invariant_find_group(const struct slu_sim_world *w, uint64_t group,
+				  struct slu_core_group_view *ret_view)
 {
 	size_t cursor = 0;
 
@@ -284,7 +289,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 		while (slu_core_view_client(w->core, &cursor, &view)) {
 			struct slu_core_group_view group;
 
-			if (view.is_ghost || !slu_sim_find_group(w, view.group, &group) ||
+			if (view.is_ghost || !slu_sim_invariant_find_group(w, view.group, &group) ||
 			    !gate_is_open(group.state))
 				continue;
 			for (unsigned k = 0; k < view.n_devices; k++) {
@@ -299,8 +304,8 @@ static void check_side_by_side(struct slu_sim_world *w)
 		slu_core_view_device(w->core, d, &device);
 		most = SLU_MAX(device.usable_bytes, device.estimate_bytes);
 		if (several && !adopted && need > most)
-			slu_sim_break(w, "I6: device %u: open groups need %llu of %llu", d,
-				      (unsigned long long)need, (unsigned long long)most);
+			slu_sim_world_break(w, "I6: device %u: open groups need %llu of %llu", d,
+					    (unsigned long long)need, (unsigned long long)most);
 	}
 }
 
@@ -317,13 +322,13 @@ static void check_wait(struct slu_sim_world *w, const struct slu_sim_client *c)
 	w->counts.longest_calm_wait_steps =
 		SLU_MAX(w->counts.longest_calm_wait_steps, w->step - from);
 	if (w->config.wait_max && w->step - from > w->config.wait_max)
-		slu_sim_break(w, "I10: client %u waits for its launch since %llu steps", c->index,
-			      (unsigned long long)(w->step - c->wait_from_step));
+		slu_sim_world_break(w, "I10: client %u waits for its launch since %llu steps",
+				    c->index, (unsigned long long)(w->step - c->wait_from_step));
 }
 
 /* -- the points where all this is looked at ---------------------------------------------------- */
 
-void slu_sim_check_client(struct slu_sim_world *w, struct slu_sim_client *c)
+void slu_sim_invariant_client(struct slu_sim_world *w, struct slu_sim_client *c)
 {
 	struct slu_core_client_view view;
 	bool is_known;
@@ -339,7 +344,7 @@ void slu_sim_check_client(struct slu_sim_world *w, struct slu_sim_client *c)
 	check_charges(w, c, is_known ? &view : NULL);
 }
 
-void slu_sim_check_before_daemon(struct slu_sim_world *w)
+void slu_sim_invariant_before_daemon(struct slu_sim_world *w)
 {
 	w->alone_joined = false;
 	if (w->core)
@@ -348,7 +353,7 @@ void slu_sim_check_before_daemon(struct slu_sim_world *w)
 		memset(w->charge_bytes, 0xff, sizeof(w->charge_bytes));
 }
 
-void slu_sim_check_daemon(struct slu_sim_world *w)
+void slu_sim_invariant_daemon(struct slu_sim_world *w)
 {
 	struct slu_core_client_view view;
 	size_t cursor = 0;
@@ -371,28 +376,28 @@ void slu_sim_check_daemon(struct slu_sim_world *w)
 	check_side_by_side(w);
 }
 
-void slu_sim_check_end(struct slu_sim_world *w)
+void slu_sim_invariant_end(struct slu_sim_world *w)
 {
 	struct slu_core_client_view view;
 	struct slu_core_device_view device;
 	size_t cursor = 0;
 
 	if (slu_core_view_client(w->core, &cursor, &view))
-		slu_sim_break(w, "I9: client %llu is still known after all are gone",
-			      (unsigned long long)view.client - 1);
+		slu_sim_world_break(w, "I9: client %llu is still known after all are gone",
+				    (unsigned long long)view.client - 1);
 	for (unsigned d = 0; d < w->config.n_devices; d++) {
 		slu_core_view_device(w->core, d, &device);
 		if (device.charge_bytes)
-			slu_sim_break(w, "I9: device %u: charges remain", d);
+			slu_sim_world_break(w, "I9: device %u: charges remain", d);
 		if (w->board.used_bytes[d])
-			slu_sim_break(w, "I9: device %u: bytes remain on the board", d);
+			slu_sim_world_break(w, "I9: device %u: bytes remain on the board", d);
 	}
 	for (unsigned i = 0; i < w->n_clients; i++)
 		if (w->sessions[i].on_roster)
-			slu_sim_break(w, "I9: client %u remains on the roster", i);
+			slu_sim_world_break(w, "I9: client %u remains on the roster", i);
 }
 
-void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
+void slu_sim_invariant_move(struct slu_sim_client *c, const struct slu_unit *moved)
 {
 	struct slu_peer_account_view view;
 	const struct slu_unit *u, *coming;
@@ -411,5 +416,6 @@ void slu_sim_check_move(struct slu_sim_client *c, const struct slu_unit *moved)
 	if (c->modes[moved->device] == SLU_MODE_MAPPED)
 		view.limit_bytes = SLU_MIN(view.limit_bytes, view.goal_bytes);
 	if (view.held_bytes - leaving + (coming ? coming->bytes : 0) <= view.limit_bytes)
-		slu_sim_break(c->world, "I11: client %u: a unit leaves for nothing", c->index);
+		slu_sim_world_break(c->world, "I11: client %u: a unit leaves for nothing",
+				    c->index);
 }

@@ -27,7 +27,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 	bool is_quick = u->moving == SLU_MOVING_OUT && slu_unit_is_clean(u);
 
 	if (u->moving == SLU_MOVING_OUT)
-		slu_sim_check_move(c, u);
+		slu_sim_invariant_move(c, u);
 	if (unit_is_exchanged(c, u))
 		c->exchanged_bytes += u->bytes;
 	*m = (struct slu_sim_move){
@@ -58,7 +58,7 @@ static void move_end(struct slu_sim_client *c, unsigned index, enum slu_move_res
 	if (result == SLU_MOVE_REFUSED)
 		c->world->counts.n_refused++;
 	c->moves[index] = c->moves[--c->n_moves];
-	slu_peer_move_done(c->peer, slu_sim_now_ns(c->world), u, result);
+	slu_peer_move_done(c->peer, slu_sim_world_now_ns(c->world), u, result);
 }
 
 /* Whether a command in flight names the unit. */
@@ -101,7 +101,7 @@ static bool move_begin(struct slu_sim_client *c, unsigned index)
 /* Between two moves: what may be pinned for copies, and must not be any more. */
 static void adjust_staging(struct slu_sim_client *c)
 {
-	uint64_t now = slu_sim_now_ns(c->world), bytes = c->world->config.staging_bytes;
+	uint64_t now = slu_sim_world_now_ns(c->world), bytes = c->world->config.staging_bytes;
 
 	if (c->staged_bytes && slu_peer_account_must_unstage(c->peer)) {
 		c->staged_bytes = 0;
@@ -136,7 +136,7 @@ static void shift_step(struct slu_sim_client *c)
 	if (result == SLU_SHIFT_DONE)
 		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
 	c->shift.unit = NULL;
-	slu_peer_shift_done(c->peer, slu_sim_now_ns(w), u, result);
+	slu_peer_shift_done(c->peer, slu_sim_world_now_ns(w), u, result);
 }
 
 void slu_sim_mover_step(struct slu_sim_client *c)

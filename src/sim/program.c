@@ -42,7 +42,7 @@ void slu_sim_program_work(struct slu_sim_client *c, unsigned d)
 	c->n_kernels[d]--;
 	if (c->n_kernels[d] == 0 && c->blocked[d]) {
 		c->blocked[d] = false;
-		slu_peer_turn_unblocked(c->peer, slu_sim_now_ns(c->world), d);
+		slu_peer_turn_unblocked(c->peer, slu_sim_world_now_ns(c->world), d);
 	}
 }
 
@@ -60,7 +60,7 @@ static void op_denied(struct slu_sim_client *c)
 
 static void op_alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
-	uint64_t now = slu_sim_now_ns(c->world);
+	uint64_t now = slu_sim_world_now_ns(c->world);
 
 	if (!c->alloc) {
 		c->alloc = calloc(1, sizeof(*c->alloc));
@@ -125,7 +125,7 @@ static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
 			c->n_command = 0;
 	if (picked->place == SLU_PLACE_DEVICE)
 		slu_sim_board_free(c->world, c->devices[op->device], picked->bytes);
-	slu_peer_alloc_released(c->peer, slu_sim_now_ns(c->world), picked);
+	slu_peer_alloc_released(c->peer, slu_sim_world_now_ns(c->world), picked);
 	free(picked);
 }
 
@@ -179,7 +179,7 @@ static bool units_prove(struct slu_sim_client *c, unsigned d)
 		u->unproven = false;
 		slu_peer_move_unmake(c->peer, u);
 		slu_sim_board_free(c->world, c->devices[d], u->bytes);
-		slu_peer_move_unmade(c->peer, slu_sim_now_ns(c->world), u);
+		slu_peer_move_unmade(c->peer, slu_sim_world_now_ns(c->world), u);
 		c->world->counts.n_unmade++;
 	}
 	return false;
@@ -223,7 +223,7 @@ static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op
 static void op_launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 {
 	struct slu_sim_world *w = c->world;
-	uint64_t now = slu_sim_now_ns(w);
+	uint64_t now = slu_sim_world_now_ns(w);
 	unsigned d = op->device;
 	int r;
 
@@ -260,7 +260,7 @@ static void op_freeze(struct slu_sim_client *c, const struct slu_sim_op *op)
 
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, op->device), link)
 		if (u->place == SLU_PLACE_DEVICE && u->moving == SLU_MOVING_NO)
-			slu_peer_alloc_freeze(c->peer, slu_sim_now_ns(c->world), u,
+			slu_peer_alloc_freeze(c->peer, slu_sim_world_now_ns(c->world), u,
 					      SLU_FROZEN_IMAGE);
 	op_next(c);
 }
@@ -271,7 +271,8 @@ static void op_thaw(struct slu_sim_client *c, const struct slu_sim_op *op)
 
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, op->device), link)
 		if (u->frozen == SLU_FROZEN_IMAGE)
-			slu_peer_alloc_freeze(c->peer, slu_sim_now_ns(c->world), u, SLU_FROZEN_NO);
+			slu_peer_alloc_freeze(c->peer, slu_sim_world_now_ns(c->world), u,
+					      SLU_FROZEN_NO);
 	op_next(c);
 }
 
@@ -310,7 +311,7 @@ void slu_sim_program_step(struct slu_sim_client *c)
 		}
 		break;
 	case SLU_SIM_PAGE:
-		slu_peer_reports_set_paged(c->peer, slu_sim_now_ns(c->world), op->device,
+		slu_peer_reports_set_paged(c->peer, slu_sim_world_now_ns(c->world), op->device,
 					   op->amount);
 		op_next(c);
 		break;

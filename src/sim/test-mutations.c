@@ -29,7 +29,7 @@ static uint64_t catch (enum slu_sim_mutation mutation)
 		r = slu_sim_world_run(w);
 		if (r)
 			printf("# %s: caught with seed %llu: %.*s\n",
-			       slu_sim_mutation_name(mutation), (unsigned long long)seed,
+			       slu_sim_world_mutation_name(mutation), (unsigned long long)seed,
 			       (int)strcspn(w->fault, "\n"), w->fault);
 		slu_sim_world_free(w);
 		if (r)
@@ -57,7 +57,7 @@ static bool is_caught(enum slu_sim_mutation mutation)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFSIGNALED(status))
-		printf("# %s: caught by an assertion\n", slu_sim_mutation_name(mutation));
+		printf("# %s: caught by an assertion\n", slu_sim_world_mutation_name(mutation));
 	return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
 }
 

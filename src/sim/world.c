@@ -16,7 +16,7 @@
 #define DAEMON_SHARE   350000 /* of a million steps */
 #define STOP_STEPS_MIN 100
 
-const char *slu_sim_mutation_name(enum slu_sim_mutation mutation)
+const char *slu_sim_world_mutation_name(enum slu_sim_mutation mutation)
 {
 	static const char *const names[_SLU_SIM_MUTATION_MAX] = {
 		[SLU_SIM_FAITHFUL] = "none",
@@ -33,13 +33,13 @@ const char *slu_sim_mutation_name(enum slu_sim_mutation mutation)
 	return mutation < _SLU_SIM_MUTATION_MAX ? names[mutation] : "?";
 }
 
-uint64_t slu_sim_now_ns(const struct slu_sim_world *w)
+uint64_t slu_sim_world_now_ns(const struct slu_sim_world *w)
 {
 	return (w->step + 1) * SLU_SIM_STEP_NS;
 }
 
 /* Only the first fault is kept: the others follow from it. */
-void slu_sim_break(struct slu_sim_world *w, const char *format, ...)
+void slu_sim_world_break(struct slu_sim_world *w, const char *format, ...)
 {
 	va_list args;
 
@@ -87,9 +87,9 @@ void slu_sim_world_free(struct slu_sim_world *w)
 
 static void change_budget(struct slu_sim_world *w, uint64_t bytes)
 {
-	slu_sim_check_before_daemon(w);
+	slu_sim_invariant_before_daemon(w);
 	slu_sim_daemon_budget(w, bytes);
-	slu_sim_check_daemon(w);
+	slu_sim_invariant_daemon(w);
 }
 
 static void world_befall(struct slu_sim_world *w)
@@ -117,9 +117,9 @@ static void world_befall(struct slu_sim_world *w)
 	if (slu_sim_chance(&w->random, f->cut))
 		slu_sim_daemon_cut(w, c->index);
 	if (f->part && slu_sim_chance(&w->random, f->part)) {
-		slu_sim_check_before_daemon(w);
+		slu_sim_invariant_before_daemon(w);
 		slu_sim_daemon_part(w, c->index);
-		slu_sim_check_daemon(w);
+		slu_sim_invariant_daemon(w);
 	}
 	if (f->budget && slu_sim_chance(&w->random, f->budget))
 		change_budget(w, w->config.pinned_bytes * slu_sim_between(&w->random, 0, 4) / 4);
@@ -131,9 +131,9 @@ static void world_befall(struct slu_sim_world *w)
 
 static void step_daemon(struct slu_sim_world *w)
 {
-	slu_sim_check_before_daemon(w);
+	slu_sim_invariant_before_daemon(w);
 	slu_sim_daemon_step(w);
-	slu_sim_check_daemon(w);
+	slu_sim_invariant_daemon(w);
 }
 
 int slu_sim_world_step(struct slu_sim_world *w)
@@ -150,7 +150,7 @@ int slu_sim_world_step(struct slu_sim_world *w)
 		c = &w->clients[slu_sim_between(&w->random, 0, w->n_clients - 1)];
 		if (c->is_alive && w->step >= c->stopped_until_step)
 			slu_sim_client_step(c);
-		slu_sim_check_client(w, c);
+		slu_sim_invariant_client(w, c);
 	}
 	return w->fault[0] ? SLU_SIM_E_BROKEN : 0;
 }
@@ -166,11 +166,12 @@ static bool world_has_clients(const struct slu_sim_world *w)
 int slu_sim_world_run(struct slu_sim_world *w)
 {
 	if (!w->core && w->generation == 0 && slu_sim_daemon_start(w))
-		slu_sim_break(w, "the daemon does not start");
+		slu_sim_world_break(w, "the daemon does not start");
 	while (world_has_clients(w) && !w->fault[0]) {
 		slu_sim_world_step(w);
 		if (w->step > w->config.steps_max)
-			slu_sim_break(w, "no end after %llu steps", (unsigned long long)w->step);
+			slu_sim_world_break(w, "no end after %llu steps",
+					    (unsigned long long)w->step);
 	}
 	for (unsigned i = 0; (i < AFTER_STEPS || !w->core) && !w->fault[0]; i++) {
 		w->step++;
@@ -178,7 +179,7 @@ int slu_sim_world_run(struct slu_sim_world *w)
 		step_daemon(w);
 	}
 	if (!w->fault[0])
-		slu_sim_check_end(w);
+		slu_sim_invariant_end(w);
 	if (!w->fault[0])
 		return 0;
 	slu_sim_dump(w);

@@ -56,7 +56,7 @@ enum slu_sim_mutation {
 	_SLU_SIM_MUTATION_MAX,
 };
 
-const char *slu_sim_mutation_name(enum slu_sim_mutation mutation);
+const char *slu_sim_world_mutation_name(enum slu_sim_mutation mutation);
 
 /* Probabilities are per million steps, and hold until fault_steps. */
 struct slu_sim_faults {
@@ -263,8 +263,8 @@ int slu_sim_world_run(struct slu_sim_world *world);
 /* One step. Return: 0, or SLU_SIM_E_BROKEN. */
 int slu_sim_world_step(struct slu_sim_world *world);
 
-uint64_t slu_sim_now_ns(const struct slu_sim_world *world);
-void slu_sim_break(struct slu_sim_world *world, const char *format, ...)
+uint64_t slu_sim_world_now_ns(const struct slu_sim_world *world);
+void slu_sim_world_break(struct slu_sim_world *world, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
 /* -- scenario.c ------------------------------------------------------------------------------ */
@@ -336,31 +336,33 @@ void slu_sim_dump(struct slu_sim_world *world);
 /* -- invariant.c ----------------------------------------------------------------------------- */
 
 /* Accounts by number: the devices, then pinned, backing and disk. */
-unsigned slu_sim_account_number(struct slu_account account);
+unsigned slu_sim_invariant_account_number(struct slu_account account);
 
 /* The core's @group. Return: whether there is one. */
-bool slu_sim_find_group(const struct slu_sim_world *world, uint64_t group,
-			struct slu_core_group_view *ret_view);
+bool slu_sim_invariant_find_group(const struct slu_sim_world *world, uint64_t group,
+				  struct slu_core_group_view *ret_view);
 
 /* After a client's step: I3, I4, and I1 for this client. */
-void slu_sim_check_client(struct slu_sim_world *world, struct slu_sim_client *client);
+void slu_sim_invariant_client(struct slu_sim_world *world, struct slu_sim_client *client);
 
 /* Before and after a step of the daemon: I1, I2, I6, I8. */
-void slu_sim_check_before_daemon(struct slu_sim_world *world);
-void slu_sim_check_daemon(struct slu_sim_world *world);
+void slu_sim_invariant_before_daemon(struct slu_sim_world *world);
+void slu_sim_invariant_daemon(struct slu_sim_world *world);
 
 /* Everybody has gone: I9. */
-void slu_sim_check_end(struct slu_sim_world *world);
+void slu_sim_invariant_end(struct slu_sim_world *world);
 
 /* I11: a move out begins only while something is still short. */
-void slu_sim_check_move(struct slu_sim_client *client, const struct slu_unit *unit);
+void slu_sim_invariant_move(struct slu_sim_client *client, const struct slu_unit *unit);
 
 /* -- traffic.c ------------------------------------------------------------------------------- */
 
 /* I5 on the wire: with each message as the daemon sends it, or takes it up. */
-void slu_sim_check_sent(struct slu_sim_world *world, unsigned client, const struct slu_message *m);
-void slu_sim_check_heard(struct slu_sim_world *world, unsigned client, const struct slu_message *m);
+void slu_sim_traffic_sent(struct slu_sim_world *world, unsigned client,
+			  const struct slu_message *m);
+void slu_sim_traffic_heard(struct slu_sim_world *world, unsigned client,
+			   const struct slu_message *m);
 
 /* I7: hands the message to the core; a REST or READY of another epoch must change nothing. */
-void slu_sim_check_message(struct slu_sim_world *world, unsigned client,
-			   const struct slu_message *m);
+void slu_sim_traffic_message(struct slu_sim_world *world, unsigned client,
+			     const struct slu_message *m);
