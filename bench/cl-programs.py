@@ -24,7 +24,7 @@ from figures import Disturbance, conditions, figure
 LARGE = 4 << 30
 ROUNDS = s.scaled("SLUICE_ROUNDS", 5)
 # tests that take minutes, or as long as their processes take to start, and say nothing that the others do not
-LEFT_OUT = ("silx", "piglit-small")
+LEFT_OUT = ("silx", "reikna", "piglit-small")
 
 
 class Place:

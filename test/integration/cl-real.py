@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cl-real.py LAYER PROGRAM: a real program from Debian, unmodified: plain, with everything evicted between two calls,
+"""cl-real.py LAYER PROGRAM: a real program from Debian or PyPI, unmodified: plain, with everything evicted between two calls,
 alone on a device that is too small for it, and two of it side by side there. Its results are those of the plain driver
 each time. That the device is too small is seen without Sluice: there it fails.
 

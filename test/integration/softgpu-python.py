@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import pypi
 import sluice as s
 
 CLIENTS = s.SOURCE / "test/clients"
@@ -34,18 +35,7 @@ EXAMPLES = ["simulation/fractal.py", "simulation/mpm88.py", "simulation/waterwav
 
 def python(name):
     """The interpreter of a private environment that has what `name` needs."""
-    folder = s.BUILD / "python" / name
-    done = folder / "complete"
-    if not done.exists():
-        commands = [[sys.executable, "-m", "venv", "--clear", folder],
-                    [folder / "bin/pip", "install", "--quiet", "--retries", "1", "--timeout", "30", *PACKAGES[name]]]
-        for command in commands:
-            ran = subprocess.run(command, capture_output=True, text=True)
-            if ran.returncode:
-                text = (ran.stderr or ran.stdout).strip().splitlines() or ["no reason given"]
-                raise s.Skip(f"{pathlib.Path(command[0]).name} cannot get {name}: {text[-1]}")
-        done.touch()
-    return folder / "bin/python"
+    return pypi.interpreter(name, PACKAGES[name])
 
 
 def toolkit(path):

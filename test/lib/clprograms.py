@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL programs that people have, from Debian, unmodified: how each is started, what of its output is a result,
+"""The OpenCL programs that people have, from Debian or PyPI, unmodified: how each is started, what of its output is a result,
 and on which device it is alone too large or beside another one.
 
 A driver's builds of kernels take most of the time of most of them. They are kept in one folder of the build for all
@@ -17,6 +17,7 @@ import shutil
 import struct
 import subprocess
 
+import pypi
 import sluice as s
 
 INTEGRATION = pathlib.Path(__file__).resolve().parents[1] / "integration"
@@ -191,6 +192,34 @@ class Silx(Program):
         return sorted(set(re.findall(r"^(?:PASSED|FAILED|ERROR) \S+", out, re.MULTILINE)))
 
 
+class Reikna(Program):
+    """Its own tests of reductions, scans, transpositions and transformations, on arrays of up to 11 MiB. Results: the outcome of each.
+
+    Left out are those of speed, and those with arrays that are larger than the device.
+    """
+    memory = 23 * s.MIB
+    wants_gpu = True
+    packages = ["reikna==0.9.0", "pyopencl==2024.3", "numpy==2.2.6", "pytest==8.4.2"]
+    words = [pypi.folder_of("reikna") / "bin/python", "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider",
+             "-k", "not performance and not summation and not nested_same_shape"]
+    tests = ["algorithms/test_reduce.py", "algorithms/test_scan.py", "algorithms/test_transpose.py", "core/test_transformation.py"]
+
+    def missing(self):
+        try:
+            pypi.interpreter(self.name, self.packages)
+            pypi.source(self.name, self.packages[0])
+        except s.Skip as reason:
+            return str(reason)
+        return None
+
+    def commands(self, folder):
+        source = pypi.source(self.name, self.packages[0])
+        return [*self.words, *(source / ("test/test_" + test) for test in self.tests)]
+
+    def results(self, out, folder):
+        return sorted(set(re.findall(r"^(PASSED|FAILED|ERROR) \S*?(test_\w+\.py.*)$", out, re.MULTILINE)))
+
+
 class Hashcat(Program):
     """Searches a password by its hash. Results: what it finds.
 
@@ -276,7 +305,7 @@ class Darktable(Program):
 
 
 PROGRAMS = {p.name: p for p in (
-    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Openmm("openmm"), Piglit("piglit-small"), Silx("silx"),
+    Ffmpeg("ffmpeg"), Opencv("opencv"), Pyopencl("pyopencl"), Clfft("clfft"), Openmm("openmm"), Piglit("piglit-small"), Silx("silx"), Reikna("reikna"),
     Clblast("xaxpy", 1024), Clblast("xdot", 512), Clblast("xgemv", 2048, 4608),
     Hashcat("hashcat", "0", "256", "26", "5d41402abc4b2a76b9719d911017c592", "?l?l?l?l?l"),
     Hashcat("hashcat-slow", "400", "32", "256", "$P$984478476IagS59wHZvyQMArzfx58u.", "hashca?l"),
