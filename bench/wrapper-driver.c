@@ -5,7 +5,7 @@
  */
 #include "cuabi/cuda-calls.h"
 
-static char context, stream, event;
+static char context, stream, event, pool;
 
 CUresult cuInit(unsigned int flags)
 {
@@ -93,6 +93,71 @@ CUresult cuEventQuery(CUevent unused)
 CUresult cuLaunchKernel(CUfunction f, unsigned int x, unsigned int y, unsigned int z,
 			unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
 			CUstream stream_, void **params, void **extra)
+{
+	return CUDA_SUCCESS;
+}
+
+/* -- for pools -- */
+
+CUresult cuStreamGetCtx(CUstream stream_, CUcontext *ret_context)
+{
+	return cuCtxGetCurrent(ret_context);
+}
+
+CUresult cuStreamQuery(CUstream stream_)
+{
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
+{
+	*ret_pool = (CUmemoryPool)(void *)&pool;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
+{
+	return cuDeviceGetMemPool(ret_pool, ordinal);
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t bytes, size_t alignment,
+			     CUdeviceptr hint, unsigned long long flags)
+{
+	static CUdeviceptr next = (CUdeviceptr)1 << 40;
+
+	*ret_address = next;
+	next += bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
+		     const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	/* there is no memory of the host behind it */
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*ret_handle = 1;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+		  CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *descs, size_t n)
+{
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream stream_)
+{
+	*ret_address = 0x1000;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream_)
 {
 	return CUDA_SUCCESS;
 }

@@ -7,9 +7,11 @@
  *   wrapper.ns             cuLaunchKernel, all in one stream
  *   wrapper.ns.streams     the same, in four streams by turns
  *   wrapper.copy.ns        cuMemcpyHtoDAsync
+ *   wrapper.pool.ns        cuMemAllocAsync and cuMemFreeAsync, of sizes that differ, while 64 other
+ *                          allocations live; the pool is ours, the driver's does nothing
  *
- * With two numbers it only makes so many calls by the shim and so many to the driver: for a counter
- * of instructions (wrapper.sh).
+ * With two numbers it only makes so many calls by the shim and so many to the driver, with a third
+ * one so many pairs by the shim: for a counter of instructions (wrapper.sh).
  */
 
 #include <dlfcn.h>
@@ -26,6 +28,8 @@
 struct calls {
 	__typeof__(&cuLaunchKernel) launch;
 	__typeof__(&cuMemcpyHtoDAsync_v2) copy;
+	__typeof__(&cuMemAllocAsync) alloc;
+	__typeof__(&cuMemFreeAsync) free;
 };
 
 static char streams[4][4096];
@@ -41,6 +45,8 @@ static struct calls open_calls(const char *path)
 	}
 	c.launch = (__typeof__(c.launch))dlsym(library, "cuLaunchKernel");
 	c.copy = (__typeof__(c.copy))dlsym(library, "cuMemcpyHtoDAsync_v2");
+	c.alloc = (__typeof__(c.alloc))dlsym(library, "cuMemAllocAsync");
+	c.free = (__typeof__(c.free))dlsym(library, "cuMemFreeAsync");
 	return c;
 }
 
@@ -59,6 +65,29 @@ static void copy(const struct calls *c, unsigned n, unsigned n_streams)
 {
 	for (unsigned i = 0; i < n; i++)
 		c->copy(0x1000, streams, 64, stream_of(i, n_streams));
+}
+
+static void pair(const struct calls *c, unsigned n, unsigned n_streams)
+{
+	CUdeviceptr p;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (c->alloc(&p, 512 + i % 61 * 4096, stream_of(i, n_streams)) ||
+		    c->free(p, stream_of(i, n_streams)))
+			exit(1);
+	}
+}
+
+/* What lives among the pairs, so that the pool has something to look through. */
+static void live(const struct calls *c)
+{
+	CUdeviceptr p[128];
+
+	for (unsigned i = 0; i < 128; i++)
+		if (c->alloc(&p[i], 512 + i % 7 * 10000, stream_of(0, 1)))
+			exit(1);
+	for (unsigned i = 0; i < 128; i += 2)
+		c->free(p[i], stream_of(0, 1));
 }
 
 static int by_value(const void *a, const void *b)
@@ -99,8 +128,9 @@ int main(int argc, char **argv)
 {
 	struct calls driver, shim;
 
-	if (argc != 3 && argc != 5) {
-		fputs("usage: bench-wrapper SHIM DRIVER [CALLS-BY-SHIM CALLS-TO-DRIVER]\n", stderr);
+	if (argc != 3 && argc != 5 && argc != 6) {
+		fputs("usage: bench-wrapper SHIM DRIVER [CALLS-BY-SHIM CALLS-TO-DRIVER [PAIRS]]\n",
+		      stderr);
 		return 2;
 	}
 	setenv("SLUICE_CUDA_DRIVER", argv[2], 1);
@@ -108,9 +138,12 @@ int main(int argc, char **argv)
 	shim = open_calls(argv[1]);
 	/* the shim settles, and its limit of work in flight finds its level */
 	launch(&shim, 10000, 4);
-	if (argc == 5) {
+	live(&shim);
+	if (argc >= 5) {
 		launch(&shim, (unsigned)strtoul(argv[3], NULL, 0), 1);
 		launch(&driver, (unsigned)strtoul(argv[4], NULL, 0), 1);
+		if (argc == 6)
+			pair(&shim, (unsigned)strtoul(argv[5], NULL, 0), 1);
 		return 0;
 	}
 	printf("wrapper: %u calls a round, median of %u rounds, the same calls to a driver that "
@@ -120,5 +153,6 @@ int main(int argc, char **argv)
 	print("wrapper.ns", cost_ns(&shim, &driver, launch, 1), "100");
 	print("wrapper.ns.streams", cost_ns(&shim, &driver, launch, 4), "100");
 	print("wrapper.copy.ns", cost_ns(&shim, &driver, copy, 1), "100");
+	print("wrapper.pool.ns", cost_ns(&shim, &driver, pair, 1), "1000");
 	return 0;
 }

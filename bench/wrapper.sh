@@ -16,5 +16,8 @@ count() {
 none=$(count 0 0)
 shimmed=$(count 100000 0)
 driven=$(count 0 100000)
+paired=$(count 0 0 100000)
 awk -v a="$none" -v b="$shimmed" -v c="$driven" 'BEGIN {
 	printf "{\"name\": \"wrapper.instructions\", \"value\": %.1f, \"unit\": \"instructions\", \"bound\": null, \"goal\": null, \"valid\": true}\n", (b - c) / 100000 }'
+awk -v a="$none" -v b="$paired" 'BEGIN {
+	printf "{\"name\": \"wrapper.pool.instructions\", \"value\": %.1f, \"unit\": \"instructions\", \"bound\": null, \"goal\": null, \"valid\": true}\n", (b - a) / 100000 }'

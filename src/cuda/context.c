@@ -6,6 +6,8 @@
 #include "cuda/anteroom.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
+#include "cuda/pool-release.h"
+#include "cuda/pool-stream.h"
 #include "cuda/real.h"
 
 /* Every context is waited for when a turn ends; one that cannot be noted must not be. */
@@ -170,8 +172,11 @@ CUresult cuCtxSynchronize(void)
 	struct slu_cuda_device *only = atomic_load(&slu_cuda_only_device);
 	uint32_t n_homes = only ? atomic_load(&only->stream_uses.n_homes) : 0;
 	uint64_t number = only ? atomic_load(&only->flight.n_launched) : 0;
+	uint64_t n_frees = atomic_load(&slu_pool_n_frees);
 	CUresult r = SLU_REAL(cuCtxSynchronize)();
 
+	if (r == CUDA_SUCCESS && n_frees)
+		slu_cuda_pool_context_synced(slu_cuda_context_here(), n_frees);
 	if (r == CUDA_SUCCESS && only && has_one_context(only))
 		slu_cuda_streams_rest(&only->stream_uses, n_homes, number);
 	return r;
@@ -261,6 +266,7 @@ static void capture_ended(struct slu_cuda_device *d)
 			return r;                                              \
 		atomic_fetch_add(&d->n_capturing, 1);                          \
 		slu_cuda_streams_hush(&d->stream_uses);                        \
+		slu_pool_stream_hush();                                        \
 		r = SLU_REAL(name) arguments;                                  \
 		if (r != CUDA_SUCCESS)                                         \
 			capture_ended(d);                                      \
@@ -342,6 +348,7 @@ CREATE_STREAM(cuGreenCtxStreamCreate, (ret_stream, part, flags, priority), CUgre
 			return SLU_REAL(name)(stream);                                \
 		was_capturing = atomic_load(&d->n_capturing) && is_capturing(stream); \
 		slu_cuda_streams_destroy(&d->stream_uses, stream);                    \
+		slu_cuda_pool_stream_ending(stream);                                  \
 		r = SLU_REAL(name)(stream);                                           \
 		if (was_capturing && r == CUDA_SUCCESS)                               \
 			capture_ended(d);                                             \

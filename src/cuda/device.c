@@ -10,6 +10,7 @@
 #include "cuda/foreign.h"
 #include "cuda/frozen.h"
 #include "cuda/memory.h"
+#include "cuda/pool.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 #include "cuda/vmm.h"
@@ -109,6 +110,7 @@ static void forked(void)
 	slu_lock_init(&slu_cuda.lock, SLU_LOCK_FRONT);
 	slu_cuda.n_devices = 0;
 	slu_cuda.ledger = NULL;
+	slu_cuda_pool_forked();
 	atomic_store(&slu_cuda_only_device, NULL);
 }
 
@@ -256,11 +258,23 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 	return has_room;
 }
 
+static bool has_others_locked(const struct slu_cuda_device *d, CUcontext context)
+{
+	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
+		if (slu_cuda.contexts[i].context != context &&
+		    slu_cuda.contexts[i].ordinal == d->ordinal)
+			return true;
+	return false;
+}
+
+/* Memory of a pool is of all contexts of its device. */
 static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext context)
 {
 	const struct slu_range *range;
 	size_t cursor = 0;
 
+	if (slu_cuda_pool_is_used_locked(d) && has_others_locked(d, context))
+		return true;
 	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
 		if (range->device == d && range->context && range->context != context &&
 		    range->n_allocations)
@@ -286,11 +300,7 @@ static enum end end_of_locked(struct slu_cuda_device *d, CUcontext context, bool
 	}
 	if (!d || !d->is_home_kept)
 		return END_OTHER;
-	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
-		if (slu_cuda.contexts[i].context != context &&
-		    slu_cuda.contexts[i].ordinal == d->ordinal)
-			return END_OTHER;
-	return END_LAST;
+	return has_others_locked(d, context) ? END_OTHER : END_LAST;
 }
 
 /* Takes @context out of the list. Return: its device, or NULL if we do not know it. */
@@ -375,6 +385,7 @@ CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
 	slu_cuda_flight_forget(&d->flight, context);
 	slu_cuda_streams_forget(&d->stream_uses, context);
 	slu_cuda_waits_forget(d, takes_all ? NULL : context);
+	slu_cuda_pool_context_ending(d, context, takes_all);
 	slu_cuda_memory_forget(d, takes_all ? NULL : context);
 	if (end == END_KEEP)
 		*ret_stays = true;

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Memory of the program that we cannot move: pools, handles left to the driver (foreign.h), managed
- * memory. The driver serves it as ever, and it is shown with its reason. It is charged against the
- * device, since it takes room from others; but for managed memory, which the driver takes off a
- * device that can fault for anybody who allocates (docs/decisions/0013-paged-bytes-yield.md).
+ * Memory of the program that we cannot move: pools that are left to the driver (pool.h),
+ * handles that are (foreign.h), managed memory. The driver serves it as ever, and it is shown with
+ * its reason. It is charged against the device, since it takes room from others; but for managed
+ * memory, which the driver takes off a device that can fault for anybody who allocates
+ * (docs/decisions/0013-paged-bytes-yield.md).
  *
  * visible_memory bounds what is charged as it bounds memory that moves: each call sets its bytes
  * aside before it asks the driver, and fails where the program may not own so much.

@@ -233,6 +233,30 @@ int slu_ledger_end(struct slu_ledger *ledger, uint64_t address, struct slu_range
 	return 0;
 }
 
+bool slu_ledger_begin_end(struct slu_ledger *ledger, uint64_t address)
+{
+	size_t at = allocation_above(ledger, address);
+	struct slu_allocation *a = at ? &ledger->allocations[at - 1] : NULL;
+
+	if (!a || a->address != address || a->is_ending)
+		return false;
+	a->is_ending = true;
+	return true;
+}
+
+struct slu_range *slu_ledger_find_range(const struct slu_ledger *ledger, uint64_t address)
+{
+	size_t at = range_above(ledger, address);
+	struct slu_range *range = at ? ledger->ranges[at - 1] : NULL;
+
+	return range && address - range->address < range->bytes ? range : NULL;
+}
+
+uint64_t slu_ledger_next_id(struct slu_ledger *ledger)
+{
+	return ++ledger->last_id;
+}
+
 const struct slu_allocation *slu_ledger_find(const struct slu_ledger *ledger, uint64_t address)
 {
 	size_t at = allocation_above(ledger, address);

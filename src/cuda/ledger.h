@@ -9,7 +9,9 @@
  * A *range* is a reserved run of addresses that consists of *extents*, one driver handle and one
  * unit of placement each. A large allocation has a range of its own. Small ones (under a granule)
  * share a range of one extent, a *slab*; a slab is cut first-fit in pieces of 512 bytes, the
- * alignment that the genuine driver gives.
+ * alignment that the genuine driver gives. A *segment* is a range that belongs to a memory pool,
+ * and what is allocated in it the pool knows (pool-space.h); it is added as a slab and never
+ * opened.
  *
  *   program's view    allocation  [base, base + bytes)       what cuMemAlloc returned
  *   our view          range       [base, base + n granules)  large: 1 allocation; slab: many
@@ -55,7 +57,9 @@ struct slu_range {
 	void *context;			/* the context that owns it, or NULL; constant */
 	struct slu_cuda_handle *handle; /* the program's that it stands for (handle.h), or NULL */
 	bool is_slab;
-	bool is_open; /* a slab: may be cut. Set by the caller once its extent has its unit */
+	bool is_open;	 /* a slab: may be cut. Set by the caller once its extent has its unit */
+	void *pool;	 /* a segment of that pool, which knows what is allocated in it */
+	size_t n_absent; /* a segment: extents that the pool gave back, without a unit */
 	size_t n_allocations; /* live ones in it */
 	size_t n_extents;
 	struct slu_extent extents[]; /* in order of address, without gaps */
@@ -65,7 +69,8 @@ struct slu_range {
 struct slu_allocation {
 	uint64_t address, bytes; /* as asked for, not rounded */
 	struct slu_range *range;
-	uint64_t id; /* stable, never used again: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+	uint64_t id;	/* stable, never used again: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+	bool is_ending; /* the program has freed it, behind what a stream does */
 };
 
 int slu_ledger_new(struct slu_ledger **ret_ledger);
@@ -100,6 +105,18 @@ int slu_ledger_cut(struct slu_ledger *ledger, uint64_t bytes, void *device, void
  * Return: 0, or SLU_LEDGER_E_UNKNOWN if no allocation of ours begins there.
  */
 int slu_ledger_end(struct slu_ledger *ledger, uint64_t address, struct slu_range **ret_empty);
+
+/*
+ * The program has freed the allocation that begins at @address, and may not do so again.
+ * Return: whether there was one to be freed.
+ */
+bool slu_ledger_begin_end(struct slu_ledger *ledger, uint64_t address);
+
+/* The range that contains @address, or NULL. */
+struct slu_range *slu_ledger_find_range(const struct slu_ledger *ledger, uint64_t address);
+
+/* An id for an allocation that the ledger does not keep. */
+uint64_t slu_ledger_next_id(struct slu_ledger *ledger);
 
 /* The allocation that contains @address, or NULL. Valid until the ledger changes. */
 const struct slu_allocation *slu_ledger_find(const struct slu_ledger *ledger, uint64_t address);

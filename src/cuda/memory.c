@@ -13,6 +13,8 @@
 #include "cuda/enter.h"
 #include "cuda/frozen.h"
 #include "cuda/handle.h"
+#include "cuda/pool-release.h"
+#include "cuda/pool.h"
 #include "cuda/real.h"
 
 void slu_cuda_range_free(struct slu_range *range)
@@ -43,23 +45,28 @@ void slu_cuda_range_free(struct slu_range *range)
  * @reserved_bytes: what is set aside for it, less by what has been used up. Nothing: it stands for
  * memory that the driver is to find free.
  */
-static CUresult fill(struct slu_cuda_device *d, struct slu_range *range, uint64_t *reserved_bytes)
+static CUresult make_unit(struct slu_cuda_device *d, struct slu_extent *e, uint64_t *reserved_bytes)
 {
-	for (size_t i = 0; i < range->n_extents; i++) {
-		struct slu_extent *e = &range->extents[i];
-		struct slu_unit *unit;
-		int r = *reserved_bytes
-				? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
+	struct slu_unit *unit;
+	int r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
 							       reserved_bytes, e, &unit)
 				: slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
 
-		if (r)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		slu_lock_take(&slu_cuda.lock);
-		e->unit = unit;
-		slu_lock_give(&slu_cuda.lock);
-	}
+	if (r)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	slu_lock_take(&slu_cuda.lock);
+	e->unit = unit;
+	slu_lock_give(&slu_cuda.lock);
 	return CUDA_SUCCESS;
+}
+
+static CUresult fill(struct slu_cuda_device *d, struct slu_range *range, uint64_t *reserved_bytes)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
+		r = make_unit(d, &range->extents[i], reserved_bytes);
+	return r;
 }
 
 /* What a range is to be. */
@@ -175,6 +182,7 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 	before = slu_cuda_relax();
 	free_empty_slabs(device);
 	slu_cuda_unrelax(before);
+	slu_cuda_pool_reclaim(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
 
@@ -211,12 +219,63 @@ static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *p
 	if (r == CUDA_SUCCESS &&
 	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client))
 		r = prove(d, *ret_range);
-	if (r != CUDA_SUCCESS)
-		return r;
+	return r;
+}
+
+CUresult slu_cuda_range_new_segment(struct slu_cuda_device *device, uint64_t bytes,
+				    uint64_t asked_bytes, struct slu_range **ret_range)
+{
+	const struct range_plan plan = { NULL, SLU_RANGE_SLAB, bytes, NULL };
+
+	return make_range(device, &plan, asked_bytes, ret_range);
+}
+
+static bool is_absent(const struct slu_extent *e, uint64_t address, uint64_t bytes)
+{
+	return !e->unit && e->address < address + bytes && address < e->address + e->bytes;
+}
+
+uint64_t slu_cuda_range_absent_locked(const struct slu_range *range, uint64_t address,
+				      uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; range->n_absent && i < range->n_extents; i++)
+		if (is_absent(&range->extents[i], address, bytes))
+			sum += range->extents[i].bytes;
+	return sum;
+}
+
+CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t bytes,
+			     uint64_t asked_bytes)
+{
+	struct slu_cuda_device *d = range->device;
+	CUresult r = CUDA_SUCCESS;
+	uint64_t reserved;
+
+	slu_cuda_bypass_wait(d);
 	slu_lock_take(&slu_cuda.lock);
-	(*ret_range)->is_open = true;
+	reserved = slu_cuda_range_absent_locked(range, address, bytes);
 	slu_lock_give(&slu_cuda.lock);
-	return CUDA_SUCCESS;
+	if (!slu_cuda_memory_reserve(d, reserved, asked_bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++) {
+		if (!is_absent(&range->extents[i], address, bytes))
+			continue;
+		r = make_unit(d, &range->extents[i], &reserved);
+		slu_lock_take(&slu_cuda.lock);
+		range->n_absent -= r == CUDA_SUCCESS;
+		slu_lock_give(&slu_cuda.lock);
+	}
+	slu_client_device_unreserve(d->client, reserved);
+	slu_cuda_bypass_keep(d);
+	if (r == CUDA_SUCCESS &&
+	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client)) {
+		r = slu_cuda_enter(d);
+		if (r == CUDA_SUCCESS)
+			slu_cuda_leave(d);
+	}
+	return r;
 }
 
 /* The driver takes a granule for small allocations; more only while there is enough. */
@@ -231,7 +290,12 @@ static CUresult make_slab(struct slu_cuda_device *d, CUcontext context, uint64_t
 	plan.bytes = d->granule_bytes;
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		r = make_range(d, &plan, asked_bytes, &slab);
-	return r;
+	if (r != CUDA_SUCCESS)
+		return r;
+	slu_lock_take(&slu_cuda.lock);
+	slab->is_open = true;
+	slu_lock_give(&slu_cuda.lock);
+	return CUDA_SUCCESS;
 }
 
 CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t bytes, bool is_whole,
@@ -350,7 +414,7 @@ static bool find_owner(CUdeviceptr address, CUcontext *ret_owner)
 		return false;
 	slu_lock_take(&slu_cuda.lock);
 	a = slu_ledger_find(slu_cuda.ledger, address);
-	if (a && a->address != address)
+	if (a && (a->address != address || a->is_ending))
 		a = NULL;
 	if (a)
 		*ret_owner = a->range->context;
@@ -358,22 +422,11 @@ static bool find_owner(CUdeviceptr address, CUcontext *ret_owner)
 	return a != NULL;
 }
 
-CUresult cuMemFree_v2(CUdeviceptr address)
+CUresult slu_cuda_memory_end(CUdeviceptr address)
 {
 	struct slu_range *empty = NULL;
-	int found, saved = errno;
-	CUcontext owner;
-	CUresult r;
+	int found;
 
-	if (!find_owner(address, &owner)) {
-		r = SLU_REAL(cuMemFree_v2)(address);
-		if (r == CUDA_SUCCESS)
-			slu_cuda_thaw(address);
-		return r;
-	}
-	r = wait_for_context(owner);
-	if (r != CUDA_SUCCESS)
-		return r;
 	slu_lock_take(&slu_cuda.lock);
 	found = slu_ledger_end(slu_cuda.ledger, address, &empty);
 	/* one empty slab is kept for the next small allocation: making one costs a mapping */
@@ -384,13 +437,40 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 			empty = NULL;
 	}
 	slu_lock_give(&slu_cuda.lock);
-	/* another thread was faster with the same address */
 	if (found)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (empty)
 		slu_cuda_range_free(empty);
-	errno = saved;
 	return CUDA_SUCCESS;
+}
+
+/* What is not ours is the driver's, or unknown to it as well. */
+static CUresult free_theirs(CUdeviceptr address)
+{
+	CUresult r;
+
+	if (slu_cuda_pool_free_now(address, &r))
+		return r;
+	r = SLU_REAL(cuMemFree_v2)(address);
+	if (r == CUDA_SUCCESS)
+		slu_cuda_thaw(address);
+	return r;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address)
+{
+	int saved = errno;
+	CUcontext owner;
+	CUresult r;
+
+	if (!find_owner(address, &owner))
+		return free_theirs(address);
+	r = wait_for_context(owner);
+	/* another thread may have been faster with the same address */
+	if (r == CUDA_SUCCESS)
+		r = slu_cuda_memory_end(address);
+	errno = saved;
+	return r;
 }
 
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context)

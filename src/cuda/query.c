@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "cuda/memory.h"
+#include "cuda/pool.h"
 #include "cuda/real.h"
 #include "cuda/vmm.h"
 
@@ -15,9 +16,11 @@ struct pointer {
 	uint64_t base, bytes;	      /* the allocation, or the reservation of a mapping */
 	uint64_t map_base, map_bytes; /* the mapping; an allocation has one */
 	uint64_t id;
-	CUcontext context; /* that owns it; NULL for what the program mapped itself */
+	CUcontext
+		context; /* that owns it; NULL for memory of pools, and of the program's handles */
 	CUdevice ordinal;
-	unsigned access; /* of its device */
+	unsigned access;   /* of its device */
+	CUmemoryPool pool; /* that it is of, or NULL */
 };
 
 static bool find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
@@ -38,40 +41,57 @@ static bool find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
 	return true;
 }
 
-/* Copies out what is known of @address. Return: whether it is ours. */
-static bool find(CUdeviceptr address, struct pointer *ret_pointer)
+static bool find_locked(CUdeviceptr address, struct pointer *ret_pointer)
 {
-	const struct slu_allocation *a = NULL;
+	const struct slu_allocation *a = slu_ledger_find(slu_cuda.ledger, address);
+	const struct slu_range *range =
+		a ? a->range : slu_ledger_find_range(slu_cuda.ledger, address);
+	struct slu_cuda_pooled pooled;
+	struct pointer p = { .access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
-	if (!slu_cuda.ledger)
+	if (a) {
+		p.base = a->address;
+		p.bytes = a->bytes;
+		p.id = a->id;
+		p.context = range->context;
+	} else if (range && slu_cuda_pool_find_locked(range, address, &pooled)) {
+		p.base = pooled.address;
+		p.bytes = pooled.bytes;
+		p.id = pooled.id;
+		p.pool = pooled.pool;
+	} else {
 		return false;
-	slu_lock_take(&slu_cuda.lock);
-	a = slu_ledger_find(slu_cuda.ledger, address);
-	if (a)
-		*ret_pointer = (struct pointer){
-			.base = a->address,
-			.bytes = a->bytes,
-			.map_base = a->address,
-			.map_bytes = a->bytes,
-			.id = a->id,
-			.context = a->range->context,
-			.ordinal = ((struct slu_cuda_device *)a->range->device)->ordinal,
-			.access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-		};
-	slu_lock_give(&slu_cuda.lock);
-	return a || find_mapped(address, ret_pointer);
+	}
+	p.map_base = p.base;
+	p.map_bytes = p.bytes;
+	p.ordinal = ((const struct slu_cuda_device *)range->device)->ordinal;
+	*ret_pointer = p;
+	return true;
 }
 
-bool slu_cuda_memory_is_ours(CUdeviceptr address)
+static bool find_allocated(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	bool is_ours;
 
 	if (!slu_cuda.ledger)
 		return false;
 	slu_lock_take(&slu_cuda.lock);
-	is_ours = slu_ledger_find(slu_cuda.ledger, address);
+	is_ours = find_locked(address, ret_pointer);
 	slu_lock_give(&slu_cuda.lock);
 	return is_ours;
+}
+
+/* Copies out what is known of @address. Return: whether it is ours. */
+static bool find(CUdeviceptr address, struct pointer *ret_pointer)
+{
+	return find_allocated(address, ret_pointer) || find_mapped(address, ret_pointer);
+}
+
+bool slu_cuda_memory_is_ours(CUdeviceptr address)
+{
+	struct pointer unused;
+
+	return find_allocated(address, &unused);
 }
 
 CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
@@ -147,7 +167,7 @@ static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr add
 		*(CUmemAccess_flags *)ret = (CUmemAccess_flags)p->access;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)ret = NULL;
+		*(CUmemoryPool *)ret = p->pool;
 		return CUDA_SUCCESS;
 	default:
 		/* host pointer, peer-to-peer tokens: there is none, as the genuine driver would say

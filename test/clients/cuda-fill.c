@@ -37,6 +37,8 @@ static const char usage[] =
 	"  -g, --managed N    so many of the allocations are managed memory, which the host reads\n"
 	"                     where it is (default 0)\n"
 	"  -o, --own N        so many of the others the program maps itself (default 0)\n"
+	"  -a, --async        the rest comes from the device's memory pool, in the order of "
+	"streams\n"
 	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
@@ -119,7 +121,7 @@ static const char ptx[] = ".version 6.3\n"
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
 	uint64_t n_managed, n_own, idle_ms;
-	bool is_mixed, is_renewed, is_uneven, is_endless, waits, verifies_each;
+	bool is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
 };
 
 struct buffer {
@@ -176,12 +178,14 @@ static uint32_t seed_of(uint64_t buffer)
 	return (uint32_t)(o.seed * 1000003u + buffer);
 }
 
-static void allocate(struct buffer *b)
+static void allocate(struct buffer *b, CUstream stream)
 {
 	if (b->is_managed)
 		CHECK(cuMemAllocManaged(&b->p, b->n_words * 4, CU_MEM_ATTACH_GLOBAL));
 	else if (b->is_own)
 		b->p = own_alloc(b->n_words * 4, (enum own_way)((b - buffers) % _OWN_MAX));
+	else if (o.is_async)
+		CHECK(cuMemAllocAsync(&b->p, b->n_words * 4, stream));
 	else
 		CHECK(cuMemAlloc_v2(&b->p, b->n_words * 4));
 }
@@ -268,9 +272,13 @@ static void renew(struct worker *w, struct buffer *b)
 	CUstream stream = next_stream(w, b);
 	CUdeviceptr old = b->p;
 
-	allocate(b);
+	allocate(b, stream);
 	CHECK(cuMemcpyDtoDAsync_v2(b->p, old, b->n_words * 4, stream));
 	CHECK(cuEventRecord(b->last, stream));
+	if (o.is_async && !b->is_own && !b->is_managed) {
+		CHECK(cuMemFreeAsync(old, stream));
+		return;
+	}
 	CHECK(cuStreamSynchronize(stream));
 	release(b, old);
 }
@@ -379,6 +387,7 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_FLAG('x', "mix", o.is_mixed),
 		CLIENT_NUMBER('g', "managed", o.n_managed, 0, 1 << 20),
 		CLIENT_NUMBER('o', "own", o.n_own, 0, 1 << 20),
+		CLIENT_FLAG('a', "async", o.is_async),
 		CLIENT_FLAG('n', "renew", o.is_renewed),
 		CLIENT_NUMBER('d', "device", o.device, 0, 63),
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
@@ -440,7 +449,7 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
 		buffers[i].is_managed = i < o.n_managed;
 		buffers[i].is_own = !buffers[i].is_managed && i < o.n_managed + o.n_own;
-		allocate(&buffers[i]);
+		allocate(&buffers[i], NULL);
 		CHECK(cuEventCreate(&buffers[i].last, CU_EVENT_DISABLE_TIMING));
 		launch(fill, &buffers[i], seed_of(i), NULL);
 	}

@@ -20,7 +20,9 @@ static const char usage[] =
 	"\n"
 	"  -m, --mib N        MiB a step (default 1)\n"
 	"  -n, --steps N      so many steps at most (default 8)\n"
-	"  -p, --pool         from the device's memory pool\n"
+	"  -p, --pool         from a memory pool that can be shared with other processes, so that "
+	"it\n"
+	"                     does not move\n"
 	"  -a, --ask          before each step wait for a line of standard input, and answer with\n"
 	"                     one after it; the end of standard input is the end of growing\n"
 	"  -i, --idle N       after each step do nothing for N ms (default 0)\n"
@@ -31,6 +33,7 @@ static const char usage[] =
 
 static uint64_t mib = 1, n_steps = 8, idle_ms;
 static bool is_pool, asks;
+static CUmemoryPool pool;
 static CUdeviceptr pieces[STEPS_MAX];
 static uint32_t *host;
 
@@ -63,7 +66,7 @@ static void answer(uint64_t step)
 static void take(uint64_t step)
 {
 	if (is_pool) {
-		CHECK(cuMemAllocAsync(&pieces[step], n_words() * 4, NULL));
+		CHECK(cuMemAllocFromPoolAsync(&pieces[step], n_words() * 4, pool, NULL));
 		CHECK(cuCtxSynchronize());
 	} else {
 		CHECK(cuMemAlloc_v2(&pieces[step], n_words() * 4));
@@ -97,12 +100,17 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('i', "idle", idle_ms, 0, 60000),
 		{ 0 },
 	};
+	const CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				       .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+				       .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
 	uint64_t n_taken = 0;
 	unsigned n_wrong = 0;
 
 	if (client_options(argc, argv, options, usage))
 		client_misused(usage);
 	cuda_open();
+	if (is_pool)
+		CHECK(cuMemPoolCreate(&pool, &props));
 	host = malloc(n_words() * 4);
 	if (!host)
 		abort();
@@ -114,6 +122,8 @@ int main(int argc, char **argv)
 	for (uint64_t step = 0; step < n_taken; step++)
 		n_wrong += !give(step);
 	CHECK(cuCtxSynchronize());
+	if (is_pool)
+		CHECK(cuMemPoolDestroy(pool));
 	free(host);
 	cuda_close();
 	if (n_wrong)

@@ -594,6 +594,10 @@ static const struct {
 	{ "churned-memory", scene_churned_memory },
 	{ "maps", scene_maps },
 	{ "limit", scene_limit },
+	{ "pool-rules", scene_pool_rules },
+	{ "pieces", scene_pieces },
+	{ "late-frees", scene_late_frees },
+	{ "pools", scene_pools },
 };
 
 int main(int argc, char **argv)

@@ -71,5 +71,11 @@ void scene_churned_memory(const char *unused);
 /* cuda-scenes-maps.c: memory that the program maps itself, in random order */
 void scene_maps(const char *rounds);
 
+/* cuda-scenes-pool.c: memory in the order of streams */
+void scene_pool_rules(const char *unused);
+void scene_pieces(const char *unused);
+void scene_late_frees(const char *unused);
+void scene_pools(const char *rounds);
+
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);

@@ -36,6 +36,9 @@ enum cuda_exit {
 	X(cuMemAlloc_v2)                 \
 	X(cuMemAllocManaged)             \
 	X(cuMemAllocAsync)               \
+	X(cuMemAllocFromPoolAsync)       \
+	X(cuMemPoolCreate)               \
+	X(cuMemPoolDestroy)              \
 	X(cuMemFreeAsync)                \
 	X(cuMemFree_v2)                  \
 	X(cuMemAllocHost_v2)             \

@@ -91,6 +91,17 @@ def every_birth(api, kind, own_calls):
         every_number(w, api, kind, own_calls, "--renew")
 
 
+def every_pooled(kind, own_calls):
+    """Beside another one, with memory from pools that is renewed in the order of streams."""
+    with s.World(f"pooled-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        other = w.start([s.CLIENTS / "cuda-fill", "--async", "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], "cuda",
+                        name="other", stdin=subprocess.PIPE)
+        s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches"))
+        every_number(w, "cuda", kind, own_calls, "--async", "--renew")
+        w.end(other)
+
+
 def every_mapped(kind, own_calls):
     """Alone and larger than the device: what does not fit is mapped, and each operation of that fails once."""
     settings = SETTINGS | {"memory.allow_mapped": "on", "memory.visible_memory": "8M"}
@@ -121,6 +132,13 @@ def birth_test_of(api, kind, own_calls):
     return test
 
 
+def pooled_test_of(kind, own_calls):
+    def test():
+        every_pooled(kind, own_calls)
+    test.__name__ = f"each_{kind}_of_a_program_with_pools_fails_once"
+    return test
+
+
 def mapped_test_of(kind, own_calls):
     def test():
         every_mapped(kind, own_calls)
@@ -132,5 +150,6 @@ BIRTHS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", 
 
 s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for row in OWN.items()],
        *[test_of("opencl", *row) for row in OPENCL.items()],
+       *[pooled_test_of(kind, CUDA[kind]) for kind in ("create", "map", "access", "unmap", "copy")],
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
        *[birth_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in BIRTHS])

@@ -17,7 +17,7 @@ SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 SMALL = {"scale": 256}
 SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 SCENE_LIST = [("contents", 40), ("graphs", 2), ("host-functions", 5), ("contexts", 1), ("exits-with-work", 1), ("maps", 20), ("runs-ahead", "host"),
-              ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 64)]
+              ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 64), ("pool-rules", 1), ("pools", 60)]
 
 
 def is_sanitized():
@@ -69,6 +69,7 @@ def programs_that_switch_are_clean():
         fills = [w.start([s.CLIENTS / "cuda-fill", "--mib", 14, "--rounds", 6, "--mix", "--threads", 2, "--seed", i], "cuda",
                          name=f"fill{i}", env=env) for i in range(2)]
         w.run([device() / "src/cuda/cuda-scenes", "contents", 20], "cuda", name="contents", env=env)
+        w.run([device() / "src/cuda/cuda-scenes", "pools", 60], "cuda", name="pools", env=env)
         for fill in fills:
             w.finish(fill)
 

@@ -33,7 +33,7 @@ def a_newcomer_that_pauses_while_it_loads_moves_what_it_must():
 
 
 def three_that_take_unmovable_memory_step_by_step_all_end():
-    """Each takes half of the device from a pool. At once each would have a third, and none could go on."""
+    """Each takes half of the device from a pool that can be shared. At once each would have a third, and none could go on."""
     with s.World("growers", memory=24 * s.MIB, settings={"memory.capacity_patience": "5s"}) as w:
         w.start_daemon()
         programs = [w.start([s.CLIENTS / "cuda-grow", "--pool", "--mib", 1, "--steps", 12, "--idle", 250], "cuda", name=f"grower{i}") for i in range(3)]

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/pool.h"
+
+#include <time.h>
+
+#include "base/util.h"
+#include "cuda/deferred.h"
+#include "cuda/memory.h"
+#include "cuda/pool-list.h"
+#include "cuda/pool-release.h"
+#include "cuda/pool-space.h"
+#include "cuda/pool-stream.h"
+#include "cuda/real.h"
+
+#define LOOK_NS 200000
+
+/* -- allocation -----------------------------------------------------------------------------------
+ */
+
+/* Whether the program lets @pool have so much. */
+static bool has_room(const struct slu_cuda_pool *pool, uint64_t bytes)
+{
+	uint64_t reserved;
+
+	slu_lock_take(&slu_cuda.lock);
+	reserved = slu_cuda_pool_reserved_locked(pool);
+	slu_lock_give(&slu_cuda.lock);
+	return !pool->max_bytes ||
+	       (bytes <= pool->max_bytes && reserved <= pool->max_bytes - bytes);
+}
+
+/* Makes a segment. This thread changes @pool: it stays. */
+static CUresult add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+{
+	struct slu_range *range;
+	CUresult r;
+	int error;
+
+	if (!has_room(pool, bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = slu_cuda_range_new_segment(pool->device, bytes, asked_bytes, &range);
+	if (r != CUDA_SUCCESS)
+		return r;
+	slu_lock_take(&slu_cuda.lock);
+	error = slu_pool_space_add(pool->space, range->address, range->bytes, range);
+	if (!error)
+		range->pool = pool;
+	slu_lock_give(&slu_cuda.lock);
+	if (!error)
+		return CUDA_SUCCESS;
+	slu_cuda_range_free(range);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* As large as an extent, as the driver does; no larger than it must be where memory is short. */
+static CUresult grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+{
+	uint64_t granule = pool->device->granule_bytes;
+	uint64_t most = granule * SLU_LEDGER_EXTENT_GRANULES_MAX;
+	uint64_t whole = slu_round_up(bytes, granule);
+	CUstreamCaptureMode before;
+	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+
+	if (whole < bytes)
+		return r;
+	before = slu_cuda_relax();
+	if (whole < most)
+		r = add_segment(pool, most, false);
+	if (r == CUDA_ERROR_OUT_OF_MEMORY)
+		r = add_segment(pool, whole, asked_bytes);
+	slu_cuda_unrelax(before);
+	return r;
+}
+
+/* One thread makes a segment, and the others who need it share it. */
+static CUresult grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+{
+	CUresult r;
+	bool was;
+
+	if (!slu_cuda_pool_change_locked(pool, &was)) {
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		return CUDA_SUCCESS;
+	}
+	slu_lock_give(&slu_cuda.lock);
+	r = grow(pool, bytes, asked_bytes);
+	slu_lock_take(&slu_cuda.lock);
+	slu_cuda_pool_changed_locked(pool, was);
+	return r;
+}
+
+/* Gives extents that are absent to the block at @address, which the caller has taken. */
+static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t bytes,
+			    uint64_t asked_bytes)
+{
+	struct slu_range *range = slu_ledger_find_range(slu_cuda.ledger, address);
+	CUresult r = CUDA_SUCCESS;
+	uint64_t absent;
+	bool was;
+
+	while (r == CUDA_SUCCESS &&
+	       (absent = slu_cuda_range_absent_locked(range, address, bytes))) {
+		if (!slu_cuda_pool_change_locked(pool, &was)) {
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+			continue;
+		}
+		slu_lock_give(&slu_cuda.lock);
+		r = has_room(pool, absent) ? slu_cuda_range_fill(range, address, bytes, asked_bytes)
+					   : CUDA_ERROR_OUT_OF_MEMORY;
+		slu_lock_take(&slu_cuda.lock);
+		pool->absent_bytes -= absent - slu_cuda_range_absent_locked(range, address, bytes);
+		slu_cuda_pool_changed_locked(pool, was);
+	}
+	return r;
+}
+
+/*
+ * The per-thread streams of others are past their frees when the context was waited for. Not where
+ * the device waits for the host: that may be this thread.
+ */
+static bool wait_for_context(struct slu_cuda_device *d)
+{
+	CUcontext context = slu_cuda_context_here();
+	uint64_t position = atomic_load(&slu_pool_n_frees);
+	CUstreamCaptureMode before;
+	CUresult r;
+
+	if (!context || slu_pool_stream_is_capturing() || slu_cuda_waits_for_host(d))
+		return false;
+	before = slu_cuda_relax();
+	r = SLU_REAL(cuCtxSynchronize)();
+	slu_cuda_unrelax(before);
+	if (r != CUDA_SUCCESS)
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	slu_cuda_pool_pass_locked(context, position);
+	slu_lock_give(&slu_cuda.lock);
+	return true;
+}
+
+/* Waits until some stream has come past frees. Return: whether one has. */
+static bool wait_for_frees(struct slu_cuda_device *d)
+{
+	struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct slu_cuda_pool_sight sight;
+
+	for (;;) {
+		slu_lock_take(&slu_cuda.lock);
+		sight = slu_cuda_pool_look_locked(d);
+		slu_lock_give(&slu_cuda.lock);
+		if (sight.is_more)
+			return true;
+		if (!sight.is_busy || slu_cuda_waits_for_host(d))
+			break;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	return sight.is_unseen && wait_for_context(d);
+}
+
+static int take_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+		       CUdeviceptr *ret_address)
+{
+	uint64_t address;
+	int r = slu_pool_space_take(pool->space, bytes, stream, slu_ledger_next_id(slu_cuda.ledger),
+				    &address);
+
+	if (!r)
+		*ret_address = address;
+	return r;
+}
+
+/* Whether other streams may have come past frees: then it is worth trying again. */
+static bool look_at_others_locked(struct slu_cuda_pool *pool)
+{
+	return pool->is_opportunistic &&
+	       slu_pool_space_is_pending(pool->space, SLU_POOL_SPACE_NO_STREAM) &&
+	       slu_cuda_pool_look_locked(pool->device).is_more;
+}
+
+/* A block that was taken in vain: what was there before may have been the stream's only. */
+static void untake_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t stream)
+{
+	struct slu_pool_stream *s = slu_pool_stream_next_locked(stream - 1);
+
+	if (!s || s->id != stream ||
+	    slu_pool_space_end(pool->space, address, stream, slu_pool_stream_free_locked(s)) < 0)
+		slu_pool_space_end(pool->space, address, SLU_POOL_SPACE_NO_STREAM, 0);
+}
+
+/* Takes a block, or makes memory for one. Return: CUDA_ERROR_NOT_READY: to be tried again. */
+static CUresult try_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+			   uint64_t asked_bytes, CUdeviceptr *ret_address)
+{
+	CUdeviceptr address;
+	CUresult r;
+	int found;
+
+	do {
+		found = take_locked(pool, bytes, stream, &address);
+	} while (found > 0 && look_at_others_locked(pool));
+	if (found < 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (found) {
+		r = grow_locked(pool, bytes, asked_bytes);
+		return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : r;
+	}
+	r = pool->absent_bytes ? fill_locked(pool, address, bytes, asked_bytes) : CUDA_SUCCESS;
+	if (r == CUDA_SUCCESS)
+		*ret_address = address;
+	else
+		untake_locked(pool, address, stream);
+	return r;
+}
+
+/* The pool has nothing at hand that the stream may have. */
+static CUresult take_slowly(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+			    CUdeviceptr *ret_address)
+{
+	bool is_last = false;
+	CUresult r;
+
+	slu_lock_take(&slu_cuda.lock);
+	for (;;) {
+		r = try_locked(pool, bytes, stream, is_last ? bytes : 0, ret_address);
+		if (r == CUDA_ERROR_NOT_READY)
+			continue;
+		if (r != CUDA_ERROR_OUT_OF_MEMORY || is_last)
+			break;
+		slu_lock_give(&slu_cuda.lock);
+		/* only of what is refused at last people hear */
+		is_last = !wait_for_frees(pool->device);
+		slu_lock_take(&slu_cuda.lock);
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return r;
+}
+
+/* The pool to allocate from: of ours, with a device that has a home. */
+static bool is_served_locked(const struct slu_cuda_pool *pool)
+{
+	return pool && pool->device->home && pool->device->client;
+}
+
+bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,
+			 CUstream stream, CUresult *ret_result)
+{
+	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
+	struct slu_cuda_pool *pool = handle ? slu_cuda_pool_get(handle) : NULL;
+	struct slu_pool_stream *s;
+	uint64_t id;
+	int r;
+
+	if ((handle && !pool) || (slu_pool_stream_is_special(stream) && !context))
+		return false;
+	for (;;) {
+		struct slu_cuda_device *d = NULL;
+
+		slu_lock_take(&slu_cuda.lock);
+		s = slu_pool_stream_here_locked(context, stream);
+		if (s && (handle || slu_cuda_pool_current_locked(s->device, &pool)))
+			break;
+		d = s ? s->device : NULL;
+		slu_lock_give(&slu_cuda.lock);
+		if (d)
+			slu_cuda_pool_choose(d);
+		else if (!slu_pool_stream_meet(context, stream))
+			return false;
+	}
+	if (!is_served_locked(pool)) {
+		slu_lock_give(&slu_cuda.lock);
+		return false;
+	}
+	id = s->id;
+	r = pool->absent_bytes ? SLU_POOL_SPACE_E_FULL : take_locked(pool, bytes, id, ret_address);
+	slu_lock_give(&slu_cuda.lock);
+	*ret_result = r ? take_slowly(pool, bytes, id, ret_address) : CUDA_SUCCESS;
+	return true;
+}
+
+/* -- frees ----------------------------------------------------------------------------------------
+ */
+
+/* Memory that cuMemAlloc() gave. */
+static CUresult free_plain_locked(const struct slu_range *range, CUdeviceptr address,
+				  struct slu_pool_stream *s)
+{
+	if (!slu_ledger_begin_end(slu_cuda.ledger, address))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!slu_cuda_deferred_add_locked(range->device, address, s->id,
+					  slu_pool_stream_free_locked(s)))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return CUDA_SUCCESS;
+}
+
+static CUresult free_pooled_locked(const struct slu_range *range, CUdeviceptr address,
+				   struct slu_pool_stream *s)
+{
+	struct slu_cuda_pool *pool = range->pool;
+	int r = slu_pool_space_end(pool->space, address, s->id, slu_pool_stream_free_locked(s));
+
+	if (r < 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return r ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* The free cannot be noted: it is made at once, behind the stream. */
+static CUresult free_behind(CUdeviceptr address, CUstream stream)
+{
+	CUresult r = SLU_REAL(cuStreamSynchronize)(stream);
+
+	if (r == CUDA_SUCCESS && !slu_cuda_pool_free_now(address, &r))
+		r = slu_cuda_memory_end(address);
+	return r;
+}
+
+bool slu_cuda_pool_free(CUdeviceptr address, CUstream stream, CUresult *ret_result)
+{
+	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
+	const struct slu_range *range;
+	struct slu_pool_stream *s = NULL;
+
+	if (!slu_cuda.ledger || (slu_pool_stream_is_special(stream) && !context))
+		return false;
+	for (;;) {
+		slu_lock_take(&slu_cuda.lock);
+		range = slu_ledger_find_range(slu_cuda.ledger, address);
+		s = range ? slu_pool_stream_here_locked(context, stream) : NULL;
+		if (!range || s)
+			break;
+		slu_lock_give(&slu_cuda.lock);
+		if (!slu_pool_stream_meet(context, stream)) {
+			*ret_result = free_behind(address, stream);
+			return true;
+		}
+	}
+	if (range)
+		*ret_result = range->pool ? free_pooled_locked(range, address, s)
+					  : free_plain_locked(range, address, s);
+	slu_lock_give(&slu_cuda.lock);
+	if (range && *ret_result == CUDA_ERROR_OUT_OF_MEMORY)
+		*ret_result = free_behind(address, stream);
+	return range;
+}
+
+static bool is_pooled(CUdeviceptr address)
+{
+	const struct slu_range *range = NULL;
+	bool is;
+
+	if (!slu_cuda.ledger)
+		return false;
+	slu_lock_take(&slu_cuda.lock);
+	range = slu_ledger_find_range(slu_cuda.ledger, address);
+	is = range && range->pool;
+	slu_lock_give(&slu_cuda.lock);
+	return is;
+}
+
+bool slu_cuda_pool_free_now(CUdeviceptr address, CUresult *ret_result)
+{
+	uint64_t position = atomic_load(&slu_pool_n_frees);
+	CUcontext context = slu_cuda_context_here();
+	const struct slu_range *range;
+	struct slu_cuda_pool *pool;
+
+	if (!is_pooled(address))
+		return false;
+	*ret_result = SLU_REAL(cuCtxSynchronize)();
+	if (*ret_result != CUDA_SUCCESS)
+		return true;
+	slu_lock_take(&slu_cuda.lock);
+	/* another thread may have been faster with the same address */
+	range = slu_ledger_find_range(slu_cuda.ledger, address);
+	pool = range ? range->pool : NULL;
+	if (!pool || slu_pool_space_end(pool->space, address, SLU_POOL_SPACE_NO_STREAM, 0))
+		*ret_result = CUDA_ERROR_INVALID_VALUE;
+	slu_lock_give(&slu_cuda.lock);
+	slu_cuda_pool_context_synced(context, position);
+	return true;
+}
+
+/* -- looking, and the end -------------------------------------------------------------------------
+ */
+
+bool slu_cuda_pool_find_locked(const struct slu_range *range, CUdeviceptr address,
+			       struct slu_cuda_pooled *ret_pooled)
+{
+	const struct slu_cuda_pool *pool = range->pool;
+	struct slu_pool_space_block block;
+
+	if (!pool || !slu_pool_space_find(pool->space, address, &block))
+		return false;
+	*ret_pooled = (struct slu_cuda_pooled){
+		.address = block.address,
+		.bytes = block.bytes,
+		.id = block.id,
+		.pool = pool->handle,
+	};
+	return true;
+}
+
+bool slu_cuda_pool_is_used_locked(const struct slu_cuda_device *device)
+{
+	const struct slu_cuda_pool *pool;
+
+	LIST_FOREACH (pool, &slu_cuda_pools, link)
+		if (pool->device == device && slu_pool_space_stats(pool->space)->used_bytes)
+			return true;
+	return false;
+}
+
+/* What is used ends with its context; pools of the driver outlive it, and so do their records. */
+static void clear(const struct slu_cuda_device *device)
+{
+	struct slu_cuda_pool *pool, *next;
+
+	slu_lock_take(&slu_cuda.lock);
+	for (pool = LIST_FIRST(&slu_cuda_pools); pool; pool = next) {
+		next = LIST_NEXT(pool, link);
+		if (pool->device != device)
+			continue;
+		slu_pool_space_clear(pool->space);
+		pool->absent_bytes = 0;
+		if (pool->handle)
+			continue;
+		slu_cuda_pool_discard_locked(pool);
+	}
+	slu_lock_give(&slu_cuda.lock);
+}
+
+static bool is_pending(CUcontext context)
+{
+	struct slu_pool_stream *s;
+	bool is = false;
+	uint64_t id = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	while (!is && (s = slu_pool_stream_next_locked(id))) {
+		id = s->id;
+		is = s->context == context && slu_pool_stream_is_pending(s);
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return is;
+}
+
+/*
+ * Others may have the memory then: what still runs in @context must not use it. In a context that
+ * is dead nothing runs.
+ */
+static void wait_for_end(CUcontext context)
+{
+	uint64_t position = atomic_load(&slu_pool_n_frees);
+	CUstreamCaptureMode before;
+	CUcontext popped;
+
+	if (!is_pending(context))
+		return;
+	if (SLU_REAL(cuCtxPushCurrent_v2)(context) == CUDA_SUCCESS) {
+		before = slu_cuda_relax();
+		SLU_REAL(cuCtxSynchronize)();
+		slu_cuda_unrelax(before);
+		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+	}
+	slu_lock_take(&slu_cuda.lock);
+	slu_cuda_pool_pass_locked(context, position);
+	slu_lock_give(&slu_cuda.lock);
+}
+
+void slu_cuda_pool_context_ending(struct slu_cuda_device *device, CUcontext context, bool takes_all)
+{
+	if (!takes_all)
+		wait_for_end(context);
+	slu_pool_stream_forget(device, takes_all ? NULL : context);
+	slu_cuda_deferred_forget(device, takes_all ? NULL : context);
+	if (takes_all)
+		clear(device);
+	else
+		slu_cuda_pool_release(device);
+}
+
+void slu_cuda_pool_forked(void)
+{
+	LIST_INIT(&slu_cuda_pools);
+	slu_pool_stream_forked();
+}
