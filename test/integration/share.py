@@ -277,7 +277,8 @@ def an_outsider_takes_what_was_made_and_not_used():
 
 
 def real(name, words, memory, compared):
-    """A real program plain, alone under the limiter, and two side by side on a device smaller than their need."""
+    """A real program plain, alone under the limiter, and two at once next to one that never ends: short programs need
+    not meet each other, but both meet that one."""
     env = {"POCL_MEMORY_LIMIT": 2}
     with s.World(name, memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}) as w:
         plain = compared(w.run(words, None, sluice=False, env=env))
@@ -285,15 +286,19 @@ def real(name, words, memory, compared):
         w.start_daemon()
         alone = compared(w.run(words, "opencl", name="alone", env=env))
         s.check(alone == plain, "alone its results are the plain driver's", alone, plain)
+        neighbour = w.start(fill("opencl", "--mib", memory // s.MIB, "--buffers", 8, "--rounds", 1, "--endless"), "opencl",
+                            name="neighbour", stdin=subprocess.PIPE)
+        s.wait_until("the neighbour runs", lambda: (w.program("neighbour") or {}).get("launches"))
         switches = s.Switches(w)
         programs = [w.start(words, "opencl", name=f"p{i}", env=env) for i in range(2)]
         for program in programs:
             out = compared(w.finish(program))
-            s.check(out == plain, "beside another its results are the plain driver's", out, plain)
+            s.check(out == plain, "next to others its results are the plain driver's", out, plain)
         n_switches = switches.look()
+        w.end(neighbour)
         pids = {program.pid for program in programs}
         moved = {pid: sum(m["in_bytes"] + m["out_bytes"] for m in w.history()["moves"] if m["pid"] == pid) for pid in pids}
-        s.check(n_switches > 2 and all(moved.values()), "side by side they took turns, and bytes of both moved", n_switches, moved)
+        s.check(n_switches > 2 and all(moved.values()), "they took turns, and bytes of both moved", n_switches, moved)
         s.note(f"{len(plain)} results are equal; {n_switches} switches, {sum(moved.values()) / s.MIB:.1f} MiB moved")
 
 
