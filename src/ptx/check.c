@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands are held against the row's operand words (the head of opcodes.def says what each means):
+ * Operands are held against the row's slots (slot.h):
  * how many, what kind, how wide. Constants leave here as the bits of the type that the instruction
  * reads, so nobody asks again how they were written.
  */
@@ -15,27 +15,6 @@
 static enum slu_ptx_type reg_type(const struct slu_ptx_parser *p, uint32_t reg)
 {
 	return (enum slu_ptx_type)((const uint8_t *)p->reg_types.items)[reg];
-}
-
-static struct slu_ptx_demand demand_of(const struct slu_ptx_form *form, const char *word)
-{
-	struct slu_ptx_demand d = { 0 };
-	char c = word[1];
-
-	if (c >= '0' && c <= '3') {
-		d.type = (enum slu_ptx_type)form->types[c - '0'];
-		d.size = slu_ptx_type_size(d.type);
-	} else if (c == 'U') {
-		d.type = SLU_PTX_TYPE_B32;
-		d.size = 4;
-	} else if (c == 'L') {
-		d.type = SLU_PTX_TYPE_B64;
-		d.size = 8;
-	}
-	if (*word == 'w' || *word == 'x')
-		d.size *= 2;
-	d.may_be_wider = strchr("DSvV", *word) && form->opcode != SLU_PTX_OP_mov;
-	return d;
 }
 
 int slu_ptx_check_reg(struct slu_ptx_parser *p, const struct slu_ptx_raw *raw, uint32_t reg,
@@ -214,7 +193,7 @@ static int check_mov(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 
 /* A vector of as many registers as the lane's part of the matrix; one may stand alone. */
 static int check_fragment(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
-			  const char *word, struct slu_ptx_raw *raw)
+			  const struct slu_ptx_slot *slot, struct slu_ptx_raw *raw)
 {
 	struct slu_ptx_matrix m;
 	const struct slu_ptx_fragment *f;
@@ -222,11 +201,11 @@ static int check_fragment(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 
 	if (!slu_ptx_matrix_of(form, form->text, &m))
 		return slu_ptx_refuse_operand(p, raw, "something else");
-	f = &m.parts[word[1] - 'a'];
+	f = &m.parts[slot->part];
 	d = (struct slu_ptx_demand){ .size = f->reg_size };
 	if (f->n_regs == 1 && raw->operand.kind == SLU_PTX_OPERAND_REG)
 		return slu_ptx_check_reg(p, raw, raw->operand.reg, &d);
-	return check_vector(p, raw, &d, f->n_regs, *word == 'G');
+	return check_vector(p, raw, &d, f->n_regs, slot->kind == SLU_PTX_SLOT_FRAGMENT_READ);
 }
 
 static int check_label(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
@@ -262,33 +241,37 @@ static int check_copied(struct slu_ptx_parser *p, const struct slu_ptx_form *for
 }
 
 int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
-			  const char *word, struct slu_ptx_raw *raw, struct slu_ptx_operand *place)
+			  const struct slu_ptx_slot *slot, struct slu_ptx_raw *raw,
+			  struct slu_ptx_operand *place)
 {
-	struct slu_ptx_demand d = demand_of(form, word);
+	struct slu_ptx_demand d = { .size = slot->size,
+				    .may_be_wider = slot->may_be_wider,
+				    .type = (enum slu_ptx_type)slot->type };
 	struct slu_ptx_operand *o = &raw->operand;
 	int r;
 
-	if (raw->is_minus && *word != 'N')
+	if (raw->is_minus && slot->kind != SLU_PTX_SLOT_SOURCE_SIGNED)
 		return slu_ptx_refuse_operand(p, raw, "no sign");
-	if (o->selector && !strchr("yYN", *word))
+	if (o->selector && slot->kind != SLU_PTX_SLOT_DEST_PART &&
+	    slot->kind != SLU_PTX_SLOT_SOURCE_PART && slot->kind != SLU_PTX_SLOT_SOURCE_SIGNED)
 		return slu_ptx_refuse_operand(p, raw, "no selector");
-	if (*word == 'l')
+	if (slot->kind == SLU_PTX_SLOT_LABEL)
 		return check_label(p, raw, place);
 	if (raw->is_unknown)
 		return slu_ptx_refuse_unknown(p, &raw->token);
-	if (o->is_negated && *word != 'P' && *word != 'o')
+	if (o->is_negated && slot->kind != SLU_PTX_SLOT_PRED_SOURCE &&
+	    slot->kind != SLU_PTX_SLOT_BYTES_OR_PRED)
 		return slu_ptx_refuse_operand(p, raw, "no negation");
-	switch (*word) {
-	case 'd':
-	case 'D':
-	case 'w':
-	case 'y':
+	switch ((enum slu_ptx_slot_kind)slot->kind) {
+	case SLU_PTX_SLOT_DEST:
+	case SLU_PTX_SLOT_DEST_TWICE:
+	case SLU_PTX_SLOT_DEST_PART:
 		if (o->kind == SLU_PTX_OPERAND_SINK)
 			return 0;
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
-	case 'e':
+	case SLU_PTX_SLOT_DEST_PAIR:
 		if (o->kind == SLU_PTX_OPERAND_PAIR) {
 			r = check_pred(p, raw, o->second);
 			if (r || o->reg == SLU_PTX_NO_REG)
@@ -297,33 +280,33 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		}
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
-	case 'N':
+	case SLU_PTX_SLOT_SOURCE_SIGNED:
 		o->is_negated = raw->is_minus;
 		return slu_ptx_check_source(p, raw, &d);
-	case 's':
-	case 'S':
-	case 'x':
-	case 'Y':
+	case SLU_PTX_SLOT_SOURCE:
+	case SLU_PTX_SLOT_SOURCE_TWICE:
+	case SLU_PTX_SLOT_SOURCE_PART:
 		return slu_ptx_check_source(p, raw, &d);
-	case 'v':
-	case 'V':
+	case SLU_PTX_SLOT_DEST_VECTOR:
+	case SLU_PTX_SLOT_SOURCE_VECTOR:
 		if (form->vector > 1)
-			return check_vector(p, raw, &d, form->vector, *word == 'V');
-		if (*word == 'V')
+			return check_vector(p, raw, &d, form->vector,
+					    slot->kind == SLU_PTX_SLOT_SOURCE_VECTOR);
+		if (slot->kind == SLU_PTX_SLOT_SOURCE_VECTOR)
 			return slu_ptx_check_source(p, raw, &d);
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
-	case 'M':
-	case 'm':
-		return check_mov(p, raw, &d, *word == 'm');
-	case 'c':
+	case SLU_PTX_SLOT_DEST_MOV:
+	case SLU_PTX_SLOT_SOURCE_MOV:
+		return check_mov(p, raw, &d, slot->kind == SLU_PTX_SLOT_SOURCE_MOV);
+	case SLU_PTX_SLOT_SOURCE_VARIABLE:
 		if (o->kind == SLU_PTX_OPERAND_VARIABLE)
 			return check_address_of(p, raw, d.size);
 		return slu_ptx_check_source(p, raw, &d);
-	case 'p':
-	case 'q':
-		if (o->kind == SLU_PTX_OPERAND_PAIR && *word == 'q') {
+	case SLU_PTX_SLOT_PRED_DEST:
+	case SLU_PTX_SLOT_PRED_PAIR:
+		if (o->kind == SLU_PTX_OPERAND_PAIR && slot->kind == SLU_PTX_SLOT_PRED_PAIR) {
 			r = check_pred(p, raw, o->reg);
 			return r ? r : check_pred(p, raw, o->second);
 		}
@@ -332,23 +315,23 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a predicate");
 		return check_pred(p, raw, o->reg);
-	case 'P':
+	case SLU_PTX_SLOT_PRED_SOURCE:
 		if (o->kind == SLU_PTX_OPERAND_IMM && raw->literal == SLU_PTX_TOKEN_INT)
 			return 0;
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a predicate");
 		return check_pred(p, raw, o->reg);
-	case 'a':
-	case 'A':
+	case SLU_PTX_SLOT_ADDRESS:
+	case SLU_PTX_SLOT_SECOND_ADDRESS:
 		return check_address(p, raw);
-	case 'g':
-	case 'G':
-		return check_fragment(p, form, word, raw);
-	case 'L':
+	case SLU_PTX_SLOT_FRAGMENT_WRITTEN:
+	case SLU_PTX_SLOT_FRAGMENT_READ:
+		return check_fragment(p, form, slot, raw);
+	case SLU_PTX_SLOT_TARGETS:
 		if (o->kind != SLU_PTX_OPERAND_TARGETS)
 			return slu_ptx_refuse_operand(p, raw, "a list of labels");
 		return 0;
-	case 'o':
+	case SLU_PTX_SLOT_BYTES_OR_PRED:
 		if (o->kind == SLU_PTX_OPERAND_REG &&
 		    (o->is_negated || reg_type(p, o->reg) == SLU_PTX_TYPE_PRED))
 			return check_pred(p, raw, o->reg);
@@ -356,16 +339,19 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 			return slu_ptx_refuse_operand(p, raw, "a predicate");
 		d = (struct slu_ptx_demand){ .type = SLU_PTX_TYPE_B32, .size = 4 };
 		return slu_ptx_check_source(p, raw, &d);
-	case 'k':
+	case SLU_PTX_SLOT_CONSTANT:
 		if (o->kind != SLU_PTX_OPERAND_IMM)
 			return slu_ptx_refuse_operand(p, raw, "a constant");
 		return 0;
-	case 'z':
+	case SLU_PTX_SLOT_BYTES:
 		return check_copied(p, form, raw);
-	case 'i':
+	case SLU_PTX_SLOT_INTEGER:
 		if (o->kind != SLU_PTX_OPERAND_IMM || raw->literal != SLU_PTX_TOKEN_INT)
 			return slu_ptx_refuse_operand(p, raw, "a constant");
 		return 0;
+	case SLU_PTX_SLOT_LABEL:
+	case SLU_PTX_SLOT_ANY:
+		break;
 	}
 	return slu_ptx_refuse_operand(p, raw, "something else");
 }

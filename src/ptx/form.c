@@ -316,6 +316,7 @@ int slu_ptx_form_match(const char *text, size_t size, struct slu_ptx_form *ret_f
 	/* a lane moves 16 bytes at most; twice as many came with sm_100 */
 	if (form.vector * slu_ptx_type_size((enum slu_ptx_type)form.types[0]) > 16)
 		return SLU_PTX_FORM_E_FORM;
+	slu_ptx_slot_fill(&form);
 	*ret_form = form;
 	return 0;
 }

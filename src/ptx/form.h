@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ptx/slot.h"
+
 enum slu_ptx_type {
 	SLU_PTX_TYPE_NONE,
 	SLU_PTX_TYPE_B8,
@@ -156,7 +158,9 @@ struct slu_ptx_form {
 	uint8_t n_types;
 	uint8_t vector; /* 1, 2, 4, 8 */
 	bool has_space;
-	uint64_t modifiers[3]; /* one bit a modifier */
+	uint8_t n_slots;
+	struct slu_ptx_slot slots[SLU_PTX_MAX_OPERANDS]; /* what its operands may be */
+	uint64_t modifiers[3];				 /* one bit a modifier */
 };
 
 /* A row of opcodes.def. */
@@ -165,8 +169,8 @@ struct slu_ptx_row {
 	enum slu_ptx_family family;
 	const char *name;
 	const char *modifiers;
-	const char *operands;
-	unsigned target; /* the first one that has it: 80 for sm_80; 0 for all */
+	const char *operands; /* as words; a form has them as slots */
+	unsigned target;      /* the first one that has it: 80 for sm_80; 0 for all */
 };
 extern const struct slu_ptx_row slu_ptx_rows[];
 extern const size_t slu_ptx_n_rows;

@@ -243,14 +243,13 @@ int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token 
 			   struct slu_ptx_instr *instr)
 {
 	struct slu_ptx_raw raws[SLU_PTX_MAX_OPERANDS];
-	const char *words = instr->form->row->operands;
-	unsigned n = 0, n_needed = 0, n_optional = 0, n_skip;
+	const struct slu_ptx_form *form = instr->form;
+	unsigned n = 0, n_needed = 0;
 	int r;
 
 	while (!slu_ptx_lexer_is(&p->lexer, ';')) {
 		if (n == SLU_PTX_MAX_OPERANDS)
-			return slu_ptx_refuse(p, opcode, "too many operands for '%s'",
-					      instr->form->text);
+			return slu_ptx_refuse(p, opcode, "too many operands for '%s'", form->text);
 		r = slu_ptx_parse_raw(p, &raws[n]);
 		if (r)
 			return r;
@@ -261,35 +260,25 @@ int slu_ptx_parse_operands(struct slu_ptx_parser *p, const struct slu_ptx_token 
 	r = slu_ptx_expect(p, ';');
 	if (r)
 		return r;
-	for (const char *w = words; *w; w += strcspn(w, " "), w += *w == ' ') {
-		if (w[strcspn(w, " ") - 1] == '?')
-			n_optional++;
-		else
-			n_needed++;
-	}
-	if (n < n_needed || n > n_needed + n_optional)
-		return slu_ptx_refuse(p, opcode, "'%s' takes %u operands, not %u",
-				      instr->form->text, n_needed, n);
+	for (unsigned i = 0; i < form->n_slots; i++)
+		n_needed += !form->slots[i].is_optional;
+	if (n < n_needed || n > form->n_slots)
+		return slu_ptx_refuse(p, opcode, "'%s' takes %u operands, not %u", form->text,
+				      n_needed, n);
 	instr->operands = slu_ptx_arena_take(p->module->arena, n * sizeof(*instr->operands));
 	if (!instr->operands)
 		return slu_error(-ENOMEM);
 	instr->n_operands = (uint8_t)n;
-	n_skip = n_needed + n_optional - n;
-	n = 0;
-	for (const char *w = words; *w; w += strcspn(w, " "), w += *w == ' ') {
-		if (w[strcspn(w, " ") - 1] == '?' && n_skip) {
-			n_skip--;
-			continue;
-		}
-		r = slu_ptx_check_operand(p, instr->form, w, &raws[n], &instr->operands[n]);
+	for (unsigned k = 0; k < n; k++) {
+		r = slu_ptx_check_operand(p, form, slu_ptx_slot_of(form, n, k), &raws[k],
+					  &instr->operands[k]);
 		if (r)
 			return r;
-		instr->operands[n] = raws[n].operand;
-		n++;
+		instr->operands[k] = raws[k].operand;
 	}
-	if (*words == 'M')
+	if (form->n_slots && form->slots[0].kind == SLU_PTX_SLOT_DEST_MOV)
 		return slu_ptx_check_pack(p, raws);
-	if (instr->form->row->family == SLU_PTX_FAMILY_VIDEO)
-		return slu_ptx_check_selectors(p, instr->form, raws, n);
+	if (form->row->family == SLU_PTX_FAMILY_VIDEO)
+		return slu_ptx_check_selectors(p, form, raws, n);
 	return 0;
 }

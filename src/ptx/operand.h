@@ -21,7 +21,7 @@ struct slu_ptx_raw {
 	bool is_minus;	 /* a sign in front of something that is no constant */
 };
 
-/* What a word of opcodes.def demands. */
+/* What a slot demands of a value. */
 struct slu_ptx_demand {
 	unsigned size;	   /* bytes; 0: no register of values */
 	bool may_be_wider; /* the register, not the value */
@@ -38,7 +38,8 @@ int slu_ptx_refuse_operand(struct slu_ptx_parser *p, const struct slu_ptx_raw *r
 
 /* @place: where it will stand, for a label that is not known yet. */
 int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
-			  const char *word, struct slu_ptx_raw *raw, struct slu_ptx_operand *place);
+			  const struct slu_ptx_slot *slot, struct slu_ptx_raw *raw,
+			  struct slu_ptx_operand *place);
 /* A value that is read: constants become the bits of the demanded type. */
 int slu_ptx_check_source(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
 			 const struct slu_ptx_demand *d);

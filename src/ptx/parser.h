@@ -23,10 +23,9 @@
 #include "ptx/ptx.h"
 #include "ptx/scope.h"
 
-#define SLU_PTX_MAX_REGS     (1u << 20) /* of a function */
-#define SLU_PTX_MAX_DEPTH    64		/* of braces */
-#define SLU_PTX_MAX_OPERANDS 8
-#define SLU_PTX_MAX_BYTES    (UINT64_C(1) << 40) /* of a variable */
+#define SLU_PTX_MAX_REGS  (1u << 20)	      /* of a function */
+#define SLU_PTX_MAX_DEPTH 64		      /* of braces */
+#define SLU_PTX_MAX_BYTES (UINT64_C(1) << 40) /* of a variable */
 
 /* A growing array of things that end up in the arena. */
 struct slu_ptx_list {

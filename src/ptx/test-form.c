@@ -117,11 +117,51 @@ static void test_names_types_and_layouts_keep_their_order(void **state)
 	}
 }
 
+static void test_slots_say_what_operands_may_be(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned n_operands, k;
+		struct slu_ptx_slot slot;
+	} rows[] = {
+		{ "add.s32", 3, 0, { SLU_PTX_SLOT_DEST, SLU_PTX_TYPE_S32, 4 } },
+		{ "add.s32", 3, 2, { SLU_PTX_SLOT_SOURCE, SLU_PTX_TYPE_S32, 4 } },
+		{ "mul.wide.u32", 3, 0, { SLU_PTX_SLOT_DEST_TWICE, SLU_PTX_TYPE_U32, 8 } },
+		{ "shfl.sync.idx.b32", 5, 0, { SLU_PTX_SLOT_DEST_PAIR, SLU_PTX_TYPE_B32, 4 } },
+		{ "shfl.sync.idx.b32", 5, 4, { SLU_PTX_SLOT_SOURCE, SLU_PTX_TYPE_B32, 4 } },
+		/* of "d0 sU sU? P" the third may be left out */
+		{ "bar.red.popc.u32",
+		  4,
+		  2,
+		  { SLU_PTX_SLOT_SOURCE, SLU_PTX_TYPE_B32, 4, .is_optional = true } },
+		{ "bar.red.popc.u32", 3, 2, { SLU_PTX_SLOT_PRED_SOURCE } },
+		{ "ld.global.u8",
+		  2,
+		  0,
+		  { SLU_PTX_SLOT_DEST_VECTOR, SLU_PTX_TYPE_U8, 1, .may_be_wider = true } },
+		{ "ld.global.u8", 2, 1, { SLU_PTX_SLOT_ADDRESS } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
+		const struct slu_ptx_slot *slot;
+		struct slu_ptx_form form;
+
+		printf("# %s, operand %u of %u\n", rows[i].text, rows[i].k, rows[i].n_operands);
+		assert_int_equal(slu_ptx_form_match(rows[i].text, strlen(rows[i].text), &form), 0);
+		slot = slu_ptx_slot_of(&form, rows[i].n_operands, rows[i].k);
+		assert_non_null(slot);
+		assert_memory_equal(slot, &rows[i].slot, sizeof(*slot));
+		assert_null(slu_ptx_slot_of(&form, rows[i].n_operands, rows[i].n_operands));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_another_order_means_the_same),
 		cmocka_unit_test(test_names_types_and_layouts_keep_their_order),
+		cmocka_unit_test(test_slots_say_what_operands_may_be),
 	};
 
 	return cmocka_run_group_tests_name("ptx-form", tests, NULL, NULL);

@@ -187,26 +187,37 @@ static bool is_useful(struct classifier *c, uint32_t reg)
 	return c->is_useful[reg];
 }
 
-/* Whatever an instruction writes that makes no lines; a word that is not known may be written. */
+/* Whether a register at such a place is only read, and need not be as one row. */
+static bool slot_is_read(const struct slu_ptx_slot *slot)
+{
+	switch ((enum slu_ptx_slot_kind)slot->kind) {
+	case SLU_PTX_SLOT_SOURCE:
+	case SLU_PTX_SLOT_SOURCE_TWICE:
+	case SLU_PTX_SLOT_SOURCE_PART:
+	case SLU_PTX_SLOT_SOURCE_SIGNED:
+	case SLU_PTX_SLOT_SOURCE_VECTOR:
+	case SLU_PTX_SLOT_SOURCE_MOV:
+	case SLU_PTX_SLOT_SOURCE_VARIABLE:
+	case SLU_PTX_SLOT_PRED_SOURCE:
+	case SLU_PTX_SLOT_ADDRESS:
+	case SLU_PTX_SLOT_INTEGER:
+	case SLU_PTX_SLOT_CONSTANT:
+	case SLU_PTX_SLOT_BYTES_OR_PRED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whatever an instruction writes that makes no lines; what is not known may be written. */
 static void drop_results(struct classifier *c, const struct slu_ptx_instr *instr)
 {
-	const char *word = instr->form->row->operands;
-	unsigned n_words = 0, n_skip;
+	for (unsigned k = 0; k < instr->n_operands; k++) {
+		const struct slu_ptx_slot *slot =
+			slu_ptx_slot_of(instr->form, instr->n_operands, k);
 
-	for (const char *w = word; *w; w += strcspn(w, " "), w += *w == ' ')
-		n_words++;
-	n_skip = n_words > instr->n_operands ? n_words - instr->n_operands : 0;
-	for (unsigned k = 0; k < instr->n_operands;
-	     word += strcspn(word, " "), word += *word == ' ') {
-		bool is_optional = *word && word[strcspn(word, " ") - 1] == '?';
-
-		if (is_optional && n_skip) {
-			n_skip--;
-			continue;
-		}
-		if (!*word || !strchr("sSxcmVaPiYNok", *word))
+		if (!slot || !slot_is_read(slot))
 			any_register(c, &instr->operands[k], classify_drop);
-		k++;
 	}
 }
 

@@ -37,23 +37,12 @@ static bool compute_knows(const struct slu_ptx_form *form)
 	return dev_reference_compute(form, zeroes, &any);
 }
 
-static unsigned size_of_word(const struct slu_ptx_form *form, const char *word,
-			     enum slu_ptx_type *ret_type)
-{
-	unsigned size;
-
-	*ret_type = word[1] == 'U'   ? SLU_PTX_TYPE_U32
-		    : word[1] == 'L' ? SLU_PTX_TYPE_U64
-				     : (enum slu_ptx_type)form->types[word[1] - '0'];
-	size = slu_ptx_type_size(*ret_type);
-	return *word == 'w' || *word == 'x' ? size * 2 : size;
-}
-
 static void shape_of(const struct slu_ptx_form *form, bool is_wide, struct shape *ret)
 {
 	struct shape s = { .form = form };
 
-	for (const char *w = form->row->operands; *w; w += strcspn(w, " "), w += *w == ' ') {
+	for (unsigned i = 0; i < form->n_slots; i++) {
+		const struct slu_ptx_slot *slot = &form->slots[i];
 		struct source *source = &s.sources[s.n_sources];
 		size_t n = strlen(s.operands);
 		char *to = s.operands + n;
@@ -64,36 +53,39 @@ static void shape_of(const struct slu_ptx_form *form, bool is_wide, struct shape
 			to += 2;
 			left -= 2;
 		}
-		switch (*w) {
-		case 'd':
-		case 'D':
-		case 'e':
-		case 'w':
-			s.result_size = size_of_word(form, w, &s.result_type);
-			if (*w == 'D')
+		switch (slot->kind) {
+		case SLU_PTX_SLOT_DEST:
+		case SLU_PTX_SLOT_DEST_PAIR:
+		case SLU_PTX_SLOT_DEST_TWICE:
+			s.result_size = slot->size;
+			s.result_type = (enum slu_ptx_type)slot->type;
+			if (slot->may_be_wider)
 				s.result_size = is_wide ? 8 : SLU_MAX(s.result_size, 2u);
-			s.has_pred = *w == 'e';
-			snprintf(to, left, *w == 'e' ? "%%o%u|%%p1" : "%%o%u", s.result_size * 8);
+			s.has_pred = slot->kind == SLU_PTX_SLOT_DEST_PAIR;
+			snprintf(to, left,
+				 slot->kind == SLU_PTX_SLOT_DEST_PAIR ? "%%o%u|%%p1" : "%%o%u",
+				 s.result_size * 8);
 			break;
-		case 's':
-		case 'S':
-		case 'x':
-			source->size = size_of_word(form, w, &source->type);
-			if (*w == 'S')
+		case SLU_PTX_SLOT_SOURCE:
+		case SLU_PTX_SLOT_SOURCE_TWICE:
+			source->size = slot->size;
+			source->type = (enum slu_ptx_type)slot->type;
+			if (slot->may_be_wider)
 				source->size = is_wide ? 8 : SLU_MAX(source->size, 2u);
 			snprintf(to, left, "%%s%u_%u", source->size * 8, s.n_sources++);
 			break;
-		case 'q':
-		case 'p':
+		case SLU_PTX_SLOT_PRED_PAIR:
+		case SLU_PTX_SLOT_PRED_DEST:
 			s.has_pred = true;
-			s.has_pair = *w == 'q';
-			snprintf(to, left, *w == 'q' ? "%%p1|%%p2" : "%%p1");
+			s.has_pair = slot->kind == SLU_PTX_SLOT_PRED_PAIR;
+			snprintf(to, left,
+				 slot->kind == SLU_PTX_SLOT_PRED_PAIR ? "%%p1|%%p2" : "%%p1");
 			break;
-		case 'P':
+		case SLU_PTX_SLOT_PRED_SOURCE:
 			source->type = SLU_PTX_TYPE_PRED;
 			snprintf(to, left, "%%q%u", s.n_sources++);
 			break;
-		case 'i':
+		case SLU_PTX_SLOT_INTEGER:
 			snprintf(to, left, "0x96");
 			break;
 		default:
@@ -278,7 +270,7 @@ static void compute_run(const char *text, const struct slu_ptx_form *form)
 	for (unsigned mode = 0; mode < 3; mode++) {
 		shape_of(form, false, &s);
 		run_shape(&s, mode);
-		if (form->row->operands[0] == 'D' && mode != 1) {
+		if (form->n_slots && form->slots[0].may_be_wider && mode != 1) {
 			shape_of(form, true, &s);
 			run_shape(&s, mode);
 		}

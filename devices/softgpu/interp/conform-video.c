@@ -90,10 +90,10 @@ static void video_choose(const struct slu_ptx_form *form, struct variant *ret)
 	*ret = (struct variant){ .has_third = true };
 	choose_source(ret->a, lanes);
 	choose_source(ret->b, lanes);
-	if (*form->row->operands == 'y' && lanes == 1) {
+	if (form->slots[0].kind == SLU_PTX_SLOT_DEST_PART && lanes == 1) {
 		choose_scalar(ret->d);
 		ret->has_third = *ret->d;
-	} else if (*form->row->operands == 'y') {
+	} else if (form->slots[0].kind == SLU_PTX_SLOT_DEST_PART) {
 		choose_mask(ret->d, lanes);
 	} else if (form->opcode == SLU_PTX_OP_vmad) {
 		choose_signs(form, &ret->text);

@@ -120,41 +120,27 @@ static int bind_targets(struct dev_interp_decoder *d, const struct slu_ptx_targe
 	return 0;
 }
 
-/* Hands the operands out in the order of the row's words. */
+/* Hands the operands out in the order of the form's slots. */
 int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 				     const struct slu_ptx_instr *instr, struct dev_interp_insn *in)
 {
 	uint32_t *const sources[] = { &in->a, &in->b, &in->c, &in->e };
 	const struct slu_ptx_form *form = instr->form;
-	const char *word = form->row->operands;
-	unsigned n_source = 0, n_skip = 0, n_words = 0;
+	unsigned n_source = 0;
 	int r = 0;
 
-	for (const char *w = word; *w; w += strcspn(w, " "), w += *w == ' ')
-		n_words++;
-	n_skip = n_words - instr->n_operands;
-	for (unsigned k = 0; !r && k < instr->n_operands; word += strcspn(word, " ") + 1) {
+	for (unsigned k = 0; !r && k < instr->n_operands; k++) {
+		const struct slu_ptx_slot *slot = slu_ptx_slot_of(form, instr->n_operands, k);
 		const struct slu_ptx_operand *o = &instr->operands[k];
-		char c = word[1];
-		unsigned size = c == 'U'   ? 4
-				: c == 'L' ? 8
-				: (c >= '0' && c <= '3')
-					? slu_ptx_type_size((enum slu_ptx_type)form->types[c - '0'])
-					: 4;
+		unsigned size = slot->size;
 
-		if (word[strcspn(word, " ") - 1] == '?' && n_skip) {
-			n_skip--;
-			continue;
-		}
-		k++;
-		switch (*word) {
-		case 'd':
-		case 'D':
-		case 'w':
-		case 'y':
+		switch ((enum slu_ptx_slot_kind)slot->kind) {
+		case SLU_PTX_SLOT_DEST:
+		case SLU_PTX_SLOT_DEST_TWICE:
+		case SLU_PTX_SLOT_DEST_PART:
 			r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			break;
-		case 'M':
+		case SLU_PTX_SLOT_DEST_MOV:
 			if (o->kind != SLU_PTX_OPERAND_VECTOR)
 				r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			else
@@ -162,18 +148,17 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 					r = dev_interp_decoder_row_of(d, instr, &o->elements[i],
 								      false, &in->x[i]);
 			break;
-		case 'e':
+		case SLU_PTX_SLOT_DEST_PAIR:
 			r = dev_interp_decoder_row_of(d, instr, o, false, &in->d);
 			if (o->kind == SLU_PTX_OPERAND_PAIR && o->second != SLU_PTX_NO_REG)
 				in->p = d->reg_place[o->second];
 			break;
-		case 'm':
-		case 's':
-		case 'S':
-		case 'c':
-		case 'x':
-		case 'Y':
-		case 'N':
+		case SLU_PTX_SLOT_SOURCE_MOV:
+		case SLU_PTX_SLOT_SOURCE:
+		case SLU_PTX_SLOT_SOURCE_VARIABLE:
+		case SLU_PTX_SLOT_SOURCE_TWICE:
+		case SLU_PTX_SLOT_SOURCE_PART:
+		case SLU_PTX_SLOT_SOURCE_SIGNED:
 			if (o->kind == SLU_PTX_OPERAND_VECTOR) {
 				for (unsigned i = 0; !r && i < o->n_elements; i++)
 					r = dev_interp_decoder_row_of(d, instr, &o->elements[i],
@@ -181,13 +166,11 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 								      &in->x[i]);
 				break;
 			}
-			r = dev_interp_decoder_row_of(d, instr, o,
-						      (*word == 'x' ? size * 2 : size) == 8,
-						      sources[n_source++]);
+			r = dev_interp_decoder_row_of(d, instr, o, size == 8, sources[n_source++]);
 			in->n_sources = (uint8_t)n_source;
 			break;
-		case 'v':
-		case 'V':
+		case SLU_PTX_SLOT_DEST_VECTOR:
+		case SLU_PTX_SLOT_SOURCE_VECTOR:
 			in->n = form->vector;
 			in->element = (uint8_t)size;
 			for (unsigned i = 0; !r && i < form->vector; i++) {
@@ -210,8 +193,8 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 				r = dev_interp_decoder_row_of(d, instr, e, is_wide, &in->x[i]);
 			}
 			break;
-		case 'p':
-		case 'q':
+		case SLU_PTX_SLOT_PRED_DEST:
+		case SLU_PTX_SLOT_PRED_PAIR:
 			if (o->kind == SLU_PTX_OPERAND_SINK)
 				break;
 			if (o->reg != SLU_PTX_NO_REG)
@@ -219,7 +202,7 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 			if (o->kind == SLU_PTX_OPERAND_PAIR && o->second != SLU_PTX_NO_REG)
 				in->q = d->reg_place[o->second];
 			break;
-		case 'P':
+		case SLU_PTX_SLOT_PRED_SOURCE:
 			if (n_source == 4)
 				return dev_interp_decoder_refuse(d, instr, "has too many operands");
 			/* and.pred reads two */
@@ -228,7 +211,7 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 			else
 				r = pred_of(d, o, &in->s, &in->s_flip);
 			break;
-		case 'o':
+		case SLU_PTX_SLOT_BYTES_OR_PRED:
 			/* a number of bytes, or the predicate that there are none */
 			in->n_preds = o->kind == SLU_PTX_OPERAND_REG &&
 				      d->function->reg_types[o->reg] == SLU_PTX_TYPE_PRED;
@@ -236,7 +219,7 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 			r = in->n_preds ? pred_of(d, o, &in->s, &in->s_flip)
 					: dev_interp_decoder_row_of(d, instr, o, false, &in->e);
 			break;
-		case 'a':
+		case SLU_PTX_SLOT_ADDRESS:
 			r = bind_address(d, instr, o,
 					 form->row->family == SLU_PTX_FAMILY_COPY
 						 ? SLU_PTX_SPACE_SHARED
@@ -244,22 +227,26 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 					 in);
 			n_source++;
 			break;
-		case 'A':
+		case SLU_PTX_SLOT_SECOND_ADDRESS:
 			r = bind_second(d, instr, o, in);
 			n_source++;
 			break;
-		case 'g':
-		case 'G':
-			r = bind_fragment(d, instr, o, (enum slu_ptx_part)(word[1] - 'a'), in);
+		case SLU_PTX_SLOT_FRAGMENT_WRITTEN:
+		case SLU_PTX_SLOT_FRAGMENT_READ:
+			r = bind_fragment(d, instr, o, (enum slu_ptx_part)slot->part, in);
 			break;
-		case 'L':
+		case SLU_PTX_SLOT_TARGETS:
 			r = bind_targets(d, o->targets, in);
 			break;
-		case 'z':
+		case SLU_PTX_SLOT_BYTES:
 			in->element = (uint8_t)o->imm;
 			break;
-		case 'i':
+		case SLU_PTX_SLOT_INTEGER:
 			in->imm = (int64_t)o->imm;
+			break;
+		case SLU_PTX_SLOT_CONSTANT: /* of what has no effect here */
+		case SLU_PTX_SLOT_LABEL:    /* where it is comes later */
+		case SLU_PTX_SLOT_ANY:
 			break;
 		}
 	}
