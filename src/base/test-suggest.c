@@ -6,9 +6,9 @@
 
 static void test_the_nearest_word_is_suggested_and_a_far_one_is_not(void **state)
 {
-	static const char *const offered[] = { "run",  "status",    "park",  "unpark",
-					       "set",  "kick",	    "slice", "visible_memory",
-					       "home", "user_home", "doctor" };
+	static const char *const offered[] = { "run",	  "status",	  "park",  "unpark",
+					       "set",	  "kick",	  "slice", "visible_memory",
+					       "backing", "user_backing", "doctor" };
 	static const struct {
 		const char *word, *best;
 	} rows[] = {

@@ -36,16 +36,16 @@ static void say(struct slu_doctor *d, const char *folder, const char *filesystem
 		       is_short ? ", and so much is not free there" : "");
 }
 
-static void look_at_answer(struct slu_doctor *d, const json_t *homes)
+static void look_at_answer(struct slu_doctor *d, const json_t *backing)
 {
-	const char *folder = slu_reply_text(homes, "disk_folder");
-	const char *reason = slu_reply_text(homes, "disk_reason");
+	const char *folder = slu_reply_text(backing, "disk_folder");
+	const char *reason = slu_reply_text(backing, "disk_reason");
 
 	if (*folder)
-		say(d, folder, slu_reply_text(homes, "disk_filesystem"),
-		    slu_reply_number(homes, "disk_free_bytes"),
-		    slu_reply_number(homes, "disk_max_bytes"),
-		    slu_reply_number(homes, "disk_bytes"));
+		say(d, folder, slu_reply_text(backing, "disk_filesystem"),
+		    slu_reply_number(backing, "disk_free_bytes"),
+		    slu_reply_number(backing, "disk_max_bytes"),
+		    slu_reply_number(backing, "disk_bytes"));
 	else if (strstr(reason, " is off"))
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "disk", NULL, "nothing goes to disk: %s",
 			       reason);
@@ -79,6 +79,6 @@ void slu_doctor_disk(struct slu_doctor *d)
 	if (slu_cli_try(&d->where, json_pack("{s:s}", "verb", "status"), &peer, &reply))
 		look_at_usual(d);
 	else
-		look_at_answer(d, json_object_get(reply, "homes"));
+		look_at_answer(d, json_object_get(reply, "backing"));
 	json_decref(reply);
 }

@@ -82,18 +82,18 @@ struct slu_core_client {
 	enum slu_core_standing standing;
 	unsigned n_seats;
 	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account pinned, home, disk;
-	struct slu_core_bounds bounds; /* on home and disk, shared with others */
+	struct slu_core_account pinned, backing, disk;
+	struct slu_core_bounds bounds; /* on backing in memory and on disk, shared with others */
 	uint64_t staging_bytes;	       /* of pinned: granted for staging; 0: the budget had none */
 	bool never_pins;	       /* none of its devices has a use for pinned memory */
 	uint64_t pinned_goal_bytes;    /* of the last plan: staging and the MAPPED rest */
-	uint64_t home_want_bytes;      /* 0: nothing is asked */
-	uint64_t home_least_bytes;     /* … and so much would do for the first allocation */
+	uint64_t backing_want_bytes;   /* 0: nothing is asked */
+	uint64_t backing_least_bytes;  /* … and so much would do for the first allocation */
 	uint64_t disk_want_bytes;      /* … or so much on disk instead; 0: it cannot go there */
 	uint64_t disk_refused_ns;      /* its disk had no room for a grant; 0: never */
 	bool has_disk;		       /* it can have bytes on disk */
-	bool is_passed_over;	       /* while a step decides whose homes go down: it was asked */
-	bool roster_is_queued;	       /* a ROSTER_PUT waits to be taken */
+	bool is_passed_over;   /* while a step decides whose backing goes down: it was asked */
+	bool roster_is_queued; /* a ROSTER_PUT waits to be taken */
 };
 
 TAILQ_HEAD(slu_core_clients, slu_core_client);

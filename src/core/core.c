@@ -16,7 +16,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
-#include "core/credit/home.h"
+#include "core/credit/backing.h"
 #include "core/fit/shift.h"
 #include "core/credit/staging.h"
 #include "core/group.h"
@@ -46,7 +46,7 @@ void slu_core_config_default(struct slu_core_config *config)
 		.need_window_ns = 2 * SLU_NS_PER_S,
 		.round_trip_ns = 10 * SLU_NS_PER_MS,
 		.pinned_bytes = 1 * SLU_GIB,
-		.home_bytes = 16 * SLU_GIB,
+		.backing_bytes = 16 * SLU_GIB,
 		.staging_bytes = 16 * SLU_MIB,
 		.share_percent = 90,
 	};
@@ -83,7 +83,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
-	slu_core_capacity_init(&core->home, false, config->home_bytes, 0, now_ns);
+	slu_core_capacity_init(&core->backing, false, config->backing_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
 	*ret_core = core;
 	return 0;
@@ -108,7 +108,7 @@ void slu_core_free(struct slu_core *core)
 		free(core->devices[d]);
 	}
 	slu_core_capacity_deinit(&core->pinned);
-	slu_core_capacity_deinit(&core->home);
+	slu_core_capacity_deinit(&core->backing);
 	slu_core_capacity_deinit(&core->disk);
 	slu_core_queue_deinit(&core->queue);
 	free(core->opened);
@@ -144,7 +144,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 			slu_core_group_begin(core, group);
 	core->config.generation = generation; /* that of the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
-	set_budget(&core->home, config->home_bytes);
+	set_budget(&core->backing, config->backing_bytes);
 	set_budget(&core->disk, config->disk_bytes);
 	return 0;
 }
@@ -269,13 +269,13 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	slu_core_staging_grant(core);
 	slu_core_admit(core);
 	slu_core_balance(core);
-	slu_core_home(core);
+	slu_core_backing_serve(core);
 	slu_core_shift(core);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		for (unsigned i = 0; i < client->n_seats; i++)
 			tell_silence(core, &client->seats[i].account);
 		tell_silence(core, &client->pinned);
-		tell_silence(core, &client->home);
+		tell_silence(core, &client->backing);
 		tell_silence(core, &client->disk);
 	}
 	expect_rise(core);
@@ -297,11 +297,11 @@ static void fill_line(struct slu_core_client *client, struct slu_core_ghost *ret
 		.name = client->name,
 		.n_devices = client->n_seats,
 		.pinned_bytes = client->pinned.charge_bytes,
-		.home_bytes = client->home.charge_bytes,
+		.backing_bytes = client->backing.charge_bytes,
 		.disk_bytes = client->disk.charge_bytes,
 	};
 	client->pinned.roster_bytes = client->pinned.charge_bytes;
-	client->home.roster_bytes = client->home.charge_bytes;
+	client->backing.roster_bytes = client->backing.charge_bytes;
 	client->disk.roster_bytes = client->disk.charge_bytes;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		struct slu_core_account *account = &client->seats[i].account;

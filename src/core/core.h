@@ -50,7 +50,7 @@ struct slu_core_config {
 	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
 	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
 	uint64_t pinned_bytes;	    /* budget of the machine */
-	uint64_t home_bytes;	    /* budget of the machine: pageable memory */
+	uint64_t backing_bytes;	    /* budget of the machine: pageable memory */
 	uint64_t disk_bytes;	    /* budget of the machine; 0: nothing goes to disk */
 	uint64_t staging_bytes; /* pinned credit that each client gets when it joins (rule 30) */
 	unsigned share_percent; /* run side by side below this (90) and turns above 100 */
@@ -103,10 +103,10 @@ struct slu_core_bound {
 
 #define SLU_CORE_BOUNDS_MAX 8
 
-/* What the homes of several clients may take together, beside the budgets of the machine. */
+/* What the backing of several clients may take together, beside the budgets of the machine. */
 struct slu_core_bounds {
-	unsigned n_home, n_disk;
-	struct slu_core_bound home[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
+	unsigned n_backing, n_disk;
+	struct slu_core_bound backing[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
 
 /* What a person says of a program; a policy without levels takes no notice. */
@@ -143,7 +143,7 @@ struct slu_core_ghost {
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	uint64_t device_bytes[SLU_WIRE_DEVICES_MAX];
 	uint64_t pinned_bytes;
-	uint64_t home_bytes;
+	uint64_t backing_bytes;
 	uint64_t disk_bytes;
 	struct slu_core_bounds bounds;
 };
@@ -170,7 +170,7 @@ enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN, SLU_CORE_E_ALONE };
 int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		     const struct slu_message *m);
 
-/* What bounds the homes of this client from now on; what it has already it keeps. */
+/* What bounds the backing of this client from now on; what it has already it keeps. */
 void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		    const struct slu_core_bounds *bounds);
 
@@ -242,7 +242,7 @@ struct slu_core_client_view {
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account_view device_accounts[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account_view pinned, home, disk;
+	struct slu_core_account_view pinned, backing, disk;
 	struct slu_msg_want wants[SLU_WIRE_DEVICES_MAX];
 	struct slu_msg_facts facts[SLU_WIRE_DEVICES_MAX];
 };
@@ -274,8 +274,8 @@ struct slu_core_budget_view {
 	uint64_t usable_bytes, charge_bytes;
 };
 
-void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_view *ret_home,
-			 struct slu_core_budget_view *ret_disk);
+void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
+			   struct slu_core_budget_view *ret_disk);
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);
 

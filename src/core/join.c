@@ -93,14 +93,14 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 		slu_core_seat_holds(seat, core->now_ns);
 	}
 	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
-	slu_core_account_report(&client->home, hello->home_held_bytes, 0);
+	slu_core_account_report(&client->backing, hello->backing_held_bytes, 0);
 	slu_core_account_report(&client->disk, hello->disk_held_bytes, 0);
 	client->bounds = join->bounds;
 	client->has_disk = hello->version >= 2;
 	client->disk_refused_ns = 0;
 	client->staging_bytes = 0;
 	client->pinned_goal_bytes = 0;
-	client->home_want_bytes = 0;
+	client->backing_want_bytes = 0;
 }
 
 /* Whether a turn found at HELLO may go on: nobody else has one there, or both fit. */
@@ -188,7 +188,7 @@ int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_haunt(&client->seats[i].account, ghost->device_bytes[i]);
 	slu_core_account_haunt(&client->pinned, ghost->pinned_bytes);
-	slu_core_account_haunt(&client->home, ghost->home_bytes);
+	slu_core_account_haunt(&client->backing, ghost->backing_bytes);
 	slu_core_account_haunt(&client->disk, ghost->disk_bytes);
 	client->bounds = ghost->bounds;
 	return 0;
@@ -203,11 +203,11 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 		return;
 	slu_core_queue_forget(&core->queue, client->id);
 	client->standing = SLU_CORE_LOST;
-	client->home_want_bytes = 0;
+	client->backing_want_bytes = 0;
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_void(&client->seats[i].account);
 	slu_core_account_void(&client->pinned);
-	slu_core_account_void(&client->home);
+	slu_core_account_void(&client->backing);
 	slu_core_account_void(&client->disk);
 	slu_core_turns_settle(core, client->group);
 	slu_core_tell(core, client->id, "the connection of %s is lost; it keeps what it holds",

@@ -10,8 +10,8 @@ static struct slu_account address(const struct slu_core_account *account)
 	if (account->seat)
 		return (struct slu_account){ .tier = SLU_TIER_DEVICE,
 					     .device = account->seat->place };
-	if (account == &account->client->home)
-		return (struct slu_account){ .tier = SLU_TIER_HOME };
+	if (account == &account->client->backing)
+		return (struct slu_account){ .tier = SLU_TIER_BACKING };
 	if (account == &account->client->disk)
 		return (struct slu_account){ .tier = SLU_TIER_DISK };
 	return (struct slu_account){ .tier = SLU_TIER_PINNED };
@@ -104,7 +104,7 @@ void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 
 	if (entry)
 		entry->deny = (struct slu_msg_deny){
-			.account = address(seat ? &seat->account : &client->home),
+			.account = address(seat ? &seat->account : &client->backing),
 			.bytes = bytes,
 		};
 }
@@ -122,7 +122,7 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client)
 {
 	bool differs = client->pinned.roster_bytes != client->pinned.charge_bytes ||
-		       client->home.roster_bytes != client->home.charge_bytes ||
+		       client->backing.roster_bytes != client->backing.charge_bytes ||
 		       client->disk.roster_bytes != client->disk.charge_bytes;
 
 	for (unsigned i = 0; i < client->n_seats; i++)

@@ -20,7 +20,7 @@ void slu_core_send_turn(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, const char *reason);
 void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
 			 const struct slu_core_seat *seat, const char *reason);
-/* @seat NULL: home. */
+/* @seat NULL: backing. */
 void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, uint64_t bytes, const char *reason);
 

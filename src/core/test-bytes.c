@@ -399,9 +399,9 @@ static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
 	script_end(&s);
 }
 
-static void want_home(struct script *s, uint64_t client, uint64_t mib)
+static void want_backing(struct script *s, uint64_t client, uint64_t mib)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_HOME, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
 					   .all_bytes = MIB(mib) } };
 
 	slu_message_stamp(&m, SLU_MSG_WANT);
@@ -409,44 +409,44 @@ static void want_home(struct script *s, uint64_t client, uint64_t mib)
 	script_step(s);
 }
 
-static void sums_home(struct script *s, uint64_t client, uint64_t held_mib)
+static void sums_backing(struct script *s, uint64_t client, uint64_t held_mib)
 {
 	const struct slu_msg_limit *limit = &s->limits[client][SLU_WIRE_DEVICES_MAX + 1].limit;
 
 	script_sums_full(
 		s, client,
-		(struct slu_msg_sums){ .account = { SLU_TIER_HOME, 0 },
+		(struct slu_msg_sums){ .account = { SLU_TIER_BACKING, 0 },
 				       .seq = limit->seq,
 				       .ceiling_bytes = SLU_MAX(limit->limit_bytes, MIB(held_mib)),
 				       .held_bytes = MIB(held_mib) });
 }
 
-static void test_rule_4_home_credit_is_reserved_taken_back_and_denied(void **state)
+static void test_rule_4_backing_credit_is_reserved_taken_back_and_denied(void **state)
 {
 	struct script s;
-	const size_t home = SLU_WIRE_DEVICES_MAX + 1;
+	const size_t backing = SLU_WIRE_DEVICES_MAX + 1;
 
 	(void)state;
-	script_begin(&s, NULL, 100); /* home is 1024 MiB */
+	script_begin(&s, NULL, 100); /* backing is 1024 MiB */
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_join_plain(&s, 2, SLU_MODE_ALL);
-	want_home(&s, 1, 600);
-	assert_true(s.limits[1][home].limit.limit_bytes >= MIB(600));
-	sums_home(&s, 1, 500);
-	want_home(&s, 2, 480); /* only with what the other one does not use */
+	want_backing(&s, 1, 600);
+	assert_true(s.limits[1][backing].limit.limit_bytes >= MIB(600));
+	sums_backing(&s, 1, 500);
+	want_backing(&s, 2, 480); /* only with what the other one does not use */
 	assert_null(script_find(&s, 2, SLU_MSG_LIMIT));
 	script_pass(&s, 10);
-	assert_int_equal(s.limits[1][home].limit.limit_bytes, MIB(500));
-	sums_home(&s, 1, 500);
-	assert_true(s.limits[2][home].limit.limit_bytes >= MIB(480));
-	sums_home(&s, 2, 480);
+	assert_int_equal(s.limits[1][backing].limit.limit_bytes, MIB(500));
+	sums_backing(&s, 1, 500);
+	assert_true(s.limits[2][backing].limit.limit_bytes >= MIB(480));
+	sums_backing(&s, 2, 480);
 	script_forget(&s);
-	want_home(&s, 1, 800);
+	want_backing(&s, 1, 800);
 	script_pass(&s, 20);
-	sums_home(&s, 2, 480);
+	sums_backing(&s, 2, 480);
 	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_int_equal(script_find(&s, 1, SLU_MSG_DENY)->message.deny.account.tier,
-			 SLU_TIER_HOME);
+			 SLU_TIER_BACKING);
 	script_end(&s);
 }
 
@@ -469,7 +469,7 @@ int main(void)
 		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
 		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_are_there),
-		cmocka_unit_test(test_rule_4_home_credit_is_reserved_taken_back_and_denied),
+		cmocka_unit_test(test_rule_4_backing_credit_is_reserved_taken_back_and_denied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

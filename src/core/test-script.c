@@ -19,7 +19,7 @@ void script_config(struct slu_core_config *ret_config)
 	ret_config->round_trip_ns = MS(10);
 	ret_config->idle_ns = 0;
 	ret_config->pinned_bytes = 0;
-	ret_config->home_bytes = MIB(1024);
+	ret_config->backing_bytes = MIB(1024);
 	ret_config->staging_bytes = 0;
 }
 

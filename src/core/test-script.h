@@ -30,7 +30,7 @@ struct script {
 	enum slu_core_priority priority; /* of those who join from now on */
 };
 
-/* rr, slice 100 ms, no minimum, deadlines 1000 ms, patience 5000 ms, pinned 0, home 1 GiB,
+/* rr, slice 100 ms, no minimum, deadlines 1000 ms, patience 5000 ms, pinned 0, backing 1 GiB,
  * and IDLE is said at once. */
 void script_config(struct slu_core_config *ret_config);
 void script_begin(struct script *s, const struct slu_core_config *config, uint64_t device_mib);

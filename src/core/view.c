@@ -22,11 +22,11 @@ const char *slu_core_state_name(enum slu_core_state state)
 	return (unsigned)state < _SLU_CORE_STATE_MAX ? state_names[state] : "?";
 }
 
-void slu_core_view_homes(const struct slu_core *core, struct slu_core_budget_view *ret_home,
-			 struct slu_core_budget_view *ret_disk)
+void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
+			   struct slu_core_budget_view *ret_disk)
 {
-	*ret_home =
-		(struct slu_core_budget_view){ core->home.usable_bytes, core->home.charge_bytes };
+	*ret_memory = (struct slu_core_budget_view){ core->backing.usable_bytes,
+						     core->backing.charge_bytes };
 	*ret_disk =
 		(struct slu_core_budget_view){ core->disk.usable_bytes, core->disk.charge_bytes };
 }
@@ -79,11 +79,11 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.name = client->name,
 		.is_ghost = client->standing == SLU_CORE_GHOST,
 		.is_lost = client->standing == SLU_CORE_LOST,
-		.is_silent = client->pinned.is_told_silent || client->home.is_told_silent ||
+		.is_silent = client->pinned.is_told_silent || client->backing.is_told_silent ||
 			     client->disk.is_told_silent,
 		.n_devices = client->n_seats,
 		.pinned = view_account(&client->pinned),
-		.home = view_account(&client->home),
+		.backing = view_account(&client->backing),
 		.disk = view_account(&client->disk),
 	};
 	for (unsigned i = 0; i < client->n_seats; i++) {

@@ -54,9 +54,9 @@ static void add(const char *folder, const char *const *files, unsigned percent,
 
 	for (; *files; files++)
 		bytes = SLU_MIN(bytes, read_limit(folder, *files));
-	if (bytes >= NO_LIMIT || bounds->n_home == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
+	if (bytes >= NO_LIMIT || bounds->n_backing == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
 		return;
-	bounds->home[bounds->n_home++] = (struct slu_core_bound){
+	bounds->backing[bounds->n_backing++] = (struct slu_core_bound){
 		.id = (uint64_t)s.st_ino,
 		.bytes = bytes / 100 * percent,
 	};

@@ -4,7 +4,8 @@
 /*
  * The memory limits of the groups of processes (cgroups) that a program is in. Bytes that leave a
  * device lie in the program's own memory and count there; above the limit the kernel would end the
- * program. Each group on the way up that has a limit is a bound on the homes of all programs in it.
+ * program. Each group on the way up that has a limit is a bound on the backing of all programs in
+ * it.
  *
  * In version 2 there is one tree, "0::/path", at the root; in version 1 memory has a tree of its
  * own, "4:memory:/path", in the folder memory. A machine may have both.

@@ -71,7 +71,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 	if (!hello->n_devices)
 		return "the program named no device.";
 	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
-	    hello->home_held_bytes > SLU_SERVER_BYTES_MAX ||
+	    hello->backing_held_bytes > SLU_SERVER_BYTES_MAX ||
 	    hello->disk_held_bytes > SLU_SERVER_BYTES_MAX)
 		return "the program says that it holds more than there can be.";
 	for (unsigned d = 0; d < hello->n_devices; d++) {
@@ -156,7 +156,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 	struct slu_core_ghost charges = {
 		.n_devices = program->n_devices,
 		.pinned_bytes = hello->pinned_held_bytes,
-		.home_bytes = hello->home_held_bytes,
+		.backing_bytes = hello->backing_held_bytes,
 		.disk_bytes = hello->disk_held_bytes,
 	};
 	int r;
@@ -165,7 +165,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 		join.devices[d] = program->devices[d].device->number;
 		charges.device_bytes[d] = hello->devices[d].held_bytes;
 	}
-	slu_homes_bounds(&program->server->homes, program->pid, program->uid, &join.bounds);
+	slu_backing_bounds(&program->server->backing, program->pid, program->uid, &join.bounds);
 	r = slu_program_write(program, &charges);
 	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
 }
@@ -347,7 +347,7 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 		.client = program->id,
 		.name = program->name,
 		.pinned_bytes = line->pinned_bytes,
-		.home_bytes = line->home_bytes,
+		.backing_bytes = line->backing_bytes,
 		.disk_bytes = line->disk_bytes,
 	};
 	int r;
@@ -364,7 +364,7 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 	if (r)
 		return slu_fold(r);
 	ghost.group = program->group->id;
-	slu_homes_bounds(&server->homes, line->pid, line->uid, &ghost.bounds);
+	slu_backing_bounds(&server->backing, line->pid, line->uid, &ghost.bounds);
 	r = slu_core_ghost(server->core, slu_clock_now_ns(), &ghost);
 	if (!r && line->is_parked)
 		r = slu_group_park(server, program->group, true);

@@ -226,7 +226,7 @@ int slu_program_write(struct slu_program *program, const struct slu_core_ghost *
 
 	make_line(program, &line);
 	line.pinned_bytes = charges->pinned_bytes;
-	line.home_bytes = charges->home_bytes;
+	line.backing_bytes = charges->backing_bytes;
 	line.disk_bytes = charges->disk_bytes;
 	for (unsigned d = 0; d < charges->n_devices && d < program->n_devices; d++)
 		line.devices[d].charge_bytes = charges->device_bytes[d];

@@ -41,7 +41,7 @@ struct slu_roster_line {
 	uint64_t wire_group; /* as HELLO had it */
 	char name[SLU_WIRE_NAME_MAX];
 	uint64_t pinned_bytes;
-	uint64_t home_bytes;
+	uint64_t backing_bytes;
 	uint64_t disk_bytes;
 	uint32_t n_devices;
 	uint32_t is_parted; /* from the others of wire_group */

@@ -28,7 +28,7 @@
 #include "core/core.h"
 #include "daemon/config.h"
 #include "daemon/devices.h"
-#include "daemon/homes.h"
+#include "daemon/backing.h"
 #include "daemon/limits.h"
 #include "daemon/roster.h"
 #include "daemon/timeline.h"
@@ -70,7 +70,7 @@ struct slu_server {
 	sd_event_source *idle;	    /* end when nobody came until then; a user's daemon only */
 
 	struct slu_config config;
-	struct slu_homes homes; /* what the settings say about them, as it is here */
+	struct slu_backing backing; /* what the settings say about it, as it is here */
 	struct slu_core *core;
 	struct slu_devices *devices;
 	struct slu_roster *roster;

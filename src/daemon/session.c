@@ -146,7 +146,7 @@ void slu_session_tell_disk(struct slu_session *session)
 
 	if (!session->knows_disk)
 		return;
-	memcpy(m.disk.folder, session->server->homes.folder, sizeof(m.disk.folder));
+	memcpy(m.disk.folder, session->server->backing.folder, sizeof(m.disk.folder));
 	slu_message_stamp(&m, SLU_MSG_DISK);
 	slu_session_send(session, &m, -1);
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "daemon/homes.h"
+#include "daemon/backing.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
@@ -27,7 +27,7 @@ static void report(void *data, const char *path, unsigned line, const char *text
 bool slu_server_settings_fault(const struct slu_server_options *options,
 			       const struct slu_config *config, char *ret_why, size_t size)
 {
-	const char *fault = slu_homes_folder_fault(config->disk_folder, options->is_system);
+	const char *fault = slu_backing_folder_fault(config->disk_folder, options->is_system);
 
 	if (fault)
 		snprintf(ret_why, size,
@@ -49,8 +49,8 @@ static const struct budget {
 	const char *name;
 	size_t offset; /* of its bytes in struct slu_config */
 } budgets[] = {
-	{ "home", offsetof(struct slu_config, home_bytes) },
-	{ "user_home", offsetof(struct slu_config, user_home_bytes) },
+	{ "backing", offsetof(struct slu_config, backing_bytes) },
+	{ "user_backing", offsetof(struct slu_config, user_backing_bytes) },
 	{ "pinned", offsetof(struct slu_config, pinned_bytes) },
 };
 
@@ -128,30 +128,30 @@ static int level_of(const char *word)
 }
 
 static void core_config_from(const struct slu_server *server, const struct slu_config *config,
-			     const struct slu_homes *homes, struct slu_core_config *ret_config)
+			     const struct slu_backing *backing, struct slu_core_config *ret_config)
 {
 	slu_core_config_default(ret_config);
 	slu_config_to_core(config, ret_config);
 	ret_config->generation = slu_roster_generation(server->roster);
-	ret_config->home_bytes = homes->home_bytes;
-	ret_config->disk_bytes = homes->disk_bytes;
+	ret_config->backing_bytes = backing->backing_bytes;
+	ret_config->disk_bytes = backing->disk_bytes;
 	if (!ret_config->pinned_bytes)
 		ret_config->pinned_bytes = machine_bytes() / 8;
 }
 
 /* Programs that have joined hear of it too. */
-static void set_homes(struct slu_server *server, const struct slu_homes *homes)
+static void set_backing(struct slu_server *server, const struct slu_backing *backing)
 {
-	bool is_new = strcmp(homes->why, server->homes.why) != 0;
+	bool is_new = strcmp(backing->why, server->backing.why) != 0;
 	struct slu_program *program;
 
-	server->homes = *homes;
-	if (!homes->folder[0] && is_new && strcmp(server->config.disk, "off"))
-		slu_log(WARNING, "nothing goes to disk: %s", homes->why);
+	server->backing = *backing;
+	if (!backing->folder[0] && is_new && strcmp(server->config.disk, "off"))
+		slu_log(WARNING, "nothing goes to disk: %s", backing->why);
 	LIST_FOREACH (program, &server->programs, entry) {
 		struct slu_core_bounds bounds;
 
-		slu_homes_bounds(homes, program->pid, program->uid, &bounds);
+		slu_backing_bounds(backing, program->pid, program->uid, &bounds);
 		slu_core_bound(server->core, slu_clock_now_ns(), program->id, &bounds);
 		if (program->session)
 			slu_session_tell_disk(program->session);
@@ -161,14 +161,14 @@ static void set_homes(struct slu_server *server, const struct slu_homes *homes)
 int slu_server_apply(struct slu_server *server, struct slu_config *config)
 {
 	struct slu_core_config core_config;
-	struct slu_core_budget_view home, disk;
-	struct slu_homes homes;
+	struct slu_core_budget_view memory, disk;
+	struct slu_backing backing;
 	int r;
 
-	slu_core_view_homes(server->core, &home, &disk);
-	slu_homes_init(&homes, config, server->options.is_system, machine_bytes(),
-		       disk.charge_bytes);
-	core_config_from(server, config, &homes, &core_config);
+	slu_core_view_backing(server->core, &memory, &disk);
+	slu_backing_init(&backing, config, server->options.is_system, machine_bytes(),
+			 disk.charge_bytes);
+	core_config_from(server, config, &backing, &core_config);
 	r = slu_core_configure(server->core, slu_clock_now_ns(), &core_config);
 	if (r) {
 		slu_log(ERR, "the core refuses these settings: %s", strerror(-r));
@@ -188,7 +188,7 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config)
 							 : level_of(config->log_level));
 	slu_config_deinit(&server->config);
 	server->config = *config;
-	set_homes(server, &homes);
+	set_backing(server, &backing);
 	slu_server_wake(server);
 	slu_server_population_changed(server);
 	return 0;

@@ -331,8 +331,8 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 				"disk_bytes", (json_int_t)sums.disk, "moved_in_bytes",
 				(json_int_t)sums.in, "moved_out_bytes", (json_int_t)sums.out,
 				"launches", (json_int_t)sums.launches, "pinned_bytes",
-				(json_int_t)c.pinned.charge_bytes, "home_bytes",
-				(json_int_t)c.home.charge_bytes, "disk_room_bytes",
+				(json_int_t)c.pinned.charge_bytes, "backing_bytes",
+				(json_int_t)c.backing.charge_bytes, "disk_room_bytes",
 				(json_int_t)c.disk.charge_bytes, "unmovable",
 				make_unmoved(sums.frozen, false), "yielding",
 				make_unmoved(sums.frozen, true)));
@@ -381,21 +381,21 @@ static json_t *make_programs(const struct slu_control_view *view)
 }
 
 /* Host memory and disk for what left the devices. */
-static json_t *make_homes(const struct slu_server *server)
+static json_t *make_backing(const struct slu_server *server)
 {
-	const struct slu_homes *homes = &server->homes;
-	struct slu_core_budget_view home, disk;
+	const struct slu_backing *backing = &server->backing;
+	struct slu_core_budget_view memory, disk;
 	struct slu_filesystem fs = { .name = "" };
 
-	slu_core_view_homes(server->core, &home, &disk);
-	if (homes->folder[0] && slu_filesystem_look(homes->folder, &fs))
+	slu_core_view_backing(server->core, &memory, &disk);
+	if (backing->folder[0] && slu_filesystem_look(backing->folder, &fs))
 		fs.name = "";
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "home_max_bytes",
-			 (json_int_t)home.usable_bytes, "home_bytes", (json_int_t)home.charge_bytes,
-			 "disk_max_bytes", (json_int_t)disk.usable_bytes, "disk_bytes",
-			 (json_int_t)disk.charge_bytes, "disk_free_bytes",
-			 (json_int_t)fs.free_bytes, "disk_folder", homes->folder, "disk_filesystem",
-			 fs.name, "disk_reason", homes->why);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "backing_max_bytes",
+			 (json_int_t)memory.usable_bytes, "backing_bytes",
+			 (json_int_t)memory.charge_bytes, "disk_max_bytes",
+			 (json_int_t)disk.usable_bytes, "disk_bytes", (json_int_t)disk.charge_bytes,
+			 "disk_free_bytes", (json_int_t)fs.free_bytes, "disk_folder",
+			 backing->folder, "disk_filesystem", fs.name, "disk_reason", backing->why);
 }
 
 static json_t *make_devices(const struct slu_control_view *view, uint64_t now_ns)
@@ -416,7 +416,7 @@ json_t *slu_status_make(const struct slu_control_view *view)
 
 	return json_pack(
 		"{s:o, s:o, s:o, s:{s:i, s:s, s:i, s:s, s:s, s:s, s:I, s:I, s:I}}", "devices",
-		make_devices(view, now_ns), "homes", make_homes(server), "programs",
+		make_devices(view, now_ns), "backing", make_backing(server), "programs",
 		make_programs(view), "daemon", "pid", (int)getpid(), "version", SLU_VERSION,
 		"protocol", SLU_WIRE_VERSION, "mode", server->options.is_system ? "system" : "user",
 		"log", server->options.log, "policy", server->config.policy, "generation",

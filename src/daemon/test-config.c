@@ -57,7 +57,7 @@ static void test_good_lines_take_effect(void **state)
 				   "  slice=1.5s   ; inline comment\n"
 				   "[ memory ]\n"
 				   "[memory]\n"
-				   "home = auto\n"
+				   "backing = auto\n"
 				   "pinned = 2G\n"
 				   "checksum_moves = yes\n"
 				   "[daemon]\n"
@@ -74,7 +74,7 @@ static void test_good_lines_take_effect(void **state)
 	assert_int_equal(reports.line, 7);
 	assert_string_equal(config.policy, "fifo");
 	assert_int_equal(config.slice_ns, 1500 * SLU_NS_PER_MS);
-	assert_int_equal(config.home_bytes, 0);
+	assert_int_equal(config.backing_bytes, 0);
 	assert_int_equal(config.pinned_bytes, 2 * SLU_GIB);
 	assert_true(config.program.checksum_moves);
 	assert_int_equal(config.idle_exit_ns, 0);
@@ -283,7 +283,7 @@ static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
 static void test_what_is_printed_can_be_read_again(void **state)
 {
 	static const char text[] =
-		"[scheduler]\nslice = 1234567us\n[memory]\nhome = 3G\nchunk = 12K\n"
+		"[scheduler]\nslice = 1234567us\n[memory]\nbacking = 3G\nchunk = 12K\n"
 		"[program a b]\nchecksum_moves = on\nvisible_memory = 5M\n";
 	struct slu_config config, again;
 	struct slu_config_program program;
@@ -303,7 +303,7 @@ static void test_what_is_printed_can_be_read_again(void **state)
 	assert_int_equal(slu_config_init(&again), 0);
 	assert_int_equal(read_text(&again, printed, &reports), 0);
 	assert_int_equal(again.slice_ns, 1234567000);
-	assert_int_equal(again.home_bytes, 3 * SLU_GIB);
+	assert_int_equal(again.backing_bytes, 3 * SLU_GIB);
 	assert_int_equal(again.program.chunk_bytes, 12 * SLU_KIB);
 	slu_config_program(&again, "a b", &program);
 	assert_true(program.checksum_moves);
@@ -315,7 +315,7 @@ static void test_what_is_printed_can_be_read_again(void **state)
 
 static void test_the_core_has_what_is_set(void **state)
 {
-	struct slu_core_config core = { .generation = 7, .home_bytes = 8, .disk_bytes = 9 };
+	struct slu_core_config core = { .generation = 7, .backing_bytes = 8, .disk_bytes = 9 };
 	struct slu_config config;
 	char why[256];
 
@@ -332,7 +332,7 @@ static void test_the_core_has_what_is_set(void **state)
 	assert_int_equal(core.staging_bytes, 2 * SLU_MIB);
 	assert_int_equal(core.pinned_bytes, 0); /* auto: the daemon finds out */
 	assert_int_equal(core.generation, 7);	/* no setting */
-	assert_int_equal(core.home_bytes, 8);
+	assert_int_equal(core.backing_bytes, 8);
 	assert_int_equal(core.disk_bytes, 9);
 	slu_config_deinit(&config);
 }

@@ -52,7 +52,7 @@ static struct slu_roster_line line_of(pid_t pid, uint64_t bytes)
 		.group = 77,
 		.name = "chat",
 		.n_devices = 1,
-		.home_bytes = bytes * 3,
+		.backing_bytes = bytes * 3,
 		.devices = { { .name = "GPU", .total_bytes = 1 << 20, .charge_bytes = bytes } },
 	};
 

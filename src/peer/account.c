@@ -19,7 +19,7 @@ struct slu_peer_account *slu_peer_account_find(struct slu_peer *peer, struct slu
 		return name.device < peer->n_devices ? &peer->devices[name.device].account : NULL;
 	case SLU_TIER_PINNED:
 		return &peer->pinned;
-	case SLU_TIER_HOME:
+	case SLU_TIER_BACKING:
 		return &peer->backing;
 	case SLU_TIER_DISK:
 		return &peer->disk;
@@ -187,7 +187,7 @@ void slu_peer_account_step(struct slu_peer *peer)
 	a = &peer->backing;
 	is_final = a->held_bytes > a->limit_bytes && !slu_peer_shift_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_reported))
-		sums_push(peer, (struct slu_account){ SLU_TIER_HOME, 0 }, a, a->held_bytes,
+		sums_push(peer, (struct slu_account){ SLU_TIER_BACKING, 0 }, a, a->held_bytes,
 			  is_final);
 
 	a = &peer->disk;

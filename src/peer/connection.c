@@ -101,7 +101,7 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 		.n_devices = peer->n_devices,
 		.group = peer->config.group,
 		.pinned_held_bytes = peer->pinned.held_bytes,
-		.home_held_bytes = peer->backing.held_bytes,
+		.backing_held_bytes = peer->backing.held_bytes,
 		.disk_held_bytes = peer->disk.held_bytes,
 	};
 	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
@@ -159,7 +159,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 		peer->devices[limit->account.device].want_is_current = false;
 		peer->devices[limit->account.device].wake_is_due = true;
 		break;
-	case SLU_TIER_HOME:
+	case SLU_TIER_BACKING:
 	case SLU_TIER_DISK:
 		peer->backing_want_is_current = false;
 		peer->backing_is_exact = false;
@@ -214,7 +214,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	struct slu_peer_device *d;
 	struct slu_unit *u;
 
-	if (deny->account.tier == SLU_TIER_HOME) {
+	if (deny->account.tier == SLU_TIER_BACKING) {
 		slu_peer_want_backing_denied(peer);
 		return;
 	}

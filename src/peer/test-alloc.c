@@ -57,7 +57,7 @@ static void rule_4_an_allocation_waits_for_its_backing(void **state)
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 16 * 4);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 4);
 	fixture_step(&f);
@@ -416,7 +416,7 @@ static void allocated_alone_a_unit_without_backing_gets_it_later(void **state)
 	assert_int_equal(u->frozen, SLU_FROZEN_NO_BACKING);
 	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_HOME);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);
 	fixture_limit(&f, BACKING, 1, 5, 5, SLU_PACE_NONE);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO);

@@ -79,7 +79,7 @@ static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 	assert_int_equal(sums->ceiling_bytes, 0);
 	want = fixture_said(&f, SLU_MSG_WANT);
 	assert_non_null(want);
-	assert_int_equal(want->want.account.tier, SLU_TIER_HOME);
+	assert_int_equal(want->want.account.tier, SLU_TIER_BACKING);
 	/* asked for ahead, then exactly, then it is over */
 	fixture_deny(&f, BACKING);
 	fixture_deny(&f, BACKING);

@@ -36,7 +36,7 @@ struct fixture {
 #define EPOCH(n) ((struct slu_epoch){ 7, (n) })
 #define DEVICE0	 ((struct slu_account){ SLU_TIER_DEVICE, 0 })
 #define PINNED	 ((struct slu_account){ SLU_TIER_PINNED, 0 })
-#define BACKING	 ((struct slu_account){ SLU_TIER_HOME, 0 })
+#define BACKING	 ((struct slu_account){ SLU_TIER_BACKING, 0 })
 #define DISK	 ((struct slu_account){ SLU_TIER_DISK, 0 })
 
 static inline void fixture_step(struct fixture *f)

@@ -164,7 +164,7 @@ void slu_peer_want_step_backing(struct slu_peer *peer)
 	peer->backing_want_bytes = want;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, 0);
 	r->want = (struct slu_msg_want){
-		.account = { SLU_TIER_HOME, 0 },
+		.account = { SLU_TIER_BACKING, 0 },
 		.is_runnable = 1,
 		.min_bytes = min,
 		.all_bytes = want,

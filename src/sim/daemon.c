@@ -39,7 +39,7 @@ static struct slu_core_config core_configure(const struct slu_sim_world *w)
 	config.round_trip_ns = 60 * SLU_SIM_STEP_NS;
 	config.idle_ns = SLU_SIM_IDLE_STEPS * SLU_SIM_STEP_NS;
 	config.pinned_bytes = w->pinned_bytes;
-	config.home_bytes = w->config.backing_bytes;
+	config.backing_bytes = w->config.backing_bytes;
 	config.disk_bytes = w->config.disk_bytes;
 	config.staging_bytes = w->config.staging_bytes;
 	return config;

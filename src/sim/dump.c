@@ -45,12 +45,12 @@ static void dump_core(struct slu_sim_world *w)
 	cursor = 0;
 	while (slu_core_view_client(w->core, &cursor, &c)) {
 		dump_add(w,
-			 "\n  core's client %llu of group %llu%s%s%s: home %llu/%llu pinned "
+			 "\n  core's client %llu of group %llu%s%s%s: backing %llu/%llu pinned "
 			 "%llu/%llu",
 			 (unsigned long long)c.client - 1, (unsigned long long)c.group,
 			 c.is_ghost ? " ghost" : "", c.is_lost ? " lost" : "",
-			 c.is_silent ? " silent" : "", U(c.home.limit_bytes),
-			 U(c.home.charge_bytes), U(c.pinned.limit_bytes), U(c.pinned.charge_bytes));
+			 c.is_silent ? " silent" : "", U(c.backing.limit_bytes),
+			 U(c.backing.charge_bytes), U(c.pinned.limit_bytes), U(c.pinned.charge_bytes));
 		for (unsigned i = 0; i < c.n_devices; i++) {
 			const struct slu_core_account_view *a = &c.device_accounts[i];
 

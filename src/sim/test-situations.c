@@ -589,7 +589,7 @@ static void a_need_that_comes_back_with_a_rest_counts(void **state)
 	slu_core_config_default(&config);
 	config.generation = 1;
 	config.need_window_ns = 100 * SLU_NS_PER_MS;
-	config.home_bytes = U(400);
+	config.backing_bytes = U(400);
 	assert_int_equal(slu_core_new(&config, 0, &core), 0);
 	assert_int_equal(slu_core_device_add(core, 0, "model", U(32), 0), 0);
 	for (uint64_t c = 1; c <= 2; c++) {

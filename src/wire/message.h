@@ -29,7 +29,7 @@
 enum slu_tier {
 	SLU_TIER_DEVICE, /* the memory of one device */
 	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_HOME,	 /* pageable memory: where a unit goes when it leaves the device … */
+	SLU_TIER_BACKING,	 /* pageable memory: where a unit goes when it leaves the device … */
 	SLU_TIER_DISK, /* … or a file, for what has no place in pageable memory; since version 2 */
 	_SLU_TIER_MAX,
 };
@@ -121,7 +121,7 @@ struct slu_msg_hello {
 	uint64_t group; /* the processes of one `sluice run`; 0: a group of my own */
 	char program[SLU_WIRE_NAME_MAX]; /* name for status and for the settings' [program …] */
 	uint64_t pinned_held_bytes;
-	uint64_t home_held_bytes;
+	uint64_t backing_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
 	uint64_t disk_held_bytes; /* since version 2 */
 };
@@ -177,7 +177,7 @@ struct slu_msg_close {
 
 struct slu_msg_deny {
 	struct slu_account
-		account; /* DEVICE: the waiting launch or allocation; HOME: the allocation */
+		account; /* DEVICE: the waiting launch or allocation; BACKING: the allocation */
 	uint8_t reserved[6];
 	uint64_t bytes;
 };
@@ -194,7 +194,7 @@ struct slu_msg_sums {
 };
 
 struct slu_msg_want {
-	struct slu_account account; /* DEVICE, or HOME: a limit of all_bytes would do, min_bytes for
+	struct slu_account account; /* DEVICE, or BACKING: a limit of all_bytes would do, min_bytes for
 				       one allocation, or largest_bytes of DISK instead (0: no) */
 	uint8_t is_runnable;	    /* a thread waits at the gate, or runs */
 	uint8_t reserved[5];

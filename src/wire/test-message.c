@@ -55,7 +55,8 @@ static void test_contents_out_of_bounds(void **state)
 		  .hello = { .n_devices = 1, .devices = { { .floor_bytes = 1 } } } },
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = _SLU_TIER_MAX } } },
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .device = SLU_WIRE_DEVICES_MAX } } },
-		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = SLU_TIER_HOME, .device = 1 } } },
+		{ { SLU_MSG_SUMS },
+		  .sums = { .account = { .tier = SLU_TIER_BACKING, .device = 1 } } },
 		{ { SLU_MSG_SUMS }, .sums = { .held_bytes = 2, .ceiling_bytes = 1 } },
 		{ { SLU_MSG_SUMS }, .sums = { .floor_bytes = 1 } },
 		{ { SLU_MSG_WANT }, .want = { .account = { .tier = SLU_TIER_PINNED } } },
@@ -140,7 +141,7 @@ static void test_a_newer_level_supersedes_an_older_one_of_the_same_account(void 
 	assert_int_equal(newer.sums.held_bytes, 9);
 	older = sums(1, 3, 10, 0);
 	assert_false(slu_message_supersede(&newer, &older));
-	older.sums.account.tier = SLU_TIER_HOME;
+	older.sums.account.tier = SLU_TIER_BACKING;
 	assert_false(slu_message_supersede(&newer, &older));
 
 	/* what must be answered one by one stays */

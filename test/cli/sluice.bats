@@ -99,8 +99,8 @@ start_daemon() {
 	[[ $status -eq 0 && $output == --frob ]]
 	run "$sluice" set visble_memory --socket "$world/sluice.sock"
 	[[ $status -eq 122 && $output == *"no setting 'visble_memory'"*"Did you mean 'visible_memory'?"* ]]
-	run "$sluice" set memory.hom 1G --socket "$world/sluice.sock"
-	[[ $status -eq 122 && $output == *"Did you mean 'home'?"* ]]
+	run "$sluice" set memory.bakcing 1G --socket "$world/sluice.sock"
+	[[ $status -eq 122 && $output == *"Did you mean 'backing'?"* ]]
 }
 
 @test "a name is cut between characters, and one that is too long is refused by its bytes" {
@@ -129,7 +129,7 @@ assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
 
 @test "a budget that exceeds the machine's memory is refused with its size" {
 	start_daemon
-	for name in memory.home user_home pinned; do
+	for name in memory.backing user_backing pinned; do
 		run "$sluice" set $name 60T --socket "$world/sluice.sock"
 		[ "$status" -eq 122 ]
 		[[ $output == *"60.0 TiB are more than the machine has, which is "*"GiB"* ]]
@@ -137,7 +137,7 @@ assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
 	printf '[memory]\nhome = 60T\n' >"$world/c"
 	run "$SLUICE_BUILD/src/daemon/sluiced" --config "$world/c" --print-settings
 	[ "$status" -eq 0 ]
-	[[ $output == *"home: 60.0 TiB are more than the machine has"* ]]
+	[[ $output == *"backing: 60.0 TiB are more than the machine has"* ]]
 }
 
 @test "run without a program, and with one that is not there" {
@@ -303,7 +303,7 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	[[ $output == *"for programs that start from now on." ]]
 	run "$sluice" set boards "$world/boards" --socket "$world/sluice.sock"
 	[[ $output == *"for devices that no program has used yet." ]]
-	for name in visible_memory pinned home; do
+	for name in visible_memory pinned backing; do
 		run "$sluice" set $name 0 --socket "$world/sluice.sock"
 		[ "$status" -eq 122 ]
 		[[ $output == *"$name: expected auto, or a size such as 512M or 16G, from 4K to 64T, not '0'"* ]]

@@ -247,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct script s = { .at = data, .end = data + size, .now_ns = SLU_NS_PER_S };
 
 	slu_core_config_default(&s.config);
-	s.config.home_bytes = UINT64_C(200) << 20;
+	s.config.backing_bytes = UINT64_C(200) << 20;
 	s.config.pinned_bytes = UINT64_C(40) << 20;
 	s.config.staging_bytes = UINT64_C(4) << 20;
 	assert(slu_core_new(&s.config, s.now_ns, &s.core) == 0);

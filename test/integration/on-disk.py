@@ -19,7 +19,7 @@ import sluice as s
 
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
 SETTINGS = {"scheduler.slice": "20ms", "scheduler.slice_min_switches": 1, "memory.reserve_percent": 0,
-            "memory.home": 4 * s.MIB}
+            "memory.backing": 4 * s.MIB}
 SCALE = {"scale": 256}
 
 # how the programs of test/clients end
@@ -58,8 +58,8 @@ class DiskWorld(s.World):
         s.check(program.stdout.readline() == "ready\n", f"{name} is ready")
         return program
 
-    def homes(self):
-        return self.status()["homes"]
+    def backing(self):
+        return self.status()["backing"]
 
     def files_of(self, program):
         """The descriptors of its files on disk."""
@@ -94,7 +94,7 @@ def three_programs(api, world):
                     seen[p["name"]] = max(seen.get(p["name"], 0), p["disk_bytes"])
             return switches.look() >= 12 and len(seen) >= 2 and "come up from disk" in w.log() and "runs later" in w.log()
 
-        s.wait_until("there were switches, bytes of two programs on disk, and homes changed by who runs when", enough,
+        s.wait_until("there were switches, bytes of two programs on disk, and backing changed by who runs when", enough,
                      look=lambda: w.sluice("status").stdout + w.log()[-3000:])
         for program in programs:
             w.end(program)
@@ -128,10 +128,10 @@ def a_killed_program_leaves_nothing_behind():
         s.check(there.st_uid == os.geteuid() and there.st_mode & 0o777 == 0o600, "it is its user's alone", there)
         s.check(there.st_blocks * 512 >= w.program("victim")["disk_bytes"] > 0, "its room is allocated", there,
                 w.program("victim"))
-        s.check(w.homes()["disk_bytes"] > 0, "the daemon knows", w.homes())
+        s.check(w.backing()["disk_bytes"] > 0, "the daemon knows", w.backing())
         program.kill()
         w.finish(program, exits=(-9,))
-        s.wait_until("no byte is charged any more", lambda: w.homes()["disk_bytes"] == w.homes()["home_bytes"] == 0)
+        s.wait_until("no byte is charged any more", lambda: w.backing()["disk_bytes"] == w.backing()["backing_bytes"] == 0)
 
 
 def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
@@ -144,7 +144,7 @@ def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
         w.kill_daemon()
         w.start_daemon()
         s.wait_until("it is back", lambda: (w.program("stayer") or {}).get("connection") == "joined")
-        s.check(w.homes()["disk_bytes"] >= before, "its rooms are charged again", w.homes(), before)
+        s.check(w.backing()["disk_bytes"] >= before, "its rooms are charged again", w.backing(), before)
         s.check(w.sluice("unpark", "stayer").returncode == 0, "it is still parked and can be let go on")
         w.end(program)
 
@@ -156,7 +156,7 @@ def full_disk(api, words):
         w.evict(first)
         out = w.finish(w.start_fill(api, "second", 6), exits=(NO_MEMORY,))
         s.check(words in out, "the call says out of memory", out)
-        s.check("the budgets for host memory (memory.home) and disk (memory.disk_max) are used up" in w.log(), "the daemon says why")
+        s.check("the budgets for host memory (memory.backing) and disk (memory.disk_max) are used up" in w.log(), "the daemon says why")
         denials = w.history()["denials"]
         s.check(denials and all(d["name"] == "second" and "are used up" in d["reason"] for d in denials),
                 "history knows it when the program is gone", denials)
@@ -247,7 +247,7 @@ def a_folder_that_is_no_disk_is_refused_with_words():
             done = w.sluice("set", "disk_folder", str(folder))
             s.check(done.returncode == 122 and "expected a folder on disk" in done.stderr and f"{folder}: {why}" in done.stderr,
                     "the value, what was expected, and why", done)
-        s.check(w.status()["homes"]["disk_folder"] == str(w.disk), "what was in force still is")
+        s.check(w.status()["backing"]["disk_folder"] == str(w.disk), "what was in force still is")
     with s.World("disk-settings", settings={"memory.disk_folder": "/proc"}) as w:
         w.start_daemon(answers=False)
         s.check(w.daemon.wait(timeout=60) != 0 and "/proc: it keeps no files of others" in w.log(), "nor is it taken from a file", w.log())

@@ -145,8 +145,8 @@ def whose_commands_wait_for_it_ends_wherever_memory_fails():
         s.note(f"memory failed at each of {number - 1} places")
 
 
-#: so little memory for homes that most of them are on disk
-ON_DISK = {"memory.home": 256 << 10}
+#: so little memory for backing that most of it is on disk
+ON_DISK = {"memory.backing": 256 << 10}
 
 
 #: a folder of a test beside us
@@ -170,7 +170,7 @@ def descriptors(pid):
 
 
 def killed_at_any_moment():
-    """By turns with homes in memory and on disk; what was there before is all that is there afterwards."""
+    """By turns with backing in memory and on disk; what was there before is all that is there afterwards."""
     seed = s.seed(random.randrange(1 << 30))
     for number, settings in enumerate(({}, ON_DISK)):
         with PathsWorld("paths-kill", settings) as w:

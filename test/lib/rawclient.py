@@ -19,13 +19,13 @@ import sys
 
 (HELLO, WELCOME, LIMIT, TURN, CLOSE, DENY, SUMS, WANT, READY, IDLE, REST, FACTS, ASK, ANSWER) = range(1, 15)
 NAMES = "? HELLO WELCOME LIMIT TURN CLOSE DENY SUMS WANT READY IDLE REST FACTS ASK ANSWER".split()
-DEVICE, PINNED, HOME = range(3)
+DEVICE, PINNED, BACKING = range(3)
 
 HEADER = struct.Struct("<HHI")
 
 # The fields that tests name, in the order in which pack() takes them. What else a message has is zero.
 FIELDS = {
-    "hello": "version n_devices group program pinned_held_bytes home_held_bytes",
+    "hello": "version n_devices group program pinned_held_bytes backing_held_bytes",
     "hello_device": "uuid pci name total_bytes epoch.generation epoch.counter held_bytes floor_bytes min_bytes all_bytes "
                     "largest_bytes mode gate_is_open is_runnable",
     "welcome": "version status generation visible_bytes chunk_bytes loss_grace_ns run_without_daemon checksum_moves "
@@ -101,9 +101,9 @@ def pack_device(uuid=b"\1" * 16, total=1 << 30, name=b"raw", epoch=(0, 0), held=
                                        is_open, runnable)))
 
 
-def pack_hello(devices, name=b"raw", version=1, group=0, n_devices=None, home=0):
+def pack_hello(devices, name=b"raw", version=1, group=0, n_devices=None, backing=0):
     devices = list(devices)
-    payload = fill("hello", (version, len(devices) if n_devices is None else n_devices, group, name, 0, home))
+    payload = fill("hello", (version, len(devices) if n_devices is None else n_devices, group, name, 0, backing))
     offset, _ = LAYOUT["hello"]["devices"]
     for number, device in enumerate(devices):
         start = offset + number * size_of("hello_device")
@@ -187,7 +187,7 @@ class Honest:
         self.path = path
         self.want, self.runnable, self.total, self.version = want, runnable, total, version
         self.name, self.group, self.uuid = name.encode(), group, bytes.fromhex(uuid)
-        self.held = {DEVICE: 0, PINNED: 0, HOME: 0}
+        self.held = {DEVICE: 0, PINNED: 0, BACKING: 0}
         self.limit = dict(self.held)
         self.seq = dict(self.held)
         self.epoch, self.is_open, self.is_deaf = (0, 0), False, False
@@ -211,10 +211,10 @@ class Honest:
         self.limit, self.seq = dict(self.held), dict.fromkeys(self.held, 0)
         self.send(pack_hello([pack_device(
             self.uuid, self.total, self.name, self.epoch, self.held[DEVICE], 0, self.want, self.want, self.want, 0,
-            self.is_open, self.runnable)], self.name, self.version, self.group, home=self.held[HOME]))
+            self.is_open, self.runnable)], self.name, self.version, self.group, backing=self.held[BACKING]))
 
     def send_want(self):
-        self.send(pack(WANT, HOME, 0, 0, 0, self.want, 0))
+        self.send(pack(WANT, BACKING, 0, 0, 0, self.want, 0))
         self.send(pack(WANT, DEVICE, 0, self.runnable, self.want, self.want, self.want))
 
     def send_sums(self, tier):
@@ -247,8 +247,8 @@ class Honest:
         elif kind == LIMIT:
             tier = m["tier"]
             self.seq[tier], self.limit[tier] = m["seq"], m["limit_bytes"]
-            if tier == HOME:
-                self.held[HOME] = min(self.limit[HOME], self.want)
+            if tier == BACKING:
+                self.held[BACKING] = min(self.limit[BACKING], self.want)
             self.send_sums(tier)
             self.say("limit", tier=tier, limit=m["limit_bytes"])
             self.settle()

@@ -237,7 +237,7 @@ class World:
         """With no program left: no program listed, no byte in use or promised on any device, in host memory or on disk."""
         status = self.status()
         return not (status["programs"] or any(d["used_bytes"] or d["charged_bytes"] for d in status["devices"])
-                    or status["homes"]["home_bytes"] or status["homes"]["disk_bytes"])
+                    or status["backing"]["backing_bytes"] or status["backing"]["disk_bytes"])
 
     def close(self, failed=False):
         for program in self.programs:

@@ -38,7 +38,7 @@ struct slu_core_account {
 	TAILQ_ENTRY(slu_core_account) link;
 	struct slu_core_capacity *capacity; /* what it is charged to; NULL before init */
 	struct slu_core_client *client;
-	struct slu_core_seat *seat; /* of a device; NULL for pinned and home */
+	struct slu_core_seat *seat; /* of a device; NULL for pinned and backing */
 	uint64_t limit_bytes;
 	uint64_t charge_bytes;
 	uint64_t held_bytes;

@@ -3,24 +3,24 @@
 
 #include "base/size.h"
 #include "base/util.h"
-#include "core/credit/home.h"
+#include "core/credit/backing.h"
 #include "core/group.h"
 #include "core/send.h"
 
 /* What the next group still lacks of host memory, after it was given what is free. */
 static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
 {
-	struct slu_core_account *home = &client->home;
-	uint64_t target = home->held_bytes + client->disk.held_bytes;
+	struct slu_core_account *backing = &client->backing;
+	uint64_t target = backing->held_bytes + client->disk.held_bytes;
 	uint64_t limit;
 
-	if (!slu_core_client_is_joined(client) || !client->disk.held_bytes || home->is_pending)
+	if (!slu_core_client_is_joined(client) || !client->disk.held_bytes || backing->is_pending)
 		return 0;
-	limit = SLU_MIN(target, slu_core_home_most_bytes(core, client));
-	limit = SLU_MAX(limit, home->limit_bytes);
-	if (limit > home->limit_bytes ||
-	    (home->pace != SLU_PACE_AHEAD && slu_core_account_slack_bytes(home)))
-		slu_core_send_raise(core, home, limit, target, SLU_PACE_AHEAD,
+	limit = SLU_MIN(target, slu_core_backing_most_bytes(core, client));
+	limit = SLU_MAX(limit, backing->limit_bytes);
+	if (limit > backing->limit_bytes ||
+	    (backing->pace != SLU_PACE_AHEAD && slu_core_account_slack_bytes(backing)))
+		slu_core_send_raise(core, backing, limit, target, SLU_PACE_AHEAD,
 				    "%s is next: its bytes come up from disk", client->name);
 	return slu_sub_floor(target, limit);
 }
@@ -28,12 +28,12 @@ static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client
 /* What lowerings under way will still free. */
 static uint64_t coming_bytes(const struct slu_core *core)
 {
-	const struct slu_core_account *home;
+	const struct slu_core_account *backing;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (home, &core->home.accounts, link)
-		if (slu_core_client_is_joined(home->client) && !home->is_final)
-			bytes += home->charge_bytes - home->limit_bytes;
+	TAILQ_FOREACH (backing, &core->backing.accounts, link)
+		if (slu_core_client_is_joined(backing->client) && !backing->is_final)
+			bytes += backing->charge_bytes - backing->limit_bytes;
 	return bytes;
 }
 
@@ -41,17 +41,17 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 {
 	const struct slu_core_group *group = client->group;
 
-	if (!slu_core_client_is_joined(client) || !client->has_disk || client->home.is_pending ||
-	    client->disk.is_pending || client->home.is_final || !client->home.limit_bytes)
+	if (!slu_core_client_is_joined(client) || !client->has_disk || client->backing.is_pending ||
+	    client->disk.is_pending || client->backing.is_final || !client->backing.limit_bytes)
 		return false;
 	if (client->is_passed_over || !slu_core_group_is_at_rest(group) || group->is_next)
 		return false;
-	return !client->home.raised_ns ||
-	       slu_core_is_due(core,
-			       slu_core_after(client->home.raised_ns, core->config.round_trip_ns));
+	return !client->backing.raised_ns ||
+	       slu_core_is_due(
+		       core, slu_core_after(client->backing.raised_ns, core->config.round_trip_ns));
 }
 
-/* Whether @a runs later than @b, and its homes go first. */
+/* Whether @a runs later than @b, and its backing goes first. */
 static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
 	const struct slu_core_group *x = a->group, *y = b->group;
@@ -87,14 +87,14 @@ static uint64_t largest_bytes(const struct slu_core_client *client)
  */
 static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
 {
-	struct slu_core_account *home = &client->home, *disk = &client->disk;
-	uint64_t slack = slu_core_account_slack_bytes(home);
-	uint64_t most = slu_sub_floor(slu_core_home_most_disk_bytes(core, client),
+	struct slu_core_account *backing = &client->backing, *disk = &client->disk;
+	uint64_t slack = slu_core_account_slack_bytes(backing);
+	uint64_t most = slu_sub_floor(slu_core_backing_most_disk_bytes(core, client),
 				      disk->held_bytes + largest_bytes(client));
 	uint64_t limit;
 	char size[SLU_SIZE_STRING_MAX];
 
-	bytes = SLU_MIN(bytes, home->limit_bytes);
+	bytes = SLU_MIN(bytes, backing->limit_bytes);
 	bytes = SLU_MIN(bytes, slack + most);
 	if (!bytes)
 		return 0;
@@ -104,7 +104,7 @@ static uint64_t send_down(struct slu_core *core, struct slu_core_client *client,
 			slu_core_send_raise(core, disk, limit, limit, SLU_PACE_NONE,
 					    "%s runs later: room on disk", client->name);
 	}
-	slu_core_send_lower(core, home, home->limit_bytes - bytes,
+	slu_core_send_lower(core, backing, backing->limit_bytes - bytes,
 			    "%s runs later: %s of its host memory are for others", client->name,
 			    slu_size_format(size, bytes));
 	return bytes;
@@ -112,7 +112,7 @@ static uint64_t send_down(struct slu_core *core, struct slu_core_client *client,
 
 void slu_core_shift(struct slu_core *core)
 {
-	int64_t free_bytes = slu_core_capacity_free_bytes(&core->home);
+	int64_t free_bytes = slu_core_capacity_free_bytes(&core->backing);
 	uint64_t lack = free_bytes < 0 ? (uint64_t)-free_bytes : 0;
 	struct slu_core_client *client;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Whose homes are in host memory and whose on disk: the order of return decides. What returns last
+ * Whose backing is in host memory and whose on disk: the order of return decides. What returns last
  * goes to disk first, what returns next comes up ahead of its turn.
  *
  * The group that is next gets host memory for all that it has on disk, as far as there is any; what

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/util.h"
-#include "core/credit/home.h"
+#include "core/credit/backing.h"
 #include "core/send.h"
 
 /* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
-#define HOME_PARTS 64
+#define BACKING_PARTS 64
 
 /* A disk that had no room is not asked again for so long. */
 #define REFUSED_NS SLU_NS_PER_S
@@ -32,9 +32,9 @@ static uint64_t left_of(const struct slu_core *core, const struct slu_core_clien
 		if (other == client)
 			continue;
 		if (is_disk ? has_bound(b->disk, b->n_disk, bound->id)
-			    : has_bound(b->home, b->n_home, bound->id))
+			    : has_bound(b->backing, b->n_backing, bound->id))
 			bytes = slu_sub_floor(bytes, is_disk ? other->disk.charge_bytes
-							     : other->home.charge_bytes);
+							     : other->backing.charge_bytes);
 	}
 	return bytes;
 }
@@ -43,16 +43,17 @@ static uint64_t most_within(const struct slu_core *core, const struct slu_core_c
 			    bool is_disk)
 {
 	const struct slu_core_bounds *b = &client->bounds;
-	const struct slu_core_bound *bounds = is_disk ? b->disk : b->home;
-	unsigned n = is_disk ? b->n_disk : b->n_home;
-	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->home);
+	const struct slu_core_bound *bounds = is_disk ? b->disk : b->backing;
+	unsigned n = is_disk ? b->n_disk : b->n_backing;
+	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->backing);
 
 	for (unsigned i = 0; i < n; i++)
 		most = SLU_MIN(most, left_of(core, client, &bounds[i], is_disk));
 	return most;
 }
 
-uint64_t slu_core_home_most_bytes(const struct slu_core *core, const struct slu_core_client *client)
+uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
+				     const struct slu_core_client *client)
 {
 	return most_within(core, client, false);
 }
@@ -64,7 +65,8 @@ static bool disk_is_full(struct slu_core *core, const struct slu_core_client *cl
 	       !slu_core_is_due(core, slu_core_after(client->disk_refused_ns, REFUSED_NS));
 }
 
-uint64_t slu_core_home_most_disk_bytes(struct slu_core *core, const struct slu_core_client *client)
+uint64_t slu_core_backing_most_disk_bytes(struct slu_core *core,
+					  const struct slu_core_client *client)
 {
 	if (!client->has_disk || disk_is_full(core, client))
 		return client->disk.limit_bytes;
@@ -76,12 +78,12 @@ uint64_t slu_core_home_most_disk_bytes(struct slu_core *core, const struct slu_c
 static bool shares_bound(const struct slu_core_client *a, const struct slu_core_client *b,
 			 bool is_disk)
 {
-	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.home;
-	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_home;
+	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.backing;
+	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_backing;
 
 	for (unsigned i = 0; i < n; i++)
 		if (is_disk ? has_bound(b->bounds.disk, b->bounds.n_disk, bounds[i].id)
-			    : has_bound(b->bounds.home, b->bounds.n_home, bounds[i].id))
+			    : has_bound(b->bounds.backing, b->bounds.n_backing, bounds[i].id))
 			return true;
 	return false;
 }
@@ -92,8 +94,8 @@ static bool shares_bound(const struct slu_core_client *a, const struct slu_core_
  */
 static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
 {
-	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->home;
-	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->home;
+	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->backing;
+	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->backing;
 	bool is_bound = slu_core_account_most_bytes(own) > most_within(core, asker, is_disk);
 	struct slu_core_account *account;
 	bool is_coming = false;
@@ -121,14 +123,15 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 	return is_coming;
 }
 
-static bool raise_home(struct slu_core *core, struct slu_core_client *client)
+static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 {
-	uint64_t want = client->home_want_bytes, most = slu_core_home_most_bytes(core, client);
+	uint64_t want = client->backing_want_bytes,
+		 most = slu_core_backing_most_bytes(core, client);
 
-	if (most < client->home_least_bytes || most <= client->home.limit_bytes)
+	if (most < client->backing_least_bytes || most <= client->backing.limit_bytes)
 		return false;
-	most = SLU_MIN(most, want + core->home.usable_bytes / HOME_PARTS);
-	slu_core_send_raise(core, &client->home, most, most, SLU_PACE_NONE,
+	most = SLU_MIN(most, want + core->backing.usable_bytes / BACKING_PARTS);
+	slu_core_send_raise(core, &client->backing, most, most, SLU_PACE_NONE,
 			    "%s allocates: room in host memory", client->name);
 	return true;
 }
@@ -137,8 +140,9 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 {
 	uint64_t want = client->disk_want_bytes;
 	/* what is asked for ahead is not needed yet */
-	uint64_t least = want - SLU_MIN(want, client->home_want_bytes - client->home_least_bytes);
-	uint64_t most = SLU_MIN(slu_core_home_most_disk_bytes(core, client), want);
+	uint64_t least =
+		want - SLU_MIN(want, client->backing_want_bytes - client->backing_least_bytes);
+	uint64_t most = SLU_MIN(slu_core_backing_most_disk_bytes(core, client), want);
 
 	if (!want || most < least || most <= client->disk.limit_bytes)
 		return false;
@@ -149,27 +153,28 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 
 static bool is_met(const struct slu_core_client *client)
 {
-	return client->home_want_bytes <= client->home.limit_bytes ||
+	return client->backing_want_bytes <= client->backing.limit_bytes ||
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
 }
 
 static const char *why_denied(struct slu_core *core, const struct slu_core_client *client)
 {
 	if (!core->disk.usable_bytes || !client->has_disk)
-		return "the budget for host memory (memory.home) is used up";
+		return "the budget for host memory (memory.backing) is used up";
 	if (!client->disk_want_bytes)
-		return "the budget for host memory (memory.home) is used up, and the disk "
+		return "the budget for host memory (memory.backing) is used up, and the disk "
 		       "(memory.disk_folder) did not take what was written";
 	if (disk_is_full(core, client))
-		return "the budget for host memory (memory.home) is used up, and the disk "
+		return "the budget for host memory (memory.backing) is used up, and the disk "
 		       "(memory.disk_folder) has no room";
-	return "the budgets for host memory (memory.home) and disk (memory.disk_max) are used up";
+	return "the budgets for host memory (memory.backing) and disk (memory.disk_max) are used "
+	       "up";
 }
 
 /* Return: whether the wish stays, since what others do not use is on its way. */
 static bool serve(struct slu_core *core, struct slu_core_client *client)
 {
-	if (is_met(client) || raise_home(core, client))
+	if (is_met(client) || raise_backing(core, client))
 		return false;
 	if (take_slack(core, client, false))
 		return true;
@@ -179,16 +184,17 @@ static bool serve(struct slu_core *core, struct slu_core_client *client)
 		if (take_slack(core, client, true))
 			return true;
 	}
-	slu_core_send_deny(core, client, NULL, client->home_want_bytes, why_denied(core, client));
+	slu_core_send_deny(core, client, NULL, client->backing_want_bytes,
+			   why_denied(core, client));
 	return false;
 }
 
-void slu_core_home(struct slu_core *core)
+void slu_core_backing_serve(struct slu_core *core)
 {
 	struct slu_core_client *client;
 
 	TAILQ_FOREACH (client, &core->clients, link)
-		if (slu_core_client_is_joined(client) && client->home_want_bytes &&
-		    !client->home.is_pending && !client->disk.is_pending && !serve(core, client))
-			client->home_want_bytes = 0;
+		if (slu_core_client_is_joined(client) && client->backing_want_bytes &&
+		    !client->backing.is_pending && !client->disk.is_pending && !serve(core, client))
+			client->backing_want_bytes = 0;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Home credit: room in host memory, or on disk, reserved for every byte when it is allocated,
+ * Backing credit: host memory, or bytes on disk, reserved for every byte when it is allocated,
  * whether or not it is there now (rule 4). So eviction never lacks room, and two full programs can
  * always be exchanged.
  *
@@ -16,10 +16,11 @@
 
 #include "core/state.h"
 
-void slu_core_home(struct slu_core *core);
+void slu_core_backing_serve(struct slu_core *core);
 
 /* The most that a raise may ask for now, within budget and bounds. */
-uint64_t slu_core_home_most_bytes(const struct slu_core *core,
-				  const struct slu_core_client *client);
+uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
+				     const struct slu_core_client *client);
 /* … of disk. What a client cannot have on disk counts as none left. */
-uint64_t slu_core_home_most_disk_bytes(struct slu_core *core, const struct slu_core_client *client);
+uint64_t slu_core_backing_most_disk_bytes(struct slu_core *core,
+					  const struct slu_core_client *client);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/homes.h"
+#include "daemon/backing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,49 +31,49 @@ static const char *folder_fault(const char *folder, bool is_asked_for, bool is_s
 	return slu_filesystem_fault(ret_fs, is_asked_for);
 }
 
-static bool choose(struct slu_homes *homes, const char *folder, bool is_asked_for, bool is_system,
-		   struct slu_filesystem *ret_fs)
+static bool choose(struct slu_backing *backing, const char *folder, bool is_asked_for,
+		   bool is_system, struct slu_filesystem *ret_fs)
 {
 	const char *fault = folder_fault(folder, is_asked_for, is_system, ret_fs);
 
 	if (fault) {
-		snprintf(homes->why, sizeof(homes->why), "%.*s: %s", 120, folder, fault);
+		snprintf(backing->why, sizeof(backing->why), "%.*s: %s", 120, folder, fault);
 		return false;
 	}
-	snprintf(homes->folder, sizeof(homes->folder), "%s", folder);
-	homes->why[0] = '\0';
+	snprintf(backing->folder, sizeof(backing->folder), "%s", folder);
+	backing->why[0] = '\0';
 	return true;
 }
 
-static bool choose_usual(struct slu_homes *homes, bool is_system, struct slu_filesystem *ret_fs)
+static bool choose_usual(struct slu_backing *backing, bool is_system, struct slu_filesystem *ret_fs)
 {
 	enum slu_path_mode mode = is_system ? SLU_PATH_SYSTEM : SLU_PATH_USER;
 	char folder[SLU_CONFIG_PATH_MAX];
 
 	for (unsigned i = 0; i < 2; i++)
 		if (!slu_path_disk(mode, i, folder, sizeof(folder)) &&
-		    choose(homes, folder, false, is_system, ret_fs))
+		    choose(backing, folder, false, is_system, ret_fs))
 			return true;
 	return false;
 }
 
-static void choose_folder(struct slu_homes *homes, const struct slu_config *config, bool is_system,
-			  uint64_t used_bytes)
+static void choose_folder(struct slu_backing *backing, const struct slu_config *config,
+			  bool is_system, uint64_t used_bytes)
 {
 	struct slu_filesystem fs = { 0 };
 
 	if (!strcmp(config->disk, "off")) {
-		snprintf(homes->why, sizeof(homes->why), "the setting disk is off");
+		snprintf(backing->why, sizeof(backing->why), "the setting disk is off");
 		return;
 	}
-	if (config->disk_folder[0] ? !choose(homes, config->disk_folder, true, is_system, &fs)
-				   : !choose_usual(homes, is_system, &fs))
+	if (config->disk_folder[0] ? !choose(backing, config->disk_folder, true, is_system, &fs)
+				   : !choose_usual(backing, is_system, &fs))
 		return;
-	homes->disk_bytes = config->disk_max_bytes ? config->disk_max_bytes
-						   : (fs.free_bytes + used_bytes) / DISK_PARTS;
+	backing->disk_bytes = config->disk_max_bytes ? config->disk_max_bytes
+						     : (fs.free_bytes + used_bytes) / DISK_PARTS;
 }
 
-const char *slu_homes_folder_fault(const char *folder, bool is_system)
+const char *slu_backing_folder_fault(const char *folder, bool is_system)
 {
 	struct slu_filesystem fs;
 
@@ -86,28 +86,29 @@ static uint64_t share(uint64_t asked, uint64_t bytes, bool is_system)
 	return asked ? SLU_MIN(asked, bytes) : is_system ? bytes / 2 : bytes;
 }
 
-void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
-		    uint64_t ram_bytes, uint64_t used_bytes)
+void slu_backing_init(struct slu_backing *backing, const struct slu_config *config, bool is_system,
+		      uint64_t ram_bytes, uint64_t used_bytes)
 {
-	*homes = (struct slu_homes){
-		.home_bytes = config->home_bytes ? config->home_bytes : ram_bytes / 4 * 3,
+	*backing = (struct slu_backing){
+		.backing_bytes = config->backing_bytes ? config->backing_bytes : ram_bytes / 4 * 3,
 		.cgroup_percent = (unsigned)config->cgroup_percent,
 	};
-	choose_folder(homes, config, is_system, used_bytes);
-	homes->user_home_bytes = share(config->user_home_bytes, homes->home_bytes, is_system);
-	homes->user_disk_bytes = share(config->user_disk_bytes, homes->disk_bytes, is_system);
+	choose_folder(backing, config, is_system, used_bytes);
+	backing->user_backing_bytes =
+		share(config->user_backing_bytes, backing->backing_bytes, is_system);
+	backing->user_disk_bytes = share(config->user_disk_bytes, backing->disk_bytes, is_system);
 }
 
-void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
-		      struct slu_core_bounds *ret_bounds)
+void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
+			struct slu_core_bounds *ret_bounds)
 {
 	uint64_t user = USER_ID_BIT | uid;
 
 	*ret_bounds = (struct slu_core_bounds){
-		.n_home = 1,
+		.n_backing = 1,
 		.n_disk = 1,
-		.home = { { user, homes->user_home_bytes } },
-		.disk = { { user, homes->user_disk_bytes } },
+		.backing = { { user, backing->user_backing_bytes } },
+		.disk = { { user, backing->user_disk_bytes } },
 	};
-	slu_cgroup_add_process(pid, homes->cgroup_percent, ret_bounds);
+	slu_cgroup_add_process(pid, backing->cgroup_percent, ret_bounds);
 }

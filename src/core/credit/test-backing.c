@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where homes are: host memory first, then disk, within what users and groups of processes may
+ * Where backing is: host memory first, then disk, within what users and groups of processes may
  * have; who returns last goes to disk, who returns next comes up.
  */
 
@@ -9,7 +9,7 @@
 
 #include "base/util.h"
 
-enum { HOME = SLU_WIRE_DEVICES_MAX + 1, DISK = SLU_WIRE_DEVICES_MAX + 2 };
+enum { BACKING = SLU_WIRE_DEVICES_MAX + 1, DISK = SLU_WIRE_DEVICES_MAX + 2 };
 
 static uint64_t limit(const struct script *s, uint64_t client, unsigned account)
 {
@@ -25,12 +25,12 @@ static void say(struct script *s, uint64_t client, struct slu_message *m,
 }
 
 /* Wants @mib more than it holds, of either. */
-static void want(struct script *s, uint64_t client, uint64_t home_mib, uint64_t disk_mib)
+static void want(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_HOME, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
 					   .is_runnable = 1,
-					   .min_bytes = MIB(home_mib),
-					   .all_bytes = MIB(home_mib),
+					   .min_bytes = MIB(backing_mib),
+					   .all_bytes = MIB(backing_mib),
 					   .largest_bytes = MIB(disk_mib) } };
 
 	say(s, client, &m, SLU_MSG_WANT);
@@ -41,7 +41,7 @@ static void sums_full(struct script *s, uint64_t client, unsigned account, uint6
 {
 	const struct slu_msg_limit *last = &s->limits[client][account].limit;
 	struct slu_message m = {
-		.sums = { .account = { account == HOME ? SLU_TIER_HOME : SLU_TIER_DISK, 0 },
+		.sums = { .account = { account == BACKING ? SLU_TIER_BACKING : SLU_TIER_DISK, 0 },
 			  .seq = last->seq,
 			  .ceiling_bytes = refused_mib ? MIB(held_mib)
 						       : SLU_MAX(last->limit_bytes, MIB(held_mib)),
@@ -57,12 +57,12 @@ static void sums(struct script *s, uint64_t client, unsigned account, uint64_t h
 	sums_full(s, client, account, held_mib, 0);
 }
 
-static void begin(struct script *s, uint64_t home_mib, uint64_t disk_mib)
+static void begin(struct script *s, uint64_t backing_mib, uint64_t disk_mib)
 {
 	struct slu_core_config config;
 
 	script_config(&config);
-	config.home_bytes = MIB(home_mib);
+	config.backing_bytes = MIB(backing_mib);
 	config.disk_bytes = MIB(disk_mib);
 	script_begin(s, &config, 100);
 }
@@ -76,18 +76,18 @@ static void join(struct script *s, uint64_t client)
 }
 
 /* Holds so much from now on. The others hold what they did, and give up their slack if asked. */
-static void own(struct script *s, uint64_t client, uint64_t home_mib, uint64_t disk_mib)
+static void own(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
 	static uint64_t held_mib[SCRIPT_CLIENTS];
 
-	held_mib[client] = home_mib;
-	want(s, client, home_mib + disk_mib, disk_mib);
+	held_mib[client] = backing_mib;
+	want(s, client, backing_mib + disk_mib, disk_mib);
 	script_pass(s, 20);
 	for (uint64_t i = 1; i < SCRIPT_CLIENTS; i++)
-		if (i != client && s->limits[i][HOME].limit.seq)
-			sums(s, i, HOME, held_mib[i]);
-	if (home_mib)
-		sums(s, client, HOME, home_mib);
+		if (i != client && s->limits[i][BACKING].limit.seq)
+			sums(s, i, BACKING, held_mib[i]);
+	if (backing_mib)
+		sums(s, client, BACKING, backing_mib);
 	if (disk_mib)
 		sums(s, client, DISK, disk_mib);
 	script_pass(s, 20);
@@ -101,9 +101,9 @@ static void host_memory_is_given_first_then_disk_then_nothing(void **state)
 	begin(&s, 64, 100);
 	join(&s, 1);
 	want(&s, 1, 60, 60);
-	assert_true(limit(&s, 1, HOME) >= 60);
+	assert_true(limit(&s, 1, BACKING) >= 60);
 	assert_int_equal(limit(&s, 1, DISK), 0);
-	sums(&s, 1, HOME, 60);
+	sums(&s, 1, BACKING, 60);
 	want(&s, 1, 80, 20);
 	assert_int_equal(limit(&s, 1, DISK), 20);
 	sums(&s, 1, DISK, 20);
@@ -115,7 +115,7 @@ static void host_memory_is_given_first_then_disk_then_nothing(void **state)
 
 static void one_allocation_is_worth_less_than_what_is_asked_ahead(void **state)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_HOME, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
 					   .min_bytes = MIB(10),
 					   .all_bytes = MIB(160),
 					   .largest_bytes = MIB(160) } };
@@ -125,8 +125,8 @@ static void one_allocation_is_worth_less_than_what_is_asked_ahead(void **state)
 	begin(&s, 64, 20);
 	join(&s, 1);
 	say(&s, 1, &m, SLU_MSG_WANT);
-	assert_int_equal(limit(&s, 1, HOME), 64);
-	sums(&s, 1, HOME, 60);
+	assert_int_equal(limit(&s, 1, BACKING), 64);
+	sums(&s, 1, BACKING, 60);
 	m.want.min_bytes = MIB(70);
 	m.want.all_bytes = MIB(220);
 	say(&s, 1, &m, SLU_MSG_WANT);
@@ -204,12 +204,12 @@ static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **stat
 	script_end(&s);
 }
 
-static struct slu_core_bounds bounds_of(uint64_t user, uint64_t home_mib, uint64_t disk_mib)
+static struct slu_core_bounds bounds_of(uint64_t user, uint64_t backing_mib, uint64_t disk_mib)
 {
 	return (struct slu_core_bounds){
-		.n_home = 1,
+		.n_backing = 1,
 		.n_disk = 1,
-		.home = { { user, MIB(home_mib) } },
+		.backing = { { user, MIB(backing_mib) } },
 		.disk = { { user, MIB(disk_mib) } },
 	};
 }
@@ -229,17 +229,17 @@ static void programs_of_one_user_share_their_bound(void **state)
 	want(&s, 2, 20, 20);
 	/* what the first one does not use of its grant is asked back before disk is given */
 	if (!limit(&s, 2, DISK)) {
-		sums(&s, 1, HOME, 40);
+		sums(&s, 1, BACKING, 40);
 		script_pass(&s, 50);
 	}
-	assert_int_equal(limit(&s, 2, HOME), 0);
+	assert_int_equal(limit(&s, 2, BACKING), 0);
 	assert_int_equal(limit(&s, 2, DISK), 20);
 	sums(&s, 2, DISK, 20);
 	want(&s, 2, 40, 40);
 	assert_non_null(script_find(&s, 2, SLU_MSG_DENY));
 	/* the other user is not concerned */
 	want(&s, 3, 45, 45);
-	assert_true(limit(&s, 3, HOME) >= 45);
+	assert_true(limit(&s, 3, BACKING) >= 45);
 	script_end(&s);
 }
 
@@ -251,15 +251,15 @@ static void a_program_is_bound_by_each_group_that_it_is_in(void **state)
 	(void)state;
 	begin(&s, 200, 100);
 	join(&s, 1);
-	bounds.home[bounds.n_home++] = (struct slu_core_bound){ 77, MIB(30) };
-	bounds.home[bounds.n_home++] = (struct slu_core_bound){ 78, MIB(90) };
+	bounds.backing[bounds.n_backing++] = (struct slu_core_bound){ 77, MIB(30) };
+	bounds.backing[bounds.n_backing++] = (struct slu_core_bound){ 78, MIB(90) };
 	slu_core_bound(s.core, s.now_ns, 1, &bounds);
 	want(&s, 1, 40, 40);
-	assert_int_equal(limit(&s, 1, HOME), 0);
+	assert_int_equal(limit(&s, 1, BACKING), 0);
 	assert_int_equal(limit(&s, 1, DISK), 40);
 	sums(&s, 1, DISK, 40);
 	want(&s, 1, 30, 0);
-	assert_int_equal(limit(&s, 1, HOME), 30);
+	assert_int_equal(limit(&s, 1, BACKING), 30);
 	script_end(&s);
 }
 
@@ -282,15 +282,15 @@ static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_pass(&s, 20);
 	/* the last one is to make room, and has room on disk for it */
-	assert_int_equal(limit(&s, 3, HOME), 0);
+	assert_int_equal(limit(&s, 3, BACKING), 0);
 	assert_int_equal(limit(&s, 3, DISK), 64);
-	assert_int_equal(limit(&s, 1, HOME), 64);
-	assert_int_equal(limit(&s, 2, HOME), 0);
+	assert_int_equal(limit(&s, 1, BACKING), 64);
+	assert_int_equal(limit(&s, 2, BACKING), 0);
 	sums(&s, 3, DISK, 64);
-	sums(&s, 3, HOME, 0);
+	sums(&s, 3, BACKING, 0);
 	script_pass(&s, 20);
-	assert_true(limit(&s, 2, HOME) >= 60);
-	assert_int_equal(s.limits[2][HOME].limit.pace, SLU_PACE_AHEAD);
+	assert_true(limit(&s, 2, BACKING) >= 60);
+	assert_int_equal(s.limits[2][BACKING].limit.pace, SLU_PACE_AHEAD);
 	script_end(&s);
 }
 
@@ -309,8 +309,8 @@ static void an_idle_program_goes_down_before_one_that_waits(void **state)
 	script_want(&s, 2, 0, 60, true);
 	script_want(&s, 3, 0, 60, true);
 	own(&s, 2, 0, 60);
-	assert_true(limit(&s, 4, HOME) < 10);
-	assert_true(limit(&s, 3, HOME) >= 60);
+	assert_true(limit(&s, 4, BACKING) < 10);
+	assert_true(limit(&s, 3, BACKING) >= 60);
 	script_end(&s);
 }
 
@@ -328,11 +328,11 @@ static void without_room_on_disk_nobody_is_asked_to_go_down(void **state)
 	script_obey(&s, 1, 60, true);
 	script_want(&s, 2, 0, 64, true);
 	script_pass(&s, 20);
-	assert_true(limit(&s, 3, HOME) >= 120);
+	assert_true(limit(&s, 3, BACKING) >= 120);
 	script_end(&s);
 }
 
-static void a_smaller_budget_sends_homes_down(void **state)
+static void a_smaller_budget_moves_backing_to_disk(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -342,18 +342,18 @@ static void a_smaller_budget_sends_homes_down(void **state)
 	join(&s, 1);
 	own(&s, 1, 100, 0);
 	script_config(&config);
-	config.home_bytes = MIB(40);
+	config.backing_bytes = MIB(40);
 	config.disk_bytes = MIB(200);
 	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
 	script_pass(&s, 20);
-	assert_int_equal(limit(&s, 1, HOME), 40);
+	assert_int_equal(limit(&s, 1, BACKING), 40);
 	assert_true(limit(&s, 1, DISK) >= 60);
 	script_end(&s);
 }
 
 static void what_a_dead_program_had_on_disk_is_free_again(void **state)
 {
-	struct slu_core_budget_view home, disk;
+	struct slu_core_budget_view backing, disk;
 	struct script s;
 
 	(void)state;
@@ -361,11 +361,11 @@ static void what_a_dead_program_had_on_disk_is_free_again(void **state)
 	join(&s, 1);
 	own(&s, 1, 0, 100);
 	assert_int_equal(s.roster[1].disk_bytes, MIB(100));
-	slu_core_view_homes(s.core, &home, &disk);
+	slu_core_view_backing(s.core, &backing, &disk);
 	assert_int_equal(disk.charge_bytes, MIB(100));
 	slu_core_dead(s.core, s.now_ns, 1);
 	script_step(&s);
-	slu_core_view_homes(s.core, &home, &disk);
+	slu_core_view_backing(s.core, &backing, &disk);
 	assert_int_equal(disk.charge_bytes, 0);
 	join(&s, 2);
 	want(&s, 2, 80, 80);
@@ -405,10 +405,10 @@ int main(void)
 		cmocka_unit_test(who_is_next_comes_up_and_who_is_last_goes_down),
 		cmocka_unit_test(an_idle_program_goes_down_before_one_that_waits),
 		cmocka_unit_test(without_room_on_disk_nobody_is_asked_to_go_down),
-		cmocka_unit_test(a_smaller_budget_sends_homes_down),
+		cmocka_unit_test(a_smaller_budget_moves_backing_to_disk),
 		cmocka_unit_test(what_a_dead_program_had_on_disk_is_free_again),
 		cmocka_unit_test(a_ghost_keeps_its_room_on_disk),
 	};
 
-	return cmocka_run_group_tests_name("core homes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("core backing", tests, NULL, NULL);
 }

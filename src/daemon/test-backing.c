@@ -12,15 +12,15 @@
 #include "base/filesystem.h"
 #include "base/util.h"
 #include "daemon/cgroup.h"
-#include "daemon/homes.h"
+#include "daemon/backing.h"
 
-static void make(struct slu_homes *homes, const char *text, bool is_system)
+static void make(struct slu_backing *backing, const char *text, bool is_system)
 {
 	struct slu_config config;
 
 	assert_int_equal(slu_config_init(&config), 0);
 	assert_int_equal(slu_config_read_text(&config, "test", text, strlen(text), NULL), 0);
-	slu_homes_init(homes, &config, is_system, 16 * SLU_GIB, 0);
+	slu_backing_init(backing, &config, is_system, 16 * SLU_GIB, 0);
 	slu_config_deinit(&config);
 }
 
@@ -35,35 +35,35 @@ static void need_var_tmp(void)
 
 static void a_folder_that_was_asked_for_is_taken(void **state)
 {
-	struct slu_homes homes;
+	struct slu_backing backing;
 
 	(void)state;
 	need_var_tmp();
-	make(&homes, "[memory]\ndisk_folder = /var/tmp\ndisk_max = 3G\n", false);
-	assert_string_equal(homes.folder, "/var/tmp");
-	assert_int_equal(homes.disk_bytes, 3 * SLU_GIB);
-	assert_int_equal(homes.user_disk_bytes, 3 * SLU_GIB);
-	assert_string_equal(homes.why, "");
+	make(&backing, "[memory]\ndisk_folder = /var/tmp\ndisk_max = 3G\n", false);
+	assert_string_equal(backing.folder, "/var/tmp");
+	assert_int_equal(backing.disk_bytes, 3 * SLU_GIB);
+	assert_int_equal(backing.user_disk_bytes, 3 * SLU_GIB);
+	assert_string_equal(backing.why, "");
 }
 
 static void a_folder_in_memory_is_refused_with_words(void **state)
 {
 	struct slu_filesystem fs;
-	struct slu_homes homes;
+	struct slu_backing backing;
 
 	(void)state;
 	need_var_tmp();
 	if (slu_filesystem_look("/dev/shm", &fs) || !fs.is_memory)
 		skip();
-	make(&homes, "[memory]\ndisk_folder = /dev/shm\n", false);
-	assert_string_equal(homes.folder, "");
-	assert_int_equal(homes.disk_bytes, 0);
-	assert_string_equal(homes.why,
+	make(&backing, "[memory]\ndisk_folder = /dev/shm\n", false);
+	assert_string_equal(backing.folder, "");
+	assert_int_equal(backing.disk_bytes, 0);
+	assert_string_equal(backing.why,
 			    "/dev/shm: its files are memory, which is what shall be spared");
 	/* one that nobody asked for is passed over */
 	setenv("XDG_CACHE_HOME", "/dev/shm", 1);
-	make(&homes, "", false);
-	assert_string_equal(homes.folder, "/var/tmp");
+	make(&backing, "", false);
+	assert_string_equal(backing.folder, "/var/tmp");
 	unsetenv("XDG_CACHE_HOME");
 }
 
@@ -72,11 +72,12 @@ static void only_a_folder_on_disk_is_one(void **state)
 	struct slu_filesystem fs;
 
 	(void)state;
-	assert_null(slu_homes_folder_fault("", false));
-	assert_string_equal(slu_homes_folder_fault("/proc", false), "it keeps no files of others");
-	assert_string_equal(slu_homes_folder_fault("/proc/self/status", true),
+	assert_null(slu_backing_folder_fault("", false));
+	assert_string_equal(slu_backing_folder_fault("/proc", false),
+			    "it keeps no files of others");
+	assert_string_equal(slu_backing_folder_fault("/proc/self/status", true),
 			    "it is not a folder");
-	assert_string_equal(slu_homes_folder_fault("/none", true), "there is no such folder");
+	assert_string_equal(slu_backing_folder_fault("/none", true), "there is no such folder");
 	assert_int_equal(slu_filesystem_look("/proc", &fs), 0);
 	assert_string_equal(fs.name, "proc");
 	fs = (struct slu_filesystem){ .total_bytes = 1, .is_read_only = true };
@@ -87,52 +88,52 @@ static void only_a_folder_on_disk_is_one(void **state)
 
 static void a_users_daemon_uses_the_users_cache(void **state)
 {
-	char folder[] = "/var/tmp/sluice-homes-XXXXXX";
-	struct slu_homes homes;
+	char folder[] = "/var/tmp/sluice-backing-XXXXXX";
+	struct slu_backing backing;
 
 	(void)state;
 	need_var_tmp();
 	assert_non_null(mkdtemp(folder));
 	setenv("XDG_CACHE_HOME", folder, 1);
-	make(&homes, "", false);
-	assert_string_equal(homes.folder, folder);
-	assert_true(homes.disk_bytes > 0);
-	make(&homes, "", true);
-	assert_string_equal(homes.folder, "/var/tmp");
+	make(&backing, "", false);
+	assert_string_equal(backing.folder, folder);
+	assert_true(backing.disk_bytes > 0);
+	make(&backing, "", true);
+	assert_string_equal(backing.folder, "/var/tmp");
 	unsetenv("XDG_CACHE_HOME");
 	rmdir(folder);
 }
 
 static void a_folder_that_is_not_there_is_said(void **state)
 {
-	struct slu_homes homes;
+	struct slu_backing backing;
 
 	(void)state;
-	make(&homes, "[memory]\ndisk_folder = /there/is/none\n", true);
-	assert_string_equal(homes.folder, "");
-	assert_non_null(strstr(homes.why, "/there/is/none"));
-	make(&homes, "[memory]\ndisk = off\n", true);
-	assert_string_equal(homes.folder, "");
-	assert_string_equal(homes.why, "the setting disk is off");
+	make(&backing, "[memory]\ndisk_folder = /there/is/none\n", true);
+	assert_string_equal(backing.folder, "");
+	assert_non_null(strstr(backing.why, "/there/is/none"));
+	make(&backing, "[memory]\ndisk = off\n", true);
+	assert_string_equal(backing.folder, "");
+	assert_string_equal(backing.why, "the setting disk is off");
 }
 
 static void users_share_a_system_daemon(void **state)
 {
 	struct slu_core_bounds bounds;
-	struct slu_homes homes;
+	struct slu_backing backing;
 
 	(void)state;
 	need_var_tmp();
-	make(&homes, "[memory]\nhome = 8G\ndisk_max = 6G\ndisk_folder = /var/tmp\n", true);
-	assert_int_equal(homes.user_home_bytes, 4 * SLU_GIB);
-	assert_int_equal(homes.user_disk_bytes, 3 * SLU_GIB);
-	slu_homes_bounds(&homes, getpid(), 1234, &bounds);
-	assert_true(bounds.n_home >= 1 && bounds.n_disk == 1);
-	assert_int_equal(bounds.home[0].bytes, 4 * SLU_GIB);
+	make(&backing, "[memory]\nbacking = 8G\ndisk_max = 6G\ndisk_folder = /var/tmp\n", true);
+	assert_int_equal(backing.user_backing_bytes, 4 * SLU_GIB);
+	assert_int_equal(backing.user_disk_bytes, 3 * SLU_GIB);
+	slu_backing_bounds(&backing, getpid(), 1234, &bounds);
+	assert_true(bounds.n_backing >= 1 && bounds.n_disk == 1);
+	assert_int_equal(bounds.backing[0].bytes, 4 * SLU_GIB);
 	assert_int_equal(bounds.disk[0].bytes, 3 * SLU_GIB);
-	make(&homes, "[memory]\nuser_home = 100M\n", false);
-	assert_int_equal(homes.home_bytes, 12 * SLU_GIB);
-	assert_int_equal(homes.user_home_bytes, 100 * SLU_MIB);
+	make(&backing, "[memory]\nuser_backing = 100M\n", false);
+	assert_int_equal(backing.backing_bytes, 12 * SLU_GIB);
+	assert_int_equal(backing.user_backing_bytes, 100 * SLU_MIB);
 }
 
 /* -- groups of processes, in a folder that looks like theirs ------------------------------------
@@ -191,15 +192,15 @@ static void each_group_with_a_limit_is_a_bound(void **state)
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a/b\n", 50, &bounds);
 	/* "max" is none, and the root's own is nobody's */
-	assert_int_equal(bounds.n_home, 1);
-	assert_int_equal(bounds.home[0].bytes, 500);
+	assert_int_equal(bounds.n_backing, 1);
+	assert_int_equal(bounds.backing[0].bytes, 500);
 	put(&t, "a/b/memory.high", "600\n");
-	bounds.n_home = 0;
+	bounds.n_backing = 0;
 	slu_cgroup_add(t.root, "1:name=systemd:/x\n0::/a/b\n", 50, &bounds);
-	assert_int_equal(bounds.n_home, 2);
-	assert_int_equal(bounds.home[0].bytes, 300);
-	assert_int_equal(bounds.home[1].bytes, 500);
-	assert_int_not_equal(bounds.home[0].id, bounds.home[1].id);
+	assert_int_equal(bounds.n_backing, 2);
+	assert_int_equal(bounds.backing[0].bytes, 300);
+	assert_int_equal(bounds.backing[1].bytes, 500);
+	assert_int_not_equal(bounds.backing[0].id, bounds.backing[1].id);
 	uproot(&t);
 }
 
@@ -227,8 +228,8 @@ static void groups_of_the_first_version_are_bounds_as_well(void **state)
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(lines); i++) {
 		bounds = (struct slu_core_bounds){ 0 };
 		slu_cgroup_add(t.root, lines[i], 50, &bounds);
-		assert_int_equal(bounds.n_home, 1);
-		assert_int_equal(bounds.home[0].bytes, 2000);
+		assert_int_equal(bounds.n_backing, 1);
+		assert_int_equal(bounds.backing[0].bytes, 2000);
 	}
 	snprintf(name, sizeof(name), "rm -r %s", t.root);
 	assert_int_equal(system(name), 0);
@@ -248,21 +249,21 @@ static void what_cannot_be_read_limits_nothing(void **state)
 	plant(&t);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(texts); i++)
 		slu_cgroup_add(t.root, texts[i], 100, &bounds);
-	assert_int_equal(bounds.n_home, 0);
+	assert_int_equal(bounds.n_backing, 0);
 	slu_cgroup_add_process(-1, 100, &bounds);
-	assert_int_equal(bounds.n_home, 0);
+	assert_int_equal(bounds.n_backing, 0);
 	uproot(&t);
 }
 
 static void there_are_only_so_many_bounds(void **state)
 {
-	struct slu_core_bounds bounds = { .n_home = SLU_CORE_BOUNDS_MAX };
+	struct slu_core_bounds bounds = { .n_backing = SLU_CORE_BOUNDS_MAX };
 	struct tree t;
 
 	(void)state;
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a\n", 100, &bounds);
-	assert_int_equal(bounds.n_home, SLU_CORE_BOUNDS_MAX);
+	assert_int_equal(bounds.n_backing, SLU_CORE_BOUNDS_MAX);
 	uproot(&t);
 }
 
@@ -281,5 +282,5 @@ int main(void)
 		cmocka_unit_test(there_are_only_so_many_bounds),
 	};
 
-	return cmocka_run_group_tests_name("homes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("backing", tests, NULL, NULL);
 }

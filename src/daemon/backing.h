@@ -19,8 +19,8 @@
 #include "core/core.h"
 #include "daemon/config.h"
 
-struct slu_homes {
-	uint64_t home_bytes, user_home_bytes;
+struct slu_backing {
+	uint64_t backing_bytes, user_backing_bytes;
 	uint64_t disk_bytes, user_disk_bytes;
 	unsigned cgroup_percent;
 	char folder[SLU_CONFIG_PATH_MAX]; /* empty: nothing goes to disk */
@@ -28,14 +28,14 @@ struct slu_homes {
 };
 
 /* @ram_bytes: what the machine has; @used_bytes: what is on disk already. */
-void slu_homes_init(struct slu_homes *homes, const struct slu_config *config, bool is_system,
-		    uint64_t ram_bytes, uint64_t used_bytes);
+void slu_backing_init(struct slu_backing *backing, const struct slu_config *config, bool is_system,
+		      uint64_t ram_bytes, uint64_t used_bytes);
 
 /*
  * Why bytes cannot go to @folder, which a person named, in words; NULL if they can, or where it is
  * empty.
  */
-const char *slu_homes_folder_fault(const char *folder, bool is_system);
+const char *slu_backing_folder_fault(const char *folder, bool is_system);
 
-void slu_homes_bounds(const struct slu_homes *homes, pid_t pid, uid_t uid,
-		      struct slu_core_bounds *ret_bounds);
+void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
+			struct slu_core_bounds *ret_bounds);
