@@ -55,7 +55,7 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 		group = slu_core_group_new(core, group_id);
 	client->id = id;
 	client->group = group;
-	client->standing = SLU_CORE_GHOST;
+	client->standing = SLU_CORE_ORPHAN;
 	slu_core_account_init(&client->pinned, &core->pinned, client, NULL);
 	slu_core_account_init(&client->backing, &core->backing, client, NULL);
 	slu_core_account_init(&client->disk, &core->disk, client, NULL);

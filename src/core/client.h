@@ -4,14 +4,14 @@
 /*
  * One process: its accounts, and its seat at each of its devices.
  *
- *   GHOST  -> JOINED   [slu_core_hello]   a line of the roster came back
+ *   ORPHAN  -> JOINED   [slu_core_hello]   a line of the roster came back
  *   JOINED -> LOST     [slu_core_lost]    the connection went, the process did not
  *   LOST   -> JOINED   [slu_core_hello]
  *   any    -> (gone)   [slu_core_dead]
  *
- *  GHOST:   charged in full, never a victim, gets no message; its seats are unknown.
+ *  ORPHAN:   charged in full, never a victim, gets no message; its seats are unknown.
  *  JOINED:  takes part.
- *  LOST:    as a ghost, but its seats are known: a turn that it has it keeps.
+ *  LOST:    as an orphan, but its seats are known: a turn that it has it keeps.
  *
  * The seat of a client at a device:
  *
@@ -70,7 +70,7 @@ struct slu_core_seat {
 	uint64_t goal_bytes;  /* both, and what may be spent beyond them */
 };
 
-enum slu_core_standing { SLU_CORE_GHOST, SLU_CORE_JOINED, SLU_CORE_LOST };
+enum slu_core_standing { SLU_CORE_ORPHAN, SLU_CORE_JOINED, SLU_CORE_LOST };
 
 struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) link;
@@ -100,7 +100,7 @@ TAILQ_HEAD(slu_core_clients, slu_core_client);
 
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id);
 
-/* A new ghost without seats; -ENOMEM leaves the core as it was. */
+/* A new orphan without seats; -ENOMEM leaves the core as it was. */
 int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group,
 			struct slu_core_client **ret_client);
 

@@ -289,9 +289,9 @@ uint64_t slu_core_deadline_ns(const struct slu_core *core)
 	return core->deadline_ns;
 }
 
-static void fill_line(struct slu_core_client *client, struct slu_core_ghost *ret_line)
+static void fill_line(struct slu_core_client *client, struct slu_core_orphan *ret_line)
 {
-	*ret_line = (struct slu_core_ghost){
+	*ret_line = (struct slu_core_orphan){
 		.client = client->id,
 		.group = client->group->id,
 		.name = client->name,

@@ -45,7 +45,7 @@ struct slu_core_config {
 	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
 	uint64_t rise_period_ns;    /* the estimate rises so often, doubled by refusals (rule 16) */
 	uint64_t patience_ns;	    /* a group that cannot fit is denied after this (rule 7) */
-	uint64_t grace_ns;	    /* no new turns so long after a start while ghosts remain */
+	uint64_t grace_ns;	    /* no new turns so long after a start while orphans remain */
 	uint64_t idle_ns;	    /* a client says IDLE when nothing ran for so long */
 	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
 	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
@@ -128,14 +128,14 @@ struct slu_core_join {
 };
 
 /*
- * Joins or rejoins (then the same client id as before, or the ghost's). Credit that was sent on the
- * connection before is void, and so are actions not yet taken. -EINVAL for a device that was never
- * added, or named twice; -ENOMEM leaves the core as it was.
+ * Joins or rejoins (then the same client id as before, or the orphan's). Credit that was sent on
+ * the connection before is void, and so are actions not yet taken. -EINVAL for a device that was
+ * never added, or named twice; -ENOMEM leaves the core as it was.
  */
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
 
 /* A line of the roster found at start: charged, never a victim, until HELLO or death. */
-struct slu_core_ghost {
+struct slu_core_orphan {
 	uint64_t client;
 	uint64_t group;
 	const char *name;
@@ -148,7 +148,7 @@ struct slu_core_ghost {
 	struct slu_core_bounds bounds;
 };
 
-int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost);
+int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_core_orphan *orphan);
 
 /*
  * The connection is gone but the process lives: its charges stay (credit died, held did not), it is
@@ -201,8 +201,8 @@ struct slu_core_action {
 	uint64_t id; /* counts up from 1 */
 	enum slu_core_action_kind kind;
 	uint64_t client;
-	struct slu_message message; /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
-	struct slu_core_ghost line; /* ROSTER_PUT: its charges; name points into the core */
+	struct slu_message message;  /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
+	struct slu_core_orphan line; /* ROSTER_PUT: its charges; name points into the core */
 	uint64_t group; /* PART: a new number, or that of the group it was parted from */
 	char reason[SLU_CORE_REASON_MAX];
 };
@@ -237,7 +237,7 @@ struct slu_core_account_view {
 struct slu_core_client_view {
 	uint64_t client, group;
 	const char *name;
-	bool is_ghost, is_lost, is_silent;
+	bool is_orphan, is_lost, is_silent;
 	unsigned n_devices;
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];

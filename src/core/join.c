@@ -170,27 +170,27 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	return 0;
 }
 
-int slu_core_ghost(struct slu_core *core, uint64_t now_ns, const struct slu_core_ghost *ghost)
+int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_core_orphan *orphan)
 {
 	struct slu_core_client *client;
 	int r;
 
 	slu_core_set_now(core, now_ns);
-	if (!ghost->group || !devices_are_valid(core, ghost->n_devices, ghost->devices))
+	if (!orphan->group || !devices_are_valid(core, orphan->n_devices, orphan->devices))
 		return slu_error(-EINVAL);
-	if (slu_core_client_find(core, ghost->client))
+	if (slu_core_client_find(core, orphan->client))
 		return slu_error(-EEXIST);
-	r = slu_core_client_new(core, ghost->client, ghost->group, &client);
+	r = slu_core_client_new(core, orphan->client, orphan->group, &client);
 	if (r)
 		return slu_fold(r);
-	slu_core_client_rename(client, ghost->name);
-	slu_core_client_seat(core, client, ghost->n_devices, ghost->devices);
+	slu_core_client_rename(client, orphan->name);
+	slu_core_client_seat(core, client, orphan->n_devices, orphan->devices);
 	for (unsigned i = 0; i < client->n_seats; i++)
-		slu_core_account_haunt(&client->seats[i].account, ghost->device_bytes[i]);
-	slu_core_account_haunt(&client->pinned, ghost->pinned_bytes);
-	slu_core_account_haunt(&client->backing, ghost->backing_bytes);
-	slu_core_account_haunt(&client->disk, ghost->disk_bytes);
-	client->bounds = ghost->bounds;
+		slu_core_account_orphan(&client->seats[i].account, orphan->device_bytes[i]);
+	slu_core_account_orphan(&client->pinned, orphan->pinned_bytes);
+	slu_core_account_orphan(&client->backing, orphan->backing_bytes);
+	slu_core_account_orphan(&client->disk, orphan->disk_bytes);
+	client->bounds = orphan->bounds;
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ghosts, adoption, lost connections, death: who is there, and what of it is charged. */
+/* Orphans, adoption, lost connections, death: who is there, and what of it is charged. */
 
 #include "core/test-script.h"
 
@@ -27,8 +27,8 @@ static void restart(struct script *s)
 	assert_int_equal(slu_core_device_add(s->core, s->now_ns, "GPU 0", MIB(100), 0), 0);
 	for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
 		if (s->in_roster[i]) {
-			s->roster[i].name = "ghost";
-			assert_int_equal(slu_core_ghost(s->core, s->now_ns, &s->roster[i]), 0);
+			s->roster[i].name = "orphan";
+			assert_int_equal(slu_core_orphan(s->core, s->now_ns, &s->roster[i]), 0);
 		}
 	script_step(s);
 }
@@ -46,7 +46,7 @@ static struct slu_msg_hello rejoining(const struct script *s, uint64_t client, u
 	return hello;
 }
 
-static void test_a_ghost_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace(void **state)
+static void test_an_orphan_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace(void **state)
 {
 	struct script s;
 
@@ -297,7 +297,7 @@ static void test_late_and_wrong_messages_are_ignored(void **state)
 	struct slu_message m = { .want = { .account = { SLU_TIER_DEVICE, 7 } } };
 	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 2);
 	struct slu_core_join join = { .client = 5, .group = 5, .name = "x", .hello = &hello };
-	struct slu_core_ghost ghost = { .client = 1, .group = 1, .name = "x" };
+	struct slu_core_orphan orphan = { .client = 1, .group = 1, .name = "x" };
 	struct script s;
 
 	(void)state;
@@ -314,7 +314,7 @@ static void test_late_and_wrong_messages_are_ignored(void **state)
 	assert_int_equal(slu_core_hello(s.core, s.now_ns, &join), -EINVAL);
 	join.devices[1] = 0;
 	assert_int_equal(slu_core_hello(s.core, s.now_ns, &join), -EINVAL);
-	assert_int_equal(slu_core_ghost(s.core, s.now_ns, &ghost), -EEXIST);
+	assert_int_equal(slu_core_orphan(s.core, s.now_ns, &orphan), -EEXIST);
 	script_step(&s);
 	script_end(&s);
 }
@@ -346,7 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			test_a_ghost_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace),
+			test_an_orphan_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace),
 		cmocka_unit_test(test_a_reported_turn_is_adopted),
 		cmocka_unit_test(test_a_second_turn_that_does_not_fit_is_closed),
 		cmocka_unit_test(test_turns_side_by_side_are_both_adopted),

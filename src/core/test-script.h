@@ -25,7 +25,7 @@ struct script {
 				 [SLU_WIRE_DEVICES_MAX + 3];	       /* last of each account */
 	struct slu_epoch epochs[SCRIPT_CLIENTS][SLU_WIRE_DEVICES_MAX]; /* of the last TURN */
 	uint64_t held[SCRIPT_CLIENTS][SLU_WIRE_DEVICES_MAX];
-	struct slu_core_ghost roster[SCRIPT_CLIENTS];
+	struct slu_core_orphan roster[SCRIPT_CLIENTS];
 	bool in_roster[SCRIPT_CLIENTS];
 	enum slu_core_priority priority; /* of those who join from now on */
 };

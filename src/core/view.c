@@ -77,7 +77,7 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.client = client->id,
 		.group = client->group->id,
 		.name = client->name,
-		.is_ghost = client->standing == SLU_CORE_GHOST,
+		.is_orphan = client->standing == SLU_CORE_ORPHAN,
 		.is_lost = client->standing == SLU_CORE_LOST,
 		.is_silent = client->pinned.is_told_silent || client->backing.is_told_silent ||
 			     client->disk.is_told_silent,

@@ -153,7 +153,7 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 		.hello = &allowed,
 		.priority = priority_of(program),
 	};
-	struct slu_core_ghost charges = {
+	struct slu_core_orphan charges = {
 		.n_devices = program->n_devices,
 		.pinned_bytes = hello->pinned_held_bytes,
 		.backing_bytes = hello->backing_held_bytes,
@@ -283,7 +283,7 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 	memcpy(program->devices, devices, sizeof(devices));
 	program->n_devices = hello->n_devices;
 	program->session = session;
-	program->is_ghost = false;
+	program->is_orphan = false;
 	program->helper = find_helper(program->pid);
 	session->program = program;
 	r = enroll(program, now_ns, hello);
@@ -310,7 +310,7 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
  * forgotten if the device comes back before the program does.
  */
 static int revive_devices(struct slu_program *program, const struct slu_roster_line *line,
-			  struct slu_core_ghost *ghost)
+			  struct slu_core_orphan *orphan)
 {
 	uint64_t now_ns = slu_clock_now_ns();
 
@@ -333,17 +333,17 @@ static int revive_devices(struct slu_program *program, const struct slu_roster_l
 				program->name, (int)program->pid, why);
 			continue;
 		}
-		ghost->devices[program->n_devices] = own->device->number;
-		ghost->device_bytes[program->n_devices++] = known->charge_bytes;
+		orphan->devices[program->n_devices] = own->device->number;
+		orphan->device_bytes[program->n_devices++] = known->charge_bytes;
 	}
-	ghost->n_devices = program->n_devices;
+	orphan->n_devices = program->n_devices;
 	return 0;
 }
 
 static int revive(struct slu_program *program, const struct slu_roster_line *line)
 {
 	struct slu_server *server = program->server;
-	struct slu_core_ghost ghost = {
+	struct slu_core_orphan orphan = {
 		.client = program->id,
 		.name = program->name,
 		.pinned_bytes = line->pinned_bytes,
@@ -352,7 +352,7 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 	};
 	int r;
 
-	program->is_ghost = true;
+	program->is_orphan = true;
 	strcpy(program->name, line->name);
 	r = line->is_parted ? slu_group_part(server, line->uid, line->wire_group, line->group,
 					     &program->group)
@@ -360,18 +360,18 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 					     &program->group);
 	if (r)
 		return slu_fold(r);
-	r = revive_devices(program, line, &ghost);
+	r = revive_devices(program, line, &orphan);
 	if (r)
 		return slu_fold(r);
-	ghost.group = program->group->id;
-	slu_backing_bounds(&server->backing, line->pid, line->uid, &ghost.bounds);
-	r = slu_core_ghost(server->core, slu_clock_now_ns(), &ghost);
+	orphan.group = program->group->id;
+	slu_backing_bounds(&server->backing, line->pid, line->uid, &orphan.bounds);
+	r = slu_core_orphan(server->core, slu_clock_now_ns(), &orphan);
 	if (!r && line->is_parked)
 		r = slu_group_park(server, program->group, true);
 	return slu_fold(r);
 }
 
-int slu_program_ghost(struct slu_server *server, int slot)
+int slu_program_orphan(struct slu_server *server, int slot)
 {
 	struct slu_program *program;
 	struct slu_roster_line line;

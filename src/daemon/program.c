@@ -220,7 +220,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 	*ret_line = line;
 }
 
-int slu_program_write(struct slu_program *program, const struct slu_core_ghost *charges)
+int slu_program_write(struct slu_program *program, const struct slu_core_orphan *charges)
 {
 	struct slu_roster_line line;
 

@@ -12,15 +12,15 @@
  * program, and is as good as dead; if the new one uses a device, it joins as a new one.
  *
  *   (none)    -> CONNECTED  [slu_program_join]   first HELLO (join.c)
- *   (none)    -> GHOST      [slu_program_ghost]  a line of the roster whose process lives
- *   GHOST     -> CONNECTED  [slu_program_join]   it came back after our restart
+ *   (none)    -> ORPHAN      [slu_program_orphan]  a line of the roster whose process lives
+ *   ORPHAN     -> CONNECTED  [slu_program_join]   it came back after our restart
  *   CONNECTED -> LOST       [slu_program_lost]   the connection ended, the process lives
  *   LOST      -> CONNECTED  [slu_program_join]
  *   any       -> (none)     [pidfd]              accounts at zero, roster line gone
- *   GHOST, LOST -> (none)   [slu_program_sweep]  it became another program; the same
+ *   ORPHAN, LOST -> (none)   [slu_program_sweep]  it became another program; the same
  *
  *  CONNECTED: session != NULL.
- *  GHOST, LOST: session == NULL; what it may hold stays charged.
+ *  ORPHAN, LOST: session == NULL; what it may hold stays charged.
  */
 
 #include <stdbool.h>
@@ -63,7 +63,7 @@ struct slu_program {
 	sd_event_source *death;
 	struct slu_group *group;
 	struct slu_session *session;
-	bool is_ghost;
+	bool is_orphan;
 	int slot; /* in the roster */
 	struct slu_charge charge;
 	uint64_t excess_ns; /* EXCESS was last taken down; 0: never */
@@ -94,8 +94,8 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 int slu_program_may_join(struct slu_server *server, uid_t uid, int *ret_status, char *ret_why,
 			 size_t size);
 
-/* Makes a ghost of the line at @slot, or drops the line when its process is gone. */
-int slu_program_ghost(struct slu_server *server, int slot);
+/* Makes an orphan of the line at @slot, or drops the line when its process is gone. */
+int slu_program_orphan(struct slu_server *server, int slot);
 
 /* Its connection has ended. */
 void slu_program_lost(struct slu_program *program);
@@ -120,7 +120,7 @@ int slu_program_part(struct slu_program *program, uint64_t group);
 const char *slu_program_parted_from(const struct slu_program *program);
 
 /* Writes the roster line that the core asks for. Return: 0, or -errno. */
-int slu_program_write(struct slu_program *program, const struct slu_core_ghost *line);
+int slu_program_write(struct slu_program *program, const struct slu_core_orphan *line);
 
 void slu_program_who(const struct slu_program *program, struct slu_timeline_who *ret_who);
 

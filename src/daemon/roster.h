@@ -5,7 +5,7 @@
  * The roster: what outlives the daemon (protocol rule 32). A small mapped file with the generation
  * and a line for each client: who it is and what it may hold at most. A raise stands here before it
  * is sent, so after a kill -9 the file is never more optimistic than the truth, and a fresh daemon
- * makes a ghost of each line whose process still lives.
+ * makes an orphan of each line whose process still lives.
  *
  * A store that was made survives the process that made it, so nothing is synced; a machine that
  * goes down takes the clients with it, and lines of another boot are void.

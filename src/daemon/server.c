@@ -279,7 +279,7 @@ static int set_up(struct slu_server *server)
 		return slu_fold(r);
 	}
 	for (int slot = 0; slot < SLU_ROSTER_LINES_MAX; slot++) {
-		r = slu_program_ghost(server, slot);
+		r = slu_program_orphan(server, slot);
 		if (r)
 			return slu_fold(r);
 	}

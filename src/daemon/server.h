@@ -87,7 +87,7 @@ struct slu_server {
 };
 
 /*
- * Reads the settings, takes the roster, the socket and the ghosts. What is wrong has been said in
+ * Reads the settings, takes the roster, the socket and the orphans. What is wrong has been said in
  * words when it fails.
  */
 int slu_server_new(const struct slu_server_options *options, struct slu_server **ret_server);

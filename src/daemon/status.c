@@ -249,7 +249,7 @@ static json_t *make_program_device(const struct slu_server *server,
 
 static const char *connection_of(const struct slu_program *program)
 {
-	return program->session ? "joined" : program->is_ghost ? "ghost" : "lost";
+	return program->session ? "joined" : program->is_orphan ? "orphan" : "lost";
 }
 
 /* A program in mode LAUNCH that works with more than it may hold exchanges its bytes as it goes. */

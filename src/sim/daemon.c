@@ -72,7 +72,7 @@ int slu_sim_daemon_start(struct slu_sim_world *w)
 		s->group = s->on_roster ? s->line.group : w->clients[i].group;
 		if (!s->on_roster)
 			continue;
-		r = slu_core_ghost(w->core, now, &s->line);
+		r = slu_core_orphan(w->core, now, &s->line);
 		if (r)
 			return slu_fold(r);
 	}
@@ -207,7 +207,7 @@ static void client_drop(struct slu_sim_world *w, unsigned client)
 		slu_core_dead(w->core, slu_sim_world_now_ns(w), client_id(client));
 }
 
-static void write_line(struct slu_sim_world *w, unsigned client, const struct slu_core_ghost *line)
+static void write_line(struct slu_sim_world *w, unsigned client, const struct slu_core_orphan *line)
 {
 	struct slu_sim_session *s = &w->sessions[client];
 	struct slu_sim_client *c = &w->clients[client];

@@ -138,7 +138,7 @@ static const struct slu_core_account_view *account_of(const struct slu_core_clie
 	return number == BACKING ? &v->backing : &v->device_accounts[number];
 }
 
-/* I1: what a client may hold is charged to it, joined, lost or a ghost. */
+/* I1: what a client may hold is charged to it, joined, lost or an orphan. */
 static void check_charges(struct slu_sim_world *w, const struct slu_sim_client *c,
 			  const struct slu_core_client_view *view)
 {
@@ -154,10 +154,10 @@ static void check_charges(struct slu_sim_world *w, const struct slu_sim_client *
 			slu_sim_world_break(
 				w,
 				"I1: client %u, account %u: ceiling %llu, charge %llu "
-				"(ghost %d, lost %d, known %d)",
+				"(orphan %d, lost %d, known %d)",
 				c->index, k, (unsigned long long)ceiling,
 				view ? (unsigned long long)account_of(view, k)->charge_bytes : 0ull,
-				view && view->is_ghost, view && view->is_lost, view != NULL);
+				view && view->is_orphan, view && view->is_lost, view != NULL);
 	}
 }
 
@@ -289,7 +289,7 @@ static void check_side_by_side(struct slu_sim_world *w)
 		while (slu_core_view_client(w->core, &cursor, &view)) {
 			struct slu_core_group_view group;
 
-			if (view.is_ghost || !slu_sim_invariant_find_group(w, view.group, &group) ||
+			if (view.is_orphan || !slu_sim_invariant_find_group(w, view.group, &group) ||
 			    !gate_is_open(group.state))
 				continue;
 			for (unsigned k = 0; k < view.n_devices; k++) {

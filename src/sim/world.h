@@ -186,7 +186,7 @@ struct slu_sim_session {
 	struct slu_sim_queue inbox; /* from the client */
 	uint64_t group;		    /* the client's, until the core parts it; the roster keeps it */
 	bool on_roster;
-	struct slu_core_ghost line;
+	struct slu_core_orphan line;
 	uint64_t seq_sent[SLU_SIM_ACCOUNTS_MAX], seq_answered[SLU_SIM_ACCOUNTS_MAX];
 	uint64_t limit_sent[SLU_SIM_ACCOUNTS_MAX];
 	struct slu_epoch turn[SLU_SIM_DEVICES_MAX]; /* TURN sent or adopted, not yet at REST */

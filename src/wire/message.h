@@ -27,9 +27,9 @@
 #define SLU_WIRE_HELPER_ALONE "sluice-alone"
 
 enum slu_tier {
-	SLU_TIER_DEVICE, /* the memory of one device */
-	SLU_TIER_PINNED, /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_BACKING,	 /* pageable memory: where a unit goes when it leaves the device … */
+	SLU_TIER_DEVICE,  /* the memory of one device */
+	SLU_TIER_PINNED,  /* pinned host memory: staging and the MAPPED place together */
+	SLU_TIER_BACKING, /* pageable memory: where a unit goes when it leaves the device … */
 	SLU_TIER_DISK, /* … or a file, for what has no place in pageable memory; since version 2 */
 	_SLU_TIER_MAX,
 };
@@ -194,9 +194,10 @@ struct slu_msg_sums {
 };
 
 struct slu_msg_want {
-	struct slu_account account; /* DEVICE, or BACKING: a limit of all_bytes would do, min_bytes for
-				       one allocation, or largest_bytes of DISK instead (0: no) */
-	uint8_t is_runnable;	    /* a thread waits at the gate, or runs */
+	struct slu_account
+		account;     /* DEVICE, or BACKING: a limit of all_bytes would do, min_bytes for
+				one allocation, or largest_bytes of DISK instead (0: no) */
+	uint8_t is_runnable; /* a thread waits at the gate, or runs */
 	uint8_t reserved[5];
 	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all units */
 	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included, and what

@@ -91,7 +91,7 @@ def killed_twenty_times_nobody_loses_anything():
 
 
 def those_who_died_meanwhile_are_forgotten_and_those_who_live_stay_charged():
-    with world("ghosts", **{"scheduler.restart_grace": "1s"}) as w:
+    with world("orphans", **{"scheduler.restart_grace": "1s"}) as w:
         a = w.client("a", want=50 * MIB, **TIGHT)
         b = w.client("b", want=30 * MIB, **TIGHT)
         a.wait("ready")
@@ -101,7 +101,7 @@ def those_who_died_meanwhile_are_forgotten_and_those_who_live_stay_charged():
         a.kill()
         w.start_daemon()
         programs = w.programs_by_name()
-        check(set(programs) == {"b"} and programs["b"]["connection"] == "ghost", "b is a ghost, a is gone", programs)
+        check(set(programs) == {"b"} and programs["b"]["connection"] == "orphan", "b is an orphan, a is gone", programs)
         check(programs["b"]["devices"][0]["charge_bytes"] >= 30 * MIB, "b is charged", programs)
         b.process.send_signal(signal.SIGCONT)
         b.wait("welcome", 2)
@@ -165,7 +165,7 @@ def a_line_outlasts_another_daemon_on_its_device():
         b.wait("ready")
         w.start_daemon()
         program = w.programs_by_name()["a"]
-        check(program["connection"] == "ghost" and not program["devices"], "a is known, without the device", program)
+        check(program["connection"] == "orphan" and not program["devices"], "a is known, without the device", program)
         check("keeps its line without a device" in w.log() and f"pid {other.daemon.pid}" in w.log(), "it is said whose that is", w.log())
         w.kill_daemon()
         b.kill()

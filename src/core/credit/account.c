@@ -59,7 +59,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 	slu_core_account_check(account);
 }
 
-void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_bytes)
+void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_bytes)
 {
 	slu_core_account_report(account, charge_bytes, charge_bytes);
 	account->roster_bytes = account->charge_bytes;

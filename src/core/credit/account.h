@@ -68,7 +68,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 			     uint64_t floor_bytes);
 
 /* The roster said so: nothing of it can leave before HELLO. */
-void slu_core_account_haunt(struct slu_core_account *account, uint64_t charge_bytes);
+void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_bytes);
 
 /* The most that a raise may ask for now. */
 uint64_t slu_core_account_most_bytes(const struct slu_core_account *account);

@@ -373,16 +373,16 @@ static void what_a_dead_program_had_on_disk_is_free_again(void **state)
 	script_end(&s);
 }
 
-static void a_ghost_keeps_its_room_on_disk(void **state)
+static void an_orphan_keeps_its_bytes_on_disk(void **state)
 {
-	const struct slu_core_ghost ghost = {
-		.client = 1, .group = 1, .name = "ghost", .n_devices = 1, .disk_bytes = MIB(70)
+	const struct slu_core_orphan orphan = {
+		.client = 1, .group = 1, .name = "orphan", .n_devices = 1, .disk_bytes = MIB(70)
 	};
 	struct script s;
 
 	(void)state;
 	begin(&s, 10, 100);
-	assert_int_equal(slu_core_ghost(s.core, s.now_ns, &ghost), 0);
+	assert_int_equal(slu_core_orphan(s.core, s.now_ns, &orphan), 0);
 	join(&s, 2);
 	want(&s, 2, 40, 40);
 	assert_int_equal(limit(&s, 2, DISK), 0);
@@ -407,7 +407,7 @@ int main(void)
 		cmocka_unit_test(without_room_on_disk_nobody_is_asked_to_go_down),
 		cmocka_unit_test(a_smaller_budget_moves_backing_to_disk),
 		cmocka_unit_test(what_a_dead_program_had_on_disk_is_free_again),
-		cmocka_unit_test(a_ghost_keeps_its_room_on_disk),
+		cmocka_unit_test(an_orphan_keeps_its_bytes_on_disk),
 	};
 
 	return cmocka_run_group_tests_name("core backing", tests, NULL, NULL);

@@ -23,9 +23,9 @@
  * they do not push each other's pages out for ever. A group that has the device alone fits without
  * it, and others make as much room for it as there is.
  *
- * Floors are what cannot leave now: what clients at rest say, and all that is charged to a ghost, a
- * lost, silent or stuck client. They are summed up once by slu_core_plan_refresh(), so
- * that a plan costs as much as its set is large.
+ * Floors are what cannot leave now: what clients at rest say, and all that is charged to an orphan,
+ * a lost, silent or stuck client. They are summed up once by slu_core_plan_refresh(), so that a
+ * plan costs as much as its set is large.
  *
  * What is left after all needs is slack: LAUNCH seats get it as a larger window, the others a part
  * of it to spend on allocations without a message.

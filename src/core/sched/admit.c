@@ -105,12 +105,12 @@ static void look_at_deadlines(struct slu_core *core)
 	}
 }
 
-static bool ghosts_may_come_back(struct slu_core *core)
+static bool orphans_may_return(struct slu_core *core)
 {
 	const struct slu_core_client *client;
 
 	TAILQ_FOREACH (client, &core->clients, link)
-		if (client->standing == SLU_CORE_GHOST)
+		if (client->standing == SLU_CORE_ORPHAN)
 			return !slu_core_is_due(
 				core, slu_core_after(core->started_ns, core->config.grace_ns));
 	return false;
@@ -302,7 +302,7 @@ void slu_core_admit(struct slu_core *core)
 	collect_waiting(core);
 	count_all(core);
 	collect_waiting(core);
-	core->is_in_grace = ghosts_may_come_back(core);
+	core->is_in_grace = orphans_may_return(core);
 	if (core->is_in_grace) {
 		for (size_t i = 0; i < core->n_waiting; i++)
 			core->waiting[i]->why.kind = SLU_CORE_WHY_GRACE;

@@ -5,7 +5,7 @@
  * Who is let in and who is closed, in one step (rules 19 to 22, 26, 34).
  *
  *   1. Deadlines: a fill without progress is closed; a drain that lasts too long is stuck.
- *   2. While ghosts may still come back, nothing more is decided.
+ *   2. While orphans may still come back, nothing more is decided.
  *   3. Groups that do not fit and have several members are parted (part.h).
  *   4. Groups that take memory which cannot move do so one at a time: the others are closed and
  *      kept waiting (grow.h).

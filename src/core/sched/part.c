@@ -65,8 +65,8 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 				    "%s is parted from %s: %s", client->name, name, why);
 	if (entry)
 		entry->group = to->id;
-	/* the line of a ghost may know of devices that are not there now: it stays as it is */
-	if (client->standing != SLU_CORE_GHOST)
+	/* the line of an orphan may know of devices that are not there now: it stays as it is */
+	if (client->standing != SLU_CORE_ORPHAN)
 		slu_core_send_line(core, client);
 
 	if (has_turn(client))
