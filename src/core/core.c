@@ -77,7 +77,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 		return slu_fold(r);
 	}
 	core->now_ns = core->started_ns = now_ns;
-	core->tight_ns = SLU_CORE_NEVER;
+	core->deadlock_ns = SLU_CORE_NEVER;
 	core->deadline_ns = SLU_CORE_NEVER;
 	TAILQ_INIT(&core->clients);
 	TAILQ_INIT(&core->groups);

@@ -85,7 +85,7 @@ struct slu_core_group {
 	uint64_t kept_ns;   /* others keep what its members need together since; or NEVER */
 	uint64_t union_ns;  /* it would fit beside those it was parted from since; or NEVER */
 	struct slu_core_patience patience;
-	unsigned n_untied; /* so often it was denied in the knot that there is (knot.h) */
+	unsigned n_deadlock_denials; /* denials in the present deadlock (deadlock.h) */
 
 	uint64_t n_turns;
 	uint64_t ran_ns;

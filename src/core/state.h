@@ -66,9 +66,9 @@ struct slu_core {
 	size_t n_opened, n_waiting, n_group_room;
 	struct slu_core_victim *victims;
 	size_t n_victim_room;
-	bool is_in_grace;  /* at the last step: no new turn yet */
-	bool is_knotted;   /* at the last step: rule 26; told once */
-	uint64_t tight_ns; /* nobody but those who wait can untie it since; or SLU_CORE_NEVER */
+	bool is_in_grace;     /* at the last step: no new turn yet */
+	bool is_deadlocked;   /* at the last step (rule 26); reported once */
+	uint64_t deadlock_ns; /* only waiting programs keep the bytes since; or SLU_CORE_NEVER */
 };
 
 /* The core's clock never goes back, whatever it is told. */

@@ -474,7 +474,7 @@ static void test_rule_30_staging_counts_before_anybody_is_let_in(void **state)
 	script_end(&s);
 }
 
-static void test_rule_26_a_knot_is_named(void **state)
+static void test_rule_26_a_deadlock_is_reported(void **state)
 {
 	struct script s;
 
@@ -487,7 +487,7 @@ static void test_rule_26_a_knot_is_named(void **state)
 						.held_bytes = MIB(60),
 						.floor_bytes = MIB(60) });
 	script_rest(&s, 1, 0, false, 60);
-	assert_true(was_told(&s, "a knot: two waits for bytes that one keeps"));
+	assert_true(was_told(&s, "deadlock: two waits for bytes that one keeps"));
 	assert_non_null(strstr(script_group(&s, 2).reason, "one keeps bytes that cannot move now"));
 	script_end(&s);
 }
@@ -517,12 +517,12 @@ static void test_rule_26_who_waits_for_one_that_rests_waits_on(void **state)
 	begin_frozen(&s);
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 60000);
-	assert_true(was_told(&s, "a knot: two waits for bytes that one keeps"));
+	assert_true(was_told(&s, "deadlock: two waits for bytes that one keeps"));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
 	script_end(&s);
 }
 
-static void test_rule_26_a_knot_of_those_who_wait_is_untied(void **state)
+static void test_rule_26_a_deadlock_of_waiting_programs_is_broken(void **state)
 {
 	struct script s;
 
@@ -547,7 +547,7 @@ static void test_rule_26_a_knot_of_those_who_wait_is_untied(void **state)
 	script_end(&s);
 }
 
-static void test_rule_26_a_knot_comes_undone_when_bytes_can_leave(void **state)
+static void test_rule_26_a_deadlock_ends_when_bytes_can_leave(void **state)
 {
 	struct script s;
 
@@ -682,10 +682,10 @@ int main(void)
 			test_rule_5_an_allocation_too_large_is_denied_and_the_turn_goes_on),
 		cmocka_unit_test(test_rule_7_nobody_is_denied_for_what_somebody_else_keeps),
 		cmocka_unit_test(test_rule_30_staging_counts_before_anybody_is_let_in),
-		cmocka_unit_test(test_rule_26_a_knot_is_named),
+		cmocka_unit_test(test_rule_26_a_deadlock_is_reported),
 		cmocka_unit_test(test_rule_26_who_waits_for_one_that_rests_waits_on),
-		cmocka_unit_test(test_rule_26_a_knot_of_those_who_wait_is_untied),
-		cmocka_unit_test(test_rule_26_a_knot_comes_undone_when_bytes_can_leave),
+		cmocka_unit_test(test_rule_26_a_deadlock_of_waiting_programs_is_broken),
+		cmocka_unit_test(test_rule_26_a_deadlock_ends_when_bytes_can_leave),
 		cmocka_unit_test(test_a_parked_group_gets_no_turn_and_gives_its_bytes),
 		cmocka_unit_test(test_a_wish_withdrawn_is_forgotten),
 		cmocka_unit_test(test_the_timeline_has_the_holder_first_and_then_who_waits),

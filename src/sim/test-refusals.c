@@ -204,7 +204,7 @@ static void a_waiting_program_is_served_when_the_other_one_thaws(void **state)
 }
 
 /* Each fits alone, and each keeps what the other would need: one is denied, the other served. */
-static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
+static void a_deadlock_of_bytes_that_cannot_move_is_broken(void **state)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies) * SEEDS; i++) {
 		struct slu_sim_world *w = make(1 + i % SEEDS, policies[i / SEEDS]);
@@ -220,7 +220,7 @@ static void a_knot_of_bytes_that_cannot_move_is_untied(void **state)
 				slu_sim_client_do(w, c, SLU_SIM_ALLOC, 0, U(3));
 			launch(w, c, 1, 4, 0);
 		}
-		finish(w, "a knot");
+		finish(w, "a deadlock");
 		assert_int_equal(w->counts.n_denied, 1);
 		assert_int_equal(w->clients[0].n_launches, 2);
 		assert_int_equal(w->clients[1].n_denied, 1);
@@ -368,7 +368,7 @@ int main(void)
 		cmocka_unit_test(a_program_that_never_fits_with_its_frozen_bytes_is_denied),
 		cmocka_unit_test(a_waiting_program_is_served_when_the_other_one_ends),
 		cmocka_unit_test(a_waiting_program_is_served_when_the_other_one_thaws),
-		cmocka_unit_test(a_knot_of_bytes_that_cannot_move_is_untied),
+		cmocka_unit_test(a_deadlock_of_bytes_that_cannot_move_is_broken),
 		cmocka_unit_test(a_slow_program_is_served),
 		cmocka_unit_test(the_free_part_of_the_reserve_serves_a_program_in_need),
 		cmocka_unit_test(a_program_that_needs_the_reserve_has_it_in_its_turns),

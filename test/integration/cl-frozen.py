@@ -76,7 +76,7 @@ def what_is_mapped_stays_while_the_rest_makes_room_for_others():
 
 def two_that_wait_for_what_the_other_cannot_move():
     """Each fits alone. Who came last is told, as the driver alone would have told it, and history says why; the other one is served."""
-    with s.World("cl-frozen-knot", memory=32 * s.MIB, settings=SETTINGS | {"memory.capacity_patience": "300ms"}) as w:
+    with s.World("cl-frozen-deadlock", memory=32 * s.MIB, settings=SETTINGS | {"memory.capacity_patience": "300ms"}) as w:
         w.start_daemon()
         first, last = [hold(w, "--buffers", 1, "--shared", 10, "--large", 16, name=name) for name in ("first", "last")]
         first.stdin.close()

@@ -218,7 +218,7 @@ def who_does_not_fit_waits_for_room_without_it():
 
 def lost_in_a_switch():
     slow = {"profile": "rtx5080", "scale": 512, "context_overhead": 0}  # whoever looks sees bytes move
-    with s.World("cuda-knot", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=slow) as w:
+    with s.World("cuda-deadlock", memory=3 * s.MIB, settings=SETTINGS | {"scheduler.slice": "20ms"}, softgpu=slow) as w:
         w.start_daemon()
         programs = two_that_run(w, "cuda", "--mib", 2, "--buffers", 16)
         s.wait_until("both have a part", lambda: all(0 < p["device_bytes"] < 2 * s.MIB for p in w.status()["programs"]))

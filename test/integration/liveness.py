@@ -69,15 +69,15 @@ def two_user_events_that_wait_for_each_other():
     play("cl-events", "opencl", 6 * s.MIB, opencl("ping", "--event"), opencl("pong", "--event"), SETTINGS)
 
 
-def a_knot_that_nobody_can_untie_is_named():
+def a_deadlock_that_only_waiting_programs_keep_is_reported():
     """All of ping's memory is named by a kernel in the driver's queue that waits for pong, which has no room."""
-    with s.World("knot", memory=6 * s.MIB, settings=SETTINGS) as w:
+    with s.World("deadlock", memory=6 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
         programs, _ = pair(w, "opencl", opencl("ping", "--event", "--buffers", 1), opencl("pong", "--buffers", 1))
         why = s.wait_until("pong is told that it waits for ping", lambda: (
             p := w.program("pong")) and p["state"] == "waiting" and "ping" in p["reason"] and p["reason"])
         s.note(f"pong is told: {why}")
-        s.wait_until("the daemon names the knot", lambda: "a knot: pong waits for bytes that ping keeps" in w.log())
+        s.wait_until("the daemon reports the deadlock", lambda: "deadlock: pong waits for bytes that ping keeps" in w.log())
         programs[0].kill()
         w.finish(programs[1], exits=(6,))
 
@@ -190,6 +190,6 @@ def a_burst_of_launches_is_not_in_flight_all_at_once():
 
 if __name__ == "__main__":
     s.main(two_cuda_programs_in_a_pipe, two_opencl_programs_in_a_pipe, a_user_event_that_the_others_result_sets,
-           two_user_events_that_wait_for_each_other, a_knot_that_nobody_can_untie_is_named,
+           two_user_events_that_wait_for_each_other, a_deadlock_that_only_waiting_programs_keep_is_reported,
            a_host_function_that_waits_for_the_other_program, two_that_spin_over_two_devices_beside_a_group_that_wants_both, a_stopped_holder_is_named_and_loses_nothing,
            a_five_second_kernel_with_a_spinning_host_keeps_its_turn, a_burst_of_launches_is_not_in_flight_all_at_once)

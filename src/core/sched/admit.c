@@ -10,7 +10,7 @@
 #include "core/sched/admit.h"
 #include "core/sched/expiry.h"
 #include "core/sched/grow.h"
-#include "core/sched/knot.h"
+#include "core/sched/deadlock.h"
 #include "core/sched/part.h"
 #include "core/sched/turns.h"
 #include "core/sched/unfit.h"
@@ -343,5 +343,5 @@ void slu_core_admit(struct slu_core *core)
 		group->is_next = true;
 	}
 	collect_waiting(core);
-	slu_core_knot_look(core);
+	slu_core_deadlock_check(core);
 }

@@ -12,8 +12,8 @@
 
 /*
  * The group fits not even when it runs alone. If it is the floors of others it waits for them,
- * however long, unless they wait for it as well (knot.h); if it is the device it is denied in the
- * end (rule 7).
+ * however long, unless they wait for it as well (deadlock.h); if it is the device it is denied in
+ * the end (rule 7).
  */
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage);
