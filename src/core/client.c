@@ -111,7 +111,7 @@ void slu_core_client_rename(struct slu_core_client *client, const char *name)
 	snprintf(client->name, sizeof(client->name), "%s", name && *name ? name : "a program");
 }
 
-uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
+uint64_t slu_core_seat_need_bytes(const struct slu_core_seat *seat)
 {
 	if (seat->mode != SLU_MODE_LAUNCH)
 		return seat->want.min_bytes;
@@ -120,10 +120,10 @@ uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat)
 
 uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat)
 {
-	uint64_t level = slu_core_seat_level_bytes(seat);
+	uint64_t need = slu_core_seat_need_bytes(seat);
 
-	return SLU_MAX(level, seat->mode == SLU_MODE_LAUNCH ? seat->want.working_bytes
-							    : seat->want.all_bytes);
+	return SLU_MAX(need, seat->mode == SLU_MODE_LAUNCH ? seat->want.working_bytes
+							   : seat->want.all_bytes);
 }
 
 void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns)
@@ -141,7 +141,7 @@ void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns)
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want)
 {
-	uint64_t before = slu_core_seat_beside_bytes(seat), level;
+	uint64_t before = slu_core_seat_beside_bytes(seat), need;
 
 	seat->want = *want;
 	seat->is_denied = false;
@@ -149,9 +149,9 @@ void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 	seat->want.all_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
 	seat->want.working_bytes = SLU_MIN(want->working_bytes, seat->want.all_bytes);
 	seat->want.largest_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
-	level = slu_core_seat_beside_bytes(seat);
-	if (level >= seat->peak_bytes)
-		seat->peak_bytes = level;
-	if (level < before && before == seat->peak_bytes)
+	need = slu_core_seat_beside_bytes(seat);
+	if (need >= seat->peak_bytes)
+		seat->peak_bytes = need;
+	if (need < before && before == seat->peak_bytes)
 		seat->peak_ns = now_ns;
 }

@@ -62,7 +62,7 @@ struct slu_core_seat {
 
 	/* rule 21: the need beside others; a fall counts only when it has lasted */
 	uint64_t peak_bytes;
-	uint64_t peak_ns; /* when the level fell below the peak */
+	uint64_t peak_ns; /* when the need fell below the peak */
 
 	/* of the last plan that this seat was part of */
 	uint64_t need_bytes;  /* without it the turn does not begin */
@@ -114,7 +114,7 @@ void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client,
 void slu_core_client_rename(struct slu_core_client *client, const char *name);
 
 /* Bytes that the seat must have in its turn: all units, in LAUNCH those of a waiting command. */
-uint64_t slu_core_seat_level_bytes(const struct slu_core_seat *seat);
+uint64_t slu_core_seat_need_bytes(const struct slu_core_seat *seat);
 /* What it needs beside others: in LAUNCH its working set too, else what the driver pages (rule 20).
  */
 uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);

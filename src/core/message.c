@@ -126,11 +126,11 @@ static bool waits_for_us(const struct slu_core_seat *seat)
 		return false;
 	switch (seat->mode) {
 	case SLU_MODE_LAUNCH:
-		return slu_core_seat_level_bytes(seat) > account->held_bytes;
+		return slu_core_seat_need_bytes(seat) > account->held_bytes;
 	case SLU_MODE_MAPPED:
 		return seat->need_bytes > account->limit_bytes;
 	default:
-		return slu_core_seat_level_bytes(seat) > account->limit_bytes;
+		return slu_core_seat_need_bytes(seat) > account->limit_bytes;
 	}
 }
 

@@ -5,8 +5,8 @@
  * One end of a connection: a SOCK_SEQPACKET unix socket that carries one message a packet, at
  * most one file descriptor with it. Never blocks, never raises SIGPIPE. The queue of what the
  * socket did not take at once is bounded, and a peer that does not read is cut off when it is full.
- * Protocol rules 1 and 40 keep it short: of messages that tell a level only the newest is kept, so
- * that a client waits for a slow daemon, however much it moves meanwhile.
+ * Protocol rules 1 and 40 keep it short: of messages that report a state only the newest is kept,
+ * so that a client waits for a slow daemon, however much it moves meanwhile.
  *
  *   IDLE -> QUEUED   [slu_channel_send]   the socket is full; poll for writing
  *   QUEUED -> IDLE   [slu_channel_flush]  all of it has gone out

@@ -319,7 +319,7 @@ void slu_message_stamp(struct slu_message *m, enum slu_message_type type);
 const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side);
 
 /*
- * Whether @newer says all that @older would: both tell the same level, or give the same hint, of
+ * Whether @newer says all that @older would: both report the same state, or give the same hint, of
  * one account or device. A refusal that @older told under the limit that is still in force goes
  * over to @newer.
  */

@@ -219,7 +219,7 @@ static void test_a_full_queue_is_bounded_and_keeps_the_order(void **state)
 	assert_int_equal(slu_channel_queued_bytes(pair->daemon), 0);
 }
 
-static void test_of_a_level_the_newest_waits_behind_what_was_said_before(void **state)
+static void test_the_newest_report_waits_behind_what_was_said_before(void **state)
 {
 	enum { N = 10000 };
 	struct pair *pair = *state;
@@ -347,7 +347,7 @@ int main(void)
 		T(test_bad_packets_are_named_and_the_next_good_one_is_read),
 		T(test_the_beginning_of_a_bad_packet_can_be_read),
 		T(test_a_full_queue_is_bounded_and_keeps_the_order),
-		T(test_of_a_level_the_newest_waits_behind_what_was_said_before),
+		T(test_the_newest_report_waits_behind_what_was_said_before),
 		T(test_a_queued_file_stays_ours_until_it_is_sent),
 		T(test_what_was_sent_before_the_end_is_still_read),
 		T(test_the_peer_is_who_connected),

@@ -132,7 +132,7 @@ static struct slu_message sums(unsigned device, uint64_t seq, uint64_t held, uin
 	return m;
 }
 
-static void test_a_newer_level_supersedes_an_older_one_of_the_same_account(void **state)
+static void test_a_newer_report_supersedes_an_older_one_of_the_same_account(void **state)
 {
 	struct slu_message older = sums(0, 3, 10, 0), newer = sums(0, 3, 9, 0), m = { 0 };
 
@@ -146,13 +146,13 @@ static void test_a_newer_level_supersedes_an_older_one_of_the_same_account(void 
 
 	/* what must be answered one by one stays */
 	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
-		bool is_level = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
-				type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
-				type == SLU_MSG_EXCESS || type == SLU_MSG_PRESENT;
+		bool is_report = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
+				 type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
+				 type == SLU_MSG_EXCESS || type == SLU_MSG_PRESENT;
 
 		slu_message_stamp(&m, type);
 		older = m;
-		assert_int_equal(slu_message_supersede(&m, &older), is_level);
+		assert_int_equal(slu_message_supersede(&m, &older), is_report);
 	}
 }
 
@@ -181,7 +181,7 @@ int main(void)
 		cmocka_unit_test(test_a_hello_of_version_1_is_shorter),
 		cmocka_unit_test(test_a_folder_for_the_disk_is_absolute),
 		cmocka_unit_test(test_names_without_an_end),
-		cmocka_unit_test(test_a_newer_level_supersedes_an_older_one_of_the_same_account),
+		cmocka_unit_test(test_a_newer_report_supersedes_an_older_one_of_the_same_account),
 		cmocka_unit_test(test_a_refusal_is_not_lost_with_its_message),
 	};
 

@@ -30,11 +30,11 @@ static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *a
 
 static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
 {
-	uint64_t level = slu_core_seat_beside_bytes(seat);
+	uint64_t need = slu_core_seat_beside_bytes(seat);
 
-	if (level < seat->peak_bytes &&
+	if (need < seat->peak_bytes &&
 	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
-		seat->peak_bytes = level;
+		seat->peak_bytes = need;
 }
 
 static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
@@ -95,7 +95,7 @@ static uint64_t need(const struct slu_core *core, const struct slu_core_seat *se
 {
 	const struct slu_core_account *account = &seat->account;
 	bool is_beside = core->devices[seat->device]->n_groups > 1;
-	uint64_t bytes = is_beside ? seat->peak_bytes : slu_core_seat_level_bytes(seat);
+	uint64_t bytes = is_beside ? seat->peak_bytes : slu_core_seat_need_bytes(seat);
 
 	bytes = is_overgrown ? 0 : SLU_MAX(bytes, account->floor_bytes);
 	if (is_overgrown || (seat->phase == SLU_CORE_PHASE_READY && seat->mode != SLU_MODE_LAUNCH))

@@ -21,7 +21,7 @@ static struct needs needs_of(const struct slu_core_group *group, unsigned device
 
 		if (seat->device != device)
 			continue;
-		part = SLU_MAX(slu_core_seat_level_bytes(seat), floor);
+		part = SLU_MAX(slu_core_seat_need_bytes(seat), floor);
 		if (slu_core_group_is_open(group) && seat->mode == SLU_MODE_LAUNCH)
 			window = SLU_MIN(seat->account.limit_bytes, seat->want.working_bytes);
 		needs.all_bytes += part;

@@ -117,7 +117,7 @@ static struct slu_core_client *choose(const struct slu_core_group *group, int de
 			if (!slu_core_client_is_joined(client) || !claim(seat, device))
 				continue;
 			bytes += claim(seat, device);
-			missing += slu_sub_floor(slu_core_seat_level_bytes(seat),
+			missing += slu_sub_floor(slu_core_seat_need_bytes(seat),
 						 seat->account.held_bytes);
 			wants |= seat->want.is_runnable;
 		}
@@ -152,7 +152,7 @@ static bool is_crowded_on(const struct slu_core *core, const struct slu_core_gro
 			  unsigned device)
 {
 	uint64_t room = slu_core_plan_device_bytes(core, device);
-	uint64_t level = 0, working = 0;
+	uint64_t need = 0, working = 0;
 	const struct slu_core_client *client;
 
 	TAILQ_FOREACH (client, &group->members, member_link)
@@ -161,10 +161,10 @@ static bool is_crowded_on(const struct slu_core *core, const struct slu_core_gro
 
 			if (!slu_core_client_is_joined(client) || seat->device != device)
 				continue;
-			level += slu_core_seat_level_bytes(seat);
+			need += slu_core_seat_need_bytes(seat);
 			working += slu_core_seat_beside_bytes(seat);
 		}
-	return level <= room && working > room;
+	return need <= room && working > room;
 }
 
 /* The same bytes would move for ever. */

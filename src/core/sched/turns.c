@@ -102,7 +102,7 @@ static bool is_filling(const struct slu_core_seat *seat)
 	if (seat->phase == SLU_CORE_PHASE_TURN)
 		return true;
 	return seat->phase == SLU_CORE_PHASE_READY && seat->mode == SLU_MODE_LAUNCH &&
-	       seat->account.held_bytes < slu_core_seat_level_bytes(seat);
+	       seat->account.held_bytes < slu_core_seat_need_bytes(seat);
 }
 
 static bool is_still_filling(const struct slu_core_group *group)

@@ -22,7 +22,7 @@ static bool is_concerned(const struct slu_core_seat *seat, int device)
 
 static uint64_t missing_bytes(const struct slu_core_seat *seat)
 {
-	return slu_sub_floor(slu_core_seat_level_bytes(seat), seat->account.held_bytes);
+	return slu_sub_floor(slu_core_seat_need_bytes(seat), seat->account.held_bytes);
 }
 
 /*
@@ -62,7 +62,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 	snprintf(reason, sizeof(reason), "%s needs %s, there are %s%s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
 		 slu_size_format(room, shortage->room_bytes), why);
-	slu_core_send_deny(core, denied, chosen, slu_core_seat_level_bytes(chosen), reason);
+	slu_core_send_deny(core, denied, chosen, slu_core_seat_need_bytes(chosen), reason);
 }
 
 void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
