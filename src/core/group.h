@@ -4,12 +4,12 @@
 /*
  * The processes that get their turns together, over all their devices.
  *
- *   IDLE     -> WAITING    a member's WANT(runnable)                   [slu_core_turns_settle]
- *   WAITING  -> IDLE       no member wants to run any more             [slu_core_turns_settle]
+ *   IDLE     -> WAITING    a member's WANT(runnable)                   [slu_core_turns_update]
+ *   WAITING  -> IDLE       no member wants to run any more             [slu_core_turns_update]
  *   WAITING  -> FILLING    picked, fits, nobody drains there: TURN     [slu_core_turns_grant]
- *   FILLING  -> RUNNING    every seat that wants to run is READY       [slu_core_turns_settle]
+ *   FILLING  -> RUNNING    every seat that wants to run is READY       [slu_core_turns_update]
  *   FILLING, RUNNING -> DRAINING   CLOSE                               [slu_core_turns_close]
- *   open or DRAINING -> WAITING or IDLE   no seat has a turn any more  [slu_core_turns_settle]
+ *   open or DRAINING -> WAITING or IDLE   no seat has a turn any more  [slu_core_turns_update]
  *   IDLE, WAITING -> FILLING or DRAINING  HELLO reported an epoch      [slu_core_hello]
  *   (new) -> that of the group which a member with a turn was parted from, then closed
  *                                                                      [slu_core_part]

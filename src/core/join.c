@@ -45,7 +45,7 @@ static void regroup(struct slu_core *core, struct slu_core_client *client, uint6
 	if (TAILQ_EMPTY(&from->members))
 		slu_core_group_free(core, from);
 	else
-		slu_core_turns_settle(core, from);
+		slu_core_turns_update(core, from);
 	to = slu_core_group_find(core, group_id);
 	if (!to)
 		to = slu_core_group_new(core, group_id);
@@ -165,7 +165,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	take_priority(core, client, join->priority);
 	take_seats(core, client, join);
 	take_turns(core, client, join->hello);
-	slu_core_turns_settle(core, client->group);
+	slu_core_turns_update(core, client->group);
 	slu_core_send_roster(core, client);
 	return 0;
 }
@@ -209,7 +209,7 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	slu_core_account_void(&client->pinned);
 	slu_core_account_void(&client->backing);
 	slu_core_account_void(&client->disk);
-	slu_core_turns_settle(core, client->group);
+	slu_core_turns_update(core, client->group);
 	slu_core_tell(core, client->id, "the connection of %s is lost; it keeps what it holds",
 		      client->name);
 }
@@ -230,7 +230,7 @@ void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	slu_core_client_free(core, client);
 	group = slu_core_group_find(core, group_id);
 	if (group)
-		slu_core_turns_settle(core, group);
+		slu_core_turns_update(core, group);
 }
 
 void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client_id,

@@ -214,6 +214,6 @@ int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
 		return SLU_CORE_E_UNKNOWN;
 	}
 	if (!r)
-		slu_core_turns_settle(core, client->group);
+		slu_core_turns_update(core, client->group);
 	return r;
 }

@@ -31,7 +31,7 @@ static void begin_pair(struct script *s, const struct slu_core_config *config)
 	assert_int_equal(script_state(s, 2), SLU_CORE_WAITING);
 }
 
-static void settle_pair(struct script *s, uint64_t from, uint64_t to)
+static void answer_pair(struct script *s, uint64_t from, uint64_t to)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		script_obey(s, from, 60, true);
@@ -95,7 +95,7 @@ static void test_two_that_do_not_fit_alternate(void **state)
 		script_obey(&s, from, 60, true);
 		assert_int_equal(script_state(&s, from), SLU_CORE_WAITING);
 		assert_int_equal(script_state(&s, to), SLU_CORE_FILLING);
-		settle_pair(&s, from, to);
+		answer_pair(&s, from, to);
 		assert_int_equal(script_state(&s, to), SLU_CORE_RUNNING);
 	}
 	assert_true(was_told(&s, "one's turn is over: 100 ms held, 100 ms used, two waits"));

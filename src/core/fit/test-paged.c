@@ -12,7 +12,7 @@ static void want(struct script *s, uint64_t client, uint64_t units, uint64_t pag
 }
 
 /* Both do what they are told, until nothing is new. */
-static void settle(struct script *s, uint64_t one_mib, uint64_t two_mib, bool two_is_runnable)
+static void answer_all(struct script *s, uint64_t one_mib, uint64_t two_mib, bool two_is_runnable)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		script_obey(s, 1, one_mib, true);
@@ -35,7 +35,7 @@ static void test_more_of_it_than_the_device_keeps_nobody_from_its_turn(void **st
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 20, 300);
-	settle(&s, 20, 0, false);
+	answer_all(&s, 20, 0, false);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	assert_int_equal(script_limit(&s, 1, 0), 100);
 	script_pass(&s, 6000);
@@ -68,12 +68,12 @@ static void test_others_make_as_much_room_for_it_as_there_is(void **state)
 
 		begin(&s, SLU_MODE_ALL);
 		script_want(&s, 2, 0, 60, true);
-		settle(&s, 0, 60, true);
+		answer_all(&s, 0, 60, true);
 		script_idle(&s, 2, 0);
 		want(&s, 1, 0, rows[i].paged_mib);
-		settle(&s, 0, 60, false);
+		answer_all(&s, 0, 60, false);
 		script_pass(&s, 200);
-		settle(&s, 0, 60, false);
+		answer_all(&s, 0, 60, false);
 		assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 		assert_true(script_limit(&s, 1, 0) >=
 			    (rows[i].paged_mib < 100 ? rows[i].paged_mib : 100));
@@ -89,7 +89,7 @@ static void test_after_its_turn_the_room_is_given_back_at_once(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 5, 300);
-	settle(&s, 5, 0, false);
+	answer_all(&s, 5, 0, false);
 	assert_int_equal(script_limit(&s, 1, 0), 100);
 	script_want(&s, 2, 0, 95, true);
 	script_pass(&s, 200);
@@ -109,13 +109,13 @@ static void test_parked_it_keeps_nobody_out(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 0, 300);
-	settle(&s, 0, 0, false);
+	answer_all(&s, 0, 0, false);
 	assert_int_equal(slu_core_park(s.core, s.now_ns, 1, true), 0);
 	script_step(&s);
-	settle(&s, 0, 0, false);
+	answer_all(&s, 0, 0, false);
 	assert_int_equal(script_account(&s, 1, 0).charge_bytes, 0);
 	script_want(&s, 2, 0, 100, true);
-	settle(&s, 0, 100, true);
+	answer_all(&s, 0, 100, true);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
 	script_end(&s);
 }
@@ -133,7 +133,7 @@ static void test_beside_others_it_counts(void **state)
 
 		begin(&s, SLU_MODE_ALL);
 		script_want(&s, 2, 0, 40, true);
-		settle(&s, 0, 40, true);
+		answer_all(&s, 0, 40, true);
 		want(&s, 1, 10, rows[i].paged_mib);
 		script_obey(&s, 1, 10, true);
 		assert_int_equal(script_state(&s, 1),
@@ -170,10 +170,10 @@ static void test_nothing_is_fetched_ahead_for_it(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	script_want(&s, 2, 0, 40, true);
-	settle(&s, 0, 40, true);
+	answer_all(&s, 0, 40, true);
 	script_forget(&s);
 	want(&s, 1, 10, 300);
-	settle(&s, 10, 40, true);
+	answer_all(&s, 10, 40, true);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
 	assert_int_equal(script_limit(&s, 1, 0), 10);
 	assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 1);
@@ -187,7 +187,7 @@ static void test_it_teaches_nothing_about_the_device(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 20, 300);
-	settle(&s, 20, 0, false);
+	answer_all(&s, 20, 0, false);
 	assert_int_equal(script_estimate(&s, 0), 100);
 	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(20));
 	assert_int_equal(script_account(&s, 1, 0).charge_bytes, MIB(100));
@@ -201,7 +201,7 @@ static void test_no_pinned_memory_is_asked_for_it(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_MAPPED); /* and the budget has none */
 	want(&s, 1, 50, 300);
-	settle(&s, 50, 0, false);
+	answer_all(&s, 50, 0, false);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	assert_int_equal(script_limit(&s, 1, 0), 100);
 	script_end(&s);
@@ -214,7 +214,7 @@ static void test_more_units_than_were_told_count_as_units(void **state)
 	(void)state;
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 20, 60);
-	settle(&s, 20, 0, false);
+	answer_all(&s, 20, 0, false);
 	/* they were born out of the room that it had for its pages */
 	script_sums(&s, 1, 0, 50);
 	script_want(&s, 2, 0, 60, true);

@@ -73,8 +73,8 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 		take_along(core, from, to);
 	if (slu_core_group_is_open(to))
 		slu_core_turns_close(core, to, "%s is parted from %s", client->name, name);
-	slu_core_turns_settle(core, to);
-	slu_core_turns_settle(core, from);
+	slu_core_turns_update(core, to);
+	slu_core_turns_update(core, from);
 }
 
 int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
@@ -273,7 +273,7 @@ static void unite(struct slu_core *core, struct slu_core_group *from, struct slu
 	client->run = 0;
 	slu_core_group_free(core, from);
 	slu_core_send_line(core, client);
-	slu_core_turns_settle(core, to);
+	slu_core_turns_update(core, to);
 	core->deadline_ns = core->now_ns; /* an open turn is its turn too (rule 23) */
 }
 

@@ -81,7 +81,7 @@ void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group
 	group->patience.since_ns = core->now_ns;
 }
 
-void slu_core_patience_settle(struct slu_core_group *group)
+void slu_core_patience_update(struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
 

@@ -12,7 +12,7 @@
  *   UNFIT        -> UNFIT        patience is over: it is to try      [slu_core_patience_renew]
  *   TRIED        -> UNFIT        patience is over: it was told       [slu_core_patience_renew]
  *   UNFIT, TRIED -> CALM         it fitted for half of the patience  [slu_core_patience_fit]
- *   any          -> CALM         it was served, or wants nothing     [slu_core_patience_settle]
+ *   any          -> CALM         it was served, or wants nothing     [slu_core_patience_update]
  *
  *  CALM:   nothing is held against it.                * since_ns and tried_ns are NEVER
  *  UNFIT:  time runs, whatever it does meanwhile; also over short glimpses of room, which an
@@ -64,4 +64,4 @@ bool slu_core_patience_is_over(struct slu_core *core, const struct slu_core_grou
 void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool is_on_trial);
 
 /* The group's seats have changed: perhaps all of them are served now. */
-void slu_core_patience_settle(struct slu_core_group *group);
+void slu_core_patience_update(struct slu_core_group *group);

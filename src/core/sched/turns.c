@@ -77,7 +77,7 @@ void slu_core_turns_close(struct slu_core *core, struct slu_core_group *group, c
 			seat->phase = SLU_CORE_PHASE_CLOSING;
 			slu_core_send_close(core, client, seat, text);
 		}
-	slu_core_turns_settle(core, group);
+	slu_core_turns_update(core, group);
 }
 
 static bool has_turn(const struct slu_core_group *group)
@@ -147,7 +147,7 @@ static void note_rest(struct slu_core *core, struct slu_core_group *group, bool 
 		group->pause_ns = span;
 }
 
-void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
+void slu_core_turns_update(struct slu_core *core, struct slu_core_group *group)
 {
 	bool is_runnable = slu_core_group_is_runnable(group);
 	char span[SLU_SIZE_STRING_MAX];
@@ -176,7 +176,7 @@ void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group)
 			      slu_size_format_time(span, group->switch_ns));
 	}
 	note_rest(core, group, is_runnable);
-	slu_core_patience_settle(group);
+	slu_core_patience_update(group);
 	slu_core_group_spend(core, group, group->state == SLU_CORE_RUNNING && !is_runnable,
 			     group->state == SLU_CORE_RUNNING && is_runnable && is_lacking(group));
 }

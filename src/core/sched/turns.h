@@ -18,7 +18,7 @@ void slu_core_turns_close(struct slu_core *core, struct slu_core_group *group, c
 			  ...) __attribute__((__format__(__printf__, 3, 4)));
 
 /* Whatever the seats have become, the group's state follows. Call after each event. */
-void slu_core_turns_settle(struct slu_core *core, struct slu_core_group *group);
+void slu_core_turns_update(struct slu_core *core, struct slu_core_group *group);
 
 /* Rule 23: a seat that wants to run while its group's turn is open gets the same epoch. */
 void slu_core_turns_complete(struct slu_core *core, struct slu_core_group *group);
