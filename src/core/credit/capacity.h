@@ -21,8 +21,8 @@
  * What is present is the estimate, not above the total less outsiders and overhead. The reserve is
  * kept free of it, whether a refusal or an observation has told how much that is: what is handed
  * out is what is present less the reserve. But the reserve yields to what is needed, as far as it
- * is present; the driver has the last word. What clients say they hold is never doubted, for these
- * bytes were got from the driver.
+ * is present; the driver has the last word. What clients say they hold is never questioned, for
+ * these bytes were got from the driver.
  *
  * The sums over all accounts are kept by the accounts themselves.
  */

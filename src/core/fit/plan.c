@@ -6,7 +6,7 @@
 #include "core/fit/reserve.h"
 #include "core/group.h"
 
-/* For births an account gets at most this part of the device, beyond what there is already. */
+/* For allocations an account gets at most this part of the device, beyond what there is already. */
 #define SLACK_PARTS 16
 
 /*
@@ -339,17 +339,18 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 }
 
 /*
- * For what is born next, and in mode LAUNCH for what it owns beside its working set. There births
- * can do without, so who waits comes first: else room for its bytes would be given and taken again.
+ * For the next allocations, and in mode LAUNCH for what it owns beside its working set. There
+ * allocations can do without, so who waits comes first: else room for its bytes would be given and
+ * taken again.
  */
 static uint64_t most_slack(const struct slu_core *core, const struct slu_core_device *device,
 			   const struct slu_core_seat *seat)
 {
-	uint64_t births = device->capacity.usable_bytes / SLACK_PARTS;
+	uint64_t allocations = device->capacity.usable_bytes / SLACK_PARTS;
 
 	if (seat->mode != SLU_MODE_LAUNCH)
-		return births;
-	return (core->n_waiting ? 0 : births) +
+		return allocations;
+	return (core->n_waiting ? 0 : allocations) +
 	       slu_sub_floor(seat->want.all_bytes, seat->need_bytes);
 }
 

@@ -215,7 +215,7 @@ static void test_more_units_than_were_told_count_as_units(void **state)
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 20, 60);
 	answer_all(&s, 20, 0, false);
-	/* they were born out of the room that it had for its pages */
+	/* their allocation used the bytes that it had for its pages */
 	script_sums(&s, 1, 0, 50);
 	script_want(&s, 2, 0, 60, true);
 	script_pass(&s, 200);
