@@ -166,7 +166,7 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 		return unknown_section(ret_why, size);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		const struct slu_setting *row = &rows[i];
-		struct slu_config trial;
+		struct slu_config scratch;
 
 		if (program ? !row->is_program : strcmp(row->section, section) != 0)
 			continue;
@@ -174,7 +174,7 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 		if (strcmp(row->name, name) != 0)
 			continue;
 		/* tried on a copy, so that a wrong line does not leave an empty section */
-		if (slu_setting_assign(row, field_of(&trial, row), value)) {
+		if (slu_setting_assign(row, field_of(&scratch, row), value)) {
 			slu_setting_explain(row, value, ret_why, size);
 			return SLU_CONFIG_E_WRONG;
 		}

@@ -210,7 +210,7 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 	struct slu_core_account *chosen = NULL;
 	struct slu_core_client *client;
 
-	if (next->patience.is_on_trial) {
+	if (next->patience.must_try) {
 		cancel_ahead(b, NULL);
 		return;
 	}

@@ -8,7 +8,7 @@
 static void calm(struct slu_core_patience *patience)
 {
 	patience->since_ns = patience->tried_ns = SLU_CORE_NEVER;
-	patience->is_on_trial = false;
+	patience->must_try = false;
 }
 
 void slu_core_patience_init(struct slu_core_patience *patience)
@@ -38,7 +38,7 @@ void slu_core_patience_unfit(struct slu_core *core, struct slu_core_group *group
 	}
 	if (!slu_core_group_is_open(group))
 		return;
-	patience->is_on_trial = false;
+	patience->must_try = false;
 	if (patience->tried_ns == SLU_CORE_NEVER)
 		patience->tried_ns = core->now_ns;
 	if (!slu_epoch_equal(patience->vain_epoch, group->epoch)) {
@@ -74,10 +74,10 @@ bool slu_core_patience_is_over(struct slu_core *core, const struct slu_core_grou
 	return slu_core_is_due(core, slu_core_after(from_ns, core->config.patience_ns));
 }
 
-void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool is_on_trial)
+void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool must_try)
 {
 	slu_core_patience_init(&group->patience);
-	group->patience.is_on_trial = is_on_trial;
+	group->patience.must_try = must_try;
 	group->patience.since_ns = core->now_ns;
 }
 

@@ -45,7 +45,7 @@ struct slu_core_patience {
 	uint64_t tried_ns; /* its first turn in vain was then; or SLU_CORE_NEVER */
 	uint64_t fit_ns;   /* is_fit since */
 	bool is_fit;	   /* at the last look */
-	bool is_on_trial;  /* it is to see for itself in its next turn, and not ahead of it */
+	bool must_try;	   /* it gets no bytes ahead, and its next turn shows whether it fits */
 	unsigned n_vain;   /* turns in vain since it was served last */
 	struct slu_epoch vain_epoch; /* of the last of them */
 };
@@ -60,8 +60,8 @@ void slu_core_patience_fit(struct slu_core *core, struct slu_core_group *group);
 bool slu_core_patience_is_tried(const struct slu_core_group *group);
 /* Whether its time is over; if not yet, that is a deadline. */
 bool slu_core_patience_is_over(struct slu_core *core, const struct slu_core_group *group);
-/* The time begins anew. @is_on_trial: and what it finds in its next turn counts. */
-void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool is_on_trial);
+/* The time begins again. @must_try: the result of its next turn counts. */
+void slu_core_patience_renew(struct slu_core *core, struct slu_core_group *group, bool must_try);
 
 /* The group's seats have changed: perhaps all of them are served now. */
 void slu_core_patience_update(struct slu_core_group *group);
