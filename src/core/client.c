@@ -75,8 +75,8 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 	group = client->group;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		slu_core_account_deinit(&client->seats[i].account);
-		slu_core_capacity_left(&core->devices[client->seats[i].device]->capacity,
-				       core->now_ns);
+		slu_core_capacity_departed(&core->devices[client->seats[i].device]->capacity,
+					   core->now_ns);
 	}
 	slu_core_account_deinit(&client->pinned);
 	slu_core_account_deinit(&client->backing);

@@ -35,8 +35,8 @@ struct slu_core_device {
 	uint64_t grower_ns; /* since then */
 
 	/* while planning */
-	int64_t room_bytes;    /* for the set */
-	int64_t left_bytes;    /* of that, after what was handed out */
+	int64_t room_bytes;	 /* for the set */
+	int64_t remaining_bytes; /* of that, after what was handed out */
 	uint64_t excess_bytes; /* of the first, what is held although the reserve should be free */
 	unsigned n_groups;     /* of the set, that use it */
 	unsigned n_slack;      /* seats that still want some of what is left */

@@ -125,10 +125,10 @@ void slu_order_update(const char *root, const char *boards, struct slu_device **
 
 static int compare_devices(const void *a, const void *b)
 {
-	const struct slu_device *left = *(struct slu_device *const *)a;
-	const struct slu_device *right = *(struct slu_device *const *)b;
+	const struct slu_device *first = *(struct slu_device *const *)a;
+	const struct slu_device *second = *(struct slu_device *const *)b;
 
-	return (left->index > right->index) - (left->index < right->index);
+	return (first->index > second->index) - (first->index < second->index);
 }
 
 unsigned slu_order_list(struct slu_devices *devices, struct slu_device *ret_list[SLU_DEVICES_MAX])

@@ -20,8 +20,9 @@ static bool has_bound(const struct slu_core_bound *bounds, unsigned n, uint64_t 
 }
 
 /* What the bound leaves to @client: its bytes less what others who share it are charged. */
-static uint64_t left_of(const struct slu_core *core, const struct slu_core_client *client,
-			const struct slu_core_bound *bound, bool is_disk)
+static uint64_t bound_remaining_bytes(const struct slu_core *core,
+				      const struct slu_core_client *client,
+				      const struct slu_core_bound *bound, bool is_disk)
 {
 	const struct slu_core_client *other;
 	uint64_t bytes = bound->bytes;
@@ -48,7 +49,7 @@ static uint64_t most_within(const struct slu_core *core, const struct slu_core_c
 	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->backing);
 
 	for (unsigned i = 0; i < n; i++)
-		most = SLU_MIN(most, left_of(core, client, &bounds[i], is_disk));
+		most = SLU_MIN(most, bound_remaining_bytes(core, client, &bounds[i], is_disk));
 	return most;
 }
 

@@ -145,9 +145,9 @@ void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_n
 	capacity->changed_ns = now_ns;
 }
 
-void slu_core_capacity_left(struct slu_core_capacity *capacity, uint64_t now_ns)
+void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
-	capacity->left_ns = now_ns;
+	capacity->departed_ns = now_ns;
 	if (!TAILQ_EMPTY(&capacity->accounts))
 		return;
 	slu_core_capacity_forget(capacity, now_ns);

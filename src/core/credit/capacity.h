@@ -52,7 +52,7 @@ struct slu_core_capacity {
 	uint64_t held_bytes;   /* sum over accounts */
 	uint64_t floors_bytes; /* sum of what cannot leave now; kept by fit/plan.c */
 	uint64_t changed_ns;   /* last rise or refusal */
-	uint64_t left_ns;      /* an account was closed last; 0: never */
+	uint64_t departed_ns;  /* an account was closed last; 0: never */
 	unsigned back_off;     /* 1 to 16: the rise period is multiplied by it */
 	uint64_t n_refusals;
 	bool is_lacking; /* somebody lacks room here in this step */
@@ -108,6 +108,6 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns);
 
 /* An account is gone. With the last one goes what refusals taught: what was in the way went too. */
-void slu_core_capacity_left(struct slu_core_capacity *capacity, uint64_t now_ns);
+void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now_ns);
 
 void slu_core_capacity_check(const struct slu_core_capacity *capacity);

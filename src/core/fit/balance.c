@@ -408,12 +408,12 @@ static void take(struct balance *b)
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
 		int64_t lack = v->rank >= RANK_PEAK ? lack_now : SLU_MAX(lack_now, lack_all);
-		uint64_t left = account->limit_bytes - account->cut_bytes, part;
+		uint64_t remaining = account->limit_bytes - account->cut_bytes, part;
 
-		if (lack <= 0 || left <= v->to_bytes)
+		if (lack <= 0 || remaining <= v->to_bytes)
 			continue;
-		part = SLU_MIN(left - v->to_bytes, (uint64_t)lack);
-		if (b->device != SLU_CORE_PLAN_PINNED && left - part < account->held_bytes) {
+		part = SLU_MIN(remaining - v->to_bytes, (uint64_t)lack);
+		if (b->device != SLU_CORE_PLAN_PINNED && remaining - part < account->held_bytes) {
 			if (mover && mover != account->client->group)
 				continue;
 			mover = account->client->group;

@@ -153,21 +153,22 @@ static uint64_t capacity_of(const struct slu_core *core, const struct slu_core_p
 /* What the set may use of each device and of pinned memory. */
 static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 {
-	int64_t pinned_left = (int64_t)core->pinned.usable_bytes;
+	int64_t pinned_remaining = (int64_t)core->pinned.usable_bytes;
 	struct slu_core_client *client;
 	struct slu_core_seat *seat;
 
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_device *device = core->devices[d];
 
-		device->left_bytes = (int64_t)capacity_of(core, plan, d, &device->excess_bytes);
+		device->remaining_bytes =
+			(int64_t)capacity_of(core, plan, d, &device->excess_bytes);
 		if (!plan->is_alone)
-			device->left_bytes -= (int64_t)device->capacity.floors_bytes;
+			device->remaining_bytes -= (int64_t)device->capacity.floors_bytes;
 		device->n_groups = 0;
 		device->n_slack = 0;
 	}
 	if (!plan->is_alone)
-		pinned_left -= (int64_t)core->pinned.floors_bytes;
+		pinned_remaining -= (int64_t)core->pinned.floors_bytes;
 
 	for (size_t i = 0; i < count(plan); i++) {
 		struct slu_core_group *group = nth(plan, i);
@@ -177,20 +178,21 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 		TAILQ_FOREACH (client, &group->members, member_link) {
 			client->pinned_goal_bytes = client->staging_bytes;
 			if (slu_core_client_is_joined(client)) {
-				pinned_left -= (int64_t)client->staging_bytes;
+				pinned_remaining -= (int64_t)client->staging_bytes;
 				if (!plan->is_alone)
-					pinned_left += (int64_t)client->pinned.counted_floor_bytes;
+					pinned_remaining +=
+						(int64_t)client->pinned.counted_floor_bytes;
 			}
 		}
 		if (plan->is_alone)
 			continue;
 		SLU_CORE_FOREACH_SEAT (group, client, seat)
-			core->devices[seat->device]->left_bytes +=
+			core->devices[seat->device]->remaining_bytes +=
 				(int64_t)seat->account.counted_floor_bytes;
 	}
 	for (unsigned d = 0; d < core->n_devices; d++)
-		core->devices[d]->room_bytes = core->devices[d]->left_bytes;
-	return pinned_left;
+		core->devices[d]->room_bytes = core->devices[d]->remaining_bytes;
+	return pinned_remaining;
 }
 
 static bool is_flexible(const struct slu_core *core, const struct slu_core_seat *seat)
@@ -237,11 +239,11 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
  */
 static uint64_t flexible_part(const struct slu_core_device *device,
 			      const struct slu_core_seat *seat, uint64_t wish_bytes,
-			      int64_t pinned_left)
+			      int64_t pinned_remaining)
 {
 	const struct slu_core_account *account = &seat->account;
-	uint64_t left = slu_sub_floor(positive(device->left_bytes), device->excess_bytes);
-	uint64_t part = SLU_MIN(wish_bytes, left), most, unpinned;
+	uint64_t remaining = slu_sub_floor(positive(device->remaining_bytes), device->excess_bytes);
+	uint64_t part = SLU_MIN(wish_bytes, remaining), most, unpinned;
 
 	part = SLU_MAX(part, seat->phase == SLU_CORE_PHASE_READY ? account->counted_floor_bytes
 								 : account->floor_bytes);
@@ -249,14 +251,14 @@ static uint64_t flexible_part(const struct slu_core_device *device,
 		return part;
 	most = SLU_MIN(wish_bytes, account->held_bytes);
 	most = SLU_MAX(part, most);
-	unpinned =
-		slu_sub_floor(wish_bytes - part + seat->want.largest_bytes, positive(pinned_left));
+	unpinned = slu_sub_floor(wish_bytes - part + seat->want.largest_bytes,
+				 positive(pinned_remaining));
 	return SLU_MIN(part + unpinned, most);
 }
 
 /* Everybody who takes a fixed part, then who takes what is left. */
 static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *plan,
-			  int64_t *pinned_left, struct slu_core_shortage *ret_shortage)
+			  int64_t *pinned_remaining, struct slu_core_shortage *ret_shortage)
 {
 	struct slu_core_client *client;
 	struct slu_core_seat *seat;
@@ -272,14 +274,14 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (is_flexible(core, seat))
 				continue;
 			seat->need_bytes = need(core, seat, is_overgrown);
-			device->left_bytes -= (int64_t)seat->need_bytes;
-			if (device->left_bytes >= 0 || !seat->need_bytes)
+			device->remaining_bytes -= (int64_t)seat->need_bytes;
+			if (device->remaining_bytes >= 0 || !seat->need_bytes)
 				continue;
 			if (!is_overgrown || device->n_groups > 1)
 				return shortage((int)seat->device,
 						needs_on(core, plan, seat->device),
 						device->room_bytes, ret_shortage);
-			device->left_bytes = 0;
+			device->remaining_bytes = 0;
 		}
 	}
 	for (size_t i = 0; i < count(plan); i++) {
@@ -292,26 +294,26 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (!is_flexible(core, seat))
 				continue;
 			wish = need(core, seat, is_overgrown);
-			part = flexible_part(device, seat, wish, *pinned_left);
-			device->left_bytes -= (int64_t)part;
-			if (device->left_bytes < 0 && part) {
+			part = flexible_part(device, seat, wish, *pinned_remaining);
+			device->remaining_bytes -= (int64_t)part;
+			if (device->remaining_bytes < 0 && part) {
 				if (!is_overgrown)
 					return shortage((int)seat->device,
 							needs_on(core, plan, seat->device),
 							device->room_bytes, ret_shortage);
-				device->left_bytes = 0;
+				device->remaining_bytes = 0;
 			}
 			seat->need_bytes = part;
 			if (part >= wish)
 				continue;
 			client->pinned_goal_bytes += wish - part + seat->want.largest_bytes;
 			pinned_need += wish - part + seat->want.largest_bytes;
-			*pinned_left -= (int64_t)(wish - part + seat->want.largest_bytes);
+			*pinned_remaining -= (int64_t)(wish - part + seat->want.largest_bytes);
 		}
 	}
-	if (pinned_need && *pinned_left < 0)
+	if (pinned_need && *pinned_remaining < 0)
 		return shortage(SLU_CORE_PLAN_PINNED, pinned_need,
-				*pinned_left + (int64_t)pinned_need, ret_shortage);
+				*pinned_remaining + (int64_t)pinned_need, ret_shortage);
 	return 0;
 }
 
@@ -333,8 +335,8 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 			if (seat->mode == SLU_MODE_LAUNCH || nth(plan, i)->is_overgrown)
 				continue;
 			wish = slu_sub_floor(seat->want.all_bytes, sure);
-			seat->paged_bytes = SLU_MIN(wish, positive(device->left_bytes));
-			device->left_bytes -= (int64_t)seat->paged_bytes;
+			seat->paged_bytes = SLU_MIN(wish, positive(device->remaining_bytes));
+			device->remaining_bytes -= (int64_t)seat->paged_bytes;
 		}
 }
 
@@ -365,28 +367,28 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 	for (size_t i = 0; i < count(plan); i++)
 		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
-			uint64_t part = positive(device->left_bytes) / device->n_slack--;
+			uint64_t part = positive(device->remaining_bytes) / device->n_slack--;
 
 			part = SLU_MIN(part, most_slack(core, device, seat));
 			if (nth(plan, i)->is_overgrown)
 				part = 0;
 			seat->goal_bytes = seat->need_bytes + seat->paged_bytes;
 			seat->goal_bytes += part;
-			device->left_bytes -= (int64_t)part;
+			device->remaining_bytes -= (int64_t)part;
 		}
 }
 
 int slu_core_plan_make(struct slu_core *core, const struct slu_core_plan *plan,
 		       struct slu_core_shortage *ret_shortage)
 {
-	int64_t pinned_left = lay_out(core, plan);
+	int64_t pinned_remaining = lay_out(core, plan);
 	int r;
 
-	r = hand_out_needs(core, plan, &pinned_left, ret_shortage);
+	r = hand_out_needs(core, plan, &pinned_remaining, ret_shortage);
 	if (r)
 		return r;
 	for (unsigned d = 0; d < core->n_devices; d++)
-		core->devices[d]->left_bytes -= (int64_t)core->devices[d]->excess_bytes;
+		core->devices[d]->remaining_bytes -= (int64_t)core->devices[d]->excess_bytes;
 	hand_out_paged(core, plan);
 	hand_out_slack(core, plan);
 	return 0;

@@ -56,8 +56,9 @@ bool slu_core_shortage_is_final(struct slu_core *core, const struct slu_core_gro
 		if (account->client->group != group || account->seat->mode != SLU_MODE_ALL)
 			return false;
 	if (capacity->outsider_bytes ||
-	    (capacity->left_ns &&
-	     !slu_core_is_due(core, slu_core_after(capacity->left_ns, core->config.patience_ns))))
+	    (capacity->departed_ns &&
+	     !slu_core_is_due(core,
+			      slu_core_after(capacity->departed_ns, core->config.patience_ns))))
 		return false;
 	return shortage->need_bytes > slu_sub_floor(slu_core_capacity_total_bytes(capacity),
 						    capacity->overhead_bytes) ||

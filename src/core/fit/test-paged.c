@@ -59,7 +59,7 @@ static void test_units_that_do_not_fit_are_denied_all_the_same(void **state)
 static void test_others_make_as_much_room_for_it_as_there_is(void **state)
 {
 	static const struct {
-		uint64_t paged_mib, left_mib; /* what is left to who held 60 of 100 MiB */
+		uint64_t paged_mib, remaining_mib; /* of the program that held 60 of 100 MiB */
 	} rows[] = { { 30, 60 }, { 70, 30 }, { 100, 0 }, { 300, 0 } };
 
 	(void)state;
@@ -77,7 +77,7 @@ static void test_others_make_as_much_room_for_it_as_there_is(void **state)
 		assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 		assert_true(script_limit(&s, 1, 0) >=
 			    (rows[i].paged_mib < 100 ? rows[i].paged_mib : 100));
-		assert_int_equal(s.held[2][0] >> 20, rows[i].left_mib);
+		assert_int_equal(s.held[2][0] >> 20, rows[i].remaining_mib);
 		script_end(&s);
 	}
 }

@@ -56,8 +56,8 @@ static void test_a_window_loses_nothing_by_an_exchange_inside_it(void **state)
 	(void)state;
 	squeeze(&s, 4);
 	/* one unit has left, then the other; the next ones wait for a driver that frees late */
-	for (uint64_t n_left = 2; n_left > 0; n_left--) {
-		script_sums(&s, 1, 0, 4 * (n_left - 1));
+	for (uint64_t n_remaining = 2; n_remaining > 0; n_remaining--) {
+		script_sums(&s, 1, 0, 4 * (n_remaining - 1));
 		script_pass(&s, 20);
 		assert_int_equal(script_count(&s, 1, SLU_MSG_LIMIT), 0);
 	}

@@ -121,8 +121,8 @@ static uint64_t goal_ns(const struct slu_core_group *group, const struct slu_cor
 }
 
 /* How long the group must spend its time so until its counts begin anew. */
-static uint64_t left_ns(const struct slu_core_group *group, enum slu_core_spent spent,
-			size_t n_equals, const struct slu_core_config *config)
+static uint64_t remaining_ns(const struct slu_core_group *group, enum slu_core_spent spent,
+			     size_t n_equals, const struct slu_core_config *config)
 {
 	unsigned level = level_of(group, config);
 	uint64_t missing, percent;
@@ -192,13 +192,13 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 		  size_t n_equals, const struct slu_core_config *config)
 {
 	struct slu_mlfq_state *state = state_of(group);
-	uint64_t left;
+	uint64_t remaining;
 
 	count_recent(state, spent, span_ns, config);
 	count_patience(group, spent, span_ns, config);
 	group->level = level_of(group, config);
-	while ((left = left_ns(group, spent, n_equals, config)) <= span_ns) {
-		span_ns -= left;
+	while ((remaining = remaining_ns(group, spent, n_equals, config)) <= span_ns) {
+		span_ns -= remaining;
 		state->used_ns = state->credit_ns = 0;
 		if (spent == SLU_CORE_SPENT_USING && group->level < lowest(group, config))
 			group->level++;
@@ -219,7 +219,7 @@ static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spen
 
 	if (level_of(group, config) == last)
 		return SLU_CORE_NEVER;
-	return left_ns(group, spent, n_equals, config);
+	return remaining_ns(group, spent, n_equals, config);
 }
 
 static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)

@@ -82,18 +82,18 @@ static void test_a_change_comes_when_it_was_told(void **state)
 				struct slu_mlfq_state counts = { .used_ns = 333, .credit_ns = 111 };
 				struct slu_core_group group = { .level = level,
 								.policy_state = &counts };
-				uint64_t left = policy->change_ns(&group, spent, n, &config);
+				uint64_t remaining = policy->change_ns(&group, spent, n, &config);
 
-				if (left == SLU_CORE_NEVER) {
+				if (remaining == SLU_CORE_NEVER) {
 					assert_true(spent == SLU_CORE_SPENT_USING ? level == 3
 										  : level == 0);
 					continue;
 				}
-				policy->count(&group, spent, left - 1, n, &config);
+				policy->count(&group, spent, remaining - 1, n, &config);
 				assert_int_equal(group.level, level);
-				left = policy->change_ns(&group, spent, n, &config);
-				assert_in_range(left, 1, 8);
-				policy->count(&group, spent, left, n, &config);
+				remaining = policy->change_ns(&group, spent, n, &config);
+				assert_in_range(remaining, 1, 8);
+				policy->count(&group, spent, remaining, n, &config);
 				assert_int_not_equal(group.level, level);
 			}
 }
@@ -187,7 +187,7 @@ static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
  */
 struct actor {
 	uint64_t burst_ms, rest_ms;
-	uint64_t left_ms; /* of the burst, or of the rest */
+	uint64_t remaining_ms; /* of the burst, or of the rest */
 	bool is_resting;
 	uint64_t silent_ms;  /* it rests, and will say so then */
 	uint64_t wanted_ms;  /* since when it waits */
@@ -229,7 +229,7 @@ static unsigned scene_add(struct scene *scene, uint64_t burst_ms, uint64_t rest_
 
 	*actor = (struct actor){ .burst_ms = burst_ms,
 				 .rest_ms = rest_ms,
-				 .left_ms = burst_ms,
+				 .remaining_ms = burst_ms,
 				 .wanted_ms = scene->now_ms };
 	script_join_plain(&scene->s, scene->n, SLU_MODE_ALL);
 	script_want(&scene->s, scene->n, 0, EACH_MIB, true);
@@ -247,12 +247,12 @@ static void act(struct scene *scene, unsigned id)
 			script_idle(&scene->s, id, 0);
 	}
 	if (actor->is_resting) {
-		if (actor->left_ms > TICK_MS) {
-			actor->left_ms -= TICK_MS;
+		if (actor->remaining_ms > TICK_MS) {
+			actor->remaining_ms -= TICK_MS;
 			return;
 		}
 		actor->is_resting = false;
-		actor->left_ms = actor->burst_ms;
+		actor->remaining_ms = actor->burst_ms;
 		actor->wanted_ms = scene->now_ms;
 		script_want(&scene->s, id, 0, EACH_MIB, true);
 	} else if (script_state(&scene->s, id) != SLU_CORE_RUNNING) {
@@ -260,12 +260,12 @@ static void act(struct scene *scene, unsigned id)
 	} else {
 		actor->wanted_ms = scene->now_ms;
 		actor->ran_ms += TICK_MS;
-		if (!actor->rest_ms || actor->left_ms > TICK_MS) {
-			actor->left_ms -= actor->rest_ms ? TICK_MS : 0;
+		if (!actor->rest_ms || actor->remaining_ms > TICK_MS) {
+			actor->remaining_ms -= actor->rest_ms ? TICK_MS : 0;
 			return;
 		}
 		actor->is_resting = true;
-		actor->left_ms = actor->rest_ms;
+		actor->remaining_ms = actor->rest_ms;
 		actor->silent_ms = scene->idle_ms;
 		if (!actor->silent_ms)
 			script_idle(&scene->s, id, 0);
