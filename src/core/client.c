@@ -21,20 +21,20 @@ struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64
 	return NULL;
 }
 
-/* Room for the victims of a step: each client can be named twice an account. */
-static int make_room(struct slu_core *core, size_t n_clients)
+/* Reserves the victims of a step: each client can be named twice an account. */
+static int victims_reserve(struct slu_core *core, size_t n_clients)
 {
 	size_t n = n_clients * 2;
 	struct slu_core_victim *victims;
 
-	if (n <= core->n_victim_room)
+	if (n <= core->n_victim_capacity)
 		return 0;
-	n = SLU_MAX(n, core->n_victim_room * 2);
+	n = SLU_MAX(n, core->n_victim_capacity * 2);
 	victims = reallocarray(core->victims, n, sizeof(*victims));
 	if (!victims)
 		return -ENOMEM;
 	core->victims = victims;
-	core->n_victim_room = n;
+	core->n_victim_capacity = n;
 	return 0;
 }
 
@@ -44,7 +44,7 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 	struct slu_core_client *client;
 	struct slu_core_group *group;
 
-	if (make_room(core, core->n_clients + 1) < 0 ||
+	if (victims_reserve(core, core->n_clients + 1) < 0 ||
 	    slu_core_group_reserve(core, core->n_clients + 1) < 0)
 		return slu_error(-ENOMEM);
 	client = calloc(1, sizeof(*client));

@@ -66,7 +66,7 @@ struct slu_core_seat {
 
 	/* of the last plan that this seat was part of */
 	uint64_t need_bytes;  /* without it the turn does not begin */
-	uint64_t paged_bytes; /* beyond it, others make room for what the driver pages */
+	uint64_t paged_bytes; /* beyond it, others give up bytes for what the driver pages */
 	uint64_t goal_bytes;  /* both, and what may be spent beyond them */
 };
 
@@ -77,7 +77,7 @@ struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) member_link;
 	uint64_t id;
 	struct slu_core_group *group;
-	uint64_t run; /* the group that it was parted from for want of room; or 0 */
+	uint64_t run; /* the group that it was split from because they did not fit together; or 0 */
 	char name[SLU_WIRE_NAME_MAX];
 	enum slu_core_standing standing;
 	unsigned n_seats;
@@ -90,7 +90,7 @@ struct slu_core_client {
 	uint64_t backing_want_bytes;   /* 0: nothing is asked */
 	uint64_t backing_least_bytes;  /* … and so much would do for the first allocation */
 	uint64_t disk_want_bytes;      /* … or so much on disk instead; 0: it cannot go there */
-	uint64_t disk_refused_ns;      /* its disk had no room for a grant; 0: never */
+	uint64_t disk_refused_ns;      /* its disk was full when a grant was used; 0: never */
 	bool has_disk;		       /* it can have bytes on disk */
 	bool is_passed_over;   /* while a step decides whose backing goes down: it was asked */
 	bool roster_is_queued; /* a ROSTER_PUT waits to be taken */

@@ -214,7 +214,7 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	return 0;
 }
 
-/* The estimate rises while somebody lacks room; who does was found out by the last step. */
+/* The estimate rises while a group lacks bytes, as the last step found out. */
 static void rise(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {

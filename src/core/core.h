@@ -174,7 +174,7 @@ int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		    const struct slu_core_bounds *bounds);
 
-/* Parked: gets no turn and gives up its device bytes when somebody lacks room; on demand at once.
+/* Parked: gets no turn and gives up its device bytes when another group needs them.
  */
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 

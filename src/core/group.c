@@ -11,7 +11,7 @@
 #include "core/state.h"
 
 /* A group as it is allocated. */
-struct room {
+struct spare_group {
 	struct slu_core_group group;
 	max_align_t policy_state[];
 };
@@ -26,13 +26,13 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 	return NULL;
 }
 
-static int make_room(struct slu_core *core, size_t n)
+static int group_lists_reserve(struct slu_core *core, size_t n)
 {
 	struct slu_core_group **list;
 
-	if (n <= core->n_group_room)
+	if (n <= core->n_group_capacity)
 		return 0;
-	n = SLU_MAX(n, core->n_group_room * 2);
+	n = SLU_MAX(n, core->n_group_capacity * 2);
 	list = reallocarray(core->opened, n, sizeof(struct slu_core_group *));
 	if (!list)
 		return -ENOMEM;
@@ -41,21 +41,21 @@ static int make_room(struct slu_core *core, size_t n)
 	if (!list)
 		return -ENOMEM;
 	core->waiting = list;
-	core->n_group_room = n;
+	core->n_group_capacity = n;
 	return 0;
 }
 
 int slu_core_group_reserve(struct slu_core *core, size_t n)
 {
-	if (make_room(core, n) < 0)
+	if (group_lists_reserve(core, n) < 0)
 		return slu_error(-ENOMEM);
 	while (core->n_groups + core->n_spare_groups < n) {
-		struct room *room = calloc(1, sizeof(*room) + slu_core_policy_state_max());
+		struct spare_group *spare = calloc(1, sizeof(*spare) + slu_core_policy_state_max());
 
-		if (!room)
+		if (!spare)
 			return slu_error(-ENOMEM);
-		room->group.policy_state = room->policy_state;
-		TAILQ_INSERT_TAIL(&core->spare_groups, &room->group, link);
+		spare->group.policy_state = spare->policy_state;
+		TAILQ_INSERT_TAIL(&core->spare_groups, &spare->group, link);
 		core->n_spare_groups++;
 	}
 	return 0;

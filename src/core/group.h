@@ -38,7 +38,7 @@ enum slu_core_why_kind {
 	SLU_CORE_WHY_TURN,     /* of other */
 	SLU_CORE_WHY_DRAIN,    /* other was told to close */
 	SLU_CORE_WHY_BEHIND,   /* other is next */
-	SLU_CORE_WHY_ROOM,     /* others keep what it needs; other is one of them */
+	SLU_CORE_WHY_BYTES,    /* others keep what it needs; other is one of them */
 	SLU_CORE_WHY_CAPACITY, /* the device has not so much */
 	SLU_CORE_WHY_PINNED,   /* the pinned budget has not so much */
 	SLU_CORE_WHY_GROWER,   /* other takes memory that cannot move, and so does this one */
@@ -47,7 +47,7 @@ enum slu_core_why_kind {
 struct slu_core_why {
 	enum slu_core_why_kind kind;
 	uint64_t other; /* a group's id */
-	uint64_t need_bytes, room_bytes;
+	uint64_t need_bytes, free_bytes;
 };
 
 struct slu_core_group {
@@ -77,7 +77,7 @@ struct slu_core_group {
 	bool is_parked;
 	bool is_adopted;    /* its turn was found at HELLO, not granted (I6) */
 	bool is_overgrown;  /* runs, and wants more than there is: keeps what it holds */
-	bool makes_room;    /* somebody was closed for it: 100 % is enough (rule 21) */
+	bool closes_others; /* somebody was closed for it: 100 % is enough (rule 21) */
 	bool waits_to_grow; /* it was closed, or kept waiting, for another one that grows */
 	bool is_returned;   /* what it wants it wants after a rest, or for the first time */
 	bool is_next;	    /* WAITING, and nothing else is let in on its devices before it */
@@ -94,7 +94,7 @@ struct slu_core_group {
 	uint64_t waited_ns;
 	enum slu_core_priority priority;
 	unsigned level;	    /* set by the policy: 0 is the top; groups of one level are equals */
-	void *policy_state; /* what the policy remembers of it; room for that of any policy */
+	void *policy_state; /* what the policy remembers of it; large enough for any policy */
 	struct slu_core_why why;
 };
 
@@ -108,7 +108,7 @@ struct slu_core_group {
 struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t id);
 
 /*
- * Room for @n groups, so that making one cannot fail: each client brings room for a group of its
+ * Reserves @n groups, so that making one cannot fail: each client reserves one for a group of its
  * own, whether it needs it or not. -ENOMEM leaves the core as it was.
  */
 int slu_core_group_reserve(struct slu_core *core, size_t n);

@@ -78,7 +78,8 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 	}
 	if (r == 0 && sums->refused_bytes && account == &client->disk) {
 		client->disk_refused_ns = core->now_ns;
-		slu_core_tell(core, client->id, "the disk has no room for %s", client->name);
+		slu_core_tell(core, client->id, "the disk is full: %s could not write",
+			      client->name);
 	}
 	if (account->seat)
 		slu_core_seat_holds(account->seat, core->now_ns);

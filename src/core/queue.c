@@ -14,17 +14,17 @@ void slu_core_queue_deinit(struct slu_core_queue *queue)
 
 static int grow(struct slu_core_queue *queue)
 {
-	size_t n_room = queue->n_room ? queue->n_room * 2 : 64;
-	struct slu_core_queue_entry *entries = calloc(n_room, sizeof(*entries));
+	size_t capacity = queue->capacity ? queue->capacity * 2 : 64;
+	struct slu_core_queue_entry *entries = calloc(capacity, sizeof(*entries));
 
 	if (!entries)
 		return -1;
 	for (size_t i = 0; i < queue->n; i++)
-		entries[i] = queue->entries[(queue->first + i) % queue->n_room];
+		entries[i] = queue->entries[(queue->first + i) % queue->capacity];
 	free(queue->entries);
 	queue->entries = entries;
 	queue->first = 0;
-	queue->n_room = n_room;
+	queue->capacity = capacity;
 	return 0;
 }
 
@@ -35,11 +35,11 @@ struct slu_core_queue_entry *slu_core_queue_push(struct slu_core_queue *queue,
 	struct slu_core_queue_entry *entry;
 	va_list args;
 
-	if (queue->is_unfit || (queue->n == queue->n_room && grow(queue) < 0)) {
+	if (queue->is_unfit || (queue->n == queue->capacity && grow(queue) < 0)) {
 		queue->is_unfit = true;
 		return NULL;
 	}
-	entry = &queue->entries[(queue->first + queue->n++) % queue->n_room];
+	entry = &queue->entries[(queue->first + queue->n++) % queue->capacity];
 	memset(entry, 0, sizeof(*entry));
 	entry->id = ++queue->n_ids;
 	entry->kind = kind;
@@ -55,7 +55,7 @@ const struct slu_core_queue_entry *slu_core_queue_pop(struct slu_core_queue *que
 	while (queue->n) {
 		const struct slu_core_queue_entry *entry = &queue->entries[queue->first];
 
-		queue->first = (queue->first + 1) % queue->n_room;
+		queue->first = (queue->first + 1) % queue->capacity;
 		queue->n--;
 		if (!entry->is_void)
 			return entry;
@@ -67,7 +67,7 @@ void slu_core_queue_forget(struct slu_core_queue *queue, uint64_t client)
 {
 	for (size_t i = 0; i < queue->n; i++) {
 		struct slu_core_queue_entry *entry =
-			&queue->entries[(queue->first + i) % queue->n_room];
+			&queue->entries[(queue->first + i) % queue->capacity];
 
 		if (entry->client == client && entry->kind == SLU_CORE_SEND)
 			entry->is_void = true;

@@ -32,7 +32,7 @@ struct slu_core_queue_entry {
 
 struct slu_core_queue {
 	struct slu_core_queue_entry *entries;
-	size_t first, n, n_room;
+	size_t first, n, capacity;
 	uint64_t n_ids;
 	bool is_unfit;
 };

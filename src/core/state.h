@@ -35,7 +35,7 @@ struct slu_core_device {
 	uint64_t grower_ns; /* since then */
 
 	/* while planning */
-	int64_t room_bytes;	 /* for the set */
+	int64_t set_bytes;	 /* for the set */
 	int64_t remaining_bytes; /* of that, after what was handed out */
 	uint64_t excess_bytes; /* of the first, what is held although the reserve should be free */
 	unsigned n_groups;     /* of the set, that use it */
@@ -61,11 +61,11 @@ struct slu_core {
 	struct slu_core_capacity pinned, backing, disk;
 	struct slu_core_queue queue;
 
-	/* room for a step, made when a client joins, so that a step allocates nothing */
+	/* arrays of a step, allocated when a client joins, so that a step allocates nothing */
 	struct slu_core_group **opened, **waiting;
-	size_t n_opened, n_waiting, n_group_room;
+	size_t n_opened, n_waiting, n_group_capacity;
 	struct slu_core_victim *victims;
-	size_t n_victim_room;
+	size_t n_victim_capacity;
 	bool is_in_grace;     /* at the last step: no new turn yet */
 	bool is_deadlocked;   /* at the last step (rule 26); reported once */
 	uint64_t deadlock_ns; /* only waiting programs keep the bytes since; or SLU_CORE_NEVER */

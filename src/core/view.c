@@ -168,11 +168,11 @@ static void describe(const struct slu_core *core, const struct slu_core_group *g
 	const struct slu_core_group *other =
 		why->other ? slu_core_group_find(core, why->other) : NULL;
 	const char *name = other ? slu_core_group_name(other) : "somebody";
-	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], end[SLU_CORE_REASON_MAX];
+	char need[SLU_SIZE_STRING_MAX], free_text[SLU_SIZE_STRING_MAX], end[SLU_CORE_REASON_MAX];
 
 	buf[0] = '\0';
 	slu_size_format(need, why->need_bytes);
-	slu_size_format(room, why->room_bytes);
+	slu_size_format(free_text, why->free_bytes);
 	if (group->is_parked) {
 		snprintf(buf, size, "parked");
 		return;
@@ -202,19 +202,19 @@ static void describe(const struct slu_core *core, const struct slu_core_group *g
 	case SLU_CORE_WHY_BEHIND:
 		snprintf(buf, size, "behind %s, which is next", name);
 		break;
-	case SLU_CORE_WHY_ROOM:
+	case SLU_CORE_WHY_BYTES:
 		describe_keeper(core, why->other, end, sizeof(end));
-		snprintf(buf, size, "needs %s, %s are free%s", need, room, end);
+		snprintf(buf, size, "needs %s, %s are free%s", need, free_text, end);
 		break;
 	case SLU_CORE_WHY_CAPACITY:
-		snprintf(buf, size, "needs %s, the device has %s", need, room);
+		snprintf(buf, size, "needs %s, the device has %s", need, free_text);
 		break;
 	case SLU_CORE_WHY_GROWER:
 		snprintf(buf, size, "behind %s: both take memory that cannot move, one at a time",
 			 name);
 		break;
 	case SLU_CORE_WHY_PINNED:
-		snprintf(buf, size, "needs %s of pinned memory, %s are left", need, room);
+		snprintf(buf, size, "needs %s of pinned memory, %s are left", need, free_text);
 		break;
 	}
 }

@@ -249,7 +249,7 @@ static int hear_connections(struct slu_listener *listener)
 
 static int on_removal(sd_event_source *source, const struct inotify_event *event, void *data);
 
-/* The folder of the socket into @ret_folder, which has room for the path of a socket. */
+/* The folder of the socket into @ret_folder, which is large enough for the path of a socket. */
 static void folder_of(const struct slu_listener *listener, char *ret_folder)
 {
 	char *slash;

@@ -217,7 +217,7 @@ static int open_roster(struct slu_server *server)
 	if (r)
 		slu_log(ERR, "cannot use %s: %s; %s", path, strerror(-r),
 			r == -ENOSPC || r == -EDQUOT
-				? "make room there, or give --state another folder"
+				? "free some space there, or give --state another folder"
 				: "give --state a folder that is there and yours");
 	else if (was_bad)
 		slu_log(WARNING,

@@ -32,7 +32,7 @@ static const char *const frozen_names[_SLU_FROZEN_MAX] = {
 	[SLU_FROZEN_MODULE] = "module",
 	[SLU_FROZEN_MANAGED] = "paged by the driver",
 	[SLU_FROZEN_POOL] = "pool",
-	[SLU_FROZEN_NO_BACKING] = "no room in host memory",
+	[SLU_FROZEN_NO_BACKING] = "no backing in host memory",
 	[SLU_FROZEN_OTHER] = "other",
 	[SLU_FROZEN_BYPASS] = "passes by the gate",
 };

@@ -144,7 +144,7 @@ def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
         w.kill_daemon()
         w.start_daemon()
         s.wait_until("it is back", lambda: (w.program("stayer") or {}).get("connection") == "joined")
-        s.check(w.backing()["disk_bytes"] >= before, "its rooms are charged again", w.backing(), before)
+        s.check(w.backing()["disk_bytes"] >= before, "its bytes on disk are charged again", w.backing(), before)
         s.check(w.sluice("unpark", "stayer").returncode == 0, "it is still parked and can be let go on")
         w.end(program)
 
@@ -183,9 +183,9 @@ def a_program_that_may_not_have_so_large_a_file_gets_out_of_memory():
         holder = w.start_ready("holder", 1)  # so that the device, a file as well, is there already
         out = w.finish(w.start_fill("cuda", "limited", 8, preexec_fn=small_files), exits=(NO_MEMORY,))
         s.check("OUT_OF_MEMORY" in out, "the call says out of memory", out)
-        s.check("the disk has no room" in w.log(), "the daemon knows", w.log()[-1000:])
+        s.check("the disk is full" in w.log(), "the daemon knows", w.log()[-1000:])
         denials = w.history()["denials"]
-        s.check(denials and all("(memory.disk_folder) has no room" in d["reason"] for d in denials),
+        s.check(denials and all("(memory.disk_folder) is full" in d["reason"] for d in denials),
                 "and tells it from a budget that is used up", denials)
         w.end(holder)
 

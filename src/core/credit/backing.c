@@ -6,7 +6,7 @@
 /* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
 #define BACKING_PARTS 64
 
-/* A disk that had no room is not asked again for so long. */
+/* A full disk is not asked again for so long. */
 #define REFUSED_NS SLU_NS_PER_S
 
 /* -- bounds ----------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
 	return most_within(core, client, false);
 }
 
-/* Its disk had no room for it lately, whatever the budget says. */
+/* Its disk was full lately, whatever the budget says. */
 static bool disk_is_full(struct slu_core *core, const struct slu_core_client *client)
 {
 	return client->disk_refused_ns &&
@@ -119,7 +119,7 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 			slu_core_send_lower(core, account, account->held_bytes,
 					    "%s does not use it: %s needs %s",
 					    account->client->name, asker->name,
-					    is_disk ? "room on disk" : "host memory");
+					    is_disk ? "bytes on disk" : "host memory");
 	}
 	return is_coming;
 }
@@ -133,7 +133,7 @@ static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 		return false;
 	most = SLU_MIN(most, want + core->backing.usable_bytes / BACKING_PARTS);
 	slu_core_send_raise(core, &client->backing, most, most, SLU_PACE_NONE,
-			    "%s allocates: room in host memory", client->name);
+			    "%s allocates: host memory", client->name);
 	return true;
 }
 
@@ -148,7 +148,7 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 	if (!want || most < least || most <= client->disk.limit_bytes)
 		return false;
 	slu_core_send_raise(core, &client->disk, most, most, SLU_PACE_NONE,
-			    "%s allocates: room on disk, for host memory is used up", client->name);
+			    "%s allocates: disk, because host memory is used up", client->name);
 	return true;
 }
 
@@ -167,7 +167,7 @@ static const char *why_denied(struct slu_core *core, const struct slu_core_clien
 		       "(memory.disk_folder) did not take what was written";
 	if (disk_is_full(core, client))
 		return "the budget for host memory (memory.backing) is used up, and the disk "
-		       "(memory.disk_folder) has no room";
+		       "(memory.disk_folder) is full";
 	return "the budgets for host memory (memory.backing) and disk (memory.disk_max) are used "
 	       "up";
 }

@@ -3,11 +3,11 @@
 
 /*
  * Backing credit: host memory, or bytes on disk, reserved for every byte when it is allocated,
- * whether or not it is there now (rule 4). So eviction never lacks room, and two full programs can
- * always be exchanged.
+ * whether or not it is there now (rule 4). So eviction never lacks memory, and two full programs
+ * can always be exchanged.
  *
  * Who asks gets host memory at once if the budget has it; else what others do not use of it is
- * taken from them first; then room on disk, in the same two steps; and only when there is none to
+ * taken from them first; then bytes on disk, in the same two steps; and only when there is none to
  * be had the allocation is denied.
  *
  * Beside the budgets of the machine there are bounds that several clients share: of their user, and

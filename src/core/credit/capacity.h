@@ -55,7 +55,7 @@ struct slu_core_capacity {
 	uint64_t departed_ns;  /* an account was closed last; 0: never */
 	unsigned back_off;     /* 1 to 16: the rise period is multiplied by it */
 	uint64_t n_refusals;
-	bool is_lacking; /* somebody lacks room here in this step */
+	bool is_lacking; /* a group lacks bytes here in this step */
 	struct slu_core_accounts accounts;
 };
 

@@ -191,8 +191,8 @@ static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **stat
 	want(&s, 1, 80, 80);
 	sums_full(&s, 1, DISK, 0, 80);
 	want(&s, 1, 80, 80);
-	expect_denial(&s, "(memory.disk_folder) has no room");
-	/* somebody made room meanwhile, and now it is the budget */
+	expect_denial(&s, "(memory.disk_folder) is full");
+	/* the disk has free bytes again, and now it is the budget */
 	script_pass(&s, 2000);
 	want(&s, 1, 80, 80);
 	sums(&s, 1, DISK, 80);
@@ -281,7 +281,7 @@ static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 	script_want(&s, 3, 0, 64, true);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_pass(&s, 20);
-	/* the last one is to make room, and has room on disk for it */
+	/* the last one gives up host memory, and gets bytes on disk for it */
 	assert_int_equal(limit(&s, 3, BACKING), 0);
 	assert_int_equal(limit(&s, 3, DISK), 64);
 	assert_int_equal(limit(&s, 1, BACKING), 64);
@@ -314,7 +314,7 @@ static void an_idle_program_goes_down_before_one_that_waits(void **state)
 	script_end(&s);
 }
 
-static void without_room_on_disk_nobody_is_asked_to_go_down(void **state)
+static void without_free_bytes_on_disk_no_backing_moves_there(void **state)
 {
 	struct script s;
 
@@ -404,7 +404,7 @@ int main(void)
 		cmocka_unit_test(a_program_is_bound_by_each_group_that_it_is_in),
 		cmocka_unit_test(who_is_next_comes_up_and_who_is_last_goes_down),
 		cmocka_unit_test(an_idle_program_goes_down_before_one_that_waits),
-		cmocka_unit_test(without_room_on_disk_nobody_is_asked_to_go_down),
+		cmocka_unit_test(without_free_bytes_on_disk_no_backing_moves_there),
 		cmocka_unit_test(a_smaller_budget_moves_backing_to_disk),
 		cmocka_unit_test(what_a_dead_program_had_on_disk_is_free_again),
 		cmocka_unit_test(an_orphan_keeps_its_bytes_on_disk),

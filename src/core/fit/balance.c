@@ -60,7 +60,7 @@ static bool has_window(const struct slu_core_account *account)
 
 /*
  * What is fetched ahead: what the turn cannot begin without, and in LAUNCH as much of the working
- * set as there is room for.
+ * set as fits.
  */
 static uint64_t ahead_of(const struct slu_core_account *account)
 {
@@ -73,7 +73,7 @@ static uint64_t ahead_of(const struct slu_core_account *account)
 }
 
 /*
- * What others give up bytes for in a turn: that, and as much as there is room for of what the
+ * What others give up bytes for in a turn: that, and as much as fits of what the
  * driver pages, which comes when it is touched and not before. A larger window comes out of what is
  * free.
  */
@@ -112,7 +112,7 @@ static bool goal_is_stale(const struct slu_core_account *account)
 }
 
 /* What it has is less than it cannot do without, or less than it works with. */
-static bool lacks_room(const struct slu_core_account *account)
+static bool account_lacks_bytes(const struct slu_core_account *account)
 {
 	return account->limit_bytes < need_of(account) ||
 	       (has_window(account) && account->limit_bytes < account->seat->want.working_bytes);
@@ -134,7 +134,7 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 				    SLU_PACE_NOW, "the device share of %s is now %s",
 				    account->client->name, slu_size_format(size, goal_of(account)));
 	}
-	b->capacity->is_lacking = b->capacity->is_lacking || lacks_room(account);
+	b->capacity->is_lacking = b->capacity->is_lacking || account_lacks_bytes(account);
 	if (account->limit_bytes >= target)
 		return;
 	b->short_now_bytes += (int64_t)(target - account->limit_bytes);
@@ -312,7 +312,7 @@ static size_t find_victims(struct balance *b)
 
 		if (!slu_core_client_is_joined(account->client) || account->is_pending)
 			continue;
-		assert(n + 2 <= b->core->n_victim_room);
+		assert(n + 2 <= b->core->n_victim_capacity);
 		to = SLU_MAX(account->held_bytes, kept_bytes(account));
 		if (account->limit_bytes > to && may_be_taken(b->core, account)) {
 			uint64_t peak = peak_bytes(account);
@@ -371,7 +371,7 @@ static void cut(const struct balance *b, struct slu_core_account *account)
 	account->cut_bytes = 0;
 	if (bytes && b->asker)
 		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,
-				    "%s gives up %s: %s needs room", account->client->name,
+				    "%s gives up %s: %s needs them", account->client->name,
 				    slu_size_format(size, bytes), b->asker);
 	else if (bytes)
 		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,

@@ -5,8 +5,8 @@
  * Who gives how many bytes to whom, and in what order: the limits of one step.
  *
  * Open groups come first, the oldest turn first, with pace NOW; then the group that is next, AHEAD.
- * Each is raised as far as room goes, up to its goal. What open groups still lack, less what is on
- * its way already, is taken from others by lowering their limits, no more than is lacking:
+ * Each is raised as far as bytes are free, up to its goal. What open groups still lack, less what
+ * is on its way already, is taken from others by lowering their limits, no more than is lacking:
  *
  *   1. slack of idle programs          4. slack of runners that they used a moment ago
  *   2. slack of the others             5. bytes of waiting ones, who runs last first
@@ -35,5 +35,5 @@ struct slu_core_victim {
 	uint64_t to_bytes; /* not lowered below this */
 };
 
-/* Sends the limits of this step; marks capacities of which somebody lacks room. */
+/* Sends the limits of this step; marks the capacities that are too small for the groups. */
 void slu_core_balance(struct slu_core *core);

@@ -191,7 +191,7 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 				(int64_t)seat->account.counted_floor_bytes;
 	}
 	for (unsigned d = 0; d < core->n_devices; d++)
-		core->devices[d]->room_bytes = core->devices[d]->remaining_bytes;
+		core->devices[d]->set_bytes = core->devices[d]->remaining_bytes;
 	return pinned_remaining;
 }
 
@@ -205,14 +205,14 @@ static uint64_t positive(int64_t bytes)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static int shortage(int device, uint64_t need_bytes, int64_t room_bytes,
+static int shortage(int device, uint64_t need_bytes, int64_t free_bytes,
 		    struct slu_core_shortage *ret_shortage)
 {
 	if (ret_shortage)
 		*ret_shortage = (struct slu_core_shortage){
 			.device = device,
 			.need_bytes = need_bytes,
-			.room_bytes = positive(room_bytes),
+			.free_bytes = positive(free_bytes),
 		};
 	return SLU_CORE_PLAN_E_UNFIT;
 }
@@ -235,7 +235,7 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 /*
  * What is to be on the device of a seat that can have the rest MAPPED. The reserve is kept free, of
  * what it holds there as well, which it can move when it comes to rest in its turn; but what pinned
- * memory has no room for it keeps.
+ * memory cannot take it keeps.
  */
 static uint64_t flexible_part(const struct slu_core_device *device,
 			      const struct slu_core_seat *seat, uint64_t wish_bytes,
@@ -280,7 +280,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (!is_overgrown || device->n_groups > 1)
 				return shortage((int)seat->device,
 						needs_on(core, plan, seat->device),
-						device->room_bytes, ret_shortage);
+						device->set_bytes, ret_shortage);
 			device->remaining_bytes = 0;
 		}
 	}
@@ -300,7 +300,7 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 				if (!is_overgrown)
 					return shortage((int)seat->device,
 							needs_on(core, plan, seat->device),
-							device->room_bytes, ret_shortage);
+							device->set_bytes, ret_shortage);
 				device->remaining_bytes = 0;
 			}
 			seat->need_bytes = part;
@@ -342,7 +342,7 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 
 /*
  * For the next allocations, and in mode LAUNCH for what it owns beside its working set. There
- * allocations can do without, so who waits comes first: else room for its bytes would be given and
+ * allocations can do without, so waiting groups come first: else their bytes would be given and
  * taken again.
  */
 static uint64_t most_slack(const struct slu_core *core, const struct slu_core_device *device,

@@ -21,7 +21,7 @@
  *
  * What the driver pages (docs/decisions/0013-paged-bytes-yield.md) counts beside others, so that
  * they do not push each other's pages out for ever. A group that has the device alone fits without
- * it, and others make as much room for it as there is.
+ * it, and others give up as many bytes for it as they can.
  *
  * Floors are what cannot leave now: what clients at rest say, and all that is charged to an orphan,
  * a lost, silent or stuck client. They are summed up once by slu_core_plan_refresh(), so that a
@@ -55,7 +55,7 @@ struct slu_core_plan {
 struct slu_core_shortage {
 	int device;	     /* or SLU_CORE_PLAN_PINNED */
 	uint64_t need_bytes; /* of the whole set there */
-	uint64_t room_bytes;
+	uint64_t free_bytes;
 };
 
 enum { _SLU_CORE_PLAN_E_SUCCESS, SLU_CORE_PLAN_E_UNFIT };

@@ -82,8 +82,9 @@ static uint64_t largest_bytes(const struct slu_core_client *client)
 }
 
 /*
- * Lowers the host memory of @client by at most @bytes, with room on disk for what it holds of them.
- * Units are whole: the room is larger by one (rule 11). Return: how much it was lowered by.
+ * Lowers the host memory of @client by at most @bytes, with bytes on disk for what it holds of
+ * them. Units are whole: the grant on disk is larger by one (rule 11). Return: how much it was
+ * lowered by.
  */
 static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
 {
@@ -102,7 +103,7 @@ static uint64_t send_down(struct slu_core *core, struct slu_core_client *client,
 		limit = disk->held_bytes + largest_bytes(client) + bytes - slack;
 		if (limit > disk->limit_bytes)
 			slu_core_send_raise(core, disk, limit, limit, SLU_PACE_NONE,
-					    "%s runs later: room on disk", client->name);
+					    "%s runs later: bytes on disk", client->name);
 	}
 	slu_core_send_lower(core, backing, backing->limit_bytes - bytes,
 			    "%s runs later: %s of its host memory are for others", client->name,

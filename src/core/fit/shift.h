@@ -6,7 +6,7 @@
  * goes to disk first, what returns next comes up ahead of its turn.
  *
  * The group that is next gets host memory for all that it has on disk, as far as there is any; what
- * it lacks is asked of those who run later, who get room on disk for it first:
+ * it lacks is asked of those who run later, who get bytes on disk for it first:
  *
  *   1. idle programs, the longest idle first
  *   2. waiting ones, who runs last first

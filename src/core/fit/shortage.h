@@ -12,8 +12,8 @@
 #include "core/state.h"
 
 /*
- * Rule 16: the estimate of a device rises while a group lacks room there. A group that lacks pinned
- * memory would need less of it if the device held more.
+ * Rule 16: the estimate of a device rises while a group lacks bytes there. A group that lacks
+ * pinned memory would need less of it if the device held more.
  */
 void slu_core_shortage_note(struct slu_core *core, const struct slu_core_group *group,
 			    const struct slu_core_shortage *shortage);

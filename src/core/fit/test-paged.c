@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the driver pages, by script: it is given room in a turn, and it keeps nobody from anything.
+/* What the driver pages, by script: it gets bytes in a turn, and it keeps no other program from
+ * running.
  */
 
 #include "core/test-script.h"
@@ -56,7 +57,7 @@ static void test_units_that_do_not_fit_are_denied_all_the_same(void **state)
 	script_end(&s);
 }
 
-static void test_others_make_as_much_room_for_it_as_there_is(void **state)
+static void test_others_give_up_as_many_bytes_for_it_as_they_can(void **state)
 {
 	static const struct {
 		uint64_t paged_mib, remaining_mib; /* of the program that held 60 of 100 MiB */
@@ -82,7 +83,7 @@ static void test_others_make_as_much_room_for_it_as_there_is(void **state)
 	}
 }
 
-static void test_after_its_turn_the_room_is_given_back_at_once(void **state)
+static void test_after_its_turn_the_bytes_are_given_back_at_once(void **state)
 {
 	struct script s;
 
@@ -230,8 +231,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_more_of_it_than_the_device_keeps_nobody_from_its_turn),
 		cmocka_unit_test(test_units_that_do_not_fit_are_denied_all_the_same),
-		cmocka_unit_test(test_others_make_as_much_room_for_it_as_there_is),
-		cmocka_unit_test(test_after_its_turn_the_room_is_given_back_at_once),
+		cmocka_unit_test(test_others_give_up_as_many_bytes_for_it_as_they_can),
+		cmocka_unit_test(test_after_its_turn_the_bytes_are_given_back_at_once),
 		cmocka_unit_test(test_parked_it_keeps_nobody_out),
 		cmocka_unit_test(test_beside_others_it_counts),
 		cmocka_unit_test(test_members_of_a_group_whose_pages_exceed_the_device_are_parted),

@@ -150,7 +150,7 @@ static void close_growers(struct slu_core *core)
 static void look_at_open(struct slu_core *core)
 {
 	struct slu_core_shortage shortage;
-	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX];
+	char need[SLU_SIZE_STRING_MAX], free_text[SLU_SIZE_STRING_MAX];
 
 	for (size_t i = 0; i < core->n_opened; i++) {
 		struct slu_core_group *group = core->opened[i];
@@ -174,7 +174,7 @@ static void look_at_open(struct slu_core *core)
 		slu_core_turns_close(core, group, "%s no longer fits: it needs %s of %s",
 				     slu_core_group_name(group),
 				     slu_size_format(need, shortage.need_bytes),
-				     slu_size_format(room, shortage.room_bytes));
+				     slu_size_format(free_text, shortage.free_bytes));
 		close_open(core, group);
 		i--;
 	}
@@ -214,7 +214,7 @@ static const struct slu_core_group *drainer(const struct slu_core *core,
 	return NULL;
 }
 
-static void make_room(struct slu_core *core, struct slu_core_group *asker)
+static void others_close(struct slu_core *core, struct slu_core_group *asker)
 {
 	char held[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX];
 
@@ -232,7 +232,7 @@ static void make_room(struct slu_core *core, struct slu_core_group *asker)
 			slu_size_format_time(used, slu_core_group_turn_used_ns(core, group)),
 			group->is_idle ? ", now idle" : "", slu_core_group_name(asker));
 		close_open(core, group);
-		asker->makes_room = true;
+		asker->closes_others = true;
 		if (!plan_open(core, asker, 100, NULL))
 			return;
 		i--;
@@ -253,7 +253,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	for (size_t i = 0; i < core->n_opened && !beside; i++)
 		if (slu_core_group_shares(core->opened[i], group))
 			beside = core->opened[i];
-	percent = beside && !group->makes_room ? core->config.share_percent : 100;
+	percent = beside && !group->closes_others ? core->config.share_percent : 100;
 	if (!plan_open(core, group, percent, &shortage)) {
 		slu_core_turns_grant(core, group);
 		insert(core->opened, &core->n_opened, group, is_older);
@@ -264,9 +264,9 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 		.kind = SLU_CORE_WHY_TURN,
 		.other = beside ? beside->id : 0,
 		.need_bytes = shortage.need_bytes,
-		.room_bytes = shortage.room_bytes,
+		.free_bytes = shortage.free_bytes,
 	};
-	make_room(core, group);
+	others_close(core, group);
 	return false;
 }
 

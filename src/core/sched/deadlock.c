@@ -16,7 +16,7 @@ static bool deadlock_exists(const struct slu_core *core)
 		if (group->state == SLU_CORE_DRAINING)
 			return false;
 	for (size_t i = 0; i < core->n_waiting; i++)
-		if (core->waiting[i]->why.kind != SLU_CORE_WHY_ROOM)
+		if (core->waiting[i]->why.kind != SLU_CORE_WHY_BYTES)
 			return false;
 	return true;
 }

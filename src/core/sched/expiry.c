@@ -35,7 +35,7 @@ static uint64_t idle_end_ns(const struct slu_core *core, const struct slu_core_g
 /* It waits for bytes that others keep, and one of them perhaps for its turn (rule 26). */
 static uint64_t vain_end_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
-	if (!group->is_overgrown || !group->is_lacking || group->why.kind != SLU_CORE_WHY_ROOM)
+	if (!group->is_overgrown || !group->is_lacking || group->why.kind != SLU_CORE_WHY_BYTES)
 		return SLU_CORE_NEVER;
 	return slu_core_after(group->running_ns, core->config.patience_ns);
 }

@@ -61,9 +61,9 @@ static bool grows(const struct slu_core *core, const struct slu_core_group *grou
 static bool is_thwarted(const struct slu_core_group *group)
 {
 	return group->is_overgrown || group->is_parked ||
-	       (group->state == SLU_CORE_WAITING &&
-		(group->why.kind == SLU_CORE_WHY_ROOM || group->why.kind == SLU_CORE_WHY_CAPACITY ||
-		 group->why.kind == SLU_CORE_WHY_PINNED));
+	       (group->state == SLU_CORE_WAITING && (group->why.kind == SLU_CORE_WHY_BYTES ||
+						     group->why.kind == SLU_CORE_WHY_CAPACITY ||
+						     group->why.kind == SLU_CORE_WHY_PINNED));
 }
 
 static bool has_rested(struct slu_core *core, const struct slu_core_group *group)
@@ -102,7 +102,7 @@ static struct slu_core_group *present(struct slu_core *core, unsigned number)
 static struct slu_core_group *choose(struct slu_core *core, unsigned number,
 				     const struct slu_core_group *but)
 {
-	uint64_t room = slu_core_plan_device_bytes(core, number);
+	uint64_t device_bytes = slu_core_plan_device_bytes(core, number);
 	uint64_t bytes, most = 0, sum = 0;
 	struct slu_core_group *group, *chosen = NULL;
 	size_t n = 0;
@@ -117,7 +117,7 @@ static struct slu_core_group *choose(struct slu_core *core, unsigned number,
 			most = bytes;
 		}
 	}
-	return n > 1 && sum >= room / CROWD_PARTS ? chosen : NULL;
+	return n > 1 && sum >= device_bytes / CROWD_PARTS ? chosen : NULL;
 }
 
 void slu_core_grow_look(struct slu_core *core)

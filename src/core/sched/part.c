@@ -151,7 +151,7 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 static bool is_crowded_on(const struct slu_core *core, const struct slu_core_group *group,
 			  unsigned device)
 {
-	uint64_t room = slu_core_plan_device_bytes(core, device);
+	uint64_t device_bytes = slu_core_plan_device_bytes(core, device);
 	uint64_t need = 0, working = 0;
 	const struct slu_core_client *client;
 
@@ -164,7 +164,7 @@ static bool is_crowded_on(const struct slu_core *core, const struct slu_core_gro
 			need += slu_core_seat_need_bytes(seat);
 			working += slu_core_seat_beside_bytes(seat);
 		}
-	return need <= room && working > room;
+	return need <= device_bytes && working > device_bytes;
 }
 
 /* The same bytes would move for ever. */
@@ -220,7 +220,7 @@ static bool is_kept_out(struct slu_core *core, struct slu_core_group *group,
 		return false;
 	own = claims(client, ret_shortage->device);
 	return SLU_MIN(own, slu_sub_floor(ret_shortage->need_bytes, own)) <=
-	       ret_shortage->room_bytes;
+	       ret_shortage->free_bytes;
 }
 
 static bool may_be_parted(const struct slu_core_group *group)

@@ -19,10 +19,10 @@
  *
  *   { a, c }, { b }  ──▶  { a, c, b }   b was at rest; an open turn of the others is its turn too
  *
- * Who was parted for want of room, and not because somebody asked for it, is united with the group
- * that it comes from when both have fitted side by side for as long as the patience: below
- * share_percent, so that the next allocation does not part them again. The policy
- * decides what it remembers of the united group.
+ * A client that was split off because its group did not fit, and not by a request, is united with
+ * the group that it comes from when both have fitted side by side for as long as the patience:
+ * below share_percent, so that the next allocation does not part them again. The policy decides
+ * what it remembers of the united group.
  *
  * The core moves the client at once and says so with SLU_CORE_PART; the caller follows.
  */

@@ -5,7 +5,7 @@
  * How long a group has not fitted, and what proves that it does (rule 7). A group that the device
  * as it is believed to be cannot hold waits, for the belief may be wrong, or true only for now; in
  * the end it is told. Both mistakes must be avoided: to tell one that would fit, and to let one
- * wait for ever whose room is promised, refused and promised again while others have their turns.
+ * wait for ever whose bytes are promised, refused and promised again while others have their turns.
  *
  *   CALM         -> UNFIT        it does not fit even alone          [slu_core_patience_unfit]
  *   CALM, UNFIT  -> TRIED        … in a turn of its own              [slu_core_patience_unfit]
@@ -15,8 +15,8 @@
  *   any          -> CALM         it was served, or wants nothing     [slu_core_patience_update]
  *
  *  CALM:   nothing is held against it.                * since_ns and tried_ns are NEVER
- *  UNFIT:  time runs, whatever it does meanwhile; also over short glimpses of room, which an
- *          estimate that rises and is refused in turn makes one after another.
+ *  UNFIT:  time runs, whatever it does meanwhile; also while it seems to fit for a short time,
+ * which an estimate that rises and is refused in turn makes one after another.
  *                                                     * since_ns is not NEVER
  *  TRIED:  the time that counts runs from here.       * neither is NEVER
  *
@@ -28,7 +28,7 @@
  * Bytes that come ahead of its turn are refused more easily, for those of others are still there;
  * so who is to try gets none: it would lose its turn again before that has begun.
  *
- * A turn in which the group did not fit and was not served was in vain. After some of them room
+ * A turn in which the group did not fit and was not served was in vain. After some of them memory
  * that is only believed in is no way back to CALM any more, however long it lasts.
  */
 

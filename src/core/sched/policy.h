@@ -79,5 +79,5 @@ const struct slu_core_policy *slu_core_policy_find(const char *name);
 /* For lists: NULL beyond the last. */
 const struct slu_core_policy *slu_core_policy_at(unsigned i);
 
-/* Room for the state of any policy, so that the policy can change while programs run. */
+/* Bytes for the state of any policy, so that the policy can change while programs run. */
 size_t slu_core_policy_state_max(void);

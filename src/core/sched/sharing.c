@@ -70,7 +70,7 @@ bool slu_core_sharing_has_turns(const struct slu_core *core, unsigned device)
 
 static bool lacks_memory(const struct slu_core_group *group)
 {
-	return group->why.kind == SLU_CORE_WHY_ROOM || group->why.kind == SLU_CORE_WHY_CAPACITY ||
+	return group->why.kind == SLU_CORE_WHY_BYTES || group->why.kind == SLU_CORE_WHY_CAPACITY ||
 	       group->why.kind == SLU_CORE_WHY_PINNED;
 }
 

@@ -122,7 +122,7 @@ static void test_a_grower_without_end_gives_way_in_the_end(void **state)
 	(void)state;
 	begin_growing(&s);
 	for (uint64_t i = 0; script_state(&s, 2) == SLU_CORE_RUNNING && ms < 60000; i++) {
-		/* it frees most of it now and then, so that there is always room */
+		/* it frees most of it now and then, so that some bytes are always free */
 		if (i % 8 == 0)
 			script_freeze(&s, 2, 1);
 		grow(&s, 2, 10 + i % 8);

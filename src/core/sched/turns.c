@@ -36,7 +36,7 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 	group->is_returned = false;
 	group->waits_to_grow = false;
 	group->is_next = false;
-	group->makes_room = false;
+	group->closes_others = false;
 	group->n_turns++;
 	slu_core_group_enter(core, group, SLU_CORE_FILLING);
 	TAILQ_FOREACH (client, &group->members, member_link) {

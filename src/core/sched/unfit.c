@@ -32,7 +32,7 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
 static void deny(struct slu_core *core, struct slu_core_group *group,
 		 const struct slu_core_shortage *shortage, bool is_first, const char *why)
 {
-	char need[SLU_SIZE_STRING_MAX], room[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
+	char need[SLU_SIZE_STRING_MAX], free_text[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
 	struct slu_core_client *client, *denied = NULL;
 	struct slu_core_seat *chosen = NULL;
 	bool is_better;
@@ -61,7 +61,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 	slu_core_patience_renew(core, group, false);
 	snprintf(reason, sizeof(reason), "%s needs %s, there are %s%s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
-		 slu_size_format(room, shortage->room_bytes), why);
+		 slu_size_format(free_text, shortage->free_bytes), why);
 	slu_core_send_deny(core, denied, chosen, slu_core_seat_need_bytes(chosen), reason);
 }
 
@@ -97,10 +97,10 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 
 	group->is_next = false;
 	group->why = (struct slu_core_why){
-		.kind = SLU_CORE_WHY_ROOM,
+		.kind = SLU_CORE_WHY_BYTES,
 		.other = other ? other->id : 0,
 		.need_bytes = shortage->need_bytes,
-		.room_bytes = shortage->room_bytes,
+		.free_bytes = shortage->free_bytes,
 	};
 	slu_core_shortage_note(core, group, shortage);
 	if (!slu_core_plan_group(core, group, true, false, &lasting))
@@ -109,7 +109,7 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	group->why.kind = lasting.device == SLU_CORE_PLAN_PINNED ? SLU_CORE_WHY_PINNED
 								 : SLU_CORE_WHY_CAPACITY;
 	group->why.need_bytes = lasting.need_bytes;
-	group->why.room_bytes = lasting.room_bytes;
+	group->why.free_bytes = lasting.free_bytes;
 	slu_core_patience_unfit(core, group);
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
 	if (is_never ||
