@@ -244,16 +244,16 @@ static void expect_rise(struct slu_core *core)
 	}
 }
 
-static void tell_silence(struct slu_core *core, struct slu_core_account *account)
+static void silence_report(struct slu_core *core, struct slu_core_account *account)
 {
 	char span[SLU_SIZE_STRING_MAX];
 
-	if (account->is_told_silent || !slu_core_is_silent(core, account))
+	if (account->is_reported_silent || !slu_core_is_silent(core, account))
 		return;
-	account->is_told_silent = true;
-	slu_core_tell(core, account->client->id, "%s is silent: a limit is unanswered for %s",
-		      account->client->name,
-		      slu_size_format_time(span, core->now_ns - account->sent_ns));
+	account->is_reported_silent = true;
+	slu_core_report(core, account->client->id, "%s is silent: a limit is unanswered for %s",
+			account->client->name,
+			slu_size_format_time(span, core->now_ns - account->sent_ns));
 }
 
 void slu_core_step(struct slu_core *core, uint64_t now_ns)
@@ -273,10 +273,10 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	slu_core_shift(core);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		for (unsigned i = 0; i < client->n_seats; i++)
-			tell_silence(core, &client->seats[i].account);
-		tell_silence(core, &client->pinned);
-		tell_silence(core, &client->backing);
-		tell_silence(core, &client->disk);
+			silence_report(core, &client->seats[i].account);
+		silence_report(core, &client->pinned);
+		silence_report(core, &client->backing);
+		silence_report(core, &client->disk);
 	}
 	expect_rise(core);
 #ifndef NDEBUG

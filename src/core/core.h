@@ -194,7 +194,7 @@ enum slu_core_action_kind {
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
 	SLU_CORE_ROSTER_DROP, /* this line goes */
 	SLU_CORE_PART,	      /* client is in another group now: one of its own, or its run's */
-	SLU_CORE_TELL,	      /* nothing to do; a state change worth a line in the log */
+	SLU_CORE_REPORT,      /* nothing to do; a state change worth a line in the log */
 };
 
 struct slu_core_action {

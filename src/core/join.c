@@ -75,20 +75,21 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	slu_core_client_seat(core, client, hello->n_devices, join->devices);
 	client->never_pins = hello->n_devices > 0;
 	for (unsigned i = 0; i < client->n_seats; i++) {
-		const struct slu_hello_device *told = &hello->devices[i];
+		const struct slu_hello_device *reported = &hello->devices[i];
 		struct slu_core_seat *seat = &client->seats[i];
 
-		seat->mode = (enum slu_mode)told->mode;
-		client->never_pins &= told->never_pins != 0;
-		slu_core_account_report(&seat->account, told->held_bytes, told->floor_bytes);
+		seat->mode = (enum slu_mode)reported->mode;
+		client->never_pins &= reported->never_pins != 0;
+		slu_core_account_report(&seat->account, reported->held_bytes,
+					reported->floor_bytes);
 		slu_core_seat_want(seat, core->now_ns,
 				   &(struct slu_msg_want){
 					   .account = { SLU_TIER_DEVICE, (uint8_t)i },
-					   .is_runnable = told->is_runnable,
-					   .min_bytes = told->min_bytes,
-					   .all_bytes = told->all_bytes,
-					   .working_bytes = told->working_bytes,
-					   .largest_bytes = told->largest_bytes,
+					   .is_runnable = reported->is_runnable,
+					   .min_bytes = reported->min_bytes,
+					   .all_bytes = reported->all_bytes,
+					   .working_bytes = reported->working_bytes,
+					   .largest_bytes = reported->largest_bytes,
 				   });
 		slu_core_seat_holds(seat, core->now_ns);
 	}
@@ -125,22 +126,22 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 	struct slu_core_group *group = client->group;
 
 	for (unsigned i = 0; i < client->n_seats; i++) {
-		const struct slu_hello_device *told = &hello->devices[i];
+		const struct slu_hello_device *reported = &hello->devices[i];
 
-		if (slu_epoch_is_none(told->epoch))
+		if (slu_epoch_is_none(reported->epoch))
 			continue;
 		if (may_adopt(core, group)) {
-			group->epoch = told->epoch;
+			group->epoch = reported->epoch;
 			group->granted_ns = group->progress_ns = core->now_ns;
 			group->stalled_ns = 0;
 			group->is_adopted = true;
 			group->n_turns++;
 			slu_core_group_enter(core, group, SLU_CORE_FILLING);
-			slu_core_tell(core, client->id, "%s goes on with the turn that it had",
-				      client->name);
+			slu_core_report(core, client->id, "%s goes on with the turn that it had",
+					client->name);
 		}
-		slu_core_turns_resume(core, client, &client->seats[i], told->epoch,
-				      told->gate_is_open);
+		slu_core_turns_resume(core, client, &client->seats[i], reported->epoch,
+				      reported->gate_is_open);
 	}
 }
 
@@ -210,8 +211,8 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	slu_core_account_void(&client->backing);
 	slu_core_account_void(&client->disk);
 	slu_core_turns_update(core, client->group);
-	slu_core_tell(core, client->id, "the connection of %s is lost; it keeps what it holds",
-		      client->name);
+	slu_core_report(core, client->id, "the connection of %s is lost; it keeps what it holds",
+			client->name);
 }
 
 void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client_id)

@@ -73,13 +73,13 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		note_progress(core, account, before);
 	if (r == 0 && sums->refused_bytes && account->seat) {
 		slu_core_capacity_refused(account->capacity, core->now_ns);
-		slu_core_tell(core, client->id, "the driver refused %s %s", client->name,
-			      slu_size_format(size, sums->refused_bytes));
+		slu_core_report(core, client->id, "the driver refused %s %s", client->name,
+				slu_size_format(size, sums->refused_bytes));
 	}
 	if (r == 0 && sums->refused_bytes && account == &client->disk) {
 		client->disk_refused_ns = core->now_ns;
-		slu_core_tell(core, client->id, "the disk is full: %s could not write",
-			      client->name);
+		slu_core_report(core, client->id, "the disk is full: %s could not write",
+				client->name);
 	}
 	if (account->seat)
 		slu_core_seat_holds(account->seat, core->now_ns);

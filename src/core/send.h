@@ -30,5 +30,5 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client);
 /* If the charges are not those of the roster, its line is written. */
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client);
 
-#define slu_core_tell(core, client, ...) \
-	((void)slu_core_queue_push(&(core)->queue, SLU_CORE_TELL, (client), __VA_ARGS__))
+#define slu_core_report(core, client, ...) \
+	((void)slu_core_queue_push(&(core)->queue, SLU_CORE_REPORT, (client), __VA_ARGS__))

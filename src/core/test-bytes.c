@@ -303,7 +303,7 @@ static void test_rule_17_outsiders_stop_raises_and_bytes_at_rest_leave(void **st
 	script_end(&s);
 }
 
-static void test_a_silent_client_is_told_and_its_charge_is_a_floor(void **state)
+static void test_a_silent_client_is_reported_and_its_charge_is_a_floor(void **state)
 {
 	struct slu_core_client_view view;
 	struct script s;
@@ -465,7 +465,7 @@ int main(void)
 		cmocka_unit_test(test_rule_14_a_refusal_is_learned_and_rule_16_forgotten_slowly),
 		cmocka_unit_test(test_rule_14_a_refusal_under_an_older_limit_is_only_noted),
 		cmocka_unit_test(test_rule_17_outsiders_stop_raises_and_bytes_at_rest_leave),
-		cmocka_unit_test(test_a_silent_client_is_told_and_its_charge_is_a_floor),
+		cmocka_unit_test(test_a_silent_client_is_reported_and_its_charge_is_a_floor),
 		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
 		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
 		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_are_there),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Turns by script: who is let in, who is closed, and what people are told. */
+/* Turns by script: who is let in, who is closed, and what people are reported. */
 
 #include "core/test-script.h"
 
@@ -39,7 +39,7 @@ static void answer_pair(struct script *s, uint64_t from, uint64_t to)
 	}
 }
 
-static bool was_told(const struct script *s, const char *words)
+static bool was_reported(const struct script *s, const char *words)
 {
 	for (size_t i = 0; i < s->n_said; i++)
 		if (strstr(s->said[i].reason, words))
@@ -98,7 +98,7 @@ static void test_two_that_do_not_fit_alternate(void **state)
 		answer_pair(&s, from, to);
 		assert_int_equal(script_state(&s, to), SLU_CORE_RUNNING);
 	}
-	assert_true(was_told(&s, "one's turn is over: 100 ms held, 100 ms used, two waits"));
+	assert_true(was_reported(&s, "one's turn is over: 100 ms held, 100 ms used, two waits"));
 	script_end(&s);
 }
 
@@ -140,7 +140,7 @@ static void test_a_fill_that_stood_still_makes_no_long_turn(void **state)
 	/* stopped; half a second of it counts, which a large unit may take */
 	script_pass(&s, 4000);
 	script_obey(&s, 1, 60, true);
-	assert_true(was_told(&s, "one runs, the switch took 500 ms"));
+	assert_true(was_reported(&s, "one runs, the switch took 500 ms"));
 	script_want(&s, 2, 0, 60, true);
 	script_obey(&s, 1, 60, true);
 	script_pass(&s, 1999);
@@ -163,7 +163,7 @@ static void test_fifo_ends_a_turn_only_when_its_holder_is_idle(void **state)
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_idle(&s, 1, 0);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
-	assert_true(was_told(&s, "used, now idle"));
+	assert_true(was_reported(&s, "used, now idle"));
 	script_end(&s);
 }
 
@@ -359,7 +359,7 @@ static void test_a_drain_past_its_deadline_is_stuck_and_others_run_in_the_rest(v
 	assert_int_equal(script_state(&s, 3), SLU_CORE_WAITING);
 	script_pass(&s, 1000);
 	assert_true(script_group(&s, 1).is_stuck);
-	assert_true(was_told(&s, "one is stuck"));
+	assert_true(was_reported(&s, "one is stuck"));
 	assert_non_null(strstr(script_group(&s, 2).reason, "stuck: one has not answered for"));
 	assert_int_equal(script_state(&s, 3), SLU_CORE_FILLING);
 	/* it goes on: nothing was lost */
@@ -385,7 +385,7 @@ static void test_rule_34_a_fill_without_progress_is_closed(void **state)
 	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
 	script_pass(&s, 100);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
-	assert_true(was_told(&s, "placed nothing for"));
+	assert_true(was_reported(&s, "placed nothing for"));
 	script_end(&s);
 }
 
@@ -487,7 +487,7 @@ static void test_rule_26_a_deadlock_is_reported(void **state)
 						.held_bytes = MIB(60),
 						.floor_bytes = MIB(60) });
 	script_rest(&s, 1, 0, false, 60);
-	assert_true(was_told(&s, "deadlock: two waits for bytes that one keeps"));
+	assert_true(was_reported(&s, "deadlock: two waits for bytes that one keeps"));
 	assert_non_null(strstr(script_group(&s, 2).reason, "one keeps bytes that cannot move now"));
 	script_end(&s);
 }
@@ -517,7 +517,7 @@ static void test_rule_26_who_waits_for_one_that_rests_waits_on(void **state)
 	begin_frozen(&s);
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 60000);
-	assert_true(was_told(&s, "deadlock: two waits for bytes that one keeps"));
+	assert_true(was_reported(&s, "deadlock: two waits for bytes that one keeps"));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
 	script_end(&s);
 }
@@ -539,7 +539,7 @@ static void test_rule_26_a_deadlock_of_waiting_programs_is_broken(void **state)
 	assert_non_null(strstr(script_find(&s, 2, SLU_MSG_DENY)->reason,
 			       "others keep the rest, cannot move it and wait as well"));
 
-	/* it asks again, and then it is the turn of the other one to be told */
+	/* it asks again, and then it is the turn of the other one to be reported */
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 5100);
 	assert_int_equal(script_count(&s, 1, SLU_MSG_DENY), 1);

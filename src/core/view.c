@@ -79,8 +79,8 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.name = client->name,
 		.is_orphan = client->standing == SLU_CORE_ORPHAN,
 		.is_lost = client->standing == SLU_CORE_LOST,
-		.is_silent = client->pinned.is_told_silent || client->backing.is_told_silent ||
-			     client->disk.is_told_silent,
+		.is_silent = client->pinned.is_reported_silent ||
+			     client->backing.is_reported_silent || client->disk.is_reported_silent,
 		.n_devices = client->n_seats,
 		.pinned = view_account(&client->pinned),
 		.backing = view_account(&client->backing),
@@ -89,7 +89,7 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_core_seat *seat = &client->seats[i];
 
-		ret_view->is_silent |= seat->account.is_told_silent;
+		ret_view->is_silent |= seat->account.is_reported_silent;
 		ret_view->devices[i] = seat->device;
 		ret_view->modes[i] = seat->mode;
 		ret_view->device_accounts[i] = view_account(&seat->account);
@@ -109,7 +109,7 @@ static uint64_t silence_ns(const struct slu_core *core, const struct slu_core_gr
 		for (unsigned i = 0; i < client->n_seats; i++) {
 			const struct slu_core_account *account = &client->seats[i].account;
 
-			if (account->is_told_silent)
+			if (account->is_reported_silent)
 				longest = SLU_MAX(longest, core->now_ns - account->sent_ns);
 		}
 	return longest;

@@ -60,7 +60,7 @@ static int carry_out(struct slu_server *server, uint64_t now_ns,
 		slu_log(INFO, "%s", action->reason);
 		program = slu_program_find(server, action->client);
 		return program ? slu_fold(slu_program_part(program, action->group)) : 0;
-	case SLU_CORE_TELL:
+	case SLU_CORE_REPORT:
 		slu_log(INFO, "%s", action->reason);
 		return 0;
 	}

@@ -255,7 +255,7 @@ static bool actions_carry_out(struct slu_sim_world *w)
 			else
 				w->counts.n_parts++;
 			break;
-		case SLU_CORE_TELL:
+		case SLU_CORE_REPORT:
 			break;
 		}
 	}

@@ -54,7 +54,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 	account->pace = SLU_PACE_NONE;
 	account->is_pending = false;
 	account->is_final = false;
-	account->is_told_silent = false;
+	account->is_reported_silent = false;
 	slu_core_capacity_witnessed(account->capacity);
 	slu_core_account_check(account);
 }
@@ -95,7 +95,7 @@ static void send(struct slu_core_account *account, uint64_t now_ns, uint64_t lim
 	account->sent_ns = now_ns;
 	account->is_pending = true;
 	account->is_final = false;
-	account->is_told_silent = false;
+	account->is_reported_silent = false;
 	slu_core_account_check(account);
 }
 
@@ -136,7 +136,7 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 	}
 
 	account->is_pending = false;
-	account->is_told_silent = false;
+	account->is_reported_silent = false;
 	account->is_final = sums->is_final;
 	if (sums->refused_bytes)
 		account->limit_bytes = SLU_MIN(account->limit_bytes, held);
@@ -154,7 +154,7 @@ void slu_core_account_void(struct slu_core_account *account)
 	account->goal_bytes = account->limit_bytes;
 	account->pace = SLU_PACE_NONE;
 	account->is_pending = false;
-	account->is_told_silent = false;
+	account->is_reported_silent = false;
 	slu_core_account_check(account);
 }
 

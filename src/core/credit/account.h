@@ -52,7 +52,7 @@ struct slu_core_account {
 	enum slu_pace pace;    /* sent with the last LIMIT */
 	bool is_pending;
 	bool is_final;		      /* it said that no more can leave now */
-	bool is_told_silent;	      /* its silence was told */
+	bool is_reported_silent;      /* its silence was reported */
 	uint64_t cut_bytes;	      /* while a step decides: what it is to give up */
 	uint64_t counted_floor_bytes; /* its part of capacity->floors_bytes */
 };

@@ -208,7 +208,7 @@ static void test_no_pinned_memory_is_asked_for_it(void **state)
 	script_end(&s);
 }
 
-static void test_more_units_than_were_told_count_as_units(void **state)
+static void test_more_units_than_were_reported_count_as_units(void **state)
 {
 	struct script s;
 
@@ -239,7 +239,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_fetched_ahead_for_it),
 		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
 		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),
-		cmocka_unit_test(test_more_units_than_were_told_count_as_units),
+		cmocka_unit_test(test_more_units_than_were_reported_count_as_units),
 	};
 
 	return cmocka_run_group_tests_name("paged", tests, NULL, NULL);

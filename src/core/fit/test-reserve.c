@@ -136,7 +136,7 @@ static void test_it_yields_to_needs_and_to_nothing_else(void **state)
 	script_end(&s);
 }
 
-static void test_who_needs_more_than_is_there_is_told(void **state)
+static void test_a_program_that_needs_more_than_the_device_has_is_denied(void **state)
 {
 	struct script s;
 
@@ -228,7 +228,7 @@ static void test_who_needs_it_has_it_in_its_turns_and_the_others_leave(void **st
 	script_end(&s);
 }
 
-static void test_who_never_fits_is_told_at_once(void **state)
+static void test_a_program_that_never_fits_is_denied_at_once(void **state)
 {
 	struct script s;
 
@@ -362,11 +362,11 @@ int main(void)
 		cmocka_unit_test(test_what_a_refusal_took_comes_back_if_it_is_needed),
 		cmocka_unit_test(test_programs_take_turns_on_what_the_outsiders_left),
 		cmocka_unit_test(test_it_yields_to_needs_and_to_nothing_else),
-		cmocka_unit_test(test_who_needs_more_than_is_there_is_told),
+		cmocka_unit_test(test_a_program_that_needs_more_than_the_device_has_is_denied),
 		cmocka_unit_test(test_what_others_cannot_give_up_counts_beside_a_need),
 		cmocka_unit_test(test_who_is_alone_has_what_it_needs_of_it),
 		cmocka_unit_test(test_who_needs_it_has_it_in_its_turns_and_the_others_leave),
-		cmocka_unit_test(test_who_never_fits_is_told_at_once),
+		cmocka_unit_test(test_a_program_that_never_fits_is_denied_at_once),
 		cmocka_unit_test(test_a_refusal_of_one_that_is_alone_is_final),
 		cmocka_unit_test(test_what_contexts_were_seen_to_take_is_not_there),
 		cmocka_unit_test(test_it_is_kept_below_what_a_refusal_taught),

@@ -98,9 +98,9 @@ static void look_at_deadlines(struct slu_core *core)
 		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
 		    slu_core_is_due(core, group->drain_ns)) {
 			group->is_stuck = true;
-			slu_core_tell(core, TAILQ_FIRST(&group->members)->id,
-				      "%s is stuck: it has not come to rest for %s", name,
-				      slu_size_format_time(span, core->now_ns - group->since_ns));
+			slu_core_report(core, TAILQ_FIRST(&group->members)->id,
+					"%s is stuck: it has not come to rest for %s", name,
+					slu_size_format_time(span, core->now_ns - group->since_ns));
 		}
 	}
 }

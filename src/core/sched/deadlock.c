@@ -26,11 +26,11 @@ static void deadlock_report(struct slu_core *core)
 	const struct slu_core_group *waiter = core->waiting[0];
 	const struct slu_core_group *other = slu_core_group_find(core, waiter->why.other);
 
-	slu_core_tell(core, TAILQ_FIRST(&waiter->members)->id,
-		      "deadlock: %s waits for bytes that %s keeps and cannot move, and "
-		      "no program runs",
-		      slu_core_group_name(waiter),
-		      other ? slu_core_group_name(other) : "an unknown program");
+	slu_core_report(core, TAILQ_FIRST(&waiter->members)->id,
+			"deadlock: %s waits for bytes that %s keeps and cannot move, and "
+			"no program runs",
+			slu_core_group_name(waiter),
+			other ? slu_core_group_name(other) : "an unknown program");
 }
 
 static bool account_may_free(struct slu_core *core, const struct slu_core_account *account)

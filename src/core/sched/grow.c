@@ -135,9 +135,9 @@ void slu_core_grow_look(struct slu_core *core)
 		device->grower = other ? other->id : 0;
 		device->grower_ns = core->now_ns;
 		if (other && other != group)
-			slu_core_tell(core, TAILQ_FIRST(&other->members)->id,
-				      "%s takes memory that cannot move; others who do so wait",
-				      slu_core_group_name(other));
+			slu_core_report(core, TAILQ_FIRST(&other->members)->id,
+					"%s takes memory that cannot move; others who do so wait",
+					slu_core_group_name(other));
 	}
 }
 

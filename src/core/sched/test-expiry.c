@@ -158,7 +158,7 @@ static void test_who_is_cut_short_is_left_alone_for_longer_next_time(void **stat
 }
 
 /* It held the device for 330 ms, of which it rested 210. */
-static void test_what_was_held_is_told_from_what_was_used(void **state)
+static void test_held_time_and_used_time_differ(void **state)
 {
 	const struct slu_core_action *close;
 	struct script s;
@@ -190,7 +190,7 @@ int main(void)
 		cmocka_unit_test(test_pauses_shorter_than_a_switch_end_no_turn),
 		cmocka_unit_test(test_a_holder_whose_last_pause_was_long_is_not_waited_for),
 		cmocka_unit_test(test_somebody_urgent_does_not_wait_for_one_that_rests),
-		cmocka_unit_test(test_what_was_held_is_told_from_what_was_used),
+		cmocka_unit_test(test_held_time_and_used_time_differ),
 		cmocka_unit_test(test_who_is_cut_short_is_left_alone_for_longer_next_time),
 	};
 

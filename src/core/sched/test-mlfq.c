@@ -68,7 +68,7 @@ static void test_what_is_used_sinks_and_what_rests_rises(void **state)
 	}
 }
 
-static void test_a_change_comes_when_it_was_told(void **state)
+static void test_a_change_comes_when_it_was_announced(void **state)
 {
 	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
 	const struct slu_core_config config = { .allotment_ns = 1000,
@@ -606,7 +606,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_used_sinks_and_what_rests_rises),
-		cmocka_unit_test(test_a_change_comes_when_it_was_told),
+		cmocka_unit_test(test_a_change_comes_when_it_was_announced),
 		cmocka_unit_test(test_when_a_turn_is_over),
 		cmocka_unit_test(test_the_higher_level_goes_first),
 		cmocka_unit_test(test_equals_go_by_use_and_those_who_waited_long_by_age),

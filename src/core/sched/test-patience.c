@@ -71,7 +71,7 @@ static void begin(struct script *s, enum slu_mode other)
 	script_join_plain(s, 2, other);
 }
 
-static void test_a_refusal_that_comes_round_is_told(void **state)
+static void test_a_repeated_refusal_is_denied(void **state)
 {
 	struct script s;
 
@@ -130,7 +130,7 @@ static void test_a_wish_that_was_given_up_counts_no_more(void **state)
 }
 
 /* Others were refused while it waited; it has not seen yet what it would get itself. */
-static void test_nobody_is_told_before_it_has_tried(void **state)
+static void test_no_group_is_denied_before_it_has_tried(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -168,10 +168,10 @@ static void test_nobody_is_told_before_it_has_tried(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_refusal_that_comes_round_is_told),
+		cmocka_unit_test(test_a_repeated_refusal_is_denied),
 		cmocka_unit_test(test_who_was_served_has_all_its_patience_again),
 		cmocka_unit_test(test_a_wish_that_was_given_up_counts_no_more),
-		cmocka_unit_test(test_nobody_is_told_before_it_has_tried),
+		cmocka_unit_test(test_no_group_is_denied_before_it_has_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void test_a_long_turn_is_explained(void **state)
 }
 
 /* Both are at the bottom, and the second has taken the first one's turn. */
-static void test_the_slice_of_a_level_is_told(void **state)
+static void test_the_slice_of_a_level_is_shown(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -121,7 +121,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_said_of_a_device_that_nobody_uses),
 		cmocka_unit_test(test_where_everything_fits_there_are_no_turns),
 		cmocka_unit_test(test_a_long_turn_is_explained),
-		cmocka_unit_test(test_the_slice_of_a_level_is_told),
+		cmocka_unit_test(test_the_slice_of_a_level_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

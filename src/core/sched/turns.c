@@ -171,9 +171,9 @@ void slu_core_turns_update(struct slu_core *core, struct slu_core_group *group)
 		group->running_ns = core->now_ns;
 		group->switch_ns = core->now_ns - group->granted_ns - group->stalled_ns;
 		slu_core_group_enter(core, group, SLU_CORE_RUNNING);
-		slu_core_tell(core, TAILQ_FIRST(&group->members)->id, "%s runs, the switch took %s",
-			      slu_core_group_name(group),
-			      slu_size_format_time(span, group->switch_ns));
+		slu_core_report(core, TAILQ_FIRST(&group->members)->id,
+				"%s runs, the switch took %s", slu_core_group_name(group),
+				slu_size_format_time(span, group->switch_ns));
 	}
 	note_rest(core, group, is_runnable);
 	slu_core_patience_update(group);
