@@ -4,12 +4,12 @@
 /*
  * One process: its accounts, and its seat at each of its devices.
  *
- *   ORPHAN  -> JOINED   [slu_core_hello]   a line of the roster came back
+ *   ORPHAN -> JOINED   [slu_core_hello]   a line of the roster came back
  *   JOINED -> LOST     [slu_core_lost]    the connection went, the process did not
  *   LOST   -> JOINED   [slu_core_hello]
  *   any    -> (gone)   [slu_core_dead]
  *
- *  ORPHAN:   charged in full, never a victim, gets no message; its seats are unknown.
+ *  ORPHAN:  charged in full, never a victim, gets no message; its seats are unknown.
  *  JOINED:  takes part.
  *  LOST:    as an orphan, but its seats are known: a turn that it has it keeps.
  *

@@ -336,7 +336,7 @@ int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_acti
 	memcpy(ret_action->reason, entry->reason, sizeof(entry->reason));
 	if (client)
 		fill_line(client, &ret_action->line);
-	if (entry->kind == SLU_CORE_PART)
+	if (entry->kind == SLU_CORE_SPLIT)
 		ret_action->group = entry->group;
 	switch (entry->type) {
 	case SLU_MSG_LIMIT:

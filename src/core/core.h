@@ -179,13 +179,13 @@ void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 
 /*
- * Takes the client out of its group into one of its own: the action PART says which. The core does
+ * Takes the client out of its group into one of its own: the action SPLIT says which. The core does
  * so by itself with members of a group that together exceed the device. A turn that the client has
  * is closed.
  *
  * Return: 0, SLU_CORE_E_ALONE if it is alone in its group already, or -ENOENT.
  */
-int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client);
+int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client);
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ enum slu_core_action_kind {
 	SLU_CORE_SEND,	      /* send message to client */
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
 	SLU_CORE_ROSTER_DROP, /* this line goes */
-	SLU_CORE_PART,	      /* client is in another group now: one of its own, or its run's */
+	SLU_CORE_SPLIT,	      /* client is in another group now: one of its own, or its run's */
 	SLU_CORE_REPORT,      /* nothing to do; a state change worth a line in the log */
 };
 
@@ -203,7 +203,7 @@ struct slu_core_action {
 	uint64_t client;
 	struct slu_message message;  /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
 	struct slu_core_orphan line; /* ROSTER_PUT: its charges; name points into the core */
-	uint64_t group; /* PART: a new number, or that of the group it was parted from */
+	uint64_t group; /* SPLIT: a new number, or that of the group it was split from */
 	char reason[SLU_CORE_REASON_MAX];
 };
 

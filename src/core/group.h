@@ -11,9 +11,9 @@
  *   FILLING, RUNNING -> DRAINING   CLOSE                               [slu_core_turns_close]
  *   open or DRAINING -> WAITING or IDLE   no seat has a turn any more  [slu_core_turns_update]
  *   IDLE, WAITING -> FILLING or DRAINING  HELLO reported an epoch      [slu_core_hello]
- *   (new) -> that of the group which a member with a turn was parted from, then closed
- *                                                                      [slu_core_part]
- *   IDLE, WAITING -> (gone)   its member is united with its run        [slu_core_part_unfit]
+ *   (new) -> that of the group which a member with a turn was split from, then closed
+ *                                                                      [slu_core_split]
+ *   IDLE, WAITING -> (gone)   its member is united with its run        [slu_core_split_unfit]
  *
  *  IDLE, WAITING:      no seat of a joined or lost member has a turn
  *  FILLING, RUNNING:   some seat has one, of this epoch ("open")
@@ -83,7 +83,7 @@ struct slu_core_group {
 	bool is_next;	    /* WAITING, and nothing else is let in on its devices before it */
 	uint64_t crowd_ns;  /* working sets of its members exceed a device since; or NEVER */
 	uint64_t kept_ns;   /* others keep what its members need together since; or NEVER */
-	uint64_t union_ns;  /* it would fit beside those it was parted from since; or NEVER */
+	uint64_t union_ns;  /* it would fit beside those it was split from since; or NEVER */
 	struct slu_core_patience patience;
 	unsigned n_deadlock_denials; /* denials in the present deadlock (deadlock.h) */
 
@@ -141,7 +141,7 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 
 bool slu_core_group_uses(const struct slu_core_group *group, unsigned device);
 bool slu_core_group_shares(const struct slu_core_group *a, const struct slu_core_group *b);
-/* It has one member, nobody to part from. */
+/* It has one member, no other to split from. */
 bool slu_core_group_is_single(const struct slu_core_group *group);
 /* A joined member wants to run. */
 bool slu_core_group_is_runnable(const struct slu_core_group *group);

@@ -25,7 +25,7 @@ struct slu_core_queue_entry {
 		struct slu_msg_turn turn;
 		struct slu_msg_close close;
 		struct slu_msg_deny deny;
-		uint64_t group; /* PART */
+		uint64_t group; /* SPLIT */
 	};
 	char reason[SLU_CORE_REASON_MAX];
 };

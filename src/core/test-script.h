@@ -83,7 +83,7 @@ const struct slu_msg_limit *script_last_limit(const struct script *s, uint64_t c
 uint64_t script_limit(const struct script *s, uint64_t client, unsigned device);
 
 enum slu_core_state script_state(const struct script *s, uint64_t group);
-/* Of the group that the client is in now: parting and uniting change it. */
+/* Of the group that the client is in now: splitting and uniting change it. */
 uint64_t script_group_of(const struct script *s, uint64_t client);
 enum slu_core_state script_state_of(const struct script *s, uint64_t client);
 struct slu_core_group_view script_group(const struct script *s, uint64_t group);

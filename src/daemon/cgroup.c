@@ -82,7 +82,7 @@ static void add_path(const char *root, const char *path, size_t length, const ch
 	}
 }
 
-/* Whether @word is in the list of @length, parted by commas. */
+/* Whether @word is in the list of @length, separated by commas. */
 static bool is_listed(const char *list, size_t length, const char *word)
 {
 	size_t n = strlen(word);

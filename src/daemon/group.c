@@ -39,7 +39,7 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 	int r;
 
 	LIST_FOREACH (group, &server->groups, entry)
-		if (wire && group->wire == wire && group->uid == uid && !group->is_parted)
+		if (wire && group->wire == wire && group->uid == uid && !group->is_split)
 			break;
 	if (!group) {
 		group = calloc(1, sizeof(*group));
@@ -60,8 +60,8 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 	return 0;
 }
 
-int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
-		   struct slu_group **ret_group)
+int slu_group_split(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
+		    struct slu_group **ret_group)
 {
 	struct slu_group *group = calloc(1, sizeof(*group));
 
@@ -69,7 +69,7 @@ int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 		return slu_error(-ENOMEM);
 	group->id = free_id(server, id);
 	group->wire = wire;
-	group->is_parted = true;
+	group->is_split = true;
 	group->uid = uid;
 	group->n_members = 1;
 	LIST_INSERT_HEAD(&server->groups, group, entry);

@@ -6,9 +6,9 @@
  * number means something only together with its user, so nobody gets into a stranger's group. The
  * core's number is HELLO's where that is free, else one of our own.
  *
- * Where the programs of a run together exceed the device, the core parts one of them; it is then in
- * a group of its own that remembers its run and that nobody else joins, until they fit together.
- * Over a restart it stays so: the roster's line says it.
+ * Where the programs of a run together exceed the device, the core splits one of them off; it is
+ * then in a group of its own that remembers its run and that nobody else joins, until they fit
+ * together. Over a restart it stays so: the roster's line says it.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct slu_group {
 	LIST_ENTRY(slu_group) entry; /* server->groups */
 	uint64_t id;		     /* the core's */
 	uint64_t wire;		     /* HELLO's; 0: a program of its own */
-	bool is_parted;		     /* from the group of its run: not joined by that number */
+	bool is_split;		     /* from the group of its run: not joined by that number */
 	bool is_parked;
 	uid_t uid;
 	unsigned n_members;
@@ -47,11 +47,11 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 		   struct slu_group **ret_group);
 
 /*
- * The same, for one that was parted from the group of @wire: always a new one. It is not charged to
+ * The same, for one that was split from the group of @wire: always a new one. It is not charged to
  * its user: there are never more of them than programs, and these are. Return: 0, or -ENOMEM.
  */
-int slu_group_part(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
-		   struct slu_group **ret_group);
+int slu_group_split(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t id,
+		    struct slu_group **ret_group);
 void slu_group_leave(struct slu_group *group);
 
 /* Parks it or lets it go on, also after a restart. Return: 0, or -errno. */

@@ -354,10 +354,10 @@ static int revive(struct slu_program *program, const struct slu_roster_line *lin
 
 	program->is_orphan = true;
 	strcpy(program->name, line->name);
-	r = line->is_parted ? slu_group_part(server, line->uid, line->wire_group, line->group,
+	r = line->is_split ? slu_group_split(server, line->uid, line->wire_group, line->group,
 					     &program->group)
-			    : slu_group_join(server, line->uid, line->wire_group, line->group,
-					     &program->group);
+			   : slu_group_join(server, line->uid, line->wire_group, line->group,
+					    &program->group);
 	if (r)
 		return slu_fold(r);
 	r = revive_devices(program, line, &orphan);

@@ -48,9 +48,9 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 		.uid = program->uid,
 	};
 	/* all of one run have its name: whoever has turns of its own needs one of its own */
-	slu_utf8_copy(ret_who->name, sizeof(ret_who->name) - (program->group->is_parted ? 16 : 0),
+	slu_utf8_copy(ret_who->name, sizeof(ret_who->name) - (program->group->is_split ? 16 : 0),
 		      program->name);
-	if (program->group->is_parted)
+	if (program->group->is_split)
 		sprintf(ret_who->name + strlen(ret_who->name), " (%d)", (int)program->pid);
 }
 
@@ -129,7 +129,7 @@ void slu_program_lost(struct slu_program *program)
 	slu_server_wake(program->server);
 }
 
-int slu_program_part(struct slu_program *program, uint64_t id)
+int slu_program_change_group(struct slu_program *program, uint64_t id)
 {
 	struct slu_group *other = slu_group_find(program->server, id);
 	int r;
@@ -137,7 +137,8 @@ int slu_program_part(struct slu_program *program, uint64_t id)
 	if (other) {
 		other->n_members++;
 	} else {
-		r = slu_group_part(program->server, program->uid, program->group->wire, id, &other);
+		r = slu_group_split(program->server, program->uid, program->group->wire, id,
+				    &other);
 		if (r)
 			return slu_fold(r);
 	}
@@ -147,12 +148,12 @@ int slu_program_part(struct slu_program *program, uint64_t id)
 	return 0;
 }
 
-const char *slu_program_parted_from(const struct slu_program *program)
+const char *slu_program_split_from(const struct slu_program *program)
 {
 	const struct slu_group *own = program->group, *group;
 	const struct slu_program *other, *found = NULL;
 
-	if (!own->is_parted)
+	if (!own->is_split)
 		return NULL;
 	/* the oldest is last in the list */
 	LIST_FOREACH (other, &program->server->programs, entry) {
@@ -202,7 +203,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		.start = program->start,
 		.group = program->group->id,
 		.wire_group = program->group->wire,
-		.is_parted = program->group->is_parted,
+		.is_split = program->group->is_split,
 		.is_parked = program->group->is_parked,
 		.helper = program->helper,
 		.n_devices = program->n_devices,

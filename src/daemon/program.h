@@ -112,12 +112,12 @@ void slu_program_free(struct slu_program *program);
 struct slu_program *slu_program_find(struct slu_server *server, uint64_t id);
 struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid);
 
-/* The core parted it from the others of its group, or united it with them. Return: 0, or -ENOMEM.
+/* The core split it from the others of its group, or united it with them. Return: 0, or -ENOMEM.
  */
-int slu_program_part(struct slu_program *program, uint64_t group);
+int slu_program_change_group(struct slu_program *program, uint64_t group);
 
-/* The name of another program of the run that it was parted from; or NULL. */
-const char *slu_program_parted_from(const struct slu_program *program);
+/* The name of another program of the run that it was split from; or NULL. */
+const char *slu_program_split_from(const struct slu_program *program);
 
 /* Writes the roster line that the core asks for. Return: 0, or -errno. */
 int slu_program_write(struct slu_program *program, const struct slu_core_orphan *line);

@@ -56,10 +56,10 @@ static int carry_out(struct slu_server *server, uint64_t now_ns,
 		if (program)
 			slu_roster_drop(server->roster, program->slot);
 		return 0;
-	case SLU_CORE_PART:
+	case SLU_CORE_SPLIT:
 		slu_log(INFO, "%s", action->reason);
 		program = slu_program_find(server, action->client);
-		return program ? slu_fold(slu_program_part(program, action->group)) : 0;
+		return program ? slu_fold(slu_program_change_group(program, action->group)) : 0;
 	case SLU_CORE_REPORT:
 		slu_log(INFO, "%s", action->reason);
 		return 0;

@@ -269,12 +269,12 @@ static void add_exchange(const struct slu_core_client_view *c, char *reason, siz
 }
 
 /* Why the group is no longer that of its run stands behind why it waits. */
-static void add_parting(const char *from, char *reason, size_t size)
+static void reason_add_split(const char *from, char *reason, size_t size)
 {
 	size_t n = strlen(reason);
 
 	if (from)
-		snprintf(reason + n, size - n, "%sparted from %s: together they exceed the device",
+		snprintf(reason + n, size - n, "%ssplit from %s: together they exceed the device",
 			 n ? "; " : "", from);
 }
 
@@ -296,7 +296,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	struct sums sums = {};
 	json_t *devices = json_array(), *made;
 	char group[17], why[2 * SLU_CORE_REASON_MAX], reason[4 * SLU_CORE_REASON_MAX];
-	const char *parted_from = slu_program_parted_from(program);
+	const char *split_from = slu_program_split_from(program);
 
 	client_view(view->server, program->id, &c);
 	group_view(view->server, program->group->id, &g);
@@ -310,7 +310,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	begin_reason(program->pid, is_stopped, why, reason, sizeof(reason));
 	if (g.state == SLU_CORE_RUNNING)
 		add_exchange(&c, reason, sizeof(reason));
-	add_parting(parted_from, reason, sizeof(reason));
+	reason_add_split(split_from, reason, sizeof(reason));
 	slu_text_clean(reason);
 	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
 			 (int)program->pid, "name", program->name, "group", group, "uid",
@@ -322,8 +322,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	if (!made)
 		return NULL;
 	json_object_set_new(made, "stopped", json_boolean(is_stopped));
-	json_object_set_new(made, "parted_from",
-			    parted_from ? json_string(parted_from) : json_null());
+	json_object_set_new(made, "split_from", split_from ? json_string(split_from) : json_null());
 	json_object_update_new(
 		made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
 				"device_bytes", (json_int_t)sums.device, "mapped_bytes",

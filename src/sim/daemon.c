@@ -248,7 +248,7 @@ static bool actions_carry_out(struct slu_sim_world *w)
 		case SLU_CORE_ROSTER_DROP:
 			w->sessions[client].on_roster = false;
 			break;
-		case SLU_CORE_PART:
+		case SLU_CORE_SPLIT:
 			w->sessions[client].group = a.group;
 			if (a.group == w->clients[client].group)
 				w->counts.n_unions++;
@@ -267,7 +267,7 @@ static bool actions_carry_out(struct slu_sim_world *w)
 /* Drawn at random: the core is asked between two of its steps. */
 void slu_sim_daemon_part(struct slu_sim_world *w, unsigned client)
 {
-	if (w->core && slu_core_part(w->core, slu_sim_world_now_ns(w), client_id(client)) == 0) {
+	if (w->core && slu_core_split(w->core, slu_sim_world_now_ns(w), client_id(client)) == 0) {
 		w->counts.n_asked_parts++;
 		actions_carry_out(w);
 	}

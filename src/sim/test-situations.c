@@ -497,7 +497,7 @@ static bool dies_before_parting(struct slu_sim_world *w, const struct slu_core_a
 {
 	unsigned *n = w->test_data;
 
-	return a->kind == SLU_CORE_PART && *n && --*n == 0;
+	return a->kind == SLU_CORE_SPLIT && *n && --*n == 0;
 }
 
 /* Rules 32 and 35. What the roster does not know of yet happens again. */

@@ -9,15 +9,15 @@
  *   held     what it said last; true when it was said
  *   floor    of that, what it said cannot leave now
  *
- *   ANSWERED -> PENDING   [slu_core_account_raise]   charged before it is sent (rule 2)
- *   ANSWERED -> PENDING   [slu_core_account_lower]   frees nothing yet
- *   PENDING -> ANSWERED   [slu_core_account_answer]  with the last seq: charge = max(ceiling,
- * limit) PENDING -> PENDING   [slu_core_account_answer]  with an older seq: noted, lowers no charge
- *   any     -> ANSWERED   [slu_core_account_report]  HELLO: limit = charge = held, seq 0
- *   any     -> ANSWERED   [slu_core_account_void]    the connection is gone: credit died, the
- * charge stays until HELLO or death
+ *   ANSWERED -> PENDING    [slu_core_account_raise]   charged before it is sent (rule 2)
+ *   ANSWERED -> PENDING    [slu_core_account_lower]   frees nothing yet
+ *   PENDING  -> ANSWERED   [slu_core_account_answer]  the last seq: charge = max(ceiling, limit)
+ *   PENDING  -> PENDING    [slu_core_account_answer]  an older seq: noted, lowers no charge
+ *   any      -> ANSWERED   [slu_core_account_report]  HELLO: limit = charge = held, seq 0
+ *   any      -> ANSWERED   [slu_core_account_orphan]  the roster: charged, all of it a floor
+ *   any      -> ANSWERED   [slu_core_account_void]    the connection ended: the charge stays
  *
- *  ANSWERED:  the last LIMIT was answered, or none was sent.  * !is_pending
+ *  ANSWERED: the last LIMIT was answered, or none was sent.  * !is_pending
  *  PENDING:  one LIMIT is under way, never two (rule 1).     * is_pending, seq > 0
  *
  * In every state limit <= charge and held <= charge. A client whose unmovable memory grows may hold

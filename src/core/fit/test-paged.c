@@ -143,10 +143,10 @@ static void test_beside_others_it_counts(void **state)
 	}
 }
 
-static void test_members_of_a_group_whose_pages_exceed_the_device_are_parted(void **state)
+static void test_members_of_a_group_whose_pages_exceed_the_device_are_split(void **state)
 {
 	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 1);
-	unsigned n_parted = 0;
+	unsigned n_splits = 0;
 	struct script s;
 
 	(void)state;
@@ -157,8 +157,8 @@ static void test_members_of_a_group_whose_pages_exceed_the_device_are_parted(voi
 	}
 	script_pass(&s, 3000);
 	for (size_t i = 0; i < s.n_said; i++)
-		n_parted += s.said[i].kind == SLU_CORE_PART;
-	assert_int_equal(n_parted, 1);
+		n_splits += s.said[i].kind == SLU_CORE_SPLIT;
+	assert_int_equal(n_splits, 1);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
 	script_end(&s);
@@ -235,7 +235,7 @@ int main(void)
 		cmocka_unit_test(test_after_its_turn_the_bytes_are_given_back_at_once),
 		cmocka_unit_test(test_parked_it_keeps_nobody_out),
 		cmocka_unit_test(test_beside_others_it_counts),
-		cmocka_unit_test(test_members_of_a_group_whose_pages_exceed_the_device_are_parted),
+		cmocka_unit_test(test_members_of_a_group_whose_pages_exceed_the_device_are_split),
 		cmocka_unit_test(test_nothing_is_fetched_ahead_for_it),
 		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
 		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),

@@ -11,7 +11,7 @@
 #include "core/sched/expiry.h"
 #include "core/sched/grow.h"
 #include "core/sched/deadlock.h"
-#include "core/sched/part.h"
+#include "core/sched/split.h"
 #include "core/sched/turns.h"
 #include "core/sched/unfit.h"
 #include "core/send.h"
@@ -308,7 +308,7 @@ void slu_core_admit(struct slu_core *core)
 			core->waiting[i]->why.kind = SLU_CORE_WHY_GRACE;
 		return;
 	}
-	if (slu_core_part_unfit(core)) {
+	if (slu_core_split_unfit(core)) {
 		slu_core_plan_refresh(core);
 		slu_core_admit_collect_open(core);
 	}

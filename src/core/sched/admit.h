@@ -6,7 +6,7 @@
  *
  *   1. Deadlines: a fill without progress is closed; a drain that lasts too long is stuck.
  *   2. While orphans may still come back, nothing more is decided.
- *   3. Groups that do not fit and have several members are parted (part.h).
+ *   3. Groups that do not fit and have several members are split (split.h).
  *   4. Groups that take memory which cannot move do so one at a time: the others are closed and
  *      kept waiting (grow.h).
  *   5. Open groups that no longer fit are closed, the oldest first; one that runs and has outgrown

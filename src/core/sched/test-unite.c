@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * By script: who was parted from its run comes back when they fit together, and a run that waits
- * for what others cannot move is parted if that helps. The device has 100 MiB, the patience is 5 s.
+ * By script: who was split from its run comes back when they fit together, and a run that waits
+ * for what others cannot move is split if that helps. The device has 100 MiB, the patience is 5 s.
  */
 
 #include "core/test-script.h"
@@ -18,8 +18,8 @@ static void join(struct script *s, uint64_t client)
 	script_join(s, client, RUN, &hello);
 }
 
-/* 1 runs with 60 MiB; 2 wanted 60 and was parted; now it wants @mib, and rests. */
-static void begin_parted(struct script *s, uint64_t mib)
+/* 1 runs with 60 MiB; 2 wanted 60 and was split; now it wants @mib, and rests. */
+static void begin_split(struct script *s, uint64_t mib)
 {
 	script_begin(s, NULL, 100);
 	join(s, 1);
@@ -47,7 +47,7 @@ static void test_who_fits_with_its_run_again_is_united(void **state)
 	struct script s;
 
 	(void)state;
-	begin_parted(&s, 20);
+	begin_split(&s, 20);
 	pass(&s, 4900);
 	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	pass(&s, 400);
@@ -63,18 +63,18 @@ static void test_who_fits_with_its_run_again_is_united(void **state)
 	script_end(&s);
 }
 
-static void test_who_would_fit_only_just_stays_parted(void **state)
+static void test_a_client_that_would_just_fit_stays_split(void **state)
 {
 	struct script s;
 
 	(void)state;
-	begin_parted(&s, 35);
+	begin_split(&s, 35);
 	pass(&s, 20000);
 	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	script_end(&s);
 }
 
-static void test_who_was_parted_by_request_stays_so(void **state)
+static void test_a_client_split_by_request_stays_so(void **state)
 {
 	struct script s;
 
@@ -82,7 +82,7 @@ static void test_who_was_parted_by_request_stays_so(void **state)
 	script_begin(&s, NULL, 100);
 	join(&s, 1);
 	join(&s, 2);
-	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
+	assert_int_equal(slu_core_split(s.core, s.now_ns, 2), 0);
 	script_step(&s);
 	script_pass(&s, 20000);
 	assert_int_not_equal(script_group_of(&s, 2), RUN);
@@ -132,7 +132,7 @@ static void begin_kept(struct script *s, uint64_t kept)
 	script_step(s);
 }
 
-static void test_who_is_kept_out_together_is_parted(void **state)
+static void test_a_group_that_is_kept_out_is_split(void **state)
 {
 	struct script s;
 
@@ -173,10 +173,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_fits_with_its_run_again_is_united),
-		cmocka_unit_test(test_who_would_fit_only_just_stays_parted),
-		cmocka_unit_test(test_who_was_parted_by_request_stays_so),
+		cmocka_unit_test(test_a_client_that_would_just_fit_stays_split),
+		cmocka_unit_test(test_a_client_split_by_request_stays_so),
 		cmocka_unit_test(test_the_lower_level_is_that_of_both),
-		cmocka_unit_test(test_who_is_kept_out_together_is_parted),
+		cmocka_unit_test(test_a_group_that_is_kept_out_is_split),
 		cmocka_unit_test(test_parting_that_does_not_help_is_left_alone),
 	};
 

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "core/fit/plan.h"
 #include "core/group.h"
-#include "core/sched/part.h"
+#include "core/sched/split.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 
@@ -45,7 +45,7 @@ static void take_along(struct slu_core *core, const struct slu_core_group *from,
 	to->n_turns = 1;
 }
 
-static void part(struct slu_core *core, struct slu_core_client *client, const char *why)
+static void client_split(struct slu_core *core, struct slu_core_client *client, const char *why)
 {
 	struct slu_core_group *from = client->group, *to;
 	struct slu_core_queue_entry *entry;
@@ -61,8 +61,8 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 	from->crowd_ns = from->kept_ns = SLU_CORE_NEVER;
 	slu_core_patience_init(&from->patience);
 	name = slu_core_group_name(from);
-	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
-				    "%s is parted from %s: %s", client->name, name, why);
+	entry = slu_core_queue_push(&core->queue, SLU_CORE_SPLIT, client->id,
+				    "%s is split from %s: %s", client->name, name, why);
 	if (entry)
 		entry->group = to->id;
 	/* the line of an orphan may know of devices that are not there now: it stays as it is */
@@ -72,12 +72,12 @@ static void part(struct slu_core *core, struct slu_core_client *client, const ch
 	if (has_turn(client))
 		take_along(core, from, to);
 	if (slu_core_group_is_open(to))
-		slu_core_turns_close(core, to, "%s is parted from %s", client->name, name);
+		slu_core_turns_close(core, to, "%s is split from %s", client->name, name);
 	slu_core_turns_update(core, to);
 	slu_core_turns_update(core, from);
 }
 
-int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
+int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 {
 	struct slu_core_client *client = slu_core_client_find(core, client_id);
 
@@ -86,7 +86,7 @@ int slu_core_part(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 		return slu_error(-ENOENT);
 	if (slu_core_group_is_single(client->group))
 		return SLU_CORE_E_ALONE;
-	part(core, client, "so it was asked");
+	client_split(core, client, "so it was asked");
 	return 0;
 }
 
@@ -223,13 +223,13 @@ static bool is_kept_out(struct slu_core *core, struct slu_core_group *group,
 	       ret_shortage->free_bytes;
 }
 
-static bool may_be_parted(const struct slu_core_group *group)
+static bool group_may_split(const struct slu_core_group *group)
 {
 	return group->state != SLU_CORE_IDLE && group->state != SLU_CORE_DRAINING &&
 	       !group->is_parked && !slu_core_group_is_single(group);
 }
 
-/* Return: the group of its run, if it was parted from one that is still there; or NULL. */
+/* Return: the group of its run, if it was split from one that is still there; or NULL. */
 static struct slu_core_group *origin(const struct slu_core *core,
 				     const struct slu_core_group *group)
 {
@@ -262,7 +262,7 @@ static void unite(struct slu_core *core, struct slu_core_group *from, struct slu
 	slu_core_group_count(core, to);
 	if (core->policy->unite)
 		core->policy->unite(to, from);
-	entry = slu_core_queue_push(&core->queue, SLU_CORE_PART, client->id,
+	entry = slu_core_queue_push(&core->queue, SLU_CORE_SPLIT, client->id,
 				    "%s is united with %s: together they fit again", client->name,
 				    slu_core_group_name(to));
 	if (entry)
@@ -302,7 +302,7 @@ static bool unite_fit(struct slu_core *core)
 	return is_any;
 }
 
-bool slu_core_part_unfit(struct slu_core *core)
+bool slu_core_split_unfit(struct slu_core *core)
 {
 	struct slu_core_group *group;
 	bool is_any = unite_fit(core);
@@ -311,15 +311,15 @@ bool slu_core_part_unfit(struct slu_core *core)
 		struct slu_core_shortage shortage;
 		struct slu_core_client *client;
 
-		while (may_be_parted(group) &&
+		while (group_may_split(group) &&
 		       (is_unfit(core, group, &shortage) || is_crowded(core, group, &shortage) ||
 			is_kept_out(core, group, &shortage)) &&
 		       (client = choose(group, shortage.device))) {
 			client->run = group->id;
-			part(core, client,
-			     shortage.device == SLU_CORE_PLAN_PINNED
-				     ? "together they exceed the pinned memory"
-				     : "together they exceed the device");
+			client_split(core, client,
+				     shortage.device == SLU_CORE_PLAN_PINNED
+					     ? "together they exceed the pinned memory"
+					     : "together they exceed the device");
 			is_any = true;
 		}
 	}

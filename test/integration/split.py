@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of one `sluice run` on a device that holds one of them: they are parted, take turns, and end right.
+"""Programs of one `sluice run` on a device that holds one of them: they are split, take turns, and end right.
 
 One run is one group with turns together. Where its programs together exceed the device, the core gives one of them a
 group of its own instead of telling it that there is no memory.
@@ -35,8 +35,8 @@ def endless(w, api, n):
                            for i in range(n)]), api, name="run", stdin=subprocess.PIPE)
 
 
-def parted(w):
-    return [p for p in w.status()["programs"] if p["parted_from"]]
+def split(w):
+    return [p for p in w.status()["programs"] if p["split_from"]]
 
 
 def tail(w):
@@ -44,14 +44,14 @@ def tail(w):
 
 
 def in_one_run(api, n):
-    with s.World(f"{api}-{n}-parted", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
+    with s.World(f"{api}-{n}-split", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         run = endless(w, api, n)
-        s.wait_until("all but one are parted", lambda: len(parted(w)) == n - 1, look=lambda: tail(w))
-        for program in parted(w):
-            s.check("parted from run: together they exceed the device" in program["reason"],
+        s.wait_until("all but one are split", lambda: len(split(w)) == n - 1, look=lambda: tail(w))
+        for program in split(w):
+            s.check("split from run: together they exceed the device" in program["reason"],
                     "status says why they are separate", program)
-        s.check("parted from run" in w.sluice("status").stdout, "people are told too", w.sluice("status").stdout)
+        s.check("split from run" in w.sluice("status").stdout, "people are told too", w.sluice("status").stdout)
         s.wait_until("each has turns of its own", lambda: len(found := w.status()["programs"]) == n and all(
             p["turns"] > 2 for p in found), look=lambda: tail(w))
         names = {t["name"]: t["pid"] for t in w.history()["turns"]}
@@ -59,7 +59,7 @@ def in_one_run(api, n):
                 "each has a name of its own in history", names)
         w.end(run)
         s.check("DENY" not in w.log(), "nobody is told that there is no memory", tail(w))
-        s.check(w.log().count("together they exceed") == n - 1, "each is parted once", tail(w))
+        s.check(w.log().count("together they exceed") == n - 1, "each is split once", tail(w))
 
 
 def two_cuda_programs_of_one_run_that_exceed_the_device():
@@ -84,7 +84,7 @@ def opencl_programs_whose_working_sets_exceed_the_device():
         w.start_daemon()
         run = w.start(shell(*[fill("opencl", i, "--mib", 3, "--buffers", 12, "--rounds", 5, "--endless") for i in range(2)]),
                       "opencl", name="run", stdin=subprocess.PIPE)
-        s.wait_until("one is parted", lambda: parted(w), look=lambda: tail(w))
+        s.wait_until("one is split", lambda: split(w), look=lambda: tail(w))
         w.end(run)
 
 
@@ -100,7 +100,7 @@ def who_never_fits_is_told_as_if_it_were_alone():
 
 def in_a_pipe(api, memory, ping, pong):
     """Two programs of one run that wait for each other by turns: a hop ends when the holder is seen to be idle."""
-    with s.World(f"{api}-parted-pipe", memory=memory, settings=SETTINGS, softgpu=SCALED) as w:
+    with s.World(f"{api}-split-pipe", memory=memory, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         there, back = w.folder / "there", w.folder / "back"
         for fifo in (there, back):
@@ -108,7 +108,7 @@ def in_a_pipe(api, memory, ping, pong):
         # opened for both directions first, so that neither waits for the other one to come
         run = w.start(shell(f"exec {ping} 3<>{back} >{there}", f"exec {pong} 3<>{there} >{back}"), api, name="run")
         w.finish(run, seconds=120)
-        s.check("together they exceed" in w.log(), "they were parted", tail(w))
+        s.check("together they exceed" in w.log(), "they were split", tail(w))
 
 
 def two_cuda_programs_of_one_run_in_a_pipe():
@@ -121,11 +121,11 @@ def two_opencl_programs_of_one_run_in_a_pipe():
     in_a_pipe("opencl", 6 * s.MIB, f"{program} --role ping", f"{program} --role pong")
 
 
-def who_was_parted_stays_so_over_a_restart():
-    with s.World("parted-restart", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
+def a_split_program_stays_so_over_a_restart():
+    with s.World("split-restart", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         run = endless(w, "cuda", 2)
-        (before,) = s.wait_until("one is parted", lambda: parted(w), look=lambda: tail(w))
+        (before,) = s.wait_until("one is split", lambda: split(w), look=lambda: tail(w))
         w.kill_daemon()
         w.start_daemon()
 
@@ -134,10 +134,10 @@ def who_was_parted_stays_so_over_a_restart():
             return len(programs) == 2 and all(p["connection"] == "joined" for p in programs) and programs
 
         s.wait_until("both are back", both_are_back, look=lambda: tail(w))
-        (after,) = parted(w)
-        s.check((after["pid"], after["group"]) == (before["pid"], before["group"]), "it is still parted", before, after)
+        (after,) = split(w)
+        s.check((after["pid"], after["group"]) == (before["pid"], before["group"]), "it is still split", before, after)
         turns = s.wait_until("both go on", lambda: all(p["turns"] > 3 for p in w.status()["programs"]), look=lambda: tail(w))
-        s.check(turns and w.log().count("together they exceed") == 1, "it was parted once", tail(w))
+        s.check(turns and w.log().count("together they exceed") == 1, "it was split once", tail(w))
         w.end(run)
 
 
@@ -149,4 +149,4 @@ s.main(two_cuda_programs_of_one_run_that_exceed_the_device,
        who_never_fits_is_told_as_if_it_were_alone,
        two_cuda_programs_of_one_run_in_a_pipe,
        two_opencl_programs_of_one_run_in_a_pipe,
-       who_was_parted_stays_so_over_a_restart)
+       a_split_program_stays_so_over_a_restart)

@@ -15,12 +15,12 @@ static void join(struct script *s, uint64_t client, enum slu_mode mode, unsigned
 	script_join(s, client, RUN, &hello);
 }
 
-static unsigned n_parted(const struct script *s, uint64_t client)
+static unsigned n_splits(const struct script *s, uint64_t client)
 {
 	unsigned n = 0;
 
 	for (size_t i = 0; i < s->n_said; i++)
-		n += s->said[i].kind == SLU_CORE_PART && s->said[i].client == client;
+		n += s->said[i].kind == SLU_CORE_SPLIT && s->said[i].client == client;
 	return n;
 }
 
@@ -48,7 +48,7 @@ static void test_a_group_that_fits_stays_together(void **state)
 		script_obey(&s, 1, 60, true);
 		script_obey(&s, 2, 40, true);
 	}
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 0);
 	assert_int_equal(script_group_of(&s, 2), RUN);
 	assert_int_equal(script_state_of(&s, 2), SLU_CORE_RUNNING);
 	script_end(&s);
@@ -63,8 +63,8 @@ static void test_the_one_that_asks_leaves_and_the_other_keeps_its_turn(void **st
 	begin_run(&s, NULL);
 	epoch = script_group(&s, RUN).epoch;
 	script_want(&s, 2, 0, 60, true);
-	assert_int_equal(n_parted(&s, 2), 1);
-	assert_int_equal(n_parted(&s, 1), 0);
+	assert_int_equal(n_splits(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 1), 0);
 	assert_true(script_group_of(&s, 2) != RUN);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_RUNNING);
 	assert_true(slu_epoch_equal(script_group(&s, RUN).epoch, epoch));
@@ -86,7 +86,7 @@ static void test_the_one_that_asks_leaves_and_the_other_keeps_its_turn(void **st
 	assert_true(script_group(&s, script_group_of(&s, 2)).n_turns > 2);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_null(script_find(&s, 2, SLU_MSG_DENY));
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 1);
 	script_end(&s);
 }
 
@@ -103,7 +103,7 @@ static void test_who_was_filling_goes_on_filling(void **state)
 	script_sums(&s, 1, 0, 30);
 	epoch = script_group(&s, RUN).epoch;
 	script_want(&s, 2, 0, 70, true);
-	assert_int_equal(n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 2), 1);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_FILLING);
 	assert_true(slu_epoch_equal(script_group(&s, RUN).epoch, epoch));
 	assert_null(script_find(&s, 1, SLU_MSG_CLOSE));
@@ -125,7 +125,7 @@ static void test_a_waiting_group_keeps_its_place(void **state)
 	script_join_plain(&s, 4, SLU_MODE_ALL);
 	script_want(&s, 4, 0, 60, true);
 	script_want(&s, 2, 0, 60, true);
-	assert_int_equal(n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 2), 1);
 
 	/* 1 came before 4, and 2 comes after it */
 	script_pass(&s, 200);
@@ -168,14 +168,14 @@ static void test_who_never_fits_is_denied_and_the_other_is_not(void **state)
 	begin_run(&s, NULL);
 	script_want(&s, 2, 0, 120, true);
 	script_obey(&s, 2, 0, true);
-	assert_int_equal(n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 2), 1);
 	assert_int_equal(script_count(&s, 2, SLU_MSG_DENY), 1);
 	assert_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_RUNNING);
 	script_end(&s);
 }
 
-static void test_a_group_that_may_fit_again_is_not_parted_at_once(void **state)
+static void test_a_group_that_may_fit_again_is_not_split_at_once(void **state)
 {
 	struct script s;
 
@@ -184,13 +184,13 @@ static void test_a_group_that_may_fit_again_is_not_parted_at_once(void **state)
 	slu_core_outsiders(s.core, s.now_ns, 0, MIB(20));
 	script_want(&s, 2, 0, 30, true);
 	script_pass(&s, 2400);
-	assert_int_equal(n_parted(&s, 2), 0);
+	assert_int_equal(n_splits(&s, 2), 0);
 	script_pass(&s, 200);
-	assert_int_equal(n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 2), 1);
 	script_end(&s);
 }
 
-static void test_an_outsider_that_goes_parts_nobody(void **state)
+static void test_an_outsider_that_goes_splits_no_group(void **state)
 {
 	struct script s;
 
@@ -201,11 +201,11 @@ static void test_an_outsider_that_goes_parts_nobody(void **state)
 	script_pass(&s, 1000);
 	slu_core_outsiders(s.core, s.now_ns, 0, 0);
 	script_pass(&s, 10000);
-	assert_int_equal(n_parted(&s, 2), 0);
+	assert_int_equal(n_splits(&s, 2), 0);
 	script_end(&s);
 }
 
-static void test_who_idles_on_a_full_device_is_parted_for_one_on_another(void **state)
+static void test_who_idles_on_a_full_device_is_split_for_one_on_another(void **state)
 {
 	struct script s;
 
@@ -217,14 +217,14 @@ static void test_who_idles_on_a_full_device_is_parted_for_one_on_another(void **
 	script_want(&s, 1, 0, 70, false);
 	script_want(&s, 2, 0, 60, false);
 	script_want(&s, 3, 1, 50, true);
-	assert_int_equal(n_parted(&s, 1), 1);
+	assert_int_equal(n_splits(&s, 1), 1);
 	assert_int_equal(script_group_of(&s, 3), RUN);
 	assert_int_equal(script_state(&s, RUN), SLU_CORE_FILLING);
 	assert_null(script_find(&s, 3, SLU_MSG_DENY));
 	script_end(&s);
 }
 
-static void test_two_that_exceed_the_pinned_memory_are_parted(void **state)
+static void test_two_that_exceed_the_pinned_memory_are_split(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -237,12 +237,12 @@ static void test_two_that_exceed_the_pinned_memory_are_parted(void **state)
 	join(&s, 2, SLU_MODE_MAPPED, 1);
 	script_want(&s, 1, 0, 130, true);
 	script_want(&s, 2, 0, 140, true);
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 1);
 	assert_true(script_group_of(&s, 1) != script_group_of(&s, 2));
 	script_end(&s);
 }
 
-static void test_working_sets_that_exceed_the_device_for_a_while_are_parted(void **state)
+static void test_working_sets_that_exceed_the_device_for_a_while_are_split(void **state)
 {
 	struct script s;
 
@@ -255,12 +255,12 @@ static void test_working_sets_that_exceed_the_device_for_a_while_are_parted(void
 	script_pass(&s, 40);
 	script_want_working(&s, 2, 10, 30, 60);
 	script_pass(&s, 100);
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 0);
 	script_want_working(&s, 2, 10, 60, 60);
 	script_pass(&s, 40);
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 0);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 0);
 	script_pass(&s, 20);
-	assert_int_equal(n_parted(&s, 1) + n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 1) + n_splits(&s, 2), 1);
 	script_end(&s);
 }
 
@@ -281,7 +281,7 @@ static void test_the_level_goes_along(void **state)
 	script_obey(&s, 2, 0, false);
 	assert_true(script_group(&s, RUN).level > 0);
 	script_want(&s, 2, 0, 60, true);
-	assert_int_equal(n_parted(&s, 2), 1);
+	assert_int_equal(n_splits(&s, 2), 1);
 	assert_int_equal(script_group(&s, script_group_of(&s, 2)).level,
 			 script_group(&s, RUN).level);
 	script_end(&s);
@@ -294,11 +294,11 @@ static void test_a_parked_group_is_parked_in_parts(void **state)
 	(void)state;
 	begin_run(&s, NULL);
 	assert_int_equal(slu_core_park(s.core, s.now_ns, RUN, true), 0);
-	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
+	assert_int_equal(slu_core_split(s.core, s.now_ns, 2), 0);
 	script_step(&s);
 	assert_true(script_group(&s, script_group_of(&s, 2)).is_parked);
-	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), SLU_CORE_E_ALONE);
-	assert_int_equal(slu_core_part(s.core, s.now_ns, 9), -ENOENT);
+	assert_int_equal(slu_core_split(s.core, s.now_ns, 2), SLU_CORE_E_ALONE);
+	assert_int_equal(slu_core_split(s.core, s.now_ns, 9), -ENOENT);
 	script_end(&s);
 }
 
@@ -336,7 +336,7 @@ static void test_a_member_can_leave_in_any_state(void **state)
 			script_step(&s);
 		}
 		assert_int_equal(script_state(&s, RUN), at);
-		assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
+		assert_int_equal(slu_core_split(s.core, s.now_ns, 2), 0);
 		slu_core_check(s.core);
 		script_step(&s);
 		for (uint64_t c = 1; c <= 2; c++) {
@@ -365,7 +365,7 @@ static void test_a_lost_member_closes_what_it_brings_back(void **state)
 	script_want(&s, 2, 0, 30, true);
 	script_obey(&s, 2, 30, true);
 	slu_core_lost(s.core, s.now_ns, 2);
-	assert_int_equal(slu_core_part(s.core, s.now_ns, 2), 0);
+	assert_int_equal(slu_core_split(s.core, s.now_ns, 2), 0);
 	script_step(&s);
 	assert_int_equal(script_state_of(&s, 2), SLU_CORE_DRAINING);
 	assert_int_equal(script_state_of(&s, 1), SLU_CORE_RUNNING);
@@ -389,11 +389,11 @@ int main(void)
 		cmocka_unit_test(test_a_waiting_group_keeps_its_place),
 		cmocka_unit_test(test_three_that_each_fill_the_device_become_three),
 		cmocka_unit_test(test_who_never_fits_is_denied_and_the_other_is_not),
-		cmocka_unit_test(test_a_group_that_may_fit_again_is_not_parted_at_once),
-		cmocka_unit_test(test_an_outsider_that_goes_parts_nobody),
-		cmocka_unit_test(test_who_idles_on_a_full_device_is_parted_for_one_on_another),
-		cmocka_unit_test(test_two_that_exceed_the_pinned_memory_are_parted),
-		cmocka_unit_test(test_working_sets_that_exceed_the_device_for_a_while_are_parted),
+		cmocka_unit_test(test_a_group_that_may_fit_again_is_not_split_at_once),
+		cmocka_unit_test(test_an_outsider_that_goes_splits_no_group),
+		cmocka_unit_test(test_who_idles_on_a_full_device_is_split_for_one_on_another),
+		cmocka_unit_test(test_two_that_exceed_the_pinned_memory_are_split),
+		cmocka_unit_test(test_working_sets_that_exceed_the_device_for_a_while_are_split),
 		cmocka_unit_test(test_the_level_goes_along),
 		cmocka_unit_test(test_a_parked_group_is_parked_in_parts),
 		cmocka_unit_test(test_the_line_in_the_roster_has_the_new_group),
