@@ -2,21 +2,22 @@
 #pragma once
 
 /*
- * The core: who runs, and how many bytes each may hold. Pure: no I/O, no clock, no thread.
+ * The core decides which programs run, and how many bytes each may hold. Pure: no I/O, no clock, no
+ * thread.
  *
- * Events go in, each with a time; slu_core_step() then decides, and actions come out, each with
- * an id and a reason in words. An action is a request that may be answered late, partly or never.
- * The daemon drives it with real time, the simulator and the tests with virtual time.
+ * Events go in, each with a time; slu_core_step() then decides, and actions come out, each with an
+ * id and a reason in words. An action is a request: the answer may come late, in part or never. The
+ * daemon drives the core with real time, the simulator and the tests with virtual time.
  *
  *   slu_core_hello(core, now, …);               any number of events
  *   slu_core_step(core, now);                   decide
- *   while (slu_core_take_action(core, &a) > 0)  carry out, in this order: a roster line stands
+ *   while (slu_core_take_action(core, &a) > 0)  carry out, in this order: a roster line comes
  *           …                                   before the raise that it covers
  *   slu_core_deadline_ns(core)                  step again then, even if nothing happens
  *
- * Inside: sched/ (whose turn) asks fit/ (which groups fit, with how many bytes), which uses credit/
- * (accounts and capacities); core.c runs the step.
- * docs/protocol.md has the rules by number; the comments in the code name them.
+ * Inside, sched/ (which group has its turn) asks fit/ (which groups fit, with how many bytes),
+ * which uses credit/ (accounts and capacities); core.c runs the step. docs/protocol.md has the
+ * rules by number; comments in the code refer to them. docs/glossary.md explains the words.
  */
 
 #include <stdbool.h>
@@ -35,25 +36,27 @@ struct slu_core;
 struct slu_core_config {
 	const char *policy;	     /* a name of the array in sched/policy.c */
 	uint64_t generation;	     /* > every generation before it */
-	uint64_t slice_ns;	     /* a turn lasts so long when somebody waits */
-	uint64_t slice_min_switches; /* … and at least so many times the switch it took (rule 19) */
-	uint64_t allotment_ns;	     /* mlfq: who has used so much of the top level sinks */
-	uint64_t wait_percent;	     /* mlfq: so much of the time spent waiting counts as rest */
+	uint64_t slice_ns;	     /* how long a turn lasts while another program waits */
+	uint64_t slice_min_switches; /* … at least this many times its switch (rule 19) */
+	uint64_t allotment_ns;	     /* mlfq: device time after which a program sinks by a level */
+	uint64_t wait_percent;	     /* mlfq: the part of the waiting time that counts as rest */
 	unsigned levels;	     /* mlfq */
-	uint64_t close_deadline_ns; /* a drain longer than this is called stuck */
-	uint64_t limit_deadline_ns; /* a LIMIT unanswered for so long: its client is silent */
-	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
-	uint64_t rise_period_ns;    /* the estimate rises so often, doubled by refusals (rule 16) */
-	uint64_t patience_ns;	    /* a group that cannot fit is denied after this (rule 7) */
-	uint64_t grace_ns;	    /* no new turns so long after a start while orphans remain */
-	uint64_t idle_ns;	    /* a client says IDLE when nothing ran for so long */
-	uint64_t need_window_ns;    /* need is the maximum of this window (rule 21) */
-	uint64_t round_trip_ns;	    /* a grant younger than this is not taken back (rule 10) */
-	uint64_t pinned_bytes;	    /* budget of the machine */
-	uint64_t backing_bytes;	    /* budget of the machine: pageable memory */
-	uint64_t disk_bytes;	    /* budget of the machine; 0: nothing goes to disk */
-	uint64_t staging_bytes; /* pinned credit that each client gets when it joins (rule 30) */
-	unsigned share_percent; /* run side by side below this (90) and turns above 100 */
+	uint64_t close_deadline_ns;  /* a program that drains longer is stuck */
+	uint64_t limit_deadline_ns;  /* a client that leaves a LIMIT unanswered longer is silent */
+	uint64_t fill_deadline_ns;   /* a fill without progress is closed (rule 34) */
+	uint64_t rise_period_ns; /* between two rises of the estimate; refusals double it (rule 16)
+				  */
+	uint64_t patience_ns;	 /* a group that cannot fit is denied after this (rule 7) */
+	uint64_t grace_ns;	 /* after a start: no new turns while orphans remain */
+	uint64_t idle_ns;	 /* a client sends IDLE after this time without device progress */
+	uint64_t need_window_ns; /* need is the maximum of this window (rule 21) */
+	uint64_t round_trip_ns;	 /* a grant younger than this is not taken back (rule 10) */
+	uint64_t pinned_bytes;	 /* budget of the machine */
+	uint64_t backing_bytes;	 /* budget of the machine: pageable memory */
+	uint64_t disk_bytes;	 /* budget of the machine; 0: nothing goes to disk */
+	uint64_t staging_bytes;	 /* pinned credit that each client gets when it joins (rule 30) */
+	unsigned share_percent;	 /* programs share the device below this (90), and take turns above
+				    100 */
 };
 
 void slu_core_config_default(struct slu_core_config *config);
@@ -68,48 +71,48 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns,
 /* -- devices ------------------------------------------------------------------------------- */
 
 /*
- * @usable_bytes: what is handed out to wishes at most, total less reserve.
- * @reserve_bytes: what is there beside it: kept free, but for what a program that runs cannot do
- * without.
+ * @usable_bytes: total less reserve; the most that is handed out, except for needed bytes.
+ * @reserve_bytes: the rest, kept free except for bytes without which a running program cannot go
+ * on.
  *
- * What is believed to be there falls with refusals and outsiders, and rises again slowly.
+ * The estimate of the device falls with refusals and outsiders, and rises again slowly.
  *
  * Return: the device's number, or -errno.
  */
 int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name,
 			uint64_t usable_bytes, uint64_t reserve_bytes);
 
-/* From now on the device of @number, which no client has, is another one. */
+/* Replaces the device of @number, which no client uses, by another one. */
 void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
 			   const char *name, uint64_t usable_bytes, uint64_t reserve_bytes);
 
-/* What programs that are not clients were seen to hold. */
+/* The bytes that outsiders were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 
-/* What contexts and drivers of all programs were seen to hold beside the programs' memory. */
+/* The bytes that contexts and drivers hold in addition to the programs' memory. */
 void slu_core_overhead(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 
 /* -- clients: events ------------------------------------------------------------------------ */
 
 /*
- * A client is named by an id that the caller gives; it is never used again for another process.
- * Its devices are given as the numbers of slu_core_device_add() in the order of its HELLO;
- * messages name them by their place in HELLO.
+ * The caller names a client by an id, and never uses it again for another process. Its devices are
+ * the numbers of slu_core_device_add() in the order of its HELLO; messages name a device by its
+ * place in HELLO.
  */
 struct slu_core_bound {
-	uint64_t id; /* who has the same shares it: a user, a group of processes */
+	uint64_t id; /* clients with the same id share the bound: of a user, of a control group */
 	uint64_t bytes;
 };
 
 #define SLU_CORE_BOUNDS_MAX 8
 
-/* What the backing of several clients may take together, beside the budgets of the machine. */
+/* Bounds that several clients share, in addition to the budgets of the machine. */
 struct slu_core_bounds {
 	unsigned n_backing, n_disk;
 	struct slu_core_bound backing[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
 
-/* What a person says of a program; a policy without levels takes no notice. */
+/* Set by a person; a policy without levels ignores it. */
 enum slu_core_priority {
 	SLU_CORE_PRIORITY_NORMAL, /* begins at the top */
 	SLU_CORE_PRIORITY_HIGH,	  /* stays at the top */
@@ -118,7 +121,7 @@ enum slu_core_priority {
 
 struct slu_core_join {
 	uint64_t client;
-	uint64_t group; /* never 0 here: the caller makes one up for a program of its own */
+	uint64_t group; /* never 0: the caller makes one up for a program without a group */
 	const char *name;
 	const struct slu_msg_hello *hello;
 	struct slu_core_bounds bounds;
@@ -128,13 +131,13 @@ struct slu_core_join {
 };
 
 /*
- * Joins or rejoins (then the same client id as before, or the orphan's). Credit that was sent on
- * the connection before is void, and so are actions not yet taken. -EINVAL for a device that was
- * never added, or named twice; -ENOMEM leaves the core as it was.
+ * A client joins, or joins again with the id that it had. Credit of the last connection is void,
+ * and so are actions not yet taken. Return: 0, -EINVAL for a device that was never added or appears
+ * twice, or -ENOMEM, which leaves the core unchanged.
  */
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
 
-/* A line of the roster found at start: charged, never a victim, until HELLO or death. */
+/* A line of the roster: at the start a client is charged with it until HELLO or death. */
 struct slu_core_orphan {
 	uint64_t client;
 	uint64_t group;
@@ -151,12 +154,12 @@ struct slu_core_orphan {
 int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_core_orphan *orphan);
 
 /*
- * The connection is gone but the process lives: its charges stay (credit died, held did not), it is
- * no victim, and a turn that it has it keeps until HELLO, death, or a drain that is stuck.
+ * The connection ended but the process lives: its charges stay (credit is void, held bytes are
+ * not), it is no victim, and it keeps its turn until HELLO, death, or a drain that is stuck.
  */
 void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client);
 
-/* The process is gone: every charge is zero, its roster line goes. */
+/* The process ended: its charges and its roster line are removed. */
 void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client);
 
 /*
@@ -170,7 +173,7 @@ enum { _SLU_CORE_E_SUCCESS, SLU_CORE_E_UNKNOWN, SLU_CORE_E_ALONE };
 int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		     const struct slu_message *m);
 
-/* What bounds the backing of this client from now on; what it has already it keeps. */
+/* Sets the bounds on the backing of a client; it keeps what it has already. */
 void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		    const struct slu_core_bounds *bounds);
 
@@ -179,9 +182,8 @@ void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 
 /*
- * Takes the client out of its group into one of its own: the action SPLIT says which. The core does
- * so by itself with members of a group that together exceed the device. A turn that the client has
- * is closed.
+ * Splits the client from its group into one of its own, which the action SPLIT names, and closes
+ * its turn. The core does so by itself with members of a group that together exceed the device.
  *
  * Return: 0, SLU_CORE_E_ALONE if it is alone in its group already, or -ENOENT.
  */
@@ -192,9 +194,9 @@ int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client);
 enum slu_core_action_kind {
 	SLU_CORE_SEND,	      /* send message to client */
 	SLU_CORE_ROSTER_PUT,  /* write this line before any later action */
-	SLU_CORE_ROSTER_DROP, /* this line goes */
-	SLU_CORE_SPLIT,	      /* client is in another group now: one of its own, or its run's */
-	SLU_CORE_REPORT,      /* nothing to do; a state change worth a line in the log */
+	SLU_CORE_ROSTER_DROP, /* remove this line */
+	SLU_CORE_SPLIT,	 /* move client to another group: one of its own, or back to its run's */
+	SLU_CORE_REPORT, /* write the reason to the log */
 };
 
 struct slu_core_action {
@@ -203,13 +205,13 @@ struct slu_core_action {
 	uint64_t client;
 	struct slu_message message;  /* SEND: LIMIT, TURN, CLOSE or DENY, stamped */
 	struct slu_core_orphan line; /* ROSTER_PUT: its charges; name points into the core */
-	uint64_t group; /* SPLIT: a new number, or that of the group it was split from */
+	uint64_t group;		     /* SPLIT: a new number, or that of the group it returns to */
 	char reason[SLU_CORE_REASON_MAX];
 };
 
 void slu_core_step(struct slu_core *core, uint64_t now_ns);
 
-/* Return: 1 with an action, 0 when there is none, -ENOMEM if one was lost (the core is then unfit).
+/* Return: 1 with an action, 0 without one, -ENOMEM if one was lost: the core cannot go on.
  */
 int slu_core_take_action(struct slu_core *core, struct slu_core_action *ret_action);
 
@@ -256,9 +258,9 @@ struct slu_core_group_view {
 	bool is_stuck, is_idle, is_parked;
 	unsigned level; /* of the policy: 0 is the top */
 	uint64_t n_turns;
-	uint64_t ran_ns;		      /* in RUNNING, all together */
-	uint64_t used_ns;		      /* … less what it rested or lacked its bytes */
-	uint64_t waited_ns;		      /* in WAITING and FILLING, all together */
+	uint64_t ran_ns;    /* in RUNNING, all together */
+	uint64_t used_ns;   /* … less the time in which it rested or lacked its bytes */
+	uint64_t waited_ns; /* in WAITING and FILLING, all together */
 	char reason[2 * SLU_CORE_REASON_MAX]; /* why it waits, in words */
 };
 
@@ -266,7 +268,7 @@ struct slu_core_device_view {
 	const char *name;
 	uint64_t usable_bytes, estimate_bytes, outsider_bytes, overhead_bytes, charge_bytes;
 	uint64_t n_refusals;
-	bool has_turns;			   /* its programs take turns; else all run as they like */
+	bool has_turns;			   /* its programs take turns; else they share it */
 	char sharing[SLU_CORE_REASON_MAX]; /* how they share it, in words; may be empty */
 };
 

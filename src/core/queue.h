@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The actions that wait to be taken, in order. A ring that grows and stays: once it has the size
- * of the largest step, nothing is allocated. What cannot be queued for want of memory makes the
- * queue unfit for good, and slu_core_take_action() says so: the daemon starts anew, its roster
- * stands.
+ * The queue of actions that wait to be taken, in order. The ring grows and never shrinks: once it
+ * has the size of the largest step, it allocates nothing. An action that is lost for lack of memory
+ * makes the queue unfit for good, and slu_core_take_action() reports it: the daemon restarts from
+ * its roster.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct slu_core_queue_entry {
 	uint64_t id;
-	bool is_void; /* not to be carried out any more */
+	bool is_void; /* cancelled */
 	enum slu_core_action_kind kind;
 	uint64_t client;
 	enum slu_message_type type; /* SEND */
@@ -48,5 +48,5 @@ struct slu_core_queue_entry *slu_core_queue_push(struct slu_core_queue *queue,
 /* Return: the first entry that is to be carried out, to be read before the next push, or NULL. */
 const struct slu_core_queue_entry *slu_core_queue_pop(struct slu_core_queue *queue);
 
-/* What was to be sent to @client is not: its connection is another. */
+/* Cancels what waits to be sent to @client: its connection has changed. */
 void slu_core_queue_forget(struct slu_core_queue *queue, uint64_t client);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the core says to clients, as actions. Each carries a reason in words for people. Nothing is
- * said to a client that is not joined. A raise puts the roster's line in front of itself.
+ * Messages of the core to clients, queued as actions. Each has a reason in words for people. A
+ * client that is not joined gets no message. A raise queues the roster's line before itself.
  */
 
 #include <stdint.h>
@@ -20,14 +20,14 @@ void slu_core_send_turn(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, const char *reason);
 void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
 			 const struct slu_core_seat *seat, const char *reason);
-/* @seat NULL: backing. */
+/* @seat NULL: an allocation of backing. */
 void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, uint64_t bytes, const char *reason);
 
-/* The roster's line is written, whether or not the charges changed. */
+/* Writes the roster's line, whether or not the charges changed. */
 void slu_core_send_line(struct slu_core *core, struct slu_core_client *client);
 
-/* If the charges are not those of the roster, its line is written. */
+/* Writes the roster's line if the charges differ from it. */
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client);
 
 #define slu_core_report(core, client, ...) \

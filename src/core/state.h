@@ -4,11 +4,11 @@
 /*
  * The core's own state, for the files of core/ only.
  *
- * Everything that happens later than now is asked with slu_core_is_due(): it says whether the time
- * has come and, if not, notes it as a deadline of this step. So a deadline cannot be forgotten,
- * and one that has passed cannot be asked for again.
+ * The core asks slu_core_is_due() about every later time: it says whether the time has come and, if
+ * not, notes it as a deadline of this step. So no deadline can be forgotten, and none that has
+ * passed is set again.
  *
- * What a group is only those see who include group.h: credit/ does not.
+ * Only files that include group.h know what a group is: credit/ does not.
  */
 
 #include <stdbool.h>
@@ -31,15 +31,15 @@ TAILQ_HEAD(slu_core_groups, slu_core_group);
 struct slu_core_device {
 	char name[SLU_WIRE_NAME_MAX];
 	struct slu_core_capacity capacity;
-	uint64_t grower;    /* the group that may take what cannot move (sched/grow.h); or 0 */
+	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
 
 	/* while planning */
 	int64_t set_bytes;	 /* for the set */
-	int64_t remaining_bytes; /* of that, after what was handed out */
-	uint64_t excess_bytes; /* of the first, what is held although the reserve should be free */
-	unsigned n_groups;     /* of the set, that use it */
-	unsigned n_slack;      /* seats that still want some of what is left */
+	int64_t remaining_bytes; /* of that, not handed out yet */
+	uint64_t excess_bytes;	 /* of set_bytes: held in the reserve, which should be free */
+	unsigned n_groups;	 /* of the set, that use it */
+	unsigned n_slack;	 /* seats that still get some of remaining_bytes */
 };
 
 struct slu_core {
@@ -71,7 +71,7 @@ struct slu_core {
 	uint64_t deadlock_ns; /* only waiting programs keep the bytes since; or SLU_CORE_NEVER */
 };
 
-/* The core's clock never goes back, whatever it is told. */
+/* The core's clock never goes back. */
 static inline void slu_core_set_now(struct slu_core *core, uint64_t now_ns)
 {
 	if (now_ns > core->now_ns)
@@ -92,7 +92,7 @@ static inline bool slu_core_is_due(struct slu_core *core, uint64_t t_ns)
 	return false;
 }
 
-/* A LIMIT has not been answered for so long that nothing of it can be counted on. */
+/* Whether a LIMIT is unanswered for so long that the core no longer counts on an answer. */
 static inline bool slu_core_is_silent(struct slu_core *core, const struct slu_core_account *account)
 {
 	return account->is_pending &&

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * What one client may hold of one tier, as the daemon knows it: an upper bound, never the truth.
+ * What one client may hold of one tier, as the daemon knows it: an upper bound, never the exact
+ * value.
  *
- *   limit    what was sent last; bytes are absolute, never differences
- *   charge   the most that the client can hold, whatever it has read of what was sent
- *   held     what it said last; true when it was said
- *   floor    of that, what it said cannot leave now
+ *   limit    the last value sent; bytes are absolute, never differences
+ *   charge   the most that the client can hold, whichever of the sent limits it has read
+ *   held     the last value reported; it was true then
+ *   floor    of held, the bytes reported as unable to leave now
  *
  *   ANSWERED -> PENDING    [slu_core_account_raise]   charged before it is sent (rule 2)
  *   ANSWERED -> PENDING    [slu_core_account_lower]   frees nothing yet
@@ -21,7 +22,7 @@
  *  PENDING:  one LIMIT is under way, never two (rule 1).     * is_pending, seq > 0
  *
  * In every state limit <= charge and held <= charge. A client whose unmovable memory grows may hold
- * more than its limit; its report then raises the charge, since it is so.
+ * more than its limit; its report then raises the charge to the truth.
  */
 
 #include <stdbool.h>
@@ -38,22 +39,22 @@ struct slu_core_account {
 	TAILQ_ENTRY(slu_core_account) link;
 	struct slu_core_capacity *capacity; /* what it is charged to; NULL before init */
 	struct slu_core_client *client;
-	struct slu_core_seat *seat; /* of a device; NULL for pinned and backing */
+	struct slu_core_seat *seat; /* of a device; NULL for pinned, backing and disk */
 	uint64_t limit_bytes;
 	uint64_t charge_bytes;
 	uint64_t held_bytes;
 	uint64_t floor_bytes;
 	uint64_t goal_bytes;   /* sent with the last LIMIT */
-	uint64_t roster_bytes; /* the charge that stands in the roster; UINT64_MAX: unknown */
+	uint64_t roster_bytes; /* the charge in the roster; UINT64_MAX: unknown */
 	uint64_t seq;	       /* of the last LIMIT; 0: none on this connection */
 	uint64_t sent_ns;      /* of the last LIMIT */
 	uint64_t raised_ns;    /* of the last raise; 0: never */
 	uint64_t moved_ns;     /* last time that held fell, or a lowering was sent */
 	enum slu_pace pace;    /* sent with the last LIMIT */
 	bool is_pending;
-	bool is_final;		      /* it said that no more can leave now */
-	bool is_reported_silent;      /* its silence was reported */
-	uint64_t cut_bytes;	      /* while a step decides: what it is to give up */
+	bool is_final;		      /* the client reported that no more can leave now */
+	bool is_reported_silent;      /* the log and status have its silence */
+	uint64_t cut_bytes;	      /* while a step decides: the bytes to give up */
 	uint64_t counted_floor_bytes; /* its part of capacity->floors_bytes */
 };
 
@@ -63,16 +64,16 @@ void slu_core_account_init(struct slu_core_account *account, struct slu_core_cap
 /* Gives the charge back. */
 void slu_core_account_deinit(struct slu_core_account *account);
 
-/* HELLO said so. */
+/* Takes the values of HELLO. */
 void slu_core_account_report(struct slu_core_account *account, uint64_t held_bytes,
 			     uint64_t floor_bytes);
 
-/* The roster said so: nothing of it can leave before HELLO. */
+/* Takes the charge of the roster: none of it can leave before HELLO. */
 void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_bytes);
 
 /* The most that a raise may ask for now. */
 uint64_t slu_core_account_most_bytes(const struct slu_core_account *account);
-/* The same for what is only fetched ahead. */
+/* The same for bytes that are fetched ahead. */
 uint64_t slu_core_account_most_ahead_bytes(const struct slu_core_account *account);
 
 /* @limit_bytes >= the present limit; equal when only goal or pace change (rule 12). */
@@ -84,16 +85,17 @@ void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns,
 
 enum {
 	_SLU_CORE_ACCOUNT_E_SUCCESS,
-	SLU_CORE_ACCOUNT_E_OLD, /* the seq is not the last: held and floor are noted, that is all */
+	SLU_CORE_ACCOUNT_E_OLD, /* the seq is not the last: only held and floor are noted */
 };
 
 /*
- * SUMS. A refusal under the last seq takes the limit down to what is held (rule 13); the caller
- * tells the capacity.
+ * SUMS. A refusal under the last seq lowers the limit to what is held (rule 13); the caller passes
+ * the refusal on to the capacity.
  */
 int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 			    const struct slu_msg_sums *sums);
 
+/* The connection ended: credit is void, the charge stays until HELLO or death. */
 void slu_core_account_void(struct slu_core_account *account);
 
 static inline uint64_t slu_core_account_slack_bytes(const struct slu_core_account *account)

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * Rule 30: the pinned chunks that a client's mover copies through. Each client gets them when it
- * joins, if the budget has them, and keeps them while it lasts. Who has none copies through
- * pageable memory: slower, never stuck.
+ * Rule 30: the pinned chunks through which a client's mover copies. Each client gets them when it
+ * joins, if the budget has them, and keeps them while it lives. A client without chunks copies
+ * through pageable memory, which is slower but always works.
  */
 
 #include "core/state.h"
 
-/* To whoever has none. Before anybody is let in by what is left of the budget. */
+/* Grants chunks to clients that have none. Call it before admission uses the rest of the budget. */
 void slu_core_staging_grant(struct slu_core *core);
 
 /*
- * A budget that became smaller, and slack and bytes at rest are not enough: who came last gives up
- * its chunks first. That needs no rest, for no command touches what is staged.
+ * Takes chunks back, the newest client first, when the budget became smaller and slack and bytes at
+ * rest do not suffice. The clients need not be at rest, because no command uses staging memory.
  */
 void slu_core_staging_shrink(struct slu_core *core);

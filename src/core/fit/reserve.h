@@ -2,26 +2,27 @@
 #pragma once
 
 /*
- * What the reserve of a device yields to (rule 16): what a group cannot do without if it has its
- * turn alone, and what it has of its working set in windows that are open, beside what others
- * cannot give up. Who needs more than there is even so gains nothing by it, and the reserve is
- * kept; but what such a group can neither move nor map it has in any case.
+ * The part of a device's reserve that programs may use (rule 16). A group may use it for the bytes
+ * without which it cannot have its turn alone, and for the working set in its open windows, as far
+ * as the bytes that others cannot give up leave some of it. A group that does not fit even with the
+ * whole reserve gains nothing by it, so the reserve is kept; but bytes of such a group that it can
+ * neither move nor map stay where they are.
  *
- * A group in its turn has what it needs. One at rest does not: its bytes leave until the reserve is
- * free again (balance.h), and a plan for its turn counts with what it will need then.
+ * A group in its turn has what it needs. The bytes of a group at rest leave until the reserve is
+ * free again (balance.h), and a plan for its turn counts what it will need then.
  */
 
 #include "core/state.h"
 
 /*
- * What @group needs of @device where @others_bytes of others cannot leave, and these too.
- * @present_bytes: what there is, the reserve included. 0: what is handed out to wishes will do, or
- * nothing will. The floors are known.
+ * The bytes that must be handed out on @device so that @group fits, @others_bytes of others that
+ * cannot leave included. @present_bytes: the device, the reserve included. 0: the group fits
+ * without the reserve, or not even with it. Call it after slu_core_plan_refresh().
  */
 uint64_t slu_core_reserve_needed(const struct slu_core_group *group, unsigned device,
 				 uint64_t others_bytes, uint64_t present_bytes);
 
-/* What others than @group cannot give up there. */
+/* The bytes that other groups than @group cannot give up there. */
 uint64_t slu_core_reserve_others(const struct slu_core *core, const struct slu_core_group *group,
 				 unsigned device);
 

@@ -2,17 +2,18 @@
 #pragma once
 
 /*
- * Whose backing is in host memory and whose on disk: the order of return decides. What returns last
- * goes to disk first, what returns next comes up ahead of its turn.
+ * Which backing is in host memory and which on disk: the order of the next turns decides. The
+ * backing of the group that runs last goes to disk first, that of the next group comes up before
+ * its turn.
  *
- * The group that is next gets host memory for all that it has on disk, as far as there is any; what
- * it lacks is asked of those who run later, who get bytes on disk for it first:
+ * The group that is next gets host memory for all that it has on disk, as far as the budget allows.
+ * For what it lacks, groups that run later give up host memory, and get bytes on disk for it first:
  *
  *   1. idle programs, the longest idle first
- *   2. waiting ones, who runs last first
+ *   2. waiting groups, the one that runs last first
  *
- * Open groups are not asked: at the end of their turn they are to leave quickly. When the budget
- * was made smaller, what is above it goes down in the same order.
+ * Open groups give up none: at the end of their turn they must leave quickly. When the budget
+ * became smaller, backing above it goes down in the same order.
  */
 
 #include "core/state.h"

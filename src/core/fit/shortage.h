@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The place where a group does not fit: who keeps the bytes there, whether they may come back, and
- * what is believed of the capacity meanwhile.
+ * The device, or the pinned budget, on which a group does not fit: which group keeps the bytes
+ * there, whether they may become free, and what happens to the estimate of the capacity meanwhile.
  */
 
 #include <stdbool.h>
@@ -23,12 +23,12 @@ const struct slu_core_group *slu_core_shortage_keeper(const struct slu_core *cor
 						      const struct slu_core_group *asker,
 						      const struct slu_core_shortage *shortage);
 
-/* Forgets what was refused on the devices of @group: it is to see for itself. */
+/* Forgets the refusals on the devices of @group, so that it tries again. */
 void slu_core_shortage_forget(struct slu_core *core, const struct slu_core_group *group);
 
 /*
- * Whether the driver's refusal is final, as it would be without us: no other group has memory there
- * to give up, none has left a moment ago, and all that @group has is on the device already.
+ * Whether the driver's refusal is final, as it would be without Sluice: no other group has memory
+ * there to give up, none ended a moment ago, and all bytes of @group are on the device already.
  *
  * @is_tried: it has had a turn in vain.
  */

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * When a turn is over for somebody who waits and does not fit beside its holder.
+ * When a turn is over for a waiting group that does not fit next to its holder.
  *
- * A holder that computes has the time that the policy gives it. One that rests gives up its turn,
- * but not at once: a program that loads its data pauses between two copies, and each time both
- * programs' bytes would move to and fro. So it is waited for as long as a switch takes, which costs
- * the one who waits at most as much as the switch itself. One whose last pause was longer than that
- * is not waited for: a program that a person talks to gives way at the end of its answer.
+ * A holder that computes has the time that the policy gives it. A holder that rests gives up its
+ * turn, but not at once: a program that loads its data pauses between two copies, and each time the
+ * bytes of both programs would move to and fro. So its turn lasts for as long as a switch takes,
+ * which costs the waiting group at most as much as the switch itself. A holder whose last pause was
+ * longer gives up its turn at once: an interactive program yields at the end of its answer.
  *
- * Turns that an urgent program ends are bounded too: a holder that had run for less than four
- * switches then is left alone for two switches in its next turn, others for one.
+ * A bound protects holders from urgent programs too: a holder that had run for less than four
+ * switches when its turn ended runs for at least two switches in its next turn, others for one.
  */
 
 #include "core/state.h"
@@ -24,5 +24,5 @@ uint64_t slu_core_expiry_ns(const struct slu_core *core, const struct slu_core_g
 uint64_t slu_core_expiry_least_ns(const struct slu_core_group *group,
 				  const struct slu_core_config *config);
 
-/* The turn of @group, RUNNING, is about to be closed because it is over for somebody. */
+/* Call it before the turn of @group, RUNNING, is closed because it is over for a waiting group. */
 void slu_core_expiry_note(const struct slu_core *core, struct slu_core_group *group);

@@ -2,34 +2,35 @@
 #pragma once
 
 /*
- * How long a group has not fitted, and what proves that it does (rule 7). A group that the device
- * as it is believed to be cannot hold waits, for the belief may be wrong, or true only for now; in
- * the end it is told. Both mistakes must be avoided: to tell one that would fit, and to let one
- * wait for ever whose bytes are promised, refused and promised again while others have their turns.
+ * How long a group has not fitted, and what proves that it fits (rule 7). A group that is larger
+ * than the estimate of a device waits, because the estimate may be too low, or low only for now; in
+ * the end it is denied. Two mistakes are possible: to deny a group that would fit, and to let a
+ * group wait for ever whose bytes are promised, refused and promised again while others have their
+ * turns.
  *
  *   CALM         -> UNFIT        it does not fit even alone          [slu_core_patience_unfit]
  *   CALM, UNFIT  -> TRIED        … in a turn of its own              [slu_core_patience_unfit]
- *   UNFIT        -> UNFIT        patience is over: it is to try      [slu_core_patience_renew]
- *   TRIED        -> UNFIT        patience is over: it was told       [slu_core_patience_renew]
+ *   UNFIT        -> UNFIT        patience is over: it must try       [slu_core_patience_renew]
+ *   TRIED        -> UNFIT        patience is over: it was denied     [slu_core_patience_renew]
  *   UNFIT, TRIED -> CALM         it fitted for half of the patience  [slu_core_patience_fit]
  *   any          -> CALM         it was served, or wants nothing     [slu_core_patience_update]
  *
- *  CALM:   nothing is held against it.                * since_ns and tried_ns are NEVER
- *  UNFIT:  time runs, whatever it does meanwhile; also while it seems to fit for a short time,
- * which an estimate that rises and is refused in turn makes one after another.
- *                                                     * since_ns is not NEVER
- *  TRIED:  the time that counts runs from here.       * neither is NEVER
+ *  CALM:   it fits as far as is known.              * since_ns and tried_ns are NEVER
+ *  UNFIT:  the time runs, also while it seems to fit for a moment, as it does again and again with
+ *          an estimate that rises and is refused.   * since_ns is not NEVER
+ *  TRIED:  the time that counts runs from here.     * neither is NEVER
  *
- * Served means that every seat that wants to run had what it wanted. READY says so in the modes ALL
- * and MAPPED, where the gate opens when everything is in place. In mode LAUNCH the gate opens at
- * once, and what is held may be on its way, and be refused; there FACTS says how many commands had
- * their bytes.
+ * A group is served when every seat that wants to run got what it wanted. READY shows it in the
+ * modes ALL and MAPPED, where the gate opens when everything is in place. In mode LAUNCH the gate
+ * opens at once, and held bytes may still be on their way, and be refused; there FACTS counts the
+ * commands that had their bytes.
  *
- * Bytes that come ahead of its turn are refused more easily, for those of others are still there;
- * so who is to try gets none: it would lose its turn again before that has begun.
+ * The driver is more likely to refuse bytes that come before the turn, because those of other
+ * groups are still on the device. A group that must try gets none, or it would lose its turn before
+ * it began.
  *
- * A turn in which the group did not fit and was not served was in vain. After some of them memory
- * that is only believed in is no way back to CALM any more, however long it lasts.
+ * A turn in which the group did not fit and was not served was in vain. After some of these an
+ * estimate that seems large enough no longer leads back to CALM, however long it lasts.
  */
 
 #include <stdbool.h>
@@ -42,9 +43,9 @@ struct slu_core_group;
 
 struct slu_core_patience {
 	uint64_t since_ns; /* cannot fit since; or SLU_CORE_NEVER */
-	uint64_t tried_ns; /* its first turn in vain was then; or SLU_CORE_NEVER */
+	uint64_t tried_ns; /* its first turn in vain; or SLU_CORE_NEVER */
 	uint64_t fit_ns;   /* is_fit since */
-	bool is_fit;	   /* at the last look */
+	bool is_fit;	   /* at the last step */
 	bool must_try;	   /* it gets no bytes ahead, and its next turn shows whether it fits */
 	unsigned n_vain;   /* turns in vain since it was served last */
 	struct slu_epoch vain_epoch; /* of the last of them */
@@ -52,7 +53,7 @@ struct slu_core_patience {
 
 void slu_core_patience_init(struct slu_core_patience *patience);
 
-/* At this look the group does not fit even alone. */
+/* In this step the group does not fit even alone; or it does. */
 void slu_core_patience_unfit(struct slu_core *core, struct slu_core_group *group);
 void slu_core_patience_fit(struct slu_core *core, struct slu_core_group *group);
 

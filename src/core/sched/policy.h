@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * A policy says in which order waiting groups come, and when a turn is over if somebody waits who
- * does not fit beside. It decides nothing else: who fits, what moves and what is safe is the same
- * under each. A new policy is one file with its table and one row in policy.c; settings, manual and
- * error messages take the names from there.
+ * A policy orders waiting groups, and decides when a turn is over for a waiting group that does not
+ * fit next to its holder. It decides nothing else: which groups fit, what moves and what is safe is
+ * the same under each policy. A new policy is one file with its table and one row in policy.c;
+ * settings, manual and error messages take the names from there.
  *
- * What a policy remembers of a group is its own: group->policy_state points to @state_size bytes of
- * which nobody else knows. A group that is new, one of another priority, and every group when the
- * policy is changed begin with a state of zeros and level 0, and with what @begin makes of them.
+ * A policy keeps its own state of a group: group->policy_state points to @state_size bytes that
+ * only the policy reads. A new group, a group whose priority changed, and every group after a
+ * change of the policy begin with a state of zeros, level 0, and what @begin makes of them.
  *
  * The core asserts the contract: @precedes is a strict total order on waiting groups.
  */
@@ -26,24 +26,24 @@ struct slu_core_group;
 
 /* What a group did with its time, as a policy sees it. */
 enum slu_core_spent {
-	SLU_CORE_SPENT_USING,	/* the device works for it, or might */
-	SLU_CORE_SPENT_RESTING, /* no device progress, and nothing that it waits for */
+	SLU_CORE_SPENT_USING,	/* the device works for it, or could */
+	SLU_CORE_SPENT_RESTING, /* no device progress, and it waits for nothing */
 	SLU_CORE_SPENT_WAITING, /* for its turn, or for its bytes */
 };
 
 struct slu_core_policy {
 	const char *name;
 	const char *about;   /* one line for people */
-	const char *endless; /* why a turn may not be over for one who waits, in words */
+	const char *endless; /* why a turn may not end for a waiting group, in words */
 	size_t state_size;   /* of what it remembers of a group; 0: nothing */
 
 	/**
-	 * @begin: @group begins anew: its state is all zero, its level 0. NULL: so it may stay.
+	 * @begin: @group begins; its state is all zero, its level 0. NULL: it stays so.
 	 */
 	void (*begin)(struct slu_core_group *group, const struct slu_core_config *config);
 
 	/**
-	 * @unite: the members of @from join @to. NULL: what is known of @from is forgotten.
+	 * @unite: the members of @from join @to. NULL: the state of @from is dropped.
 	 */
 	void (*unite)(struct slu_core_group *to, const struct slu_core_group *from);
 
@@ -52,7 +52,7 @@ struct slu_core_policy {
 
 	/**
 	 * @over_ns: when the turn of @group, RUNNING, is over for @asker, WAITING, although it is
-	 * not idle; SLU_CORE_NEVER if it may run as long as it likes.
+	 * not idle; SLU_CORE_NEVER if its turn has no end.
 	 */
 	uint64_t (*over_ns)(const struct slu_core_group *group, const struct slu_core_group *asker,
 			    const struct slu_core_config *config);
@@ -62,18 +62,19 @@ struct slu_core_policy {
 			      const struct slu_core_config *config);
 
 	/**
-	 * @count: @group spent @span_ns so; @n_equals groups of its level, itself included, want
-	 * the device. NULL for a policy that remembers nothing.
+	 * @count: @group spent @span_ns in this way; @n_equals groups of its level, itself
+	 * included, want the device. NULL for a policy that remembers nothing.
 	 */
 	void (*count)(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		      size_t n_equals, const struct slu_core_config *config);
 
-	/** @change_ns: how much longer of the same until @count changes the level. */
+	/** @change_ns: how much longer @group can spend in this way before @count changes its
+	 * level. */
 	uint64_t (*change_ns)(const struct slu_core_group *group, enum slu_core_spent spent,
 			      size_t n_equals, const struct slu_core_config *config);
 };
 
-/* Return: NULL for a name that is no policy's. */
+/* Return: NULL for an unknown name. */
 const struct slu_core_policy *slu_core_policy_find(const char *name);
 
 /* For lists: NULL beyond the last. */

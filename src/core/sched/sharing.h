@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * How the programs of a device share it now, for people: whether they need turns at all, and why a
- * turn is longer than a slice. The words name no program, so that everybody may read them.
+ * How the programs of a device share it now, in words for people: whether they take turns, and why
+ * a turn is longer than a slice. The words name no program, so every user may read them.
  */
 
 #include "core/state.h"
 
-/* Whether programs take turns on @device: somebody waits, or not all of them fit. */
+/* Whether programs take turns on @device: a program waits, or not all of them fit. */
 bool slu_core_sharing_has_turns(const struct slu_core *core, unsigned device);
 
-/* What there is to say of it; empty where a turn is as long as @slice says. */
+/* How they share it; empty if turns are as long as the setting slice. */
 void slu_core_sharing_describe(const struct slu_core *core, unsigned device, char *ret_text,
 			       size_t size);

@@ -156,7 +156,7 @@ static void test_a_group_that_is_kept_out_is_split(void **state)
 	script_end(&s);
 }
 
-static void test_parting_that_does_not_help_is_left_alone(void **state)
+static void test_a_split_that_does_not_help_is_not_made(void **state)
 {
 	struct script s;
 
@@ -177,7 +177,7 @@ int main(void)
 		cmocka_unit_test(test_a_client_split_by_request_stays_so),
 		cmocka_unit_test(test_the_lower_level_is_that_of_both),
 		cmocka_unit_test(test_a_group_that_is_kept_out_is_split),
-		cmocka_unit_test(test_parting_that_does_not_help_is_left_alone),
+		cmocka_unit_test(test_a_split_that_does_not_help_is_not_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
