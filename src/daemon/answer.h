@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What is being answered to a command: @reply gets the result, or the error and what to do. The
- * verbs write it, control.c sends it.
+ * The answer to a command: @reply gets the result, or the error and what to do. The verbs write it,
+ * control.c sends it.
  */
 
 #include "daemon/control.h"
@@ -17,7 +17,7 @@ struct slu_answer {
 	uint32_t status; /* 0, or an errno */
 };
 
-/* An answer that says no. @hint: what to do about it, or NULL. */
+/* Answers with an error. @hint: what to do about it, or NULL. */
 void slu_answer_no(struct slu_answer *answer, int status, const char *hint, const char *format, ...)
 	__attribute__((__format__(__printf__, 4, 5)));
 
@@ -27,7 +27,7 @@ void slu_answer_say(struct slu_answer *answer, const char *words);
 /* @reply, taken over, is the answer. */
 void slu_answer_with(struct slu_answer *answer, json_t *reply);
 
-/* What the daemon is asked for. Whether the user may is checked before (control.c). */
+/* One function for each request; control.c checks the permission before. */
 #define SLU_VERB_LOCAL(name)
 #define SLU_VERB_DAEMON(name)			      void slu_verb_##name(struct slu_answer *answer);
 #define SLU_COMMAND(name, rank, asks, users, summary) SLU_VERB_##asks(name)

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Where bytes go that left a device, and how many: pageable memory and disk, as the settings have
- * it, for the machine, for each user, and for the groups of processes that a program is in.
+ * The backing budgets: how many bytes of pageable memory and disk the settings allow for the
+ * machine, for each user, and for the control groups of a program.
  *
- * The programs themselves make their files, each with its own user's rights, in a folder that we
- * name: so the bytes belong to whom they came from, and count against that user's quota. A folder
- * whose files are memory is never named; a remote one only if the settings ask for it.
+ * The programs create their files themselves, with the rights of their user, in a folder that the
+ * daemon names. So the bytes belong to their user and count against that user's quota. The daemon
+ * never names a folder whose files are memory, and a remote one only if the settings ask for it.
  *
- * Where the settings name none it is the first fit one of slu_path_disk().
+ * Without a setting it is the first suitable folder of slu_path_disk().
  */
 
 #include <stdbool.h>
@@ -27,12 +27,12 @@ struct slu_backing {
 	char why[192];			  /* … because of this, in words */
 };
 
-/* @ram_bytes: what the machine has; @used_bytes: what is on disk already. */
+/* @ram_bytes: the memory of the machine; @used_bytes: bytes on disk already. */
 void slu_backing_init(struct slu_backing *backing, const struct slu_config *config, bool is_system,
 		      uint64_t ram_bytes, uint64_t used_bytes);
 
 /*
- * Why bytes cannot go to @folder, which a person named, in words; NULL if they can, or where it is
+ * Why files cannot be in @folder, which the settings name, in words; NULL if they can, or if it is
  * empty.
  */
 const char *slu_backing_folder_fault(const char *folder, bool is_system);

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * The memory limits of the groups of processes (cgroups) that a program is in. Bytes that leave a
- * device lie in the program's own memory and count there; above the limit the kernel would end the
- * program. Each group on the way up that has a limit is a bound on the backing of all programs in
- * it.
+ * The memory limits of a program's control groups (cgroups). Bytes that leave a device are in the
+ * program's own memory and count there; above the limit the kernel would kill the program. Each
+ * group on the way up that has a limit is a bound on the backing of all programs in it.
  *
  * In version 2 there is one tree, "0::/path", at the root; in version 1 memory has a tree of its
  * own, "4:memory:/path", in the folder memory. A machine may have both.
@@ -19,7 +18,7 @@
 
 /*
  * Adds a bound of @percent of each limit along the path of @text, the contents of /proc/PID/cgroup,
- * below @root. What cannot be read limits nothing.
+ * below @root. A file that cannot be read limits nothing.
  */
 void slu_cgroup_add(const char *root, const char *text, unsigned percent,
 		    struct slu_core_bounds *bounds);

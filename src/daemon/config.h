@@ -3,7 +3,7 @@
 
 /*
  * The settings: one table (settings.def), read from an INI file and its drop-ins in the order of
- * their names, the last word wins. A wrong line is never skipped in silence: each is reported with
+ * their names; the last value wins. A wrong line is never skipped in silence: each is reported with
  * file, line and what was expected, and the whole reading counts as failed.
  *
  *   [daemon] [scheduler] [memory]   the daemon's
@@ -56,7 +56,8 @@ struct slu_config {
 	size_t n_sections;
 };
 
-/* Told of each wrong line: "expected a time such as 250ms or 2s". @line is 0 for the file itself.
+/* Called for each wrong line: "expected a time such as 250ms or 2s". @line is 0 for the file
+ * itself.
  */
 struct slu_config_reporter {
 	void (*report)(void *data, const char *path, unsigned line, const char *text);
@@ -85,24 +86,24 @@ int slu_config_read(struct slu_config *config, const char *path, bool must_exist
 		    const struct slu_config_reporter *reporter);
 
 /*
- * Changes one setting. @section as it stands in the file: "scheduler", "program ollama".
+ * Changes one setting. @section as in the file: "scheduler", "program ollama".
  * Return: 0, or WRONG with what was expected in @ret_why.
  */
 int slu_config_set(struct slu_config *config, const char *section, const char *name,
 		   const char *value, char *ret_why, size_t size);
 
-/* What is in force for a program of this name. */
+/* The settings in force for a program of this name. */
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
 
-/* Copies what is the core's as well; what is auto is 0 there too. */
+/* Copies the settings that the core has too; auto is 0 there too. */
 void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config);
 
-/* The value of @name as text, as it would stand in a file. Return: 0, or -ENOENT. */
+/* The value of @name as text, as in a file. Return: 0, or -ENOENT. */
 int slu_config_get(const struct slu_config *config, const char *section, const char *name,
 		   char *ret_text, size_t size);
 
-/* From when on a change of a setting counts while the daemon runs. */
+/* When a change of a setting takes effect while the daemon runs. */
 enum slu_config_counts {
 	SLU_CONFIG_AT_ONCE,
 	SLU_CONFIG_AT_DEVICE, /* for devices that no program has used yet */
@@ -115,8 +116,8 @@ struct slu_config_view {
 	const char *fallback; /* its default */
 	const char *words;    /* the values that are words, with a bar between them */
 	const char *meaning;
-	bool is_program; /* may stand in [program NAME] */
-	bool is_own;	 /* does stand in [program NAME] */
+	bool is_program; /* allowed in [program NAME] */
+	bool is_own;	 /* set in [program NAME] */
 	enum slu_config_counts counts;
 };
 

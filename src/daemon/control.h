@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What commands ask: JSON in a passed memory file, answered the same way (docs/control.md). A user
- * sees and steers their own programs; the masters of a system daemon (root and the group sluice)
- * all of them.
+ * Requests of commands: JSON in a passed memory file, answered the same way (docs/control.md). A
+ * user sees and controls their own programs; the masters of a system daemon (root and the group
+ * sluice) all of them.
  */
 
 #include <jansson.h>
@@ -16,20 +16,20 @@ struct slu_program;
 struct slu_server;
 struct slu_session;
 
-/* Who asks, and what that one may see. */
+/* The user who asks, and what they may see. */
 struct slu_control_view {
 	struct slu_server *server;
 	uid_t uid;
 	bool is_master;
 };
 
-/* Answers; an answer that says no is an answer. Return: 0, or -errno: close the session. */
+/* Answers, if only with an error. Return: 0, or -errno: close the session. */
 int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *ask, int fd);
 
 bool slu_control_may_see(const struct slu_control_view *view, uid_t uid);
 
-/* Return: a new object, or NULL when memory is short. */
+/* Return: a new object, or NULL for lack of memory. */
 json_t *slu_status_make(const struct slu_control_view *view);
 json_t *slu_history_make(const struct slu_control_view *view, size_t last);
-/* @program: what is in force for programs of this name; NULL: all settings. */
+/* @program: the settings in force for programs of this name; NULL: all settings. */
 json_t *slu_settings_make(const struct slu_control_view *view, const char *program);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A program was denied memory: the reason and the way out, for `sluice history` and for the last
- * words of `sluice run`. It changes no decision.
+ * Denials of memory: the reason and the way out, for `sluice history` and for the last lines of
+ * `sluice run`. They change no decision.
  */
 
 #include <stdint.h>

@@ -3,24 +3,24 @@
 
 /*
  * The devices that clients brought, each found on this machine by its UUID and locked: exactly one
- * daemon manages a device. The lock is a flock on what every daemon can find,
+ * daemon manages a device. The lock is a flock on a file that every daemon can find,
  *
  *   BOARD   the board file of a stand-in device
  *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128
- *   NONE    nothing: a device that has neither, such as a processor seen through OpenCL. A
- *           private daemon takes it unlocked; a system daemon refuses it, since it cannot tell
- *           it from an invention
+ *   NONE    no file: a device that has neither, such as a processor seen through OpenCL. A private
+ *           daemon takes it unlocked; a system daemon refuses it, because a program could have
+ *           invented it
  *
- * and is held while the device has users. A device keeps its number, by which history knows it,
- * when its last user has gone, until all numbers are in use: then a new one gets that of the device
- * that has been free for longest and that nothing stands for.
+ * and is held while the device has users. A device without users keeps its number, by which history
+ * knows it, until all numbers are in use: then a new device gets the number of the one that has
+ * been free for longest and has no board or node any more.
  *
  *   FREE -> USED   [slu_devices_acquire]   locked; n_users > 0
- *   USED -> FREE   [slu_devices_release]   the last user has gone; unlocked
- *   FREE -> gone   [slu_devices_acquire]   its number is another's now
+ *   USED -> FREE   [slu_devices_release]   the last user has departed; unlocked
+ *   FREE -> gone   [slu_devices_acquire]   another device has its number now
  *
- * The daemon opens no GPU context. What processes that are not clients hold it learns from the
- * board; on a card, from refusals (protocol rules 13 to 17).
+ * The daemon opens no GPU context. It learns from the board how many bytes outsiders hold; on a
+ * card, from refusals (protocol rules 13 to 17).
  */
 
 #include <stdbool.h>
@@ -55,12 +55,12 @@ struct slu_device {
 	enum slu_device_kind kind;
 	char path[256]; /* what is locked; empty for NONE */
 	unsigned n_users;
-	uint64_t freed_n;	 /* counts who became free, so less is longer ago */
+	uint64_t freed_n;	 /* a count of devices that became free: less is longer ago */
 	int lock_fd;		 /* NODE, while it is used */
 	struct dev_board *board; /* BOARD, also while it is free, for status */
 
-	uint64_t used_bytes;	 /* as the board told last; 0 where nobody tells */
-	uint64_t overhead_bytes; /* … beside it, by contexts and drivers */
+	uint64_t used_bytes;	 /* as the board last reported; 0 without a board */
+	uint64_t overhead_bytes; /* … in addition, by contexts and drivers */
 	struct slu_device_outsider outsiders[SLU_DEVICES_OUTSIDERS_MAX];
 	unsigned n_outsiders;
 };
@@ -72,18 +72,18 @@ enum {
 	SLU_DEVICES_E_REFUSED, /* *ret_status is the errno, ret_why the words */
 };
 
-/* @root is "" but for tests: a folder in front of /proc and /dev. */
+/* @root: "", or in tests a folder in front of /proc and /dev. */
 int slu_devices_new(struct slu_core *core, bool is_system, const char *root,
 		    struct slu_devices **ret_devices);
 
 /* Asserts that no device is used. */
 void slu_devices_free(struct slu_devices *devices);
 
-/* For devices that come later; @folder may be empty. */
+/* Sets the folder of boards for later devices; @folder may be empty. */
 void slu_devices_configure(struct slu_devices *devices, const char *folder,
 			   unsigned reserve_percent);
 
-/* Return: 0 with a device that is ours, REFUSED, or -errno. */
+/* Return: 0 with a locked device, REFUSED, or -errno. */
 int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 			const struct slu_hello_device *hello, struct slu_device **ret_device,
 			int *ret_status, char *ret_why, size_t size);
@@ -93,14 +93,14 @@ unsigned slu_devices_n(const struct slu_devices *devices);
 struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number);
 
 /*
- * Whether nothing stands for it and nobody uses it: its board was removed, or was never found, as
- * with programs that have another folder of boards than the daemon.
+ * Whether it has no board or node and no user: its board was removed, or was never found, as with
+ * programs that have another folder of boards than the daemon.
  */
 bool slu_device_is_gone(const struct slu_device *device);
 
 /*
- * Looks at every board and tells the core what contexts take there, and what those hold for whom
- * @is_client says false.
+ * Reads every board and passes on to the core the bytes of contexts, and those of processes for
+ * which @is_client is false.
  */
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		      bool (*is_client)(void *data, pid_t pid), void *data);

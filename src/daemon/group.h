@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * The programs of one `sluice run`. HELLO names a group by a number that the command made up; a
- * number means something only together with its user, so nobody gets into a stranger's group. The
- * core's number is HELLO's where that is free, else one of our own.
+ * The programs of one `sluice run`. HELLO names a group by a number that the command made up. A
+ * number counts only together with its user, so no program gets into another user's group. The
+ * core's number is that of HELLO if it is free, else a new one.
  *
- * Where the programs of a run together exceed the device, the core splits one of them off; it is
- * then in a group of its own that remembers its run and that nobody else joins, until they fit
- * together. Over a restart it stays so: the roster's line says it.
+ * If the programs of a run together exceed the device, the core splits one of them off. It is then
+ * in a group of its own that remembers its run and that no other program joins, until they fit
+ * together. It stays so over a restart: the roster's line has it.
  */
 
 #include <stdbool.h>
@@ -54,7 +54,7 @@ int slu_group_split(struct slu_server *server, uid_t uid, uint64_t wire, uint64_
 		    struct slu_group **ret_group);
 void slu_group_leave(struct slu_group *group);
 
-/* Parks it or lets it go on, also after a restart. Return: 0, or -errno. */
+/* Parks it or unparks it, also after a restart. Return: 0, or -errno. */
 int slu_group_park(struct slu_server *server, struct slu_group *group, bool parked);
 
 struct slu_group *slu_group_find(struct slu_server *server, uint64_t id);

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * What users make the daemon hold: connections, processes, groups, bytes in queues and requests.
- * All of it is charged to the user, has a bound, and is back at zero when the last of it is gone.
+ * The resources of the daemon that users occupy: connections, processes, groups, bytes in queues
+ * and requests. Each is charged to the user, has a bound, and is at zero again after the last one
+ * ended.
  *
  * A charge is an object that remembers what it took, so that giving back needs no arguments and
- * cannot mismatch. It lies in the struct whose existence costs the resource.
+ * cannot mismatch. It is part of the struct whose existence costs the resource.
  */
 
 #include <stddef.h>
@@ -17,15 +18,15 @@ enum slu_limits_kind {
 	SLU_LIMITS_SESSIONS,	/* connections */
 	SLU_LIMITS_PROGRAMS,	/* joined processes */
 	SLU_LIMITS_GROUPS,	/* groups of them */
-	SLU_LIMITS_QUEUE_BYTES, /* messages that wait for being read */
+	SLU_LIMITS_QUEUE_BYTES, /* messages that the peer has not read */
 	SLU_LIMITS_ASK_BYTES,	/* requests of commands in our memory */
 	_SLU_LIMITS_MAX,
 };
 
 enum {
 	_SLU_LIMITS_E_SUCCESS,
-	SLU_LIMITS_E_USER,  /* this user has all that one user may have */
-	SLU_LIMITS_E_TOTAL, /* all users together have all there is */
+	SLU_LIMITS_E_USER,  /* this user has as much as one user may have */
+	SLU_LIMITS_E_TOTAL, /* all users together have as much as they may have */
 };
 
 struct slu_limits;
@@ -40,10 +41,10 @@ struct slu_charge {
 
 int slu_limits_new(struct slu_limits **ret_limits);
 
-/* Asserts that nothing is charged any more. */
+/* Asserts that no charge remains. */
 void slu_limits_free(struct slu_limits *limits);
 
-/* Bounds for one user and for all together; what is charged already stays. */
+/* Bounds for one user and for all together; charges that exist stay. */
 void slu_limits_set(struct slu_limits *limits, enum slu_limits_kind kind, uint64_t user_max,
 		    uint64_t total_max);
 

@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * The socket that connections come in by: our own, under a lock file so that a path has one
+ * The socket that accepts connections: the daemon's own, under a lock file so that a path has one
  * daemon, or systemd's.
  *
- *   OPEN   -> PAUSED  [accept]   no file descriptor is left
+ *   OPEN   -> PAUSED  [accept]   no file descriptor is free
  *   PAUSED -> OPEN    [timer]    a little later
  *
- *   OPEN   -> OPEN    [inotify]  somebody removed the socket or its lock: both are made again
- *   OPEN   -> LOST    [inotify]  … which failed, because another daemon has the path, for instance
+ *   OPEN   -> OPEN    [inotify]  the socket or its lock was removed: both are created again
+ *   OPEN   -> LOST    [inotify]  … which failed, for instance because another daemon has the path
  *
- * A listener that cannot accept would be called again at once, for ever. So one descriptor is kept
- * in reserve: it is given up to take the connection off the queue and close it, which the peer
- * sees, and then the listener rests.
+ * A listener that cannot accept would wake up again at once, for ever. So it keeps one descriptor
+ * in reserve, gives it up to accept and close the connection, which the peer sees, and then pauses.
  */
 
 #include <stdbool.h>
@@ -22,14 +21,13 @@ struct slu_listener;
 struct slu_server;
 
 /*
- * Binds @path, or takes what systemd handed over when @path is NULL. What is wrong has been logged
- * when it fails.
+ * Binds @path, or takes the socket of systemd if @path is NULL. Logs the reason if it fails.
  */
 int slu_listener_new(struct slu_server *server, const char *path,
 		     struct slu_listener **ret_listener);
 
-/* Nobody can reach us any more; NULL is fine. */
+/* Ends the listener; NULL is fine. */
 bool slu_listener_is_lost(const struct slu_listener *listener);
 
-/* Removes our own socket and its lock, as far as these are still ours. */
+/* Removes the socket and its lock, if they still belong to this daemon. */
 void slu_listener_free(struct slu_listener *listener);

@@ -2,17 +2,16 @@
 #pragma once
 
 /*
- * A file that says "this is taken": its owner holds a flock on it for life. A daemon that died has
- * let go, whatever it left behind; a daemon that leaves removes the file while it still holds it,
- * and a newcomer checks that what it locked is what the path names.
+ * A lock file: its owner holds a flock on it for life. The kernel releases the lock of a daemon
+ * that died, whatever files it left. A daemon that ends removes the file while it still holds the
+ * lock, and a new one checks that the file it locked is the file at the path.
  */
 
 #include <sys/types.h>
 
 enum {
 	_SLU_LOCKFILE_E_SUCCESS,
-	SLU_LOCKFILE_E_HELD, /* somebody else has it; *ret_holder says who, 0 when that is unknown
-			      */
+	SLU_LOCKFILE_E_HELD, /* locked already; *ret_holder is the holder, 0 if unknown */
 };
 
 /* Opens or creates @path (0600) and locks it. Return: 0, HELD, or -errno. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The node in /dev that stands for a card, found without opening a driver. */
+/* The node in /dev of a card, found without opening a driver. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * The numbers that people know devices by: those of nvidia-smi and of `sluice softgpu info`.
+ * The numbers of devices for people: those of nvidia-smi and of `sluice softgpu info`.
  *
- *   NVIDIA's cards by PCI address and software GPUs by number, also those that nobody has used with
- *   Sluice so far; then other cards by PCI address, and what has no address in order of first use
+ *   NVIDIA's cards by PCI address and software GPUs by number, also those that no program has used
+ * with Sluice so far; then other cards by PCI address, and devices without address in order of
+ * first use
  *
- * The core's numbers follow first use and are nobody's business but the daemon's.
+ * The core's numbers follow first use, and only the daemon uses them.
  */
 
 #include "daemon/devices.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What can be known of another process. A process is named by pid and start time together: a pid
- * alone may belong to somebody else by now.
+ * Facts about other processes. A process is named by pid and start time together, because the pid
+ * alone may belong to another process by now.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ bool slu_process_is_stopped(pid_t pid);
 /* The first of its threads that has one of the @n names. Return: its number, or 0. */
 pid_t slu_process_find_thread(pid_t pid, const char *const *names, size_t n);
 
-/* Whether it can be told that @pid, which lives, has no such thread. */
+/* Whether it is certain that @pid, which lives, has no such thread. */
 bool slu_process_lacks_thread(pid_t pid, pid_t thread);
 
 /* The short name as the kernel has it; "?" when it is gone. */
@@ -32,8 +32,8 @@ void slu_process_name(pid_t pid, char *ret_name, size_t size);
 int slu_process_uid(pid_t pid, uid_t *ret_uid);
 
 /*
- * A pidfd of the process behind a connected unix socket: by the kernel's own word where it has
- * SO_PEERPIDFD, else by @pid.
+ * A pidfd of the process behind a connected unix socket: from the kernel where it has SO_PEERPIDFD,
+ * else by @pid.
  *
  * Return: fd, or -ESRCH when it is gone, or -errno.
  */
@@ -43,5 +43,5 @@ int slu_process_open(pid_t pid);
 /* "sluiced (pid 4121, user alice)", for people. */
 void slu_process_describe(pid_t pid, char *ret_text, size_t size);
 
-/* Who holds a flock on the file behind @fd, as /proc/locks tells. Return: 0, or -ENOENT. */
+/* The holder of a flock on the file behind @fd, from /proc/locks. Return: 0, or -ENOENT. */
 int slu_process_of_flock(int fd, pid_t *ret_pid);

@@ -2,24 +2,24 @@
 #pragma once
 
 /*
- * One process that joined, from its first HELLO to its death. Death comes from its pidfd, never
- * from the end of a connection: a forked child may keep the socket open, and a program may lose
- * its connection and come back.
+ * One process that joined, from its first HELLO to its death. Its pidfd reports its death, never
+ * the end of a connection: a forked child may keep the socket open, and a program may lose its
+ * connection and come back.
  *
- * A process that executes another program lives on, and has lost all that it held: memory of a
- * device goes with the address space. No thread survives that but the one which did it. So a
- * process without a connection in which the client's own thread is missing has become another
- * program, and is as good as dead; if the new one uses a device, it joins as a new one.
+ * A process that executes another program lives on, but has lost all memory that it held on devices
+ * together with its address space. Only the calling thread survives that. So a process without a
+ * connection and without the client's own thread has become another program and counts as dead; if
+ * the new program uses a device, it joins as a new one.
  *
- *   (none)    -> CONNECTED  [slu_program_join]   first HELLO (join.c)
- *   (none)    -> ORPHAN      [slu_program_orphan]  a line of the roster whose process lives
- *   ORPHAN     -> CONNECTED  [slu_program_join]   it came back after our restart
- *   CONNECTED -> LOST       [slu_program_lost]   the connection ended, the process lives
+ *   (none)    -> CONNECTED  [slu_program_join]    first HELLO (join.c)
+ *   (none)    -> ORPHAN     [slu_program_orphan]  a line of the roster whose process lives
+ *   ORPHAN    -> CONNECTED  [slu_program_join]    it came back after a restart of the daemon
+ *   CONNECTED -> LOST       [slu_program_lost]    the connection ended, the process lives
  *   LOST      -> CONNECTED  [slu_program_join]
- *   any       -> (none)     [pidfd]              accounts at zero, roster line gone
- *   ORPHAN, LOST -> (none)   [slu_program_sweep]  it became another program; the same
+ *   any       -> (none)     [pidfd]               accounts at zero, roster line removed
+ *   ORPHAN, LOST -> (none)  [slu_program_sweep]   it became another program; the same
  *
- *  CONNECTED: session != NULL.
+ *  CONNECTED:    session != NULL.
  *  ORPHAN, LOST: session == NULL; what it may hold stays charged.
  */
 
@@ -40,14 +40,14 @@ struct slu_group;
 struct slu_server;
 struct slu_session;
 
-/* What the daemon keeps of a program's use of one device. */
+/* A program's use of one device. */
 struct slu_program_device {
 	struct slu_device *device;
 	struct slu_epoch epoch; /* of the turn it has, as last sent or reported; or none */
 	uint64_t turn;		/* number in the timeline, 0: none */
-	uint64_t moved_in_bytes, moved_out_bytes; /* as FACTS told last */
+	uint64_t moved_in_bytes, moved_out_bytes; /* as in the last FACTS */
 	bool hears_present;			  /* as HELLO says */
-	uint64_t present_bytes;			  /* as PRESENT told last; 0: never */
+	uint64_t present_bytes;			  /* as in the last PRESENT; 0: never */
 };
 
 struct slu_program {
@@ -59,14 +59,14 @@ struct slu_program {
 	uid_t uid;
 	char name[SLU_WIRE_NAME_MAX];
 	int pidfd;
-	pid_t helper; /* the thread of the client in it, as we number them; 0: not known */
+	pid_t helper; /* the client's thread in it, in the daemon's pid namespace; 0: not known */
 	sd_event_source *death;
 	struct slu_group *group;
 	struct slu_session *session;
 	bool is_orphan;
 	int slot; /* in the roster */
 	struct slu_charge charge;
-	uint64_t excess_ns; /* EXCESS was last taken down; 0: never */
+	uint64_t excess_ns; /* the last EXCESS that was recorded; 0: never */
 	unsigned n_devices;
 	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX]; /* by the place in HELLO */
 };
@@ -88,25 +88,25 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 		     int *ret_status, char *ret_why, size_t size);
 
 /*
- * Whether a new process of @uid, in a group of its own, would be let in as far as that can be said
- * before its devices are known. Return: 0, REFUSED, or -errno.
+ * Whether a new process of @uid, in a group of its own, would be admitted, as far as that is known
+ * without its devices. Return: 0, REFUSED, or -errno.
  */
 int slu_program_may_join(struct slu_server *server, uid_t uid, int *ret_status, char *ret_why,
 			 size_t size);
 
-/* Makes an orphan of the line at @slot, or drops the line when its process is gone. */
+/* Makes an orphan of the line at @slot, or drops the line if its process has ended. */
 int slu_program_orphan(struct slu_server *server, int slot);
 
 /* Its connection has ended. */
 void slu_program_lost(struct slu_program *program);
 
 /*
- * Ends all that became other programs. Reads /proc for each one without a connection: called once
- * after a connection is lost, and at the timer that looks for outsiders.
+ * Removes all processes that became other programs. Reads /proc for each one without a connection:
+ * called once after a connection is lost, and at the timer that looks for outsiders.
  */
 void slu_program_sweep(struct slu_server *server);
 
-/* Lets go of it without a word to the core or the roster: the daemon ends, the process may live. */
+/* Frees it without a change of core and roster: the daemon ends, the process may live. */
 void slu_program_free(struct slu_program *program);
 
 struct slu_program *slu_program_find(struct slu_server *server, uint64_t id);

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * The roster: what outlives the daemon (protocol rule 32). A small mapped file with the generation
- * and a line for each client: who it is and what it may hold at most. A raise stands here before it
- * is sent, so after a kill -9 the file is never more optimistic than the truth, and a fresh daemon
- * makes an orphan of each line whose process still lives.
+ * The roster outlives the daemon (protocol rule 32). It is a small mapped file with the generation
+ * and a line for each client: its process and the most that it may hold. A raise is written here
+ * before it is sent, so after a kill -9 the file is never more optimistic than the truth, and a new
+ * daemon makes an orphan of each line whose process still lives.
  *
- * A store that was made survives the process that made it, so nothing is synced; a machine that
- * goes down takes the clients with it, and lines of another boot are void.
+ * A store to the mapping survives the process that made it, so nothing is synced. The clients do
+ * not survive a machine that goes down, so lines of another boot are void.
  *
- * Torn lines: every line has two copies, each with a number and a checksum. The older copy is
- * overwritten, its number set last; whoever reads takes the newest copy that is whole. A daemon
+ * Torn lines: every line has two copies, each with a number and a checksum. A put overwrites the
+ * older copy and sets its number last; a reader takes the newest copy that is whole. A daemon
  * killed in the middle of a put therefore leaves the line as it was before, and the raise that the
  * put was for has not been sent.
  */
@@ -59,16 +59,16 @@ enum {
 struct slu_roster;
 
 /*
- * Opens @path, or begins a new one where there is none or where it cannot be understood
- * (*ret_was_bad). The generation is one more than before; a new roster begins with @fresh, which
- * should be larger than any before (microseconds of the wall clock are).
+ * Opens @path, or creates a new one if there is none or if its contents are damaged (*ret_was_bad).
+ * The generation is one more than before; a new roster begins with @fresh, which should be larger
+ * than any before (microseconds of the wall clock are).
  *
  * Return: 0, SLU_ROSTER_E_HELD with the holder (or 0), or -errno.
  */
 int slu_roster_open(const char *path, uint64_t fresh, struct slu_roster **ret_roster,
 		    bool *ret_was_bad, pid_t *ret_holder);
 
-/* Removes the file if no line is left in it. */
+/* Removes the file if it has no lines. */
 void slu_roster_close(struct slu_roster *roster);
 
 uint64_t slu_roster_generation(const struct slu_roster *roster);

@@ -11,15 +11,15 @@
 enum slu_serial slu_serial_of(const char *word);
 
 /*
- * Makes the files for the devices of @hello beside the socket that @fd is a connection to, where
- * they are not there yet. Who can reach the socket may lock them: with @is_system everybody, else
- * the user alone. Without one its program is not held up.
+ * Creates the missing files for the devices of @hello next to the socket that @fd is connected to.
+ * Users who can reach the socket may lock them: with @is_system all users, else the owner alone. A
+ * program whose file is missing does not wait.
  */
 void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system);
 
 /*
- * Removes the file of a device, when the daemon ends. Programs that go on open it anew for each
- * call, and without a daemon not at all; the next daemon makes it again when they come back.
+ * Removes the file of a device, when the daemon ends. Programs open it for each call, and without a
+ * daemon not at all; the next daemon creates it again when they come back.
  */
 void slu_serial_withdraw(int fd, const uint8_t uuid[16]);
 

@@ -41,7 +41,7 @@ void slu_server_look(struct slu_server *server)
 	slu_devices_look(server->devices, slu_clock_now_ns(), is_client, server);
 	LIST_FOREACH (program, &server->programs, entry)
 		if (program->session)
-			slu_session_tell_present(program->session);
+			slu_session_send_present(program->session);
 	slu_server_wake(server);
 }
 

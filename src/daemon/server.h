@@ -2,21 +2,32 @@
 #pragma once
 
 /*
- * sluiced, put together: one thread, one sd-event loop. Everything that happens (a packet, a death,
- * a deadline, a look at the devices) becomes an event of the core and asks for a *pump*: step the
- * core, carry out its actions in their order, arm its next deadline. The pump is an event source
- * of its own, so a burst of packets costs one step, and nothing is freed under the feet of a
- * handler that is still running.
+ * sluiced as a whole: one thread, one sd-event loop. Every event (a packet, a death, a deadline, a
+ * look at the devices) becomes an event of the core and asks for a *pump*: step the core, carry out
+ * its actions in their order, arm its next deadline. The pump is an event source of its own, so a
+ * burst of packets costs one step, and nothing is freed while a handler still uses it.
  *
- *   listener.c  connections come in
+ *   listener.c  accepts connections
  *   session.c   one connection: handshake, messages
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
+ *   devices.c   the devices, their locks and their outsiders, with node.c and order.c
+ *   roster.c    the file of charges that survives the daemon
+ *   limits.c    bounds on what users occupy
+ *   config.c    the settings, with config-read.c, config-print.c and setting.c
+ *   settings.c  puts settings in force
+ *   backing.c   budgets of host memory and disk, with cgroup.c
  *   control.c   requests of commands; verb-show.c, verb-set.c and verb-steer.c answer them, with
- *               status.c, history.c and settings.c
- *   server.c    the clocks, settings, start and end; main.c the command line
+ *               answer.c, status.c and history.c
+ *   timeline.c  the last turns, moves and denials; denial.c explains a denial
+ *   process.c   facts about other processes
+ *   serial.c    the files of the setting vmm_serial
+ *   lockfile.c  a lock file
+ *   text.c      cleans text from clients
+ *   server.c    timers, start and end
  *   pump.c      the pump
+ *   main.c      options and background
  */
 
 #include <stdbool.h>
@@ -49,7 +60,7 @@ struct slu_server_options {
 	bool is_system;
 	const char *socket;	 /* path; NULL when systemd hands the socket over */
 	const char *state;	 /* folder of the roster */
-	const char *config_path; /* file; its drop-ins lie beside it */
+	const char *config_path; /* file; its drop-ins are in FILE.d */
 	bool config_must_exist;
 	int log_level;	 /* -1: as the settings say */
 	const char *log; /* where the log goes, for status: a path or one of the words below */
@@ -60,17 +71,17 @@ struct slu_server_options {
 
 struct slu_server {
 	struct slu_server_options options; /* constant after init */
-	uid_t uid;			   /* ours; a private daemon serves nobody else */
+	uid_t uid; /* the daemon's; a private daemon serves only this user */
 	uint64_t started_ns;
 
 	sd_event *event;
-	sd_event_source *pump;	   /* one shot: enabled when the core has something to think over */
-	sd_event_source *deadline; /* the core's next one */
+	sd_event_source *pump;	    /* one shot: enabled after an event of the core */
+	sd_event_source *deadline;  /* the core's next one */
 	sd_event_source *outsiders; /* period of looking at the devices, while there are programs */
-	sd_event_source *idle;	    /* end when nobody came until then; a user's daemon only */
+	sd_event_source *idle;	    /* the end of an unused daemon; a user's daemon only */
 
 	struct slu_config config;
-	struct slu_backing backing; /* what the settings say about it, as it is here */
+	struct slu_backing backing; /* the budgets of the settings on this machine */
 	struct slu_core *core;
 	struct slu_devices *devices;
 	struct slu_roster *roster;
@@ -87,16 +98,15 @@ struct slu_server {
 };
 
 /*
- * Reads the settings, takes the roster, the socket and the orphans. What is wrong has been said in
- * words when it fails.
+ * Reads the settings, takes the roster, the socket and the orphans. Logs the reason if it fails.
  */
 int slu_server_new(const struct slu_server_options *options, struct slu_server **ret_server);
 void slu_server_free(struct slu_server *server);
 
-/* Until SIGTERM, SIGINT, or nobody needs us. Return: 0, or -errno. */
+/* Serves until SIGTERM, SIGINT, or the end of an unused daemon. Return: 0, or -errno. */
 int slu_server_run(struct slu_server *server);
 
-/* The core was told something. */
+/* The core got an event: asks for a pump. */
 void slu_server_wake(struct slu_server *server);
 int slu_server_add_pump(struct slu_server *server);
 
@@ -113,7 +123,7 @@ void slu_server_look(struct slu_server *server);
 /* Puts @config in force and takes it over. Return: 0, or -EINVAL; then the old one stays. */
 int slu_server_apply(struct slu_server *server, struct slu_config *config);
 
-/* Whether @config has a value that is well formed and wrong here; @ret_why says it in words. */
+/* Whether a value of @config is well formed but wrong on this machine; @ret_why says why. */
 bool slu_server_settings_fault(const struct slu_server_options *options,
 			       const struct slu_config *config, char *ret_why, size_t size);
 
@@ -124,6 +134,6 @@ bool slu_server_memory_fault(const struct slu_config *config, const char *name, 
 /* Reads the settings into @ret_config; wrong lines are logged. Return: 0, WRONG, or -errno. */
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config);
 
-/* Whether this user may see and steer everybody's programs. @socket_fd: for the groups. */
+/* Whether this user may see and control all programs. @socket_fd: for the groups. */
 bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t gid,
 			       int socket_fd);

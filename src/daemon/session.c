@@ -151,7 +151,7 @@ void slu_session_tell_disk(struct slu_session *session)
 	slu_session_send(session, &m, -1);
 }
 
-void slu_session_tell_present(struct slu_session *session)
+void slu_session_send_present(struct slu_session *session)
 {
 	struct slu_program *program = session->program;
 

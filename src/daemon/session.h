@@ -5,14 +5,14 @@
  * One connection. The first message says what it is for.
  *
  *   NEW     -> JOINED   [HELLO]   a program; its messages are the core's events
- *   NEW     -> OUTSIDE  [HELLO]   refused (version, device, limits): told why, then not listened
- *                                 to; kept so that status can show the program and the reason
+ *   NEW     -> OUTSIDE  [HELLO]   refused (version, device, limits): gets the reason, and later
+ *                                 messages are ignored; kept for status
  *   NEW     -> ASKING   [ASK]     a command; one question at a time
  *   any     -> CLOSED   [slu_session_close]   end of file, bad packet, or it does not read
  *
  *  CLOSED: the socket is closed, the charges are given back; the pump frees the rest.
  *
- * A peer that says nothing is closed after a while, one that does not read when its queue is full.
+ * A peer that sends nothing is closed after a while, one that does not read when its queue is full.
  */
 
 #include <stdbool.h>
@@ -55,26 +55,26 @@ struct slu_session {
 };
 
 /*
- * Takes over @fd, a fresh connection. Where it cannot be served the peer is told, and @fd is
+ * Takes over @fd, a new connection. A peer that cannot be served gets the reason, and @fd is
  * closed. Return: 0 also then, or -errno.
  */
 int slu_session_new(struct slu_server *server, int fd);
 void slu_session_close(struct slu_session *session);
 
-/* Its process has ended: reads what it said before, which may close it. */
+/* Its process has ended: reads what it sent before, which may close it. */
 void slu_session_drain(struct slu_session *session);
 
 /* Whether a peer of this protocol version is served; if not, @ret_why says so in words. */
 bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size);
 
-/* Names the folder for bytes on disk, to a peer that knows of it. */
+/* Sends the folder for bytes on disk to a peer that supports it. */
 void slu_session_tell_disk(struct slu_session *session);
 
-/* Tells a program what contexts and outsiders leave of its devices, where that has changed. */
-void slu_session_tell_present(struct slu_session *session);
+/* Sends the bytes that contexts and outsiders leave of its devices, if they changed. */
+void slu_session_send_present(struct slu_session *session);
 
 /* Frees a closed one. */
 void slu_session_free(struct slu_session *session);
 
-/* A peer that does not read closes the session; one that is gone does when all it said is read. */
+/* Closes the session of a peer that does not read; that of an ended one after its last message. */
 void slu_session_send(struct slu_session *session, const struct slu_message *m, int fd);

@@ -41,12 +41,12 @@ int slu_setting_assign(const struct slu_setting *row, void *field, const char *v
 void slu_setting_explain(const struct slu_setting *row, const char *value, char *ret_why,
 			 size_t size);
 
-/* The value as it would stand in a file. */
+/* The value as in a file. */
 void slu_setting_print(const struct slu_setting *row, const void *field, char *ret_text,
 		       size_t size);
 
 /* The values that are words, with a bar between them; "" where it takes none. */
 void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t size);
 
-/* What it is for, with the policies' own words where it is about them. */
+/* Its meaning, for the policy with the descriptions of all policies. */
 void slu_setting_describe(const struct slu_setting *row, char *ret_text, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Words that came from a client and go to a terminal, a log or JSON. */
+/* Text from a client for a terminal, a log or JSON. */
 
-/* Replaces what is not printable, and all that is no UTF-8, by '?'. */
+/* Replaces characters that are not printable or not valid UTF-8 by '?'. */
 void slu_text_clean(char *text);

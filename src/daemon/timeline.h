@@ -87,7 +87,7 @@ uint64_t slu_timeline_granted(struct slu_timeline *timeline, uint64_t now_ns,
 void slu_timeline_ready(struct slu_timeline *timeline, uint64_t now_ns, uint64_t turn);
 void slu_timeline_closing(struct slu_timeline *timeline, uint64_t now_ns, uint64_t turn,
 			  const char *reason);
-/* @reason is for a turn that nobody closed. */
+/* @reason is for a turn without CLOSE. */
 void slu_timeline_end(struct slu_timeline *timeline, uint64_t now_ns, uint64_t turn,
 		      const char *reason);
 void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,

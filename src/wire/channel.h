@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * One end of a connection: a SOCK_SEQPACKET unix socket that carries one message a packet, at
- * most one file descriptor with it. Never blocks, never raises SIGPIPE. The queue of what the
- * socket did not take at once is bounded, and a peer that does not read is cut off when it is full.
- * Protocol rules 1 and 40 keep it short: of messages that report a state only the newest is kept,
- * so that a client waits for a slow daemon, however much it moves meanwhile.
+ * One end of a connection: a SOCK_SEQPACKET unix socket that carries one message a packet, with at
+ * most one file descriptor. Never blocks, never raises SIGPIPE. Messages that the socket did not
+ * take at once wait in a bounded queue; when it is full, the peer that does not read is
+ * disconnected. Protocol rules 1 and 40 keep it short: of messages that report a state only the
+ * newest is kept, so a client waits for a slow daemon, however much it moves meanwhile.
  *
  *   IDLE -> QUEUED   [slu_channel_send]   the socket is full; poll for writing
- *   QUEUED -> IDLE   [slu_channel_flush]  all of it has gone out
+ *   QUEUED -> IDLE   [slu_channel_flush]  all of it has been sent
  */
 
 #include <stdbool.h>
@@ -30,14 +30,14 @@ enum {
 
 struct slu_channel;
 
-/* Takes over @fd, a connected SEQPACKET socket. @side is who sits at the *other* end. */
+/* Takes over @fd, a connected SEQPACKET socket. @side is that of the *other* end. */
 int slu_channel_new(int fd, enum slu_message_side side, struct slu_channel **ret_channel);
 void slu_channel_free(struct slu_channel *channel);
 
 int slu_channel_fd(const struct slu_channel *channel);
 bool slu_channel_wants_write(const struct slu_channel *channel);
 
-/* What waits in the queue, so that its owner can be charged for it. */
+/* The bytes that wait in the queue, so that its owner can be charged for them. */
 size_t slu_channel_queued_bytes(const struct slu_channel *channel);
 
 /*

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The words that daemon and client say to each other, as plain structs: one message a packet, a
- * header in front, native byte order, since both ends are on one machine. Pure data: core/ and
- * peer/ use this header, and neither of them can send anything.
+ * The messages between daemon and client, as plain structs: one message a packet, a header in
+ * front, native byte order, since both ends are on one machine. Pure data: core/ and peer/ use this
+ * header, and neither of them can send anything.
  *
  * Bytes are absolute, never differences. An account is one client's share of one tier.
  */
@@ -16,12 +16,13 @@
 #define SLU_WIRE_VERSION     2
 #define SLU_WIRE_DEVICES_MAX 8
 #define SLU_WIRE_NAME_MAX    64
-#define SLU_WIRE_IDLE_NS     100000000 /* without device progress for so long: IDLE */
+#define SLU_WIRE_IDLE_NS     100000000 /* without device progress: IDLE */
 #define SLU_WIRE_PACKET_MAX  4096      /* every message fits; longer packets are refused */
 
 /*
- * What a client's helper thread is called; the second while it goes on without the daemon. Others
- * know by it that a process uses Sluice, and the daemon that it still is the program that joined.
+ * The name of a client's helper thread; the second one while it runs without the daemon. Other
+ * programs recognize a process that uses Sluice by it, and the daemon a process that is still the
+ * program that joined.
  */
 #define SLU_WIRE_HELPER	      "sluice-helper"
 #define SLU_WIRE_HELPER_ALONE "sluice-alone"
@@ -29,15 +30,15 @@
 enum slu_tier {
 	SLU_TIER_DEVICE,  /* the memory of one device */
 	SLU_TIER_PINNED,  /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_BACKING, /* pageable memory: where a unit goes when it leaves the device … */
-	SLU_TIER_DISK, /* … or a file, for what has no place in pageable memory; since version 2 */
+	SLU_TIER_BACKING, /* pageable memory: backing of units … */
+	SLU_TIER_DISK,	  /* … or a file, when pageable memory is full; since version 2 */
 	_SLU_TIER_MAX,
 };
 
 /* Residency: what must be on the device while a program has its turn. */
 enum slu_mode {
 	SLU_MODE_ALL,	 /* every unit */
-	SLU_MODE_MAPPED, /* what fits; the rest is pinned and reachable at the same address */
+	SLU_MODE_MAPPED, /* what fits; the rest is pinned host memory at the same address */
 	SLU_MODE_LAUNCH, /* each command's own units, before it is submitted */
 	_SLU_MODE_MAX,
 };
@@ -45,8 +46,8 @@ enum slu_mode {
 /* How urgently a raised limit is to be filled. */
 enum slu_pace {
 	SLU_PACE_NONE,	/* spend it on allocations; move nothing */
-	SLU_PACE_AHEAD, /* prefetch; stop at a chunk when told */
-	SLU_PACE_NOW,	/* somebody waits for it */
+	SLU_PACE_AHEAD, /* prefetch; a lower limit stops it at a chunk */
+	SLU_PACE_NOW,	/* a program waits for it */
 	_SLU_PACE_MAX,
 };
 
@@ -57,14 +58,14 @@ enum slu_frozen {
 	SLU_FROZEN_SVM,	       /* shared virtual memory: the program holds its address */
 	SLU_FROZEN_HOST_PTR,   /* lives in the program's own host memory */
 	SLU_FROZEN_MAPPED,     /* the program holds a mapping of it */
-	SLU_FROZEN_EXPORTED,   /* exported, IPC or registered: somebody else holds its pages */
+	SLU_FROZEN_EXPORTED,   /* exported, IPC or registered: another process holds its pages */
 	SLU_FROZEN_GRAPH,      /* owned by a graph or a command buffer */
 	SLU_FROZEN_MODULE,     /* globals and code of a module */
-	SLU_FROZEN_MANAGED,    /* no unit: the driver pages it, and it yields to everybody */
+	SLU_FROZEN_MANAGED,    /* no unit: the driver pages it, and it yields to all programs */
 	SLU_FROZEN_POOL,       /* memory of a pool the driver keeps */
 	SLU_FROZEN_NO_BACKING, /* no credit for its backing: it has nowhere to go */
 	SLU_FROZEN_OTHER,
-	SLU_FROZEN_BYPASS, /* work of its program passes by the gate */
+	SLU_FROZEN_BYPASS, /* the program submits work without the gate */
 	_SLU_FROZEN_MAX,
 };
 
@@ -94,7 +95,7 @@ struct slu_account {
 	uint8_t device;
 };
 
-/* One device as its user sees it when it joins. */
+/* One device as a joining client sees it. */
 struct slu_hello_device {
 	uint8_t uuid[16];     /* the driver's; alike from CUDA and OpenCL */
 	char pci[16];	      /* "0000:01:00.0", or empty */
@@ -126,10 +127,10 @@ struct slu_msg_hello {
 	uint64_t disk_held_bytes; /* since version 2 */
 };
 
-/* What of HELLO a client of version 1 sends. */
+/* The size of HELLO from a client of version 1. */
 #define SLU_HELLO_SIZE_1 offsetof(struct slu_msg_hello, disk_held_bytes)
 
-/* Whether the device is asked if data that was only to be read has been written. */
+/* Whether the device hashes data that commands promised to read only. */
 enum slu_hashing { SLU_HASHING_OFF, SLU_HASHING_AUTO, SLU_HASHING_ALWAYS };
 
 struct slu_msg_welcome {
@@ -137,16 +138,16 @@ struct slu_msg_welcome {
 	uint32_t status; /* 0, or the errno for which this client stays an outsider */
 	uint64_t generation;
 	/* settings of this program, as the daemon's configuration has them */
-	uint64_t visible_bytes;	    /* what the program may own a device; 0: all of it, and a margin
-				     * less is told
+	uint64_t visible_bytes;	    /* what the program may own a device; 0: all of it, shown less a
+				     * margin
 				     */
 	uint64_t chunk_bytes;	    /* size of one staged copy */
-	uint64_t loss_grace_ns;	    /* `run` after a lost daemon: wait so long first */
+	uint64_t loss_grace_ns;	    /* `run` after a lost daemon: wait for this long first */
 	uint8_t run_without_daemon; /* on_daemon_loss = run */
 	uint8_t checksum_moves;
 	uint8_t allow_mapped; /* residency MAPPED may be used */
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
-	uint8_t hash_clean;   /* enum slu_hashing: what promised not to write is checked so */
+	uint8_t hash_clean;   /* enum slu_hashing */
 	uint8_t hears_excess; /* EXCESS may be sent */
 	uint8_t reserved[2];
 	char detail[192]; /* for people, where status is not 0: what to do */
@@ -190,7 +191,7 @@ struct slu_msg_sums {
 	uint64_t ceiling_bytes; /* max(limit, held) */
 	uint64_t held_bytes;
 	uint64_t floor_bytes;	/* what cannot leave now */
-	uint64_t refused_bytes; /* what the driver would not give, or 0 */
+	uint64_t refused_bytes; /* what the driver refused, or 0 */
 };
 
 struct slu_msg_want {
@@ -235,7 +236,7 @@ struct slu_msg_disk {
 	char folder[256]; /* absolute; empty: no bytes go to disk */
 };
 
-/* Told at most once a second and device. */
+/* An allocation exceeded visible_memory. Sent at most once a second and device. */
 struct slu_msg_excess {
 	uint8_t device;
 	uint8_t reserved[7];
@@ -319,9 +320,8 @@ void slu_message_stamp(struct slu_message *m, enum slu_message_type type);
 const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu_message_side side);
 
 /*
- * Whether @newer says all that @older would: both report the same state, or give the same hint, of
- * one account or device. A refusal that @older told under the limit that is still in force goes
- * over to @newer.
+ * Whether @newer replaces @older: both report the same state, or give the same hint, of one account
+ * or device. A refusal in @older under the limit that is still in force moves to @newer.
  */
 bool slu_message_supersede(struct slu_message *newer, const struct slu_message *older);
 

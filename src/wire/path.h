@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Where the daemon is to be found. Daemon and command must agree without talking, so both ask
- * here.
+ * Where daemon and command find each other. They must agree without talking, so both use these
+ * functions.
  *
  *            socket                                         state (the roster)
  *   given    SLUICE_SOCKET                                  SLUICE_STATE
@@ -12,8 +12,8 @@
  *                                                           the run-time folder
  *
  * The run-time folder of a user is the first that works of $XDG_RUNTIME_DIR/sluice,
- * /run/user/<uid>/sluice and /dev/shm/sluice-<uid>. It must be a real folder, ours, closed to
- * others: anything else in its place is refused, because /dev/shm is everybody's.
+ * /run/user/<uid>/sluice and /dev/shm/sluice-<uid>. It must be a real folder of the user, closed to
+ * others: anything else in its place is refused, because every user may write to /dev/shm.
  */
 
 #include <stdbool.h>

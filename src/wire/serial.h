@@ -2,15 +2,14 @@
 #pragma once
 
 /*
- * Mapping calls of two processes on one device, one after the other: hangs inside drivers have been
- * reported when they come together. A file a device beside the daemon's socket is locked (flock)
- * around them. The daemon makes the file; the setting vmm_serial, told in WELCOME, says who uses
- * it:
+ * A lock for the mapping calls of the processes on one device, because drivers were reported to
+ * hang when two processes make them at the same time. For each device there is a file next to the
+ * daemon's socket, locked (flock) around these calls. The daemon creates the file; the setting
+ * vmm_serial, which WELCOME carries, says which programs use it:
  *
- *   off    nobody
- *   auto   everybody, once somebody has met a failure that nothing explains: its first byte is then
- *          '1', for as long as the file is there
- *   on     everybody, always
+ *   off    none
+ *   auto   all, once a program has met a failure without an explanation: the first byte of the file
+ * is then '1', for as long as the file exists on     all
  */
 
 #include <stddef.h>
@@ -22,7 +21,7 @@ enum slu_serial { SLU_SERIAL_OFF, SLU_SERIAL_AUTO, SLU_SERIAL_ON };
 #define SLU_SERIAL_PATH_MAX 192
 
 /*
- * The file for the device @uuid beside the socket at @socket_path.
+ * The file for the device @uuid next to the socket at @socket_path.
  *
  * Return: 0, or -ENAMETOOLONG.
  */
