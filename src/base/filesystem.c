@@ -126,7 +126,7 @@ const char *slu_filesystem_fault(const struct slu_filesystem *filesystem, bool i
 	if (filesystem->is_memory)
 		return "its files are memory, which is what shall be spared";
 	if (!filesystem->total_bytes)
-		return "it keeps no files of others";
+		return "its filesystem cannot keep files";
 	if (filesystem->is_read_only)
 		return "it can only be read";
 	return filesystem->is_remote && !is_asked_for ? "it is on another machine" : NULL;

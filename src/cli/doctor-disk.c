@@ -47,7 +47,7 @@ static void look_at_answer(struct slu_doctor *d, const json_t *backing)
 		    slu_reply_number(backing, "disk_max_bytes"),
 		    slu_reply_number(backing, "disk_bytes"));
 	else if (strstr(reason, " is off"))
-		slu_doctor_say(d, SLU_VERDICT_NOTE, "disk", NULL, "nothing goes to disk: %s",
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "disk", NULL, "the disk is not used: %s",
 			       reason);
 	else
 		slu_doctor_say(d, SLU_VERDICT_BAD, "disk", THEN, "nothing can go to disk: %s",

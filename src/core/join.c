@@ -137,7 +137,7 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 			group->is_adopted = true;
 			group->n_turns++;
 			slu_core_group_enter(core, group, SLU_CORE_FILLING);
-			slu_core_report(core, client->id, "%s goes on with the turn that it had",
+			slu_core_report(core, client->id, "%s keeps the turn that it had",
 					client->name);
 		}
 		slu_core_turns_resume(core, client, &client->seats[i], reported->epoch,

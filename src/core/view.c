@@ -214,7 +214,7 @@ static void describe(const struct slu_core *core, const struct slu_core_group *g
 			 name);
 		break;
 	case SLU_CORE_WHY_PINNED:
-		snprintf(buf, size, "needs %s of pinned memory, %s are left", need, free_text);
+		snprintf(buf, size, "needs %s of pinned memory, %s are free", need, free_text);
 		break;
 	}
 }

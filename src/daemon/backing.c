@@ -22,12 +22,12 @@ static const char *folder_fault(const char *folder, bool is_asked_for, bool is_s
 	struct stat st;
 
 	if (stat(folder, &st) || slu_filesystem_look(folder, ret_fs))
-		return errno == ENOENT ? "there is no such folder" : "it cannot be looked at";
+		return errno == ENOENT ? "the folder does not exist" : "it cannot be looked at";
 	if (!S_ISDIR(st.st_mode))
 		return "it is not a folder";
 	/* whether another user may have files there is seen when one tries */
 	if (!is_system && access(folder, W_OK | X_OK))
-		return "you may not have files there";
+		return "the user may not create files there";
 	return slu_filesystem_fault(ret_fs, is_asked_for);
 }
 

@@ -103,7 +103,7 @@ static char *next_line(char *buf, int size, void *stream)
 	if (!length || line[0] == '#' || line[0] == ';')
 		return buf;
 	if (memchr(line, '\0', length)) {
-		complain(reading, "expected text, found a byte that is zero");
+		complain(reading, "expected text, found a zero byte");
 		return buf;
 	}
 	if (length > (size_t)size - 2) {

@@ -46,7 +46,7 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	program->excess_ns = now_ns;
 	slu_config_program(&program->server->config, program->name, &own);
 	snprintf(reason, sizeof(reason),
-		 "it asked for %s beside the %s that it has, and may own %s "
+		 "it asked for %s in addition to its %s, and may own %s "
 		 "(memory.visible_memory%s)",
 		 slu_size_format(asked, excess->asked_bytes),
 		 slu_size_format(owned, excess->owned_bytes),

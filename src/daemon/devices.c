@@ -295,7 +295,8 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 		if (r == -ENOSPC) {
 			*ret_status = ENOSPC;
 			snprintf(ret_why, size,
-				 "the daemon keeps %u devices, and each is in use or still there.",
+				 "the daemon knows %u devices already, and each is in use or may "
+				 "come back.",
 				 devices->n);
 			r = SLU_DEVICES_E_REFUSED;
 		}

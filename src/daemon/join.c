@@ -73,7 +73,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
 	    hello->backing_held_bytes > SLU_SERVER_BYTES_MAX ||
 	    hello->disk_held_bytes > SLU_SERVER_BYTES_MAX)
-		return "the program says that it holds more than there can be.";
+		return "the program claims to hold more than a device can have.";
 	for (unsigned d = 0; d < hello->n_devices; d++) {
 		const struct slu_hello_device *device = &hello->devices[d];
 
@@ -81,7 +81,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 		    device->all_bytes > SLU_SERVER_BYTES_MAX ||
 		    device->min_bytes > SLU_SERVER_BYTES_MAX ||
 		    device->largest_bytes > SLU_SERVER_BYTES_MAX)
-			return "the program says that it holds more than there can be.";
+			return "the program claims to hold more than a device can have.";
 		for (unsigned e = 0; e < d; e++)
 			if (!memcmp(device->uuid, hello->devices[e].uuid, sizeof(device->uuid)))
 				return "the program named a device twice.";

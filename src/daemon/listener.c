@@ -67,7 +67,7 @@ static void turn_one_away(struct slu_listener *listener)
 {
 	int fd;
 
-	slu_log(WARNING, "no file descriptor is left, turning connections away");
+	slu_log(WARNING, "no file descriptor is free, closing new connections");
 	if (listener->reserve_fd >= 0)
 		close(listener->reserve_fd);
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -170,7 +170,7 @@ static int take_lock(struct slu_listener *listener, const char *path)
 	}
 	if (r) {
 		slu_log(ERR,
-			"cannot lock %s: %s; give --socket a path in a folder that is there and "
+			"cannot lock %s: %s; give --socket a path in a folder that exists and is "
 			"yours",
 			listener->lock_path, strerror(-r));
 		return slu_fold(r);
@@ -305,7 +305,7 @@ static int on_removal(sd_event_source *source, const struct inotify_event *event
 	if (listener->is_lost || (has_socket(listener) && has_lock(listener)))
 		return 0;
 	if (!restore(listener)) {
-		slu_log(NOTICE, "somebody removed %s, so it was made again", listener->path);
+		slu_log(NOTICE, "%s was removed; created it again", listener->path);
 		return 0;
 	}
 	slu_log(ERR,

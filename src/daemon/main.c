@@ -244,7 +244,7 @@ static void detach(const struct arguments *a, int report_fd)
 		dup2(null, STDERR_FILENO);
 	close(null);
 	if (write(report_fd, &served, sizeof(served)) < 0)
-		slu_log(WARNING, "nobody waits for us any more, ignoring");
+		slu_log(WARNING, "the process that started the daemon has ended, ignoring");
 	close(report_fd);
 }
 

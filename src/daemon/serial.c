@@ -29,7 +29,7 @@ static void make(const char *path, mode_t mode)
 
 	/* the mask of a system daemon leaves others nothing, and they are to lock it */
 	if (fd < 0 || fchmod(fd, mode))
-		slu_log(WARNING, "%s cannot be made, ignoring vmm_serial for its device: %m", path);
+		slu_log(WARNING, "cannot create %s, ignoring vmm_serial for its device: %m", path);
 }
 
 /* The path of the socket that @fd is the daemon's end of. Return: whether it has one. */

@@ -67,7 +67,7 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *data)
 
 	(void)source;
 	(void)usec;
-	slu_log(INFO, "nobody needs us any more");
+	slu_log(INFO, "no program uses the daemon any more");
 	return sd_event_exit(server->event, 0);
 }
 
@@ -131,10 +131,10 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 		   (unsigned long long)(slu_clock_now_ns() / SLU_NS_PER_US));
 	if (slu_server_read_config(&server->options, &config)) {
 		slu_log(ERR,
-			"the settings stay as they were; mend the lines above and reload again");
+			"the settings are unchanged; correct the lines above and reload again");
 	} else if (slu_server_apply(server, &config)) {
 		slu_config_deinit(&config);
-		slu_log(ERR, "the settings stay as they were");
+		slu_log(ERR, "the settings are unchanged");
 	} else {
 		slu_log(NOTICE, "read the settings again");
 	}
@@ -218,7 +218,7 @@ static int open_roster(struct slu_server *server)
 		slu_log(ERR, "cannot use %s: %s; %s", path, strerror(-r),
 			r == -ENOSPC || r == -EDQUOT
 				? "free some space there, or give --state another folder"
-				: "give --state a folder that is there and yours");
+				: "give --state a folder that exists and is yours");
 	else if (was_bad)
 		slu_log(WARNING,
 			"%s could not be understood: beginning a new one; programs of "

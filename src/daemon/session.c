@@ -77,7 +77,7 @@ static void look_after_queue(struct slu_session *session)
 	bool wants = slu_channel_wants_write(session->channel);
 
 	if (slu_charge_change(&session->queue_charge, slu_channel_queued_bytes(session->channel))) {
-		complain(session, "does not read what we send", "");
+		complain(session, "does not read its messages", "");
 		slu_session_close(session);
 		return;
 	}
@@ -275,7 +275,7 @@ static const char *message_fault(const struct slu_session *session, const struct
 	}
 	if (device >= n)
 		return "a device that it did not name";
-	return most > SLU_SERVER_BYTES_MAX ? "more bytes than there can be" : NULL;
+	return most > SLU_SERVER_BYTES_MAX ? "more bytes than a device can have" : NULL;
 }
 
 static void take_message(struct slu_session *session, const struct slu_message *m)
@@ -334,7 +334,7 @@ static void take_bad(struct slu_session *session, const struct slu_message *m, c
 	}
 	complain(session, "sent ", fault);
 	if (session->state == SLU_SESSION_NEW) {
-		snprintf(why, sizeof(why), "this is no message of the protocol: %s.", fault);
+		snprintf(why, sizeof(why), "not a message of the protocol: %s.", fault);
 		welcome(session, EPROTO, why);
 	}
 	slu_session_close(session);

@@ -147,7 +147,7 @@ static void set_backing(struct slu_server *server, const struct slu_backing *bac
 
 	server->backing = *backing;
 	if (!backing->folder[0] && is_new && strcmp(server->config.disk, "off"))
-		slu_log(WARNING, "nothing goes to disk: %s", backing->why);
+		slu_log(WARNING, "the disk is not used: %s", backing->why);
 	LIST_FOREACH (program, &server->programs, entry) {
 		struct slu_core_bounds bounds;
 
@@ -171,7 +171,7 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config)
 	core_config_from(server, config, &backing, &core_config);
 	r = slu_core_configure(server->core, slu_clock_now_ns(), &core_config);
 	if (r) {
-		slu_log(ERR, "the core refuses these settings: %s", strerror(-r));
+		slu_log(ERR, "the scheduler refuses these settings: %s", strerror(-r));
 		return slu_fold(r);
 	}
 	slu_limits_set(server->limits, SLU_LIMITS_SESSIONS, config->user_sessions_max,

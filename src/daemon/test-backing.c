@@ -74,10 +74,10 @@ static void only_a_folder_on_disk_is_one(void **state)
 	(void)state;
 	assert_null(slu_backing_folder_fault("", false));
 	assert_string_equal(slu_backing_folder_fault("/proc", false),
-			    "it keeps no files of others");
+			    "its filesystem cannot keep files");
 	assert_string_equal(slu_backing_folder_fault("/proc/self/status", true),
 			    "it is not a folder");
-	assert_string_equal(slu_backing_folder_fault("/none", true), "there is no such folder");
+	assert_string_equal(slu_backing_folder_fault("/none", true), "the folder does not exist");
 	assert_int_equal(slu_filesystem_look("/proc", &fs), 0);
 	assert_string_equal(fs.name, "proc");
 	fs = (struct slu_filesystem){ .total_bytes = 1, .is_read_only = true };

@@ -79,7 +79,7 @@ void slu_verb_set(struct slu_answer *answer)
 		return;
 	}
 	if (slu_config_copy(&server->config, &config)) {
-		slu_answer_no(answer, ENOMEM, NULL, "memory is short");
+		slu_answer_no(answer, ENOMEM, NULL, "out of memory");
 		return;
 	}
 	r = slu_config_set(&config, search.section, search.name, value, why, sizeof(why));

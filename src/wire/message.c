@@ -92,7 +92,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 		if (dev->mode >= _SLU_MODE_MAX)
 			return "an unknown residency mode";
 		if (dev->floor_bytes > dev->held_bytes)
-			return "a floor above what is held";
+			return "a floor above the held bytes";
 		if (dev->working_bytes > dev->all_bytes)
 			return "a working set above all bytes";
 	}
@@ -118,13 +118,13 @@ static const char *payload_fault(const struct slu_message *m)
 		if (!account_is_valid(m->sums.account))
 			return "an unknown account";
 		if (m->sums.ceiling_bytes < m->sums.held_bytes)
-			return "a ceiling below what is held";
-		return m->sums.floor_bytes > m->sums.held_bytes ? "a floor above what is held"
+			return "a ceiling below the held bytes";
+		return m->sums.floor_bytes > m->sums.held_bytes ? "a floor above the held bytes"
 								: NULL;
 	case SLU_MSG_WANT:
 		if (m->want.account.tier != SLU_TIER_DEVICE &&
 		    m->want.account.tier != SLU_TIER_BACKING)
-			return "a wish for pinned memory or disk";
+			return "WANT for pinned memory or disk";
 		if (m->want.working_bytes > m->want.all_bytes)
 			return "a working set above all bytes";
 		return account_is_valid(m->want.account) ? NULL : "an unknown account";
@@ -170,9 +170,9 @@ const char *slu_message_fault(const struct slu_message *m, size_t size, enum slu
 	if (type == SLU_MSG_NONE || type >= _SLU_MSG_MAX)
 		return "an unknown message";
 	if (kinds[type].side != side)
-		return "a message of the other side";
+		return "a message that only the other side sends";
 	if (size != sizeof(m->header) + m->header.size || !size_is_right(type, m->header.size))
-		return "a size that is not the message's";
+		return "a wrong size for its type";
 	return payload_fault(m);
 }
 

@@ -138,7 +138,7 @@ static void test_of_many_files_one_is_kept_and_none_of_a_bad_packet(void **state
 	send_raw(pair->client, &m, sizeof(m.header), fds, 4);
 	assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, &fault), SLU_CHANNEL_E_BAD);
 	assert_int_equal(fd, -1);
-	assert_string_equal(fault, "a size that is not the message's");
+	assert_string_equal(fault, "a wrong size for its type");
 }
 
 static void test_bad_packets_are_named_and_the_next_good_one_is_read(void **state)
@@ -164,7 +164,7 @@ static void test_bad_packets_are_named_and_the_next_good_one_is_read(void **stat
 	assert_int_equal(slu_channel_receive(pair->daemon, &got, NULL, &fault), SLU_CHANNEL_E_BAD);
 	assert_string_equal(fault, "an unknown message");
 	assert_int_equal(slu_channel_receive(pair->daemon, &got, NULL, &fault), SLU_CHANNEL_E_BAD);
-	assert_string_equal(fault, "a message of the other side");
+	assert_string_equal(fault, "a message that only the other side sends");
 	assert_int_equal(slu_channel_receive(pair->daemon, &got, NULL, &fault), 0);
 	assert_int_equal(got.facts.device_bytes, 5);
 }

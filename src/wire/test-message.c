@@ -22,7 +22,7 @@ static void test_every_message_passes_when_stamped_and_zeroed(void **state)
 		a = fault_of(&m, SLU_MESSAGE_FROM_CLIENT);
 		b = fault_of(&m, SLU_MESSAGE_FROM_DAEMON);
 		assert_true(!a != !b);
-		assert_string_equal(a ? a : b, "a message of the other side");
+		assert_string_equal(a ? a : b, "a message that only the other side sends");
 		assert_string_not_equal(slu_message_name(t), "?");
 	}
 	assert_string_equal(slu_message_name(0), "?");

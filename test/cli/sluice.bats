@@ -235,7 +235,7 @@ assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
 	run "$sluice" softgpu run --memory 64M -- "$sluice" run --name chat --socket "$world/sluice.sock" -- \
 		"$SLUICE_BUILD/test/clients/cuda-fill" --mib 16 --rounds 1
 	[ "$status" -eq 4 ]
-	[[ $output == *"sluice: 'chat' (pid "*") was denied GPU memory: it asked for 4.00 MiB beside the 8.00 MiB "*"memory.visible_memory"* ]]
+	[[ $output == *"sluice: 'chat' (pid "*") was denied GPU memory: it asked for 4.00 MiB in addition to its 8.00 MiB "*"memory.visible_memory"* ]]
 	[[ $output == *"'sluice set --program chat visible_memory 12M'"* ]]
 }
 
@@ -409,7 +409,7 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	sluiced=$SLUICE_BUILD/src/daemon/sluiced
 	run "$sluiced" --socket /nonexistent/folder/socket --state "$world"
 	[ "$status" -eq 1 ]
-	[[ $output == *"give --socket a path in a folder that is there"* ]]
+	[[ $output == *"give --socket a path in a folder that exists"* ]]
 	run "$sluiced" --socket "$world/s" --state /nonexistent
 	[[ $status -eq 1 && $output == *"give --state a folder"* ]]
 	run "$sluiced" --socket "$world/$(printf '%0200d' 0)" --state "$world"

@@ -230,7 +230,7 @@ def settings_are_read_again_on_sighup():
         wait_until("it is in force", lambda: w.status()["daemon"]["policy"] == "fifo")
         config.write_text("[scheduler]\npolicy = wrong\n")
         w.daemon.send_signal(signal.SIGHUP)
-        wait_until("it complains", lambda: "stay as they were" in w.log())
+        wait_until("it complains", lambda: "settings are unchanged" in w.log())
         check(w.status()["daemon"]["policy"] == "fifo", "and keeps what it had")
 
 

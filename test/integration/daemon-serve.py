@@ -201,8 +201,8 @@ def hellos_that_cannot_be_true_are_refused():
     with world("hello") as w:
         two = pack_device(total=MIB)
         for devices, words in (([], "no device"), ([two, two], "twice"), ([pack_device(total=0)], "size"),
-                               ([pack_device(total=MIB, held=2 * MIB)], "more than there can be"),
-                               ([pack_device(total=MIB, everything=1 << 63)], "more than there can be")):
+                               ([pack_device(total=MIB, held=2 * MIB)], "more than a device can have"),
+                               ([pack_device(total=MIB, everything=1 << 63)], "more than a device can have")):
             with w.raw() as raw:
                 raw.send(pack_hello(devices))
                 welcome = raw.expect(WELCOME)

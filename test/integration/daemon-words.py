@@ -208,7 +208,7 @@ def out_of_memory_by_what_a_program_may_own_is_in_history():
             denials = w.history()["denials"]
             s.check([d["name"] for d in denials] == ["greedy"], "one line of it", denials)
             reason = denials[0]["reason"]
-            s.check(f"it asked for {mib // 4}.0" in reason and "beside the " in reason and words in reason, "how much, and why", reason)
+            s.check(f"it asked for {mib // 4}.0" in reason and "in addition to its " in reason and words in reason, "how much, and why", reason)
             table = w.sluice("history", "--table").stdout
             s.check("OUT OF MEMORY" in table and "memory.visible_memory" in table, "people are told", table)
             s.check("out of memory: it asked for" in w.log(), "and so is the log")

@@ -240,9 +240,9 @@ def a_folder_that_is_no_disk_is_refused_with_words():
         s.check(f"goes to {w.disk}" in doctor, "doctor takes the one that is set", doctor)
         file = w.folder / "file"
         file.touch()
-        for folder, why in (("/dev/shm", "its files are memory"), ("/proc", "it keeps no files of others"),
-                            ("/sys", "it keeps no files of others"), ("/none", "there is no such folder"), (file, "it is not a folder")):
-            if why != "there is no such folder" and not os.path.exists(folder):
+        for folder, why in (("/dev/shm", "its files are memory"), ("/proc", "its filesystem cannot keep files"),
+                            ("/sys", "its filesystem cannot keep files"), ("/none", "the folder does not exist"), (file, "it is not a folder")):
+            if why != "the folder does not exist" and not os.path.exists(folder):
                 continue
             done = w.sluice("set", "disk_folder", str(folder))
             s.check(done.returncode == 122 and "expected a folder on disk" in done.stderr and f"{folder}: {why}" in done.stderr,
@@ -250,7 +250,7 @@ def a_folder_that_is_no_disk_is_refused_with_words():
         s.check(w.status()["backing"]["disk_folder"] == str(w.disk), "what was in force still is")
     with s.World("disk-settings", settings={"memory.disk_folder": "/proc"}) as w:
         w.start_daemon(answers=False)
-        s.check(w.daemon.wait(timeout=60) != 0 and "/proc: it keeps no files of others" in w.log(), "nor is it taken from a file", w.log())
+        s.check(w.daemon.wait(timeout=60) != 0 and "/proc: its filesystem cannot keep files" in w.log(), "nor is it taken from a file", w.log())
 
 
 s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,

@@ -371,7 +371,7 @@ static void cut(const struct balance *b, struct slu_core_account *account)
 	account->cut_bytes = 0;
 	if (bytes && b->asker)
 		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,
-				    "%s gives up %s: %s needs them", account->client->name,
+				    "%s gives up %s for %s", account->client->name,
 				    slu_size_format(size, bytes), b->asker);
 	else if (bytes)
 		slu_core_send_lower(b->core, account, account->limit_bytes - bytes,

@@ -274,7 +274,7 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 const struct slu_core_policy slu_core_policy_mlfq = {
 	.name = "mlfq",
 	.about = "the program that uses the device least goes first, endless jobs fill the rest",
-	.endless = "who waits is at a lower level",
+	.endless = "the waiting program is at a lower level",
 	.state_size = sizeof(struct slu_mlfq_state),
 	.begin = begin,
 	.unite = unite,

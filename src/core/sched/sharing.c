@@ -113,9 +113,10 @@ void slu_core_sharing_describe(const struct slu_core *core, unsigned device, cha
 		 core->now_ns - group->running_ns <= core->config.slice_ns)
 		return;
 	else if (!asker)
-		snprintf(ret_text, size, "longer than slice: nobody else wants the device");
+		snprintf(ret_text, size, "longer than slice: no other program wants the device");
 	else if (lacks_memory(asker))
-		snprintf(ret_text, size, "longer than slice: who waits lacks memory, not the turn");
+		snprintf(ret_text, size,
+			 "longer than slice: the waiting programs lack memory, not the turn");
 	else
 		describe_length(core, group, asker, ret_text, size);
 }

@@ -86,7 +86,7 @@ int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 		return slu_error(-ENOENT);
 	if (slu_core_group_is_single(client->group))
 		return SLU_CORE_E_ALONE;
-	client_split(core, client, "so it was asked");
+	client_split(core, client, "by request");
 	return 0;
 }
 

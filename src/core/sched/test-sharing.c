@@ -62,7 +62,7 @@ static void test_a_long_turn_is_explained(void **state)
 		const char *sharing;
 	} rows[] = {
 		{ "rr", 50, false, "" },
-		{ "rr", 150, false, "longer than slice: nobody else wants the device" },
+		{ "rr", 150, false, "longer than slice: no other program wants the device" },
 		{ "rr", 50, true, "" },
 		{ "rr", 150, true,
 		  "longer than slice: 10 switches at least, and this one took 20.0 ms" },

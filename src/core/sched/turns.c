@@ -25,7 +25,7 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 	char span[SLU_SIZE_STRING_MAX];
 
 	assert(group->state == SLU_CORE_WAITING);
-	snprintf(reason, sizeof(reason), "%s has its turn, it waited %s",
+	snprintf(reason, sizeof(reason), "%s has its turn after a wait of %s",
 		 slu_core_group_name(group),
 		 slu_size_format_time(span, core->now_ns - group->since_ns));
 	group->epoch = (struct slu_epoch){ core->config.generation, ++core->n_epochs };
