@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The invariants of docs/protocol.md as far as the core can see them. I2 is asserted where a raise
- * is made (slu_core_account_raise), I7 where a REST is taken (by comparison).
+ * A part of core.h: the invariants of docs/protocol.md as far as the core can see them. I2 is
+ * asserted where a raise is made (slu_core_account_raise), I7 where a REST is taken (by
+ * comparison).
  */
 
 #include <assert.h>

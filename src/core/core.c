@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The step that decides, in which the scheduler and then the accounts have their say, and what it
- * gives out. Who joins and leaves is in join.c, what a message changes in message.c, what people
- * see in view.c.
+ * The step that decides: first the scheduler, then the accounts, and the actions that follow.
+ * join.c has joining and leaving, message.c the messages, view.c what people see, check.c the
+ * invariants.
  */
 
 #include <assert.h>
@@ -215,7 +215,7 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 }
 
 /* The estimate rises while a group lacks bytes, as the last step found out. */
-static void rise(struct slu_core *core)
+static void capacities_rise(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_capacity *capacity = &core->devices[d]->capacity;
@@ -263,7 +263,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 
 	slu_core_set_now(core, now_ns);
 	core->deadline_ns = SLU_CORE_NEVER;
-	rise(core);
+	capacities_rise(core);
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_turns_complete(core, group);
 	slu_core_staging_grant(core);

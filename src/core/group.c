@@ -121,7 +121,7 @@ const char *slu_core_group_name(const struct slu_core_group *group)
 }
 
 /* Return: whether the time of @group is counted at all, and as what. */
-static bool spends(const struct slu_core_group *group, enum slu_core_spent *ret_spent)
+static bool group_spends(const struct slu_core_group *group, enum slu_core_spent *ret_spent)
 {
 	switch (group->state) {
 	case SLU_CORE_WAITING:
@@ -157,7 +157,7 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	enum slu_core_spent spent;
 
 	group->counted_ns += span;
-	if (!span || !spends(group, &spent))
+	if (!span || !group_spends(group, &spent))
 		return;
 	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
 		group->used_ns += span;
@@ -170,7 +170,7 @@ uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_co
 {
 	enum slu_core_spent spent;
 
-	if (group->state != SLU_CORE_RUNNING || !spends(group, &spent) ||
+	if (group->state != SLU_CORE_RUNNING || !group_spends(group, &spent) ||
 	    spent != SLU_CORE_SPENT_USING)
 		return group->used_ns;
 	return group->used_ns + slu_sub_floor(core->now_ns, group->counted_ns);
@@ -210,7 +210,7 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 {
 	enum slu_core_spent spent;
 
-	if (!core->policy->change_ns || !spends(group, &spent))
+	if (!core->policy->change_ns || !group_spends(group, &spent))
 		return SLU_CORE_NEVER;
 	return slu_core_after(
 		group->counted_ns + unknown_ns(core, group),

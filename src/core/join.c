@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who is there: clients that join, join again, are found in the roster, lose their connection, die.
+ * A part of core.h: clients that join, join again, are in the roster, lose their connection, die.
  *
  * Credit dies with the connection (rule 31): whatever was sent before, after HELLO the limit is
  * what is held. A turn that a client reports is adopted if it does no harm, else closed; so after a
- * restart the programs that ran go on, and nobody waits for a turn that nobody knows of.
+ * restart the programs that ran go on, and no program waits for a turn that the core does not know.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool devices_are_valid(const struct slu_core *core, unsigned n, const uns
 }
 
 /* The process is the same, its group is another. */
-static void regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
+static void client_regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
 {
 	struct slu_core_group *from = client->group, *to;
 
@@ -154,7 +154,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	if (!join->group || !devices_are_valid(core, join->hello->n_devices, join->devices))
 		return slu_error(-EINVAL);
 	if (client) {
-		regroup(core, client, join->group);
+		client_regroup(core, client, join->group);
 	} else {
 		r = slu_core_client_new(core, join->client, join->group, &client);
 		if (r)

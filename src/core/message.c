@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the messages of a joined client change. None of them decides anything: they are noted, the
- * group's state follows its seats, and the next step looks at it all.
+ * A part of core.h: the messages of a joined client. None of them decides anything: the core notes
+ * them, the group's state follows its seats, and the next step decides.
  */
 
 #include "base/size.h"

@@ -12,7 +12,7 @@ void slu_core_queue_deinit(struct slu_core_queue *queue)
 	*queue = (struct slu_core_queue){};
 }
 
-static int grow(struct slu_core_queue *queue)
+static int queue_grow(struct slu_core_queue *queue)
 {
 	size_t capacity = queue->capacity ? queue->capacity * 2 : 64;
 	struct slu_core_queue_entry *entries = calloc(capacity, sizeof(*entries));
@@ -35,7 +35,7 @@ struct slu_core_queue_entry *slu_core_queue_push(struct slu_core_queue *queue,
 	struct slu_core_queue_entry *entry;
 	va_list args;
 
-	if (queue->is_unfit || (queue->n == queue->capacity && grow(queue) < 0)) {
+	if (queue->is_unfit || (queue->n == queue->capacity && queue_grow(queue) < 0)) {
 		queue->is_unfit = true;
 		return NULL;
 	}

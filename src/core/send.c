@@ -5,7 +5,7 @@
 
 #include "core/send.h"
 
-static struct slu_account address(const struct slu_core_account *account)
+static struct slu_account account_address(const struct slu_core_account *account)
 {
 	if (account->seat)
 		return (struct slu_account){ .tier = SLU_TIER_DEVICE,
@@ -17,8 +17,9 @@ static struct slu_account address(const struct slu_core_account *account)
 	return (struct slu_account){ .tier = SLU_TIER_PINNED };
 }
 
-static struct slu_core_queue_entry *push(struct slu_core *core, struct slu_core_client *client,
-					 enum slu_message_type type, const char *reason)
+static struct slu_core_queue_entry *message_push(struct slu_core *core,
+						 struct slu_core_client *client,
+						 enum slu_message_type type, const char *reason)
 {
 	struct slu_core_queue_entry *entry;
 
@@ -32,12 +33,13 @@ static struct slu_core_queue_entry *push(struct slu_core *core, struct slu_core_
 
 static void send_limit(struct slu_core *core, struct slu_core_account *account, const char *reason)
 {
-	struct slu_core_queue_entry *entry = push(core, account->client, SLU_MSG_LIMIT, reason);
+	struct slu_core_queue_entry *entry =
+		message_push(core, account->client, SLU_MSG_LIMIT, reason);
 
 	if (!entry)
 		return;
 	entry->limit = (struct slu_msg_limit){
-		.account = address(account),
+		.account = account_address(account),
 		.pace = (uint8_t)account->pace,
 		.seq = account->seq,
 		.limit_bytes = account->limit_bytes,
@@ -78,7 +80,7 @@ void slu_core_send_lower(struct slu_core *core, struct slu_core_account *account
 void slu_core_send_turn(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, const char *reason)
 {
-	struct slu_core_queue_entry *entry = push(core, client, SLU_MSG_TURN, reason);
+	struct slu_core_queue_entry *entry = message_push(core, client, SLU_MSG_TURN, reason);
 
 	if (entry)
 		entry->turn = (struct slu_msg_turn){ .device = seat->place, .epoch = seat->epoch };
@@ -87,7 +89,7 @@ void slu_core_send_turn(struct slu_core *core, struct slu_core_client *client,
 void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
 			 const struct slu_core_seat *seat, const char *reason)
 {
-	struct slu_core_queue_entry *entry = push(core, client, SLU_MSG_CLOSE, reason);
+	struct slu_core_queue_entry *entry = message_push(core, client, SLU_MSG_CLOSE, reason);
 
 	if (entry)
 		entry->close = (struct slu_msg_close){
@@ -100,11 +102,11 @@ void slu_core_send_close(struct slu_core *core, struct slu_core_client *client,
 void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 			const struct slu_core_seat *seat, uint64_t bytes, const char *reason)
 {
-	struct slu_core_queue_entry *entry = push(core, client, SLU_MSG_DENY, reason);
+	struct slu_core_queue_entry *entry = message_push(core, client, SLU_MSG_DENY, reason);
 
 	if (entry)
 		entry->deny = (struct slu_msg_deny){
-			.account = address(seat ? &seat->account : &client->backing),
+			.account = account_address(seat ? &seat->account : &client->backing),
 			.bytes = bytes,
 		};
 }

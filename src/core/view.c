@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What people see of the core: facts as they are now, and why somebody waits, in words. */
+/* A part of core.h: the present state of the core for people, and why a group waits, in words. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -161,8 +161,8 @@ static void describe_fill(const struct slu_core_group *group, char *buf, size_t 
 		 slu_size_format(arrived, arrived_bytes), slu_size_format(need, need_bytes));
 }
 
-static void describe(const struct slu_core *core, const struct slu_core_group *group, char *buf,
-		     size_t size)
+static void why_describe(const struct slu_core *core, const struct slu_core_group *group, char *buf,
+			 size_t size)
 {
 	const struct slu_core_why *why = &group->why;
 	const struct slu_core_group *other =
@@ -249,13 +249,13 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 			(group->state == SLU_CORE_WAITING || group->state == SLU_CORE_FILLING ? span
 											      : 0),
 	};
-	describe(core, group, ret_view->reason, sizeof(ret_view->reason));
+	why_describe(core, group, ret_view->reason, sizeof(ret_view->reason));
 	return true;
 }
 
 /* The next by @precedes after @last in one list, NULL at its end. */
-static const struct slu_core_group *following(const struct slu_core *core,
-					      const struct slu_core_group *last)
+static const struct slu_core_group *group_following(const struct slu_core *core,
+						    const struct slu_core_group *last)
 {
 	const struct slu_core_group *group, *best = NULL;
 
@@ -283,7 +283,8 @@ size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t
 		groups[i] = group->id;
 		turn_ns[i++] = length;
 	}
-	for (group = following(core, NULL); group && i < n; group = following(core, group)) {
+	for (group = group_following(core, NULL); group && i < n;
+	     group = group_following(core, group)) {
 		groups[i] = group->id;
 		turn_ns[i++] = core->policy->length_ns(group, &core->config);
 	}

@@ -31,8 +31,8 @@ static const char *folder_fault(const char *folder, bool is_asked_for, bool is_s
 	return slu_filesystem_fault(ret_fs, is_asked_for);
 }
 
-static bool choose(struct slu_backing *backing, const char *folder, bool is_asked_for,
-		   bool is_system, struct slu_filesystem *ret_fs)
+static bool folder_choose(struct slu_backing *backing, const char *folder, bool is_asked_for,
+			  bool is_system, struct slu_filesystem *ret_fs)
 {
 	const char *fault = folder_fault(folder, is_asked_for, is_system, ret_fs);
 
@@ -52,7 +52,7 @@ static bool choose_usual(struct slu_backing *backing, bool is_system, struct slu
 
 	for (unsigned i = 0; i < 2; i++)
 		if (!slu_path_disk(mode, i, folder, sizeof(folder)) &&
-		    choose(backing, folder, false, is_system, ret_fs))
+		    folder_choose(backing, folder, false, is_system, ret_fs))
 			return true;
 	return false;
 }
@@ -66,8 +66,9 @@ static void choose_folder(struct slu_backing *backing, const struct slu_config *
 		snprintf(backing->why, sizeof(backing->why), "the setting disk is off");
 		return;
 	}
-	if (config->disk_folder[0] ? !choose(backing, config->disk_folder, true, is_system, &fs)
-				   : !choose_usual(backing, is_system, &fs))
+	if (config->disk_folder[0]
+		    ? !folder_choose(backing, config->disk_folder, true, is_system, &fs)
+		    : !choose_usual(backing, is_system, &fs))
 		return;
 	backing->disk_bytes = config->disk_max_bytes ? config->disk_max_bytes
 						     : (fs.free_bytes + used_bytes) / DISK_PARTS;
@@ -81,7 +82,7 @@ const char *slu_backing_folder_fault(const char *folder, bool is_system)
 }
 
 /* What one user may have of @bytes: by default half, where there are others. */
-static uint64_t share(uint64_t asked, uint64_t bytes, bool is_system)
+static uint64_t user_share(uint64_t asked, uint64_t bytes, bool is_system)
 {
 	return asked ? SLU_MIN(asked, bytes) : is_system ? bytes / 2 : bytes;
 }
@@ -95,8 +96,9 @@ void slu_backing_init(struct slu_backing *backing, const struct slu_config *conf
 	};
 	choose_folder(backing, config, is_system, used_bytes);
 	backing->user_backing_bytes =
-		share(config->user_backing_bytes, backing->backing_bytes, is_system);
-	backing->user_disk_bytes = share(config->user_disk_bytes, backing->disk_bytes, is_system);
+		user_share(config->user_backing_bytes, backing->backing_bytes, is_system);
+	backing->user_disk_bytes =
+		user_share(config->user_disk_bytes, backing->disk_bytes, is_system);
 }
 
 void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,

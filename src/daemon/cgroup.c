@@ -46,8 +46,8 @@ static const char *const files_v1[] = { "memory.limit_in_bytes", NULL };
 /* Without a limit version 1 has the largest number of whole pages. */
 #define NO_LIMIT (UINT64_C(1) << 62)
 
-static void add(const char *folder, const char *const *files, unsigned percent,
-		struct slu_core_bounds *bounds)
+static void bound_add(const char *folder, const char *const *files, unsigned percent,
+		      struct slu_core_bounds *bounds)
 {
 	uint64_t bytes = UINT64_MAX;
 	struct stat s;
@@ -77,7 +77,7 @@ static void add_path(const char *root, const char *path, size_t length, const ch
 		char *slash = strrchr(folder, '/');
 
 		if (slash[1])
-			add(folder, files, percent, bounds);
+			bound_add(folder, files, percent, bounds);
 		*slash = '\0';
 	}
 }

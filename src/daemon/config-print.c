@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings for people: as a file that could be read again, and as the manual's tables. */
+/* A part of config.h: prints the settings, as a file that can be read again or as tables. */
 #include <string.h>
 
 #include "daemon/config.h"
@@ -22,7 +22,7 @@ static void print_heading(struct printing *p, const char *section)
 }
 
 /* What is to be said of the row beside its meaning. */
-static const char *note(const struct slu_config_view *view)
+static const char *section_note(const struct slu_config_view *view)
 {
 	if (view->is_program)
 		return " Also in [program NAME].";
@@ -35,7 +35,7 @@ static const char *note(const struct slu_config_view *view)
 
 static void print_setting(void *data, const struct slu_config_view *view)
 {
-	const char *also = note(view);
+	const char *also = section_note(view);
 	struct printing *p = data;
 
 	if (view->is_own && p->format != SLU_CONFIG_INI)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading settings from files. inih splits lines into names and values; its reader is ours, so that
- * we know the line we are at, see the section ourselves (inih cuts long ones), and can report each
- * line that is neither blank, comment, section nor name = value, where inih tells the first only.
+ * A part of config.h: reads settings from files. inih splits lines into names and values; its
+ * reader is ours, so that we know the line we are at, see the section ourselves (inih cuts long
+ * ones), and can report each line that is neither blank, comment, section nor name = value, where
+ * inih tells the first only.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ struct reading {
 	int r;
 };
 
-static void complain(struct reading *reading, const char *text)
+static void line_complain(struct reading *reading, const char *text)
 {
 	if (!reading->r)
 		reading->r = SLU_CONFIG_E_WRONG;
@@ -50,7 +51,7 @@ static bool section_is_known(struct reading *reading, const char *section)
 	(void)slu_config_set(&scratch, section, "", "", why, sizeof(why));
 	slu_config_deinit(&scratch);
 	if (!strncmp(why, "expected [", 10)) {
-		complain(reading, why);
+		line_complain(reading, why);
 		return false;
 	}
 	return true;
@@ -64,12 +65,12 @@ static void enter_section(struct reading *reading, const char *line)
 
 	reading->section_is_wrong = true;
 	if (!close || (rest[0] && rest[0] != ';' && rest[0] != '#')) {
-		complain(reading, "expected ']' at the end of a section's name");
+		line_complain(reading, "expected ']' at the end of a section's name");
 		return;
 	}
 	length = (size_t)(close - line - 1);
 	if (length >= sizeof(reading->section)) {
-		complain(reading, "expected a section's name of at most 127 characters");
+		line_complain(reading, "expected a section's name of at most 127 characters");
 		return;
 	}
 	memcpy(reading->section, line + 1, length);
@@ -103,11 +104,11 @@ static char *next_line(char *buf, int size, void *stream)
 	if (!length || line[0] == '#' || line[0] == ';')
 		return buf;
 	if (memchr(line, '\0', length)) {
-		complain(reading, "expected text, found a zero byte");
+		line_complain(reading, "expected text, found a zero byte");
 		return buf;
 	}
 	if (length > (size_t)size - 2) {
-		complain(reading, "expected a shorter line");
+		line_complain(reading, "expected a shorter line");
 		return buf;
 	}
 	memcpy(buf, line, length);
@@ -116,7 +117,7 @@ static char *next_line(char *buf, int size, void *stream)
 		enter_section(reading, buf);
 		buf[0] = '\0';
 	} else if (!strchr(buf, '=')) {
-		complain(reading, "expected name = value or [section]");
+		line_complain(reading, "expected name = value or [section]");
 		buf[0] = '\0';
 	}
 	return buf;
@@ -132,12 +133,12 @@ static int take_setting(void *user, const char *section, const char *name, const
 	if (reading->section_is_wrong)
 		return 1;
 	if (!reading->section[0]) {
-		complain(reading, "expected a [section] before the first setting");
+		line_complain(reading, "expected a [section] before the first setting");
 		return 1;
 	}
 	r = slu_config_set(reading->config, reading->section, name, value, why, sizeof(why));
 	if (r > 0)
-		complain(reading, why);
+		line_complain(reading, why);
 	else if (r < 0)
 		reading->r = r;
 	return 1;
@@ -162,7 +163,7 @@ int slu_config_read_text(struct slu_config *config, const char *path, const char
 		return slu_error(-ENOMEM);
 	if (r > 0 && !reading.r) {
 		reading.line = (unsigned)r;
-		complain(&reading, "expected name = value or [section]");
+		line_complain(&reading, "expected name = value or [section]");
 	}
 	return reading.r < 0 ? slu_fold(reading.r) : reading.r;
 }

@@ -226,8 +226,9 @@ int slu_config_get(const struct slu_config *config, const char *section, const c
 	return slu_error(-ENOENT);
 }
 
-static void show(const struct slu_setting *row, const char *section, const void *field, bool is_own,
-		 void (*each)(void *data, const struct slu_config_view *view), void *data)
+static void row_show(const struct slu_setting *row, const char *section, const void *field,
+		     bool is_own, void (*each)(void *data, const struct slu_config_view *view),
+		     void *data)
 {
 	char value[SLU_CONFIG_PATH_MAX], words[256], meaning[768];
 	struct slu_config_view view = {
@@ -254,7 +255,7 @@ void slu_config_each(const struct slu_config *config,
 	struct slu_config copy = *config;
 
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
-		show(&rows[i], rows[i].section, field_of(&copy, &rows[i]), false, each, data);
+		row_show(&rows[i], rows[i].section, field_of(&copy, &rows[i]), false, each, data);
 	for (size_t s = 0; s < config->n_sections; s++) {
 		const struct slu_config_section *own = &config->sections[s];
 		char section[SLU_WIRE_NAME_MAX + 16];
@@ -262,8 +263,9 @@ void slu_config_each(const struct slu_config *config,
 		snprintf(section, sizeof(section), "program %s", own->name);
 		for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
 			if (own->set & (UINT64_C(1) << i))
-				show(&rows[i], section, (const char *)&own->values + rows[i].offset,
-				     true, each, data);
+				row_show(&rows[i], section,
+					 (const char *)&own->values + rows[i].offset, true, each,
+					 data);
 	}
 }
 
@@ -288,6 +290,6 @@ void slu_config_each_of_program(const struct slu_config *config, const char *nam
 	snprintf(section, sizeof(section), "program %s", name);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
 		if (rows[i].is_program)
-			show(&rows[i], section, (const char *)&own + rows[i].offset,
-			     is_given(config, name, i), each, data);
+			row_show(&rows[i], section, (const char *)&own + rows[i].offset,
+				 is_given(config, name, i), each, data);
 }

@@ -116,7 +116,7 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 }
 
 /* Return: 0 when it is ours now, else REFUSED with the holder named. */
-static int lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
+static int device_lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
 {
 	char who[96] = "another daemon", how[32] = "";
 	pid_t pid;
@@ -147,8 +147,9 @@ static bool board_is_current(const struct slu_device *device)
  * Finds what stands for the device and locks it. On success @device has kind, path and the open
  * board or node.
  */
-static int claim(struct slu_devices *devices, struct slu_device *device,
-		 const struct slu_hello_device *hello, int *ret_status, char *ret_why, size_t size)
+static int device_claim(struct slu_devices *devices, struct slu_device *device,
+			const struct slu_hello_device *hello, int *ret_status, char *ret_why,
+			size_t size)
 {
 	int r;
 
@@ -166,8 +167,8 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 		slu_text_clean(device->name);
 		device->kind = SLU_DEVICE_BOARD;
 		device->total_bytes = identity->capacity_bytes;
-		return slu_fold(
-			lock(dev_board_fd(device->board), device->name, ret_status, ret_why, size));
+		return slu_fold(device_lock(dev_board_fd(device->board), device->name, ret_status,
+					    ret_why, size));
 	}
 
 	if (slu_node_find(devices->root, hello->uuid, hello->pci, device->path,
@@ -180,7 +181,7 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 				 device->path, strerror(errno));
 			return SLU_DEVICES_E_REFUSED;
 		}
-		r = lock(fd, device->name, ret_status, ret_why, size);
+		r = device_lock(fd, device->name, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
 		device->kind = SLU_DEVICE_NODE;
@@ -201,7 +202,7 @@ static int claim(struct slu_devices *devices, struct slu_device *device,
 	return 0;
 }
 
-static void unclaim(struct slu_device *device)
+static void device_unclaim(struct slu_device *device)
 {
 	if (device->board)
 		flock(dev_board_fd(device->board), LOCK_UN);
@@ -232,7 +233,7 @@ static int find_oldest(const struct slu_devices *devices)
 }
 
 /* A new device for the core. Takes over nothing on failure. */
-static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+static int device_introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
 	uint64_t reserve_bytes = device->total_bytes / 100 * devices->reserve_percent;
 	int r;
@@ -258,7 +259,7 @@ static int introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_de
 	return 0;
 }
 
-static void renumber(struct slu_devices *devices)
+static void devices_renumber(struct slu_devices *devices)
 {
 	char folder[PATH_MAX];
 
@@ -289,9 +290,9 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 	snprintf(device->name, sizeof(device->name), "%s", hello->name[0] ? hello->name : "GPU");
 	device->total_bytes = hello->total_bytes;
 	device->lock_fd = -1;
-	r = claim(devices, device, hello, ret_status, ret_why, size);
+	r = device_claim(devices, device, hello, ret_status, ret_why, size);
 	if (!r) {
-		r = introduce(devices, now_ns, device);
+		r = device_introduce(devices, now_ns, device);
 		if (r == -ENOSPC) {
 			*ret_status = ENOSPC;
 			snprintf(ret_why, size,
@@ -301,9 +302,9 @@ static int claim_new(struct slu_devices *devices, uint64_t now_ns,
 			r = SLU_DEVICES_E_REFUSED;
 		}
 		if (r)
-			unclaim(device);
+			device_unclaim(device);
 		else
-			renumber(devices);
+			devices_renumber(devices);
 	}
 	if (r) {
 		if (device->board)
@@ -330,12 +331,12 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 	if (device && !device->n_users) {
 		uint64_t total_bytes = device->total_bytes;
 
-		r = claim(devices, device, hello, ret_status, ret_why, size);
+		r = device_claim(devices, device, hello, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
 		if (device->total_bytes != total_bytes) {
 			device->total_bytes = total_bytes;
-			unclaim(device);
+			device_unclaim(device);
 			device = NULL;
 		}
 	}
@@ -354,7 +355,7 @@ void slu_devices_release(struct slu_devices *devices, struct slu_device *device)
 	assert(device->n_users);
 	if (!--device->n_users) {
 		device->freed_n = ++devices->n_freed;
-		unclaim(device);
+		device_unclaim(device);
 	}
 }
 

@@ -128,7 +128,7 @@ void slu_group_observe(struct slu_group *group, uint64_t now_ns, enum slu_core_s
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int waits_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -143,6 +143,6 @@ uint64_t slu_group_wait_p99_ns(const struct slu_group *group)
 	if (!n)
 		return 0;
 	memcpy(sorted, group->waits_ns, n * sizeof(sorted[0]));
-	qsort(sorted, n, sizeof(sorted[0]), compare);
+	qsort(sorted, n, sizeof(sorted[0]), waits_compare);
 	return sorted[(n * 99 + 99) / 100 - 1];
 }

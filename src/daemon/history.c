@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answers to `history` and `settings`. */
+/* A part of control.h: the answers to `history` and `settings`. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a process becomes a program: by HELLO, for the first time or again, or by its line in the
- * roster. A HELLO is checked, its devices are acquired, all or none, and only then is anything
- * changed: one that is refused leaves what was known of the process as it was.
+ * A part of program.h: how a process becomes a program: by HELLO, for the first time or again, or
+ * by its line in the roster. A HELLO is checked, its devices are acquired, all or none, and only
+ * then is anything changed: one that is refused leaves what was known of the process as it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static void release_devices(struct slu_server *server, struct slu_program_device
 		slu_devices_release(server->devices, devices[d].device);
 }
 
-static int refuse(int errno_value, const char *why, int *ret_status, char *ret_why, size_t size)
+static int join_refuse(int errno_value, const char *why, int *ret_status, char *ret_why,
+		       size_t size)
 {
 	*ret_status = errno_value;
 	snprintf(ret_why, size, "%s", why);
@@ -143,7 +144,8 @@ static enum slu_core_priority priority_of(const struct slu_program *program)
 }
 
 /* Tells the core and the roster of a program whose devices and group are known. */
-static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu_msg_hello *hello)
+static int program_enroll(struct slu_program *program, uint64_t now_ns,
+			  const struct slu_msg_hello *hello)
 {
 	struct slu_msg_hello allowed = as_settings_allow(program, hello);
 	struct slu_core_join join = {
@@ -171,9 +173,9 @@ static int enroll(struct slu_program *program, uint64_t now_ns, const struct slu
 }
 
 /* A process that was not known: program, group. */
-static int admit(struct slu_session *session, const struct slu_msg_hello *hello, uint64_t start,
-		 int pidfd, struct slu_program **ret_program, int *ret_status, char *ret_why,
-		 size_t size)
+static int program_admit(struct slu_session *session, const struct slu_msg_hello *hello,
+			 uint64_t start, int pidfd, struct slu_program **ret_program,
+			 int *ret_status, char *ret_why, size_t size)
 {
 	struct slu_program *program = NULL;
 	int r;
@@ -195,31 +197,32 @@ static int admit(struct slu_session *session, const struct slu_msg_hello *hello,
 }
 
 /* The process behind @session, known or new. */
-static int identify(struct slu_session *session, const struct slu_msg_hello *hello,
-		    struct slu_program **ret_program, int *ret_status, char *ret_why, size_t size)
+static int program_identify(struct slu_session *session, const struct slu_msg_hello *hello,
+			    struct slu_program **ret_program, int *ret_status, char *ret_why,
+			    size_t size)
 {
 	struct slu_program *program = slu_program_find_pid(session->server, session->pid);
 	uint64_t start;
 	int pidfd;
 
 	if (session->pid <= 0)
-		return refuse(ESRCH, "the daemon cannot see the program's process.", ret_status,
-			      ret_why, size);
+		return join_refuse(ESRCH, "the daemon cannot see the program's process.",
+				   ret_status, ret_why, size);
 	pidfd = slu_process_open_peer(slu_channel_fd(session->channel), session->pid);
 	if (pidfd < 0 || slu_process_start(session->pid, &start)) {
 		if (pidfd >= 0)
 			close(pidfd);
-		return refuse(ESRCH, "the program that connected has ended.", ret_status, ret_why,
-			      size);
+		return join_refuse(ESRCH, "the program that connected has ended.", ret_status,
+				   ret_why, size);
 	}
 	/* a pid used again before we heard of the death of the one before: on_death is under way */
 	if (!program || program->start != start)
-		return slu_fold(admit(session, hello, start, pidfd, ret_program, ret_status,
-				      ret_why, size));
+		return slu_fold(program_admit(session, hello, start, pidfd, ret_program, ret_status,
+					      ret_why, size));
 	close(pidfd);
 	if (program->uid != session->uid)
-		return refuse(EPERM, "the program joined as another user before.", ret_status,
-			      ret_why, size);
+		return join_refuse(EPERM, "the program joined as another user before.", ret_status,
+				   ret_why, size);
 	*ret_program = program;
 	return 0;
 }
@@ -263,12 +266,12 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 
 	fault = hello_fault(hello);
 	if (fault)
-		return refuse(EINVAL, fault, ret_status, ret_why, size);
+		return join_refuse(EINVAL, fault, ret_status, ret_why, size);
 	r = acquire_devices(server, now_ns, hello->devices, hello->n_devices, devices, ret_status,
 			    ret_why, size);
 	if (r)
 		return slu_fold(r);
-	r = identify(session, hello, &program, ret_status, ret_why, size);
+	r = program_identify(session, hello, &program, ret_status, ret_why, size);
 	if (r) {
 		release_devices(server, devices, hello->n_devices);
 		return slu_fold(r);
@@ -286,7 +289,7 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 	program->is_orphan = false;
 	program->helper = find_helper(program->pid);
 	session->program = program;
-	r = enroll(program, now_ns, hello);
+	r = program_enroll(program, now_ns, hello);
 	if (r) {
 		session->program = NULL;
 		program->session = NULL;
@@ -294,8 +297,8 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 		slu_roster_drop(server->roster, program->slot);
 		slu_program_free(program);
 		if (r == -ENOSPC)
-			return refuse(ENOSPC, "the daemon serves as many programs as it can.",
-				      ret_status, ret_why, size);
+			return join_refuse(ENOSPC, "the daemon serves as many programs as it can.",
+					   ret_status, ret_why, size);
 		return slu_fold(r);
 	}
 	note_adopted(program, now_ns, hello);
@@ -340,7 +343,7 @@ static int revive_devices(struct slu_program *program, const struct slu_roster_l
 	return 0;
 }
 
-static int revive(struct slu_program *program, const struct slu_roster_line *line)
+static int program_revive(struct slu_program *program, const struct slu_roster_line *line)
 {
 	struct slu_server *server = program->server;
 	struct slu_core_orphan orphan = {
@@ -391,7 +394,7 @@ int slu_program_orphan(struct slu_server *server, int slot)
 	if (!r) {
 		program->slot = slot;
 		program->helper = line.helper;
-		r = revive(program, &line);
+		r = program_revive(program, &line);
 		if (r)
 			slu_program_free(program);
 	}

@@ -53,7 +53,7 @@ void slu_limits_set(struct slu_limits *limits, enum slu_limits_kind kind, uint64
 	limits->total_max[kind] = total_max;
 }
 
-static struct slu_limits_user *find(const struct slu_limits *limits, uid_t uid)
+static struct slu_limits_user *user_find(const struct slu_limits *limits, uid_t uid)
 {
 	struct slu_limits_user *user;
 
@@ -63,17 +63,17 @@ static struct slu_limits_user *find(const struct slu_limits *limits, uid_t uid)
 	return NULL;
 }
 
-static bool exceeds(uint64_t used, uint64_t more, uint64_t max)
+static bool charge_exceeds(uint64_t used, uint64_t more, uint64_t max)
 {
 	return more && (used > max || more > max - used);
 }
 
-static int check(const struct slu_limits *limits, const struct slu_limits_user *user,
-		 enum slu_limits_kind kind, uint64_t more)
+static int limits_check(const struct slu_limits *limits, const struct slu_limits_user *user,
+			enum slu_limits_kind kind, uint64_t more)
 {
-	if (exceeds(user ? user->used[kind] : 0, more, limits->user_max[kind]))
+	if (charge_exceeds(user ? user->used[kind] : 0, more, limits->user_max[kind]))
 		return SLU_LIMITS_E_USER;
-	if (exceeds(limits->used[kind], more, limits->total_max[kind]))
+	if (charge_exceeds(limits->used[kind], more, limits->total_max[kind]))
 		return SLU_LIMITS_E_TOTAL;
 	return 0;
 }
@@ -81,11 +81,11 @@ static int check(const struct slu_limits *limits, const struct slu_limits_user *
 int slu_charge_take(struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind,
 		    uint64_t amount, struct slu_charge *charge)
 {
-	struct slu_limits_user *user = find(limits, uid);
+	struct slu_limits_user *user = user_find(limits, uid);
 	int r;
 
 	*charge = (struct slu_charge){};
-	r = check(limits, user, kind, amount);
+	r = limits_check(limits, user, kind, amount);
 	if (r)
 		return r;
 	if (!user) {
@@ -111,7 +111,8 @@ int slu_charge_change(struct slu_charge *charge, uint64_t amount)
 
 	assert(charge->limits);
 	if (amount > charge->amount) {
-		r = check(charge->limits, charge->user, charge->kind, amount - charge->amount);
+		r = limits_check(charge->limits, charge->user, charge->kind,
+				 amount - charge->amount);
 		if (r)
 			return r;
 	}
@@ -142,7 +143,7 @@ void slu_charge_give(struct slu_charge *charge)
 
 uint64_t slu_limits_used(const struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind)
 {
-	const struct slu_limits_user *user = find(limits, uid);
+	const struct slu_limits_user *user = user_find(limits, uid);
 
 	return user ? user->used[kind] : 0;
 }

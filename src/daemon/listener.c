@@ -56,7 +56,7 @@ static int on_resume(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-static void rest(struct slu_listener *listener)
+static void listener_rest(struct slu_listener *listener)
 {
 	sd_event_source_set_enabled(listener->io, SD_EVENT_OFF);
 	sd_event_source_set_time_relative(listener->resume, PAUSE_USEC);
@@ -95,18 +95,18 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 			case EMFILE:
 			case ENFILE:
 				turn_one_away(listener);
-				rest(listener);
+				listener_rest(listener);
 				return 0;
 			default:
 				slu_log(WARNING, "cannot accept a connection: %m, ignoring");
-				rest(listener);
+				listener_rest(listener);
 				return 0;
 			}
 		}
 		r = slu_session_new(listener->server, peer);
 		if (r < 0) {
 			slu_log(WARNING, "cannot serve a connection: %s, ignoring", strerror(-r));
-			rest(listener);
+			listener_rest(listener);
 			return 0;
 		}
 	}
@@ -274,7 +274,7 @@ static void watch_folder(struct slu_listener *listener)
 }
 
 /* Makes lock and socket again. Return: 0, or -errno. */
-static int restore(struct slu_listener *listener)
+static int socket_restore(struct slu_listener *listener)
 {
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
 	int r = 0, fd;
@@ -304,7 +304,7 @@ static int on_removal(sd_event_source *source, const struct inotify_event *event
 	(void)event;
 	if (listener->is_lost || (has_socket(listener) && has_lock(listener)))
 		return 0;
-	if (!restore(listener)) {
+	if (!socket_restore(listener)) {
 		slu_log(NOTICE, "%s was removed; created it again", listener->path);
 		return 0;
 	}

@@ -96,7 +96,7 @@ static error_t parse_format(const char *word, enum slu_config_format *ret_format
 	return EINVAL;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t option_parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
@@ -147,7 +147,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = option_parse,
 	.doc = "The daemon that lets programs share a GPU that is too small for all of them.\v"
 	       "'sluice run -- PROGRAM' starts one for you where none runs, so that you hardly "
 	       "ever call this by hand.\n\nFor example: sluiced --user --log-level info",
@@ -232,7 +232,7 @@ static int leave_terminal(void)
 }
 
 /* From here on nobody's terminal or pipe is held; the log goes to a file in the state folder. */
-static void detach(const struct arguments *a, int report_fd)
+static void daemon_detach(const struct arguments *a, int report_fd)
 {
 	int served = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -263,7 +263,7 @@ static int print_settings(const struct arguments *a)
  * Relative paths were meant where it was started; in the background we leave that folder. @path may
  * be in @buf already.
  */
-static const char *absolute(const char *path, char buf[static PATH_MAX])
+static const char *path_absolute(const char *path, char buf[static PATH_MAX])
 {
 	char here[PATH_MAX / 2], joined[PATH_MAX];
 
@@ -311,9 +311,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (a.daemonize) {
-		a.server.socket = absolute(a.server.socket, a.socket);
-		a.server.state = absolute(a.server.state, a.state);
-		a.server.config_path = absolute(a.server.config_path, a.config);
+		a.server.socket = path_absolute(a.server.socket, a.socket);
+		a.server.state = path_absolute(a.server.state, a.state);
+		a.server.config_path = path_absolute(a.server.config_path, a.config);
 		if (snprintf(a.log, sizeof(a.log), "%s/" SLU_PATH_LOG_NAME, a.server.state) >=
 		    (int)sizeof(a.log))
 			a.log[0] = '\0';
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	if (r)
 		return EXIT_FAILURE;
 	if (a.daemonize)
-		detach(&a, report_fd);
+		daemon_detach(&a, report_fd);
 	r = slu_server_run(server);
 	slu_server_free(server);
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -18,7 +18,7 @@ struct keys {
 
 enum { NVIDIA = '0', SOFTGPU, RENDER, OTHER };
 
-static bool has(const struct keys *keys, const char *key)
+static bool keys_have(const struct keys *keys, const char *key)
 {
 	for (unsigned i = 0; i < keys->n; i++)
 		if (!strcmp(keys->list[i], key))
@@ -26,9 +26,9 @@ static bool has(const struct keys *keys, const char *key)
 	return false;
 }
 
-static void add(struct keys *keys, const char *key)
+static void keys_add(struct keys *keys, const char *key)
 {
-	if (keys->n < KEYS_MAX && !has(keys, key))
+	if (keys->n < KEYS_MAX && !keys_have(keys, key))
 		snprintf(keys->list[keys->n++], sizeof(keys->list[0]), "%s", key);
 }
 
@@ -58,7 +58,7 @@ static void take_nvidia(struct keys *keys, const char *name)
 	char key[32];
 
 	make_key(key, NVIDIA, name);
-	add(keys, key);
+	keys_add(keys, key);
 }
 
 static void softgpu_key(char key[32], unsigned index)
@@ -75,7 +75,7 @@ static void take_softgpu(struct keys *keys, const char *name)
 	if (sscanf(name, "softgpu%u%n", &index, &end) != 1 || name[end])
 		return;
 	softgpu_key(key, index);
-	add(keys, key);
+	keys_add(keys, key);
 }
 
 static void key_of(char key[32], const struct keys *machine, const struct slu_device *device)
@@ -88,7 +88,7 @@ static void key_of(char key[32], const struct keys *machine, const struct slu_de
 		return;
 	}
 	make_key(key, NVIDIA, device->pci);
-	if (device->kind == SLU_DEVICE_NODE && device->pci[0] && has(machine, key))
+	if (device->kind == SLU_DEVICE_NODE && device->pci[0] && keys_have(machine, key))
 		return;
 	if (device->kind == SLU_DEVICE_NODE && device->pci[0])
 		make_key(key, RENDER, device->pci);
@@ -96,7 +96,7 @@ static void key_of(char key[32], const struct keys *machine, const struct slu_de
 		snprintf(key, 32, "%c%08u", OTHER, device->number);
 }
 
-static int compare(const void *a, const void *b)
+static int keys_compare(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
@@ -109,12 +109,12 @@ void slu_order_update(const char *root, const char *boards, struct slu_device **
 	each_entry(root, "/proc/driver/nvidia/gpus", take_nvidia, &keys);
 	for (unsigned i = 0; i < n; i++) {
 		key_of(key, &keys, devices[i]);
-		add(&keys, key);
+		keys_add(&keys, key);
 		/* boards that nobody shares stay out of the way of the others */
 		if (key[0] == SOFTGPU)
 			each_entry("", boards, take_softgpu, &keys);
 	}
-	qsort(keys.list, keys.n, sizeof(keys.list[0]), compare);
+	qsort(keys.list, keys.n, sizeof(keys.list[0]), keys_compare);
 	for (unsigned i = 0; i < n; i++) {
 		key_of(key, &keys, devices[i]);
 		for (unsigned k = 0; k < keys.n; k++)

@@ -72,7 +72,7 @@ void slu_program_free(struct slu_program *program)
 	slu_server_population_changed(server);
 }
 
-static void end(struct slu_program *program, const char *why)
+static void program_end(struct slu_program *program, const char *why)
 {
 	struct slu_server *server = program->server;
 	uint64_t now_ns = slu_clock_now_ns();
@@ -104,7 +104,7 @@ static int on_death(sd_event_source *source, int fd, uint32_t events, void *data
 	/* why it ended may be the last thing that it said */
 	if (program->session)
 		slu_session_drain(program->session);
-	end(program, "the program ended");
+	program_end(program, "the program ended");
 	return 0;
 }
 
@@ -116,7 +116,7 @@ void slu_program_sweep(struct slu_server *server)
 		next = LIST_NEXT(program, entry);
 		if (!program->session && program->helper &&
 		    slu_process_lacks_thread(program->pid, program->helper))
-			end(program, "it became another program");
+			program_end(program, "it became another program");
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pump: the core takes a step, what it says is carried out, its next deadline is armed. */
+/* A part of server.h: the pump steps the core, carries out its actions and arms its deadline. */
 #include <string.h>
 #include <time.h>
 

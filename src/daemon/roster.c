@@ -41,7 +41,7 @@ struct slu_roster {
 	unsigned n_lines;
 };
 
-static uint64_t checksum(uint64_t number, const struct slu_roster_line *line)
+static uint64_t copy_checksum(uint64_t number, const struct slu_roster_line *line)
 {
 	const unsigned char *bytes = (const unsigned char *)line;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325) ^ number;
@@ -55,11 +55,11 @@ static bool copy_is_whole(const struct copy *copy)
 {
 	uint64_t number = atomic_load_explicit(&copy->number, memory_order_acquire);
 
-	return number && copy->checksum == checksum(number, &copy->line);
+	return number && copy->checksum == copy_checksum(number, &copy->line);
 }
 
 /* Return: which copy of the line holds, or -1 when none was ever written whole. */
-static int newest(const struct copy copies[2])
+static int line_newest(const struct copy copies[2])
 {
 	bool a = copy_is_whole(&copies[0]), b = copy_is_whole(&copies[1]);
 
@@ -70,14 +70,14 @@ static int newest(const struct copy copies[2])
 
 static void write_line(struct copy copies[2], const struct slu_roster_line *line)
 {
-	int old = newest(copies);
+	int old = line_newest(copies);
 	struct copy *to = &copies[old == 0 ? 1 : 0];
 	uint64_t number = old < 0 ? 1 : copies[old].number + 1;
 
 	atomic_store_explicit(&to->number, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
 	to->line = *line;
-	to->checksum = checksum(number, &to->line);
+	to->checksum = copy_checksum(number, &to->line);
 	atomic_store_explicit(&to->number, number, memory_order_release);
 }
 
@@ -100,7 +100,7 @@ static bool file_is_understood(const struct file *file)
 	       file->line_size == sizeof(struct slu_roster_line) && file->generation;
 }
 
-static void begin(struct file *file, const char *boot, uint64_t fresh)
+static void roster_begin(struct file *file, const char *boot, uint64_t fresh)
 {
 	memset(file, 0, sizeof(*file));
 	file->format = FORMAT;
@@ -131,7 +131,7 @@ bool slu_roster_get(const struct slu_roster *roster, int slot, struct slu_roster
 	if (slot < 0 || slot >= SLU_ROSTER_LINES_MAX)
 		return false;
 	copies = roster->file->lines[slot];
-	i = newest(copies);
+	i = line_newest(copies);
 	if (i < 0 || !line_is_sane(&copies[i].line))
 		return false;
 	if (ret_line)
@@ -189,7 +189,7 @@ int slu_roster_open(const char *path, uint64_t fresh, struct slu_roster **ret_ro
 	read_boot(boot, sizeof(boot));
 	is_bad = !file_is_understood(roster->file);
 	if (is_bad)
-		begin(roster->file, boot, fresh);
+		roster_begin(roster->file, boot, fresh);
 	else
 		atomic_fetch_add(&roster->file->generation, 1);
 	if (memcmp(roster->file->boot, boot, sizeof(boot)) != 0) {

@@ -22,7 +22,7 @@ enum slu_serial slu_serial_of(const char *word)
 	return !strcmp(word, "auto") ? SLU_SERIAL_AUTO : SLU_SERIAL_OFF;
 }
 
-static void make(const char *path, mode_t mode)
+static void file_make(const char *path, mode_t mode)
 {
 	slu_cleanup(slu_closep) int fd =
 		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -51,7 +51,7 @@ void slu_serial_offer(int fd, const struct slu_msg_hello *hello, bool is_system)
 		return;
 	for (uint32_t i = 0; i < hello->n_devices; i++)
 		if (slu_serial_path(address.sun_path, hello->devices[i].uuid, path) == 0)
-			make(path, is_system ? 0666 : 0600);
+			file_make(path, is_system ? 0666 : 0600);
 }
 
 void slu_serial_withdraw(int fd, const uint8_t uuid[16])

@@ -22,7 +22,7 @@
 #define DRAIN_TURNS_MAX 64 /* more than a socket holds */
 #define MESSAGES_A_TURN 16 /* read from one peer before the others are looked at */
 
-static void describe(const struct slu_session *session, char *ret_text, size_t size)
+static void session_describe(const struct slu_session *session, char *ret_text, size_t size)
 {
 	if (session->program)
 		snprintf(ret_text, size, "program=%s pid=%d", session->program->name,
@@ -33,11 +33,12 @@ static void describe(const struct slu_session *session, char *ret_text, size_t s
 }
 
 /* What a peer did wrong. Not above info: a bad peer could fill the log of everybody. */
-static void complain(const struct slu_session *session, const char *what, const char *detail)
+static void session_complain(const struct slu_session *session, const char *what,
+			     const char *detail)
 {
 	char who[128];
 
-	describe(session, who, sizeof(who));
+	session_describe(session, who, sizeof(who));
 	slu_log(INFO, "closing a connection: %s %s%s", who, what, detail);
 }
 
@@ -77,7 +78,7 @@ static void look_after_queue(struct slu_session *session)
 	bool wants = slu_channel_wants_write(session->channel);
 
 	if (slu_charge_change(&session->queue_charge, slu_channel_queued_bytes(session->channel))) {
-		complain(session, "does not read its messages", "");
+		session_complain(session, "does not read its messages", "");
 		slu_session_close(session);
 		return;
 	}
@@ -95,8 +96,8 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 	if (r == SLU_CHANNEL_E_EOF)
 		return;
 	if (r) {
-		complain(session, "cannot be sent to: ",
-			 r == SLU_CHANNEL_E_FULL ? "it does not read" : strerror(-r));
+		session_complain(session, "cannot be sent to: ",
+				 r == SLU_CHANNEL_E_FULL ? "it does not read" : strerror(-r));
 		slu_session_close(session);
 		return;
 	}
@@ -110,7 +111,7 @@ static enum slu_hashing hashing_of(const char *word)
 	return strcmp(word, "always") ? SLU_HASHING_AUTO : SLU_HASHING_ALWAYS;
 }
 
-static void welcome(struct slu_session *session, int status, const char *why)
+static void session_welcome(struct slu_session *session, int status, const char *why)
 {
 	struct slu_server *server = session->server;
 	struct slu_message m = {
@@ -172,8 +173,8 @@ void slu_session_send_present(struct slu_session *session)
 	}
 }
 
-static void refuse(struct slu_session *session, const struct slu_msg_hello *hello, int status,
-		   const char *why)
+static void session_refuse(struct slu_session *session, const struct slu_msg_hello *hello,
+			   int status, const char *why)
 {
 	struct slu_timeline_who who = {
 		.group = hello->group,
@@ -191,7 +192,7 @@ static void refuse(struct slu_session *session, const struct slu_msg_hello *hell
 	snprintf(session->why, sizeof(session->why), "%s", why);
 	memcpy(who.name, session->name, sizeof(who.name));
 	slu_timeline_refused(session->server->timeline, slu_clock_now_ns(), &who, why);
-	welcome(session, status, why);
+	session_welcome(session, status, why);
 }
 
 bool slu_session_serves_version(uint32_t version, char *ret_why, size_t size)
@@ -212,12 +213,12 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	char why[192] = "";
 
 	if (!slu_session_serves_version(hello->version, why, sizeof(why))) {
-		refuse(session, hello, EPROTONOSUPPORT, why);
+		session_refuse(session, hello, EPROTONOSUPPORT, why);
 		return 0;
 	}
 	r = slu_program_join(session, hello, &status, why, sizeof(why));
 	if (r == SLU_PROGRAM_E_REFUSED) {
-		refuse(session, hello, status, why);
+		session_refuse(session, hello, status, why);
 		return 0;
 	}
 	if (r)
@@ -234,7 +235,7 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	slu_server_look(session->server);
 	if (session->state == SLU_SESSION_CLOSED)
 		return 0;
-	welcome(session, 0, "");
+	session_welcome(session, 0, "");
 	session->knows_disk = hello->version >= 2;
 	slu_session_tell_disk(session);
 	return 0;
@@ -284,7 +285,7 @@ static void take_message(struct slu_session *session, const struct slu_message *
 	const char *fault = message_fault(session, m);
 
 	if (fault) {
-		complain(session, "sent ", fault);
+		session_complain(session, "sent ", fault);
 		slu_session_close(session);
 		return;
 	}
@@ -297,7 +298,7 @@ static void take_message(struct slu_session *session, const struct slu_message *
 }
 
 /* Return: 0, or -errno when this session cannot go on. */
-static int take(struct slu_session *session, const struct slu_message *m, int fd)
+static int message_take(struct slu_session *session, const struct slu_message *m, int fd)
 {
 	if (session->state == SLU_SESSION_NEW)
 		session->timeout = sd_event_source_disable_unref(session->timeout);
@@ -329,18 +330,18 @@ static void take_bad(struct slu_session *session, const struct slu_message *m, c
 	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_HELLO &&
 	    !slu_session_serves_version(m->hello.version, why, sizeof(why))) {
 		session->timeout = sd_event_source_disable_unref(session->timeout);
-		refuse(session, &m->hello, EPROTONOSUPPORT, why);
+		session_refuse(session, &m->hello, EPROTONOSUPPORT, why);
 		return;
 	}
-	complain(session, "sent ", fault);
+	session_complain(session, "sent ", fault);
 	if (session->state == SLU_SESSION_NEW) {
 		snprintf(why, sizeof(why), "not a message of the protocol: %s.", fault);
-		welcome(session, EPROTO, why);
+		session_welcome(session, EPROTO, why);
 	}
 	slu_session_close(session);
 }
 
-static void receive(struct slu_session *session)
+static void session_receive(struct slu_session *session)
 {
 	for (int i = 0; i < MESSAGES_A_TURN && session->state != SLU_SESSION_CLOSED; i++) {
 		struct slu_message m;
@@ -355,13 +356,13 @@ static void receive(struct slu_session *session)
 			continue;
 		}
 		if (!r) {
-			r = take(session, &m, fd);
+			r = message_take(session, &m, fd);
 			if (fd >= 0)
 				close(fd);
 		}
 		if (r) {
 			if (r < 0)
-				complain(session, "cannot be served: ", strerror(-r));
+				session_complain(session, "cannot be served: ", strerror(-r));
 			slu_session_close(session);
 		}
 	}
@@ -370,7 +371,7 @@ static void receive(struct slu_session *session)
 void slu_session_drain(struct slu_session *session)
 {
 	for (int i = 0; i < DRAIN_TURNS_MAX && session->state == SLU_SESSION_JOINED; i++)
-		receive(session);
+		session_receive(session);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -388,7 +389,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 			look_after_queue(session);
 	}
 	if (session->state != SLU_SESSION_CLOSED && (events & ~(uint32_t)EPOLLOUT))
-		receive(session);
+		session_receive(session);
 	return 0;
 }
 
@@ -396,13 +397,13 @@ static int on_silence(sd_event_source *source, uint64_t usec, void *data)
 {
 	(void)source;
 	(void)usec;
-	complain(data, "has said nothing", "");
+	session_complain(data, "has said nothing", "");
 	slu_session_close(data);
 	return 0;
 }
 
 /* Return: 0, or the errno for which this peer is not served, with the words. */
-static int admit(struct slu_session *session, char *ret_why, size_t size)
+static int session_admit(struct slu_session *session, char *ret_why, size_t size)
 {
 	struct slu_server *server = session->server;
 	int r;
@@ -443,7 +444,7 @@ int slu_session_new(struct slu_server *server, int fd)
 	r = slu_channel_peer(session->channel, &session->pid, &session->uid, &session->gid);
 	if (r)
 		goto fail;
-	r = admit(session, why, sizeof(why));
+	r = session_admit(session, why, sizeof(why));
 	if (r) {
 		struct slu_message m = {
 			.welcome = { .version = SLU_WIRE_VERSION, .status = (uint32_t)r },

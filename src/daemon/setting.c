@@ -132,7 +132,7 @@ void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t siz
 }
 
 /* What @row takes, in words. */
-static void expect(const struct slu_setting *row, char *ret_text, size_t size)
+static void row_expect(const struct slu_setting *row, char *ret_text, size_t size)
 {
 	static const char *const what[] = {
 		[SLU_SETTING_TIME] = "a time such as 250ms or 2s",
@@ -168,7 +168,7 @@ void slu_setting_explain(const struct slu_setting *row, const char *value, char 
 {
 	char expected[512];
 
-	expect(row, expected, sizeof(expected));
+	row_expect(row, expected, sizeof(expected));
 	snprintf(ret_why, size, "%s: expected %s, not '%.64s'", row->name, expected, value);
 	slu_text_clean(ret_why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's settings: from files to the core, the limits and the devices. */
+/* A part of server.h: puts settings in force, in the core, the limits and the devices. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "daemon/server.h"
 #include "daemon/session.h"
 
-static void report(void *data, const char *path, unsigned line, const char *text)
+static void config_report(void *data, const char *path, unsigned line, const char *text)
 {
 	(void)data;
 	if (line)
@@ -88,7 +88,7 @@ static void warn_of_memory(const struct slu_config *config)
 
 int slu_server_read_config(const struct slu_server_options *options, struct slu_config *ret_config)
 {
-	static const struct slu_config_reporter reporter = { .report = report };
+	static const struct slu_config_reporter reporter = { .report = config_report };
 	struct slu_config config;
 	char why[512];
 	int r;

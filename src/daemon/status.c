@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to `status`: what is true now, of what the asking user may see. Of other users'
- * programs nothing is told but the bytes that they take from a device.
+ * A part of control.h: the answer to `status`, with what the asking user may see. Of other users'
+ * programs it has only the bytes that they take from a device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static json_t *make_outsiders(const struct slu_control_view *view, const struct 
 	return list;
 }
 
-static bool uses(const struct slu_program *program, const struct slu_device *device)
+static bool program_uses(const struct slu_program *program, const struct slu_device *device)
 {
 	for (unsigned d = 0; d < program->n_devices; d++)
 		if (program->devices[d].device == device)
@@ -108,7 +108,7 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_d
 			       g.state != SLU_CORE_DRAINING))
 			continue;
 		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group == group && uses(program, device))
+			if (program->group == group && program_uses(program, device))
 				break;
 		if (!program)
 			continue;
@@ -138,7 +138,7 @@ static const struct slu_program *find_next(const struct slu_control_view *view,
 		if (!group_view(view->server, groups[i], &g) || g.state != SLU_CORE_WAITING)
 			continue;
 		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group->id == groups[i] && uses(program, device))
+			if (program->group->id == groups[i] && program_uses(program, device))
 				return program;
 	}
 	return NULL;

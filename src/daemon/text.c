@@ -5,7 +5,7 @@
 #include "daemon/text.h"
 
 /* Return: the length of the printable character at @s, or 0. */
-static size_t character(const unsigned char *s)
+static size_t utf8_character(const unsigned char *s)
 {
 	unsigned code;
 	size_t n;
@@ -34,7 +34,7 @@ static size_t character(const unsigned char *s)
 void slu_text_clean(char *text)
 {
 	while (*text) {
-		size_t n = character((const unsigned char *)text);
+		size_t n = utf8_character((const unsigned char *)text);
 
 		if (!n)
 			*text = '?';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb that changes a setting while the daemon runs. */
+/* A part of answer.h: the verb that changes a setting while the daemon runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs that show something and change nothing: status, history, settings, ping. */
+/* A part of answer.h: the verbs that change nothing: status, history, settings, ping. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs that steer programs: park, unpark, kick. */
+/* A part of answer.h: the verbs that control programs: park, unpark, kick. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void list_program(json_t *list, const char *name, pid_t pid)
 	json_array_append_new(list, json_pack("{s:s, s:i}", "name", name, "pid", (int)pid));
 }
 
-static void complain(struct slu_answer *answer, const char *name, pid_t pid, int error)
+static void steer_complain(struct slu_answer *answer, const char *name, pid_t pid, int error)
 {
 	slu_answer_no(answer, error, NULL, "%s (pid %d): %s", name, (int)pid, strerror(error));
 }
@@ -105,7 +105,7 @@ static void act_on_meant(struct slu_answer *answer, const struct steering *verb,
 	LIST_FOREACH (program, &answer->view.server->programs, entry) {
 		r = is_steered(answer, program, who) ? verb->act(answer->view.server, program) : 0;
 		if (r < 0) {
-			complain(answer, program->name, program->pid, -r);
+			steer_complain(answer, program->name, program->pid, -r);
 			return;
 		}
 	}
@@ -130,7 +130,7 @@ static unsigned act_on_refused(struct slu_answer *answer, const struct steering 
 				      "%s (pid %d) runs without Sluice: %s", session->name,
 				      (int)session->pid, session->why);
 		else if (r)
-			complain(answer, session->name, session->pid, -r);
+			steer_complain(answer, session->name, session->pid, -r);
 		else
 			list_program(changes, session->name, session->pid);
 	}
@@ -174,7 +174,7 @@ static void say_done(struct slu_answer *answer, const struct steering *verb, con
 	slu_answer_say(answer, words);
 }
 
-static void steer(struct slu_answer *answer, const struct steering *verb)
+static void programs_steer(struct slu_answer *answer, const struct steering *verb)
 {
 	const char *who = json_string_value(json_object_get(answer->request, "program"));
 	json_t *changes, *others;
@@ -221,12 +221,12 @@ static int set_parked(struct slu_server *server, struct slu_program *program, bo
 	return r < 0 ? slu_fold(r) : 0;
 }
 
-static int park(struct slu_server *server, struct slu_program *program)
+static int program_park(struct slu_server *server, struct slu_program *program)
 {
 	return slu_fold(set_parked(server, program, true));
 }
 
-static int unpark(struct slu_server *server, struct slu_program *program)
+static int program_unpark(struct slu_server *server, struct slu_program *program)
 {
 	return slu_fold(set_parked(server, program, false));
 }
@@ -239,7 +239,7 @@ static int kick_process(int pidfd, const char *name, pid_t pid)
 	return 0;
 }
 
-static int kick(struct slu_server *server, struct slu_program *program)
+static int program_kick(struct slu_server *server, struct slu_program *program)
 {
 	(void)server;
 	return slu_fold(kick_process(program->pidfd, program->name, program->pid));
@@ -258,26 +258,27 @@ static int kick_refused(const struct slu_session *session)
 void slu_verb_park(struct slu_answer *answer)
 {
 	static const struct steering verb = {
-		"Parked", "was parked already", "No program was left to park.", is_not_parked, park,
-		NULL
+		"Parked",      "was parked already", "No program was left to park.",
+		is_not_parked, program_park,	     NULL
 	};
 
-	steer(answer, &verb);
+	programs_steer(answer, &verb);
 }
 
 void slu_verb_unpark(struct slu_answer *answer)
 {
 	static const struct steering verb = {
-		"Unparked", "was not parked", "No program was parked.", is_parked, unpark, NULL
+		"Unparked", "was not parked", "No program was parked.",
+		is_parked,  program_unpark,   NULL
 	};
 
-	steer(answer, &verb);
+	programs_steer(answer, &verb);
 }
 
 void slu_verb_kick(struct slu_answer *answer)
 {
-	static const struct steering verb = { "Ended", "",   "There was no program to end.",
-					      NULL,    kick, kick_refused };
+	static const struct steering verb = { "Ended", "",	     "There was no program to end.",
+					      NULL,    program_kick, kick_refused };
 
-	steer(answer, &verb);
+	programs_steer(answer, &verb);
 }

@@ -105,7 +105,7 @@ size_t slu_channel_queued_bytes(const struct slu_channel *channel)
 }
 
 /* Return: 0, AGAIN, EOF or -errno. */
-static int put(int socket_fd, const void *bytes, size_t size, int fd)
+static int packet_put(int socket_fd, const void *bytes, size_t size, int fd)
 {
 	union {
 		struct cmsghdr header;
@@ -165,7 +165,7 @@ static void drop_superseded(struct slu_channel *channel, struct slu_message *new
 	channel->n_queued = n_kept;
 }
 
-static int enqueue(struct slu_channel *channel, const void *bytes, size_t size, int fd)
+static int message_enqueue(struct slu_channel *channel, const void *bytes, size_t size, int fd)
 {
 	struct parcel *parcel;
 
@@ -200,7 +200,7 @@ int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, i
 
 	r = slu_channel_flush(channel);
 	if (!r) {
-		r = put(channel->fd, m, size, fd);
+		r = packet_put(channel->fd, m, size, fd);
 		if (!r)
 			return 0;
 	}
@@ -208,14 +208,14 @@ int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, i
 		return r;
 	memcpy(&newest, m, size);
 	drop_superseded(channel, &newest);
-	return enqueue(channel, &newest, size, fd);
+	return message_enqueue(channel, &newest, size, fd);
 }
 
 int slu_channel_flush(struct slu_channel *channel)
 {
 	while (channel->n_queued) {
 		struct parcel *parcel = channel->queue[channel->first];
-		int r = put(channel->fd, parcel->bytes, parcel->size, parcel->fd);
+		int r = packet_put(channel->fd, parcel->bytes, parcel->size, parcel->fd);
 
 		if (r)
 			return r;

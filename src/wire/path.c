@@ -14,7 +14,7 @@
 
 #define FOLDER_MAX 4096
 
-static int print(char *ret_path, size_t size, const char *a, const char *b)
+static int path_print(char *ret_path, size_t size, const char *a, const char *b)
 {
 	int n = snprintf(ret_path, size, "%s%s", a, b);
 
@@ -53,17 +53,17 @@ static int user_runtime(bool make, char *ret_path, size_t size)
 	char parent[FOLDER_MAX];
 	int r;
 
-	if (!xdg || xdg[0] != '/' || print(parent, sizeof(parent), xdg, "") ||
+	if (!xdg || xdg[0] != '/' || path_print(parent, sizeof(parent), xdg, "") ||
 	    !is_usable_parent(parent)) {
 		snprintf(parent, sizeof(parent), "/run/user/%u", (unsigned)geteuid());
 		if (!is_usable_parent(parent))
 			parent[0] = '\0';
 	}
 	if (parent[0]) {
-		r = print(ret_path, size, parent, "/sluice");
+		r = path_print(ret_path, size, parent, "/sluice");
 	} else {
 		snprintf(parent, sizeof(parent), "/dev/shm/sluice-%u", (unsigned)geteuid());
-		r = print(ret_path, size, parent, "");
+		r = path_print(ret_path, size, parent, "");
 	}
 	if (r)
 		return slu_error(r);
@@ -78,16 +78,16 @@ int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t s
 	int r;
 
 	if (given && given[0])
-		return slu_fold(print(ret_path, size, given, ""));
+		return slu_fold(path_print(ret_path, size, given, ""));
 	if (mode == SLU_PATH_SYSTEM)
-		return slu_fold(
-			print(ret_path, size, SLU_PATH_SYSTEM_FOLDER "/", SLU_PATH_SOCKET_NAME));
+		return slu_fold(path_print(ret_path, size, SLU_PATH_SYSTEM_FOLDER "/",
+					   SLU_PATH_SOCKET_NAME));
 	r = user_runtime(make, folder, sizeof(folder));
 	if (r) {
-		print(ret_path, size, folder, "");
+		path_print(ret_path, size, folder, "");
 		return slu_fold(r);
 	}
-	return slu_fold(print(ret_path, size, folder, "/" SLU_PATH_SOCKET_NAME));
+	return slu_fold(path_print(ret_path, size, folder, "/" SLU_PATH_SOCKET_NAME));
 }
 
 int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t size)
@@ -97,12 +97,12 @@ int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t si
 	int r;
 
 	if (given && given[0])
-		return slu_fold(print(ret_path, size, given, ""));
+		return slu_fold(path_print(ret_path, size, given, ""));
 	if (mode == SLU_PATH_SYSTEM)
-		return slu_fold(print(ret_path, size, SLU_PATH_SYSTEM_FOLDER, ""));
+		return slu_fold(path_print(ret_path, size, SLU_PATH_SYSTEM_FOLDER, ""));
 	if (!xdg || xdg[0] != '/' || !is_usable_parent(xdg))
 		return user_runtime(make, ret_path, size);
-	r = print(ret_path, size, xdg, "/sluice");
+	r = path_print(ret_path, size, xdg, "/sluice");
 	if (r)
 		return slu_error(r);
 	r = slu_path_private_folder(ret_path, make);

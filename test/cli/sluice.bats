@@ -134,7 +134,7 @@ assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
 		[ "$status" -eq 122 ]
 		[[ $output == *"60.0 TiB are more than the machine has, which is "*"GiB"* ]]
 	done
-	printf '[memory]\nhome = 60T\n' >"$world/c"
+	printf '[memory]\nbacking = 60T\n' >"$world/c"
 	run "$SLUICE_BUILD/src/daemon/sluiced" --config "$world/c" --print-settings
 	[ "$status" -eq 0 ]
 	[[ $output == *"backing: 60.0 TiB are more than the machine has"* ]]
@@ -235,7 +235,7 @@ assert [s["name"] for s in json.load(sys.stdin)["settings"]] == ["slice"]'
 	run "$sluice" softgpu run --memory 64M -- "$sluice" run --name chat --socket "$world/sluice.sock" -- \
 		"$SLUICE_BUILD/test/clients/cuda-fill" --mib 16 --rounds 1
 	[ "$status" -eq 4 ]
-	[[ $output == *"sluice: 'chat' (pid "*") was denied GPU memory: it asked for 4.00 MiB in addition to its 8.00 MiB "*"memory.visible_memory"* ]]
+	[[ $output == *"sluice: 'chat' (pid "*") was denied GPU memory: it asked for 4.00 MiB in addition to its 8.00 MiB, "*"memory.visible_memory"* ]]
 	[[ $output == *"'sluice set --program chat visible_memory 12M'"* ]]
 }
 

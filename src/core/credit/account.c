@@ -66,7 +66,7 @@ void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_b
 }
 
 /* A lowering not yet met is still charged: raising up to it again costs nothing. */
-static uint64_t most(const struct slu_core_account *account, uint64_t capacity_bytes)
+static uint64_t account_most(const struct slu_core_account *account, uint64_t capacity_bytes)
 {
 	return account->charge_bytes +
 	       slu_sub_floor(capacity_bytes, account->capacity->charge_bytes);
@@ -74,18 +74,18 @@ static uint64_t most(const struct slu_core_account *account, uint64_t capacity_b
 
 uint64_t slu_core_account_most_bytes(const struct slu_core_account *account)
 {
-	return most(account, slu_core_capacity_bytes(account->capacity));
+	return account_most(account, slu_core_capacity_bytes(account->capacity));
 }
 
 uint64_t slu_core_account_most_ahead_bytes(const struct slu_core_account *account)
 {
 	uint64_t bytes = slu_core_capacity_ahead_bytes(account->capacity);
 
-	return most(account, SLU_MIN(bytes, slu_core_capacity_bytes(account->capacity)));
+	return account_most(account, SLU_MIN(bytes, slu_core_capacity_bytes(account->capacity)));
 }
 
-static void send(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
-		 uint64_t goal_bytes, enum slu_pace pace)
+static void account_send(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes,
+			 uint64_t goal_bytes, enum slu_pace pace)
 {
 	assert(!account->is_pending);
 	account->limit_bytes = limit_bytes;
@@ -108,14 +108,14 @@ void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, u
 		set_charge(account, limit_bytes);
 	if (limit_bytes > account->limit_bytes)
 		account->raised_ns = now_ns;
-	send(account, now_ns, limit_bytes, goal_bytes, pace);
+	account_send(account, now_ns, limit_bytes, goal_bytes, pace);
 }
 
 void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns, uint64_t limit_bytes)
 {
 	assert(limit_bytes < account->limit_bytes);
 	account->moved_ns = now_ns;
-	send(account, now_ns, limit_bytes, limit_bytes, SLU_PACE_NOW);
+	account_send(account, now_ns, limit_bytes, limit_bytes, SLU_PACE_NOW);
 }
 
 int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,

@@ -173,7 +173,7 @@ static const char *why_denied(struct slu_core *core, const struct slu_core_clien
 }
 
 /* Return: whether the wish stays, since what others do not use is on its way. */
-static bool serve(struct slu_core *core, struct slu_core_client *client)
+static bool client_serve(struct slu_core *core, struct slu_core_client *client)
 {
 	if (is_met(client) || raise_backing(core, client))
 		return false;
@@ -196,6 +196,7 @@ void slu_core_backing_serve(struct slu_core *core)
 
 	TAILQ_FOREACH (client, &core->clients, link)
 		if (slu_core_client_is_joined(client) && client->backing_want_bytes &&
-		    !client->backing.is_pending && !client->disk.is_pending && !serve(core, client))
+		    !client->backing.is_pending && !client->disk.is_pending &&
+		    !client_serve(core, client))
 			client->backing_want_bytes = 0;
 }

@@ -39,7 +39,7 @@ uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity)
 }
 
 /* What outsiders and contexts leave, if nothing had ever been refused. */
-static uint64_t ceiling(const struct slu_core_capacity *capacity)
+static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
 {
 	return slu_sub_floor(slu_core_capacity_total_bytes(capacity),
 			     capacity->outsider_bytes + capacity->overhead_bytes);
@@ -47,7 +47,7 @@ static uint64_t ceiling(const struct slu_core_capacity *capacity)
 
 uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacity)
 {
-	return SLU_MIN(capacity->estimate_bytes, ceiling(capacity));
+	return SLU_MIN(capacity->estimate_bytes, estimate_ceiling(capacity));
 }
 
 uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capacity,
@@ -61,7 +61,7 @@ uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capaci
 
 uint64_t slu_core_capacity_ahead_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = SLU_MIN(capacity->sure_bytes, ceiling(capacity));
+	uint64_t bytes = SLU_MIN(capacity->sure_bytes, estimate_ceiling(capacity));
 
 	return slu_sub_floor(bytes, capacity->reserve_bytes);
 }
@@ -91,7 +91,7 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 bool slu_core_capacity_is_refused(const struct slu_core_capacity *capacity)
 {
 	return capacity->estimate_bytes == capacity->sure_bytes &&
-	       capacity->estimate_bytes < ceiling(capacity);
+	       capacity->estimate_bytes < estimate_ceiling(capacity);
 }
 
 void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
@@ -122,7 +122,7 @@ void slu_core_capacity_overhead(struct slu_core_capacity *capacity, uint64_t byt
 bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64_t period_ns,
 				uint64_t *ret_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= ceiling(capacity))
+	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
 		return false;
 	*ret_ns = capacity->changed_ns + period_ns * capacity->back_off;
 	return true;
@@ -132,16 +132,17 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
 	uint64_t part = SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
 
-	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes + part, ceiling(capacity));
+	capacity->estimate_bytes =
+		SLU_MIN(capacity->estimate_bytes + part, estimate_ceiling(capacity));
 	capacity->changed_ns = now_ns;
 	capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
 }
 
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= ceiling(capacity))
+	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
 		return;
-	capacity->estimate_bytes = capacity->sure_bytes = ceiling(capacity);
+	capacity->estimate_bytes = capacity->sure_bytes = estimate_ceiling(capacity);
 	capacity->changed_ns = now_ns;
 }
 

@@ -363,7 +363,7 @@ static int compare_victims(const void *a, const void *b)
 	       (x->account->client->id < y->account->client->id);
 }
 
-static void cut(const struct balance *b, struct slu_core_account *account)
+static void account_cut(const struct balance *b, struct slu_core_account *account)
 {
 	char size[SLU_SIZE_STRING_MAX];
 	uint64_t bytes = account->cut_bytes;
@@ -388,7 +388,7 @@ static int64_t most_charge(const struct slu_core_capacity *capacity)
 	return (int64_t)slu_core_capacity_yielding_bytes(capacity, capacity->needed_bytes);
 }
 
-static void take(struct balance *b)
+static void victims_take(struct balance *b)
 {
 	int64_t wished = (int64_t)b->capacity->charge_bytes - coming_bytes(b) + b->short_now_bytes;
 	int64_t lack_now = wished - most_charge(b->capacity), lack_all = lack_now;
@@ -423,7 +423,7 @@ static void take(struct balance *b)
 		lack_all -= (int64_t)part;
 	}
 	for (size_t i = 0; i < n; i++)
-		cut(b, b->core->victims[i].account);
+		account_cut(b, b->core->victims[i].account);
 }
 
 static void empty_parked(struct slu_core *core)
@@ -481,7 +481,7 @@ static void balance_device(struct slu_core *core, unsigned device)
 			    slu_core_group_uses(core->waiting[i], device))
 				fill_ahead(&b, core->waiting[i]);
 	}
-	take(&b);
+	victims_take(&b);
 }
 
 void slu_core_balance(struct slu_core *core)
@@ -499,7 +499,7 @@ void slu_core_balance(struct slu_core *core)
 		for (unsigned d = 0; d < core->n_devices; d++)
 			balance_device(core, d);
 		fill_open(&b);
-		take(&b);
+		victims_take(&b);
 		slu_core_staging_shrink(core);
 	} else {
 		/* only while nothing may be closed; nobody is given anything then */

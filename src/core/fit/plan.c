@@ -37,7 +37,7 @@ static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
 		seat->peak_bytes = need;
 }
 
-static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
+static void floors_refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 {
 	struct slu_core_account *account;
 
@@ -53,10 +53,10 @@ static void refresh(struct slu_core *core, struct slu_core_capacity *capacity)
 void slu_core_plan_refresh(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
-		refresh(core, &core->devices[d]->capacity);
+		floors_refresh(core, &core->devices[d]->capacity);
 		slu_core_reserve_find_needed(core, d);
 	}
-	refresh(core, &core->pinned);
+	floors_refresh(core, &core->pinned);
 }
 
 static void forget_floors(struct slu_core *core, struct slu_core_capacity *capacity,
@@ -90,8 +90,8 @@ uint64_t slu_core_plan_device_bytes(const struct slu_core *core, unsigned device
  * Rule 21: beside others a seat counts with the most that it needed in the last moments. What it
  * holds it keeps, but in mode LAUNCH: its window may shrink while it runs (rule 9).
  */
-static uint64_t need(const struct slu_core *core, const struct slu_core_seat *seat,
-		     bool is_overgrown)
+static uint64_t seat_need(const struct slu_core *core, const struct slu_core_seat *seat,
+			  bool is_overgrown)
 {
 	const struct slu_core_account *account = &seat->account;
 	bool is_beside = core->devices[seat->device]->n_groups > 1;
@@ -105,12 +105,12 @@ static uint64_t need(const struct slu_core *core, const struct slu_core_seat *se
 }
 
 /* The set as a sequence: its groups, then the one more. */
-static struct slu_core_group *nth(const struct slu_core_plan *plan, size_t i)
+static struct slu_core_group *plan_group_at(const struct slu_core_plan *plan, size_t i)
 {
 	return i < plan->n_groups ? plan->groups[i] : plan->plus;
 }
 
-static size_t count(const struct slu_core_plan *plan)
+static size_t plan_count_groups(const struct slu_core_plan *plan)
 {
 	return plan->n_groups + (plan->plus ? 1 : 0);
 }
@@ -128,8 +128,8 @@ static uint64_t capacity_of(const struct slu_core *core, const struct slu_core_p
 					  : slu_core_capacity_present_bytes(capacity);
 	uint64_t needed = 0, bytes;
 
-	for (size_t i = 0; i < count(plan); i++) {
-		const struct slu_core_group *group = nth(plan, i);
+	for (size_t i = 0; i < plan_count_groups(plan); i++) {
+		const struct slu_core_group *group = plan_group_at(plan, i);
 		uint64_t others = 0, part;
 
 		if (!slu_core_group_uses(group, device))
@@ -170,8 +170,8 @@ static int64_t lay_out(struct slu_core *core, const struct slu_core_plan *plan)
 	if (!plan->is_alone)
 		pinned_remaining -= (int64_t)core->pinned.floors_bytes;
 
-	for (size_t i = 0; i < count(plan); i++) {
-		struct slu_core_group *group = nth(plan, i);
+	for (size_t i = 0; i < plan_count_groups(plan); i++) {
+		struct slu_core_group *group = plan_group_at(plan, i);
 
 		for (unsigned d = 0; d < core->n_devices; d++)
 			core->devices[d]->n_groups += slu_core_group_uses(group, d);
@@ -200,19 +200,19 @@ static bool is_flexible(const struct slu_core *core, const struct slu_core_seat 
 	return seat->mode == SLU_MODE_MAPPED && core->devices[seat->device]->n_groups == 1;
 }
 
-static uint64_t positive(int64_t bytes)
+static uint64_t bytes_positive(int64_t bytes)
 {
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static int shortage(int device, uint64_t need_bytes, int64_t free_bytes,
-		    struct slu_core_shortage *ret_shortage)
+static int shortage_fill(int device, uint64_t need_bytes, int64_t free_bytes,
+			 struct slu_core_shortage *ret_shortage)
 {
 	if (ret_shortage)
 		*ret_shortage = (struct slu_core_shortage){
 			.device = device,
 			.need_bytes = need_bytes,
-			.free_bytes = positive(free_bytes),
+			.free_bytes = bytes_positive(free_bytes),
 		};
 	return SLU_CORE_PLAN_E_UNFIT;
 }
@@ -225,10 +225,11 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 	struct slu_core_seat *seat;
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < count(plan); i++)
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat)
+	for (size_t i = 0; i < plan_count_groups(plan); i++)
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat)
 			if (seat->device == device)
-				bytes += need(core, seat, nth(plan, i)->is_overgrown);
+				bytes +=
+					seat_need(core, seat, plan_group_at(plan, i)->is_overgrown);
 	return bytes;
 }
 
@@ -242,7 +243,8 @@ static uint64_t flexible_part(const struct slu_core_device *device,
 			      int64_t pinned_remaining)
 {
 	const struct slu_core_account *account = &seat->account;
-	uint64_t remaining = slu_sub_floor(positive(device->remaining_bytes), device->excess_bytes);
+	uint64_t remaining =
+		slu_sub_floor(bytes_positive(device->remaining_bytes), device->excess_bytes);
 	uint64_t part = SLU_MIN(wish_bytes, remaining), most, unpinned;
 
 	part = SLU_MAX(part, seat->phase == SLU_CORE_PHASE_READY ? account->counted_floor_bytes
@@ -252,7 +254,7 @@ static uint64_t flexible_part(const struct slu_core_device *device,
 	most = SLU_MIN(wish_bytes, account->held_bytes);
 	most = SLU_MAX(part, most);
 	unpinned = slu_sub_floor(wish_bytes - part + seat->want.largest_bytes,
-				 positive(pinned_remaining));
+				 bytes_positive(pinned_remaining));
 	return SLU_MIN(part + unpinned, most);
 }
 
@@ -264,43 +266,43 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 	struct slu_core_seat *seat;
 	uint64_t pinned_need = 0;
 
-	for (size_t i = 0; i < count(plan); i++) {
-		bool is_overgrown = nth(plan, i)->is_overgrown;
+	for (size_t i = 0; i < plan_count_groups(plan); i++) {
+		bool is_overgrown = plan_group_at(plan, i)->is_overgrown;
 
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 
 			seat->need_bytes = seat->goal_bytes = 0;
 			if (is_flexible(core, seat))
 				continue;
-			seat->need_bytes = need(core, seat, is_overgrown);
+			seat->need_bytes = seat_need(core, seat, is_overgrown);
 			device->remaining_bytes -= (int64_t)seat->need_bytes;
 			if (device->remaining_bytes >= 0 || !seat->need_bytes)
 				continue;
 			if (!is_overgrown || device->n_groups > 1)
-				return shortage((int)seat->device,
-						needs_on(core, plan, seat->device),
-						device->set_bytes, ret_shortage);
+				return shortage_fill((int)seat->device,
+						     needs_on(core, plan, seat->device),
+						     device->set_bytes, ret_shortage);
 			device->remaining_bytes = 0;
 		}
 	}
-	for (size_t i = 0; i < count(plan); i++) {
-		bool is_overgrown = nth(plan, i)->is_overgrown;
+	for (size_t i = 0; i < plan_count_groups(plan); i++) {
+		bool is_overgrown = plan_group_at(plan, i)->is_overgrown;
 
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t wish, part;
 
 			if (!is_flexible(core, seat))
 				continue;
-			wish = need(core, seat, is_overgrown);
+			wish = seat_need(core, seat, is_overgrown);
 			part = flexible_part(device, seat, wish, *pinned_remaining);
 			device->remaining_bytes -= (int64_t)part;
 			if (device->remaining_bytes < 0 && part) {
 				if (!is_overgrown)
-					return shortage((int)seat->device,
-							needs_on(core, plan, seat->device),
-							device->set_bytes, ret_shortage);
+					return shortage_fill((int)seat->device,
+							     needs_on(core, plan, seat->device),
+							     device->set_bytes, ret_shortage);
 				device->remaining_bytes = 0;
 			}
 			seat->need_bytes = part;
@@ -312,8 +314,8 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 		}
 	}
 	if (pinned_need && *pinned_remaining < 0)
-		return shortage(SLU_CORE_PLAN_PINNED, pinned_need,
-				*pinned_remaining + (int64_t)pinned_need, ret_shortage);
+		return shortage_fill(SLU_CORE_PLAN_PINNED, pinned_need,
+				     *pinned_remaining + (int64_t)pinned_need, ret_shortage);
 	return 0;
 }
 
@@ -326,16 +328,16 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 	struct slu_core_client *client;
 	struct slu_core_seat *seat;
 
-	for (size_t i = 0; i < count(plan); i++)
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
+	for (size_t i = 0; i < plan_count_groups(plan); i++)
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
 			uint64_t sure = SLU_MAX(seat->need_bytes, seat->want.min_bytes), wish;
 
 			seat->paged_bytes = 0;
-			if (seat->mode == SLU_MODE_LAUNCH || nth(plan, i)->is_overgrown)
+			if (seat->mode == SLU_MODE_LAUNCH || plan_group_at(plan, i)->is_overgrown)
 				continue;
 			wish = slu_sub_floor(seat->want.all_bytes, sure);
-			seat->paged_bytes = SLU_MIN(wish, positive(device->remaining_bytes));
+			seat->paged_bytes = SLU_MIN(wish, bytes_positive(device->remaining_bytes));
 			device->remaining_bytes -= (int64_t)seat->paged_bytes;
 		}
 }
@@ -361,16 +363,16 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 	struct slu_core_client *client;
 	struct slu_core_seat *seat;
 
-	for (size_t i = 0; i < count(plan); i++)
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat)
+	for (size_t i = 0; i < plan_count_groups(plan); i++)
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat)
 			core->devices[seat->device]->n_slack++;
-	for (size_t i = 0; i < count(plan); i++)
-		SLU_CORE_FOREACH_SEAT (nth(plan, i), client, seat) {
+	for (size_t i = 0; i < plan_count_groups(plan); i++)
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
-			uint64_t part = positive(device->remaining_bytes) / device->n_slack--;
+			uint64_t part = bytes_positive(device->remaining_bytes) / device->n_slack--;
 
 			part = SLU_MIN(part, most_slack(core, device, seat));
-			if (nth(plan, i)->is_overgrown)
+			if (plan_group_at(plan, i)->is_overgrown)
 				part = 0;
 			seat->goal_bytes = seat->need_bytes + seat->paged_bytes;
 			seat->goal_bytes += part;

@@ -25,8 +25,9 @@ static bool is_older(const struct slu_core_group *a, const struct slu_core_group
 }
 
 /* Insertion keeps equals in the order of the list, and the lists are nearly sorted already. */
-static void insert(struct slu_core_group **list, size_t *n, struct slu_core_group *group,
-		   bool (*precedes)(const struct slu_core_group *, const struct slu_core_group *))
+static void waiting_insert(struct slu_core_group **list, size_t *n, struct slu_core_group *group,
+			   bool (*precedes)(const struct slu_core_group *,
+					    const struct slu_core_group *))
 {
 	size_t i = (*n)++;
 
@@ -37,7 +38,7 @@ static void insert(struct slu_core_group **list, size_t *n, struct slu_core_grou
 	list[i] = group;
 }
 
-static void drop(struct slu_core_group **list, size_t *n, const struct slu_core_group *group)
+static void opened_drop(struct slu_core_group **list, size_t *n, const struct slu_core_group *group)
 {
 	size_t i = 0;
 
@@ -55,7 +56,7 @@ void slu_core_admit_collect_open(struct slu_core *core)
 	core->n_opened = 0;
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (slu_core_group_is_open(group))
-			insert(core->opened, &core->n_opened, group, is_older);
+			waiting_insert(core->opened, &core->n_opened, group, is_older);
 }
 
 /* All waiting groups that may run into core->waiting, in the policy's order. */
@@ -66,7 +67,8 @@ static void collect_waiting(struct slu_core *core)
 	core->n_waiting = 0;
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked)
-			insert(core->waiting, &core->n_waiting, group, core->policy->precedes);
+			waiting_insert(core->waiting, &core->n_waiting, group,
+				       core->policy->precedes);
 		else
 			group->place = UINT64_MAX;
 	for (size_t i = 0; i < core->n_waiting; i++)
@@ -75,7 +77,7 @@ static void collect_waiting(struct slu_core *core)
 
 static void close_open(struct slu_core *core, struct slu_core_group *group)
 {
-	drop(core->opened, &core->n_opened, group);
+	opened_drop(core->opened, &core->n_opened, group);
 	slu_core_plan_refresh(core);
 }
 
@@ -202,8 +204,8 @@ static uint64_t devices_of(const struct slu_core *core, const struct slu_core_gr
 	return mask;
 }
 
-static const struct slu_core_group *drainer(const struct slu_core *core,
-					    const struct slu_core_group *asker)
+static const struct slu_core_group *group_drainer(const struct slu_core *core,
+						  const struct slu_core_group *asker)
 {
 	const struct slu_core_group *group;
 
@@ -242,7 +244,7 @@ static void others_close(struct slu_core *core, struct slu_core_group *asker)
 /* Return: whether it was let in. */
 static bool let_in(struct slu_core *core, struct slu_core_group *group)
 {
-	const struct slu_core_group *other = drainer(core, group), *beside = NULL;
+	const struct slu_core_group *other = group_drainer(core, group), *beside = NULL;
 	struct slu_core_shortage shortage;
 	unsigned percent;
 
@@ -256,7 +258,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	percent = beside && !group->closes_others ? core->config.share_percent : 100;
 	if (!plan_open(core, group, percent, &shortage)) {
 		slu_core_turns_grant(core, group);
-		insert(core->opened, &core->n_opened, group, is_older);
+		waiting_insert(core->opened, &core->n_opened, group, is_older);
 		return true;
 	}
 	slu_core_shortage_note(core, group, &shortage);

@@ -6,7 +6,7 @@
 
 #define CUT_MAX 1 /* so often the least length of a turn is doubled */
 
-static uint64_t times(uint64_t span_ns, uint64_t n)
+static uint64_t span_times(uint64_t span_ns, uint64_t n)
 {
 	uint64_t product;
 
@@ -55,14 +55,15 @@ uint64_t slu_core_expiry_ns(const struct slu_core *core, const struct slu_core_g
 uint64_t slu_core_expiry_least_ns(const struct slu_core_group *group,
 				  const struct slu_core_config *config)
 {
-	return SLU_MAX(times(group->switch_ns, UINT64_C(1) << group->n_cut), config->round_trip_ns);
+	return SLU_MAX(span_times(group->switch_ns, UINT64_C(1) << group->n_cut),
+		       config->round_trip_ns);
 }
 
 void slu_core_expiry_note(const struct slu_core *core, struct slu_core_group *group)
 {
 	uint64_t ran_ns = core->now_ns - group->running_ns;
 
-	if (ran_ns >= times(group->switch_ns, UINT64_C(2) << CUT_MAX))
+	if (ran_ns >= span_times(group->switch_ns, UINT64_C(2) << CUT_MAX))
 		group->n_cut = 0;
 	else if (!group->is_idle && group->n_cut < CUT_MAX)
 		group->n_cut++;

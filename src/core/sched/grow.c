@@ -38,8 +38,8 @@ void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
 }
 
 /* @ret_bytes: what of the group cannot move there. Return: whether that has grown lately. */
-static bool grows(const struct slu_core *core, const struct slu_core_group *group, unsigned device,
-		  uint64_t *ret_bytes)
+static bool group_grows(const struct slu_core *core, const struct slu_core_group *group,
+			unsigned device, uint64_t *ret_bytes)
 {
 	const struct slu_core_client *client;
 	const struct slu_core_seat *seat;
@@ -75,12 +75,12 @@ static bool has_rested(struct slu_core *core, const struct slu_core_group *group
 static bool may_grow(struct slu_core *core, const struct slu_core_group *group, unsigned device,
 		     uint64_t *ret_bytes)
 {
-	return slu_core_group_uses(group, device) && grows(core, group, device, ret_bytes) &&
+	return slu_core_group_uses(group, device) && group_grows(core, group, device, ret_bytes) &&
 	       !is_thwarted(group) && !has_rested(core, group);
 }
 
 /* The grower of the device, if it may be so any longer. */
-static struct slu_core_group *present(struct slu_core *core, unsigned number)
+static struct slu_core_group *device_present_bytes(struct slu_core *core, unsigned number)
 {
 	const struct slu_core_device *device = core->devices[number];
 	struct slu_core_group *group =
@@ -99,8 +99,8 @@ static struct slu_core_group *present(struct slu_core *core, unsigned number)
 }
 
 /* Of those who grow the one that has most, for it is nearest to its end; never @but. */
-static struct slu_core_group *choose(struct slu_core *core, unsigned number,
-				     const struct slu_core_group *but)
+static struct slu_core_group *grower_choose(struct slu_core *core, unsigned number,
+					    const struct slu_core_group *but)
 {
 	uint64_t device_bytes = slu_core_plan_device_bytes(core, number);
 	uint64_t bytes, most = 0, sum = 0;
@@ -124,12 +124,12 @@ void slu_core_grow_look(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_device *device = core->devices[d];
-		struct slu_core_group *group = present(core, d), *other;
+		struct slu_core_group *group = device_present_bytes(core, d), *other;
 		uint64_t span_ns = core->config.patience_ns * GROWER_PATIENCES;
 
 		if (group && !slu_core_is_due(core, slu_core_after(device->grower_ns, span_ns)))
 			continue;
-		other = choose(core, d, group);
+		other = grower_choose(core, d, group);
 		if (!other)
 			other = group;
 		device->grower = other ? other->id : 0;
@@ -150,7 +150,7 @@ const struct slu_core_group *slu_core_grow_waits_for(const struct slu_core *core
 		const struct slu_core_device *device = core->devices[d];
 
 		if (device->grower && device->grower != group->id &&
-		    slu_core_group_uses(group, d) && grows(core, group, d, &bytes))
+		    slu_core_group_uses(group, d) && group_grows(core, group, d, &bytes))
 			return slu_core_group_find(core, device->grower);
 	}
 	return NULL;

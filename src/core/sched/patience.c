@@ -5,7 +5,7 @@
 
 #define VAIN_MAX 3
 
-static void calm(struct slu_core_patience *patience)
+static void patience_calm(struct slu_core_patience *patience)
 {
 	patience->since_ns = patience->tried_ns = SLU_CORE_NEVER;
 	patience->must_try = false;
@@ -14,7 +14,7 @@ static void calm(struct slu_core_patience *patience)
 void slu_core_patience_init(struct slu_core_patience *patience)
 {
 	*patience = (struct slu_core_patience){};
-	calm(patience);
+	patience_calm(patience);
 }
 
 /* What was had before says nothing about what is wanted now. */
@@ -58,7 +58,7 @@ void slu_core_patience_fit(struct slu_core *core, struct slu_core_group *group)
 	}
 	if (patience->since_ns != SLU_CORE_NEVER && patience->n_vain < VAIN_MAX &&
 	    slu_core_is_due(core, slu_core_after(patience->fit_ns, core->config.patience_ns / 2)))
-		calm(patience);
+		patience_calm(patience);
 }
 
 bool slu_core_patience_is_tried(const struct slu_core_group *group)
@@ -90,6 +90,6 @@ void slu_core_patience_update(struct slu_core_group *group)
 			if (slu_core_client_is_joined(client) &&
 			    client->seats[i].want.is_runnable && !client->seats[i].is_served)
 				return;
-	calm(&group->patience);
+	patience_calm(&group->patience);
 	group->patience.n_vain = 0;
 }

@@ -4,15 +4,15 @@
  * FIFO: in the order in which groups began to wait, and a turn ends only when its holder is idle or
  * blocked by the host. The fewest switches; a program that never pauses keeps the device.
  *
- * Nobody knows how long such a turn will be; the timeline takes the mean of the turns before, and
- * one slice where there was none.
+ * The length of such a turn is unknown; the timeline takes the mean of the turns before, and one
+ * slice if there was none.
  */
 
 #include "core/core.h"
 #include "core/group.h"
 #include "core/sched/policy.h"
 
-static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
+static bool fifo_precedes(const struct slu_core_group *a, const struct slu_core_group *b)
 {
 	return a->order < b->order;
 }
@@ -35,7 +35,7 @@ const struct slu_core_policy slu_core_policy_fifo = {
 	.name = "fifo",
 	.about = "in order of arrival, a turn ends when its holder is idle",
 	.endless = "under fifo a turn ends when its holder rests",
-	.precedes = precedes,
+	.precedes = fifo_precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,
 };

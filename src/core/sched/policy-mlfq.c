@@ -64,29 +64,30 @@ static struct slu_mlfq_state *state_of(const struct slu_core_group *group)
 }
 
 /* Saturates: what is beyond all time is never. */
-static uint64_t doubled(uint64_t span_ns, unsigned times)
+static uint64_t span_doubled(uint64_t span_ns, unsigned times)
 {
 	return times < 64 && span_ns <= SLU_CORE_NEVER >> times ? span_ns << times : SLU_CORE_NEVER;
 }
 
-static unsigned bottom(const struct slu_core_config *config)
+static unsigned level_bottom(const struct slu_core_config *config)
 {
 	return config->levels ? config->levels - 1 : 0;
 }
 
 /* How low the group can sink. */
-static unsigned lowest(const struct slu_core_group *group, const struct slu_core_config *config)
+static unsigned level_lowest(const struct slu_core_group *group,
+			     const struct slu_core_config *config)
 {
-	return group->priority == SLU_CORE_PRIORITY_HIGH ? 0 : bottom(config);
+	return group->priority == SLU_CORE_PRIORITY_HIGH ? 0 : level_bottom(config);
 }
 
-static void begin(struct slu_core_group *group, const struct slu_core_config *config)
+static void mlfq_begin(struct slu_core_group *group, const struct slu_core_config *config)
 {
-	group->level = group->priority == SLU_CORE_PRIORITY_LOW ? bottom(config) : 0;
+	group->level = group->priority == SLU_CORE_PRIORITY_LOW ? level_bottom(config) : 0;
 }
 
 /* Parting and uniting is no way to the top: the lower level is that of both. */
-static void unite(struct slu_core_group *to, const struct slu_core_group *from)
+static void mlfq_unite(struct slu_core_group *to, const struct slu_core_group *from)
 {
 	if (from->level <= to->level)
 		return;
@@ -98,12 +99,12 @@ static void unite(struct slu_core_group *to, const struct slu_core_group *from)
 /* A group may be lower than there are levels now: the setting can change. */
 static unsigned level_of(const struct slu_core_group *group, const struct slu_core_config *config)
 {
-	return SLU_MIN(group->level, lowest(group, config));
+	return SLU_MIN(group->level, level_lowest(group, config));
 }
 
 static uint64_t allotment_ns(unsigned level, const struct slu_core_config *config)
 {
-	return doubled(SLU_MAX(config->allotment_ns, 1u), level);
+	return span_doubled(SLU_MAX(config->allotment_ns, 1u), level);
 }
 
 static uint64_t wait_percent(size_t n_equals, const struct slu_core_config *config)
@@ -138,8 +139,8 @@ static uint64_t remaining_ns(const struct slu_core_group *group, enum slu_core_s
 	return (missing * 100 + percent - 1) / percent;
 }
 
-static void spend(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-		  size_t n_equals, const struct slu_core_config *config)
+static void mlfq_spend(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
+		       size_t n_equals, const struct slu_core_config *config)
 {
 	struct slu_mlfq_state *state = state_of(group);
 
@@ -160,7 +161,7 @@ static void spend(struct slu_core_group *group, enum slu_core_spent spent, uint6
  */
 static uint64_t window_ns(const struct slu_core_config *config)
 {
-	return doubled(SLU_MAX(config->allotment_ns, 1u), WINDOW_LEVEL);
+	return span_doubled(SLU_MAX(config->allotment_ns, 1u), WINDOW_LEVEL);
 }
 
 static void count_recent(struct slu_mlfq_state *state, enum slu_core_spent spent, uint64_t span_ns,
@@ -173,7 +174,7 @@ static void count_recent(struct slu_mlfq_state *state, enum slu_core_spent spent
 		(uint64_t)((unsigned __int128)state->recent_ns * (span_ns % window) / window / 2);
 	if (spent == SLU_CORE_SPENT_USING)
 		state->recent_ns =
-			SLU_MIN(slu_core_after(state->recent_ns, span_ns), doubled(window, 1));
+			SLU_MIN(slu_core_after(state->recent_ns, span_ns), span_doubled(window, 1));
 }
 
 static void count_patience(struct slu_core_group *group, enum slu_core_spent spent,
@@ -185,11 +186,12 @@ static void count_patience(struct slu_core_group *group, enum slu_core_spent spe
 		state->patient_ns = 0;
 	else if (spent == SLU_CORE_SPENT_WAITING)
 		state->patient_ns = slu_core_after(state->patient_ns, span_ns);
-	state->is_overdue = state->patient_ns > doubled(config->slice_ns, level_of(group, config));
+	state->is_overdue =
+		state->patient_ns > span_doubled(config->slice_ns, level_of(group, config));
 }
 
-static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-		  size_t n_equals, const struct slu_core_config *config)
+static void mlfq_count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
+		       size_t n_equals, const struct slu_core_config *config)
 {
 	struct slu_mlfq_state *state = state_of(group);
 	uint64_t remaining;
@@ -200,7 +202,7 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 	while ((remaining = remaining_ns(group, spent, n_equals, config)) <= span_ns) {
 		span_ns -= remaining;
 		state->used_ns = state->credit_ns = 0;
-		if (spent == SLU_CORE_SPENT_USING && group->level < lowest(group, config))
+		if (spent == SLU_CORE_SPENT_USING && group->level < level_lowest(group, config))
 			group->level++;
 		else if (spent == SLU_CORE_SPENT_USING)
 			span_ns %= allotment_ns(group->level, config);
@@ -209,20 +211,20 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 		else
 			return; /* at the top, and nothing is held against it */
 	}
-	spend(group, spent, span_ns, n_equals, config);
+	mlfq_spend(group, spent, span_ns, n_equals, config);
 }
 
 static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
 			  size_t n_equals, const struct slu_core_config *config)
 {
-	unsigned last = spent == SLU_CORE_SPENT_USING ? lowest(group, config) : 0;
+	unsigned last = spent == SLU_CORE_SPENT_USING ? level_lowest(group, config) : 0;
 
 	if (level_of(group, config) == last)
 		return SLU_CORE_NEVER;
 	return remaining_ns(group, spent, n_equals, config);
 }
 
-static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
+static bool mlfq_precedes(const struct slu_core_group *a, const struct slu_core_group *b)
 {
 	const struct slu_mlfq_state *x = state_of(a), *y = state_of(b);
 
@@ -244,7 +246,7 @@ static uint64_t switches_ns(const struct slu_core_group *group, uint64_t n)
 
 static uint64_t length_ns(const struct slu_core_group *group, const struct slu_core_config *config)
 {
-	return SLU_MAX(doubled(config->slice_ns, level_of(group, config)),
+	return SLU_MAX(span_doubled(config->slice_ns, level_of(group, config)),
 		       switches_ns(group, config->slice_min_switches));
 }
 
@@ -252,8 +254,8 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
  * By far, so that two who use much the same do not interrupt each other in turn; nor is one that
  * has only begun interrupted by everybody who begins after it.
  */
-static bool interrupts(const struct slu_core_group *asker, const struct slu_core_group *holder,
-		       const struct slu_core_config *config)
+static bool mlfq_interrupts(const struct slu_core_group *asker, const struct slu_core_group *holder,
+			    const struct slu_core_config *config)
 {
 	return asker->is_returned && state_of(holder)->recent_ns >= config->slice_ns &&
 	       state_of(asker)->recent_ns < state_of(holder)->recent_ns / 2;
@@ -266,7 +268,7 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 
 	if (other > level)
 		return SLU_CORE_NEVER;
-	if (other == level && !interrupts(asker, group, config))
+	if (other == level && !mlfq_interrupts(asker, group, config))
 		return slu_core_after(group->running_ns, length_ns(group, config));
 	return slu_core_after(group->running_ns, slu_core_expiry_least_ns(group, config));
 }
@@ -276,11 +278,11 @@ const struct slu_core_policy slu_core_policy_mlfq = {
 	.about = "the program that uses the device least goes first, endless jobs fill the rest",
 	.endless = "the waiting program is at a lower level",
 	.state_size = sizeof(struct slu_mlfq_state),
-	.begin = begin,
-	.unite = unite,
-	.precedes = precedes,
+	.begin = mlfq_begin,
+	.unite = mlfq_unite,
+	.precedes = mlfq_precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,
-	.count = count,
+	.count = mlfq_count,
 	.change_ns = change_ns,
 };

@@ -12,7 +12,7 @@
 #include "core/group.h"
 #include "core/sched/policy.h"
 
-static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
+static bool rr_precedes(const struct slu_core_group *a, const struct slu_core_group *b)
 {
 	return a->order < b->order;
 }
@@ -41,7 +41,7 @@ const struct slu_core_policy slu_core_policy_rr = {
 	.name = "rr",
 	.about = "in order of arrival, a slice each",
 	.endless = "the slice has no end",
-	.precedes = precedes,
+	.precedes = rr_precedes,
 	.over_ns = over_ns,
 	.length_ns = length_ns,
 };

@@ -17,7 +17,7 @@ static uint64_t needs_bytes(const struct slu_core_client *client, const struct s
 						 : seat->account.charge_bytes;
 }
 
-static bool fits(const struct slu_core *core, unsigned device)
+static bool device_fits(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_client *client;
 	uint64_t bytes = 0;
@@ -40,7 +40,7 @@ static size_t n_groups(const struct slu_core *core, unsigned device)
 }
 
 /* The first in the policy's order that waits there; or NULL. */
-static const struct slu_core_group *waiter(const struct slu_core *core, unsigned device)
+static const struct slu_core_group *device_waiter(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *first = NULL;
 
@@ -52,7 +52,7 @@ static const struct slu_core_group *waiter(const struct slu_core *core, unsigned
 	return first;
 }
 
-static const struct slu_core_group *holder(const struct slu_core *core, unsigned device)
+static const struct slu_core_group *device_holder(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *oldest = NULL;
 
@@ -65,7 +65,8 @@ static const struct slu_core_group *holder(const struct slu_core *core, unsigned
 
 bool slu_core_sharing_has_turns(const struct slu_core *core, unsigned device)
 {
-	return n_groups(core, device) > 1 && (waiter(core, device) || !fits(core, device));
+	return n_groups(core, device) > 1 &&
+	       (device_waiter(core, device) || !device_fits(core, device));
 }
 
 static bool lacks_memory(const struct slu_core_group *group)
@@ -98,10 +99,11 @@ static void describe_length(const struct slu_core *core, const struct slu_core_g
 void slu_core_sharing_describe(const struct slu_core *core, unsigned device, char *ret_text,
 			       size_t size)
 {
-	const struct slu_core_group *asker = waiter(core, device), *group = holder(core, device);
+	const struct slu_core_group *asker = device_waiter(core, device),
+				    *group = device_holder(core, device);
 
 	ret_text[0] = '\0';
-	if (!asker && n_groups(core, device) && fits(core, device)) {
+	if (!asker && n_groups(core, device) && device_fits(core, device)) {
 		snprintf(ret_text, size, "everything fits, no turns needed");
 		return;
 	}

@@ -91,7 +91,7 @@ int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 }
 
 /* What the seat keeps others of its group from having there. */
-static uint64_t claim(const struct slu_core_seat *seat, int device)
+static uint64_t client_claim(const struct slu_core_seat *seat, int device)
 {
 	bool is_there = device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
 						       : seat->device == (unsigned)device;
@@ -100,7 +100,7 @@ static uint64_t claim(const struct slu_core_seat *seat, int device)
 }
 
 /* Return: NULL if nobody else of the group is in its way. */
-static struct slu_core_client *choose(const struct slu_core_group *group, int device)
+static struct slu_core_client *client_choose(const struct slu_core_group *group, int device)
 {
 	struct slu_core_client *client, *chosen = NULL;
 	uint64_t most = 0;
@@ -114,9 +114,9 @@ static struct slu_core_client *choose(const struct slu_core_group *group, int de
 		for (unsigned i = 0; i < client->n_seats; i++) {
 			const struct slu_core_seat *seat = &client->seats[i];
 
-			if (!slu_core_client_is_joined(client) || !claim(seat, device))
+			if (!slu_core_client_is_joined(client) || !client_claim(seat, device))
 				continue;
-			bytes += claim(seat, device);
+			bytes += client_claim(seat, device);
 			missing += slu_sub_floor(slu_core_seat_need_bytes(seat),
 						 seat->account.held_bytes);
 			wants |= seat->want.is_runnable;
@@ -186,12 +186,12 @@ static bool is_crowded(struct slu_core *core, struct slu_core_group *group,
 }
 
 /* The bytes that the client keeps the others of its group from having there. */
-static uint64_t claims(const struct slu_core_client *client, int device)
+static uint64_t group_claims(const struct slu_core_client *client, int device)
 {
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < client->n_seats; i++)
-		bytes += claim(&client->seats[i], device);
+		bytes += client_claim(&client->seats[i], device);
 	return bytes;
 }
 
@@ -215,10 +215,10 @@ static bool is_kept_out(struct slu_core *core, struct slu_core_group *group,
 		group->kept_ns = core->now_ns;
 	if (!slu_core_is_due(core, slu_core_after(group->kept_ns, core->config.patience_ns / 2)))
 		return false;
-	client = choose(group, ret_shortage->device);
+	client = client_choose(group, ret_shortage->device);
 	if (!client)
 		return false;
-	own = claims(client, ret_shortage->device);
+	own = group_claims(client, ret_shortage->device);
 	return SLU_MIN(own, slu_sub_floor(ret_shortage->need_bytes, own)) <=
 	       ret_shortage->free_bytes;
 }
@@ -230,8 +230,8 @@ static bool group_may_split(const struct slu_core_group *group)
 }
 
 /* Return: the group of its run, if it was split from one that is still there; or NULL. */
-static struct slu_core_group *origin(const struct slu_core *core,
-				     const struct slu_core_group *group)
+static struct slu_core_group *group_origin(const struct slu_core *core,
+					   const struct slu_core_group *group)
 {
 	const struct slu_core_client *client = TAILQ_FIRST(&group->members);
 
@@ -253,7 +253,8 @@ static bool fit_together(struct slu_core *core, struct slu_core_group *a, struct
 	return !slu_core_plan_make(core, &plan, NULL);
 }
 
-static void unite(struct slu_core *core, struct slu_core_group *from, struct slu_core_group *to)
+static void groups_unite(struct slu_core *core, struct slu_core_group *from,
+			 struct slu_core_group *to)
 {
 	struct slu_core_client *client = TAILQ_FIRST(&from->members);
 	struct slu_core_queue_entry *entry;
@@ -284,7 +285,7 @@ static bool unite_fit(struct slu_core *core)
 
 	for (group = TAILQ_FIRST(&core->groups); group; group = next) {
 		next = TAILQ_NEXT(group, link);
-		to = origin(core, group);
+		to = group_origin(core, group);
 		if (!to || !fit_together(core, to, group)) {
 			group->union_ns = SLU_CORE_NEVER;
 			continue;
@@ -296,7 +297,7 @@ static bool unite_fit(struct slu_core *core)
 		    !slu_core_group_is_at_rest(group) || to->state == SLU_CORE_DRAINING ||
 		    group->is_parked != to->is_parked)
 			continue;
-		unite(core, group, to);
+		groups_unite(core, group, to);
 		is_any = true;
 	}
 	return is_any;
@@ -314,7 +315,7 @@ bool slu_core_split_unfit(struct slu_core *core)
 		while (group_may_split(group) &&
 		       (is_unfit(core, group, &shortage) || is_crowded(core, group, &shortage) ||
 			is_kept_out(core, group, &shortage)) &&
-		       (client = choose(group, shortage.device))) {
+		       (client = client_choose(group, shortage.device))) {
 			client->run = group->id;
 			client_split(core, client,
 				     shortage.device == SLU_CORE_PLAN_PINNED

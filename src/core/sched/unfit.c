@@ -29,8 +29,8 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
  * One seat: of those where it is lacking the one that lacks most, for what it gives up may be
  * enough for the others. If none of them wants to run, one that waits because of them.
  */
-static void deny(struct slu_core *core, struct slu_core_group *group,
-		 const struct slu_core_shortage *shortage, bool is_first, const char *why)
+static void group_deny(struct slu_core *core, struct slu_core_group *group,
+		       const struct slu_core_shortage *shortage, bool is_first, const char *why)
 {
 	char need[SLU_SIZE_STRING_MAX], free_text[SLU_SIZE_STRING_MAX], reason[SLU_CORE_REASON_MAX];
 	struct slu_core_client *client, *denied = NULL;
@@ -68,7 +68,7 @@ static void deny(struct slu_core *core, struct slu_core_group *group,
 void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage, const char *why)
 {
-	deny(core, group, shortage, false, why);
+	group_deny(core, group, shortage, false, why);
 }
 
 /*
@@ -114,7 +114,7 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
 	if (is_never ||
 	    slu_core_shortage_is_final(core, group, &lasting, slu_core_patience_is_tried(group)))
-		deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
+		group_deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
 	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
-		deny(core, group, &lasting, false, "");
+		group_deny(core, group, &lasting, false, "");
 }
