@@ -147,7 +147,7 @@ def without_file_descriptors_it_goes_on_when_there_are_some():
         limits = resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE, (w.fds + 12, limits[1]))
         raws = [w.raw() for _ in range(40)]
-        wait_until("it says that no descriptor is left", lambda: "no file descriptor is left" in w.log())
+        wait_until("it says that no descriptor is free", lambda: "no file descriptor is free" in w.log())
         for raw in raws:
             raw.close()
         wait_until("it serves again", w.serves)
