@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!f->is_kernel || !f->is_defined)
 			continue;
 		error = (struct slu_ptx_error){ 0 };
-		r = dev_interp_prepare(bed.module, f, &error);
+		r = dev_interp_module_prepare(bed.module, f, &error);
 		assert(r == 0 || r == DEV_INTERP_E_REFUSED);
 		assert(r == 0 || (error.text[0] && error.line));
 		if (!r && is_straight(f))

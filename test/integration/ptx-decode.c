@@ -77,7 +77,7 @@ static int decode(const char *path)
 
 		n_instrs += f->n_instrs;
 		if (f->is_kernel && f->is_defined) {
-			r = dev_interp_prepare(module, f, &error);
+			r = dev_interp_module_prepare(module, f, &error);
 			n_kernels++;
 		}
 	}

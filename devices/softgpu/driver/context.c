@@ -51,7 +51,7 @@ CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 	r = dev_card_take_hidden(card, card->context_bytes);
 	if (r)
 		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
-	c = dev_objects_new(&objects);
+	c = dev_object_new(&objects);
 	if (!c) {
 		dev_card_give_hidden(card, card->context_bytes);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -69,7 +69,7 @@ CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 	result = dev_stream_new(c, 0, 0, true, &c->legacy);
 	if (result) {
 		dev_card_give_hidden(card, c->overhead_bytes);
-		dev_objects_free(&objects, c);
+		dev_object_free(&objects, c);
 		return result;
 	}
 	*ret_context = c;
@@ -85,9 +85,9 @@ void dev_context_free(struct dev_context *context)
 	__atomic_store_n(&context->cancel, true, __ATOMIC_RELEASE);
 	dev_capture_drop_context(context);
 	for (;;) {
-		dev_stream_lock();
+		dev_timeline_lock();
 		stream = LIST_FIRST(&context->streams);
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		if (!stream)
 			break;
 		dev_stream_free(stream, true);
@@ -102,12 +102,12 @@ void dev_context_free(struct dev_context *context)
 	dev_managed_drop_context(context);
 	dev_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);
 	slu_lock_deinit(&context->lock);
-	dev_objects_free(&objects, context);
+	dev_object_free(&objects, context);
 }
 
 struct dev_context *dev_context_get(CUcontext handle)
 {
-	return dev_objects_get(&objects, handle);
+	return dev_object_get(&objects, handle);
 }
 
 void dev_context_lock(struct dev_context *context)

@@ -32,7 +32,7 @@ static void object_grow(struct dev_objects *objects)
 		object_push(objects, (struct dev_object *)(pool + i * objects->size));
 }
 
-void *dev_objects_new(struct dev_objects *objects)
+void *dev_object_new(struct dev_objects *objects)
 {
 	struct dev_object *object;
 
@@ -52,7 +52,7 @@ void *dev_objects_new(struct dev_objects *objects)
 	return object;
 }
 
-void dev_objects_free(struct dev_objects *objects, void *object)
+void dev_object_free(struct dev_objects *objects, void *object)
 {
 	struct dev_object *o = object;
 
@@ -64,7 +64,7 @@ void dev_objects_free(struct dev_objects *objects, void *object)
 	pthread_mutex_unlock(&objects->mutex);
 }
 
-void *dev_objects_get(struct dev_objects *objects, const void *handle)
+void *dev_object_get(struct dev_objects *objects, const void *handle)
 {
 	const unsigned char *p = handle;
 	struct dev_object *found = NULL;

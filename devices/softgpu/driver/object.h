@@ -34,8 +34,8 @@ struct dev_objects {
 	}
 
 /* Return: a zeroed live object, or NULL. */
-void *dev_objects_new(struct dev_objects *objects);
-void dev_objects_free(struct dev_objects *objects, void *object);
+void *dev_object_new(struct dev_objects *objects);
+void dev_object_free(struct dev_objects *objects, void *object);
 
 /* Return: @handle if it is a live object of these, else NULL. */
-void *dev_objects_get(struct dev_objects *objects, const void *handle);
+void *dev_object_get(struct dev_objects *objects, const void *handle);

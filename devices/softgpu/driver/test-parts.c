@@ -84,17 +84,17 @@ static void dead_and_foreign_handles_are_told_from_live_ones(void **state)
 
 	(void)state;
 	for (int i = 0; i < 500; i++) {
-		all[i] = dev_objects_new(&things);
+		all[i] = dev_object_new(&things);
 		assert_non_null(all[i]);
 		all[i]->value = i;
 	}
-	assert_null(dev_objects_get(&things, NULL));
-	assert_null(dev_objects_get(&things, &stranger));
-	assert_null(dev_objects_get(&things, (char *)all[0] + 4));
+	assert_null(dev_object_get(&things, NULL));
+	assert_null(dev_object_get(&things, &stranger));
+	assert_null(dev_object_get(&things, (char *)all[0] + 4));
 	for (int i = 0; i < 500; i += 2)
-		dev_objects_free(&things, all[i]);
+		dev_object_free(&things, all[i]);
 	for (int i = 0; i < 500; i++) {
-		struct thing *t = dev_objects_get(&things, all[i]);
+		struct thing *t = dev_object_get(&things, all[i]);
 
 		if (i % 2)
 			assert_int_equal(t->value, i);

@@ -240,8 +240,8 @@ static inline void look_ahead(struct dev_interp_warp *w, struct dev_interp_line 
 		struct dev_interp_places at;                                                       \
 		unsigned n = in->n;                                                                \
                                                                                                    \
-		switch (DEV_ISA(reach)(w, in, (unsigned)sizeof(M) * n, WANT == DEV_INTERP_WRITE,   \
-				       &at)) {                                                     \
+		switch (DEV_ISA(memory_reach)(w, in, (unsigned)sizeof(M) * n,                      \
+					      WANT == DEV_INTERP_WRITE, &at)) {                    \
 		case DEV_INTERP_SHAPE_FAULT:                                                       \
 			return NULL;                                                               \
 		case DEV_INTERP_SHAPE_PIECE:                                                       \

@@ -204,7 +204,7 @@ const struct dev_interp_handler *dev_interp_builtin(const struct slu_ptx_functio
 	return NULL;
 }
 
-bool dev_interp_module_uses_heap(const struct dev_interp_module *module)
+bool dev_interp_builtin_uses_heap(const struct dev_interp_module *module)
 {
 	for (unsigned i = 0; i < module->ptx->n_functions; i++)
 		if (!module->ptx->functions[i]->is_defined &&

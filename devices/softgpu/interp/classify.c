@@ -57,14 +57,14 @@ static bool is_clock(const struct slu_ptx_operand *o)
 	       o->sreg <= SLU_PTX_SREG_GLOBALTIMER_HI;
 }
 
-bool dev_interp_is_access(const struct slu_ptx_instr *instr)
+bool dev_interp_classify_is_access(const struct slu_ptx_instr *instr)
 {
 	enum slu_ptx_opcode op = instr->form->opcode;
 
 	return op == SLU_PTX_OP_ld || op == SLU_PTX_OP_ldu || op == SLU_PTX_OP_st;
 }
 
-bool dev_interp_is_compare(const struct slu_ptx_instr *instr)
+bool dev_interp_classify_is_compare(const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_form *form = instr->form;
 
@@ -73,7 +73,8 @@ bool dev_interp_is_compare(const struct slu_ptx_instr *instr)
 	       !slu_ptx_form_has(form, SLU_PTX_MOD_or) && !slu_ptx_form_has(form, SLU_PTX_MOD_xor);
 }
 
-bool dev_interp_makes_line(const struct slu_ptx_function *f, const struct slu_ptx_instr *instr)
+bool dev_interp_classify_makes_line(const struct slu_ptx_function *f,
+				    const struct slu_ptx_instr *instr)
 {
 	const struct slu_ptx_form *form = instr->form;
 	const struct slu_ptx_operand *o = instr->operands;
@@ -228,7 +229,7 @@ static void classify_begin(struct classifier *c)
 	for (uint32_t i = 0; i < f->n_regs; i++)
 		c->may[i] = could_be((enum slu_ptx_type)f->reg_types[i]);
 	for (uint32_t i = 0; i < f->n_instrs; i++)
-		if (!dev_interp_makes_line(f, &f->instrs[i]))
+		if (!dev_interp_classify_makes_line(f, &f->instrs[i]))
 			drop_results(c, &f->instrs[i]);
 }
 
@@ -239,7 +240,7 @@ static void take_away(struct classifier *c)
 	for (uint32_t i = 0; i < f->n_instrs; i++) {
 		const struct slu_ptx_instr *instr = &f->instrs[i];
 
-		if (dev_interp_makes_line(f, instr) &&
+		if (dev_interp_classify_makes_line(f, instr) &&
 		    (any_source(c, instr, is_none) ||
 		     any_register(c, &instr->operands[0], is_none)))
 			any_register(c, &instr->operands[0], classify_drop);
@@ -254,12 +255,13 @@ static void note_uses(struct classifier *c)
 	for (uint32_t i = f->n_instrs; i-- > 0;) {
 		const struct slu_ptx_instr *instr = &f->instrs[i];
 
-		for (unsigned k = 0; dev_interp_is_access(instr) && k < instr->n_operands; k++)
+		for (unsigned k = 0; dev_interp_classify_is_access(instr) && k < instr->n_operands;
+		     k++)
 			if (instr->operands[k].kind == SLU_PTX_OPERAND_ADDRESS)
 				any_register(c, &instr->operands[k], classify_use);
-		if (dev_interp_is_compare(instr))
+		if (dev_interp_classify_is_compare(instr))
 			any_source(c, instr, classify_use);
-		if (dev_interp_makes_line(f, instr) &&
+		if (dev_interp_classify_makes_line(f, instr) &&
 		    any_register(c, &instr->operands[0], is_useful)) {
 			any_register(c, &instr->operands[0], classify_use);
 			any_source(c, instr, classify_use);

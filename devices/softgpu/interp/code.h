@@ -270,21 +270,21 @@ struct dev_interp_module {
 };
 struct dev_interp_code *dev_interp_module_code(const struct dev_interp_module *module,
 					       const struct slu_ptx_function *function);
-/* The function behind an address that dev_interp_function_address() gave out, or NULL. */
+/* The function behind an address that dev_interp_module_function_address() gave out, or NULL. */
 const struct slu_ptx_function *dev_interp_module_function(const struct dev_interp_module *module,
 							  uint64_t address);
 
 /* decode.c; @is_check: functions of the device runtime may be missing */
 int dev_interp_decode(const struct slu_ptx_function *function, bool is_check,
 		      struct dev_interp_code **ret_code, struct slu_ptx_error *ret_error);
-void dev_interp_code_free(struct dev_interp_code *code);
+void dev_interp_decode_free(struct dev_interp_code *code);
 
 /* classify.c: which registers may be lines (line.h), and which instructions know them */
 int dev_interp_classify(const struct slu_ptx_function *function, uint8_t **ret_is_line);
-bool dev_interp_makes_line(const struct slu_ptx_function *function,
-			   const struct slu_ptx_instr *instr);
-bool dev_interp_is_access(const struct slu_ptx_instr *instr);
-bool dev_interp_is_compare(const struct slu_ptx_instr *instr);
+bool dev_interp_classify_makes_line(const struct slu_ptx_function *function,
+				    const struct slu_ptx_instr *instr);
+bool dev_interp_classify_is_access(const struct slu_ptx_instr *instr);
+bool dev_interp_classify_is_compare(const struct slu_ptx_instr *instr);
 
 /* warp.c */
 int dev_interp_warp_init(struct dev_interp_warp *warp, struct dev_interp_block *block,
@@ -327,26 +327,27 @@ void dev_interp_frame_fill(struct dev_interp_warp *warp, struct dev_interp_frame
 void dev_interp_frame_flatten(struct dev_interp_frame *frame);
 
 /* flow.c: handlers that are the same on every machine */
-const struct dev_interp_handler *dev_interp_bind_flow(const struct slu_ptx_instr *instr);
-extern const struct dev_interp_handler dev_interp_guarded, dev_interp_guarded_lines,
-	dev_interp_branch, dev_interp_branch_always, dev_interp_set_csr;
+const struct dev_interp_handler *dev_interp_flow_bind(const struct slu_ptx_instr *instr);
+extern const struct dev_interp_handler dev_interp_flow_guarded, dev_interp_flow_guarded_lines,
+	dev_interp_flow_branch, dev_interp_flow_branch_always, dev_interp_flow_set_csr;
 /* flow-call.c */
-extern const struct dev_interp_handler dev_interp_call, dev_interp_call_indirect, dev_interp_return,
-	dev_interp_end;
+extern const struct dev_interp_handler dev_interp_call, dev_interp_call_indirect,
+	dev_interp_call_return, dev_interp_call_end;
 /* flow-jump.c */
 extern const struct dev_interp_handler dev_interp_jump;
 /* flow-barrier.c */
 extern const struct dev_interp_handler dev_interp_barrier;
 /* Lanes have ended: those who wait for nobody else go on. */
-void dev_interp_barriers_check(struct dev_interp_block *block);
+void dev_interp_barrier_check(struct dev_interp_block *block);
 /*
  * For instructions that lanes execute together: lanes wait for those that @members names, a mask a
  * lane. Return: true if the instruction can be executed, by the lanes that are now in the warp's
  * mask; false if all of them were parked and the handler returns NULL.
  */
-bool dev_interp_gather(struct dev_interp_warp *warp, const struct dev_interp_insn *insn,
-		       const uint32_t *members);
-extern const uint32_t dev_interp_whole_warp[DEV_INTERP_LANES]; /* for those that want everybody */
+bool dev_interp_flow_gather(struct dev_interp_warp *warp, const struct dev_interp_insn *insn,
+			    const uint32_t *members);
+extern const uint32_t
+	dev_interp_flow_whole_warp[DEV_INTERP_LANES]; /* for those that want everybody */
 
 /* Which buffer of a frame a .param variable lies in, and how far its lanes are apart. */
 uint8_t *dev_interp_call_buffer(const struct dev_interp_frame *frame,

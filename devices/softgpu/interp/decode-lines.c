@@ -56,11 +56,12 @@ static bool any_line(const struct dev_interp_decoder *d, const struct slu_ptx_in
 bool dev_interp_decoder_knows_lines(const struct dev_interp_decoder *d,
 				    const struct slu_ptx_instr *instr)
 {
-	if (dev_interp_is_access(instr))
+	if (dev_interp_classify_is_access(instr))
 		return true;
-	if (dev_interp_is_compare(instr))
+	if (dev_interp_classify_is_compare(instr))
 		return any_line(d, instr);
-	return dev_interp_makes_line(d->function, instr) && is_line(d, &instr->operands[0]);
+	return dev_interp_classify_makes_line(d->function, instr) &&
+	       is_line(d, &instr->operands[0]);
 }
 
 /* An insn in front of one that does not know lines; once for each basic block. */
@@ -119,7 +120,7 @@ void dev_interp_decoder_bind_lines(struct dev_interp_decoder *d, const struct sl
 				   struct dev_interp_insn *in)
 {
 	in->plain = in->run;
-	if (!dev_interp_is_access(instr)) {
+	if (!dev_interp_classify_is_access(instr)) {
 		in->run.all = d->isa->bind_line(instr->form)->all;
 		in->run.knows_teams = true;
 	}
@@ -130,12 +131,12 @@ void dev_interp_decoder_bind_lines(struct dev_interp_decoder *d, const struct sl
 void dev_interp_decoder_note_lines(const struct dev_interp_decoder *d,
 				   const struct slu_ptx_instr *instr, struct dev_interp_insn *in)
 {
-	if (dev_interp_is_access(instr)) {
+	if (dev_interp_classify_is_access(instr)) {
 		bool is_load = instr->form->opcode != SLU_PTX_OP_st;
 
 		in->has_line_address = is_line(d, &instr->operands[is_load ? 1 : 0]);
 		in->has_line_result = is_load && is_line(d, &instr->operands[0]);
 	} else {
-		in->has_line_result = !dev_interp_is_compare(instr);
+		in->has_line_result = !dev_interp_classify_is_compare(instr);
 	}
 }

@@ -51,7 +51,7 @@ static int set_csr(struct dev_interp_decoder *d, const struct slu_ptx_instr *ins
 	in = dev_interp_decoder_take_insn(d, instr);
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = dev_interp_set_csr;
+	in->run = dev_interp_flow_set_csr;
 	in->imm = csr;
 	d->csr = csr;
 	return 0;
@@ -108,11 +108,11 @@ static const struct dev_interp_handler *decode_bind(struct dev_interp_decoder *d
 	case SLU_PTX_FAMILY_FLOW:
 		if (form->opcode == SLU_PTX_OP_brx)
 			return &dev_interp_jump;
-		return dev_interp_bind_flow(instr);
+		return dev_interp_flow_bind(instr);
 	case SLU_PTX_FAMILY_BAR:
 	case SLU_PTX_FAMILY_FENCE:
 	case SLU_PTX_FAMILY_NOP:
-		return dev_interp_bind_flow(instr);
+		return dev_interp_flow_bind(instr);
 	case SLU_PTX_FAMILY_STACK:
 		/* whoever takes local memory has a row for how much, and a stack */
 		d->code->has_calls = true;
@@ -158,9 +158,9 @@ static int decode_branch(struct dev_interp_decoder *d, const struct slu_ptx_inst
 
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = dev_interp_branch_always;
+	in->run = dev_interp_flow_branch_always;
 	if (instr->guard != SLU_PTX_NO_REG) {
-		in->run = dev_interp_branch;
+		in->run = dev_interp_flow_branch;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
@@ -212,7 +212,7 @@ static int decode_instr(struct dev_interp_decoder *d, const struct slu_ptx_instr
 		in = dev_interp_decoder_take_insn(d, instr);
 		if (!in)
 			return slu_error(-ENOMEM);
-		in->run = dev_interp_branch;
+		in->run = dev_interp_flow_branch;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? 0 : UINT32_MAX;
 		in->imm = -1;
@@ -249,8 +249,8 @@ static int decode_instr(struct dev_interp_decoder *d, const struct slu_ptx_instr
 		dev_interp_decoder_bind_lines(d, instr, in);
 	if (instr->guard != SLU_PTX_NO_REG && !is_flow) {
 		in->inner = in->run;
-		in->run = dev_interp_decoder_knows_lines(d, instr) ? dev_interp_guarded_lines
-								   : dev_interp_guarded;
+		in->run = dev_interp_decoder_knows_lines(d, instr) ? dev_interp_flow_guarded_lines
+								   : dev_interp_flow_guarded;
 		in->guard = d->reg_place[instr->guard];
 		in->guard_flip = instr->guard_is_negated ? UINT32_MAX : 0;
 	}
@@ -278,8 +278,8 @@ static void decode_resolve(struct dev_interp_decoder *d)
 			in->extra->targets[k] =
 				&c->insns[d->starts[d->function->labels[label].instr]];
 		}
-		if (in->run.all != dev_interp_branch.all &&
-		    in->run.all != dev_interp_branch_always.all)
+		if (in->run.all != dev_interp_flow_branch.all &&
+		    in->run.all != dev_interp_flow_branch_always.all)
 			continue;
 		in->target = in->imm < 0 ? &c->insns[-in->imm - 1] : &c->insns[d->starts[in->imm]];
 	}
@@ -315,7 +315,7 @@ static int decode_all(struct dev_interp_decoder *d)
 	in = dev_interp_decoder_take_insn(d, NULL);
 	if (!in)
 		return slu_error(-ENOMEM);
-	in->run = dev_interp_return;
+	in->run = dev_interp_call_return;
 	decode_resolve(d);
 	return 0;
 }
@@ -351,14 +351,14 @@ int dev_interp_decode(const struct slu_ptx_function *function, bool is_check,
 	free(d.is_line);
 	free(d.spread_in);
 	if (r) {
-		dev_interp_code_free(d.code);
+		dev_interp_decode_free(d.code);
 		return r;
 	}
 	*ret_code = d.code;
 	return 0;
 }
 
-void dev_interp_code_free(struct dev_interp_code *code)
+void dev_interp_decode_free(struct dev_interp_code *code)
 {
 	if (!code)
 		return;

@@ -135,7 +135,7 @@ int dev_interp_decoder_row_of(struct dev_interp_decoder *d, const struct slu_ptx
 		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	case SLU_PTX_OPERAND_FUNCTION:
 		fill.kind = DEV_INTERP_FILL_IMM;
-		fill.imm = dev_interp_function_address(o->function);
+		fill.imm = dev_interp_module_function_address(o->function);
 		return dev_interp_decoder_fill_row(d, &fill, ret_row);
 	case SLU_PTX_OPERAND_SREG:
 		if (o->sreg >= SLU_PTX_SREG_CLOCK && o->sreg <= SLU_PTX_SREG_GLOBALTIMER_HI)

@@ -49,7 +49,7 @@ static void check_barrier(struct dev_interp_block *b, unsigned id)
 		barrier_release(b, id);
 }
 
-void dev_interp_barriers_check(struct dev_interp_block *b)
+void dev_interp_barrier_check(struct dev_interp_block *b)
 {
 	for (uint32_t left = b->met; left; left &= left - 1)
 		check_barrier(b, (unsigned)__builtin_ctz(left));

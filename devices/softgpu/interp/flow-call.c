@@ -13,7 +13,7 @@ static void end_lanes(struct dev_interp_warp *w)
 	w->block->n_live -= w->team * (unsigned)__builtin_popcount(w->mask);
 	w->team = 1;
 	w->event = DEV_INTERP_EVENT_RESCHEDULE;
-	dev_interp_barriers_check(w->block);
+	dev_interp_barrier_check(w->block);
 }
 
 /* Lets go of the frames of lanes that end inside a call. */
@@ -94,8 +94,8 @@ static const struct dev_interp_insn *call_ret(struct dev_interp_warp *w,
 	return NULL;
 }
 
-const struct dev_interp_handler dev_interp_end = { call_end, call_end, true };
-const struct dev_interp_handler dev_interp_return = { call_ret, call_ret, true };
+const struct dev_interp_handler dev_interp_call_end = { call_end, call_end, true };
+const struct dev_interp_handler dev_interp_call_return = { call_ret, call_ret, true };
 
 static const struct dev_interp_insn *call_enter(struct dev_interp_warp *w,
 						const struct dev_interp_insn *in,

@@ -56,7 +56,7 @@ static const struct dev_interp_insn *guarded_all(struct dev_interp_warp *w,
 	return w->team > 1 ? in + 1 : guarded_some(w, in);
 }
 
-const struct dev_interp_handler dev_interp_guarded = { guarded_all, guarded_some, true };
+const struct dev_interp_handler dev_interp_flow_guarded = { guarded_all, guarded_some, true };
 
 /* The same for what knows lines: a part of the lanes writes rows, and what it reads are rows. */
 static const struct dev_interp_insn *guarded_lines_all(struct dev_interp_warp *w,
@@ -84,8 +84,8 @@ static const struct dev_interp_insn *guarded_lines_all(struct dev_interp_warp *w
 	return guarded_some(w, in);
 }
 
-const struct dev_interp_handler dev_interp_guarded_lines = { guarded_lines_all, guarded_some,
-							     true };
+const struct dev_interp_handler dev_interp_flow_guarded_lines = { guarded_lines_all, guarded_some,
+								  true };
 
 /* Everybody goes to @to, which may be behind: then the group's time is counted. */
 static const struct dev_interp_insn *flow_go(struct dev_interp_warp *w,
@@ -106,7 +106,8 @@ static const struct dev_interp_insn *branch_always(struct dev_interp_warp *w,
 	return flow_go(w, in, in->target);
 }
 
-const struct dev_interp_handler dev_interp_branch_always = { branch_always, branch_always, true };
+const struct dev_interp_handler dev_interp_flow_branch_always = { branch_always, branch_always,
+								  true };
 
 static const struct dev_interp_insn *flow_branch(struct dev_interp_warp *w,
 						 const struct dev_interp_insn *in)
@@ -131,7 +132,7 @@ static const struct dev_interp_insn *flow_branch(struct dev_interp_warp *w,
 	return NULL;
 }
 
-const struct dev_interp_handler dev_interp_branch = { flow_branch, flow_branch, true };
+const struct dev_interp_handler dev_interp_flow_branch = { flow_branch, flow_branch, true };
 
 static const struct dev_interp_insn *set_csr(struct dev_interp_warp *w,
 					     const struct dev_interp_insn *in)
@@ -141,7 +142,7 @@ static const struct dev_interp_insn *set_csr(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler dev_interp_set_csr = { set_csr, set_csr, true };
+const struct dev_interp_handler dev_interp_flow_set_csr = { set_csr, set_csr, true };
 
 static const struct dev_interp_insn *flow_trap(struct dev_interp_warp *w,
 					       const struct dev_interp_insn *in)
@@ -151,8 +152,8 @@ static const struct dev_interp_insn *flow_trap(struct dev_interp_warp *w,
 }
 
 #define ALL_4 DEV_INTERP_ALL, DEV_INTERP_ALL, DEV_INTERP_ALL, DEV_INTERP_ALL
-const uint32_t dev_interp_whole_warp[DEV_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, ALL_4,
-							   ALL_4, ALL_4, ALL_4, ALL_4 };
+const uint32_t dev_interp_flow_whole_warp[DEV_INTERP_LANES] = { ALL_4, ALL_4, ALL_4, ALL_4,
+								ALL_4, ALL_4, ALL_4, ALL_4 };
 
 /* Lanes of @from that name the same lanes as the first one, and these. */
 static uint32_t flow_alike(const struct dev_interp_warp *w, const uint32_t *members, uint32_t from,
@@ -170,8 +171,8 @@ static uint32_t flow_alike(const struct dev_interp_warp *w, const uint32_t *memb
 	return lanes;
 }
 
-bool dev_interp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *in,
-		       const uint32_t *members)
+bool dev_interp_flow_gather(struct dev_interp_warp *w, const struct dev_interp_insn *in,
+			    const uint32_t *members)
 {
 	uint32_t mask = w->mask, ready = 0, lanes, who;
 
@@ -201,7 +202,7 @@ bool dev_interp_gather(struct dev_interp_warp *w, const struct dev_interp_insn *
 static const struct dev_interp_insn *flow_warp_sync(struct dev_interp_warp *w,
 						    const struct dev_interp_insn *in)
 {
-	if (!dev_interp_gather(w, in, (const uint32_t *)(w->rows + in->a)))
+	if (!dev_interp_flow_gather(w, in, (const uint32_t *)(w->rows + in->a)))
 		return NULL;
 	return in + 1;
 }
@@ -249,13 +250,13 @@ static const struct dev_interp_handler *bind_call(const struct slu_ptx_function 
 	return ours ? ours : &dev_interp_call;
 }
 
-const struct dev_interp_handler *dev_interp_bind_flow(const struct slu_ptx_instr *instr)
+const struct dev_interp_handler *dev_interp_flow_bind(const struct slu_ptx_instr *instr)
 {
 	switch (instr->form->opcode) {
 	case SLU_PTX_OP_exit:
-		return &dev_interp_end;
+		return &dev_interp_call_end;
 	case SLU_PTX_OP_ret:
-		return &dev_interp_return;
+		return &dev_interp_call_return;
 	case SLU_PTX_OP_call:
 		if (instr->operands[0].kind == SLU_PTX_OPERAND_REG)
 			return &dev_interp_call_indirect;

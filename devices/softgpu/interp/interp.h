@@ -110,22 +110,23 @@ enum {
 	DEV_INTERP_E_REFUSED,
 	DEV_INTERP_E_FAULT,
 };
-int dev_interp_prepare(struct dev_interp_module *module, const struct slu_ptx_function *kernel,
-		       struct slu_ptx_error *ret_error);
+int dev_interp_module_prepare(struct dev_interp_module *module,
+			      const struct slu_ptx_function *kernel,
+			      struct slu_ptx_error *ret_error);
 /*
  * Is there a kernel that prepare() would refuse, for another reason than a function of the device
- * runtime that is missing? Return: as dev_interp_prepare().
+ * runtime that is missing? Return: as dev_interp_module_prepare().
  */
-int dev_interp_check(struct dev_interp_module *module, struct slu_ptx_error *ret_error);
+int dev_interp_module_check(struct dev_interp_module *module, struct slu_ptx_error *ret_error);
 
 /* Does anything in the module call malloc? */
-bool dev_interp_module_uses_heap(const struct dev_interp_module *module);
+bool dev_interp_builtin_uses_heap(const struct dev_interp_module *module);
 
 /*
  * What an address in a module's initial bytes becomes when it points to a function: the value
  * that an indirect call takes.
  */
-uint64_t dev_interp_function_address(const struct slu_ptx_function *function);
+uint64_t dev_interp_module_function_address(const struct slu_ptx_function *function);
 
 struct dev_interp_launch {
 	struct dev_interp_module *module;

@@ -68,7 +68,8 @@ static void *memory_find(const struct dev_interp_block *b, uint64_t address, uin
 		       : NULL;
 }
 
-const void *DEV_ISA(readable)(const struct dev_interp_block *b, uint64_t address, uint64_t bytes)
+const void *DEV_ISA(memory_readable)(const struct dev_interp_block *b, uint64_t address,
+				     uint64_t bytes)
 {
 	return memory_find(b, address, bytes, DEV_INTERP_READ);
 }
@@ -287,9 +288,9 @@ static enum dev_interp_shape reach_param(struct dev_interp_warp *w,
 	return reach_window(w, in, size, is_write, buffer, bytes, is_kernels ? 0 : bytes, ret);
 }
 
-enum dev_interp_shape DEV_ISA(reach)(struct dev_interp_warp *w, const struct dev_interp_insn *in,
-				     unsigned size, bool is_write,
-				     struct dev_interp_places *ret_places)
+enum dev_interp_shape DEV_ISA(memory_reach)(struct dev_interp_warp *w,
+					    const struct dev_interp_insn *in, unsigned size,
+					    bool is_write, struct dev_interp_places *ret_places)
 {
 	struct dev_interp_block *b = w->block;
 	uint8_t *local;

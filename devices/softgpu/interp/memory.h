@@ -41,13 +41,13 @@ static inline void *dev_interp_place_of(const struct dev_interp_places *at,
  * What a kernel reads by a generic address.
  * Return: where these bytes are; NULL where it may not.
  */
-const void *DEV_ISA(readable)(const struct dev_interp_block *block, uint64_t address,
-			      uint64_t bytes);
+const void *DEV_ISA(memory_readable)(const struct dev_interp_block *block, uint64_t address,
+				     uint64_t bytes);
 
 /* @size bytes a lane, which is also their alignment. */
-enum dev_interp_shape DEV_ISA(reach)(struct dev_interp_warp *warp,
-				     const struct dev_interp_insn *insn, unsigned size,
-				     bool is_write, struct dev_interp_places *ret_places);
+enum dev_interp_shape DEV_ISA(memory_reach)(struct dev_interp_warp *warp,
+					    const struct dev_interp_insn *insn, unsigned size,
+					    bool is_write, struct dev_interp_places *ret_places);
 
 /*
  * The same for 32 lanes whose addresses are a line: two halves of a row, each one piece or one

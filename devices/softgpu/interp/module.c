@@ -47,7 +47,7 @@ void dev_interp_module_free(struct dev_interp_module *m)
 	if (!m)
 		return;
 	for (unsigned i = 0; i < m->ptx->n_functions; i++)
-		dev_interp_code_free(m->codes[i]);
+		dev_interp_decode_free(m->codes[i]);
 	lock = m->lock;
 	pthread_mutex_destroy(&lock->mutex);
 	free(lock);
@@ -61,7 +61,7 @@ struct dev_interp_code *dev_interp_module_code(const struct dev_interp_module *m
 	return __atomic_load_n(&m->codes[function->index], __ATOMIC_ACQUIRE);
 }
 
-uint64_t dev_interp_function_address(const struct slu_ptx_function *function)
+uint64_t dev_interp_module_function_address(const struct slu_ptx_function *function)
 {
 	return FUNCTION_TAG + ((uint64_t)function->index + 1) * 16;
 }
@@ -118,7 +118,7 @@ static int module_prepare(struct dev_interp_module *m, const struct slu_ptx_func
 	r = for_named(m, f, module_prepare, userdata, ret_error);
 	if (r) {
 		/* nothing has run yet that could hold it */
-		dev_interp_code_free(code);
+		dev_interp_decode_free(code);
 		__atomic_store_n(&m->codes[f->index], NULL, __ATOMIC_RELEASE);
 	}
 	return r;
@@ -138,11 +138,11 @@ static int module_check(struct dev_interp_module *m, const struct slu_ptx_functi
 	r = dev_interp_decode(f, true, &code, ret_error);
 	if (r)
 		return r;
-	dev_interp_code_free(code);
+	dev_interp_decode_free(code);
 	return for_named(m, f, module_check, userdata, ret_error);
 }
 
-int dev_interp_check(struct dev_interp_module *m, struct slu_ptx_error *ret_error)
+int dev_interp_module_check(struct dev_interp_module *m, struct slu_ptx_error *ret_error)
 {
 	bool *is_checked = calloc(m->ptx->n_functions + 1, sizeof(*is_checked));
 	int r = is_checked ? 0 : slu_error(-ENOMEM);
@@ -154,8 +154,8 @@ int dev_interp_check(struct dev_interp_module *m, struct slu_ptx_error *ret_erro
 	return r;
 }
 
-int dev_interp_prepare(struct dev_interp_module *m, const struct slu_ptx_function *kernel,
-		       struct slu_ptx_error *ret_error)
+int dev_interp_module_prepare(struct dev_interp_module *m, const struct slu_ptx_function *kernel,
+			      struct slu_ptx_error *ret_error)
 {
 	struct module_lock *lock = m->lock;
 	int r;

@@ -197,9 +197,9 @@ static const struct dev_interp_insn *atomic_run(struct dev_interp_warp *w,
 	enum dev_interp_shape shape;
 
 	/* an atomic access wants both rights */
-	shape = DEV_ISA(reach)(w, in, size, false, &at);
+	shape = DEV_ISA(memory_reach)(w, in, size, false, &at);
 	if (shape != DEV_INTERP_SHAPE_FAULT)
-		shape = DEV_ISA(reach)(w, in, size, true, &at);
+		shape = DEV_ISA(memory_reach)(w, in, size, true, &at);
 	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
@@ -222,7 +222,7 @@ static const struct dev_interp_insn *atomic_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_atomic)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(atomic_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler atomic = { atomic_run, atomic_run };
 

@@ -310,7 +310,7 @@ static const struct dev_interp_handler *const table_shr[_SLU_PTX_TYPE_MAX] = {
 	[SLU_PTX_TYPE_S16] = &shr_s16, [SLU_PTX_TYPE_S32] = &shr_s32, [SLU_PTX_TYPE_S64] = &shr_s64,
 };
 
-const struct dev_interp_handler *DEV_ISA(bind_bits)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(bits_bind)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_64 = slu_ptx_type_size(type) == 8;
@@ -336,7 +336,7 @@ const struct dev_interp_handler *DEV_ISA(bind_bits)(const struct slu_ptx_form *f
 				  : (is_s32 ? &szext_wrap_s32 : &szext_wrap_u32);
 	case SLU_PTX_OP_dp4a:
 	case SLU_PTX_OP_dp2a:
-		return DEV_ISA(bind_dot)(form);
+		return DEV_ISA(dot_bind)(form);
 	case SLU_PTX_OP_and:
 		return table_and[type];
 	case SLU_PTX_OP_or:

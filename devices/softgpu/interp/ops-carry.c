@@ -59,7 +59,7 @@ static const struct dev_interp_insn *carry_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_carry)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(carry_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler carry = { carry_run, carry_run };
 

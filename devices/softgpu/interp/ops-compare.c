@@ -358,7 +358,7 @@ static const struct dev_interp_insn *testp_run(struct dev_interp_warp *w,
 
 static const struct dev_interp_handler testp = { testp_run, testp_run };
 
-const struct dev_interp_handler *DEV_ISA(bind_compare)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(compare_bind)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
@@ -368,6 +368,6 @@ const struct dev_interp_handler *DEV_ISA(bind_compare)(const struct slu_ptx_form
 	case SLU_PTX_OP_testp:
 		return &testp;
 	default:
-		return DEV_ISA(bind_select)(form);
+		return DEV_ISA(select_bind)(form);
 	}
 }

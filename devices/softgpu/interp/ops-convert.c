@@ -144,8 +144,8 @@ static const struct dev_interp_handler *bind_fast(const struct slu_ptx_form *for
 	return NULL;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_cvt)(const struct slu_ptx_form *form, bool to_is_wide,
-						   bool from_is_wide)
+const struct dev_interp_handler *DEV_ISA(convert_bind)(const struct slu_ptx_form *form,
+						       bool to_is_wide, bool from_is_wide)
 {
 	const struct dev_interp_handler *h = bind_fast(form, to_is_wide, from_is_wide);
 

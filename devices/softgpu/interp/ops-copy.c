@@ -19,7 +19,7 @@ static const struct dev_interp_insn *copy_run(struct dev_interp_warp *w,
 	enum dev_interp_shape to_shape, from_shape;
 	uint32_t mask = w->mask, reading = 0;
 
-	to_shape = DEV_ISA(reach)(w, in, size, true, &to_at);
+	to_shape = DEV_ISA(memory_reach)(w, in, size, true, &to_at);
 	if (to_shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	/* who reads nothing may have any address */
@@ -30,8 +30,8 @@ static const struct dev_interp_insn *copy_run(struct dev_interp_warp *w,
 	from.is_wide_address = in->extra->is_wide_address;
 	from.space = SLU_PTX_SPACE_GLOBAL;
 	w->mask = reading;
-	from_shape =
-		reading ? DEV_ISA(reach)(w, &from, size, false, &from_at) : DEV_INTERP_SHAPE_SAME;
+	from_shape = reading ? DEV_ISA(memory_reach)(w, &from, size, false, &from_at)
+			     : DEV_INTERP_SHAPE_SAME;
 	w->mask = mask;
 	if (from_shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
@@ -47,7 +47,7 @@ static const struct dev_interp_insn *copy_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_copy)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(copy_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler copy = { copy_run, copy_run };
 

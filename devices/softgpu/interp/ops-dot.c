@@ -30,7 +30,7 @@ DP2A(ss, int, int)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-const struct dev_interp_handler *DEV_ISA(bind_dot)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(dot_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler *const dp4a[4] = { &dp4a_uu, &dp4a_us, &dp4a_su,
 								  &dp4a_ss };

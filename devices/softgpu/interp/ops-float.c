@@ -185,7 +185,7 @@ static const struct dev_interp_handler *bind_approx(const struct slu_ptx_form *f
 	}
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_float)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(float_bind)(const struct slu_ptx_form *form)
 {
 	bool is_64 = form->types[0] == SLU_PTX_TYPE_F64, is_ftz = HAS(ftz);
 

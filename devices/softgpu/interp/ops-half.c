@@ -134,7 +134,7 @@ static const struct dev_interp_insn *half_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_half)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(half_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler half = { half_run, half_run };
 

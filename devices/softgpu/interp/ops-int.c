@@ -161,7 +161,7 @@ TABLE_WIDE(mad_wide)
 TABLE_SIGNED(abs)
 TABLE_SIGNED(neg)
 
-const struct dev_interp_handler *DEV_ISA(bind_int)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(int_bind)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_s32 = type == SLU_PTX_TYPE_S32;
@@ -203,6 +203,6 @@ const struct dev_interp_handler *DEV_ISA(bind_int)(const struct slu_ptx_form *fo
 	case SLU_PTX_OP_max:
 		return table_max[type];
 	default:
-		return DEV_ISA(bind_bits)(form);
+		return DEV_ISA(bits_bind)(form);
 	}
 }

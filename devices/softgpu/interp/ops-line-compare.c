@@ -126,7 +126,7 @@ SETPS(u64, uint64_t, false, true)
 
 #define HAS(m) slu_ptx_form_has(form, SLU_PTX_MOD_##m)
 
-const struct dev_interp_handler *DEV_ISA(bind_line_compare)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(line_compare_bind)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	enum relation r = HAS(eq)	       ? EQ

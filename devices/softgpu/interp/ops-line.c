@@ -288,14 +288,14 @@ static const struct dev_interp_handler *bind_cvt(const struct slu_ptx_form *form
 	return slu_ptx_type_is_signed((enum slu_ptx_type)form->types[1]) ? &widen_s32 : &widen_u32;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_line)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(line_bind)(const struct slu_ptx_form *form)
 {
 	enum slu_ptx_type type = (enum slu_ptx_type)form->types[0];
 	bool is_64 = slu_ptx_type_size(type) == 8, is_signed = slu_ptx_type_is_signed(type);
 
 	switch (form->opcode) {
 	case SLU_PTX_OP_setp:
-		return DEV_ISA(bind_line_compare)(form);
+		return DEV_ISA(line_compare_bind)(form);
 	case SLU_PTX_OP_cvt:
 		return bind_cvt(form);
 	case SLU_PTX_OP_selp:
@@ -344,4 +344,4 @@ static const struct dev_interp_insn *spread_some(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler DEV_ISA(spread) = { spread_all, spread_some, true };
+const struct dev_interp_handler DEV_ISA(line_spread) = { spread_all, spread_some, true };

@@ -143,7 +143,7 @@ LOAD(load_u32_64, uint64_t, uint32_t, uint64_t)
 LOAD(load_s32_64, uint64_t, int32_t, int64_t)
 LOAD(load_64_64, uint64_t, uint64_t, uint64_t)
 
-const struct dev_interp_handler *DEV_ISA(bind_load)(const struct slu_ptx_form *form,
+const struct dev_interp_handler *DEV_ISA(load_bind)(const struct slu_ptx_form *form,
 						    const struct dev_interp_insn *in)
 {
 	bool is_signed = slu_ptx_type_is_signed((enum slu_ptx_type)form->types[0]);

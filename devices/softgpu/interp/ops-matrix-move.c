@@ -35,7 +35,7 @@ static enum dev_interp_shape reach_element(struct dev_interp_warp *w,
 	one.a = in->e;
 	one.imm = 0;
 	one.is_wide_address = true;
-	return DEV_ISA(reach)(w, &one, SLU_MAX(f->bits / 8, 1u), is_write, ret);
+	return DEV_ISA(memory_reach)(w, &one, SLU_MAX(f->bits / 8, 1u), is_write, ret);
 }
 
 /* wmma.load and wmma.store; elements smaller than a byte come and go by bytes */
@@ -48,7 +48,7 @@ static const struct dev_interp_insn *move_run(struct dev_interp_warp *w,
 	const struct slu_ptx_fragment *f;
 	unsigned size, step;
 
-	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
+	if (!dev_interp_flow_gather(w, in, dev_interp_flow_whole_warp))
 		return NULL;
 	while (!m->parts[part].element)
 		part++;
@@ -93,11 +93,11 @@ static const struct dev_interp_insn *ldmatrix_run(struct dev_interp_warp *w,
 	enum dev_interp_shape shape;
 	uint32_t mask;
 
-	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
+	if (!dev_interp_flow_gather(w, in, dev_interp_flow_whole_warp))
 		return NULL;
 	mask = w->mask;
 	w->mask &= UINT32_MAX >> (32 - 8 * n);
-	shape = w->mask ? DEV_ISA(reach)(w, in, 16, false, &at) : DEV_INTERP_SHAPE_SAME;
+	shape = w->mask ? DEV_ISA(memory_reach)(w, in, 16, false, &at) : DEV_INTERP_SHAPE_SAME;
 	if (shape != DEV_INTERP_SHAPE_FAULT) {
 		MASKED_LANES(w->mask)
 		memcpy(cells[i / 8][i % 8], dev_interp_place_of(&at, shape, 16, i), 16);
@@ -128,7 +128,7 @@ static const struct dev_interp_insn *movmatrix_run(struct dev_interp_warp *w,
 	uint32_t *d = ROW(w, in->d);
 	uint16_t cells[8][8];
 
-	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
+	if (!dev_interp_flow_gather(w, in, dev_interp_flow_whole_warp))
 		return NULL;
 	for (unsigned i = 0; i < DEV_INTERP_LANES; i++) {
 		cells[i / 4][i % 4 * 2] = (uint16_t)a[i];
@@ -139,7 +139,7 @@ static const struct dev_interp_insn *movmatrix_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_matrix_move)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(matrix_move_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler move = { move_run, move_run };
 	static const struct dev_interp_handler ldmatrix = { ldmatrix_run, ldmatrix_run };

@@ -172,7 +172,7 @@ static const struct dev_interp_insn *mma_run(struct dev_interp_warp *w,
 	const struct slu_ptx_form *form = in->source->form;
 	uint32_t csr = _mm_getcsr();
 
-	if (!dev_interp_gather(w, in, dev_interp_whole_warp))
+	if (!dev_interp_flow_gather(w, in, dev_interp_flow_whole_warp))
 		return NULL;
 	/* whatever the function's usual state is: subnormals count, and only f64 is told to round
 	 */
@@ -187,12 +187,12 @@ static const struct dev_interp_insn *mma_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_matrix)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(matrix_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler mma = { mma_run, mma_run };
 
 	if (form->opcode == SLU_PTX_OP_ldmatrix || form->opcode == SLU_PTX_OP_movmatrix ||
 	    (form->opcode == SLU_PTX_OP_wmma && (HAS(load) || HAS(store))))
-		return DEV_ISA(bind_matrix_move)(form);
+		return DEV_ISA(matrix_move_bind)(form);
 	return &mma;
 }

@@ -61,7 +61,7 @@ UNPACK(unpack_16x2, uint32_t, 2, 16)
 UNPACK(unpack_16x4, uint64_t, 4, 16)
 UNPACK(unpack_32x2, uint64_t, 2, 32)
 
-const struct dev_interp_handler *DEV_ISA(bind_pack)(bool is_pack, unsigned n, unsigned size)
+const struct dev_interp_handler *DEV_ISA(move_bind_pack)(bool is_pack, unsigned n, unsigned size)
 {
 	switch (size / n) {
 	case 1:
@@ -162,7 +162,7 @@ static const struct dev_interp_insn *isspacep_run(struct dev_interp_warp *w,
 
 static const struct dev_interp_handler isspacep = { isspacep_run, isspacep_run };
 
-const struct dev_interp_handler *DEV_ISA(bind_move)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(move_bind)(const struct slu_ptx_form *form)
 {
 	bool is_64 = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
 
@@ -196,7 +196,7 @@ PRED(pred_xor, a ^ b)
 PRED(pred_not, ~a)
 PRED(pred_mov, a)
 
-const struct dev_interp_handler *DEV_ISA(bind_pred)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(move_bind_pred)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_and:
@@ -238,7 +238,7 @@ CLOCK(timer_64, uint64_t, now_ns())
 CLOCK(timer_lo, uint32_t, now_ns())
 CLOCK(timer_hi, uint32_t, now_ns() >> 32)
 
-const struct dev_interp_handler *DEV_ISA(bind_clock)(enum slu_ptx_sreg sreg)
+const struct dev_interp_handler *DEV_ISA(move_bind_clock)(enum slu_ptx_sreg sreg)
 {
 	switch (sreg) {
 	case SLU_PTX_SREG_CLOCK:

@@ -51,7 +51,7 @@ static const struct dev_interp_insn *phase_run(struct dev_interp_warp *w,
 	bool has_count =
 		is_arrive && form->opcode == SLU_PTX_OP_mbarrier && in->source->n_operands == 3;
 	struct dev_interp_places at;
-	enum dev_interp_shape shape = DEV_ISA(reach)(w, in, 8, !is_test, &at);
+	enum dev_interp_shape shape = DEV_ISA(memory_reach)(w, in, 8, !is_test, &at);
 	uint32_t bits = 0;
 
 	if (shape == DEV_INTERP_SHAPE_FAULT)
@@ -92,7 +92,7 @@ static const struct dev_interp_insn *count_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_phase)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(phase_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler phase = { phase_run, phase_run };
 	static const struct dev_interp_handler count = { count_run, count_run };

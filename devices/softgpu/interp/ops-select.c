@@ -49,7 +49,7 @@ CHOOSE(slct_64_s32, uint64_t, int32_t)
 CHOOSE(slct_32_f32, uint32_t, float)
 CHOOSE(slct_64_f32, uint64_t, float)
 
-const struct dev_interp_handler *DEV_ISA(bind_select)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(select_bind)(const struct slu_ptx_form *form)
 {
 	bool is_64 = slu_ptx_type_size((enum slu_ptx_type)form->types[0]) == 8;
 

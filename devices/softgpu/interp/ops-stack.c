@@ -57,7 +57,7 @@ static const struct dev_interp_insn *restore_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_stack)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(stack_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler take = { alloca_run, alloca_run };
 	static const struct dev_interp_handler save = { save_run, save_run };

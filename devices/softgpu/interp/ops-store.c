@@ -89,7 +89,7 @@ STORE(store_16_64, uint64_t, uint16_t)
 STORE(store_32_64, uint64_t, uint32_t)
 STORE(store_64_64, uint64_t, uint64_t)
 
-const struct dev_interp_handler *DEV_ISA(bind_store)(const struct slu_ptx_form *form,
+const struct dev_interp_handler *DEV_ISA(store_bind)(const struct slu_ptx_form *form,
 						     const struct dev_interp_insn *in)
 {
 	enum access k = access_of(in);

@@ -88,7 +88,7 @@ static const struct dev_interp_insn *load_some(struct dev_interp_warp *w,
 	enum dev_interp_shape shape;
 	struct dev_interp_places at;
 
-	shape = DEV_ISA(reach)(w, in, size * n, false, &at);
+	shape = DEV_ISA(memory_reach)(w, in, size * n, false, &at);
 	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
@@ -115,7 +115,7 @@ static const struct dev_interp_insn *store_some(struct dev_interp_warp *w,
 	enum dev_interp_shape shape;
 	struct dev_interp_places at;
 
-	shape = DEV_ISA(reach)(w, in, size * n, true, &at);
+	shape = DEV_ISA(memory_reach)(w, in, size * n, true, &at);
 	if (shape == DEV_INTERP_SHAPE_FAULT)
 		return NULL;
 	MASKED_LANES(w->mask)
@@ -147,7 +147,7 @@ static const struct dev_interp_insn *store_all(struct dev_interp_warp *w,
 	return w->team > 1 ? dev_interp_team_each(w, in, store_some) : store_some(w, in);
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_vector)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(vector_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler load = { load_all, load_some, true };
 	static const struct dev_interp_handler store = { store_all, store_some, true };

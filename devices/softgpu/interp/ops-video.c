@@ -237,7 +237,7 @@ static const struct dev_interp_insn *lanes_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_video)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(video_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler scalar = { scalar_run, scalar_run };
 	static const struct dev_interp_handler mad = { mad_run, mad_run };

@@ -28,7 +28,7 @@ static bool warp_gather(struct dev_interp_warp *w, const struct dev_interp_insn 
 			w->brought_preds = (w->brought_preds & ~w->mask) |
 					   (w->mask & (w->preds[in->s] ^ in->s_flip));
 	}
-	return dev_interp_gather(w, in, ROW(w, members));
+	return dev_interp_flow_gather(w, in, ROW(w, members));
 }
 
 /* What a lane that takes part brings; nothing comes from others, which cards make a 0 of. */
@@ -231,7 +231,7 @@ static const struct dev_interp_insn *activemask_run(struct dev_interp_warp *w,
 
 static const struct dev_interp_handler activemask = { activemask_run, activemask_run };
 
-const struct dev_interp_handler *DEV_ISA(bind_warp)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(warp_bind)(const struct slu_ptx_form *form)
 {
 	switch (form->opcode) {
 	case SLU_PTX_OP_shfl:

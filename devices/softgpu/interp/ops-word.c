@@ -96,7 +96,7 @@ static const struct dev_interp_insn *policy_run(struct dev_interp_warp *w,
 	return in + 1;
 }
 
-const struct dev_interp_handler *DEV_ISA(bind_word)(const struct slu_ptx_form *form)
+const struct dev_interp_handler *DEV_ISA(word_bind)(const struct slu_ptx_form *form)
 {
 	static const struct dev_interp_handler fns = { fns_run, fns_run };
 	static const struct dev_interp_handler lop3 = { lop3_run, lop3_run };

@@ -186,7 +186,7 @@ static void test_what_malloc_gives_lasts_until_it_is_freed(void **state)
 	(void)state;
 	assert_int_equal(dev_interp_heap_new(base, 16384, &bed.heap), 0);
 	load(heap_text);
-	assert_true(dev_interp_module_uses_heap(bed.module));
+	assert_true(dev_interp_builtin_uses_heap(bed.module));
 	for (unsigned round = 0; round < 4; round++) {
 		dev_testbed_param_ptr(&bed, out);
 		assert_int_equal(dev_testbed_run(&bed, "take", 1, 32), 0);

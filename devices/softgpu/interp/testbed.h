@@ -113,9 +113,10 @@ static inline int dev_testbed_load(struct dev_testbed *t, const char *text)
 	}
 	for (unsigned i = 0; i < t->ptx->n_variables; i++)
 		for (const struct slu_ptx_reloc *k = t->ptx->variables[i]->relocs; k; k = k->next) {
-			uint64_t value = (uint64_t)k->addend +
-					 (k->variable ? t->variables[k->variable->index]
-						      : dev_interp_function_address(k->function));
+			uint64_t value =
+				(uint64_t)k->addend +
+				(k->variable ? t->variables[k->variable->index]
+					     : dev_interp_module_function_address(k->function));
 
 			memcpy((uint8_t *)(uintptr_t)t->variables[i] + k->offset, &value, k->size);
 		}
@@ -166,7 +167,7 @@ static inline int dev_testbed_run(struct dev_testbed *t, const char *kernel, uns
 
 	assert(launch.kernel);
 	t->param_bytes = 0;
-	r = dev_interp_prepare(t->module, launch.kernel, &t->error);
+	r = dev_interp_module_prepare(t->module, launch.kernel, &t->error);
 	if (r)
 		return r;
 	return dev_interp_launch(&launch, &t->fault);

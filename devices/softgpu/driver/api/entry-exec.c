@@ -166,7 +166,7 @@ CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn dest
 	/* the only flag there is must be given: the destructor may run at any time */
 	if (!ret_user || !destroy || !n_refs || flags != 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	user = dev_user_object_new(pointer, destroy, n_refs);
+	user = dev_graph_object_new(pointer, destroy, n_refs);
 	if (!user)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_user = (CUuserObject)(void *)user;
@@ -176,9 +176,9 @@ CUresult cuUserObjectCreate(CUuserObject *ret_user, void *pointer, CUhostFn dest
 CUresult cuUserObjectRetain(CUuserObject handle, unsigned int n)
 {
 	DEV_TRY(dev_driver_enter());
-	if (!dev_user_object_get(handle) || !n)
+	if (!dev_graph_object_get(handle) || !n)
 		return CUDA_ERROR_INVALID_VALUE;
-	dev_user_object_ref(dev_user_object_get(handle), n);
+	dev_graph_object_ref(dev_graph_object_get(handle), n);
 	return CUDA_SUCCESS;
 }
 
@@ -187,10 +187,10 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int n)
 	struct dev_user_object *user;
 
 	DEV_TRY(dev_driver_enter());
-	user = dev_user_object_get(handle);
+	user = dev_graph_object_get(handle);
 	if (!user || !n || n > user->n_refs)
 		return CUDA_ERROR_INVALID_VALUE;
-	dev_user_object_unref(user, n);
+	dev_graph_object_unref(user, n);
 	return CUDA_SUCCESS;
 }
 
@@ -201,13 +201,13 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsi
 	struct dev_graph *graph;
 
 	DEV_TRY(dev_driver_enter());
-	user = dev_user_object_get(handle);
+	user = dev_graph_object_get(handle);
 	graph = dev_graph_get(graph_handle);
 	if (!user || !graph || !n || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* flag 1: the caller's own references go over to the graph */
 	if (!flags)
-		dev_user_object_ref(user, n);
+		dev_graph_object_ref(user, n);
 	return dev_driver_result(dev_graph_retain(graph, user, n));
 }
 
@@ -217,7 +217,7 @@ CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, uns
 	struct dev_graph *graph;
 
 	DEV_TRY(dev_driver_enter());
-	user = dev_user_object_get(handle);
+	user = dev_graph_object_get(handle);
 	graph = dev_graph_get(graph_handle);
 	if (!user || !graph || dev_graph_release(graph, user, n))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -11,7 +11,7 @@ CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute which, CUfuncti
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_value)
@@ -25,7 +25,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which, int v
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	return dev_traits_set(function->kernel, &function->wishes, which, value);
@@ -35,7 +35,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which, int v
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config)
 {
 	DEV_TRY(dev_driver_enter());
-	if (!dev_function_get(handle))
+	if (!dev_module_function_get(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE
 							     : CUDA_SUCCESS;
@@ -46,7 +46,7 @@ CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_module)
@@ -60,7 +60,7 @@ CUresult cuFuncGetName(const char **ret_name, CUfunction handle)
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_name)
@@ -74,7 +74,7 @@ CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *ret_offset,
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_offset || index >= function->kernel->n_params)
@@ -91,8 +91,8 @@ CUresult cuFuncLoad(CUfunction handle)
 	struct dev_function *function;
 
 	DEV_TRY(dev_context_enter(&context));
-	function = dev_function_get(handle);
-	return function ? dev_function_load(function) : CUDA_ERROR_INVALID_HANDLE;
+	function = dev_module_function_get(handle);
+	return function ? dev_module_function_load(function) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *ret_state, CUfunction handle)
@@ -100,7 +100,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *ret_state, CUfunction handle)
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function || !ret_state)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_state = __atomic_load_n(&function->is_loaded, __ATOMIC_ACQUIRE)
@@ -118,12 +118,12 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_n, CUfunc
 	struct dev_function *function;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_n || block <= 0 || flags > 1)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_n = (int)dev_function_n_resident(function, (unsigned)block, dynamic_bytes);
+	*ret_n = (int)dev_module_function_n_resident(function, (unsigned)block, dynamic_bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -144,7 +144,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_min_grid, int *ret_b
 	int block;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_min_grid || !ret_block)
@@ -185,7 +185,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_bytes, CUfunction h
 	uint64_t each;
 
 	DEV_TRY(dev_driver_enter());
-	function = dev_function_get(handle);
+	function = dev_module_function_get(handle);
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!ret_bytes || n <= 0 || block <= 0 || block > DEV_LIMITS_BLOCK_THREADS ||

@@ -50,7 +50,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
 {
 	DEV_TRY(dev_driver_enter());
-	if (!dev_function_get(handle))
+	if (!dev_module_function_get(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
 		       ? CUDA_ERROR_INVALID_VALUE

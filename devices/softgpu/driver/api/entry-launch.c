@@ -32,8 +32,9 @@ static CUresult launch_refuse(const struct dev_function *function, CUresult resu
 CUresult dev_entry_check_cooperative(const struct dev_command_kernel *k)
 {
 	unsigned n_threads = k->block[0] * k->block[1] * k->block[2];
-	uint64_t n = (uint64_t)dev_function_n_resident(k->function, n_threads, k->shared_bytes) *
-		     dev_driver.settings.n_multiprocessors;
+	uint64_t n =
+		(uint64_t)dev_module_function_n_resident(k->function, n_threads, k->shared_bytes) *
+		dev_driver.settings.n_multiprocessors;
 
 	/* three factors may be more than 64 bits hold */
 	if ((uint64_t)k->grid[0] * k->grid[1] > n ||
@@ -118,7 +119,7 @@ CUresult dev_entry_kernel(CUfunction handle, const unsigned grid[3], const unsig
 			  unsigned shared_bytes, bool is_cooperative, void **params, void **extra,
 			  struct dev_command **ret_command)
 {
-	struct dev_function *function = dev_function_get(handle);
+	struct dev_function *function = dev_module_function_get(handle);
 	struct dev_command *command;
 	void *buffer;
 
@@ -167,7 +168,7 @@ static CUresult launch_run(CUfunction handle, const unsigned grid[3], const unsi
 	if (command->kernel.function->module->context != context)
 		result = CUDA_ERROR_INVALID_HANDLE;
 	else
-		result = dev_function_load(command->kernel.function);
+		result = dev_module_function_load(command->kernel.function);
 	if (result) {
 		dev_command_free(command);
 		return result;

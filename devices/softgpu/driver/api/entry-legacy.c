@@ -14,7 +14,7 @@
 static CUresult legacy_look(CUfunction handle, struct dev_function **ret_function)
 {
 	DEV_TRY(dev_driver_enter());
-	*ret_function = dev_function_get(handle);
+	*ret_function = dev_module_function_get(handle);
 	return *ret_function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

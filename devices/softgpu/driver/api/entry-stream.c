@@ -385,12 +385,13 @@ CUresult cuEventElapsedTime_v2(float *ret_ms, CUevent start_handle, CUevent end_
 	last = dev_event_mark(end);
 	if (!first || !last || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
 		result = CUDA_ERROR_INVALID_HANDLE;
-	else if (!dev_point_is_done(&first->point) || !dev_point_is_done(&last->point))
+	else if (!dev_timeline_point_is_done(&first->point) ||
+		 !dev_timeline_point_is_done(&last->point))
 		result = CUDA_ERROR_NOT_READY;
 	else
 		*ret_ms = (float)((double)(int64_t)(last->time_ns - first->time_ns) / 1e6);
-	dev_mark_unref(first);
-	dev_mark_unref(last);
+	dev_event_mark_unref(first);
+	dev_event_mark_unref(last);
 	return result;
 }
 

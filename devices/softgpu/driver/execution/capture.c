@@ -42,7 +42,7 @@ static void detach_locked(struct dev_capture *capture)
 		}
 	LIST_REMOVE(capture, link);
 	__atomic_sub_fetch(&n_captures, 1, __ATOMIC_RELEASE);
-	dev_objects_free(&objects, capture);
+	dev_object_free(&objects, capture);
 }
 
 /* Makes @nodes what the next work of @stream waits for. */
@@ -72,19 +72,19 @@ CUresult dev_capture_begin(struct dev_stream *stream, CUstreamCaptureMode mode,
 
 	if (stream->is_legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	dev_stream_lock();
+	dev_timeline_lock();
 	if (stream->capture) {
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		return CUDA_ERROR_ILLEGAL_STATE;
 	}
-	capture = dev_objects_new(&objects);
+	capture = dev_object_new(&objects);
 	if (capture) {
 		capture->graph = graph ? graph : dev_graph_new();
 		capture->is_given = graph != NULL;
 	}
 	if (!capture || !capture->graph) {
-		dev_objects_free(&objects, capture);
-		dev_stream_unlock();
+		dev_object_free(&objects, capture);
+		dev_timeline_unlock();
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	capture->id = ++last_id;
@@ -95,7 +95,7 @@ CUresult dev_capture_begin(struct dev_stream *stream, CUstreamCaptureMode mode,
 	__atomic_add_fetch(&n_captures, 1, __ATOMIC_RELEASE);
 	stream->capture = capture;
 	result = set_tail_locked(stream, deps, n);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return result;
 }
 
@@ -108,7 +108,7 @@ CUresult dev_capture_set_tail(struct dev_stream *stream, struct dev_graph_node *
 
 	if (!all)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	dev_stream_lock();
+	dev_timeline_lock();
 	if (stream->capture && stream->capture->is_spoiled) {
 		result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	} else if (stream->capture) {
@@ -119,7 +119,7 @@ CUresult dev_capture_set_tail(struct dev_stream *stream, struct dev_graph_node *
 				all[n_all++] = nodes[i];
 		result = set_tail_locked(stream, all, n_all);
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	free(all);
 	return result;
 }
@@ -143,7 +143,7 @@ CUresult dev_capture_end(struct dev_stream *stream, CUgraph *ret_graph)
 	struct dev_graph *graph;
 	bool is_given;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	capture = stream->capture;
 	if (!capture)
 		result = CUDA_ERROR_ILLEGAL_STATE;
@@ -155,7 +155,7 @@ CUresult dev_capture_end(struct dev_stream *stream, CUgraph *ret_graph)
 	else if (!ret_graph && !capture->is_given)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result) {
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		return result;
 	}
 	graph = capture->graph;
@@ -165,7 +165,7 @@ CUresult dev_capture_end(struct dev_stream *stream, CUgraph *ret_graph)
 	else if (!is_joined_locked(capture))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 	detach_locked(capture);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	if (result) {
 		if (!is_given)
 			dev_graph_free(graph);
@@ -180,7 +180,7 @@ void dev_capture_state(struct dev_stream *stream, CUstreamCaptureStatus *ret_sta
 		       unsigned long long *ret_id, CUgraph *ret_graph, const CUgraphNode **ret_tail,
 		       size_t *ret_n)
 {
-	dev_stream_lock();
+	dev_timeline_lock();
 	/* told by address: it holds until the stream's next work */
 	*ret_tail = (const CUgraphNode *)(const void *)&stream->capture_tail;
 	*ret_n = stream->capture && stream->capture_tail ? 1 : 0;
@@ -194,7 +194,7 @@ void dev_capture_state(struct dev_stream *stream, CUstreamCaptureStatus *ret_sta
 		*ret_id = stream->capture->id;
 		*ret_graph = (CUgraph)(void *)stream->capture->graph;
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 }
 
 CUresult dev_capture_exchange_mode(CUstreamCaptureMode *mode)
@@ -227,13 +227,13 @@ CUresult dev_capture_unsafe(void)
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE) ||
 	    thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_SUCCESS;
-	dev_stream_lock();
+	dev_timeline_lock();
 	LIST_FOREACH (capture, &captures, link)
 		if (bars_this_thread(capture)) {
 			capture->is_spoiled = true;
 			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return result;
 }
 
@@ -241,14 +241,14 @@ CUresult dev_capture_no_sync(struct dev_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	if (stream->capture) {
 		stream->capture->is_spoiled = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	} else if (stream->is_legacy && dev_capture_bars_legacy_locked(stream->context)) {
 		result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return result;
 }
 
@@ -286,20 +286,20 @@ bool dev_capture_record(struct dev_event *event, struct dev_stream *stream)
 {
 	bool captures_it;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	captures_it = stream->capture != NULL;
 	if (captures_it) {
 		event->capture = stream->capture;
 		event->capture_id = stream->capture->id;
 		event->capture_node = stream->capture_tail;
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return captures_it;
 }
 
 static struct dev_capture *capture_of_locked(const struct dev_event *event)
 {
-	struct dev_capture *capture = dev_objects_get(&objects, event->capture);
+	struct dev_capture *capture = dev_object_get(&objects, event->capture);
 
 	return capture && capture->id == event->capture_id ? capture : NULL;
 }
@@ -321,7 +321,7 @@ CUresult dev_capture_wait(struct dev_event *event, struct dev_stream *stream)
 
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE))
 		return CUDA_ERROR_NOT_FOUND;
-	dev_stream_lock();
+	dev_timeline_lock();
 	capture = capture_of_locked(event);
 	if (capture && !stream->capture && stream->is_legacy) {
 		capture->is_spoiled = true;
@@ -337,7 +337,7 @@ CUresult dev_capture_wait(struct dev_event *event, struct dev_stream *stream)
 		stream->capture->is_spoiled = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return result;
 }
 
@@ -347,9 +347,9 @@ bool dev_capture_has_event(struct dev_event *event)
 
 	if (!__atomic_load_n(&n_captures, __ATOMIC_ACQUIRE))
 		return false;
-	dev_stream_lock();
+	dev_timeline_lock();
 	has = capture_of_locked(event) != NULL;
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return has;
 }
 
@@ -366,10 +366,10 @@ void dev_capture_drop_stream(struct dev_stream *stream)
 {
 	struct dev_graph *graph = NULL;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	if (stream->capture && stream->capture->origin == stream)
 		graph = drop_locked(stream->capture);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	dev_graph_free(graph);
 }
 
@@ -379,12 +379,12 @@ void dev_capture_drop_context(struct dev_context *context)
 	struct dev_graph *graph;
 
 	do {
-		dev_stream_lock();
+		dev_timeline_lock();
 		LIST_FOREACH (capture, &captures, link)
 			if (capture->origin->context == context)
 				break;
 		graph = capture ? drop_locked(capture) : NULL;
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		dev_graph_free(graph);
 	} while (capture);
 }

@@ -83,14 +83,14 @@ void dev_command_free(struct dev_command *command)
 	if (!command)
 		return;
 	for (unsigned i = 0; i < command->n_deps; i++)
-		dev_point_drop(&command->deps[i]);
+		dev_timeline_point_drop(&command->deps[i]);
 	free(command->deps);
 	if (command->kind == DEV_COMMAND_KERNEL) {
 		free(command->kernel.params);
 		free(command->kernel.pointers);
 	}
 	if (command->kind == DEV_COMMAND_MARK)
-		dev_mark_unref(command->mark);
+		dev_event_mark_unref(command->mark);
 	if (command->kind == DEV_COMMAND_ALLOC || command->kind == DEV_COMMAND_FREE)
 		dev_graph_memory_unref(command->memory);
 	if (command->kind == DEV_COMMAND_GRAPH)
@@ -280,9 +280,9 @@ uint64_t dev_command_execute(struct dev_stream *stream, struct dev_command *comm
 	case DEV_COMMAND_BATCH:
 		return start_ns;
 	case DEV_COMMAND_MARK:
-		dev_stream_lock();
+		dev_timeline_lock();
 		command->mark->time_ns = start_ns;
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		return start_ns;
 	case DEV_COMMAND_HOST:
 	case DEV_COMMAND_CALLBACK:

@@ -7,7 +7,7 @@ static struct dev_objects conditions = DEV_OBJECTS_INIT(struct dev_condition);
 struct dev_condition *dev_condition_new(struct dev_context *context, unsigned initial,
 					bool is_assigned)
 {
-	struct dev_condition *condition = dev_objects_new(&conditions);
+	struct dev_condition *condition = dev_object_new(&conditions);
 
 	if (condition) {
 		condition->n_refs = 1;
@@ -27,7 +27,7 @@ struct dev_condition *dev_condition_ref(struct dev_condition *condition)
 void dev_condition_unref(struct dev_condition *condition)
 {
 	if (condition && !__atomic_sub_fetch(&condition->n_refs, 1, __ATOMIC_ACQ_REL))
-		dev_objects_free(&conditions, condition);
+		dev_object_free(&conditions, condition);
 }
 
 CUgraphConditionalHandle dev_condition_handle(const struct dev_condition *condition)
@@ -37,7 +37,7 @@ CUgraphConditionalHandle dev_condition_handle(const struct dev_condition *condit
 
 struct dev_condition *dev_condition_get(CUgraphConditionalHandle handle)
 {
-	return dev_objects_get(&conditions, (const void *)(uintptr_t)handle);
+	return dev_object_get(&conditions, (const void *)(uintptr_t)handle);
 }
 
 void dev_condition_set(struct dev_condition *condition, unsigned value)

@@ -16,7 +16,7 @@ static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_event);
 
 CUresult dev_event_new(struct dev_context *context, unsigned flags, struct dev_event **ret_event)
 {
-	struct dev_event *event = dev_objects_new(&objects);
+	struct dev_event *event = dev_object_new(&objects);
 
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -24,7 +24,7 @@ CUresult dev_event_new(struct dev_context *context, unsigned flags, struct dev_e
 	event->flags = flags;
 	if (flags & CU_EVENT_INTERPROCESS) {
 		if (dev_card_event_new(context->card, &event->ticket)) {
-			dev_objects_free(&objects, event);
+			dev_object_free(&objects, event);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
 		event->is_shared = true;
@@ -40,7 +40,7 @@ CUresult dev_event_open(struct dev_context *context, const struct dev_card_ticke
 
 	if (!dev_card_event_exists(context->card, ticket))
 		return CUDA_ERROR_INVALID_VALUE;
-	event = dev_objects_new(&objects);
+	event = dev_object_new(&objects);
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	event->context = context;
@@ -105,9 +105,9 @@ bool dev_event_is_reached(struct dev_event *event, bool wait)
 	}
 	mark = dev_event_mark(event);
 	if (mark && wait)
-		dev_point_wait(&mark->point);
-	is_reached = !mark || dev_point_is_done(&mark->point);
-	dev_mark_unref(mark);
+		dev_timeline_point_wait(&mark->point);
+	is_reached = !mark || dev_timeline_point_is_done(&mark->point);
+	dev_event_mark_unref(mark);
 	return is_reached;
 }
 
@@ -117,26 +117,26 @@ void dev_event_free(struct dev_event *event)
 {
 	if (event->is_shared && !event->is_opened)
 		dev_card_event_free(event->context->card, &event->ticket);
-	dev_mark_unref(event->mark);
-	dev_objects_free(&objects, event);
+	dev_event_mark_unref(event->mark);
+	dev_object_free(&objects, event);
 }
 
 struct dev_event *dev_event_get(CUevent handle)
 {
-	return dev_objects_get(&objects, handle);
+	return dev_object_get(&objects, handle);
 }
 
-void dev_mark_unref(struct dev_mark *mark)
+void dev_event_mark_unref(struct dev_mark *mark)
 {
 	bool last;
 
 	if (!mark)
 		return;
-	dev_stream_lock();
+	dev_timeline_lock();
 	last = !--mark->n_refs;
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	if (last) {
-		dev_point_drop(&mark->point);
+		dev_timeline_point_drop(&mark->point);
 		free(mark);
 	}
 }
@@ -145,11 +145,11 @@ struct dev_mark *dev_event_mark(struct dev_event *event)
 {
 	struct dev_mark *mark;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	mark = event->mark;
 	if (mark)
 		mark->n_refs++;
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return mark;
 }
 
@@ -174,15 +174,15 @@ CUresult dev_event_record(struct dev_event *event, struct dev_stream *stream)
 	command->mark = mark;
 	result = dev_stream_submit_mark(stream, command);
 	if (result) {
-		dev_mark_unref(mark);
+		dev_event_mark_unref(mark);
 		return result;
 	}
-	dev_stream_lock();
+	dev_timeline_lock();
 	old = event->mark;
 	event->mark = mark;
 	event->capture = NULL;
-	dev_stream_unlock();
-	dev_mark_unref(old);
+	dev_timeline_unlock();
+	dev_event_mark_unref(old);
 	return CUDA_SUCCESS;
 }
 
@@ -199,19 +199,19 @@ CUresult dev_event_wait_in(struct dev_event *event, struct dev_stream *stream)
 	if (result != CUDA_ERROR_NOT_FOUND)
 		return result;
 	mark = dev_event_mark(event);
-	if (!mark || dev_point_is_done(&mark->point)) {
-		dev_mark_unref(mark);
+	if (!mark || dev_timeline_point_is_done(&mark->point)) {
+		dev_event_mark_unref(mark);
 		return CUDA_SUCCESS;
 	}
 	command = dev_command_new(DEV_COMMAND_EMPTY);
-	dev_stream_lock();
+	dev_timeline_lock();
 	point = mark->point;
 	point.timeline->n_refs++;
-	dev_stream_unlock();
-	dev_mark_unref(mark);
+	dev_timeline_unlock();
+	dev_event_mark_unref(mark);
 	if (!command || dev_command_depend(command, point)) {
 		dev_command_free(command);
-		dev_point_drop(&point);
+		dev_timeline_point_drop(&point);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	return dev_stream_submit(stream, command);

@@ -49,4 +49,4 @@ bool dev_event_is_reached(struct dev_event *event, bool wait);
 
 /* A hold on the newest mark; NULL if there is none. */
 struct dev_mark *dev_event_mark(struct dev_event *event);
-void dev_mark_unref(struct dev_mark *mark);
+void dev_event_mark_unref(struct dev_mark *mark);

@@ -15,7 +15,7 @@ static struct dev_objects execs = DEV_OBJECTS_INIT(struct dev_graph_exec);
 
 struct dev_graph_exec *dev_graph_instantiate(const struct dev_graph *graph)
 {
-	struct dev_graph_exec *exec = dev_objects_new(&execs);
+	struct dev_graph_exec *exec = dev_object_new(&execs);
 
 	if (!exec)
 		return NULL;
@@ -33,12 +33,12 @@ void dev_graph_exec_free(struct dev_graph_exec *exec)
 {
 	free(exec->order);
 	dev_graph_free(exec->graph);
-	dev_objects_free(&execs, exec);
+	dev_object_free(&execs, exec);
 }
 
 struct dev_graph_exec *dev_graph_exec_get(CUgraphExec handle)
 {
-	return dev_objects_get(&execs, handle);
+	return dev_object_get(&execs, handle);
 }
 
 static CUresult launch_child(const struct dev_graph *graph, struct dev_stream *stream);
@@ -54,7 +54,7 @@ static CUresult exec_ready(const struct dev_graph *graph)
 		const struct dev_command *command = graph->nodes[i]->command;
 
 		if (command->kind == DEV_COMMAND_KERNEL)
-			result = dev_function_load(command->kernel.function);
+			result = dev_module_function_load(command->kernel.function);
 		else if (command->kind == DEV_COMMAND_GRAPH)
 			result = exec_ready(command->graph);
 		else if (command->kind == DEV_COMMAND_BRANCH)
@@ -111,7 +111,7 @@ static CUresult launch_one(const struct dev_command *command, struct dev_stream 
 
 	switch (command->kind) {
 	case DEV_COMMAND_KERNEL:
-		result = dev_function_load(command->kernel.function);
+		result = dev_module_function_load(command->kernel.function);
 		return result ? result : exec_submit(command, stream);
 	case DEV_COMMAND_RECORD:
 	case DEV_COMMAND_AWAIT:

@@ -15,14 +15,14 @@ static struct dev_objects users = DEV_OBJECTS_INIT(struct dev_user_object);
 
 struct dev_graph *dev_graph_new(void)
 {
-	return dev_objects_new(&graphs);
+	return dev_object_new(&graphs);
 }
 
 static void free_node(struct dev_graph_node *node)
 {
 	dev_command_free(node->command);
 	free(node->deps);
-	dev_objects_free(&nodes, node);
+	dev_object_free(&nodes, node);
 }
 
 void dev_graph_free(struct dev_graph *graph)
@@ -33,28 +33,28 @@ void dev_graph_free(struct dev_graph *graph)
 		free_node(graph->nodes[i]);
 	free(graph->nodes);
 	for (size_t i = 0; i < graph->n_users; i++)
-		dev_user_object_unref(graph->users[i], 1);
+		dev_graph_object_unref(graph->users[i], 1);
 	free(graph->users);
 	for (size_t i = 0; i < graph->n_conditions; i++)
 		dev_condition_unref(graph->conditions[i]);
 	free(graph->conditions);
-	dev_objects_free(&graphs, graph);
+	dev_object_free(&graphs, graph);
 }
 
 struct dev_graph *dev_graph_get(CUgraph handle)
 {
-	return dev_objects_get(&graphs, handle);
+	return dev_object_get(&graphs, handle);
 }
 
 struct dev_graph_node *dev_graph_get_node(CUgraphNode handle)
 {
-	return dev_objects_get(&nodes, handle);
+	return dev_object_get(&nodes, handle);
 }
 
 struct dev_graph_node *dev_graph_add(struct dev_graph *graph, struct dev_command *command,
 				     struct dev_graph_node *const *deps, size_t n_deps)
 {
-	struct dev_graph_node *node = dev_objects_new(&nodes), **array;
+	struct dev_graph_node *node = dev_object_new(&nodes), **array;
 
 	if (!node) {
 		dev_command_free(command);
@@ -172,7 +172,7 @@ struct dev_graph *dev_graph_clone(const struct dev_graph *graph)
 		for (size_t j = 0; j < clone->nodes[i]->n_deps; j++)
 			clone->nodes[i]->deps[j] = clone->nodes[clone->nodes[i]->deps[j]->index];
 	for (size_t i = 0; is_whole && i < graph->n_users; i++) {
-		dev_user_object_ref(graph->users[i], 1);
+		dev_graph_object_ref(graph->users[i], 1);
 		is_whole = !dev_graph_retain(clone, graph->users[i], 1);
 	}
 	if (!is_whole) {
@@ -247,9 +247,9 @@ int dev_graph_keep_condition(struct dev_graph *graph, struct dev_condition *cond
 
 /* -- what graphs keep alive ----------------------------------------------------------------- */
 
-struct dev_user_object *dev_user_object_new(void *pointer, CUhostFn destroy, unsigned n_refs)
+struct dev_user_object *dev_graph_object_new(void *pointer, CUhostFn destroy, unsigned n_refs)
 {
-	struct dev_user_object *user = dev_objects_new(&users);
+	struct dev_user_object *user = dev_object_new(&users);
 
 	if (user) {
 		user->pointer = pointer;
@@ -259,22 +259,22 @@ struct dev_user_object *dev_user_object_new(void *pointer, CUhostFn destroy, uns
 	return user;
 }
 
-struct dev_user_object *dev_user_object_get(CUuserObject handle)
+struct dev_user_object *dev_graph_object_get(CUuserObject handle)
 {
-	return dev_objects_get(&users, handle);
+	return dev_object_get(&users, handle);
 }
 
-void dev_user_object_ref(struct dev_user_object *user, unsigned n)
+void dev_graph_object_ref(struct dev_user_object *user, unsigned n)
 {
 	__atomic_add_fetch(&user->n_refs, n, __ATOMIC_RELAXED);
 }
 
-void dev_user_object_unref(struct dev_user_object *user, unsigned n)
+void dev_graph_object_unref(struct dev_user_object *user, unsigned n)
 {
 	if (__atomic_sub_fetch(&user->n_refs, n, __ATOMIC_ACQ_REL))
 		return;
 	user->destroy(user->pointer);
-	dev_objects_free(&users, user);
+	dev_object_free(&users, user);
 }
 
 /* The references themselves come from the caller; without memory they are given up. */
@@ -284,7 +284,7 @@ int dev_graph_retain(struct dev_graph *graph, struct dev_user_object *user, unsi
 		reallocarray(graph->users, graph->n_users + n, sizeof(*array));
 
 	if (!array) {
-		dev_user_object_unref(user, n);
+		dev_graph_object_unref(user, n);
 		return slu_error(-ENOMEM);
 	}
 	graph->users = array;
@@ -305,7 +305,7 @@ int dev_graph_release(struct dev_graph *graph, struct dev_user_object *user, uns
 		if (graph->users[i] != user)
 			continue;
 		graph->users[i] = graph->users[--graph->n_users];
-		dev_user_object_unref(user, 1);
+		dev_graph_object_unref(user, 1);
 		n--;
 	}
 	return 0;

@@ -100,9 +100,9 @@ CUresult dev_graph_update(struct dev_graph_exec *exec, const struct dev_graph *g
 			  CUgraphExecUpdateResultInfo *ret_info);
 
 /* -- what graphs keep alive ----------------------------------------------------------------- */
-struct dev_user_object *dev_user_object_new(void *pointer, CUhostFn destroy, unsigned n_refs);
-struct dev_user_object *dev_user_object_get(CUuserObject handle);
-void dev_user_object_ref(struct dev_user_object *user, unsigned n);
-void dev_user_object_unref(struct dev_user_object *user, unsigned n);
+struct dev_user_object *dev_graph_object_new(void *pointer, CUhostFn destroy, unsigned n_refs);
+struct dev_user_object *dev_graph_object_get(CUuserObject handle);
+void dev_graph_object_ref(struct dev_user_object *user, unsigned n);
+void dev_graph_object_unref(struct dev_user_object *user, unsigned n);
 int dev_graph_retain(struct dev_graph *graph, struct dev_user_object *user, unsigned n);
 int dev_graph_release(struct dev_graph *graph, struct dev_user_object *user, unsigned n);

@@ -139,7 +139,7 @@ void dev_kernel_run(struct dev_context *context, const struct dev_command_kernel
 	uint64_t start_ns;
 	int r;
 
-	if (dev_interp_module_uses_heap(launch.module))
+	if (dev_interp_builtin_uses_heap(launch.module))
 		launch.heap = kernel->function->module->context->heap;
 	dev_managed_notice();
 	/* before the engine: who has it and waits for a trace would wait for somebody who rests */

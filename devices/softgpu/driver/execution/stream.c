@@ -31,24 +31,24 @@ static void execute_first_locked(struct dev_stream *stream)
 
 	stream->is_executing = true;
 	for (unsigned i = 0; i < command->n_deps; i++) {
-		dev_point_wait_locked(&command->deps[i]);
+		dev_timeline_point_wait_locked(&command->deps[i]);
 		if (command->deps[i].timeline)
 			start_ns = SLU_MAX(start_ns, command->deps[i].timeline->done_ns);
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	is_in_command = true;
 	end_ns = dev_command_execute(stream, command, start_ns);
 	is_in_command = false;
-	dev_stream_lock();
+	dev_timeline_lock();
 	TAILQ_REMOVE(&stream->queue, command, link);
 	stream->n_queued--;
 	stream->timeline->done_ns = end_ns;
 	stream->is_executing = false;
 	pthread_cond_signal(&stream->wake);
 	dev_timeline_done_locked(stream->timeline);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	dev_command_free(command);
-	dev_stream_lock();
+	dev_timeline_lock();
 }
 
 bool dev_stream_is_in_command(void)
@@ -64,7 +64,7 @@ static bool may_help_locked(const struct dev_stream *stream)
 	    command->kind == DEV_COMMAND_CALLBACK)
 		return false;
 	for (unsigned i = 0; i < command->n_deps; i++)
-		if (!dev_point_is_done_locked(&command->deps[i]))
+		if (!dev_timeline_point_is_done_locked(&command->deps[i]))
 			return false;
 	return true;
 }
@@ -72,7 +72,7 @@ static bool may_help_locked(const struct dev_stream *stream)
 /* While the point is not reached, its stream has commands left and therefore lives. */
 static void help_locked(struct dev_stream *stream, const struct dev_point *point)
 {
-	while (!dev_point_is_done_locked(point)) {
+	while (!dev_timeline_point_is_done_locked(point)) {
 		if (may_help_locked(stream))
 			execute_first_locked(stream);
 		else
@@ -86,7 +86,7 @@ static void retire_locked(struct dev_stream *stream)
 	LIST_REMOVE(stream, link);
 	dev_timeline_unref_locked(stream->timeline);
 	pthread_cond_destroy(&stream->wake);
-	dev_objects_free(&objects, stream);
+	dev_object_free(&objects, stream);
 	dev_timeline_progress_locked();
 }
 
@@ -97,7 +97,7 @@ static void *thread_main(void *data)
 	/* the device's times are short: let the timer be exact */
 	prctl(PR_SET_TIMERSLACK, 1000UL);
 	prctl(PR_SET_NAME, "softgpu-stream");
-	dev_stream_lock();
+	dev_timeline_lock();
 	for (;;) {
 		if (stream->is_executing || (TAILQ_EMPTY(&stream->queue) && !stream->is_closing))
 			dev_timeline_wait_locked(&stream->wake);
@@ -107,7 +107,7 @@ static void *thread_main(void *data)
 			break;
 	}
 	retire_locked(stream);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return NULL;
 }
 
@@ -135,14 +135,14 @@ static int start_thread_locked(struct dev_stream *stream)
 CUresult dev_stream_new(struct dev_context *context, unsigned flags, int priority, bool is_legacy,
 			struct dev_stream **ret_stream)
 {
-	struct dev_stream *stream = dev_objects_new(&objects);
+	struct dev_stream *stream = dev_object_new(&objects);
 	pthread_condattr_t attr;
 
 	if (!stream)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	stream->timeline = calloc(1, sizeof(*stream->timeline));
 	if (!stream->timeline) {
-		dev_objects_free(&objects, stream);
+		dev_object_free(&objects, stream);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	stream->timeline->n_refs = 1;
@@ -156,9 +156,9 @@ CUresult dev_stream_new(struct dev_context *context, unsigned flags, int priorit
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&stream->wake, &attr);
 	pthread_condattr_destroy(&attr);
-	dev_stream_lock();
+	dev_timeline_lock();
 	LIST_INSERT_HEAD(&context->streams, stream, link);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	*ret_stream = stream;
 	return CUDA_SUCCESS;
 }
@@ -168,7 +168,7 @@ void dev_stream_free(struct dev_stream *stream, bool wait)
 	uint64_t id = stream->id;
 
 	dev_capture_drop_stream(stream);
-	dev_stream_lock();
+	dev_timeline_lock();
 	stream->is_closing = true;
 	if (stream->has_thread)
 		pthread_cond_signal(&stream->wake);
@@ -176,12 +176,12 @@ void dev_stream_free(struct dev_stream *stream, bool wait)
 		retire_locked(stream);
 	while (wait && dev_stream_find(stream, id))
 		dev_timeline_wait_locked(NULL);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 }
 
 struct dev_stream *dev_stream_find(struct dev_stream *stream, uint64_t id)
 {
-	stream = dev_objects_get(&objects, stream);
+	stream = dev_object_get(&objects, stream);
 	return stream && stream->id == id ? stream : NULL;
 }
 
@@ -196,7 +196,7 @@ CUresult dev_stream_get(struct dev_context *context, CUstream handle,
 	}
 	if (handle == CU_STREAM_PER_THREAD)
 		return dev_stream_get_own(context, ret_stream);
-	stream = dev_objects_get(&objects, handle);
+	stream = dev_object_get(&objects, handle);
 	if (!stream || stream->is_closing)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*ret_stream = stream;
@@ -217,13 +217,13 @@ static int add_legacy_order_locked(struct dev_stream *stream, struct dev_command
 	int r = 0;
 
 	if (is_blocking(stream) && stream->context->legacy->n_queued)
-		return dev_command_depend(command,
-					  dev_stream_point_locked(stream->context->legacy));
+		return dev_command_depend(
+			command, dev_timeline_stream_point_locked(stream->context->legacy));
 	if (!stream->is_legacy)
 		return 0;
 	LIST_FOREACH (other, &stream->context->streams, link) {
 		if (is_blocking(other) && other->n_queued && !r)
-			r = dev_command_depend(command, dev_stream_point_locked(other));
+			r = dev_command_depend(command, dev_timeline_stream_point_locked(other));
 	}
 	return r;
 }
@@ -246,10 +246,10 @@ static int submit_locked(struct dev_stream *stream, struct dev_command *command)
 
 static void wait_for_slot_locked(struct dev_stream *stream)
 {
-	struct dev_point first = dev_stream_point_locked(stream);
+	struct dev_point first = dev_timeline_stream_point_locked(stream);
 
 	first.number -= DEV_STREAM_DEPTH - 1;
-	dev_point_wait_locked(&first);
+	dev_timeline_point_wait_locked(&first);
 	dev_timeline_unref_locked(first.timeline);
 }
 
@@ -259,25 +259,25 @@ static CUresult stream_submit(struct dev_stream *stream, struct dev_command *com
 	CUresult result;
 	int r;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	while (stream->n_queued >= DEV_STREAM_DEPTH)
 		wait_for_slot_locked(stream);
 	if (stream->capture) {
 		result = dev_capture_append_locked(stream, command);
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 			dev_command_free(command);
 		return result;
 	}
 	if (stream->is_legacy && dev_capture_bars_legacy_locked(stream->context)) {
-		dev_stream_unlock();
+		dev_timeline_unlock();
 		dev_command_free(command);
 		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
 	r = submit_locked(stream, command);
 	if (!r && mark)
-		mark->point = dev_stream_point_locked(stream);
-	dev_stream_unlock();
+		mark->point = dev_timeline_stream_point_locked(stream);
+	dev_timeline_unlock();
 	if (r) {
 		dev_command_free(command);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -305,29 +305,29 @@ CUresult dev_stream_run(struct dev_stream *stream, struct dev_command *command)
 CUresult dev_stream_synchronize(struct dev_stream *stream)
 {
 	struct dev_context *context = stream->context;
-	struct dev_point point = dev_stream_point(stream);
+	struct dev_point point = dev_timeline_stream_point(stream);
 
 	if (stream->is_legacy) {
 		struct dev_stream *other;
 
-		dev_stream_lock();
+		dev_timeline_lock();
 	again:
 		LIST_FOREACH (other, &context->streams, link) {
 			struct dev_point its = { other->timeline, other->timeline->n_submitted };
 
-			if (!is_blocking(other) || dev_point_is_done_locked(&its))
+			if (!is_blocking(other) || dev_timeline_point_is_done_locked(&its))
 				continue;
-			its = dev_stream_point_locked(other);
-			dev_point_wait_locked(&its);
+			its = dev_timeline_stream_point_locked(other);
+			dev_timeline_point_wait_locked(&its);
 			dev_timeline_unref_locked(its.timeline);
 			goto again;
 		}
-		dev_stream_unlock();
+		dev_timeline_unlock();
 	}
-	dev_stream_lock();
+	dev_timeline_lock();
 	help_locked(stream, &point);
 	dev_timeline_unref_locked(point.timeline);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return dev_context_error(context);
 }
 
@@ -336,13 +336,13 @@ bool dev_stream_is_idle(struct dev_stream *stream)
 	struct dev_stream *other;
 	bool idle;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	idle = !stream->n_queued;
 	if (stream->is_legacy)
 		LIST_FOREACH (other, &stream->context->streams, link)
 			if (is_blocking(other) && other->n_queued)
 				idle = false;
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return idle;
 }
 
@@ -355,13 +355,14 @@ void dev_stream_drain(struct dev_context *context)
 	struct dev_stream *stream;
 	size_t n = 0, i = 0;
 
-	dev_stream_lock();
+	dev_timeline_lock();
 	LIST_FOREACH (stream, &context->streams, link)
 		n++;
 	places = calloc(n ? n : 1, sizeof(*places));
 	LIST_FOREACH (stream, &context->streams, link)
 		if (places)
-			places[i++] = (struct place){ stream, dev_stream_point_locked(stream) };
+			places[i++] =
+				(struct place){ stream, dev_timeline_stream_point_locked(stream) };
 	/* without memory for the list: until there is a moment in which nothing is queued */
 	for (bool busy = !places; busy;) {
 		busy = false;
@@ -374,6 +375,6 @@ void dev_stream_drain(struct dev_context *context)
 		help_locked(places[i].stream, &places[i].point);
 		dev_timeline_unref_locked(places[i].point.timeline);
 	}
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	free(places);
 }

@@ -107,14 +107,14 @@ bool dev_stream_is_idle(struct dev_stream *stream);
 void dev_stream_drain(struct dev_context *context);
 
 /* The place that the stream has come to now. The point holds its timeline until it is dropped. */
-struct dev_point dev_stream_point(struct dev_stream *stream);
-struct dev_point dev_point_copy(const struct dev_point *point);
-void dev_point_drop(struct dev_point *point);
-bool dev_point_is_done(const struct dev_point *point);
-void dev_point_wait(const struct dev_point *point);
+struct dev_point dev_timeline_stream_point(struct dev_stream *stream);
+struct dev_point dev_timeline_point_copy(const struct dev_point *point);
+void dev_timeline_point_drop(struct dev_point *point);
+bool dev_timeline_point_is_done(const struct dev_point *point);
+void dev_timeline_point_wait(const struct dev_point *point);
 
 /* Whether the calling thread carries out a command, its own stream's or another one's. */
 bool dev_stream_is_in_command(void);
 
-void dev_stream_lock(void);
-void dev_stream_unlock(void);
+void dev_timeline_lock(void);
+void dev_timeline_unlock(void);

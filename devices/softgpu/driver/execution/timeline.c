@@ -20,12 +20,12 @@ struct dev_timeline_waiter {
 	pthread_cond_t reached;
 };
 
-void dev_stream_lock(void)
+void dev_timeline_lock(void)
 {
 	slu_lock_take(&queues);
 }
 
-void dev_stream_unlock(void)
+void dev_timeline_unlock(void)
 {
 	slu_lock_give(&queues);
 }
@@ -57,72 +57,72 @@ void dev_timeline_unref_locked(struct dev_timeline *timeline)
 		free(timeline);
 }
 
-bool dev_point_is_done_locked(const struct dev_point *point)
+bool dev_timeline_point_is_done_locked(const struct dev_point *point)
 {
 	return !point->timeline || point->timeline->n_done >= point->number;
 }
 
-void dev_point_wait_locked(const struct dev_point *point)
+void dev_timeline_point_wait_locked(const struct dev_point *point)
 {
 	struct dev_timeline_waiter waiter = {
 		.number = point->number,
 		.reached = PTHREAD_COND_INITIALIZER,
 	};
 
-	if (dev_point_is_done_locked(point))
+	if (dev_timeline_point_is_done_locked(point))
 		return;
 	LIST_INSERT_HEAD(&point->timeline->waiters, &waiter, link);
-	while (!dev_point_is_done_locked(point))
+	while (!dev_timeline_point_is_done_locked(point))
 		dev_timeline_wait_locked(&waiter.reached);
 	LIST_REMOVE(&waiter, link);
 }
 
-struct dev_point dev_stream_point_locked(struct dev_stream *stream)
+struct dev_point dev_timeline_stream_point_locked(struct dev_stream *stream)
 {
 	stream->timeline->n_refs++;
 	return (struct dev_point){ stream->timeline, stream->timeline->n_submitted };
 }
 
-struct dev_point dev_stream_point(struct dev_stream *stream)
+struct dev_point dev_timeline_stream_point(struct dev_stream *stream)
 {
 	struct dev_point point;
 
-	dev_stream_lock();
-	point = dev_stream_point_locked(stream);
-	dev_stream_unlock();
+	dev_timeline_lock();
+	point = dev_timeline_stream_point_locked(stream);
+	dev_timeline_unlock();
 	return point;
 }
 
-struct dev_point dev_point_copy(const struct dev_point *point)
+struct dev_point dev_timeline_point_copy(const struct dev_point *point)
 {
-	dev_stream_lock();
+	dev_timeline_lock();
 	if (point->timeline)
 		point->timeline->n_refs++;
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	return *point;
 }
 
-void dev_point_drop(struct dev_point *point)
+void dev_timeline_point_drop(struct dev_point *point)
 {
-	dev_stream_lock();
+	dev_timeline_lock();
 	dev_timeline_unref_locked(point->timeline);
-	dev_stream_unlock();
+	dev_timeline_unlock();
 	*point = (struct dev_point){ 0 };
 }
 
-bool dev_point_is_done(const struct dev_point *point)
+bool dev_timeline_point_is_done(const struct dev_point *point)
 {
 	bool done;
 
-	dev_stream_lock();
-	done = dev_point_is_done_locked(point);
-	dev_stream_unlock();
+	dev_timeline_lock();
+	done = dev_timeline_point_is_done_locked(point);
+	dev_timeline_unlock();
 	return done;
 }
 
-void dev_point_wait(const struct dev_point *point)
+void dev_timeline_point_wait(const struct dev_point *point)
 {
-	dev_stream_lock();
-	dev_point_wait_locked(point);
-	dev_stream_unlock();
+	dev_timeline_lock();
+	dev_timeline_point_wait_locked(point);
+	dev_timeline_unlock();
 }

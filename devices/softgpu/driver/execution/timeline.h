@@ -19,6 +19,6 @@ void dev_timeline_progress_locked(void);
 /* One more command of @timeline is done: wakes those who wait for this point, and nobody else. */
 void dev_timeline_done_locked(struct dev_timeline *timeline);
 
-bool dev_point_is_done_locked(const struct dev_point *point);
-void dev_point_wait_locked(const struct dev_point *point);
-struct dev_point dev_stream_point_locked(struct dev_stream *stream);
+bool dev_timeline_point_is_done_locked(const struct dev_point *point);
+void dev_timeline_point_wait_locked(const struct dev_point *point);
+struct dev_point dev_timeline_stream_point_locked(struct dev_stream *stream);

@@ -37,7 +37,7 @@ CUresult dev_library_load(const void *image, const struct dev_image_log *log,
 	result = dev_program_load(image, dev_driver.settings.capability, log, &program);
 	if (result)
 		return result;
-	library = dev_objects_new(&libraries);
+	library = dev_object_new(&libraries);
 	if (!library) {
 		dev_program_unref(program);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -87,16 +87,16 @@ void dev_library_free(struct dev_library *library)
 	pthread_mutex_lock(&mutex);
 	while ((kernel = library->kernels)) {
 		library->kernels = kernel->next;
-		dev_objects_free(&kernels, kernel);
+		dev_object_free(&kernels, kernel);
 	}
 	pthread_mutex_unlock(&mutex);
 	dev_program_unref(library->program);
-	dev_objects_free(&libraries, library);
+	dev_object_free(&libraries, library);
 }
 
 struct dev_library *dev_library_get(CUlibrary handle)
 {
-	return dev_objects_get(&libraries, handle);
+	return dev_object_get(&libraries, handle);
 }
 
 CUresult dev_library_module(struct dev_library *library, struct dev_context *context,
@@ -141,7 +141,7 @@ CUresult dev_library_kernel(struct dev_library *library, const char *name,
 		if (kernel->ptx == ptx)
 			break;
 	if (!kernel)
-		kernel = dev_objects_new(&kernels);
+		kernel = dev_object_new(&kernels);
 	if (kernel && !kernel->library) {
 		kernel->library = library;
 		kernel->ptx = ptx;
@@ -159,7 +159,7 @@ CUresult dev_library_kernel(struct dev_library *library, const char *name,
 
 struct dev_kernel *dev_library_get_kernel(CUkernel handle)
 {
-	return dev_objects_get(&kernels, handle);
+	return dev_object_get(&kernels, handle);
 }
 
 struct dev_function *dev_library_function(CUkernel handle)

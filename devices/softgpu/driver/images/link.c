@@ -30,7 +30,7 @@ static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_link);
 
 struct dev_link *dev_link_new(const struct dev_jit *jit)
 {
-	struct dev_link *link = dev_objects_new(&objects);
+	struct dev_link *link = dev_object_new(&objects);
 
 	if (link)
 		link->jit = *jit;
@@ -49,12 +49,12 @@ void dev_link_free(struct dev_link *link)
 	link_drop(&link->inputs);
 	link_drop(&link->members);
 	free(link->text);
-	dev_objects_free(&objects, link);
+	dev_object_free(&objects, link);
 }
 
 struct dev_link *dev_link_get(CUlinkState handle)
 {
-	return dev_objects_get(&objects, handle);
+	return dev_object_get(&objects, handle);
 }
 
 static CUresult link_push(struct dev_images *to, const struct dev_image *image)

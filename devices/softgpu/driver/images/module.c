@@ -28,8 +28,9 @@ static void write_initial_bytes(const struct dev_module *module, const struct sl
 	if (v->init)
 		memcpy(at, v->init, v->init_size);
 	for (const struct slu_ptx_reloc *reloc = v->relocs; reloc; reloc = reloc->next) {
-		uint64_t address = reloc->variable ? module->variables[reloc->variable->index]
-						   : dev_interp_function_address(reloc->function);
+		uint64_t address = reloc->variable
+					   ? module->variables[reloc->variable->index]
+					   : dev_interp_module_function_address(reloc->function);
 
 		address += (uint64_t)reloc->addend;
 		memcpy(at + reloc->offset, &address, reloc->size);
@@ -96,7 +97,7 @@ static void module_discard(struct dev_module *module)
 
 	while ((f = module->functions)) {
 		module->functions = f->next;
-		dev_objects_free(&functions, f);
+		dev_object_free(&functions, f);
 	}
 	if (module->memory)
 		dev_memory_free(module->memory);
@@ -104,13 +105,13 @@ static void module_discard(struct dev_module *module)
 		dev_card_give_hidden(module->context->card, module->code_bytes);
 	free(module->variables);
 	dev_program_unref(module->program);
-	dev_objects_free(&modules, module);
+	dev_object_free(&modules, module);
 }
 
 CUresult dev_module_new(struct dev_context *context, struct dev_program *program,
 			struct dev_module **ret_module)
 {
-	struct dev_module *module = dev_objects_new(&modules);
+	struct dev_module *module = dev_object_new(&modules);
 	CUresult result;
 
 	if (!module)
@@ -137,7 +138,7 @@ void dev_module_free(struct dev_module *module)
 
 struct dev_module *dev_module_get(CUmodule handle)
 {
-	return dev_objects_get(&modules, handle);
+	return dev_object_get(&modules, handle);
 }
 
 CUresult dev_module_function(struct dev_module *module, const char *name,
@@ -153,7 +154,7 @@ CUresult dev_module_function(struct dev_module *module, const char *name,
 		if (f->kernel == kernel)
 			break;
 	if (!f) {
-		f = dev_objects_new(&functions);
+		f = dev_object_new(&functions);
 		if (f) {
 			f->module = module;
 			f->kernel = kernel;
@@ -181,15 +182,15 @@ CUresult dev_module_variable(struct dev_module *module, const char *name, uint64
 	return CUDA_SUCCESS;
 }
 
-struct dev_function *dev_function_get(CUfunction handle)
+struct dev_function *dev_module_function_get(CUfunction handle)
 {
-	struct dev_function *function = dev_objects_get(&functions, handle);
+	struct dev_function *function = dev_object_get(&functions, handle);
 
 	return function ? function : dev_library_function((CUkernel)(void *)handle);
 }
 
-unsigned dev_function_n_resident(const struct dev_function *function, unsigned n_threads,
-				 uint64_t dynamic_shared_bytes)
+unsigned dev_module_function_n_resident(const struct dev_function *function, unsigned n_threads,
+					uint64_t dynamic_shared_bytes)
 {
 	if (n_threads > dev_traits_max_threads(function->kernel))
 		return 0;
@@ -234,7 +235,7 @@ static int take_memory_locked(struct dev_function *function)
 	uint64_t code, local;
 	int r;
 
-	if (dev_interp_module_uses_heap(module->program->interp)) {
+	if (dev_interp_builtin_uses_heap(module->program->interp)) {
 		r = make_heap_locked(context);
 		if (r)
 			return r;
@@ -252,7 +253,7 @@ static int take_memory_locked(struct dev_function *function)
 	return 0;
 }
 
-CUresult dev_function_load(struct dev_function *function)
+CUresult dev_module_function_load(struct dev_function *function)
 {
 	struct dev_context *context = function->module->context;
 	struct slu_ptx_error error;
@@ -263,7 +264,8 @@ CUresult dev_function_load(struct dev_function *function)
 	/* everybody else in this context waits: so does the genuine driver's */
 	dev_context_lock(context);
 	if (!function->is_loaded) {
-		r = dev_interp_prepare(function->module->program->interp, function->kernel, &error);
+		r = dev_interp_module_prepare(function->module->program->interp, function->kernel,
+					      &error);
 		if (!r) {
 			dev_stream_drain(context);
 			taken = take_memory_locked(function);

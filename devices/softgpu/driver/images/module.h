@@ -64,14 +64,14 @@ CUresult dev_module_variable(struct dev_module *module, const char *name, uint64
 
 /* The function of @handle; where that is a library's kernel, its function in the current context.
  */
-struct dev_function *dev_function_get(CUfunction handle);
+struct dev_function *dev_module_function_get(CUfunction handle);
 
 /* How many blocks of it a multiprocessor holds; 0 where a block may not be so large. */
-unsigned dev_function_n_resident(const struct dev_function *function, unsigned n_threads,
-				 uint64_t dynamic_shared_bytes);
+unsigned dev_module_function_n_resident(const struct dev_function *function, unsigned n_threads,
+					uint64_t dynamic_shared_bytes);
 
 /*
  * Makes it ready for its first launch; drains the context if that is this one.
  * Return: CUDA_SUCCESS, INVALID_PTX, OUT_OF_MEMORY where the card is too full for it.
  */
-CUresult dev_function_load(struct dev_function *function);
+CUresult dev_module_function_load(struct dev_function *function);

@@ -24,7 +24,7 @@ static CUresult program_prepare(struct dev_program *program, const struct dev_im
 		return result;
 	if (dev_interp_module_new(program->ptx, &program->interp))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = dev_interp_check(program->interp, &error);
+	r = dev_interp_module_check(program->interp, &error);
 	if (r == DEV_INTERP_E_REFUSED) {
 		dev_image_tell(log, "ptx: line %u, column %u: %s\n", error.line, error.column,
 			       error.text);

@@ -18,7 +18,7 @@ static uint64_t last_id;
 
 static struct dev_phys *phys_make(struct dev_card *card, uint64_t bytes)
 {
-	struct dev_phys *phys = dev_objects_new(&objects);
+	struct dev_phys *phys = dev_object_new(&objects);
 
 	if (phys) {
 		phys->n_refs = 1;
@@ -36,7 +36,7 @@ static void phys_discard(struct dev_phys *phys)
 	free(phys->granules);
 	if (phys->host_fd >= 0)
 		close(phys->host_fd);
-	dev_objects_free(&objects, phys);
+	dev_object_free(&objects, phys);
 }
 
 int dev_phys_new(struct dev_card *card, uint64_t bytes, struct dev_phys **ret_phys)
@@ -139,7 +139,7 @@ int dev_phys_import_host(int fd, uint64_t bytes, struct dev_phys **ret_phys)
 
 struct dev_phys *dev_phys_get(CUmemGenericAllocationHandle handle)
 {
-	return dev_objects_get(&objects, (const void *)(uintptr_t)handle);
+	return dev_object_get(&objects, (const void *)(uintptr_t)handle);
 }
 
 void dev_phys_unref(struct dev_phys *phys)

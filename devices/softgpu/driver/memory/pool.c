@@ -35,14 +35,14 @@ void dev_pool_unlock(void)
 CUresult dev_pool_new(struct dev_card *card, const CUmemPoolProps *props,
 		      struct dev_pool **ret_pool)
 {
-	struct dev_pool *pool = dev_objects_new(&objects);
+	struct dev_pool *pool = dev_object_new(&objects);
 
 	if (!pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	/* a number that no other process has drawn */
 	if (props->handleTypes &&
 	    getrandom(&pool->share_id, sizeof(pool->share_id), 0) != sizeof(pool->share_id)) {
-		dev_objects_free(&objects, pool);
+		dev_object_free(&objects, pool);
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	}
 	pool->card = card;
@@ -62,7 +62,7 @@ CUresult dev_pool_new(struct dev_card *card, const CUmemPoolProps *props,
 
 struct dev_pool *dev_pool_get(CUmemoryPool handle)
 {
-	struct dev_pool *pool = dev_objects_get(&objects, handle);
+	struct dev_pool *pool = dev_object_get(&objects, handle);
 
 	return pool && !pool->is_destroyed ? pool : NULL;
 }
@@ -85,7 +85,7 @@ static void release_locked(struct dev_block *block)
 	__atomic_sub_fetch(&n_idle, 1, __ATOMIC_RELAXED);
 	count_locked(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, -(int64_t)block->bytes);
 	dev_memory_free(block->address);
-	dev_point_drop(&block->freed);
+	dev_timeline_point_drop(&block->freed);
 	free(block);
 }
 
@@ -94,7 +94,7 @@ static void discard_if_empty_locked(struct dev_pool *pool)
 	if (!pool->is_destroyed || !TAILQ_EMPTY(&pool->used) || !TAILQ_EMPTY(&pool->idle))
 		return;
 	LIST_REMOVE(pool, all);
-	dev_objects_free(&objects, pool);
+	dev_object_free(&objects, pool);
 }
 
 static void trim_locked(struct dev_pool *pool, uint64_t keep_bytes)
@@ -105,7 +105,7 @@ static void trim_locked(struct dev_pool *pool, uint64_t keep_bytes)
 		next = TAILQ_NEXT(block, link);
 		if (pool->attributes[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] <= keep_bytes)
 			break;
-		if (dev_point_is_done(&block->freed))
+		if (dev_timeline_point_is_done(&block->freed))
 			release_locked(block);
 	}
 }
@@ -122,7 +122,7 @@ static struct dev_block *find_idle_locked(struct dev_pool *pool, uint64_t bytes,
 		*ret_must_wait = false;
 		if (block->freed.timeline == stream->timeline)
 			return block;
-		if (dev_point_is_done(&block->freed)) {
+		if (dev_timeline_point_is_done(&block->freed)) {
 			if (pool->attributes[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC])
 				return block;
 		} else if (!later) {
@@ -145,7 +145,7 @@ static CUresult reuse_locked(struct dev_pool *pool, uint64_t bytes, struct dev_s
 	if (must_wait)
 		*ret_freed = block->freed;
 	else
-		dev_point_drop(&block->freed);
+		dev_timeline_point_drop(&block->freed);
 	block->freed = (struct dev_point){ 0 };
 	block->is_idle = false;
 	TAILQ_REMOVE(&pool->idle, block, link);
@@ -259,7 +259,7 @@ static CUresult free_at(uint64_t address, const struct dev_point *freed)
 	__atomic_add_fetch(&n_idle, 1, __ATOMIC_RELAXED);
 	block->is_idle = true;
 	count_locked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, -(int64_t)block->bytes);
-	block->freed = dev_point_copy(freed);
+	block->freed = dev_timeline_point_copy(freed);
 	if (pool->is_destroyed)
 		trim_locked(pool, 0);
 	else if (!freed->timeline)
@@ -275,9 +275,9 @@ CUresult dev_pool_free(uint64_t address, struct dev_stream *stream)
 	CUresult result;
 
 	if (stream)
-		here = dev_stream_point(stream);
+		here = dev_timeline_stream_point(stream);
 	result = free_at(address, &here);
-	dev_point_drop(&here);
+	dev_timeline_point_drop(&here);
 	return result;
 }
 
@@ -285,11 +285,11 @@ CUresult dev_pool_free(uint64_t address, struct dev_stream *stream)
 static CUresult wait_in(struct dev_stream *stream, const struct dev_point *freed)
 {
 	struct dev_command *command = dev_command_new(DEV_COMMAND_EMPTY);
-	struct dev_point point = dev_point_copy(freed);
+	struct dev_point point = dev_timeline_point_copy(freed);
 
 	if (!command || dev_command_depend(command, point)) {
 		dev_command_free(command);
-		dev_point_drop(&point);
+		dev_timeline_point_drop(&point);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	return dev_stream_submit(stream, command);
@@ -314,7 +314,7 @@ CUresult dev_pool_alloc(struct dev_pool *pool, uint64_t bytes, struct dev_stream
 		free_at(address, &freed);
 	else
 		*ret_address = address;
-	dev_point_drop(&freed);
+	dev_timeline_point_drop(&freed);
 	return result;
 }
 
