@@ -13,6 +13,7 @@
 #include "cuda/real.h"
 
 #define LOOK_NS 200000
+#define SHARE	64 /* of a device, for a segment of small allocations */
 
 /* -- allocation -----------------------------------------------------------------------------------
  */
@@ -52,20 +53,32 @@ static CUresult add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* As large as an extent, as the driver does; no larger than it must be where memory is short. */
+/*
+ * How large a segment for small allocations is: an extent, as with the driver, but little of a
+ * small device, and nothing of what its context may take.
+ */
+static uint64_t habit_bytes(const struct slu_cuda_device *d)
+{
+	uint64_t visible = slu_client_device_visible(d->client);
+	uint64_t bytes = SLU_MIN(d->granule_bytes * SLU_LEDGER_EXTENT_GRANULES_MAX,
+				 visible / SHARE / d->granule_bytes * d->granule_bytes);
+
+	return slu_client_device_owned(d->client) + bytes <= visible ? bytes : 0;
+}
+
+/* No larger than it must be where memory is short. */
 static CUresult grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
 {
-	uint64_t granule = pool->device->granule_bytes;
-	uint64_t most = granule * SLU_LEDGER_EXTENT_GRANULES_MAX;
-	uint64_t whole = slu_round_up(bytes, granule);
+	uint64_t whole = slu_round_up(bytes, pool->device->granule_bytes);
+	uint64_t habit = habit_bytes(pool->device);
 	CUstreamCaptureMode before;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (whole < bytes)
 		return r;
 	before = slu_cuda_relax();
-	if (whole < most)
-		r = add_segment(pool, most, false);
+	if (whole < habit)
+		r = add_segment(pool, habit, 0);
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		r = add_segment(pool, whole, asked_bytes);
 	slu_cuda_unrelax(before);

@@ -289,7 +289,8 @@ static void check_side_by_side(struct slu_sim_world *w)
 		while (slu_core_view_client(w->core, &cursor, &view)) {
 			struct slu_core_group_view group;
 
-			if (view.is_orphan || !slu_sim_invariant_find_group(w, view.group, &group) ||
+			if (view.is_orphan ||
+			    !slu_sim_invariant_find_group(w, view.group, &group) ||
 			    !gate_is_open(group.state))
 				continue;
 			for (unsigned k = 0; k < view.n_devices; k++) {
