@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A program shaped like the inference of a language model: each step reads all of its weights,
+ * appends to a cache and takes a fixed time by the device's clock; weights are never written after
+ * they were loaded. At the end it checks the weights, by their sums in every step, and the cache.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client.h"
+#include "cuda-util.h"
+
+static const char usage[] =
+	"usage: cuda-llm [OPTION]...\n"
+	"Reads weights and appends to a cache, step by step.\n"
+	"\n"
+	"  -w, --weights N  KiB of weights (default 16384)\n"
+	"  -l, --layers N   in so many allocations (default 16)\n"
+	"  -c, --cache N    KiB of cache (default 1024)\n"
+	"  -n, --steps N    (default 20)\n"
+	"  -u, --us N       what a step takes by the device's clock (default 12700)\n"
+	"  -e, --endless    steps until the end of standard input; N steps at least\n"
+	"  -h, --help\n"
+	"\n" CUDA_EXIT_TEXT;
+
+/*
+ * load: every word of a layer gets its number; sum: adds one word of each 4 KiB of a layer to a
+ * word; append: writes the step's number into the cache; pause: as cuda-fill's.
+ */
+static const char ptx[] = ".version 6.3\n"
+			  ".target sm_75\n"
+			  ".address_size 64\n"
+			  ".visible .entry load(.param .u64 p, .param .u32 n)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b32 %r<6>;\n"
+			  "	.reg .b64 %d<5>;\n"
+			  "	ld.param.u64 %d1, [p];\n"
+			  "	ld.param.u32 %r1, [n];\n"
+			  "	mov.u32 %r2, %ctaid.x;\n"
+			  "	mov.u32 %r3, %ntid.x;\n"
+			  "	mov.u32 %r4, %tid.x;\n"
+			  "	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
+			  "	setp.ge.u32 %q1, %r5, %r1;\n"
+			  "	@%q1 bra DONE;\n"
+			  "	mul.wide.u32 %d2, %r5, 4;\n"
+			  "	cvta.to.global.u64 %d3, %d1;\n"
+			  "	add.s64 %d4, %d3, %d2;\n"
+			  "	st.global.u32 [%d4], %r5;\n"
+			  "DONE:\n"
+			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry sum(.param .u64 p, .param .u32 n, .param .u64 s)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b32 %r<8>;\n"
+			  "	.reg .b64 %d<7>;\n"
+			  "	ld.param.u64 %d1, [p];\n"
+			  "	ld.param.u32 %r1, [n];\n"
+			  "	ld.param.u64 %d5, [s];\n"
+			  "	mov.u32 %r2, %ctaid.x;\n"
+			  "	mov.u32 %r3, %ntid.x;\n"
+			  "	mov.u32 %r4, %tid.x;\n"
+			  "	mad.lo.s32 %r5, %r2, %r3, %r4;\n"
+			  "	setp.ge.u32 %q1, %r5, %r1;\n"
+			  "	@%q1 bra DONE;\n"
+			  "	mul.wide.u32 %d2, %r5, 4096;\n"
+			  "	cvta.to.global.u64 %d3, %d1;\n"
+			  "	add.s64 %d4, %d3, %d2;\n"
+			  "	ld.global.u32 %r6, [%d4];\n"
+			  "	cvta.to.global.u64 %d6, %d5;\n"
+			  "	atom.global.add.u32 %r7, [%d6], %r6;\n"
+			  "DONE:\n"
+			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry append(.param .u64 p, .param .u32 x)\n"
+			  "{\n"
+			  "	.reg .b32 %r<4>;\n"
+			  "	.reg .b64 %d<5>;\n"
+			  "	ld.param.u64 %d1, [p];\n"
+			  "	ld.param.u32 %r1, [x];\n"
+			  "	mov.u32 %r2, %tid.x;\n"
+			  "	mul.wide.u32 %d2, %r2, 4;\n"
+			  "	cvta.to.global.u64 %d3, %d1;\n"
+			  "	add.s64 %d4, %d3, %d2;\n"
+			  "	st.global.u32 [%d4], %r1;\n"
+			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry pause(.param .u64 ns)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b64 %d<4>;\n"
+			  "	ld.param.u64 %d1, [ns];\n"
+			  "	mov.u64 %d2, %globaltimer;\n"
+			  "	add.s64 %d1, %d1, %d2;\n"
+			  "WAIT:\n"
+			  "	mov.u64 %d3, %globaltimer;\n"
+			  "	setp.lt.u64 %q1, %d3, %d1;\n"
+			  "	@%q1 bra WAIT;\n"
+			  "	ret;\n"
+			  "}\n";
+
+enum { BLOCK = 256, PAGE_BYTES = 4096, APPENDED_WORDS = 256 };
+
+static uint64_t weights_kib = 16384, n_layers = 16, cache_kib = 1024, n_steps = 20, step_us = 12700;
+static bool is_endless;
+static CUdeviceptr *layers, cache, sum_word;
+static CUfunction load, sum, append, pause_for;
+
+static uint32_t layer_words(void)
+{
+	return (uint32_t)(weights_kib * 256 / n_layers / 1024 * 1024);
+}
+
+/* What the sums of all layers add up to in one step. */
+static uint32_t expected_sum(void)
+{
+	uint32_t one = 0, n = layer_words() / (PAGE_BYTES / 4);
+
+	for (uint32_t i = 0; i < n; i++)
+		one += i * (PAGE_BYTES / 4);
+	return one * (uint32_t)n_layers;
+}
+
+static void launch(CUfunction function, uint32_t n_threads, void **params)
+{
+	CHECK(cuLaunchKernel(function, (n_threads + BLOCK - 1) / BLOCK, 1, 1,
+			     n_threads < BLOCK ? n_threads : BLOCK, 1, 1, 0, NULL, params, NULL));
+}
+
+static void load_weights(void)
+{
+	uint32_t n = layer_words();
+
+	for (uint64_t i = 0; i < n_layers; i++) {
+		void *params[] = { &layers[i], &n };
+
+		CHECK(cuMemAlloc_v2(&layers[i], (size_t)n * 4));
+		launch(load, n, params);
+	}
+	CHECK(cuMemAlloc_v2(&cache, cache_kib * 1024));
+	CHECK(cuMemAlloc_v2(&sum_word, 4));
+}
+
+/* Where step @number writes; the cache is a ring. */
+static CUdeviceptr cache_address(uint64_t number)
+{
+	return cache + number * APPENDED_WORDS * 4 % (cache_kib * 1024);
+}
+
+static void step(uint64_t number)
+{
+	uint32_t n = layer_words() / (PAGE_BYTES / 4), x = (uint32_t)number, zero = 0, got;
+	CUdeviceptr at = cache_address(number);
+	uint64_t ns = step_us * 1000;
+	void *pauses[] = { &ns }, *appends[] = { &at, &x };
+
+	CHECK(cuMemcpyHtoD_v2(sum_word, &zero, 4));
+	for (uint64_t i = 0; i < n_layers; i++) {
+		void *params[] = { &layers[i], &n, &sum_word };
+
+		launch(sum, n, params);
+	}
+	launch(append, APPENDED_WORDS, appends);
+	CHECK(cuLaunchKernel(pause_for, 1, 1, 1, 1, 1, 1, 0, NULL, pauses, NULL));
+	CHECK(cuMemcpyDtoH_v2(&got, sum_word, 4));
+	if (got == expected_sum())
+		return;
+	fprintf(stderr, "step %llu: the weights add up to %u instead of %u\n",
+		(unsigned long long)number, got, expected_sum());
+	exit(CUDA_EXIT_WRONG);
+}
+
+static void check_cache(uint64_t n_done)
+{
+	uint64_t n_slots = cache_kib * 1024 / (APPENDED_WORDS * 4);
+	uint32_t words[APPENDED_WORDS];
+
+	for (uint64_t i = n_done > n_slots ? n_done - n_slots : 0; i < n_done; i++) {
+		CHECK(cuMemcpyDtoH_v2(words, cache_address(i), sizeof(words)));
+		for (unsigned k = 0; k < APPENDED_WORDS; k++) {
+			if (words[k] == (uint32_t)i)
+				continue;
+			fprintf(stderr, "the cache has %u instead of %u\n", words[k], (uint32_t)i);
+			exit(CUDA_EXIT_WRONG);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct client_option options[] = {
+		CLIENT_NUMBER('w', "weights", weights_kib, 64, 1 << 22),
+		CLIENT_NUMBER('l', "layers", n_layers, 1, 4096),
+		CLIENT_NUMBER('c', "cache", cache_kib, 1, 1 << 22),
+		CLIENT_NUMBER('n', "steps", n_steps, 1, 1 << 30),
+		CLIENT_NUMBER('u', "us", step_us, 1, 1 << 30),
+		CLIENT_FLAG('e', "endless", is_endless),
+		{ 0 },
+	};
+	uint64_t n_done = 0;
+
+	if (client_options(argc, argv, options, usage) || !layer_words())
+		client_misused(usage);
+	layers = calloc(n_layers, sizeof(*layers));
+	if (!layers)
+		return CUDA_EXIT_NO_MEMORY;
+	cuda_open();
+	load = cuda_function(ptx, "load");
+	sum = cuda_function(ptx, "sum");
+	append = cuda_function(ptx, "append");
+	pause_for = cuda_function(ptx, "pause");
+	load_weights();
+	while (n_done < n_steps || (is_endless && client_input_is_quiet()))
+		step(n_done++);
+	check_cache(n_done);
+	cuda_close();
+	free(layers);
+	printf("cuda-llm: %llu steps: right\n", (unsigned long long)n_done);
+	return CUDA_EXIT_RIGHT;
+}
