@@ -127,6 +127,22 @@ static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64
 	return r;
 }
 
+/* Whether a stream of @context has frees before it. */
+static bool is_pending(CUcontext context)
+{
+	struct slu_pool_stream *s;
+	bool is = false;
+	uint64_t id = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	while (!is && (s = slu_pool_stream_next_locked(id))) {
+		id = s->id;
+		is = s->context == context && slu_pool_stream_is_pending(s);
+	}
+	slu_lock_give(&slu_cuda.lock);
+	return is;
+}
+
 /*
  * The per-thread streams of others are past their frees when the context was waited for. Not where
  * the device waits for the host: that may be this thread.
@@ -138,7 +154,8 @@ static bool wait_for_context(struct slu_cuda_device *d)
 	CUstreamCaptureMode before;
 	CUresult r;
 
-	if (!context || slu_pool_stream_is_capturing() || slu_cuda_waits_for_host(d))
+	if (!context || !is_pending(context) || slu_pool_stream_is_capturing() ||
+	    slu_cuda_waits_for_host(d))
 		return false;
 	before = slu_cuda_relax();
 	r = SLU_REAL(cuCtxSynchronize)();
@@ -439,21 +456,6 @@ static void clear(const struct slu_cuda_device *device)
 		slu_cuda_pool_discard_locked(pool);
 	}
 	slu_lock_give(&slu_cuda.lock);
-}
-
-static bool is_pending(CUcontext context)
-{
-	struct slu_pool_stream *s;
-	bool is = false;
-	uint64_t id = 0;
-
-	slu_lock_take(&slu_cuda.lock);
-	while (!is && (s = slu_pool_stream_next_locked(id))) {
-		id = s->id;
-		is = s->context == context && slu_pool_stream_is_pending(s);
-	}
-	slu_lock_give(&slu_cuda.lock);
-	return is;
 }
 
 /*

@@ -223,6 +223,39 @@ static void contexts(void)
 	OK(cuMemFree_v2(a));
 }
 
+static pthread_barrier_t barrier;
+
+/* Frees where nobody else can look, in a context of its own. */
+static void *free_unseen(void *data)
+{
+	CUcontext own;
+	CUdeviceptr a;
+
+	(void)data;
+	OK(cuCtxCreate_v2(&own, 0, 0));
+	OK(cuMemAllocAsync(&a, MIB, CU_STREAM_PER_THREAD));
+	OK(cuMemFreeAsync(a, CU_STREAM_PER_THREAD));
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	OK(cuCtxDestroy_v2(own));
+	return NULL;
+}
+
+/* What can never fit is refused, whatever may still come back. */
+static void unseen_frees(void)
+{
+	pthread_t thread;
+	CUdeviceptr a;
+
+	EXPECT(!pthread_barrier_init(&barrier, NULL, 2));
+	EXPECT(!pthread_create(&thread, NULL, free_unseen, NULL));
+	pthread_barrier_wait(&barrier);
+	ANSWERS(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocAsync(&a, (size_t)1 << 50, NULL));
+	pthread_barrier_wait(&barrier);
+	EXPECT(!pthread_join(thread, NULL));
+	pthread_barrier_destroy(&barrier);
+}
+
 void scene_pool_rules(const char *unused)
 {
 	(void)unused;
@@ -232,6 +265,7 @@ void scene_pool_rules(const char *unused)
 	idle_stream_ends();
 	scarce_memory();
 	contexts();
+	unseen_frees();
 }
 
 /* -- memory in pieces: half of it is free, and nowhere is there a row of addresses ----------------
