@@ -79,8 +79,8 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 
 /*
  * Before the end: whether @r, the answer to the command, may mean that the driver has no memory
- * for an object that was made without a proof. Such objects have gone home then, the bracket is
- * left, and the whole of it begins again; the next time they are proven.
+ * for an object that was made without a proof. Then the layer evicts such objects and leaves
+ * the bracket, and the caller begins again; the next time the objects are proven.
  *
  * In two steps for callers that hold something, which must be given before the second one.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Whether a unit's bytes on the device are still those of its home copy, told by their digests
- * (digest.h): the device's is taken there (hasher.h), the home copy's by this processor meanwhile,
- * once for each version of it.
+ * Compares a unit's bytes on the device with its backing, by digests (digest.h). The device takes
+ * the digest of its copy (hasher.h). Meanwhile the processor takes that of the backing, once for
+ * each version.
  *
  * It is done where it is quicker than to copy the bytes out, as both were measured on this device;
  * now and then in spite of that, because the measure may have been taken in a bad moment. What a
@@ -50,18 +50,18 @@ static void learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
 }
 
 /* The version is the mover's: nobody changes it while the unit moves. */
-static void digest_home(struct slu_proxy *root, uint64_t version, const void *host)
+static void digest_backing(struct slu_proxy *root, uint64_t version, const void *host)
 {
-	if (root->home_version == version)
+	if (root->backing_version == version)
 		return;
-	root->home_digest = slu_digest_of(host, root->size_bytes);
-	root->home_version = version;
+	root->backing_digest = slu_digest_of(host, root->size_bytes);
+	root->backing_version = version;
 }
 
 static bool can_compare(const struct slu_proxy *root, uint64_t version, const void *host)
 {
 	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->is_liar &&
-	       !slu_real_is_in_host(root) && version && (host || root->home_version == version);
+	       !slu_real_is_in_host(root) && version && (host || root->backing_version == version);
 }
 
 void slu_compare_prepare(struct slu_device *device, const struct slu_unit *unit)
@@ -93,11 +93,11 @@ int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *ho
 	hasher = place ? slu_hasher_get(place) : NULL;
 	if (!hasher || slu_hasher_begin(hasher, root, &job))
 		return SLU_BACKEND_E_DIFFERENT;
-	digest_home(root, version, host);
+	digest_backing(root, version, host);
 	if (slu_hasher_end(&job, &digest, &took_ns))
 		return SLU_BACKEND_E_DIFFERENT;
 	if (took_ns)
 		learn(device, took_ns, root->size_bytes);
-	root->is_liar = !slu_digest_is_equal(digest, root->home_digest);
+	root->is_liar = !slu_digest_is_equal(digest, root->backing_digest);
 	return root->is_liar ? SLU_BACKEND_E_DIFFERENT : 0;
 }

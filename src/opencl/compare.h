@@ -5,7 +5,7 @@
 #include "opencl/proxy.h"
 
 /*
- * Whether the object of @unit, which rests, has the bytes of its home copy at @host; @always:
+ * Whether the object of @unit, which rests, has the bytes of its backing at @host; @always:
  * whatever that costs. An object that goes waits for this, but has given up its unit already.
  * Return: 0, or SLU_BACKEND_E_DIFFERENT if not, or if it is not known.
  */

@@ -110,9 +110,9 @@ struct slu_proxy {
 	_Atomic(const void *) initial; /* contents for the creation, within clCreateBuffer only */
 
 	/* of a movable root: what comparing has found (compare.c); the mover's while it moves */
-	struct slu_digest home_digest; /* of the home copy … */
-	uint64_t home_version;	       /* … of this version; 0: none */
-	bool is_liar;		       /* was changed by who promised not to */
+	struct slu_digest backing_digest; /* of the backing … */
+	uint64_t backing_version;	  /* … of this version; 0: none */
+	bool is_liar;			  /* was changed by who promised not to */
 
 	/* of a root: the short way of launches (lane.h) */
 	/* by what it is known to be used for already: a number of the device's; 0: none */
