@@ -7,9 +7,9 @@
  * Some drivers say at the creation that there is no memory, others only when the object is used
  * first, in the middle of the program's command. So a new object is touched by one byte, which
  * either works or is a refusal in the right place, until the driver has once refused a creation
- * and is thereby known to be of the first sort. Where there is far more room than it needs it is
- * not touched either: a program that fits makes and drops objects all the time. If the driver
- * refuses such a one after all, its command begins again (bracket.h).
+ * and is thereby known to be of the first sort. An object that needs far less than the
+ * free bytes is not touched either: a program that fits makes and drops objects all the time. If
+ * the driver refuses such an object after all, its command begins again (bracket.h).
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 #include "opencl/lane.h"
 #include "opencl/proxy.h"
 #include "opencl/real.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 static bool is_loss(cl_int r)
 {
@@ -38,20 +38,20 @@ static int outcome(cl_int r)
 {
 	if (r == CL_SUCCESS)
 		return 0;
-	return slu_room_is_refusal(r) ? SLU_BACKEND_E_REFUSED
-	       : is_loss(r)	      ? SLU_BACKEND_E_LOST
-				      : slu_error(-EIO);
+	return slu_headroom_is_refusal(r) ? SLU_BACKEND_E_REFUSED
+	       : is_loss(r)		  ? SLU_BACKEND_E_LOST
+					  : slu_error(-EIO);
 }
 
 /*
  * A stand-in's creation is the call that it stands for, once; an error of that call is its own
  * affair.
  */
-static int create_other(struct slu_room *room)
+static int create_stand_in(struct slu_headroom *headroom)
 {
-	if (slu_room_is_refusal(room->r))
-		room->r = room->attempt(room);
-	return slu_room_is_refusal(room->r) ? SLU_BACKEND_E_REFUSED : 0;
+	if (slu_headroom_is_refusal(headroom->r))
+		headroom->r = headroom->attempt(headroom);
+	return slu_headroom_is_refusal(headroom->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
 static int create_now(struct slu_device *device, struct slu_unit *unit)
@@ -62,13 +62,13 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 	cl_int r;
 
 	/* with contents, and for a stand-in, there is no way back */
-	unit->unproven = unit->unproven && !initial && !proxy->room;
-	if (proxy->room)
-		return create_other(proxy->room);
+	unit->unproven = unit->unproven && !initial && !proxy->headroom;
+	if (proxy->headroom)
+		return create_stand_in(proxy->headroom);
 	real = slu_real_make(proxy, initial, &r);
-	if (r != CL_SUCCESS && slu_room_is_refusal(r))
+	if (r != CL_SUCCESS && slu_headroom_is_refusal(r))
 		atomic_store(&device->is_eager, true);
-	if (r == CL_SUCCESS && slu_room_must_prove(proxy->context, device, unit->unproven)) {
+	if (r == CL_SUCCESS && slu_headroom_must_prove(proxy->context, device, unit->unproven)) {
 		r = slu_real_touch(proxy, device, real, initial);
 		if (r != CL_SUCCESS)
 			slu_layer_next.clReleaseMemObject(real);

@@ -6,7 +6,7 @@
 #include "opencl/context.h"
 #include "opencl/lane.h"
 #include "opencl/real.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
 static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
@@ -86,7 +86,7 @@ static cl_int find_reals(struct slu_bracket *bracket)
 	return r;
 }
 
-/* What the command will name may come in while it waits for room in its queue. */
+/* While the command waits for its queue (flight.h), the units that it will name may come in. */
 static void expect(void *data)
 {
 	const struct slu_bracket *bracket = data;
@@ -232,7 +232,8 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 
 bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r)
 {
-	if (r == CL_SUCCESS || !slu_room_is_refusal(r) || !bracket->queue || !bracket->is_inside)
+	if (r == CL_SUCCESS || !slu_headroom_is_refusal(r) || !bracket->queue ||
+	    !bracket->is_inside)
 		return false;
 	for (size_t i = 0; i < bracket->n_units; i++)
 		if (__atomic_load_n(&bracket->units[i]->unproven, __ATOMIC_RELAXED))

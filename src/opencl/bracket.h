@@ -54,9 +54,9 @@ struct slu_bracket {
 };
 
 /*
- * Names the objects (a NULL handle is CL_INVALID_MEM_OBJECT), waits for room in the queue
- * (flight.h), for the turn and for their units, and fills in proxies and real handles. @names must
- * stay until the end.
+ * Names the objects (a NULL handle is CL_INVALID_MEM_OBJECT), waits for the depth of the
+ * queue (flight.h), for the turn and for their units, and fills in proxies and real handles. @names
+ * must stay until the end.
  *
  * Return: CL_SUCCESS, or what the call answers; slu_bracket_end() is due in both cases.
  */

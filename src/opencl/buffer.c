@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_t size,
 		    const void *host_ptr)
@@ -56,7 +56,7 @@ static enum slu_frozen reason(cl_mem_flags flags)
 }
 
 struct making {
-	struct slu_room room;
+	struct slu_headroom headroom;
 	struct slu_context *known;
 	cl_context context;
 	const cl_mem_properties *properties;
@@ -66,9 +66,9 @@ struct making {
 	cl_mem made;
 };
 
-static cl_int attempt(struct slu_room *room)
+static cl_int attempt(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	if (m->properties && m->properties[0])
@@ -77,7 +77,7 @@ static cl_int attempt(struct slu_room *room)
 	else
 		m->made = slu_layer_next.clCreateBuffer(m->context, m->flags, m->size, m->host_ptr,
 							&r);
-	return r ? r : slu_room_prove(m->known, m->made);
+	return r ? r : slu_headroom_prove(m->known, m->made);
 }
 
 static cl_int create_fixed(struct slu_context *context, struct making *m, enum slu_frozen why,
@@ -91,7 +91,7 @@ static cl_int create_fixed(struct slu_context *context, struct making *m, enum s
 		return CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	}
 	m->known = context;
-	r = slu_room_try(&m->room, context->payer, m->size);
+	r = slu_headroom_try(&m->headroom, context->payer, m->size);
 	if (r == CL_SUCCESS)
 		r = slu_memory_adopt(m->context, m->made, why, &reserve, NULL, ret_proxy);
 	if (r == CL_SUCCESS && (m->flags & CL_MEM_USE_HOST_PTR))
@@ -104,7 +104,7 @@ static cl_int create_fixed(struct slu_context *context, struct making *m, enum s
 static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_mem_flags flags,
 		     size_t size, void *host_ptr, cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt,
+	struct making m = { .headroom.attempt = attempt,
 			    .context = handle,
 			    .properties = properties,
 			    .flags = flags,

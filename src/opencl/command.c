@@ -197,14 +197,14 @@ static bool track_add_locked(struct slu_proxy_track *track, struct slu_command *
 				return true;
 			}
 	track_forget_ended_locked(track);
-	if (track->n_items == track->n_room) {
-		unsigned n = track->n_room ? track->n_room * 2 : 4;
+	if (track->n_items == track->n_capacity) {
+		unsigned n = track->n_capacity ? track->n_capacity * 2 : 4;
 		struct slu_command **items = realloc(track->items, n * sizeof(*items));
 
 		if (!items)
 			return false;
 		track->items = items;
-		track->n_room = n;
+		track->n_capacity = n;
 	}
 	track->items[track->n_items++] = command;
 	slu_command_ref_locked(command);

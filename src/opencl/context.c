@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 #include "opencl/context.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 #define DUMMY_BYTES 64
 
@@ -308,7 +308,7 @@ cl_uint slu_context_n_hidden(cl_context handle)
 /* -- the calls -------------------------------------------------------------------------------- */
 
 struct making {
-	struct slu_room room;
+	struct slu_headroom headroom;
 	const cl_context_properties *properties;
 	cl_device_type type; /* where no devices are given */
 	cl_uint n_devices;
@@ -318,9 +318,9 @@ struct making {
 	cl_context made;
 };
 
-static cl_int attempt(struct slu_room *room)
+static cl_int attempt(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	if (m->devices)
@@ -332,13 +332,13 @@ static cl_int attempt(struct slu_room *room)
 	return r;
 }
 
-/* The device is added to the client only where the driver has refused and room is to be made. */
+/* The device is added to the client only when the driver has refused and others must give way. */
 static cl_context make(struct making *m, cl_device_id device, cl_int *errcode_ret)
 {
-	cl_int r = attempt(&m->room);
+	cl_int r = attempt(&m->headroom);
 
-	if (slu_room_is_refusal(r) && device)
-		r = slu_room_try(&m->room, slu_device_get(device), 0);
+	if (slu_headroom_is_refusal(r) && device)
+		r = slu_headroom_try(&m->headroom, slu_device_get(device), 0);
 	if (errcode_ret)
 		*errcode_ret = r;
 	return r == CL_SUCCESS ? m->made : NULL;
@@ -350,7 +350,7 @@ cl_context slu_call_clCreateContext(const cl_context_properties *properties, cl_
 							      void *),
 				    void *data, cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt,
+	struct making m = { .headroom.attempt = attempt,
 			    .properties = properties,
 			    .n_devices = n_devices,
 			    .devices = devices,
@@ -369,7 +369,7 @@ cl_context slu_call_clCreateContextFromType(const cl_context_properties *propert
 								      size_t, void *),
 					    void *data, cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt,
+	struct making m = { .headroom.attempt = attempt,
 			    .properties = properties,
 			    .type = type,
 			    .notify = notify,

@@ -47,7 +47,7 @@ struct slu_device {
 	uint64_t n_not_hashed; /* because copying was the quicker */
 };
 
-/* The device behind @handle, sub-devices by their root; NULL if there is none or no room. */
+/* The device behind @handle, sub-devices by their root; NULL if there is none or memory is out. */
 struct slu_device *slu_device_get(cl_device_id handle);
 
 /* Whether this process was started to be managed. */

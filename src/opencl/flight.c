@@ -96,7 +96,7 @@ static bool is_full_locked(const struct slu_flight *f, const struct slu_command 
 	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + SLU_BACKLOG_TARGET_NS;
 }
 
-/* Return: what is to be waited for before there is room, or NULL. */
+/* Return: the command that must end before the queue takes another, or NULL. */
 static struct slu_command *oldest_in_the_way_locked(struct slu_queue *queue)
 {
 	struct slu_command *oldest = oldest_locked(queue);
@@ -107,7 +107,7 @@ static struct slu_command *oldest_in_the_way_locked(struct slu_queue *queue)
 /* Sets how long runs may be. Return: whether a command may go on at once. */
 static bool adjust(struct slu_queue *queue)
 {
-	bool is_managed = slu_device_is_managed(queue->device), has_room;
+	bool is_managed = slu_device_is_managed(queue->device), may_submit;
 	struct slu_flight *f = &queue->flight;
 
 	slu_layer_take();
@@ -115,13 +115,13 @@ static bool adjust(struct slu_queue *queue)
 	    slu_clock_now_ns() > f->added_ns + SLU_BACKLOG_TARGET_NS)
 		f->n_at_begin = f->n_ended;
 	set_run_max(f, is_managed);
-	has_room = !is_managed || !oldest_in_the_way_locked(queue);
+	may_submit = !is_managed || !oldest_in_the_way_locked(queue);
 	slu_layer_give();
-	return has_room;
+	return may_submit;
 }
 
 enum look {
-	HAS_ROOM, /* or nothing that one could wait for */
+	MAY_SUBMIT, /* or there is nothing to wait for */
 	HAS_ENDED,
 	IS_UNDER_WAY,
 };
@@ -141,7 +141,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left
 	}
 	slu_layer_give();
 	if (!oldest)
-		return HAS_ROOM;
+		return MAY_SUBMIT;
 
 	slu_queue_sweep(queue, true);
 	now_ns = slu_clock_now_ns();
@@ -189,7 +189,7 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 
 	if (adjust(queue))
 		return;
-	while ((seen = look(queue, has_paused, &left_ns)) != HAS_ROOM) {
+	while ((seen = look(queue, has_paused, &left_ns)) != MAY_SUBMIT) {
 		if (seen == HAS_ENDED) {
 			has_paused = false;
 			began_ns = 0;

@@ -62,7 +62,7 @@ void slu_flight_end_locked(struct slu_command *command);
 void slu_flight_learn(struct slu_flight *flight, uint64_t n, uint64_t took_ns, bool is_exact);
 
 /*
- * Waits until there is room for a command in @queue. Not inside the gate, and without a lock.
- * @before is called once before it waits, if it has to.
+ * Waits until @queue may take a command. The caller is not inside the gate and holds no lock.
+ * @before runs once, before the first wait.
  */
 void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *data);

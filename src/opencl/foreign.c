@@ -3,16 +3,16 @@
 /*
  * Pipes, and objects shared with other APIs: made by the driver, hidden behind proxies like
  * everything else, charged, and not moved, because somebody else holds their memory too. Others
- * give way where the driver has no room for one.
+ * give way where the driver has no memory for one.
  */
 
 #include "base/util.h"
 #include "opencl/memory.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 /* The creation of one, to be tried again; each attempt reads what belongs to its call. */
 struct making {
-	struct slu_room room;
+	struct slu_headroom headroom;
 	cl_context context;
 	cl_mem_flags flags;
 	cl_mem made;
@@ -32,9 +32,9 @@ struct making {
 	const cl_egl_image_properties_khr *egl_properties;
 };
 
-static cl_int attempt_pipe(struct slu_room *room)
+static cl_int attempt_pipe(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	m->made = slu_layer_next.clCreatePipe(m->context, m->flags, m->packet_size, m->max_packets,
@@ -42,27 +42,27 @@ static cl_int attempt_pipe(struct slu_room *room)
 	return r;
 }
 
-static cl_int attempt_name(struct slu_room *room)
+static cl_int attempt_name(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	m->made = m->by_name(m->context, m->flags, m->name, &r);
 	return r;
 }
 
-static cl_int attempt_texture(struct slu_room *room)
+static cl_int attempt_texture(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	m->made = m->by_texture(m->context, m->flags, m->target, m->miplevel, m->name, &r);
 	return r;
 }
 
-static cl_int attempt_egl(struct slu_room *room)
+static cl_int attempt_egl(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	m->made = slu_layer_next.clCreateFromEGLImageKHR(m->context, m->display, m->image, m->flags,
@@ -79,12 +79,12 @@ static cl_mem make(struct making *m, uint64_t bytes, enum slu_frozen why, cl_int
 	cl_int r;
 
 	if (slu_context_get(m->context, &context)) {
-		r = m->room.attempt(&m->room);
+		r = m->headroom.attempt(&m->headroom);
 		return slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
 	}
 	r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	if (slu_memory_reserve(context, bytes, &reserve))
-		r = slu_room_try(&m->room, context->payer, bytes);
+		r = slu_headroom_try(&m->headroom, context->payer, bytes);
 	handle = slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
 	slu_memory_unreserve(&reserve);
 	slu_context_unref(context);
@@ -97,7 +97,7 @@ cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pac
 			     cl_uint max_packets, const cl_pipe_properties *properties,
 			     cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt_pipe,
+	struct making m = { .headroom.attempt = attempt_pipe,
 			    .context = context,
 			    .flags = flags,
 			    .packet_size = packet_size,
@@ -110,7 +110,7 @@ cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pac
 static cl_mem make_by_name(cl_api_clCreateFromGLBuffer call, cl_context context, cl_mem_flags flags,
 			   cl_GLuint name, cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt_name,
+	struct making m = { .headroom.attempt = attempt_name,
 			    .context = context,
 			    .flags = flags,
 			    .by_name = call,
@@ -137,7 +137,7 @@ static cl_mem make_by_texture(cl_api_clCreateFromGLTexture call, cl_context cont
 			      cl_mem_flags flags, cl_GLenum target, cl_GLint miplevel,
 			      cl_GLuint texture, cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt_texture,
+	struct making m = { .headroom.attempt = attempt_texture,
 			    .context = context,
 			    .flags = flags,
 			    .by_texture = call,
@@ -174,7 +174,7 @@ cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR disp
 					const cl_egl_image_properties_khr *properties,
 					cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt_egl,
+	struct making m = { .headroom.attempt = attempt_egl,
 			    .context = context,
 			    .flags = flags,
 			    .display = display,

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "opencl/context.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
 #define TRIES_MAX 8
 
@@ -105,8 +105,8 @@ void slu_hasher_build(const struct slu_context *context, struct slu_context_plac
 	r = make(h, context, place->handle);
 	if (r != CL_SUCCESS) {
 		slu_hasher_deinit(h);
-		state = slu_room_is_refusal(r) && ++h->n_tries < TRIES_MAX ? SLU_HASHER_WANTED
-									   : SLU_HASHER_FAILED;
+		state = slu_headroom_is_refusal(r) && ++h->n_tries < TRIES_MAX ? SLU_HASHER_WANTED
+									       : SLU_HASHER_FAILED;
 	}
 	slu_layer_take();
 	h->state = state;

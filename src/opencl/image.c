@@ -13,11 +13,11 @@
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
 #include "opencl/real.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 
-/* The creation of an image, to be tried again where the driver has no room. */
+/* The creation of an image, to be tried again where the driver has no memory. */
 struct making {
-	struct slu_room room;
+	struct slu_headroom headroom;
 	struct slu_context *known;
 	cl_context context;
 	const cl_mem_properties *properties;
@@ -38,13 +38,13 @@ static cl_mem make(cl_context context, const cl_mem_properties *properties, cl_m
 	return slu_layer_next.clCreateImage(context, flags, format, desc, host_ptr, ret_r);
 }
 
-static cl_int attempt(struct slu_room *room)
+static cl_int attempt(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
 	m->made = make(m->context, m->properties, m->flags, m->format, m->desc, m->host_ptr, &r);
-	return r ? r : slu_room_prove(m->known, m->made);
+	return r ? r : slu_headroom_prove(m->known, m->made);
 }
 
 /* A guess at what it takes; the driver's own measure is known only afterwards. */
@@ -183,7 +183,7 @@ static bool has_format(cl_context context, cl_mem_flags flags, const struct slu_
 
 	if (r == CL_SUCCESS)
 		slu_layer_next.clReleaseMemObject(mem);
-	return r == CL_SUCCESS || slu_room_is_refusal(r);
+	return r == CL_SUCCESS || slu_headroom_is_refusal(r);
 }
 
 static bool may_move(const struct making *m, struct slu_shape *ret_shape)
@@ -253,7 +253,7 @@ static cl_mem create_fixed(struct making *m, cl_int *errcode_ret)
 	cl_mem handle;
 
 	if (why == SLU_FROZEN_NO || slu_memory_reserve(m->known, bytes, &reserve))
-		r = slu_room_try(&m->room, m->known->payer, bytes);
+		r = slu_headroom_try(&m->headroom, m->known->payer, bytes);
 	handle = slu_memory_hand_out(m->context, m->made, r, why, &reserve, errcode_ret);
 	slu_memory_unreserve(&reserve);
 	slu_context_unref(m->known);
@@ -264,7 +264,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 		     const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
 		     cl_int *errcode_ret)
 {
-	struct making m = { .room.attempt = attempt,
+	struct making m = { .headroom.attempt = attempt,
 			    .context = context,
 			    .properties = properties,
 			    .flags = flags,

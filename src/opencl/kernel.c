@@ -101,8 +101,8 @@ struct slu_kernel *slu_kernel_take(cl_kernel handle)
 	return kernel;
 }
 
-struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_room, struct slu_kernel_arg *ret_args,
-				   size_t *ret_n)
+struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
+				   struct slu_kernel_arg *ret_args, size_t *ret_n)
 {
 	struct slu_kernel *kernel;
 	size_t n = 0;
@@ -114,7 +114,7 @@ struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_room, struct slu_k
 		take_locked(kernel);
 		for (cl_uint i = 0; i < kernel->n_args; i++)
 			if (kernel->args[i].proxy) {
-				if (n < n_room)
+				if (n < n_capacity)
 					ret_args[n] = kernel->args[i];
 				n++;
 			}

@@ -55,12 +55,12 @@ struct slu_kernel *slu_kernel_take(cl_kernel handle);
 void slu_kernel_give(struct slu_kernel *kernel);
 
 /*
- * The note of @handle, not taken, and the objects that are bound: at most @n_room of them in
+ * The note of @handle, not taken, and the objects that are bound: at most @n_capacity of them in
  * @ret_args, all of them counted in *ret_n. What waits for a turn does so between this and
  * slu_kernel_resume(). NULL if there is no note.
  */
-struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_room, struct slu_kernel_arg *ret_args,
-				   size_t *ret_n);
+struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
+				   struct slu_kernel_arg *ret_args, size_t *ret_n);
 void slu_kernel_resume(struct slu_kernel *kernel);
 
 /* -- arguments, of a kernel that is taken (bind.c) ------------------------------------------- */

@@ -23,7 +23,7 @@ struct launch {
 	size_t n;
 };
 
-/* Makes room for @n arguments. Return: false where memory is out. */
+/* Allocates arrays for @n arguments. Return: false where memory is out. */
 static bool enlarge(struct launch *l, size_t n)
 {
 	l->args = calloc(n, sizeof(*l->args));
@@ -71,19 +71,19 @@ static void build_hashers(const struct launch *l)
 /* The kernel is not kept while the bracket waits for a turn; afterwards it is, until the end. */
 static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 {
-	size_t n_room = FEW;
+	size_t n_capacity = FEW;
 	cl_int r;
 
 	l->bracket.queue = NULL;
 	l->args = l->few_args;
 	l->names = l->few_names;
-	l->kernel = slu_kernel_peek(handle, n_room, l->args, &l->n);
+	l->kernel = slu_kernel_peek(handle, n_capacity, l->args, &l->n);
 	if (!l->kernel) { /* no note: not a kernel, but a wrong queue is the first thing wrong */
 		r = slu_bracket_open(&l->bracket, queue, 0, NULL);
 		return r ? r : CL_INVALID_KERNEL;
 	}
 	r = CL_SUCCESS;
-	if (l->n > n_room) {
+	if (l->n > n_capacity) {
 		size_t n_most = l->kernel->n_args;
 
 		r = enlarge(l, n_most) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;

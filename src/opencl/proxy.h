@@ -45,7 +45,7 @@
 struct slu_command;
 struct slu_context;
 struct slu_device;
-struct slu_room;
+struct slu_headroom;
 
 enum slu_proxy_state {
 	SLU_PROXY_FREE,
@@ -71,7 +71,7 @@ struct slu_proxy_notify {
 /* The commands in flight that name a root: one an in-order queue, all of an out-of-order one. */
 struct slu_proxy_track {
 	struct slu_command **items;
-	unsigned n_items, n_room;
+	unsigned n_items, n_capacity;
 };
 
 struct slu_proxy {
@@ -97,7 +97,8 @@ struct slu_proxy {
 
 	struct slu_shape shape; /* of an image that moves, or whose root does */
 
-	struct slu_room *room; /* of a stand-in: what is made in its stead; NULL: an object */
+	struct slu_headroom
+		*headroom;     /* of a stand-in: the call that it stands for; NULL: an object */
 	struct slu_unit *unit; /* of a root; constant while LIVE. NULL: not charged */
 
 	/* of a movable root: written by the back end while nothing names the unit, read by

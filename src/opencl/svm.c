@@ -2,7 +2,7 @@
 
 /*
  * Shared virtual memory: the program holds its addresses, so it cannot move. Each allocation is
- * charged with that reason, others give way where the driver has no room for it, and its commands
+ * charged with that reason, others give way where the driver has no memory for it, and its commands
  * wait for the turn like all others.
  */
 
@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
-#include "opencl/room.h"
+#include "opencl/headroom.h"
 #include "opencl/svm.h"
 #include "opencl/table.h"
 #include "opencl/worker.h"
@@ -84,10 +84,10 @@ static void charge(cl_context context, const void *address, size_t size,
 	put(address, a);
 }
 
-/* -- making room ------------------------------------------------------------------------------ */
+/* -- allocation with headroom ----------------------------------------------------------------- */
 
 struct making {
-	struct slu_room room;
+	struct slu_headroom headroom;
 	cl_context context;
 	cl_svm_mem_flags flags;
 	size_t size;
@@ -96,9 +96,9 @@ struct making {
 };
 
 /* The driver does not say why it gives none. */
-static cl_int attempt(struct slu_room *room)
+static cl_int attempt(struct slu_headroom *headroom)
 {
-	struct making *m = slu_container_of(room, struct making, room);
+	struct making *m = slu_container_of(headroom, struct making, headroom);
 
 	m->made = slu_layer_next.clSVMAlloc(m->context, m->flags, m->size, m->alignment);
 	return m->made ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -117,7 +117,7 @@ static bool has_kind(const struct slu_context *context, cl_svm_mem_flags flags)
 	       (has & wants) == wants;
 }
 
-/* Whether more room could help: nothing is wrong with the call itself. */
+/* Whether headroom could help: nothing is wrong with the call itself. */
 static bool could_be_made(const struct slu_context *context, const struct making *m)
 {
 	const cl_svm_mem_flags known =
@@ -131,8 +131,8 @@ static bool could_be_made(const struct slu_context *context, const struct making
 
 static void *make(struct making *m, const struct slu_context *context)
 {
-	if (attempt(&m->room) != CL_SUCCESS && could_be_made(context, m))
-		slu_room_try(&m->room, context->payer, m->size);
+	if (attempt(&m->headroom) != CL_SUCCESS && could_be_made(context, m))
+		slu_headroom_try(&m->headroom, context->payer, m->size);
 	return m->made;
 }
 
@@ -141,7 +141,7 @@ static void *make(struct making *m, const struct slu_context *context)
 void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
 			  cl_uint alignment)
 {
-	struct making m = { .room.attempt = attempt,
+	struct making m = { .headroom.attempt = attempt,
 			    .context = context,
 			    .flags = flags,
 			    .size = size,

@@ -2,8 +2,8 @@
 
 /*
  * What is charged beside movable objects: a program's global variables, shared virtual memory,
- * pipes. Over a driver that does nothing but say that there are such, and lacks room for them if it
- * is told.
+ * pipes. Over a driver that does nothing but say that there are such, and refuses them on
+ * request.
  */
 
 #include "lib/test.h"
@@ -223,13 +223,13 @@ static void shared_virtual_memory_is_charged_until_it_is_freed(void **state)
 	assert_int_equal(owned(), before);
 }
 
-static void shared_virtual_memory_is_asked_for_again_with_room(void **state)
+static void shared_virtual_memory_is_asked_for_again_with_headroom(void **state)
 {
 	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
 	uint64_t before = owned();
 	void *address;
 
-	n_refusals = 2; /* both before room is made */
+	n_refusals = 2; /* both before others give way */
 	address = slu_call_clSVMAlloc(context, 0, SHARED, 0);
 	assert_non_null(address);
 	assert_int_equal(owned(), before + SHARED);
@@ -237,7 +237,7 @@ static void shared_virtual_memory_is_asked_for_again_with_room(void **state)
 	assert_int_equal(owned(), before);
 }
 
-static void what_no_room_can_help_is_not_asked_for_again(void **state)
+static void what_no_headroom_can_help_is_not_asked_for_again(void **state)
 {
 	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
 	static const struct {
@@ -327,7 +327,7 @@ static void what_was_not_freed_after_all_stays_charged(void **state)
 	slu_call_clReleaseCommandQueue(queue);
 }
 
-static void a_pipe_is_charged_and_asked_for_again_with_room(void **state)
+static void a_pipe_is_charged_and_asked_for_again_with_headroom(void **state)
 {
 	cl_context context = slu_layer_next.clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
 	uint64_t before = owned();
@@ -349,14 +349,14 @@ int main(void)
 		cmocka_unit_test(globals_are_charged_while_a_kernel_lives),
 		cmocka_unit_test(a_program_without_globals_costs_nothing),
 		cmocka_unit_test(shared_virtual_memory_is_charged_until_it_is_freed),
-		cmocka_unit_test(shared_virtual_memory_is_asked_for_again_with_room),
-		cmocka_unit_test(what_no_room_can_help_is_not_asked_for_again),
+		cmocka_unit_test(shared_virtual_memory_is_asked_for_again_with_headroom),
+		cmocka_unit_test(what_no_headroom_can_help_is_not_asked_for_again),
 		cmocka_unit_test(bytes_come_back_where_nobody_tells_of_the_end),
 		cmocka_unit_test(
 			an_address_that_is_given_again_before_its_end_is_told_counts_twice),
 		cmocka_unit_test(an_address_that_is_given_again_while_it_is_freed_stays_charged),
 		cmocka_unit_test(what_was_not_freed_after_all_stays_charged),
-		cmocka_unit_test(a_pipe_is_charged_and_asked_for_again_with_room),
+		cmocka_unit_test(a_pipe_is_charged_and_asked_for_again_with_headroom),
 	};
 
 	return cmocka_run_group_tests_name("program", tests, setup, NULL);
