@@ -240,13 +240,13 @@ static int progress(void *data)
 	return look(data, false);
 }
 
-static int settle(void *data, struct slu_unit *unit)
+static int drain_unit(void *data, struct slu_unit *unit)
 {
 	int r;
 
 	if (!slu_ending_enter())
 		return SLU_BACKEND_E_BUSY;
-	r = slu_lane_break(unit->owner, data) ? slu_command_settle(unit->owner)
+	r = slu_lane_break(unit->owner, data) ? slu_command_look_all(unit->owner)
 					      : SLU_BACKEND_E_BUSY;
 	slu_ending_leave();
 	return r;
@@ -276,7 +276,7 @@ const struct slu_backend slu_device_backend = {
 	.copy = copy,
 	.poll = poll_copy,
 	.drain = drain,
-	.drain_unit = settle,
+	.drain_unit = drain_unit,
 	.compare = compare,
 	.will_compare = will_compare,
 	.progress = progress,

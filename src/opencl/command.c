@@ -328,7 +328,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	}
 }
 
-int slu_command_settle(struct slu_proxy *root)
+int slu_command_look_all(struct slu_proxy *root)
 {
 	bool is_busy = slu_lane_gather(root) < 0, is_blocked = false;
 

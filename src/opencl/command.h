@@ -136,8 +136,8 @@ bool slu_command_name_locked(struct slu_command *command, struct slu_proxy *root
 /* Asks the driver. Return: 0 when ended, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
 int slu_command_look(struct slu_command *command, bool flush);
 
-/* The same for everything that names @root; forgets what has ended. */
-int slu_command_settle(struct slu_proxy *root);
+/* The same for all commands that name @root; forgets the ended ones. */
+int slu_command_look_all(struct slu_proxy *root);
 
 /* Notes an end that the caller knows of. */
 void slu_command_end_locked(struct slu_command *command, cl_event *ret_release);

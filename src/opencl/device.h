@@ -67,5 +67,5 @@ static inline bool slu_device_is_managed(struct slu_device *device)
 	return device && atomic_load_explicit(&device->is_managed, memory_order_relaxed);
 }
 
-/* What the client calls to make, copy and settle objects; data is the struct slu_device. */
+/* The client calls these to create, copy and drain objects; data is the struct slu_device. */
 extern const struct slu_backend slu_device_backend;

@@ -109,7 +109,7 @@ static void CL_CALLBACK command_ended(cl_event event, cl_int status, void *data)
 void slu_memory_bury(struct slu_proxy *proxy)
 {
 	proxy->burial.run = end_job;
-	if (proxy->root != proxy || !slu_command_settle(proxy)) {
+	if (proxy->root != proxy || !slu_command_look_all(proxy)) {
 		end(proxy);
 		return;
 	}

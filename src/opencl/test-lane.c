@@ -149,13 +149,13 @@ static void the_end_of_a_run_is_that_of_a_marker(void **state)
 	driver.status = driver.marker_status = CL_RUNNING;
 	launch(s);
 	assert_int_equal(driver.n_events, 1);
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	assert_int_equal(driver.n_markers, 1);
 	/* asked again, it is the same marker */
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	assert_int_equal(driver.n_markers, 1);
 	driver.status = driver.marker_status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 	assert_int_equal(slu_queue_progress(s->queue->device, false), 0);
 	assert_int_equal(driver.n_markers, 1);
 }
@@ -171,9 +171,9 @@ static void a_command_with_an_event_covers_those_before_it(void **state)
 	assert_int_equal(driver.n_events, 1);
 	launch(s);
 	assert_int_equal(driver.n_events, 2);
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	driver.status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 	assert_int_equal(driver.n_markers, 0);
 }
 
@@ -188,10 +188,10 @@ static void a_write_goes_the_short_way_too(void **state)
 						       0, NULL, NULL),
 			 CL_SUCCESS);
 	driver.marker_status = CL_RUNNING;
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	assert_int_equal(driver.n_markers, 1);
 	driver.status = driver.marker_status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 }
 
 /* Not everything is there, but what this launch names is: it goes the short way, and is told of. */
@@ -220,7 +220,7 @@ static void finishing_a_queue_ends_its_run(void **state)
 	launch(s);
 	assert_int_equal(slu_call_clFinish(s->handle), CL_SUCCESS);
 	assert_int_equal(s->queue->n_commands, 0);
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 	assert_int_equal(driver.n_markers, 0);
 	assert_int_equal(driver.n_looks, 0);
 }
@@ -234,7 +234,7 @@ static void a_command_that_was_waited_for_is_not_asked_about(void **state)
 						       sizeof(bytes), bytes, 0, NULL, NULL),
 			 CL_SUCCESS);
 	assert_int_equal(s->queue->n_commands, 0);
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 	assert_int_equal(driver.n_looks, 0);
 }
 
@@ -252,7 +252,7 @@ static void what_comes_behind_a_wait_is_asked_about(void **state)
 	assert_int_equal(s->queue->n_commands, 0);
 	driver.status = driver.marker_status = CL_RUNNING;
 	launch(s);
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	assert_true(driver.n_looks > 0);
 }
 
@@ -266,9 +266,9 @@ static void a_queue_given_up_leaves_a_marker(void **state)
 	s->has_given_up_queue = true;
 	assert_int_equal(slu_call_clReleaseCommandQueue(s->handle), CL_SUCCESS);
 	assert_int_equal(driver.n_markers, 1);
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BUSY);
 	driver.status = driver.marker_status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 }
 
 static void with_a_user_event_unset_every_launch_has_its_event(void **state)
@@ -318,10 +318,10 @@ static void what_waits_for_a_user_event_given_up_stays_blocked(void **state)
 			 CL_SUCCESS);
 	assert_int_equal(slu_call_clReleaseEvent(event), CL_SUCCESS);
 	assert_true(slu_blockers_exist());
-	assert_int_equal(slu_command_settle(s->root), SLU_BACKEND_E_BLOCKED);
+	assert_int_equal(slu_command_look_all(s->root), SLU_BACKEND_E_BLOCKED);
 	/* a driver that ends it all the same, and the queue with it */
 	driver.status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(s->root), 0);
+	assert_int_equal(slu_command_look_all(s->root), 0);
 	slu_command_forget(s->root);
 	s->has_given_up_queue = true;
 	assert_int_equal(slu_call_clReleaseCommandQueue(s->handle), CL_SUCCESS);
@@ -346,12 +346,12 @@ static void what_is_blocked_holds_only_what_it_names(void **state)
 	assert_int_equal(slu_call_clEnqueueWriteBuffer(s->handle, other, CL_FALSE, 0, 4, bytes, 1,
 						       &event, NULL),
 			 CL_SUCCESS);
-	assert_int_equal(slu_command_settle(s->root), 0);
-	assert_int_equal(slu_command_settle(blocked), SLU_BACKEND_E_BLOCKED);
+	assert_int_equal(slu_command_look_all(s->root), 0);
+	assert_int_equal(slu_command_look_all(blocked), SLU_BACKEND_E_BLOCKED);
 	assert_int_equal(slu_call_clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
-	assert_int_equal(slu_command_settle(blocked), SLU_BACKEND_E_BUSY);
+	assert_int_equal(slu_command_look_all(blocked), SLU_BACKEND_E_BUSY);
 	driver.status = CL_COMPLETE;
-	assert_int_equal(slu_command_settle(blocked), 0);
+	assert_int_equal(slu_command_look_all(blocked), 0);
 	slu_call_clReleaseMemObject(other);
 }
 
