@@ -24,10 +24,10 @@
 #include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/ending.h"
+#include "opencl/headroom.h"
 #include "opencl/lane.h"
 #include "opencl/proxy.h"
 #include "opencl/real.h"
-#include "opencl/headroom.h"
 
 static bool is_loss(cl_int r)
 {

@@ -4,9 +4,9 @@
 
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/headroom.h"
 #include "opencl/lane.h"
 #include "opencl/real.h"
-#include "opencl/headroom.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
 static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)

@@ -3,7 +3,7 @@
 /*
  * Buffers and sub-buffers.
  *
- * A buffer may be born without an object of the driver behind it (the client decides), so what
+ * A new buffer may have no object of the driver behind it (the client decides), so what
  * is wrong with a size, a flag or a pointer is found here, as the driver would find it. What we
  * do not know (a vendor's flags, properties) goes to the driver at once, and does not move. Memory
  * that the driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name:
@@ -14,14 +14,15 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "opencl/alloc.h"
 #include "opencl/bracket.h"
-#include "opencl/memory.h"
 #include "opencl/headroom.h"
+#include "opencl/memory.h"
 
 static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_t size,
 		    const void *host_ptr)
 {
-	cl_int r = slu_memory_check_flags(flags, host_ptr);
+	cl_int r = slu_alloc_check_flags(flags, host_ptr);
 
 	if (!r && (!size || size > context->max_alloc_bytes))
 		r = CL_INVALID_BUFFER_SIZE;
@@ -38,8 +39,8 @@ static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, si
 		.host_ptr = flags & CL_MEM_USE_HOST_PTR ? host_ptr : NULL,
 	};
 
-	return slu_memory_bear(context, &like, flags & CL_MEM_COPY_HOST_PTR ? host_ptr : NULL,
-			       ret_proxy);
+	return slu_alloc_movable(context, &like, flags & CL_MEM_COPY_HOST_PTR ? host_ptr : NULL,
+				 ret_proxy);
 }
 
 static bool may_move(const struct slu_context *context, cl_mem_flags flags, bool has_properties)

@@ -36,7 +36,7 @@ struct slu_context {
 	struct slu_table_node node; /* guarded by the layer's lock */
 	cl_context handle;
 
-	/* constant after birth */
+	/* constant after creation */
 	const void *dispatch;	  /* the first word of the driver's object */
 	cl_device_id first;	  /* of its devices */
 	struct slu_device *payer; /* the same: whose account pays for what cannot move */
@@ -48,7 +48,7 @@ struct slu_context {
 	size_t n_objects;
 	struct slu_context_dummy *dummies; /* made at the first argument of their kind */
 
-	unsigned n_places; /* constant after birth */
+	unsigned n_places; /* constant after creation */
 	struct slu_context_place places[];
 };
 

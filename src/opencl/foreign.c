@@ -7,8 +7,8 @@
  */
 
 #include "base/util.h"
-#include "opencl/memory.h"
 #include "opencl/headroom.h"
+#include "opencl/memory.h"
 
 /* The creation of one, to be tried again; each attempt reads what belongs to its call. */
 struct making {

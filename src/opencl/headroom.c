@@ -2,8 +2,8 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "opencl/proxy.h"
 #include "opencl/headroom.h"
+#include "opencl/proxy.h"
 
 /* The guess where nothing is known: what contexts and queues cost is of this order. */
 #define GUESS_BYTES (4 * SLU_MIB)
@@ -49,7 +49,7 @@ static void try_as_unit(struct slu_headroom *headroom, struct slu_device *device
 	proxy->headroom = headroom;
 	if (slu_client_unit_new_spare(device->client, bytes, proxy, &proxy->unit))
 		return;
-	/* born off turn: it is made when the turn comes */
+	/* allocated off turn: the turn creates it */
 	if (headroom->r != CL_SUCCESS && !slu_client_command_begin(device->client, &proxy->unit, 1))
 		slu_client_command_end(device->client, &proxy->unit, 1);
 	slu_client_unit_free(slu_steal_ptr(proxy->unit));

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "opencl/alloc.h"
 #include "opencl/bracket.h"
+#include "opencl/headroom.h"
 #include "opencl/memory.h"
 #include "opencl/real.h"
-#include "opencl/headroom.h"
 
 /* The creation of an image, to be tried again where the driver has no memory. */
 struct making {
@@ -193,7 +194,7 @@ static bool may_move(const struct making *m, struct slu_shape *ret_shape)
 	return context->is_managed && m->format && !(m->properties && m->properties[0]) &&
 	       !(m->flags & CL_MEM_ALLOC_HOST_PTR) &&
 	       !(m->flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS) &&
-	       !slu_memory_check_flags(m->flags, m->host_ptr) &&
+	       !slu_alloc_check_flags(m->flags, m->host_ptr) &&
 	       slu_shape_init(ret_shape, m->format, m->desc, m->host_ptr != NULL) &&
 	       slu_shape_bytes(ret_shape) <= context->max_alloc_bytes &&
 	       has_sides(context, ret_shape) && has_format(m->context, m->flags, ret_shape);
@@ -223,7 +224,7 @@ static cl_int create_movable(struct making *m, const struct slu_shape *shape,
 		slu_shape_pack(shape, initial, packed);
 		initial = packed;
 	}
-	r = slu_memory_bear(m->known, &like, initial, ret_proxy);
+	r = slu_alloc_movable(m->known, &like, initial, ret_proxy);
 	free(packed);
 	if (!r && !like.host_ptr) /* the pitches were those of memory that is forgotten */
 		slu_shape_init(&(*ret_proxy)->shape, m->format,

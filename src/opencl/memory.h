@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The birth and death of objects, shared by buffers, images and what else hides behind a proxy.
+ * Objects that the layer does not move, and the release of all objects: shared by buffers, images
+ * and everything else that has a proxy. Movable objects come from alloc.h.
  */
 
 #include "opencl/context.h"
@@ -82,16 +83,6 @@ static inline cl_mem_flags slu_memory_inherit(cl_mem_flags above, cl_mem_flags f
 	flags &= ~(cl_mem_flags)SLU_MEMORY_HOST_PTR_FLAGS;
 	return flags | (above & SLU_MEMORY_HOST_PTR_FLAGS);
 }
-
-/* What the driver would say to these flags, all of them known, with this pointer. */
-cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr);
-
-/*
- * A movable root in @context, whose reference is taken over also on failure. @like says what it
- * is: type, flags, size, host_ptr, shape. @initial: its first contents, without gaps, or NULL.
- */
-cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like,
-		       const void *initial, struct slu_proxy **ret_proxy);
 
 /* The last reference is gone: ends it now, or when the last command that names it has ended. */
 void slu_memory_bury(struct slu_proxy *proxy);

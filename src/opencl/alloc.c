@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * How movable objects come to be. The client decides where: on the device at once, or in host
- * memory, without an object of the driver. So what is wrong with the program's flags is found
- * here, as the driver would find it, and the first contents go to either place.
- */
+#include "opencl/alloc.h"
 
 #include "base/util.h"
 #include "opencl/memory.h"
 #include "opencl/real.h"
 #include "opencl/svm.h"
 
-cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr)
+cl_int slu_alloc_check_flags(cl_mem_flags flags, const void *host_ptr)
 {
 	bool wants_ptr = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
 
@@ -26,7 +22,7 @@ cl_int slu_memory_check_flags(cl_mem_flags flags, const void *host_ptr)
 	return CL_SUCCESS;
 }
 
-static cl_int write_now(struct slu_proxy *proxy, const void *initial)
+static cl_int alloc_write(struct slu_proxy *proxy, const void *initial)
 {
 	cl_event event;
 	cl_int r = slu_real_copy(proxy, proxy->device, SLU_DIRECTION_IN, 0, (void *)initial,
@@ -40,11 +36,11 @@ static cl_int write_now(struct slu_proxy *proxy, const void *initial)
 }
 
 /*
- * The first contents, after the birth. In RAM they go into the host copy. On the device they may
- * have come with the creation; but if the object has been moved since, they are gone, because
- * nobody had said yet that there were any.
+ * Writes the first contents after the allocation: in RAM into the backing. On the device they may
+ * have come with the creation of the object; but if the unit has moved since, they are lost,
+ * because it did not count as dirty yet.
  */
-static cl_int fill(struct slu_proxy *proxy, const void *initial, bool came_with_creation)
+static cl_int alloc_fill(struct slu_proxy *proxy, const void *initial, bool came_with_creation)
 {
 	struct slu_client_device *client = proxy->device->client;
 	cl_int e = CL_SUCCESS;
@@ -58,14 +54,14 @@ static cl_int fill(struct slu_proxy *proxy, const void *initial, bool came_with_
 	if (r)
 		return slu_layer_error(r);
 	if (!came_with_creation || proxy->generation != 1)
-		e = write_now(proxy, initial);
+		e = alloc_write(proxy, initial);
 	if (e == CL_SUCCESS)
 		slu_client_unit_dirty(proxy->unit);
 	slu_client_command_end(client, &proxy->unit, 1);
 	return e;
 }
 
-static cl_int bear(struct slu_proxy *proxy, const void *initial)
+static cl_int alloc_unit(struct slu_proxy *proxy, const void *initial)
 {
 	struct slu_client_device *client = proxy->device->client;
 	uint64_t reserved = proxy->size_bytes;
@@ -85,12 +81,12 @@ static cl_int bear(struct slu_proxy *proxy, const void *initial)
 	}
 	if (!initial)
 		return CL_SUCCESS;
-	return fill(proxy, initial, atomic_exchange(&proxy->initial, NULL) == NULL);
+	return alloc_fill(proxy, initial, atomic_exchange(&proxy->initial, NULL) == NULL);
 }
 
 /* With several devices, the one that has least of ours; the first command takes it where it runs.
  */
-static struct slu_device *choose_device(const struct slu_context *context)
+static struct slu_device *alloc_choose_device(const struct slu_context *context)
 {
 	struct slu_device *best = context->payer;
 	uint64_t least = UINT64_MAX;
@@ -107,8 +103,8 @@ static struct slu_device *choose_device(const struct slu_context *context)
 	return best;
 }
 
-cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like,
-		       const void *initial, struct slu_proxy **ret_proxy)
+cl_int slu_alloc_movable(struct slu_context *context, const struct slu_proxy *like,
+			 const void *initial, struct slu_proxy **ret_proxy)
 {
 	struct slu_proxy *proxy;
 	cl_int r;
@@ -119,7 +115,7 @@ cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like
 	}
 	proxy->dispatch = context->dispatch;
 	proxy->context = context;
-	proxy->device = choose_device(context);
+	proxy->device = alloc_choose_device(context);
 	proxy->type = like->type;
 	proxy->flags = like->flags;
 	if (!proxy->flags)
@@ -129,7 +125,7 @@ cl_int slu_memory_bear(struct slu_context *context, const struct slu_proxy *like
 	proxy->is_in_svm = like->host_ptr && slu_svm_is_there(like->host_ptr);
 	proxy->shape = like->shape;
 	proxy->is_movable = true;
-	r = bear(proxy, initial);
+	r = alloc_unit(proxy, initial);
 	if (r != CL_SUCCESS) {
 		slu_proxy_unref(proxy);
 		slu_memory_bury(proxy);
