@@ -128,7 +128,7 @@ cl_int slu_alloc_movable(struct slu_context *context, const struct slu_proxy *li
 	r = alloc_unit(proxy, initial);
 	if (r != CL_SUCCESS) {
 		slu_proxy_unref(proxy);
-		slu_memory_bury(proxy);
+		slu_memory_release_later(proxy);
 		return r;
 	}
 	*ret_proxy = proxy;

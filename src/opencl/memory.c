@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How objects end, and those that we do not move.
- *
- * A program may give up an object while its commands are queued; OpenCL keeps it until they have
- * ended. So does the account: the unit is freed, and the destructor callbacks are called, after
- * the last command that names it, on a thread of ours.
+ * The release of an object may be deferred. A program may give up an object while its commands are
+ * queued; OpenCL keeps it until they have ended. So does the account: a thread of the layer frees
+ * the unit and calls the destructor callbacks after the last command that names it.
  */
 
 #include <assert.h>
@@ -16,7 +14,7 @@
 #include "opencl/bracket.h"
 #include "opencl/memory.h"
 
-static void notify(struct slu_proxy *proxy)
+static void proxy_notify(struct slu_proxy *proxy)
 {
 	for (;;) {
 		struct slu_proxy_notify *first;
@@ -34,7 +32,7 @@ static void notify(struct slu_proxy *proxy)
 	}
 }
 
-static void end_child(struct slu_proxy *proxy)
+static void release_child(struct slu_proxy *proxy)
 {
 	struct slu_proxy *parent = proxy->parent;
 	cl_mem real;
@@ -47,11 +45,11 @@ static void end_child(struct slu_proxy *proxy)
 		slu_layer_next.clReleaseMemObject(real);
 	slu_proxy_free(proxy);
 	if (slu_proxy_unref(parent))
-		slu_memory_bury(parent);
+		slu_memory_release_later(parent);
 }
 
 /* Our own queues in the context go before the object's reference of it does. */
-static void end_root(struct slu_proxy *proxy)
+static void release_root(struct slu_proxy *proxy)
 {
 	cl_context context = proxy->context->handle;
 	bool holds_context;
@@ -74,21 +72,21 @@ static void end_root(struct slu_proxy *proxy)
 		slu_layer_next.clReleaseContext(context);
 }
 
-static void end(struct slu_proxy *proxy)
+static void release_now(struct slu_proxy *proxy)
 {
-	notify(proxy);
+	proxy_notify(proxy);
 	if (proxy->root == proxy)
-		end_root(proxy);
+		release_root(proxy);
 	else
-		end_child(proxy);
+		release_child(proxy);
 }
 
-static void end_job(struct slu_worker_job *job)
+static void release_run(struct slu_worker_job *job)
 {
-	end(slu_container_of(job, struct slu_proxy, burial));
+	release_now(slu_container_of(job, struct slu_proxy, release_job));
 }
 
-static bool count_down(struct slu_proxy *proxy)
+static bool release_count_down(struct slu_proxy *proxy)
 {
 	bool is_last;
 
@@ -102,21 +100,21 @@ static void CL_CALLBACK command_ended(cl_event event, cl_int status, void *data)
 {
 	struct slu_proxy *proxy = data;
 
-	if (count_down(proxy))
-		slu_worker_push(&proxy->burial);
+	if (release_count_down(proxy))
+		slu_worker_push(&proxy->release_job);
 }
 
-void slu_memory_bury(struct slu_proxy *proxy)
+void slu_memory_release_later(struct slu_proxy *proxy)
 {
-	proxy->burial.run = end_job;
+	proxy->release_job.run = release_run;
 	if (proxy->root != proxy || !slu_command_look_all(proxy)) {
-		end(proxy);
+		release_now(proxy);
 		return;
 	}
 	proxy->n_awaited = 1; /* our own, so that nobody is last before all are watched */
 	slu_command_watch(proxy, command_ended, proxy);
-	if (count_down(proxy))
-		end(proxy);
+	if (release_count_down(proxy))
+		release_now(proxy);
 }
 
 bool slu_memory_reserve(const struct slu_context *context, uint64_t bytes,
@@ -137,7 +135,7 @@ void slu_memory_unreserve(struct slu_reserve *reserve)
 	reserve->bytes = 0;
 }
 
-static void charge(struct slu_proxy *proxy, enum slu_frozen why, struct slu_reserve *reserve)
+static void proxy_charge(struct slu_proxy *proxy, enum slu_frozen why, struct slu_reserve *reserve)
 {
 	struct slu_device *device = proxy->context->payer;
 
@@ -161,7 +159,7 @@ struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_fr
 		return NULL;
 	}
 	proxy->size_bytes = size;
-	charge(proxy, why, reserve);
+	proxy_charge(proxy, why, reserve);
 	if (proxy->unit)
 		return proxy;
 	slu_memory_discharge(proxy);
@@ -215,7 +213,7 @@ cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 		LIST_INSERT_HEAD(&proxy->root->children, proxy, sibling);
 		slu_layer_give();
 	} else if (why != SLU_FROZEN_NO) {
-		charge(proxy, why, reserve);
+		proxy_charge(proxy, why, reserve);
 	}
 	*ret_proxy = proxy;
 	return CL_SUCCESS;
@@ -250,7 +248,7 @@ cl_int slu_call_clReleaseMemObject(cl_mem handle)
 	if (!proxy)
 		return CL_INVALID_MEM_OBJECT;
 	if (slu_proxy_unref(proxy))
-		slu_memory_bury(proxy);
+		slu_memory_release_later(proxy);
 	return CL_SUCCESS;
 }
 

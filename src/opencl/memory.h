@@ -84,5 +84,5 @@ static inline cl_mem_flags slu_memory_inherit(cl_mem_flags above, cl_mem_flags f
 	return flags | (above & SLU_MEMORY_HOST_PTR_FLAGS);
 }
 
-/* The last reference is gone: ends it now, or when the last command that names it has ended. */
-void slu_memory_bury(struct slu_proxy *proxy);
+/* After the last reference: releases @proxy now, or when the last command that names it ended. */
+void slu_memory_release_later(struct slu_proxy *proxy);

@@ -126,13 +126,13 @@ struct slu_proxy {
 	LIST_HEAD(, slu_proxy) children; /* of a root */
 	LIST_ENTRY(slu_proxy) sibling;	 /* of a child */
 	struct slu_proxy_notify *notify;
-	struct slu_proxy_track track; /* of a root */
-	uint32_t n_maps;	      /* what CL_MEM_MAP_COUNT says */
-	uint32_t n_holds;	      /* of a root: mappings that keep it in place */
-	uint32_t n_held;	      /* of a root: n_holds as the client knows it, 0 or 1 */
-	bool hold_is_changing;	      /* of a root: somebody tells the client */
-	uint32_t n_awaited;	      /* while DYING: completions that will come */
-	struct slu_worker_job burial; /* while DYING */
+	struct slu_proxy_track track;	   /* of a root */
+	uint32_t n_maps;		   /* what CL_MEM_MAP_COUNT says */
+	uint32_t n_holds;		   /* of a root: mappings that keep it in place */
+	uint32_t n_held;		   /* of a root: n_holds as the client knows it, 0 or 1 */
+	bool hold_is_changing;		   /* of a root: somebody tells the client */
+	uint32_t n_awaited;		   /* while DYING: completions that will come */
+	struct slu_worker_job release_job; /* while DYING */
 };
 
 /*
@@ -174,5 +174,5 @@ static inline void slu_proxy_ref(struct slu_proxy *proxy)
 	atomic_fetch_add(&proxy->n_refs, 1);
 }
 
-/* Return: true if that was the last one; it is DYING now and the caller buries it. */
+/* Return: true if that was the last one; it is DYING now, and the caller releases it (memory.h). */
 bool slu_proxy_unref(struct slu_proxy *proxy);
