@@ -4,7 +4,7 @@
  * Where the loader comes in. clInitLayer() runs inside the loader's own initialisation: it may
  * call nothing of OpenCL, and only fills tables.
  *
- * The order of layers: OPENCL_LAYERS=limiter.so:sluice.so. The leftmost is nearest the driver;
+ * The order of layers: OPENCL_LAYERS=limiter.so:sluice.so. The first is nearest the driver;
  * we must be nearest the program, so that what is below us sees real handles only.
  */
 

@@ -126,7 +126,7 @@ enum look {
 	IS_UNDER_WAY,
 };
 
-static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left_ns)
+static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_remaining_ns)
 {
 	struct slu_flight *f = &queue->flight;
 	uint64_t n_before, since_ns = 0, due_ns = 0, now_ns, n;
@@ -152,17 +152,17 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_left
 		f->came_ns = now_ns;
 	}
 	slu_layer_give();
-	*ret_left_ns = slu_sub_floor(due_ns, now_ns);
+	*ret_remaining_ns = slu_sub_floor(due_ns, now_ns);
 	return n ? HAS_ENDED : IS_UNDER_WAY;
 }
 
 /* Launches that are shorter than a pause are looked at without one, for as long as one. */
-static void pause_for(uint64_t cost_ns, uint64_t left_ns, uint64_t waited_ns)
+static void pause_for(uint64_t cost_ns, uint64_t remaining_ns, uint64_t waited_ns)
 {
 	uint64_t max_ns =
 		cost_ns < SLU_BACKLOG_PAIRED_NS ? SLU_BACKLOG_TARGET_NS / 2 : PAUSE_MAX_NS;
 	uint64_t part_ns = SLU_MAX(cost_ns / PAUSE_SHARE, PAUSE_MIN_NS);
-	uint64_t ns = SLU_MAX(left_ns / 2, part_ns);
+	uint64_t ns = SLU_MAX(remaining_ns / 2, part_ns);
 	struct timespec time = slu_clock_timespec(SLU_MIN(ns, max_ns));
 
 	if (cost_ns < PAUSE_MIN_NS && waited_ns < PAUSE_MIN_NS)
@@ -183,13 +183,13 @@ static uint64_t cost_of(struct slu_queue *queue)
 
 void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *data)
 {
-	uint64_t began_ns = 0, left_ns, waited_ns, cost_ns;
+	uint64_t began_ns = 0, remaining_ns, waited_ns, cost_ns;
 	bool has_paused = false, has_flushed = false;
 	enum look seen;
 
 	if (adjust(queue))
 		return;
-	while ((seen = look(queue, has_paused, &left_ns)) != MAY_SUBMIT) {
+	while ((seen = look(queue, has_paused, &remaining_ns)) != MAY_SUBMIT) {
 		if (seen == HAS_ENDED) {
 			has_paused = false;
 			began_ns = 0;
@@ -208,7 +208,7 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 			slu_queue_flush_all();
 			has_flushed = true;
 		}
-		pause_for(cost_ns, left_ns, waited_ns);
+		pause_for(cost_ns, remaining_ns, waited_ns);
 		has_paused = true;
 	}
 	adjust(queue);
