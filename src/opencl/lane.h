@@ -6,7 +6,7 @@
  * or an event of ours, and so do other commands, but for mappings. It rests on two ideas.
  *
  * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
- * device, and whether it counts as written, or doubted, already. A launch enters the gate of its
+ * device, and whether it counts as written, or suspect, already. A launch enters the gate of its
  * device (the turn), and goes the short way if every root that it names has a lease of the device's
  * present number for what the launch may do to it.
  *
@@ -61,7 +61,7 @@ bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
-/* @root is named by the caller, and marked as doubted or written if @access says so. */
+/* @root is named by the caller, and marked as suspect or written if @access says so. */
 void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access);
 
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
