@@ -24,8 +24,8 @@
 #include "opencl/context.h"
 #include "opencl/device.h"
 #include "opencl/ending.h"
+#include "opencl/fastpath.h"
 #include "opencl/headroom.h"
-#include "opencl/lane.h"
 #include "opencl/proxy.h"
 #include "opencl/real.h"
 
@@ -236,7 +236,7 @@ static int drain(void *data)
 
 static int progress(void *data)
 {
-	slu_lane_tick(data);
+	slu_fastpath_tick(data);
 	return look(data, false);
 }
 
@@ -246,8 +246,8 @@ static int drain_unit(void *data, struct slu_unit *unit)
 
 	if (!slu_ending_enter())
 		return SLU_BACKEND_E_BUSY;
-	r = slu_lane_break(unit->owner, data) ? slu_command_look_all(unit->owner)
-					      : SLU_BACKEND_E_BUSY;
+	r = slu_fastpath_break_lease(unit->owner, data) ? slu_command_look_all(unit->owner)
+							: SLU_BACKEND_E_BUSY;
 	slu_ending_leave();
 	return r;
 }

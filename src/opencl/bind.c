@@ -8,8 +8,8 @@
 #include "opencl/argument.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/fastpath.h"
 #include "opencl/kernel.h"
-#include "opencl/lane.h"
 #include "opencl/memory.h"
 
 cl_int slu_kernel_refresh(struct slu_kernel *kernel)
@@ -119,13 +119,13 @@ static cl_int bind_present(struct slu_kernel *kernel, cl_uint index, struct slu_
 }
 
 /*
- * The short way: the kernel is in nobody's hands, and what is to be set is known to fit and to be
+ * The fast path: the kernel is in nobody's hands, and what is to be set is known to fit and to be
  * on the device, or is no object.
  *
  * Return: whether it was gone; *ret_r is then what the call answers.
  */
-static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, size_t size,
-			 const void *value, cl_int *ret_r)
+static bool bind_fast(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, size_t size,
+		      const void *value, cl_int *ret_r)
 {
 	struct slu_kernel *kernel = slu_kernel_find(handle);
 	struct slu_kernel_arg *arg;
@@ -149,7 +149,7 @@ static bool bind_shortly(cl_kernel handle, cl_uint index, struct slu_proxy *prox
 	device = slu_context_device_of(proxy->context, proxy->root->unit);
 	if (!slu_gate_try_enter(device->index))
 		return false;
-	is_leased = slu_lane_is_leased(proxy, device, SLU_ACCESS_READ);
+	is_leased = slu_fastpath_is_leased(proxy, device, SLU_ACCESS_READ);
 	if (is_leased)
 		*ret_r = bind_present(kernel, index, proxy);
 	slu_gate_leave();
@@ -181,7 +181,7 @@ cl_int slu_call_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, con
 		if (!proxy)
 			return CL_INVALID_MEM_OBJECT;
 	}
-	if (bind_shortly(handle, index, proxy, size, value, &r))
+	if (bind_fast(handle, index, proxy, size, value, &r))
 		return r;
 	kernel = slu_kernel_take(handle);
 	if (!kernel)

@@ -18,7 +18,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 struct slu_user_event {
 	struct slu_table_node node; /* by the event's handle, while UNSET */
@@ -139,7 +139,7 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
 		set_locked(slu_container_of(old, struct slu_user_event, node));
 	slu_layer_give();
 	/* what is on its way must not seem to wait for it */
-	slu_lane_cover_all();
+	slu_fastpath_cover_all();
 	return handle;
 }
 

@@ -4,8 +4,8 @@
 
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/fastpath.h"
 #include "opencl/headroom.h"
-#include "opencl/lane.h"
 #include "opencl/real.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
@@ -35,7 +35,7 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 	bracket->n_units = bracket->n_roots = 0;
 	bracket->event = NULL;
 	bracket->covers = 0;
-	bracket->is_inside = bracket->is_short = bracket->is_long = bracket->has_queue = false;
+	bracket->is_inside = bracket->is_fast = bracket->is_slow = bracket->has_queue = false;
 	bracket->queue = slu_queue_peek(queue);
 	if (!bracket->queue) {
 		bracket->queue = slu_queue_get(queue);
@@ -61,20 +61,20 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 static bool is_leased(const struct slu_bracket *bracket)
 {
 	for (size_t i = 0; i < bracket->n_names; i++)
-		if (!slu_lane_is_leased(bracket->names[i].proxy, bracket->queue->device,
-					bracket->names[i].access))
+		if (!slu_fastpath_is_leased(bracket->names[i].proxy, bracket->queue->device,
+					    bracket->names[i].access))
 			return false;
 	return true;
 }
 
-static bool enter_shortly(struct slu_bracket *bracket)
+static bool bracket_enter_fast(struct slu_bracket *bracket)
 {
-	if (bracket->is_long || !slu_lane_step_in(bracket->queue))
+	if (bracket->is_slow || !slu_fastpath_step_in(bracket->queue))
 		return false;
-	bracket->is_short = is_leased(bracket);
-	if (!bracket->is_short)
+	bracket->is_fast = is_leased(bracket);
+	if (!bracket->is_fast)
 		slu_gate_leave();
-	return bracket->is_short;
+	return bracket->is_fast;
 }
 
 static cl_int find_reals(struct slu_bracket *bracket)
@@ -101,7 +101,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 	struct slu_device *device = bracket->queue->device;
 	cl_int r = CL_SUCCESS;
 
-	if (enter_shortly(bracket))
+	if (bracket_enter_fast(bracket))
 		return find_reals(bracket);
 	slu_lock_assert_none();
 	slu_flight_wait(bracket->queue, expect, bracket);
@@ -117,7 +117,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 		bracket->is_inside = true;
 	}
 	r = find_reals(bracket);
-	bracket->covers = slu_lane_close(bracket->queue);
+	bracket->covers = slu_fastpath_close_run(bracket->queue);
 	return r;
 }
 
@@ -129,11 +129,11 @@ cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, si
 	return r ? r : slu_bracket_enter(bracket);
 }
 
-/* What the command wrote; and that the next launch may go the short way. */
+/* What the command wrote; and that the next launch may take the fast path. */
 static void mark(struct slu_bracket *bracket)
 {
 	if (bracket->is_inside)
-		slu_lane_note_crowd(bracket->queue->device);
+		slu_fastpath_note_crowd(bracket->queue->device);
 	for (size_t i = 0; i < bracket->n_names; i++) {
 		const struct slu_name *name = &bracket->names[i];
 		struct slu_proxy *root = name->proxy->root;
@@ -145,7 +145,7 @@ static void mark(struct slu_bracket *bracket)
 		else if (root->unit && name->access == SLU_ACCESS_SUSPECT)
 			slu_client_unit_suspect(root->unit);
 		if (bracket->is_inside)
-			slu_lane_lease(root, bracket->queue->device, name->access);
+			slu_fastpath_lease(root, bracket->queue->device, name->access);
 	}
 }
 
@@ -158,11 +158,12 @@ static void forget(struct slu_bracket *bracket)
 }
 
 /* Nobody but the program wants the event. */
-static cl_int end_shortly(struct slu_bracket *bracket, cl_int r, cl_bool blocking, cl_event *event)
+static cl_int bracket_end_fast(struct slu_bracket *bracket, cl_int r, cl_bool blocking,
+			       cl_event *event)
 {
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
 
-	slu_lane_step_out(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
+	slu_fastpath_step_out(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
 	forget(bracket);
 	if (own && blocking)
 		r = slu_layer_next.clWaitForEvents(1, &own);
@@ -181,7 +182,7 @@ static void leave(struct slu_bracket *bracket, struct slu_device *device)
 	if (!bracket->is_inside)
 		return;
 	slu_client_command_end(device->client, bracket->units, bracket->n_units);
-	slu_lane_tick(device);
+	slu_fastpath_tick(device);
 }
 
 /* What the program has waited for need not be asked about again. */
@@ -204,8 +205,8 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 
 	if (!queue)
 		return r;
-	if (bracket->is_short)
-		return end_shortly(bracket, r, blocking, event);
+	if (bracket->is_fast)
+		return bracket_end_fast(bracket, r, blocking, event);
 	if (r == CL_SUCCESS)
 		mark(bracket);
 	if (own && (blocking || event))

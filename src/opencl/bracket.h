@@ -44,11 +44,11 @@ struct slu_bracket {
 	struct slu_proxy **roots; /* each once */
 	size_t n_roots;
 	cl_event event;	 /* where the driver puts the command's event */
-	uint64_t covers; /* what the command will cover (lane.h) */
+	uint64_t covers; /* what the command will cover (fastpath.h) */
 	bool has_queue;	 /* a reference of the queue's note is ours */
 	bool is_inside;	 /* between begin and end of a command of the client's */
-	bool is_short;	 /* on the short way, inside the gate (lane.h) */
-	bool is_long;	 /* the caller: not on the short way */
+	bool is_fast;	 /* on the fast path, inside the gate (fastpath.h) */
+	bool is_slow;	 /* the caller: not on the fast path */
 	struct slu_unit *few_units[SLU_BRACKET_INLINE];
 	struct slu_proxy *few_roots[SLU_BRACKET_INLINE];
 };
@@ -63,7 +63,7 @@ struct slu_bracket {
 cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
 			 struct slu_name *names);
 
-/* The same in two steps, for calls that check something between, or set is_long. */
+/* The same in two steps, for calls that check something between, or set is_slow. */
 cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, size_t n_names,
 			struct slu_name *names);
 cl_int slu_bracket_enter(struct slu_bracket *bracket);

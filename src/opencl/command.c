@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 /* An out-of-order queue's commands gather at a unit; beyond this many the ended ones are sought. */
 #define TRACK_MANY 32
@@ -81,7 +81,7 @@ static void take_event_locked(struct slu_command *command, cl_event *ret_release
 static unsigned command_unlist_locked(struct slu_command *command, cl_event *ret_release)
 {
 	command->is_ended = true;
-	slu_lane_ended_locked(command->queue, command->covers);
+	slu_fastpath_end_runs_locked(command->queue, command->covers);
 	slu_flight_end_locked(command);
 	TAILQ_REMOVE(&command->queue->commands, command, link);
 	command->queue->n_commands--;
@@ -238,7 +238,7 @@ static struct slu_command *wait_for_memory(struct slu_queue *queue, cl_event eve
 		return command;
 	slu_layer_next.clReleaseEvent(event);
 	slu_layer_take();
-	slu_lane_ended_locked(queue, covers);
+	slu_fastpath_end_runs_locked(queue, covers);
 	slu_queue_unref_locked(queue);
 	slu_layer_give();
 	return NULL;
@@ -330,7 +330,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 
 int slu_command_look_all(struct slu_proxy *root)
 {
-	bool is_busy = slu_lane_gather(root) < 0, is_blocked = false;
+	bool is_busy = slu_fastpath_gather(root) < 0, is_blocked = false;
 
 	for (unsigned i = 0;; i++) {
 		struct slu_command *command;
@@ -363,7 +363,7 @@ unsigned slu_command_watch(struct slu_proxy *root,
 {
 	unsigned n = 0;
 
-	while (slu_lane_gather(root))
+	while (slu_fastpath_gather(root))
 		sched_yield();
 	for (unsigned i = 0;; i++) {
 		struct slu_command *command = NULL;

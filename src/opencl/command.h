@@ -9,8 +9,8 @@
  *   IN_FLIGHT -> ENDED      [slu_command_look]   the driver says so: complete, or failed
  *
  * An in-order queue ends its commands in order, so a unit keeps only the last of each such
- * queue; of an out-of-order queue it keeps all. "Before" and "behind" are told by stamps (lane.h),
- * for several threads may submit to one queue.
+ * queue; of an out-of-order queue it keeps all. "Before" and "behind" are told by stamps
+ * (fastpath.h), for several threads may submit to one queue.
  *
  * *Blocked* is a command that cannot run before the host does something: it waits, directly or
  * through others, for a user event that is not set. Each command carries the unset user events
@@ -40,7 +40,7 @@ struct slu_command {
 	link;			 /* its queue's list, in order of submission, while in flight */
 	struct slu_queue *queue; /* constant; kept alive by the command */
 	cl_event event;		 /* ours while in flight or looked at */
-	uint64_t stamp;		 /* constant: the queue's when it had been submitted (lane.h) */
+	uint64_t stamp;		 /* constant: the queue's when it had been submitted (fastpath.h) */
 	uint64_t covers;	 /* constant: its end is the end of all with a stamp up to this */
 	uint64_t since_ns;	 /* constant: what it carries is no older than this */
 	uint32_t n_carried;	 /* constant: launches that end with it, itself too (flight.h) */
@@ -71,16 +71,16 @@ struct slu_queue {
 	struct slu_command_list commands;
 	struct slu_blockers blockers; /* what every later command waits for too */
 
-	/* the short way of launches (lane.h) */
-	unsigned lane;		/* its place there, or SLU_LANE_NONE; constant */
+	/* the fast path (fastpath.h) */
+	unsigned slot;		/* its place there, or SLU_FASTPATH_NONE; constant */
 	_Atomic uint64_t stamp; /* that commands have which are submitted now */
-	_Atomic uint64_t run;	/* the last stamp of a launch that went the short way */
+	_Atomic uint64_t run;	/* the last stamp of a launch that took the fast path */
 	_Atomic unsigned n_run; /* about how many did so since the last command with an event */
 
 	struct slu_flight flight;
 };
 
-#define SLU_LANE_NONE (~0u)
+#define SLU_FASTPATH_NONE (~0u)
 
 /* -- queues (queue.c) ------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ bool slu_queue_hides_event(cl_event event);
 
 /*
  * Notes a command that was just submitted. Takes over @event and the caller's reference of @queue.
- * @covers is what slu_lane_close() said before. @roots are noted to be named by it.
+ * @covers is what slu_fastpath_close_run() said before. @roots are noted to be named by it.
  * Where memory is out, waits for the command instead: then there is nothing to note.
  */
 void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, cl_uint n_wait,

@@ -36,11 +36,11 @@ struct slu_device {
 
 	unsigned index;		 /* of its gate; constant once KNOWN */
 	_Atomic bool is_managed; /* somebody may want the device of us: work in flight is bounded */
-	/* the short way (lane.h) */
+	/* the fast path (fastpath.h) */
 	_Atomic uint64_t lease;	  /* the present number; never 0 */
 	_Atomic uint64_t aged_ns; /* when it last went on */
 	_Atomic bool is_crowded;  /* the client is told of each launch */
-	_Atomic uint64_t n_short; /* launches that the client was not told of yet */
+	_Atomic uint64_t n_fast;  /* launches that the client was not told of yet */
 
 	/* what comparing costs here (compare.c); guarded by the layer's lock */
 	struct slu_speed out_speed, hash_speed;

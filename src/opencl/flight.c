@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "opencl/command.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
-#define LIMIT_MAX   (2 * SLU_LANE_RUN_MAX)
+#define LIMIT_MAX   (2 * SLU_FASTPATH_RUN_MAX)
 #define LIMIT_BEGIN 8 /* of a queue that was idle, whatever its launches took before */
 
 /* between two looks: half of what the oldest command should still take, and then a small part of a
@@ -34,7 +34,7 @@ static uint32_t limit_now(const struct slu_flight *f)
 /* Four marks or more within the limit. */
 static uint32_t run_max_of(const struct slu_flight *f, bool is_managed)
 {
-	return is_managed ? limit_now(f) / 4 : SLU_LANE_RUN_MAX;
+	return is_managed ? limit_now(f) / 4 : SLU_FASTPATH_RUN_MAX;
 }
 
 static void set_run_max(struct slu_flight *f, bool is_managed)

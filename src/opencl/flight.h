@@ -7,8 +7,8 @@
  * nothing held, while too much of its queue is in flight.
  *
  * The commands that have an event of ours (command.h) are the marks: each *carries* the launches
- * of the short way before it, and itself. Whoever waits sees them end, and so learns how long a
- * launch takes, and how many may be in flight (client/backlog.h). The short way does not look at
+ * of the fast path before it, and itself. Whoever waits sees them end, and so learns how long a
+ * launch takes, and how many may be in flight (client/backlog.h). The fast path does not look at
  * all of this: it ends where its run has the length `run_max`, a part of the limit, and what comes
  * then looks.
  *
@@ -35,7 +35,7 @@ struct slu_queue;
 struct slu_command;
 
 struct slu_flight {
-	_Atomic uint32_t run_max; /* launches that may follow each other on the short way */
+	_Atomic uint32_t run_max; /* launches that may follow each other on the fast path */
 	_Atomic uint32_t
 		n_closed; /* of runs that came to their end; the next command carries them */
 

@@ -10,8 +10,8 @@
 
 #include "opencl/bracket.h"
 #include "opencl/context.h"
+#include "opencl/fastpath.h"
 #include "opencl/kernel.h"
-#include "opencl/lane.h"
 
 #define FEW 16
 
@@ -99,7 +99,7 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 		r = slu_bracket_open(&l->bracket, queue, l->n, l->names);
 	if (!r)
 		build_hashers(l);
-	l->bracket.is_long = true;
+	l->bracket.is_slow = true;
 	if (!r)
 		r = slu_bracket_enter(&l->bracket);
 	if (l->kernel)
@@ -126,17 +126,17 @@ static bool again(struct launch *l, cl_int r)
 	return true;
 }
 
-/* The short way, if it is open to this launch; slu_lane_leave() is due then. */
+/* The fast path, if it is open to this launch; slu_fastpath_leave() is due then. */
 struct way {
 	struct slu_queue *queue;
 	struct slu_kernel *kernel;
 };
 
-static bool is_short(struct way *way, cl_command_queue queue, cl_kernel kernel)
+static bool is_fast(struct way *way, cl_command_queue queue, cl_kernel kernel)
 {
 	way->queue = slu_queue_peek(queue);
 	way->kernel = slu_kernel_find(kernel);
-	return way->queue && way->kernel && slu_lane_enter(way->queue, way->kernel);
+	return way->queue && way->kernel && slu_fastpath_enter(way->queue, way->kernel);
 }
 
 cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
@@ -148,10 +148,10 @@ cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
 	struct launch l;
 	cl_int r;
 
-	if (is_short(&way, queue, kernel)) {
+	if (is_fast(&way, queue, kernel)) {
 		r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global,
 							  local, n_wait, wait, event);
-		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
+		slu_fastpath_leave(way.queue, way.kernel, r == CL_SUCCESS);
 		return r;
 	}
 	do {
@@ -171,9 +171,9 @@ cl_int slu_call_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint 
 	struct launch l;
 	cl_int r;
 
-	if (is_short(&way, queue, kernel)) {
+	if (is_fast(&way, queue, kernel)) {
 		r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait, event);
-		slu_lane_leave(way.queue, way.kernel, r == CL_SUCCESS);
+		slu_fastpath_leave(way.queue, way.kernel, r == CL_SUCCESS);
 		return r;
 	}
 	do {

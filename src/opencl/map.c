@@ -61,7 +61,7 @@ static cl_int map_begin(struct slu_bracket *b, cl_command_queue queue, struct sl
 {
 	cl_int r = slu_bracket_open(b, queue, 1, name);
 
-	b->is_long = true; /* the hold may have to wait, which nobody does inside the gate */
+	b->is_slow = true; /* the hold may have to wait, which nobody does inside the gate */
 	if (!r)
 		r = check_host_access(name->proxy, flags);
 	return r ? r : slu_bracket_enter(b);

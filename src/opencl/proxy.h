@@ -36,8 +36,8 @@
 
 #define SLU_PROXY_SLOTS_MAX (1u << 20)
 
-/* Queues with a short way (lane.h) at one time. */
-#define SLU_LANES 8
+/* Queues with a fast path (fastpath.h) at one time. */
+#define SLU_FASTPATH_SLOTS 8
 
 /* So many slots rest before the first of them is used again. */
 #define SLU_PROXY_RESTING 1024
@@ -115,11 +115,12 @@ struct slu_proxy {
 	uint64_t backing_version;	  /* … of this version; 0: none */
 	bool is_liar;			  /* was changed by who promised not to */
 
-	/* of a root: the short way of launches (lane.h) */
+	/* of a root: the fast path (fastpath.h) */
 	/* by what it is known to be used for already: a number of the device's; 0: none */
 	_Atomic uint64_t leases[_SLU_ACCESS_MAX];
-	_Atomic bool lease_is_breaking;	  /* taken away; some may still rely on it */
-	_Atomic uint64_t runs[SLU_LANES]; /* stamp of the last launch there that named it; 0: none
+	_Atomic bool lease_is_breaking; /* taken away; some may still rely on it */
+	_Atomic uint64_t
+		runs[SLU_FASTPATH_SLOTS]; /* stamp of the last launch there that named it; 0: none
 					   */
 
 	/* guarded by the layer's lock */

@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 #include "opencl/command.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 static struct slu_table queues; /* guarded by the layer's lock */
 static TAILQ_HEAD(, slu_queue) all_queues = TAILQ_HEAD_INITIALIZER(all_queues);
@@ -21,7 +21,7 @@ void slu_queue_unref_locked(struct slu_queue *queue)
 	if (--queue->n_refs)
 		return;
 	assert(TAILQ_EMPTY(&queue->commands));
-	slu_lane_shut_locked(queue);
+	slu_fastpath_shut_locked(queue);
 	TAILQ_REMOVE(&all_queues, queue, link);
 	slu_blockers_clear_locked(&queue->blockers);
 	free(queue);
@@ -66,7 +66,7 @@ static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
 	slu_flight_init(&queue->flight, slu_device_is_managed(queue->device));
 
 	slu_layer_take();
-	slu_lane_open_locked(queue);
+	slu_fastpath_open_locked(queue);
 	TAILQ_INSERT_TAIL(&all_queues, queue, link);
 	if (slu_table_put(&queues, handle, &queue->node, &old)) {
 		queue->n_refs = 1;
@@ -124,7 +124,7 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 	slu_layer_give();
 	while (queue) {
 		if (queue->device == device) {
-			if (slu_lane_cover(queue) < 0)
+			if (slu_fastpath_cover(queue) < 0)
 				is_busy = true;
 			slu_queue_sweep(queue, flush);
 		}
@@ -296,7 +296,7 @@ static struct slu_queue *known_with_ref(cl_command_queue handle)
 /* What was there before has ended then, in a queue in order without asking about each. */
 static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
 {
-	uint64_t covers = slu_lane_close(queue);
+	uint64_t covers = slu_fastpath_close_run(queue);
 	cl_int r = slu_layer_next.clFinish(handle);
 
 	if (r == CL_SUCCESS && covers) {
@@ -313,7 +313,7 @@ static void give_up(struct slu_queue *queue)
 {
 	cl_command_queue handle = queue->handle;
 
-	if (queue->n_program == 1 && slu_lane_cover(queue))
+	if (queue->n_program == 1 && slu_fastpath_cover(queue))
 		finish(queue, handle);
 	slu_queue_sweep(queue, false);
 	slu_layer_take();

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "opencl/command.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 #define SWEEP_BATCH 64
 
@@ -22,7 +22,7 @@ void slu_queue_end_covered(struct slu_queue *queue, uint64_t covers, cl_event la
 
 		n = 0;
 		slu_layer_take();
-		slu_lane_ended_locked(queue, covers);
+		slu_fastpath_end_runs_locked(queue, covers);
 		while (n < SWEEP_BATCH && (first = TAILQ_FIRST(&queue->commands)) &&
 		       (first->stamp <= covers || (last && first->event == last))) {
 			slu_command_end_locked(first, &release[n]);

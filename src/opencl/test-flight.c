@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "opencl/fastpath.h"
 #include "opencl/flight.h"
-#include "opencl/lane.h"
 
 #include "../../bench/cl-costs.h"
 
-enum { LAUNCHES = 3 * (SLU_LANE_RUN_MAX + 1) + 1, SOME = 50, FEW = 8 };
+enum { LAUNCHES = 3 * (SLU_FASTPATH_RUN_MAX + 1) + 1, SOME = 50, FEW = 8 };
 
 #define MS SLU_NS_PER_MS
 

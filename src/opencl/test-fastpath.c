@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The short way of launches, over a driver that does nothing: what it asks of the driver, how the
+ * the fast path, over a driver that does nothing: what it asks of the driver, how the
  * end of a run is found, and that nobody relies on a lease that was taken away.
  */
 
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 #include "../../bench/cl-costs.h"
 
@@ -134,10 +134,10 @@ static void a_launch_with_nothing_absent_asks_for_no_event(void **state)
 {
 	struct scene *s = *state;
 
-	for (unsigned i = 0; i < 10 * (SLU_LANE_RUN_MAX + 1); i++)
+	for (unsigned i = 0; i < 10 * (SLU_FASTPATH_RUN_MAX + 1); i++)
 		launch(s);
-	assert_int_equal(driver.n_launches, 10 * (SLU_LANE_RUN_MAX + 1));
-	assert_int_equal(driver.n_events, 10); /* the first of each run went the long way */
+	assert_int_equal(driver.n_launches, 10 * (SLU_FASTPATH_RUN_MAX + 1));
+	assert_int_equal(driver.n_events, 10); /* the first of each run took the slow path */
 	assert_int_equal(driver.n_markers, 0);
 }
 
@@ -166,7 +166,7 @@ static void a_command_with_an_event_covers_those_before_it(void **state)
 
 	launch(s);
 	driver.status = CL_RUNNING;
-	for (unsigned i = 0; i < SLU_LANE_RUN_MAX; i++)
+	for (unsigned i = 0; i < SLU_FASTPATH_RUN_MAX; i++)
 		launch(s);
 	assert_int_equal(driver.n_events, 1);
 	launch(s);
@@ -177,7 +177,7 @@ static void a_command_with_an_event_covers_those_before_it(void **state)
 	assert_int_equal(driver.n_markers, 0);
 }
 
-static void a_write_goes_the_short_way_too(void **state)
+static void a_write_takes_the_fast_path_too(void **state)
 {
 	struct scene *s = *state;
 	char bytes[4] = "";
@@ -194,7 +194,8 @@ static void a_write_goes_the_short_way_too(void **state)
 	assert_int_equal(slu_command_look_all(s->root), 0);
 }
 
-/* Not everything is there, but what this launch names is: it goes the short way, and is told of. */
+/* Not everything is there, but what this launch names is: it takes the fast path, and is told of.
+ */
 static void the_client_hears_of_a_crowded_devices_launches(void **state)
 {
 	struct scene *s = *state;
@@ -289,7 +290,7 @@ static void with_a_user_event_unset_every_launch_has_its_event(void **state)
 }
 
 /* Whoever retained it can still set it; afterwards nobody can. */
-static void a_user_event_given_up_unset_shuts_the_short_way_no_more(void **state)
+static void a_user_event_given_up_unset_shuts_the_fast_path_no_more(void **state)
 {
 	struct scene *s = *state;
 	cl_event event = slu_call_clCreateUserEvent(s->context, NULL);
@@ -367,7 +368,7 @@ static void *hammer(void *data)
 	struct slu_kernel *kernel = slu_kernel_find(s->kernel);
 
 	while (!atomic_load(&race.is_over)) {
-		if (!slu_lane_enter(s->queue, kernel)) {
+		if (!slu_fastpath_enter(s->queue, kernel)) {
 			sched_yield();
 			continue;
 		}
@@ -377,7 +378,7 @@ static void *hammer(void *data)
 				sched_yield();
 		}
 		atomic_fetch_add(&race.n_passed, 1);
-		slu_lane_leave(s->queue, kernel, true);
+		slu_fastpath_leave(s->queue, kernel, true);
 	}
 	return data;
 }
@@ -395,11 +396,11 @@ static void nobody_relies_on_a_lease_that_was_broken(void **state)
 	for (unsigned n = 0; n < BREAKS; n++) {
 		unsigned n_before = atomic_load(&race.n_passed);
 
-		slu_lane_lease(s->root, s->queue->device, SLU_ACCESS_WRITE);
-		slu_lane_close(s->queue);
+		slu_fastpath_lease(s->root, s->queue->device, SLU_ACCESS_WRITE);
+		slu_fastpath_close_run(s->queue);
 		while (atomic_load(&race.n_passed) == n_before)
 			sched_yield();
-		while (!slu_lane_break(s->root, s->queue->device))
+		while (!slu_fastpath_break_lease(s->root, s->queue->device))
 			sched_yield();
 		atomic_store(&race.is_gone, true);
 		for (unsigned i = 0; i < n % 64; i++)
@@ -421,18 +422,18 @@ int main(void)
 		scene_test(a_launch_with_nothing_absent_asks_for_no_event),
 		scene_test(the_end_of_a_run_is_that_of_a_marker),
 		scene_test(a_command_with_an_event_covers_those_before_it),
-		scene_test(a_write_goes_the_short_way_too),
+		scene_test(a_write_takes_the_fast_path_too),
 		scene_test(the_client_hears_of_a_crowded_devices_launches),
 		scene_test(finishing_a_queue_ends_its_run),
 		scene_test(a_command_that_was_waited_for_is_not_asked_about),
 		scene_test(what_comes_behind_a_wait_is_asked_about),
 		scene_test(a_queue_given_up_leaves_a_marker),
 		scene_test(with_a_user_event_unset_every_launch_has_its_event),
-		scene_test(a_user_event_given_up_unset_shuts_the_short_way_no_more),
+		scene_test(a_user_event_given_up_unset_shuts_the_fast_path_no_more),
 		scene_test(what_waits_for_a_user_event_given_up_stays_blocked),
 		scene_test(what_is_blocked_holds_only_what_it_names),
 		scene_test(nobody_relies_on_a_lease_that_was_broken),
 	};
 
-	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("fastpath", tests, NULL, NULL);
 }

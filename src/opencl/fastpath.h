@@ -2,20 +2,19 @@
 #pragma once
 
 /*
- * The short way: while nothing is absent, a launch goes to the driver without a lock, a message,
+ * The fast path: while nothing is absent, a launch goes to the driver without a lock, a message,
  * or an event of ours, and so do other commands, but for mappings. It rests on two ideas.
  *
  * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
  * device, and whether it counts as written, or suspect, already. A launch enters the gate of its
- * device (the turn), and goes the short way if every root that it names has a lease of the device's
- * present number for what the launch may do to it.
+ * device (the turn), and takes the fast path if every root that it names has a lease of the
+ * device's present number for what the launch may do to it.
  *
- *   (none) -> LEASED   [slu_lane_lease]   in a bracket, the root named
- *   LEASED -> (none)   [slu_lane_break]   the root is to leave: taken away, then those who are
- *                                         inside the gate are waited for
- *   LEASED -> STALE    [slu_lane_tick]    every tenth of a second the device's number goes on, so
- *                                         that the client hears of every root in use: its next
- *                                         launch goes the long way and renews the lease
+ *   (none) -> LEASED   [slu_fastpath_lease]   in a bracket, the root named
+ *   LEASED -> (none)   [slu_fastpath_break_lease]   the root is to leave: taken away, then those
+ * who are inside the gate are waited for LEASED -> STALE    [slu_fastpath_tick]    every tenth of a
+ * second the device's number goes on, so that the client hears of every root in use: its next
+ *                                         launch takes the slow path and renews the lease
  *
  * A *run*: launches without events of their own are known by their queue's stamp. A command that
  * has an event and comes behind them covers them: the stamp is counted up before it is submitted,
@@ -27,8 +26,8 @@
  *   queue     ...K    K    K   [W]   K   [M]       W a write with an event, M a marker
  *   covers                     <=5       <=6       their ends are the ends of all these
  *
- * An out-of-order queue has no short way. While not everything that the program works with is on
- * the device (it is *crowded*), the client must know the order of all commands: then the short way
+ * An out-of-order queue has no fast path. While not everything that the program works with is on
+ * the device (it is *crowded*), the client must know the order of all commands: then the fast path
  * ends with a word to it, which takes its lock for a moment.
  */
 
@@ -42,58 +41,59 @@
  * in flight is bounded by time (flight.h), and this number must not be what bounds it: a program
  * whose launches take 40 µs would wake up every millisecond to submit the next few.
  */
-#define SLU_LANE_RUN_MAX 128
+#define SLU_FASTPATH_RUN_MAX 128
 
 /* -- the way ---------------------------------------------------------------------------------- */
 
-/* Return: true if the launch may be submitted now; then slu_lane_leave() is due. */
-bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel);
-void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted);
+/* Return: true if the launch may be submitted now; then slu_fastpath_leave() is due. */
+bool slu_fastpath_enter(struct slu_queue *queue, const struct slu_kernel *kernel);
+void slu_fastpath_leave(struct slu_queue *queue, const struct slu_kernel *kernel,
+			bool was_submitted);
 
 /* The same for any other command: first the gate, then each object; at last the roots are noted. */
-bool slu_lane_step_in(struct slu_queue *queue);
-void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
-		       bool was_submitted);
+bool slu_fastpath_step_in(struct slu_queue *queue);
+void slu_fastpath_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
+			   bool was_submitted);
 
 /* Whether @proxy is on the device, for a caller inside the gate of @device who has that @access. */
-bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
-			enum slu_access access);
+bool slu_fastpath_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
+			    enum slu_access access);
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
 /* @root is named by the caller, and marked as suspect or written if @access says so. */
-void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access);
+void slu_fastpath_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access);
 
 /* Return: true when no launch that relied on the lease is on its way to the driver any more. */
-bool slu_lane_break(struct slu_proxy *root, struct slu_device *device);
+bool slu_fastpath_break_lease(struct slu_proxy *root, struct slu_device *device);
 
-/* Notes whether @device is crowded; after each command of the long way. */
-void slu_lane_note_crowd(struct slu_device *device);
+/* Notes whether @device is crowded; after each command of the slow path. */
+void slu_fastpath_note_crowd(struct slu_device *device);
 
 /*
  * Called now and then, without a lock: leases grow stale, the client hears how many went by and
  * tells whether we are managed.
  */
-void slu_lane_tick(struct slu_device *device);
+void slu_fastpath_tick(struct slu_device *device);
 
 /* -- runs ------------------------------------------------------------------------------------- */
 
-/* A queue gets one of the few lanes, if there is one, and gives it back. */
-void slu_lane_open_locked(struct slu_queue *queue);
-void slu_lane_shut_locked(struct slu_queue *queue);
+/* A queue gets one of the few slots, if there is one, and gives it back. */
+void slu_fastpath_open_locked(struct slu_queue *queue);
+void slu_fastpath_shut_locked(struct slu_queue *queue);
 
 /* Before a command with an event is submitted. Return: what it will cover; 0: nothing. */
-uint64_t slu_lane_close(struct slu_queue *queue);
+uint64_t slu_fastpath_close_run(struct slu_queue *queue);
 
 /* Everything that @covers tells has ended. */
-void slu_lane_ended_locked(struct slu_queue *queue, uint64_t covers);
+void slu_fastpath_end_runs_locked(struct slu_queue *queue, uint64_t covers);
 
 /*
  * Sees to it that a command with an event covers what is in @queue now. Return: 0, or -EBUSY
  * where the driver could not do it now.
  */
-int slu_lane_cover(struct slu_queue *queue);
-void slu_lane_cover_all(void);
+int slu_fastpath_cover(struct slu_queue *queue);
+void slu_fastpath_cover_all(void);
 
 /* The runs that name @root become commands that name it (command.h). Return: as above. */
-int slu_lane_gather(struct slu_proxy *root);
+int slu_fastpath_gather(struct slu_proxy *root);

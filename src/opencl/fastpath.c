@@ -6,16 +6,16 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "opencl/context.h"
-#include "opencl/lane.h"
+#include "opencl/fastpath.h"
 
 #define STALE_NS  (100 * SLU_NS_PER_MS)
 #define MOST_TOLD 64
 
-/* Who has which lane. A lane's stamps go on with the next queue, so that old ones stay old. */
+/* The queues with a fast path. A slot's stamps go on with the next queue, so old ones stay old. */
 static struct {
 	struct slu_queue *queue;
-	uint64_t last; /* stamp of the last queue that had it */
-} lanes[SLU_LANES];    /* guarded by the layer's lock */
+	uint64_t last;	     /* stamp of the last queue that had it */
+} slots[SLU_FASTPATH_SLOTS]; /* guarded by the layer's lock */
 
 /* Counts up to @value; nearly always it is there already. */
 static void raise_to(_Atomic uint64_t *number, uint64_t value)
@@ -48,9 +48,9 @@ static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
 	return true;
 }
 
-bool slu_lane_step_in(struct slu_queue *queue)
+bool slu_fastpath_step_in(struct slu_queue *queue)
 {
-	return queue->lane != SLU_LANE_NONE && !slu_blockers_exist() &&
+	return queue->slot != SLU_FASTPATH_NONE && !slu_blockers_exist() &&
 	       atomic_load_explicit(&queue->n_run, memory_order_relaxed) <
 		       atomic_load_explicit(&queue->flight.run_max, memory_order_relaxed) &&
 	       slu_gate_try_enter(queue->device->index);
@@ -93,14 +93,14 @@ static void tell_of_kernel(struct slu_queue *queue, const struct slu_kernel *ker
 	tell(queue, roots, n);
 }
 
-void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
-		       bool was_submitted)
+void slu_fastpath_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
+			   bool was_submitted)
 {
 	uint64_t stamp = atomic_load(&queue->stamp);
 
 	if (was_submitted) {
 		for (size_t i = 0; i < n_roots; i++)
-			raise_to(&roots[i]->runs[queue->lane], stamp);
+			raise_to(&roots[i]->runs[queue->slot], stamp);
 		count(queue, stamp);
 		if (is_crowded(queue))
 			tell(queue, roots, n_roots);
@@ -108,10 +108,10 @@ void slu_lane_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, 
 	slu_gate_leave();
 }
 
-bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
+bool slu_fastpath_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
 {
 	if (atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
-	    !slu_lane_step_in(queue))
+	    !slu_fastpath_step_in(queue))
 		return false;
 	if (is_ready(kernel, atomic_load(&queue->device->lease)))
 		return true;
@@ -119,14 +119,15 @@ bool slu_lane_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
 	return false;
 }
 
-void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bool was_submitted)
+void slu_fastpath_leave(struct slu_queue *queue, const struct slu_kernel *kernel,
+			bool was_submitted)
 {
 	uint64_t stamp = atomic_load(&queue->stamp);
 
 	if (was_submitted) {
 		for (cl_uint i = 0; i < kernel->n_args; i++)
 			if (kernel->args[i].proxy)
-				raise_to(&kernel->args[i].proxy->root->runs[queue->lane], stamp);
+				raise_to(&kernel->args[i].proxy->root->runs[queue->slot], stamp);
 		count(queue, stamp);
 		if (is_crowded(queue))
 			tell_of_kernel(queue, kernel);
@@ -134,15 +135,15 @@ void slu_lane_leave(struct slu_queue *queue, const struct slu_kernel *kernel, bo
 	slu_gate_leave();
 }
 
-bool slu_lane_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
-			enum slu_access access)
+bool slu_fastpath_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
+			    enum slu_access access)
 {
 	return has_lease(proxy->root, atomic_load(&device->lease), access);
 }
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
-void slu_lane_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access)
+void slu_fastpath_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access)
 {
 	uint64_t lease = atomic_load(&device->lease);
 
@@ -165,7 +166,7 @@ static bool is_past(const struct slu_proxy *root, const struct slu_device *devic
 }
 
 /* Two may be at it for one root: the one who finds the lease gone waits all the same. */
-bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
+bool slu_fastpath_break_lease(struct slu_proxy *root, struct slu_device *device)
 {
 	if (atomic_load(&root->leases[SLU_ACCESS_READ])) {
 		atomic_store(&root->lease_is_breaking, true);
@@ -181,7 +182,7 @@ bool slu_lane_break(struct slu_proxy *root, struct slu_device *device)
 	return true;
 }
 
-void slu_lane_note_crowd(struct slu_device *device)
+void slu_fastpath_note_crowd(struct slu_device *device)
 {
 	atomic_store_explicit(&device->is_crowded, slu_client_device_is_crowded(device->client),
 			      memory_order_relaxed);
@@ -197,7 +198,7 @@ static uint64_t rough_now_ns(void)
 }
 
 /* Numbers of different devices never meet: an object may be used on several. */
-void slu_lane_tick(struct slu_device *device)
+void slu_fastpath_tick(struct slu_device *device)
 {
 	uint64_t now_ns = rough_now_ns(), aged_ns = atomic_load(&device->aged_ns), n;
 
@@ -205,7 +206,7 @@ void slu_lane_tick(struct slu_device *device)
 	    !atomic_compare_exchange_strong(&device->aged_ns, &aged_ns, now_ns))
 		return;
 	atomic_fetch_add(&device->lease, SLU_WIRE_DEVICES_MAX);
-	n = atomic_exchange(&device->n_short, 0);
+	n = atomic_exchange(&device->n_fast, 0);
 	if (!device->client)
 		return;
 	if (n)
@@ -215,33 +216,33 @@ void slu_lane_tick(struct slu_device *device)
 
 /* -- runs ------------------------------------------------------------------------------------- */
 
-void slu_lane_open_locked(struct slu_queue *queue)
+void slu_fastpath_open_locked(struct slu_queue *queue)
 {
-	queue->lane = SLU_LANE_NONE;
+	queue->slot = SLU_FASTPATH_NONE;
 	atomic_store(&queue->stamp, 1);
 	if (queue->is_out_of_order || !queue->device || !queue->device->client ||
 	    !slu_layer_table.clEnqueueMarkerWithWaitList)
 		return;
-	for (unsigned i = 0; i < SLU_LANES; i++)
-		if (!lanes[i].queue) {
-			lanes[i].queue = queue;
-			queue->lane = i;
-			queue->ended = lanes[i].last;
-			atomic_store(&queue->stamp, lanes[i].last + 1);
+	for (unsigned i = 0; i < SLU_FASTPATH_SLOTS; i++)
+		if (!slots[i].queue) {
+			slots[i].queue = queue;
+			queue->slot = i;
+			queue->ended = slots[i].last;
+			atomic_store(&queue->stamp, slots[i].last + 1);
 			return;
 		}
 }
 
-void slu_lane_shut_locked(struct slu_queue *queue)
+void slu_fastpath_shut_locked(struct slu_queue *queue)
 {
-	if (queue->lane == SLU_LANE_NONE)
+	if (queue->slot == SLU_FASTPATH_NONE)
 		return;
-	lanes[queue->lane].queue = NULL;
-	lanes[queue->lane].last = atomic_load(&queue->stamp);
-	queue->lane = SLU_LANE_NONE;
+	slots[queue->slot].queue = NULL;
+	slots[queue->slot].last = atomic_load(&queue->stamp);
+	queue->slot = SLU_FASTPATH_NONE;
 }
 
-uint64_t slu_lane_close(struct slu_queue *queue)
+uint64_t slu_fastpath_close_run(struct slu_queue *queue)
 {
 	unsigned n;
 
@@ -251,13 +252,13 @@ uint64_t slu_lane_close(struct slu_queue *queue)
 	if (n) {
 		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
 		if (!is_crowded(queue)) /* else the client was told of each */
-			atomic_fetch_add_explicit(&queue->device->n_short, n, memory_order_relaxed);
+			atomic_fetch_add_explicit(&queue->device->n_fast, n, memory_order_relaxed);
 		atomic_fetch_add_explicit(&queue->flight.n_closed, n, memory_order_relaxed);
 	}
 	return atomic_fetch_add(&queue->stamp, 1);
 }
 
-void slu_lane_ended_locked(struct slu_queue *queue, uint64_t covers)
+void slu_fastpath_end_runs_locked(struct slu_queue *queue, uint64_t covers)
 {
 	queue->ended = covers > queue->ended ? covers : queue->ended;
 }
@@ -289,7 +290,7 @@ static int mark(struct slu_queue *queue)
 	slu_layer_give();
 	if (!handle)
 		return slu_error(-EBUSY);
-	covers = slu_lane_close(queue);
+	covers = slu_fastpath_close_run(queue);
 	r = slu_layer_next.clEnqueueMarkerWithWaitList(handle, 0, NULL, &event);
 	if (r == CL_SUCCESS)
 		slu_command_add(queue, event, covers, 0, NULL, NULL, 0);
@@ -302,7 +303,7 @@ static int mark(struct slu_queue *queue)
 	return r == CL_SUCCESS ? 0 : slu_error(-EBUSY);
 }
 
-int slu_lane_cover(struct slu_queue *queue)
+int slu_fastpath_cover(struct slu_queue *queue)
 {
 	uint64_t run = atomic_load(&queue->run);
 	bool is_covered;
@@ -313,39 +314,39 @@ int slu_lane_cover(struct slu_queue *queue)
 	return is_covered ? 0 : mark(queue);
 }
 
-static struct slu_queue *lane_with_ref(unsigned lane)
+static struct slu_queue *slot_queue_ref(unsigned slot)
 {
 	struct slu_queue *queue;
 
 	slu_layer_take();
-	queue = lanes[lane].queue;
+	queue = slots[slot].queue;
 	if (queue)
 		queue->n_refs++;
 	slu_layer_give();
 	return queue;
 }
 
-void slu_lane_cover_all(void)
+void slu_fastpath_cover_all(void)
 {
-	for (unsigned i = 0; i < SLU_LANES; i++) {
-		struct slu_queue *queue = lane_with_ref(i);
+	for (unsigned i = 0; i < SLU_FASTPATH_SLOTS; i++) {
+		struct slu_queue *queue = slot_queue_ref(i);
 
 		if (queue) {
-			slu_lane_cover(queue);
+			slu_fastpath_cover(queue);
 			slu_queue_unref(queue);
 		}
 	}
 }
 
-/* Return: whether the run of @root in that lane is known to have ended, or is noted at it. */
-static bool adopt(struct slu_proxy *root, unsigned lane, uint64_t stamp)
+/* Return: whether the run of @root in that slot is known to have ended, or is noted at it. */
+static bool adopt(struct slu_proxy *root, unsigned slot, uint64_t stamp)
 {
 	struct slu_command *command = NULL;
 	struct slu_queue *queue;
 	bool is_done;
 
 	slu_layer_take();
-	queue = lanes[lane].queue;
+	queue = slots[slot].queue;
 	is_done = !queue || stamp <= queue->ended;
 	if (!is_done)
 		command = covering_locked(queue, stamp);
@@ -353,20 +354,20 @@ static bool adopt(struct slu_proxy *root, unsigned lane, uint64_t stamp)
 		is_done = slu_command_name_locked(command, root);
 	slu_layer_give();
 	if (is_done)
-		atomic_compare_exchange_strong(&root->runs[lane], &stamp, 0);
+		atomic_compare_exchange_strong(&root->runs[slot], &stamp, 0);
 	return is_done;
 }
 
-int slu_lane_gather(struct slu_proxy *root)
+int slu_fastpath_gather(struct slu_proxy *root)
 {
-	for (unsigned i = 0; i < SLU_LANES; i++) {
+	for (unsigned i = 0; i < SLU_FASTPATH_SLOTS; i++) {
 		uint64_t stamp = atomic_load(&root->runs[i]);
 		struct slu_queue *queue;
 		int r = 0;
 
 		if (!stamp || adopt(root, i, stamp))
 			continue;
-		queue = lane_with_ref(i);
+		queue = slot_queue_ref(i);
 		if (queue) {
 			r = mark(queue);
 			slu_queue_unref(queue);
