@@ -149,7 +149,8 @@ static bool bind_fast(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, 
 	device = slu_context_device_of(proxy->context, proxy->root->unit);
 	if (!slu_gate_try_enter(device->index))
 		return false;
-	is_leased = slu_fastpath_is_leased(proxy, device, SLU_ACCESS_READ);
+	is_leased =
+		slu_fastpath_is_leased(proxy->root, slu_fastpath_number(device), SLU_ACCESS_READ);
 	if (is_leased)
 		*ret_r = bind_present(kernel, index, proxy);
 	slu_gate_leave();

@@ -60,8 +60,10 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 
 static bool is_leased(const struct slu_bracket *bracket)
 {
+	uint64_t number = slu_fastpath_number(bracket->queue->device);
+
 	for (size_t i = 0; i < bracket->n_names; i++)
-		if (!slu_fastpath_is_leased(bracket->names[i].proxy, bracket->queue->device,
+		if (!slu_fastpath_is_leased(bracket->names[i].proxy->root, number,
 					    bracket->names[i].access))
 			return false;
 	return true;
@@ -69,11 +71,11 @@ static bool is_leased(const struct slu_bracket *bracket)
 
 static bool bracket_enter_fast(struct slu_bracket *bracket)
 {
-	if (bracket->is_slow || !slu_fastpath_step_in(bracket->queue))
+	if (bracket->is_slow || !slu_fastpath_enter(bracket->queue))
 		return false;
 	bracket->is_fast = is_leased(bracket);
 	if (!bracket->is_fast)
-		slu_gate_leave();
+		slu_fastpath_leave(bracket->queue, NULL, 0, false);
 	return bracket->is_fast;
 }
 
@@ -163,7 +165,7 @@ static cl_int bracket_end_fast(struct slu_bracket *bracket, cl_int r, cl_bool bl
 {
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
 
-	slu_fastpath_step_out(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
+	slu_fastpath_leave(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
 	forget(bracket);
 	if (own && blocking)
 		r = slu_layer_next.clWaitForEvents(1, &own);

@@ -8,8 +8,8 @@
 #include "opencl/context.h"
 #include "opencl/fastpath.h"
 
-#define STALE_NS  (100 * SLU_NS_PER_MS)
-#define MOST_TOLD 64
+#define STALE_NS     (100 * SLU_NS_PER_MS)
+#define REPORTED_MAX 64
 
 /* The queues with a fast path. A slot's stamps go on with the next queue, so old ones stay old. */
 static struct {
@@ -26,29 +26,9 @@ static void raise_to(_Atomic uint64_t *number, uint64_t value)
 		;
 }
 
-/* -- the launch ------------------------------------------------------------------------------- */
+/* -- the path ---------------------------------------------------------------------------------- */
 
-static bool has_lease(const struct slu_proxy *root, uint64_t lease, enum slu_access access)
-{
-	return atomic_load(&root->leases[access]) == lease;
-}
-
-/* The lease first: without it nothing else about the root may be looked at. */
-static bool is_ready(const struct slu_kernel *kernel, uint64_t lease)
-{
-	for (cl_uint i = 0; i < kernel->n_args; i++) {
-		const struct slu_kernel_arg *arg = &kernel->args[i];
-
-		if (arg->proxy && (!slu_kernel_arg_is_live(arg) ||
-				   !has_lease(arg->proxy->root, lease,
-					      slu_proxy_access(arg->proxy, arg->access)) ||
-				   arg->generation != arg->proxy->root->generation))
-			return false;
-	}
-	return true;
-}
-
-bool slu_fastpath_step_in(struct slu_queue *queue)
+bool slu_fastpath_enter(struct slu_queue *queue)
 {
 	return queue->slot != SLU_FASTPATH_NONE && !slu_blockers_exist() &&
 	       atomic_load_explicit(&queue->n_run, memory_order_relaxed) <
@@ -56,7 +36,7 @@ bool slu_fastpath_step_in(struct slu_queue *queue)
 	       slu_gate_try_enter(queue->device->index);
 }
 
-static void count(struct slu_queue *queue, uint64_t stamp)
+static void run_count(struct slu_queue *queue, uint64_t stamp)
 {
 	unsigned n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 
@@ -64,14 +44,13 @@ static void count(struct slu_queue *queue, uint64_t stamp)
 	atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
 }
 
-/* Inside the gate, so that nobody frees what is named. Of more than MOST_TOLD the rest goes untold.
- */
-static void tell(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots)
+/* Inside the gate, so that no thread frees the objects. Reports REPORTED_MAX of them at most. */
+static void run_report(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots)
 {
-	struct slu_unit *units[MOST_TOLD];
+	struct slu_unit *units[REPORTED_MAX];
 	size_t n = 0;
 
-	for (size_t i = 0; i < n_roots && n < MOST_TOLD; i++)
+	for (size_t i = 0; i < n_roots && n < REPORTED_MAX; i++)
 		if (roots[i]->unit)
 			units[n++] = roots[i]->unit;
 	slu_client_command_passed(queue->device->client, units, n);
@@ -82,63 +61,19 @@ static bool is_crowded(const struct slu_queue *queue)
 	return atomic_load_explicit(&queue->device->is_crowded, memory_order_relaxed);
 }
 
-static void tell_of_kernel(struct slu_queue *queue, const struct slu_kernel *kernel)
-{
-	struct slu_proxy *roots[MOST_TOLD];
-	size_t n = 0;
-
-	for (cl_uint i = 0; i < kernel->n_args && n < MOST_TOLD; i++)
-		if (kernel->args[i].proxy)
-			roots[n++] = kernel->args[i].proxy->root;
-	tell(queue, roots, n);
-}
-
-void slu_fastpath_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
-			   bool was_submitted)
+void slu_fastpath_leave(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
+			bool was_submitted)
 {
 	uint64_t stamp = atomic_load(&queue->stamp);
 
 	if (was_submitted) {
 		for (size_t i = 0; i < n_roots; i++)
 			raise_to(&roots[i]->runs[queue->slot], stamp);
-		count(queue, stamp);
+		run_count(queue, stamp);
 		if (is_crowded(queue))
-			tell(queue, roots, n_roots);
+			run_report(queue, roots, n_roots);
 	}
 	slu_gate_leave();
-}
-
-bool slu_fastpath_enter(struct slu_queue *queue, const struct slu_kernel *kernel)
-{
-	if (atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
-	    !slu_fastpath_step_in(queue))
-		return false;
-	if (is_ready(kernel, atomic_load(&queue->device->lease)))
-		return true;
-	slu_gate_leave();
-	return false;
-}
-
-void slu_fastpath_leave(struct slu_queue *queue, const struct slu_kernel *kernel,
-			bool was_submitted)
-{
-	uint64_t stamp = atomic_load(&queue->stamp);
-
-	if (was_submitted) {
-		for (cl_uint i = 0; i < kernel->n_args; i++)
-			if (kernel->args[i].proxy)
-				raise_to(&kernel->args[i].proxy->root->runs[queue->slot], stamp);
-		count(queue, stamp);
-		if (is_crowded(queue))
-			tell_of_kernel(queue, kernel);
-	}
-	slu_gate_leave();
-}
-
-bool slu_fastpath_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
-			    enum slu_access access)
-{
-	return has_lease(proxy->root, atomic_load(&device->lease), access);
 }
 
 /* -- leases ----------------------------------------------------------------------------------- */

@@ -32,7 +32,6 @@
  */
 
 #include "opencl/command.h"
-#include "opencl/kernel.h"
 #include "opencl/layer.h"
 #include "opencl/proxy.h"
 
@@ -43,21 +42,36 @@
  */
 #define SLU_FASTPATH_RUN_MAX 128
 
-/* -- the way ---------------------------------------------------------------------------------- */
+/*
+ * The most roots that a launch on the fast path may name: more than the specification's minimum for
+ * the size of all arguments has space for.
+ */
+#define SLU_FASTPATH_ROOTS_MAX 160
 
-/* Return: true if the launch may be submitted now; then slu_fastpath_leave() is due. */
-bool slu_fastpath_enter(struct slu_queue *queue, const struct slu_kernel *kernel);
-void slu_fastpath_leave(struct slu_queue *queue, const struct slu_kernel *kernel,
+/* -- the path --------------------------------------------------------------------------------- */
+
+/*
+ * Enters the gate of the device. Return: true if the fast path of @queue is open; then the caller
+ * checks the lease of each root, and leaves by slu_fastpath_leave().
+ */
+bool slu_fastpath_enter(struct slu_queue *queue);
+
+/* The number that a lease must have now, for a caller inside the gate of @device. */
+static inline uint64_t slu_fastpath_number(struct slu_device *device)
+{
+	return atomic_load(&device->lease);
+}
+
+/* Whether a command may have that @access to @root, which is on the device then. */
+static inline bool slu_fastpath_is_leased(const struct slu_proxy *root, uint64_t number,
+					  enum slu_access access)
+{
+	return atomic_load(&root->leases[access]) == number;
+}
+
+/* Stamps the roots of a command that was submitted, and leaves the gate. */
+void slu_fastpath_leave(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
 			bool was_submitted);
-
-/* The same for any other command: first the gate, then each object; at last the roots are noted. */
-bool slu_fastpath_step_in(struct slu_queue *queue);
-void slu_fastpath_step_out(struct slu_queue *queue, struct slu_proxy *const *roots, size_t n_roots,
-			   bool was_submitted);
-
-/* Whether @proxy is on the device, for a caller inside the gate of @device who has that @access. */
-bool slu_fastpath_is_leased(const struct slu_proxy *proxy, struct slu_device *device,
-			    enum slu_access access);
 
 /* -- leases ----------------------------------------------------------------------------------- */
 

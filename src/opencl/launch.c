@@ -24,14 +24,14 @@ struct launch {
 };
 
 /* Allocates arrays for @n arguments. Return: false where memory is out. */
-static bool enlarge(struct launch *l, size_t n)
+static bool launch_alloc(struct launch *l, size_t n)
 {
 	l->args = calloc(n, sizeof(*l->args));
 	l->names = calloc(n, sizeof(*l->names));
 	return l->args && l->names;
 }
 
-static void forget(struct launch *l)
+static void launch_free(struct launch *l)
 {
 	if (l->args != l->few_args)
 		free(l->args);
@@ -40,7 +40,7 @@ static void forget(struct launch *l)
 }
 
 /* An object that the program has given up since is no argument any more. */
-static cl_int name_args(struct launch *l)
+static cl_int launch_name_args(struct launch *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		if (!slu_kernel_arg_is_live(&l->args[i]))
@@ -54,7 +54,7 @@ static cl_int name_args(struct launch *l)
 }
 
 /* A launch that promises not to write is where one may be wanted. */
-static void build_hashers(const struct launch *l)
+static void launch_build_hashers(const struct launch *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct slu_context *context = l->names[i].proxy->context;
@@ -69,7 +69,7 @@ static void build_hashers(const struct launch *l)
 }
 
 /* The kernel is not kept while the bracket waits for a turn; afterwards it is, until the end. */
-static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
+static cl_int launch_begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 {
 	size_t n_capacity = FEW;
 	cl_int r;
@@ -86,7 +86,7 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 	if (l->n > n_capacity) {
 		size_t n_most = l->kernel->n_args;
 
-		r = enlarge(l, n_most) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+		r = launch_alloc(l, n_most) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 		slu_kernel_resume(l->kernel);
 		slu_kernel_give(l->kernel);
 		l->kernel = r ? NULL : slu_kernel_peek(handle, n_most, l->args, &l->n);
@@ -94,11 +94,11 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 			r = CL_INVALID_KERNEL;
 	}
 	if (!r)
-		r = name_args(l);
+		r = launch_name_args(l);
 	if (!r)
 		r = slu_bracket_open(&l->bracket, queue, l->n, l->names);
 	if (!r)
-		build_hashers(l);
+		launch_build_hashers(l);
 	l->bracket.is_slow = true;
 	if (!r)
 		r = slu_bracket_enter(&l->bracket);
@@ -107,36 +107,74 @@ static cl_int begin(struct launch *l, cl_command_queue queue, cl_kernel handle)
 	return r ? r : slu_kernel_refresh(l->kernel);
 }
 
-static cl_int end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wait, cl_event *event)
+static cl_int launch_end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wait,
+			 cl_event *event)
 {
 	if (l->kernel)
 		slu_kernel_give(l->kernel);
 	r = slu_bracket_end(&l->bracket, r, CL_FALSE, n_wait, wait, event);
-	forget(l);
+	launch_free(l);
 	return r;
 }
 
-static bool again(struct launch *l, cl_int r)
+static bool launch_again(struct launch *l, cl_int r)
 {
 	if (!slu_bracket_is_refused(&l->bracket, r))
 		return false;
 	slu_kernel_give(l->kernel);
 	slu_bracket_retreat(&l->bracket);
-	forget(l);
+	launch_free(l);
 	return true;
 }
 
-/* The fast path, if it is open to this launch; slu_fastpath_leave() is due then. */
-struct way {
+/* A launch on the fast path (fastpath.h). */
+struct fast_launch {
 	struct slu_queue *queue;
-	struct slu_kernel *kernel;
+	size_t n_roots;
+	struct slu_proxy *roots[SLU_FASTPATH_ROOTS_MAX];
 };
 
-static bool is_fast(struct way *way, cl_command_queue queue, cl_kernel kernel)
+/* The lease comes before the generation: without it no thread may read that. */
+static bool fast_launch_name_args(struct fast_launch *l, const struct slu_kernel *kernel)
 {
-	way->queue = slu_queue_peek(queue);
-	way->kernel = slu_kernel_find(kernel);
-	return way->queue && way->kernel && slu_fastpath_enter(way->queue, way->kernel);
+	uint64_t number = slu_fastpath_number(l->queue->device);
+	size_t n = 0;
+
+	for (cl_uint i = 0; i < kernel->n_args; i++) {
+		const struct slu_kernel_arg *arg = &kernel->args[i];
+
+		if (!arg->proxy)
+			continue;
+		if (n == SLU_FASTPATH_ROOTS_MAX || !slu_kernel_arg_is_live(arg) ||
+		    !slu_fastpath_is_leased(arg->proxy->root, number,
+					    slu_proxy_access(arg->proxy, arg->access)) ||
+		    arg->generation != arg->proxy->root->generation)
+			return false;
+		l->roots[n++] = arg->proxy->root;
+	}
+	l->n_roots = n;
+	return true;
+}
+
+/* Return: whether the launch may be submitted now; then fast_launch_end() is due. */
+static bool fast_launch_begin(struct fast_launch *l, cl_command_queue queue, cl_kernel handle)
+{
+	const struct slu_kernel *kernel = slu_kernel_find(handle);
+
+	l->queue = slu_queue_peek(queue);
+	if (!l->queue || !kernel || atomic_load_explicit(&kernel->is_taken, memory_order_relaxed) ||
+	    !slu_fastpath_enter(l->queue))
+		return false;
+	if (fast_launch_name_args(l, kernel))
+		return true;
+	slu_fastpath_leave(l->queue, NULL, 0, false);
+	return false;
+}
+
+static cl_int fast_launch_end(struct fast_launch *l, cl_int r)
+{
+	slu_fastpath_leave(l->queue, l->roots, l->n_roots, r == CL_SUCCESS);
+	return r;
 }
 
 cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
@@ -144,43 +182,41 @@ cl_int slu_call_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
 				       const size_t *local, cl_uint n_wait, const cl_event *wait,
 				       cl_event *event)
 {
-	struct way way;
+	struct fast_launch fast;
 	struct launch l;
 	cl_int r;
 
-	if (is_fast(&way, queue, kernel)) {
+	if (fast_launch_begin(&fast, queue, kernel)) {
 		r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global,
 							  local, n_wait, wait, event);
-		slu_fastpath_leave(way.queue, way.kernel, r == CL_SUCCESS);
-		return r;
+		return fast_launch_end(&fast, r);
 	}
 	do {
-		r = begin(&l, queue, kernel);
+		r = launch_begin(&l, queue, kernel);
 		if (!r)
 			r = slu_layer_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset,
 								  global, local, n_wait, wait,
 								  &l.bracket.event);
-	} while (again(&l, r));
-	return end(&l, r, n_wait, wait, event);
+	} while (launch_again(&l, r));
+	return launch_end(&l, r, n_wait, wait, event);
 }
 
 cl_int slu_call_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint n_wait,
 			      const cl_event *wait, cl_event *event)
 {
-	struct way way;
+	struct fast_launch fast;
 	struct launch l;
 	cl_int r;
 
-	if (is_fast(&way, queue, kernel)) {
+	if (fast_launch_begin(&fast, queue, kernel)) {
 		r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait, event);
-		slu_fastpath_leave(way.queue, way.kernel, r == CL_SUCCESS);
-		return r;
+		return fast_launch_end(&fast, r);
 	}
 	do {
-		r = begin(&l, queue, kernel);
+		r = launch_begin(&l, queue, kernel);
 		if (!r)
 			r = slu_layer_next.clEnqueueTask(queue, kernel, n_wait, wait,
 							 &l.bracket.event);
-	} while (again(&l, r));
-	return end(&l, r, n_wait, wait, event);
+	} while (launch_again(&l, r));
+	return launch_end(&l, r, n_wait, wait, event);
 }

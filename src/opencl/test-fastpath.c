@@ -365,10 +365,15 @@ static struct {
 static void *hammer(void *data)
 {
 	struct scene *s = race.scene;
-	struct slu_kernel *kernel = slu_kernel_find(s->kernel);
 
 	while (!atomic_load(&race.is_over)) {
-		if (!slu_fastpath_enter(s->queue, kernel)) {
+		if (!slu_fastpath_enter(s->queue)) {
+			sched_yield();
+			continue;
+		}
+		if (!slu_fastpath_is_leased(s->root, slu_fastpath_number(s->queue->device),
+					    SLU_ACCESS_WRITE)) {
+			slu_fastpath_leave(s->queue, NULL, 0, false);
 			sched_yield();
 			continue;
 		}
@@ -378,7 +383,7 @@ static void *hammer(void *data)
 				sched_yield();
 		}
 		atomic_fetch_add(&race.n_passed, 1);
-		slu_fastpath_leave(s->queue, kernel, true);
+		slu_fastpath_leave(s->queue, &s->root, 1, true);
 	}
 	return data;
 }
