@@ -42,7 +42,7 @@ static void thread_begin(void *data)
 {
 	struct slu_cuda_device *d = data;
 
-	SLU_REAL(cuCtxSetCurrent)(d->home);
+	SLU_REAL(cuCtxSetCurrent)(d->service);
 	slu_cuda_relax();
 }
 

@@ -170,7 +170,7 @@ static bool has_one_context(const struct slu_cuda_device *device)
 CUresult cuCtxSynchronize(void)
 {
 	struct slu_cuda_device *only = atomic_load(&slu_cuda_only_device);
-	uint32_t n_homes = only ? atomic_load(&only->stream_uses.n_homes) : 0;
+	uint32_t n_services = only ? atomic_load(&only->stream_uses.n_services) : 0;
 	uint64_t number = only ? atomic_load(&only->flight.n_launched) : 0;
 	uint64_t n_frees = atomic_load(&slu_pool_n_frees);
 	CUresult r = SLU_REAL(cuCtxSynchronize)();
@@ -178,7 +178,7 @@ CUresult cuCtxSynchronize(void)
 	if (r == CUDA_SUCCESS && n_frees)
 		slu_cuda_pool_context_synced(slu_cuda_context_here(), n_frees);
 	if (r == CUDA_SUCCESS && only && has_one_context(only))
-		slu_cuda_streams_rest(&only->stream_uses, n_homes, number);
+		slu_cuda_streams_rest(&only->stream_uses, n_services, number);
 	return r;
 }
 

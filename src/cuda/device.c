@@ -125,7 +125,7 @@ static void start(void)
 	errno = saved;
 }
 
-static void unmake_home(struct slu_cuda_device *d)
+static void service_unmake(struct slu_cuda_device *d)
 {
 	slu_cuda_syncer_free(d->syncer);
 	d->syncer = NULL;
@@ -139,7 +139,7 @@ static void unmake_home(struct slu_cuda_device *d)
 }
 
 /* Makes what we need in @context. Only the thread that settles the device is here for it. */
-static bool make_home(struct slu_cuda_device *d, CUcontext context)
+static bool service_make(struct slu_cuda_device *d, CUcontext context)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 	struct slu_hello_device id;
@@ -156,13 +156,13 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 	slu_cuda_unrelax(before);
 	if (is_whole) {
 		slu_cuda_device_identify(d->ordinal, &id);
-		d->home = context; /* the client's threads begin with it */
+		d->service = context; /* the client's threads begin with it */
 		is_whole = !slu_client_device_add(&id, slu_cuda_device_mode(d), &slu_cuda_backend,
 						  d, &d->client);
 	}
 	if (!is_whole) {
-		d->home = NULL;
-		unmake_home(d);
+		d->service = NULL;
+		service_unmake(d);
 		return false;
 	}
 	d->index = slu_client_device_index(d->client);
@@ -171,15 +171,15 @@ static bool make_home(struct slu_cuda_device *d, CUcontext context)
 
 bool slu_cuda_device_begin_settling(struct slu_cuda_device *d)
 {
-	bool is_home;
+	bool is_served;
 
 	slu_lock_take(&slu_cuda.lock);
 	while (d->is_settling)
 		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
-	is_home = d->home != NULL;
-	d->is_settling = !is_home;
+	is_served = d->service != NULL;
+	d->is_settling = !is_served;
 	slu_lock_give(&slu_cuda.lock);
-	return !is_home;
+	return !is_served;
 }
 
 void slu_cuda_device_end_settling(struct slu_cuda_device *d)
@@ -192,15 +192,15 @@ void slu_cuda_device_end_settling(struct slu_cuda_device *d)
 
 static bool settle(struct slu_cuda_device *d, CUcontext context)
 {
-	bool is_home;
+	bool is_served;
 
 	if (!slu_cuda_device_begin_settling(d))
 		return true;
-	is_home = make_home(d, context);
+	is_served = service_make(d, context);
 	slu_cuda_device_end_settling(d);
 	slu_cuda_foreign_charge_all(d);
 	slu_cuda_vmm_take_back(d);
-	return is_home;
+	return is_served;
 }
 
 enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *d)
@@ -284,21 +284,21 @@ static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext
 
 /* What the end of a context means for its device. */
 enum end {
-	END_OTHER, /* there is a home without it, or none */
-	END_HOME,
-	END_KEEP,   /* it is the home, and others need it */
+	END_OTHER, /* another context is the service context, or none is */
+	END_SERVICE,
+	END_KEEP,   /* it is the service context, and others need it */
 	END_REFUSE, /* the same, and it cannot stay */
-	END_LAST,   /* with it goes the home that stayed for it */
+	END_LAST,   /* it is the last one: the service context that was kept for it goes too */
 };
 
 static enum end end_of_locked(struct slu_cuda_device *d, CUcontext context, bool may_stay)
 {
-	if (d && d->home == context) {
+	if (d && d->service == context) {
 		if (!others_have_memory_locked(d, context))
-			return END_HOME;
+			return END_SERVICE;
 		return may_stay ? END_KEEP : END_REFUSE;
 	}
-	if (!d || !d->is_home_kept)
+	if (!d || !d->is_service_kept)
 		return END_OTHER;
 	return has_others_locked(d, context) ? END_OTHER : END_LAST;
 }
@@ -316,7 +316,7 @@ static struct slu_cuda_device *take_out(CUcontext context, bool may_stay, enum e
 		d = find(slu_cuda.contexts[i].ordinal);
 		*ret_end = end_of_locked(d, context, may_stay);
 		if (*ret_end == END_KEEP)
-			d->is_home_kept = true;
+			d->is_service_kept = true;
 		if (*ret_end != END_REFUSE)
 			slu_cuda.contexts[i] = slu_cuda.contexts[--slu_cuda.n_contexts];
 		break;
@@ -331,7 +331,7 @@ static bool is_kept(CUcontext context)
 
 	slu_lock_take(&slu_cuda.lock);
 	for (unsigned k = 0; k < slu_cuda.n_devices && !is; k++)
-		is = slu_cuda.devices[k].is_home_kept && slu_cuda.devices[k].home == context;
+		is = slu_cuda.devices[k].is_service_kept && slu_cuda.devices[k].service == context;
 	slu_lock_give(&slu_cuda.lock);
 	return is;
 }
@@ -350,7 +350,7 @@ static void wait_for(CUcontext context)
 	SLU_REAL(cuCtxPopCurrent_v2)(&popped);
 }
 
-static void end_home(struct slu_cuda_device *d)
+static void service_end(struct slu_cuda_device *d)
 {
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
 	slu_cuda_vmm_hand_over(d);
@@ -359,10 +359,10 @@ static void end_home(struct slu_cuda_device *d)
 	slu_cuda_graphmem_reset(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;
-	unmake_home(d);
+	service_unmake(d);
 	slu_lock_take(&slu_cuda.lock);
-	d->home = NULL;
-	d->is_home_kept = false;
+	d->service = NULL;
+	d->is_service_kept = false;
 	slu_lock_give(&slu_cuda.lock);
 }
 
@@ -371,13 +371,13 @@ CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
 	enum end end;
 	struct slu_cuda_device *d = take_out(context, ret_stays, &end);
 	CUcontext kept;
-	bool takes_all = end == END_HOME || end == END_LAST;
+	bool takes_all = end == END_SERVICE || end == END_LAST;
 
 	if (end == END_REFUSE)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!d && is_kept(context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (!d || !d->home)
+	if (!d || !d->service)
 		return CUDA_SUCCESS;
 	if (end == END_KEEP)
 		wait_for(context);
@@ -389,9 +389,9 @@ CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
 	slu_cuda_memory_forget(d, takes_all ? NULL : context);
 	if (end == END_KEEP)
 		*ret_stays = true;
-	kept = d->home;
+	kept = d->service;
 	if (takes_all)
-		end_home(d);
+		service_end(d);
 	if (end == END_LAST)
 		SLU_REAL(cuCtxDestroy_v2)(kept);
 	return CUDA_SUCCESS;

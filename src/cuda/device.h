@@ -5,14 +5,14 @@
  * The devices of a process as the shim knows them, and the contexts that the program made on them.
  *
  * Nothing happens in constructors, nor in cuInit(): the first allocation or gated call in a context
- * makes that context the *home* of its device, the one in which our streams live, and names the
- * device to the client. Streams are created then, once: creating them later would take the
- * context's lock behind running work.
+ * makes that context the *service context* of its device, the one in which our streams live, and
+ * adds the device to the client. The streams are created then, once: creating them later would take
+ * the context's lock behind running work.
  *
- *   NAMED -> SETTLING -> HOME  [slu_cuda_device_here]     the first context that needs the device
- *   HOME -> NAMED              [slu_cuda_context_ending]  that context is destroyed, and with it
- *                                                         all of its memory
- *   HOME -> KEPT               [slu_cuda_context_ending]  the same, while others have memory: they
+ *   NAMED -> SETTLING -> SERVED [slu_cuda_device_here]    the first context that needs the device
+ *   SERVED -> NAMED            [slu_cuda_context_ending]  the program destroys the service context,
+ *                                                         and all of its memory ends
+ *   SERVED -> KEPT             [slu_cuda_context_ending]  the same, while others have memory: they
  *                                                         need our streams, so it stays unseen
  *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
  *                                                         destroyed, and then that one
@@ -41,24 +41,24 @@ struct slu_cuda_syncer;
 
 struct slu_cuda_device {
 	CUdevice ordinal;		  /* constant */
-	unsigned index;			  /* the client's number; constant while HOME */
-	struct slu_client_device *client; /* constant while HOME */
+	unsigned index;			  /* the client's number; constant while SERVED */
+	struct slu_client_device *client; /* constant while SERVED */
 	uint64_t granule_bytes;		  /* constant after start */
 	uint64_t slab_bytes;		  /* constant after start */
 	bool can_map;  /* the MAPPED place was tried and works; constant after start */
 	bool can_page; /* managed memory comes and goes by pages; constant after start */
 	int numa_node; /* for it; constant after start */
 
-	CUcontext home;			      /* guarded by the front lock; NULL if NAMED */
-	bool is_home_kept;		      /* guarded by the front lock: KEPT */
+	CUcontext service;		      /* guarded by the front lock; NULL if NAMED */
+	bool is_service_kept;		      /* guarded by the front lock: KEPT */
 	bool is_settling;		      /* guarded by the front lock */
 	bool is_making_slab;		      /* guarded by the front lock */
-	CUstream streams[_SLU_DIRECTION_MAX]; /* in the home context; non-blocking */
+	CUstream streams[_SLU_DIRECTION_MAX]; /* in the service context; non-blocking */
 	struct slu_cuda_events events;	      /* for copies there */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
 
-	struct slu_cuda_flight flight;	     /* what is queued there; while HOME */
-	struct slu_cuda_streams stream_uses; /* and where; while HOME */
+	struct slu_cuda_flight flight;	     /* what is queued there; while SERVED */
+	struct slu_cuda_streams stream_uses; /* and where; while SERVED */
 	struct slu_cuda_waits waits;	     /* and what waits there */
 	struct slu_cuda_graphmem graphmem;   /* what its graphs own */
 
@@ -69,7 +69,7 @@ struct slu_cuda_device {
 };
 
 struct slu_cuda {
-	struct slu_lock lock;	/* SLU_LOCK_FRONT: ledger, homes */
+	struct slu_lock lock;	/* SLU_LOCK_FRONT: the ledger, the contexts */
 	pthread_cond_t settled; /* a device left SETTLING, or a thread made a slab */
 	struct slu_ledger *ledger;
 	unsigned n_devices; /* constant after start */
@@ -85,9 +85,8 @@ struct slu_cuda {
 extern struct slu_cuda slu_cuda;
 
 /*
- * The device of the calling thread's current context, with a home. NULL when the thread has no
- * context, or we could not start: then the caller passes through to the driver, which says what
- * there is to say.
+ * The device of the calling thread's current context, SERVED. NULL when the thread has no context,
+ * or the shim could not start: then the caller makes the genuine call and returns its answer.
  */
 struct slu_cuda_device *slu_cuda_device_here_slow(void);
 
@@ -102,14 +101,14 @@ static inline struct slu_cuda_device *slu_cuda_device_here(void)
 	return only ? only : slu_cuda_device_here_slow();
 }
 
-/* One of the process, whether it has a home or not; NULL if there is no such one. */
+/* The device with this ordinal in any state, or NULL. */
 struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal);
 
 /* What the device tells of itself, and how it is shared. */
 void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity);
 enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *device);
 
-/* Waits for others who settle. Return: whether it is SETTLING, for the caller; else it has a home.
+/* Waits for others who settle. Return: whether it is SETTLING, for the caller; else it is SERVED.
  */
 bool slu_cuda_device_begin_settling(struct slu_cuda_device *device);
 void slu_cuda_device_end_settling(struct slu_cuda_device *device);
@@ -123,9 +122,10 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal);
 /*
  * @context is about to be destroyed: what is ours in it is given back.
  *
- * Our streams and threads live in the home of a device, and the memory of its other contexts by
- * them. If @context is one and others have memory there, *ret_stays is set: it has lost its own
- * memory, and the caller must not destroy it. Where that cannot be, @ret_stays is NULL.
+ * Our streams live in the service context of a device, and memory of its other contexts moves by
+ * them. If @context is the service context and others have memory, *ret_stays is set: @context has
+ * lost its own memory, and the caller must not destroy it. @ret_stays is NULL where the context
+ * cannot stay.
  *
  * Return: CUDA_SUCCESS; CUDA_ERROR_INVALID_CONTEXT if it was destroyed before and stayed;
  * CUDA_ERROR_NOT_SUPPORTED if it must stay and cannot.

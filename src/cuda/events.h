@@ -3,7 +3,7 @@
 
 /*
  * Events for our own copies. Making one takes the context's lock, behind whatever the program does
- * there; so they are made once, when the device gets its home, and used again.
+ * there; so they are made once, with the service context, and used again.
  */
 
 #include "base/lock.h"

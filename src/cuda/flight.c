@@ -15,9 +15,9 @@
 
 #define EVENT_FLAGS (CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC)
 
-void slu_cuda_flight_init(struct slu_cuda_flight *f, CUcontext home)
+void slu_cuda_flight_init(struct slu_cuda_flight *f, CUcontext service)
 {
-	*f = (struct slu_cuda_flight){ .limit = SLU_BACKLOG_UNKNOWN, .home = home };
+	*f = (struct slu_cuda_flight){ .limit = SLU_BACKLOG_UNKNOWN, .service = service };
 	slu_lock_init(&f->lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&f->returned, NULL);
 	while (f->n_spare < SLU_FLIGHT_MARKS &&
@@ -162,7 +162,7 @@ static CUresult flight_record(struct slu_cuda_flight *f, struct slu_cuda_mark *m
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (here == f->home)
+	if (here == f->service)
 		return SLU_REAL(cuEventRecord)(mark->event, mark->stream);
 	r = SLU_REAL(cuEventCreate)(&mark->own, EVENT_FLAGS);
 	if (r != CUDA_SUCCESS)

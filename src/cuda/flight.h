@@ -19,7 +19,7 @@
  * than the time the whole queue should take, that one is looked at, and the launches before it
  * count as at least that long.
  *
- * An event can be recorded in streams of its own context only. The spare ones are of the home
+ * An event can be recorded in streams of its own context only. The spare ones are of the service
  * context; for a mark in another one an event is made there, and destroyed when the mark has come.
  */
 
@@ -37,7 +37,7 @@ struct slu_cuda_device;
 #define SLU_FLIGHT_MARKS 16
 
 struct slu_cuda_mark {
-	CUevent event;	     /* of the home context: taken from the spare ones */
+	CUevent event;	     /* of the service context: taken from the spare ones */
 	CUevent own;	     /* of @context, if that is another one: it is recorded instead */
 	CUcontext context;   /* of @own, or NULL */
 	uint64_t n_launches; /* how many had been launched when it was recorded */
@@ -53,7 +53,7 @@ struct slu_cuda_flight {
 	_Atomic uint64_t n_marked; /* n_launched at the last mark */
 	_Atomic uint32_t limit;
 
-	CUcontext home;				      /* constant after init */
+	CUcontext service;			      /* constant after init */
 	struct slu_lock lock;			      /* SLU_LOCK_LEAF, for what follows */
 	struct slu_cuda_mark marks[SLU_FLIGHT_MARKS]; /* a queue */
 	unsigned first, n_marks;
@@ -68,8 +68,8 @@ struct slu_cuda_flight {
 	unsigned n_spread; /* marks to come before the program counts as using one stream again */
 };
 
-/* @home is the current context. A flight without events lets everything pass. */
-void slu_cuda_flight_init(struct slu_cuda_flight *flight, CUcontext home);
+/* @service is the current context. A flight without events lets everything pass. */
+void slu_cuda_flight_init(struct slu_cuda_flight *flight, CUcontext service);
 void slu_cuda_flight_deinit(struct slu_cuda_flight *flight);
 
 static inline bool slu_cuda_flight_is_full(struct slu_cuda_flight *flight)
@@ -100,8 +100,8 @@ void slu_cuda_flight_learn(struct slu_cuda_flight *flight, const struct slu_cuda
 void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream);
 
 /*
- * @context, not the home, is about to be destroyed: gives up the marks there. Waits until no thread
- * asks the driver about one of them.
+ * @context, not the service context, is about to be destroyed: gives up the marks there. Waits
+ * until no thread asks the driver about one of them.
  */
 void slu_cuda_flight_forget(struct slu_cuda_flight *flight, CUcontext context);
 

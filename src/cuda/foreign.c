@@ -31,7 +31,7 @@ static uint64_t key_of(const struct memory *m)
 /* Return: whether the caller is to charge it, without the lock. */
 static bool begin_charging_locked(struct memory *m)
 {
-	if (m->is_charged || !m->device->home || m->device->is_settling)
+	if (m->is_charged || !m->device->service || m->device->is_settling)
 		return false;
 	m->is_charged = true;
 	return true;
@@ -183,21 +183,21 @@ void slu_cuda_foreign_reset(struct slu_cuda_device *device)
 /* -- the calls ----------------------------------------------------------------------------------
  */
 
-/* The device if it has a home: where the program works without any, nobody can make room. */
-static struct slu_cuda_device *if_home(struct slu_cuda_device *d)
+/* The device if it is SERVED, else NULL: only a device with a service context can make room. */
+static struct slu_cuda_device *device_if_served(struct slu_cuda_device *d)
 {
-	bool is_home;
+	bool is_served;
 
 	slu_lock_take(&slu_cuda.lock);
-	is_home = d && d->home && !d->is_settling;
+	is_served = d && d->service && !d->is_settling;
 	slu_lock_give(&slu_cuda.lock);
-	return is_home ? d : NULL;
+	return is_served ? d : NULL;
 }
 
 CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 				 const CUmemAllocationProp *prop, unsigned long long flags)
 {
-	struct slu_cuda_device *d, *home;
+	struct slu_cuda_device *d, *served;
 	uint64_t reserved;
 	int saved = errno;
 	CUresult r;
@@ -206,17 +206,17 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 		return SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	slu_cuda_device_here();
 	d = slu_cuda_device_find(prop->location.id);
-	home = if_home(d);
-	reserved = home ? bytes : 0;
-	if (home && !slu_cuda_memory_reserve(home, bytes, bytes))
+	served = device_if_served(d);
+	reserved = served ? bytes : 0;
+	if (served && !slu_cuda_memory_reserve(served, bytes, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
-	SLU_CUDA_AGAIN (home, bytes, r)
+	SLU_CUDA_AGAIN (served, bytes, r)
 		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	if (r == CUDA_SUCCESS && d)
 		note_new(d, *ret_handle, bytes, &reserved);
-	if (home)
-		slu_client_device_unreserve(home->client, reserved);
+	if (served)
+		slu_client_device_unreserve(served->client, reserved);
 	errno = saved;
 	return r;
 }

@@ -25,5 +25,5 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 /* Ends what was noted under @key. Return: whether there was anything. */
 bool slu_cuda_thaw(uint64_t key);
 
-/* Ends all that was noted on @device: its home context ends. */
+/* Ends all that was noted on @device: its service context ends. */
 void slu_cuda_frozen_forget(struct slu_cuda_device *device);

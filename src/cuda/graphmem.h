@@ -51,7 +51,7 @@ void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device);
 			slu_cuda_graphmem_look_slow(device);                           \
 	} while (0)
 
-/* The home ends, and all charges have. */
+/* The service context ends, and all charges have ended. */
 void slu_cuda_graphmem_reset(struct slu_cuda_device *device);
 
 /* Whether an allocation in @stream becomes a node instead: a capture is under way there. */

@@ -115,7 +115,7 @@ static CUresult range_new(struct slu_cuda_device *d, const struct range_plan *pl
 CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
 				  struct slu_range **ret_range)
 {
-	const struct range_plan plan = { device->home, SLU_RANGE_SLAB, bytes, NULL };
+	const struct range_plan plan = { device->service, SLU_RANGE_SLAB, bytes, NULL };
 	uint64_t reserved = 0;
 
 	return range_new(device, &plan, &reserved, ret_range);
@@ -342,7 +342,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 /* A dead context says so in every call; a piece of a slab would not even ask it. */
 static CUresult say_if_dead(const struct slu_cuda_device *d, CUcontext context)
 {
-	CUresult r = context == d->home ? SLU_REAL(cuStreamQuery)(d->streams[0]) : CUDA_SUCCESS;
+	CUresult r = context == d->service ? SLU_REAL(cuStreamQuery)(d->streams[0]) : CUDA_SUCCESS;
 
 	return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r;
 }

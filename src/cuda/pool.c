@@ -265,10 +265,10 @@ static CUresult take_slowly(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 	return r;
 }
 
-/* The pool to allocate from: of ours, with a device that has a home. */
+/* Whether Sluice allocates from @pool: it is one of ours, on a device that is SERVED. */
 static bool is_served_locked(const struct slu_cuda_pool *pool)
 {
-	return pool && pool->device->home && pool->device->client;
+	return pool && pool->device->service && pool->device->client;
 }
 
 bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,

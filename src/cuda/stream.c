@@ -112,7 +112,7 @@ void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 	s->unproven = s->rested = 0;
 	/* threads may remember uses of the table as it was, and numbers */
 	atomic_fetch_add(&s->generation, 1);
-	atomic_fetch_add(&s->n_homes, 1);
+	atomic_fetch_add(&s->n_services, 1);
 	slu_lock_give(&s->lock);
 }
 
@@ -288,10 +288,10 @@ void slu_cuda_streams_hush(struct slu_cuda_streams *s)
 	slu_lock_give(&s->lock);
 }
 
-void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint32_t n_homes, uint64_t number)
+void slu_cuda_streams_rest(struct slu_cuda_streams *s, uint32_t n_services, uint64_t number)
 {
 	slu_lock_take(&s->lock);
-	if (atomic_load(&s->n_homes) == n_homes)
+	if (atomic_load(&s->n_services) == n_services)
 		s->rested = SLU_MAX(s->rested, number);
 	slu_lock_give(&s->lock);
 }

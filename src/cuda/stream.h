@@ -81,7 +81,7 @@ struct slu_cuda_host_call {
 
 struct slu_cuda_streams {
 	_Atomic uint32_t generation;   /* uses that threads remember are of this one */
-	_Atomic uint32_t n_homes;      /* numbers are of this one */
+	_Atomic uint32_t n_services;   /* service contexts so far; numbers are of the last one */
 	_Atomic uint32_t n_host_calls; /* in the list */
 	_Atomic bool has_nodes;	       /* graphs have host functions (nodes.h) */
 	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
@@ -100,7 +100,7 @@ struct slu_cuda_streams {
 /* Once, for the life of the process: a host function may outlive the context it was queued in. */
 void slu_cuda_streams_init(struct slu_cuda_streams *streams);
 
-/* A new home: submissions are numbered anew, and no stream is known. */
+/* A new service context: submissions are numbered anew, and no stream is known. */
 void slu_cuda_streams_reset(struct slu_cuda_streams *streams);
 
 /* The uses that this thread remembers. */
@@ -158,9 +158,9 @@ void slu_cuda_streams_hush(struct slu_cuda_streams *streams);
 
 /*
  * What is numbered @number or lower has ended, unless submissions have been numbered anew since
- * n_homes was @n_homes.
+ * n_services was @n_services.
  */
-void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint32_t n_homes, uint64_t number);
+void slu_cuda_streams_rest(struct slu_cuda_streams *streams, uint32_t n_services, uint64_t number);
 
 /* Since when a host function runs, of those that run the oldest; 0 if none does. */
 uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *streams);

@@ -18,7 +18,7 @@ struct slu_cuda_syncer {
 	pthread_cond_t wake;
 	pthread_t thread;
 	struct slu_cuda_device *device; /* constant */
-	CUcontext home;			/* constant */
+	CUcontext service;		/* constant */
 	CUcontext now;			/* guarded by lock: the one that is being waited for */
 	bool is_wanted;			/* guarded by lock: a wait is asked for or under way */
 	uint64_t asked;			/* guarded by lock: the count that the wait covers */
@@ -44,7 +44,7 @@ static CUcontext enter_next(struct slu_cuda_syncer *s, unsigned n)
 	return context;
 }
 
-/* Waits for every context. Return: whether the home context is alive. */
+/* Waits for every context. Return: whether the service context is alive. */
 static bool wait_for_all(struct slu_cuda_syncer *s)
 {
 	CUresult r = CUDA_SUCCESS;
@@ -55,8 +55,8 @@ static bool wait_for_all(struct slu_cuda_syncer *s)
 
 		SLU_REAL(cuCtxSetCurrent)(context);
 		answer = SLU_REAL(cuCtxSynchronize)();
-		/* nothing runs in a context that is dead, and only the home is needed by us */
-		if (context == s->home)
+		/* nothing runs in a dead context, and we need only the service context */
+		if (context == s->service)
 			r = answer;
 		slu_lock_take(&s->lock);
 		s->now = NULL;
@@ -71,12 +71,12 @@ static void *run(void *data)
 	struct slu_cuda_syncer *s = data;
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 	struct slu_cuda_streams *uses = &s->device->stream_uses;
-	uint32_t n_homes;
+	uint32_t n_services;
 	uint64_t number;
 	bool is_alive;
 
 	pthread_setname_np(pthread_self(), "sluice-sync");
-	SLU_REAL(cuCtxSetCurrent)(s->home);
+	SLU_REAL(cuCtxSetCurrent)(s->service);
 	SLU_REAL(cuThreadExchangeStreamCaptureMode)(&relaxed);
 	slu_lock_take(&s->lock);
 	for (;;) {
@@ -85,10 +85,10 @@ static void *run(void *data)
 		if (s->is_ending)
 			break;
 		slu_lock_give(&s->lock);
-		n_homes = atomic_load(&uses->n_homes);
+		n_services = atomic_load(&uses->n_services);
 		number = atomic_load(&s->device->flight.n_launched);
 		is_alive = wait_for_all(s);
-		slu_cuda_streams_rest(uses, n_homes, number);
+		slu_cuda_streams_rest(uses, n_services, number);
 		slu_lock_take(&s->lock);
 		s->is_wanted = false;
 		s->covered = s->asked;
@@ -98,7 +98,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext home,
+int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext service,
 			struct slu_cuda_syncer **ret_syncer)
 {
 	struct slu_cuda_syncer *s = calloc(1, sizeof(*s));
@@ -110,7 +110,7 @@ int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext home,
 	slu_lock_init(&s->lock, SLU_LOCK_BACKEND);
 	pthread_cond_init(&s->wake, NULL);
 	s->device = device;
-	s->home = home;
+	s->service = service;
 	s->covered = UINT64_MAX;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -15,7 +15,7 @@
  *
  *   RESTED  -> WAITING  [slu_cuda_syncer_poll]  the count asked for is not covered
  *   WAITING -> RESTED   [its thread]            the device had ended it: the count is covered
- *   LOST                                        the home context is dead
+ *   LOST                                        the service context is dead
  */
 
 #include <stdint.h>
@@ -25,7 +25,7 @@
 struct slu_cuda_device;
 struct slu_cuda_syncer;
 
-int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext home,
+int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext service,
 			struct slu_cuda_syncer **ret_syncer);
 
 /* Ends the thread, waiting for the driver's call it is in. */

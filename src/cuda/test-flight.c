@@ -7,7 +7,7 @@
 #include "cuda/real.h"
 
 #define EVENTS_MAX 64
-#define HOME	   ((CUcontext)(uintptr_t)64)
+#define SERVICE	   ((CUcontext)(uintptr_t)64)
 #define OTHER	   ((CUcontext)(uintptr_t)128)
 
 void *slu_real_table[_SLU_CUNAME_MAX];
@@ -112,7 +112,7 @@ static int set_up(void **state)
 {
 	n_events = n_waits = n_queries = n_records = 0;
 	memset(is_made, 0, sizeof(is_made));
-	here = HOME;
+	here = SERVICE;
 	refuses_events = false;
 	record_answer = CUDA_SUCCESS;
 	slu_real_table[SLU_CUNAME_cuCtxGetCurrent] = (void *)get_current;
@@ -145,7 +145,7 @@ static uint64_t n_out(void)
 
 static void test_a_device_that_does_not_end_work_is_given_only_so_much(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (int i = 0; i < 10000; i++) {
 		launch();
 		/* under the depth of the driver's own queues */
@@ -158,7 +158,7 @@ static void test_a_device_that_does_not_end_work_is_given_only_so_much(void **st
 
 static void test_what_is_out_shrinks_when_the_limit_does(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	device.flight.limit = 40;
 	while (!slu_cuda_flight_is_full(&device.flight))
 		launch();
@@ -174,7 +174,7 @@ static void test_every_launch_is_numbered(void **state)
 {
 	uint64_t number;
 
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (uint64_t i = 1; i <= 5; i++) {
 		slu_cuda_flight_add(&device.flight, &number);
 		assert_int_equal(number, i);
@@ -184,7 +184,7 @@ static void test_every_launch_is_numbered(void **state)
 
 static void test_work_that_ends_quickly_is_never_waited_for(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (int i = 0; i < 10000; i++) {
 		for (unsigned e = 0; e < EVENTS_MAX; e++)
 			is_done[e] = true;
@@ -223,7 +223,7 @@ static void test_as_many_launches_are_let_out_as_fill_the_time(void **state)
 		{ SLU_NS_PER_MS, 2, 9, 10 },
 	};
 
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		device.flight.n_spread = rows[i].n_streams - 1;
 		carry_out(rows[i].each_ns, 40);
@@ -234,7 +234,7 @@ static void test_as_many_launches_are_let_out_as_fill_the_time(void **state)
 
 static void test_a_program_of_several_streams_is_known_by_its_marks(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (uintptr_t i = 0; i < 4; i++)
 		slu_cuda_flight_mark(&device, (CUstream)(1 + i % 2));
 	assert_true(device.flight.n_spread > 0);
@@ -250,7 +250,7 @@ static void test_marks_that_come_together_share_the_time(void **state)
 {
 	uint64_t now_ns = SLU_NS_PER_S;
 
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (unsigned i = 0; i < 40; i++) {
 		struct slu_cuda_mark mark = { .since_ns = now_ns, .n_launches = i + 1 };
 
@@ -269,7 +269,7 @@ static void test_a_program_that_came_late_has_not_long_kernels(void **state)
 	struct slu_cuda_mark mark = { .since_ns = SLU_NS_PER_S };
 	uint32_t before;
 
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	carry_out(SLU_NS_PER_MS, 40);
 	before = device.flight.limit;
 	mark.n_launches = device.flight.n_ended + 1;
@@ -282,7 +282,7 @@ static void test_a_program_that_came_late_has_not_long_kernels(void **state)
 static void test_without_events_everything_passes(void **state)
 {
 	refuses_events = true;
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	for (int i = 0; i < 5000; i++)
 		assert_false(launch());
 	slu_cuda_flight_deinit(&device.flight);
@@ -290,7 +290,7 @@ static void test_without_events_everything_passes(void **state)
 
 static void test_a_mark_that_cannot_be_recorded_is_not_lost(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	record_answer = CUDA_ERROR_INVALID_HANDLE;
 	for (int i = 0; i < 1000; i++)
 		assert_false(launch());
@@ -304,7 +304,7 @@ static void test_a_mark_that_cannot_be_recorded_is_not_lost(void **state)
 
 static void test_in_a_capture_nothing_is_recorded_nor_waited_for(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	atomic_store(&device.n_capturing, 1);
 	record_answer = CUDA_ERROR_UNKNOWN;
 	for (int i = 0; i < 1000; i++)
@@ -327,7 +327,7 @@ static unsigned launches_a_wait(uint32_t limit)
 
 static void test_one_wait_serves_half_of_what_may_be_in_flight(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	assert_in_range(launches_a_wait(512), 256, 512);
 	assert_in_range(launches_a_wait(64), 32, 64);
 	assert_in_range(launches_a_wait(10), 5, 10);
@@ -336,7 +336,7 @@ static void test_one_wait_serves_half_of_what_may_be_in_flight(void **state)
 
 static void test_a_wait_covers_the_marks_of_every_stream(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	device.flight.limit = 16;
 	for (uintptr_t i = 0; i < 16; i++) {
 		uint64_t number;
@@ -357,7 +357,7 @@ static void test_long_launches_behind_short_ones_are_found_out_by_their_age(void
 {
 	uint64_t number;
 
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	carry_out(5 * SLU_NS_PER_US, 40);
 	for (unsigned i = 0; i < 3; i++) {
 		slu_cuda_flight_add(&device.flight, &number);
@@ -375,7 +375,7 @@ static void test_long_launches_behind_short_ones_are_found_out_by_their_age(void
 
 static void test_a_pause_of_the_program_is_no_time_of_the_device(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	/* the first mark of all, and one after a pause */
 	for (int i = 0; i < 2; i++) {
 		while (!launch())
@@ -389,7 +389,7 @@ static void test_a_pause_of_the_program_is_no_time_of_the_device(void **state)
 
 static void test_work_in_another_context_is_bounded_too(void **state)
 {
-	slu_cuda_flight_init(&device.flight, HOME);
+	slu_cuda_flight_init(&device.flight, SERVICE);
 	here = OTHER;
 	for (int i = 0; i < 5000; i++) {
 		launch();

@@ -84,7 +84,7 @@ static void run_thread(CUstream to)
 
 static void rest(void)
 {
-	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_homes),
+	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_services),
 			      atomic_load(&n_submitted));
 }
 
@@ -111,17 +111,17 @@ static void test_what_threads_left_running_is_not_forgotten_with_them(void **sta
 	assert_true(slu_cuda_streams_is_at_rest(&device));
 }
 
-static void test_a_wait_for_a_former_home_proves_nothing(void **state)
+static void test_a_wait_for_a_former_service_context_proves_nothing(void **state)
 {
-	uint32_t n_homes = atomic_load(&device.stream_uses.n_homes);
+	uint32_t n_services = atomic_load(&device.stream_uses.n_services);
 
 	run_thread(stream(1));
 	slu_cuda_streams_reset(&device.stream_uses);
 	run_thread(stream(1));
-	slu_cuda_streams_rest(&device.stream_uses, n_homes, atomic_load(&n_submitted));
+	slu_cuda_streams_rest(&device.stream_uses, n_services, atomic_load(&n_submitted));
 	stream_answer = CUDA_SUCCESS;
 	assert_false(slu_cuda_streams_is_at_rest(&device));
-	slu_cuda_streams_rest(&device.stream_uses, n_homes + 1, atomic_load(&n_submitted));
+	slu_cuda_streams_rest(&device.stream_uses, n_services + 1, atomic_load(&n_submitted));
 	assert_true(slu_cuda_streams_is_at_rest(&device));
 }
 
@@ -176,12 +176,12 @@ static void test_many_streams_of_one_thread_are_all_known(void **state)
 
 static void test_streams_that_end_with_their_context_are_not_asked_about(void **state)
 {
-	CUcontext home = (CUcontext)(uintptr_t)64, other = (CUcontext)(uintptr_t)128;
+	CUcontext service = (CUcontext)(uintptr_t)64, other = (CUcontext)(uintptr_t)128;
 	uint64_t last;
 
 	here = other;
 	last = submit(stream(1));
-	here = home;
+	here = service;
 	submit(stream(2));
 	slu_cuda_streams_forget(&device.stream_uses, other);
 	stream_answer = CUDA_SUCCESS;
@@ -189,7 +189,8 @@ static void test_streams_that_end_with_their_context_are_not_asked_about(void **
 	assert_int_equal(n_asked, 2); /* the legacy stream, and the one that is left */
 	/* its work may go on without it */
 	assert_false(slu_cuda_streams_is_at_rest(&device));
-	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_homes), last);
+	slu_cuda_streams_rest(&device.stream_uses, atomic_load(&device.stream_uses.n_services),
+			      last);
 	assert_true(slu_cuda_streams_is_at_rest(&device));
 	/* the handle is given out again, in another context: what the thread remembers is void */
 	submit(stream(1));
@@ -205,7 +206,8 @@ int main(void)
 			test_two_thousand_short_threads_leave_a_table_of_the_same_size, set_up),
 		cmocka_unit_test_setup(test_what_threads_left_running_is_not_forgotten_with_them,
 				       set_up),
-		cmocka_unit_test_setup(test_a_wait_for_a_former_home_proves_nothing, set_up),
+		cmocka_unit_test_setup(test_a_wait_for_a_former_service_context_proves_nothing,
+				       set_up),
 		cmocka_unit_test_setup(test_a_thread_that_lives_keeps_its_use, set_up),
 		cmocka_unit_test_setup(test_streams_that_were_destroyed_leave_their_place, set_up),
 		cmocka_unit_test_setup(test_many_streams_of_one_thread_are_all_known, set_up),
