@@ -130,9 +130,9 @@ CUresult slu_cuda_context_make(const struct slu_cuda_creation *creation)
 	d = slu_cuda_device_find(creation->ordinal);
 	if (!d)
 		return r;
-	if (slu_cuda_device_begin_settling(d)) {
+	if (slu_cuda_device_begin_start(d)) {
 		r = wait_in_anteroom(d, creation);
-		slu_cuda_device_end_settling(d);
+		slu_cuda_device_end_start(d);
 	} else {
 		SLU_CUDA_AGAIN (d, 0, r)
 			r = creation->call(creation);

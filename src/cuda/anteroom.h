@@ -11,7 +11,7 @@
  * will; then the anteroom goes. What the context takes is learned of by refusals, as all that
  * drivers hide.
  *
- *   NAMED -> SETTLING -> NAMED   [slu_cuda_context_make]   of the device (device.h), meanwhile
+ *   NAMED -> STARTING -> NAMED   [slu_cuda_context_make]   of the device (device.h), meanwhile
  */
 
 #include "cuda/device.h"

@@ -21,7 +21,7 @@
 
 struct slu_cuda slu_cuda = {
 	.lock = SLU_LOCK_INIT(SLU_LOCK_FRONT),
-	.settled = PTHREAD_COND_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
 };
 _Atomic(struct slu_cuda_device *) slu_cuda_only_device;
 
@@ -138,7 +138,7 @@ static void service_unmake(struct slu_cuda_device *d)
 	}
 }
 
-/* Makes what we need in @context. Only the thread that settles the device is here for it. */
+/* Makes the streams and threads of the shim in @context. The device is STARTING, by this thread. */
 static bool service_make(struct slu_cuda_device *d, CUcontext context)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
@@ -169,35 +169,35 @@ static bool service_make(struct slu_cuda_device *d, CUcontext context)
 	return true;
 }
 
-bool slu_cuda_device_begin_settling(struct slu_cuda_device *d)
+bool slu_cuda_device_begin_start(struct slu_cuda_device *d)
 {
 	bool is_served;
 
 	slu_lock_take(&slu_cuda.lock);
-	while (d->is_settling)
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+	while (d->is_starting)
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 	is_served = d->service != NULL;
-	d->is_settling = !is_served;
+	d->is_starting = !is_served;
 	slu_lock_give(&slu_cuda.lock);
 	return !is_served;
 }
 
-void slu_cuda_device_end_settling(struct slu_cuda_device *d)
+void slu_cuda_device_end_start(struct slu_cuda_device *d)
 {
 	slu_lock_take(&slu_cuda.lock);
-	d->is_settling = false;
-	pthread_cond_broadcast(&slu_cuda.settled);
+	d->is_starting = false;
+	pthread_cond_broadcast(&slu_cuda.changed);
 	slu_lock_give(&slu_cuda.lock);
 }
 
-static bool settle(struct slu_cuda_device *d, CUcontext context)
+static bool device_serve(struct slu_cuda_device *d, CUcontext context)
 {
 	bool is_served;
 
-	if (!slu_cuda_device_begin_settling(d))
+	if (!slu_cuda_device_begin_start(d))
 		return true;
 	is_served = service_make(d, context);
-	slu_cuda_device_end_settling(d);
+	slu_cuda_device_end_start(d);
 	slu_cuda_foreign_charge_all(d);
 	slu_cuda_vmm_take_back(d);
 	return is_served;
@@ -231,7 +231,7 @@ struct slu_cuda_device *slu_cuda_device_here_slow(void)
 	if (!context || SLU_REAL(cuCtxGetDevice)(&ordinal) != CUDA_SUCCESS)
 		return NULL;
 	d = slu_cuda_device_find(ordinal);
-	if (!d || !slu_cuda_context_made(context, ordinal) || !settle(d, context))
+	if (!d || !slu_cuda_context_made(context, ordinal) || !device_serve(d, context))
 		return NULL;
 	if (slu_cuda.n_devices == 1)
 		atomic_store_explicit(&slu_cuda_only_device, d, memory_order_release);

@@ -9,14 +9,14 @@
  * adds the device to the client. The streams are created then, once: creating them later would take
  * the context's lock behind running work.
  *
- *   NAMED -> SETTLING -> SERVED [slu_cuda_device_here]    the first context that needs the device
+ *   NAMED -> STARTING -> SERVED [slu_cuda_device_here]    the first context that needs the device
  *   SERVED -> NAMED            [slu_cuda_context_ending]  the program destroys the service context,
  *                                                         and all of its memory ends
  *   SERVED -> KEPT             [slu_cuda_context_ending]  the same, while others have memory: they
  *                                                         need our streams, so it stays unseen
  *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
  *                                                         destroyed, and then that one
- *   NAMED -> SETTLING -> NAMED [slu_cuda_context_make]    there is no room for a first one
+ *   NAMED -> STARTING -> NAMED [slu_cuda_context_make]    there is no room for a first one
  */
 
 #include <pthread.h>
@@ -51,7 +51,7 @@ struct slu_cuda_device {
 
 	CUcontext service;		      /* guarded by the front lock; NULL if NAMED */
 	bool is_service_kept;		      /* guarded by the front lock: KEPT */
-	bool is_settling;		      /* guarded by the front lock */
+	bool is_starting;		      /* guarded by the front lock: STARTING */
 	bool is_making_slab;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the service context; non-blocking */
 	struct slu_cuda_events events;	      /* for copies there */
@@ -70,7 +70,7 @@ struct slu_cuda_device {
 
 struct slu_cuda {
 	struct slu_lock lock;	/* SLU_LOCK_FRONT: the ledger, the contexts */
-	pthread_cond_t settled; /* a device left SETTLING, or a thread made a slab */
+	pthread_cond_t changed; /* what a thread waits for under the lock may have come */
 	struct slu_ledger *ledger;
 	unsigned n_devices; /* constant after start */
 	struct {
@@ -108,10 +108,12 @@ struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal);
 void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity);
 enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *device);
 
-/* Waits for others who settle. Return: whether it is SETTLING, for the caller; else it is SERVED.
+/*
+ * NAMED -> STARTING, after other threads have ended theirs.
+ * Return: whether it is STARTING, by this thread; else it is SERVED.
  */
-bool slu_cuda_device_begin_settling(struct slu_cuda_device *device);
-void slu_cuda_device_end_settling(struct slu_cuda_device *device);
+bool slu_cuda_device_begin_start(struct slu_cuda_device *device);
+void slu_cuda_device_end_start(struct slu_cuda_device *device);
 
 /* The context current on this thread, or NULL. */
 CUcontext slu_cuda_context_here(void);

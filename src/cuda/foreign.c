@@ -31,7 +31,7 @@ static uint64_t key_of(const struct memory *m)
 /* Return: whether the caller is to charge it, without the lock. */
 static bool begin_charging_locked(struct memory *m)
 {
-	if (m->is_charged || !m->device->service || m->device->is_settling)
+	if (m->is_charged || !m->device->service || m->device->is_starting)
 		return false;
 	m->is_charged = true;
 	return true;
@@ -189,7 +189,7 @@ static struct slu_cuda_device *device_if_served(struct slu_cuda_device *d)
 	bool is_served;
 
 	slu_lock_take(&slu_cuda.lock);
-	is_served = d && d->service && !d->is_settling;
+	is_served = d && d->service && !d->is_starting;
 	slu_lock_give(&slu_cuda.lock);
 	return is_served ? d : NULL;
 }

@@ -65,7 +65,7 @@ static void stop_charging(struct slu_cuda_graphmem *g)
 {
 	slu_lock_take(&slu_cuda.lock);
 	atomic_store(&g->is_charging, false);
-	pthread_cond_broadcast(&slu_cuda.settled);
+	pthread_cond_broadcast(&slu_cuda.changed);
 	slu_lock_give(&slu_cuda.lock);
 }
 
@@ -94,7 +94,7 @@ static void look_and_wait(struct slu_cuda_device *device)
 		slu_cuda_graphmem_look_slow(device);
 		slu_lock_take(&slu_cuda.lock);
 		while (atomic_load(&g->is_charging))
-			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 		slu_lock_give(&slu_cuda.lock);
 	} while (atomic_load(&g->is_due));
 }

@@ -14,7 +14,7 @@ void slu_cuda_handle_begin(struct slu_cuda_handle *handle)
 		return;
 	slu_lock_take(&slu_cuda.lock);
 	while (handle->is_busy)
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 	handle->is_busy = true;
 	slu_lock_give(&slu_cuda.lock);
 }
@@ -25,7 +25,7 @@ void slu_cuda_handle_end(struct slu_cuda_handle *handle)
 		return;
 	slu_lock_take(&slu_cuda.lock);
 	handle->is_busy = false;
-	pthread_cond_broadcast(&slu_cuda.settled);
+	pthread_cond_broadcast(&slu_cuda.changed);
 	slu_lock_give(&slu_cuda.lock);
 }
 

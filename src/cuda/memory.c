@@ -320,7 +320,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 	while ((found = slu_ledger_cut(slu_cuda.ledger, bytes, d, context, &address)) > 0 &&
 	       r == CUDA_SUCCESS) {
 		if (d->is_making_slab) {
-			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 			continue;
 		}
 		d->is_making_slab = true;
@@ -328,7 +328,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 		r = make_slab(d, context, bytes);
 		slu_lock_take(&slu_cuda.lock);
 		d->is_making_slab = false;
-		pthread_cond_broadcast(&slu_cuda.settled);
+		pthread_cond_broadcast(&slu_cuda.changed);
 	}
 	slu_lock_give(&slu_cuda.lock);
 	if (found < 0)

@@ -42,7 +42,7 @@ void slu_cuda_pool_changed_locked(struct slu_cuda_pool *pool, bool was)
 	if (was)
 		return;
 	pool->changer = NULL;
-	pthread_cond_broadcast(&slu_cuda.settled);
+	pthread_cond_broadcast(&slu_cuda.changed);
 }
 
 void slu_cuda_pool_discard_locked(struct slu_cuda_pool *pool)

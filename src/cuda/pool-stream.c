@@ -283,7 +283,7 @@ enum slu_pool_look slu_pool_stream_look_locked(struct slu_pool_stream *s)
 	slu_lock_take(&slu_cuda.lock);
 	s->is_asked = false;
 	n_asked--;
-	pthread_cond_broadcast(&slu_cuda.settled);
+	pthread_cond_broadcast(&slu_cuda.changed);
 	s->marked = is_marked && r != CUDA_SUCCESS ? position : 0;
 	if (r == CUDA_ERROR_NOT_READY)
 		return SLU_POOL_LOOK_BUSY;
@@ -296,7 +296,7 @@ enum slu_pool_look slu_pool_stream_look_locked(struct slu_pool_stream *s)
 static void wait_until_unasked_locked(const struct slu_pool_stream *s)
 {
 	while (s->is_asked)
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 }
 
 struct slu_pool_stream *slu_pool_stream_end_locked(CUstream stream)
@@ -321,7 +321,7 @@ void slu_pool_stream_hush(void)
 {
 	slu_lock_take(&slu_cuda.lock);
 	while (n_asked)
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 	slu_lock_give(&slu_cuda.lock);
 }
 

@@ -92,7 +92,7 @@ static CUresult grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 	bool was;
 
 	if (!slu_cuda_pool_change_locked(pool, &was)) {
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 		return CUDA_SUCCESS;
 	}
 	slu_lock_give(&slu_cuda.lock);
@@ -114,7 +114,7 @@ static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64
 	while (r == CUDA_SUCCESS &&
 	       (absent = slu_cuda_range_absent_locked(range, address, bytes))) {
 		if (!slu_cuda_pool_change_locked(pool, &was)) {
-			slu_lock_wait(&slu_cuda.lock, &slu_cuda.settled, NULL);
+			slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 			continue;
 		}
 		slu_lock_give(&slu_cuda.lock);

@@ -154,7 +154,7 @@ static struct slu_cuda_device *device_for(const CUmemAllocationProp *prop, size_
 	if (!d || !is_movable(prop, bytes, flags, d))
 		return NULL;
 	slu_lock_take(&slu_cuda.lock);
-	is_served = d->service && !d->is_settling;
+	is_served = d->service && !d->is_starting;
 	slu_lock_give(&slu_cuda.lock);
 	return is_served ? d : NULL;
 }
