@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 /* The part of the device that others are asked for at a time: of the order of a context. */
 #define ROOM_PARTS 64
@@ -134,7 +134,7 @@ CUresult slu_cuda_context_make(const struct slu_cuda_creation *creation)
 		r = wait_in_anteroom(d, creation);
 		slu_cuda_device_end_start(d);
 	} else {
-		SLU_CUDA_AGAIN (d, 0, r)
+		SLU_CUDA_HEADROOM_RETRY (d, 0, r)
 			r = creation->call(creation);
 	}
 	errno = saved;

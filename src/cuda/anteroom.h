@@ -4,8 +4,8 @@
 /*
  * Room for contexts. The driver takes memory of the device for each, on a card some hundreds of
  * MiB; beside others who fill the device it refuses a program that would have started alone. Where
- * the process has a service context on the device already, room.h helps. Its first context it makes
- * before that, so before the daemon knows of it. Then the process joins with an *anteroom*: a
+ * the process has a service context on the device already, headroom.h helps. Its first context it
+ * makes before that, so before the daemon knows of it. Then the process joins with an *anteroom*: a
  * device with one unit, whose "creation" is the call that was refused. The client waits for the
  * turn, has others give way and tries again, as it does for every unit, until it works or never
  * will; then the anteroom goes. What the context takes is learned of by refusals, as all that
@@ -28,5 +28,5 @@ struct slu_cuda_creation {
 	unsigned int flags;
 };
 
-/* Makes the call, and again with room if the driver has no memory for it. */
+/* Makes the call, and again with headroom if the driver has no memory for it. */
 CUresult slu_cuda_context_make(const struct slu_cuda_creation *creation);

@@ -8,7 +8,7 @@
 #include "cuda/frozen.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 #define FLAG_SPARSE	      0x40
 #define FLAG_DEFERRED_MAPPING 0x80
@@ -81,7 +81,7 @@ static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
 	slu_client_device_unreserve(d->client, reserved);
 }
 
-/* Makes the call if the program may own so much, and again with room where the driver has none. */
+/* Makes the call if the program may own so much, and again with headroom if the driver refuses. */
 #define CREATE(name, bytes, array, ...)                                                 \
 	({                                                                              \
 		bool is_whole_ = (array) && description;                                \
@@ -93,7 +93,7 @@ static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
 			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
 		} else if (slu_cuda_memory_reserve(d_, bytes_, bytes_)) {               \
 			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
-			SLU_CUDA_AGAIN (d_, bytes_, r_)                                 \
+			SLU_CUDA_HEADROOM_RETRY (d_, bytes_, r_)                        \
 				r_ = SLU_REAL(name)(__VA_ARGS__);                       \
 			end(d_, r_ == CUDA_SUCCESS ? *(array) : NULL, bytes_);          \
 		}                                                                       \

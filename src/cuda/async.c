@@ -11,7 +11,7 @@
 #include "cuda/pool-stream.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 /* Whether an allocation of the program is ours; then *ret_result is the answer. */
 static bool allocate_ours(struct slu_cuda_device *d, CUdeviceptr *ret_address, size_t bytes,
@@ -75,7 +75,7 @@ static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64
 		if (d && !reserve(d, stream_meant, bytes, &is_captured))                       \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                       \
 		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));                      \
-		SLU_CUDA_AGAIN (d, bytes, r)                                                   \
+		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                          \
 			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));              \
 		if (d)                                                                         \
 			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured); \
@@ -94,7 +94,7 @@ static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64
 		if (d && !reserve(d, stream_meant, bytes, &is_captured))                          \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
 		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));                   \
-		SLU_CUDA_AGAIN (d, bytes, r)                                                      \
+		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                             \
 			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));           \
 		if (d)                                                                            \
 			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured);    \

@@ -4,7 +4,7 @@
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 _Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
@@ -36,7 +36,7 @@ void slu_cuda_bypass_wait(struct slu_cuda_device *device)
 		CUresult r_ = SLU_REAL(name)(ret_exec, graph, given);                              \
 		struct slu_cuda_device *d_ = slu_cuda_device_here();                               \
                                                                                                    \
-		SLU_CUDA_AGAIN (d_, 0, r_)                                                         \
+		SLU_CUDA_HEADROOM_RETRY (d_, 0, r_)                                                \
 			r_ = SLU_REAL(name)(ret_exec, graph, given);                               \
 		if (r_ == CUDA_SUCCESS && d_ && (flags)&CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) \
 			slu_cuda_bypass_met(d_);                                                   \

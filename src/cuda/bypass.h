@@ -10,9 +10,9 @@
  *     and still the driver calls a stream busy. Asked whenever the device seems to be at rest;
  *   - by a graph that it instantiates for launches from the device.
  *
- * From then on its memory stays on the device, frozen with that reason: charged, shown, and in
- * nobody's way but as room that is taken. What was away at that moment comes back with its next
- * turn, and what it allocates later waits for a turn, so that it is born on the device.
+ * From then on its memory stays on the device, frozen with that reason, charged and shown. Memory
+ * that was away at that moment comes back with the program's next turn, and a later allocation
+ * waits for a turn, so that it is made on the device.
  *
  * Work in the per-thread streams of other threads cannot be seen so: nobody can ask about them.
  * Kernels that kernels launch end before those do, and are waited for with them.

@@ -240,14 +240,14 @@ struct slu_cuda_device *slu_cuda_device_here_slow(void)
 
 bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 {
-	bool has_room;
+	bool is_noted;
 	unsigned i = 0;
 
 	slu_lock_take(&slu_cuda.lock);
 	while (i < slu_cuda.n_contexts && slu_cuda.contexts[i].context != context)
 		i++;
-	has_room = i < SLU_CUDA_CONTEXTS_MAX;
-	if (has_room) {
+	is_noted = i < SLU_CUDA_CONTEXTS_MAX;
+	if (is_noted) {
 		if (i == slu_cuda.n_contexts)
 			slu_cuda.contexts[i].n_attached = 0;
 		slu_cuda.contexts[i].context = context;
@@ -255,7 +255,7 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 		slu_cuda.n_contexts = SLU_MAX(slu_cuda.n_contexts, i + 1);
 	}
 	slu_lock_give(&slu_cuda.lock);
-	return has_room;
+	return is_noted;
 }
 
 static bool has_others_locked(const struct slu_cuda_device *d, CUcontext context)

@@ -16,7 +16,7 @@
  *                                                         need our streams, so it stays unseen
  *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
  *                                                         destroyed, and then that one
- *   NAMED -> STARTING -> NAMED [slu_cuda_context_make]    there is no room for a first one
+ *   NAMED -> STARTING -> NAMED [slu_cuda_context_make]    the driver has no memory for a first one
  */
 
 #include <pthread.h>
@@ -118,7 +118,7 @@ void slu_cuda_device_end_start(struct slu_cuda_device *device);
 /* The context current on this thread, or NULL. */
 CUcontext slu_cuda_context_here(void);
 
-/* The program made a context. Return: whether there was room to note it. */
+/* The program made a context. Return: whether it is noted: the list may be full. */
 bool slu_cuda_context_made(CUcontext context, CUdevice ordinal);
 
 /*

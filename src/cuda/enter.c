@@ -46,7 +46,7 @@ void slu_cuda_leave_slow(struct slu_cuda_device *device)
 	atomic_fetch_sub(&device->n_passing, 1);
 }
 
-void slu_cuda_wait_for_room(struct slu_cuda_device *device)
+void slu_cuda_wait_for_flight(struct slu_cuda_device *device)
 {
 	struct slu_cuda_flight *f = &device->flight;
 	const struct slu_cuda_streams *s = &device->stream_uses;

@@ -35,11 +35,11 @@ static inline void slu_cuda_leave(struct slu_cuda_device *device)
 }
 
 /*
- * Waits, outside the gate, until less is in flight. What is queued behind a host function, or
- * behind a wait of its stream, is not waited for once that has lasted: it may be this thread that
- * they wait for, and with the driver alone it would get so far.
+ * Waits, outside the gate, until less is in flight. It stops waiting for work behind a host
+ * function, or behind a wait of its stream, that has lasted for a while: these may wait for this
+ * thread, which the driver alone would let go on.
  */
-void slu_cuda_wait_for_room(struct slu_cuda_device *device);
+void slu_cuda_wait_for_flight(struct slu_cuda_device *device);
 
 /* Waits until everything in @stream has ended, without being inside. */
 void slu_cuda_wait_outside(struct slu_cuda_device *device, CUstream stream);

@@ -42,13 +42,13 @@ CUresult slu_cuda_events_take(struct slu_cuda_events *events, CUevent *ret_event
 
 void slu_cuda_events_put(struct slu_cuda_events *events, CUevent event)
 {
-	bool has_room;
+	bool is_spare;
 
 	slu_lock_take(&events->lock);
-	has_room = events->n_spare < SLU_EVENTS_MAX;
-	if (has_room)
+	is_spare = events->n_spare < SLU_EVENTS_MAX;
+	if (is_spare)
 		events->spare[events->n_spare++] = event;
 	slu_lock_give(&events->lock);
-	if (!has_room)
+	if (!is_spare)
 		SLU_REAL(cuEventDestroy_v2)(event);
 }

@@ -105,7 +105,7 @@ void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream);
  */
 void slu_cuda_flight_forget(struct slu_cuda_flight *flight, CUcontext context);
 
-/* Waits until there is room for a launch, as far as there are marks to wait for. */
+/* Waits until another launch may be in flight, as far as there are marks to wait for. */
 void slu_cuda_flight_wait(struct slu_cuda_device *device);
 
 /* Whether the oldest mark is still under way; one that has come is taken. Does not wait. */

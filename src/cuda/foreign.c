@@ -9,7 +9,7 @@
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/refs.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 struct memory {
 	LIST_ENTRY(memory) link;
@@ -183,7 +183,7 @@ void slu_cuda_foreign_reset(struct slu_cuda_device *device)
 /* -- the calls ----------------------------------------------------------------------------------
  */
 
-/* The device if it is SERVED, else NULL: only a device with a service context can make room. */
+/* The device if it is SERVED, else NULL: only a device with a service context gets headroom. */
 static struct slu_cuda_device *device_if_served(struct slu_cuda_device *d)
 {
 	bool is_served;
@@ -211,7 +211,7 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 	if (served && !slu_cuda_memory_reserve(served, bytes, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
-	SLU_CUDA_AGAIN (served, bytes, r)
+	SLU_CUDA_HEADROOM_RETRY (served, bytes, r)
 		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	if (r == CUDA_SUCCESS && d)
 		note_new(d, *ret_handle, bytes, &reserved);

@@ -7,7 +7,7 @@
 
 #include "cuda/memory.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 struct frozen {
 	LIST_ENTRY(frozen) link;
@@ -116,7 +116,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	if (full && !slu_cuda_memory_reserve(full, bytes, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
-	SLU_CUDA_AGAIN (full, bytes, r)
+	SLU_CUDA_HEADROOM_RETRY (full, bytes, r)
 		r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
 	if (r == CUDA_SUCCESS && d)
 		slu_cuda_freeze(d, *ret_address, bytes,

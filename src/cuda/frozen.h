@@ -4,7 +4,7 @@
 /*
  * Memory of the program that we cannot move: pools that are left to the driver (pool.h),
  * handles that are (foreign.h), managed memory. The driver serves it as ever, and it is shown with
- * its reason. It is charged against the device, since it takes room from others; but for managed
+ * its reason. It is charged against the device, since others lack its bytes; but for managed
  * memory, which the driver takes off a device that can fault for anybody who allocates
  * (docs/decisions/0013-paged-bytes-yield.md).
  *

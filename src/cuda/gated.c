@@ -2,14 +2,14 @@
 /*
  * Every call that puts work on a device, made from gated.def. With the gate open a wrapper adds
  * a few stores and loads and the genuine call: no lock, no message, no driver call of ours. And the
- * calls of loose.def, which are only counted, and of loading.def, which may need room.
+ * calls of loose.def, which are only counted, and of loading.def, which may need headroom.
  */
 #include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
 #define COUNT(...)					COUNT_(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -50,7 +50,7 @@
 static inline void before(struct slu_cuda_device *device)
 {
 	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
-		slu_cuda_wait_for_room(device);
+		slu_cuda_wait_for_flight(device);
 }
 
 static inline bool has_host_calls(const struct slu_cuda_device *device)
@@ -97,7 +97,7 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		after(device_, stream);                                                 \
 		slu_cuda_leave(device_);                                                \
-		SLU_CUDA_AGAIN (device_, 0, result_) {                                  \
+		SLU_CUDA_HEADROOM_RETRY (device_, 0, result_) {                         \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
 			after(device_, stream);                                         \
 		}                                                                       \
@@ -138,7 +138,7 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
                                                                                          \
 		if (result_ == CUDA_ERROR_OUT_OF_MEMORY)                                 \
 			device_ = slu_cuda_device_here();                                \
-		SLU_CUDA_AGAIN (device_, 0, result_)                                     \
+		SLU_CUDA_HEADROOM_RETRY (device_, 0, result_)                            \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));  \
 		return result_;                                                          \
 	}

@@ -6,7 +6,7 @@
 #include "cuda/frozen.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 static uint64_t key_of(const struct slu_cuda_device *d)
 {
@@ -147,7 +147,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgr
 	if (d && !slu_cuda_graphmem_reserve(d, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
-	SLU_CUDA_AGAIN (d, bytes, r)
+	SLU_CUDA_HEADROOM_RETRY (d, bytes, r)
 		r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
 	if (d)
 		slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);

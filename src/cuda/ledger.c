@@ -41,7 +41,7 @@ void slu_ledger_free(struct slu_ledger *ledger)
 	free(ledger);
 }
 
-/* Makes room for one more element. */
+/* Makes capacity for one more element. */
 static int reserve(void **array, size_t n, size_t *max, size_t size)
 {
 	size_t more = *max ? 2 * *max : 64;
@@ -88,7 +88,7 @@ static size_t allocation_above(const struct slu_ledger *l, uint64_t address)
 	return low;
 }
 
-/* Room must have been reserved. */
+/* The array must have capacity for it. */
 static void insert_allocation(struct slu_ledger *l, struct slu_range *range, uint64_t address,
 			      uint64_t bytes)
 {

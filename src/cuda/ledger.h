@@ -90,7 +90,7 @@ int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
 void slu_ledger_remove(struct slu_ledger *ledger, struct slu_range *range);
 
 /*
- * Cuts @bytes from an open slab of @device and @context that has room.
+ * Cuts @bytes from an open slab of @device and @context that has them free.
  * Return: 0, SLU_LEDGER_E_NO_SLAB (add one and ask again), or -ENOMEM.
  */
 enum { _SLU_LEDGER_E_SUCCESS, SLU_LEDGER_E_NO_SLAB, SLU_LEDGER_E_UNKNOWN };

@@ -6,7 +6,7 @@
 
 #include "cuda/device.h"
 #include "cuda/real.h"
-#include "cuda/room.h"
+#include "cuda/headroom.h"
 
 #define BUCKETS	  256
 #define NODES_MAX 65536
@@ -180,7 +180,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 		if (d && !slu_cuda_graphmem_reserve(d, bytes))                                    \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
 		r = SLU_REAL(name) arguments;                                                     \
-		SLU_CUDA_AGAIN (d, bytes, r)                                                      \
+		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                             \
 			r = SLU_REAL(name) arguments;                                             \
 		if (d)                                                                            \
 			slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);                      \

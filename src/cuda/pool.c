@@ -19,7 +19,7 @@
  */
 
 /* Whether the program lets @pool have so much. */
-static bool has_room(const struct slu_cuda_pool *pool, uint64_t bytes)
+static bool pool_may_grow(const struct slu_cuda_pool *pool, uint64_t bytes)
 {
 	uint64_t reserved;
 
@@ -37,7 +37,7 @@ static CUresult add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 	CUresult r;
 	int error;
 
-	if (!has_room(pool, bytes))
+	if (!pool_may_grow(pool, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = slu_cuda_range_new_segment(pool->device, bytes, asked_bytes, &range);
 	if (r != CUDA_SUCCESS)
@@ -118,8 +118,9 @@ static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64
 			continue;
 		}
 		slu_lock_give(&slu_cuda.lock);
-		r = has_room(pool, absent) ? slu_cuda_range_fill(range, address, bytes, asked_bytes)
-					   : CUDA_ERROR_OUT_OF_MEMORY;
+		r = pool_may_grow(pool, absent)
+			    ? slu_cuda_range_fill(range, address, bytes, asked_bytes)
+			    : CUDA_ERROR_OUT_OF_MEMORY;
 		slu_lock_take(&slu_cuda.lock);
 		pool->absent_bytes -= absent - slu_cuda_range_absent_locked(range, address, bytes);
 		slu_cuda_pool_changed_locked(pool, was);
