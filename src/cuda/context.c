@@ -3,7 +3,7 @@
  * Where contexts and streams end or are waited for, and where captures begin and end. Memory dies
  * with its context, so ours must be given back before; a program that captures is not drained.
  */
-#include "cuda/anteroom.h"
+#include "cuda/entry-reserve.h"
 #include "cuda/device.h"
 #include "cuda/enter.h"
 #include "cuda/pool-release.h"
@@ -11,12 +11,12 @@
 #include "cuda/real.h"
 
 /* Every context is waited for when a turn ends; one that cannot be noted must not be. */
-static CUresult create(struct slu_cuda_creation creation)
+static CUresult create(struct slu_cuda_entry_creation creation)
 {
 	CUresult r;
 
 	creation.is_pushed = true;
-	r = slu_cuda_context_make(&creation);
+	r = slu_cuda_entry_reserve_make(&creation);
 	if (r != CUDA_SUCCESS || slu_cuda_context_made(*creation.ret_context, creation.ordinal))
 		return r;
 	SLU_REAL(cuCtxDestroy_v2)(*creation.ret_context);
@@ -24,7 +24,7 @@ static CUresult create(struct slu_cuda_creation creation)
 }
 
 #define CREATE(name, ...)                                                                   \
-	static CUresult make_##name(const struct slu_cuda_creation *c)                      \
+	static CUresult make_##name(const struct slu_cuda_entry_creation *c)                \
 	{                                                                                   \
 		return SLU_REAL(name)(c->ret_context, ##__VA_ARGS__, c->flags, c->ordinal); \
 	}
@@ -36,30 +36,30 @@ CREATE(cuCtxCreate_v4, c->params)
 
 CUresult cuCtxCreate(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_creation){ make_cuCtxCreate, ordinal,
-						  .ret_context = ret_context, .flags = flags });
+	return create((struct slu_cuda_entry_creation){
+		make_cuCtxCreate, ordinal, .ret_context = ret_context, .flags = flags });
 }
 
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_creation){ make_cuCtxCreate_v2, ordinal,
-						  .ret_context = ret_context, .flags = flags });
+	return create((struct slu_cuda_entry_creation){
+		make_cuCtxCreate_v2, ordinal, .ret_context = ret_context, .flags = flags });
 }
 
 CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, int n,
 			unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_creation){ make_cuCtxCreate_v3, ordinal,
-						  .ret_context = ret_context, .params = affinity,
-						  .n_params = n, .flags = flags });
+	return create((struct slu_cuda_entry_creation){
+		make_cuCtxCreate_v3, ordinal, .ret_context = ret_context, .params = affinity,
+		.n_params = n, .flags = flags });
 }
 
 CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsigned int flags,
 			CUdevice ordinal)
 {
-	return create((struct slu_cuda_creation){ make_cuCtxCreate_v4, ordinal,
-						  .ret_context = ret_context, .params = params,
-						  .flags = flags });
+	return create((struct slu_cuda_entry_creation){ make_cuCtxCreate_v4, ordinal,
+							.ret_context = ret_context,
+							.params = params, .flags = flags });
 }
 
 /*
@@ -182,15 +182,15 @@ CUresult cuCtxSynchronize(void)
 	return r;
 }
 
-static CUresult retain(const struct slu_cuda_creation *c)
+static CUresult retain(const struct slu_cuda_entry_creation *c)
 {
 	return SLU_REAL(cuDevicePrimaryCtxRetain)(c->ret_context, c->ordinal);
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
-	CUresult r = slu_cuda_context_make(
-		&(struct slu_cuda_creation){ retain, ordinal, .ret_context = ret_context });
+	CUresult r = slu_cuda_entry_reserve_make(
+		&(struct slu_cuda_entry_creation){ retain, ordinal, .ret_context = ret_context });
 
 	if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal < ORDINALS_MAX) {
 		atomic_store(&primaries[ordinal].context, *ret_context);

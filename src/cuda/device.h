@@ -16,7 +16,8 @@
  *                                                         need our streams, so it stays unseen
  *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
  *                                                         destroyed, and then that one
- *   NAMED -> STARTING -> NAMED [slu_cuda_context_make]    the driver has no memory for a first one
+ *   NAMED -> STARTING -> NAMED [slu_cuda_entry_reserve_make] the driver has no memory for a first
+ * one
  */
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocation on extents at addresses that never change. In a turn, with credit at hand, an
- * allocation is the driver's own calls and no message; off turn its extents are born in RAM.
+ * allocation is the driver's own calls and no message; off turn its extents begin in RAM.
  */
 #include "cuda/memory.h"
 
