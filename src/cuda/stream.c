@@ -24,13 +24,13 @@ static struct {
 	bool works;	   /* constant after once */
 } ends = { .once = PTHREAD_ONCE_INIT };
 
-static void leave_uses(struct slu_cuda_streams *s, uint64_t thread)
+static void uses_depart(struct slu_cuda_streams *s, uint64_t thread)
 {
 	slu_lock_take(&s->lock);
 	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
 			if (b->uses[i].stream && b->uses[i].thread == thread)
-				b->uses[i].is_left = true;
+				b->uses[i].is_departed = true;
 	slu_lock_give(&s->lock);
 }
 
@@ -39,7 +39,7 @@ static void thread_ends(void *unused)
 {
 	(void)unused;
 	for (struct slu_cuda_streams *s = atomic_load(&all_streams); s; s = s->next)
-		leave_uses(s, thread_mine);
+		uses_depart(s, thread_mine);
 	memset(slu_cuda_uses_mine, 0, sizeof(slu_cuda_uses_mine));
 	thread_mine = 0;
 }
@@ -94,7 +94,7 @@ static void free_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
 		at = &(*at)->next;
 	*at = use->next;
 	use->stream = NULL;
-	use->is_left = false;
+	use->is_departed = false;
 	atomic_store(&use->last, 0);
 	use->next = s->spare;
 	s->spare = use;
@@ -124,7 +124,7 @@ static void harvest_locked(struct slu_cuda_streams *s, bool takes_all)
 			struct slu_cuda_use *use = &b->uses[i];
 			uint64_t last = atomic_load(&use->last);
 
-			if (!use->stream || !use->is_left || (!takes_all && last > s->rested))
+			if (!use->stream || !use->is_departed || (!takes_all && last > s->rested))
 				continue;
 			s->unproven = SLU_MAX(s->unproven, last);
 			free_locked(s, use);

@@ -25,11 +25,11 @@
  * (unproven), which loses precision, never safety. So the table is as large as what the program has
  * at a time, however many threads and streams it has had.
  *
- *   FREE   -> TAKEN   [slu_cuda_streams_note]     a thread's first work in a stream
- *   TAKEN  -> LEFT    [the thread's end]          nobody writes it any more
- *   LEFT   -> FREE    [slu_cuda_streams_note]     somebody needs one
- *   TAKEN, LEFT -> FREE  [slu_cuda_streams_destroy, _forget, _reset]  and what threads remember is
- *                                                                     void
+ *   FREE     -> TAKEN     [slu_cuda_streams_note]  a thread's first work in a stream
+ *   TAKEN    -> DEPARTED  [the thread's end]       no thread writes it any more
+ *   DEPARTED -> FREE      [slu_cuda_streams_note]  a thread needs one, and the work has ended
+ *   TAKEN, DEPARTED -> FREE  [slu_cuda_streams_destroy, _forget, _reset]  what threads remember is
+ *                                                                         void from then on
  */
 
 #include <pthread.h>
@@ -59,7 +59,7 @@ struct slu_cuda_use {
 	CUstream stream;	   /* guarded by lock; NULL: free */
 	CUcontext context;	   /* guarded by lock: in which its thread used it first */
 	uint64_t thread;	   /* guarded by lock */
-	bool is_left;		   /* guarded by lock: its thread has ended */
+	bool is_departed;	   /* guarded by lock: its thread has ended */
 	_Atomic uint64_t last; /* the number of its last submission; written by its thread only */
 };
 
