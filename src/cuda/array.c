@@ -55,16 +55,16 @@ static uint64_t texel_bits(int format, unsigned n_channels)
 }
 
 /* The program gives these their memory itself, piece by piece (cuMemMapArrayAsync). */
-static bool has_no_memory(const struct solid *s)
+static bool solid_has_no_memory(const struct solid *s)
 {
 	return s->flags & (FLAG_SPARSE | FLAG_DEFERRED_MAPPING);
 }
 
-static uint64_t bytes_of(const struct solid *s, unsigned level)
+static uint64_t solid_bytes(const struct solid *s, unsigned level)
 {
 	uint64_t n_texels;
 
-	if (has_no_memory(s))
+	if (solid_has_no_memory(s))
 		return 0;
 	n_texels = SLU_MAX(s->width >> level, (size_t)1) * SLU_MAX(s->height >> level, (size_t)1) *
 		   SLU_MAX(s->depth >> level, (size_t)1);
@@ -72,7 +72,7 @@ static uint64_t bytes_of(const struct solid *s, unsigned level)
 }
 
 /* Charges what the driver made, and gives back the rest of what was set aside. */
-static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
+static void array_charge(struct slu_cuda_device *d, const void *array, uint64_t bytes)
 {
 	uint64_t reserved = bytes;
 
@@ -95,18 +95,18 @@ static void end(struct slu_cuda_device *d, const void *array, uint64_t bytes)
 			r_ = SLU_REAL(name)(__VA_ARGS__);                               \
 			SLU_CUDA_HEADROOM_RETRY (d_, bytes_, r_)                        \
 				r_ = SLU_REAL(name)(__VA_ARGS__);                       \
-			end(d_, r_ == CUDA_SUCCESS ? *(array) : NULL, bytes_);          \
+			array_charge(d_, r_ == CUDA_SUCCESS ? *(array) : NULL, bytes_); \
 		}                                                                       \
 		r_;                                                                     \
 	})
 
 static uint64_t flat_bytes(const struct flat *f)
 {
-	return bytes_of(&(struct solid){ .width = f->width,
-					 .height = f->height,
-					 .format = f->format,
-					 .n_channels = f->n_channels },
-			0);
+	return solid_bytes(&(struct solid){ .width = f->width,
+					    .height = f->height,
+					    .format = f->format,
+					    .n_channels = f->n_channels },
+			   0);
 }
 
 static uint64_t mipmap_bytes(const struct solid *s, unsigned n_levels)
@@ -115,7 +115,7 @@ static uint64_t mipmap_bytes(const struct solid *s, unsigned n_levels)
 
 	/* beyond 32 there is nothing left to halve */
 	for (unsigned level = 0; level < SLU_MIN(n_levels, 32u); level++)
-		bytes += bytes_of(s, level);
+		bytes += solid_bytes(s, level);
 	return bytes;
 }
 
@@ -127,7 +127,7 @@ CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *descr
 
 CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *description)
 {
-	return CREATE(cuArray3DCreate_v2, bytes_of((const void *)description, 0), ret_array,
+	return CREATE(cuArray3DCreate_v2, solid_bytes((const void *)description, 0), ret_array,
 		      ret_array, description);
 }
 

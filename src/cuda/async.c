@@ -14,14 +14,14 @@
 #include "cuda/headroom.h"
 
 /* Whether an allocation of the program is ours; then *ret_result is the answer. */
-static bool allocate_ours(struct slu_cuda_device *d, CUdeviceptr *ret_address, size_t bytes,
-			  CUmemoryPool pool, CUstream stream, CUresult *ret_result)
+static bool pool_alloc(struct slu_cuda_device *d, CUdeviceptr *ret_address, size_t bytes,
+		       CUmemoryPool pool, CUstream stream, CUresult *ret_result)
 {
 	return bytes && !slu_cuda_graphmem_is_captured(d, stream) &&
 	       slu_cuda_pool_alloc(ret_address, bytes, pool, stream, ret_result);
 }
 
-static bool is_captured_here(CUstream stream)
+static bool stream_is_captured(CUstream stream)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 
@@ -29,8 +29,8 @@ static bool is_captured_here(CUstream stream)
 }
 
 /* Sets @bytes aside. What is allocated in a capture is a graph's. */
-static bool reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
-		    bool *ret_is_captured)
+static bool stream_reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
+			   bool *ret_is_captured)
 {
 	*ret_is_captured = slu_cuda_graphmem_is_captured(d, stream);
 	return *ret_is_captured ? slu_cuda_graphmem_reserve(d, bytes)
@@ -38,8 +38,8 @@ static bool reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
 }
 
 /* Charges what was allocated, and gives back the rest. @address: NULL where that is nothing. */
-static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64_t bytes,
-		   bool is_captured)
+static void stream_charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64_t bytes,
+			  bool is_captured)
 {
 	uint64_t reserved = bytes;
 
@@ -63,23 +63,24 @@ static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64
 		r_;                      \
 	})
 
-#define ALLOCATE_ASYNC(name, stream_meant)                                                     \
-	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)                 \
-	{                                                                                      \
-		struct slu_cuda_device *d = ret_address ? slu_cuda_device_here() : NULL;       \
-		bool is_captured;                                                              \
-		CUresult r;                                                                    \
-                                                                                               \
-		if (d && allocate_ours(d, ret_address, bytes, NULL, stream_meant, &r))         \
-			return r;                                                              \
-		if (d && !reserve(d, stream_meant, bytes, &is_captured))                       \
-			return CUDA_ERROR_OUT_OF_MEMORY;                                       \
-		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));                      \
-		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                          \
-			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));              \
-		if (d)                                                                         \
-			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured); \
-		return r;                                                                      \
+#define ALLOCATE_ASYNC(name, stream_meant)                                               \
+	CUresult name(CUdeviceptr *ret_address, size_t bytes, CUstream stream)           \
+	{                                                                                \
+		struct slu_cuda_device *d = ret_address ? slu_cuda_device_here() : NULL; \
+		bool is_captured;                                                        \
+		CUresult r;                                                              \
+                                                                                         \
+		if (d && pool_alloc(d, ret_address, bytes, NULL, stream_meant, &r))      \
+			return r;                                                        \
+		if (d && !stream_reserve(d, stream_meant, bytes, &is_captured))          \
+			return CUDA_ERROR_OUT_OF_MEMORY;                                 \
+		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));                \
+		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                    \
+			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, stream));        \
+		if (d)                                                                   \
+			stream_charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes,  \
+				      is_captured);                                      \
+		return r;                                                                \
 	}
 
 #define ALLOCATE_FROM_POOL(name, stream_meant)                                                    \
@@ -89,15 +90,16 @@ static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64
 		bool is_captured;                                                                 \
 		CUresult r;                                                                       \
                                                                                                   \
-		if (d && pool && allocate_ours(d, ret_address, bytes, pool, stream_meant, &r))    \
+		if (d && pool && pool_alloc(d, ret_address, bytes, pool, stream_meant, &r))       \
 			return r;                                                                 \
-		if (d && !reserve(d, stream_meant, bytes, &is_captured))                          \
+		if (d && !stream_reserve(d, stream_meant, bytes, &is_captured))                   \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
 		r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));                   \
 		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                             \
 			r = ALLOCATE(SLU_REAL(name)(ret_address, bytes, pool, stream));           \
 		if (d)                                                                            \
-			charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes, is_captured);    \
+			stream_charge(d, r == CUDA_SUCCESS ? ret_address : NULL, bytes,           \
+				      is_captured);                                               \
 		return r;                                                                         \
 	}
 
@@ -106,7 +108,7 @@ static void charge(struct slu_cuda_device *d, const CUdeviceptr *address, uint64
 	{                                                          \
 		CUresult r;                                        \
                                                                    \
-		if (!is_captured_here(stream_meant) &&             \
+		if (!stream_is_captured(stream_meant) &&           \
 		    slu_cuda_pool_free(address, stream_meant, &r)) \
 			return r;                                  \
 		slu_cuda_bypass_begin();                           \

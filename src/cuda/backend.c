@@ -19,7 +19,7 @@
 #endif
 
 /* What a driver's answer means to the mover. */
-static int translate(CUresult r)
+static int result_translate(CUresult r)
 {
 	switch (r) {
 	case CUDA_SUCCESS:
@@ -38,7 +38,7 @@ static int translate(CUresult r)
 	}
 }
 
-static void thread_begin(void *data)
+static void backend_thread_begin(void *data)
 {
 	struct slu_cuda_device *d = data;
 
@@ -47,26 +47,26 @@ static void thread_begin(void *data)
 }
 
 /* Memory that is short, and a context that is dead, explain a failure. */
-static void suspect(const struct slu_cuda_device *d, CUresult r)
+static void mapping_suspect(const struct slu_cuda_device *d, CUresult r)
 {
-	if (r != CUDA_SUCCESS && translate(r) < 0 && d->client)
+	if (r != CUDA_SUCCESS && result_translate(r) < 0 && d->client)
 		slu_client_serial_suspect(d->client);
 }
 
 /* Mapping calls of ours in several processes at once, one after the other if that is wanted. */
-static int begin_mapping(const struct slu_cuda_device *d)
+static int mapping_begin(const struct slu_cuda_device *d)
 {
 	return d->client ? slu_client_serial_begin(d->client) : -1;
 }
 
 /* A mapping that stays where it should not be blocks its address: a failure is not taken at once.
  */
-static CUresult unmap_at(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes)
+static CUresult mapping_remove(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes)
 {
-	int lock = begin_mapping(d);
+	int lock = mapping_begin(d);
 	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
 
-	suspect(d, r);
+	mapping_suspect(d, r);
 	if (r != CUDA_SUCCESS)
 		r = SLU_REAL(cuMemUnmap)(address, bytes);
 	slu_client_serial_end(lock);
@@ -74,15 +74,15 @@ static CUresult unmap_at(const struct slu_cuda_device *d, uint64_t address, uint
 }
 
 /* Maps @handle at @address for the device (and the CPU). */
-static CUresult map_at(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
-		       CUmemLocation location, CUmemGenericAllocationHandle handle)
+static CUresult mapping_make(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
+			     CUmemLocation location, CUmemGenericAllocationHandle handle)
 {
 	const CUmemAccessDesc access[] = {
 		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
 		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
 		{ .location = location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
 	};
-	int lock = begin_mapping(d);
+	int lock = mapping_begin(d);
 	CUresult r = SLU_REAL(cuMemMap)(address, bytes, 0, handle, 0);
 	bool is_mapped = r == CUDA_SUCCESS;
 
@@ -90,15 +90,16 @@ static CUresult map_at(const struct slu_cuda_device *d, uint64_t address, uint64
 		r = SLU_REAL(cuMemSetAccess)(address, bytes, access,
 					     location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2);
 	slu_client_serial_end(lock);
-	suspect(d, r);
+	mapping_suspect(d, r);
 	if (is_mapped && r != CUDA_SUCCESS)
-		unmap_at(d, address, bytes);
+		mapping_remove(d, address, bytes);
 	return r;
 }
 
 /* Makes a handle as @prop says and maps it at the extent's address. */
-static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
-		      const CUmemAllocationProp *prop, CUmemGenericAllocationHandle *ret_handle)
+static CUresult memory_place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
+			     const CUmemAllocationProp *prop,
+			     CUmemGenericAllocationHandle *ret_handle)
 {
 	CUmemGenericAllocationHandle handle;
 	CUresult r;
@@ -106,7 +107,7 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
 	r = SLU_REAL(cuMemCreate)(&handle, bytes, prop, 0);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = map_at(d, address, bytes, prop->location, handle);
+	r = mapping_make(d, address, bytes, prop->location, handle);
 	if (r == CUDA_SUCCESS)
 		*ret_handle = handle;
 	else
@@ -118,12 +119,12 @@ static CUresult place(const struct slu_cuda_device *d, uint64_t address, uint64_
  * An extent that the driver would not unmap, also when asked again, keeps its handle: nothing else
  * could be mapped at its address, and whoever wants to place something there tries once more.
  */
-static CUresult displace_busy(const struct slu_cuda_device *d, struct slu_extent *e)
+static CUresult extent_displace_begun(const struct slu_cuda_device *d, struct slu_extent *e)
 {
 	CUresult r = slu_cuda_handle_unmap(e->range->handle, e);
 
 	if (r == CUDA_SUCCESS)
-		r = unmap_at(d, e->address, e->bytes);
+		r = mapping_remove(d, e->address, e->bytes);
 	if (r != CUDA_SUCCESS)
 		return r;
 	SLU_REAL(cuMemRelease)(e->handle);
@@ -131,14 +132,14 @@ static CUresult displace_busy(const struct slu_cuda_device *d, struct slu_extent
 	return CUDA_SUCCESS;
 }
 
-static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
+static CUresult extent_displace(const struct slu_cuda_device *d, struct slu_extent *e)
 {
 	CUresult r;
 
 	if (e->stays)
 		return CUDA_SUCCESS;
 	slu_cuda_handle_begin(e->range->handle);
-	r = displace_busy(d, e);
+	r = extent_displace_begun(d, e);
 	slu_cuda_handle_end(e->range->handle);
 	return r;
 }
@@ -146,62 +147,62 @@ static CUresult displace(const struct slu_cuda_device *d, struct slu_extent *e)
 void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent)
 {
 	if (extent->handle)
-		displace(device, extent);
+		extent_displace(device, extent);
 }
 
 /* In host memory an extent is as all others; on the device it is as the program asked for. */
-static CUmemAllocationProp prop_of(const struct slu_extent *e, CUmemLocation location)
+static CUmemAllocationProp extent_prop(const struct slu_extent *e, CUmemLocation location)
 {
 	if (e->range->handle && location.type == CU_MEM_LOCATION_TYPE_DEVICE)
 		return e->range->handle->prop;
 	return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location };
 }
 
-static CUresult place_extent(const struct slu_cuda_device *d, struct slu_extent *e,
+static CUresult extent_place(const struct slu_cuda_device *d, struct slu_extent *e,
 			     CUmemLocation location)
 {
-	const CUmemAllocationProp prop = prop_of(e, location);
+	const CUmemAllocationProp prop = extent_prop(e, location);
 	CUmemGenericAllocationHandle handle;
 	CUresult r = CUDA_SUCCESS;
 
 	slu_cuda_handle_begin(e->range->handle);
 	if (e->handle)
-		r = displace_busy(d, e);
+		r = extent_displace_begun(d, e);
 	if (r == CUDA_SUCCESS)
-		r = place(d, e->address, e->bytes, &prop, &handle);
+		r = memory_place(d, e->address, e->bytes, &prop, &handle);
 	if (r == CUDA_SUCCESS) {
 		e->handle = handle;
 		r = slu_cuda_handle_map(e->range->handle, e, handle);
 		if (r != CUDA_SUCCESS)
-			displace_busy(d, e);
+			extent_displace_begun(d, e);
 	}
 	slu_cuda_handle_end(e->range->handle);
 	return r;
 }
 
 /* On a thread of the program (an allocation) or on a mover's: either may hold a capture mode. */
-static int create(void *data, struct slu_unit *unit)
+static int backend_create(void *data, struct slu_unit *unit)
 {
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
 	const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal };
 	CUstreamCaptureMode before = slu_cuda_relax();
-	CUresult r = place_extent(d, e, here);
+	CUresult r = extent_place(d, e, here);
 
 	slu_cuda_unrelax(before);
-	return translate(r);
+	return result_translate(r);
 }
 
-static void destroy(void *data, struct slu_unit *unit)
+static void backend_destroy(void *data, struct slu_unit *unit)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 
-	displace(data, unit->owner);
+	extent_displace(data, unit->owner);
 	slu_cuda_unrelax(before);
 }
 
-static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
-		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction direction,
+			uint64_t offset, void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
 {
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
@@ -211,7 +212,7 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 
 	r = slu_cuda_events_take(&d->events, &event);
 	if (r != CUDA_SUCCESS)
-		return translate(r);
+		return result_translate(r);
 	if (direction == SLU_DIRECTION_IN)
 		r = SLU_REAL(cuMemcpyHtoDAsync_v2)(e->address + offset, host, bytes, stream);
 	else
@@ -223,13 +224,13 @@ static int copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 		 */
 		SLU_REAL(cuStreamSynchronize)(stream);
 		slu_cuda_events_put(&d->events, event);
-		return translate(r);
+		return result_translate(r);
 	}
 	ret_ticket->data[0] = (uint64_t)(uintptr_t)event;
 	return 0;
 }
 
-static int poll(void *data, struct slu_ticket *ticket, bool wait)
+static int backend_poll(void *data, struct slu_ticket *ticket, bool wait)
 {
 	struct slu_cuda_device *d = data;
 	CUevent event = (CUevent)(uintptr_t)ticket->data[0];
@@ -239,11 +240,11 @@ static int poll(void *data, struct slu_ticket *ticket, bool wait)
 		return SLU_BACKEND_E_BUSY;
 	slu_cuda_events_put(&d->events, event);
 	ticket->data[0] = 0;
-	return translate(r);
+	return result_translate(r);
 }
 
 /* Whether what is queued waits for the host, and whether that is all there is. */
-static int look_behind_host(struct slu_cuda_device *d)
+static int host_calls_poll(struct slu_cuda_device *d)
 {
 	if (!slu_cuda_waits_for_host(d))
 		return SLU_BACKEND_E_BUSY;
@@ -251,7 +252,7 @@ static int look_behind_host(struct slu_cuda_device *d)
 }
 
 /* Everything that was submitted, by the gate, beside it in a capture, and without need of it. */
-static uint64_t n_submitted(struct slu_cuda_device *d)
+static uint64_t device_n_submitted(struct slu_cuda_device *d)
 {
 	return slu_gate_n_entries() + atomic_load(&d->n_passed) + slu_cuda_bypass_n_counted();
 }
@@ -260,11 +261,11 @@ static uint64_t n_submitted(struct slu_cuda_device *d)
  * All that we know of, @n calls, has ended: what still runs is what we do not know of. Its program
  * keeps its memory from then on, and is not waited for.
  */
-static int look_for_others(struct slu_cuda_device *d, uint64_t n)
+static int bypass_poll(struct slu_cuda_device *d, uint64_t n)
 {
 	if (!atomic_load(&d->passes_by) && !slu_cuda_streams_are_idle(d)) {
 		if (!slu_gate_is_past(d->index) || slu_cuda_bypass_is_under_way() ||
-		    n_submitted(d) != n || atomic_load(&d->n_capturing))
+		    device_n_submitted(d) != n || atomic_load(&d->n_capturing))
 			return SLU_BACKEND_E_BUSY;
 		slu_cuda_bypass_met(d);
 	}
@@ -275,7 +276,7 @@ static int look_for_others(struct slu_cuda_device *d, uint64_t n)
 
 /* Called with the gate shut and empty to see whether it is at rest, and open to see whether it is
  * idle: then the answer may be out of date when it is given, and nothing depends on it. */
-static int drain(void *data)
+static int backend_drain(void *data)
 {
 	struct slu_cuda_device *d = data;
 	uint64_t n;
@@ -284,11 +285,11 @@ static int drain(void *data)
 	/* in this order: see enter.h. A capture records what it sees; waiting now would end it */
 	if (atomic_load(&d->n_capturing) || atomic_load(&d->n_passing))
 		return SLU_BACKEND_E_BUSY;
-	n = n_submitted(d);
+	n = device_n_submitted(d);
 	r = slu_cuda_syncer_poll(d->syncer, n);
 	if (r == SLU_BACKEND_E_BUSY)
-		return look_behind_host(d);
-	return r == 0 ? look_for_others(d, n) : r;
+		return host_calls_poll(d);
+	return r == 0 ? bypass_poll(d, n) : r;
 }
 
 /*
@@ -296,7 +297,7 @@ static int drain(void *data)
  * before the driver is asked, and it is asked for a chunk at a time, by the threads that will use
  * it and before there is anything to move.
  */
-static void *pin(void *data, uint64_t bytes)
+static void *backend_pin(void *data, uint64_t bytes)
 {
 	void *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -316,19 +317,19 @@ static void *pin(void *data, uint64_t bytes)
 }
 
 /* What the driver does not give up stays mapped: it may still write there. */
-static void unpin(void *data, void *host, uint64_t bytes)
+static void backend_unpin(void *data, void *host, uint64_t bytes)
 {
 	(void)data;
 	if (SLU_REAL(cuMemHostUnregister)(host) == CUDA_SUCCESS)
 		munmap(host, bytes);
 }
 
-static CUmemLocation host_of(const struct slu_cuda_device *d)
+static CUmemLocation device_host_location(const struct slu_cuda_device *d)
 {
 	return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = d->numa_node };
 }
 
-static int map(void *data, struct slu_unit *unit, void **ret_host)
+static int backend_map(void *data, struct slu_unit *unit, void **ret_host)
 {
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
@@ -336,19 +337,19 @@ static int map(void *data, struct slu_unit *unit, void **ret_host)
 
 	if (!d->can_map)
 		return SLU_BACKEND_E_REFUSED;
-	r = place_extent(d, e, host_of(d));
+	r = extent_place(d, e, device_host_location(d));
 	if (r != CUDA_SUCCESS)
-		return translate(r);
+		return result_translate(r);
 	e->cpu = (void *)(uintptr_t)e->address;
 	*ret_host = e->cpu;
 	return 0;
 }
 
-static void unmap(void *data, struct slu_unit *unit)
+static void backend_unmap(void *data, struct slu_unit *unit)
 {
 	struct slu_extent *e = unit->owner;
 
-	displace(data, e);
+	extent_displace(data, e);
 	e->cpu = NULL;
 }
 
@@ -356,19 +357,19 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					   .location = host_of(device) };
+					   .location = device_host_location(device) };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr address;
 	bool works = false;
 
 	if (SLU_REAL(cuMemAddressReserve)(&address, device->granule_bytes, 0, 0, 0) ==
 	    CUDA_SUCCESS) {
-		works = place(device, address, device->granule_bytes, &prop, &handle) ==
+		works = memory_place(device, address, device->granule_bytes, &prop, &handle) ==
 			CUDA_SUCCESS;
 		if (works) {
 			/* the CPU's view is part of the proof: the clean copy lives there */
 			*(volatile char *)(uintptr_t)address = 1;
-			unmap_at(device, address, device->granule_bytes);
+			mapping_remove(device, address, device->granule_bytes);
 			SLU_REAL(cuMemRelease)(handle);
 		}
 		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);
@@ -380,15 +381,15 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 const struct slu_backend slu_cuda_backend = {
 	.name = "cuda",
 	.wants_staging = true,
-	.thread_begin = thread_begin,
-	.create = create,
-	.destroy = destroy,
-	.copy = copy,
-	.poll = poll,
-	.drain = drain,
-	.progress = drain,
-	.pin = pin,
-	.unpin = unpin,
-	.map = map,
-	.unmap = unmap,
+	.thread_begin = backend_thread_begin,
+	.create = backend_create,
+	.destroy = backend_destroy,
+	.copy = backend_copy,
+	.poll = backend_poll,
+	.drain = backend_drain,
+	.progress = backend_drain,
+	.pin = backend_pin,
+	.unpin = backend_unpin,
+	.map = backend_map,
+	.unmap = backend_unmap,
 };

@@ -11,7 +11,7 @@
 #include "cuda/real.h"
 
 /* Every context is waited for when a turn ends; one that cannot be noted must not be. */
-static CUresult create(struct slu_cuda_entry_creation creation)
+static CUresult context_create(struct slu_cuda_entry_creation creation)
 {
 	CUresult r;
 
@@ -36,20 +36,20 @@ CREATE(cuCtxCreate_v4, c->params)
 
 CUresult cuCtxCreate(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_entry_creation){
+	return context_create((struct slu_cuda_entry_creation){
 		make_cuCtxCreate, ordinal, .ret_context = ret_context, .flags = flags });
 }
 
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_entry_creation){
+	return context_create((struct slu_cuda_entry_creation){
 		make_cuCtxCreate_v2, ordinal, .ret_context = ret_context, .flags = flags });
 }
 
 CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, int n,
 			unsigned int flags, CUdevice ordinal)
 {
-	return create((struct slu_cuda_entry_creation){
+	return context_create((struct slu_cuda_entry_creation){
 		make_cuCtxCreate_v3, ordinal, .ret_context = ret_context, .params = affinity,
 		.n_params = n, .flags = flags });
 }
@@ -57,9 +57,9 @@ CUresult cuCtxCreate_v3(CUcontext *ret_context, CUexecAffinityParam *affinity, i
 CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *params, unsigned int flags,
 			CUdevice ordinal)
 {
-	return create((struct slu_cuda_entry_creation){ make_cuCtxCreate_v4, ordinal,
-							.ret_context = ret_context,
-							.params = params, .flags = flags });
+	return context_create((struct slu_cuda_entry_creation){ make_cuCtxCreate_v4, ordinal,
+								.ret_context = ret_context,
+								.params = params, .flags = flags });
 }
 
 /*
@@ -73,7 +73,7 @@ static struct {
 	_Atomic int n_retained;
 } primaries[ORDINALS_MAX];
 
-static bool is_primary(CUcontext context)
+static bool context_is_primary(CUcontext context)
 {
 	for (unsigned i = 0; i < ORDINALS_MAX; i++)
 		if (atomic_load(&primaries[i].context) == context)
@@ -82,13 +82,13 @@ static bool is_primary(CUcontext context)
 }
 
 /* A primary context cannot stay: the next reference to it would find what the last one left. */
-static CUresult ending(CUcontext context, bool *ret_stays)
+static CUresult context_end(CUcontext context, bool *ret_stays)
 {
-	return slu_cuda_context_ending(context, is_primary(context) ? NULL : ret_stays);
+	return slu_cuda_context_ending(context, context_is_primary(context) ? NULL : ret_stays);
 }
 
 /* A context that stays for others is gone for the program: it is current here no longer. */
-static CUresult let_stay(CUcontext context)
+static CUresult context_let_stay(CUcontext context)
 {
 	CUcontext popped;
 
@@ -96,22 +96,22 @@ static CUresult let_stay(CUcontext context)
 						  : CUDA_SUCCESS;
 }
 
-#define DESTROY(name)                                                          \
-	CUresult name(CUcontext context)                                       \
-	{                                                                      \
-		bool stays = false;                                            \
-		CUresult r = context ? ending(context, &stays) : CUDA_SUCCESS; \
-                                                                               \
-		if (r != CUDA_SUCCESS)                                         \
-			return r;                                              \
-		return stays ? let_stay(context) : SLU_REAL(name)(context);    \
+#define DESTROY(name)                                                               \
+	CUresult name(CUcontext context)                                            \
+	{                                                                           \
+		bool stays = false;                                                 \
+		CUresult r = context ? context_end(context, &stays) : CUDA_SUCCESS; \
+                                                                                    \
+		if (r != CUDA_SUCCESS)                                              \
+			return r;                                                   \
+		return stays ? context_let_stay(context) : SLU_REAL(name)(context); \
 	}
 
 DESTROY(cuCtxDestroy)
 DESTROY(cuCtxDestroy_v2)
 
 /* Counts @by more. Return: whether somebody was attached before. */
-static bool count_attached(CUcontext context, int by)
+static bool context_count_attached(CUcontext context, int by)
 {
 	bool was_attached = false;
 
@@ -131,7 +131,7 @@ CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
 	CUresult r = SLU_REAL(cuCtxAttach)(ret_context, flags);
 
 	if (r == CUDA_SUCCESS)
-		count_attached(*ret_context, 1);
+		context_count_attached(*ret_context, 1);
 	return r;
 }
 
@@ -144,14 +144,14 @@ CUresult cuCtxDetach(CUcontext context)
 	CUresult r = CUDA_SUCCESS;
 	bool stays = false;
 
-	if (context && context == slu_cuda_context_here() && !count_attached(context, -1))
-		r = ending(context, &stays);
+	if (context && context == slu_cuda_context_here() && !context_count_attached(context, -1))
+		r = context_end(context, &stays);
 	if (r != CUDA_SUCCESS)
 		return r;
-	return stays ? let_stay(context) : SLU_REAL(cuCtxDetach)(context);
+	return stays ? context_let_stay(context) : SLU_REAL(cuCtxDetach)(context);
 }
 
-static bool has_one_context(const struct slu_cuda_device *device)
+static bool device_has_one_context(const struct slu_cuda_device *device)
 {
 	unsigned n = 0;
 
@@ -177,20 +177,20 @@ CUresult cuCtxSynchronize(void)
 
 	if (r == CUDA_SUCCESS && n_frees)
 		slu_cuda_pool_context_synced(slu_cuda_context_here(), n_frees);
-	if (r == CUDA_SUCCESS && only && has_one_context(only))
+	if (r == CUDA_SUCCESS && only && device_has_one_context(only))
 		slu_cuda_streams_rest(&only->stream_uses, n_services, number);
 	return r;
 }
 
-static CUresult retain(const struct slu_cuda_entry_creation *c)
+static CUresult primary_retain(const struct slu_cuda_entry_creation *c)
 {
 	return SLU_REAL(cuDevicePrimaryCtxRetain)(c->ret_context, c->ordinal);
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
-	CUresult r = slu_cuda_entry_reserve_make(
-		&(struct slu_cuda_entry_creation){ retain, ordinal, .ret_context = ret_context });
+	CUresult r = slu_cuda_entry_reserve_make(&(struct slu_cuda_entry_creation){
+		primary_retain, ordinal, .ret_context = ret_context });
 
 	if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal < ORDINALS_MAX) {
 		atomic_store(&primaries[ordinal].context, *ret_context);
@@ -200,7 +200,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 	return r;
 }
 
-static CUresult primary_ending(CUdevice ordinal)
+static CUresult primary_end(CUdevice ordinal)
 {
 	CUcontext context = atomic_load(&primaries[ordinal].context);
 	CUresult r = context ? slu_cuda_context_ending(context, NULL) : CUDA_SUCCESS;
@@ -217,7 +217,7 @@ static CUresult primary_ending(CUdevice ordinal)
 		bool is_ours = ordinal >= 0 && ordinal < ORDINALS_MAX;       \
                                                                              \
 		if (is_ours && primaries[ordinal].n_retained == 1)           \
-			r = primary_ending(ordinal);                         \
+			r = primary_end(ordinal);                            \
 		if (r == CUDA_SUCCESS)                                       \
 			r = SLU_REAL(name)(ordinal);                         \
 		if (r == CUDA_SUCCESS && is_ours)                            \
@@ -226,13 +226,13 @@ static CUresult primary_ending(CUdevice ordinal)
 	}
 
 /* A reset ends the context, however many references there are. */
-#define RESET(name)                                                                           \
-	CUresult name(CUdevice ordinal)                                                       \
-	{                                                                                     \
-		CUresult r = ordinal >= 0 && ordinal < ORDINALS_MAX ? primary_ending(ordinal) \
-								    : CUDA_SUCCESS;           \
-                                                                                              \
-		return r == CUDA_SUCCESS ? SLU_REAL(name)(ordinal) : r;                       \
+#define RESET(name)                                                                        \
+	CUresult name(CUdevice ordinal)                                                    \
+	{                                                                                  \
+		CUresult r = ordinal >= 0 && ordinal < ORDINALS_MAX ? primary_end(ordinal) \
+								    : CUDA_SUCCESS;        \
+                                                                                           \
+		return r == CUDA_SUCCESS ? SLU_REAL(name)(ordinal) : r;                    \
 	}
 
 RELEASE(cuDevicePrimaryCtxRelease)
@@ -243,7 +243,7 @@ RESET(cuDevicePrimaryCtxReset_v2)
 /* -- captures -----------------------------------------------------------------------------------
  */
 
-static void capture_ended(struct slu_cuda_device *d)
+static void capture_end(struct slu_cuda_device *d)
 {
 	uint32_t n = atomic_load(&d->n_capturing);
 
@@ -269,7 +269,7 @@ static void capture_ended(struct slu_cuda_device *d)
 		slu_pool_stream_hush();                                        \
 		r = SLU_REAL(name) arguments;                                  \
 		if (r != CUDA_SUCCESS)                                         \
-			capture_ended(d);                                      \
+			capture_end(d);                                        \
 		slu_cuda_leave(d);                                             \
 		return r;                                                      \
 	}
@@ -280,7 +280,7 @@ static void capture_ended(struct slu_cuda_device *d)
 		      size_t n, CUstreamCaptureMode mode)
 
 /* Whether a capture under way, whole or spoilt, began in @stream. */
-static bool is_capturing(CUstream stream)
+static bool stream_is_capturing(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUstreamCaptureMode before = slu_cuda_relax();
@@ -291,16 +291,16 @@ static bool is_capturing(CUstream stream)
 }
 
 /* A spoilt capture ends here, too, with an error: it counts all the same. */
-#define END_CAPTURE(name, stream_meant)                                                  \
-	CUresult name(CUstream stream, CUgraph *ret_graph)                               \
-	{                                                                                \
-		struct slu_cuda_device *d = slu_cuda_device_here();                      \
-		bool was_capturing = d && is_capturing(stream_meant);                    \
-		CUresult r = SLU_REAL(name)(stream, ret_graph);                          \
-                                                                                         \
-		if (was_capturing && (r == CUDA_SUCCESS || !is_capturing(stream_meant))) \
-			capture_ended(d);                                                \
-		return r;                                                                \
+#define END_CAPTURE(name, stream_meant)                                                         \
+	CUresult name(CUstream stream, CUgraph *ret_graph)                                      \
+	{                                                                                       \
+		struct slu_cuda_device *d = slu_cuda_device_here();                             \
+		bool was_capturing = d && stream_is_capturing(stream_meant);                    \
+		CUresult r = SLU_REAL(name)(stream, ret_graph);                                 \
+                                                                                                \
+		if (was_capturing && (r == CUDA_SUCCESS || !stream_is_capturing(stream_meant))) \
+			capture_end(d);                                                         \
+		return r;                                                                       \
 	}
 
 #define MINE (stream ? stream : SLU_STREAM_PER_THREAD)
@@ -337,22 +337,22 @@ CREATE_STREAM(cuGreenCtxStreamCreate, (ret_stream, part, flags, priority), CUgre
 	      unsigned int flags, int priority)
 
 /* A stream takes its capture along. */
-#define DESTROY_STREAM(name)                                                          \
-	CUresult name(CUstream stream)                                                \
-	{                                                                             \
-		struct slu_cuda_device *d = stream ? slu_cuda_device_here() : NULL;   \
-		bool was_capturing;                                                   \
-		CUresult r;                                                           \
-                                                                                      \
-		if (!d)                                                               \
-			return SLU_REAL(name)(stream);                                \
-		was_capturing = atomic_load(&d->n_capturing) && is_capturing(stream); \
-		slu_cuda_streams_destroy(&d->stream_uses, stream);                    \
-		slu_cuda_pool_stream_ending(stream);                                  \
-		r = SLU_REAL(name)(stream);                                           \
-		if (was_capturing && r == CUDA_SUCCESS)                               \
-			capture_ended(d);                                             \
-		return r;                                                             \
+#define DESTROY_STREAM(name)                                                                 \
+	CUresult name(CUstream stream)                                                       \
+	{                                                                                    \
+		struct slu_cuda_device *d = stream ? slu_cuda_device_here() : NULL;          \
+		bool was_capturing;                                                          \
+		CUresult r;                                                                  \
+                                                                                             \
+		if (!d)                                                                      \
+			return SLU_REAL(name)(stream);                                       \
+		was_capturing = atomic_load(&d->n_capturing) && stream_is_capturing(stream); \
+		slu_cuda_streams_destroy(&d->stream_uses, stream);                           \
+		slu_cuda_pool_stream_ending(stream);                                         \
+		r = SLU_REAL(name)(stream);                                                  \
+		if (was_capturing && r == CUDA_SUCCESS)                                      \
+			capture_end(d);                                                      \
+		return r;                                                                    \
 	}
 
 DESTROY_STREAM(cuStreamDestroy)

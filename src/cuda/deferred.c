@@ -55,7 +55,7 @@ void slu_cuda_deferred_finish(void)
 	} while (d);
 }
 
-static bool is_of_locked(const struct deferred *d, CUcontext context)
+static bool deferred_is_of_locked(const struct deferred *d, CUcontext context)
 {
 	const struct slu_allocation *a = slu_ledger_find(slu_cuda.ledger, d->address);
 
@@ -69,7 +69,7 @@ void slu_cuda_deferred_forget(const struct slu_cuda_device *device, CUcontext co
 	slu_lock_take(&slu_cuda.lock);
 	for (d = LIST_FIRST(&all); d; d = next) {
 		next = LIST_NEXT(d, link);
-		if (d->device != device || !is_of_locked(d, context))
+		if (d->device != device || !deferred_is_of_locked(d, context))
 			continue;
 		LIST_REMOVE(d, link);
 		free(d);

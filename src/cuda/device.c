@@ -67,7 +67,7 @@ void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_ide
 		ret_identity->total_bytes = total;
 }
 
-static void add_device(CUdevice ordinal)
+static void device_add(CUdevice ordinal)
 {
 	struct slu_cuda_device *d = &slu_cuda.devices[slu_cuda.n_devices];
 	CUmemAllocationProp prop = {
@@ -105,7 +105,7 @@ static void add_device(CUdevice ordinal)
  * A child has no driver any more, as the genuine one says, and none of our threads: everything
  * passes. What its parent was doing under our lock is undone in neither.
  */
-static void forked(void)
+static void devices_forked(void)
 {
 	slu_lock_init(&slu_cuda.lock, SLU_LOCK_FRONT);
 	slu_cuda.n_devices = 0;
@@ -114,14 +114,14 @@ static void forked(void)
 	atomic_store(&slu_cuda_only_device, NULL);
 }
 
-static void start(void)
+static void devices_start(void)
 {
 	int saved = errno, n = 0;
 
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(NULL, NULL, devices_forked);
 	if (slu_ledger_new(&slu_cuda.ledger) == 0 && SLU_REAL(cuDeviceGetCount)(&n) == CUDA_SUCCESS)
 		for (int i = 0; i < n && slu_cuda.n_devices < SLU_CUDA_DEVICES_MAX; i++)
-			add_device(i);
+			device_add(i);
 	errno = saved;
 }
 
@@ -208,7 +208,7 @@ enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *d)
 	return d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL;
 }
 
-static struct slu_cuda_device *find(CUdevice ordinal)
+static struct slu_cuda_device *device_find(CUdevice ordinal)
 {
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
 		if (slu_cuda.devices[i].ordinal == ordinal)
@@ -218,8 +218,8 @@ static struct slu_cuda_device *find(CUdevice ordinal)
 
 struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal)
 {
-	pthread_once(&started, start);
-	return find(ordinal);
+	pthread_once(&started, devices_start);
+	return device_find(ordinal);
 }
 
 struct slu_cuda_device *slu_cuda_device_here_slow(void)
@@ -258,7 +258,7 @@ bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
 	return is_noted;
 }
 
-static bool has_others_locked(const struct slu_cuda_device *d, CUcontext context)
+static bool device_has_others_locked(const struct slu_cuda_device *d, CUcontext context)
 {
 	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
 		if (slu_cuda.contexts[i].context != context &&
@@ -268,12 +268,12 @@ static bool has_others_locked(const struct slu_cuda_device *d, CUcontext context
 }
 
 /* Memory of a pool is of all contexts of its device. */
-static bool others_have_memory_locked(const struct slu_cuda_device *d, CUcontext context)
+static bool device_others_own_locked(const struct slu_cuda_device *d, CUcontext context)
 {
 	const struct slu_range *range;
 	size_t cursor = 0;
 
-	if (slu_cuda_pool_is_used_locked(d) && has_others_locked(d, context))
+	if (slu_cuda_pool_is_used_locked(d) && device_has_others_locked(d, context))
 		return true;
 	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
 		if (range->device == d && range->context && range->context != context &&
@@ -291,20 +291,20 @@ enum end {
 	END_LAST,   /* it is the last one: the service context that was kept for it goes too */
 };
 
-static enum end end_of_locked(struct slu_cuda_device *d, CUcontext context, bool may_stay)
+static enum end context_end_of_locked(struct slu_cuda_device *d, CUcontext context, bool may_stay)
 {
 	if (d && d->service == context) {
-		if (!others_have_memory_locked(d, context))
+		if (!device_others_own_locked(d, context))
 			return END_SERVICE;
 		return may_stay ? END_KEEP : END_REFUSE;
 	}
 	if (!d || !d->is_service_kept)
 		return END_OTHER;
-	return has_others_locked(d, context) ? END_OTHER : END_LAST;
+	return device_has_others_locked(d, context) ? END_OTHER : END_LAST;
 }
 
 /* Takes @context out of the list. Return: its device, or NULL if we do not know it. */
-static struct slu_cuda_device *take_out(CUcontext context, bool may_stay, enum end *ret_end)
+static struct slu_cuda_device *context_take_out(CUcontext context, bool may_stay, enum end *ret_end)
 {
 	struct slu_cuda_device *d = NULL;
 
@@ -313,8 +313,8 @@ static struct slu_cuda_device *take_out(CUcontext context, bool may_stay, enum e
 	for (unsigned i = 0; i < slu_cuda.n_contexts; i++) {
 		if (slu_cuda.contexts[i].context != context)
 			continue;
-		d = find(slu_cuda.contexts[i].ordinal);
-		*ret_end = end_of_locked(d, context, may_stay);
+		d = device_find(slu_cuda.contexts[i].ordinal);
+		*ret_end = context_end_of_locked(d, context, may_stay);
 		if (*ret_end == END_KEEP)
 			d->is_service_kept = true;
 		if (*ret_end != END_REFUSE)
@@ -325,7 +325,7 @@ static struct slu_cuda_device *take_out(CUcontext context, bool may_stay, enum e
 	return d;
 }
 
-static bool is_kept(CUcontext context)
+static bool context_is_kept(CUcontext context)
 {
 	bool is = false;
 
@@ -337,7 +337,7 @@ static bool is_kept(CUcontext context)
 }
 
 /* A context that stays is not stopped by its end: what runs there may use memory that goes now. */
-static void wait_for(CUcontext context)
+static void context_wait(CUcontext context)
 {
 	CUstreamCaptureMode before;
 	CUcontext popped;
@@ -369,18 +369,18 @@ static void service_end(struct slu_cuda_device *d)
 CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
 {
 	enum end end;
-	struct slu_cuda_device *d = take_out(context, ret_stays, &end);
+	struct slu_cuda_device *d = context_take_out(context, ret_stays, &end);
 	CUcontext kept;
 	bool takes_all = end == END_SERVICE || end == END_LAST;
 
 	if (end == END_REFUSE)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	if (!d && is_kept(context))
+	if (!d && context_is_kept(context))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!d || !d->service)
 		return CUDA_SUCCESS;
 	if (end == END_KEEP)
-		wait_for(context);
+		context_wait(context);
 	slu_cuda_syncer_leave(d->syncer, context);
 	slu_cuda_flight_forget(&d->flight, context);
 	slu_cuda_streams_forget(&d->stream_uses, context);

@@ -13,7 +13,7 @@
 
 __thread uint32_t slu_cuda_n_by_the_gate;
 
-static bool pass_by(struct slu_cuda_device *device)
+static bool gate_pass_by(struct slu_cuda_device *device)
 {
 	if (!atomic_load(&device->n_capturing))
 		return false;
@@ -30,7 +30,7 @@ CUresult slu_cuda_enter_slow(struct slu_cuda_device *device)
 {
 	int r;
 
-	if (pass_by(device))
+	if (gate_pass_by(device))
 		return CUDA_SUCCESS;
 	r = slu_client_enter_slow(device->client);
 	if (!r)

@@ -5,7 +5,7 @@
 
 #include "cuda/real.h"
 
-static CUresult make(CUevent *ret_event)
+static CUresult event_make(CUevent *ret_event)
 {
 	return SLU_REAL(cuEventCreate)(ret_event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
 }
@@ -15,7 +15,7 @@ void slu_cuda_events_init(struct slu_cuda_events *events)
 	*events = (struct slu_cuda_events){ .n_spare = 0 };
 	slu_lock_init(&events->lock, SLU_LOCK_LEAF);
 	while (events->n_spare < SLU_EVENTS_MAX &&
-	       make(&events->spare[events->n_spare]) == CUDA_SUCCESS)
+	       event_make(&events->spare[events->n_spare]) == CUDA_SUCCESS)
 		events->n_spare++;
 }
 
@@ -35,7 +35,7 @@ CUresult slu_cuda_events_take(struct slu_cuda_events *events, CUevent *ret_event
 		event = events->spare[--events->n_spare];
 	slu_lock_give(&events->lock);
 	if (!event)
-		return make(ret_event);
+		return event_make(ret_event);
 	*ret_event = event;
 	return CUDA_SUCCESS;
 }

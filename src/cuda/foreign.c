@@ -23,13 +23,13 @@ struct memory {
 static LIST_HEAD(, memory) memories;
 static struct slu_refs handles, mappings;
 
-static uint64_t key_of(const struct memory *m)
+static uint64_t memory_key(const struct memory *m)
 {
 	return (uint64_t)(uintptr_t)m;
 }
 
 /* Return: whether the caller is to charge it, without the lock. */
-static bool begin_charging_locked(struct memory *m)
+static bool memory_begin_charge_locked(struct memory *m)
 {
 	if (m->is_charged || !m->device->service || m->device->is_starting)
 		return false;
@@ -37,12 +37,12 @@ static bool begin_charging_locked(struct memory *m)
 	return true;
 }
 
-static void charge(struct memory *m, uint64_t *reserved_bytes)
+static void memory_charge(struct memory *m, uint64_t *reserved_bytes)
 {
-	slu_cuda_freeze(m->device, key_of(m), m->bytes, SLU_FROZEN_OTHER, reserved_bytes);
+	slu_cuda_freeze(m->device, memory_key(m), m->bytes, SLU_FROZEN_OTHER, reserved_bytes);
 }
 
-static void unref(struct memory *m)
+static void memory_unref(struct memory *m)
 {
 	bool is_last;
 
@@ -53,13 +53,13 @@ static void unref(struct memory *m)
 	slu_lock_give(&slu_cuda.lock);
 	if (!is_last)
 		return;
-	slu_cuda_thaw(key_of(m));
+	slu_cuda_thaw(memory_key(m));
 	free(m);
 }
 
 /* What cannot be noted is left out. */
-static void note_new(struct slu_cuda_device *d, CUmemGenericAllocationHandle handle, uint64_t bytes,
-		     uint64_t *reserved_bytes)
+static void memory_note(struct slu_cuda_device *d, CUmemGenericAllocationHandle handle,
+			uint64_t bytes, uint64_t *reserved_bytes)
 {
 	struct memory *m = malloc(sizeof(*m));
 	bool is_noted, is_due;
@@ -71,19 +71,19 @@ static void note_new(struct slu_cuda_device *d, CUmemGenericAllocationHandle han
 	is_noted = !slu_refs_add(&handles, (struct slu_ref){ handle, 1, m });
 	if (is_noted)
 		LIST_INSERT_HEAD(&memories, m, link);
-	is_due = is_noted && begin_charging_locked(m);
+	is_due = is_noted && memory_begin_charge_locked(m);
 	slu_lock_give(&slu_cuda.lock);
 	if (is_due)
-		charge(m, reserved_bytes);
+		memory_charge(m, reserved_bytes);
 	if (is_noted)
-		unref(m);
+		memory_unref(m);
 	else
 		free(m);
 }
 
 /* One reference more to what @at in @refs refers to, for the caller. Return: NULL if none is known.
  */
-static struct memory *find(const struct slu_refs *refs, uint64_t at)
+static struct memory *memory_get(const struct slu_refs *refs, uint64_t at)
 {
 	const struct slu_ref *found;
 	struct memory *m = NULL;
@@ -99,7 +99,7 @@ static struct memory *find(const struct slu_refs *refs, uint64_t at)
 }
 
 /* The caller's reference goes into @refs. Where there is no memory for that, it lasts for ever. */
-static void keep(struct slu_refs *refs, struct slu_ref ref)
+static void ref_keep(struct slu_refs *refs, struct slu_ref ref)
 {
 	int saved = errno;
 
@@ -109,7 +109,7 @@ static void keep(struct slu_refs *refs, struct slu_ref ref)
 	errno = saved;
 }
 
-static bool take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
+static bool ref_take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
 {
 	bool was_there;
 
@@ -121,10 +121,10 @@ static bool take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref 
 
 void slu_cuda_foreign_retained(CUmemGenericAllocationHandle handle, uint64_t address)
 {
-	struct memory *m = find(&mappings, address);
+	struct memory *m = memory_get(&mappings, address);
 
 	if (m)
-		keep(&handles, (struct slu_ref){ handle, 1, m });
+		ref_keep(&handles, (struct slu_ref){ handle, 1, m });
 }
 
 bool slu_cuda_foreign_overlaps(uint64_t address, uint64_t bytes)
@@ -157,14 +157,14 @@ void slu_cuda_foreign_charge_all(struct slu_cuda_device *device)
 	do {
 		slu_lock_take(&slu_cuda.lock);
 		LIST_FOREACH (m, &memories, link)
-			if (m->device == device && begin_charging_locked(m))
+			if (m->device == device && memory_begin_charge_locked(m))
 				break;
 		if (m)
 			m->n_refs++;
 		slu_lock_give(&slu_cuda.lock);
 		if (m) {
-			charge(m, &(uint64_t){ 0 });
-			unref(m);
+			memory_charge(m, &(uint64_t){ 0 });
+			memory_unref(m);
 		}
 	} while (m);
 }
@@ -214,7 +214,7 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 	SLU_CUDA_HEADROOM_RETRY (served, bytes, r)
 		r = SLU_REAL(cuMemCreate)(ret_handle, bytes, prop, flags);
 	if (r == CUDA_SUCCESS && d)
-		note_new(d, *ret_handle, bytes, &reserved);
+		memory_note(d, *ret_handle, bytes, &reserved);
 	if (served)
 		slu_client_device_unreserve(served->client, reserved);
 	errno = saved;
@@ -225,30 +225,30 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 CUresult slu_cuda_foreign_release(CUmemGenericAllocationHandle handle)
 {
 	struct slu_ref ref;
-	bool is_known = take(&handles, handle, 1, &ref);
+	bool is_known = ref_take(&handles, handle, 1, &ref);
 	CUresult r = SLU_REAL(cuMemRelease)(handle);
 
 	if (!is_known)
 		return r;
 	if (r == CUDA_SUCCESS)
-		unref(ref.target);
+		memory_unref(ref.target);
 	else
-		keep(&handles, ref);
+		ref_keep(&handles, ref);
 	return r;
 }
 
 CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
 			      CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-	struct memory *m = find(&handles, handle);
+	struct memory *m = memory_get(&handles, handle);
 	CUresult r = SLU_REAL(cuMemMap)(address, bytes, offset, handle, flags);
 
 	if (!m)
 		return r;
 	if (r == CUDA_SUCCESS)
-		keep(&mappings, (struct slu_ref){ address, bytes, m });
+		ref_keep(&mappings, (struct slu_ref){ address, bytes, m });
 	else
-		unref(m);
+		memory_unref(m);
 	return r;
 }
 
@@ -258,7 +258,7 @@ CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes)
 	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
 	struct slu_ref ref;
 
-	while (r == CUDA_SUCCESS && take(&mappings, address, bytes, &ref))
-		unref(ref.target);
+	while (r == CUDA_SUCCESS && ref_take(&mappings, address, bytes, &ref))
+		memory_unref(ref.target);
 	return r;
 }

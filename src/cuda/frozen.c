@@ -22,12 +22,12 @@ struct frozen {
 /* guarded by slu_cuda.lock */
 static LIST_HEAD(bucket, frozen) buckets[BUCKETS];
 
-static struct bucket *bucket_of(uint64_t key)
+static struct bucket *frozen_bucket(uint64_t key)
 {
 	return &buckets[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
-static int begin(struct frozen *f, enum slu_frozen why, uint64_t *reserved_bytes)
+static int frozen_begin(struct frozen *f, enum slu_frozen why, uint64_t *reserved_bytes)
 {
 	if (why != SLU_FROZEN_MANAGED)
 		return slu_client_unit_new_reserved(f->device->client, f->bytes, why,
@@ -37,7 +37,7 @@ static int begin(struct frozen *f, enum slu_frozen why, uint64_t *reserved_bytes
 	return 0;
 }
 
-static void end(struct frozen *f)
+static void frozen_end(struct frozen *f)
 {
 	if (f->unit)
 		slu_client_unit_free(f->unit);
@@ -56,11 +56,11 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 		f->device = device;
 		f->key = key;
 		f->bytes = bytes;
-		if (begin(f, why, reserved_bytes)) {
+		if (frozen_begin(f, why, reserved_bytes)) {
 			free(f);
 		} else {
 			slu_lock_take(&slu_cuda.lock);
-			LIST_INSERT_HEAD(bucket_of(key), f, link);
+			LIST_INSERT_HEAD(frozen_bucket(key), f, link);
 			slu_lock_give(&slu_cuda.lock);
 		}
 	}
@@ -73,7 +73,7 @@ bool slu_cuda_thaw(uint64_t key)
 	int saved = errno;
 
 	slu_lock_take(&slu_cuda.lock);
-	LIST_FOREACH (f, bucket_of(key), link)
+	LIST_FOREACH (f, frozen_bucket(key), link)
 		if (f->key == key)
 			break;
 	if (f)
@@ -81,7 +81,7 @@ bool slu_cuda_thaw(uint64_t key)
 	slu_lock_give(&slu_cuda.lock);
 	if (!f)
 		return false;
-	end(f);
+	frozen_end(f);
 	errno = saved;
 	return true;
 }
@@ -100,7 +100,7 @@ void slu_cuda_frozen_forget(struct slu_cuda_device *device)
 			LIST_REMOVE(f, link);
 		slu_lock_give(&slu_cuda.lock);
 		if (f)
-			end(f);
+			frozen_end(f);
 	}
 	errno = saved;
 }

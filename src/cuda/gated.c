@@ -47,13 +47,13 @@
 #define MINE		   SLU_STREAM_PER_THREAD
 
 /* Outside the gate: whoever waits here holds nobody up. */
-static inline void before(struct slu_cuda_device *device)
+static inline void flight_wait(struct slu_cuda_device *device)
 {
 	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
 		slu_cuda_wait_for_flight(device);
 }
 
-static inline bool has_host_calls(const struct slu_cuda_device *device)
+static inline bool device_has_host_calls(const struct slu_cuda_device *device)
 {
 	return __builtin_expect(
 		atomic_load_explicit(&device->stream_uses.n_host_calls, memory_order_relaxed) != 0,
@@ -65,13 +65,13 @@ static inline bool has_host_calls(const struct slu_cuda_device *device)
  * function, and the host function perhaps for a program that needs our turn to end. So it waits out
  * here.
  */
-static inline void before_waiting(struct slu_cuda_device *device, CUstream stream)
+static inline void host_calls_wait(struct slu_cuda_device *device, CUstream stream)
 {
-	if (has_host_calls(device))
+	if (device_has_host_calls(device))
 		slu_cuda_wait_outside(device, stream);
 }
 
-static inline void after(struct slu_cuda_device *device, CUstream stream)
+static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 {
 	uint64_t number;
 
@@ -95,27 +95,27 @@ static inline void after(struct slu_cuda_device *device, CUstream stream)
 				return result_;                                         \
 		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
-		after(device_, stream);                                                 \
+		launch_note(device_, stream);                                           \
 		slu_cuda_leave(device_);                                                \
 		SLU_CUDA_HEADROOM_RETRY (device_, 0, result_) {                         \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
-			after(device_, stream);                                         \
+			launch_note(device_, stream);                                   \
 		}                                                                       \
 		finish;                                                                 \
 		return result_;                                                         \
 	}
 
-#define SLU_GATED(name, stream, ...) GATED(name, stream, before(device_), , __VA_ARGS__)
+#define SLU_GATED(name, stream, ...) GATED(name, stream, flight_wait(device_), , __VA_ARGS__)
 #define SLU_GATED_WAITS(name, stream, ...) \
-	GATED(name, stream, before_waiting(device_, stream), , __VA_ARGS__)
+	GATED(name, stream, host_calls_wait(device_, stream), , __VA_ARGS__)
 #define SEEN(address) slu_cuda_host_sees(address)
-#define SLU_GATED_SEEN(name, stream, is_seen, ...)                                          \
-	GATED(name, stream,                                                                 \
-	      has_host_calls(device_) && (is_seen) ? slu_cuda_wait_outside(device_, stream) \
-						   : before(device_),                       \
+#define SLU_GATED_SEEN(name, stream, is_seen, ...)                                                 \
+	GATED(name, stream,                                                                        \
+	      device_has_host_calls(device_) && (is_seen) ? slu_cuda_wait_outside(device_, stream) \
+							  : flight_wait(device_),                  \
 	      , __VA_ARGS__)
 #define SLU_GATED_GRAPH(name, stream, ...) \
-	GATED(name, stream, before(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
+	GATED(name, stream, flight_wait(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
 #include "cuda/gated.def"
 
 #define SLU_LOOSE(name, ...)                                                    \

@@ -8,13 +8,13 @@
 #include "cuda/real.h"
 #include "cuda/headroom.h"
 
-static uint64_t key_of(const struct slu_cuda_device *d)
+static uint64_t graphmem_key(const struct slu_cuda_device *d)
 {
 	return (uint64_t)(uintptr_t)&d->graphmem;
 }
 
 /* Gives back what no call needs any more. */
-static void trim(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_bytes)
+static void graphmem_trim(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_bytes)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;
 	uint64_t excess;
@@ -29,7 +29,7 @@ static void trim(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_
 }
 
 /* Whoever made it: a look may find what another thread has made and not yet looked for. */
-static void charge_more(struct slu_cuda_device *d, uint64_t bytes)
+static void graphmem_charge_more(struct slu_cuda_device *d, uint64_t bytes)
 {
 	uint64_t reserved;
 
@@ -37,12 +37,12 @@ static void charge_more(struct slu_cuda_device *d, uint64_t bytes)
 	reserved = d->graphmem.reserved_bytes;
 	d->graphmem.reserved_bytes = 0;
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_freeze(d, key_of(d), bytes, SLU_FROZEN_GRAPH, &reserved);
-	trim(d, reserved, 0);
+	slu_cuda_freeze(d, graphmem_key(d), bytes, SLU_FROZEN_GRAPH, &reserved);
+	graphmem_trim(d, reserved, 0);
 }
 
 /* What has become more is charged beside the rest, which is never without a charge meanwhile. */
-static void charge(struct slu_cuda_device *d)
+static void graphmem_charge(struct slu_cuda_device *d)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;
 	cuuint64_t bytes = 0;
@@ -52,16 +52,16 @@ static void charge(struct slu_cuda_device *d)
 	    bytes == g->charged_bytes)
 		return;
 	if (bytes < g->charged_bytes) {
-		while (slu_cuda_thaw(key_of(d)))
+		while (slu_cuda_thaw(graphmem_key(d)))
 			;
 		g->charged_bytes = 0;
 	}
 	if (bytes > g->charged_bytes)
-		charge_more(d, bytes - g->charged_bytes);
+		graphmem_charge_more(d, bytes - g->charged_bytes);
 	g->charged_bytes = bytes;
 }
 
-static void stop_charging(struct slu_cuda_graphmem *g)
+static void graphmem_end_charge(struct slu_cuda_graphmem *g)
 {
 	slu_lock_take(&slu_cuda.lock);
 	atomic_store(&g->is_charging, false);
@@ -79,14 +79,14 @@ void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device)
 	while (atomic_load(&g->is_due) && !atomic_exchange(&g->is_charging, true)) {
 		before = slu_cuda_relax();
 		while (atomic_exchange(&g->is_due, false))
-			charge(device);
+			graphmem_charge(device);
 		slu_cuda_unrelax(before);
-		stop_charging(g);
+		graphmem_end_charge(g);
 	}
 }
 
 /* The same, and what there was before the call is charged. */
-static void look_and_wait(struct slu_cuda_device *device)
+static void graphmem_look_and_wait(struct slu_cuda_device *device)
 {
 	struct slu_cuda_graphmem *g = &device->graphmem;
 
@@ -114,9 +114,9 @@ void slu_cuda_graphmem_made(struct slu_cuda_device *device, uint64_t bytes, bool
 {
 	if (is_made) {
 		atomic_store(&device->graphmem.is_used, true);
-		look_and_wait(device);
+		graphmem_look_and_wait(device);
 	}
-	trim(device, 0, bytes);
+	graphmem_trim(device, 0, bytes);
 }
 
 void slu_cuda_graphmem_reset(struct slu_cuda_device *device)
@@ -154,7 +154,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgr
 	return r;
 }
 
-static CUresult look_after(CUresult r)
+static CUresult graphmem_look_after(CUresult r)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 
@@ -165,15 +165,15 @@ static CUresult look_after(CUresult r)
 
 CUresult cuGraphDestroy(CUgraph graph)
 {
-	return look_after(SLU_REAL(cuGraphDestroy)(graph));
+	return graphmem_look_after(SLU_REAL(cuGraphDestroy)(graph));
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec)
 {
-	return look_after(SLU_REAL(cuGraphExecDestroy)(exec));
+	return graphmem_look_after(SLU_REAL(cuGraphExecDestroy)(exec));
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal)
 {
-	return look_after(SLU_REAL(cuDeviceGraphMemTrim)(ordinal));
+	return graphmem_look_after(SLU_REAL(cuDeviceGraphMemTrim)(ordinal));
 }

@@ -19,31 +19,32 @@ struct call {
 	void *user;
 };
 
-static void finish(struct call *call)
+static void call_finish(struct call *call)
 {
 	slu_cuda_streams_host_end(&call->seen);
 	free(call);
 }
 
-static void run_function(void *data)
+static void call_run_function(void *data)
 {
 	struct call *call = data;
 
 	slu_cuda_streams_host_begin(&call->seen);
 	call->function(call->user);
-	finish(call);
+	call_finish(call);
 }
 
-static void run_callback(CUstream stream, CUresult status, void *data)
+static void call_run_callback(CUstream stream, CUresult status, void *data)
 {
 	struct call *call = data;
 
 	slu_cuda_streams_host_begin(&call->seen);
 	call->callback(stream, status, call->user);
-	finish(call);
+	call_finish(call);
 }
 
-static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback callback, void *user)
+static struct call *call_make(CUstream stream, CUhostFn function, CUstreamCallback callback,
+			      void *user)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 	struct call *call;
@@ -63,7 +64,7 @@ static struct call *make(CUstream stream, CUhostFn function, CUstreamCallback ca
 
 #define PER_THREAD (stream ? stream : SLU_STREAM_PER_THREAD)
 
-static void wrap_captured(CUhostFn *function, void **user)
+static void function_wrap_captured(CUhostFn *function, void **user)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 
@@ -72,34 +73,35 @@ static void wrap_captured(CUhostFn *function, void **user)
 }
 
 /* Without a record the program's own function is passed on: it runs all the same, unseen. */
-#define HOST_FUNCTION(name, stream_meant)                                                       \
-	CUresult name(CUstream stream, CUhostFn function, void *user)                           \
-	{                                                                                       \
-		struct call *call = make(stream_meant, function, NULL, user);                   \
-		CUresult r;                                                                     \
-                                                                                                \
-		slu_cuda_bypass_begin();                                                        \
-		if (!call)                                                                      \
-			wrap_captured(&function, &user);                                        \
-		r = SLU_REAL(name)(stream, call ? run_function : function, call ? call : user); \
-		slu_cuda_bypass_end();                                                          \
-		if (r != CUDA_SUCCESS && call)                                                  \
-			finish(call);                                                           \
-		return r;                                                                       \
+#define HOST_FUNCTION(name, stream_meant)                                          \
+	CUresult name(CUstream stream, CUhostFn function, void *user)              \
+	{                                                                          \
+		struct call *call = call_make(stream_meant, function, NULL, user); \
+		CUresult r;                                                        \
+                                                                                   \
+		slu_cuda_bypass_begin();                                           \
+		if (!call)                                                         \
+			function_wrap_captured(&function, &user);                  \
+		r = SLU_REAL(name)(stream, call ? call_run_function : function,    \
+				   call ? call : user);                            \
+		slu_cuda_bypass_end();                                             \
+		if (r != CUDA_SUCCESS && call)                                     \
+			call_finish(call);                                         \
+		return r;                                                          \
 	}
 
 #define STREAM_CALLBACK(name, stream_meant)                                                       \
 	CUresult name(CUstream stream, CUstreamCallback callback, void *user, unsigned int flags) \
 	{                                                                                         \
-		struct call *call = make(stream_meant, NULL, callback, user);                     \
+		struct call *call = call_make(stream_meant, NULL, callback, user);                \
 		CUresult r;                                                                       \
                                                                                                   \
 		slu_cuda_bypass_begin();                                                          \
-		r = SLU_REAL(name)(stream, call ? run_callback : callback, call ? call : user,    \
-				   flags);                                                        \
+		r = SLU_REAL(name)(stream, call ? call_run_callback : callback,                   \
+				   call ? call : user, flags);                                    \
 		slu_cuda_bypass_end();                                                            \
 		if (r != CUDA_SUCCESS && call)                                                    \
-			finish(call);                                                             \
+			call_finish(call);                                                        \
 		return r;                                                                         \
 	}
 

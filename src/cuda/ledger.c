@@ -42,7 +42,7 @@ void slu_ledger_free(struct slu_ledger *ledger)
 }
 
 /* Makes capacity for one more element. */
-static int reserve(void **array, size_t n, size_t *max, size_t size)
+static int array_reserve(void **array, size_t n, size_t *max, size_t size)
 {
 	size_t more = *max ? 2 * *max : 64;
 	void *grown;
@@ -89,7 +89,7 @@ static size_t allocation_above(const struct slu_ledger *l, uint64_t address)
 }
 
 /* The array must have capacity for it. */
-static void insert_allocation(struct slu_ledger *l, struct slu_range *range, uint64_t address,
+static void allocation_insert(struct slu_ledger *l, struct slu_range *range, uint64_t address,
 			      uint64_t bytes)
 {
 	size_t at = allocation_above(l, address);
@@ -130,10 +130,10 @@ int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
 	struct slu_range *range;
 	size_t at;
 
-	if (reserve((void **)&ledger->ranges, ledger->n_ranges, &ledger->max_ranges,
-		    sizeof(ledger->ranges[0])) ||
-	    reserve((void **)&ledger->allocations, ledger->n_allocations, &ledger->max_allocations,
-		    sizeof(ledger->allocations[0])))
+	if (array_reserve((void **)&ledger->ranges, ledger->n_ranges, &ledger->max_ranges,
+			  sizeof(ledger->ranges[0])) ||
+	    array_reserve((void **)&ledger->allocations, ledger->n_allocations,
+			  &ledger->max_allocations, sizeof(ledger->allocations[0])))
 		return slu_error(-ENOMEM);
 	range = calloc(1, sizeof(*range) + n_extents * sizeof(range->extents[0]));
 	if (!range)
@@ -152,7 +152,7 @@ int slu_ledger_add(struct slu_ledger *ledger, uint64_t address, uint64_t bytes,
 	ledger->ranges[at] = range;
 	ledger->n_ranges++;
 	if (kind != SLU_RANGE_SLAB)
-		insert_allocation(ledger, range, address, bytes);
+		allocation_insert(ledger, range, address, bytes);
 	*ret_range = range;
 	return 0;
 }
@@ -176,7 +176,8 @@ void slu_ledger_remove(struct slu_ledger *ledger, struct slu_range *range)
 }
 
 /* First fit in one slab. Return: the address, or 0. */
-static uint64_t find_gap(const struct slu_ledger *l, const struct slu_range *slab, uint64_t bytes)
+static uint64_t slab_find_gap(const struct slu_ledger *l, const struct slu_range *slab,
+			      uint64_t bytes)
 {
 	uint64_t free_from = slab->address, end = slab->address + slab->bytes;
 	size_t i = allocation_above(l, slab->address);
@@ -196,8 +197,8 @@ static uint64_t find_gap(const struct slu_ledger *l, const struct slu_range *sla
 int slu_ledger_cut(struct slu_ledger *ledger, uint64_t bytes, void *device, void *context,
 		   uint64_t *ret_address)
 {
-	if (reserve((void **)&ledger->allocations, ledger->n_allocations, &ledger->max_allocations,
-		    sizeof(ledger->allocations[0])))
+	if (array_reserve((void **)&ledger->allocations, ledger->n_allocations,
+			  &ledger->max_allocations, sizeof(ledger->allocations[0])))
 		return slu_error(-ENOMEM);
 	for (size_t i = 0; i < ledger->n_ranges; i++) {
 		struct slu_range *slab = ledger->ranges[i];
@@ -206,9 +207,9 @@ int slu_ledger_cut(struct slu_ledger *ledger, uint64_t bytes, void *device, void
 		if (!slab->is_slab || !slab->is_open || slab->device != device ||
 		    slab->context != context)
 			continue;
-		address = find_gap(ledger, slab, bytes);
+		address = slab_find_gap(ledger, slab, bytes);
 		if (address) {
-			insert_allocation(ledger, slab, address, bytes);
+			allocation_insert(ledger, slab, address, bytes);
 			*ret_address = address;
 			return 0;
 		}

@@ -45,7 +45,8 @@ void slu_cuda_range_free(struct slu_range *range)
  * @reserved_bytes: what is set aside for it, less by what has been used up. Nothing: it stands for
  * memory that the driver is to find free.
  */
-static CUresult make_unit(struct slu_cuda_device *d, struct slu_extent *e, uint64_t *reserved_bytes)
+static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e,
+				 uint64_t *reserved_bytes)
 {
 	struct slu_unit *unit;
 	int r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
@@ -60,12 +61,13 @@ static CUresult make_unit(struct slu_cuda_device *d, struct slu_extent *e, uint6
 	return CUDA_SUCCESS;
 }
 
-static CUresult fill(struct slu_cuda_device *d, struct slu_range *range, uint64_t *reserved_bytes)
+static CUresult range_make_units(struct slu_cuda_device *d, struct slu_range *range,
+				 uint64_t *reserved_bytes)
 {
 	CUresult r = CUDA_SUCCESS;
 
 	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
-		r = make_unit(d, &range->extents[i], reserved_bytes);
+		r = extent_make_unit(d, &range->extents[i], reserved_bytes);
 	return r;
 }
 
@@ -102,7 +104,7 @@ static CUresult range_new(struct slu_cuda_device *d, const struct range_plan *pl
 		SLU_REAL(cuMemAddressFree)(address, whole);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	r = fill(d, range, reserved_bytes);
+	r = range_make_units(d, range, reserved_bytes);
 	if (r != CUDA_SUCCESS) {
 		slu_cuda_range_free(range);
 		return r;
@@ -124,20 +126,20 @@ CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes
 /* -- slabs ----------------------------------------------------------------------------------------
  */
 
-static bool is_empty_slab(const struct slu_cuda_device *d, const struct slu_range *range)
+static bool slab_is_empty(const struct slu_cuda_device *d, const struct slu_range *range)
 {
 	return range->device == d && range->is_slab && range->is_open && !range->n_allocations;
 }
 
 /* An empty slab of @context, or of any where that is NULL, but for @kept. */
-static struct slu_range *find_empty_locked(const struct slu_cuda_device *d, CUcontext context,
-					   const struct slu_range *kept)
+static struct slu_range *slab_find_empty_locked(const struct slu_cuda_device *d, CUcontext context,
+						const struct slu_range *kept)
 {
 	struct slu_range *range;
 	size_t cursor = 0;
 
 	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
-		if (range != kept && is_empty_slab(d, range) &&
+		if (range != kept && slab_is_empty(d, range) &&
 		    (!context || range->context == context))
 			return range;
 	return NULL;
@@ -151,19 +153,19 @@ uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device)
 
 	slu_lock_take(&slu_cuda.lock);
 	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
-		bytes += is_empty_slab(device, range) ? range->bytes : 0;
+		bytes += slab_is_empty(device, range) ? range->bytes : 0;
 	slu_lock_give(&slu_cuda.lock);
 	return bytes;
 }
 
 /* Gives back the slabs that are kept for later. */
-static void free_empty_slabs(struct slu_cuda_device *d)
+static void slabs_free_empty(struct slu_cuda_device *d)
 {
 	struct slu_range *slab;
 
 	for (;;) {
 		slu_lock_take(&slu_cuda.lock);
-		slab = find_empty_locked(d, NULL, NULL);
+		slab = slab_find_empty_locked(d, NULL, NULL);
 		if (slab)
 			slab->is_open = false; /* nobody cuts it any more */
 		slu_lock_give(&slu_cuda.lock);
@@ -180,7 +182,7 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 	if (slu_client_device_reserve(device->client, bytes, 0))
 		return true;
 	before = slu_cuda_relax();
-	free_empty_slabs(device);
+	slabs_free_empty(device);
 	slu_cuda_unrelax(before);
 	slu_cuda_pool_reclaim(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
@@ -191,7 +193,7 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
  * whether the rest is there. So it is brought there now: else the first launch would fail, where
  * the allocation would have without us.
  */
-static CUresult prove(struct slu_cuda_device *d, struct slu_range *range)
+static CUresult range_prove(struct slu_cuda_device *d, struct slu_range *range)
 {
 	CUresult r = slu_cuda_enter(d);
 
@@ -204,7 +206,7 @@ static CUresult prove(struct slu_cuda_device *d, struct slu_range *range)
 }
 
 /* One for the program, if it may own so much. People hear of @asked_bytes if not, unless 0. */
-static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *plan,
+static CUresult range_make(struct slu_cuda_device *d, const struct range_plan *plan,
 			   uint64_t asked_bytes, struct slu_range **ret_range)
 {
 	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes), reserved = whole;
@@ -218,7 +220,7 @@ static CUresult make_range(struct slu_cuda_device *d, const struct range_plan *p
 	slu_client_device_unreserve(d->client, reserved);
 	if (r == CUDA_SUCCESS &&
 	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client))
-		r = prove(d, *ret_range);
+		r = range_prove(d, *ret_range);
 	return r;
 }
 
@@ -227,10 +229,10 @@ CUresult slu_cuda_range_new_segment(struct slu_cuda_device *device, uint64_t byt
 {
 	const struct range_plan plan = { NULL, SLU_RANGE_SLAB, bytes, NULL };
 
-	return make_range(device, &plan, asked_bytes, ret_range);
+	return range_make(device, &plan, asked_bytes, ret_range);
 }
 
-static bool is_absent(const struct slu_extent *e, uint64_t address, uint64_t bytes)
+static bool extent_is_absent(const struct slu_extent *e, uint64_t address, uint64_t bytes)
 {
 	return !e->unit && e->address < address + bytes && address < e->address + e->bytes;
 }
@@ -241,7 +243,7 @@ uint64_t slu_cuda_range_absent_locked(const struct slu_range *range, uint64_t ad
 	uint64_t sum = 0;
 
 	for (size_t i = 0; range->n_absent && i < range->n_extents; i++)
-		if (is_absent(&range->extents[i], address, bytes))
+		if (extent_is_absent(&range->extents[i], address, bytes))
 			sum += range->extents[i].bytes;
 	return sum;
 }
@@ -260,9 +262,9 @@ CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t
 	if (!slu_cuda_memory_reserve(d, reserved, asked_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++) {
-		if (!is_absent(&range->extents[i], address, bytes))
+		if (!extent_is_absent(&range->extents[i], address, bytes))
 			continue;
-		r = make_unit(d, &range->extents[i], &reserved);
+		r = extent_make_unit(d, &range->extents[i], &reserved);
 		slu_lock_take(&slu_cuda.lock);
 		range->n_absent -= r == CUDA_SUCCESS;
 		slu_lock_give(&slu_cuda.lock);
@@ -279,17 +281,17 @@ CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t
 }
 
 /* The driver takes a granule for small allocations; more only while there is enough. */
-static CUresult make_slab(struct slu_cuda_device *d, CUcontext context, uint64_t asked_bytes)
+static CUresult slab_make(struct slu_cuda_device *d, CUcontext context, uint64_t asked_bytes)
 {
 	struct range_plan plan = { context, SLU_RANGE_SLAB, d->slab_bytes, NULL };
 	struct slu_range *slab;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (d->slab_bytes > d->granule_bytes)
-		r = make_range(d, &plan, 0, &slab);
+		r = range_make(d, &plan, 0, &slab);
 	plan.bytes = d->granule_bytes;
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = make_range(d, &plan, asked_bytes, &slab);
+		r = range_make(d, &plan, asked_bytes, &slab);
 	if (r != CUDA_SUCCESS)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
@@ -305,12 +307,12 @@ CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t byte
 					 handle };
 	struct slu_range *range;
 
-	return make_range(device, &plan, bytes, &range);
+	return range_make(device, &plan, bytes, &range);
 }
 
 /* A piece of a slab. One thread makes a new one, and the others who need it share it. */
-static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
-			       CUdeviceptr *ret_address)
+static CUresult slab_alloc(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
+			   CUdeviceptr *ret_address)
 {
 	CUresult r = CUDA_SUCCESS;
 	uint64_t address;
@@ -325,7 +327,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 		}
 		d->is_making_slab = true;
 		slu_lock_give(&slu_cuda.lock);
-		r = make_slab(d, context, bytes);
+		r = slab_make(d, context, bytes);
 		slu_lock_take(&slu_cuda.lock);
 		d->is_making_slab = false;
 		pthread_cond_broadcast(&slu_cuda.changed);
@@ -340,7 +342,7 @@ static CUresult allocate_small(struct slu_cuda_device *d, CUcontext context, uin
 }
 
 /* A dead context says so in every call; a piece of a slab would not even ask it. */
-static CUresult say_if_dead(const struct slu_cuda_device *d, CUcontext context)
+static CUresult context_status(const struct slu_cuda_device *d, CUcontext context)
 {
 	CUresult r = context == d->service ? SLU_REAL(cuStreamQuery)(d->streams[0]) : CUDA_SUCCESS;
 
@@ -358,13 +360,13 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	if (!context || !bytes || !ret_address)
 		return SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
 	if (bytes < d->granule_bytes) {
-		r = say_if_dead(d, context);
+		r = context_status(d, context);
 		if (r == CUDA_SUCCESS)
-			r = allocate_small(d, context, bytes, ret_address);
+			r = slab_alloc(d, context, bytes, ret_address);
 	} else {
 		const struct range_plan plan = { context, SLU_RANGE_LARGE, bytes, NULL };
 
-		r = make_range(d, &plan, bytes, &range);
+		r = range_make(d, &plan, bytes, &range);
 		if (r == CUDA_SUCCESS)
 			*ret_address = range->address;
 	}
@@ -390,7 +392,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch, size_t 
 }
 
 /* The genuine call waits for work that may use the memory, and programs rely on it. */
-static CUresult wait_for_context(CUcontext owner)
+static CUresult context_wait(CUcontext owner)
 {
 	CUcontext popped;
 	CUresult r;
@@ -406,7 +408,7 @@ static CUresult wait_for_context(CUcontext owner)
 }
 
 /* Whether an allocation of ours begins at @address, and whose it is. */
-static bool find_owner(CUdeviceptr address, CUcontext *ret_owner)
+static bool allocation_find_owner(CUdeviceptr address, CUcontext *ret_owner)
 {
 	const struct slu_allocation *a = NULL;
 
@@ -431,7 +433,7 @@ CUresult slu_cuda_memory_end(CUdeviceptr address)
 	found = slu_ledger_end(slu_cuda.ledger, address, &empty);
 	/* one empty slab is kept for the next small allocation: making one costs a mapping */
 	if (empty && empty->is_slab) {
-		if (find_empty_locked(empty->device, empty->context, empty))
+		if (slab_find_empty_locked(empty->device, empty->context, empty))
 			empty->is_open = false;
 		else
 			empty = NULL;
@@ -445,7 +447,7 @@ CUresult slu_cuda_memory_end(CUdeviceptr address)
 }
 
 /* What is not ours is the driver's, or unknown to it as well. */
-static CUresult free_theirs(CUdeviceptr address)
+static CUresult driver_free(CUdeviceptr address)
 {
 	CUresult r;
 
@@ -463,9 +465,9 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	CUcontext owner;
 	CUresult r;
 
-	if (!find_owner(address, &owner))
-		return free_theirs(address);
-	r = wait_for_context(owner);
+	if (!allocation_find_owner(address, &owner))
+		return driver_free(address);
+	r = context_wait(owner);
 	/* another thread may have been faster with the same address */
 	if (r == CUDA_SUCCESS)
 		r = slu_cuda_memory_end(address);

@@ -22,7 +22,7 @@ struct node {
 static struct node *buckets[BUCKETS];
 static unsigned n_nodes;
 
-static void run(void *data)
+static void node_run(void *data)
 {
 	const struct node *node = data;
 	struct slu_cuda_host_call call;
@@ -33,30 +33,30 @@ static void run(void *data)
 	slu_cuda_streams_host_end(&call);
 }
 
-static struct node **bucket_of(CUhostFn function, void *user)
+static struct node **node_bucket(CUhostFn function, void *user)
 {
 	uint64_t bits = (uint64_t)(uintptr_t)function * 31 + (uint64_t)(uintptr_t)user;
 
 	return &buckets[(bits * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
-static struct node *find_locked(CUhostFn function, void *user)
+static struct node *node_find_locked(CUhostFn function, void *user)
 {
-	struct node *node = *bucket_of(function, user);
+	struct node *node = *node_bucket(function, user);
 
 	while (node && (node->function != function || node->user != user))
 		node = node->next;
 	return node;
 }
 
-static struct node *get(struct slu_cuda_device *d, CUhostFn function, void *user)
+static struct node *node_get(struct slu_cuda_device *d, CUhostFn function, void *user)
 {
 	struct node *node, *made = calloc(1, sizeof(*made)), **bucket;
 
 	slu_lock_take(&slu_cuda.lock);
-	node = find_locked(function, user);
+	node = node_find_locked(function, user);
 	if (!node && made && n_nodes < NODES_MAX) {
-		bucket = bucket_of(function, user);
+		bucket = node_bucket(function, user);
 		*made = (struct node){
 			.next = *bucket, .device = d, .function = function, .user = user
 		};
@@ -74,20 +74,20 @@ void slu_cuda_nodes_wrap(CUhostFn *function, void **user)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
 	int saved = errno;
-	struct node *node = d && *function ? get(d, *function, *user) : NULL;
+	struct node *node = d && *function ? node_get(d, *function, *user) : NULL;
 
 	errno = saved;
 	if (!node)
 		return;
-	*function = run;
+	*function = node_run;
 	*user = node;
 }
 
-static void unwrap(CUhostFn *function, void **user)
+static void node_unwrap(CUhostFn *function, void **user)
 {
 	const struct node *node = *user;
 
-	if (*function != run)
+	if (*function != node_run)
 		return;
 	*function = node->function;
 	*user = node->user;
@@ -96,8 +96,8 @@ static void unwrap(CUhostFn *function, void **user)
 /* -- the calls ----------------------------------------------------------------------------------
  */
 
-static const CUDA_HOST_NODE_PARAMS *wrapped(const CUDA_HOST_NODE_PARAMS *params,
-					    CUDA_HOST_NODE_PARAMS *copy)
+static const CUDA_HOST_NODE_PARAMS *host_params_wrap(const CUDA_HOST_NODE_PARAMS *params,
+						     CUDA_HOST_NODE_PARAMS *copy)
 {
 	if (!params)
 		return NULL;
@@ -111,14 +111,15 @@ CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphN
 {
 	CUDA_HOST_NODE_PARAMS copy;
 
-	return SLU_REAL(cuGraphAddHostNode)(ret_node, graph, deps, n, wrapped(params, &copy));
+	return SLU_REAL(cuGraphAddHostNode)(ret_node, graph, deps, n,
+					    host_params_wrap(params, &copy));
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
 {
 	CUDA_HOST_NODE_PARAMS copy;
 
-	return SLU_REAL(cuGraphHostNodeSetParams)(node, wrapped(params, &copy));
+	return SLU_REAL(cuGraphHostNodeSetParams)(node, host_params_wrap(params, &copy));
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -126,7 +127,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
 	CUDA_HOST_NODE_PARAMS copy;
 
-	return SLU_REAL(cuGraphExecHostNodeSetParams)(exec, node, wrapped(params, &copy));
+	return SLU_REAL(cuGraphExecHostNodeSetParams)(exec, node, host_params_wrap(params, &copy));
 }
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *ret_params)
@@ -134,13 +135,13 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *ret_p
 	CUresult r = SLU_REAL(cuGraphHostNodeGetParams)(node, ret_params);
 
 	if (r == CUDA_SUCCESS && ret_params)
-		unwrap(&ret_params->fn, &ret_params->userData);
+		node_unwrap(&ret_params->fn, &ret_params->userData);
 	return r;
 }
 
 /* The calls for every kind of node. What the driver writes into the parameters of others is theirs.
  */
-static CUgraphNodeParams *wrapped_any(CUgraphNodeParams *params, CUgraphNodeParams *copy)
+static CUgraphNodeParams *params_wrap(CUgraphNodeParams *params, CUgraphNodeParams *copy)
 {
 	if (!params || params->type != CU_GRAPH_NODE_TYPE_HOST)
 		return params;
@@ -149,7 +150,7 @@ static CUgraphNodeParams *wrapped_any(CUgraphNodeParams *params, CUgraphNodePara
 	return copy;
 }
 
-static bool is_alloc(const CUgraphNodeParams *params)
+static bool params_is_alloc(const CUgraphNodeParams *params)
 {
 	return params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC;
 }
@@ -158,22 +159,23 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUgraphNodeParams copy;
 
-	return SLU_REAL(cuGraphNodeSetParams)(node, wrapped_any(params, &copy));
+	return SLU_REAL(cuGraphNodeSetParams)(node, params_wrap(params, &copy));
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUgraphNodeParams copy;
 
-	return SLU_REAL(cuGraphExecNodeSetParams)(exec, node, wrapped_any(params, &copy));
+	return SLU_REAL(cuGraphExecNodeSetParams)(exec, node, params_wrap(params, &copy));
 }
 
 #define ADD_NODE(name, arguments, ...)                                                            \
 	CUresult name(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *deps, __VA_ARGS__, \
 		      CUgraphNodeParams *params)                                                  \
 	{                                                                                         \
-		struct slu_cuda_device *d = is_alloc(params) ? slu_cuda_device_here() : NULL;     \
-		CUgraphNodeParams copy, *given = wrapped_any(params, &copy);                      \
+		struct slu_cuda_device *d =                                                       \
+			params_is_alloc(params) ? slu_cuda_device_here() : NULL;                  \
+		CUgraphNodeParams copy, *given = params_wrap(params, &copy);                      \
 		uint64_t bytes = d ? params->alloc.bytesize : 0;                                  \
 		CUresult r;                                                                       \
                                                                                                   \

@@ -41,8 +41,8 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_bytes)
 	return r;
 }
 
-static bool find_stat_locked(const struct slu_cuda_pool *pool, CUmemPool_attribute which,
-			     cuuint64_t *ret_value)
+static bool pool_find_stat_locked(const struct slu_cuda_pool *pool, CUmemPool_attribute which,
+				  cuuint64_t *ret_value)
 {
 	const struct slu_pool_space_stats *stats = slu_pool_space_stats(pool->space);
 
@@ -73,13 +73,14 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 	if (!pool)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
-	if (find_stat_locked(pool, which, &value))
+	if (pool_find_stat_locked(pool, which, &value))
 		*(cuuint64_t *)ret_value = value;
 	slu_lock_give(&slu_cuda.lock);
 	return r;
 }
 
-static void set_locked(struct slu_cuda_pool *pool, CUmemPool_attribute which, const void *value)
+static void pool_set_locked(struct slu_cuda_pool *pool, CUmemPool_attribute which,
+			    const void *value)
 {
 	switch (which) {
 	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
@@ -107,7 +108,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 	if (!pool)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
-	set_locked(pool, which, value);
+	pool_set_locked(pool, which, value);
 	slu_lock_give(&slu_cuda.lock);
 	return r;
 }

@@ -52,7 +52,7 @@ void slu_cuda_pool_discard_locked(struct slu_cuda_pool *pool)
 	free(pool);
 }
 
-static struct slu_cuda_pool *find_locked(CUmemoryPool handle)
+static struct slu_cuda_pool *pool_find_locked(CUmemoryPool handle)
 {
 	struct slu_cuda_pool *pool;
 
@@ -63,7 +63,7 @@ static struct slu_cuda_pool *find_locked(CUmemoryPool handle)
 }
 
 /* A record for @handle, unless there is one. What cannot be noted is left to the driver. */
-static void note(CUmemoryPool handle, struct slu_cuda_device *device, uint64_t max_bytes)
+static void pool_note(CUmemoryPool handle, struct slu_cuda_device *device, uint64_t max_bytes)
 {
 	struct slu_cuda_pool *pool = calloc(1, sizeof(*pool));
 
@@ -76,7 +76,7 @@ static void note(CUmemoryPool handle, struct slu_cuda_device *device, uint64_t m
 	pool->max_bytes = max_bytes;
 	pool->is_opportunistic = true;
 	slu_lock_take(&slu_cuda.lock);
-	if (!find_locked(handle)) {
+	if (!pool_find_locked(handle)) {
 		LIST_INSERT_HEAD(&slu_cuda_pools, pool, link);
 		pool = NULL;
 	}
@@ -87,7 +87,7 @@ static void note(CUmemoryPool handle, struct slu_cuda_device *device, uint64_t m
 }
 
 /* The device that began with @handle, or NULL. */
-static struct slu_cuda_device *device_that_began_with(CUmemoryPool handle)
+static struct slu_cuda_device *device_of_default_pool(CUmemoryPool handle)
 {
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++) {
 		struct slu_cuda_device *d = &slu_cuda.devices[i];
@@ -117,16 +117,16 @@ struct slu_cuda_pool *slu_cuda_pool_get(CUmemoryPool handle)
 	if (!handle)
 		return NULL;
 	slu_lock_take(&slu_cuda.lock);
-	pool = find_locked(handle);
+	pool = pool_find_locked(handle);
 	slu_lock_give(&slu_cuda.lock);
 	if (pool)
 		return pool;
-	d = device_that_began_with(handle);
+	d = device_of_default_pool(handle);
 	if (!d)
 		return NULL;
-	note(handle, d, 0);
+	pool_note(handle, d, 0);
 	slu_lock_take(&slu_cuda.lock);
-	pool = find_locked(handle);
+	pool = pool_find_locked(handle);
 	slu_lock_give(&slu_cuda.lock);
 	errno = saved;
 	return pool;
@@ -143,7 +143,7 @@ void slu_cuda_pool_made(CUmemoryPool handle, const CUmemPoolProps *props)
 		return;
 	d = slu_cuda_device_find(props->location.id);
 	if (d)
-		note(handle, d, props->maxSize);
+		pool_note(handle, d, props->maxSize);
 	errno = saved;
 }
 
@@ -190,7 +190,7 @@ void slu_cuda_pool_destroyed(CUmemoryPool handle)
 	struct slu_cuda_pool *pool;
 
 	slu_lock_take(&slu_cuda.lock);
-	pool = find_locked(handle);
+	pool = pool_find_locked(handle);
 	if (pool)
 		pool->handle = NULL;
 	slu_lock_give(&slu_cuda.lock);

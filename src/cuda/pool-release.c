@@ -10,7 +10,7 @@
 #include "cuda/pool-stream.h"
 
 /* A segment that @pool does not need. While others make or give back extents, none is. */
-static struct slu_range *take_out_locked(struct slu_cuda_pool *pool, uint64_t keep_bytes)
+static struct slu_range *pool_take_out_locked(struct slu_cuda_pool *pool, uint64_t keep_bytes)
 {
 	struct slu_range *range;
 	bool was;
@@ -31,7 +31,7 @@ static struct slu_range *take_out_locked(struct slu_cuda_pool *pool, uint64_t ke
 }
 
 /* One that some pool does not need, or NULL. Pools that were destroyed go with their last one. */
-static struct slu_range *take_out_any_locked(const struct slu_cuda_device *device, bool takes_all)
+static struct slu_range *pools_take_out_locked(const struct slu_cuda_device *device, bool takes_all)
 {
 	struct slu_cuda_pool *pool, *next;
 	struct slu_range *range = NULL;
@@ -40,8 +40,8 @@ static struct slu_range *take_out_any_locked(const struct slu_cuda_device *devic
 		next = LIST_NEXT(pool, link);
 		if (device && pool->device != device)
 			continue;
-		range = take_out_locked(pool,
-					takes_all || !pool->handle ? 0 : pool->threshold_bytes);
+		range = pool_take_out_locked(
+			pool, takes_all || !pool->handle ? 0 : pool->threshold_bytes);
 		if (pool->handle || pool->changer || range ||
 		    slu_pool_space_stats(pool->space)->reserved_bytes)
 			continue;
@@ -50,7 +50,7 @@ static struct slu_range *take_out_any_locked(const struct slu_cuda_device *devic
 	return range;
 }
 
-static void give_back(struct slu_range *range)
+static void segment_free(struct slu_range *range)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 
@@ -59,7 +59,7 @@ static void give_back(struct slu_range *range)
 }
 
 /* In a capture nothing is unmapped: some later call does it. */
-static void release(const struct slu_cuda_device *device, bool takes_all)
+static void pools_release(const struct slu_cuda_device *device, bool takes_all)
 {
 	struct slu_range *range;
 	int saved = errno;
@@ -69,20 +69,20 @@ static void release(const struct slu_cuda_device *device, bool takes_all)
 	slu_cuda_deferred_finish();
 	do {
 		slu_lock_take(&slu_cuda.lock);
-		range = take_out_any_locked(device, takes_all);
+		range = pools_take_out_locked(device, takes_all);
 		slu_lock_give(&slu_cuda.lock);
 		if (range)
-			give_back(range);
+			segment_free(range);
 	} while (range);
 	errno = saved;
 }
 
 void slu_cuda_pool_release(const struct slu_cuda_device *device)
 {
-	release(device, false);
+	pools_release(device, false);
 }
 
-static void prove_locked(const struct slu_pool_stream *stream)
+static void pools_prove_locked(const struct slu_pool_stream *stream)
 {
 	struct slu_cuda_pool *pool;
 
@@ -90,10 +90,10 @@ static void prove_locked(const struct slu_pool_stream *stream)
 		slu_pool_space_prove(pool->space, stream->id, stream->past);
 }
 
-static void set_past_locked(struct slu_pool_stream *stream, uint64_t position)
+static void stream_set_past_locked(struct slu_pool_stream *stream, uint64_t position)
 {
 	stream->past = SLU_MAX(stream->past, position);
-	prove_locked(stream);
+	pools_prove_locked(stream);
 }
 
 struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_device *device)
@@ -108,7 +108,7 @@ struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_devic
 			continue;
 		switch (slu_pool_stream_look_locked(s)) {
 		case SLU_POOL_LOOK_MORE:
-			prove_locked(s);
+			pools_prove_locked(s);
 			sight.is_more = true;
 			break;
 		case SLU_POOL_LOOK_BUSY:
@@ -122,7 +122,7 @@ struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_devic
 	return sight;
 }
 
-static void look(const struct slu_cuda_device *device)
+static void streams_look(const struct slu_cuda_device *device)
 {
 	slu_lock_take(&slu_cuda.lock);
 	slu_cuda_pool_look_locked(device);
@@ -133,7 +133,7 @@ static void look(const struct slu_cuda_device *device)
  */
 
 /* The unit of an extent in a READY block, whose memory the caller gives back; or NULL. */
-static struct slu_unit *hollow_locked(struct slu_cuda_pool *pool)
+static struct slu_unit *pool_hollow_locked(struct slu_cuda_pool *pool)
 {
 	uint64_t next = 0, address, bytes;
 
@@ -156,8 +156,8 @@ static struct slu_unit *hollow_locked(struct slu_cuda_pool *pool)
 	return NULL;
 }
 
-static struct slu_cuda_pool *next_locked(const struct slu_cuda_device *device,
-					 const struct slu_cuda_pool *last)
+static struct slu_cuda_pool *pool_next_locked(const struct slu_cuda_device *device,
+					      const struct slu_cuda_pool *last)
 {
 	struct slu_cuda_pool *pool = last ? LIST_NEXT(last, link) : LIST_FIRST(&slu_cuda_pools);
 
@@ -170,23 +170,23 @@ static struct slu_cuda_pool *next_locked(const struct slu_cuda_device *device,
  * What is free in a segment that is partly used goes by the extent, and its addresses stay. So
  * memory is never short for want of a row of addresses.
  */
-static void hollow_all(const struct slu_cuda_device *device)
+static void pools_hollow(const struct slu_cuda_device *device)
 {
 	struct slu_cuda_pool *pool = NULL, *next;
 	struct slu_unit *unit;
 	bool was;
 
 	slu_lock_take(&slu_cuda.lock);
-	for (pool = next_locked(device, NULL); pool; pool = next) {
+	for (pool = pool_next_locked(device, NULL); pool; pool = next) {
 		bool is_mine = slu_cuda_pool_change_locked(pool, &was);
 
-		while (is_mine && (unit = hollow_locked(pool))) {
+		while (is_mine && (unit = pool_hollow_locked(pool))) {
 			slu_lock_give(&slu_cuda.lock);
 			slu_client_unit_free(unit);
 			slu_lock_take(&slu_cuda.lock);
 		}
 		/* it stays as long as this thread changes it */
-		next = next_locked(device, pool);
+		next = pool_next_locked(device, pool);
 		if (is_mine)
 			slu_cuda_pool_changed_locked(pool, was);
 	}
@@ -195,23 +195,23 @@ static void hollow_all(const struct slu_cuda_device *device)
 
 void slu_cuda_pool_reclaim(struct slu_cuda_device *device)
 {
-	look(device);
-	release(device, true);
+	streams_look(device);
+	pools_release(device, true);
 	if (!slu_pool_stream_is_capturing())
-		hollow_all(device);
+		pools_hollow(device);
 }
 
 void slu_cuda_pool_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes)
 {
 	struct slu_range *range;
 
-	look(pool->device);
+	streams_look(pool->device);
 	do {
 		slu_lock_take(&slu_cuda.lock);
-		range = take_out_locked(pool, keep_bytes);
+		range = pool_take_out_locked(pool, keep_bytes);
 		slu_lock_give(&slu_cuda.lock);
 		if (range)
-			give_back(range);
+			segment_free(range);
 	} while (range);
 }
 
@@ -223,7 +223,7 @@ void slu_cuda_pool_stream_synced(CUstream stream, uint64_t position)
 	slu_lock_take(&slu_cuda.lock);
 	s = slu_pool_stream_here_locked(context, stream);
 	if (s)
-		set_past_locked(s, position);
+		stream_set_past_locked(s, position);
 	slu_lock_give(&slu_cuda.lock);
 	slu_cuda_pool_release(NULL);
 }
@@ -236,7 +236,7 @@ void slu_cuda_pool_stream_ending(CUstream stream)
 	slu_lock_take(&slu_cuda.lock);
 	s = slu_pool_stream_end_locked(stream);
 	if (s)
-		prove_locked(s);
+		pools_prove_locked(s);
 	slu_lock_give(&slu_cuda.lock);
 	errno = saved;
 }
@@ -249,7 +249,7 @@ void slu_cuda_pool_pass_locked(CUcontext context, uint64_t position)
 	while ((s = slu_pool_stream_next_locked(id))) {
 		id = s->id;
 		if (s->context == context)
-			set_past_locked(s, position);
+			stream_set_past_locked(s, position);
 	}
 }
 
@@ -262,7 +262,7 @@ void slu_cuda_pool_context_synced(CUcontext context, uint64_t position)
 }
 
 /* Whether some pool would give back memory if its frees were passed. */
-static bool has_excess_locked(void)
+static bool pools_have_excess_locked(void)
 {
 	const struct slu_cuda_pool *pool;
 
@@ -276,7 +276,7 @@ static bool has_excess_locked(void)
 void slu_cuda_pool_event_synced(void)
 {
 	slu_lock_take(&slu_cuda.lock);
-	if (has_excess_locked())
+	if (pools_have_excess_locked())
 		slu_cuda_pool_look_locked(NULL);
 	slu_lock_give(&slu_cuda.lock);
 	slu_cuda_pool_release(NULL);

@@ -71,7 +71,7 @@ int slu_pool_space_new(struct slu_pool_space **ret_space)
 	return 0;
 }
 
-static void free_blocks(struct blocks *list)
+static void blocks_free(struct blocks *list)
 {
 	struct block *block;
 
@@ -81,7 +81,7 @@ static void free_blocks(struct blocks *list)
 	}
 }
 
-static void free_frees(struct frees_list *list)
+static void frees_free(struct frees_list *list)
 {
 	struct frees *frees;
 
@@ -91,7 +91,7 @@ static void free_frees(struct frees_list *list)
 	}
 }
 
-static void free_segments(struct segments *list)
+static void segments_free(struct segments *list)
 {
 	struct segment *segment;
 
@@ -111,14 +111,14 @@ void slu_pool_space_clear(struct slu_pool_space *space)
 		slu_tree_remove(&space->used, &block->by_address);
 		free(block);
 	}
-	free_blocks(&space->spare_blocks);
-	free_blocks(&space->ready.blocks);
+	blocks_free(&space->spare_blocks);
+	blocks_free(&space->ready.blocks);
 	LIST_FOREACH (frees, &space->pending, link)
-		free_blocks(&frees->blocks);
-	free_frees(&space->pending);
-	free_frees(&space->spare_frees);
-	free_segments(&space->whole);
-	free_segments(&space->other);
+		blocks_free(&frees->blocks);
+	frees_free(&space->pending);
+	frees_free(&space->spare_frees);
+	segments_free(&space->whole);
+	segments_free(&space->other);
 	space->ready.by_bytes.root = NULL;
 	space->stats.used_bytes = space->stats.reserved_bytes = 0;
 }
@@ -135,7 +135,7 @@ void slu_pool_space_free(struct slu_pool_space *space)
  */
 
 /* There is a spare one afterwards. */
-static int reserve_block(struct slu_pool_space *s)
+static int block_reserve(struct slu_pool_space *s)
 {
 	struct block *block;
 
@@ -149,7 +149,7 @@ static int reserve_block(struct slu_pool_space *s)
 }
 
 /* A block that is neither in use nor free yet. One must have been reserved. */
-static struct block *add_block(struct slu_pool_space *s, struct segment *segment, uint64_t address,
+static struct block *block_add(struct slu_pool_space *s, struct segment *segment, uint64_t address,
 			       uint64_t bytes)
 {
 	struct block *block = TAILQ_FIRST(&s->spare_blocks);
@@ -160,7 +160,7 @@ static struct block *add_block(struct slu_pool_space *s, struct segment *segment
 }
 
 /* It is neither in use nor free; its neighbours know it. */
-static void remove_block(struct slu_pool_space *s, struct block *block)
+static void block_remove(struct slu_pool_space *s, struct block *block)
 {
 	for (int side = 0; side < 2; side++)
 		if (block->neighbours[side])
@@ -168,12 +168,13 @@ static void remove_block(struct slu_pool_space *s, struct block *block)
 	TAILQ_INSERT_HEAD(&s->spare_blocks, block, link);
 }
 
-static bool is_whole(const struct block *block)
+static bool block_is_whole(const struct block *block)
 {
 	return block->bytes == block->segment->bytes;
 }
 
-static void set_whole(struct slu_pool_space *s, struct segment *segment, struct block *whole)
+static void segment_set_whole(struct slu_pool_space *s, struct segment *segment,
+			      struct block *whole)
 {
 	TAILQ_REMOVE(segment->whole ? &s->whole : &s->other, segment, link);
 	segment->whole = whole;
@@ -181,12 +182,12 @@ static void set_whole(struct slu_pool_space *s, struct segment *segment, struct 
 }
 
 /* Out of what is free. Frees of a stream that are empty are kept for the next one. */
-static void leave_frees(struct slu_pool_space *s, struct block *block)
+static void block_leave_frees(struct slu_pool_space *s, struct block *block)
 {
 	struct frees *frees = block->frees;
 
-	if (frees == &s->ready && is_whole(block))
-		set_whole(s, block->segment, NULL);
+	if (frees == &s->ready && block_is_whole(block))
+		segment_set_whole(s, block->segment, NULL);
 	slu_tree_remove(&frees->by_bytes, &block->by_bytes);
 	TAILQ_REMOVE(&frees->blocks, block, link);
 	block->frees = NULL;
@@ -197,7 +198,7 @@ static void leave_frees(struct slu_pool_space *s, struct block *block)
 }
 
 /* Into what is free, as one with neighbours of the same kind. */
-static void enter_frees(struct slu_pool_space *s, struct block *block, struct frees *frees)
+static void block_enter_frees(struct slu_pool_space *s, struct block *block, struct frees *frees)
 {
 	for (int side = 0; side < 2; side++) {
 		struct block *other = block->neighbours[side];
@@ -211,27 +212,27 @@ static void enter_frees(struct slu_pool_space *s, struct block *block, struct fr
 		if (side == 0) {
 			other->position = SLU_MAX(other->position, block->position);
 			other->bytes += block->bytes;
-			remove_block(s, block);
+			block_remove(s, block);
 			block = other;
 		} else {
 			block->position = SLU_MAX(other->position, block->position);
 			block->bytes += other->bytes;
-			remove_block(s, other);
+			block_remove(s, other);
 		}
 	}
 	block->frees = frees;
 	slu_tree_add(&frees->by_bytes, &block->by_bytes, block->bytes, block->address);
 	/* what was freed last is last, also as part of a larger block */
 	TAILQ_INSERT_TAIL(&frees->blocks, block, link);
-	if (frees == &s->ready && is_whole(block))
-		set_whole(s, block->segment, block);
+	if (frees == &s->ready && block_is_whole(block))
+		segment_set_whole(s, block->segment, block);
 }
 
 /* Takes @bytes off the lower end of a free block that has more. */
-static void shorten(struct slu_pool_space *s, struct block *block, uint64_t bytes)
+static void block_shorten(struct slu_pool_space *s, struct block *block, uint64_t bytes)
 {
-	if (block->frees == &s->ready && is_whole(block))
-		set_whole(s, block->segment, NULL);
+	if (block->frees == &s->ready && block_is_whole(block))
+		segment_set_whole(s, block->segment, NULL);
 	slu_tree_remove(&block->frees->by_bytes, &block->by_bytes);
 	block->address += bytes;
 	block->bytes -= bytes;
@@ -242,7 +243,7 @@ static void shorten(struct slu_pool_space *s, struct block *block, uint64_t byte
  */
 
 /* Those that are used are in front: programs free in few streams at a time. */
-static struct frees *find_frees(struct slu_pool_space *s, uint64_t stream)
+static struct frees *frees_find(struct slu_pool_space *s, uint64_t stream)
 {
 	struct frees *frees = LIST_FIRST(&s->pending);
 
@@ -259,9 +260,9 @@ static struct frees *find_frees(struct slu_pool_space *s, uint64_t stream)
 }
 
 /* Return: NULL without memory. */
-static struct frees *need_frees(struct slu_pool_space *s, uint64_t stream)
+static struct frees *frees_need(struct slu_pool_space *s, uint64_t stream)
 {
-	struct frees *frees = find_frees(s, stream);
+	struct frees *frees = frees_find(s, stream);
 
 	if (frees)
 		return frees;
@@ -281,8 +282,8 @@ static struct frees *need_frees(struct slu_pool_space *s, uint64_t stream)
 /* -- allocation -----------------------------------------------------------------------------------
  */
 
-static bool is_usable(const struct slu_pool_space *s, const struct block *block,
-		      const struct frees *own)
+static bool block_is_usable(const struct slu_pool_space *s, const struct block *block,
+			    const struct frees *own)
 {
 	return block && block->frees && (block->frees == &s->ready || block->frees == own);
 }
@@ -291,21 +292,21 @@ static bool is_usable(const struct slu_pool_space *s, const struct block *block,
  * The first of a row of neighbours that @own's stream may have and that are large enough together.
  * READY neighbours are one block, so each such row has a block of the stream in it.
  */
-static struct block *find_row(const struct slu_pool_space *s, const struct frees *own,
-			      uint64_t bytes)
+static struct block *blocks_find_row(const struct slu_pool_space *s, const struct frees *own,
+				     uint64_t bytes)
 {
 	struct block *block, *first, *next;
 	uint64_t sum;
 
 	TAILQ_FOREACH (block, &own->blocks, link) {
 		first = block;
-		if (is_usable(s, block->neighbours[0], own)) {
+		if (block_is_usable(s, block->neighbours[0], own)) {
 			first = block->neighbours[0];
 			/* the row begins further down: with another block of the stream */
-			if (is_usable(s, first->neighbours[0], own))
+			if (block_is_usable(s, first->neighbours[0], own))
 				continue;
 		}
-		for (sum = 0, next = first; is_usable(s, next, own) && sum < bytes;
+		for (sum = 0, next = first; block_is_usable(s, next, own) && sum < bytes;
 		     next = next->neighbours[1])
 			sum += next->bytes;
 		if (sum >= bytes)
@@ -314,8 +315,8 @@ static struct block *find_row(const struct slu_pool_space *s, const struct frees
 	return NULL;
 }
 
-static struct block *find_fit(const struct slu_pool_space *s, const struct frees *own,
-			      uint64_t bytes)
+static struct block *block_find_fit(const struct slu_pool_space *s, const struct frees *own,
+				    uint64_t bytes)
 {
 	struct block *mine, *ready;
 
@@ -325,19 +326,19 @@ static struct block *find_fit(const struct slu_pool_space *s, const struct frees
 	mine = BLOCK_OF(slu_tree_at_or_above(&own->by_bytes, bytes), by_bytes);
 	if (mine && (!ready || mine->bytes <= ready->bytes))
 		return mine;
-	return ready ? ready : find_row(s, own, bytes);
+	return ready ? ready : blocks_find_row(s, own, bytes);
 }
 
 /* Makes the first @bytes from @first on one block that is not free. One must have been reserved. */
-static struct block *cut(struct slu_pool_space *s, struct block *first, uint64_t bytes)
+static struct block *block_cut(struct slu_pool_space *s, struct block *first, uint64_t bytes)
 {
 	struct block *used, *next;
 
 	if (first->bytes > bytes) {
 		uint64_t address = first->address;
 
-		shorten(s, first, bytes);
-		used = add_block(s, first->segment, address, bytes);
+		block_shorten(s, first, bytes);
+		used = block_add(s, first->segment, address, bytes);
 		used->neighbours[0] = first->neighbours[0];
 		used->neighbours[1] = first;
 		if (used->neighbours[0])
@@ -346,18 +347,18 @@ static struct block *cut(struct slu_pool_space *s, struct block *first, uint64_t
 		return used;
 	}
 	used = first;
-	leave_frees(s, used);
+	block_leave_frees(s, used);
 	while (used->bytes < bytes) {
 		uint64_t missing = bytes - used->bytes;
 
 		next = used->neighbours[1];
 		if (next->bytes > missing) {
-			shorten(s, next, missing);
+			block_shorten(s, next, missing);
 			used->bytes += missing;
 		} else {
-			leave_frees(s, next);
+			block_leave_frees(s, next);
 			used->bytes += next->bytes;
-			remove_block(s, next);
+			block_remove(s, next);
 		}
 	}
 	return used;
@@ -371,12 +372,12 @@ int slu_pool_space_take(struct slu_pool_space *s, uint64_t bytes, uint64_t strea
 
 	if (whole < bytes || !whole)
 		return SLU_POOL_SPACE_E_FULL;
-	block = find_fit(s, find_frees(s, stream), whole);
+	block = block_find_fit(s, frees_find(s, stream), whole);
 	if (!block)
 		return SLU_POOL_SPACE_E_FULL;
-	if (reserve_block(s))
+	if (block_reserve(s))
 		return slu_error(-ENOMEM);
-	block = cut(s, block, whole);
+	block = block_cut(s, block, whole);
 	slu_tree_add(&s->used, &block->by_address, block->address, 0);
 	block->asked_bytes = bytes;
 	block->id = id;
@@ -387,7 +388,7 @@ int slu_pool_space_take(struct slu_pool_space *s, uint64_t bytes, uint64_t strea
 }
 
 /* The block in use that begins at @address, or last before it. */
-static struct block *find_used(const struct slu_pool_space *s, uint64_t address)
+static struct block *block_find_used(const struct slu_pool_space *s, uint64_t address)
 {
 	return BLOCK_OF(slu_tree_at_or_below(&s->used, address), by_address);
 }
@@ -395,33 +396,33 @@ static struct block *find_used(const struct slu_pool_space *s, uint64_t address)
 int slu_pool_space_end(struct slu_pool_space *s, uint64_t address, uint64_t stream,
 		       uint64_t position)
 {
-	struct block *block = find_used(s, address);
+	struct block *block = block_find_used(s, address);
 	struct frees *frees = &s->ready;
 
 	if (!block || block->address != address)
 		return SLU_POOL_SPACE_E_UNKNOWN;
 	if (stream != SLU_POOL_SPACE_NO_STREAM)
-		frees = need_frees(s, stream);
+		frees = frees_need(s, stream);
 	if (!frees)
 		return slu_error(-ENOMEM);
 	slu_tree_remove(&s->used, &block->by_address);
 	s->stats.used_bytes -= block->bytes;
 	block->position = position;
-	enter_frees(s, block, frees);
+	block_enter_frees(s, block, frees);
 	return 0;
 }
 
 void slu_pool_space_prove(struct slu_pool_space *s, uint64_t stream, uint64_t position)
 {
-	struct frees *frees = find_frees(s, stream);
+	struct frees *frees = frees_find(s, stream);
 	struct block *block;
 
 	while (frees && (block = TAILQ_FIRST(&frees->blocks)) && block->position <= position) {
 		/* with its last block it goes among the spares */
 		if (TAILQ_NEXT(block, link) == NULL)
 			frees = NULL;
-		leave_frees(s, block);
-		enter_frees(s, block, &s->ready);
+		block_leave_frees(s, block);
+		block_enter_frees(s, block, &s->ready);
 	}
 }
 
@@ -442,7 +443,7 @@ int slu_pool_space_add(struct slu_pool_space *s, uint64_t address, uint64_t byte
 {
 	struct segment *segment;
 
-	if (reserve_block(s))
+	if (block_reserve(s))
 		return slu_error(-ENOMEM);
 	segment = calloc(1, sizeof(*segment));
 	if (!segment)
@@ -450,7 +451,7 @@ int slu_pool_space_add(struct slu_pool_space *s, uint64_t address, uint64_t byte
 	segment->bytes = bytes;
 	segment->owner = owner;
 	TAILQ_INSERT_TAIL(&s->other, segment, link);
-	enter_frees(s, add_block(s, segment, address, bytes), &s->ready);
+	block_enter_frees(s, block_add(s, segment, address, bytes), &s->ready);
 	s->stats.reserved_bytes += bytes;
 	return 0;
 }
@@ -467,8 +468,8 @@ void *slu_pool_space_take_out(struct slu_pool_space *s, uint64_t bytes_max)
 	if (!segment)
 		return NULL;
 	block = segment->whole;
-	leave_frees(s, block);
-	remove_block(s, block);
+	block_leave_frees(s, block);
+	block_remove(s, block);
 	TAILQ_REMOVE(&s->other, segment, link);
 	s->stats.reserved_bytes -= segment->bytes;
 	owner = segment->owner;
@@ -494,7 +495,7 @@ bool slu_pool_space_next_ready(const struct slu_pool_space *s, uint64_t address,
 bool slu_pool_space_find(const struct slu_pool_space *s, uint64_t address,
 			 struct slu_pool_space_block *ret_block)
 {
-	const struct block *block = find_used(s, address);
+	const struct block *block = block_find_used(s, address);
 
 	if (!block || address - block->address >= block->asked_bytes)
 		return false;

@@ -37,7 +37,7 @@ static struct {
 } ends = { .once = PTHREAD_ONCE_INIT };
 
 /* A destructor that runs after this one may still free: then as a thread that is new. */
-static void thread_ends(void *unused)
+static void thread_end(void *unused)
 {
 	struct slu_pool_stream *s;
 
@@ -50,9 +50,9 @@ static void thread_ends(void *unused)
 	thread_mine = 0;
 }
 
-static void watch_ends(void)
+static void thread_watch_end(void)
 {
-	ends.works = !pthread_key_create(&ends.key, thread_ends);
+	ends.works = !pthread_key_create(&ends.key, thread_end);
 }
 
 static uint64_t thread_here(void)
@@ -60,7 +60,7 @@ static uint64_t thread_here(void)
 	static _Atomic uint64_t n_threads;
 
 	if (!thread_mine) {
-		pthread_once(&ends.once, watch_ends);
+		pthread_once(&ends.once, thread_watch_end);
 		thread_mine = atomic_fetch_add(&n_threads, 1) + 1;
 		if (ends.works)
 			pthread_setspecific(ends.key, &ends);
@@ -68,12 +68,12 @@ static uint64_t thread_here(void)
 	return thread_mine;
 }
 
-static CUstream name_of(CUstream stream)
+static CUstream stream_name(CUstream stream)
 {
 	return stream ? stream : SLU_STREAM_LEGACY;
 }
 
-static struct slu_pool_stream *find_locked(CUcontext context, CUstream stream)
+static struct slu_pool_stream *stream_find_locked(CUcontext context, CUstream stream)
 {
 	struct slu_pool_stream *s;
 
@@ -91,7 +91,7 @@ struct slu_pool_stream *slu_pool_stream_here_locked(CUcontext context, CUstream 
 
 	if (m->stream == stream && m->context == context && m->generation == generation)
 		return m->found;
-	m->found = find_locked(context, name_of(stream));
+	m->found = stream_find_locked(context, stream_name(stream));
 	m->stream = stream;
 	m->context = context;
 	m->generation = m->found ? generation : 0;
@@ -99,7 +99,7 @@ struct slu_pool_stream *slu_pool_stream_here_locked(CUcontext context, CUstream 
 }
 
 /* The device of a context that we know. */
-static struct slu_cuda_device *device_of_locked(CUcontext context)
+static struct slu_cuda_device *context_device_locked(CUcontext context)
 {
 	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
 		for (unsigned k = 0; k < slu_cuda.n_devices; k++)
@@ -110,7 +110,7 @@ static struct slu_cuda_device *device_of_locked(CUcontext context)
 }
 
 /* Unlinks one that is not needed any more. Return: NULL if there is none. */
-static struct slu_pool_stream *take_out_locked(void)
+static struct slu_pool_stream *stream_take_out_locked(void)
 {
 	struct slu_pool_stream *s;
 
@@ -124,23 +124,23 @@ static struct slu_pool_stream *take_out_locked(void)
 	return s;
 }
 
-static void discard(struct slu_pool_stream *s)
+static void stream_discard(struct slu_pool_stream *s)
 {
 	if (s->event)
 		SLU_REAL(cuEventDestroy_v2)(s->event);
 	free(s);
 }
 
-static void prune(void)
+static void streams_prune(void)
 {
 	struct slu_pool_stream *s;
 
 	do {
 		slu_lock_take(&slu_cuda.lock);
-		s = take_out_locked();
+		s = stream_take_out_locked();
 		slu_lock_give(&slu_cuda.lock);
 		if (s)
-			discard(s);
+			stream_discard(s);
 	} while (s);
 }
 
@@ -152,19 +152,19 @@ bool slu_pool_stream_meet(CUcontext context, CUstream stream)
 
 	if (!owner && SLU_REAL(cuStreamGetCtx)(stream, &owner) != CUDA_SUCCESS)
 		return false;
-	prune();
+	streams_prune();
 	s = calloc(1, sizeof(*s));
 	if (!s) {
 		errno = saved;
 		return false;
 	}
 	s->context = owner;
-	s->stream = name_of(stream);
+	s->stream = stream_name(stream);
 	s->thread = stream == SLU_STREAM_PER_THREAD ? thread_here() : 0;
 	slu_lock_take(&slu_cuda.lock);
-	s->device = device_of_locked(owner);
+	s->device = context_device_locked(owner);
 	/* another thread may have been faster */
-	if (s->device && !find_locked(context, s->stream)) {
+	if (s->device && !stream_find_locked(context, s->stream)) {
 		s->id = ++last_id;
 		LIST_INSERT_HEAD(&streams, s, link);
 		s = NULL;
@@ -215,7 +215,7 @@ bool slu_pool_stream_is_capturing(void)
 /* -- asking the driver ----------------------------------------------------------------------------
  */
 
-static bool mark(struct slu_pool_stream *s)
+static bool stream_mark(struct slu_pool_stream *s)
 {
 	const unsigned flags = CU_EVENT_DISABLE_TIMING;
 	CUresult r;
@@ -231,17 +231,17 @@ static bool mark(struct slu_pool_stream *s)
 }
 
 /* Return: the driver's word on what is in front of the mark, or in the stream. */
-static CUresult ask(struct slu_pool_stream *s, bool *is_marked)
+static CUresult stream_ask(struct slu_pool_stream *s, bool *is_marked)
 {
 	if (s->stream == SLU_STREAM_LEGACY)
 		return SLU_REAL(cuStreamQuery)(s->stream);
 	if (!*is_marked)
-		*is_marked = mark(s);
+		*is_marked = stream_mark(s);
 	return *is_marked ? SLU_REAL(cuEventQuery)(s->event) : CUDA_ERROR_UNKNOWN;
 }
 
 /* The same where its context is current. */
-static CUresult ask_there(struct slu_pool_stream *s, bool *is_marked)
+static CUresult stream_ask_in_context(struct slu_pool_stream *s, bool *is_marked)
 {
 	CUstreamCaptureMode before;
 	CUcontext popped = NULL;
@@ -254,14 +254,14 @@ static CUresult ask_there(struct slu_pool_stream *s, bool *is_marked)
 		popped = s->context;
 	}
 	before = slu_cuda_relax();
-	r = ask(s, is_marked);
+	r = stream_ask(s, is_marked);
 	slu_cuda_unrelax(before);
 	if (popped)
 		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
 	return r;
 }
 
-static bool can_ask(const struct slu_pool_stream *s)
+static bool stream_can_ask(const struct slu_pool_stream *s)
 {
 	if (s->is_asked || slu_pool_stream_is_capturing())
 		return false;
@@ -274,12 +274,12 @@ enum slu_pool_look slu_pool_stream_look_locked(struct slu_pool_stream *s)
 	bool is_marked = s->marked;
 	CUresult r;
 
-	if (!can_ask(s))
+	if (!stream_can_ask(s))
 		return SLU_POOL_LOOK_UNSEEN;
 	s->is_asked = true;
 	n_asked++;
 	slu_lock_give(&slu_cuda.lock);
-	r = ask_there(s, &is_marked);
+	r = stream_ask_in_context(s, &is_marked);
 	slu_lock_take(&slu_cuda.lock);
 	s->is_asked = false;
 	n_asked--;
@@ -293,7 +293,7 @@ enum slu_pool_look slu_pool_stream_look_locked(struct slu_pool_stream *s)
 	return SLU_POOL_LOOK_MORE;
 }
 
-static void wait_until_unasked_locked(const struct slu_pool_stream *s)
+static void stream_wait_unasked_locked(const struct slu_pool_stream *s)
 {
 	while (s->is_asked)
 		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
@@ -302,11 +302,11 @@ static void wait_until_unasked_locked(const struct slu_pool_stream *s)
 struct slu_pool_stream *slu_pool_stream_end_locked(CUstream stream)
 {
 	struct slu_pool_stream *s =
-		slu_pool_stream_is_special(stream) ? NULL : find_locked(NULL, stream);
+		slu_pool_stream_is_special(stream) ? NULL : stream_find_locked(NULL, stream);
 
 	if (!s)
 		return NULL;
-	wait_until_unasked_locked(s);
+	stream_wait_unasked_locked(s);
 	/* its handle may be given out again, and only the mark tells of its frees */
 	if (slu_pool_stream_is_pending(s) && s->marked < s->freed) {
 		s->marked = 0;
@@ -335,13 +335,13 @@ void slu_pool_stream_forget(struct slu_cuda_device *device, CUcontext context)
 			if (s->device == device && (!context || s->context == context))
 				break;
 		if (s) {
-			wait_until_unasked_locked(s);
+			stream_wait_unasked_locked(s);
 			LIST_REMOVE(s, link);
 			generation++;
 		}
 		slu_lock_give(&slu_cuda.lock);
 		if (s)
-			discard(s);
+			stream_discard(s);
 	} while (s);
 }
 

@@ -31,7 +31,7 @@ static bool pool_may_grow(const struct slu_cuda_pool *pool, uint64_t bytes)
 }
 
 /* Makes a segment. This thread changes @pool: it stays. */
-static CUresult add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+static CUresult pool_add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
 {
 	struct slu_range *range;
 	CUresult r;
@@ -57,7 +57,7 @@ static CUresult add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
  * How large a segment for small allocations is: an extent, as with the driver, but little of a
  * small device, and nothing of what its context may take.
  */
-static uint64_t habit_bytes(const struct slu_cuda_device *d)
+static uint64_t segment_habit_bytes(const struct slu_cuda_device *d)
 {
 	uint64_t visible = slu_client_device_visible(d->client);
 	uint64_t bytes = SLU_MIN(d->granule_bytes * SLU_LEDGER_EXTENT_GRANULES_MAX,
@@ -67,10 +67,10 @@ static uint64_t habit_bytes(const struct slu_cuda_device *d)
 }
 
 /* No larger than it must be where memory is short. */
-static CUresult grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+static CUresult pool_grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
 {
 	uint64_t whole = slu_round_up(bytes, pool->device->granule_bytes);
-	uint64_t habit = habit_bytes(pool->device);
+	uint64_t habit = segment_habit_bytes(pool->device);
 	CUstreamCaptureMode before;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
@@ -78,15 +78,15 @@ static CUresult grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_
 		return r;
 	before = slu_cuda_relax();
 	if (whole < habit)
-		r = add_segment(pool, habit, 0);
+		r = pool_add_segment(pool, habit, 0);
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = add_segment(pool, whole, asked_bytes);
+		r = pool_add_segment(pool, whole, asked_bytes);
 	slu_cuda_unrelax(before);
 	return r;
 }
 
 /* One thread makes a segment, and the others who need it share it. */
-static CUresult grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
+static CUresult pool_grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
 {
 	CUresult r;
 	bool was;
@@ -96,15 +96,15 @@ static CUresult grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 		return CUDA_SUCCESS;
 	}
 	slu_lock_give(&slu_cuda.lock);
-	r = grow(pool, bytes, asked_bytes);
+	r = pool_grow(pool, bytes, asked_bytes);
 	slu_lock_take(&slu_cuda.lock);
 	slu_cuda_pool_changed_locked(pool, was);
 	return r;
 }
 
 /* Gives extents that are absent to the block at @address, which the caller has taken. */
-static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t bytes,
-			    uint64_t asked_bytes)
+static CUresult pool_fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t bytes,
+				 uint64_t asked_bytes)
 {
 	struct slu_range *range = slu_ledger_find_range(slu_cuda.ledger, address);
 	CUresult r = CUDA_SUCCESS;
@@ -129,7 +129,7 @@ static CUresult fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64
 }
 
 /* Whether a stream of @context has frees before it. */
-static bool is_pending(CUcontext context)
+static bool context_is_pending(CUcontext context)
 {
 	struct slu_pool_stream *s;
 	bool is = false;
@@ -148,14 +148,14 @@ static bool is_pending(CUcontext context)
  * The per-thread streams of others are past their frees when the context was waited for. Not where
  * the device waits for the host: that may be this thread.
  */
-static bool wait_for_context(struct slu_cuda_device *d)
+static bool context_wait_frees(struct slu_cuda_device *d)
 {
 	CUcontext context = slu_cuda_context_here();
 	uint64_t position = atomic_load(&slu_pool_n_frees);
 	CUstreamCaptureMode before;
 	CUresult r;
 
-	if (!context || !is_pending(context) || slu_pool_stream_is_capturing() ||
+	if (!context || !context_is_pending(context) || slu_pool_stream_is_capturing() ||
 	    slu_cuda_waits_for_host(d))
 		return false;
 	before = slu_cuda_relax();
@@ -170,7 +170,7 @@ static bool wait_for_context(struct slu_cuda_device *d)
 }
 
 /* Waits until some stream has come past frees. Return: whether one has. */
-static bool wait_for_frees(struct slu_cuda_device *d)
+static bool device_wait_frees(struct slu_cuda_device *d)
 {
 	struct timespec pause = { .tv_nsec = LOOK_NS };
 	struct slu_cuda_pool_sight sight;
@@ -185,11 +185,11 @@ static bool wait_for_frees(struct slu_cuda_device *d)
 			break;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}
-	return sight.is_unseen && wait_for_context(d);
+	return sight.is_unseen && context_wait_frees(d);
 }
 
-static int take_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
-		       CUdeviceptr *ret_address)
+static int pool_take_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+			    CUdeviceptr *ret_address)
 {
 	uint64_t address;
 	int r = slu_pool_space_take(pool->space, bytes, stream, slu_ledger_next_id(slu_cuda.ledger),
@@ -201,7 +201,7 @@ static int take_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stre
 }
 
 /* Whether other streams may have come past frees: then it is worth trying again. */
-static bool look_at_others_locked(struct slu_cuda_pool *pool)
+static bool pool_look_locked(struct slu_cuda_pool *pool)
 {
 	return pool->is_opportunistic &&
 	       slu_pool_space_is_pending(pool->space, SLU_POOL_SPACE_NO_STREAM) &&
@@ -209,7 +209,7 @@ static bool look_at_others_locked(struct slu_cuda_pool *pool)
 }
 
 /* A block that was taken in vain: what was there before may have been the stream's only. */
-static void untake_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t stream)
+static void pool_untake_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t stream)
 {
 	struct slu_pool_stream *s = slu_pool_stream_next_locked(stream - 1);
 
@@ -219,47 +219,47 @@ static void untake_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t
 }
 
 /* Takes a block, or makes memory for one. Return: CUDA_ERROR_NOT_READY: to be tried again. */
-static CUresult try_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
-			   uint64_t asked_bytes, CUdeviceptr *ret_address)
+static CUresult pool_try_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+				uint64_t asked_bytes, CUdeviceptr *ret_address)
 {
 	CUdeviceptr address;
 	CUresult r;
 	int found;
 
 	do {
-		found = take_locked(pool, bytes, stream, &address);
-	} while (found > 0 && look_at_others_locked(pool));
+		found = pool_take_locked(pool, bytes, stream, &address);
+	} while (found > 0 && pool_look_locked(pool));
 	if (found < 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (found) {
-		r = grow_locked(pool, bytes, asked_bytes);
+		r = pool_grow_locked(pool, bytes, asked_bytes);
 		return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : r;
 	}
-	r = pool->absent_bytes ? fill_locked(pool, address, bytes, asked_bytes) : CUDA_SUCCESS;
+	r = pool->absent_bytes ? pool_fill_locked(pool, address, bytes, asked_bytes) : CUDA_SUCCESS;
 	if (r == CUDA_SUCCESS)
 		*ret_address = address;
 	else
-		untake_locked(pool, address, stream);
+		pool_untake_locked(pool, address, stream);
 	return r;
 }
 
 /* The pool has nothing at hand that the stream may have. */
-static CUresult take_slowly(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
-			    CUdeviceptr *ret_address)
+static CUresult pool_take_slow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
+			       CUdeviceptr *ret_address)
 {
 	bool is_last = false;
 	CUresult r;
 
 	slu_lock_take(&slu_cuda.lock);
 	for (;;) {
-		r = try_locked(pool, bytes, stream, is_last ? bytes : 0, ret_address);
+		r = pool_try_locked(pool, bytes, stream, is_last ? bytes : 0, ret_address);
 		if (r == CUDA_ERROR_NOT_READY)
 			continue;
 		if (r != CUDA_ERROR_OUT_OF_MEMORY || is_last)
 			break;
 		slu_lock_give(&slu_cuda.lock);
 		/* only of what is refused at last people hear */
-		is_last = !wait_for_frees(pool->device);
+		is_last = !device_wait_frees(pool->device);
 		slu_lock_take(&slu_cuda.lock);
 	}
 	slu_lock_give(&slu_cuda.lock);
@@ -267,7 +267,7 @@ static CUresult take_slowly(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t
 }
 
 /* Whether Sluice allocates from @pool: it is one of ours, on a device that is SERVED. */
-static bool is_served_locked(const struct slu_cuda_pool *pool)
+static bool pool_is_served_locked(const struct slu_cuda_pool *pool)
 {
 	return pool && pool->device->service && pool->device->client;
 }
@@ -297,14 +297,15 @@ bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool ha
 		else if (!slu_pool_stream_meet(context, stream))
 			return false;
 	}
-	if (!is_served_locked(pool)) {
+	if (!pool_is_served_locked(pool)) {
 		slu_lock_give(&slu_cuda.lock);
 		return false;
 	}
 	id = s->id;
-	r = pool->absent_bytes ? SLU_POOL_SPACE_E_FULL : take_locked(pool, bytes, id, ret_address);
+	r = pool->absent_bytes ? SLU_POOL_SPACE_E_FULL
+			       : pool_take_locked(pool, bytes, id, ret_address);
 	slu_lock_give(&slu_cuda.lock);
-	*ret_result = r ? take_slowly(pool, bytes, id, ret_address) : CUDA_SUCCESS;
+	*ret_result = r ? pool_take_slow(pool, bytes, id, ret_address) : CUDA_SUCCESS;
 	return true;
 }
 
@@ -312,8 +313,8 @@ bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool ha
  */
 
 /* Memory that cuMemAlloc() gave. */
-static CUresult free_plain_locked(const struct slu_range *range, CUdeviceptr address,
-				  struct slu_pool_stream *s)
+static CUresult allocation_free_locked(const struct slu_range *range, CUdeviceptr address,
+				       struct slu_pool_stream *s)
 {
 	if (!slu_ledger_begin_end(slu_cuda.ledger, address))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -323,8 +324,8 @@ static CUresult free_plain_locked(const struct slu_range *range, CUdeviceptr add
 	return CUDA_SUCCESS;
 }
 
-static CUresult free_pooled_locked(const struct slu_range *range, CUdeviceptr address,
-				   struct slu_pool_stream *s)
+static CUresult block_free_locked(const struct slu_range *range, CUdeviceptr address,
+				  struct slu_pool_stream *s)
 {
 	struct slu_cuda_pool *pool = range->pool;
 	int r = slu_pool_space_end(pool->space, address, s->id, slu_pool_stream_free_locked(s));
@@ -335,7 +336,7 @@ static CUresult free_pooled_locked(const struct slu_range *range, CUdeviceptr ad
 }
 
 /* The free cannot be noted: it is made at once, behind the stream. */
-static CUresult free_behind(CUdeviceptr address, CUstream stream)
+static CUresult address_free_behind(CUdeviceptr address, CUstream stream)
 {
 	CUresult r = SLU_REAL(cuStreamSynchronize)(stream);
 
@@ -360,20 +361,20 @@ bool slu_cuda_pool_free(CUdeviceptr address, CUstream stream, CUresult *ret_resu
 			break;
 		slu_lock_give(&slu_cuda.lock);
 		if (!slu_pool_stream_meet(context, stream)) {
-			*ret_result = free_behind(address, stream);
+			*ret_result = address_free_behind(address, stream);
 			return true;
 		}
 	}
 	if (range)
-		*ret_result = range->pool ? free_pooled_locked(range, address, s)
-					  : free_plain_locked(range, address, s);
+		*ret_result = range->pool ? block_free_locked(range, address, s)
+					  : allocation_free_locked(range, address, s);
 	slu_lock_give(&slu_cuda.lock);
 	if (range && *ret_result == CUDA_ERROR_OUT_OF_MEMORY)
-		*ret_result = free_behind(address, stream);
+		*ret_result = address_free_behind(address, stream);
 	return range;
 }
 
-static bool is_pooled(CUdeviceptr address)
+static bool address_is_pooled(CUdeviceptr address)
 {
 	const struct slu_range *range = NULL;
 	bool is;
@@ -394,7 +395,7 @@ bool slu_cuda_pool_free_now(CUdeviceptr address, CUresult *ret_result)
 	const struct slu_range *range;
 	struct slu_cuda_pool *pool;
 
-	if (!is_pooled(address))
+	if (!address_is_pooled(address))
 		return false;
 	*ret_result = SLU_REAL(cuCtxSynchronize)();
 	if (*ret_result != CUDA_SUCCESS)
@@ -441,7 +442,7 @@ bool slu_cuda_pool_is_used_locked(const struct slu_cuda_device *device)
 }
 
 /* What is used ends with its context; pools of the driver outlive it, and so do their records. */
-static void clear(const struct slu_cuda_device *device)
+static void pools_clear(const struct slu_cuda_device *device)
 {
 	struct slu_cuda_pool *pool, *next;
 
@@ -463,13 +464,13 @@ static void clear(const struct slu_cuda_device *device)
  * Others may have the memory then: what still runs in @context must not use it. In a context that
  * is dead nothing runs.
  */
-static void wait_for_end(CUcontext context)
+static void context_wait_end(CUcontext context)
 {
 	uint64_t position = atomic_load(&slu_pool_n_frees);
 	CUstreamCaptureMode before;
 	CUcontext popped;
 
-	if (!is_pending(context))
+	if (!context_is_pending(context))
 		return;
 	if (SLU_REAL(cuCtxPushCurrent_v2)(context) == CUDA_SUCCESS) {
 		before = slu_cuda_relax();
@@ -485,11 +486,11 @@ static void wait_for_end(CUcontext context)
 void slu_cuda_pool_context_ending(struct slu_cuda_device *device, CUcontext context, bool takes_all)
 {
 	if (!takes_all)
-		wait_for_end(context);
+		context_wait_end(context);
 	slu_pool_stream_forget(device, takes_all ? NULL : context);
 	slu_cuda_deferred_forget(device, takes_all ? NULL : context);
 	if (takes_all)
-		clear(device);
+		pools_clear(device);
 	else
 		slu_cuda_pool_release(device);
 }

@@ -23,7 +23,7 @@ struct pointer {
 	CUmemoryPool pool; /* that it is of, or NULL */
 };
 
-static bool find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
+static bool pointer_find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	struct slu_vmm_view view;
 
@@ -41,7 +41,7 @@ static bool find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
 	return true;
 }
 
-static bool find_locked(CUdeviceptr address, struct pointer *ret_pointer)
+static bool pointer_find_locked(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	const struct slu_allocation *a = slu_ledger_find(slu_cuda.ledger, address);
 	const struct slu_range *range =
@@ -69,29 +69,30 @@ static bool find_locked(CUdeviceptr address, struct pointer *ret_pointer)
 	return true;
 }
 
-static bool find_allocated(CUdeviceptr address, struct pointer *ret_pointer)
+static bool pointer_find_allocated(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	bool is_ours;
 
 	if (!slu_cuda.ledger)
 		return false;
 	slu_lock_take(&slu_cuda.lock);
-	is_ours = find_locked(address, ret_pointer);
+	is_ours = pointer_find_locked(address, ret_pointer);
 	slu_lock_give(&slu_cuda.lock);
 	return is_ours;
 }
 
 /* Copies out what is known of @address. Return: whether it is ours. */
-static bool find(CUdeviceptr address, struct pointer *ret_pointer)
+static bool pointer_find(CUdeviceptr address, struct pointer *ret_pointer)
 {
-	return find_allocated(address, ret_pointer) || find_mapped(address, ret_pointer);
+	return pointer_find_allocated(address, ret_pointer) ||
+	       pointer_find_mapped(address, ret_pointer);
 }
 
 bool slu_cuda_memory_is_ours(CUdeviceptr address)
 {
 	struct pointer unused;
 
-	return find_allocated(address, &unused);
+	return pointer_find_allocated(address, &unused);
 }
 
 CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
@@ -111,7 +112,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdev
 {
 	struct pointer p;
 
-	if (!find(address, &p))
+	if (!pointer_find(address, &p))
 		return SLU_REAL(cuMemGetAddressRange_v2)(ret_base, ret_bytes, address);
 	if (ret_base)
 		*ret_base = p.map_base;
@@ -120,8 +121,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *ret_bytes, CUdev
 	return CUDA_SUCCESS;
 }
 
-static CUresult answer(void *ret, CUpointer_attribute attribute, CUdeviceptr address,
-		       const struct pointer *p)
+static CUresult pointer_answer(void *ret, CUpointer_attribute attribute, CUdeviceptr address,
+			       const struct pointer *p)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -180,9 +181,9 @@ CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdevic
 {
 	struct pointer p;
 
-	if (!ret || !find(address, &p))
+	if (!ret || !pointer_find(address, &p))
 		return SLU_REAL(cuPointerGetAttribute)(ret, attribute, address);
-	return answer(ret, attribute, address, &p);
+	return pointer_answer(ret, attribute, address, &p);
 }
 
 bool slu_cuda_host_sees(CUdeviceptr address)
@@ -198,7 +199,7 @@ bool slu_cuda_host_sees(CUdeviceptr address)
 }
 
 /* What an attribute that does not apply is set to: the call as a whole succeeds. */
-static void clear(void *ret, CUpointer_attribute attribute)
+static void attribute_clear(void *ret, CUpointer_attribute attribute)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -214,11 +215,11 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 {
 	struct pointer p;
 
-	if (!n || !attributes || !rets || !find(address, &p))
+	if (!n || !attributes || !rets || !pointer_find(address, &p))
 		return SLU_REAL(cuPointerGetAttributes)(n, attributes, rets, address);
 	for (unsigned int i = 0; i < n; i++)
-		if (answer(rets[i], attributes[i], address, &p) != CUDA_SUCCESS)
-			clear(rets[i], attributes[i]);
+		if (pointer_answer(rets[i], attributes[i], address, &p) != CUDA_SUCCESS)
+			attribute_clear(rets[i], attributes[i]);
 	return CUDA_SUCCESS;
 }
 
@@ -227,7 +228,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
 	struct pointer p;
 
-	if (find(address, &p))
+	if (pointer_find(address, &p))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
 }
@@ -237,7 +238,7 @@ CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, si
 {
 	struct pointer p;
 
-	if (find(address, &p))
+	if (pointer_find(address, &p))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuMemGetHandleForAddressRange)(ret_handle, address, bytes, type, flags);
 }

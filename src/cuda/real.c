@@ -33,7 +33,7 @@ static CUresult no_symbol(void)
 }
 
 /* Our own file, however it was reached: by link, by another path. */
-static bool is_ourselves(const struct stat *st)
+static bool file_is_ourselves(const struct stat *st)
 {
 	static struct stat own;
 	Dl_info info;
@@ -45,24 +45,24 @@ static bool is_ourselves(const struct stat *st)
 
 /* A second copy of the shim (another build, an installed one) brings our client along; no driver
  * does. */
-static bool is_a_shim(void *handle)
+static bool driver_is_shim(void *handle)
 {
 	return dlsym(handle, "slu_client_device_add") != NULL;
 }
 
-static bool try_path(void *data, const char *path)
+static bool driver_try_path(void *data, const char *path)
 {
 	char file[PATH_MAX];
 	struct stat st;
 	void *handle;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || is_ourselves(&st))
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || file_is_ourselves(&st))
 		return false;
 	/* a path with a slash is opened as that file, whatever has the same SONAME already */
 	if (!realpath(path, file))
 		return false;
 	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	if (handle && !is_a_shim(handle)) {
+	if (handle && !driver_is_shim(handle)) {
 		driver.handle = handle;
 		return true;
 	}
@@ -71,29 +71,29 @@ static bool try_path(void *data, const char *path)
 	return false;
 }
 
-static void open_driver(void)
+static void driver_open(void)
 {
 	int saved = errno;
 	const char *said = secure_getenv("SLUICE_CUDA_DRIVER");
 
 	if (said)
-		try_path(NULL, said);
-	else if (!slu_library_in_folders(DRIVER, secure_getenv("LD_LIBRARY_PATH"), try_path,
+		driver_try_path(NULL, said);
+	else if (!slu_library_in_folders(DRIVER, secure_getenv("LD_LIBRARY_PATH"), driver_try_path,
 					 NULL) &&
-		 !slu_library_in_cache(DRIVER, try_path, NULL))
-		slu_library_in_folders(DRIVER, SLU_LIBRARY_USUAL_FOLDERS, try_path, NULL);
+		 !slu_library_in_cache(DRIVER, driver_try_path, NULL))
+		slu_library_in_folders(DRIVER, SLU_LIBRARY_USUAL_FOLDERS, driver_try_path, NULL);
 	errno = saved;
 }
 
-static void *lookup(unsigned id)
+static void *symbol_lookup(unsigned id)
 {
-	pthread_once(&driver.once, open_driver);
+	pthread_once(&driver.once, driver_open);
 	return driver.handle ? dlsym(driver.handle, slu_cunames[id].symbol) : NULL;
 }
 
 void *slu_real_resolve(unsigned id)
 {
-	void *found = lookup(id);
+	void *found = symbol_lookup(id);
 
 	if (!found)
 		found = driver.handle ? (void *)no_symbol : (void *)no_driver;

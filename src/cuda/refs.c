@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 /* The first item at or above @at. */
-static size_t lower_bound(const struct slu_refs *refs, uint64_t at)
+static size_t refs_lower_bound(const struct slu_refs *refs, uint64_t at)
 {
 	size_t low = 0, high = refs->n_items;
 
@@ -36,7 +36,7 @@ int slu_refs_add(struct slu_refs *refs, struct slu_ref ref)
 		refs->items = grown;
 		refs->max_items = more;
 	}
-	at = lower_bound(refs, ref.at);
+	at = refs_lower_bound(refs, ref.at);
 	while (at < refs->n_items && refs->items[at].at == ref.at)
 		at++;
 	memmove(&refs->items[at + 1], &refs->items[at], (refs->n_items - at) * sizeof(ref));
@@ -47,7 +47,7 @@ int slu_refs_add(struct slu_refs *refs, struct slu_ref ref)
 
 const struct slu_ref *slu_refs_find(const struct slu_refs *refs, uint64_t at)
 {
-	size_t i = lower_bound(refs, at);
+	size_t i = refs_lower_bound(refs, at);
 
 	if (i < refs->n_items && refs->items[i].at == at)
 		return &refs->items[i];
@@ -60,7 +60,7 @@ const struct slu_ref *slu_refs_find(const struct slu_refs *refs, uint64_t at)
 
 bool slu_refs_overlaps(const struct slu_refs *refs, uint64_t at, uint64_t n)
 {
-	size_t i = lower_bound(refs, at);
+	size_t i = refs_lower_bound(refs, at);
 
 	return (i < refs->n_items && refs->items[i].at - at < n) ||
 	       (i && at - refs->items[i - 1].at < refs->items[i - 1].n);
@@ -68,7 +68,7 @@ bool slu_refs_overlaps(const struct slu_refs *refs, uint64_t at, uint64_t n)
 
 void slu_refs_retarget(struct slu_refs *refs, uint64_t at, void *target)
 {
-	size_t i = lower_bound(refs, at);
+	size_t i = refs_lower_bound(refs, at);
 
 	if (i < refs->n_items && refs->items[i].at == at)
 		refs->items[i].target = target;
@@ -76,7 +76,7 @@ void slu_refs_retarget(struct slu_refs *refs, uint64_t at, void *target)
 
 bool slu_refs_take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
 {
-	size_t i = lower_bound(refs, at);
+	size_t i = refs_lower_bound(refs, at);
 
 	if (i == refs->n_items || refs->items[i].at - at >= n ||
 	    refs->items[i].n > n - (refs->items[i].at - at))

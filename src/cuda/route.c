@@ -26,7 +26,7 @@ static struct {
 	size_t n;
 } table = { .once = PTHREAD_ONCE_INIT };
 
-static int compare(const void *a, const void *b)
+static int pair_compare(const void *a, const void *b)
 {
 	uintptr_t left = (uintptr_t)((const struct pair *)a)->real;
 	uintptr_t right = (uintptr_t)((const struct pair *)b)->real;
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static void fill(void)
+static void routes_fill(void)
 {
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(calls); i++)
 		if (slu_real_has(calls[i].id))
@@ -42,7 +42,7 @@ static void fill(void)
 				.real = slu_real_get(calls[i].id),
 				.ours = calls[i].ours,
 			};
-	qsort(table.pairs, table.n, sizeof(table.pairs[0]), compare);
+	qsort(table.pairs, table.n, sizeof(table.pairs[0]), pair_compare);
 }
 
 void *slu_route(void *real)
@@ -50,7 +50,7 @@ void *slu_route(void *real)
 	const struct pair key = { .real = real };
 	const struct pair *found;
 
-	pthread_once(&table.once, fill);
-	found = bsearch(&key, table.pairs, table.n, sizeof(key), compare);
+	pthread_once(&table.once, routes_fill);
+	found = bsearch(&key, table.pairs, table.n, sizeof(key), pair_compare);
 	return found ? found->ours : real;
 }

@@ -35,7 +35,7 @@ static void uses_depart(struct slu_cuda_streams *s, uint64_t thread)
 }
 
 /* A destructor that runs after this one may still submit work: then as a thread that is new. */
-static void thread_ends(void *unused)
+static void thread_end(void *unused)
 {
 	(void)unused;
 	for (struct slu_cuda_streams *s = atomic_load(&all_streams); s; s = s->next)
@@ -44,9 +44,9 @@ static void thread_ends(void *unused)
 	thread_mine = 0;
 }
 
-static void watch_ends(void)
+static void thread_watch_end(void)
 {
-	ends.works = !pthread_key_create(&ends.key, thread_ends);
+	ends.works = !pthread_key_create(&ends.key, thread_end);
 }
 
 /* Threads are numbered: the system gives its own names for them out again. */
@@ -63,7 +63,7 @@ static uint64_t thread_here(void)
 	return thread_mine;
 }
 
-static CUstream name_of(CUstream stream)
+static CUstream stream_name(CUstream stream)
 {
 	return stream ? stream : SLU_STREAM_LEGACY;
 }
@@ -72,13 +72,14 @@ void slu_cuda_streams_init(struct slu_cuda_streams *s)
 {
 	slu_lock_init(&s->lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&s->asked, NULL);
-	pthread_once(&ends.once, watch_ends);
+	pthread_once(&ends.once, thread_watch_end);
 	s->next = atomic_load(&all_streams);
 	while (!atomic_compare_exchange_weak(&all_streams, &s->next, s))
 		;
 }
 
-static struct slu_cuda_use **bucket_of(struct slu_cuda_streams *s, CUstream stream, uint64_t thread)
+static struct slu_cuda_use **use_bucket(struct slu_cuda_streams *s, CUstream stream,
+					uint64_t thread)
 {
 	uint64_t bits = ((uint64_t)(uintptr_t)stream ^ thread << 48) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -86,9 +87,9 @@ static struct slu_cuda_use **bucket_of(struct slu_cuda_streams *s, CUstream stre
 }
 
 /* Its owner does not use it any more, or will find that the generation has changed. */
-static void free_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
+static void use_free_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
 {
-	struct slu_cuda_use **at = bucket_of(s, use->stream, use->thread);
+	struct slu_cuda_use **at = use_bucket(s, use->stream, use->thread);
 
 	while (*at != use)
 		at = &(*at)->next;
@@ -106,7 +107,7 @@ void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
 			if (b->uses[i].stream)
-				free_locked(s, &b->uses[i]);
+				use_free_locked(s, &b->uses[i]);
 	for (struct slu_cuda_host_call *h = s->host_calls; h; h = h->next)
 		h->ahead = 0;
 	s->unproven = s->rested = 0;
@@ -117,7 +118,7 @@ void slu_cuda_streams_reset(struct slu_cuda_streams *s)
 }
 
 /* Frees what threads that have ended left; all of it, or only where the work has ended, too. */
-static void harvest_locked(struct slu_cuda_streams *s, bool takes_all)
+static void uses_harvest_locked(struct slu_cuda_streams *s, bool takes_all)
 {
 	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
@@ -127,11 +128,11 @@ static void harvest_locked(struct slu_cuda_streams *s, bool takes_all)
 			if (!use->stream || !use->is_departed || (!takes_all && last > s->rested))
 				continue;
 			s->unproven = SLU_MAX(s->unproven, last);
-			free_locked(s, use);
+			use_free_locked(s, use);
 		}
 }
 
-static void grow_locked(struct slu_cuda_streams *s)
+static void uses_grow_locked(struct slu_cuda_streams *s)
 {
 	struct slu_cuda_use_block *b = calloc(1, sizeof(*b));
 
@@ -147,19 +148,19 @@ static void grow_locked(struct slu_cuda_streams *s)
 }
 
 /* The calling thread's use of @stream, or NULL without memory. */
-static struct slu_cuda_use *take_locked(struct slu_cuda_streams *s, CUstream stream,
-					CUcontext context)
+static struct slu_cuda_use *use_take_locked(struct slu_cuda_streams *s, CUstream stream,
+					    CUcontext context)
 {
 	uint64_t thread = thread_here();
-	struct slu_cuda_use **bucket = bucket_of(s, stream, thread), *use;
+	struct slu_cuda_use **bucket = use_bucket(s, stream, thread), *use;
 
 	for (use = *bucket; use; use = use->next)
 		if (use->stream == stream && use->thread == thread)
 			return use;
 	if (!s->spare)
-		harvest_locked(s, s->n_uses >= SLU_STREAM_USES_PLENTY);
+		uses_harvest_locked(s, s->n_uses >= SLU_STREAM_USES_PLENTY);
 	if (!s->spare)
-		grow_locked(s);
+		uses_grow_locked(s);
 	use = s->spare;
 	if (!use)
 		return NULL;
@@ -180,7 +181,7 @@ void slu_cuda_streams_note_slow(struct slu_cuda_streams *s, CUstream stream, uin
 
 	SLU_REAL(cuCtxGetCurrent)(&here);
 	slu_lock_take(&s->lock);
-	use = take_locked(s, name_of(stream), here);
+	use = use_take_locked(s, stream_name(stream), here);
 	if (use) {
 		atomic_store(&use->last, number);
 		*slu_cuda_use_memory_of(stream) = (struct slu_cuda_use_memory){
@@ -203,7 +204,7 @@ void slu_cuda_streams_host_add(struct slu_cuda_device *device, CUstream stream,
 
 	*ret_call = (struct slu_cuda_host_call){
 		.device = device,
-		.stream = name_of(stream),
+		.stream = stream_name(stream),
 		.thread = stream == SLU_STREAM_PER_THREAD ? thread_here() : 0,
 		.ahead = atomic_load(&device->flight.n_launched),
 	};
@@ -240,10 +241,10 @@ void slu_cuda_streams_host_end(struct slu_cuda_host_call *call)
 }
 
 /* Its work goes on without it, and its handle may be given out again. */
-static void give_up_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
+static void use_give_up_locked(struct slu_cuda_streams *s, struct slu_cuda_use *use)
 {
 	s->unproven = SLU_MAX(s->unproven, atomic_load(&use->last));
-	free_locked(s, use);
+	use_free_locked(s, use);
 	atomic_fetch_add(&s->generation, 1);
 }
 
@@ -255,12 +256,12 @@ void slu_cuda_streams_destroy(struct slu_cuda_streams *s, CUstream stream)
 	for (struct slu_cuda_use_block *b = s->blocks; b; b = b->next)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++)
 			if (b->uses[i].stream == stream)
-				give_up_locked(s, &b->uses[i]);
+				use_give_up_locked(s, &b->uses[i]);
 	slu_lock_give(&s->lock);
 }
 
 /* The driver's special handles mean streams of whichever context is current: they stay. */
-static bool is_special(CUstream stream)
+static bool stream_is_special(CUstream stream)
 {
 	return stream == SLU_STREAM_LEGACY || stream == SLU_STREAM_PER_THREAD;
 }
@@ -274,8 +275,9 @@ void slu_cuda_streams_forget(struct slu_cuda_streams *s, CUcontext context)
 		for (unsigned i = 0; i < SLU_STREAM_BLOCK_USES; i++) {
 			struct slu_cuda_use *use = &b->uses[i];
 
-			if (use->stream && use->context == context && !is_special(use->stream))
-				give_up_locked(s, use);
+			if (use->stream && use->context == context &&
+			    !stream_is_special(use->stream))
+				use_give_up_locked(s, use);
 		}
 	slu_lock_give(&s->lock);
 }
@@ -311,7 +313,7 @@ uint64_t slu_cuda_streams_host_since(struct slu_cuda_streams *s)
 enum proof { ENDED, UNPROVEN, ASK };
 
 /* What is known of @use without the driver. */
-static enum proof look_locked(const struct slu_cuda_streams *s, const struct slu_cuda_use *use)
+static enum proof use_look_locked(const struct slu_cuda_streams *s, const struct slu_cuda_use *use)
 {
 	uint64_t last = atomic_load(&use->last);
 	bool has_host_call = false, is_running = false;
@@ -333,7 +335,7 @@ static enum proof look_locked(const struct slu_cuda_streams *s, const struct slu
 
 /* The driver's word; the lock is left meanwhile, and the stream is not destroyed. In a capture
  * nobody asks. */
-static CUresult ask_locked(struct slu_cuda_device *device, CUstream stream)
+static CUresult stream_ask_locked(struct slu_cuda_device *device, CUstream stream)
 {
 	struct slu_cuda_streams *s = &device->stream_uses;
 	CUresult r;
@@ -350,13 +352,13 @@ static CUresult ask_locked(struct slu_cuda_device *device, CUstream stream)
 }
 
 /* Whether @use has ended; asks the driver where it must. */
-static bool has_ended_locked(struct slu_cuda_device *device, const struct slu_cuda_use *use)
+static bool use_has_ended_locked(struct slu_cuda_device *device, const struct slu_cuda_use *use)
 {
 	const struct slu_cuda_streams *s = &device->stream_uses;
-	enum proof proof = use->stream ? look_locked(s, use) : ENDED;
+	enum proof proof = use->stream ? use_look_locked(s, use) : ENDED;
 
 	if (proof == ASK)
-		proof = ask_locked(device, use->stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
+		proof = stream_ask_locked(device, use->stream) == CUDA_SUCCESS ? ENDED : UNPROVEN;
 	/* a stream may have been destroyed meanwhile */
 	return proof == ENDED && s->unproven <= s->rested;
 }
@@ -370,7 +372,7 @@ bool slu_cuda_streams_is_at_rest(struct slu_cuda_device *device)
 	is_at_rest = s->unproven <= s->rested;
 	for (struct slu_cuda_use_block *b = s->blocks; is_at_rest && b; b = b->next)
 		for (unsigned i = 0; is_at_rest && i < SLU_STREAM_BLOCK_USES; i++)
-			is_at_rest = has_ended_locked(device, &b->uses[i]);
+			is_at_rest = use_has_ended_locked(device, &b->uses[i]);
 	slu_lock_give(&s->lock);
 	return is_at_rest;
 }
@@ -381,14 +383,14 @@ bool slu_cuda_streams_are_idle(struct slu_cuda_device *device)
 	bool is_busy;
 
 	slu_lock_take(&s->lock);
-	is_busy = ask_locked(device, SLU_STREAM_LEGACY) == CUDA_ERROR_NOT_READY;
+	is_busy = stream_ask_locked(device, SLU_STREAM_LEGACY) == CUDA_ERROR_NOT_READY;
 	for (struct slu_cuda_use_block *b = s->blocks; !is_busy && b; b = b->next)
 		for (unsigned i = 0; !is_busy && i < SLU_STREAM_BLOCK_USES; i++) {
 			CUstream stream = b->uses[i].stream;
 
 			/* the thread that asks has a per-thread stream of its own */
 			if (stream && stream != SLU_STREAM_PER_THREAD)
-				is_busy = ask_locked(device, stream) == CUDA_ERROR_NOT_READY;
+				is_busy = stream_ask_locked(device, stream) == CUDA_ERROR_NOT_READY;
 		}
 	slu_lock_give(&s->lock);
 	return !is_busy;

@@ -28,7 +28,7 @@ struct slu_cuda_syncer {
 };
 
 /* The next context of the device after @n of them, entered; NULL behind the last. */
-static CUcontext enter_next(struct slu_cuda_syncer *s, unsigned n)
+static CUcontext syncer_enter_next(struct slu_cuda_syncer *s, unsigned n)
 {
 	CUcontext context = NULL;
 
@@ -45,12 +45,12 @@ static CUcontext enter_next(struct slu_cuda_syncer *s, unsigned n)
 }
 
 /* Waits for every context. Return: whether the service context is alive. */
-static bool wait_for_all(struct slu_cuda_syncer *s)
+static bool syncer_wait_all(struct slu_cuda_syncer *s)
 {
 	CUresult r = CUDA_SUCCESS;
 	CUcontext context;
 
-	for (unsigned n = 0; (context = enter_next(s, n)); n++) {
+	for (unsigned n = 0; (context = syncer_enter_next(s, n)); n++) {
 		CUresult answer;
 
 		SLU_REAL(cuCtxSetCurrent)(context);
@@ -66,7 +66,7 @@ static bool wait_for_all(struct slu_cuda_syncer *s)
 	return r == CUDA_SUCCESS;
 }
 
-static void *run(void *data)
+static void *syncer_run(void *data)
 {
 	struct slu_cuda_syncer *s = data;
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -87,7 +87,7 @@ static void *run(void *data)
 		slu_lock_give(&s->lock);
 		n_services = atomic_load(&uses->n_services);
 		number = atomic_load(&s->device->flight.n_launched);
-		is_alive = wait_for_all(s);
+		is_alive = syncer_wait_all(s);
 		slu_cuda_streams_rest(uses, n_services, number);
 		slu_lock_take(&s->lock);
 		s->is_wanted = false;
@@ -114,7 +114,7 @@ int slu_cuda_syncer_new(struct slu_cuda_device *device, CUcontext service,
 	s->covered = UINT64_MAX;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&s->thread, NULL, run, s);
+	r = pthread_create(&s->thread, NULL, syncer_run, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r) {
 		slu_lock_deinit(&s->lock);

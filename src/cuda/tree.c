@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static bool is_before(const struct slu_tree_node *a, const struct slu_tree_node *b)
+static bool node_is_before(const struct slu_tree_node *a, const struct slu_tree_node *b)
 {
 	return a->key != b->key ? a->key < b->key : a->tie < b->tie;
 }
 
 /* By where the node is in memory: as good as random. */
-static uint64_t priority_of(const struct slu_tree_node *node)
+static uint64_t node_priority(const struct slu_tree_node *node)
 {
 	uint64_t x = (uint64_t)(uintptr_t)node * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -24,14 +24,14 @@ void slu_tree_add(struct slu_tree *tree, struct slu_tree_node *node, uint64_t ke
 
 	node->key = key;
 	node->tie = tie;
-	node->priority = priority_of(node);
+	node->priority = node_priority(node);
 	while (*at && (*at)->priority > node->priority)
-		at = &(*at)->child[is_before(*at, node)];
+		at = &(*at)->child[node_is_before(*at, node)];
 	/* what was there is split: it is below the new node on one side or the other */
 	rest = *at;
 	*at = node;
 	while (rest) {
-		if (is_before(rest, node)) {
+		if (node_is_before(rest, node)) {
 			*below = rest;
 			below = &rest->child[1];
 			rest = *below;
@@ -49,7 +49,7 @@ void slu_tree_remove(struct slu_tree *tree, struct slu_tree_node *node)
 	struct slu_tree_node **at = &tree->root, *low = node->child[0], *high = node->child[1];
 
 	while (*at != node)
-		at = &(*at)->child[is_before(*at, node)];
+		at = &(*at)->child[node_is_before(*at, node)];
 	while (low && high) {
 		if (low->priority > high->priority) {
 			*at = low;

@@ -130,8 +130,8 @@ bool slu_cuda_vmm_look(uint64_t address, struct slu_vmm_view *ret_view)
  * Whether memory made so can be made anew at each move without the program noticing. Memory that
  * other hardware may be given (gpuDirectRDMACapable) cannot: nobody tells us when that happens.
  */
-static bool is_movable(const CUmemAllocationProp *prop, size_t bytes, unsigned long long flags,
-		       const struct slu_cuda_device *d)
+static bool prop_is_movable(const CUmemAllocationProp *prop, size_t bytes, unsigned long long flags,
+			    const struct slu_cuda_device *d)
 {
 	return !flags && bytes && bytes % d->granule_bytes == 0 &&
 	       prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
@@ -141,8 +141,8 @@ static bool is_movable(const CUmemAllocationProp *prop, size_t bytes, unsigned l
 }
 
 /* The device that makes it movable, or NULL. */
-static struct slu_cuda_device *device_for(const CUmemAllocationProp *prop, size_t bytes,
-					  unsigned long long flags)
+static struct slu_cuda_device *prop_device(const CUmemAllocationProp *prop, size_t bytes,
+					   unsigned long long flags)
 {
 	struct slu_cuda_device *d;
 	bool is_served;
@@ -151,7 +151,7 @@ static struct slu_cuda_device *device_for(const CUmemAllocationProp *prop, size_
 		return NULL;
 	slu_cuda_device_here();
 	d = slu_cuda_device_find(prop->location.id);
-	if (!d || !is_movable(prop, bytes, flags, d))
+	if (!d || !prop_is_movable(prop, bytes, flags, d))
 		return NULL;
 	slu_lock_take(&slu_cuda.lock);
 	is_served = d->service && !d->is_starting;
@@ -189,7 +189,7 @@ static CUresult handle_new(struct slu_cuda_device *d, const CUmemAllocationProp 
 CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
-	struct slu_cuda_device *d = ret_handle ? device_for(prop, bytes, flags) : NULL;
+	struct slu_cuda_device *d = ret_handle ? prop_device(prop, bytes, flags) : NULL;
 	int saved = errno;
 	CUstreamCaptureMode before;
 	CUresult r;
@@ -310,7 +310,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t bytes, size_t alig
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static bool overlaps_alias(uint64_t address, uint64_t bytes)
+static bool addresses_overlap_alias(uint64_t address, uint64_t bytes)
 {
 	bool does;
 
@@ -326,7 +326,7 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
 	bool is_known;
 	CUresult r;
 
-	if (overlaps_alias(address, bytes))
+	if (addresses_overlap_alias(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	is_known = refs_take(&reservations, address, bytes, &ref);
 	r = SLU_REAL(cuMemAddressFree)(address, bytes);
@@ -403,7 +403,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	CUresult r;
 
 	if (!h)
-		return overlaps_alias(address, bytes)
+		return addresses_overlap_alias(address, bytes)
 			       ? CUDA_ERROR_INVALID_VALUE
 			       : slu_cuda_foreign_map(address, bytes, offset, handle, flags);
 	before = slu_cuda_relax();
@@ -424,7 +424,7 @@ struct run {
 };
 
 /* The run that begins at @address, whole, and not longer than @bytes. */
-static bool run_at(uint64_t address, uint64_t bytes, struct run *ret_run)
+static bool run_find(uint64_t address, uint64_t bytes, struct run *ret_run)
 {
 	struct slu_alias *a = alias_get(address);
 	struct run run = { .address = address, .alias = a, .handle = a ? a->handle : NULL };
@@ -451,7 +451,7 @@ static CUresult runs_each(uint64_t address, uint64_t bytes,
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint64_t at = 0; at < bytes && r == CUDA_SUCCESS; at += run.bytes) {
-			if (!run_at(address + at, bytes - at, &run))
+			if (!run_find(address + at, bytes - at, &run))
 				return CUDA_ERROR_INVALID_VALUE;
 			if (pass)
 				r = act(&run, data);
@@ -488,7 +488,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	int saved = errno;
 	CUresult r;
 
-	if (!overlaps_alias(address, bytes))
+	if (!addresses_overlap_alias(address, bytes))
 		return slu_cuda_foreign_unmap(address, bytes);
 	before = slu_cuda_relax();
 	r = runs_each(address, bytes, run_unmap, NULL);
@@ -557,7 +557,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 	int saved = errno;
 	CUresult r;
 
-	if (!descs || !n || !overlaps_alias(address, bytes))
+	if (!descs || !n || !addresses_overlap_alias(address, bytes))
 		return SLU_REAL(cuMemSetAccess)(address, bytes, descs, n);
 	before = slu_cuda_relax();
 	r = runs_each(address, bytes, run_set_access, &access);
@@ -597,7 +597,7 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle object, size_t object_o
 CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle object, size_t offset,
 			     CUdeviceptr address, size_t bytes, unsigned long long flags)
 {
-	if (slu_cuda_memory_is_ours(address) || overlaps_alias(address, bytes))
+	if (slu_cuda_memory_is_ours(address) || addresses_overlap_alias(address, bytes))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuMulticastBindAddr)(object, offset, address, bytes, flags);
 }

@@ -26,7 +26,7 @@ void slu_cuda_waits_init(struct slu_cuda_waits *waits)
 	pthread_cond_init(&waits->looked, NULL);
 }
 
-static void destroy_events(struct slu_cuda_wait *w)
+static void wait_destroy_events(struct slu_cuda_wait *w)
 {
 	if (w->reached)
 		SLU_REAL(cuEventDestroy_v2)(w->reached);
@@ -34,15 +34,15 @@ static void destroy_events(struct slu_cuda_wait *w)
 		SLU_REAL(cuEventDestroy_v2)(w->over);
 }
 
-static void end(struct slu_cuda_wait *w)
+static void wait_end(struct slu_cuda_wait *w)
 {
 	slu_cuda_streams_host_end(&w->seen);
-	destroy_events(w);
+	wait_destroy_events(w);
 	free(w);
 }
 
 /* Return: whether it goes on. An error is the end of it: its context is dead. */
-static bool look_at(struct slu_cuda_wait *w)
+static bool wait_look(struct slu_cuda_wait *w)
 {
 	if (SLU_REAL(cuEventQuery)(w->over) != CUDA_ERROR_NOT_READY)
 		return false;
@@ -52,7 +52,7 @@ static bool look_at(struct slu_cuda_wait *w)
 }
 
 /* The list, for one thread to look at; NULL if there is none, or another one does. */
-static struct slu_cuda_wait *take(struct slu_cuda_waits *waits, bool comes_after)
+static struct slu_cuda_wait *waits_take(struct slu_cuda_waits *waits, bool comes_after)
 {
 	struct slu_cuda_wait *list;
 
@@ -68,7 +68,7 @@ static struct slu_cuda_wait *take(struct slu_cuda_waits *waits, bool comes_after
 	return list;
 }
 
-static void put_back(struct slu_cuda_waits *waits, struct slu_cuda_wait *list)
+static void waits_put_back(struct slu_cuda_waits *waits, struct slu_cuda_wait *list)
 {
 	slu_lock_take(&waits->lock);
 	while (list) {
@@ -85,7 +85,7 @@ static void put_back(struct slu_cuda_waits *waits, struct slu_cuda_wait *list)
 
 void slu_cuda_waits_look(struct slu_cuda_device *device)
 {
-	struct slu_cuda_wait *list = take(&device->waits, false), *kept = NULL;
+	struct slu_cuda_wait *list = waits_take(&device->waits, false), *kept = NULL;
 	CUstreamCaptureMode before;
 
 	if (!list)
@@ -95,20 +95,20 @@ void slu_cuda_waits_look(struct slu_cuda_device *device)
 		struct slu_cuda_wait *w = list;
 
 		list = w->next;
-		if (look_at(w)) {
+		if (wait_look(w)) {
 			w->next = kept;
 			kept = w;
 		} else {
-			end(w);
+			wait_end(w);
 		}
 	}
 	slu_cuda_unrelax(before);
-	put_back(&device->waits, kept);
+	waits_put_back(&device->waits, kept);
 }
 
 void slu_cuda_waits_forget(struct slu_cuda_device *device, CUcontext context)
 {
-	struct slu_cuda_wait *list = take(&device->waits, true), *kept = NULL;
+	struct slu_cuda_wait *list = waits_take(&device->waits, true), *kept = NULL;
 
 	if (!list)
 		return;
@@ -120,10 +120,10 @@ void slu_cuda_waits_forget(struct slu_cuda_device *device, CUcontext context)
 			w->next = kept;
 			kept = w;
 		} else {
-			end(w);
+			wait_end(w);
 		}
 	}
-	put_back(&device->waits, kept);
+	waits_put_back(&device->waits, kept);
 }
 
 bool slu_cuda_waits_for_host(struct slu_cuda_device *device)
@@ -139,7 +139,7 @@ bool slu_cuda_waits_for_host(struct slu_cuda_device *device)
  */
 
 /* The first event, in front of the wait. Return: NULL if the wait cannot be watched. */
-static struct slu_cuda_wait *prepare(struct slu_cuda_device *d, CUstream stream)
+static struct slu_cuda_wait *wait_prepare(struct slu_cuda_device *d, CUstream stream)
 {
 	const unsigned flags = CU_EVENT_DISABLE_TIMING;
 	CUstreamCaptureMode before;
@@ -159,7 +159,7 @@ static struct slu_cuda_wait *prepare(struct slu_cuda_device *d, CUstream stream)
 	if (SLU_REAL(cuEventCreate)(&w->reached, flags) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventCreate)(&w->over, flags) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventRecord)(w->reached, stream) != CUDA_SUCCESS) {
-		destroy_events(w);
+		wait_destroy_events(w);
 		free(w);
 		w = NULL;
 	}
@@ -170,8 +170,8 @@ static struct slu_cuda_wait *prepare(struct slu_cuda_device *d, CUstream stream)
 }
 
 /* The second event, behind the wait, if there is one. */
-static void commit(struct slu_cuda_device *d, CUstream stream, struct slu_cuda_wait *w,
-		   CUresult result)
+static void wait_commit(struct slu_cuda_device *d, CUstream stream, struct slu_cuda_wait *w,
+			CUresult result)
 {
 	CUstreamCaptureMode before;
 	CUresult r;
@@ -181,7 +181,7 @@ static void commit(struct slu_cuda_device *d, CUstream stream, struct slu_cuda_w
 	before = slu_cuda_relax();
 	r = result == CUDA_SUCCESS ? SLU_REAL(cuEventRecord)(w->over, stream) : result;
 	if (r != CUDA_SUCCESS)
-		end(w);
+		wait_end(w);
 	slu_cuda_unrelax(before);
 	if (r != CUDA_SUCCESS)
 		return;
@@ -191,7 +191,7 @@ static void commit(struct slu_cuda_device *d, CUstream stream, struct slu_cuda_w
 	slu_lock_give(&d->waits.lock);
 }
 
-static bool is_ours(CUdeviceptr address)
+static bool address_is_ours(CUdeviceptr address)
 {
 	bool r;
 
@@ -201,7 +201,7 @@ static bool is_ours(CUdeviceptr address)
 	return r;
 }
 
-static void number(struct slu_cuda_device *d, CUstream stream)
+static void work_note(struct slu_cuda_device *d, CUstream stream)
 {
 	uint64_t n;
 
@@ -219,20 +219,21 @@ static void number(struct slu_cuda_device *d, CUstream stream)
                                                                                \
 		if (!d || r != CUDA_SUCCESS)                                   \
 			return r;                                              \
-		w = (waits) ? prepare(d, stream_meant) : NULL;                 \
+		w = (waits) ? wait_prepare(d, stream_meant) : NULL;            \
 		r = SLU_REAL(name) arguments;                                  \
-		commit(d, stream_meant, w, r);                                 \
+		wait_commit(d, stream_meant, w, r);                            \
 		if (!w || (touches))                                           \
-			number(d, stream_meant);                               \
+			work_note(d, stream_meant);                            \
 		slu_cuda_leave(d);                                             \
 		return r;                                                      \
 	}
 
 #define MINE (stream ? stream : SLU_STREAM_PER_THREAD)
 
-#define WAIT_VALUE(name, stream_meant, word)                                                 \
-	WAITING(name, (stream, address, value, flags), stream_meant, true, is_ours(address), \
-		CUstream stream, CUdeviceptr address, word value, unsigned int flags)
+#define WAIT_VALUE(name, stream_meant, word)                                                \
+	WAITING(name, (stream, address, value, flags), stream_meant, true,                  \
+		address_is_ours(address), CUstream stream, CUdeviceptr address, word value, \
+		unsigned int flags)
 
 WAIT_VALUE(cuStreamWaitValue32, stream, cuuint32_t)
 WAIT_VALUE(cuStreamWaitValue32_ptsz, MINE, cuuint32_t)
