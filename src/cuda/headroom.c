@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/util.h"
-#include "cuda/memory.h"
+#include "cuda/range.h"
 
 /* Doubled so often, an extent is larger than what any kernel's stacks take. */
 #define TRIES_MAX 16

@@ -8,120 +8,11 @@
 #include <errno.h>
 
 #include "base/util.h"
-#include "cuda/backend.h"
-#include "cuda/bypass.h"
-#include "cuda/enter.h"
 #include "cuda/frozen.h"
-#include "cuda/handle.h"
 #include "cuda/pool-release.h"
 #include "cuda/pool.h"
+#include "cuda/range.h"
 #include "cuda/real.h"
-
-void slu_cuda_range_free(struct slu_range *range)
-{
-	uint64_t address = range->address, bytes = range->bytes;
-
-	for (size_t i = 0; i < range->n_extents; i++) {
-		struct slu_unit *unit;
-
-		/* whoever goes through the ledger does not see a unit that ends */
-		slu_lock_take(&slu_cuda.lock);
-		unit = range->extents[i].unit;
-		range->extents[i].unit = NULL;
-		slu_lock_give(&slu_cuda.lock);
-		slu_client_unit_free(unit);
-		/* the client gives back only what it made */
-		range->extents[i].stays = false;
-		slu_cuda_backend_displace(range->device, &range->extents[i]);
-	}
-	/* first: as soon as the driver has the addresses, another thread may get them */
-	slu_lock_take(&slu_cuda.lock);
-	slu_ledger_remove(slu_cuda.ledger, range);
-	slu_lock_give(&slu_cuda.lock);
-	SLU_REAL(cuMemAddressFree)(address, bytes);
-}
-
-/*
- * @reserved_bytes: what is set aside for it, less by what has been used up. Nothing: it stands for
- * memory that the driver is to find free.
- */
-static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e,
-				 uint64_t *reserved_bytes)
-{
-	struct slu_unit *unit;
-	int r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
-							       reserved_bytes, e, &unit)
-				: slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
-
-	if (r)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	slu_lock_take(&slu_cuda.lock);
-	e->unit = unit;
-	slu_lock_give(&slu_cuda.lock);
-	return CUDA_SUCCESS;
-}
-
-static CUresult range_make_units(struct slu_cuda_device *d, struct slu_range *range,
-				 uint64_t *reserved_bytes)
-{
-	CUresult r = CUDA_SUCCESS;
-
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
-		r = extent_make_unit(d, &range->extents[i], reserved_bytes);
-	return r;
-}
-
-/* What a range is to be. */
-struct range_plan {
-	CUcontext context; /* that owns it */
-	enum slu_range_kind kind;
-	uint64_t bytes;
-	struct slu_cuda_handle *handle; /* that it stands for, or NULL */
-};
-
-static CUresult range_new(struct slu_cuda_device *d, const struct range_plan *plan,
-			  uint64_t *reserved_bytes, struct slu_range **ret_range)
-{
-	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes);
-	struct slu_range *range;
-	CUdeviceptr address;
-	CUresult r;
-	int error;
-
-	slu_cuda_bypass_wait(d);
-	r = SLU_REAL(cuMemAddressReserve)(&address, whole, 0, 0, 0);
-	if (r != CUDA_SUCCESS)
-		return r;
-	slu_lock_take(&slu_cuda.lock);
-	error = slu_ledger_add(slu_cuda.ledger, address, plan->bytes, d->granule_bytes, plan->kind,
-			       d, plan->context, &range);
-	if (!error && plan->handle) {
-		range->handle = plan->handle;
-		plan->handle->range = range;
-	}
-	slu_lock_give(&slu_cuda.lock);
-	if (error) {
-		SLU_REAL(cuMemAddressFree)(address, whole);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	r = range_make_units(d, range, reserved_bytes);
-	if (r != CUDA_SUCCESS) {
-		slu_cuda_range_free(range);
-		return r;
-	}
-	slu_cuda_bypass_keep(d);
-	*ret_range = range;
-	return CUDA_SUCCESS;
-}
-
-CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes,
-				  struct slu_range **ret_range)
-{
-	const struct range_plan plan = { device->service, SLU_RANGE_SLAB, bytes, NULL };
-	uint64_t reserved = 0;
-
-	return range_new(device, &plan, &reserved, ret_range);
-}
 
 /* -- slabs ----------------------------------------------------------------------------------------
  */
@@ -188,126 +79,24 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
 
-/*
- * With this much a program owns nearly all of the device, and what its context takes decides
- * whether the rest is there. So it is brought there now: else the first launch would fail, where
- * the allocation would have without us.
- */
-static CUresult range_prove(struct slu_cuda_device *d, struct slu_range *range)
-{
-	CUresult r = slu_cuda_enter(d);
-
-	if (r == CUDA_SUCCESS) {
-		slu_cuda_leave(d);
-		return CUDA_SUCCESS;
-	}
-	slu_cuda_range_free(range);
-	return r;
-}
-
-/* One for the program, if it may own so much. People hear of @asked_bytes if not, unless 0. */
-static CUresult range_make(struct slu_cuda_device *d, const struct range_plan *plan,
-			   uint64_t asked_bytes, struct slu_range **ret_range)
-{
-	uint64_t whole = slu_round_up(plan->bytes, d->granule_bytes), reserved = whole;
-	CUresult r;
-
-	if (whole < plan->bytes)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!slu_cuda_memory_reserve(d, whole, asked_bytes))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = range_new(d, plan, &reserved, ret_range);
-	slu_client_device_unreserve(d->client, reserved);
-	if (r == CUDA_SUCCESS &&
-	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client))
-		r = range_prove(d, *ret_range);
-	return r;
-}
-
-CUresult slu_cuda_range_new_segment(struct slu_cuda_device *device, uint64_t bytes,
-				    uint64_t asked_bytes, struct slu_range **ret_range)
-{
-	const struct range_plan plan = { NULL, SLU_RANGE_SLAB, bytes, NULL };
-
-	return range_make(device, &plan, asked_bytes, ret_range);
-}
-
-static bool extent_is_absent(const struct slu_extent *e, uint64_t address, uint64_t bytes)
-{
-	return !e->unit && e->address < address + bytes && address < e->address + e->bytes;
-}
-
-uint64_t slu_cuda_range_absent_locked(const struct slu_range *range, uint64_t address,
-				      uint64_t bytes)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; range->n_absent && i < range->n_extents; i++)
-		if (extent_is_absent(&range->extents[i], address, bytes))
-			sum += range->extents[i].bytes;
-	return sum;
-}
-
-CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t bytes,
-			     uint64_t asked_bytes)
-{
-	struct slu_cuda_device *d = range->device;
-	CUresult r = CUDA_SUCCESS;
-	uint64_t reserved;
-
-	slu_cuda_bypass_wait(d);
-	slu_lock_take(&slu_cuda.lock);
-	reserved = slu_cuda_range_absent_locked(range, address, bytes);
-	slu_lock_give(&slu_cuda.lock);
-	if (!slu_cuda_memory_reserve(d, reserved, asked_bytes))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++) {
-		if (!extent_is_absent(&range->extents[i], address, bytes))
-			continue;
-		r = extent_make_unit(d, &range->extents[i], &reserved);
-		slu_lock_take(&slu_cuda.lock);
-		range->n_absent -= r == CUDA_SUCCESS;
-		slu_lock_give(&slu_cuda.lock);
-	}
-	slu_client_device_unreserve(d->client, reserved);
-	slu_cuda_bypass_keep(d);
-	if (r == CUDA_SUCCESS &&
-	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client)) {
-		r = slu_cuda_enter(d);
-		if (r == CUDA_SUCCESS)
-			slu_cuda_leave(d);
-	}
-	return r;
-}
-
 /* The driver takes a granule for small allocations; more only while there is enough. */
 static CUresult slab_make(struct slu_cuda_device *d, CUcontext context, uint64_t asked_bytes)
 {
-	struct range_plan plan = { context, SLU_RANGE_SLAB, d->slab_bytes, NULL };
+	struct slu_cuda_range_plan plan = { context, SLU_RANGE_SLAB, d->slab_bytes, NULL };
 	struct slu_range *slab;
 	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (d->slab_bytes > d->granule_bytes)
-		r = range_make(d, &plan, 0, &slab);
+		r = slu_cuda_range_new(d, &plan, 0, &slab);
 	plan.bytes = d->granule_bytes;
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = range_make(d, &plan, asked_bytes, &slab);
+		r = slu_cuda_range_new(d, &plan, asked_bytes, &slab);
 	if (r != CUDA_SUCCESS)
 		return r;
 	slu_lock_take(&slu_cuda.lock);
 	slab->is_open = true;
 	slu_lock_give(&slu_cuda.lock);
 	return CUDA_SUCCESS;
-}
-
-CUresult slu_cuda_range_new_handle(struct slu_cuda_device *device, uint64_t bytes, bool is_whole,
-				   struct slu_cuda_handle *handle)
-{
-	const struct range_plan plan = { NULL, is_whole ? SLU_RANGE_WHOLE : SLU_RANGE_LARGE, bytes,
-					 handle };
-	struct slu_range *range;
-
-	return range_make(device, &plan, bytes, &range);
 }
 
 /* A piece of a slab. One thread makes a new one, and the others who need it share it. */
@@ -364,9 +153,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 		if (r == CUDA_SUCCESS)
 			r = slab_alloc(d, context, bytes, ret_address);
 	} else {
-		const struct range_plan plan = { context, SLU_RANGE_LARGE, bytes, NULL };
+		const struct slu_cuda_range_plan plan = { context, SLU_RANGE_LARGE, bytes, NULL };
 
-		r = range_make(d, &plan, bytes, &range);
+		r = slu_cuda_range_new(d, &plan, bytes, &range);
 		if (r == CUDA_SUCCESS)
 			*ret_address = range->address;
 	}

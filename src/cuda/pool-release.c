@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 #include "cuda/deferred.h"
-#include "cuda/memory.h"
+#include "cuda/range.h"
 #include "cuda/pool-space.h"
 #include "cuda/pool-stream.h"
 

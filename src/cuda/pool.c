@@ -10,6 +10,7 @@
 #include "cuda/pool-release.h"
 #include "cuda/pool-space.h"
 #include "cuda/pool-stream.h"
+#include "cuda/range.h"
 #include "cuda/real.h"
 
 #define LOOK_NS 200000

@@ -15,6 +15,7 @@
 #include "cuda/enter.h"
 #include "cuda/foreign.h"
 #include "cuda/memory.h"
+#include "cuda/range.h"
 #include "cuda/real.h"
 #include "cuda/refs.h"
 
