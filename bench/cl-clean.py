@@ -33,12 +33,12 @@ def run(how, n, memory, mib, rounds):
         took = time.monotonic() - began
         told = []
 
-        def is_settled():
+        def is_steady():
             told.append([(p["moved_out_bytes"], p["moved_in_bytes"], p["launches"]) for p in w.status()["programs"]])
             time.sleep(0.25)
             return len(told) > 2 and told[-1] == told[-3]
 
-        s.wait_until("the figures stand still", is_settled)
+        s.wait_until("the figures stand still", is_steady)
         for program in programs:
             w.end(program)
         return sum(p[0] for p in told[-1]), sum(p[1] for p in told[-1]), took
@@ -60,9 +60,9 @@ conditions(f"cl-clean: PoCL, limited to 400 MiB/s each way; cl-read, {ROUNDS} ro
 compare("alone", 1, 32 * s.MIB, 48, ROUNDS)
 compare("turns", 2, 32 * s.MIB, 24, 4 * ROUNDS)
 
-conditions("cl-clean, digest: 64 MiB on PoCL (the processor plays the device, so the copy is one in memory), medians of 15; home: by the processor")
+conditions("cl-clean, digest: 64 MiB on PoCL (the processor plays the device, so the copy is one in memory), medians of 15; host: by the processor")
 with Disturbance() as quiet, s.World("bench-hash") as w:
     out = subprocess.run([s.BUILD / "src/opencl/bench-cl-clean"], env=w.environment(), capture_output=True, text=True, check=True).stdout
-hash_ms, copy_ms, home_ms = (int(ns) / 1e6 for ns in out.split())
-figure("cl-clean.hash_ms", hash_ms, "ms", valid=quiet.is_quiet, copy_ms=round(copy_ms, 2), home_ms=round(home_ms, 2),
+hash_ms, copy_ms, host_ms = (int(ns) / 1e6 for ns in out.split())
+figure("cl-clean.hash_ms", hash_ms, "ms", valid=quiet.is_quiet, copy_ms=round(copy_ms, 2), host_ms=round(host_ms, 2),
        at_400_mib_s_ms=160.0)

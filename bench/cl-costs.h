@@ -3,7 +3,7 @@
 
 /*
  * An OpenCL driver that does nothing, as fast as possible, for one device: what is left of a
- * call's time is the layer's. Enough of it to let the layer settle; its events are complete at
+ * call's time is the layer's. Enough of it to let the layer start; its events are complete at
  * once.
  */
 

@@ -24,7 +24,7 @@ from figures import Disturbance, conditions, figure
 LARGE = 4 << 30
 ROUNDS = s.scaled("SLUICE_ROUNDS", 5)
 # tests that take minutes, or as long as their processes take to start, and say nothing that the others do not
-LEFT_OUT = ("silx", "reikna", "piglit-small")
+EXCLUDED = ("silx", "reikna", "piglit-small")
 
 
 class Place:
@@ -44,7 +44,7 @@ class Place:
     def run(self, sluice):
         """Return: the seconds of the clock and of the processors that a run took, and its results."""
         self.n += 1
-        folder = self.world.folder / f"home{self.n}"
+        folder = self.world.folder / f"user{self.n}"
         folder.mkdir()
         env = self.program.all_environment(folder, is_small=True)
         self.program.prepare(folder, self.world.environment(env))
@@ -80,7 +80,7 @@ def main():
     conditions(f"cl-programs: PoCL behind the limiter, bus as fast as memory; medians of {ROUNDS} rounds with the kernels built; loss_percent: "
                "processor time with Sluice and everything fitting, beside that without; spread_percent: the median deviation of the runs "
                "without; small_times: the time on the small device beside that on the large one without Sluice")
-    for name in sys.argv[1:] or [name for name in PROGRAMS if name not in LEFT_OUT]:
+    for name in sys.argv[1:] or [name for name in PROGRAMS if name not in EXCLUDED]:
         program = PROGRAMS[name]
         if program.missing():
             print(f"{name}: not measured: {program.missing()}", flush=True)

@@ -147,8 +147,8 @@ static void measure_managed(void)
 	       moved * SCALE / s / 1e9);
 }
 
-/* One round over all of @home, a piece at a time: in, computed, out. */
-static double move_all(CUfunction fill, uint8_t *home, size_t bytes, const CUdeviceptr *places,
+/* One round over all of @host, a piece at a time: in, computed, out. */
+static double move_all(CUfunction fill, uint8_t *host, size_t bytes, const CUdeviceptr *places,
 		       const CUstream *streams)
 {
 	CUevent begin, ends[N_STREAMS];
@@ -157,9 +157,9 @@ static double move_all(CUfunction fill, uint8_t *home, size_t bytes, const CUdev
 	assert_cu(cuEventCreate(&begin, 0));
 	assert_cu(cuEventRecord(begin, streams[0]));
 	for (size_t at = 0, i = 0; at < bytes; at += PIECE, i = (i + 1) % N_STREAMS) {
-		assert_cu(cuMemcpyHtoDAsync_v2(places[i], home + at, PIECE, streams[i]));
+		assert_cu(cuMemcpyHtoDAsync_v2(places[i], host + at, PIECE, streams[i]));
 		assert_cu(test_fill(fill, places[i], PIECE / 4, (unsigned)at, streams[i]));
-		assert_cu(cuMemcpyDtoHAsync_v2(home + at, places[i], PIECE, streams[i]));
+		assert_cu(cuMemcpyDtoHAsync_v2(host + at, places[i], PIECE, streams[i]));
 	}
 	for (unsigned i = 0; i < N_STREAMS; i++) {
 		assert_cu(cuEventCreate(&ends[i], 0));
@@ -178,15 +178,15 @@ static void measure_explicit(void)
 	CUdeviceptr places[N_STREAMS];
 	CUstream streams[N_STREAMS];
 	double s = 1e9;
-	void *home;
+	void *host;
 
-	assert_cu(cuMemAllocHost_v2(&home, bytes));
+	assert_cu(cuMemAllocHost_v2(&host, bytes));
 	for (unsigned i = 0; i < N_STREAMS; i++) {
 		assert_cu(cuMemAlloc_v2(&places[i], PIECE));
 		assert_cu(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 	}
 	for (unsigned i = 0; i <= N_BEST; i++) {
-		double round_s = move_all(fill, home, bytes, places, streams);
+		double round_s = move_all(fill, host, bytes, places, streams);
 
 		if (i && round_s < s)
 			s = round_s;

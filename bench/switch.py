@@ -85,7 +85,7 @@ def measure(name, api, board, words, world, rates, unit_bytes, goal):
     busiest, other = (statistics.median(values) for values in zip(*map(shares, found)))
     print(f"{len(found)} switches, {len(every) - len(found)} left out; engines {busiest:.3f} and {other:.3f} of the span; at most "
           f"{max(moved(jobs, 'out') for jobs in found) / s.MIB:.1f} MiB out and {max(moved(jobs, 'in') for jobs in found) / s.MIB:.1f} in, shortfall {SHORTFALL / s.MIB:.1f} MiB")
-    figure(f"switch.link_share{name}", busiest, "share", bound=1.0, goal=goal, valid=quiet.is_quiet, n=len(found), left_out=len(every) - len(found),
+    figure(f"switch.link_share{name}", busiest, "share", bound=1.0, goal=goal, valid=quiet.is_quiet, n=len(found), excluded=len(every) - len(found),
            unit_bytes=unit_bytes, worst=round(min(shares(jobs)[0] for jobs in found), 3))
     figure(f"switch.both_share{name}", (busiest + other) / 2, "share", bound=(1 + min(rates) / max(rates)) / 2, valid=quiet.is_quiet)
     for engine in ("out", "in"):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A CUDA driver that does nothing, as fast as possible, for one device: what is left of a call's
- * time is the shim's. Enough of it to let the shim settle; everything else is not there.
+ * time is the shim's. Enough of it to let the shim start; everything else is not there.
  */
 #include "cuabi/cuda-calls.h"
 

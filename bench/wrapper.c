@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 	setenv("SLUICE_CUDA_DRIVER", argv[2], 1);
 	driver = open_calls(argv[2]);
 	shim = open_calls(argv[1]);
-	/* the shim settles, and its limit of work in flight finds its level */
+	/* the shim starts, and learns its limit of work in flight */
 	launch(&shim, 10000, 4);
 	live(&shim);
 	if (argc >= 5) {

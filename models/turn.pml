@@ -157,7 +157,7 @@ inline lower(k, o)
 	sent[k]--; seq[k]++; pending[k] = 1; to_client[k]!LIMIT,seq[k],sent[k]
 }
 
-inline bury(k)
+inline release_later(k)
 {
 	!alive[k] && (joined[k] || charge[k] > 0) ->
 	do :: to_daemon[k]?m,a,b :: empty(to_daemon[k]) -> break od;
@@ -219,8 +219,8 @@ end:	do
 	:: atomic { raise(1, 0) }
 	:: atomic { lower(0, 1) }
 	:: atomic { lower(1, 0) }
-	:: atomic { bury(0); m = 0; a = 0; b = 0 }
-	:: atomic { bury(1); m = 0; a = 0; b = 0 }
+	:: atomic { release_later(0); m = 0; a = 0; b = 0 }
+	:: atomic { release_later(1); m = 0; a = 0; b = 0 }
 	/* a crash and a restart: what was sent is still readable, what was not read is lost */
 	:: atomic {
 		n_crashes < 1 && nfull(to_client[0]) && nfull(to_client[1]) ->

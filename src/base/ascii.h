@@ -19,5 +19,5 @@ struct slu_ascii {
 /* By LC_ALL, LC_CTYPE and LANG; the first that is set and not empty counts. */
 bool slu_ascii_is_wanted(void);
 
-/* Translates @size bytes. @ret_text has room for @size + 4. Return: how many bytes it is. */
+/* Translates @size bytes. @ret_text holds @size + 4 bytes. Return: how many bytes it is. */
 size_t slu_ascii_translate(struct slu_ascii *ascii, const char *text, size_t size, char *ret_text);

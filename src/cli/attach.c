@@ -41,7 +41,7 @@ static FILE *open_of(pid_t pid, const char *file)
 
 struct mapped {
 	bool opencl_driver, opencl_layer, cuda_driver, cuda_shim, client;
-	char opencl_loader[PATH_MAX]; /* empty: none that bears the name of one */
+	char opencl_loader[PATH_MAX]; /* empty: none with such a name */
 };
 
 static void note(const char *path, const struct slu_install *install, struct mapped *m)

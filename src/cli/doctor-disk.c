@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where bytes go that find no room in host memory. The daemon knows what its settings say; where
+ * Where bytes go that do not fit in host memory. The daemon knows what its settings say; where
  * none runs, the folder that one would take by itself is looked at.
  */
 #include <limits.h>
@@ -28,10 +28,10 @@ static void say(struct slu_doctor *d, const char *folder, const char *filesystem
 	slu_size_format(size, free_bytes);
 	slu_size_format(max, max_bytes);
 	slu_doctor_say(d, is_short ? SLU_VERDICT_NOTE : SLU_VERDICT_FINE, "disk",
-		       is_short ? "Make room there, or lower disk_max in [memory] of "
+		       is_short ? "Free some space there, or lower disk_max in [memory] of "
 				  "sluiced.conf(5)."
 				: NULL,
-		       "what finds no room in host memory goes to %s (%s, %s free)%s%s%s", folder,
+		       "bytes that do not fit in host memory go to %s (%s, %s free)%s%s%s", folder,
 		       filesystem, size, max_bytes ? ", at most " : "", max_bytes ? max : "",
 		       is_short ? ", and so much is not free there" : "");
 }

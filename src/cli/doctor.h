@@ -46,5 +46,5 @@ void slu_doctor_opencl(struct slu_doctor *d);
 void slu_doctor_cuda(struct slu_doctor *d);
 /* What a daemon would say to its settings. */
 void slu_doctor_settings(struct slu_doctor *d);
-/* Where bytes go that find no room in host memory. */
+/* Where bytes go that do not fit in host memory. */
 void slu_doctor_disk(struct slu_doctor *d);

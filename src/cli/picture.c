@@ -27,7 +27,7 @@ struct picture {
 	double from_ms, to_ms;
 	size_t n_cells;
 	struct row *rows;
-	size_t n_rows, n_left_out;
+	size_t n_rows, n_hidden;
 };
 
 static double number(const json_t *object, const char *key)
@@ -41,7 +41,7 @@ static struct row *row_of(struct picture *p, const char *name)
 		if (!strcmp(p->rows[i].name, name))
 			return &p->rows[i];
 	if (p->n_rows == ROWS_MAX) {
-		p->n_left_out++;
+		p->n_hidden++;
 		return NULL;
 	}
 	p->rows[p->n_rows].name = name;
@@ -135,8 +135,8 @@ static void print_picture(const struct picture *p, unsigned device, FILE *out)
 		fprintf(out, "%4.0f %%\n",
 			100 * p->rows[i].ran_ms / SLU_MAX(p->to_ms - p->from_ms, 1.0));
 	}
-	if (p->n_left_out)
-		fprintf(out, "… and more programs than there is room for here\n");
+	if (p->n_hidden)
+		fprintf(out, "… and more programs than fit here\n");
 	left = slu_sub_floor(p->n_cells, strlen(span) + 4);
 	fprintf(out, "%*s-%s%*snow\n", (int)names + 2, "", span, (int)left, "");
 }
@@ -172,7 +172,7 @@ void slu_picture_print(const json_t *history, uint64_t span_ms, size_t width, FI
 		if (!has_device(turns, device))
 			continue;
 		memset(p.rows, 0, ROWS_MAX * sizeof(*p.rows));
-		p.n_rows = p.n_left_out = 0;
+		p.n_rows = p.n_hidden = 0;
 		json_array_foreach (turns, i, turn)
 			if (json_integer_value(json_object_get(turn, "device")) == device)
 				paint_turn(&p, turn);

@@ -58,9 +58,9 @@ static void complain(int result, int error)
 		if (statvfs(folder, &fs) == 0)
 			slu_size_format(free_size, (uint64_t)fs.f_bavail * fs.f_frsize);
 		slu_cli_complain("Give --memory a smaller size, or SLUICE_BOARDS a folder with "
-				 "more room. 'sluice softgpu reset' removes devices that nobody "
+				 "more space. 'sluice softgpu reset' removes devices that nobody "
 				 "uses.",
-				 "there is no room for the software GPU's memory in %s: %s is "
+				 "there is no space for the software GPU's memory in %s: %s is "
 				 "free.",
 				 folder, free_size);
 		return;

@@ -11,7 +11,7 @@
 
 #define GAP		2
 #define OWN_LINE_INDENT 4
-#define WORDS_MIN	24 /* characters: with less room the last column gets a line of its own */
+#define WORDS_MIN	24 /* characters: with less width the last column gets a line of its own */
 
 struct cell {
 	char *text;
@@ -170,9 +170,9 @@ static void print_row(const struct slu_table *table, FILE *out, const char *inde
 {
 	const char *words = table->cells[first + table->n_columns - 1].text;
 	size_t left = slu_terminal_length(indent) + total_width(table, widths);
-	size_t room = slu_sub_floor(width, left);
+	size_t words_max = slu_sub_floor(width, left);
 	size_t words_width = widths[table->n_columns - 1];
-	bool is_beside = !width || room >= SLU_MIN((size_t)WORDS_MIN, words_width);
+	bool is_beside = !width || words_max >= SLU_MIN((size_t)WORDS_MIN, words_width);
 	int gap = 0;
 
 	fputs(indent, out);
@@ -186,7 +186,7 @@ static void print_row(const struct slu_table *table, FILE *out, const char *inde
 	}
 	if (is_beside && *words) {
 		fprintf(out, "%*s", gap, "");
-		slu_terminal_wrap(out, words, width ? room : 0, left);
+		slu_terminal_wrap(out, words, width ? words_max : 0, left);
 	}
 	fputc('\n', out);
 	if (!is_beside && *words && first) {

@@ -4,7 +4,7 @@
 /*
  * A table for people: columns as wide as their widest cell, counted in characters as a terminal
  * shows them, not in bytes. The first row is the heads. The last column is not padded; it holds
- * words that may take several lines, and where there is no room beside the other columns they stand
+ * words that may take several lines, and where they do not fit next to the other columns they go
  * in lines of their own below.
  */
 

@@ -143,10 +143,10 @@ size_t slu_terminal_cut(const char *text, size_t n, size_t *ret_columns)
 	return (size_t)(end - text);
 }
 
-void slu_terminal_wrap(FILE *out, const char *text, size_t room, size_t indent)
+void slu_terminal_wrap(FILE *out, const char *text, size_t columns, size_t indent)
 {
-	while (room && slu_terminal_length(text) > room) {
-		size_t most = slu_terminal_cut(text, room, NULL), n = most;
+	while (columns && slu_terminal_length(text) > columns) {
+		size_t most = slu_terminal_cut(text, columns, NULL), n = most;
 
 		while (n && text[n] != ' ')
 			n--;

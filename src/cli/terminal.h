@@ -25,8 +25,8 @@ size_t slu_terminal_lines(const char *text);
 size_t slu_terminal_cut(const char *text, size_t n, size_t *ret_columns);
 
 /*
- * Prints @text in lines of at most @room characters (0: in one), broken between words; each line
+ * Prints @text in lines of at most @columns characters (0: in one), broken between words; each line
  * but the first is indented by @indent blanks. A word that is longer than that has a line of its
  * own. There is no newline at the end.
  */
-void slu_terminal_wrap(FILE *out, const char *text, size_t room, size_t indent);
+void slu_terminal_wrap(FILE *out, const char *text, size_t columns, size_t indent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said of a process that has an OpenCL driver mapped and our layer not. The driver, the
- * loader and the layer are files that bear their names; the process is this program again, started
- * with an environment and with the files that it is to map. With our client library it bears the
+ * loader and the layer are files with their names; the process is this program again, started
+ * with an environment and with the files that it is to map. With our client library it has the
  * name of a client's thread that found no daemon.
  */
 #include "lib/test.h"

@@ -50,7 +50,7 @@ static void test_words_are_broken_into_lines(void **state)
 {
 	static const struct {
 		const char *what, *text;
-		size_t room, indent;
+		size_t columns, indent;
 		const char *printed;
 	} rows[] = {
 		{ "no limit", "one two three", 0, 4, "one two three" },
@@ -73,7 +73,7 @@ static void test_words_are_broken_into_lines(void **state)
 		FILE *out = open_memstream(&printed, &size);
 
 		assert_non_null(out);
-		slu_terminal_wrap(out, rows[i].text, rows[i].room, rows[i].indent);
+		slu_terminal_wrap(out, rows[i].text, rows[i].columns, rows[i].indent);
 		fclose(out);
 		if (strcmp(printed, rows[i].printed) != 0)
 			fail_msg("%s: '%s', not '%s'", rows[i].what, printed, rows[i].printed);

@@ -17,7 +17,7 @@ enum slu_cli_kind {
 	SLU_CLI_FLAG,  /* bool: no argument */
 	SLU_CLI_TEXT,  /* const char * */
 	SLU_CLI_PATH,  /* const char *: not empty */
-	SLU_CLI_NAME,  /* const char *: of a program, as long as a message has room for */
+	SLU_CLI_NAME,  /* const char *: of a program, no longer than a message carries */
 	SLU_CLI_COUNT, /* unsigned long: from 1 */
 	SLU_CLI_TIME,  /* uint64_t: nanoseconds, from 1 ms */
 };

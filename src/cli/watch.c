@@ -48,7 +48,7 @@ struct watcher {
 /*
  * Whether the daemon's numbers of processes are ours too: in a pid namespace other than the
  * daemon's they are somebody else's. It has the number that it calls itself, or one of that number
- * bears its name: behind systemd's socket is systemd.
+ * has its name: behind systemd's socket is systemd.
  */
 static bool knows_pids(const struct slu_cli_peer *peer, const json_t *reply)
 {

@@ -156,7 +156,7 @@ static const struct argp argp = {
 /* Where the settings are when nobody says so. */
 static void default_config(struct arguments *a)
 {
-	const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+	const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *user_folder = secure_getenv("HOME");
 	int n = -1;
 
 	if (a->server.config_path)
@@ -165,8 +165,9 @@ static void default_config(struct arguments *a)
 		n = snprintf(a->config, sizeof(a->config), "%s", SYSTEM_CONFIG);
 	else if (xdg && xdg[0] == '/')
 		n = snprintf(a->config, sizeof(a->config), "%s/sluice/sluiced.conf", xdg);
-	else if (home && home[0] == '/')
-		n = snprintf(a->config, sizeof(a->config), "%s/.config/sluice/sluiced.conf", home);
+	else if (user_folder && user_folder[0] == '/')
+		n = snprintf(a->config, sizeof(a->config), "%s/.config/sluice/sluiced.conf",
+			     user_folder);
 	if (n > 0 && n < (int)sizeof(a->config))
 		a->server.config_path = a->config;
 }

@@ -19,8 +19,8 @@
 #include "daemon/session.h"
 #include "daemon/text.h"
 
-#define DRAIN_TURNS_MAX 64 /* more than a socket holds */
-#define MESSAGES_A_TURN 16 /* read from one peer before the others are looked at */
+#define DRAIN_TURNS_MAX	 64 /* more than a socket holds */
+#define MESSAGES_AT_ONCE 16 /* read from one peer before the others are looked at */
 
 static void session_describe(const struct slu_session *session, char *ret_text, size_t size)
 {
@@ -343,7 +343,7 @@ static void take_bad(struct slu_session *session, const struct slu_message *m, c
 
 static void session_receive(struct slu_session *session)
 {
-	for (int i = 0; i < MESSAGES_A_TURN && session->state != SLU_SESSION_CLOSED; i++) {
+	for (int i = 0; i < MESSAGES_AT_ONCE && session->state != SLU_SESSION_CLOSED; i++) {
 		struct slu_message m;
 		const char *fault = "";
 		int fd = -1, r;

@@ -22,7 +22,7 @@ static int filler_put(struct slu_ptx_parser *p, struct filler *f, const struct s
 		      uint64_t value)
 {
 	if (!f->variable->is_open && f->n + f->element_size > f->variable->size)
-		return slu_ptx_refuse(p, at, "more initial values than '%s' has room for",
+		return slu_ptx_refuse(p, at, "more initial values than '%s' holds",
 				      f->variable->name);
 	if (f->n + f->element_size > f->n_allocated) {
 		uint64_t n = f->n_allocated ? f->n_allocated * 2 : 256;

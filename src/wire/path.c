@@ -111,7 +111,7 @@ int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t si
 
 int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *cache = getenv("XDG_CACHE_HOME"), *user_folder = getenv("HOME");
 	unsigned n_own = mode == SLU_PATH_USER; /* before the one that is everybody's */
 	int n = -1;
 
@@ -119,7 +119,7 @@ int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t si
 		n = snprintf(ret_path, size, "/var/tmp");
 	else if (i < n_own && cache && cache[0] == '/')
 		n = snprintf(ret_path, size, "%s", cache);
-	else if (i < n_own && home && home[0] == '/')
-		n = snprintf(ret_path, size, "%s/.cache", home);
+	else if (i < n_own && user_folder && user_folder[0] == '/')
+		n = snprintf(ret_path, size, "%s/.cache", user_folder);
 	return n > 0 && (size_t)n < size ? 0 : -ENOENT;
 }

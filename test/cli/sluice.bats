@@ -554,12 +554,12 @@ end_own_daemon() {
 @test "doctor tells a disk_max that the disk does not have" {
 	start_daemon
 	run "$sluice" doctor --socket "$world/sluice.sock"
-	[[ $output == *"what finds no room in host memory goes to"* ]] || skip "no folder is on disk here"
+	[[ $output == *"bytes that do not fit in host memory go to"* ]] || skip "no folder is on disk here"
 	[[ $output != *"so much is not free there"* ]]
 	"$sluice" set disk_max 64T --socket "$world/sluice.sock"
 	run "$sluice" doctor --socket "$world/sluice.sock"
 	[ "$status" -eq 0 ]
-	[[ $output == *" free), at most 64.0 TiB, and so much is not free there"*"Make room there, or lower disk_max"* ]]
+	[[ $output == *" free), at most 64.0 TiB, and so much is not free there"*"Free some space there, or lower disk_max"* ]]
 }
 
 @test "doctor names every platform and driver, and what can be done there" {

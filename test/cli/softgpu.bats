@@ -186,14 +186,14 @@ teardown() {
 	[ "$status" -eq 0 ]
 }
 
-@test "a device that has no room says how much there is" {
+@test "a device that does not fit says how much there is" {
 	mkdir "$world/small"
 	unshare --mount true 2>/dev/null || skip "no file system can be mounted here"
 	run unshare --mount sh -c 'mount -t tmpfs -o size=8M none "$1" || exit 77; SLUICE_BOARDS=$1 exec "$0" softgpu run -- true' \
 		"$sluice" "$world/small"
 	[ "$status" -ne 77 ] || skip "no file system can be mounted here"
 	[ "$status" -eq 124 ]
-	[[ $output == *"no room for the software GPU's memory in $world/small: 7."*" MiB is free"*--memory* ]]
+	[[ $output == *"no space for the software GPU's memory in $world/small: 7."*" MiB is free"*--memory* ]]
 }
 
 @test "what cannot be is said before the program starts" {

@@ -285,20 +285,21 @@ static void verify(struct fill *f, const struct buffer *b)
 /* Uneven: between a half and three halves of an even share; the last one has what is left. */
 static void share_out(struct buffer *buffers, const struct options *o)
 {
-	uint64_t n_left = o->mib * 1048576 / 4, even = n_left / o->n_buffers, random = o->seed;
+	uint64_t n_remaining = o->mib * 1048576 / 4, even = n_remaining / o->n_buffers,
+		 random = o->seed;
 
 	for (uint64_t b = 0; b < o->n_buffers; b++) {
 		uint64_t n = even;
 
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		if (o->is_uneven)
-			n = b == o->n_buffers - 1 ? n_left : even / 2 + (random >> 33) % even;
+			n = b == o->n_buffers - 1 ? n_remaining : even / 2 + (random >> 33) % even;
 		/* the ones that follow have a half at least */
-		if (n + (o->n_buffers - 1 - b) * (even / 2) > n_left)
+		if (n + (o->n_buffers - 1 - b) * (even / 2) > n_remaining)
 			n = even / 2;
 		buffers[b].number = b;
 		buffers[b].n_words = (size_t)n;
-		n_left -= n;
+		n_remaining -= n;
 	}
 }
 

@@ -54,7 +54,7 @@ static const char source[] =
 #define BUFFERS_MAX 64
 #define ARGS	    8
 #define QUEUE_MAX   64
-#define TRIAL_TIMES 4000000u
+#define PROBE_TIMES 4000000u
 
 struct options {
 	uint64_t mib, n_buffers, n_launches, ms, n_queue, n_burst;
@@ -124,8 +124,8 @@ static void finish(struct talk *t, cl_event event)
 	cl_check(clReleaseEvent(event), "clReleaseEvent");
 }
 
-/* The least of some trials: what the machine can do when nobody disturbs it. */
-static double trial_ms(struct talk *t, cl_uint times)
+/* The least of some probes: what the machine can do when nobody disturbs it. */
+static double probe_ms(struct talk *t, cl_uint times)
 {
 	double least = 0;
 
@@ -147,12 +147,12 @@ static void calibrate(struct talk *t)
 {
 	double touch, count;
 
-	(void)trial_ms(t, 0);
-	touch = trial_ms(t, 0);
-	count = trial_ms(t, TRIAL_TIMES) - touch;
+	(void)probe_ms(t, 0);
+	touch = probe_ms(t, 0);
+	count = probe_ms(t, PROBE_TIMES) - touch;
 	t->times = 0;
 	if (count > 0 && (double)t->o.ms > touch)
-		t->times = (cl_uint)(((double)t->o.ms - touch) / count * TRIAL_TIMES);
+		t->times = (cl_uint)(((double)t->o.ms - touch) / count * PROBE_TIMES);
 }
 
 static void set_up(struct talk *t)

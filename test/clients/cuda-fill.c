@@ -414,20 +414,21 @@ static void read_command_line(int argc, char **argv)
 /* Uneven: between a half and three halves of an even share; the last one has what is left. */
 static void share_out(void)
 {
-	uint64_t n_left = (o.mib << 20) / 4, even = n_left / o.n_buffers, random = o.seed + 1;
+	uint64_t n_remaining = (o.mib << 20) / 4, even = n_remaining / o.n_buffers,
+		 random = o.seed + 1;
 
 	for (uint64_t i = 0; i < o.n_buffers; i++) {
 		uint64_t n = even;
 
 		if (i == o.n_buffers - 1)
-			n = o.is_uneven ? n_left : even;
+			n = o.is_uneven ? n_remaining : even;
 		else if (o.is_uneven)
 			n = even / 2 + cuda_random(&random) % even;
 		/* the ones that follow have a half at least */
-		if (n + (o.n_buffers - 1 - i) * (even / 2) > n_left)
+		if (n + (o.n_buffers - 1 - i) * (even / 2) > n_remaining)
 			n = even / 2;
 		buffers[i].n_words = n;
-		n_left -= n;
+		n_remaining -= n;
 		if (n > n_words_max)
 			n_words_max = n;
 	}

@@ -74,7 +74,7 @@ static void map_twice(CUdeviceptr p)
 	compare(0);
 }
 
-static void unmap_several(CUdeviceptr p)
+static void unmap_list(CUdeviceptr p)
 {
 	CUmemGenericAllocationHandle a = create(1), b = create(3), c = create(2);
 
@@ -154,7 +154,7 @@ void scene_virtual_memory(const char *unused)
 	compare(0);
 	map_then_release(p);
 	map_twice(p);
-	unmap_several(p);
+	unmap_list(p);
 	retain(p);
 	import(p);
 	change_context(p);

@@ -52,15 +52,15 @@ template <typename T> static std::vector<T> random_numbers(size_t n, int range =
 	return v;
 }
 
-// a CUB algorithm is called twice: how much room does it need, and do it
-template <typename F> static void with_room(F algorithm)
+// a CUB algorithm is called twice: how much memory does it need, and do it
+template <typename F> static void with_scratch(F algorithm)
 {
-	thrust::device_vector<unsigned char> room;
+	thrust::device_vector<unsigned char> scratch;
 	size_t bytes = 0;
 
 	TRY(algorithm((void *)nullptr, bytes));
-	room.resize(bytes + 1);
-	TRY(algorithm((void *)thrust::raw_pointer_cast(room.data()), bytes));
+	scratch.resize(bytes + 1);
+	TRY(algorithm((void *)thrust::raw_pointer_cast(scratch.data()), bytes));
 	TRY(cudaDeviceSynchronize());
 }
 
@@ -89,8 +89,8 @@ template <typename T> static void sorts(size_t n)
 	values = places;
 	std::stable_sort(places.begin(), places.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
 	std::sort(expected.begin(), expected.end());
-	with_room([&](void *room, size_t &bytes) {
-		return cub::DeviceRadixSort::SortPairs(room, bytes, raw(in), raw(out), raw(values), raw(moved), (int)n);
+	with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairs(scratch, bytes, raw(in), raw(out), raw(values), raw(moved), (int)n);
 	});
 	MUST(fetch(out) == expected, n);
 	MUST(fetch(moved) == places, n);
@@ -108,7 +108,7 @@ template <typename T> static void scans(size_t n)
 
 	doing = "inclusive sum";
 	std::partial_sum(host.begin(), host.end(), expected.begin());
-	with_room([&](void *room, size_t &bytes) { return cub::DeviceScan::InclusiveSum(room, bytes, raw(in), raw(out), (int)n); });
+	with_scratch([&](void *scratch, size_t &bytes) { return cub::DeviceScan::InclusiveSum(scratch, bytes, raw(in), raw(out), (int)n); });
 	MUST(fetch(out) == expected, n);
 
 	doing = "thrust::exclusive_scan";
@@ -125,10 +125,10 @@ template <typename T> static void reductions(size_t n)
 	thrust::device_vector<T> in = host, out(1);
 
 	doing = "sum";
-	with_room([&](void *room, size_t &bytes) { return cub::DeviceReduce::Sum(room, bytes, raw(in), raw(out), (int)n); });
+	with_scratch([&](void *scratch, size_t &bytes) { return cub::DeviceReduce::Sum(scratch, bytes, raw(in), raw(out), (int)n); });
 	MUST(fetch(out)[0] == std::accumulate(host.begin(), host.end(), (T)0), n);
 	doing = "maximum";
-	with_room([&](void *room, size_t &bytes) { return cub::DeviceReduce::Max(room, bytes, raw(in), raw(out), (int)n); });
+	with_scratch([&](void *scratch, size_t &bytes) { return cub::DeviceReduce::Max(scratch, bytes, raw(in), raw(out), (int)n); });
 	MUST(fetch(out)[0] == *std::max_element(host.begin(), host.end()), n);
 	doing = "thrust::reduce";
 	MUST(thrust::reduce(in.begin(), in.end(), (T)3) == std::accumulate(host.begin(), host.end(), (T)3), n);
@@ -149,8 +149,8 @@ template <typename T> static void selections(size_t n)
 
 	doing = "selection";
 	std::copy_if(host.begin(), host.end(), std::back_inserter(expected), is_small<T>());
-	with_room([&](void *room, size_t &bytes) {
-		return cub::DeviceSelect::If(room, bytes, raw(in), raw(out), raw(count), (int)n, is_small<T>());
+	with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceSelect::If(scratch, bytes, raw(in), raw(out), raw(count), (int)n, is_small<T>());
 	});
 	MUST(fetch(count)[0] == (int)expected.size(), n);
 	found = fetch(out);
@@ -177,8 +177,8 @@ template <typename T> static void histograms(size_t n)
 	for (T x : host)
 		if (x < (T)64)
 			expected[(size_t)x / 4]++;
-	with_room([&](void *room, size_t &bytes) {
-		return cub::DeviceHistogram::HistogramEven(room, bytes, raw(in), raw(bins), n_bins + 1, (T)0, (T)64, (int)n);
+	with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceHistogram::HistogramEven(scratch, bytes, raw(in), raw(bins), n_bins + 1, (T)0, (T)64, (int)n);
 	});
 	MUST(fetch(bins) == expected, n);
 }

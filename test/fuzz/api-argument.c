@@ -6,12 +6,12 @@
 
 #include "base/util.h"
 
-#define ROOM 8192
-#define LIST 4
+#define SCRATCH 8192
+#define LIST	4
 
 struct slu_api slu_api;
 
-static uint8_t room[2][ROOM] __attribute__((aligned(4096)));
+static uint8_t scratch[2][SCRATCH] __attribute__((aligned(4096)));
 static const char *last_text;
 
 /* What one call may have several of. */
@@ -66,9 +66,9 @@ uint8_t slu_api_take(void)
 	return *slu_api.data++;
 }
 
-void *slu_api_room(unsigned which)
+void *slu_api_scratch(unsigned which)
 {
-	return room[which % 2];
+	return scratch[which % 2];
 }
 
 static uint64_t handle_of(uint8_t choice)
@@ -111,7 +111,7 @@ void *slu_api_bytes(void)
 {
 	uint8_t choice = slu_api_take();
 
-	return choice == 255 ? NULL : room[choice % 2];
+	return choice == 255 ? NULL : scratch[choice % 2];
 }
 
 static uint64_t *list(uint64_t (*next)(void))
@@ -131,7 +131,7 @@ static uint64_t place(void)
 /* Small, because what they are sizes of may be the host's bytes. */
 static uint64_t small_size(void)
 {
-	return slu_api_size() % (ROOM / 2);
+	return slu_api_size() % (SCRATCH / 2);
 }
 
 /* What the driver does not know is a pointer of the program's own, so it is one that can be used.
@@ -145,7 +145,7 @@ uint64_t slu_api_unified(void)
 	if (choice < 250 &&
 	    !cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address))
 		return address;
-	return choice == 255 ? 0 : (uintptr_t)room[choice % 2];
+	return choice == 255 ? 0 : (uintptr_t)scratch[choice % 2];
 }
 
 static uint64_t small_number(void)
@@ -188,7 +188,7 @@ static void **packed(void)
 		return NULL;
 	made.packed_bytes = choice % 32;
 	made.packed[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-	made.packed[1] = room[0];
+	made.packed[1] = scratch[0];
 	made.packed[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
 	made.packed[3] = &made.packed_bytes;
 	made.packed[4] = CU_LAUNCH_PARAM_END;
@@ -218,7 +218,7 @@ uint64_t slu_api_argument(char kind)
 	case 'b':
 		return (uintptr_t)slu_api_bytes();
 	case 'e':
-		return (uintptr_t)(room[0] + ROOM / 2);
+		return (uintptr_t)(scratch[0] + SCRATCH / 2);
 	case 'N':
 		made.number = slu_api_take() % 16;
 		return (uintptr_t)&made.number;
@@ -254,7 +254,7 @@ uint64_t slu_api_argument(char kind)
 		return (uintptr_t)made.attributes;
 	case 'r':
 		for (unsigned i = 0; i < LIST; i++)
-			made.results[i] = slu_api_take() == 255 ? NULL : room[1] + 128 * i;
+			made.results[i] = slu_api_take() == 255 ? NULL : scratch[1] + 128 * i;
 		return (uintptr_t)made.results;
 	case 't':
 		return text();

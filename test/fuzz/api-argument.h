@@ -54,7 +54,7 @@ uint8_t slu_api_take(void);
 uint64_t slu_api_argument(char kind);
 
 /* The host's bytes: of two places. */
-void *slu_api_room(unsigned which);
+void *slu_api_scratch(unsigned which);
 
 /* For the structures. */
 uint64_t slu_api_handle(void);

@@ -101,7 +101,7 @@ static void call_one(void)
 		remember(&mapped, a[0], a[1]);
 }
 
-static bool has_room(void)
+static bool has_capacity(void)
 {
 	return slu_api.n_handles < SLU_API_HANDLES_MAX - 2 &&
 	       slu_api.n_fds < SLU_ARRAY_SIZE(slu_api.fds) - 1 && reserved.n < RANGES_MAX - 1 &&
@@ -138,7 +138,7 @@ static void tidy_up(void)
 	for (unsigned i = 0; i < slu_api.n_fds; i++)
 		close(slu_api.fds[i]);
 	for (unsigned i = 0; i < 2; i++)
-		(void)cuMemHostUnregister(slu_api_room(i));
+		(void)cuMemHostUnregister(slu_api_scratch(i));
 	while (!cuDevicePrimaryCtxRelease_v2(0))
 		;
 	if (!cuDeviceGetDefaultMemPool(&pool, 0)) {
@@ -210,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cuMemAlloc_v2(&slu_api.signal, 8) ||
 	    cuMemcpyHtoD_v2(slu_api.signal, &(uint64_t){ 5 }, 8))
 		abort();
-	while (slu_api.size && has_room()) {
+	while (slu_api.size && has_capacity()) {
 		call_one();
 		/* a context that was pushed, or broken, is put aside */
 		if (cuCtxGetCurrent(&top) || top != context)

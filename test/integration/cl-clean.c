@@ -392,7 +392,7 @@ static void random_promises_leave_what_a_model_leaves(void **state)
 }
 
 /* The last command of an object ends after the program has released it: then the object goes, and
- * others are just making room. */
+ * others are just making memory free. */
 static void what_is_only_read_may_go_while_it_is_compared(void **state)
 {
 	enum { ROUNDS = 300, N = 4096 };

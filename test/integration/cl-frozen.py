@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot leave the device: it is charged, shown with its reason, and stays; all else makes room for it."""
+"""What cannot leave the device: it is charged, shown with its reason, and stays; all else leaves for it."""
 
 import os
 import subprocess
@@ -49,8 +49,8 @@ def what_is_frozen_is_shown_with_its_reason():
             w.programs.remove(program)
 
 
-def buffers_make_room_for_shared_virtual_memory():
-    with s.World("cl-frozen-room", memory=32 * s.MIB, settings=SETTINGS) as w:
+def buffers_leave_for_shared_virtual_memory():
+    with s.World("cl-frozen-leave", memory=32 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
         program = hold(w, "--buffers", 28, "--shared", 8)
         comes_to(w, shared_virtual_memory=8)
@@ -58,7 +58,7 @@ def buffers_make_room_for_shared_virtual_memory():
         w.end(program)
 
 
-def what_is_mapped_stays_while_the_rest_makes_room_for_others():
+def what_is_mapped_stays_while_the_rest_leaves_for_others():
     with s.World("cl-frozen-mapped", memory=8 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
         program = hold(w, "--buffers", 6, "--mapped")
@@ -106,6 +106,6 @@ def what_a_program_may_own_bounds_what_is_frozen_at_the_call():
             s.check(len(denials) == 1 and "memory.visible_memory" in denials[0], f"{name}: history says why", denials)
 
 
-s.main(what_is_frozen_is_shown_with_its_reason, buffers_make_room_for_shared_virtual_memory,
-       what_is_mapped_stays_while_the_rest_makes_room_for_others, two_that_wait_for_what_the_other_cannot_move,
+s.main(what_is_frozen_is_shown_with_its_reason, buffers_leave_for_shared_virtual_memory,
+       what_is_mapped_stays_while_the_rest_leaves_for_others, two_that_wait_for_what_the_other_cannot_move,
        what_a_program_may_own_bounds_what_is_frozen_at_the_call)

@@ -34,7 +34,7 @@ def optimum(window):
     return n
 
 
-def settled(world, name):
+def steady(world, name):
     """What the daemon knows of a program that has come to rest."""
     told = []
 
@@ -58,7 +58,7 @@ def alone(*words, bound=None):
     with s.World("cl-larger", memory=MEMORY, settings=SETTINGS) as w:
         w.start_daemon()
         program = read(w, "large", *words)
-        found = settled(w, "large")
+        found = steady(w, "large")
         w.end(program)
         moved, out = found["moved_in_bytes"], found["moved_out_bytes"]
         # the small buffer for the results is there too
@@ -91,7 +91,7 @@ def what_is_only_read_is_not_written_back_over_a_slow_bus():
     with s.World("cl-larger-clean", memory=MEMORY, settings=settings, limiter={"in": "400M", "out": "400M"}) as w:
         w.start_daemon()
         program = read(w, "reader", "--times", 3, "--passes", 4, "--rounds", 5)
-        out = settled(w, "reader")["moved_out_bytes"]
+        out = steady(w, "reader")["moved_out_bytes"]
         w.end(program)
         s.note(f"{out >> 20} MiB out of {MIB} MiB that a kernel wrote once")
         s.check(out <= MIB * s.MIB, "not more goes out than was written", out >> 20)

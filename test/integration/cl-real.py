@@ -24,14 +24,14 @@ PATIENCE = 1800 # s; drivers build some of these programs' kernels for minutes
 
 
 class Runs:
-    """One program in one world: each run of it has a home of its own."""
+    """One program in one world: each run of it has a folder of its own."""
 
     def __init__(self, world, program):
         self.world, self.program, self.n = world, program, 0
 
     def start(self, api, env=None, **more):
         self.n += 1
-        folder = self.world.folder / f"home{self.n}"
+        folder = self.world.folder / f"user{self.n}"
         folder.mkdir()
         plain = self.program.all_environment(folder, is_small=api is not None)
         self.program.prepare(folder, self.world.environment(plain))

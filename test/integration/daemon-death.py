@@ -5,7 +5,7 @@ programs end right, and the new daemon ends with every account at zero. And nobo
 programs wait for it: then the driver alone decides.
 
 Who goes on without it, or did not find it in time to join, may be refused by the driver what the daemon would have made
-room for. Where all shall end right, the device has room for all of them, of which the daemon gives only a half.
+free. Where all shall end right, the device holds all of them, of which the daemon gives only a half.
 
 By default the first messages, where programs join and the first turns begin, are taken one by one, and later
 ones with gaps; SLUICE_LONG takes all.
@@ -48,7 +48,7 @@ def log_of(w, name):
 
 
 def is_alone(w, name):
-    return "on without a daemon" in log_of(w, name)
+    return "running without it" in log_of(w, name)
 
 
 def has_joined(w, name):
@@ -203,7 +203,7 @@ def both_end_without_it(w, programs):
 
 
 def lost_where_they_do_not_fit(api):
-    """Each has contents, and one of them has its turn: the other one waits for the driver to have room."""
+    """Each has contents, and one of them has its turn: the other one waits for the driver to have memory."""
     with s.World(f"{api}-exceeds", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         programs = two_that_run(w, api, "--buffers", 2, "--mix")
@@ -211,7 +211,7 @@ def lost_where_they_do_not_fit(api):
         both_end_without_it(w, programs)
 
 
-def who_does_not_fit_waits_for_room_without_it():
+def who_does_not_fit_waits_for_memory_without_it():
     lost_where_they_do_not_fit("cuda")
     lost_where_they_do_not_fit("opencl")
 
@@ -255,5 +255,5 @@ def who_asks_for_more_than_there_is_without_it_is_told_so():
 s.main(killed_at_every_message_under_cuda_programs_that_wait_for_it,
        killed_at_every_message_under_cuda_programs_that_run_without_it,
        killed_at_every_message_under_opencl_programs_that_run_without_it, who_waits_runs_without_it_where_all_fit,
-       who_does_not_fit_waits_for_room_without_it, who_has_what_the_other_one_waits_for_without_it_gives_it_up,
+       who_does_not_fit_waits_for_memory_without_it, who_has_what_the_other_one_waits_for_without_it_gives_it_up,
        who_asks_for_more_than_there_is_without_it_is_told_so)

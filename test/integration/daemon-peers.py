@@ -20,13 +20,13 @@ from sluice import MIB, check, main, seed, wait_until
 def world(name, **settings):
     w = DaemonWorld(name, settings=settings)
     w.start_daemon()
-    w.fds = w.settled_fds()
+    w.fds = w.steady_fds()
     return w
 
 
-def nothing_is_left(w):
+def nothing_remains(w):
     """Same files as before, nobody connected but the one who asks, and it still serves."""
-    fds = w.settled_fds()
+    fds = w.steady_fds()
     check(fds == w.fds, "every file is closed", w.fds, fds)
     client = w.client("good", want=MIB)
     client.wait("ready")
@@ -48,7 +48,7 @@ def packets_that_are_no_message_are_refused_in_words():
                 welcome = raw.expect(WELCOME)
                 check(welcome["status"] and welcome["detail"], f"{packet[:12]} is refused in words", welcome)
                 check(raw.ends(), "and the connection is closed")
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def messages_out_of_place_end_the_connection():
@@ -75,7 +75,7 @@ def messages_out_of_place_end_the_connection():
             _, status = os.waitpid(child, 0)
             check(status == 0, f"a joined program that sends {second[:12]} is cut off")
         wait_until("their programs are gone", lambda: not w.answer(verb="status")["programs"])
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def random_packets_never_hurt():
@@ -100,7 +100,7 @@ def random_packets_never_hurt():
             if number == 300:
                 rss = w.daemon_rss()
         check(w.daemon_rss() < rss + 8 * MIB, "memory does not grow", rss, w.daemon_rss())
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def ten_thousand_quick_connects():
@@ -114,7 +114,7 @@ def ten_thousand_quick_connects():
                 raw.ask_text(b'{"verb": "status"}')
             raw.close()
         check(w.daemon_rss() < rss + 16 * MIB, "memory does not grow", rss, w.daemon_rss())
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def too_many_connections_are_refused_and_the_others_stay():
@@ -128,7 +128,7 @@ def too_many_connections_are_refused_and_the_others_stay():
         for raw in raws:
             raw.close()
         wait_until("it serves again", w.serves)
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def too_many_programs_are_refused():
@@ -139,7 +139,7 @@ def too_many_programs_are_refused():
         check(len(refused) == 1 and "too many programs" in refused[0]["detail"], "one of three is refused", welcomes)
         for client in clients:
             client.kill()
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def without_file_descriptors_it_goes_on_when_there_are_some():
@@ -152,7 +152,7 @@ def without_file_descriptors_it_goes_on_when_there_are_some():
             raw.close()
         wait_until("it serves again", w.serves)
         resource.prlimit(w.daemon.pid, resource.RLIMIT_NOFILE, limits)
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def one_who_says_nothing_is_closed():
@@ -165,7 +165,7 @@ def one_who_says_nothing_is_closed():
             ready, _, _ = select.select([raw.socket], [], [], 0.2)
             check(not ready and raw.ask(verb="set", setting="handshake_timeout", value="10s")[0] == 0,
                   "who has asked may take its time for the next question")
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def one_who_asks_without_reading_is_cut_off():
@@ -178,7 +178,7 @@ def one_who_asks_without_reading_is_cut_off():
                 pass
             else:
                 check(False, "it is cut off before it has asked a thousand times")
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def one_who_never_answers_is_called_stuck_and_others_go_on():
@@ -196,7 +196,7 @@ def one_who_never_answers_is_called_stuck_and_others_go_on():
         good.wait("ready")
         good.kill()
         small.kill()
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def files_that_are_no_memory_file_are_not_read():
@@ -220,7 +220,7 @@ def files_that_are_no_memory_file_are_not_read():
         with w.raw() as raw:
             raw.ask_text(b'{"verb": "status"}' + b" " * 70000)
             check(raw.answer()[0], "longer than a request may be")
-        nothing_is_left(w)
+        nothing_remains(w)
 
 
 def many_passed_files_are_closed():
@@ -237,8 +237,8 @@ def many_passed_files_are_closed():
             wait_until("it has said all", lambda: any(
                 d["need_bytes"] == 7 for p in w.answer(verb="status")["programs"] for d in p["devices"]))
             # its connection and its process, and nothing else
-            check(w.settled_fds(2) == w.fds + 2, "its files are closed")
-        nothing_is_left(w)
+            check(w.steady_fds(2) == w.fds + 2, "its files are closed")
+        nothing_remains(w)
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ def hellos_that_cannot_be_true_are_refused():
             wait_until("it is shown", lambda: "?[31m?" in w.programs_by_name())
 
 
-def outsiders_are_seen_and_make_room_smaller():
+def outsiders_are_seen_and_reduce_capacity():
     with world("outside", **{"daemon.outsider_period": "20ms"}) as w:
         uuid = w.make_board("b0", 100 * MIB)
         a = w.client("a", want=MIB, uuid=uuid, **TIGHT)
@@ -248,5 +248,5 @@ if __name__ == "__main__":
          a_lost_connection_keeps_its_charges_until_the_program_is_back, parked_programs_give_way_and_come_back,
          a_kicked_program_ends, settings_can_be_changed_while_it_runs,
          questions_that_make_no_sense_are_answered_in_words, another_protocol_version_is_refused_and_shown,
-         hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_make_room_smaller,
+         hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_reduce_capacity,
          a_daemon_that_ends_leaves_nothing_beside_its_socket)

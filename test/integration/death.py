@@ -198,7 +198,7 @@ def gives_up_while_it_moves(api, board, **stand_in):
             leaving = {}
             s.check(leaver.stdout.readline() == "queued\n", "its kernels are queued")
             queued = time.monotonic()
-            s.wait_until("it must make room", lambda: look() > queued)
+            s.wait_until("it must give up memory", lambda: look() > queued)
             leaver.stdin.write("\n")
             leaver.stdin.flush()
             while leaver.poll() is None:

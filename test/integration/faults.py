@@ -84,9 +84,9 @@ def every_fault(api, kind, own_calls, *words):
         w.end(other)
 
 
-def every_birth(api, kind, own_calls):
+def every_alloc(api, kind, own_calls):
     """Alone and in its turn, so that each allocation is made on the program's own thread."""
-    with s.World(f"{api}-{kind}-birth", memory=4 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+    with s.World(f"{api}-{kind}-alloc", memory=4 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         every_number(w, api, kind, own_calls, "--renew")
 
@@ -125,10 +125,10 @@ def own_test_of(kind, own_calls):
     return test
 
 
-def birth_test_of(api, kind, own_calls):
+def alloc_test_of(api, kind, own_calls):
     def test():
-        every_birth(api, kind, own_calls)
-    test.__name__ = f"each_{kind}_at_a_birth_of_{api}_fails_once"
+        every_alloc(api, kind, own_calls)
+    test.__name__ = f"each_{kind}_at_an_allocation_of_{api}_fails_once"
     return test
 
 
@@ -146,10 +146,10 @@ def mapped_test_of(kind, own_calls):
     return test
 
 
-BIRTHS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", "create")]
+ALLOCS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", "create")]
 
 s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for row in OWN.items()],
        *[test_of("opencl", *row) for row in OPENCL.items()],
        *[pooled_test_of(kind, CUDA[kind]) for kind in ("create", "map", "access", "unmap", "copy")],
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
-       *[birth_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in BIRTHS])
+       *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS])

@@ -224,7 +224,7 @@ static int fails_lazily(void)
 	       CL_MEM_OBJECT_ALLOCATION_FAILURE);
 	EXPECT(clEnqueueReadBuffer(b.queue, second, CL_TRUE, 0, 4, &n, 0, NULL, NULL) ==
 	       CL_MEM_OBJECT_ALLOCATION_FAILURE);
-	/* what was refused can be used when there is room */
+	/* what was refused can be used when there is memory */
 	EXPECT(!clFinish(b.queue) && !clReleaseKernel(clone) && !clReleaseMemObject(first));
 	EXPECT(visible_bytes(board) == 0);
 	EXPECT(!clEnqueueNDRangeKernel(b.queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL));
@@ -581,7 +581,7 @@ static cl_int launch_on(struct pair *p, unsigned device, cl_mem mem)
 					  NULL);
 }
 
-/* An object of both takes room where it is used: by kernels, copies, maps and migration. */
+/* An object of both takes memory where it is used: by kernels, copies, maps and migration. */
 static int counts_where_it_is_used(void)
 {
 	const uint32_t zeros[16] = { 0 };

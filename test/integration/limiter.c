@@ -221,7 +221,7 @@ static void test_it_counts_what_is_on_the_device(void **state)
 	play(state, "OVERHEAD=3M;ROUND=64K", "counts-what-is-on-the-device");
 }
 
-static void test_frees_become_room_late(void **state)
+static void test_frees_become_memory_late(void **state)
 {
 	play(state, "LATE_FREE=1h", "frees-late");
 }
@@ -332,7 +332,8 @@ static void test_faults_come_on_order(void **state)
 	assert_int_equal(run_fill(*state, "", "1"), CL_EXIT_RIGHT);
 	board = board_of(*state);
 	before = *(struct dev_limiter_counts *)dev_board_user(board);
-	assert_int_equal(before.n_calls[DEV_LIMITER_FAULT_CREATE], 5); /* sub-buffers are no room */
+	assert_int_equal(before.n_calls[DEV_LIMITER_FAULT_CREATE],
+			 5); /* sub-buffers take no memory */
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++) {
 		uint64_t last = before.n_calls[rows[i].fault];
 		const uint64_t at[] = { 1, last, last + 1 };
@@ -403,7 +404,7 @@ int main(int argc, char **argv)
 		TEST(test_a_killed_holder_leaves_nothing),
 		TEST(test_it_says_what_it_is),
 		TEST(test_it_counts_what_is_on_the_device),
-		TEST(test_frees_become_room_late),
+		TEST(test_frees_become_memory_late),
 		TEST(test_lazy_failures_come_with_the_first_use),
 		TEST(test_copies_queue_without_a_gap),
 		TEST(test_copies_wait_in_an_in_order_queue),

@@ -70,7 +70,7 @@ def two_user_events_that_wait_for_each_other():
 
 
 def a_deadlock_that_only_waiting_programs_keep_is_reported():
-    """All of ping's memory is named by a kernel in the driver's queue that waits for pong, which has no room."""
+    """All of ping's memory is named by a kernel in the driver's queue that waits for pong, which has no memory."""
     with s.World("deadlock", memory=6 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
         programs, _ = pair(w, "opencl", opencl("ping", "--event", "--buffers", 1), opencl("pong", "--buffers", 1))

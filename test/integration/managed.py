@@ -125,8 +125,8 @@ def parked_it_keeps_nobody_out():
         nobody_was_denied(w)
 
 
-def in_its_turn_others_make_room_for_it():
-    with world("room") as w:
+def in_its_turn_others_leave_for_it():
+    with world("leave") as w:
         w.start_daemon()
         other = waiting(w, fill(12, 0, 8, 1), "other")
         one = waiting(w, fill(12, 8, 8, 1), "one")
@@ -195,7 +195,7 @@ def a_daemon_that_comes_back_hears_of_it():
 
 s.main(less_than_the_device_alone, more_than_the_device_alone, more_than_the_device_beside_memory_of_its_own,
        less_than_the_device_beside_programs_that_fill_it, more_than_the_device_beside_programs_that_fill_it,
-       it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_make_room_for_it,
+       it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_leave_for_it,
        programs_of_one_run_share_a_device, a_refusal_beside_it_is_asked_again, a_managed_allocation_that_the_driver_refuses_is_told,
        one_that_is_killed_leaves_nothing,
        a_daemon_that_comes_back_hears_of_it)

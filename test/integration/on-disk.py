@@ -3,7 +3,7 @@
 """Disk: programs that exceed the device and the budget of host memory go on with bytes in files.
 
 Their contents come back right, the files have no name at any time, and nothing is left of them when
-a program is killed. A disk without room refuses an allocation, and never what was promised before;
+a program is killed. A full disk refuses an allocation, and never what was promised before;
 bytes that do not come back as they went end in an error of the program's API, never in other bytes.
 """
 
@@ -126,7 +126,7 @@ def a_killed_program_leaves_nothing_behind():
         s.check(len(files) == 1 and os.readlink(files[0]).endswith("(deleted)"), "its file has no name", files)
         there = os.stat(files[0])
         s.check(there.st_uid == os.geteuid() and there.st_mode & 0o777 == 0o600, "it is its user's alone", there)
-        s.check(there.st_blocks * 512 >= w.program("victim")["disk_bytes"] > 0, "its room is allocated", there,
+        s.check(there.st_blocks * 512 >= w.program("victim")["disk_bytes"] > 0, "its extent is allocated", there,
                 w.program("victim"))
         s.check(w.backing()["disk_bytes"] > 0, "the daemon knows", w.backing())
         program.kill()
@@ -134,7 +134,7 @@ def a_killed_program_leaves_nothing_behind():
         s.wait_until("no byte is charged any more", lambda: w.backing()["disk_bytes"] == w.backing()["backing_bytes"] == 0)
 
 
-def a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms():
+def a_program_that_comes_back_to_a_new_daemon_keeps_its_extents():
     with DiskWorld("disk-restart", memory=16 * s.MIB, softgpu=SCALE) as w:
         w.start_daemon()
         program = w.start_ready("stayer", 12)
@@ -256,6 +256,6 @@ def a_folder_that_is_no_disk_is_refused_with_words():
 s.main(three_cuda_programs_that_exceed_device_and_memory_end_right,
        three_opencl_programs_that_exceed_device_and_memory_end_right,
        a_program_is_right_while_everything_goes_to_disk_between_two_calls, a_killed_program_leaves_nothing_behind,
-       a_program_that_comes_back_to_a_new_daemon_keeps_its_rooms, a_full_disk_refuses_an_allocation_and_nothing_else,
+       a_program_that_comes_back_to_a_new_daemon_keeps_its_extents, a_full_disk_refuses_an_allocation_and_nothing_else,
        a_full_disk_refuses_an_opencl_program_too, a_program_that_may_not_have_so_large_a_file_gets_out_of_memory, what_was_changed_on_disk_never_reaches_a_program,
        nor_an_opencl_program, what_cannot_be_read_back_is_an_error, so_it_is_for_an_opencl_program, a_folder_that_is_no_disk_is_refused_with_words)

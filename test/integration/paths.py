@@ -196,5 +196,5 @@ def killed_at_any_moment():
 
 
 s.main(*[device_test(*row) for row in DEVICE.items()], host_test("memory", memory=704 << 10), host_test("disk", ON_DISK),
-       # without its threads, or memory for them, nothing of it moves, so there must be room
+       # without its threads, or memory for them, nothing of it moves, so it must fit
        host_test("thread", memory=4 * s.MIB), whose_commands_wait_for_it_ends_wherever_memory_fails, killed_at_any_moment)

@@ -62,7 +62,7 @@ def opencl_programs_have_none_and_leave_it_to_others():
         programs = [endless(w, "opencl", f"p{i}") for i in range(2)]
         comes_to(w, "neither has any, and both copy", 0, 0)
         s.wait_until("bytes of both move", lambda: all(p["moved_in_bytes"] for p in w.status()["programs"]))
-        # there is room for one, which is the last that comes
+        # one fits, which is the last that comes
         last = endless(w, "cuda", "last")
         s.wait_until("the one that has a use for it has it", lambda: shares(w) == [0, 0, STAGED], look=lambda: f"{shares(w)}\n{w.log()[-2000:]}")
         for program in [*programs, last]:

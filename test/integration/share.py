@@ -145,7 +145,7 @@ class Slot:
 
 def outsider_beside(api, memory, mib, **stand_in):
     """Managed programs of 40 % of the device come and go in two slots; an outsider takes half of it, stays until a
-    program of each slot has ended beside it, goes, and comes again. It comes when a slot is empty: nobody makes room
+    program of each slot has ended beside it, goes, and comes again. It comes when a slot is empty: nobody gives up memory
     for outsiders."""
     settings = CHECKED | {"scheduler.slice": "20ms", "daemon.outsider_period": "20ms"}
     with s.World(f"{api}-outsider", memory=memory, settings=settings, **stand_in) as w:

@@ -45,7 +45,7 @@ class Spied(s.World):
 
         env = env or {}
         first = start("fill0", env | ({"SLUICE_SOFTGPU_FAULT": fault} if fault else {}))
-        # its allocations are over before there is anybody to make room for: what it makes then, it makes in fills
+        # its allocations are over before anybody else needs memory: what it makes then, it makes in fills
         s.wait_until("the first one has its memory", lambda: len(of(self.calls("fill0"), "cuMemCreate")) >= N_UNITS)
         second = start("fill1", env)
         s.wait_until("enough is to be seen", lambda: until(self.calls("fill0")), look=lambda: self.sluice("status").stdout)

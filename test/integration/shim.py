@@ -85,7 +85,7 @@ def go_on(world, program):
 
 
 def first_waits(scene, how):
-    # without mapped memory the second one has no room unless all of the first one's leaves
+    # without mapped memory the second one does not fit unless all of the first one's leaves
     settings = SETTINGS | {"memory.allow_mapped": "off"}
     with s.World("shim-" + scene, memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
         w.start_daemon()

@@ -116,13 +116,13 @@ def tinygrad_runs_with_nvrtc():
 
 def toolkit_without_linker(w):
     """A toolkit without nvJitLink, which would give machine code; a file that is no library hides the one that the loader knows."""
-    home, hidden = w.folder / "toolkit", w.folder / "hidden"
-    home.mkdir()
+    toolkit, hidden = w.folder / "toolkit", w.folder / "hidden"
+    toolkit.mkdir()
     for name in ("nvvm", "include"):
-        (home / name).symlink_to(TOOLKIT / name)
+        (toolkit / name).symlink_to(TOOLKIT / name)
     hidden.mkdir()
     (hidden / "libnvJitLink.so.13").write_text("none")
-    return {"env": {"CUDA_HOME": home, "CUDA_PATH": home}, "folders": [hidden]}
+    return {"env": {"CUDA_HOME": toolkit, "CUDA_PATH": toolkit}, "folders": [hidden]}
 
 
 def numba_runs_through_the_drivers_linker():

@@ -2,17 +2,17 @@
 /* The kernels behind CUB's algorithms, for a few types. */
 #include <cub/cub.cuh>
 
-template <class T> void all(void *room, size_t &size, T *in, T *out, int *n)
+template <class T> void all(void *scratch, size_t &size, T *in, T *out, int *n)
 {
-	cub::DeviceRadixSort::SortKeys(room, size, in, out, 1000);
-	cub::DeviceRadixSort::SortPairs(room, size, in, out, n, n, 1000);
-	cub::DeviceScan::ExclusiveSum(room, size, in, out, 1000);
-	cub::DeviceReduce::Sum(room, size, in, out, 1000);
-	cub::DeviceReduce::Max(room, size, in, out, 1000);
-	cub::DeviceSelect::Flagged(room, size, in, n, out, n, 1000);
-	cub::DeviceSelect::Unique(room, size, in, out, n, 1000);
-	cub::DeviceRunLengthEncode::Encode(room, size, in, out, n, n, 1000);
-	cub::DeviceHistogram::HistogramEven(room, size, in, n, 17, T(0), T(16), 1000);
+	cub::DeviceRadixSort::SortKeys(scratch, size, in, out, 1000);
+	cub::DeviceRadixSort::SortPairs(scratch, size, in, out, n, n, 1000);
+	cub::DeviceScan::ExclusiveSum(scratch, size, in, out, 1000);
+	cub::DeviceReduce::Sum(scratch, size, in, out, 1000);
+	cub::DeviceReduce::Max(scratch, size, in, out, 1000);
+	cub::DeviceSelect::Flagged(scratch, size, in, n, out, n, 1000);
+	cub::DeviceSelect::Unique(scratch, size, in, out, n, 1000);
+	cub::DeviceRunLengthEncode::Encode(scratch, size, in, out, n, n, 1000);
+	cub::DeviceHistogram::HistogramEven(scratch, size, in, n, 17, T(0), T(16), 1000);
 }
 
 template void all<int>(void *, size_t &, int *, int *, int *);

@@ -77,9 +77,9 @@ class Program:
         return None
 
     def all_environment(self, folder, is_small):
-        """Everything that a run needs in its environment; folder: becomes its home."""
-        home = {"HOME": folder, "XDG_DATA_HOME": folder / "data", "XDG_CACHE_HOME": s.BUILD / "pocl-cache", "POCL_MEMORY_LIMIT": 4}
-        return home | self.environment(is_small)
+        """Everything that a run needs in its environment; folder: becomes its user folder."""
+        own = {"HOME": folder, "XDG_DATA_HOME": folder / "data", "XDG_CACHE_HOME": s.BUILD / "pocl-cache", "POCL_MEMORY_LIMIT": 4}
+        return own | self.environment(is_small)
 
 
 class Ffmpeg(Program):

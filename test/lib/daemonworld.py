@@ -137,7 +137,7 @@ class DaemonWorld(World):
             except (AssertionError, ConnectionError):
                 return False  # turned away
 
-    def settled_fds(self, sessions=1):
+    def steady_fds(self, sessions=1):
         """Open files of the daemon when that many connections are left, with ours the last one."""
         with self.raw() as raw:
             wait_until("all other connections are gone",

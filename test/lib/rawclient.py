@@ -221,7 +221,7 @@ class Honest:
         held = self.held[tier]
         self.send(pack(SUMS, tier, 0, 0, self.seq[tier], max(self.limit[tier], held), held, 0, 0))
 
-    def settle(self):
+    def apply_limits(self):
         """Brings in what it may in its turn, gives up what it must at rest, opens when all is there."""
         before = self.held[DEVICE]
         if self.epoch != (0, 0):
@@ -251,18 +251,18 @@ class Honest:
                 self.held[BACKING] = min(self.limit[BACKING], self.want)
             self.send_sums(tier)
             self.say("limit", tier=tier, limit=m["limit_bytes"])
-            self.settle()
+            self.apply_limits()
         elif kind == TURN:
             self.epoch, self.is_open = (m["generation"], m["counter"]), False
             self.say("turn", epoch=self.epoch)
-            self.settle()
+            self.apply_limits()
         elif kind == CLOSE:
             epoch = (m["generation"], m["counter"])
             if epoch == self.epoch:
                 self.epoch, self.is_open = (0, 0), False
             self.send(pack(REST, 0, self.runnable, *epoch, 0))
             self.say("close", epoch=epoch)
-            self.settle()
+            self.apply_limits()
         else:
             self.say(NAMES[kind].lower(), **m)
 

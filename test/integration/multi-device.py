@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One OpenCL context over two devices: its objects go where they are used, to the host when others need the room, and
+"""One OpenCL context over two devices: its objects go where they are used, to the host when others need the memory, and
 no byte of them is lost on the way."""
 
 import os
