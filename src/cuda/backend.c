@@ -282,7 +282,7 @@ static int backend_drain(void *data)
 	uint64_t n;
 	int r;
 
-	/* in this order: see enter.h. A capture records what it sees; waiting now would end it */
+	/* in this order: see gate.h. A capture records what it sees; waiting now would end it */
 	if (atomic_load(&d->n_capturing) || atomic_load(&d->n_passing))
 		return SLU_BACKEND_E_BUSY;
 	n = device_n_submitted(d);

@@ -2,7 +2,7 @@
 #include "cuda/bypass.h"
 
 #include "cuda/device.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
 
@@ -23,8 +23,8 @@ void slu_cuda_bypass_keep(struct slu_cuda_device *device)
 void slu_cuda_bypass_wait(struct slu_cuda_device *device)
 {
 	if (atomic_load_explicit(&device->passes_by, memory_order_relaxed) &&
-	    !slu_gate_is_inside() && slu_cuda_enter(device) == CUDA_SUCCESS)
-		slu_cuda_leave(device);
+	    !slu_gate_is_inside() && slu_cuda_gate_enter(device) == CUDA_SUCCESS)
+		slu_cuda_gate_leave(device);
 }
 
 /* -- the calls ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  */
 #include "cuda/entry-reserve.h"
 #include "cuda/device.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/pool-release.h"
 #include "cuda/pool-stream.h"
 #include "cuda/real.h"
@@ -256,22 +256,22 @@ static void capture_end(struct slu_cuda_device *d)
  * the thread in the gate or the capture. It counts before it begins: to ask the driver about a
  * stream would spoil a capture there, so nobody asks any more from then on.
  */
-#define BEGIN_CAPTURE(name, arguments, ...)                                    \
-	CUresult name(__VA_ARGS__)                                             \
-	{                                                                      \
-		struct slu_cuda_device *d = slu_cuda_device_here();            \
-		CUresult r = d ? slu_cuda_enter(d) : SLU_REAL(name) arguments; \
-                                                                               \
-		if (!d || r != CUDA_SUCCESS)                                   \
-			return r;                                              \
-		atomic_fetch_add(&d->n_capturing, 1);                          \
-		slu_cuda_streams_hush(&d->stream_uses);                        \
-		slu_pool_stream_hush();                                        \
-		r = SLU_REAL(name) arguments;                                  \
-		if (r != CUDA_SUCCESS)                                         \
-			capture_end(d);                                        \
-		slu_cuda_leave(d);                                             \
-		return r;                                                      \
+#define BEGIN_CAPTURE(name, arguments, ...)                                         \
+	CUresult name(__VA_ARGS__)                                                  \
+	{                                                                           \
+		struct slu_cuda_device *d = slu_cuda_device_here();                 \
+		CUresult r = d ? slu_cuda_gate_enter(d) : SLU_REAL(name) arguments; \
+                                                                                    \
+		if (!d || r != CUDA_SUCCESS)                                        \
+			return r;                                                   \
+		atomic_fetch_add(&d->n_capturing, 1);                               \
+		slu_cuda_streams_hush(&d->stream_uses);                             \
+		slu_pool_stream_hush();                                             \
+		r = SLU_REAL(name) arguments;                                       \
+		if (r != CUDA_SUCCESS)                                              \
+			capture_end(d);                                             \
+		slu_cuda_gate_leave(d);                                             \
+		return r;                                                           \
 	}
 
 #define BEGIN_CAPTURE_TO(name)                                                               \

@@ -64,7 +64,7 @@ struct slu_cuda_device {
 	struct slu_cuda_graphmem graphmem;   /* what its graphs own */
 
 	_Atomic uint32_t n_capturing; /* streams that the program is capturing */
-	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (enter.h) */
+	_Atomic uint32_t n_passing;   /* threads that went by the gate, in a capture (gate.h) */
 	_Atomic uint64_t n_passed;    /* how often that was */
 	_Atomic bool passes_by;	      /* work that we never saw was met (bypass.h) */
 };

@@ -6,7 +6,7 @@
  */
 #include "cuda/bypass.h"
 #include "cuda/device.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
@@ -50,7 +50,7 @@
 static inline void flight_wait(struct slu_cuda_device *device)
 {
 	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))
-		slu_cuda_wait_for_flight(device);
+		slu_cuda_gate_wait_for_flight(device);
 }
 
 static inline bool device_has_host_calls(const struct slu_cuda_device *device)
@@ -68,7 +68,7 @@ static inline bool device_has_host_calls(const struct slu_cuda_device *device)
 static inline void host_calls_wait(struct slu_cuda_device *device, CUstream stream)
 {
 	if (device_has_host_calls(device))
-		slu_cuda_wait_outside(device, stream);
+		slu_cuda_gate_wait_outside(device, stream);
 }
 
 static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
@@ -90,13 +90,13 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));    \
 		prepare;                                                                \
 		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {         \
-			result_ = slu_cuda_enter_slow(device_);                         \
+			result_ = slu_cuda_gate_enter_slow(device_);                    \
 			if (result_ != CUDA_SUCCESS)                                    \
 				return result_;                                         \
 		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		launch_note(device_, stream);                                           \
-		slu_cuda_leave(device_);                                                \
+		slu_cuda_gate_leave(device_);                                           \
 		SLU_CUDA_HEADROOM_RETRY (device_, 0, result_) {                         \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
 			launch_note(device_, stream);                                   \
@@ -109,10 +109,11 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 #define SLU_GATED_WAITS(name, stream, ...) \
 	GATED(name, stream, host_calls_wait(device_, stream), , __VA_ARGS__)
 #define SEEN(address) slu_cuda_host_sees(address)
-#define SLU_GATED_SEEN(name, stream, is_seen, ...)                                                 \
-	GATED(name, stream,                                                                        \
-	      device_has_host_calls(device_) && (is_seen) ? slu_cuda_wait_outside(device_, stream) \
-							  : flight_wait(device_),                  \
+#define SLU_GATED_SEEN(name, stream, is_seen, ...)                  \
+	GATED(name, stream,                                         \
+	      device_has_host_calls(device_) && (is_seen)           \
+		      ? slu_cuda_gate_wait_outside(device_, stream) \
+		      : flight_wait(device_),                       \
 	      , __VA_ARGS__)
 #define SLU_GATED_GRAPH(name, stream, ...) \
 	GATED(name, stream, flight_wait(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)

@@ -17,7 +17,7 @@ static bool headroom_try(struct slu_cuda_device *d, uint64_t bytes)
 	if (slu_cuda_range_new_spare(d, bytes, &range) != CUDA_SUCCESS)
 		return false;
 	/* the gate opens when everything that we own is on the device, this range too */
-	is_inside = slu_cuda_enter(d) == CUDA_SUCCESS;
+	is_inside = slu_cuda_gate_enter(d) == CUDA_SUCCESS;
 	slu_cuda_range_free(range);
 	return is_inside;
 }

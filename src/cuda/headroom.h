@@ -17,7 +17,7 @@
  */
 
 #include "cuda/device.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 
 /*
  * Frees device memory for a call of the program that the driver refused, and enters the gate.
@@ -34,4 +34,4 @@ bool slu_cuda_headroom_enter(struct slu_cuda_device *device, uint64_t bytes, uns
 #define SLU_CUDA_HEADROOM_RETRY(device, bytes, result)                                           \
 	for (unsigned n_tries_ = 0; __builtin_expect((result) == CUDA_ERROR_OUT_OF_MEMORY, 0) && \
 				    slu_cuda_headroom_enter(device, bytes, &n_tries_);           \
-	     slu_cuda_leave(device))
+	     slu_cuda_gate_leave(device))

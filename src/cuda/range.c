@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "cuda/backend.h"
 #include "cuda/bypass.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/handle.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
@@ -114,10 +114,10 @@ CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes
  */
 static CUresult range_prove(struct slu_cuda_device *d, struct slu_range *range)
 {
-	CUresult r = slu_cuda_enter(d);
+	CUresult r = slu_cuda_gate_enter(d);
 
 	if (r == CUDA_SUCCESS) {
-		slu_cuda_leave(d);
+		slu_cuda_gate_leave(d);
 		return CUDA_SUCCESS;
 	}
 	slu_cuda_range_free(range);
@@ -203,9 +203,9 @@ CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t
 	slu_cuda_bypass_keep(d);
 	if (r == CUDA_SUCCESS &&
 	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client)) {
-		r = slu_cuda_enter(d);
+		r = slu_cuda_gate_enter(d);
 		if (r == CUDA_SUCCESS)
-			slu_cuda_leave(d);
+			slu_cuda_gate_leave(d);
 	}
 	return r;
 }

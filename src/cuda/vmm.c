@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/foreign.h"
 #include "cuda/memory.h"
 #include "cuda/range.h"
@@ -268,14 +268,14 @@ static CUresult handle_export(struct slu_cuda_handle *h, void *ret_shareable,
 
 	if (!ret_shareable || !(h->prop.requestedHandleTypes & (unsigned)type))
 		return CUDA_ERROR_INVALID_VALUE;
-	r = slu_cuda_enter(d);
+	r = slu_cuda_gate_enter(d);
 	if (r != CUDA_SUCCESS)
 		return r;
 	if (slu_client_unit_freeze(e->unit, SLU_FROZEN_EXPORTED))
 		r = CUDA_ERROR_UNKNOWN;
 	else
 		r = SLU_REAL(cuMemExportToShareableHandle)(ret_shareable, e->handle, type, flags);
-	slu_cuda_leave(d);
+	slu_cuda_gate_leave(d);
 	return r;
 }
 
@@ -543,11 +543,11 @@ static CUresult run_set_access(const struct run *run, void *data)
 	d = run->alias->handle->range->device;
 	if (access_is_local(access, d))
 		return slu_alias_set_access(run->alias, access->descs, access->n);
-	r = slu_cuda_enter(d);
+	r = slu_cuda_gate_enter(d);
 	if (r != CUDA_SUCCESS)
 		return r;
 	r = slu_alias_set_access(run->alias, access->descs, access->n);
-	slu_cuda_leave(d);
+	slu_cuda_gate_leave(d);
 	return r;
 }
 
@@ -647,11 +647,11 @@ void slu_cuda_vmm_hand_over(struct slu_cuda_device *device)
 	if (!is_inside)
 		return;
 	/* inside the gate all of it is on the device */
-	is_inside = slu_cuda_enter(device) == CUDA_SUCCESS;
+	is_inside = slu_cuda_gate_enter(device) == CUDA_SUCCESS;
 	while (extent_take_unit(device, &unit))
 		slu_client_unit_free(unit);
 	if (is_inside)
-		slu_cuda_leave(device);
+		slu_cuda_gate_leave(device);
 }
 
 /* What it holds is newer than any copy of it. */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cuda/device.h"
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 #include "cuda/real.h"
 
 /* What takes longer than this waits for somebody. */
@@ -210,22 +210,22 @@ static void work_note(struct slu_cuda_device *d, CUstream stream)
 }
 
 /* @touches: whether the wait, or what is in the same call, reads or writes memory that moves. */
-#define WAITING(name, arguments, stream_meant, waits, touches, ...)            \
-	CUresult name(__VA_ARGS__)                                             \
-	{                                                                      \
-		struct slu_cuda_device *d = slu_cuda_device_here();            \
-		CUresult r = d ? slu_cuda_enter(d) : SLU_REAL(name) arguments; \
-		struct slu_cuda_wait *w;                                       \
-                                                                               \
-		if (!d || r != CUDA_SUCCESS)                                   \
-			return r;                                              \
-		w = (waits) ? wait_prepare(d, stream_meant) : NULL;            \
-		r = SLU_REAL(name) arguments;                                  \
-		wait_commit(d, stream_meant, w, r);                            \
-		if (!w || (touches))                                           \
-			work_note(d, stream_meant);                            \
-		slu_cuda_leave(d);                                             \
-		return r;                                                      \
+#define WAITING(name, arguments, stream_meant, waits, touches, ...)                 \
+	CUresult name(__VA_ARGS__)                                                  \
+	{                                                                           \
+		struct slu_cuda_device *d = slu_cuda_device_here();                 \
+		CUresult r = d ? slu_cuda_gate_enter(d) : SLU_REAL(name) arguments; \
+		struct slu_cuda_wait *w;                                            \
+                                                                                    \
+		if (!d || r != CUDA_SUCCESS)                                        \
+			return r;                                                   \
+		w = (waits) ? wait_prepare(d, stream_meant) : NULL;                 \
+		r = SLU_REAL(name) arguments;                                       \
+		wait_commit(d, stream_meant, w, r);                                 \
+		if (!w || (touches))                                                \
+			work_note(d, stream_meant);                                 \
+		slu_cuda_gate_leave(d);                                             \
+		return r;                                                           \
 	}
 
 #define MINE (stream ? stream : SLU_STREAM_PER_THREAD)

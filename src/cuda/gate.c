@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda/enter.h"
+#include "cuda/gate.h"
 
 #include <errno.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 
 #define LOOK_NS 200000
 
-__thread uint32_t slu_cuda_n_by_the_gate;
+__thread uint32_t slu_cuda_gate_n_passing;
 
 static bool gate_pass_by(struct slu_cuda_device *device)
 {
@@ -19,14 +19,14 @@ static bool gate_pass_by(struct slu_cuda_device *device)
 		return false;
 	atomic_fetch_add(&device->n_passing, 1);
 	if (atomic_load(&device->n_capturing)) {
-		slu_cuda_n_by_the_gate++;
+		slu_cuda_gate_n_passing++;
 		return true;
 	}
 	atomic_fetch_sub(&device->n_passing, 1);
 	return false;
 }
 
-CUresult slu_cuda_enter_slow(struct slu_cuda_device *device)
+CUresult slu_cuda_gate_enter_slow(struct slu_cuda_device *device)
 {
 	int r;
 
@@ -35,18 +35,18 @@ CUresult slu_cuda_enter_slow(struct slu_cuda_device *device)
 	r = slu_client_enter_slow(device->client);
 	if (!r)
 		return CUDA_SUCCESS;
-	/* contents that are lost are no lack of memory */
+	/* lost contents are no lack of memory */
 	return r == SLU_CLIENT_E_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
 }
 
-void slu_cuda_leave_slow(struct slu_cuda_device *device)
+void slu_cuda_gate_leave_slow(struct slu_cuda_device *device)
 {
-	slu_cuda_n_by_the_gate--;
+	slu_cuda_gate_n_passing--;
 	atomic_fetch_add(&device->n_passed, 1);
 	atomic_fetch_sub(&device->n_passing, 1);
 }
 
-void slu_cuda_wait_for_flight(struct slu_cuda_device *device)
+void slu_cuda_gate_wait_for_flight(struct slu_cuda_device *device)
 {
 	struct slu_cuda_flight *f = &device->flight;
 	const struct slu_cuda_streams *s = &device->stream_uses;
@@ -62,8 +62,8 @@ void slu_cuda_wait_for_flight(struct slu_cuda_device *device)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-/* What went wrong there is said by the call that follows. */
-void slu_cuda_wait_outside(struct slu_cuda_device *device, CUstream stream)
+/* The call that follows reports an error of the stream. */
+void slu_cuda_gate_wait_outside(struct slu_cuda_device *device, CUstream stream)
 {
 	CUstreamCaptureMode before;
 
