@@ -77,7 +77,8 @@ static void array_charge(struct slu_cuda_device *d, const void *array, uint64_t 
 	uint64_t reserved = bytes;
 
 	if (array)
-		slu_cuda_freeze(d, (uint64_t)(uintptr_t)array, bytes, SLU_FROZEN_IMAGE, &reserved);
+		slu_cuda_frozen_add(d, (uint64_t)(uintptr_t)array, bytes, SLU_FROZEN_IMAGE,
+				    &reserved);
 	slu_client_device_unreserve(d->client, reserved);
 }
 
@@ -143,7 +144,7 @@ CUresult cuArrayDestroy(CUarray array)
 	CUresult r = SLU_REAL(cuArrayDestroy)(array);
 
 	if (r == CUDA_SUCCESS)
-		slu_cuda_thaw((uint64_t)(uintptr_t)array);
+		slu_cuda_frozen_remove((uint64_t)(uintptr_t)array);
 	return r;
 }
 
@@ -152,6 +153,6 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array)
 	CUresult r = SLU_REAL(cuMipmappedArrayDestroy)(array);
 
 	if (r == CUDA_SUCCESS)
-		slu_cuda_thaw((uint64_t)(uintptr_t)array);
+		slu_cuda_frozen_remove((uint64_t)(uintptr_t)array);
 	return r;
 }

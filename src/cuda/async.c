@@ -48,7 +48,7 @@ static void stream_charge(struct slu_cuda_device *d, const CUdeviceptr *address,
 		return;
 	}
 	if (address)
-		slu_cuda_freeze(d, *address, bytes, SLU_FROZEN_POOL, &reserved);
+		slu_cuda_frozen_add(d, *address, bytes, SLU_FROZEN_POOL, &reserved);
 	slu_client_device_unreserve(d->client, reserved);
 }
 
@@ -115,7 +115,7 @@ static void stream_charge(struct slu_cuda_device *d, const CUdeviceptr *address,
 		r = SLU_REAL(name)(address, stream);               \
 		slu_cuda_bypass_end();                             \
 		if (r == CUDA_SUCCESS)                             \
-			slu_cuda_thaw(address);                    \
+			slu_cuda_frozen_remove(address);           \
 		return r;                                          \
 	}
 
@@ -131,15 +131,15 @@ FREE_ASYNC(cuMemFreeAsync_ptsz, MINE)
 /* -- waiting ------------------------------------------------------------------------------------
  */
 
-#define SYNCHRONIZE(name, stream_meant)                                     \
-	CUresult name(CUstream stream)                                      \
-	{                                                                   \
-		uint64_t n_frees = atomic_load(&slu_pool_n_frees);          \
-		CUresult r = SLU_REAL(name)(stream);                        \
-                                                                            \
-		if (r == CUDA_SUCCESS && n_frees)                           \
-			slu_cuda_pool_stream_synced(stream_meant, n_frees); \
-		return r;                                                   \
+#define SYNCHRONIZE(name, stream_meant)                                      \
+	CUresult name(CUstream stream)                                       \
+	{                                                                    \
+		uint64_t n_frees = atomic_load(&slu_pool_stream_n_frees);    \
+		CUresult r = SLU_REAL(name)(stream);                         \
+                                                                             \
+		if (r == CUDA_SUCCESS && n_frees)                            \
+			slu_cuda_pool_release_stream(stream_meant, n_frees); \
+		return r;                                                    \
 	}
 
 SYNCHRONIZE(cuStreamSynchronize, stream)
@@ -149,7 +149,7 @@ CUresult cuEventSynchronize(CUevent event)
 {
 	CUresult r = SLU_REAL(cuEventSynchronize)(event);
 
-	if (r == CUDA_SUCCESS && atomic_load(&slu_pool_n_frees))
-		slu_cuda_pool_event_synced();
+	if (r == CUDA_SUCCESS && atomic_load(&slu_pool_stream_n_frees))
+		slu_cuda_pool_release_event();
 	return r;
 }

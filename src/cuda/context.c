@@ -172,11 +172,11 @@ CUresult cuCtxSynchronize(void)
 	struct slu_cuda_device *only = atomic_load(&slu_cuda_only_device);
 	uint32_t n_services = only ? atomic_load(&only->stream_uses.n_services) : 0;
 	uint64_t number = only ? atomic_load(&only->flight.n_launched) : 0;
-	uint64_t n_frees = atomic_load(&slu_pool_n_frees);
+	uint64_t n_frees = atomic_load(&slu_pool_stream_n_frees);
 	CUresult r = SLU_REAL(cuCtxSynchronize)();
 
 	if (r == CUDA_SUCCESS && n_frees)
-		slu_cuda_pool_context_synced(slu_cuda_context_here(), n_frees);
+		slu_cuda_pool_release_context(slu_cuda_context_here(), n_frees);
 	if (r == CUDA_SUCCESS && only && device_has_one_context(only))
 		slu_cuda_streams_rest(&only->stream_uses, n_services, number);
 	return r;
@@ -348,7 +348,7 @@ CREATE_STREAM(cuGreenCtxStreamCreate, (ret_stream, part, flags, priority), CUgre
 			return SLU_REAL(name)(stream);                                       \
 		was_capturing = atomic_load(&d->n_capturing) && stream_is_capturing(stream); \
 		slu_cuda_streams_destroy(&d->stream_uses, stream);                           \
-		slu_cuda_pool_stream_ending(stream);                                         \
+		slu_cuda_pool_release_stream_end(stream);                                    \
 		r = SLU_REAL(name)(stream);                                                  \
 		if (was_capturing && r == CUDA_SUCCESS)                                      \
 			capture_end(d);                                                      \

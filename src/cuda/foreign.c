@@ -39,7 +39,7 @@ static bool memory_begin_charge_locked(struct memory *m)
 
 static void memory_charge(struct memory *m, uint64_t *reserved_bytes)
 {
-	slu_cuda_freeze(m->device, memory_key(m), m->bytes, SLU_FROZEN_OTHER, reserved_bytes);
+	slu_cuda_frozen_add(m->device, memory_key(m), m->bytes, SLU_FROZEN_OTHER, reserved_bytes);
 }
 
 static void memory_unref(struct memory *m)
@@ -53,7 +53,7 @@ static void memory_unref(struct memory *m)
 	slu_lock_give(&slu_cuda.lock);
 	if (!is_last)
 		return;
-	slu_cuda_thaw(memory_key(m));
+	slu_cuda_frozen_remove(memory_key(m));
 	free(m);
 }
 

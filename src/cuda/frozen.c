@@ -46,8 +46,8 @@ static void frozen_end(struct frozen *f)
 	free(f);
 }
 
-void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
-		     enum slu_frozen why, uint64_t *reserved_bytes)
+void slu_cuda_frozen_add(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
+			 enum slu_frozen why, uint64_t *reserved_bytes)
 {
 	int saved = errno;
 	struct frozen *f = malloc(sizeof(*f));
@@ -67,7 +67,7 @@ void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t byte
 	errno = saved;
 }
 
-bool slu_cuda_thaw(uint64_t key)
+bool slu_cuda_frozen_remove(uint64_t key)
 {
 	struct frozen *f;
 	int saved = errno;
@@ -119,8 +119,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int 
 	SLU_CUDA_HEADROOM_RETRY (full, bytes, r)
 		r = SLU_REAL(cuMemAllocManaged)(ret_address, bytes, flags);
 	if (r == CUDA_SUCCESS && d)
-		slu_cuda_freeze(d, *ret_address, bytes,
-				full ? SLU_FROZEN_OTHER : SLU_FROZEN_MANAGED, &reserved);
+		slu_cuda_frozen_add(d, *ret_address, bytes,
+				    full ? SLU_FROZEN_OTHER : SLU_FROZEN_MANAGED, &reserved);
 	if (full)
 		slu_client_device_unreserve(full->client, reserved);
 	return r;

@@ -19,11 +19,11 @@
  * What cannot be noted is left out. @reserved_bytes: what is set aside for it, less afterwards by
  * what has been used up.
  */
-void slu_cuda_freeze(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
-		     enum slu_frozen why, uint64_t *reserved_bytes);
+void slu_cuda_frozen_add(struct slu_cuda_device *device, uint64_t key, uint64_t bytes,
+			 enum slu_frozen why, uint64_t *reserved_bytes);
 
 /* Ends what was noted under @key. Return: whether there was anything. */
-bool slu_cuda_thaw(uint64_t key);
+bool slu_cuda_frozen_remove(uint64_t key);
 
 /* Ends all that was noted on @device: its service context ends. */
 void slu_cuda_frozen_forget(struct slu_cuda_device *device);

@@ -7,9 +7,9 @@
 #include "cuda/bypass.h"
 #include "cuda/device.h"
 #include "cuda/gate.h"
-#include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
+#include "cuda/query.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
 #define COUNT(...)					COUNT_(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -108,7 +108,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 #define SLU_GATED(name, stream, ...) GATED(name, stream, flight_wait(device_), , __VA_ARGS__)
 #define SLU_GATED_WAITS(name, stream, ...) \
 	GATED(name, stream, host_calls_wait(device_, stream), , __VA_ARGS__)
-#define SEEN(address) slu_cuda_host_sees(address)
+#define SEEN(address) slu_cuda_query_host_sees(address)
 #define SLU_GATED_SEEN(name, stream, is_seen, ...)                  \
 	GATED(name, stream,                                         \
 	      device_has_host_calls(device_) && (is_seen)           \

@@ -14,7 +14,7 @@ CUresult cuGetProcAddress(const char *name, void **ret_pointer, int version, cuu
 	CUresult r = SLU_REAL(cuGetProcAddress)(name, ret_pointer, version, flags);
 
 	if (r == CUDA_SUCCESS && ret_pointer && *ret_pointer)
-		*ret_pointer = slu_route(*ret_pointer);
+		*ret_pointer = slu_route_find(*ret_pointer);
 	return r;
 }
 
@@ -24,6 +24,6 @@ CUresult cuGetProcAddress_v2(const char *name, void **ret_pointer, int version, 
 	CUresult r = SLU_REAL(cuGetProcAddress_v2)(name, ret_pointer, version, flags, ret_status);
 
 	if (r == CUDA_SUCCESS && ret_pointer && *ret_pointer)
-		*ret_pointer = slu_route(*ret_pointer);
+		*ret_pointer = slu_route_find(*ret_pointer);
 	return r;
 }

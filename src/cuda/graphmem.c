@@ -37,7 +37,7 @@ static void graphmem_charge_more(struct slu_cuda_device *d, uint64_t bytes)
 	reserved = d->graphmem.reserved_bytes;
 	d->graphmem.reserved_bytes = 0;
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_freeze(d, graphmem_key(d), bytes, SLU_FROZEN_GRAPH, &reserved);
+	slu_cuda_frozen_add(d, graphmem_key(d), bytes, SLU_FROZEN_GRAPH, &reserved);
 	graphmem_trim(d, reserved, 0);
 }
 
@@ -52,7 +52,7 @@ static void graphmem_charge(struct slu_cuda_device *d)
 	    bytes == g->charged_bytes)
 		return;
 	if (bytes < g->charged_bytes) {
-		while (slu_cuda_thaw(graphmem_key(d)))
+		while (slu_cuda_frozen_remove(graphmem_key(d)))
 			;
 		g->charged_bytes = 0;
 	}

@@ -139,8 +139,8 @@ static CUresult alias_map(struct slu_alias *a)
 	return r;
 }
 
-CUresult slu_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
-		       struct slu_alias **ret_alias)
+CUresult slu_cuda_handle_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
+				   struct slu_alias **ret_alias)
 {
 	struct slu_alias *a = calloc(1, sizeof(*a) + handle->range->n_extents * sizeof(bool));
 	CUresult r;
@@ -162,7 +162,7 @@ CUresult slu_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_
 	return r;
 }
 
-CUresult slu_alias_free(struct slu_alias *alias)
+CUresult slu_cuda_handle_alias_free(struct slu_alias *alias)
 {
 	struct slu_cuda_handle *handle = alias->handle;
 	CUresult r;
@@ -204,7 +204,8 @@ static CUresult alias_note_access(struct slu_alias *a, const CUmemAccessDesc *de
 	return CUDA_SUCCESS;
 }
 
-CUresult slu_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs, size_t n)
+CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
+					  size_t n)
 {
 	const struct slu_range *range = alias->handle->range;
 	CUresult r = CUDA_SUCCESS;
@@ -221,7 +222,7 @@ CUresult slu_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *de
 	return r;
 }
 
-unsigned long long slu_alias_access(struct slu_alias *alias, CUmemLocation location)
+unsigned long long slu_cuda_handle_alias_access(struct slu_alias *alias, CUmemLocation location)
 {
 	const CUmemAccessDesc *known;
 	unsigned long long flags;

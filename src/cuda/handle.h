@@ -69,14 +69,15 @@ CUresult slu_cuda_handle_unmap(struct slu_cuda_handle *handle, const struct slu_
  * A new alias of @bytes at @address. The caller has a reference to @handle, which the alias takes
  * over on success.
  */
-CUresult slu_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
-		       struct slu_alias **ret_alias);
+CUresult slu_cuda_handle_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
+				   struct slu_alias **ret_alias);
 
 /* Unmaps and frees it. On failure it is as it was. The reference goes back to the caller. */
-CUresult slu_alias_free(struct slu_alias *alias);
+CUresult slu_cuda_handle_alias_free(struct slu_alias *alias);
 
 /* Gives the locations of @descs access to all of the alias, now and whenever it is mapped. */
-CUresult slu_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs, size_t n);
+CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
+					  size_t n);
 
 /* What @location may do there. */
-unsigned long long slu_alias_access(struct slu_alias *alias, CUmemLocation location);
+unsigned long long slu_cuda_handle_alias_access(struct slu_alias *alias, CUmemLocation location);

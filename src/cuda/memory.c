@@ -75,7 +75,7 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 	before = slu_cuda_relax();
 	slabs_free_empty(device);
 	slu_cuda_unrelax(before);
-	slu_cuda_pool_reclaim(device);
+	slu_cuda_pool_release_unused(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
 
@@ -244,7 +244,7 @@ static CUresult driver_free(CUdeviceptr address)
 		return r;
 	r = SLU_REAL(cuMemFree_v2)(address);
 	if (r == CUDA_SUCCESS)
-		slu_cuda_thaw(address);
+		slu_cuda_frozen_remove(address);
 	return r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The program's device memory. memory.c has the allocating calls, query.c those that only ask. */
+/* The program's device memory: the allocating calls (memory.c), and what other calls need of it. */
 
 #include "cuda/device.h"
 
@@ -25,12 +25,3 @@ uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device);
 /* Gives back everything that @context owns on @device (NULL: whoever does): the context ends, and
  * its memory with it. */
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context);
-
-/* Whether @address lies in an allocation of ours. */
-bool slu_cuda_memory_is_ours(CUdeviceptr address);
-
-/*
- * Whether the program can look at @address without a call: it is in pinned or managed memory. Calls
- * that write there return only when it is written.
- */
-bool slu_cuda_host_sees(CUdeviceptr address);

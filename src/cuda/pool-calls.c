@@ -13,7 +13,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
 	CUresult r = SLU_REAL(cuMemPoolCreate)(ret_pool, props);
 
 	if (r == CUDA_SUCCESS)
-		slu_cuda_pool_made(*ret_pool, props);
+		slu_cuda_pool_list_made(*ret_pool, props);
 	return r;
 }
 
@@ -23,21 +23,21 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	slu_cuda_pool_destroyed(handle);
+	slu_cuda_pool_list_destroyed(handle);
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_look_locked(NULL);
+	slu_cuda_pool_release_look_locked(NULL);
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_release(NULL);
+	slu_cuda_pool_release_excess(NULL);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_bytes)
 {
 	CUresult r = SLU_REAL(cuMemPoolTrimTo)(handle, keep_bytes);
-	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_get(handle) : NULL;
+	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_list_get(handle) : NULL;
 
 	if (pool)
-		slu_cuda_pool_trim(pool, keep_bytes);
+		slu_cuda_pool_release_trim(pool, keep_bytes);
 	return r;
 }
 
@@ -48,7 +48,7 @@ static bool pool_find_stat_locked(const struct slu_cuda_pool *pool, CUmemPool_at
 
 	switch (which) {
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-		*ret_value = slu_cuda_pool_reserved_locked(pool);
+		*ret_value = slu_cuda_pool_list_reserved_locked(pool);
 		return true;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 		*ret_value = pool->reserved_bytes_high;
@@ -67,7 +67,7 @@ static bool pool_find_stat_locked(const struct slu_cuda_pool *pool, CUmemPool_at
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *ret_value)
 {
 	CUresult r = SLU_REAL(cuMemPoolGetAttribute)(handle, which, ret_value);
-	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_get(handle) : NULL;
+	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_list_get(handle) : NULL;
 	cuuint64_t value;
 
 	if (!pool)
@@ -90,7 +90,7 @@ static void pool_set_locked(struct slu_cuda_pool *pool, CUmemPool_attribute whic
 		pool->is_opportunistic = *(const int *)value;
 		return;
 	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		pool->reserved_bytes_high = slu_cuda_pool_reserved_locked(pool);
+		pool->reserved_bytes_high = slu_cuda_pool_list_reserved_locked(pool);
 		return;
 	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		slu_pool_space_reset_used_high(pool->space);
@@ -103,7 +103,7 @@ static void pool_set_locked(struct slu_cuda_pool *pool, CUmemPool_attribute whic
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, void *value)
 {
 	CUresult r = SLU_REAL(cuMemPoolSetAttribute)(handle, which, value);
-	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_get(handle) : NULL;
+	struct slu_cuda_pool *pool = r == CUDA_SUCCESS ? slu_cuda_pool_list_get(handle) : NULL;
 
 	if (!pool)
 		return r;
@@ -116,7 +116,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which, v
 /* There is no peer access to memory that moves (peer.c). */
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descs, size_t n)
 {
-	const struct slu_cuda_pool *pool = descs ? slu_cuda_pool_get(handle) : NULL;
+	const struct slu_cuda_pool *pool = descs ? slu_cuda_pool_list_get(handle) : NULL;
 
 	for (size_t i = 0; pool && i < n; i++)
 		if (descs[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
@@ -130,7 +130,7 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
 {
 	CUresult r = SLU_REAL(cuDeviceSetMemPool)(ordinal, handle);
 
-	slu_cuda_pool_chosen();
+	slu_cuda_pool_list_chosen();
 	return r;
 }
 
@@ -138,6 +138,6 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 {
 	CUresult r = SLU_REAL(cuMemSetMemPool)(location, type, handle);
 
-	slu_cuda_pool_chosen();
+	slu_cuda_pool_list_chosen();
 	return r;
 }

@@ -19,12 +19,12 @@ static struct {
 } choices[SLU_CUDA_DEVICES_MAX];
 static uint64_t n_choices; /* how often what is current changed */
 
-uint64_t slu_cuda_pool_reserved_locked(const struct slu_cuda_pool *pool)
+uint64_t slu_cuda_pool_list_reserved_locked(const struct slu_cuda_pool *pool)
 {
 	return slu_pool_space_stats(pool->space)->reserved_bytes - pool->absent_bytes;
 }
 
-bool slu_cuda_pool_change_locked(struct slu_cuda_pool *pool, bool *ret_was)
+bool slu_cuda_pool_list_change_locked(struct slu_cuda_pool *pool, bool *ret_was)
 {
 	static __thread char me __attribute__((__tls_model__("initial-exec")));
 
@@ -35,17 +35,17 @@ bool slu_cuda_pool_change_locked(struct slu_cuda_pool *pool, bool *ret_was)
 	return true;
 }
 
-void slu_cuda_pool_changed_locked(struct slu_cuda_pool *pool, bool was)
+void slu_cuda_pool_list_changed_locked(struct slu_cuda_pool *pool, bool was)
 {
 	pool->reserved_bytes_high =
-		SLU_MAX(pool->reserved_bytes_high, slu_cuda_pool_reserved_locked(pool));
+		SLU_MAX(pool->reserved_bytes_high, slu_cuda_pool_list_reserved_locked(pool));
 	if (was)
 		return;
 	pool->changer = NULL;
 	pthread_cond_broadcast(&slu_cuda.changed);
 }
 
-void slu_cuda_pool_discard_locked(struct slu_cuda_pool *pool)
+void slu_cuda_pool_list_discard_locked(struct slu_cuda_pool *pool)
 {
 	LIST_REMOVE(pool, link);
 	slu_pool_space_free(pool->space);
@@ -108,7 +108,7 @@ static struct slu_cuda_device *device_of_default_pool(CUmemoryPool handle)
 	return NULL;
 }
 
-struct slu_cuda_pool *slu_cuda_pool_get(CUmemoryPool handle)
+struct slu_cuda_pool *slu_cuda_pool_list_get(CUmemoryPool handle)
 {
 	struct slu_cuda_pool *pool;
 	struct slu_cuda_device *d;
@@ -132,7 +132,7 @@ struct slu_cuda_pool *slu_cuda_pool_get(CUmemoryPool handle)
 	return pool;
 }
 
-void slu_cuda_pool_made(CUmemoryPool handle, const CUmemPoolProps *props)
+void slu_cuda_pool_list_made(CUmemoryPool handle, const CUmemPoolProps *props)
 {
 	struct slu_cuda_device *d;
 	int saved = errno;
@@ -147,7 +147,7 @@ void slu_cuda_pool_made(CUmemoryPool handle, const CUmemPoolProps *props)
 	errno = saved;
 }
 
-void slu_cuda_pool_chosen(void)
+void slu_cuda_pool_list_chosen(void)
 {
 	slu_lock_take(&slu_cuda.lock);
 	for (unsigned i = 0; i < SLU_CUDA_DEVICES_MAX; i++)
@@ -156,8 +156,8 @@ void slu_cuda_pool_chosen(void)
 	slu_lock_give(&slu_cuda.lock);
 }
 
-bool slu_cuda_pool_current_locked(const struct slu_cuda_device *device,
-				  struct slu_cuda_pool **ret_pool)
+bool slu_cuda_pool_list_current_locked(const struct slu_cuda_device *device,
+				       struct slu_cuda_pool **ret_pool)
 {
 	ptrdiff_t i = device - slu_cuda.devices;
 
@@ -165,7 +165,7 @@ bool slu_cuda_pool_current_locked(const struct slu_cuda_device *device,
 	return choices[i].is_known;
 }
 
-void slu_cuda_pool_choose(struct slu_cuda_device *d)
+void slu_cuda_pool_list_choose(struct slu_cuda_device *d)
 {
 	struct slu_cuda_pool *pool;
 	CUmemoryPool handle;
@@ -176,7 +176,7 @@ void slu_cuda_pool_choose(struct slu_cuda_device *d)
 	slu_lock_give(&slu_cuda.lock);
 	if (SLU_REAL(cuDeviceGetMemPool)(&handle, d->ordinal) != CUDA_SUCCESS)
 		handle = NULL;
-	pool = slu_cuda_pool_get(handle);
+	pool = slu_cuda_pool_list_get(handle);
 	slu_lock_take(&slu_cuda.lock);
 	if (n == n_choices) {
 		choices[d - slu_cuda.devices].current = pool;
@@ -185,7 +185,7 @@ void slu_cuda_pool_choose(struct slu_cuda_device *d)
 	slu_lock_give(&slu_cuda.lock);
 }
 
-void slu_cuda_pool_destroyed(CUmemoryPool handle)
+void slu_cuda_pool_list_destroyed(CUmemoryPool handle)
 {
 	struct slu_cuda_pool *pool;
 
@@ -194,5 +194,5 @@ void slu_cuda_pool_destroyed(CUmemoryPool handle)
 	if (pool)
 		pool->handle = NULL;
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_chosen();
+	slu_cuda_pool_list_chosen();
 }

@@ -6,8 +6,8 @@
  * the pool that a device begins with when it is first asked for, and for pools that the program
  * makes; not for those that others can have a part in (pool.h).
  *
- *   LIVE      -> DESTROYED  [slu_cuda_pool_destroyed]  the program cannot name it any more
- *   DESTROYED -> gone       [slu_cuda_pool_release]    its last memory has come back
+ *   LIVE      -> DESTROYED  [slu_cuda_pool_list_destroyed]  the program cannot name it any more
+ *   DESTROYED -> gone       [slu_cuda_pool_release_excess]    its last memory has come back
  */
 
 #include <stdbool.h>
@@ -38,32 +38,32 @@ LIST_HEAD(slu_cuda_pool_list, slu_cuda_pool);
 extern struct slu_cuda_pool_list slu_cuda_pools;
 
 /* What it has of memory, used or not. */
-uint64_t slu_cuda_pool_reserved_locked(const struct slu_cuda_pool *pool);
+uint64_t slu_cuda_pool_list_reserved_locked(const struct slu_cuda_pool *pool);
 
 /*
  * Extents are made and given back without the lock, by one thread at a time, which may do both.
  * Return: whether it is this thread; *ret_was tells whether it has been before.
  */
-bool slu_cuda_pool_change_locked(struct slu_cuda_pool *pool, bool *ret_was);
-void slu_cuda_pool_changed_locked(struct slu_cuda_pool *pool, bool was);
+bool slu_cuda_pool_list_change_locked(struct slu_cuda_pool *pool, bool *ret_was);
+void slu_cuda_pool_list_changed_locked(struct slu_cuda_pool *pool, bool was);
 
 /* Takes out a pool that has no memory. */
-void slu_cuda_pool_discard_locked(struct slu_cuda_pool *pool);
+void slu_cuda_pool_list_discard_locked(struct slu_cuda_pool *pool);
 
 /* Ours with that handle, or NULL. Valid until the program destroys it. Without the lock. */
-struct slu_cuda_pool *slu_cuda_pool_get(CUmemoryPool handle);
+struct slu_cuda_pool *slu_cuda_pool_list_get(CUmemoryPool handle);
 
 /*
  * The pool that is current for @device: NULL if it is left to the driver.
- * Return: whether that is known; else slu_cuda_pool_choose(), without the lock, makes it so.
+ * Return: whether that is known; else slu_cuda_pool_list_choose(), without the lock, makes it so.
  */
-bool slu_cuda_pool_current_locked(const struct slu_cuda_device *device,
-				  struct slu_cuda_pool **ret_pool);
-void slu_cuda_pool_choose(struct slu_cuda_device *device);
+bool slu_cuda_pool_list_current_locked(const struct slu_cuda_device *device,
+				       struct slu_cuda_pool **ret_pool);
+void slu_cuda_pool_list_choose(struct slu_cuda_device *device);
 
 /* Which pool is current has changed. */
-void slu_cuda_pool_chosen(void);
+void slu_cuda_pool_list_chosen(void);
 
 /* The program has made a pool, or destroyed one. */
-void slu_cuda_pool_made(CUmemoryPool handle, const CUmemPoolProps *props);
-void slu_cuda_pool_destroyed(CUmemoryPool handle);
+void slu_cuda_pool_list_made(CUmemoryPool handle, const CUmemPoolProps *props);
+void slu_cuda_pool_list_destroyed(CUmemoryPool handle);

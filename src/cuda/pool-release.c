@@ -15,18 +15,18 @@ static struct slu_range *pool_take_out_locked(struct slu_cuda_pool *pool, uint64
 	struct slu_range *range;
 	bool was;
 
-	if (!slu_cuda_pool_change_locked(pool, &was))
+	if (!slu_cuda_pool_list_change_locked(pool, &was))
 		return NULL;
 	range = slu_pool_space_take_out(
 		pool->space,
-		keep_bytes ? slu_sub_floor(slu_cuda_pool_reserved_locked(pool), keep_bytes)
+		keep_bytes ? slu_sub_floor(slu_cuda_pool_list_reserved_locked(pool), keep_bytes)
 			   : UINT64_MAX);
 	if (range) {
 		range->pool = NULL; /* nobody looks for blocks there any more */
 		pool->absent_bytes -=
 			slu_cuda_range_absent_locked(range, range->address, range->bytes);
 	}
-	slu_cuda_pool_changed_locked(pool, was);
+	slu_cuda_pool_list_changed_locked(pool, was);
 	return range;
 }
 
@@ -45,7 +45,7 @@ static struct slu_range *pools_take_out_locked(const struct slu_cuda_device *dev
 		if (pool->handle || pool->changer || range ||
 		    slu_pool_space_stats(pool->space)->reserved_bytes)
 			continue;
-		slu_cuda_pool_discard_locked(pool);
+		slu_cuda_pool_list_discard_locked(pool);
 	}
 	return range;
 }
@@ -77,7 +77,7 @@ static void pools_release(const struct slu_cuda_device *device, bool takes_all)
 	errno = saved;
 }
 
-void slu_cuda_pool_release(const struct slu_cuda_device *device)
+void slu_cuda_pool_release_excess(const struct slu_cuda_device *device)
 {
 	pools_release(device, false);
 }
@@ -96,7 +96,7 @@ static void stream_set_past_locked(struct slu_pool_stream *stream, uint64_t posi
 	pools_prove_locked(stream);
 }
 
-struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_device *device)
+struct slu_cuda_pool_sight slu_cuda_pool_release_look_locked(const struct slu_cuda_device *device)
 {
 	struct slu_pool_stream *s;
 	struct slu_cuda_pool_sight sight = { 0 };
@@ -125,7 +125,7 @@ struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_devic
 static void streams_look(const struct slu_cuda_device *device)
 {
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_look_locked(device);
+	slu_cuda_pool_release_look_locked(device);
 	slu_lock_give(&slu_cuda.lock);
 }
 
@@ -178,7 +178,7 @@ static void pools_hollow(const struct slu_cuda_device *device)
 
 	slu_lock_take(&slu_cuda.lock);
 	for (pool = pool_next_locked(device, NULL); pool; pool = next) {
-		bool is_mine = slu_cuda_pool_change_locked(pool, &was);
+		bool is_mine = slu_cuda_pool_list_change_locked(pool, &was);
 
 		while (is_mine && (unit = pool_hollow_locked(pool))) {
 			slu_lock_give(&slu_cuda.lock);
@@ -188,12 +188,12 @@ static void pools_hollow(const struct slu_cuda_device *device)
 		/* it stays as long as this thread changes it */
 		next = pool_next_locked(device, pool);
 		if (is_mine)
-			slu_cuda_pool_changed_locked(pool, was);
+			slu_cuda_pool_list_changed_locked(pool, was);
 	}
 	slu_lock_give(&slu_cuda.lock);
 }
 
-void slu_cuda_pool_reclaim(struct slu_cuda_device *device)
+void slu_cuda_pool_release_unused(struct slu_cuda_device *device)
 {
 	streams_look(device);
 	pools_release(device, true);
@@ -201,7 +201,7 @@ void slu_cuda_pool_reclaim(struct slu_cuda_device *device)
 		pools_hollow(device);
 }
 
-void slu_cuda_pool_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes)
+void slu_cuda_pool_release_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes)
 {
 	struct slu_range *range;
 
@@ -215,7 +215,7 @@ void slu_cuda_pool_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes)
 	} while (range);
 }
 
-void slu_cuda_pool_stream_synced(CUstream stream, uint64_t position)
+void slu_cuda_pool_release_stream(CUstream stream, uint64_t position)
 {
 	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
 	struct slu_pool_stream *s;
@@ -225,10 +225,10 @@ void slu_cuda_pool_stream_synced(CUstream stream, uint64_t position)
 	if (s)
 		stream_set_past_locked(s, position);
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_release(NULL);
+	slu_cuda_pool_release_excess(NULL);
 }
 
-void slu_cuda_pool_stream_ending(CUstream stream)
+void slu_cuda_pool_release_stream_end(CUstream stream)
 {
 	struct slu_pool_stream *s;
 	int saved = errno;
@@ -241,7 +241,7 @@ void slu_cuda_pool_stream_ending(CUstream stream)
 	errno = saved;
 }
 
-void slu_cuda_pool_pass_locked(CUcontext context, uint64_t position)
+void slu_cuda_pool_release_pass_locked(CUcontext context, uint64_t position)
 {
 	struct slu_pool_stream *s;
 	uint64_t id = 0;
@@ -253,12 +253,12 @@ void slu_cuda_pool_pass_locked(CUcontext context, uint64_t position)
 	}
 }
 
-void slu_cuda_pool_context_synced(CUcontext context, uint64_t position)
+void slu_cuda_pool_release_context(CUcontext context, uint64_t position)
 {
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_pass_locked(context, position);
+	slu_cuda_pool_release_pass_locked(context, position);
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_release(NULL);
+	slu_cuda_pool_release_excess(NULL);
 }
 
 /* Whether some pool would give back memory if its frees were passed. */
@@ -267,17 +267,17 @@ static bool pools_have_excess_locked(void)
 	const struct slu_cuda_pool *pool;
 
 	LIST_FOREACH (pool, &slu_cuda_pools, link)
-		if (slu_cuda_pool_reserved_locked(pool) >
+		if (slu_cuda_pool_list_reserved_locked(pool) >
 		    (pool->handle ? pool->threshold_bytes : 0))
 			return true;
 	return false;
 }
 
-void slu_cuda_pool_event_synced(void)
+void slu_cuda_pool_release_event(void)
 {
 	slu_lock_take(&slu_cuda.lock);
 	if (pools_have_excess_locked())
-		slu_cuda_pool_look_locked(NULL);
+		slu_cuda_pool_release_look_locked(NULL);
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_release(NULL);
+	slu_cuda_pool_release_excess(NULL);
 }

@@ -19,27 +19,27 @@ struct slu_cuda_pool_sight {
 };
 
 /* Looks at the streams of @device (NULL: at all) that have frees before them. Leaves the lock. */
-struct slu_cuda_pool_sight slu_cuda_pool_look_locked(const struct slu_cuda_device *device);
+struct slu_cuda_pool_sight slu_cuda_pool_release_look_locked(const struct slu_cuda_device *device);
 
 /* The streams of @context have come past the frees up to @position. */
-void slu_cuda_pool_pass_locked(CUcontext context, uint64_t position);
+void slu_cuda_pool_release_pass_locked(CUcontext context, uint64_t position);
 
 /*
  * The program has waited for @stream, for @context, or for an event; frees that were numbered up to
  * @position before are passed there. Pools give back what is beyond their thresholds.
  */
-void slu_cuda_pool_stream_synced(CUstream stream, uint64_t position);
-void slu_cuda_pool_context_synced(CUcontext context, uint64_t position);
-void slu_cuda_pool_event_synced(void);
+void slu_cuda_pool_release_stream(CUstream stream, uint64_t position);
+void slu_cuda_pool_release_context(CUcontext context, uint64_t position);
+void slu_cuda_pool_release_event(void);
 
 /* The program is about to destroy @stream. */
-void slu_cuda_pool_stream_ending(CUstream stream);
+void slu_cuda_pool_release_stream_end(CUstream stream);
 
 /* Gives back what pools of @device (NULL: all) have beyond their thresholds. */
-void slu_cuda_pool_release(const struct slu_cuda_device *device);
+void slu_cuda_pool_release_excess(const struct slu_cuda_device *device);
 
 /* Gives back all that pools of @device do not use, after a look. Not inside the gate. */
-void slu_cuda_pool_reclaim(struct slu_cuda_device *device);
+void slu_cuda_pool_release_unused(struct slu_cuda_device *device);
 
 /* Gives back what @pool does not use, after a look, but keeps @keep_bytes. */
-void slu_cuda_pool_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes);
+void slu_cuda_pool_release_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes);

@@ -12,7 +12,7 @@
 
 #define N_MEMORIES 8 /* a power of two */
 
-_Atomic uint64_t slu_pool_n_frees;
+_Atomic uint64_t slu_pool_stream_n_frees;
 
 /* guarded by the front lock */
 static LIST_HEAD(, slu_pool_stream) streams = LIST_HEAD_INITIALIZER(streams);
@@ -180,7 +180,7 @@ bool slu_pool_stream_meet(CUcontext context, CUstream stream)
 
 uint64_t slu_pool_stream_free_locked(struct slu_pool_stream *s)
 {
-	s->freed = atomic_fetch_add(&slu_pool_n_frees, 1) + 1;
+	s->freed = atomic_fetch_add(&slu_pool_stream_n_frees, 1) + 1;
 	return s->freed;
 }
 
@@ -270,7 +270,7 @@ static bool stream_can_ask(const struct slu_pool_stream *s)
 
 enum slu_pool_look slu_pool_stream_look_locked(struct slu_pool_stream *s)
 {
-	uint64_t position = s->marked ? s->marked : atomic_load(&slu_pool_n_frees);
+	uint64_t position = s->marked ? s->marked : atomic_load(&slu_pool_stream_n_frees);
 	bool is_marked = s->marked;
 	CUresult r;
 

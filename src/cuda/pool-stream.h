@@ -47,7 +47,7 @@ struct slu_pool_stream {
 };
 
 /* How many frees there have been. Changes under the front lock. */
-extern _Atomic uint64_t slu_pool_n_frees;
+extern _Atomic uint64_t slu_pool_stream_n_frees;
 
 /* Whether the stream is the same in no two contexts: then the context that is current matters. */
 static inline bool slu_pool_stream_is_special(CUstream stream)

@@ -25,7 +25,7 @@ static bool pool_may_grow(const struct slu_cuda_pool *pool, uint64_t bytes)
 	uint64_t reserved;
 
 	slu_lock_take(&slu_cuda.lock);
-	reserved = slu_cuda_pool_reserved_locked(pool);
+	reserved = slu_cuda_pool_list_reserved_locked(pool);
 	slu_lock_give(&slu_cuda.lock);
 	return !pool->max_bytes ||
 	       (bytes <= pool->max_bytes && reserved <= pool->max_bytes - bytes);
@@ -92,14 +92,14 @@ static CUresult pool_grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uin
 	CUresult r;
 	bool was;
 
-	if (!slu_cuda_pool_change_locked(pool, &was)) {
+	if (!slu_cuda_pool_list_change_locked(pool, &was)) {
 		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 		return CUDA_SUCCESS;
 	}
 	slu_lock_give(&slu_cuda.lock);
 	r = pool_grow(pool, bytes, asked_bytes);
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_changed_locked(pool, was);
+	slu_cuda_pool_list_changed_locked(pool, was);
 	return r;
 }
 
@@ -114,7 +114,7 @@ static CUresult pool_fill_locked(struct slu_cuda_pool *pool, uint64_t address, u
 
 	while (r == CUDA_SUCCESS &&
 	       (absent = slu_cuda_range_absent_locked(range, address, bytes))) {
-		if (!slu_cuda_pool_change_locked(pool, &was)) {
+		if (!slu_cuda_pool_list_change_locked(pool, &was)) {
 			slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 			continue;
 		}
@@ -124,7 +124,7 @@ static CUresult pool_fill_locked(struct slu_cuda_pool *pool, uint64_t address, u
 			    : CUDA_ERROR_OUT_OF_MEMORY;
 		slu_lock_take(&slu_cuda.lock);
 		pool->absent_bytes -= absent - slu_cuda_range_absent_locked(range, address, bytes);
-		slu_cuda_pool_changed_locked(pool, was);
+		slu_cuda_pool_list_changed_locked(pool, was);
 	}
 	return r;
 }
@@ -152,7 +152,7 @@ static bool context_is_pending(CUcontext context)
 static bool context_wait_frees(struct slu_cuda_device *d)
 {
 	CUcontext context = slu_cuda_context_here();
-	uint64_t position = atomic_load(&slu_pool_n_frees);
+	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
 	CUstreamCaptureMode before;
 	CUresult r;
 
@@ -165,7 +165,7 @@ static bool context_wait_frees(struct slu_cuda_device *d)
 	if (r != CUDA_SUCCESS)
 		return false;
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_pass_locked(context, position);
+	slu_cuda_pool_release_pass_locked(context, position);
 	slu_lock_give(&slu_cuda.lock);
 	return true;
 }
@@ -178,7 +178,7 @@ static bool device_wait_frees(struct slu_cuda_device *d)
 
 	for (;;) {
 		slu_lock_take(&slu_cuda.lock);
-		sight = slu_cuda_pool_look_locked(d);
+		sight = slu_cuda_pool_release_look_locked(d);
 		slu_lock_give(&slu_cuda.lock);
 		if (sight.is_more)
 			return true;
@@ -206,7 +206,7 @@ static bool pool_look_locked(struct slu_cuda_pool *pool)
 {
 	return pool->is_opportunistic &&
 	       slu_pool_space_is_pending(pool->space, SLU_POOL_SPACE_NO_STREAM) &&
-	       slu_cuda_pool_look_locked(pool->device).is_more;
+	       slu_cuda_pool_release_look_locked(pool->device).is_more;
 }
 
 /* A block that was taken in vain: what was there before may have been the stream's only. */
@@ -277,7 +277,7 @@ bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool ha
 			 CUstream stream, CUresult *ret_result)
 {
 	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
-	struct slu_cuda_pool *pool = handle ? slu_cuda_pool_get(handle) : NULL;
+	struct slu_cuda_pool *pool = handle ? slu_cuda_pool_list_get(handle) : NULL;
 	struct slu_pool_stream *s;
 	uint64_t id;
 	int r;
@@ -289,12 +289,12 @@ bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool ha
 
 		slu_lock_take(&slu_cuda.lock);
 		s = slu_pool_stream_here_locked(context, stream);
-		if (s && (handle || slu_cuda_pool_current_locked(s->device, &pool)))
+		if (s && (handle || slu_cuda_pool_list_current_locked(s->device, &pool)))
 			break;
 		d = s ? s->device : NULL;
 		slu_lock_give(&slu_cuda.lock);
 		if (d)
-			slu_cuda_pool_choose(d);
+			slu_cuda_pool_list_choose(d);
 		else if (!slu_pool_stream_meet(context, stream))
 			return false;
 	}
@@ -391,7 +391,7 @@ static bool address_is_pooled(CUdeviceptr address)
 
 bool slu_cuda_pool_free_now(CUdeviceptr address, CUresult *ret_result)
 {
-	uint64_t position = atomic_load(&slu_pool_n_frees);
+	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
 	CUcontext context = slu_cuda_context_here();
 	const struct slu_range *range;
 	struct slu_cuda_pool *pool;
@@ -408,7 +408,7 @@ bool slu_cuda_pool_free_now(CUdeviceptr address, CUresult *ret_result)
 	if (!pool || slu_pool_space_end(pool->space, address, SLU_POOL_SPACE_NO_STREAM, 0))
 		*ret_result = CUDA_ERROR_INVALID_VALUE;
 	slu_lock_give(&slu_cuda.lock);
-	slu_cuda_pool_context_synced(context, position);
+	slu_cuda_pool_release_context(context, position);
 	return true;
 }
 
@@ -456,7 +456,7 @@ static void pools_clear(const struct slu_cuda_device *device)
 		pool->absent_bytes = 0;
 		if (pool->handle)
 			continue;
-		slu_cuda_pool_discard_locked(pool);
+		slu_cuda_pool_list_discard_locked(pool);
 	}
 	slu_lock_give(&slu_cuda.lock);
 }
@@ -467,7 +467,7 @@ static void pools_clear(const struct slu_cuda_device *device)
  */
 static void context_wait_end(CUcontext context)
 {
-	uint64_t position = atomic_load(&slu_pool_n_frees);
+	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
 	CUstreamCaptureMode before;
 	CUcontext popped;
 
@@ -480,7 +480,7 @@ static void context_wait_end(CUcontext context)
 		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
 	}
 	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_pass_locked(context, position);
+	slu_cuda_pool_release_pass_locked(context, position);
 	slu_lock_give(&slu_cuda.lock);
 }
 
@@ -493,7 +493,7 @@ void slu_cuda_pool_context_ending(struct slu_cuda_device *device, CUcontext cont
 	if (takes_all)
 		pools_clear(device);
 	else
-		slu_cuda_pool_release(device);
+		slu_cuda_pool_release_excess(device);
 }
 
 void slu_cuda_pool_forked(void)

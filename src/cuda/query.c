@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The program's questions about its memory, answered from the ledger: where a unit is right now
- * must not show. Calls that only ask are never gated.
- */
+#include "cuda/query.h"
+
 #include <string.h>
 
 #include "base/util.h"
@@ -88,7 +86,7 @@ static bool pointer_find(CUdeviceptr address, struct pointer *ret_pointer)
 	       pointer_find_mapped(address, ret_pointer);
 }
 
-bool slu_cuda_memory_is_ours(CUdeviceptr address)
+bool slu_cuda_query_is_ours(CUdeviceptr address)
 {
 	struct pointer unused;
 
@@ -186,7 +184,7 @@ CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdevic
 	return pointer_answer(ret, attribute, address, &p);
 }
 
-bool slu_cuda_host_sees(CUdeviceptr address)
+bool slu_cuda_query_host_sees(CUdeviceptr address)
 {
 	CUstreamCaptureMode before = slu_cuda_relax();
 	CUmemorytype type = CU_MEMORYTYPE_DEVICE;

@@ -45,7 +45,7 @@ static void routes_fill(void)
 	qsort(table.pairs, table.n, sizeof(table.pairs[0]), pair_compare);
 }
 
-void *slu_route(void *real)
+void *slu_route_find(void *real)
 {
 	const struct pair key = { .real = real };
 	const struct pair *found;

@@ -10,4 +10,4 @@
  */
 
 /* Return: our wrapper of the symbol that @real is, or @real itself. */
-void *slu_route(void *real);
+void *slu_route_find(void *real);

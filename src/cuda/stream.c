@@ -11,7 +11,7 @@
 #include "cuda/device.h"
 #include "cuda/real.h"
 
-__thread struct slu_cuda_use_memory slu_cuda_uses_mine[SLU_STREAM_MEMORIES];
+__thread struct slu_cuda_use_memory slu_cuda_streams_mine[SLU_STREAM_MEMORIES];
 
 static __thread uint64_t thread_mine __attribute__((__tls_model__("initial-exec")));
 
@@ -40,7 +40,7 @@ static void thread_end(void *unused)
 	(void)unused;
 	for (struct slu_cuda_streams *s = atomic_load(&all_streams); s; s = s->next)
 		uses_depart(s, thread_mine);
-	memset(slu_cuda_uses_mine, 0, sizeof(slu_cuda_uses_mine));
+	memset(slu_cuda_streams_mine, 0, sizeof(slu_cuda_streams_mine));
 	thread_mine = 0;
 }
 
@@ -184,7 +184,7 @@ void slu_cuda_streams_note_slow(struct slu_cuda_streams *s, CUstream stream, uin
 	use = use_take_locked(s, stream_name(stream), here);
 	if (use) {
 		atomic_store(&use->last, number);
-		*slu_cuda_use_memory_of(stream) = (struct slu_cuda_use_memory){
+		*slu_cuda_streams_memory_of(stream) = (struct slu_cuda_use_memory){
 			.streams = s,
 			.stream = stream,
 			.generation = atomic_load(&s->generation),

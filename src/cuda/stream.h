@@ -111,14 +111,14 @@ struct slu_cuda_use_memory {
 	struct slu_cuda_use *use;
 };
 
-extern __thread struct slu_cuda_use_memory slu_cuda_uses_mine[SLU_STREAM_MEMORIES]
+extern __thread struct slu_cuda_use_memory slu_cuda_streams_mine[SLU_STREAM_MEMORIES]
 	__attribute__((__tls_model__("initial-exec")));
 
-static inline struct slu_cuda_use_memory *slu_cuda_use_memory_of(CUstream stream)
+static inline struct slu_cuda_use_memory *slu_cuda_streams_memory_of(CUstream stream)
 {
 	uint64_t bits = (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &slu_cuda_uses_mine[bits >> 32 & (SLU_STREAM_MEMORIES - 1)];
+	return &slu_cuda_streams_mine[bits >> 32 & (SLU_STREAM_MEMORIES - 1)];
 }
 
 void slu_cuda_streams_note_slow(struct slu_cuda_streams *streams, CUstream stream, uint64_t number);
@@ -127,7 +127,7 @@ void slu_cuda_streams_note_slow(struct slu_cuda_streams *streams, CUstream strea
 static inline void slu_cuda_streams_note(struct slu_cuda_streams *streams, CUstream stream,
 					 uint64_t number)
 {
-	struct slu_cuda_use_memory *m = slu_cuda_use_memory_of(stream);
+	struct slu_cuda_use_memory *m = slu_cuda_streams_memory_of(stream);
 
 	if (__builtin_expect(m->stream == stream && m->streams == streams &&
 				     m->generation == atomic_load_explicit(&streams->generation,

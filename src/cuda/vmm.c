@@ -14,7 +14,7 @@
 
 #include "cuda/gate.h"
 #include "cuda/foreign.h"
-#include "cuda/memory.h"
+#include "cuda/query.h"
 #include "cuda/range.h"
 #include "cuda/real.h"
 #include "cuda/refs.h"
@@ -112,7 +112,7 @@ bool slu_cuda_vmm_look(uint64_t address, struct slu_vmm_view *ret_view)
 		.bytes = a->bytes,
 		.id = a->handle->id,
 	};
-	view.access = (unsigned)slu_alias_access(a, a->handle->prop.location);
+	view.access = (unsigned)slu_cuda_handle_alias_access(a, a->handle->prop.location);
 	slu_lock_take(&slu_cuda.lock);
 	around = slu_refs_find(&reservations, address);
 	if (around) {
@@ -237,7 +237,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, v
 		*ret_handle = handle_value(h);
 		return CUDA_SUCCESS;
 	}
-	if (slu_cuda_memory_is_ours(at))
+	if (slu_cuda_query_is_ours(at))
 		return CUDA_ERROR_INVALID_VALUE;
 	r = SLU_REAL(cuMemRetainAllocationHandle)(ret_handle, address);
 	if (r == CUDA_SUCCESS)
@@ -387,7 +387,7 @@ static CUresult handle_make_alias(struct slu_cuda_handle *h, uint64_t address, u
 	r = addresses_claim(address, bytes);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = slu_alias_new(h, address, bytes, &a);
+	r = slu_cuda_handle_alias_new(h, address, bytes, &a);
 	if (r == CUDA_SUCCESS)
 		addresses_set_alias(address, a);
 	else
@@ -472,7 +472,7 @@ static CUresult run_unmap(const struct run *run, void *data)
 		return slu_cuda_foreign_unmap(run->address, run->bytes);
 	/* nobody else finds it any more */
 	addresses_set_alias(run->address, NULL);
-	r = slu_alias_free(run->alias);
+	r = slu_cuda_handle_alias_free(run->alias);
 	if (r != CUDA_SUCCESS) {
 		addresses_set_alias(run->address, run->alias);
 		return r;
@@ -542,11 +542,11 @@ static CUresult run_set_access(const struct run *run, void *data)
 		return CUDA_ERROR_INVALID_VALUE;
 	d = run->alias->handle->range->device;
 	if (access_is_local(access, d))
-		return slu_alias_set_access(run->alias, access->descs, access->n);
+		return slu_cuda_handle_alias_set_access(run->alias, access->descs, access->n);
 	r = slu_cuda_gate_enter(d);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = slu_alias_set_access(run->alias, access->descs, access->n);
+	r = slu_cuda_handle_alias_set_access(run->alias, access->descs, access->n);
 	slu_cuda_gate_leave(d);
 	return r;
 }
@@ -574,7 +574,7 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 
 	if (!a)
 		return SLU_REAL(cuMemGetAccess)(ret_flags, location, address);
-	*ret_flags = slu_alias_access(a, *location);
+	*ret_flags = slu_cuda_handle_alias_access(a, *location);
 	handle_unref(a->handle);
 	return CUDA_SUCCESS;
 }
@@ -598,7 +598,7 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle object, size_t object_o
 CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle object, size_t offset,
 			     CUdeviceptr address, size_t bytes, unsigned long long flags)
 {
-	if (slu_cuda_memory_is_ours(address) || addresses_overlap_alias(address, bytes))
+	if (slu_cuda_query_is_ours(address) || addresses_overlap_alias(address, bytes))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return SLU_REAL(cuMulticastBindAddr)(object, offset, address, bytes, flags);
 }
