@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "cuda/bypass.h"
+#include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/handle.h"
 #include "cuda/real.h"
@@ -43,7 +44,7 @@ static void backend_thread_begin(void *data)
 	struct slu_cuda_device *d = data;
 
 	SLU_REAL(cuCtxSetCurrent)(d->service);
-	slu_cuda_relax();
+	slu_cuda_capture_relax();
 }
 
 /* Memory that is short, and a context that is dead, explain a failure. */
@@ -186,19 +187,19 @@ static int backend_create(void *data, struct slu_unit *unit)
 	struct slu_cuda_device *d = data;
 	struct slu_extent *e = unit->owner;
 	const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal };
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	CUresult r = extent_place(d, e, here);
 
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return result_translate(r);
 }
 
 static void backend_destroy(void *data, struct slu_unit *unit)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 
 	extent_displace(data, unit->owner);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 }
 
 static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction direction,
@@ -355,7 +356,7 @@ static void backend_unmap(void *data, struct slu_unit *unit)
 
 bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					   .location = device_host_location(device) };
 	CUmemGenericAllocationHandle handle;
@@ -374,7 +375,7 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 		}
 		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);
 	}
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return works;
 }
 

@@ -3,6 +3,8 @@
  * Where contexts and streams end or are waited for, and where captures begin and end. Memory dies
  * with its context, so ours must be given back before; a program that captures is not drained.
  */
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/entry-reserve.h"
 #include "cuda/device.h"
 #include "cuda/gate.h"
@@ -17,7 +19,7 @@ static CUresult context_create(struct slu_cuda_entry_creation creation)
 
 	creation.is_pushed = true;
 	r = slu_cuda_entry_reserve_make(&creation);
-	if (r != CUDA_SUCCESS || slu_cuda_context_made(*creation.ret_context, creation.ordinal))
+	if (r != CUDA_SUCCESS || slu_cuda_contexts_add(*creation.ret_context, creation.ordinal))
 		return r;
 	SLU_REAL(cuCtxDestroy_v2)(*creation.ret_context);
 	return CUDA_ERROR_OUT_OF_MEMORY;
@@ -84,7 +86,7 @@ static bool context_is_primary(CUcontext context)
 /* A primary context cannot stay: the next reference to it would find what the last one left. */
 static CUresult context_end(CUcontext context, bool *ret_stays)
 {
-	return slu_cuda_context_ending(context, context_is_primary(context) ? NULL : ret_stays);
+	return slu_cuda_contexts_end(context, context_is_primary(context) ? NULL : ret_stays);
 }
 
 /* A context that stays for others is gone for the program: it is current here no longer. */
@@ -92,8 +94,8 @@ static CUresult context_let_stay(CUcontext context)
 {
 	CUcontext popped;
 
-	return context == slu_cuda_context_here() ? SLU_REAL(cuCtxPopCurrent_v2)(&popped)
-						  : CUDA_SUCCESS;
+	return context == slu_cuda_contexts_current() ? SLU_REAL(cuCtxPopCurrent_v2)(&popped)
+						      : CUDA_SUCCESS;
 }
 
 #define DESTROY(name)                                                               \
@@ -144,7 +146,8 @@ CUresult cuCtxDetach(CUcontext context)
 	CUresult r = CUDA_SUCCESS;
 	bool stays = false;
 
-	if (context && context == slu_cuda_context_here() && !context_count_attached(context, -1))
+	if (context && context == slu_cuda_contexts_current() &&
+	    !context_count_attached(context, -1))
 		r = context_end(context, &stays);
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -176,7 +179,7 @@ CUresult cuCtxSynchronize(void)
 	CUresult r = SLU_REAL(cuCtxSynchronize)();
 
 	if (r == CUDA_SUCCESS && n_frees)
-		slu_cuda_pool_release_context(slu_cuda_context_here(), n_frees);
+		slu_cuda_pool_release_context(slu_cuda_contexts_current(), n_frees);
 	if (r == CUDA_SUCCESS && only && device_has_one_context(only))
 		slu_cuda_streams_rest(&only->stream_uses, n_services, number);
 	return r;
@@ -195,7 +198,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 	if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal < ORDINALS_MAX) {
 		atomic_store(&primaries[ordinal].context, *ret_context);
 		atomic_fetch_add(&primaries[ordinal].n_retained, 1);
-		slu_cuda_context_made(*ret_context, ordinal);
+		slu_cuda_contexts_add(*ret_context, ordinal);
 	}
 	return r;
 }
@@ -203,7 +206,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 static CUresult primary_end(CUdevice ordinal)
 {
 	CUcontext context = atomic_load(&primaries[ordinal].context);
-	CUresult r = context ? slu_cuda_context_ending(context, NULL) : CUDA_SUCCESS;
+	CUresult r = context ? slu_cuda_contexts_end(context, NULL) : CUDA_SUCCESS;
 
 	if (r == CUDA_SUCCESS)
 		atomic_store(&primaries[ordinal].context, NULL);
@@ -283,10 +286,10 @@ static void capture_end(struct slu_cuda_device *d)
 static bool stream_is_capturing(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	CUresult r = SLU_REAL(cuStreamIsCapturing)(stream, &status);
 
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

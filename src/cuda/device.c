@@ -7,9 +7,10 @@
 
 #include "base/util.h"
 #include "cuda/backend.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/foreign.h"
 #include "cuda/frozen.h"
-#include "cuda/memory.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
@@ -26,26 +27,6 @@ struct slu_cuda slu_cuda = {
 _Atomic(struct slu_cuda_device *) slu_cuda_only_device;
 
 static pthread_once_t started = PTHREAD_ONCE_INIT;
-
-CUstreamCaptureMode slu_cuda_relax(void)
-{
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-
-	SLU_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	return mode;
-}
-
-void slu_cuda_unrelax(CUstreamCaptureMode before)
-{
-	SLU_REAL(cuThreadExchangeStreamCaptureMode)(&before);
-}
-
-CUcontext slu_cuda_context_here(void)
-{
-	CUcontext context = NULL;
-
-	return SLU_REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS ? context : NULL;
-}
 
 void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity)
 {
@@ -141,7 +122,7 @@ static void service_unmake(struct slu_cuda_device *d)
 /* Makes the streams and threads of the shim in @context. The device is STARTING, by this thread. */
 static bool service_make(struct slu_cuda_device *d, CUcontext context)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	struct slu_hello_device id;
 	bool is_whole = true;
 
@@ -153,7 +134,7 @@ static bool service_make(struct slu_cuda_device *d, CUcontext context)
 	slu_cuda_events_init(&d->events);
 	slu_cuda_streams_reset(&d->stream_uses);
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	if (is_whole) {
 		slu_cuda_device_identify(d->ordinal, &id);
 		d->service = context; /* the client's threads begin with it */
@@ -208,7 +189,7 @@ enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *d)
 	return d->can_map ? SLU_MODE_MAPPED : SLU_MODE_ALL;
 }
 
-static struct slu_cuda_device *device_find(CUdevice ordinal)
+struct slu_cuda_device *slu_cuda_device_find_started(CUdevice ordinal)
 {
 	for (unsigned i = 0; i < slu_cuda.n_devices; i++)
 		if (slu_cuda.devices[i].ordinal == ordinal)
@@ -219,138 +200,26 @@ static struct slu_cuda_device *device_find(CUdevice ordinal)
 struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal)
 {
 	pthread_once(&started, devices_start);
-	return device_find(ordinal);
+	return slu_cuda_device_find_started(ordinal);
 }
 
 struct slu_cuda_device *slu_cuda_device_here_slow(void)
 {
-	CUcontext context = slu_cuda_context_here();
+	CUcontext context = slu_cuda_contexts_current();
 	struct slu_cuda_device *d;
 	CUdevice ordinal;
 
 	if (!context || SLU_REAL(cuCtxGetDevice)(&ordinal) != CUDA_SUCCESS)
 		return NULL;
 	d = slu_cuda_device_find(ordinal);
-	if (!d || !slu_cuda_context_made(context, ordinal) || !device_serve(d, context))
+	if (!d || !slu_cuda_contexts_add(context, ordinal) || !device_serve(d, context))
 		return NULL;
 	if (slu_cuda.n_devices == 1)
 		atomic_store_explicit(&slu_cuda_only_device, d, memory_order_release);
 	return d;
 }
 
-bool slu_cuda_context_made(CUcontext context, CUdevice ordinal)
-{
-	bool is_noted;
-	unsigned i = 0;
-
-	slu_lock_take(&slu_cuda.lock);
-	while (i < slu_cuda.n_contexts && slu_cuda.contexts[i].context != context)
-		i++;
-	is_noted = i < SLU_CUDA_CONTEXTS_MAX;
-	if (is_noted) {
-		if (i == slu_cuda.n_contexts)
-			slu_cuda.contexts[i].n_attached = 0;
-		slu_cuda.contexts[i].context = context;
-		slu_cuda.contexts[i].ordinal = ordinal;
-		slu_cuda.n_contexts = SLU_MAX(slu_cuda.n_contexts, i + 1);
-	}
-	slu_lock_give(&slu_cuda.lock);
-	return is_noted;
-}
-
-static bool device_has_others_locked(const struct slu_cuda_device *d, CUcontext context)
-{
-	for (unsigned i = 0; i < slu_cuda.n_contexts; i++)
-		if (slu_cuda.contexts[i].context != context &&
-		    slu_cuda.contexts[i].ordinal == d->ordinal)
-			return true;
-	return false;
-}
-
-/* Memory of a pool is of all contexts of its device. */
-static bool device_others_own_locked(const struct slu_cuda_device *d, CUcontext context)
-{
-	const struct slu_range *range;
-	size_t cursor = 0;
-
-	if (slu_cuda_pool_is_used_locked(d) && device_has_others_locked(d, context))
-		return true;
-	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
-		if (range->device == d && range->context && range->context != context &&
-		    range->n_allocations)
-			return true;
-	return false;
-}
-
-/* What the end of a context means for its device. */
-enum end {
-	END_OTHER, /* another context is the service context, or none is */
-	END_SERVICE,
-	END_KEEP,   /* it is the service context, and others need it */
-	END_REFUSE, /* the same, and it cannot stay */
-	END_LAST,   /* it is the last one: the service context that was kept for it goes too */
-};
-
-static enum end context_end_of_locked(struct slu_cuda_device *d, CUcontext context, bool may_stay)
-{
-	if (d && d->service == context) {
-		if (!device_others_own_locked(d, context))
-			return END_SERVICE;
-		return may_stay ? END_KEEP : END_REFUSE;
-	}
-	if (!d || !d->is_service_kept)
-		return END_OTHER;
-	return device_has_others_locked(d, context) ? END_OTHER : END_LAST;
-}
-
-/* Takes @context out of the list. Return: its device, or NULL if we do not know it. */
-static struct slu_cuda_device *context_take_out(CUcontext context, bool may_stay, enum end *ret_end)
-{
-	struct slu_cuda_device *d = NULL;
-
-	*ret_end = END_OTHER;
-	slu_lock_take(&slu_cuda.lock);
-	for (unsigned i = 0; i < slu_cuda.n_contexts; i++) {
-		if (slu_cuda.contexts[i].context != context)
-			continue;
-		d = device_find(slu_cuda.contexts[i].ordinal);
-		*ret_end = context_end_of_locked(d, context, may_stay);
-		if (*ret_end == END_KEEP)
-			d->is_service_kept = true;
-		if (*ret_end != END_REFUSE)
-			slu_cuda.contexts[i] = slu_cuda.contexts[--slu_cuda.n_contexts];
-		break;
-	}
-	slu_lock_give(&slu_cuda.lock);
-	return d;
-}
-
-static bool context_is_kept(CUcontext context)
-{
-	bool is = false;
-
-	slu_lock_take(&slu_cuda.lock);
-	for (unsigned k = 0; k < slu_cuda.n_devices && !is; k++)
-		is = slu_cuda.devices[k].is_service_kept && slu_cuda.devices[k].service == context;
-	slu_lock_give(&slu_cuda.lock);
-	return is;
-}
-
-/* A context that stays is not stopped by its end: what runs there may use memory that goes now. */
-static void context_wait(CUcontext context)
-{
-	CUstreamCaptureMode before;
-	CUcontext popped;
-
-	if (SLU_REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
-		return;
-	before = slu_cuda_relax();
-	SLU_REAL(cuCtxSynchronize)();
-	slu_cuda_unrelax(before);
-	SLU_REAL(cuCtxPopCurrent_v2)(&popped);
-}
-
-static void service_end(struct slu_cuda_device *d)
+void slu_cuda_device_end_service(struct slu_cuda_device *d)
 {
 	atomic_store_explicit(&slu_cuda_only_device, NULL, memory_order_release);
 	slu_cuda_vmm_hand_over(d);
@@ -364,35 +233,4 @@ static void service_end(struct slu_cuda_device *d)
 	d->service = NULL;
 	d->is_service_kept = false;
 	slu_lock_give(&slu_cuda.lock);
-}
-
-CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays)
-{
-	enum end end;
-	struct slu_cuda_device *d = context_take_out(context, ret_stays, &end);
-	CUcontext kept;
-	bool takes_all = end == END_SERVICE || end == END_LAST;
-
-	if (end == END_REFUSE)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	if (!d && context_is_kept(context))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (!d || !d->service)
-		return CUDA_SUCCESS;
-	if (end == END_KEEP)
-		context_wait(context);
-	slu_cuda_syncer_leave(d->syncer, context);
-	slu_cuda_flight_forget(&d->flight, context);
-	slu_cuda_streams_forget(&d->stream_uses, context);
-	slu_cuda_waits_forget(d, takes_all ? NULL : context);
-	slu_cuda_pool_context_ending(d, context, takes_all);
-	slu_cuda_memory_forget(d, takes_all ? NULL : context);
-	if (end == END_KEEP)
-		*ret_stays = true;
-	kept = d->service;
-	if (takes_all)
-		service_end(d);
-	if (end == END_LAST)
-		SLU_REAL(cuCtxDestroy_v2)(kept);
-	return CUDA_SUCCESS;
 }

@@ -9,15 +9,17 @@
  * adds the device to the client. The streams are created then, once: creating them later would take
  * the context's lock behind running work.
  *
- *   NAMED -> STARTING -> SERVED [slu_cuda_device_here]    the first context that needs the device
- *   SERVED -> NAMED            [slu_cuda_context_ending]  the program destroys the service context,
- *                                                         and all of its memory ends
- *   SERVED -> KEPT             [slu_cuda_context_ending]  the same, while others have memory: they
- *                                                         need our streams, so it stays unseen
- *   KEPT -> NAMED              [slu_cuda_context_ending]  the last context of the device is
- *                                                         destroyed, and then that one
- *   NAMED -> STARTING -> NAMED [slu_cuda_entry_reserve_make] the driver has no memory for a first
- * one
+ *   NAMED -> STARTING -> SERVED  [slu_cuda_device_here]
+ *      the first context that needs the device
+ *   SERVED -> NAMED  [slu_cuda_contexts_end]
+ *      the program destroys the service context, and all of its memory ends
+ *   SERVED -> KEPT  [slu_cuda_contexts_end]
+ *      the same, while other contexts have memory: they need our streams, so the service context
+ *      stays, unseen by the program
+ *   KEPT -> NAMED  [slu_cuda_contexts_end]
+ *      the program destroys the last context of the device, and the shim the service context
+ *   NAMED -> STARTING -> NAMED  [slu_cuda_entry_reserve_make]
+ *      the driver has no memory for a first context
  */
 
 #include <pthread.h>
@@ -105,6 +107,9 @@ static inline struct slu_cuda_device *slu_cuda_device_here(void)
 /* The device with this ordinal in any state, or NULL. */
 struct slu_cuda_device *slu_cuda_device_find(CUdevice ordinal);
 
+/* The same without a start of the shim, and so without a driver call. */
+struct slu_cuda_device *slu_cuda_device_find_started(CUdevice ordinal);
+
 /* What the device tells of itself, and how it is shared. */
 void slu_cuda_device_identify(CUdevice ordinal, struct slu_hello_device *ret_identity);
 enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *device);
@@ -116,25 +121,5 @@ enum slu_mode slu_cuda_device_mode(const struct slu_cuda_device *device);
 bool slu_cuda_device_begin_start(struct slu_cuda_device *device);
 void slu_cuda_device_end_start(struct slu_cuda_device *device);
 
-/* The context current on this thread, or NULL. */
-CUcontext slu_cuda_context_here(void);
-
-/* The program made a context. Return: whether it is noted: the list may be full. */
-bool slu_cuda_context_made(CUcontext context, CUdevice ordinal);
-
-/*
- * @context is about to be destroyed: what is ours in it is given back.
- *
- * Our streams live in the service context of a device, and memory of its other contexts moves by
- * them. If @context is the service context and others have memory, *ret_stays is set: @context has
- * lost its own memory, and the caller must not destroy it. @ret_stays is NULL where the context
- * cannot stay.
- *
- * Return: CUDA_SUCCESS; CUDA_ERROR_INVALID_CONTEXT if it was destroyed before and stayed;
- * CUDA_ERROR_NOT_SUPPORTED if it must stay and cannot.
- */
-CUresult slu_cuda_context_ending(CUcontext context, bool *ret_stays);
-
-/* Our own calls on a thread of the program: in relaxed mode, so that no capture is disturbed. */
-CUstreamCaptureMode slu_cuda_relax(void);
-void slu_cuda_unrelax(CUstreamCaptureMode before);
+/* SERVED, KEPT -> NAMED: the service context is about to end. The device has no memory any more. */
+void slu_cuda_device_end_service(struct slu_cuda_device *device);

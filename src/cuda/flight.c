@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/real.h"
 
@@ -203,9 +204,9 @@ void slu_cuda_flight_mark(struct slu_cuda_device *device, CUstream stream)
 		mark.event = f->spare[--f->n_spare];
 	slu_lock_give(&f->lock);
 	if (mark.event) {
-		before = slu_cuda_relax();
+		before = slu_cuda_capture_relax();
 		r = flight_record(f, &mark);
-		slu_cuda_unrelax(before);
+		slu_cuda_capture_restore(before);
 		slu_lock_take(&f->lock);
 		if (r == CUDA_SUCCESS)
 			flight_push_locked(f, &mark);
@@ -239,7 +240,7 @@ static enum look flight_look(struct slu_cuda_flight *f)
 	mark = flight_pop_locked(f);
 	flight_hold_locked(f, &mark);
 	slu_lock_give(&f->lock);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	is_under_way = flight_is_under_way(&mark);
 	slu_lock_take(&f->lock);
 	if (is_under_way) {
@@ -254,7 +255,7 @@ static enum look flight_look(struct slu_cuda_flight *f)
 	slu_lock_give(&f->lock);
 	if (!is_under_way)
 		flight_give_back(f, &mark, 1);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return is_under_way ? IS_UNDER_WAY : HAS_COME;
 }
 
@@ -296,7 +297,7 @@ static bool flight_is_covered(const struct slu_cuda_mark *marks, unsigned n, uns
 
 static void flight_wait_for(struct slu_cuda_flight *f, struct slu_cuda_mark *marks, unsigned n)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	bool has_waited = false;
 
 	for (unsigned i = n; i--;)
@@ -310,7 +311,7 @@ static void flight_wait_for(struct slu_cuda_flight *f, struct slu_cuda_mark *mar
 	slu_cuda_flight_learn(f, &marks[n - 1], slu_clock_now_ns(), has_waited);
 	slu_lock_give(&f->lock);
 	flight_give_back(f, marks, n);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 }
 
 void slu_cuda_flight_wait(struct slu_cuda_device *device)

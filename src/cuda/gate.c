@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "cuda/capture.h"
 #include "cuda/real.h"
 
 /* Under the depth at which calls block inside the driver, and the gate with them. */
@@ -69,7 +70,7 @@ void slu_cuda_gate_wait_outside(struct slu_cuda_device *device, CUstream stream)
 
 	if (atomic_load(&device->n_capturing) || slu_gate_is_inside())
 		return;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	SLU_REAL(cuStreamSynchronize)(stream);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 }

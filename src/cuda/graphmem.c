@@ -2,6 +2,7 @@
 #include "cuda/graphmem.h"
 
 #include "base/util.h"
+#include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/frozen.h"
 #include "cuda/memory.h"
@@ -77,10 +78,10 @@ void slu_cuda_graphmem_look_slow(struct slu_cuda_device *device)
 
 	atomic_store(&g->is_due, true);
 	while (atomic_load(&g->is_due) && !atomic_exchange(&g->is_charging, true)) {
-		before = slu_cuda_relax();
+		before = slu_cuda_capture_relax();
 		while (atomic_exchange(&g->is_due, false))
 			graphmem_charge(device);
-		slu_cuda_unrelax(before);
+		slu_cuda_capture_restore(before);
 		graphmem_end_charge(g);
 	}
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cuda/capture.h"
 #include "cuda/range.h"
 
 /* Doubled so often, an extent is larger than what any kernel's stacks take. */
@@ -35,9 +36,9 @@ bool slu_cuda_headroom_enter(struct slu_cuda_device *d, uint64_t bytes, unsigned
 	/* more than the device has next to a context never fits */
 	if (bytes > slu_client_device_visible(d->client))
 		return false;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	is_inside = headroom_try(d, SLU_MAX(bytes, d->slab_bytes) << *n_tries);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	++*n_tries;
 	errno = saved;
 	return is_inside;

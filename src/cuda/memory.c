@@ -8,6 +8,8 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/frozen.h"
 #include "cuda/pool-release.h"
 #include "cuda/pool.h"
@@ -72,9 +74,9 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 
 	if (slu_client_device_reserve(device->client, bytes, 0))
 		return true;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	slabs_free_empty(device);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	slu_cuda_pool_release_unused(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
@@ -141,7 +143,7 @@ static CUresult context_status(const struct slu_cuda_device *d, CUcontext contex
 CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
-	CUcontext context = d ? slu_cuda_context_here() : NULL;
+	CUcontext context = d ? slu_cuda_contexts_current() : NULL;
 	struct slu_range *range;
 	CUresult r;
 	int saved = errno;
@@ -186,7 +188,7 @@ static CUresult context_wait(CUcontext owner)
 	CUcontext popped;
 	CUresult r;
 
-	if (slu_cuda_context_here() == owner)
+	if (slu_cuda_contexts_current() == owner)
 		return SLU_REAL(cuCtxSynchronize)();
 	r = SLU_REAL(cuCtxPushCurrent_v2)(owner);
 	if (r != CUDA_SUCCESS)

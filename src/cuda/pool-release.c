@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/deferred.h"
 #include "cuda/range.h"
 #include "cuda/pool-space.h"
@@ -52,10 +54,10 @@ static struct slu_range *pools_take_out_locked(const struct slu_cuda_device *dev
 
 static void segment_free(struct slu_range *range)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 
 	slu_cuda_range_free(range);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 }
 
 /* In a capture nothing is unmapped: some later call does it. */
@@ -217,7 +219,7 @@ void slu_cuda_pool_release_trim(struct slu_cuda_pool *pool, uint64_t keep_bytes)
 
 void slu_cuda_pool_release_stream(CUstream stream, uint64_t position)
 {
-	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
+	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_contexts_current() : NULL;
 	struct slu_pool_stream *s;
 
 	slu_lock_take(&slu_cuda.lock);

@@ -8,6 +8,8 @@
 
 #include "base/util.h"
 #include "cuda/bypass.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/real.h"
 
 #define N_MEMORIES 8 /* a power of two */
@@ -247,15 +249,15 @@ static CUresult stream_ask_in_context(struct slu_pool_stream *s, bool *is_marked
 	CUcontext popped = NULL;
 	CUresult r;
 
-	if (slu_cuda_context_here() != s->context) {
+	if (slu_cuda_contexts_current() != s->context) {
 		r = SLU_REAL(cuCtxPushCurrent_v2)(s->context);
 		if (r != CUDA_SUCCESS)
 			return r;
 		popped = s->context;
 	}
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = stream_ask(s, is_marked);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	if (popped)
 		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
 	return r;

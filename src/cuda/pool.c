@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "base/util.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/deferred.h"
 #include "cuda/memory.h"
 #include "cuda/pool-list.h"
@@ -77,12 +79,12 @@ static CUresult pool_grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t a
 
 	if (whole < bytes)
 		return r;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	if (whole < habit)
 		r = pool_add_segment(pool, habit, 0);
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		r = pool_add_segment(pool, whole, asked_bytes);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return r;
 }
 
@@ -151,7 +153,7 @@ static bool context_is_pending(CUcontext context)
  */
 static bool context_wait_frees(struct slu_cuda_device *d)
 {
-	CUcontext context = slu_cuda_context_here();
+	CUcontext context = slu_cuda_contexts_current();
 	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
 	CUstreamCaptureMode before;
 	CUresult r;
@@ -159,9 +161,9 @@ static bool context_wait_frees(struct slu_cuda_device *d)
 	if (!context || !context_is_pending(context) || slu_pool_stream_is_capturing() ||
 	    slu_cuda_waits_for_host(d))
 		return false;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = SLU_REAL(cuCtxSynchronize)();
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	if (r != CUDA_SUCCESS)
 		return false;
 	slu_lock_take(&slu_cuda.lock);
@@ -276,7 +278,7 @@ static bool pool_is_served_locked(const struct slu_cuda_pool *pool)
 bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool handle,
 			 CUstream stream, CUresult *ret_result)
 {
-	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
+	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_contexts_current() : NULL;
 	struct slu_cuda_pool *pool = handle ? slu_cuda_pool_list_get(handle) : NULL;
 	struct slu_pool_stream *s;
 	uint64_t id;
@@ -348,7 +350,7 @@ static CUresult address_free_behind(CUdeviceptr address, CUstream stream)
 
 bool slu_cuda_pool_free(CUdeviceptr address, CUstream stream, CUresult *ret_result)
 {
-	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_context_here() : NULL;
+	CUcontext context = slu_pool_stream_is_special(stream) ? slu_cuda_contexts_current() : NULL;
 	const struct slu_range *range;
 	struct slu_pool_stream *s = NULL;
 
@@ -392,7 +394,7 @@ static bool address_is_pooled(CUdeviceptr address)
 bool slu_cuda_pool_free_now(CUdeviceptr address, CUresult *ret_result)
 {
 	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
-	CUcontext context = slu_cuda_context_here();
+	CUcontext context = slu_cuda_contexts_current();
 	const struct slu_range *range;
 	struct slu_cuda_pool *pool;
 
@@ -474,9 +476,9 @@ static void context_wait_end(CUcontext context)
 	if (!context_is_pending(context))
 		return;
 	if (SLU_REAL(cuCtxPushCurrent_v2)(context) == CUDA_SUCCESS) {
-		before = slu_cuda_relax();
+		before = slu_cuda_capture_relax();
 		SLU_REAL(cuCtxSynchronize)();
-		slu_cuda_unrelax(before);
+		slu_cuda_capture_restore(before);
 		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
 	}
 	slu_lock_take(&slu_cuda.lock);

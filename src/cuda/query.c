@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuda/capture.h"
 #include "cuda/memory.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
@@ -186,13 +187,13 @@ CUresult cuPointerGetAttribute(void *ret, CUpointer_attribute attribute, CUdevic
 
 bool slu_cuda_query_host_sees(CUdeviceptr address)
 {
-	CUstreamCaptureMode before = slu_cuda_relax();
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	CUmemorytype type = CU_MEMORYTYPE_DEVICE;
 	unsigned is_managed = 0;
 
 	SLU_REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
 	SLU_REAL(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	return type == CU_MEMORYTYPE_HOST || is_managed;
 }
 

@@ -3,6 +3,7 @@
 #include "lib/test.h"
 
 #include "base/util.h"
+#include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/real.h"
 
@@ -23,12 +24,12 @@ static unsigned n_recorded[EVENTS_MAX], n_records; /* in which order */
 static bool refuses_events;
 static CUresult record_answer;
 
-CUstreamCaptureMode slu_cuda_relax(void)
+CUstreamCaptureMode slu_cuda_capture_relax(void)
 {
 	return CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-void slu_cuda_unrelax(CUstreamCaptureMode before)
+void slu_cuda_capture_restore(CUstreamCaptureMode before)
 {
 }
 

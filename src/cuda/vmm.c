@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cuda/capture.h"
 #include "cuda/gate.h"
 #include "cuda/foreign.h"
 #include "cuda/query.h"
@@ -197,9 +198,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 
 	if (!d)
 		return slu_cuda_foreign_create(ret_handle, bytes, prop, flags);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = handle_new(d, prop, bytes, ret_handle);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	errno = saved;
 	return r;
 }
@@ -213,9 +214,9 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 
 	if (!refs_take(&handles, handle, 1, &ref))
 		return slu_cuda_foreign_release(handle);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	handle_unref(ref.target);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	errno = saved;
 	return CUDA_SUCCESS;
 }
@@ -407,12 +408,12 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 		return addresses_overlap_alias(address, bytes)
 			       ? CUDA_ERROR_INVALID_VALUE
 			       : slu_cuda_foreign_map(address, bytes, offset, handle, flags);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = offset || flags ? CUDA_ERROR_INVALID_VALUE : handle_make_alias(h, address, bytes);
 	/* an alias keeps the reference */
 	if (r != CUDA_SUCCESS)
 		handle_unref(h);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	errno = saved;
 	return r;
 }
@@ -491,9 +492,9 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 
 	if (!addresses_overlap_alias(address, bytes))
 		return slu_cuda_foreign_unmap(address, bytes);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = runs_each(address, bytes, run_unmap, NULL);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	errno = saved;
 	return r;
 }
@@ -560,9 +561,9 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 
 	if (!descs || !n || !addresses_overlap_alias(address, bytes))
 		return SLU_REAL(cuMemSetAccess)(address, bytes, descs, n);
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = runs_each(address, bytes, run_set_access, &access);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	errno = saved;
 	return r;
 }

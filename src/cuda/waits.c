@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "cuda/capture.h"
+#include "cuda/contexts.h"
 #include "cuda/device.h"
 #include "cuda/gate.h"
 #include "cuda/real.h"
@@ -90,7 +92,7 @@ void slu_cuda_waits_look(struct slu_cuda_device *device)
 
 	if (!list)
 		return;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	while (list) {
 		struct slu_cuda_wait *w = list;
 
@@ -102,7 +104,7 @@ void slu_cuda_waits_look(struct slu_cuda_device *device)
 			wait_end(w);
 		}
 	}
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	waits_put_back(&device->waits, kept);
 }
 
@@ -154,8 +156,8 @@ static struct slu_cuda_wait *wait_prepare(struct slu_cuda_device *d, CUstream st
 	errno = saved;
 	if (!w)
 		return NULL;
-	before = slu_cuda_relax();
-	w->context = slu_cuda_context_here();
+	before = slu_cuda_capture_relax();
+	w->context = slu_cuda_contexts_current();
 	if (SLU_REAL(cuEventCreate)(&w->reached, flags) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventCreate)(&w->over, flags) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventRecord)(w->reached, stream) != CUDA_SUCCESS) {
@@ -163,7 +165,7 @@ static struct slu_cuda_wait *wait_prepare(struct slu_cuda_device *d, CUstream st
 		free(w);
 		w = NULL;
 	}
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	if (w)
 		slu_cuda_streams_host_add(d, stream, &w->seen);
 	return w;
@@ -178,11 +180,11 @@ static void wait_commit(struct slu_cuda_device *d, CUstream stream, struct slu_c
 
 	if (!w)
 		return;
-	before = slu_cuda_relax();
+	before = slu_cuda_capture_relax();
 	r = result == CUDA_SUCCESS ? SLU_REAL(cuEventRecord)(w->over, stream) : result;
 	if (r != CUDA_SUCCESS)
 		wait_end(w);
-	slu_cuda_unrelax(before);
+	slu_cuda_capture_restore(before);
 	if (r != CUDA_SUCCESS)
 		return;
 	slu_lock_take(&d->waits.lock);
