@@ -19,7 +19,7 @@
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14, and newer than some C libraries */
 #endif
 
-/* What a driver's answer means to the mover. */
+/* The mover's code for a result of the driver. */
 static int result_translate(CUresult r)
 {
 	switch (r) {
@@ -54,7 +54,7 @@ static void mapping_suspect(const struct slu_cuda_device *d, CUresult r)
 		slu_client_serial_suspect(d->client);
 }
 
-/* Mapping calls of ours in several processes at once, one after the other if that is wanted. */
+/* Serialises our mapping calls between processes, if the client asks for it. */
 static int mapping_begin(const struct slu_cuda_device *d)
 {
 	return d->client ? slu_client_serial_begin(d->client) : -1;
@@ -117,8 +117,8 @@ static CUresult memory_place(const struct slu_cuda_device *d, uint64_t address, 
 }
 
 /*
- * An extent that the driver would not unmap, also when asked again, keeps its handle: nothing else
- * could be mapped at its address, and whoever wants to place something there tries once more.
+ * An extent that the driver refused to unmap twice keeps its handle: nothing else can be mapped at
+ * its address, so the next placement there tries to unmap it once more.
  */
 static CUresult extent_displace_begun(const struct slu_cuda_device *d, struct slu_extent *e)
 {
@@ -252,7 +252,7 @@ static int host_calls_poll(struct slu_cuda_device *d)
 	return slu_cuda_streams_is_at_rest(d) ? 0 : SLU_BACKEND_E_BLOCKED;
 }
 
-/* Everything that was submitted, by the gate, beside it in a capture, and without need of it. */
+/* All submissions: through the gate, past it in a capture, and by calls that need no gate. */
 static uint64_t device_n_submitted(struct slu_cuda_device *d)
 {
 	return slu_gate_n_entries() + atomic_load(&d->n_passed) + slu_cuda_bypass_n_counted();

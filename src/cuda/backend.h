@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the client can have done with a CUDA device: extents by the driver's virtual memory calls,
- * copies on our own streams, waiting by the syncer. `data` is a struct slu_cuda_device.
+ * The client's back end for a CUDA device: extents by the driver's virtual memory calls, copies on
+ * our own streams, waits by the syncer. `data` is a struct slu_cuda_device.
  */
 
 #include <stdbool.h>
@@ -18,5 +18,5 @@ extern const struct slu_backend slu_cuda_backend;
 /* Gives up the memory of @extent, which has no unit any more, if it still has any. */
 void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent);
 
-/* Tries the MAPPED place with one granule: only a trial allocation is proof. */
+/* Tries the MAPPED place with one granule: only an allocation proves that it works. */
 bool slu_cuda_backend_can_map(const struct slu_cuda_device *device);

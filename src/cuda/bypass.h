@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Programs whose work does not come by the gate: through the driver's private tables, which are the
- * driver's own business and which we pass on unseen, or launched by the device itself. A kernel
- * that comes so at any time must never meet memory that is away. Such a program is recognised
+ * Programs that submit work past the gate: through the driver's private tables, which the shim
+ * passes on unseen, or by launches from the device itself. Such a kernel can start at any time and
+ * must never find its memory away. The shim recognises such a program
  *
- *   - by its streams: everything that we know of was submitted and has ended, nobody is on the way,
- *     and still the driver calls a stream busy. Asked whenever the device seems to be at rest;
+ *   - by its streams: all work that the shim knows has ended, no call is under way, and still the
+ *     driver reports a busy stream. The shim asks whenever the device seems to be at rest;
  *   - by a graph that it instantiates for launches from the device.
  *
  * From then on its memory stays on the device, frozen with that reason, charged and shown. Memory
  * that was away at that moment comes back with the program's next turn, and a later allocation
  * waits for a turn, so that it is made on the device.
  *
- * Work in the per-thread streams of other threads cannot be seen so: nobody can ask about them.
- * Kernels that kernels launch end before those do, and are waited for with them.
+ * Work in the per-thread streams of other threads stays unseen: no thread can ask about the streams
+ * of another one. Kernels that a kernel launches end before it, and are waited for with it.
  */
 
 #include <stdatomic.h>
@@ -51,11 +51,11 @@ static inline bool slu_cuda_bypass_is_under_way(void)
 	return atomic_load(&slu_cuda_bypass_n_ended) != atomic_load(&slu_cuda_bypass_n_begun);
 }
 
-/* The program is one of those. */
+/* The program submits work past the gate. */
 void slu_cuda_bypass_met(struct slu_cuda_device *device);
 
-/* If it is: whatever of it is on the device stays there. */
+/* If the program does so: its memory on the device stays there. */
 void slu_cuda_bypass_keep(struct slu_cuda_device *device);
 
-/* If it is: waits for a turn. Not inside the gate. */
+/* If the program does so: waits for a turn. Not inside the gate. */
 void slu_cuda_bypass_wait(struct slu_cuda_device *device);

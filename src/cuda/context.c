@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where contexts and streams end or are waited for, and where captures begin and end. Memory dies
- * with its context, so ours must be given back before; a program that captures is not drained.
+ * The calls that make, wait for and destroy contexts and streams, and that begin and end captures.
+ * Memory ends with its context, so the shim gives back its own before; a program that captures is
+ * not drained. The list of contexts is in contexts.h.
  */
 #include "cuda/capture.h"
 #include "cuda/contexts.h"
@@ -112,7 +113,7 @@ static CUresult context_let_stay(CUcontext context)
 DESTROY(cuCtxDestroy)
 DESTROY(cuCtxDestroy_v2)
 
-/* Counts @by more. Return: whether somebody was attached before. */
+/* Counts @by more. Return: whether the count was above 0 before. */
 static bool context_count_attached(CUcontext context, int by)
 {
 	bool was_attached = false;
@@ -167,7 +168,7 @@ static bool device_has_one_context(const struct slu_cuda_device *device)
 
 /*
  * When the program has waited for its context, all that had a number before has ended, also in
- * per-thread streams of other threads, about which nobody can ask: numbers are given behind the
+ * per-thread streams of other threads, which no thread can query: numbers are given behind the
  * submission. With work behind a host function it may be too late for a wait of our own.
  */
 CUresult cuCtxSynchronize(void)
@@ -255,9 +256,9 @@ static void capture_end(struct slu_cuda_device *d)
 }
 
 /*
- * A capture begins inside the gate and counts before it can be shut: whoever drains sees either
+ * A capture begins inside the gate and counts before it can be shut: the drain sees either
  * the thread in the gate or the capture. It counts before it begins: to ask the driver about a
- * stream would spoil a capture there, so nobody asks any more from then on.
+ * stream would spoil a capture there, so no thread asks any more from then on.
  */
 #define BEGIN_CAPTURE(name, arguments, ...)                                         \
 	CUresult name(__VA_ARGS__)                                                  \

@@ -305,7 +305,7 @@ static void flight_wait_for(struct slu_cuda_flight *f, struct slu_cuda_mark *mar
 			SLU_REAL(cuEventSynchronize)(marks[i].own ? marks[i].own : marks[i].event);
 			has_waited = true;
 		}
-	/* the last one now stands for the launches of all of them */
+	/* the last mark now covers the launches of all of them */
 	slu_lock_take(&f->lock);
 	marks[n - 1].since_ns = marks[0].since_ns;
 	slu_cuda_flight_learn(f, &marks[n - 1], slu_clock_now_ns(), has_waited);

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Work in flight, bounded. A program may queue a second of work in a millisecond; its turn could
- * then not end before all of it has. So a launch waits (outside the gate, where it holds nobody up)
- * while too much is queued, and far before the driver's own depth of some thousand launches a
- * stream, at which calls block inside it.
+ * Bounds the work in flight. A program can queue a second of work in a millisecond, and its turn
+ * could not end before all of it has ended. So a launch waits while too much is queued: outside the
+ * gate, where it delays no other thread, and far below the driver's own depth of some thousand
+ * launches a stream, at which calls block inside the driver.
  *
  * Behind every few launches an event, a *mark*, is recorded in the same stream. From one mark's end
- * to the next the device has carried out the launches between them: that tells how long a launch
- * takes, and how many may be in flight (client/backlog.h); at least two where the program uses
+ * to the next the device has carried out the launches between them. That shows how long a launch
+ * takes, and so how many may be in flight (client/backlog.h): at least two if the program uses
  * several streams, which may run at the same time.
  *
  * A launch that finds the queue full takes the marks that have come. If that is not enough it waits
@@ -49,7 +49,7 @@ struct slu_cuda_mark {
 
 struct slu_cuda_flight {
 	_Atomic uint64_t n_launched;
-	_Atomic uint64_t n_ended;  /* as far as marks have told */
+	_Atomic uint64_t n_ended;  /* as far as marks show */
 	_Atomic uint64_t n_marked; /* n_launched at the last mark */
 	_Atomic uint32_t limit;
 
@@ -90,8 +90,8 @@ static inline bool slu_cuda_flight_add(struct slu_cuda_flight *flight, uint64_t 
 }
 
 /*
- * A mark has come, at @came_ns if somebody waited for it (@is_exact), else at some time before.
- * Sets the limit by what it tells.
+ * A mark has come, at @came_ns if a thread waited for it (@is_exact), else at some time before.
+ * Sets the limit accordingly.
  */
 void slu_cuda_flight_learn(struct slu_cuda_flight *flight, const struct slu_cuda_mark *mark,
 			   uint64_t came_ns, bool is_exact);

@@ -252,7 +252,7 @@ CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
 	return r;
 }
 
-/* The addresses are the program's until this returns; nobody can map anything else there. */
+/* The addresses are the program's until this returns: no other thread can map there. */
 CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes)
 {
 	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);

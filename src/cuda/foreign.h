@@ -2,19 +2,18 @@
 #pragma once
 
 /*
- * Handles of the driver's virtual memory calls that are left to the driver (handle.h says which).
- * Their memory does not move. It is charged as long as it exists, which is until the last handle
- * was released *and* the last mapping was removed; most programs release a handle as soon as it is
- * mapped.
+ * Handles of the driver's virtual memory calls that the shim leaves to the driver (handle.h lists
+ * them). Their memory does not move. It is charged as long as it exists: until the program has
+ * released the last handle *and* removed the last mapping. Most programs release a handle as soon
+ * as it is mapped.
  *
  *   one reference more: cuMemCreate, cuMemRetainAllocationHandle (handles), cuMemMap (mappings)
  *   one less:           cuMemRelease, cuMemUnmap; the memory is gone with the last of both kinds
  *
- * It belongs to no context. What exists while its device has no service context (device.h) is
- * charged when there is one.
+ * It belongs to no context. Memory that exists before its device has a service context (device.h)
+ * is charged when the device gets one.
  *
- * Memory that another process made and this one imports is charged to the one that made it, as long
- * as that one has it.
+ * Imported memory is charged to the process that made it, as long as that process has it.
  */
 
 #include "cuda/device.h"
@@ -39,5 +38,5 @@ uint64_t slu_cuda_foreign_mapped_bytes(uint64_t address);
 /* The device has a service context: charges what exists there already. */
 void slu_cuda_foreign_charge_all(struct slu_cuda_device *device);
 
-/* The service context ends, and all charges have. */
+/* The service context ends, and all charges have ended. */
 void slu_cuda_foreign_reset(struct slu_cuda_device *device);

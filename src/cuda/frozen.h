@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Memory of the program that we cannot move: pools that are left to the driver (pool.h),
- * handles that are (foreign.h), managed memory. The driver serves it as ever, and it is shown with
- * its reason. It is charged against the device, since others lack its bytes; but for managed
- * memory, which the driver takes off a device that can fault for anybody who allocates
+ * Memory of the program that the shim cannot move: pools and handles that it leaves to the driver
+ * (pool.h, foreign.h), and managed memory. The driver serves it as ever, and `status` shows it with
+ * its reason. It is charged against the device, since others lack its bytes. Managed memory of a
+ * device that can fault is not charged: the driver evicts it for any allocation
  * (docs/decisions/0013-paged-bytes-yield.md).
  *
  * visible_memory bounds what is charged as it bounds memory that moves: each call sets its bytes

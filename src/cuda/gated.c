@@ -46,7 +46,7 @@
 #define LEGACY		   SLU_STREAM_LEGACY
 #define MINE		   SLU_STREAM_PER_THREAD
 
-/* Outside the gate: whoever waits here holds nobody up. */
+/* Outside the gate: a thread that waits here delays no other one. */
 static inline void flight_wait(struct slu_cuda_device *device)
 {
 	if (__builtin_expect(slu_cuda_flight_is_full(&device->flight), 0))

@@ -42,7 +42,7 @@ static void graphmem_charge_more(struct slu_cuda_device *d, uint64_t bytes)
 	graphmem_trim(d, reserved, 0);
 }
 
-/* What has become more is charged beside the rest, which is never without a charge meanwhile. */
+/* Growth is charged as a unit of its own, so that the rest is never without a charge. */
 static void graphmem_charge(struct slu_cuda_device *d)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Memory that graphs own: their allocation nodes, and allocations that were captured. When it is
- * made and given back is the driver's business, and it keeps some for the next launch; it tells how
- * much it has reserved, and that is charged and shown. Asked where it may have changed: when such a
- * node is made, at launches, when graphs end, and at rest.
+ * Memory that graphs own: their allocation nodes, and captured allocations. The driver decides when
+ * to make it and give it back, and keeps some for the next launch. It reports how much it has
+ * reserved, and the shim charges and shows that. The shim asks where the amount may have changed:
+ * when such a node is made, at launches, when graphs end, and at rest.
  */
 
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 
 /*
  * Memory that the program manages with the driver's virtual memory calls, as far as it moves. The
- * handle that cuMemCreate() returns is ours. It stands for a range of the ledger, at addresses that
+ * handle that cuMemCreate() returns is ours. It names a range of the ledger, at addresses that
  * the program never sees and that our copies use; the range's extents move like all others. Each
  * mapping that the program makes is an *alias* of the range: when an extent is placed, on the
  * device or in host memory, it is mapped at its aliases as well, with the access that the program
@@ -51,15 +51,14 @@ struct slu_cuda_handle {
 	LIST_HEAD(, slu_alias) aliases;
 };
 
-/* Waits until nobody else maps or unmaps @handle, and keeps others out. NULL: nothing to do. */
+/* Waits until no other thread maps or unmaps @handle, and keeps others out. NULL: does nothing. */
 void slu_cuda_handle_begin(struct slu_cuda_handle *handle);
 void slu_cuda_handle_end(struct slu_cuda_handle *handle);
 
 /*
- * Maps @extent, which @driver_handle is about to stand for, at its part of each alias; or unmaps
- * it there. @location: where its memory is. The handle is busy. A failure of the first leaves
- * nothing mapped; after one of the second some aliases may be mapped, and a second try unmaps the
- * rest.
+ * Maps @driver_handle, the memory of @extent, at the extent's part of each alias; or unmaps it
+ * there. The handle is busy. If mapping fails, nothing is mapped. If unmapping fails, some aliases
+ * may still be mapped, and a second try unmaps the rest.
  */
 CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_extent *extent,
 			     CUmemGenericAllocationHandle driver_handle);
@@ -79,5 +78,5 @@ CUresult slu_cuda_handle_alias_free(struct slu_alias *alias);
 CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
 					  size_t n);
 
-/* What @location may do there. */
+/* The access of @location to the alias. */
 unsigned long long slu_cuda_handle_alias_access(struct slu_alias *alias, CUmemLocation location);

@@ -2,16 +2,15 @@
 #pragma once
 
 /*
- * The ledger of a process: which addresses are whose. It answers the program's questions about
- * addresses, so that where the bytes are is never visible to it, and it finds the allocation to
- * free. Pure: it makes no driver call and knows no lock.
+ * The ledger of a process: its addresses and their owners. It answers the program's questions about
+ * addresses, so that the program never sees where the bytes are, and it finds the allocation to
+ * free. Pure: it makes no driver call and takes no lock.
  *
  * A *range* is a reserved run of addresses that consists of *extents*, one driver handle and one
  * unit of placement each. A large allocation has a range of its own. Small ones (under a granule)
  * share a range of one extent, a *slab*; a slab is cut first-fit in pieces of 512 bytes, the
- * alignment that the genuine driver gives. A *segment* is a range that belongs to a memory pool,
- * and what is allocated in it the pool knows (pool-space.h); it is added as a slab and never
- * opened.
+ * alignment that the genuine driver gives. A *segment* is a range that belongs to a memory pool.
+ * The pool keeps its allocations (pool-space.h); the ledger has it as a slab that is never opened.
  *
  *   program's view    allocation  [base, base + bytes)       what cuMemAlloc returned
  *   our view          range       [base, base + n granules)  large: 1 allocation; slab: many
@@ -42,7 +41,7 @@ struct slu_extent {
 	uint64_t handle; /* the driver's, while it is on the device or mapped; the back end's
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
-	bool stays;	 /* on the device without a unit: nobody moves it (vmm.h) */
+	bool stays;	 /* on the device without a unit, so it does not move (vmm.h) */
 };
 
 enum slu_range_kind {
@@ -55,7 +54,7 @@ struct slu_range {
 	uint64_t address, bytes;	/* constant; whole granules */
 	void *device;			/* the front end's device; constant */
 	void *context;			/* the context that owns it, or NULL; constant */
-	struct slu_cuda_handle *handle; /* the program's that it stands for (handle.h), or NULL */
+	struct slu_cuda_handle *handle; /* the program's handle of it (handle.h), or NULL */
 	bool is_slab;
 	bool is_open;	 /* a slab: may be cut. Set by the caller once its extent has its unit */
 	void *pool;	 /* a segment of that pool, which knows what is allocated in it */

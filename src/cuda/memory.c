@@ -60,7 +60,7 @@ static void slabs_free_empty(struct slu_cuda_device *d)
 		slu_lock_take(&slu_cuda.lock);
 		slab = slab_find_empty_locked(d, NULL, NULL);
 		if (slab)
-			slab->is_open = false; /* nobody cuts it any more */
+			slab->is_open = false; /* no thread cuts it any more */
 		slu_lock_give(&slu_cuda.lock);
 		if (!slab)
 			return;
@@ -101,7 +101,7 @@ static CUresult slab_make(struct slu_cuda_device *d, CUcontext context, uint64_t
 	return CUDA_SUCCESS;
 }
 
-/* A piece of a slab. One thread makes a new one, and the others who need it share it. */
+/* A piece of a slab. One thread makes a new slab, and the threads that wait for it share it. */
 static CUresult slab_alloc(struct slu_cuda_device *d, CUcontext context, uint64_t bytes,
 			   CUdeviceptr *ret_address)
 {
@@ -132,7 +132,7 @@ static CUresult slab_alloc(struct slu_cuda_device *d, CUcontext context, uint64_
 	return CUDA_SUCCESS;
 }
 
-/* A dead context says so in every call; a piece of a slab would not even ask it. */
+/* A dead context fails every call; a piece of a slab makes none that could fail. */
 static CUresult context_status(const struct slu_cuda_device *d, CUcontext context)
 {
 	CUresult r = context == d->service ? SLU_REAL(cuStreamQuery)(d->streams[0]) : CUDA_SUCCESS;
@@ -198,7 +198,7 @@ static CUresult context_wait(CUcontext owner)
 	return r;
 }
 
-/* Whether an allocation of ours begins at @address, and whose it is. */
+/* Whether an allocation of ours begins at @address, and its owner. */
 static bool allocation_find_owner(CUdeviceptr address, CUcontext *ret_owner)
 {
 	const struct slu_allocation *a = NULL;

@@ -12,9 +12,9 @@
 CUresult slu_cuda_memory_end(CUdeviceptr address);
 
 /*
- * Sets @bytes aside, if the program may own so much; slabs that are kept for later, and what pools
- * do not use, give way. People hear of a refusal with @asked_bytes, unless these are 0. What is not
- * used up goes back by slu_client_device_unreserve().
+ * Sets @bytes aside, if the program may own so much. If not, it first gives back empty slabs and
+ * the memory that pools do not use. A denial is logged with @asked_bytes, unless these are 0. The
+ * caller returns unused bytes with slu_client_device_unreserve().
  */
 bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uint64_t asked_bytes);
 
@@ -22,6 +22,5 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
  */
 uint64_t slu_cuda_memory_kept_bytes(const struct slu_cuda_device *device);
 
-/* Gives back everything that @context owns on @device (NULL: whoever does): the context ends, and
- * its memory with it. */
+/* Gives back all that @context (NULL: any context) owns on @device, because @context ends. */
 void slu_cuda_memory_forget(struct slu_cuda_device *device, CUcontext context);

@@ -15,6 +15,6 @@
 
 #include "cuabi/cuda-min.h"
 
-/* Puts what stands for them in place of a function and its argument; without memory, or for a
- * program with very many, they stay as they are. */
+/* Replaces a function and its argument by ours. Without memory, or in a program with very many
+ * nodes, they stay as they are. */
 void slu_cuda_nodes_wrap(CUhostFn *function, void **user);

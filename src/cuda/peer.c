@@ -2,8 +2,8 @@
 /*
  * Devices that reach each other's memory. An extent that moves would have to be mapped for every
  * peer each time, and could not leave while a peer's kernel runs, which only the peer's own gate
- * knows. So there is no peer access under Sluice: programs are told so where they ask, as on
- * machines whose devices cannot, and copies between devices go by the driver.
+ * knows. So there is no peer access under Sluice: the calls that ask about it say no, as on
+ * machines without it, and the driver copies between devices.
  */
 #include "cuda/device.h"
 #include "cuda/real.h"

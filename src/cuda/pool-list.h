@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The pools whose memory is ours, and which of them is current for a device. A record is kept for
- * the pool that a device begins with when it is first asked for, and for pools that the program
- * makes; not for those that others can have a part in (pool.h).
+ * The list of pools with memory of ours, and the current pool of each device. The list has a record
+ * for the default pool of a device, from its first use on, and for pools that the program makes. It
+ * has none for pools that are shared with others (pool.h).
  *
  *   LIVE      -> DESTROYED  [slu_cuda_pool_list_destroyed]  the program cannot name it any more
- *   DESTROYED -> gone       [slu_cuda_pool_release_excess]    its last memory has come back
+ *   DESTROYED -> gone       [slu_cuda_pool_release_excess]  its last memory has come back
  */
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ LIST_HEAD(slu_cuda_pool_list, slu_cuda_pool);
 /* guarded by the front lock */
 extern struct slu_cuda_pool_list slu_cuda_pools;
 
-/* What it has of memory, used or not. */
+/* The bytes of its memory, used or not. */
 uint64_t slu_cuda_pool_list_reserved_locked(const struct slu_cuda_pool *pool);
 
 /*

@@ -24,7 +24,7 @@ static struct slu_range *pool_take_out_locked(struct slu_cuda_pool *pool, uint64
 		keep_bytes ? slu_sub_floor(slu_cuda_pool_list_reserved_locked(pool), keep_bytes)
 			   : UINT64_MAX);
 	if (range) {
-		range->pool = NULL; /* nobody looks for blocks there any more */
+		range->pool = NULL; /* no thread looks for blocks there any more */
 		pool->absent_bytes -=
 			slu_cuda_range_absent_locked(range, range->address, range->bytes);
 	}

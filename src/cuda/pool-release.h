@@ -11,11 +11,11 @@
 
 #include "cuda/pool-list.h"
 
-/* What a look at several streams has shown. */
+/* The result of a look at the streams. */
 struct slu_cuda_pool_sight {
-	bool is_more;	/* one has come past frees */
-	bool is_busy;	/* one will, without us */
-	bool is_unseen; /* of one nothing can be seen */
+	bool is_more;	/* a stream has passed frees */
+	bool is_busy;	/* a stream will pass them without us */
+	bool is_unseen; /* a stream can be neither marked nor asked about */
 };
 
 /* Looks at the streams of @device (NULL: at all) that have frees before them. Leaves the lock. */

@@ -52,7 +52,7 @@ enum {
 
 int slu_pool_space_new(struct slu_pool_space **ret_space);
 
-/* With all segments that it has: the caller knows whose they are. */
+/* With all of its segments, whose owners the caller knows. */
 void slu_pool_space_clear(struct slu_pool_space *space);
 void slu_pool_space_free(struct slu_pool_space *space);
 

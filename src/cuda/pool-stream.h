@@ -9,8 +9,8 @@
  * whole stream, is seen to have ended:
  *
  *   - the program waited for the stream or its context: all frees that were numbered before;
- *   - a *mark*, an event behind the frees, has come. None is recorded until somebody else looks for
- *     memory, or for memory to give back; one at a time;
+ *   - a *mark*, an event behind the frees, has come. None is recorded until another stream
+ *     needs memory, or a pool gives memory back; one at a time;
  *   - the legacy stream is asked instead: an event in it would make other streams wait for each
  *     other.
  *
@@ -36,7 +36,7 @@ struct slu_pool_stream {
 	struct slu_cuda_device *device; /* of its context */
 	CUcontext context;
 	CUstream stream;
-	uint64_t thread; /* whose it is, of a per-thread one; else 0 */
+	uint64_t thread; /* the owner of a per-thread stream; else 0 */
 
 	bool is_dead;
 	bool is_asked;	 /* a thread makes driver calls for it: it stays */

@@ -88,7 +88,7 @@ static CUresult pool_grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t a
 	return r;
 }
 
-/* One thread makes a segment, and the others who need it share it. */
+/* One thread makes a segment, and the threads that wait for it share it. */
 static CUresult pool_grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
 {
 	CUresult r;
@@ -261,7 +261,7 @@ static CUresult pool_take_slow(struct slu_cuda_pool *pool, uint64_t bytes, uint6
 		if (r != CUDA_ERROR_OUT_OF_MEMORY || is_last)
 			break;
 		slu_lock_give(&slu_cuda.lock);
-		/* only of what is refused at last people hear */
+		/* only the last denial is logged */
 		is_last = !device_wait_frees(pool->device);
 		slu_lock_take(&slu_cuda.lock);
 	}

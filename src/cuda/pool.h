@@ -7,10 +7,9 @@
  * allocated from it. The memory of a pool is ours: segments of extents at addresses that never
  * change, which move as all other memory does, cut by pool-space.h.
  *
- * Pools that others can have a part in are left to the driver: those made to be shared with other
- * processes, those that came from another process, those of host memory. What they allocate is
- * charged and does not move (frozen.h). So is what is allocated in a capture: it belongs to the
- * graph (graphmem.h).
+ * The shim leaves pools to the driver that are made to be shared with other processes, that came
+ * from another process, or that have host memory. Their allocations are charged and do not move
+ * (frozen.h). The same holds for allocations in a capture, which belong to the graph (graphmem.h).
  *
  * An allocation takes no turn and makes no call of the driver as long as the pool has memory that
  * the stream may have. Else it looks how far other streams have come past their frees, then makes
@@ -22,7 +21,7 @@
 #include "cuda/device.h"
 #include "cuda/ledger.h"
 
-/* What the program sees of memory from a pool. */
+/* An allocation from a pool, as the program sees it. */
 struct slu_cuda_pooled {
 	uint64_t address, bytes, id;
 	CUmemoryPool pool; /* NULL: it has been destroyed */

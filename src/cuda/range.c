@@ -16,7 +16,7 @@ void slu_cuda_range_free(struct slu_range *range)
 	for (size_t i = 0; i < range->n_extents; i++) {
 		struct slu_unit *unit;
 
-		/* whoever goes through the ledger does not see a unit that ends */
+		/* threads that go through the ledger must not see a unit that ends */
 		slu_lock_take(&slu_cuda.lock);
 		unit = range->extents[i].unit;
 		range->extents[i].unit = NULL;
@@ -34,8 +34,8 @@ void slu_cuda_range_free(struct slu_range *range)
 }
 
 /*
- * @reserved_bytes: what is set aside for it, less by what has been used up. Nothing: it stands for
- * memory that the driver is to find free.
+ * @reserved_bytes: the bytes set aside; the unit uses up its part. 0: the unit is headroom for the
+ * driver.
  */
 static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e,
 				 uint64_t *reserved_bytes)
@@ -108,9 +108,9 @@ CUresult slu_cuda_range_new_spare(struct slu_cuda_device *device, uint64_t bytes
 }
 
 /*
- * With this much a program owns nearly all of the device, and what its context takes decides
- * whether the rest is there. So it is brought there now: else the first launch would fail, where
- * the allocation would have without us.
+ * A program that owns so much has nearly all of the device, and the size of its context decides
+ * whether the range fits. So the range comes to the device now: else the first launch would fail,
+ * where without Sluice the allocation would.
  */
 static CUresult range_prove(struct slu_cuda_device *d, struct slu_range *range)
 {

@@ -6,7 +6,7 @@
  *
  * cuGetProcAddress() is answered by the genuine driver first, so that its own rules about versions
  * and per-thread streams decide; what it returned is then looked up here. Routing by pointer
- * cannot mix up variants: a wrapper of cuMemcpyHtoD_v2_ptds stands exactly where that symbol stood.
+ * cannot mix up variants: the wrapper of cuMemcpyHtoD_v2_ptds replaces exactly that symbol.
  */
 
 /* Return: our wrapper of the symbol that @real is, or @real itself. */

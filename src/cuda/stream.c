@@ -334,7 +334,7 @@ static enum proof use_look_locked(const struct slu_cuda_streams *s, const struct
 }
 
 /* The driver's word; the lock is left meanwhile, and the stream is not destroyed. In a capture
- * nobody asks. */
+ * no thread asks. */
 static CUresult stream_ask_locked(struct slu_cuda_device *device, CUstream stream)
 {
 	struct slu_cuda_streams *s = &device->stream_uses;

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The streams that the program left work in, and the host functions that it queued there: to tell
- * a program that waits for the host from one whose device works.
+ * The streams in which the program queued work, and the host functions that it queued there. They
+ * tell a program that waits for the host from one that keeps the device busy.
  *
- * A host function may wait for another process. What is queued behind it cannot run before; what
- * is queued nowhere cannot touch anything. So when a turn ends while a host function runs, the
- * question is whether something that could touch device memory is still to come:
+ * A host function may wait for another process. Work behind it cannot run before it ends. So when a
+ * turn ends while a host function runs, the shim decides whether any queued work can still touch
+ * device memory:
  *
  *   for each use (a stream, on a thread) since the last rest:
  *     a host function of the same stream runs, and nothing was submitted after it   -> at rest
@@ -74,7 +74,7 @@ struct slu_cuda_host_call {
 	struct slu_cuda_host_call *next, **back; /* guarded by lock */
 	struct slu_cuda_device *device;
 	CUstream stream;
-	uint64_t thread;   /* whose stream it is, of a per-thread one; else 0 */
+	uint64_t thread;   /* the owner of a per-thread stream; else 0 */
 	uint64_t ahead;	   /* what is numbered so or lower is not behind it */
 	uint64_t since_ns; /* guarded by lock; when it began to run, 0 before */
 };

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Waits for a device on a thread of its own, so that the client's helper can ask without blocking.
+ * A thread that waits for a device, so that the client's helper can ask without blocking.
  *
  * cuCtxSynchronize() is the only call that covers everything: streams that the program made, the
- * legacy stream, the per-thread streams of other threads (which nobody else can name), streams of
+ * legacy stream, the per-thread streams of other threads (which only these can name), streams of
  * libraries. It blocks as long as a kernel runs or a host function waits; only this thread does.
  * A program may have several contexts on a device, and each may touch what others allocated: all
  * of them are waited for, one after the other.

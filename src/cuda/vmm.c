@@ -130,7 +130,8 @@ bool slu_cuda_vmm_look(uint64_t address, struct slu_vmm_view *ret_view)
 
 /*
  * Whether memory made so can be made anew at each move without the program noticing. Memory that
- * other hardware may be given (gpuDirectRDMACapable) cannot: nobody tells us when that happens.
+ * other hardware may be given (gpuDirectRDMACapable) cannot: the shim does not see when that
+ * happens.
  */
 static bool prop_is_movable(const CUmemAllocationProp *prop, size_t bytes, unsigned long long flags,
 			    const struct slu_cuda_device *d)
@@ -471,7 +472,7 @@ static CUresult run_unmap(const struct run *run, void *data)
 	(void)data;
 	if (!run->alias)
 		return slu_cuda_foreign_unmap(run->address, run->bytes);
-	/* nobody else finds it any more */
+	/* no other thread finds it any more */
 	addresses_set_alias(run->address, NULL);
 	r = slu_cuda_handle_alias_free(run->alias);
 	if (r != CUDA_SUCCESS) {
@@ -483,7 +484,7 @@ static CUresult run_unmap(const struct run *run, void *data)
 	return CUDA_SUCCESS;
 }
 
-/* The addresses are the program's until this returns: nobody can map anything else there. */
+/* The addresses are the program's until this returns: no other thread can map there. */
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
 	CUstreamCaptureMode before;

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * The driver's virtual memory calls (vmm.c), as far as the rest of the shim has to do with them.
+ * The driver's virtual memory calls (vmm.c), and what the rest of the shim needs of them.
  *
  * Such memory belongs to no context and outlives them all. While its device has no service context
- * (device.h) nobody can move it: it comes to the device, loses its units and stays there.
+ * (device.h) it cannot move: it comes to the device, loses its units and stays there.
  */
 
 #include "cuda/device.h"
 #include "cuda/handle.h"
 
-/* What is known of an address at which the program mapped memory of ours. */
+/* The answer about an address at which the program mapped memory of ours. */
 struct slu_vmm_view {
 	struct slu_cuda_device *device;
 	uint64_t map_address, map_bytes; /* the mapping */
@@ -20,7 +20,7 @@ struct slu_vmm_view {
 	unsigned access;		 /* of its own device */
 };
 
-/* The service context is about to end, or is there (again). */
+/* The service context is about to end; the device has one again. */
 void slu_cuda_vmm_hand_over(struct slu_cuda_device *device);
 void slu_cuda_vmm_take_back(struct slu_cuda_device *device);
 

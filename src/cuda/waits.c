@@ -12,7 +12,7 @@
 #include "cuda/gate.h"
 #include "cuda/real.h"
 
-/* What takes longer than this waits for somebody. */
+/* A host function that takes longer than this waits for something itself. */
 #define HOST_WAIT_NS (20 * SLU_NS_PER_MS)
 
 struct slu_cuda_wait {
@@ -265,7 +265,7 @@ BATCH(cuStreamBatchMemOp_ptsz, MINE)
 BATCH(cuStreamBatchMemOp_v2, stream)
 BATCH(cuStreamBatchMemOp_v2_ptsz, MINE)
 
-/* What the other API does meanwhile nobody here knows; our memory is not in it. */
+/* The shim does not see what the other API does meanwhile; that has no memory of ours. */
 #define SEMAPHORES(name, stream_meant)                                             \
 	WAITING(name, (semaphores, params, n, stream), stream_meant, true, false,  \
 		const CUexternalSemaphore *semaphores,                             \

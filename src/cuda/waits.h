@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Streams that wait for a word of memory, or for a semaphore of another API: until somebody writes
- * it the stream makes no progress, however busy it looks. What the word will be we cannot know; but
- * an event recorded before the wait tells that the stream has come to it, and one behind it that
- * the wait is over. Between the two the stream waits for somebody, as it does while a host function
+ * Streams that wait for a word of memory, or for a semaphore of another API. Until another party
+ * writes the word the stream makes no progress, however busy it looks. The shim cannot know the
+ * word; but an event in front of the wait shows that the stream has reached it, and an event behind
+ * it that the wait is over. Between the two the stream waits, as it does while a host function
  * runs, and is noted in the same list (stream.h).
  *
  *   QUEUED  -> REACHED  [slu_cuda_waits_look]  the first event has come
