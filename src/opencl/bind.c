@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What is bound to a kernel's arguments: numbers, which are the driver's affair, and objects, which
- * it gets while they are on the device.
- */
+#include "opencl/bind.h"
 
 #include "opencl/argument.h"
 #include "opencl/bracket.h"
@@ -12,7 +9,7 @@
 #include "opencl/kernel.h"
 #include "opencl/memory.h"
 
-cl_int slu_kernel_refresh(struct slu_kernel *kernel)
+cl_int slu_bind_refresh(struct slu_kernel *kernel)
 {
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
 		struct slu_kernel_arg *arg = &kernel->args[i];
@@ -47,7 +44,7 @@ static cl_ulong kind_of(const struct slu_proxy *proxy)
 	return proxy->type == CL_MEM_OBJECT_BUFFER ? kind : kind | slu_memory_access(proxy->flags);
 }
 
-void slu_kernel_unbind(struct slu_kernel *kernel)
+void slu_bind_dummies(struct slu_kernel *kernel)
 {
 	for (cl_uint i = 0; i < kernel->n_args; i++) {
 		struct slu_kernel_arg *arg = &kernel->args[i];

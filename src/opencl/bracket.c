@@ -7,6 +7,7 @@
 #include "opencl/fastpath.h"
 #include "opencl/headroom.h"
 #include "opencl/real.h"
+#include "opencl/sweep.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
 static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
@@ -193,7 +194,7 @@ static cl_int wait_for(struct slu_queue *queue, cl_event event, uint64_t covers)
 	cl_int r = slu_layer_next.clWaitForEvents(1, &event);
 
 	if (r == CL_SUCCESS && covers)
-		slu_queue_end_covered(queue, covers, event);
+		slu_sweep_covered(queue, covers, event);
 	slu_queue_unref(queue);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "opencl/command.h"
 #include "opencl/fastpath.h"
+#include "opencl/sweep.h"
 
 /* An out-of-order queue's commands gather at a unit; beyond this many the ended ones are sought. */
 #define TRACK_MANY 32
@@ -323,7 +324,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	if (!is_noted)
 		wait_unnoted(command, roots, n_roots);
 	if (is_many) {
-		slu_queue_sweep(queue, false);
+		slu_sweep_queue(queue, false);
 		slu_queue_unref(queue);
 	}
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "opencl/command.h"
 #include "opencl/context.h"
 #include "opencl/fastpath.h"
 

@@ -2,43 +2,40 @@
 #pragma once
 
 /*
- * The fast path: while nothing is absent, a launch goes to the driver without a lock, a message,
- * or an event of ours, and so do other commands, but for mappings. It rests on two ideas.
+ * The fast path: while every object that a command names is on the device, the command goes to the
+ * driver without a lock, a message or an event of the layer. Mappings never take it, and neither do
+ * commands of an out-of-order queue. Everything else takes the slow path (bracket.h).
  *
- * A *lease*: a bracket that has named a root (bracket.h) may leave word there that it is on the
- * device, and whether it counts as written, or suspect, already. A launch enters the gate of its
- * device (the turn), and takes the fast path if every root that it names has a lease of the
- * device's present number for what the launch may do to it.
+ * A command takes the fast path if the gate of its device is open and each root that it names has a
+ * *lease*. A bracket on the slow path that has named a root leaves a lease there: the root is on
+ * the device, and it counts as written, or suspect, already. A lease is valid while it has the
+ * present number of the device.
  *
- *   (none) -> LEASED   [slu_fastpath_lease]   in a bracket, the root named
- *   LEASED -> (none)   [slu_fastpath_break_lease]   the root is to leave: taken away, then those
- * who are inside the gate are waited for LEASED -> STALE    [slu_fastpath_tick]    every tenth of a
- * second the device's number goes on, so that the client hears of every root in use: its next
- *                                         launch takes the slow path and renews the lease
+ *   (none) -> LEASED   [slu_fastpath_lease]        in a bracket that names the root
+ *   LEASED -> (none)   [slu_fastpath_break_lease]  before the root leaves: the lease is taken away,
+ *                                                  then the mover waits for the threads inside the
+ *                                                  gate
+ *   LEASED -> STALE    [slu_fastpath_tick]         each tenth of a second the device gets a new
+ *                                                  number: the next command takes the slow path
+ *                                                  and renews the lease, so the client learns
+ *                                                  which roots are in use
  *
- * A *run*: launches without events of their own are known by their queue's stamp. A command that
- * has an event and comes behind them covers them: the stamp is counted up before it is submitted,
- * and is read by the others after they were submitted; so whatever read the old one comes before
- * it in the queue. Only when somebody must know the end of a run that nothing covers, a marker is
- * put behind it.
+ * Submissions on the fast path form runs (queue.h). If a thread must know the end of a run that no
+ * command covers, the layer submits a marker behind it.
  *
- *   stamp        5    5    5 |  6    6 |  7        a launch's stamp, read afterwards
- *   queue     ...K    K    K   [W]   K   [M]       W a write with an event, M a marker
- *   covers                     <=5       <=6       their ends are the ends of all these
- *
- * An out-of-order queue has no fast path. While not everything that the program works with is on
- * the device (it is *crowded*), the client must know the order of all commands: then the fast path
- * ends with a word to it, which takes its lock for a moment.
+ * A device is *crowded* while a part of the program's working set is absent. The client must know
+ * the order of all commands then, so the fast path ends with a report to it, which takes the
+ * client's lock for a moment.
  */
 
-#include "opencl/command.h"
 #include "opencl/layer.h"
 #include "opencl/proxy.h"
+#include "opencl/queue.h"
 
 /*
- * The most launches of a queue that end with one event: a unit may have to wait for that many. Work
- * in flight is bounded by time (flight.h), and this number must not be what bounds it: a program
- * whose launches take 40 µs would wake up every millisecond to submit the next few.
+ * The most launches in a run: a unit may have to wait for that many. The bound on work in flight is
+ * a time (flight.h), and this number must be above it: otherwise a program whose launches take 40
+ * µs would wake up every millisecond to submit the next few.
  */
 #define SLU_FASTPATH_RUN_MAX 128
 
@@ -75,39 +72,39 @@ void slu_fastpath_leave(struct slu_queue *queue, struct slu_proxy *const *roots,
 
 /* -- leases ----------------------------------------------------------------------------------- */
 
-/* @root is named by the caller, and marked as suspect or written if @access says so. */
+/* The caller names @root, and has marked it as suspect or written if @access says so. */
 void slu_fastpath_lease(struct slu_proxy *root, struct slu_device *device, enum slu_access access);
 
-/* Return: true when no launch that relied on the lease is on its way to the driver any more. */
+/* Return: true when no command that relied on the lease is inside the gate any more. */
 bool slu_fastpath_break_lease(struct slu_proxy *root, struct slu_device *device);
 
-/* Notes whether @device is crowded; after each command of the slow path. */
+/* Notes whether @device is crowded. Called after each command on the slow path. */
 void slu_fastpath_note_crowd(struct slu_device *device);
 
 /*
- * Called now and then, without a lock: leases grow stale, the client hears how many went by and
- * tells whether we are managed.
+ * Called from time to time, without a lock. Makes leases stale, reports to the client how many
+ * launches took the fast path, and asks it whether a daemon manages the device.
  */
 void slu_fastpath_tick(struct slu_device *device);
 
 /* -- runs ------------------------------------------------------------------------------------- */
 
-/* A queue gets one of the few slots, if there is one, and gives it back. */
+/* A queue gets one of the few slots with a fast path, if one is free, and gives it back. */
 void slu_fastpath_open_locked(struct slu_queue *queue);
 void slu_fastpath_shut_locked(struct slu_queue *queue);
 
-/* Before a command with an event is submitted. Return: what it will cover; 0: nothing. */
+/* Called before a command is submitted. Return: the stamp up to which it covers; 0: nothing. */
 uint64_t slu_fastpath_close_run(struct slu_queue *queue);
 
-/* Everything that @covers tells has ended. */
+/* All submissions with a stamp up to @covers have ended. */
 void slu_fastpath_end_runs_locked(struct slu_queue *queue, uint64_t covers);
 
 /*
- * Sees to it that a command with an event covers what is in @queue now. Return: 0, or -EBUSY
- * where the driver could not do it now.
+ * Submits a marker, unless a command covers all that is in @queue now. Return: 0, or -EBUSY if the
+ * driver could not take the marker now.
  */
 int slu_fastpath_cover(struct slu_queue *queue);
 void slu_fastpath_cover_all(void);
 
-/* The runs that name @root become commands that name it (command.h). Return: as above. */
+/* Notes the commands that cover the runs with @root at @root (command.h). Return: as above. */
 int slu_fastpath_gather(struct slu_proxy *root);

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "opencl/command.h"
 #include "opencl/fastpath.h"
+#include "opencl/sweep.h"
 
 #define LIMIT_MAX   (2 * SLU_FASTPATH_RUN_MAX)
 #define LIMIT_BEGIN 8 /* of a queue that was idle, whatever its launches took before */
@@ -143,7 +144,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_rema
 	if (!oldest)
 		return MAY_SUBMIT;
 
-	slu_queue_sweep(queue, true);
+	slu_sweep_queue(queue, true);
 	now_ns = slu_clock_now_ns();
 	slu_layer_take();
 	n = f->n_ended - n_before;

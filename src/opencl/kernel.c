@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "opencl/bind.h"
 #include "opencl/kernel.h"
 
 static struct slu_table kernels; /* guarded by the layer's lock */
@@ -192,7 +193,7 @@ cl_kernel slu_call_clCloneKernel(cl_kernel source, cl_int *errcode_ret)
 
 	if (!kernel)
 		return slu_layer_next.clCloneKernel(source, errcode_ret);
-	slu_kernel_unbind(kernel);
+	slu_bind_dummies(kernel);
 	handle = slu_layer_next.clCloneKernel(source, errcode_ret);
 	handle = entered(handle, kernel, errcode_ret);
 	slu_kernel_give(kernel);

@@ -7,7 +7,7 @@
  * it. A note is made with the kernel and goes with its last reference.
  *
  *   unbound -> NOTED  [clSetKernelArg]       the driver may hold an older object, or the dummy
- *   NOTED   -> SET    [slu_kernel_refresh]   the driver holds generation `generation`
+ *   NOTED   -> SET    [slu_bind_refresh]   the driver holds generation `generation`
  *   SET     -> NOTED  (by itself)            when the root's generation went on
  *
  * A kernel is used by one thread at a time: refreshing its arguments and submitting it must not
@@ -62,14 +62,3 @@ void slu_kernel_give(struct slu_kernel *kernel);
 struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
 				   struct slu_kernel_arg *ret_args, size_t *ret_n);
 void slu_kernel_resume(struct slu_kernel *kernel);
-
-/* -- arguments, of a kernel that is taken (bind.c) ------------------------------------------- */
-
-/* Gives the driver the real handle of every argument that it does not hold. All roots are named. */
-cl_int slu_kernel_refresh(struct slu_kernel *kernel);
-
-/*
- * Has the driver hold a dummy for every movable object: so a copy of the kernel has none that is
- * gone by then, and gets the real ones at its launch.
- */
-void slu_kernel_unbind(struct slu_kernel *kernel);

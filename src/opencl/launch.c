@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl/bind.h"
 #include "opencl/bracket.h"
 #include "opencl/context.h"
 #include "opencl/fastpath.h"
@@ -104,7 +105,7 @@ static cl_int launch_begin(struct launch *l, cl_command_queue queue, cl_kernel h
 		r = slu_bracket_enter(&l->bracket);
 	if (l->kernel)
 		slu_kernel_resume(l->kernel);
-	return r ? r : slu_kernel_refresh(l->kernel);
+	return r ? r : slu_bind_refresh(l->kernel);
 }
 
 static cl_int launch_end(struct launch *l, cl_int r, cl_uint n_wait, const cl_event *wait,

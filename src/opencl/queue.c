@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The program's queues: whether they are in order, on which device they work, and what is in
- * flight there. A note is made at the queue's creation, or at its first command where we did not
- * see that, and goes when the program's last reference and the last command are gone.
- */
+#include "opencl/queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +8,7 @@
 #include "base/util.h"
 #include "opencl/command.h"
 #include "opencl/fastpath.h"
+#include "opencl/sweep.h"
 
 static struct slu_table queues; /* guarded by the layer's lock */
 static TAILQ_HEAD(, slu_queue) all_queues = TAILQ_HEAD_INITIALIZER(all_queues);
@@ -126,7 +123,7 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 		if (queue->device == device) {
 			if (slu_fastpath_cover(queue) < 0)
 				is_busy = true;
-			slu_queue_sweep(queue, flush);
+			slu_sweep_queue(queue, flush);
 		}
 		slu_layer_take();
 		if (queue->device == device) {
@@ -257,7 +254,7 @@ cl_int slu_call_clSetCommandQueueProperty(cl_command_queue handle,
 	/* Commands already noted as in order are ended before the new order begins. */
 	if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
 		slu_layer_next.clFinish(handle);
-		slu_queue_sweep(queue, false);
+		slu_sweep_queue(queue, false);
 		slu_layer_take();
 		queue->is_out_of_order = enable;
 		slu_layer_give();
@@ -300,10 +297,10 @@ static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
 	cl_int r = slu_layer_next.clFinish(handle);
 
 	if (r == CL_SUCCESS && covers) {
-		slu_queue_end_covered(queue, covers, NULL);
+		slu_sweep_covered(queue, covers, NULL);
 		atomic_store(&queue->flight.n_closed, 0);
 	} else {
-		slu_queue_sweep(queue, false);
+		slu_sweep_queue(queue, false);
 	}
 	return r;
 }
@@ -315,7 +312,7 @@ static void give_up(struct slu_queue *queue)
 
 	if (queue->n_program == 1 && slu_fastpath_cover(queue))
 		finish(queue, handle);
-	slu_queue_sweep(queue, false);
+	slu_sweep_queue(queue, false);
 	slu_layer_take();
 	if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
 		slu_table_remove(&queues, &queue->node);
@@ -344,7 +341,7 @@ static void sweep(cl_command_queue handle)
 	struct slu_queue *queue = known_with_ref(handle);
 
 	if (queue) {
-		slu_queue_sweep(queue, false);
+		slu_sweep_queue(queue, false);
 		slu_queue_unref(queue);
 	}
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Which commands of a queue have ended. The driver is asked, which has its own lock: of an in-order
- * queue about as few as may be, for the end of one is the end of all before it.
- */
+#include "opencl/sweep.h"
 
 #include <stdlib.h>
 
@@ -12,7 +9,7 @@
 
 #define SWEEP_BATCH 64
 
-void slu_queue_end_covered(struct slu_queue *queue, uint64_t covers, cl_event last)
+void slu_sweep_covered(struct slu_queue *queue, uint64_t covers, cl_event last)
 {
 	unsigned n;
 
@@ -67,7 +64,7 @@ static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool fl
 			return;
 		has_ended = !slu_command_look(command, flush);
 		if (has_ended)
-			slu_queue_end_covered(queue, command->covers, NULL);
+			slu_sweep_covered(queue, command->covers, NULL);
 		unref(command);
 	}
 }
@@ -95,7 +92,7 @@ static void sweep_out_of_order(struct slu_queue *queue, unsigned n_commands, boo
 	free(all);
 }
 
-void slu_queue_sweep(struct slu_queue *queue, bool flush)
+void slu_sweep_queue(struct slu_queue *queue, bool flush)
 {
 	unsigned n_commands;
 	bool is_out_of_order;

@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "opencl/command.h"
 #include "opencl/fastpath.h"
+#include "opencl/sweep.h"
 
 #include "../../bench/cl-costs.h"
 
@@ -110,7 +112,7 @@ static int teardown(void **state)
 
 	driver.status = driver.marker_status = CL_COMPLETE;
 	if (s->queue) {
-		slu_queue_sweep(s->queue, false);
+		slu_sweep_queue(s->queue, false);
 		slu_queue_unref(s->queue);
 	}
 	slu_call_clReleaseMemObject(s->buffer);

@@ -9,8 +9,10 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "opencl/command.h"
 #include "opencl/fastpath.h"
 #include "opencl/flight.h"
+#include "opencl/sweep.h"
 
 #include "../../bench/cl-costs.h"
 
@@ -140,7 +142,7 @@ static void tear_down(struct scene *s)
 	driver.launch_ns = 1;
 	driver.is_held = false;
 	memset(driver.ends_ns, 0, sizeof(driver.ends_ns));
-	slu_queue_sweep(s->queue, false);
+	slu_sweep_queue(s->queue, false);
 	assert_int_equal(s->queue->flight.n_in_flight, 0);
 	slu_queue_unref(s->queue);
 	slu_call_clReleaseMemObject(s->buffer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * User events: the only way in which the host itself holds commands back. As long as a program
- * has none that is unset, all of this costs one comparison.
+ * The life of a user event. As long as a program has no unset one, all of this costs one
+ * comparison.
  *
  *   (none)    -> UNSET      [clCreateUserEvent]
  *   UNSET     -> SET        [clSetUserEventStatus]  what waited for it may run

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What is bound to the arguments of a kernel that the caller has taken (kernel.h): numbers, which
+ * go to the driver at once, and objects, which the driver gets while they are on the device.
+ */
+
+#include "opencl/kernel.h"
+
+/* Gives the driver the real handle of every argument that it does not hold. All roots are named. */
+cl_int slu_bind_refresh(struct slu_kernel *kernel);
+
+/*
+ * Has the driver hold a dummy for every movable object: so a copy of the kernel has none that is
+ * gone by then, and gets the real ones at its launch.
+ */
+void slu_bind_dummies(struct slu_kernel *kernel);
